@@ -19,21 +19,23 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// ErrNoRecord says that Kafka has no committed record at an offset: retention or compaction has removed it, its transaction was
-// aborted, or nothing was published there yet.
+// ErrNoRecord says that Kafka has no committed record at an offset: retention or compaction has removed it,
+// its transaction was aborted, or nothing was published there yet.
 var ErrNoRecord = errors.New("no record is kept at this offset")
 
-// emptyFetches is the number of fetches in a row without any record after which the rest of a partition counts as removed by compaction.
-// One is not enough: a broker that has just become the leader sends no records until the other replicas have confirmed how far they are,
-// usually within replica.fetch.wait.max.ms, 0.5 seconds. Each fetch waits for kafka.fetch_max_wait.
+// emptyFetches is the number of fetches in a row without any record after which the rest of a partition
+// counts as removed by compaction. One is not enough: a broker that has just become the leader sends no
+// records until the other replicas have confirmed how far they are, usually within replica.fetch.wait.max.ms,
+// 0.5 seconds. Each fetch waits for kafka.fetch_max_wait.
 const emptyFetches = 4
 
-// archivePatience is how long an Archive tries a request again before it gives up. A broker that restarts is back by then.
+// archivePatience is how long an Archive tries a request again before it gives up. A broker that restarts is
+// back by then.
 const archivePatience = 30 * time.Second
 
-// Archive reads committed records of topics without a consumer group, for commands and pages that show or count articles. It commits
-// nothing and needs only the rights Read and Describe on the topics. Once a broker has answered, requests that fail are tried again for
-// archivePatience. Safe for concurrent use.
+// Archive reads committed records of topics without a consumer group, for commands and pages that show or
+// count articles. It commits nothing and needs only the rights Read and Describe on the topics. Once a broker
+// has answered, requests that fail are tried again for archivePatience. Safe for concurrent use.
 type Archive struct {
 	cluster *cluster
 	limiter *limiter    // of the decompressors of Record, which a page of a running service may call often
@@ -57,13 +59,14 @@ func (a *Archive) Partitions(ctx context.Context, topic string) (int, error) {
 	return retried(ctx, a, "partitions of "+topic, func() (int, error) { return a.cluster.partitions(ctx, topic) })
 }
 
-// Offsets are the offsets that a partition holds: First <= offset < Next. Records from Next on belong to open transactions, or do not
-// exist yet.
+// Offsets are the offsets that a partition holds: First <= offset < Next. Records from Next on belong to open
+// transactions, or do not exist yet.
 type Offsets struct{ First, Next int64 }
 
 // Offsets returns the offsets of a partition.
 func (a *Archive) Offsets(ctx context.Context, topic string, partition int32) (Offsets, error) {
-	p, err := a.listOffsets(ctx, topic, partition, kafka.FirstOffsetOf(int(partition)), kafka.LastOffsetOf(int(partition)))
+	p, err := a.listOffsets(ctx, topic, partition, kafka.FirstOffsetOf(int(partition)),
+		kafka.LastOffsetOf(int(partition)))
 	return Offsets{p.FirstOffset, p.LastOffset}, err
 }
 
@@ -77,7 +80,8 @@ func (a *Archive) OffsetAt(ctx context.Context, topic string, partition int32, t
 }
 
 // OpenTransaction returns the first offset that cannot be read because a transaction holds it, if there is one.
-func (a *Archive) OpenTransaction(ctx context.Context, topic string, partition int32) (from int64, open bool, err error) {
+func (a *Archive) OpenTransaction(ctx context.Context, topic string, partition int32) (from int64, open bool,
+	err error) {
 	end := kafka.LastOffsetOf(int(partition))
 	readable, err := a.listOffsets(ctx, topic, partition, end)
 	if err != nil {
@@ -87,11 +91,13 @@ func (a *Archive) OpenTransaction(ctx context.Context, topic string, partition i
 	return readable.LastOffset, written.LastOffset > readable.LastOffset, err
 }
 
-func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32, wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
+func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32, wanted ...kafka.OffsetRequest) (
+	kafka.PartitionOffsets, error) {
 	return a.listOffsetsAs(ctx, kafka.ReadCommitted, topic, partition, wanted...)
 }
 
-func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel, topic string, partition int32, wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
+func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel, topic string, partition int32,
+	wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
 	return retried(ctx, a, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
@@ -108,8 +114,8 @@ func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel,
 	})
 }
 
-// Record returns one record. The error is ErrNoRecord if Kafka has no committed record there. A record above kafka.max_message_bytes
-// comes without its value.
+// Record returns one record. The error is ErrNoRecord if Kafka has no committed record there. A record above
+// kafka.max_message_bytes comes without its value.
 func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
 	var found *record.Record
 	// A broker sends the first record batch whole, so one byte asks for this batch only.
@@ -126,9 +132,9 @@ func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Rec
 	return *found, nil
 }
 
-// Read calls fn with the committed records of a partition in order, from the offset from.Offset up to and without the offset to. fn may
-// keep the record. Read ends with the first error of fn. If retention removes records while Read runs, it goes on with the first
-// record that is left.
+// Read calls fn with the committed records of a partition in order, from the offset from.Offset up to and
+// without the offset to. fn may keep the record. Read ends with the first error of fn. If retention removes
+// records while Read runs, it goes on with the first record that is left.
 func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, fn func(*record.Record) error) error {
 	for empty := 0; from.Offset < to && empty < emptyFetches; {
 		next, err := a.read(ctx, from, a.cluster.cfg.FetchMaxBytes, wire.Unbounded, func(r *record.Record) error {
@@ -157,16 +163,17 @@ func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, 
 	return nil
 }
 
-// Committed returns the offsets that a group has committed in a topic, by partition. An offset is 0 if the group has committed none, or
-// if its offset belongs to a topic of that name that was deleted since. It needs the right Describe on the group.
+// Committed returns the offsets that a group has committed in a topic, by partition. An offset is 0 if the
+// group has committed none, or if its offset belongs to a topic of that name that was deleted since. It needs
+// the right Describe on the group.
 func (a *Archive) Committed(ctx context.Context, group, topic string) ([]int64, error) {
 	id, known, err := a.commits(ctx, group, topic)
 	return committedOffsets(known, func(label string) bool { return ofOtherTopic(label, id) }), err
 }
 
-// EarlierOwner says whether an output was published by another owner of its input partition than the one that has committed last for the
-// group. The later owner has found the output and not published it again. It is false if the group or the batch names no owner. It
-// needs the right Describe on the group.
+// EarlierOwner says whether an output was published by another owner of its input partition than the one that
+// has committed last for the group. The later owner has found the output and not published it again. It is
+// false if the group or the batch names no owner. It needs the right Describe on the group.
 func (a *Archive) EarlierOwner(ctx context.Context, group string, input, output article.Coordinates) (bool, error) {
 	_, known, err := a.commits(ctx, group, input.Topic)
 	if err != nil {
@@ -189,15 +196,16 @@ func (a *Archive) EarlierOwner(ctx context.Context, group string, input, output 
 	return batch.Producer() != owner, nil
 }
 
-// Labels returns the words of the index beside the offsets that a group has committed in a topic (Labels.Recall). It needs the right Describe on the
-// group.
+// Labels returns the words of the index beside the offsets that a group has committed in a topic
+// (Labels.Recall). It needs the right Describe on the group.
 func (a *Archive) Labels(ctx context.Context, group, topic string) (map[article.Coordinates]string, error) {
 	_, known, err := a.commits(ctx, group, topic)
 	return labelsOf(topic, known), err
 }
 
 // commits returns the id of a topic, and a group's commits in all its partitions.
-func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.TopicID, known []kafka.OffsetFetchPartition, err error) {
+func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.TopicID,
+	known []kafka.OffsetFetchPartition, err error) {
 	known, err = retried(ctx, a, "offsets of group "+group, func() ([]kafka.OffsetFetchPartition, error) {
 		now, err := a.cluster.topic(ctx, topic)
 		if err != nil {
@@ -224,7 +232,8 @@ func committedOffsets(known []kafka.OffsetFetchPartition, other func(label strin
 var errStop = errors.New("stop")
 
 // read fetches once and calls fn with the records. It returns the offset to go on with.
-func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, reserve wire.Reserve, fn func(*record.Record) error) (next int64, err error) {
+func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, reserve wire.Reserve,
+	fn func(*record.Record) error) (next int64, err error) {
 	res, err := a.fetch(ctx, from, maxBytes)
 	if err != nil {
 		return from.Offset, err
@@ -261,8 +270,9 @@ func (a *Archive) fetch(ctx context.Context, from article.Coordinates, maxBytes 
 	})
 }
 
-// retried calls request until it succeeds, fails for a reason that trying again does not remove, or has failed for archivePatience. Before
-// the first connection it does not try again: brokers that nobody can connect to are more often a wrong address than a restart.
+// retried calls request until it succeeds, fails for a reason that trying again does not remove, or has
+// failed for archivePatience. Before the first connection it does not try again: brokers that nobody can
+// connect to are more often a wrong address than a restart.
 func retried[T any](ctx context.Context, a *Archive, what string, request func() (T, error)) (T, error) {
 	result, err := exponential.Retry(ctx, func() (T, error) {
 		result, err := request()
@@ -280,18 +290,20 @@ func retried[T any](ctx context.Context, a *Archive, what string, request func()
 	return result, nil
 }
 
-// isUnreachable says whether no broker accepted a connection: kafka-go dials each of kafka.brokers before it fails so. A broker that does not
-// answer in time is not meant, because kafka-go then may not have dialled the others.
+// isUnreachable says whether no broker accepted a connection: kafka-go dials each of kafka.brokers before it
+// fails so. A broker that does not answer in time is not meant, because kafka-go then may not have dialled
+// the others.
 func isUnreachable(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial" && !diag.IsTimeout(err)
 }
 
-// explainRead advises what a command can do that reads topics. The advice of explain is for the service, which may also create topics and
-// writes to some of them.
+// explainRead advises what a command can do that reads topics. The advice of explain is for the service,
+// which may also create topics and writes to some of them.
 func explainRead(err error) error {
 	err = explain(err)
-	missing := []error{kafka.UnknownTopicOrPartition, kafka.TopicAuthorizationFailed, protocol.ErrNoTopic, protocol.ErrNoPartition}
+	missing := []error{kafka.UnknownTopicOrPartition, kafka.TopicAuthorizationFailed, protocol.ErrNoTopic,
+		protocol.ErrNoPartition}
 	var problem *diag.Problem
 	if errors.As(err, &problem) && slices.ContainsFunc(missing, func(e error) bool { return errors.Is(err, e) }) {
 		problem.Remedy = "check its name, or grant Read on it"
@@ -299,10 +311,11 @@ func explainRead(err error) error {
 	return err
 }
 
-// worthRetrying says whether a request may succeed later. A missing topic is the mistake of who named it: a service waits for the topic,
-// a command must not.
+// worthRetrying says whether a request may succeed later. A missing topic is the mistake of who named it: a
+// service waits for the topic, a command must not.
 func worthRetrying(err error) bool {
-	for _, final := range []error{kafka.OffsetOutOfRange, kafka.UnknownTopicOrPartition, protocol.ErrNoTopic, protocol.ErrNoPartition} {
+	for _, final := range []error{kafka.OffsetOutOfRange, kafka.UnknownTopicOrPartition, protocol.ErrNoTopic,
+		protocol.ErrNoPartition} {
 		if errors.Is(err, final) {
 			return false
 		}

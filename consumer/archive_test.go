@@ -32,7 +32,11 @@ func TestArchiveWithoutBrokers(t *testing.T) {
 	for name, request := range map[string]func(*Archive, context.Context) error{
 		"partitions": func(a *Archive, ctx context.Context) error { _, err := a.Partitions(ctx, topic); return err },
 		"offsets":    func(a *Archive, ctx context.Context) error { _, err := a.Offsets(ctx, topic, 0); return err },
-		"committed":  func(a *Archive, ctx context.Context) error { _, err := a.Committed(ctx, "group", topic); return err },
+		"committed": func(a *Archive, ctx context.Context) error {
+			_,
+				err := a.Committed(ctx, "group", topic)
+			return err
+		},
 		"record": func(a *Archive, ctx context.Context) error {
 			_, err := a.Record(ctx, article.Coordinates{Topic: topic})
 			return err
@@ -68,7 +72,8 @@ func TestArchive(t *testing.T) {
 	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Input
 	start := time.UnixMilli(1_700_000_000_000)
 	for i := range 10 { // a record batch each
-		produce(t, client(t, cfg), &kgo.Record{Topic: topic, Partition: 1, Value: fmt.Append(nil, i), Timestamp: start.Add(time.Duration(i) * time.Second)})
+		produce(t, client(t, cfg), &kgo.Record{Topic: topic, Partition: 1, Value: fmt.Append(nil, i),
+			Timestamp: start.Add(time.Duration(i) * time.Second)})
 	}
 
 	n, err := a.Partitions(ctx, topic)
@@ -170,7 +175,8 @@ func realArchive(t *testing.T, cfg Config) {
 	require.ErrorIs(t, err, ErrNoRecord, "a deleted record")
 	var values string
 	at.Offset = 0
-	require.NoError(t, a.Read(ctx, at, offsets.Next, func(r *record.Record) error { values += string(r.Value); return nil }))
+	require.NoError(t, a.Read(ctx, at, offsets.Next,
+		func(r *record.Record) error { values += string(r.Value); return nil }))
 	require.Equal(t, "2347", values)
 	require.NoError(t, transactional.EndTransaction(ctx, kgo.TryAbort))
 }

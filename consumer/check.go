@@ -14,9 +14,9 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// Check dials the cluster and checks everything that Run needs. It changes no topic and no group. Findings are in a fixed order: brokers,
-// topics (input first), group, and delivery: a warning if it is at least once although that is not set, and another one if batches
-// cannot carry sequence numbers.
+// Check dials the cluster and checks everything that Run needs. It changes no topic and no group. Findings
+// are in a fixed order: brokers, topics (input first), group, and delivery: a warning if it is at least once
+// although that is not set, and another one if batches cannot carry sequence numbers.
 func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
@@ -33,7 +33,8 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if err != nil {
 		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
 	}
-	findings := []diag.Finding{diag.New(diag.OK, "brokers "+strings.Join(cfg.Brokers, ","), fmt.Sprintf("%d reachable", m.Brokers), "")}
+	findings := []diag.Finding{diag.New(diag.OK, "brokers "+strings.Join(cfg.Brokers, ","),
+		fmt.Sprintf("%d reachable", m.Brokers), "")}
 	topics := make(map[string]*wire.Topic)
 	for i := range m.Topics {
 		topics[m.Topics[i].Name] = &m.Topics[i]
@@ -73,8 +74,8 @@ func (c *cluster) checkDelivery(ctx context.Context) (f diag.Finding, exactlyOnc
 	}
 }
 
-// checkProducerID requests a producer id and does not use it, which changes nothing in the cluster. It returns a finding only if there
-// is a problem.
+// checkProducerID requests a producer id and does not use it, which changes nothing in the cluster. It
+// returns a finding only if there is a problem.
 func (c *cluster) checkProducerID(ctx context.Context) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -107,7 +108,8 @@ func (c *cluster) checkTopic(ctx context.Context, name string, t *wire.Topic) []
 	subject := "topic " + name
 	switch {
 	case t == nil:
-		return []diag.Finding{diag.New(diag.Failure, subject, "the broker sent no metadata of it", "see the broker's log")}
+		return []diag.Finding{diag.New(diag.Failure, subject, "the broker sent no metadata of it",
+			"see the broker's log")}
 	case errors.Is(t.Err, kafka.UnknownTopicOrPartition) && c.cfg.CreateTopics:
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
@@ -162,7 +164,8 @@ func (c *cluster) checkOutputSettings(ctx context.Context, name string) []diag.F
 	settings, known := all[name]
 	if !known {
 		return []diag.Finding{diag.New(diag.Warning, subject, fmt.Sprintf("its settings cannot be read (%v)", err),
-			"grant DescribeConfigs: without it, records that the topic does not take are noticed only when it refuses them")}
+			"grant DescribeConfigs: without it, records that the topic does not take are noticed only when it "+
+				"refuses them")}
 	}
 	var findings []diag.Finding
 	add := func(s diag.Severity, problem, remedy string) {
@@ -170,21 +173,29 @@ func (c *cluster) checkOutputSettings(ctx context.Context, name string) []diag.F
 	}
 	limits := settings.limits(name)
 	if limits.MaxBytes < c.cfg.MaxMessageBytes {
-		add(diag.Failure, fmt.Sprintf("max.message.bytes is %d, below kafka.max_message_bytes %d: larger records become dead letters", limits.MaxBytes, c.cfg.MaxMessageBytes),
+		add(diag.Failure, fmt.Sprintf(
+			"max.message.bytes is %d, below kafka.max_message_bytes %d: larger records become dead letters",
+			limits.MaxBytes, c.cfg.MaxMessageBytes),
 			"raise the first or lower the second")
 	}
 	if limits.NeedsKey {
 		add(diag.Failure, "cleanup.policy is compact: records without a key become dead letters, and records disappear", "set it to delete")
 	}
 	if settings[timeType] == "LogAppendTime" {
-		add(diag.Warning, "message.timestamp.type is LogAppendTime: record timestamps are replaced", "set it to CreateTime")
+		add(diag.Warning, "message.timestamp.type is LogAppendTime: record timestamps are replaced",
+			"set it to CreateTime")
 	}
 	if limits.MaxBehind < math.MaxInt64 {
-		add(diag.Warning, fmt.Sprintf("%s is %s: a record that is older when it is decided, after an outage or in an archive, becomes a dead letter", pastLimit, limits.MaxBehind),
+		add(diag.Warning, fmt.Sprintf(
+			"%s is %s: a record that is older when it is decided, after an outage or in an archive, becomes a "+
+				"dead letter", pastLimit, limits.MaxBehind),
 			"remove the limit")
 	}
-	if in, known := all[input]; known && in[timeType] != "LogAppendTime" && limits.MaxAhead < in.limits(input).MaxAhead {
-		add(diag.Warning, fmt.Sprintf("%s is %s, less than the input topic allows: a record with a timestamp in between becomes a dead letter", futureLimit, limits.MaxAhead),
+	if in, known := all[input]; known && in[timeType] != "LogAppendTime" &&
+		limits.MaxAhead < in.limits(input).MaxAhead {
+		add(diag.Warning, fmt.Sprintf(
+			"%s is %s, less than the input topic allows: a record with a timestamp in between becomes a dead letter",
+			futureLimit, limits.MaxAhead),
 			"give both topics the same limit")
 	}
 	return findings
@@ -196,7 +207,8 @@ func (c *cluster) checkGroup(ctx context.Context) diag.Finding {
 	defer cancel()
 	var retry backoff
 	for {
-		res, err := c.client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{Key: c.cfg.Group, KeyType: kafka.CoordinatorKeyTypeConsumer})
+		res, err := c.client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{Key: c.cfg.Group,
+			KeyType: kafka.CoordinatorKeyTypeConsumer})
 		if err == nil {
 			err = res.Error
 		}
@@ -210,9 +222,10 @@ func (c *cluster) checkGroup(ctx context.Context) diag.Finding {
 	}
 }
 
-// explainClosed finds out why the brokers close connections, or do not answer: perhaps they are no brokers. A listener that expects a login
-// closes the connection without an answer, and so does a listener that does not expect TLS: the error alone cannot tell the two apart. The
-// request for protocol versions can: a listener that expects a login answers it before the login.
+// explainClosed finds out why the brokers close connections, or do not answer: perhaps they are no brokers. A
+// listener that expects a login closes the connection without an answer, and so does a listener that does not
+// expect TLS: the error alone cannot tell the two apart. The request for protocol versions can: a listener
+// that expects a login answers it before the login.
 func (c *cluster) explainClosed(ctx context.Context, err error) error {
 	if !diag.IsClosed(err) && !diag.IsTimeout(err) {
 		return err
@@ -220,9 +233,11 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 	for _, addr := range c.cfg.Brokers {
 		switch speaks := diag.Speaks(ctx, addr); speaks {
 		case diag.SpeaksController:
-			return &diag.Problem{Cause: addr + " is the port of a controller", Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true}
+			return &diag.Problem{Cause: addr + " is the port of a controller",
+				Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true}
 		case diag.SpeaksRedis, diag.SpeaksHTTP:
-			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err, Permanent: true}
+			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err,
+				Permanent: true}
 		}
 		switch {
 		case probeTLS(ctx, addr, c.tls, clientID) == nil:
@@ -230,8 +245,9 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 				return err
 			}
 			return &diag.Problem{
-				Cause: "the listener wants a login (SASL)", Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
-				Err: err, Permanent: true,
+				Cause:  "the listener wants a login (SASL)",
+				Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
+				Err:    err, Permanent: true,
 			}
 		case c.tls != nil && probeTLS(ctx, addr, nil, clientID) == nil:
 			return broker.NotTLS(err)

@@ -21,14 +21,16 @@ const (
 	dialTimeout = 10 * time.Second
 	// requestTimeout bounds a request that the broker answers at once.
 	requestTimeout = wire.RequestTimeout
-	// answerTimeout bounds a small request that any broker can answer. It is short, so that another broker is tried soon.
+	// answerTimeout bounds a small request that any broker can answer. It is short, so that another broker is
+	// tried soon.
 	answerTimeout = 3 * time.Second
-	// metadataTTL is the greatest age of the transport's metadata. After a leader has moved, requests fail for up to this time.
+	// metadataTTL is the greatest age of the transport's metadata. After a leader has moved, requests fail
+	// for up to this time.
 	metadataTTL = time.Second
 )
 
-// cluster is a Kafka cluster and the ways to reach it: kafka-go's transport for requests, the dialer of kafka-go's consumer
-// group, and the requests of package wire. Safe for concurrent use.
+// cluster is a Kafka cluster and the ways to reach it: kafka-go's transport for requests, the dialer of
+// kafka-go's consumer group, and the requests of package wire. Safe for concurrent use.
 type cluster struct {
 	cfg       Config
 	transport *kafka.Transport
@@ -83,7 +85,8 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 // wrongPort is the remedy for an address where no broker answers but a server of another kind.
 const wrongPort = "set kafka.brokers to the brokers, port 9092 as a rule"
 
-// guarded returns a function that dials, with TLS if the settings say so, and checks what the server sends before kafka-go reads it.
+// guarded returns a function that dials, with TLS if the settings say so, and checks what the server sends
+// before kafka-go reads it.
 func (c *cluster) guarded(tcp *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	var d dialer = tcp
 	if c.tls != nil {
@@ -106,10 +109,11 @@ type dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// probe opens a connection only to check that the broker answers. kafka-go v0.4.51 needs this check: to find the group's coordinator
-// it always takes the first of kafka.brokers that accepts a connection, and it logs in without a deadline. The operating system also
-// accepts connections for a process that hangs, so one hanging broker would keep every member from joining. Connections with TLS need
-// no probe: a hanging broker does not answer the handshake, and kafka-go bounds the handshake.
+// probe opens a connection only to check that the broker answers. kafka-go v0.4.51 needs this check: to find
+// the group's coordinator it always takes the first of kafka.brokers that accepts a connection, and it logs
+// in without a deadline. The operating system also accepts connections for a process that hangs, so one
+// hanging broker would keep every member from joining. Connections with TLS need no probe: a hanging broker
+// does not answer the handshake, and kafka-go bounds the handshake.
 func probe(ctx context.Context, d dialer, network, address, clientID string) error {
 	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
@@ -141,8 +145,8 @@ func (c *cluster) ping(ctx context.Context) error {
 	return explain(err)
 }
 
-// rootCause replaces the error "topic not found" if no broker was ever reached. kafka-go's transport then knows no topics, and hides
-// the reason. A metadata request for no topics returns the reason.
+// rootCause replaces the error "topic not found" if no broker was ever reached. kafka-go's transport then
+// knows no topics, and hides the reason. A metadata request for no topics returns the reason.
 func (c *cluster) rootCause(ctx context.Context, err error) error {
 	if !errors.Is(err, protocol.ErrNoTopic) {
 		return err
@@ -203,7 +207,8 @@ func (c *cluster) moveToEnds(ctx context.Context, positions []position) error {
 	}
 	for i := range positions {
 		p := &positions[i]
-		at := slices.IndexFunc(res.Topics[p.Topic], func(o kafka.PartitionOffsets) bool { return o.Partition == int(p.Partition) })
+		at := slices.IndexFunc(res.Topics[p.Topic],
+			func(o kafka.PartitionOffsets) bool { return o.Partition == int(p.Partition) })
 		if at < 0 {
 			return protocol.NewErrNoPartition(p.Topic, p.Partition)
 		}
@@ -215,22 +220,27 @@ func (c *cluster) moveToEnds(ctx context.Context, positions []position) error {
 	return nil
 }
 
-// fetch asks the partition's leader for committed records from offset on. The caller calls release when it no longer uses the response.
-// Errors of the broker are kafka.Error.
-func (c *cluster) fetch(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (res *wire.FetchResponse, release func(), err error) {
-	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset, MaxWait: c.cfg.FetchMaxWait})
+// fetch asks the partition's leader for committed records from offset on. The caller calls release when it no
+// longer uses the response. Errors of the broker are kafka.Error.
+func (c *cluster) fetch(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (
+	res *wire.FetchResponse, release func(), err error) {
+	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset,
+		MaxWait: c.cfg.FetchMaxWait})
 }
 
 // tailWait is how long a broker may hold back the answer to fetchTail while there is nothing new.
 const tailWait = 100 * time.Millisecond
 
 // fetchTail is fetch for records that need not be committed.
-func (c *cluster) fetchTail(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (res *wire.FetchResponse, release func(), err error) {
-	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset, MaxWait: tailWait, Uncommitted: true})
+func (c *cluster) fetchTail(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (
+	res *wire.FetchResponse, release func(), err error) {
+	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset,
+		MaxWait: tailWait, Uncommitted: true})
 }
 
 // fetchWith completes the request with the limits of memory, and sends it.
-func (c *cluster) fetchWith(ctx context.Context, l *limiter, r wire.FetchRequest) (res *wire.FetchResponse, release func(), err error) {
+func (c *cluster) fetchWith(ctx context.Context, l *limiter, r wire.FetchRequest) (res *wire.FetchResponse,
+	release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	memory := &responsePermit{limiter: l}
@@ -266,15 +276,17 @@ func (c *cluster) metadata(ctx context.Context, topics []string) (*wire.Metadata
 	return c.wire.Metadata(ctx, topics...)
 }
 
-// committed returns the committed offsets of a group with their labels, for the given partitions. A group that does not exist has
-// committed none: its offsets are -1.
-func (c *cluster) committed(ctx context.Context, group, topic string, partitions []int) ([]kafka.OffsetFetchPartition, error) {
+// committed returns the committed offsets of a group with their labels, for the given partitions. A group
+// that does not exist has committed none: its offsets are -1.
+func (c *cluster) committed(ctx context.Context, group, topic string, partitions []int) ([]kafka.OffsetFetchPartition,
+	error) {
 	if len(partitions) == 0 {
 		return nil, nil // an empty list in the request would mean all partitions
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	res, err := c.client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}})
+	res, err := c.client.OffsetFetch(ctx,
+		&kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}})
 	if err == nil {
 		err = res.Error
 	}
@@ -294,7 +306,8 @@ func (c *cluster) committed(ctx context.Context, group, topic string, partitions
 		}
 	}
 	if len(res.Topics[topic]) != len(partitions) {
-		return nil, fmt.Errorf("the broker sent offsets of %d partitions, %d were requested", len(res.Topics[topic]), len(partitions))
+		return nil, fmt.Errorf("the broker sent offsets of %d partitions, %d were requested", len(res.Topics[topic]),
+			len(partitions))
 	}
 	return res.Topics[topic], nil
 }
@@ -310,13 +323,15 @@ func (c *cluster) leave(ctx context.Context, group, member string) error {
 	return err
 }
 
-// commit stores the next offsets to read with their labels, for a member of the group. kafka-go's own commit has no labels. After an
-// error the offsets may be stored or not.
-func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic string, commits ...kafka.OffsetCommit) error {
+// commit stores the next offsets to read with their labels, for a member of the group. kafka-go's own commit
+// has no labels. After an error the offsets may be stored or not.
+func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic string,
+	commits ...kafka.OffsetCommit) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req := &kafka.OffsetCommitRequest{
-		GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID, Topics: map[string][]kafka.OffsetCommit{topic: commits},
+		GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID,
+		Topics: map[string][]kafka.OffsetCommit{topic: commits},
 	}
 	res, err := c.client.OffsetCommit(ctx, req)
 	if err != nil {

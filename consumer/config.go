@@ -23,8 +23,8 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 )
 
-// Config says which cluster, topics and group to use, and how many records and bytes may be in flight. The setting tags are the keys
-// below "kafka", and the help tags are their documentation.
+// Config says which cluster, topics and group to use, and how many records and bytes may be in flight. The
+// setting tags are the keys below "kafka", and the help tags are their documentation.
 type Config struct {
 	Brokers []string `setting:"brokers" help:"Brokers (host:port) to start from."`
 	Group   string   `setting:"group" help:"Consumer group. Its processes share the input partitions; a new group starts at the oldest record."`
@@ -61,8 +61,8 @@ type Topics struct {
 	Duplicate string `setting:"duplicate" help:"Topic for near and exact copies."`
 	Possible  string `setting:"possible" help:"Topic for articles that only resemble an earlier one; empty: they go to the unique topic."`
 	Dead      string `setting:"dead" help:"Topic for records that cannot be processed."`
-	// Shadow is set for a shadow: it publishes all outputs to this topic and uses no other output topic. Package config sets it from
-	// shadow.topic; it is no setting of its own.
+	// Shadow is set for a shadow: it publishes all outputs to this topic and uses no other output topic.
+	// Package config sets it from shadow.topic; it is no setting of its own.
 	Shadow string `setting:"-"`
 }
 
@@ -88,7 +88,8 @@ func (t Topics) destinations() [article.DestinationCount]string {
 	if t.Shadow != "" {
 		return [...]string{article.ToShadow: t.Shadow}
 	}
-	return [...]string{article.ToUnique: t.Unique, article.ToPossible: t.Possible, article.ToDuplicate: t.Duplicate, article.ToDead: t.Dead, article.ToShadow: ""}
+	return [...]string{article.ToUnique: t.Unique, article.ToPossible: t.Possible, article.ToDuplicate: t.Duplicate,
+		article.ToDead: t.Dead, article.ToShadow: ""}
 }
 
 // DefaultConfig returns a configuration for a broker on this machine.
@@ -114,8 +115,8 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate returns all mistakes that show without dialling or reading files. The ranges of numbers are in the tags of the fields; package
-// config checks them.
+// Validate returns all mistakes that show without dialling or reading files. The ranges of numbers are in the
+// tags of the fields; package config checks them.
 func (c Config) Validate() error {
 	names := c.Topics.named()
 	slices.Sort(names)
@@ -127,7 +128,8 @@ func (c Config) Validate() error {
 		ok  bool
 		why string
 	}{
-		{"brokers", len(c.Brokers) > 0 && !slices.Contains(c.Brokers, ""), "needs at least one address, none of them empty"},
+		{"brokers", len(c.Brokers) > 0 && !slices.Contains(c.Brokers, ""),
+			"needs at least one address, none of them empty"},
 		{"group", c.Group != "", "must not be empty"},
 		{"topics.input", c.Topics.Input != "", "must not be empty"},
 		{"topics.unique", c.Topics.Unique != "", "must not be empty"},
@@ -136,11 +138,15 @@ func (c Config) Validate() error {
 		{"topics", len(slices.Compact(names)) == len(c.Topics.named()), "must be different names"},
 		{"compression", isCodec, "must be none, gzip, snappy, lz4 or zstd"},
 		{"drain_timeout", c.DrainTimeout <= c.SessionTimeout/2, "must be at most half of session_timeout"},
-		{"delivery", slices.Contains([]string{"", ExactlyOnce, AtLeastOnce}, c.Delivery), "must be exactly_once, at_least_once or empty"},
-		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512", mechanismOAuth}, c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512, oauthbearer or empty"},
+		{"delivery", slices.Contains([]string{"", ExactlyOnce, AtLeastOnce}, c.Delivery),
+			"must be exactly_once, at_least_once or empty"},
+		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512", mechanismOAuth},
+			c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512, oauthbearer or empty"},
 		{"sasl", c.SASL.Mechanism != "" || c.SASL == SASL{}, "has settings but sasl.mechanism is empty"},
-		{"sasl.token_file", (c.SASL.Mechanism == mechanismOAuth) == (c.SASL.TokenFile != ""), "and sasl.mechanism oauthbearer belong together"},
-		{"sasl", c.SASL.Mechanism != mechanismOAuth || c.SASL.Username+c.SASL.Password == "", "has a user name or a password, but sasl.mechanism is oauthbearer: remove them"},
+		{"sasl.token_file", (c.SASL.Mechanism == mechanismOAuth) == (c.SASL.TokenFile != ""),
+			"and sasl.mechanism oauthbearer belong together"},
+		{"sasl", c.SASL.Mechanism != mechanismOAuth || c.SASL.Username+c.SASL.Password == "",
+			"has a user name or a password, but sasl.mechanism is oauthbearer: remove them"},
 		{"sasl.username", !named || c.SASL.Username != "", "must not be empty"},
 		{"sasl.password", !named || c.SASL.Password != "", "or sasl.password_file must be set"},
 	} {
@@ -154,8 +160,9 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// maxFetchBytes is the size of the largest fetch response that is read. Brokers send the first batch whole, however large, so it is
-// larger than fetch_max_bytes. For example, with the defaults of 1 MiB for both settings it is 65 MiB.
+// maxFetchBytes is the size of the largest fetch response that is read. Brokers send the first batch whole,
+// however large, so it is larger than fetch_max_bytes. For example, with the defaults of 1 MiB for both
+// settings it is 65 MiB.
 func (c Config) maxFetchBytes() int {
 	return c.FetchMaxBytes + min(max(64<<20, 32*c.MaxMessageBytes), 1<<30)
 }
@@ -193,8 +200,8 @@ func wrapSASL(m sasl.Mechanism, err error) (sasl.Mechanism, error) {
 	return m, nil
 }
 
-// tokenFile is SASL OAUTHBEARER (RFC 7628) with the token that a file holds at each login. Another program keeps the file fresh, so a token
-// that is refused is no reason to end: the next one may be good.
+// tokenFile is SASL OAUTHBEARER (RFC 7628) with the token that a file holds at each login. Another program
+// keeps the file fresh, so a token that is refused is no reason to end: the next one may be good.
 type tokenFile string
 
 var _ sasl.Mechanism = tokenFile("")
@@ -211,13 +218,15 @@ func (f tokenFile) Start(context.Context) (sasl.StateMachine, []byte, error) {
 	}
 	if err != nil {
 		return nil, nil, &diag.Problem{
-			Cause: "there is no token to log in with", Remedy: "have a program write it to the file of kafka.sasl.token_file", Err: err,
+			Cause:  "there is no token to log in with",
+			Remedy: "have a program write it to the file of kafka.sasl.token_file", Err: err,
 		}
 	}
 	if end := expiry(token); !end.IsZero() && time.Now().After(end) {
 		return nil, nil, &diag.Problem{
-			Cause: "the token in the file of kafka.sasl.token_file has expired", Remedy: "look for the program that should renew it, and compare the clocks",
-			Err: fmt.Errorf("it was good until %s", end.UTC().Format(time.RFC3339)),
+			Cause:  "the token in the file of kafka.sasl.token_file has expired",
+			Remedy: "look for the program that should renew it, and compare the clocks",
+			Err:    fmt.Errorf("it was good until %s", end.UTC().Format(time.RFC3339)),
 		}
 	}
 	return f, []byte("n,,\x01auth=Bearer " + token + "\x01\x01"), nil
@@ -233,9 +242,10 @@ func (tokenFile) Next(_ context.Context, challenge []byte) (done bool, response 
 		refusal.Status = "no reason given"
 	}
 	return false, nil, &diag.Problem{
-		Cause:  "the broker refused the token: " + refusal.Status,
-		Remedy: "check issuer, audience, scope and expiry of the token in the file of kafka.sasl.token_file against the broker's sasl.oauthbearer settings",
-		Err:    kafka.SASLAuthenticationFailed,
+		Cause: "the broker refused the token: " + refusal.Status,
+		Remedy: "check issuer, audience, scope and expiry of the token in the file of kafka.sasl.token_file " +
+			"against the broker's sasl.oauthbearer settings",
+		Err: kafka.SASLAuthenticationFailed,
 	}
 }
 

@@ -1,21 +1,25 @@
-// Package consumer owns everything that speaks Kafka. As a member of a consumer group it fetches the input topic, hands records to
-// a Handler in batches, publishes the outputs that the Handler returns, and commits offsets. It also creates and checks topics
-// (EnsureTopics, Check), publishes for command-line tools (Producer), and reads records outside of a group (Archive).
+// Package consumer owns everything that speaks Kafka. As a member of a consumer group it fetches the input
+// topic, hands records to a Handler in batches, publishes the outputs that the Handler returns, and commits
+// offsets. It also creates and checks topics (EnsureTopics, Check), publishes for command-line tools
+// (Producer), and reads records outside of a group (Archive).
 //
-// Delivery is exactly once where brokers allow it (takeover.go, delivery.go), otherwise at least once. In both: committed offset <=
-// acknowledged outputs <= decided verdicts <= stored entries. An offset is committed only after every output of the records before it was
-// acknowledged by all in-sync replicas. Records that were published and not committed are delivered again after a crash, and get the same
-// verdicts. With exactly once they are not published again.
+// Delivery is exactly once where brokers allow it (takeover.go, delivery.go), otherwise at least once. In
+// both: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. An offset is
+// committed only after every output of the records before it was acknowledged by all in-sync replicas.
+// Records that were published and not committed are delivered again after a crash, and get the same verdicts.
+// With exactly once they are not published again.
 //
-// Records of one input partition keep their order in each output topic: input partition p always goes to output partition p modulo
-// the number of output partitions.
+// Records of one input partition keep their order in each output topic: input partition p always goes to
+// output partition p modulo the number of output partitions.
 //
-// The path of a record: Consumer.Run joins the group (consumer.go), groupGeneration.start starts three goroutines for each assigned
-// partition (generation.go), and they fetch (fetch.go), prepare and finish (partition.go) batches of records. finish calls the Handler, sender.publish
-// waits for acknowledgements (sender.go, writer.go), and groupGeneration.commit commits the marks.
+// The path of a record: Consumer.Run joins the group (consumer.go), groupGeneration.start starts three
+// goroutines for each assigned partition (generation.go), and they fetch (fetch.go), prepare and finish
+// (partition.go) batches of records. finish calls the Handler, sender.publish waits for acknowledgements
+// (sender.go, writer.go), and groupGeneration.commit commits the marks.
 //
-// kafka-go forms the group and keeps connections. Its Reader and Writer are not used by the service: package wire reads and writes
-// record batches instead, and its package comment says why. No package outside of consumer imports kafka-go.
+// kafka-go forms the group and keeps connections. Its Reader and Writer are not used by the service: package
+// wire reads and writes record batches instead, and its package comment says why. No package outside of
+// consumer imports kafka-go.
 package consumer
 
 import (
@@ -37,20 +41,24 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Handler turns records into outputs, batch by batch. Calls for different partitions are concurrent. Within a partition batches
-// are decided in order, and one batch may be prepared while the batch before it is decided.
+// Handler turns records into outputs, batch by batch. Calls for different partitions are concurrent. Within a
+// partition batches are decided in order, and one batch may be prepared while the batch before it is decided.
 type Handler interface {
-	// Prepare does all work that depends on the records and their schemas alone. It waits while the server of schemas does not answer,
-	// and returns an error when ctx ends. Any other error ends Run. The records stay valid until the batch is published or dropped.
+	// Prepare does all work that depends on the records and their schemas alone. It waits while the server of
+	// schemas does not answer, and returns an error when ctx ends. Any other error ends Run. The records stay
+	// valid until the batch is published or dropped.
 	Prepare(ctx context.Context, records []record.Record) (*pipeline.Batch, error)
-	// Decide returns the outputs in the order of the records. A record may have none. Decide retries while the index does not
-	// answer, and returns an error when ctx ends. Any other error ends Run.
+	// Decide returns the outputs in the order of the records. A record may have none. Decide retries while
+	// the index does not answer, and returns an error when ctx ends. Any other error ends Run.
 	Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error)
-	// Refused returns the dead letter that is published in place of an output of the batch that its topic refuses permanently. Of an
-	// output that has the smallest form already, the topic's refusal counts as a failure, which is tried again. Refused blocks while the
-	// index does not answer, and returns an error when ctx ends. Any other error ends Run.
-	Refused(ctx context.Context, b *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (pipeline.Output, error)
-	// Acknowledged is called when all outputs of a batch are acknowledged. took is the time from the decision until then.
+	// Refused returns the dead letter that is published in place of an output of the batch that its topic
+	// refuses permanently. Of an output that has the smallest form already, the topic's refusal counts as a
+	// failure, which is tried again. Refused blocks while the index does not answer, and returns an error
+	// when ctx ends. Any other error ends Run.
+	Refused(ctx context.Context, b *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (pipeline.Output,
+		error)
+	// Acknowledged is called when all outputs of a batch are acknowledged. took is the time from the decision
+	// until then.
 	Acknowledged(outputs []pipeline.Output, took time.Duration)
 }
 
@@ -77,17 +85,19 @@ type Consumer struct {
 	outputs                  atomic.Pointer[outputTopics] // nil before the first look
 	takeovers                *semaphore.Weighted          // bounds the take-overs at a time
 	lastServed               wire.TopicID                 // id of the input topic in the latest group generation
-	assigned                 atomic.Int64                 // partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
-	fail                     func(error)                  // ends Run with an error
+	// partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
+	assigned atomic.Int64
+	fail     func(error) // ends Run with an error
 }
 
 // maxBatchBytes bounds the payload of one batch, as far as single records allow.
 const maxBatchBytes = 4 << 20
 
-// New validates the configuration and reads certificate and password files. It does not dial. health learns which operations fail: it
-// gets "kafka", the operation, and the reason after each failure, and a nil error when that operation works again or is given up. It
-// must not block. reg may be nil in tests.
-func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logger, health func(component string, call fmt.Stringer, err error)) (*Consumer, error) {
+// New validates the configuration and reads certificate and password files. It does not dial. health learns
+// which operations fail: it gets "kafka", the operation, and the reason after each failure, and a nil error
+// when that operation works again or is given up. It must not block. reg may be nil in tests.
+func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logger,
+	health func(component string, call fmt.Stringer, err error)) (*Consumer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
@@ -99,9 +109,11 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{}, rebalancing: map[failure]time.Time{}, rebalanceTime: 2 * cfg.SessionTimeout}
+	r := &reporter{metrics: m, log: log, health: health, failing: map[failure]error{},
+		rebalancing: map[failure]time.Time{}, rebalanceTime: 2 * cfg.SessionTimeout}
 	c := &Consumer{
-		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, sender: newSender(cl, m, r), handler: handler, metrics: m, reporter: r, log: log, labelsInterval: labelsInterval,
+		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, sender: newSender(cl, m, r),
+		handler: handler, metrics: m, reporter: r, log: log, labelsInterval: labelsInterval,
 		limits:      &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
 		limiter:     newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
 		fenceMemory: math.MaxInt64, upkeepInterval: upkeepInterval,
@@ -118,9 +130,10 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 // Ping makes one round trip to a broker. The error says what to do.
 func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.ping(ctx) }
 
-// Run consumes until ctx ends. Then it finishes work under way within the drain timeout, commits, leaves the group and returns nil.
-// It waits for brokers that do not answer, at start and later. It returns an error where waiting cannot help: topics or rights are
-// missing or the login is refused at start, or the Handler returned an error.
+// Run consumes until ctx ends. Then it finishes work under way within the drain timeout, commits, leaves the
+// group and returns nil. It waits for brokers that do not answer, at start and later. It returns an error
+// where waiting cannot help: topics or rights are missing or the login is refused at start, or the Handler
+// returned an error.
 func (c *Consumer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -156,8 +169,8 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return err
 }
 
-// handlerError is the cause of an end of Run that nobody asked for. It tells an error of the Handler that wraps context.Canceled from the
-// end of Run's context.
+// handlerError is the cause of an end of Run that nobody asked for. It tells an error of the Handler that
+// wraps context.Canceled from the end of Run's context.
 type handlerError struct{ error }
 
 // prepare waits until brokers, topics and the group's coordinator answer.
@@ -185,7 +198,8 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	if c.cfg.CreateTopics {
 		var created []string
 		if created, err = c.cluster.ensureTopics(ctx, c.cfg.Topics.All()); len(created) > 0 {
-			c.log.Info("created topics", "topics", created, "partitions", c.cfg.Partitions, "replication", c.cfg.Replication)
+			c.log.Info("created topics", "topics", created, "partitions", c.cfg.Partitions, "replication",
+				c.cfg.Replication)
 		}
 	} else {
 		// A topic that was created a moment ago may not be known to every broker yet.
@@ -206,8 +220,8 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	return c.chooseDelivery(ctx)
 }
 
-// serveGenerations serves one group generation after another until ctx ends. It returns an error only if the group refuses this
-// member permanently before the member was ever in the group.
+// serveGenerations serves one group generation after another until ctx ends. It returns an error only if the
+// group refuses this member permanently before the member was ever in the group.
 func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGroup) error {
 	joined := false
 	member := "" // the id of this member in the latest group generation
@@ -240,11 +254,12 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 	return nil
 }
 
-// leaveAs takes a former id of this member out of the group, as soon as the coordinator answers. It returns when that is done, or when
-// ctx ends because this member has joined again.
+// leaveAs takes a former id of this member out of the group, as soon as the coordinator answers. It returns
+// when that is done, or when ctx ends because this member has joined again.
 //
-// kafka-go v0.4.51 forgets its member id after every error, except if the group rebalances. It sends LeaveGroup once, which fails while
-// the coordinator is away. Afterwards the group would wait a session timeout for the forgotten member, and this process with it.
+// kafka-go v0.4.51 forgets its member id after every error, except if the group rebalances. It sends
+// LeaveGroup once, which fails while the coordinator is away. Afterwards the group would wait a session
+// timeout for the forgotten member, and this process with it.
 func (c *Consumer) leaveAs(ctx context.Context, member string) {
 	var retry backoff
 	for {
@@ -258,19 +273,21 @@ func (c *Consumer) leaveAs(ctx context.Context, member string) {
 		}
 	}
 	c.reporter.changed(opJoin, c.cfg.Group, fmt.Errorf(
-		"consumer: join group %s: the brokers answer again; the group waits until its other processes have joined, at most %s (kafka.session_timeout)",
+		"consumer: join group %s: the brokers answer again; the group waits until its other processes have "+
+			"joined, at most %s (kafka.session_timeout)",
 		c.cfg.Group, c.cfg.SessionTimeout))
 }
 
-// waitUntilLeft waits for the end of the last group generation. It gives up after a time: a member that is joining waits for the other
-// members, and the process must not wait for them when it stops.
+// waitUntilLeft waits for the end of the last group generation. It gives up after a time: a member that is
+// joining waits for the other members, and the process must not wait for them when it stops.
 func (c *Consumer) waitUntilLeft(left <-chan struct{}) {
 	timer := time.NewTimer(c.cfg.DrainTimeout + requestTimeout)
 	defer timer.Stop()
 	select {
 	case <-left:
 	case <-timer.C:
-		c.log.Warn("could not leave the group in time, its other members will notice after the session timeout", "group", c.cfg.Group)
+		c.log.Warn("could not leave the group in time, its other members will notice after the session timeout",
+			"group", c.cfg.Group)
 	}
 }
 
@@ -286,9 +303,10 @@ func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, assigned: &c.assigned}},
 		HeartbeatInterval: heartbeatInterval(c.cfg.SessionTimeout),
 		SessionTimeout:    c.cfg.SessionTimeout,
-		RebalanceTimeout:  c.cfg.SessionTimeout, // members drain and commit before they join again: DrainTimeout is at most half of it
-		JoinGroupBackoff:  time.Second,
-		StartOffset:       kafka.FirstOffset,
+		// members drain and commit before they join again: DrainTimeout is at most half of it
+		RebalanceTimeout: c.cfg.SessionTimeout,
+		JoinGroupBackoff: time.Second,
+		StartOffset:      kafka.FirstOffset,
 		ErrorLogger: kafka.LoggerFunc(func(format string, args ...any) {
 			c.log.Debug("kafka-go reports", "detail", fmt.Sprintf(format, args...))
 		}),

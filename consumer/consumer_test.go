@@ -37,7 +37,8 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 	all := consumeUntil(t, cfg, outputs, atLeast(n*3/4))
 	last := map[string]int64{}
 	for _, r := range all {
-		require.Equal(t, map[byte]string{'u': "articles-unique", 'd': "articles-duplicate", 'x': "articles-dead"}[r.Value[0]], r.Topic)
+		require.Equal(t, map[byte]string{'u': "articles-unique", 'd': "articles-duplicate",
+			'x': "articles-dead"}[r.Value[0]], r.Topic)
 		source := strings.Split(header(r, pipeline.HeaderInput), "/")
 		require.Equal(t, strconv.Itoa(int(r.Partition)), source[1], "input partition p goes to output partition p")
 		offset, err := strconv.ParseInt(source[2], 10, 64)
@@ -65,7 +66,8 @@ func TestRecordsAreUnchangedByteForByte(t *testing.T) {
 		{Key: nil, Value: []byte("value"), Timestamp: time.UnixMilli(1)},
 		{Key: []byte{}, Value: []byte{}, Timestamp: time.UnixMilli(0)},
 		{Key: []byte("k"), Value: nil, Timestamp: time.UnixMilli(1700000000123)},
-		{Key: []byte{0, 255}, Value: []byte("d\x00\xff"), Headers: []kgo.RecordHeader{{Key: "", Value: nil}, {Key: "a", Value: []byte{}}, {Key: "a", Value: []byte("b")}}},
+		{Key: []byte{0, 255}, Value: []byte("d\x00\xff"), Headers: []kgo.RecordHeader{{Key: "", Value: nil},
+			{Key: "a", Value: []byte{}}, {Key: "a", Value: []byte("b")}}},
 		{Value: []byte("x" + strings.Repeat("long ", 20000))},
 	}
 	for _, r := range in {
@@ -141,14 +143,17 @@ func TestMetricsHaveTheirNames(t *testing.T) {
 		"echosieve_consumer_assigned_partitions", "echosieve_consumer_commits_total", "echosieve_consumer_errors_total",
 		"echosieve_consumer_exactly_once",
 		"echosieve_consumer_fetched_bytes_total", "echosieve_consumer_fetched_records_total",
-		"echosieve_consumer_in_flight_bytes", "echosieve_consumer_in_flight_records", "echosieve_consumer_lost_records_total",
+		"echosieve_consumer_in_flight_bytes", "echosieve_consumer_in_flight_records",
+		"echosieve_consumer_lost_records_total",
 		"echosieve_consumer_offset_resets_total",
-		"echosieve_consumer_rebalances_total", "echosieve_consumer_retries_total", "echosieve_consumer_skipped_records_total",
+		"echosieve_consumer_rebalances_total", "echosieve_consumer_retries_total",
+		"echosieve_consumer_skipped_records_total",
 		"echosieve_consumer_takeover_seconds", "echosieve_consumer_takeovers_total",
 	}, names, "lag_records appears with the first partition")
 }
 
-// A batch that waits for its schemas when the member stops is not committed. The next member gets it. Another error of Prepare ends Run.
+// A batch that waits for its schemas when the member stops is not committed. The next member gets it. Another
+// error of Prepare ends Run.
 func TestBatchThatWasNotPreparedIsDeliveredAgain(t *testing.T) {
 	_, cfg := fake(t)
 	cfg.DrainTimeout = time.Second
@@ -174,6 +179,7 @@ func TestBatchThatWasNotPreparedIsDeliveredAgain(t *testing.T) {
 	require.Equal(t, n, h.published)
 
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 3, 3)...)
-	m = startMember(t, cfg, &router{prepare: func(context.Context, []record.Record) error { return errors.New("no schemas at all") }})
+	m = startMember(t, cfg,
+		&router{prepare: func(context.Context, []record.Record) error { return errors.New("no schemas at all") }})
 	require.ErrorContains(t, <-m.done, "no schemas at all")
 }

@@ -24,11 +24,12 @@ const (
 // transactionalIDPrefix begins the transactional ids of this group.
 func (c Config) transactionalIDPrefix() string { return cmp.Or(c.TransactionalIDPrefix, c.Group) }
 
-// WarnWith makes the consumer call warn when it works, but worse than it could. kind names the warning. It may be called once, before Run.
+// WarnWith makes the consumer call warn when it works, but worse than it could. kind names the warning. It
+// may be called once, before Run.
 func (c *Consumer) WarnWith(warn func(kind, text string)) { c.warn = warn }
 
-// chooseDelivery sets how this process delivers. It returns an error if exactly once is set by name and cannot be had, or if the
-// coordinator does not answer.
+// chooseDelivery sets how this process delivers. It returns an error if exactly once is set by name and
+// cannot be had, or if the coordinator does not answer.
 func (c *Consumer) chooseDelivery(ctx context.Context) error {
 	c.exactlyOnce = false
 	c.metrics.exactlyOnce.Set(0)
@@ -44,7 +45,8 @@ func (c *Consumer) chooseDelivery(ctx context.Context) error {
 		c.fenceMemory = c.cluster.fenceMemory(ctx)
 		return nil
 	case errors.As(err, &lack) && lack.Permanent && c.cfg.Delivery == "":
-		c.log.Warn("delivery is at least once: after a crash or a rebalance some records are published twice", "cause", lack.Cause, "remedy", lack.Remedy, "err", lack.Err)
+		c.log.Warn("delivery is at least once: after a crash or a rebalance some records are published twice",
+			"cause", lack.Cause, "remedy", lack.Remedy, "err", lack.Err)
 		c.warn("delivery", "delivery is at least once: "+lack.Error())
 		return nil
 	default:
@@ -52,7 +54,8 @@ func (c *Consumer) chooseDelivery(ctx context.Context) error {
 	}
 }
 
-// renewalInterval is the time between two renewals of a fence. It is shorter where brokers forget a fence sooner than by default.
+// renewalInterval is the time between two renewals of a fence. It is shorter where brokers forget a fence
+// sooner than by default.
 func (c *Consumer) renewalInterval() time.Duration {
 	return min(fenceRenewal, c.fenceMemory/renewalsInMemory, time.Duration(c.limits.retention.Load())/renewalsInMemory)
 }
@@ -63,8 +66,8 @@ const (
 	transactionalMemory = "transactional.id.expiration.ms"
 )
 
-// fenceMemory returns how long brokers remember a fence, math.MaxInt64 if this user may not read it. All brokers are taken to have the same
-// settings.
+// fenceMemory returns how long brokers remember a fence, math.MaxInt64 if this user may not read it. All
+// brokers are taken to have the same settings.
 func (c *cluster) fenceMemory(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -73,9 +76,11 @@ func (c *cluster) fenceMemory(ctx context.Context) time.Duration {
 	if err != nil || len(m.Brokers) == 0 {
 		return memory
 	}
-	res, err := c.client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
-		ResourceType: kafka.ResourceTypeBroker, ResourceName: strconv.Itoa(m.Brokers[0].ID), ConfigNames: []string{producerMemory, transactionalMemory},
-	}}})
+	res, err := c.client.DescribeConfigs(ctx,
+		&kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
+			ResourceType: kafka.ResourceTypeBroker, ResourceName: strconv.Itoa(m.Brokers[0].ID),
+			ConfigNames: []string{producerMemory, transactionalMemory},
+		}}})
 	if err != nil {
 		return memory
 	}
@@ -87,8 +92,8 @@ func (c *cluster) fenceMemory(ctx context.Context) time.Duration {
 	return memory
 }
 
-// tryExactlyOnce checks that brokers and rights allow exactly once. For that it asks for the identity of a transactional id that no
-// partition uses. The error is a permanent *diag.Problem if they do not.
+// tryExactlyOnce checks that brokers and rights allow exactly once. For that it asks for the identity of a
+// transactional id that no partition uses. The error is a permanent *diag.Problem if they do not.
 func (c *cluster) tryExactlyOnce(ctx context.Context) error {
 	m, err := c.metadata(ctx, c.cfg.Topics.All()[1:])
 	if err != nil {
@@ -97,7 +102,8 @@ func (c *cluster) tryExactlyOnce(ctx context.Context) error {
 	for _, t := range m.Topics {
 		if t.Err == nil && t.Operations.Lack(wire.MayRead) {
 			return &diag.Problem{
-				Cause:  "this user may not read the output topic " + t.Name + ", so it cannot find out what an earlier process has published",
+				Cause: "this user may not read the output topic " + t.Name +
+					", so it cannot find out what an earlier process has published",
 				Remedy: "grant Read on the output topics, or set kafka.delivery: " + AtLeastOnce,
 				Err:    kafka.TopicAuthorizationFailed, Permanent: true,
 			}
@@ -115,15 +121,16 @@ func (c *cluster) tryExactlyOnce(ctx context.Context) error {
 	return err
 }
 
-// notTransactional explains why brokers give no identity for transactional ids with the prefix, if trying again is pointless. It returns
-// nil for other errors and for nil.
+// notTransactional explains why brokers give no identity for transactional ids with the prefix, if trying
+// again is pointless. It returns nil for other errors and for nil.
 func notTransactional(err error, prefix string) *diag.Problem {
 	switch {
 	case errors.Is(err, kafka.TransactionalIDAuthorizationFailed), errors.Is(err, kafka.ClusterAuthorizationFailed):
 		return &diag.Problem{
-			Cause:  "this user may not use transactional ids that begin with " + prefix,
-			Remedy: fmt.Sprintf("grant Write on the transactional ids with the prefix %s, or set kafka.delivery: %s", prefix, AtLeastOnce),
-			Err:    err, Permanent: true,
+			Cause: "this user may not use transactional ids that begin with " + prefix,
+			Remedy: fmt.Sprintf("grant Write on the transactional ids with the prefix %s, or set kafka.delivery: %s",
+				prefix, AtLeastOnce),
+			Err: err, Permanent: true,
 		}
 	case errors.Is(err, kafka.InvalidTransactionTimeout):
 		return &diag.Problem{

@@ -32,8 +32,9 @@ const (
 
 var operations = []string{opJoin, opFetch, opPublish, opCommit, opTakeOver}
 
-// reporter reports failures to metrics, log and health. If an operation fails many times or for many partitions, only the first
-// failure is logged, and one line when the operation works again for all of them. Safe for concurrent use.
+// reporter reports failures to metrics, log and health. If an operation fails many times or for many
+// partitions, only the first failure is logged, and one line when the operation works again for all of them.
+// Safe for concurrent use.
 type reporter struct {
 	metrics *metrics
 	log     *slog.Logger
@@ -87,14 +88,16 @@ func (r *reporter) changed(operation, subject string, err error) {
 	defer r.mu.Unlock()
 	key := failure{operation, subject}
 	if _, known := r.failing[key]; known {
-		r.log.Info("kafka operation still fails, for another reason", "operation", operation, "subject", subject, "err", err)
+		r.log.Info("kafka operation still fails, for another reason", "operation", operation, "subject", subject,
+			"err", err)
 		r.failing[key] = err
 		r.health("kafka", key, err)
 	}
 }
 
-// leftGeneration drops the failures of the operations that belong to a group generation: partitions may belong to another member after it.
-// If one of them failed, this member counts as failing until it has joined the next group generation, because nothing has worked since.
+// leftGeneration drops the failures of the operations that belong to a group generation: partitions may
+// belong to another member after it. If one of them failed, this member counts as failing until it has joined
+// the next group generation, because nothing has worked since.
 func (r *reporter) leftGeneration(group string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +145,8 @@ const (
 	maxBackoff = 3 * time.Second
 )
 
-// backoff waits between attempts. The pause doubles from minBackoff to maxBackoff. It is random within bounds, so that partitions and
-// processes do not try again at the same moment. The zero value is ready.
+// backoff waits between attempts. The pause doubles from minBackoff to maxBackoff. It is random within
+// bounds, so that partitions and processes do not try again at the same moment. The zero value is ready.
 type backoff struct {
 	first  time.Duration // the first pause; 0: minBackoff
 	pauses *exponential.ExponentialBackOff
@@ -194,41 +197,73 @@ func explain(err error) error {
 
 // sequenceLost translates the answer to a batch whose sequence number the leader does not expect: see writer.
 var sequenceLost = diag.Problem{
-	Cause:  "the broker has lost the sequence numbers of this producer",
-	Remedy: "none is needed, the batch is sent again under a new epoch; if this repeats, look for unclean leader elections",
+	Cause: "the broker has lost the sequence numbers of this producer",
+	Remedy: "none is needed, the batch is sent again under a new epoch; if this repeats, look for unclean leader " +
+		"elections",
 }
 
 // problems translates the error codes of brokers.
 var problems = map[kafka.Error]diag.Problem{
-	kafka.SASLAuthenticationFailed:           {Cause: "the broker refused the login", Remedy: "check kafka.sasl.username and the password", Permanent: true},
-	kafka.UnsupportedSASLMechanism:           {Cause: "the broker does not offer this SASL mechanism", Remedy: "set kafka.sasl.mechanism to one that the listener has enabled", Permanent: true},
-	kafka.IllegalSASLState:                   {Cause: "the listener knows no login (SASL), but kafka.sasl.mechanism is set", Remedy: "set kafka.sasl.mechanism to \"\" and remove the other settings under kafka.sasl, or use the port of a listener with SASL", Permanent: true},
-	kafka.UnknownTopicOrPartition:            {Cause: "the topic does not exist, or this user has no right on it", Remedy: "create it or set kafka.create_topics: true; else grant Read on the input topic and Write on the output topics"},
-	kafka.TopicAuthorizationFailed:           {Cause: "a right on the topic is missing, or the topic does not exist", Remedy: "grant Read on the input topic and Write on the output topics, and check that they exist", Permanent: true},
-	kafka.GroupAuthorizationFailed:           {Cause: "this user may not use the consumer group", Remedy: "grant Read on the group named in kafka.group, or of a shadow in shadow.group", Permanent: true},
-	kafka.TransactionalIDAuthorizationFailed: {Cause: "this user may not use the transactional id", Remedy: "grant Write on it", Permanent: true},
-	kafka.ClusterAuthorizationFailed:         {Cause: "this user may not do that on the cluster", Remedy: "grant the right, or create the topics beforehand and set kafka.create_topics: false", Permanent: true},
-	kafka.MessageSizeTooLarge:                {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes"},
-	kafka.RecordListTooLarge:                 {Cause: "the topic takes no batch of this size", Remedy: "raise the topic's segment.bytes or lower kafka.max_message_bytes"},
-	kafka.InvalidTimestamp:                   {Cause: "the output topic refuses the record's timestamp", Remedy: "raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms"},
-	kafka.InvalidRecord:                      {Cause: "the output topic refuses the record", Remedy: "set the topic's cleanup.policy to delete, if it is compacted; else ask who runs the brokers for their checks"},
-	kafka.OutOfOrderSequenceNumber:           sequenceLost,
-	kafka.UnknownProducerId:                  sequenceLost,
-	kafka.NotEnoughReplicas:                  {Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas"},
-	kafka.NotEnoughReplicasAfterAppend:       {Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas"},
-	kafka.LeaderNotAvailable:                 {Cause: "the partition has no leader", Remedy: "look for brokers that are down"},
-	kafka.InvalidReplicationFactor:           {Cause: "there are fewer brokers than replicas wanted", Remedy: "lower kafka.replication", Permanent: true},
-	kafka.PolicyViolation:                    {Cause: "a policy of the cluster forbids the topic", Remedy: "create the topics by hand", Permanent: true},
-	kafka.InvalidTopic:                       {Cause: "a topic name is invalid", Remedy: "use letters, digits, '.', '_' and '-' only", Permanent: true},
-	kafka.InvalidSessionTimeout:              {Cause: "the broker does not allow this session timeout", Remedy: "choose kafka.session_timeout between group.min.session.timeout.ms and group.max.session.timeout.ms", Permanent: true},
-	kafka.InvalidGroupId:                     {Cause: "the group name is invalid", Remedy: "change kafka.group", Permanent: true},
-	kafka.InconsistentGroupProtocol:          {Cause: "programs other than Echosieve use the group", Remedy: "set kafka.group to a group that only Echosieve uses", Permanent: true},
+	kafka.SASLAuthenticationFailed: {Cause: "the broker refused the login",
+		Remedy: "check kafka.sasl.username and the password", Permanent: true},
+	kafka.UnsupportedSASLMechanism: {Cause: "the broker does not offer this SASL mechanism",
+		Remedy: "set kafka.sasl.mechanism to one that the listener has enabled", Permanent: true},
+	kafka.IllegalSASLState: {
+		Cause: "the listener knows no login (SASL), but kafka.sasl.mechanism is set",
+		Remedy: "set kafka.sasl.mechanism to \"\" and remove the other settings under kafka.sasl, or use the port " +
+			"of a listener with SASL", Permanent: true},
+	kafka.UnknownTopicOrPartition: {Cause: "the topic does not exist, or this user has no right on it",
+		Remedy: "create it or set kafka.create_topics: true; else grant Read on the input topic and Write on the " +
+			"output topics"},
+	kafka.TopicAuthorizationFailed: {Cause: "a right on the topic is missing, or the topic does not exist",
+		Remedy:    "grant Read on the input topic and Write on the output topics, and check that they exist",
+		Permanent: true},
+	kafka.GroupAuthorizationFailed: {Cause: "this user may not use the consumer group",
+		Remedy: "grant Read on the group named in kafka.group, or of a shadow in shadow.group", Permanent: true},
+	kafka.TransactionalIDAuthorizationFailed: {Cause: "this user may not use the transactional id",
+		Remedy: "grant Write on it", Permanent: true},
+	kafka.ClusterAuthorizationFailed: {Cause: "this user may not do that on the cluster",
+		Remedy: "grant the right, or create the topics beforehand and set kafka.create_topics: false", Permanent: true},
+	kafka.MessageSizeTooLarge: {Cause: "the topic takes no batch of this size",
+		Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes"},
+	kafka.RecordListTooLarge: {Cause: "the topic takes no batch of this size",
+		Remedy: "raise the topic's segment.bytes or lower kafka.max_message_bytes"},
+	kafka.InvalidTimestamp: {Cause: "the output topic refuses the record's timestamp",
+		Remedy: "raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms"},
+	kafka.InvalidRecord: {Cause: "the output topic refuses the record",
+		Remedy: "set the topic's cleanup.policy to delete, if it is compacted; else ask who runs the brokers for " +
+			"their checks"},
+	kafka.OutOfOrderSequenceNumber: sequenceLost,
+	kafka.UnknownProducerId:        sequenceLost,
+	kafka.NotEnoughReplicas: {Cause: "too few replicas are in sync",
+		Remedy: "bring brokers back or lower min.insync.replicas"},
+	kafka.NotEnoughReplicasAfterAppend: {Cause: "too few replicas are in sync",
+		Remedy: "bring brokers back or lower min.insync.replicas"},
+	kafka.LeaderNotAvailable: {Cause: "the partition has no leader",
+		Remedy: "look for brokers that are down"},
+	kafka.InvalidReplicationFactor: {Cause: "there are fewer brokers than replicas wanted",
+		Remedy: "lower kafka.replication", Permanent: true},
+	kafka.PolicyViolation: {Cause: "a policy of the cluster forbids the topic",
+		Remedy: "create the topics by hand", Permanent: true},
+	kafka.InvalidTopic: {Cause: "a topic name is invalid",
+		Remedy: "use letters, digits, '.', '_' and '-' only", Permanent: true},
+	kafka.InvalidSessionTimeout: {Cause: "the broker does not allow this session timeout",
+		Remedy:    "choose kafka.session_timeout between group.min.session.timeout.ms and group.max.session.timeout.ms",
+		Permanent: true},
+	kafka.InvalidGroupId: {Cause: "the group name is invalid", Remedy: "change kafka.group",
+		Permanent: true},
+	kafka.InconsistentGroupProtocol: {Cause: "programs other than Echosieve use the group",
+		Remedy: "set kafka.group to a group that only Echosieve uses", Permanent: true},
 	kafka.OffsetMetadataTooLarge: {
-		Cause:  "the brokers take no commit with so long a label: positions in the output topics stand beside each offset",
-		Remedy: "set offset.metadata.max.bytes of the brokers to 4096, their default, or more, or use shorter topic names",
+		Cause: "the brokers take no commit with so long a label: positions in the output topics stand beside " +
+			"each offset",
+		Remedy: "set offset.metadata.max.bytes of the brokers to 4096, their default, or more, or use shorter " +
+			"topic names",
 	},
-	kafka.GroupCoordinatorNotAvailable: {Cause: "the group coordinator is not ready", Remedy: "wait; if it lasts, check that __consumer_offsets could be created"},
-	kafka.GroupMaxSizeReached:          {Cause: "the group is full", Remedy: "raise group.max.size or run fewer processes"},
+	kafka.GroupCoordinatorNotAvailable: {Cause: "the group coordinator is not ready",
+		Remedy: "wait; if it lasts, check that __consumer_offsets could be created"},
+	kafka.GroupMaxSizeReached: {Cause: "the group is full",
+		Remedy: "raise group.max.size or run fewer processes"},
 }
 
 // broker names a Kafka broker in explanations of faults of network and TLS.
@@ -236,26 +271,30 @@ var broker = diag.Server{
 	Name: "the broker", Possessive: "the broker's", Kind: "broker",
 	Settings: "kafka", Addresses: "kafka.brokers", AlsoCheck: " and the brokers' advertised.listeners",
 	TLSSetting: "the listener's ssl.enabled.protocols",
-	ClosedHint: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects: echosieve check finds out which",
-	SlowHint:   "check the network, firewalls and the load on the brokers",
+	ClosedHint: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects: " +
+		"echosieve check finds out which",
+	SlowHint: "check the network, firewalls and the load on the brokers",
 }
 
-// explainConnection translates errors that occurred before a broker answered, and errors of kafka-go itself whose metadata has no such
-// topic, partition or leader.
+// explainConnection translates errors that occurred before a broker answered, and errors of kafka-go itself
+// whose metadata has no such topic, partition or leader.
 func explainConnection(err error) *diag.Problem {
 	switch {
 	case errors.Is(err, protocol.ErrNoTopic), errors.Is(err, protocol.ErrNoPartition):
-		return &diag.Problem{Cause: "the topic or partition does not exist, or this user has no right on it", Remedy: "create it, or grant Read on the input topic and Write on the output topics", Err: err}
+		return &diag.Problem{Cause: "the topic or partition does not exist, or this user has no right on it",
+			Remedy: "create it, or grant Read on the input topic and Write on the output topics", Err: err}
 	case errors.Is(err, protocol.ErrNoLeader):
 		return &diag.Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down", Err: err}
 	case strings.Contains(err.Error(), expectsTLS):
-		return &diag.Problem{Cause: "the listener speaks TLS", Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS", Err: err}
+		return &diag.Problem{Cause: "the listener speaks TLS",
+			Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS", Err: err}
 	default:
 		return broker.Explain(err)
 	}
 }
 
-// expectsTLS is the text of kafka-go's error for a TLS alert in place of an answer. kafka-go defines no type for this error.
+// expectsTLS is the text of kafka-go's error for a TLS alert in place of an answer. kafka-go defines no type
+// for this error.
 const expectsTLS = "broker appears to be expecting TLS"
 
 // routine says whether the answer belongs to every rebalance: it tells the member to join again, and nothing is wrong.
@@ -296,10 +335,12 @@ func kind(err error) string {
 	switch code {
 	case kafka.RequestTimedOut:
 		return "timeout"
-	case kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism, kafka.IllegalSASLState, kafka.TopicAuthorizationFailed,
+	case kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism, kafka.IllegalSASLState,
+		kafka.TopicAuthorizationFailed,
 		kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed, kafka.TransactionalIDAuthorizationFailed:
 		return "auth"
-	case kafka.NotLeaderForPartition, kafka.LeaderNotAvailable, kafka.FencedLeaderEpoch, kafka.UnknownLeaderEpoch, kafka.ReplicaNotAvailable:
+	case kafka.NotLeaderForPartition, kafka.LeaderNotAvailable, kafka.FencedLeaderEpoch, kafka.UnknownLeaderEpoch,
+		kafka.ReplicaNotAvailable:
 		return "not_leader"
 	case kafka.GroupLoadInProgress, kafka.GroupCoordinatorNotAvailable, kafka.NotCoordinatorForGroup,
 		kafka.RebalanceInProgress, kafka.IllegalGeneration, kafka.UnknownMemberId:
@@ -318,6 +359,7 @@ func kind(err error) string {
 func isConnection(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
-	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
 }

@@ -59,12 +59,13 @@ func TestRecreatedTopicIsNoticedWithoutOffsets(t *testing.T) {
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "x", 30, 3)...)
 	m = startMember(t, cfg, &router{})
 	consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(30))
-	require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"), "a new process cannot tell this from a first start")
+	require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"),
+		"a new process cannot tell this from a first start")
 	m.stop(t)
 }
 
-// A group without a commit begins at the log start. While the broker does not tell it, the position is unknown: it is not 0, which
-// retention may have removed long ago.
+// A group without a commit begins at the log start. While the broker does not tell it, the position is
+// unknown: it is not 0, which retention may have removed long ago.
 func TestUnknownPositionStaysUnknown(t *testing.T) {
 	k, cfg := fake(t)
 	cfg.Partitions = 1
@@ -168,7 +169,9 @@ func TestLeaderMovesBetweenBrokers(t *testing.T) {
 		}
 		produce(t, cl, numbered(cfg.Topics.Input, fmt.Sprintf("u%d-", i), 50, 1)...)
 		// The next move comes while some of these are under way.
-		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > float64(50*i) }, patience, time.Millisecond)
+		require.Eventually(t,
+			func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > float64(50*i) },
+			patience, time.Millisecond)
 	}
 	out := consumeUntil(t, cfg, outputs, atLeast(300))
 	m.stop(t)
@@ -182,7 +185,8 @@ func TestPartitionsMissedWhenSharingOutAreFoundLater(t *testing.T) {
 	var asked atomic.Int64
 	k.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()
-		if req.GetVersion() != 6 || asked.Add(1) > 1 { // version 6 is the request of the group's leader, which asks a broker that lags behind
+		// version 6 is the request of the group's leader, which asks a broker that lags behind
+		if req.GetVersion() != 6 || asked.Add(1) > 1 {
 			return nil, nil, false
 		}
 		res := req.ResponseKind().(*kmsg.MetadataResponse)

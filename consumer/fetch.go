@@ -11,8 +11,8 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// fetch fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it closes out.
-// After an error it waits and tries again.
+// fetch fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it
+// closes out. After an error it waits and tries again.
 func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) {
 	defer close(out)
 	var retry backoff
@@ -28,7 +28,8 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) 
 			continue // the broker works: its response waited below our memory limit for too long
 		}
 		if err != nil {
-			p.c.reporter.failed(opFetch, p.name, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id, offset, err))
+			p.c.reporter.failed(opFetch, p.name, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id,
+				offset, err))
 			if retry.wait(ctx) != nil {
 				return
 			}
@@ -40,8 +41,8 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) 
 	}
 }
 
-// fetchOnce sends one fetch and hands on the records, batch by batch. It returns the offset to go on with, also with an error: the
-// records before a damaged batch have been handed on.
+// fetchOnce sends one fetch and hands on the records, batch by batch. It returns the offset to go on with,
+// also with an error: the records before a damaged batch have been handed on.
 func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *batch) (int64, error) {
 	if offset < 0 {
 		first, _, err := p.c.cluster.offsets(ctx, p.topic, p.id)
@@ -80,8 +81,9 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *bat
 
 // handOn waits for memory, reads one batch and hands it on. It returns the offset to go on with, also with an error.
 func (p *partition) handOn(ctx context.Context, records *wire.Reader, offset int64, out chan<- *batch) (int64, error) {
-	// Memory of the decompressor comes before that of records, or there is a deadlock: see limiter. A batch goes on into the next record batch
-	// if that record batch's decompressor need not be waited for. If the record batch is damaged, readBatch returns the error.
+	// Memory of the decompressor comes before that of records, or there is a deadlock: see limiter. A batch
+	// goes on into the next record batch if that record batch's decompressor need not be waited for. If the
+	// record batch is damaged, readBatch returns the error.
 	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil {
 		return offset, ctx.Err()
 	}
@@ -104,8 +106,9 @@ func (p *partition) handOn(ctx context.Context, records *wire.Reader, offset int
 	return b.next, bad
 }
 
-// readBatch reads records until the batch is full, the response is at its end, the next record batch must wait for its decompressor, or a record
-// is damaged. The last record may exceed batchBytes, by at most MaxMessageBytes: longer records come without their value.
+// readBatch reads records until the batch is full, the response is at its end, the next record batch must
+// wait for its decompressor, or a record is damaged. The last record may exceed batchBytes, by at most
+// MaxMessageBytes: longer records come without their value.
 func (p *partition) readBatch(records *wire.Reader) (b *batch, size int, err error) {
 	b = &batch{}
 	for len(b.records) < p.c.batchRecords && size < p.c.batchBytes {
@@ -136,9 +139,10 @@ func (p *partition) send(ctx context.Context, b *batch, out chan<- *batch) error
 // errRecreated is reported until endOnTopicChange ends the group generation.
 var errRecreated = errors.New("the topic was recreated")
 
-// reset returns the offset to go on with when the broker no longer has offset: the log start, both if records were deleted before they
-// were read and if the end of the log was lost. The loss is counted and logged. The number of lost records is a distance of offsets:
-// it includes transaction markers and records that compaction had removed.
+// reset returns the offset to go on with when the broker no longer has offset: the log start, both if records
+// were deleted before they were read and if the end of the log was lost. The loss is counted and logged. The
+// number of lost records is a distance of offsets: it includes transaction markers and records that
+// compaction had removed.
 func (p *partition) reset(ctx context.Context, offset int64, out chan<- *batch) (int64, error) {
 	first, last, err := p.c.cluster.offsets(ctx, p.topic, p.id)
 	if err != nil {
@@ -157,6 +161,7 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *batch) 
 	p.c.metrics.offsetResets.Inc()
 	p.c.metrics.lostRecords.Add(float64(lost))
 	p.c.log.Warn("the broker no longer has the next offset, reading from the start of the log: records were lost",
-		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last, "lost_records_at_most", lost)
+		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last,
+		"lost_records_at_most", lost)
 	return first, nil
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// groupGeneration is this member's part in one generation of the consumer group: the partitions that the group has assigned to it.
+// groupGeneration is this member's part in one generation of the consumer group: the partitions that the
+// group has assigned to it.
 type groupGeneration struct {
 	c       *Consumer
 	gen     *kafka.Generation
@@ -25,10 +26,10 @@ type groupGeneration struct {
 	end        context.CancelFunc // ends the group generation for this member
 }
 
-// serve consumes the assigned partitions until ctx, the group generation, ends. Then it lets work under way finish, commits and
-// returns, all within the drain timeout. Only after that kafka-go joins the next group generation or leaves the group. assignedInAll
-// is the number of partitions of the topic that this member has assigned to members as the group's leader; negative if it is not the
-// leader.
+// serve consumes the assigned partitions until ctx, the group generation, ends. Then it lets work under way
+// finish, commits and returns, all within the drain timeout. Only after that kafka-go joins the next group
+// generation or leaves the group. assignedInAll is the number of partitions of the topic that this member has
+// assigned to members as the group's leader; negative if it is not the leader.
 func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInAll int64) {
 	topic := c.cfg.Topics.Input
 	assigned := gen.Assignments[topic]
@@ -69,18 +70,20 @@ func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInA
 	c.log.Info("left group generation", "group", c.cfg.Group, "generation", gen.ID)
 }
 
-// start serves each partition in goroutines of its own. They end soon after ctx, at the latest with work. drained is closed when all
-// have returned.
+// start serves each partition in goroutines of its own. They end soon after ctx, at the latest with work.
+// drained is closed when all have returned.
 func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drained <-chan struct{}) {
 	var partitions sync.WaitGroup
 	for _, at := range starts {
 		switch {
 		case at.recreated:
 			g.c.metrics.offsetResets.Inc()
-			g.c.log.Warn("the topic was recreated since the group committed, reading from the start of its log: records of the old topic without a verdict are lost",
+			g.c.log.Warn("the topic was recreated since the group committed, reading from the start of its log: "+
+				"records of the old topic without a verdict are lost",
 				"topic", g.c.input.name, "partition", at.partition)
 		case at.offset < 0:
-			g.c.log.Info("the group has no committed offset, starting at the start of the log", "topic", g.c.input.name, "partition", at.partition)
+			g.c.log.Info("the group has no committed offset, starting at the start of the log", "topic",
+				g.c.input.name, "partition", at.partition)
 		}
 		partitions.Go(func() { g.serve(ctx, work, at) })
 	}
@@ -92,8 +95,8 @@ func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drai
 	return done
 }
 
-// serve serves one partition until ctx ends. It begins with a take-over, and so it does again whenever a leader no longer knows this
-// process as a producer.
+// serve serves one partition until ctx ends. It begins with a take-over, and so it does again whenever a
+// leader no longer knows this process as a producer.
 func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 	for ctx.Err() == nil {
 		p, err := g.open(ctx, at)
@@ -103,17 +106,20 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 		switch {
 		case errors.Is(err, errTakenOver):
 			g.c.metrics.takeovers.WithLabelValues(outcomeLost).Inc()
-			g.c.log.Warn("another process has taken the partition over, joining the group again", "topic", g.c.input.name, "partition", at.partition)
+			g.c.log.Warn("another process has taken the partition over, joining the group again", "topic",
+				g.c.input.name, "partition", at.partition)
 			g.end()
 			return
 		case !errors.Is(err, errStandingLost):
 			return
 		}
-		g.c.log.Warn("the output partitions no longer know this producer, taking the partition over again", "topic", g.c.input.name, "partition", at.partition, "err", err)
+		g.c.log.Warn("the output partitions no longer know this producer, taking the partition over again", "topic",
+			g.c.input.name, "partition", at.partition, "err", err)
 	}
 }
 
-// open returns the partition, ready to run. With exactly once it takes the partition over. An error is ctx's or errTakenOver.
+// open returns the partition, ready to run. With exactly once it takes the partition over. An error is ctx's
+// or errTakenOver.
 func (g *groupGeneration) open(ctx context.Context, at start) (*partition, error) {
 	offset, own := at.offset, (*ownership)(nil)
 	if g.c.exactlyOnce {
@@ -148,15 +154,17 @@ func (g *groupGeneration) drain(work context.Context, drained <-chan struct{}) {
 	select {
 	case <-drained: // the stages had returned; only a commit took until work ended
 	default:
-		g.c.log.Warn("work under way did not finish in time, its records will be delivered again", "drain_timeout", g.c.cfg.DrainTimeout)
+		g.c.log.Warn("work under way did not finish in time, its records will be delivered again", "drain_timeout",
+			g.c.cfg.DrainTimeout)
 		<-drained
 	}
 }
 
-// drainContexts returns two contexts that outlive a group generation: work, for records under way and a commit that hangs, and last,
-// for the last commit. This member sends no heartbeats after the group generation, so both together have one budget, which begins
-// when the group generation ends. work ends after three quarters of the budget, last after all of it. For example,
-// with a drain timeout of 10 s the last commit has at least 2.5 s.
+// drainContexts returns two contexts that outlive a group generation: work, for records under way and a
+// commit that hangs, and last, for the last commit. This member sends no heartbeats after the group
+// generation, so both together have one budget, which begins when the group generation ends. work ends after
+// three quarters of the budget, last after all of it. For example, with a drain timeout of 10 s the last
+// commit has at least 2.5 s.
 func drainContexts(generation context.Context, budget time.Duration) (work, last context.Context, stop func()) {
 	work, abort := context.WithCancel(context.WithoutCancel(generation))
 	last, cancel := context.WithCancel(context.WithoutCancel(generation))
@@ -167,8 +175,9 @@ func drainContexts(generation context.Context, budget time.Duration) (work, last
 	return work, last, func() { abort(); cancel() }
 }
 
-// commitUntil commits the marks every commit interval, until ctx ends. A commit under way may last until work ends: if it were
-// sent again while the broker still holds the first request, the two could be stored in the wrong order.
+// commitUntil commits the marks every commit interval, until ctx ends. A commit under way may last until work
+// ends: if it were sent again while the broker still holds the first request, the two could be stored in the
+// wrong order.
 func (g *groupGeneration) commitUntil(ctx, work context.Context) {
 	ticker := time.NewTicker(g.c.cfg.CommitInterval)
 	defer ticker.Stop()
@@ -184,8 +193,9 @@ func (g *groupGeneration) commitUntil(ctx, work context.Context) {
 
 // commit commits the marks that have moved, and gives up when ctx ends. After an error they count as not committed.
 //
-// Invariant: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. A mark is set only after the outputs
-// were acknowledged, so a crash before or after the commit delivers some records again, and they get the same verdicts again.
+// Invariant: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. A mark is set
+// only after the outputs were acknowledged, so a crash before or after the commit delivers some records
+// again, and they get the same verdicts again.
 func (g *groupGeneration) commit(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -212,7 +222,8 @@ func (g *groupGeneration) commit(ctx context.Context) {
 	}
 }
 
-// offsetCommit is the commit of an offset of the input topic, with its label. words are those of the partition's owner, or none.
+// offsetCommit is the commit of an offset of the input topic, with its label. words are those of the
+// partition's owner, or none.
 func (g *groupGeneration) offsetCommit(partition int32, next int64, words []label.Word) kafka.OffsetCommit {
 	return kafka.OffsetCommit{Partition: int(partition), Offset: next, Metadata: g.c.label(g.topicID, words...)}
 }

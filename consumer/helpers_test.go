@@ -19,8 +19,8 @@ import (
 // patience bounds each wait for a fact. Only a test that hangs reaches it.
 const patience = 5 * time.Minute
 
-// testConfig returns settings with short intervals: members notice changes and commit quickly. Its timeouts are long: on a busy machine no
-// member loses its partitions, and drains end with a commit.
+// testConfig returns settings with short intervals: members notice changes and commit quickly. Its timeouts
+// are long: on a busy machine no member loses its partitions, and drains end with a commit.
 func testConfig(brokers ...string) Config {
 	cfg := DefaultConfig()
 	cfg.Brokers = brokers
@@ -69,7 +69,8 @@ func produce(t *testing.T, cl *kgo.Client, recs ...*kgo.Record) {
 func numbered(topic, prefix string, n, partitions int) []*kgo.Record {
 	recs := make([]*kgo.Record, n)
 	for i := range recs {
-		recs[i] = &kgo.Record{Topic: topic, Partition: int32(i % partitions), Value: fmt.Appendf(nil, "%s%06d", prefix, i)}
+		recs[i] = &kgo.Record{Topic: topic, Partition: int32(i % partitions),
+			Value: fmt.Appendf(nil, "%s%06d", prefix, i)}
 	}
 	return recs
 }
@@ -77,7 +78,8 @@ func numbered(topic, prefix string, n, partitions int) []*kgo.Record {
 // consumeUntil reads topics from the start until enough returns true.
 func consumeUntil(t *testing.T, cfg Config, topics []string, enough func(all []*kgo.Record) bool) []*kgo.Record {
 	t.Helper()
-	cl := client(t, cfg, kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
+	cl := client(t, cfg, kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(100*time.Millisecond))
 	defer cl.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -137,7 +139,8 @@ func committed(t *testing.T, cl *kgo.Client, cfg Config) int64 {
 	return n
 }
 
-// askCommitted is committed for callers that retry: brokers answer with an error while the group has no coordinator yet.
+// askCommitted is committed for callers that retry: brokers answer with an error while the group has no
+// coordinator yet.
 func askCommitted(cl *kgo.Client, cfg Config) (n int64, err error) {
 	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
 	if err == nil {
@@ -147,19 +150,22 @@ func askCommitted(cl *kgo.Client, cfg Config) (n int64, err error) {
 	return n, err
 }
 
-// feed produces portions of 200 records until stop is called, so that a member which takes long to join finds records, however slow the
-// machine is. The first portion is produced before feed returns. stop returns the number of records.
+// feed produces portions of 200 records until stop is called, so that a member which takes long to join finds
+// records, however slow the machine is. The first portion is produced before feed returns. stop returns the
+// number of records.
 func feed(t *testing.T, cfg Config, pause time.Duration) (stop func() int) {
 	cl := client(t, cfg)
 	const portion = 200
-	produce(t, cl, numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...) // a client whose broker goes away before the first answer gives up
+	// a client whose broker goes away before the first answer gives up
+	produce(t, cl, numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...)
 	n := portion
 	ctx, cancel := context.WithCancel(t.Context())
 	var feeding sync.WaitGroup
 	feeding.Go(func() {
 		for ctx.Err() == nil {
 			time.Sleep(pause)
-			if err := cl.ProduceSync(t.Context(), numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...).FirstErr(); err != nil {
+			if err := cl.ProduceSync(t.Context(),
+				numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...).FirstErr(); err != nil {
 				if t.Context().Err() == nil {
 					t.Error(err)
 				}

@@ -15,17 +15,17 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// inputTopic knows the id of the topic that the positions of this group generation belong to. If a topic is deleted and
-// recreated, an old position means another record: a member that went on from it would skip the records before it. The broker
-// reports an error only if the new log is shorter.
+// inputTopic knows the id of the topic that the positions of this group generation belong to. If a topic is
+// deleted and recreated, an old position means another record: a member that went on from it would skip the
+// records before it. The broker reports an error only if the new log is shorter.
 type inputTopic struct {
 	cluster *cluster
 	name    string
 	id      atomic.Pointer[wire.TopicID]
 }
 
-// wasRecreated asks a broker for the id of the topic, and says whether it differs from the id of this group generation. It returns
-// false if no broker answers or brokers have no ids.
+// wasRecreated asks a broker for the id of the topic, and says whether it differs from the id of this group
+// generation. It returns false if no broker answers or brokers have no ids.
 func (t *inputTopic) wasRecreated(ctx context.Context) bool {
 	now, err := t.cluster.topic(ctx, t.name)
 	return err == nil && t.differs(now.ID)
@@ -39,13 +39,14 @@ func (t *inputTopic) differs(now wire.TopicID) bool {
 // topicCheckInterval is the longest time for which a change of the input topic can go unnoticed.
 const topicCheckInterval = 2 * time.Second
 
-// endOnTopicChange returns, which ends the group generation, when the input topic was recreated. In the group's leader, which has
-// assigned the partitions, it also returns when the topic's number of partitions has changed; assigned is the number at the assignment,
-// or negative in the other members. While the topic does not exist, it reports the failure and waits.
+// endOnTopicChange returns, which ends the group generation, when the input topic was recreated. In the
+// group's leader, which has assigned the partitions, it also returns when the topic's number of partitions
+// has changed; assigned is the number at the assignment, or negative in the other members. While the topic
+// does not exist, it reports the failure and waits.
 //
-// kafka-go v0.4.51 has such a watcher (WatchPartitionChanges). It is off for three reasons: while the topic does not exist it forms one
-// group generation after the other; it compares with the number of partitions that it sees first, not with the assigned number; and
-// it knows no topic ids.
+// kafka-go v0.4.51 has such a watcher (WatchPartitionChanges). It is off for three reasons: while the topic
+// does not exist it forms one group generation after the other; it compares with the number of partitions
+// that it sees first, not with the assigned number; and it knows no topic ids.
 func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
 	ticker := time.NewTicker(topicCheckInterval)
 	defer ticker.Stop()
@@ -61,7 +62,8 @@ func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
 			c.reporter.failed(opJoin, c.input.name, err)
 		case err != nil: // fetches and the health probe report it
 		case c.input.differs(now.ID), assigned >= 0 && int64(len(now.Partitions)) != assigned:
-			c.log.Info("the input topic has changed, joining again", "topic", c.input.name, "partitions", len(now.Partitions))
+			c.log.Info("the input topic has changed, joining again", "topic", c.input.name, "partitions",
+				len(now.Partitions))
 			return
 		default:
 			c.reporter.ok(opJoin, c.input.name)
@@ -69,7 +71,8 @@ func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
 	}
 }
 
-// describeTopics asks a broker about all topics and returns the input topic. It stores the others, for the partitions that this process owns.
+// describeTopics asks a broker about all topics and returns the input topic. It stores the others, for the
+// partitions that this process owns.
 func (c *Consumer) describeTopics(ctx context.Context) (input wire.Topic, err error) {
 	asked := time.Now()
 	m, err := c.cluster.metadata(ctx, c.cfg.Topics.All())
@@ -113,20 +116,24 @@ const maxLabelBytes = 1024
 // labelsInterval is the time between two looks at the labels of all partitions; tests set a shorter one.
 const labelsInterval = 5 * time.Second
 
-// Labels are stored beside the group's committed offsets (package label), and survive a restart of all members. The index stores which one
-// it is and how far it has counted. So it notices after a restart that Redis has lost data, and that another index was used.
+// Labels are stored beside the group's committed offsets (package label), and survive a restart of all
+// members. The index stores which one it is and how far it has counted. So it notices after a restart that
+// Redis has lost data, and that another index was used.
 type Labels interface {
-	// Label returns the words of the index to store: one word without spaces, at most 1 KiB, or "". It is called before each commit.
+	// Label returns the words of the index to store: one word without spaces, at most 1 KiB, or "". It is
+	// called before each commit.
 	Label() string
-	// Recall is called whenever partitions are assigned, and every 5 seconds, with the labels of all partitions of the input topic that
-	// have one, by the offset beside which the label stands. Calls may be concurrent. The map belongs to Recall.
+	// Recall is called whenever partitions are assigned, and every 5 seconds, with the labels of all
+	// partitions of the input topic that have one, by the offset beside which the label stands. Calls may be
+	// concurrent. The map belongs to Recall.
 	Recall(labels map[article.Coordinates]string)
 }
 
 // KeepLabels makes the consumer commit and recall labels. It may be called once, before Run.
 func (c *Consumer) KeepLabels(l Labels) { c.labels = l }
 
-// label returns the metadata to commit beside an offset of the topic. words are those of the partition's owner, or none.
+// label returns the metadata to commit beside an offset of the topic. words are those of the partition's
+// owner, or none.
 func (c *Consumer) label(id wire.TopicID, words ...label.Word) string {
 	index, of := "", ""
 	if c.labels != nil {
@@ -155,8 +162,8 @@ type start struct {
 	recreated bool // the group's offset belonged to a topic that was deleted and recreated
 }
 
-// startPositions asks brokers for the topic's id and for the group's offsets in the assigned partitions, until they answer. It
-// returns an error only when ctx ends.
+// startPositions asks brokers for the topic's id and for the group's offsets in the assigned partitions,
+// until they answer. It returns an error only when ctx ends.
 func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
 	var retry backoff
 	for {
@@ -175,14 +182,16 @@ func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.Partitio
 }
 
 func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
-	// The topic's id is read before anything is fetched. Otherwise the topic could be recreated in between: records of the old topic
-	// would be committed under the id of the new one, and a restart would resume in the new topic at an offset of the old.
+	// The topic's id is read before anything is fetched. Otherwise the topic could be recreated in between:
+	// records of the old topic would be committed under the id of the new one, and a restart would resume in
+	// the new topic at an offset of the old.
 	now, err := c.cluster.topic(ctx, c.input.name)
 	if err != nil {
 		return nil, err
 	}
 	c.input.id.Store(&now.ID)
-	// Offsets of all partitions are read, for their labels: the members of the group must know the same before one of them writes.
+	// Offsets of all partitions are read, for their labels: the members of the group must know the same
+	// before one of them writes.
 	partitions := firstPartitions(len(now.Partitions))
 	for _, a := range assigned {
 		if a.ID >= len(now.Partitions) {
@@ -203,8 +212,9 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 		if p.CommittedOffset >= 0 && ofOtherTopic(p.Metadata, now.ID) {
 			at.recreated, at.offset = true, kafka.FirstOffset
 		}
-		// Brokers drop a group's offsets with the topic. Then the only evidence is that this process has served the old topic. A
-		// process that has just started cannot tell this case from a group that never committed.
+		// Brokers drop a group's offsets with the topic. Then the only evidence is that this process has
+		// served the old topic. A process that has just started cannot tell this case from a group that never
+		// committed.
 		if p.CommittedOffset < 0 && c.lastServed.Known() && now.ID.Known() && c.lastServed != now.ID {
 			at.recreated = true
 		}

@@ -19,11 +19,12 @@ import (
 // unsecured returns an unsecured JSON Web Token, which Kafka's own validator for development takes.
 func unsecured(user string, issued, end time.Time) string {
 	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
-	return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"sub":%q,"iat":%d,"exp":%d}`, user, issued.Unix(), end.Unix())) + "."
+	return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"sub":%q,"iat":%d,"exp":%d}`, user, issued.Unix(),
+		end.Unix())) + "."
 }
 
-// tokens logs in to a real broker with tokens of a file that is replaced while the process runs, and with the mistakes of operators. The broker
-// wants a new login of every connection after five seconds.
+// tokens logs in to a real broker with tokens of a file that is replaced while the process runs, and with the
+// mistakes of operators. The broker wants a new login of every connection after five seconds.
 func tokens(t *testing.T, s *kafkaserver.Server) {
 	admin := realConfig(s, "oauth")
 	ensureTopics(t, admin)
@@ -36,8 +37,9 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 	now := time.Now()
 
 	for name, c := range map[string]struct{ token, want string }{
-		"no file":   {"", "have a program write it"},
-		"expired":   {unsecured("bob", now.Add(-time.Hour), now.Add(-time.Minute)), "look for the program that should renew it"},
+		"no file": {"", "have a program write it"},
+		"expired": {unsecured("bob", now.Add(-time.Hour), now.Add(-time.Minute)),
+			"look for the program that should renew it"},
 		"no token":  {"not.a.token", "check issuer, audience"},
 		"no rights": {unsecured("eve", now, now.Add(time.Hour)), "grant Read"},
 	} {
@@ -55,8 +57,8 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 		_ = os.Remove(file)
 	}
 
-	// Connections are closed every five seconds, and tokens are good for eight. The group's connection is one of them: each time it ends, the group
-	// generation ends, too.
+	// Connections are closed every five seconds, and tokens are good for eight. The group's connection is one
+	// of them: each time it ends, the group generation ends, too.
 	seconds := func(n int) time.Time { return time.Now().Add(time.Duration(n) * time.Second) }
 	write(unsecured("bob", time.Now(), seconds(8)))
 	m := startMember(t, cfg, &router{})

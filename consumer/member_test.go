@@ -54,14 +54,16 @@ func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Outp
 		case bytes.HasPrefix(rec.Value, []byte("x")):
 			to = article.ToDead
 		}
-		headers := append(append([]record.Header{}, rec.Headers...), record.Header{Key: pipeline.HeaderInput, Value: []byte(rec.String())})
+		headers := append(append([]record.Header{}, rec.Headers...),
+			record.Header{Key: pipeline.HeaderInput, Value: []byte(rec.String())})
 		out = append(out, pipeline.Output{Record: rec, Time: rec.Time, Destination: to, Headers: headers})
 	}
 	return out, nil
 }
 
 // Refused sends the record to dead: first as it is with the present time, then in its smallest form.
-func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (pipeline.Output, error) {
+func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (
+	pipeline.Output, error) {
 	dead := *out
 	dead.Time = time.Now()
 	if out.Destination == article.ToDead {
@@ -69,7 +71,8 @@ func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Out
 		return dead, nil
 	}
 	dead.Destination = article.ToDead
-	dead.Headers = append(slices.Clone(out.Headers), record.Header{Key: pipeline.HeaderReason, Value: []byte(why.Reason)})
+	dead.Headers = append(slices.Clone(out.Headers),
+		record.Header{Key: pipeline.HeaderReason, Value: []byte(why.Reason)})
 	return dead, nil
 }
 

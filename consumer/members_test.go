@@ -44,7 +44,8 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 // serves waits until partitions are assigned to the member.
 func serves(t *testing.T, m *member) {
 	t.Helper()
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 }, patience,
+		time.Millisecond)
 }
 
 func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
@@ -68,7 +69,8 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	m.start()
 	<-deciding
 	m.cancel()
-	require.Eventually(t, func() bool { return log.count("the group generation has ended") == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return log.count("the group generation has ended") == 1 }, patience,
+		time.Millisecond)
 	close(release)
 	m.stop(t)
 	require.Equal(t, int64(10), committed(t, cl, cfg))
@@ -102,7 +104,8 @@ func TestCreatedTopicsAreLogged(t *testing.T) {
 	for starts, want := range []int{1, 0} {
 		log := &logged{}
 		m := startMember(t, cfg, &router{}, func(c *Consumer) { c.log = slog.New(slog.NewTextHandler(log, nil)) })
-		require.Eventually(t, func() bool { return log.count("joined group generation") > 0 }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return log.count("joined group generation") > 0 }, patience,
+			time.Millisecond)
 		m.stop(t)
 		require.Equal(t, want, log.count("created topics"), "start %d", starts)
 		_, line, _ := strings.Cut(log.String(), "created topics")
@@ -116,7 +119,8 @@ func TestCreatedTopicsAreLogged(t *testing.T) {
 func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 	k, cfg := fake(t)
 	cfg.Partitions, cfg.SessionTimeout, cfg.DrainTimeout = 1, time.Minute, 12*time.Second // the last commit has 3 s
-	cfg.Delivery = AtLeastOnce                                                            // no commit before the first record
+	// no commit before the first record
+	cfg.Delivery = AtLeastOnce
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
 	var commits atomic.Int64
@@ -167,15 +171,16 @@ func TestMissingTopicsAreNamed(t *testing.T) {
 func TestFirstStartReportsNoFailure(t *testing.T) {
 	_, cfg := fake(t)
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 }, patience,
+		time.Millisecond)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 30, 3)...)
 	consumeUntil(t, cfg, cfg.Topics.out(), atLeast(30))
 	m.stop(t)
 	require.Empty(t, m.health.failures())
 }
 
-// An error that wraps the end of a context of the Handler's own is an error like any other. Otherwise the process would end well, or go on
-// without consuming.
+// An error that wraps the end of a context of the Handler's own is an error like any other. Otherwise the
+// process would end well, or go on without consuming.
 func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 	for name, broken := range map[string]error{
 		"an error":            errors.New("permanently broken"),
@@ -249,6 +254,7 @@ func TestEndlessRebalanceIsAFailure(t *testing.T) {
 	m := newMember(t, cfg, &router{})
 	m.reporter.rebalanceTime = 50 * time.Millisecond
 	m.start()
-	require.Eventually(t, func() bool { return errors.Is(m.health.last(), kafka.RebalanceInProgress) }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return errors.Is(m.health.last(), kafka.RebalanceInProgress) }, patience,
+		10*time.Millisecond)
 	m.stop(t)
 }

@@ -10,17 +10,19 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// limiter bounds the memory of the whole process for data between the broker's answer and the mark: a quarter of
-// kafka.max_in_flight_bytes for fetch responses, which are still compressed, the rest for records, and a quarter more for
-// decompressors. Memory is allocated only after a permit for it was granted.
+// limiter bounds the memory of the whole process for data between the broker's answer and the mark: a quarter
+// of kafka.max_in_flight_bytes for fetch responses, which are still compressed, the rest for records, and a
+// quarter more for decompressors. Memory is allocated only after a permit for it was granted.
 //
-// There is no deadlock, because a partition waits for permits in a fixed order: responses, decompressors, records, bytes. A partition
-// that holds records never waits for a response or a decompressor. So the records that hold permits are always finished, which frees
-// permits for those who wait. In another order: A has a batch half read and waits for records; all records are held by B, which waits
-// for the decompressor of A. A decompressor stays open while its record batch is handed on in several batches.
+// There is no deadlock, because a partition waits for permits in a fixed order: responses, decompressors,
+// records, bytes. A partition that holds records never waits for a response or a decompressor. So the records
+// that hold permits are always finished, which frees permits for those who wait. In another order: A has a
+// batch half read and waits for records; all records are held by B, which waits for the decompressor of A. A
+// decompressor stays open while its record batch is handed on in several batches.
 //
-// Waiters are served in order. A request for more than a whole share waits until nobody else holds any part of the share, and then
-// exceeds it. For example, with 64 MiB a fetch response of 20 MiB waits until it is the only response in memory.
+// Waiters are served in order. A request for more than a whole share waits until nobody else holds any part
+// of the share, and then exceeds it. For example, with 64 MiB a fetch response of 20 MiB waits until it is
+// the only response in memory.
 type limiter struct {
 	responses, decoders, records, bytes             *semaphore.Weighted
 	maxResponses, maxDecoders, maxRecords, maxBytes int64
@@ -29,14 +31,16 @@ type limiter struct {
 
 func newLimiter(records, bytes int, m *metrics) *limiter {
 	quarter := max(bytes/4, 1)
-	l := &limiter{maxResponses: int64(quarter), maxDecoders: int64(quarter), maxRecords: int64(records), maxBytes: int64(max(bytes-quarter, 1)), metrics: m}
+	l := &limiter{maxResponses: int64(quarter), maxDecoders: int64(quarter), maxRecords: int64(records),
+		maxBytes: int64(max(bytes-quarter, 1)), metrics: m}
 	l.responses, l.decoders = semaphore.NewWeighted(l.maxResponses), semaphore.NewWeighted(l.maxDecoders)
 	l.records, l.bytes = semaphore.NewWeighted(l.maxRecords), semaphore.NewWeighted(l.maxBytes)
 	return l
 }
 
-// largeDecoder is the memory in bytes from which a decompressor is collected before the next one is opened. Otherwise the next one could
-// be allocated beside the garbage of several others: with windows of 128 MiB, two are more than a container of 512 MiB can spare.
+// largeDecoder is the memory in bytes from which a decompressor is collected before the next one is opened.
+// Otherwise the next one could be allocated beside the garbage of several others: with windows of 128 MiB,
+// two are more than a container of 512 MiB can spare.
 const largeDecoder = 16 << 20
 
 // waitDecoder returns a wire.Reserve that waits for memory in the share of decompressors.
@@ -105,12 +109,13 @@ func (l *limiter) release(p permit) {
 // smallResponse is the size in bytes up to which a fetch response needs no permit: an empty response is smaller.
 const smallResponse = 1 << 10
 
-// responsePermit is the memory that one fetch may use for its response. It is acquired when the size of the response is known, so an
-// idle partition holds nothing. If every fetch held its greatest size from the start, the fetches of 200 idle partitions would hold
-// the whole limit, and no partition with records could read.
+// responsePermit is the memory that one fetch may use for its response. It is acquired when the size of the
+// response is known, so an idle partition holds nothing. If every fetch held its greatest size from the
+// start, the fetches of 200 idle partitions would hold the whole limit, and no partition with records could
+// read.
 //
-// kafka-go reads responses in another goroutine. That goroutine can call acquire after the fetch has returned because its context
-// ended. Nobody would release that memory, so acquire fails after release.
+// kafka-go reads responses in another goroutine. That goroutine can call acquire after the fetch has returned
+// because its context ended. Nobody would release that memory, so acquire fails after release.
 type responsePermit struct {
 	limiter *limiter
 

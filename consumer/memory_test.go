@@ -17,8 +17,8 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// inUse returns the bytes of live memory that this package, package wire and the functions that they call have allocated, as the
-// heap profile estimates them. Memory of the broker in this process does not count.
+// inUse returns the bytes of live memory that this package, package wire and the functions that they call
+// have allocated, as the heap profile estimates them. Memory of the broker in this process does not count.
 func inUse(t *testing.T) (bytes float64) {
 	t.Helper()
 	runtime.GC()
@@ -41,7 +41,8 @@ func inUse(t *testing.T) (bytes float64) {
 	return bytes
 }
 
-// produceBacklog fills every partition with a batch of articles that compress well and one article that does not compress.
+// produceBacklog fills every partition with a batch of articles that compress well and one article that does
+// not compress.
 func produceBacklog(t *testing.T, cfg Config, articles, textBytes int) (n int) {
 	t.Helper()
 	text := []byte("u" + strings.Repeat("article ", textBytes/8))
@@ -85,9 +86,11 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 			return ctx.Err()
 		}
 	}})
-	require.Eventually(t, func() bool { return asked.Load() >= partitions }, patience, 10*time.Millisecond, "every partition has fetched")
+	require.Eventually(t, func() bool { return asked.Load() >= partitions }, patience, 10*time.Millisecond,
+		"every partition has fetched")
 	most := 0.0
-	for end := time.Now().Add(patience); most <= 0.5*limit && time.Now().Before(end); { // the replies to the fetches are on their way
+	// the replies to the fetches are on their way
+	for end := time.Now().Add(patience); most <= 0.5*limit && time.Now().Before(end); {
 		most = inUse(t)
 	}
 	require.Greater(t, most, 0.5*limit, "the limit was reached")
@@ -97,14 +100,17 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	t.Logf("%.1f MiB in use, limit %d MiB", most/(1<<20), limit>>20)
 	require.Less(t, most, 1.25*limit)
 	close(away)
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") == float64(n) }, patience, 50*time.Millisecond, "every record is published")
+	require.Eventually(t, func() bool {
+		return m.value(t, "echosieve_consumer_acknowledged_records_total") == float64(
+			n)
+	}, patience, 50*time.Millisecond, "every record is published")
 	require.NoError(t, m.health.last())
 	m.stop(t)
 }
 
-// Each record batch is handed on in many batches, one batch may hold all records in flight, and one decompressor takes the whole share. A
-// partition that held records while it waits for its decompressor would wait for a partition that has the decompressor and waits for
-// records.
+// Each record batch is handed on in many batches, one batch may hold all records in flight, and one
+// decompressor takes the whole share. A partition that held records while it waits for its decompressor would
+// wait for a partition that has the decompressor and waits for records.
 func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {
 	_, cfg := fake(t)
 	const partitions, n = 4, 300
@@ -129,9 +135,11 @@ func TestIdlePartitionsHoldNoMemory(t *testing.T) {
 		return nil, nil, false
 	})
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return asked.Load() >= 3 }, patience, time.Millisecond, "every partition waits for records")
+	require.Eventually(t, func() bool { return asked.Load() >= 3 }, patience, time.Millisecond,
+		"every partition waits for records")
 	l := m.limiter
-	require.True(t, l.responses.TryAcquire(l.maxResponses) && l.records.TryAcquire(l.maxRecords) && l.bytes.TryAcquire(l.maxBytes))
+	require.True(t, l.responses.TryAcquire(l.maxResponses) && l.records.TryAcquire(l.maxRecords) &&
+		l.bytes.TryAcquire(l.maxBytes))
 	l.responses.Release(l.maxResponses)
 	l.release(permit{records: l.maxRecords, bytes: l.maxBytes})
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 3)...)

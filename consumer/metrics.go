@@ -46,21 +46,29 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m.inFlightBytes = gauge(f, "in_flight_bytes", "Payload of the records in flight.")
 	m.fetchedRecords = counter(f, "fetched_records_total", "Records fetched.")
 	m.fetchedBytes = counter(f, "fetched_bytes_total", "Payload of the records fetched.")
-	m.skipped = counterVec(f, "skipped_records_total", "Records not processed: of aborted transactions, transaction markers, and foreign ones that a take-over met in output topics.", "reason")
+	m.skipped = counterVec(f, "skipped_records_total",
+		"Records not processed: of aborted transactions, transaction markers, and foreign ones that a take-over "+
+			"met in output topics.", "reason")
 	m.acknowledged = counterVec(f, "acknowledged_records_total", "Acknowledged records by output topic.", "topic")
-	m.alreadyAcknowledged = counter(f, "already_acknowledged_records_total", "Records decided again and not published again, because an earlier owner of the partition had published them.")
+	m.alreadyAcknowledged = counter(f, "already_acknowledged_records_total",
+		"Records decided again and not published again, because an earlier owner of the partition had published them.")
 	m.exactlyOnce = gauge(f, "exactly_once", "1 if delivery is exactly once, 0 if it is at least once.")
-	m.takeovers = counterVec(f, "takeovers_total", "Take-overs of input partitions: fenced, unfenced (an earlier owner may have published records again), lost to another process.", "outcome")
+	m.takeovers = counterVec(f, "takeovers_total",
+		"Take-overs of input partitions: fenced, unfenced (an earlier owner may have published records again), "+
+			"lost to another process.", "outcome")
 	m.takeoverSeconds = f.NewHistogram(prometheus.HistogramOpts{
-		Namespace: "echosieve", Subsystem: "consumer", Name: "takeover_seconds", Help: "Duration of take-overs of input partitions.",
+		Namespace: "echosieve", Subsystem: "consumer", Name: "takeover_seconds",
+		Help:    "Duration of take-overs of input partitions.",
 		Buckets: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 60, 180},
 	})
 	m.commits = counterVec(f, "commits_total", "Offset commits.", "result")
 	m.rebalances = counter(f, "rebalances_total", "Group generations that this process has joined.")
 	m.retries = counterVec(f, "retries_total", "Operations tried again.", "operation")
 	m.errors = counterVec(f, "errors_total", "Failed operations.", "operation", "kind")
-	m.offsetResets = counter(f, "offset_resets_total", "Times the broker no longer had the next offset: records were lost unread, or the topic was recreated.")
-	m.lostRecords = counter(f, "lost_records_total", "Offsets deleted before they were read: at most so many records were lost.")
+	m.offsetResets = counter(f, "offset_resets_total",
+		"Times the broker no longer had the next offset: records were lost unread, or the topic was recreated.")
+	m.lostRecords = counter(f, "lost_records_total",
+		"Offsets deleted before they were read: at most so many records were lost.")
 
 	for _, v := range []string{"aborted", "control", "foreign"} {
 		m.skipped.WithLabelValues(v)
@@ -76,7 +84,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	for _, op := range operations {
 		m.retries.WithLabelValues(op)
-		for _, k := range []string{"connection", "timeout", "auth", "not_leader", "coordinator", kindTooLarge, kindRefused, "other"} {
+		for _, k := range []string{"connection", "timeout", "auth", "not_leader", "coordinator", kindTooLarge,
+			kindRefused, "other"} {
 			m.errors.WithLabelValues(op, k)
 		}
 	}

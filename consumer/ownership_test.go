@@ -14,7 +14,8 @@ import (
 
 // A commit names the positions of the moment at which its mark was set, however much later it is sent.
 func TestPositionsBelongToTheirMark(t *testing.T) {
-	own := &ownership{as: wire.Identity{ID: 7, Epoch: 3}, ends: []position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, offset: 10}}}
+	own := &ownership{as: wire.Identity{ID: 7, Epoch: 3},
+		ends: []position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, offset: 10}}}
 	unique := &writer{topic: "unique", end: 20}
 	p := &partition{own: own, writers: &writers{article.ToUnique: unique}}
 	text := func() string { return label.Make(p.ownerWords(p.mark.Load())...) }
@@ -47,6 +48,8 @@ func TestRenewalInterval(t *testing.T) {
 		require.Equal(t, at.want, c.renewalInterval())
 	}
 	require.Equal(t, time.Hour, topicSettings{cleanupPolicy: "delete", retentionTime: "3600000"}.retention())
-	require.Equal(t, time.Duration(math.MaxInt64), topicSettings{cleanupPolicy: "delete", retentionTime: "-1"}.retention())
-	require.Equal(t, time.Duration(math.MaxInt64), topicSettings{cleanupPolicy: "compact", retentionTime: "3600000"}.retention())
+	require.Equal(t, time.Duration(math.MaxInt64),
+		topicSettings{cleanupPolicy: "delete", retentionTime: "-1"}.retention())
+	require.Equal(t, time.Duration(math.MaxInt64),
+		topicSettings{cleanupPolicy: "compact", retentionTime: "3600000"}.retention())
 }

@@ -20,8 +20,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// partition is one input partition in one group generation. Three goroutines serve it: fetch, feed (prepare) and finish. Channels of
-// capacity 1 connect them, so several batches are in flight. All batches pass in order, so one offset says how far the work is done.
+// partition is one input partition in one group generation. Three goroutines serve it: fetch, feed (prepare)
+// and finish. Channels of capacity 1 connect them, so several batches are in flight. All batches pass in
+// order, so one offset says how far the work is done.
 type partition struct {
 	c     *Consumer
 	topic string
@@ -53,8 +54,8 @@ type mark struct {
 	positions []position // in no output partition does an output of a record at or after next stand before its position
 }
 
-// newPartition returns a partition of the input topic. offset is the offset that the group has committed in it, negative if there
-// is none. own is what a take-over has established, or nil.
+// newPartition returns a partition of the input topic. offset is the offset that the group has committed in
+// it, negative if there is none. own is what a take-over has established, or nil.
 func newPartition(c *Consumer, id int32, offset int64, own *ownership) *partition {
 	p := &partition{c: c, topic: c.input.name, id: id, name: strconv.Itoa(int(id)), own: own}
 	if own == nil {
@@ -84,8 +85,8 @@ func (p *partition) ownerWords(m *mark) []label.Word {
 	return ownerWords(p.own.as, m.positions)
 }
 
-// run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way until work ends. It returns
-// errStandingLost or errTakenOver if it had to stop before, otherwise nil.
+// run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way
+// until work ends. It returns errStandingLost or errTakenOver if it had to stop before, otherwise nil.
 func (p *partition) run(ctx, work context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -103,8 +104,9 @@ func (p *partition) run(ctx, work context.Context) error {
 	return nil
 }
 
-// feed fetches and prepares records until ctx ends, and then closes out. While a record waits for its schema, the partition holds no batch and
-// no memory of the limiter: it fetches the record again afterwards. So partitions that wait do not stop the others.
+// feed fetches and prepares records until ctx ends, and then closes out. While a record waits for its schema,
+// the partition holds no batch and no memory of the limiter: it fetches the record again afterwards. So
+// partitions that wait do not stop the others.
 func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
 	for offset := p.mark.Load().next; ctx.Err() == nil; offset = max(offset, p.mark.Load().next) {
@@ -120,10 +122,12 @@ func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 	}
 }
 
-// prepare runs the first half of the handler on each batch, until in is closed. After the first failure it drops the remaining batches:
-// their records will be delivered again. If a record's schema is not known yet, it calls halt, which makes in end, and returns what to wait
-// for. next is the offset after the batches that were handed on, or -1.
-func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, out chan<- *batch) (next int64, pending *pipeline.Pending) {
+// prepare runs the first half of the handler on each batch, until in is closed. After the first failure it
+// drops the remaining batches: their records will be delivered again. If a record's schema is not known yet,
+// it calls halt, which makes in end, and returns what to wait for. next is the offset after the batches that
+// were handed on, or -1.
+func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, out chan<- *batch) (next int64,
+	pending *pipeline.Pending) {
 	next = -1
 	failed := false
 	for b := range in {
@@ -158,9 +162,9 @@ func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, 
 	return next, pending
 }
 
-// finish decides, publishes and marks batch by batch, until in is closed. After the first failure, and when ctx ends, it drops
-// the remaining batches without a mark: their records will be delivered again. Between batches it looks after what the take-over has
-// established: then no output is on its way.
+// finish decides, publishes and marks batch by batch, until in is closed. After the first failure, and when
+// ctx ends, it drops the remaining batches without a mark: their records will be delivered again. Between
+// batches it looks after what the take-over has established: then no output is on its way.
 func (p *partition) finish(ctx context.Context, in <-chan *batch) {
 	var upkeep <-chan time.Time // never ticks without exactly once
 	if p.own != nil {
@@ -242,19 +246,21 @@ func (p *partition) unacknowledged(outputs []pipeline.Output) []pipeline.Output 
 	return left
 }
 
-// observeLag sets the lag metric: the high watermark minus the mark. Records that were fetched and not yet marked count as lag.
+// observeLag sets the lag metric: the high watermark minus the mark. Records that were fetched and not yet
+// marked count as lag.
 func (p *partition) observeLag() {
 	if next := p.mark.Load().next; next >= 0 {
 		p.c.metrics.lag.WithLabelValues(p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
 	}
 }
 
-// TraceWith makes the consumer begin a trace for each batch. It may be called once, before Run. Without it, or with nil, nothing is
-// traced.
+// TraceWith makes the consumer begin a trace for each batch. It may be called once, before Run. Without it,
+// or with nil, nothing is traced.
 //
-// The trace of a batch begins when its records were read from a fetch response, and ends when they are marked. Fetches and commits serve
-// several batches and belong to no trace. The batch's span has links to the spans that the records name in their header traceparent:
-// a batch has many producers, so none of them can be its parent.
+// The trace of a batch begins when its records were read from a fetch response, and ends when they are
+// marked. Fetches and commits serve several batches and belong to no trace. The batch's span has links to the
+// spans that the records name in their header traceparent: a batch has many producers, so none of them can be
+// its parent.
 func (c *Consumer) TraceWith(t trace.Tracer) { c.tracer = t }
 
 // startTrace begins the trace of a batch that has records.

@@ -13,8 +13,8 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// Twelve of fourteen partitions wait for a schema in the middle of their records. They hold no memory meanwhile, the other two go on, and in the
-// end each record is published once, in order.
+// Twelve of fourteen partitions wait for a schema in the middle of their records. They hold no memory
+// meanwhile, the other two go on, and in the end each record is published once, in order.
 func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 	_, cfg := fake(t)
 	const partitions, waiting, n = 14, 12, 60
@@ -32,15 +32,16 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 		if last.Partition >= waiting || last.Offset < n/2 {
 			return nil
 		}
-		return &pipeline.Pending{Schema: "7", Record: last.String(), Why: errors.New("away"), Settle: func(ctx context.Context, at string) error {
-			waits <- at
-			select {
-			case <-known:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}}
+		return &pipeline.Pending{Schema: "7", Record: last.String(), Why: errors.New("away"),
+			Settle: func(ctx context.Context, at string) error {
+				waits <- at
+				select {
+				case <-known:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}}
 	}})
 	for range waiting {
 		require.Contains(t, <-waits, cfg.Topics.Input+"/")
@@ -58,7 +59,8 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 	}
 	consumeUntil(t, cfg, []string{cfg.Topics.Unique}, done((partitions-waiting)*n))
 	require.Eventually(t, func() bool {
-		return m.value(t, "echosieve_consumer_in_flight_records") == 0 && m.value(t, "echosieve_consumer_in_flight_bytes") == 0
+		return m.value(t, "echosieve_consumer_in_flight_records") == 0 &&
+			m.value(t, "echosieve_consumer_in_flight_bytes") == 0
 	}, patience, time.Millisecond, "partitions that wait hold no memory")
 	close(known)
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n*partitions))
@@ -78,11 +80,12 @@ func TestPartitionsThatWaitForASchemaStop(t *testing.T) {
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 3, 3)...)
 	waits := make(chan string, 100)
 	m := startMember(t, cfg, &router{prepare: func(_ context.Context, recs []record.Record) error {
-		return &pipeline.Pending{Schema: "7", Record: recs[0].String(), Why: errors.New("away"), Settle: func(ctx context.Context, at string) error {
-			waits <- at
-			<-ctx.Done()
-			return ctx.Err()
-		}}
+		return &pipeline.Pending{Schema: "7", Record: recs[0].String(), Why: errors.New("away"),
+			Settle: func(ctx context.Context, at string) error {
+				waits <- at
+				<-ctx.Done()
+				return ctx.Err()
+			}}
 	}})
 	<-waits
 	m.stop(t)

@@ -50,8 +50,8 @@ func (n *labeler) last() ([]string, bool) {
 	return slices.Sorted(slices.Values(n.recalled[len(n.recalled)-1])), true
 }
 
-// TestLabelsAreRecalled: every member is given the committed labels at its next start, also labels of partitions that are assigned to
-// other members. The offsets do not change.
+// TestLabelsAreRecalled: every member is given the committed labels at its next start, also labels of
+// partitions that are assigned to other members. The offsets do not change.
 func TestLabelsAreRecalled(t *testing.T) {
 	_, cfg := fake(t)
 	ensureTopics(t, cfg)
@@ -108,11 +108,13 @@ func TestLabelsAreWatched(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a, _ := labelers[0].last()
 		b, _ := labelers[1].last()
-		return len(a) == 1 && slices.Equal(a, b) && labelers[0].calls() > 5 && labelers[1].calls() > 5 // far fewer generations begin
+		// far fewer generations begin
+		return len(a) == 1 && slices.Equal(a, b) && labelers[0].calls() > 5 && labelers[1].calls() > 5
 	}, patience, 20*time.Millisecond)
 }
 
-// A label with words of the index does not begin with the topic's id: versions without such words compare a label that does as a whole.
+// A label with words of the index does not begin with the topic's id: versions without such words compare a
+// label that does as a whole.
 func TestLabels(t *testing.T) {
 	id, other := wire.TopicID{1}, wire.TopicID{2}
 	c := &Consumer{}

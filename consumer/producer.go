@@ -28,10 +28,11 @@ const (
 	topicPatience = 2 * time.Second
 )
 
-// Producer publishes records into one topic, for command-line tools. Every record is acknowledged by all in-sync replicas, or
-// Produce returns an error. Records of one partition keep their order. A lost acknowledgement repeats records: kafka.Writer numbers
-// no batches, unlike the writer of the service. Records with a key are placed as the Java client places them, records without one at
-// random. Safe for concurrent use; the order between concurrent calls is not defined.
+// Producer publishes records into one topic, for command-line tools. Every record is acknowledged by all
+// in-sync replicas, or Produce returns an error. Records of one partition keep their order. A lost
+// acknowledgement repeats records: kafka.Writer numbers no batches, unlike the writer of the service. Records
+// with a key are placed as the Java client places them, records without one at random. Safe for concurrent
+// use; the order between concurrent calls is not defined.
 type Producer struct {
 	cluster *cluster
 	topic   string
@@ -59,9 +60,9 @@ func NewProducer(cfg Config, topic string) (*Producer, error) {
 	}}, nil
 }
 
-// Produce returns when the records are acknowledged, or an error if some are not: each may have been published or not. A call
-// waits for acknowledgements, so hundreds of records in one call are quickest. Topic, partition and offset of the records are ignored,
-// and a zero Time is replaced by now.
+// Produce returns when the records are acknowledged, or an error if some are not: each may have been
+// published or not. A call waits for acknowledgements, so hundreds of records in one call are quickest.
+// Topic, partition and offset of the records are ignored, and a zero Time is replaced by now.
 func (p *Producer) Produce(ctx context.Context, records []record.Record) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,8 +94,9 @@ func messageOf(r *record.Record) kafka.Message {
 	return m
 }
 
-// write publishes records that fit into one batch together. So each partition gets one batch, and no later record of a partition is
-// sent before an earlier one is acknowledged. It tries until all are acknowledged, trying is pointless, or deliveryTimeout is over.
+// write publishes records that fit into one batch together. So each partition gets one batch, and no later
+// record of a partition is sent before an earlier one is acknowledged. It tries until all are acknowledged,
+// trying is pointless, or deliveryTimeout is over.
 func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
@@ -130,7 +132,8 @@ func explainProduce(topic string, err error) error {
 	case explained, !errors.As(err, &problem):
 	case errors.Is(err, kafka.TopicAuthorizationFailed):
 		problem.Remedy = "grant Write on it, and check that it exists"
-	case errors.Is(err, kafka.UnknownTopicOrPartition), errors.Is(err, protocol.ErrNoTopic), errors.Is(err, protocol.ErrNoPartition):
+	case errors.Is(err, kafka.UnknownTopicOrPartition), errors.Is(err, protocol.ErrNoTopic),
+		errors.Is(err, protocol.ErrNoPartition):
 		problem.Remedy = "create it, or grant Write on it"
 	}
 	return fmt.Errorf("consumer: produce to %s: %w", topic, err)
@@ -148,8 +151,8 @@ func (p *Producer) Close() error {
 	return p.writer.Close()
 }
 
-// FindTopic makes sure, before a tool publishes into a topic, that the topic exists. The error is a *MissingTopicsError, or
-// names another fault and its remedy.
+// FindTopic makes sure, before a tool publishes into a topic, that the topic exists. The error is a
+// *MissingTopicsError, or names another fault and its remedy.
 func FindTopic(ctx context.Context, cfg Config, topic string) error {
 	c, err := newCluster(cfg, topic)
 	if err != nil {

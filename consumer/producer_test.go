@@ -30,7 +30,8 @@ func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
 		}
 		require.NoError(t, p.Produce(ctx, recs))
 	}
-	require.NoError(t, p.Produce(ctx, []record.Record{{Value: []byte("a")}, {Value: []byte("b"), Time: time.UnixMilli(5)}}))
+	require.NoError(t, p.Produce(ctx,
+		[]record.Record{{Value: []byte("a")}, {Value: []byte("b"), Time: time.UnixMilli(5)}}))
 	require.NoError(t, p.Close())
 	require.NoError(t, p.Close())
 	require.EqualValues(t, n+2, p.Acknowledged())
@@ -54,7 +55,8 @@ func TestProducerReportsWhatCannotBeDelivered(t *testing.T) {
 	ensureTopics(t, cfg)
 	p, err := NewProducer(cfg, cfg.Topics.Input)
 	require.NoError(t, err)
-	require.ErrorContains(t, p.Produce(context.Background(), []record.Record{{Value: make([]byte, 2<<20)}}), "max.message.bytes")
+	require.ErrorContains(t, p.Produce(context.Background(), []record.Record{{Value: make([]byte, 2<<20)}}),
+		"max.message.bytes")
 	require.Zero(t, p.Acknowledged())
 	require.NoError(t, p.Close())
 }
@@ -75,7 +77,8 @@ func TestProducerRetriesKeepTheOrder(t *testing.T) {
 	require.EqualValues(t, n, p.Acknowledged())
 	require.Greater(t, f.seen.Load(), int64(n), "the fault fired")
 	next := 0
-	for _, r := range consumeUntil(t, cfg, []string{cfg.Topics.Input}, func(all []*kgo.Record) bool { return slices.Contains(values(all), "19") }) {
+	for _, r := range consumeUntil(t, cfg, []string{cfg.Topics.Input},
+		func(all []*kgo.Record) bool { return slices.Contains(values(all), "19") }) {
 		at, err := strconv.Atoi(string(r.Value))
 		require.NoError(t, err)
 		require.LessOrEqual(t, at, next, "nothing is passed over")

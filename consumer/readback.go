@@ -46,7 +46,8 @@ func (t *takeover) readBack(ctx context.Context, own *ownership, positions, comm
 // formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the
 // number of partitions has changed since, or an output topic has got another name. Where this user may no longer write,
 // own is not fenced.
-func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []position) (left []position, err error) {
+func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []position) (left []position,
+	err error) {
 	for _, p := range positions {
 		now, err := t.cluster.topic(ctx, p.Topic)
 		if err == nil && now.ID == p.topicID && int(p.Partition) < len(now.Partitions) {
@@ -106,15 +107,17 @@ func (f *foreign) noMarker() error {
 	return &diag.Problem{
 		Cause: "another program has written with the producer id of this service and an epoch above it, at " + f.above +
 			": brokers refuse the marker",
-		Remedy: "let no other program write to the output topics, and set kafka.transactional_id_prefix to a new value for all processes of the group",
-		Err:    errNoMarker,
+		Remedy: "let no other program write to the output topics, and set kafka.transactional_id_prefix to a new " +
+			"value for all processes of the group",
+		Err: errNoMarker,
 	}
 }
 
 // readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the
 // records at or after own.next to own.acknowledged. pid is the producer id of the commit: if the coordinator has given
 // the transactional id another producer id since, batches of both are ours.
-func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64, deadline time.Time) (int64, error) {
+func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64,
+	deadline time.Time) (int64, error) {
 	var retry backoff
 	for {
 		next, marker, err := t.readTail(ctx, own, p, offset, pid)
@@ -159,7 +162,8 @@ func (t *takeover) readFormer(ctx context.Context, own *ownership, p position, p
 
 // readTail fetches once. It returns the offset to go on with, and whether the batch before that offset is our own
 // marker.
-func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64) (next int64, marker bool, err error) {
+func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64) (
+	next int64, marker bool, err error) {
 	res, release, err := t.cluster.fetchTail(ctx, t.limiter, p.Topic, p.Partition, offset)
 	if err != nil {
 		return offset, false, err
@@ -237,7 +241,8 @@ func (t *reading) collect(ctx context.Context, at article.Coordinates, r *record
 		t.own.foreign.add(at, err.Error())
 		return nil
 	case input.Topic != t.input || input.Partition != t.partition:
-		t.own.foreign.add(at, fmt.Sprintf("it names %s, but its producer writes for %s/%d", input, t.input, t.partition))
+		t.own.foreign.add(at, fmt.Sprintf("it names %s, but its producer writes for %s/%d", input, t.input,
+			t.partition))
 		return nil
 	case t.own.next < 0 || input.Offset < t.own.next:
 		return nil

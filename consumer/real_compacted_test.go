@@ -23,7 +23,8 @@ func realCompacted(t *testing.T, cfg Config) {
 	ensureTopics(t, cfg)
 	var in []*kgo.Record
 	for i := range 600 {
-		in = append(in, &kgo.Record{Topic: cfg.Topics.Input, Key: fmt.Append(nil, i%7), Value: fmt.Appendf(nil, "u%d", i)})
+		in = append(in, &kgo.Record{Topic: cfg.Topics.Input, Key: fmt.Append(nil, i%7),
+			Value: fmt.Appendf(nil, "u%d", i)})
 	}
 	produce(t, cl, in[:500]...)
 	compacted := func() int { // records left, by our own reader

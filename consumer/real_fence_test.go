@@ -16,8 +16,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// fenced tries what brokers promise to an owner that publishes plain batches beside the empty transaction of its fence. It returns a function
-// that requires that they refuse the former owner, and that the present one goes on.
+// fenced tries what brokers promise to an owner that publishes plain batches beside the empty transaction of
+// its fence. It returns a function that requires that they refuse the former owner, and that the present one
+// goes on.
 func fenced(t *testing.T, cfg Config) (refused func(when string)) {
 	ensureTopics(t, cfg)
 	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
@@ -41,7 +42,8 @@ func fenced(t *testing.T, cfg Config) (refused func(when string)) {
 	}))
 	require.NoError(t, publishAs(a, first.as, 1, unique.Topic, 2), "a plain batch in the empty transaction")
 	stable("in the transaction")
-	require.NoError(t, a.ask(t.Context(), func(ctx context.Context) error { return a.cluster.wire.EndTransaction(ctx, a.node, a.id, a.as) }))
+	require.NoError(t, a.ask(t.Context(),
+		func(ctx context.Context) error { return a.cluster.wire.EndTransaction(ctx, a.node, a.id, a.as) }))
 	require.NoError(t, publishAs(a, first.as, 2, unique.Topic, 3))
 	_, before, err := a.cluster.offsets(t.Context(), unique.Topic, 0)
 	require.NoError(t, err)
@@ -74,7 +76,8 @@ func fenced(t *testing.T, cfg Config) (refused func(when string)) {
 }
 
 // publishEventually sends a batch until a leader says whether it takes the batch.
-func publishEventually(t *testing.T, to *takeover, as wire.Identity, sequence int32, at wire.TopicPartition) (err error) {
+func publishEventually(t *testing.T, to *takeover, as wire.Identity, sequence int32, at wire.TopicPartition) (
+	err error) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		err = publishTo(to, as, sequence, at, 100)
@@ -137,7 +140,8 @@ func TestForgetfulBrokers(t *testing.T) {
 	const memory = 6 * time.Second
 	start := func(t testing.TB, version string) *kafkaserver.Server {
 		ms, often := "6000", "500"
-		return kafkaserver.Start(t, version, kafkaserver.With(producerMemory, ms), kafkaserver.With(transactionalMemory, ms),
+		return kafkaserver.Start(t, version, kafkaserver.With(producerMemory, ms),
+			kafkaserver.With(transactionalMemory, ms),
 			kafkaserver.With("producer.id.expiration.check.interval.ms", often),
 			kafkaserver.With("transaction.remove.expired.transaction.cleanup.interval.ms", often))
 	}
@@ -151,11 +155,13 @@ func TestForgetfulBrokers(t *testing.T) {
 		require.NoError(t, publishAs(zombie, first.as, 0, unique.Topic, 0))
 
 		m := startMember(t, cfg, &router{})
-		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience,
+			10*time.Millisecond)
 		require.Equal(t, memory, m.fenceMemory)
 		idle := time.Now()
 		for time.Since(idle) < 3*memory {
-			require.ErrorIs(t, publishTo(zombie, first.as, 1, unique, 1), kafka.InvalidProducerEpoch, "the owner keeps its fence")
+			require.ErrorIs(t, publishTo(zombie, first.as, 1, unique, 1), kafka.InvalidProducerEpoch,
+				"the owner keeps its fence")
 			time.Sleep(memory / 10)
 		}
 		produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
@@ -163,7 +169,8 @@ func TestForgetfulBrokers(t *testing.T) {
 		require.Equal(t, 1.0, m.value(t, "echosieve_consumer_takeovers_total"), "it has never lost its standing")
 		m.stop(t)
 
-		// Nobody keeps the id now. Whoever comes after the brokers have forgotten it has another producer id, and counts as unfenced.
+		// Nobody keeps the id now. Whoever comes after the brokers have forgotten it has another producer id,
+		// and counts as unfenced.
 		former := takeOver(t, testTakeOver(t, cfg))
 		require.Eventually(t, func() bool {
 			text, err := committedLabel(cfg)
@@ -177,7 +184,8 @@ func TestForgetfulBrokers(t *testing.T) {
 	})
 }
 
-// oldArticlesKeepTheFence: brokers forget a producer whose latest batch has old timestamps, and the owner makes them remember it.
+// oldArticlesKeepTheFence: brokers forget a producer whose latest batch has old timestamps, and the owner
+// makes them remember it.
 func oldArticlesKeepTheFence(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
@@ -185,7 +193,8 @@ func oldArticlesKeepTheFence(t *testing.T, cfg Config) {
 	zombie := testTakeOver(t, cfg)
 	first := takeOver(t, zombie)
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience,
+		10*time.Millisecond)
 	old := numbered(cfg.Topics.Input, "u", 1, 1)[0]
 	old.Timestamp = time.Now().Add(-48 * time.Hour)
 	produce(t, client(t, cfg), old)
@@ -201,7 +210,8 @@ func oldArticlesKeepTheFence(t *testing.T, cfg Config) {
 // forgotten says whether the transaction coordinators know the id of partition 0 no longer.
 func forgotten(t *testing.T, cfg Config) bool {
 	t.Helper()
-	described, err := kadm.NewClient(client(t, cfg)).DescribeTransactions(t.Context(), transactionalID(cfg.Group, cfg.Topics.Input, 0))
+	described, err := kadm.NewClient(client(t, cfg)).DescribeTransactions(t.Context(),
+		transactionalID(cfg.Group, cfg.Topics.Input, 0))
 	require.NoError(t, err)
 	for _, d := range described {
 		return d.Err != nil

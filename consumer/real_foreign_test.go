@@ -25,7 +25,8 @@ func realForeign(t *testing.T, cfg Config) {
 	first := takeOver(t, a)
 	commitAt(t, a, 4, first.as.ID, first.ends)
 	forged := []string{
-		a.input + "/0/9223372036854775807", a.input + "/0/34359738368", a.input + "/0/10", a.input + "/1/5", "other/0/5", "no coordinates", "",
+		a.input + "/0/9223372036854775807", a.input + "/0/34359738368", a.input + "/0/10", a.input + "/1/5",
+		"other/0/5", "no coordinates", "",
 	}
 	require.NoError(t, publishAs(a, first.as, 0, cfg.Topics.Unique, 4, 5))
 	for i, source := range forged {

@@ -25,7 +25,8 @@ func commitLabel(t *testing.T, to *takeover, offset int64, text string) {
 	t.Helper()
 	offsets := kadm.Offsets{}
 	offsets.Add(kadm.Offset{Topic: to.input, Partition: to.partition, At: offset, LeaderEpoch: -1, Metadata: text})
-	require.NoError(t, kadm.NewClient(client(t, to.cluster.cfg)).CommitAllOffsets(context.Background(), to.group, offsets))
+	require.NoError(t, kadm.NewClient(client(t, to.cluster.cfg)).CommitAllOffsets(context.Background(), to.group,
+		offsets))
 }
 
 // requirePublished checks which input records a take-over has found.
@@ -97,7 +98,8 @@ func realChangedOutputs(t *testing.T, cfg Config) {
 	require.Len(t, next.ends, 3)
 	require.Len(t, next.before, 4)
 	require.Equal(t, cfg.Topics.Unique, next.before[3].Topic)
-	require.ErrorIs(t, publishAs(first, own.as, 2, cfg.Topics.Unique, 6), kafka.InvalidProducerEpoch, "the old position is fenced, too")
+	require.ErrorIs(t, publishAs(first, own.as, 2, cfg.Topics.Unique, 6), kafka.InvalidProducerEpoch,
+		"the old position is fenced, too")
 	require.Equal(t, next.before, next.positions(5, &writers{}), "the next owner must find them, too")
 	require.Equal(t, next.ends, next.positions(6, &writers{}))
 
@@ -115,7 +117,8 @@ func realChangedOutputs(t *testing.T, cfg Config) {
 	}, patience, 50*time.Millisecond)
 	require.Eventually(t, func() bool {
 		now, err := second.cluster.topic(context.Background(), cfg.Topics.Duplicate)
-		return err == nil && now.ID != duplicate.topicID && publishAs(second, next.as, 0, cfg.Topics.Duplicate, 7) == nil
+		return err == nil && now.ID != duplicate.topicID && publishAs(second, next.as, 0, cfg.Topics.Duplicate,
+			7) == nil
 	}, patience, 50*time.Millisecond)
 	third := takeOver(t, testTakeOver(t, renamed))
 	require.True(t, third.fenced)
@@ -189,13 +192,14 @@ func realDeletedMarkers(t *testing.T, cfg Config) {
 		return err == nil && end > unique.offset+1
 	}, patience, 10*time.Millisecond)
 	truncate(cfg.Topics.Unique, 0)
-	_, err := second.readPosition(t.Context(), &ownership{}, unique.TopicPartition, unique.offset, wire.NoProducerID, time.Now())
+	_, err := second.readPosition(t.Context(), &ownership{}, unique.TopicPartition, unique.offset, wire.NoProducerID,
+		time.Now())
 	require.ErrorIs(t, err, errNoMarker)
 	requirePublished(t, takeOver(t, second)) // fences anew
 }
 
-// realLostVerdicts: an owner has published records and dies before it commits. Redis has lost their verdicts, and the next owner decides them
-// differently.
+// realLostVerdicts: an owner has published records and dies before it commits. Redis has lost their verdicts,
+// and the next owner decides them differently.
 func realLostVerdicts(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
@@ -262,7 +266,8 @@ func realRecreatedOutput(t *testing.T, cfg Config) {
 		_, err := admin.CreateTopic(context.Background(), 1, 1, nil, cfg.Topics.Unique)
 		return err == nil
 	}, patience, 50*time.Millisecond)
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") > before }, patience, 50*time.Millisecond,
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") > before }, patience,
+		50*time.Millisecond,
 		"an idle member takes over again, too")
 	send(2)
 	eventuallyCommitted(t, cfg)

@@ -24,8 +24,10 @@ func testTakeOver(t *testing.T, cfg Config) *takeover {
 	require.NoError(t, err)
 	return &takeover{
 		cluster: c, limiter: newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
-		input: cfg.Topics.Input, partition: 0, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0), memory: producerForgotten,
-		inputEnd: func(context.Context) (int64, error) { return 1000, nil }, // most tests have outputs of records that are not there
+		input: cfg.Topics.Input, partition: 0, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0),
+		memory: producerForgotten,
+		// most tests have outputs of records that are not there
+		inputEnd: func(context.Context) (int64, error) { return 1000, nil },
 	}
 }
 
@@ -68,7 +70,8 @@ func publishTo(to *takeover, as wire.Identity, sequence int32, at wire.TopicPart
 	for _, o := range offsets {
 		source := article.Coordinates{Topic: to.input, Partition: to.partition, Offset: o}
 		records = append(records, record.Record{
-			Value: []byte("v"), Time: time.Now(), Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(source.String())}},
+			Value: []byte("v"), Time: time.Now(),
+			Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(source.String())}},
 		})
 	}
 	raw, err := wire.EncodeBatch(records, 1)
@@ -94,7 +97,8 @@ func realTakeOver(t *testing.T, cfg Config) {
 	commitAt(t, a, 4, first.as.ID, first.ends)
 	require.NoError(t, publishAs(a, first.as, 0, out.Unique, 4, 5, 8))
 	require.NoError(t, publishAs(a, first.as, 0, out.Duplicate, 6, 7))
-	require.NoError(t, publishAs(a, wire.Identity{ID: wire.NoProducerID}, -1, out.Unique, 9), "a batch of another producer")
+	require.NoError(t, publishAs(a, wire.Identity{ID: wire.NoProducerID}, -1, out.Unique, 9),
+		"a batch of another producer")
 
 	b := testTakeOver(t, cfg)
 	second := takeOver(t, b)
@@ -113,7 +117,8 @@ func realTakeOver(t *testing.T, cfg Config) {
 	// The first owner goes on: the next record batch, a repeated one, another partition, and a new beginning.
 	for _, topic := range cfg.Topics.out() {
 		for _, sequence := range []int32{0, 2, 3} {
-			require.ErrorIs(t, publishAs(a, first.as, sequence, topic, 20, 21), kafka.InvalidProducerEpoch, "%s, sequence %d", topic, sequence)
+			require.ErrorIs(t, publishAs(a, first.as, sequence, topic, 20, 21), kafka.InvalidProducerEpoch,
+				"%s, sequence %d", topic, sequence)
 		}
 	}
 	require.Equal(t, leave, react(a.fence(context.Background(), first.ends)), "the former owner cannot renew its fence")
@@ -122,7 +127,8 @@ func realTakeOver(t *testing.T, cfg Config) {
 	require.NoError(t, publishAs(b, second.as, 1, out.Unique, 10), "and its sequence numbers go on")
 	require.ErrorIs(t, publishAs(b, second.as, 7, out.Unique, 11), kafka.OutOfOrderSequenceNumber)
 
-	// The service's own writer never gets beyond the fence, however often it tries, and whatever it takes for a new beginning.
+	// The service's own writer never gets beyond the fence, however often it tries, and whatever it takes for
+	// a new beginning.
 	p := &sender{cluster: a.cluster, topics: cfg.Topics.destinations(), ids: &producerIDs{cluster: a.cluster}}
 	w := p.fencedWriters(0, first)[article.ToUnique]
 	for range 3 {
@@ -139,7 +145,8 @@ func realTakeOver(t *testing.T, cfg Config) {
 	readsToItsOwnMarker(t, cfg, a)
 }
 
-// readsToItsOwnMarker gives out a new epoch and holds its markers back. Until they come, the former owner's batches are appended.
+// readsToItsOwnMarker gives out a new epoch and holds its markers back. Until they come, the former owner's
+// batches are appended.
 func readsToItsOwnMarker(t *testing.T, cfg Config, former *takeover) {
 	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
 	c := testTakeOver(t, cfg)

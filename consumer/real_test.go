@@ -23,7 +23,8 @@ import (
 func TestMain(m *testing.M) { os.Exit(kafkaserver.Main(m)) }
 
 // onVersions runs a test on a broker of each version. The one before the present runs only with make test-all.
-func onVersions(t *testing.T, start func(t testing.TB, version string) *kafkaserver.Server, run func(t *testing.T, s *kafkaserver.Server)) {
+func onVersions(t *testing.T, start func(t testing.TB, version string) *kafkaserver.Server,
+	run func(t *testing.T, s *kafkaserver.Server)) {
 	t.Run(kafkaserver.V4, func(t *testing.T) { run(t, start(t, kafkaserver.V4)) })
 	t.Run(kafkaserver.V3, func(t *testing.T) {
 		tier.All(t)
@@ -45,12 +46,17 @@ func TestRealKafka(t *testing.T) {
 	onVersions(t, sharedOr, func(t *testing.T, s *kafkaserver.Server) {
 		for name, test := range map[string]func(*testing.T, Config){
 			"transactions": realTransactions, "archive": realArchive, "codecs": realCodecs, "compacted": realCompacted,
-			"deleted": realDeleted, "recreated": realRecreated, "stale commit": realStaleCommit, "offset deltas": realOffsetDeltas,
-			"timestamp limits": realTimestampLimits, "lowered limit": realLoweredLimit, "compacted output": realCompactedOutput,
-			"small limit": realSmallLimit, "take-over": realTakeOver, "foreign outputs": realForeign, "positions": realPositions,
+			"deleted": realDeleted, "recreated": realRecreated, "stale commit": realStaleCommit,
+			"offset deltas":    realOffsetDeltas,
+			"timestamp limits": realTimestampLimits, "lowered limit": realLoweredLimit,
+			"compacted output": realCompactedOutput,
+			"small limit":      realSmallLimit, "take-over": realTakeOver, "foreign outputs": realForeign,
+			"positions":       realPositions,
 			"changed outputs": realChangedOutputs,
-			"more partitions": realMorePartitions, "deleted markers": realDeletedMarkers, "lost verdicts": realLostVerdicts,
-			"late commit": realLateCommit, "mixed delivery": realMixedDelivery, "recreated output": realRecreatedOutput, "check": realCheck,
+			"more partitions": realMorePartitions, "deleted markers": realDeletedMarkers,
+			"lost verdicts": realLostVerdicts,
+			"late commit":   realLateCommit, "mixed delivery": realMixedDelivery,
+			"recreated output": realRecreatedOutput, "check": realCheck,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel() // they mostly wait
@@ -142,7 +148,8 @@ func realTransactions(t *testing.T, cfg Config) {
 	for _, r := range out {
 		require.True(t, want[string(r.Value)], "%s was taken back", r.Value)
 	}
-	require.EqualValues(t, 7*30, m.value(t, "echosieve_consumer_skipped_records_total")-20*3, "aborted records; a marker in each partition for each transaction")
+	require.EqualValues(t, 7*30, m.value(t, "echosieve_consumer_skipped_records_total")-20*3,
+		"aborted records; a marker in each partition for each transaction")
 }
 
 func realCodecs(t *testing.T, cfg Config) {
@@ -150,9 +157,11 @@ func realCodecs(t *testing.T, cfg Config) {
 	var in []*kgo.Record
 	for i, codec := range compressions {
 		cl := client(t, cfg, kgo.ProducerBatchCompression(codec), kgo.ProducerLinger(10*time.Millisecond))
-		recs := numbered(cfg.Topics.Input, fmt.Sprintf("%c%s %s", "udx"[i%3], codecs[i], strings.Repeat("words ", 100)), 300, 3)
+		recs := numbered(cfg.Topics.Input, fmt.Sprintf("%c%s %s", "udx"[i%3], codecs[i],
+			strings.Repeat("words ", 100)), 300, 3)
 		recs[0].Key, recs[1].Key = []byte{}, []byte("key")
-		recs[2].Headers = []kgo.RecordHeader{{Key: "nil"}, {Key: "empty", Value: []byte{}}, {Key: "", Value: []byte("v")}}
+		recs[2].Headers = []kgo.RecordHeader{{Key: "nil"}, {Key: "empty", Value: []byte{}},
+			{Key: "", Value: []byte("v")}}
 		recs[3].Timestamp = time.UnixMilli(0)
 		produce(t, cl, recs...)
 		in = append(in, recs...)
@@ -165,34 +174,40 @@ func realCodecs(t *testing.T, cfg Config) {
 		m.stop(t)
 		copies := bySource(out)
 		for _, want := range in {
-			got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
+			got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition,
+				Offset: want.Offset}.String()]
 			require.Len(t, got, i+1, "published with %s", codec)
 			last := got[len(got)-1]
 			require.Equal(t, want.Key, last.Key)
 			require.Equal(t, want.Value, last.Value)
 			require.Equal(t, want.Timestamp.UnixMilli(), last.Timestamp.UnixMilli())
-			require.True(t, slices.EqualFunc(want.Headers, last.Headers[:len(last.Headers)-1], func(a, b kgo.RecordHeader) bool {
-				return a.Key == b.Key && string(a.Value) == string(b.Value) && (a.Value == nil) == (b.Value == nil)
-			}))
+			require.True(t, slices.EqualFunc(want.Headers, last.Headers[:len(last.Headers)-1],
+				func(a, b kgo.RecordHeader) bool {
+					return a.Key == b.Key && string(a.Value) == string(b.Value) && (a.Value == nil) == (b.Value == nil)
+				}))
 		}
 	}
 }
 
 func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	cfg.Partitions = 6
-	// The member cannot leave the group while the broker is away. It must do so afterwards: waiting for its former session would take longer
-	// than the test.
+	// The member cannot leave the group while the broker is away. It must do so afterwards: waiting for its
+	// former session would take longer than the test.
 	cfg.SessionTimeout, cfg.DrainTimeout = 2*patience, 2*time.Second
 	ensureTopics(t, cfg)
 	stop := feed(t, cfg, 40*time.Millisecond)
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > 0 }, patience, 20*time.Millisecond, "records are being published")
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > 0 },
+		patience, 20*time.Millisecond, "records are being published")
 	s.Kill()
-	require.Eventually(t, func() bool { return m.health.last() != nil }, patience, 20*time.Millisecond, "the loss is reported")
+	require.Eventually(t, func() bool { return m.health.last() != nil }, patience, 20*time.Millisecond,
+		"the loss is reported")
 	require.Error(t, m.Ping(context.Background()))
 	up := m.health.reportsUp()
 	t.Logf("while the broker is away: %v", m.health.last())
-	require.Eventually(t, func() bool { return testutil.ToFloat64(m.metrics.errors.WithLabelValues(opJoin, "connection")) > 0 }, patience, 20*time.Millisecond,
+	require.Eventually(t,
+		func() bool { return testutil.ToFloat64(m.metrics.errors.WithLabelValues(opJoin, "connection")) > 0 },
+		patience, 20*time.Millisecond,
 		"the group generation has ended, and the member tries to join again")
 	require.Equal(t, up, m.health.reportsUp(), "nothing works again before the broker is back")
 	back := time.Now()
@@ -224,7 +239,8 @@ func realCheck(t *testing.T, cfg Config) {
 		setting       string
 		input, output *string
 		limited       int
-	}{{futureLimit, &far, &hour, 3}, {futureLimit, &far, &far, 0}, {pastLimit, &hour, &hour, 3}, {pastLimit, &hour, &far, 0}} {
+	}{{futureLimit, &far, &hour, 3}, {futureLimit, &far, &far, 0}, {pastLimit, &hour, &hour, 3},
+		{pastLimit, &hour, &far, 0}} {
 		for _, topic := range cfg.Topics.All() {
 			limit := step.output
 			if topic == cfg.Topics.Input {
@@ -236,7 +252,8 @@ func realCheck(t *testing.T, cfg Config) {
 		require.Eventually(t, func() bool { // the broker applies settings a moment later
 			limited := 0
 			for _, f := range Check(ctx, cfg) {
-				if f.Severity == diag.Warning && strings.Contains(f.Problem, step.setting) && strings.Contains(f.Problem, "becomes a dead letter") {
+				if f.Severity == diag.Warning && strings.Contains(f.Problem, step.setting) &&
+					strings.Contains(f.Problem, "becomes a dead letter") {
 					limited++
 				}
 			}
@@ -244,7 +261,8 @@ func realCheck(t *testing.T, cfg Config) {
 		}, patience, 200*time.Millisecond)
 	}
 	cfg.MaxMessageBytes *= 2
-	require.Contains(t, fmt.Sprint(Check(ctx, cfg)), "max.message.bytes is 1048576, below kafka.max_message_bytes 2097152")
+	require.Contains(t, fmt.Sprint(Check(ctx, cfg)),
+		"max.message.bytes is 1048576, below kafka.max_message_bytes 2097152")
 	cfg.Brokers = []string{"127.0.0.1:1"}
 	f := Check(ctx, cfg)
 	require.Len(t, f, 1)

@@ -64,13 +64,15 @@ func inputID(t *testing.T, cfg Config) kadm.TopicID {
 	return topics[cfg.Topics.Input].ID
 }
 
-// recreateInput returns when the broker has the new topic. The broker knows the old topic for a moment after the controller has deleted
-// it. In that moment EnsureTopics finds nothing missing, and records can still go to the old log.
+// recreateInput returns when the broker has the new topic. The broker knows the old topic for a moment after
+// the controller has deleted it. In that moment EnsureTopics finds nothing missing, and records can still go
+// to the old log.
 func recreateInput(t *testing.T, cfg Config) {
 	t.Helper()
 	before := inputID(t, cfg)
 	deleteInput(t, cfg)
-	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), int32(cfg.Partitions), int16(cfg.Replication), nil, cfg.Topics.Input)
+	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), int32(cfg.Partitions),
+		int16(cfg.Replication), nil, cfg.Topics.Input)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		id := inputID(t, cfg)
@@ -81,11 +83,15 @@ func recreateInput(t *testing.T, cfg Config) {
 func realDeleted(t *testing.T, cfg Config) {
 	m := startOnThirty(t, cfg)
 	deleteInput(t, cfg)
-	require.Eventually(t, func() bool { return inputID(t, cfg) == kadm.TopicID{} }, patience, 10*time.Millisecond, "the broker no longer has the topic")
-	require.Eventually(t, func() bool { return m.health.last() != nil }, patience, 50*time.Millisecond, "health reports that the topic is missing")
-	require.ErrorContains(t, runFor(t, func() Config { c := cfg; c.CreateTopics = false; return c }()), cfg.Topics.Input)
+	require.Eventually(t, func() bool { return inputID(t, cfg) == kadm.TopicID{} }, patience, 10*time.Millisecond,
+		"the broker no longer has the topic")
+	require.Eventually(t, func() bool { return m.health.last() != nil }, patience, 50*time.Millisecond,
+		"health reports that the topic is missing")
+	require.ErrorContains(t, runFor(t, func() Config { c := cfg; c.CreateTopics = false; return c }()),
+		cfg.Topics.Input)
 	looked := m.value(t, "echosieve_consumer_errors_total")
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 }, patience, 10*time.Millisecond, "the member checks again and again")
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 }, patience,
+		10*time.Millisecond, "the member checks again and again")
 	require.Error(t, m.health.last(), "health stays bad while the topic is missing")
 	require.LessOrEqual(t, m.value(t, "echosieve_consumer_rebalances_total"), 3.0, "few rebalances meanwhile")
 
@@ -111,8 +117,8 @@ func realRecreated(t *testing.T, cfg Config) {
 	m.stop(t)
 }
 
-// realStaleCommit: a member commits once more before it notices that the topic was recreated, and is killed. So the group has offsets of
-// the old topic that are inside the new log.
+// realStaleCommit: a member commits once more before it notices that the topic was recreated, and is killed.
+// So the group has offsets of the old topic that are inside the new log.
 func realStaleCommit(t *testing.T, cfg Config) {
 	m := startOnThirty(t, cfg)
 	eventuallyCommitted(t, cfg)
@@ -163,7 +169,8 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 	c, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	defer c.close()
-	const header, sum, summed = 61, 17, 21 // offsets in a batch of its records, of its checksum, and of the first byte that the checksum covers
+	// offsets in a batch of its records, of its checksum, and of the first byte that the checksum covers
+	const header, sum, summed = 61, 17, 21
 	var batch []record.Record
 	var first []byte // each record as the first of a batch
 	now := time.Now()
@@ -196,7 +203,8 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 func realSmallLimit(t *testing.T, cfg Config) {
 	cfg.Partitions, cfg.Compression = 1, "none"
 	limit := "4096" // from the start: brokers apply a change a moment later
-	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), 1, 1, map[string]*string{"max.message.bytes": &limit}, cfg.Topics.Unique)
+	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), 1, 1,
+		map[string]*string{"max.message.bytes": &limit}, cfg.Topics.Unique)
 	require.NoError(t, err)
 	ensureTopics(t, cfg)
 	const n = 100

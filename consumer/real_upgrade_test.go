@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// realMixedDelivery replaces members one by one, forth and back, as an upgrade and a downgrade do: a member without exactly once commits
-// labels without positions, and reads those of others.
+// realMixedDelivery replaces members one by one, forth and back, as an upgrade and a downgrade do: a member
+// without exactly once commits labels without positions, and reads those of others.
 func realMixedDelivery(t *testing.T, cfg Config) {
 	cfg.Partitions = 6
 	ensureTopics(t, cfg)
@@ -21,7 +21,8 @@ func realMixedDelivery(t *testing.T, cfg Config) {
 		own := cfg
 		own.Delivery = delivery
 		m := startMember(t, own, &router{})
-		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > 0 }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > 0 },
+			patience, 10*time.Millisecond)
 		return m
 	}
 	first := start(AtLeastOnce)

@@ -55,7 +55,8 @@ func TestRefusedRecordsBecomeDeadLetters(t *testing.T) {
 				if !bytes.Contains(topic.Partitions[0].Records, []byte("poison")) {
 					return nil, nil, false
 				}
-				if topic.Topic == cfg.Topics.Dead { // refuses the record, too, and takes the smallest form of the dead letter
+				// refuses the record, too, and takes the smallest form of the dead letter
+				if topic.Topic == cfg.Topics.Dead {
 					deadRefused.Add(1)
 				}
 				return produceError(req, c.code), nil, true
@@ -96,16 +97,16 @@ func produceError(req kmsg.Request, code kafka.Error) kmsg.Response {
 // alreadyAcknowledged counts the records that a take-over has found in the outputs.
 const alreadyAcknowledged = "echosieve_consumer_already_acknowledged_records_total"
 
-// The acknowledgement of a record is lost, and its retry is refused. The next record has as many bytes and records: the broker must not
-// take it for a repeat of the first.
+// The acknowledgement of a record is lost, and its retry is refused. The next record has as many bytes and
+// records: the broker must not take it for a repeat of the first.
 func TestRecordAfterARefusalIsNoRepeat(t *testing.T) {
 	for _, delivery := range []string{AtLeastOnce, ExactlyOnce} {
 		t.Run(delivery, func(t *testing.T) { recordAfterARefusalIsNoRepeat(t, delivery) })
 	}
 }
 
-// recordAfterARefusalIsNoRepeat loses the acknowledgement of a record and refuses its retry. At least once makes a dead letter of it, too.
-// Exactly once reads that it is published.
+// recordAfterARefusalIsNoRepeat loses the acknowledgement of a record and refuses its retry. At least once
+// makes a dead letter of it, too. Exactly once reads that it is published.
 func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
 	k, cfg := fake(t)
 	cfg.Delivery = delivery
@@ -132,7 +133,8 @@ func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
 	if delivery == AtLeastOnce {
 		consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
 	} else {
-		require.Eventually(t, func() bool { return m.value(t, alreadyAcknowledged) == 1 }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return m.value(t, alreadyAcknowledged) == 1 }, patience,
+			10*time.Millisecond)
 	}
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-other", 1, 1)...)
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
@@ -148,19 +150,24 @@ func realPipeline(t *testing.T, cfg Config) *pipeline.Pipeline {
 	t.Helper()
 	made, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
-	index := memindex.New(memindex.Config{Window: 24 * time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
-	stages, err := pipeline.New(pipeline.Config{Decode: pipeline.DefaultDecodeConfig(), MaxMessageBytes: cfg.MaxMessageBytes}, made, index, nil)
+	index := memindex.New(memindex.Config{Window: 24 * time.Hour, Generations: 2,
+		Search: recipe.DefaultConfig().Search()})
+	stages, err := pipeline.New(pipeline.Config{Decode: pipeline.DefaultDecodeConfig(),
+		MaxMessageBytes: cfg.MaxMessageBytes}, made, index, nil)
 	require.NoError(t, err)
 	return stages
 }
 
 // limitedText is a long article; a suffix makes a near copy.
-const limitedText = "The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos before the autumn " +
-	"harvest, ending a dispute that had lasted eleven years. Dredgers from Holt Marine will begin in April, said Anna Velde, who chairs the " +
+const limitedText = "The harbour board voted on Monday to deepen the eastern channel so that larger grain ships " +
+	"can reach the silos before the autumn " +
+	"harvest, ending a dispute that had lasted eleven years. Dredgers from Holt Marine will begin in April, said " +
+	"Anna Velde, who chairs the " +
 	"board, and remove 140,000 cubic metres of silt."
 
 func limitedArticle(cfg Config, at time.Time, suffix string) *kgo.Record {
-	return &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("k"), Timestamp: at, Value: fmt.Appendf(nil, `{"text":%q}`, limitedText+suffix)}
+	return &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("k"), Timestamp: at,
+		Value: fmt.Appendf(nil, `{"text":%q}`, limitedText+suffix)}
 }
 
 // setLimit changes a setting of topics, and waits until the broker shows the change.
@@ -183,8 +190,8 @@ func setLimit(t *testing.T, cfg Config, name, value string, topics ...string) {
 	}, patience, 50*time.Millisecond)
 }
 
-// realTimestampLimits: topics that we create take every timestamp that the input takes. Where a topic takes fewer, the record becomes a
-// dead letter before it is claimed, so later articles are not copies of it.
+// realTimestampLimits: topics that we create take every timestamp that the input takes. Where a topic takes
+// fewer, the record becomes a dead letter before it is claimed, so later articles are not copies of it.
 func realTimestampLimits(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
 	far, future := "9223372036854775807", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -219,12 +226,14 @@ func realTimestampLimits(t *testing.T, cfg Config) {
 	require.Equal(t, "2099-01-01T00:01:00.000Z", header(dead[0], pipeline.HeaderTime))
 	unique := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
 	copies := consumeUntil(t, cfg, []string{cfg.Topics.Duplicate}, atLeast(1))
-	require.Equal(t, cfg.Topics.Input+"/0/4", header(unique[1], pipeline.HeaderInput), "no copy of an article that was not published")
+	require.Equal(t, cfg.Topics.Input+"/0/4", header(unique[1], pipeline.HeaderInput),
+		"no copy of an article that was not published")
 	require.Equal(t, cfg.Topics.Input+"/0/4", header(copies[0], pipeline.HeaderOriginal))
 	require.Zero(t, m.value(t, "echosieve_consumer_errors_total"), "no topic refused anything")
 }
 
-// realLoweredLimit: the limit is lowered after the service has read it. The broker refuses a record that is in the index by then.
+// realLoweredLimit: the limit is lowered after the service has read it. The broker refuses a record that is
+// in the index by then.
 func realLoweredLimit(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
 	far, hour := "9223372036854775807", fmt.Sprint(time.Hour.Milliseconds())
@@ -246,9 +255,11 @@ func realLoweredLimit(t *testing.T, cfg Config) {
 	require.Equal(t, string(pipeline.Timestamp), header(dead[0], pipeline.HeaderReason))
 	require.Contains(t, header(dead[0], pipeline.HeaderDetail), "refused the record")
 	require.WithinDuration(t, time.Now(), dead[0].Timestamp, time.Hour)
-	require.Eventually(t, func() bool { return m.limits.now()[article.ToUnique].MaxAhead == time.Hour }, patience, 50*time.Millisecond, "the limit is read again")
+	require.Eventually(t, func() bool { return m.limits.now()[article.ToUnique].MaxAhead == time.Hour }, patience,
+		50*time.Millisecond, "the limit is read again")
 
-	produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), " Nobody was hurt."), limitedArticle(cfg, time.Now(), " Tugs will help."))
+	produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), " Nobody was hurt."),
+		limitedArticle(cfg, time.Now(), " Tugs will help."))
 	eventuallyCommitted(t, cfg)
 	m.stop(t)
 	out := bySource(consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool {
@@ -261,7 +272,8 @@ func realLoweredLimit(t *testing.T, cfg Config) {
 	require.Equal(t, "unique", header(third, pipeline.HeaderVerdict), "no copy of an article that was not published")
 }
 
-// realCompactedOutput: compacted topics refuse records without a key, the dead topic too, and the broker does not let the settings be read.
+// realCompactedOutput: compacted topics refuse records without a key, the dead topic too, and the broker does
+// not let the settings be read.
 func realCompactedOutput(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)

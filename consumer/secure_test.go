@@ -20,7 +20,8 @@ func TestSecuredKafka(t *testing.T) {
 	t.Parallel()
 	authority := certs.NewAuthority(t)
 	ca := authority.File
-	s := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.Secure(authority.Server().Store, ca, map[string]string{"alice": "secret", "eve": "evil"}),
+	s := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.Secure(authority.Server().Store, ca,
+		map[string]string{"alice": "secret", "eve": "evil"}),
 		kafkaserver.With("listener.name.login.oauthbearer.connections.max.reauth.ms", "5000"))
 	t.Run("tokens", func(t *testing.T) {
 		t.Parallel()
@@ -41,7 +42,8 @@ func TestSecuredKafka(t *testing.T) {
 			cfg.SASL = SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
 			produce(t, client(t, admin), numbered(admin.Topics.Input, "u", 30, 3)...)
 			m := startMember(t, cfg, &router{})
-			consumeUntil(t, admin, admin.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == 30*(i+1) })
+			consumeUntil(t, admin, admin.Topics.out(),
+				func(all []*kgo.Record) bool { return len(bySource(all)) == 30*(i+1) })
 			m.stop(t)
 			for _, f := range Check(context.Background(), cfg) {
 				require.NotEqual(t, diag.Failure, f.Severity, "%+v", f)
@@ -97,7 +99,8 @@ func TestSecuredKafka(t *testing.T) {
 		cfg := admin
 		cfg.Brokers = []string{s.ControllerAddr}
 		want := s.ControllerAddr + " is the port of a controller"
-		require.ErrorContains(t, FindTopic(t.Context(), cfg, cfg.Topics.Input), want+": set kafka.brokers to a listener for clients, port 9092 as a rule")
+		require.ErrorContains(t, FindTopic(t.Context(), cfg, cfg.Topics.Input),
+			want+": set kafka.brokers to a listener for clients, port 9092 as a rule")
 		require.Contains(t, Check(t.Context(), cfg)[0].Problem, want)
 	})
 	t.Run("listeners", func(t *testing.T) { listeners(t, s, cfg) })
@@ -114,7 +117,8 @@ func TestSecuredKafka(t *testing.T) {
 	})
 }
 
-// listeners tries each kind of client with each kind of listener. The check names the setting that does not fit, and how to set it.
+// listeners tries each kind of client with each kind of listener. The check names the setting that does not
+// fit, and how to set it.
 func listeners(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	const (
 		fits   = ""

@@ -35,15 +35,16 @@ type sender struct {
 	own map[int32]*writers // by input partition
 }
 
-// writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that each writer may be used by
-// another goroutine.
+// writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that
+// each writer may be used by another goroutine.
 type writers [article.DestinationCount]*writer
 
 func newSender(c *cluster, m *metrics, r *reporter) *sender {
 	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
 		r.log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
-	return &sender{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r, own: map[int32]*writers{}}
+	return &sender{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r,
+		own: map[int32]*writers{}}
 }
 
 // newWriters returns the writers of an input partition under the identities that the function returns.
@@ -51,14 +52,16 @@ func (s *sender) newWriters(partition int32, as func() identity) *writers {
 	var ws writers
 	for to, topic := range s.topics {
 		if topic != "" {
-			ws[to] = newWriter(s.cluster, as(), article.Destination(to), topic, func(partitions int) int { return int(outputPartition(partition, partitions)) })
+			ws[to] = newWriter(s.cluster, as(), article.Destination(to), topic,
+				func(partitions int) int { return int(outputPartition(partition, partitions)) })
 		}
 	}
 	return &ws
 }
 
-// ownWriters returns the writers of an input partition that have producer ids of their own. They are the same ones for each call,
-// because they outlive group generations: a broker can still hold a batch of an earlier one.
+// ownWriters returns the writers of an input partition that have producer ids of their own. They are the same
+// ones for each call, because they outlive group generations: a broker can still hold a batch of an earlier
+// one.
 func (s *sender) ownWriters(partition int32) *writers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +84,8 @@ func (s *sender) positions(ctx context.Context, partition int32) ([]position, er
 	return positions, s.cluster.moveToEnds(ctx, positions)
 }
 
-// fencedWriters returns the writers of an input partition that this process has taken over. They write only to the partitions that
-// the take-over has fenced.
+// fencedWriters returns the writers of an input partition that this process has taken over. They write only
+// to the partitions that the take-over has fenced.
 func (s *sender) fencedWriters(partition int32, own *ownership) *writers {
 	ws := s.newWriters(partition, func() identity { return own.identity() })
 	for _, w := range ws {
@@ -95,10 +98,12 @@ func (s *sender) fencedWriters(partition int32, own *ownership) *writers {
 	return ws
 }
 
-// publishBatch returns nil when every output of a batch, read from this input partition, is acknowledged. If a topic refuses an
-// output permanently, its dead letter is published, and replaces it in outputs. publishBatch tries until ctx ends. It
-// returns ctx's error, or errStandingLost or errTakenOver if ws can write no more.
-func (c *Consumer) publishBatch(ctx context.Context, ws *writers, partition int32, b *pipeline.Batch, outputs []pipeline.Output) error {
+// publishBatch returns nil when every output of a batch, read from this input partition, is acknowledged. If
+// a topic refuses an output permanently, its dead letter is published, and replaces it in outputs.
+// publishBatch tries until ctx ends. It returns ctx's error, or errStandingLost or errTakenOver if ws can
+// write no more.
+func (c *Consumer) publishBatch(ctx context.Context, ws *writers, partition int32, b *pipeline.Batch,
+	outputs []pipeline.Output) error {
 	pending := make([]*pipeline.Output, len(outputs))
 	for i := range outputs {
 		pending[i] = &outputs[i]
@@ -109,7 +114,8 @@ func (c *Consumer) publishBatch(ctx context.Context, ws *writers, partition int3
 			return err
 		}
 		pending = pending[:0]
-		slices.SortFunc(refusals, func(a, b refused) int { return cmp.Compare(a.output.Record.Offset, b.output.Record.Offset) })
+		slices.SortFunc(refusals,
+			func(a, b refused) int { return cmp.Compare(a.output.Record.Offset, b.output.Record.Offset) })
 		for _, r := range refusals {
 			dead, err := c.handler.Refused(ctx, b, r.output, r.why)
 			if err != nil {
@@ -137,10 +143,13 @@ type outgoing struct {
 	outputs []*pipeline.Output
 }
 
-// publish returns when every output is acknowledged, except those that their topics refuse permanently, which it returns. It publishes to
-// the topics in parallel, with one Produce request for each topic and kafka.max_message_bytes. It tries until ctx ends and returns
-// ctx's error, or errStandingLost or errTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their order.
-func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]refused, error) {
+// publish returns when every output is acknowledged, except those that their topics refuse permanently, which
+// it returns. It publishes to the topics in parallel, with one Produce request for each topic and
+// kafka.max_message_bytes. It tries until ctx ends and returns ctx's error, or errStandingLost or
+// errTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their
+// order.
+func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]refused,
+	error) {
 	var topics [article.DestinationCount]outgoing
 	for _, o := range outputs {
 		rec := record.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Time}
@@ -171,9 +180,10 @@ func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outp
 	return slices.Concat(refusals[:]...), errors.Join(errs[:]...)
 }
 
-// publishTo sends the records through one writer, part after part. A part is sent only when the one before is acknowledged, so that
-// a retry cannot change the order.
-func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all outgoing) (refusals []refused, err error) {
+// publishTo sends the records through one writer, part after part. A part is sent only when the one before is
+// acknowledged, so that a retry cannot change the order.
+func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all outgoing) (refusals []refused,
+	err error) {
 	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
 	defer func() { tracing.End(span, err) }()
@@ -187,8 +197,8 @@ func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all 
 	return refusals, nil
 }
 
-// send publishes one record batch, as often as needed, except for the records that the topic refuses permanently, which it returns. The
-// writer keeps a retry from repeating records.
+// send publishes one record batch, as often as needed, except for the records that the topic refuses
+// permanently, which it returns. The writer keeps a retry from repeating records.
 func (s *sender) send(ctx context.Context, w *writer, partition int32, batch outgoing) ([]refused, error) {
 	part, subject := batch.records, w.topic+"<"+strconv.Itoa(int(partition))
 	raw, err := wire.EncodeBatch(part, s.cluster.codec)
@@ -224,9 +234,10 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 	return nil, nil
 }
 
-// sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent until single records
-// are left: those that the topic refuses alone are returned.
-func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, batch outgoing, why *pipeline.RejectError) ([]refused, error) {
+// sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent
+// until single records are left: those that the topic refuses alone are returned.
+func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, batch outgoing,
+	why *pipeline.RejectError) ([]refused, error) {
 	if err := w.giveUp(); err != nil {
 		return nil, err
 	}
@@ -242,7 +253,8 @@ func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, bat
 	return append(first, second...), err
 }
 
-// refusal returns why a topic refuses a batch permanently; nil if the same batch may be taken later. A part of the batch may be taken.
+// refusal returns why a topic refuses a batch permanently; nil if the same batch may be taken later. A part
+// of the batch may be taken.
 func refusal(topic string, err error) *pipeline.RejectError {
 	var code kafka.Error
 	if !errors.As(err, &code) {
@@ -258,5 +270,6 @@ func refusal(topic string, err error) *pipeline.RejectError {
 	default:
 		return nil
 	}
-	return &pipeline.RejectError{Reason: reason, Detail: fmt.Sprintf("topic %s refused the record: %s", topic, explain(code))}
+	return &pipeline.RejectError{Reason: reason, Detail: fmt.Sprintf("topic %s refused the record: %s", topic,
+		explain(code))}
 }

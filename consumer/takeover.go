@@ -18,37 +18,45 @@ func transactionalID(prefix, topic string, partition int32) string {
 	return prefix + "/" + topic + "/" + strconv.Itoa(int(partition))
 }
 
-// A take-over makes this process the only writer for one input partition, and finds out what its former owners have published. It
-// runs at the start of a group generation, before the partition is fetched, and again when a leader has lost the sequence numbers of this
-// writer. Each input partition has a transactional id of its own, so whoever takes over fences the former owner, whatever its name.
+// A take-over makes this process the only writer for one input partition, and finds out what its former
+// owners have published. It runs at the start of a group generation, before the partition is fetched, and
+// again when a leader has lost the sequence numbers of this writer. Each input partition has a transactional
+// id of its own, so whoever takes over fences the former owner, whatever its name.
 //
 //  1. init: the coordinator of the id gives out the id's producer id with the next epoch.
-//  2. fence: an empty transaction over the output partitions. Its markers carry the new epoch into their logs. Once the leader of an
-//     output partition has appended the marker, it refuses every batch of an older epoch.
-//  3. position: the group's committed offset, and the positions that were committed with it. In no output partition does an output of a
-//     record at or after the offset stand before its position.
-//  4. read back: each output partition, from its position to our own marker. This gives the records at or after the committed offset that
-//     are published already.
-//  5. run: every record from the committed offset on is decided. Those that are published already are not published again.
+//  2. fence: an empty transaction over the output partitions. Its markers carry the new epoch into their
+//     logs. Once the leader of an output partition has appended the marker, it refuses every batch of an
+//     older epoch.
+//  3. position: the group's committed offset, and the positions that were committed with it. In no output
+//     partition does an output of a record at or after the offset stand before its position.
+//  4. read back: each output partition, from its position to our own marker. This gives the records at or
+//     after the committed offset that are published already.
+//  5. run: every record from the committed offset on is decided. Those that are published already are not
+//     published again.
 //
 // Which interleavings each step closes, with A the former owner and B the process that takes over:
 //
 //   - A publishes, and dies before it commits. B finds the output in step 4.
-//   - A is frozen, B takes over, A wakes and goes on. Its batches carry an older epoch: the leader refuses them after the marker.
-//   - A broker holds A's last request during the take-over. If it appends the batch before the marker, B finds it in step 4, because B
-//     reads to its own marker and not to the end that it sees. If it comes to the batch after the marker, it refuses the batch.
+//   - A is frozen, B takes over, A wakes and goes on. Its batches carry an older epoch: the leader refuses
+//     them after the marker.
+//   - A broker holds A's last request during the take-over. If it appends the batch before the marker, B
+//     finds it in step 4, because B reads to its own marker and not to the end that it sees. If it comes to
+//     the batch after the marker, it refuses the batch.
 //   - A reads back, and B takes over meanwhile. A's own marker has an older epoch than B's. A's first batch is refused.
-//   - B commits a new offset while records that step 4 has found still lie ahead, and C takes over from B. The commit holds the old
-//     positions until the mark has passed all records that were found (see ownership.positions): so C finds them, too.
-//   - A commits after B has read the position. The group's coordinator refuses it, because B is in a later group generation.
-//   - A sends a batch of old articles, and the acknowledgement is lost. Leaders measure their memory of a producer by the timestamps in its
-//     batches, so a restarted leader may have forgotten A, and would append the same batch again. A sends no such batch again: it takes the
-//     partition over anew, and step 4 finds the batch if it was appended.
-//   - Redis has lost a verdict, and B decides a record differently from A. B looks for the record in all output partitions, not only in
-//     that of the new verdict.
+//   - B commits a new offset while records that step 4 has found still lie ahead, and C takes over from B.
+//     The commit holds the old positions until the mark has passed all records that were found (see
+//     ownership.positions): so C finds them, too.
+//   - A commits after B has read the position. The group's coordinator refuses it, because B is in a later
+//     group generation.
+//   - A sends a batch of old articles, and the acknowledgement is lost. Leaders measure their memory of a
+//     producer by the timestamps in its batches, so a restarted leader may have forgotten A, and would append
+//     the same batch again. A sends no such batch again: it takes the partition over anew, and step 4 finds
+//     the batch if it was appended.
+//   - Redis has lost a verdict, and B decides a record differently from A. B looks for the record in all
+//     output partitions, not only in that of the new verdict.
 //
-// No error is answered with a higher epoch that this process has chosen itself: leaders accept any higher epoch, and so the fence of the
-// next owner would be overtaken.
+// No error is answered with a higher epoch that this process has chosen itself: leaders accept any higher
+// epoch, and so the fence of the next owner would be overtaken.
 type takeover struct {
 	cluster   *cluster
 	limiter   *limiter
@@ -67,17 +75,20 @@ type takeover struct {
 }
 
 const (
-	// transactionTimeout is how long the empty transaction of a fence may stay open. If this process dies between opening and ending it,
-	// the next owner waits no longer than that.
+	// transactionTimeout is how long the empty transaction of a fence may stay open. If this process dies
+	// between opening and ending it, the next owner waits no longer than that.
 	transactionTimeout = 10 * time.Second
-	// markerPatience is how long a marker may take. A single broker that was killed can forget a marker although it has acknowledged the
-	// end of the transaction (Kafka 4.3.1); the next fence works.
+	// markerPatience is how long a marker may take. A single broker that was killed can forget a marker
+	// although it has acknowledged the end of the transaction (Kafka 4.3.1); the next fence works.
 	markerPatience = 5 * time.Second
-	// takeOverPatience is how long a coordinator may be busy before the take-over counts as failing. It is twice transactionTimeout.
+	// takeOverPatience is how long a coordinator may be busy before the take-over counts as failing. It is
+	// twice transactionTimeout.
 	takeOverPatience = 2 * transactionTimeout
-	// busyPause is the first pause before a request to a busy coordinator is repeated. Coordinators end a transaction in milliseconds.
+	// busyPause is the first pause before a request to a busy coordinator is repeated. Coordinators end a
+	// transaction in milliseconds.
 	busyPause = 5 * time.Millisecond
-	// parallelTakeOvers is how many partitions are taken over at a time. Each takes some round trips to coordinators and leaders.
+	// parallelTakeOvers is how many partitions are taken over at a time. Each takes some round trips to
+	// coordinators and leaders.
 	parallelTakeOvers = 16
 )
 
@@ -127,15 +138,17 @@ func react(err error) reaction {
 var (
 	// errTakenOver says that another process has taken the partition over. The group generation ends for this member.
 	errTakenOver = errors.New("another process has taken the partition over")
-	// errStandingLost says that a leader has lost what it knew of this process as a producer, or that the output topic has other
-	// partitions now. The take-over begins again: whether the last batch was appended is found by reading.
+	// errStandingLost says that a leader has lost what it knew of this process as a producer, or that the
+	// output topic has other partitions now. The take-over begins again: whether the last batch was appended
+	// is found by reading.
 	errStandingLost = errors.New("the output partition no longer knows this producer")
 	// errOutputsChanged says why an owner has lost its standing before it noticed.
 	errOutputsChanged = errors.New("an output topic was recreated, or has more partitions")
 )
 
-// takeOver takes a partition over. It repeats attempts until one succeeds, and commits the position if the commit that was there does not
-// say where to read back: the first output is published only after that. The error is ctx's or errTakenOver.
+// takeOver takes a partition over. It repeats attempts until one succeeds, and commits the position if the
+// commit that was there does not say where to read back: the first output is published only after that. The
+// error is ctx's or errTakenOver.
 func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*ownership, error) {
 	c := g.c
 	if err := c.takeovers.Acquire(ctx, 1); err != nil {
@@ -143,9 +156,10 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 	}
 	defer c.takeovers.Release(1)
 	t := &takeover{
-		cluster: c.cluster, limiter: c.limiter, group: c.cfg.Group, input: c.input.name, inputID: g.topicID, partition: partition,
-		id:     transactionalID(c.cfg.transactionalIDPrefix(), c.input.name, partition),
-		memory: min(c.fenceMemory, producerForgotten), inputEnd: c.cluster.endOf(c.input.name, partition),
+		cluster: c.cluster, limiter: c.limiter, group: c.cfg.Group, input: c.input.name, inputID: g.topicID,
+		partition: partition,
+		id:        transactionalID(c.cfg.transactionalIDPrefix(), c.input.name, partition),
+		memory:    min(c.fenceMemory, producerForgotten), inputEnd: c.cluster.endOf(c.input.name, partition),
 	}
 	subject, began := strconv.Itoa(int(partition)), time.Now()
 	var retry backoff
@@ -162,7 +176,8 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 			c.metrics.takeovers.WithLabelValues(outcome).Inc()
 			if n := own.foreign.count; n > 0 {
 				c.metrics.skipped.WithLabelValues("foreign").Add(float64(n))
-				c.log.Warn("skipped records in output topics that are under this service's producer id and none of its outputs",
+				c.log.Warn("skipped records in output topics that are under this service's producer id and none "+
+					"of its outputs",
 					"topic", t.input, "partition", partition, "count", n, "first", own.foreign.named)
 			}
 			return own, nil
@@ -264,8 +279,9 @@ func (t *takeover) fence(ctx context.Context, positions []position) error {
 	return nil
 }
 
-// position reads the mark that the group has committed for the partition, and the producer id that it was committed with:
-// wire.NoProducerID if it was committed without one. The mark's next is negative if the group has committed none.
+// position reads the mark that the group has committed for the partition, and the producer id that it was
+// committed with: wire.NoProducerID if it was committed without one. The mark's next is negative if the group
+// has committed none.
 func (t *takeover) position(ctx context.Context) (mark, int64, error) {
 	committed, err := t.cluster.committed(ctx, t.group, t.input, []int{int(t.partition)})
 	if err != nil {

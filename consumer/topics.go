@@ -41,7 +41,8 @@ type MissingTopicsError struct{ Topics []string }
 
 // Error says what to do.
 func (e *MissingTopicsError) Error() string {
-	return fmt.Sprintf("topics that do not exist, or that this user has no right on: %s: create them or set kafka.create_topics: true", strings.Join(e.Topics, ", "))
+	return fmt.Sprintf("topics that do not exist, or that this user has no right on: %s: create them or set "+
+		"kafka.create_topics: true", strings.Join(e.Topics, ", "))
 }
 
 // EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.
@@ -58,8 +59,8 @@ func EnsureTopics(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// EnsureInput creates the input topic if it is missing, for a tool that publishes, and says whether it did. Unlike EnsureTopics it needs no
-// right on the output topics.
+// EnsureInput creates the input topic if it is missing, for a tool that publishes, and says whether it did.
+// Unlike EnsureTopics it needs no right on the output topics.
 func EnsureInput(ctx context.Context, cfg Config) (created bool, err error) {
 	c, err := newCluster(cfg, cfg.Topics.Input)
 	if err != nil {
@@ -94,18 +95,21 @@ func (c *cluster) ensureTopics(ctx context.Context, topics []string) (created []
 // createTopics creates topics. With dry it changes nothing and only asks whether the broker would create them.
 func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) error {
 	req := &kafka.CreateTopicsRequest{ValidateOnly: dry}
-	input := c.settings(ctx, c.cfg.Topics.Input)[c.cfg.Topics.Input] // nil if it is created, too: then all topics get the broker's limits
+	// nil if it is created, too: then all topics get the broker's limits
+	input := c.settings(ctx, c.cfg.Topics.Input)[c.cfg.Topics.Input]
 	for _, name := range names {
 		topic := kafka.TopicConfig{Topic: name, NumPartitions: c.cfg.Partitions, ReplicationFactor: c.cfg.Replication}
 		if name != c.cfg.Topics.Input {
 			topic.ConfigEntries = []kafka.ConfigEntry{
 				{ConfigName: sizeLimit, ConfigValue: fmt.Sprint(c.cfg.MaxMessageBytes)},
-				// Records are published with the timestamps of the input, so the topic must take whatever the input takes.
+				// Records are published with the timestamps of the input, so the topic must take whatever the
+				// input takes.
 				{ConfigName: timeType, ConfigValue: "CreateTime"},
 			}
 			for _, limit := range []string{futureLimit, pastLimit, bothLimit} {
 				if value, known := input[limit]; known {
-					topic.ConfigEntries = append(topic.ConfigEntries, kafka.ConfigEntry{ConfigName: limit, ConfigValue: value})
+					topic.ConfigEntries = append(topic.ConfigEntries,
+						kafka.ConfigEntry{ConfigName: limit, ConfigValue: value})
 				}
 			}
 		}
@@ -120,8 +124,9 @@ func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) er
 		switch {
 		case errors.Is(err, kafka.TopicAuthorizationFailed), errors.Is(err, kafka.ClusterAuthorizationFailed):
 			return &diag.Problem{
-				Cause: "this user may not create the topic " + name, Remedy: "grant Create on it or on the cluster, or create it beforehand",
-				Err: err, Permanent: true,
+				Cause:  "this user may not create the topic " + name,
+				Remedy: "grant Create on it or on the cluster, or create it beforehand",
+				Err:    err, Permanent: true,
 			}
 		case err != nil && !errors.Is(err, kafka.TopicAlreadyExists):
 			return fmt.Errorf("topic %s: %w", name, err)
@@ -150,7 +155,8 @@ func (c *cluster) waitForTopics(ctx context.Context, topics []string, patience t
 	}
 }
 
-// checkRights returns a permanent *diag.Problem if this user may see a topic but not use it. A topic that it may not see is missing.
+// checkRights returns a permanent *diag.Problem if this user may see a topic but not use it. A topic that it
+// may not see is missing.
 func (c *cluster) checkRights(ctx context.Context) error {
 	m, err := c.metadata(ctx, c.cfg.Topics.All())
 	if err != nil {
@@ -164,8 +170,8 @@ func (c *cluster) checkRights(ctx context.Context) error {
 	return nil
 }
 
-// waitForLeaders returns nil when the leader of every partition of the topics answers. The topics were created a moment ago: a broker
-// can list a topic before the topic's leader knows of it.
+// waitForLeaders returns nil when the leader of every partition of the topics answers. The topics were
+// created a moment ago: a broker can list a topic before the topic's leader knows of it.
 func (c *cluster) waitForLeaders(ctx context.Context, topics []string) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -186,8 +192,8 @@ func (c *cluster) waitForLeaders(ctx context.Context, topics []string) error {
 	return nil
 }
 
-// waitForGroup returns nil when the group's coordinator answers. In a new cluster the first such request creates the coordinators'
-// topic, and for a moment no coordinator is available.
+// waitForGroup returns nil when the group's coordinator answers. In a new cluster the first such request
+// creates the coordinators' topic, and for a moment no coordinator is available.
 func (c *cluster) waitForGroup(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -213,15 +219,16 @@ const (
 	pastLimit   = "message.timestamp.before.max.ms"
 	// retentionTime is how long a topic keeps records.
 	retentionTime = "retention.ms"
-	// bothLimit bounds both on brokers before 3.6. Brokers up to 3.9 use it where one of the others has its default, which is no limit.
-	// Kafka 4.0 has removed it.
+	// bothLimit bounds both on brokers before 3.6. Brokers up to 3.9 use it where one of the others has its
+	// default, which is no limit. Kafka 4.0 has removed it.
 	bothLimit = "message.timestamp.difference.max.ms"
 )
 
 // topicSettings are the values of these settings in one topic. Brokers leave out the settings that they do not know.
 type topicSettings map[string]string
 
-// settings returns the settings of the topics whose settings can be read. readSettings also returns why the others cannot.
+// settings returns the settings of the topics whose settings can be read. readSettings also returns why the
+// others cannot.
 func (c *cluster) settings(ctx context.Context, topics ...string) map[string]topicSettings {
 	all, _ := c.readSettings(ctx, topics...)
 	return all
@@ -284,7 +291,8 @@ func (s topicSettings) retention() time.Duration {
 	return milliseconds(s[retentionTime])
 }
 
-// milliseconds reads a time in a setting. It is math.MaxInt64 if the setting is missing or negative, or too large: then there is no limit.
+// milliseconds reads a time in a setting. It is math.MaxInt64 if the setting is missing or negative, or too
+// large: then there is no limit.
 func milliseconds(setting string) time.Duration {
 	ms, err := strconv.ParseInt(setting, 10, 64)
 	if err != nil || ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
@@ -293,8 +301,9 @@ func milliseconds(setting string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// outputLimits knows which records the output topics take, and how long they keep them. It reads their settings again from time to time, because they can be changed
-// while the service runs. Safe for concurrent use.
+// outputLimits knows which records the output topics take, and how long they keep them. It reads their
+// settings again from time to time, because they can be changed while the service runs. Safe for concurrent
+// use.
 type outputLimits struct {
 	cluster *cluster
 	log     *slog.Logger
@@ -309,7 +318,8 @@ type outputLimits struct {
 const (
 	// limitsInterval is outputLimits.interval, except in tests.
 	limitsInterval = 30 * time.Second
-	// minLimitsInterval is the least time between two reads. Brokers apply a changed setting up to a moment later than they show it.
+	// minLimitsInterval is the least time between two reads. Brokers apply a changed setting up to a moment
+	// later than they show it.
 	minLimitsInterval = time.Second
 )
 
@@ -321,8 +331,8 @@ func (o *outputLimits) now() pipeline.BatchLimits {
 	return pipeline.BatchLimits{}
 }
 
-// read reads the limits. Without the right to read them there are none: then a topic's refusal shows them. read returns an error only if
-// trying again may help.
+// read reads the limits. Without the right to read them there are none: then a topic's refusal shows them.
+// read returns an error only if trying again may help.
 func (o *outputLimits) read(ctx context.Context) error {
 	topics := o.cluster.cfg.Topics
 	all, err := o.cluster.readSettings(ctx, topics.All()[1:]...)
@@ -330,7 +340,8 @@ func (o *outputLimits) read(ctx context.Context) error {
 	case isConnection(err), diag.IsTimeout(err), ctx.Err() != nil:
 		return err
 	case err != nil && o.limits.Load() == nil:
-		o.log.Warn("the settings of output topics cannot be read, so records that a topic does not take are noticed only when it refuses them: "+
+		o.log.Warn("the settings of output topics cannot be read, so records that a topic does not take are "+
+			"noticed only when it refuses them: "+
 			"grant DescribeConfigs on the output topics", "err", err)
 	}
 	limits, retention := o.now(), time.Duration(math.MaxInt64)
@@ -350,7 +361,8 @@ func (o *outputLimits) read(ctx context.Context) error {
 func (o *outputLimits) refused(r refused) {
 	select {
 	case o.stale <- struct{}{}:
-		o.log.Warn("an output topic refuses records that its settings allowed when they were read; they become dead letters",
+		o.log.Warn("an output topic refuses records that its settings allowed when they were read; they become "+
+			"dead letters",
 			"record", r.output.Record.String(), "reason", r.why.Reason, "detail", r.why.Detail)
 	default: // said already
 	}

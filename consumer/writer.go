@@ -14,19 +14,22 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// writer sends batches into one topic, one at a time, as an idempotent producer: each batch carries a producer id, an epoch
-// and the sequence number of its first record. The leader of a partition remembers the last numbers of every producer id:
+// writer sends batches into one topic, one at a time, as an idempotent producer: each batch carries a
+// producer id, an epoch and the sequence number of its first record. The leader of a partition remembers the
+// last numbers of every producer id:
 //
-//   - The leader appends a batch, and the acknowledgement is lost. The writer sends the batch again with the same numbers. The
-//     leader acknowledges it without appending it again.
-//   - A stalled broker holds a request. The writer gives up on that connection, sends the batch again over another one, and
-//     goes on. When the broker comes to the held request, its numbers are old, and the broker refuses it.
-//   - The group generation ends, the writer gives up a batch, and a broker still holds the batch. The next batch carries a higher
-//     epoch, so the broker refuses the held batch once it has seen that epoch. If the broker appends the held batch first, the
-//     redelivery of its records repeats them, as any redelivery may.
+//   - The leader appends a batch, and the acknowledgement is lost. The writer sends the batch again with the
+//     same numbers. The leader acknowledges it without appending it again.
+//   - A stalled broker holds a request. The writer gives up on that connection, sends the batch again over
+//     another one, and goes on. When the broker comes to the held request, its numbers are old, and the
+//     broker refuses it.
+//   - The group generation ends, the writer gives up a batch, and a broker still holds the batch. The next
+//     batch carries a higher epoch, so the broker refuses the held batch once it has seen that epoch. If the
+//     broker appends the held batch first, the redelivery of its records repeats them, as any redelivery may.
 //
-// Each input partition has one writer for each output topic. Under which producer id a writer's batches stand, and what follows when its
-// sequence cannot go on, is a matter of its identity. Not safe for concurrent use.
+// Each input partition has one writer for each output topic. Under which producer id a writer's batches
+// stand, and what follows when its sequence cannot go on, is a matter of its identity. Not safe for
+// concurrent use.
 type writer struct {
 	cluster  *cluster
 	identity identity
@@ -45,9 +48,9 @@ func newWriter(c *cluster, as identity, to article.Destination, topic string, ch
 	return &writer{cluster: c, identity: as, to: to, topic: topic, choose: choose, partition: -1, end: -1}
 }
 
-// write sends the encoded batch of n records once. latest is the latest of their timestamps. After an error the caller has three choices: write the same batch again,
-// write parts of it if the broker refused the batch, or call giveUp. After errStandingLost and errTakenOver no batch can be
-// written any more.
+// write sends the encoded batch of n records once. latest is the latest of their timestamps. After an error
+// the caller has three choices: write the same batch again, write parts of it if the broker refused the
+// batch, or call giveUp. After errStandingLost and errTakenOver no batch can be written any more.
 func (w *writer) write(ctx context.Context, raw []byte, n int, latest time.Time) error {
 	if err := w.choosePartition(ctx); err != nil {
 		return err
@@ -77,18 +80,21 @@ func (w *writer) write(ctx context.Context, raw []byte, n int, latest time.Time)
 		w.pending = before // this attempt was not appended
 	case errors.Is(err, kafka.OutOfOrderSequenceNumber), errors.Is(err, kafka.UnknownProducerId),
 		errors.Is(err, kafka.InvalidTransactionState), errors.Is(err, transactionAbortable):
-		// The leader has lost our numbers: it forgot a silent producer, the topic was recreated, or an unclean election undid
-		// acknowledged records. The leader does not have this batch either, or it would know the batch's numbers.
+		// The leader has lost our numbers: it forgot a silent producer, the topic was recreated, or an
+		// unclean election undid acknowledged records. The leader does not have this batch either, or it
+		// would know the batch's numbers.
 		return errors.Join(err, w.restart())
-	case errors.Is(err, kafka.InvalidProducerEpoch), errors.Is(err, kafka.InvalidProducerIDMapping), errors.Is(err, kafka.ProducerFenced):
+	case errors.Is(err, kafka.InvalidProducerEpoch), errors.Is(err, kafka.InvalidProducerIDMapping),
+		errors.Is(err, kafka.ProducerFenced):
 		w.next = 0
 		return errors.Join(err, w.identity.refused(err))
 	}
 	return err
 }
 
-// giveUp allows the next record batch to differ from the batch that was written last. The last batch may have been appended: if the next
-// one carried the same numbers, the broker would take it for a repeat and drop it. After an error no batch may be written any more.
+// giveUp allows the next record batch to differ from the batch that was written last. The last batch may have
+// been appended: if the next one carried the same numbers, the broker would take it for a repeat and drop it.
+// After an error no batch may be written any more.
 func (w *writer) giveUp() error {
 	if !w.pending {
 		return nil
@@ -103,8 +109,9 @@ func (w *writer) restart() error {
 	return w.identity.renew()
 }
 
-// choosePartition sets the partition of the next record batch. A pending batch keeps its partition as long as the topic has that
-// partition: if partitions are added meanwhile, only the leader to which the batch was sent knows whether it was appended.
+// choosePartition sets the partition of the next record batch. A pending batch keeps its partition as long as
+// the topic has that partition: if partitions are added meanwhile, only the leader to which the batch was
+// sent knows whether it was appended.
 func (w *writer) choosePartition(ctx context.Context) error {
 	n, err := w.cluster.partitions(ctx, w.topic)
 	if err != nil {
@@ -122,19 +129,21 @@ func (w *writer) choosePartition(ctx context.Context) error {
 
 // identity is the producer id and the epoch of a writer's batches.
 type identity interface {
-	// remembered says whether a leader that has appended a batch with this latest timestamp still knows the batch's numbers, and does not append the
-	// batch again.
+	// remembered says whether a leader that has appended a batch with this latest timestamp still knows the
+	// batch's numbers, and does not append the batch again.
 	remembered(latest time.Time) bool
 
 	// current returns the identity of the next record batch. wire.NoProducerID: batches carry no sequence numbers.
 	current(ctx context.Context) (wire.Identity, error)
 	// renew is called before a new sequence begins. After an error no batch may be written any more.
 	renew() error
-	// refused is called when a leader has refused the identity for the reason err. After an error no batch may be written any more.
+	// refused is called when a leader has refused the identity for the reason err. After an error no batch
+	// may be written any more.
 	refused(err error) error
 }
 
-// fencedIdentity is the identity that a take-over has established. It is never changed: a new one comes from a new take-over.
+// fencedIdentity is the identity that a take-over has established. It is never changed: a new one comes from
+// a new take-over.
 type fencedIdentity struct {
 	as     wire.Identity
 	memory time.Duration // how long leaders remember a producer
@@ -155,12 +164,13 @@ func (fencedIdentity) refused(err error) error {
 	return errStandingLost
 }
 
-// ownIdentity is a producer id of the writer's own, with no transactional id. Nobody else writes under it. So the writer chooses each
-// new epoch itself: leaders accept any higher one. The Java client does the same since version 2.5.
+// ownIdentity is a producer id of the writer's own, with no transactional id. Nobody else writes under it. So
+// the writer chooses each new epoch itself: leaders accept any higher one. The Java client does the same
+// since version 2.5.
 //
 // Two cases remain in which a retry can repeat records. Brokers forget a producer id that has been silent for
-// producer.id.expiration.ms (a day by default). And if a limit of the topic is lowered between two attempts, a batch that was already
-// appended is sent again in parts, or becomes dead letters.
+// producer.id.expiration.ms (a day by default). And if a limit of the topic is lowered between two attempts,
+// a batch that was already appended is sent again in parts, or becomes dead letters.
 type ownIdentity struct {
 	ids *producerIDs
 	as  wire.Identity // its ID is wire.NoProducerID if there is none yet
@@ -204,8 +214,9 @@ type producerIDs struct {
 	onRefusal func(*diag.Problem)
 }
 
-// next returns a new producer id with its first epoch. A broker may refuse ids because a right is missing, or because it does not
-// know the request. From then on next returns wire.NoProducerID without an error, and batches carry no sequence numbers.
+// next returns a new producer id with its first epoch. A broker may refuse ids because a right is missing, or
+// because it does not know the request. From then on next returns wire.NoProducerID without an error, and
+// batches carry no sequence numbers.
 func (p *producerIDs) next(ctx context.Context) (id int64, epoch int16, err error) {
 	if p.refused.Load() {
 		return wire.NoProducerID, -1, nil
@@ -227,15 +238,16 @@ func (c *cluster) initProducerID(ctx context.Context) (id int64, epoch int16, er
 	return id, epoch, c.rootCause(ctx, err)
 }
 
-// notIdempotent explains why a broker gives no producer ids, if trying again is pointless. It returns nil for other errors and for
-// nil.
+// notIdempotent explains why a broker gives no producer ids, if trying again is pointless. It returns nil for
+// other errors and for nil.
 func notIdempotent(err error) *diag.Problem {
 	switch {
 	case errors.Is(err, kafka.ClusterAuthorizationFailed):
 		return &diag.Problem{
-			Cause:  "this user gets no producer id, so a batch whose acknowledgement was lost can be published twice",
-			Remedy: "grant Write on the output topics; with Kafka before 2.8 also grant IdempotentWrite on the cluster; then restart",
-			Err:    err, Permanent: true,
+			Cause: "this user gets no producer id, so a batch whose acknowledgement was lost can be published twice",
+			Remedy: "grant Write on the output topics; with Kafka before 2.8 also grant IdempotentWrite on the " +
+				"cluster; then restart",
+			Err: err, Permanent: true,
 		}
 	case errors.Is(err, wire.ErrNoProducerIDs), errors.Is(err, kafka.UnsupportedVersion):
 		return &diag.Problem{

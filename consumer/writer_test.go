@@ -32,7 +32,8 @@ func oneWriter(t *testing.T, cfg Config) *writer {
 	c, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	t.Cleanup(c.close)
-	return newWriter(c, newOwnIdentity(&producerIDs{cluster: c}), article.ToUnique, cfg.Topics.Unique, func(int) int { return 0 })
+	return newWriter(c, newOwnIdentity(&producerIDs{cluster: c}), article.ToUnique, cfg.Topics.Unique,
+		func(int) int { return 0 })
 }
 
 // batchWith is a batch of one record.
@@ -46,7 +47,8 @@ func batchWith(t *testing.T, value string) []byte {
 func writeUntilTaken(t *testing.T, w *writer, value string) {
 	t.Helper()
 	raw := batchWith(t, value)
-	require.Eventually(t, func() bool { return w.write(t.Context(), raw, 1, time.Now()) == nil }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return w.write(t.Context(), raw, 1, time.Now()) == nil }, patience,
+		time.Millisecond)
 }
 
 func values(recs []*kgo.Record) (all []string) {
@@ -56,8 +58,8 @@ func values(recs []*kgo.Record) (all []string) {
 	return all
 }
 
-// Acknowledgements are lost, and requests that the client has given up are late: they reach the broker before their retry, or many batches
-// later.
+// Acknowledgements are lost, and requests that the client has given up are late: they reach the broker before
+// their retry, or many batches later.
 func TestRetriesRepeatNothing(t *testing.T) {
 	for name, what := range map[string]fault{"answer lost": loseAnswer, "request held": hold} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +90,8 @@ func TestRetriesRepeatNothing(t *testing.T) {
 			require.Equal(t, what == hold, late > 3, "requests came late")
 			require.Equal(t, 1.0, m.value(t, "echosieve_consumer_rebalances_total"))
 			m.stop(t)
-			produce(t, client(t, cfg), &kgo.Record{Topic: cfg.Topics.Unique, Value: []byte("end")}, &kgo.Record{Topic: cfg.Topics.Unique, Partition: 1, Value: []byte("end")})
+			produce(t, client(t, cfg), &kgo.Record{Topic: cfg.Topics.Unique, Value: []byte("end")},
+				&kgo.Record{Topic: cfg.Topics.Unique, Partition: 1, Value: []byte("end")})
 			out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
 				return len(slices.DeleteFunc(values(all), func(v string) bool { return v != "end" })) == 2
 			})
@@ -104,8 +107,8 @@ func TestRetriesRepeatNothing(t *testing.T) {
 	}
 }
 
-// A batch is given up, and another one of the same size is sent. The broker must not mistake the second for a repeat of the first, and must
-// not append the first after the second.
+// A batch is given up, and another one of the same size is sent. The broker must not mistake the second for a
+// repeat of the first, and must not append the first after the second.
 func TestGivenUpBatchesAreFenced(t *testing.T) {
 	_, cfg := fake(t)
 	ensureTopics(t, cfg)
@@ -180,8 +183,9 @@ func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
 // A fenced writer never chooses an epoch: leaders would accept it, and the fence of the next owner would be overtaken.
 func TestFencedWritersLoseTheirStanding(t *testing.T) {
 	for code, want := range map[kafka.Error]error{
-		kafka.OutOfOrderSequenceNumber: errStandingLost, kafka.UnknownProducerId: errStandingLost, kafka.InvalidTransactionState: errStandingLost,
-		transactionAbortable: errStandingLost, kafka.InvalidProducerIDMapping: errStandingLost,
+		kafka.OutOfOrderSequenceNumber: errStandingLost, kafka.UnknownProducerId: errStandingLost,
+		kafka.InvalidTransactionState: errStandingLost,
+		transactionAbortable:          errStandingLost, kafka.InvalidProducerIDMapping: errStandingLost,
 		kafka.InvalidProducerEpoch: errTakenOver, kafka.ProducerFenced: errTakenOver,
 	} {
 		k, cfg := fake(t)
@@ -210,7 +214,8 @@ func TestFencedWritersLoseTheirStanding(t *testing.T) {
 	}
 }
 
-// An acknowledgement is lost. A leader that may have forgotten the batch would append it again, so only a take-over finds out whether it has it.
+// An acknowledgement is lost. A leader that may have forgotten the batch would append it again, so only a
+// take-over finds out whether it has it.
 func TestOldBatchesAreNotSentAgain(t *testing.T) {
 	for age, want := range map[time.Duration]error{time.Minute: nil, 48 * time.Hour: errStandingLost} {
 		_, cfg := fake(t)

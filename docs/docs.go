@@ -1,4 +1,5 @@
-// Package docs serves the pages of this folder, so that the links of alerts lead somewhere on every installation: the service has them at Path.
+// Package docs serves the pages of this folder, so that the links of alerts lead somewhere on every
+// installation: the service has them at Path.
 package docs
 
 import (
@@ -34,7 +35,8 @@ var markdown = goldmark.New(
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Path, http.StripPrefix(Path, http.FileServerFS(files)))
-	mux.HandleFunc("GET "+Path+"{$}", func(w http.ResponseWriter, _ *http.Request) { serve(w, "Documentation", contents()) })
+	mux.HandleFunc("GET "+Path+"{$}",
+		func(w http.ResponseWriter, _ *http.Request) { serve(w, "Documentation", contents()) })
 	mux.HandleFunc("GET "+Path+"{page}", func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("page")
 		source, err := files.ReadFile(name)
@@ -43,7 +45,8 @@ func Handler() http.Handler {
 			return
 		}
 		var body bytes.Buffer
-		if err := markdown.Convert(source, &body, parser.WithContext(parser.NewContext(parser.WithIDs(anchors{})))); err != nil {
+		if err := markdown.Convert(source, &body,
+			parser.WithContext(parser.NewContext(parser.WithIDs(anchors{})))); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -55,7 +58,8 @@ func Handler() http.Handler {
 func serve(w http.ResponseWriter, title, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s - Echosieve</title>"+
-		"<link rel=\"stylesheet\" href=\"docs.css\"></head>\n<body>\n%s</body></html>\n", html.EscapeString(title), body)
+		"<link rel=\"stylesheet\" href=\"docs.css\"></head>\n<body>\n%s</body></html>\n", html.EscapeString(title),
+		body)
 }
 
 // contents returns the list of pages.

@@ -57,7 +57,8 @@ func TestPages(t *testing.T) {
 	_, output := get(t, Path+"output.md")
 	require.Contains(t, output, "<table>")
 	_, configuration := get(t, Path+"configuration.md")
-	require.Contains(t, configuration, "<p><code>deploy/echosieve.reference.yaml</code> lists every setting", "the service does not have that file")
+	require.Contains(t, configuration, "<p><code>deploy/echosieve.reference.yaml</code> lists every setting",
+		"the service does not have that file")
 	for _, nothing := range []string{"nothing.md", "docs.go", "../go.mod", "x/y"} {
 		status, _ := get(t, Path+nothing)
 		require.NotEqual(t, http.StatusOK, status, nothing)

@@ -80,7 +80,8 @@ func (c *DecodeConfig) With(ctx context.Context, r *record.Record, fn func(artic
 }
 
 // decode finds the article. room then holds the memory that the article takes.
-func (c *DecodeConfig) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *RejectError, error) {
+func (c *DecodeConfig) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *RejectError,
+	error) {
 	content := article.Content{ID: r.String()}
 	if c.Format == FormatAvro {
 		return c.decodeAvro(ctx, r, room, content)
@@ -186,7 +187,8 @@ func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Con
 	content.Text = text.String()
 	content.Title = article.Cut(o.firstString(fields.Title), article.MaxTitleBytes)
 	content.Publisher = article.Cut(o.firstString(fields.Publisher), article.MaxPublisherBytes)
-	if url := o.firstString(fields.URL); len(url) <= article.MaxURLBytes { // the beginning of an address leads elsewhere
+	// the beginning of an address leads elsewhere
+	if url := o.firstString(fields.URL); len(url) <= article.MaxURLBytes {
 		content.URL = strings.Clone(url)
 	}
 	return nil

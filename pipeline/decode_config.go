@@ -122,9 +122,10 @@ type envelope struct {
 // deletion is a string at a path.
 type deletion struct{ path, value string }
 
-// envelopes are the values of DecodeConfig.Preset. Sources: the JSON converter of Kafka Connect with schemas.enable, Debezium's data change
-// events (its MongoDB connector writes a document as a string, which @fromstr reads), CloudEvents 1.0 in structured and binary mode of its
-// Kafka binding, and change streams of MongoDB's own connector.
+// envelopes are the values of DecodeConfig.Preset. Sources: the JSON converter of Kafka Connect with
+// schemas.enable, Debezium's data change events (its MongoDB connector writes a document as a string, which
+// @fromstr reads), CloudEvents 1.0 in structured and binary mode of its Kafka binding, and change streams of
+// MongoDB's own connector.
 var envelopes = map[string]envelope{
 	"connect": {within: []string{"payload"}},
 	"debezium": {
@@ -136,7 +137,8 @@ var envelopes = map[string]envelope{
 		headers: map[string]string{"id": "ce_id", "publisher": "ce_source"},
 	},
 	"mongo": {
-		within:  []string{"fullDocument", "payload.fullDocument", "fullDocument.@fromstr", "payload.@fromstr.fullDocument"},
+		within: []string{"fullDocument", "payload.fullDocument", "fullDocument.@fromstr",
+			"payload.@fromstr.fullDocument"},
 		deletes: []deletion{{"operationType", "delete"}, {"payload.operationType", "delete"}},
 	},
 }
@@ -144,8 +146,8 @@ var envelopes = map[string]envelope{
 // headerPath begins a path that leads to a record header: header:ce_id.
 const headerPath = "header:"
 
-// paths are the lists that Decode tries. A list of FieldConfig that is the default is looked for within the envelope of the preset. A list of the
-// user is taken as it is.
+// paths are the lists that Decode tries. A list of FieldConfig that is the default is looked for within the
+// envelope of the preset. A list of the user is taken as it is.
 func (c *DecodeConfig) paths() FieldConfig {
 	e, known := envelopes[c.Preset]
 	if !known {

@@ -14,12 +14,14 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// An id may be any JSON value, such as MongoDB's Extended JSON. Whatever it is, the article is decoded, and its id is one that the index can
-// store.
+// An id may be any JSON value, such as MongoDB's Extended JSON. Whatever it is, the article is decoded, and
+// its id is one that the index can store.
 func FuzzExtendedJSON(f *testing.F) {
 	for _, id := range []string{
-		`{"$oid":"65a0"}`, `{"$numberLong":"77"}`, `{"$uuid":"x"}`, `{"$oid":{"$oid":1}}`, `{"$oid":null}`, `{"$date":{"$numberLong":"1"}}`,
-		`"\ud800"`, `""`, "\"\xff\"", `1e999999`, `-0`, `[]`, `{"\u0024oid":"a"}`, `{"$oid":"a","$oid":"b"}`, `"` + strings.Repeat("i", 600) + `"`,
+		`{"$oid":"65a0"}`, `{"$numberLong":"77"}`, `{"$uuid":"x"}`, `{"$oid":{"$oid":1}}`, `{"$oid":null}`,
+		`{"$date":{"$numberLong":"1"}}`,
+		`"\ud800"`, `""`, "\"\xff\"", `1e999999`, `-0`, `[]`, `{"\u0024oid":"a"}`, `{"$oid":"a","$oid":"b"}`,
+		`"` + strings.Repeat("i", 600) + `"`,
 		strings.Repeat("[", 1001) + strings.Repeat("]", 1001),
 	} {
 		f.Add(id)
@@ -30,7 +32,8 @@ func FuzzExtendedJSON(f *testing.F) {
 		if doc.ID == "" || len(doc.ID) > article.MaxIDBytes {
 			t.Fatalf("id %q", doc.ID)
 		}
-		if reject != nil && json.Valid([]byte(id)) && !deeperThan([]byte(id), maxDepth-1) && !strings.Contains(id, "text") {
+		if reject != nil && json.Valid([]byte(id)) && !deeperThan([]byte(id), maxDepth-1) &&
+			!strings.Contains(id, "text") {
 			t.Fatalf("rejected: %v", reject)
 		}
 	})
@@ -39,8 +42,10 @@ func FuzzExtendedJSON(f *testing.F) {
 // A value is an article or a dead letter, never both. The decoder accepts as JSON what encoding/json accepts.
 func FuzzJSON(f *testing.F) {
 	for _, value := range []string{
-		`{"text":"a","text":"b"}`, `{"text":"a"}{}`, "{\"text\":\"a\x00\"}", `{"text":"\u0000"}`, `{"te\u0078t":"a"}`, `{"text":1e5}`, `{"text":01}`,
-		`{"text":"\ud800\udc00"}`, `{"":{"text":"a"}}`, `{"text":"a",}`, "\ufeff{}", `{"text":tru}`, "{\"text\":\"\xed\xa0\x80\"}",
+		`{"text":"a","text":"b"}`, `{"text":"a"}{}`, "{\"text\":\"a\x00\"}", `{"text":"\u0000"}`, `{"te\u0078t":"a"}`,
+		`{"text":1e5}`, `{"text":01}`,
+		`{"text":"\ud800\udc00"}`, `{"":{"text":"a"}}`, `{"text":"a",}`, "\ufeff{}", `{"text":tru}`,
+		"{\"text\":\"\xed\xa0\x80\"}",
 		strings.Repeat(`{"text":`, 1001), strings.Repeat("[", 5000),
 	} {
 		f.Add([]byte(value))
@@ -69,8 +74,10 @@ func FuzzJSON(f *testing.F) {
 // With the format html, any UTF-8 is an article, with or without a title.
 func FuzzHTMLValue(f *testing.F) {
 	for _, page := range []string{
-		"<title>a</title>", "<title>a", "<TITLE a=b>&amp;&#0;&#xd800;</title>", "<body><title>a</title>", "<title><title>", "<!--<title>a</title>",
-		"<svg><title>a</title>", "\x00<title>\xff</title>", strings.Repeat("<a ", 500), strings.Repeat("&", 500), "<script><title>a</title></script>",
+		"<title>a</title>", "<title>a", "<TITLE a=b>&amp;&#0;&#xd800;</title>", "<body><title>a</title>",
+		"<title><title>", "<!--<title>a</title>",
+		"<svg><title>a</title>", "\x00<title>\xff</title>", strings.Repeat("<a ", 500), strings.Repeat("&", 500),
+		"<script><title>a</title></script>",
 	} {
 		f.Add([]byte(page))
 	}
@@ -117,7 +124,8 @@ func FuzzHeaders(f *testing.F) {
 				want = append(want, fmt.Sprintf("%q %q %t", h.Key, h.Value, h.Value == nil))
 			}
 		}
-		if !slices.Equal(want, foreign) || len(ours) != 3 || ours[HeaderReason] != 1 || ours[HeaderDetail] != 1 || ours[HeaderInput] != 1 {
+		if !slices.Equal(want, foreign) || len(ours) != 3 || ours[HeaderReason] != 1 || ours[HeaderDetail] != 1 ||
+			ours[HeaderInput] != 1 {
 			t.Fatalf("%q became %q, of ours %v", want, foreign, ours)
 		}
 	})
@@ -126,7 +134,8 @@ func FuzzHeaders(f *testing.F) {
 // One pass over an object finds what gjson finds at each path.
 func FuzzObject(f *testing.F) {
 	for _, value := range []string{
-		`{"text":"a","text":"b"}`, `{"te\u0078t":"a","x":{"text":[1,"text"]}}`, ` {"a" : [ {"text":"}"} ] , "text" : "\"\\" }`, `{"text":null,"text":1}`,
+		`{"text":"a","text":"b"}`, `{"te\u0078t":"a","x":{"text":[1,"text"]}}`,
+		` {"a" : [ {"text":"}"} ] , "text" : "\"\\" }`, `{"text":null,"text":1}`,
 		`{"":1,"text":-1.5e3,"id":true}`, `{"text":"\ud800","id":{"$oid":"a"}}`, "{\"text\":\"\xff\"}",
 		`{"a":1,` + strings.Repeat(`"b":2,`, 2*maxMembers) + `"a":3,"text":"x"}`,
 	} {

@@ -25,20 +25,25 @@ func TestDecodeJSON(t *testing.T) {
 		value string
 		want  article.Content
 	}{
-		"all fields":       {`{"id":"a1","title":"T","text":"x","source":"S","url":"u"}`, article.Content{ID: "a1", Title: "T", Text: "x", Publisher: "S", URL: "u"}},
-		"no id":            {`{"text":"x"}`, article.Content{ID: own, Text: "x"}},
-		"content":          {`{"id":"a","content":"x"}`, article.Content{ID: "a", Text: "x"}},
-		"body, text null":  {`{"id":"a","text":null,"body":"x"}`, article.Content{ID: "a", Text: "x"}},
-		"object id":        {`{"_id":{"$oid":"65a0"},"text":"x"}`, article.Content{ID: "65a0", Text: "x"}},
-		"long id":          {`{"_id":{"$numberLong":"77"},"text":"x"}`, article.Content{ID: "77", Text: "x"}},
-		"numeric id":       {`{"id":12345678901234567890,"text":"x"}`, article.Content{ID: "12345678901234567890", Text: "x"}},
-		"url as id":        {`{"url":"http://a/b","text":"x"}`, article.Content{ID: "http://a/b", Text: "x", URL: "http://a/b"}},
-		"empty id":         {`{"id":"","text":"x"}`, article.Content{ID: own, Text: "x"}},
-		"too long an id":   {`{"id":"` + strings.Repeat("i", article.MaxIDBytes+1) + `","text":"x"}`, article.Content{ID: own, Text: "x"}},
+		"all fields": {`{"id":"a1","title":"T","text":"x","source":"S","url":"u"}`,
+			article.Content{ID: "a1", Title: "T", Text: "x", Publisher: "S", URL: "u"}},
+		"no id":           {`{"text":"x"}`, article.Content{ID: own, Text: "x"}},
+		"content":         {`{"id":"a","content":"x"}`, article.Content{ID: "a", Text: "x"}},
+		"body, text null": {`{"id":"a","text":null,"body":"x"}`, article.Content{ID: "a", Text: "x"}},
+		"object id":       {`{"_id":{"$oid":"65a0"},"text":"x"}`, article.Content{ID: "65a0", Text: "x"}},
+		"long id":         {`{"_id":{"$numberLong":"77"},"text":"x"}`, article.Content{ID: "77", Text: "x"}},
+		"numeric id": {`{"id":12345678901234567890,"text":"x"}`,
+			article.Content{ID: "12345678901234567890", Text: "x"}},
+		"url as id": {`{"url":"http://a/b","text":"x"}`, article.Content{ID: "http://a/b", Text: "x",
+			URL: "http://a/b"}},
+		"empty id": {`{"id":"","text":"x"}`, article.Content{ID: own, Text: "x"}},
+		"too long an id": {`{"id":"` + strings.Repeat("i", article.MaxIDBytes+1) + `","text":"x"}`,
+			article.Content{ID: own, Text: "x"}},
 		"title not string": {`{"id":"a","title":7,"text":"x"}`, article.Content{ID: "a", Text: "x"}},
 		"escapes":          {`{"id":"a","text":"\u4e2d\u56fd\n\ud83d\ude00"}`, article.Content{ID: "a", Text: "中国\n😀"}},
 		"leading space":    {" \n{\"id\":\"a\",\"text\":\"x\"}", article.Content{ID: "a", Text: "x"}},
-		"brackets in text": {`{"id":"a","text":"` + strings.Repeat("[", 2*maxDepth) + `"}`, article.Content{ID: "a", Text: strings.Repeat("[", 2*maxDepth)}},
+		"brackets in text": {`{"id":"a","text":"` + strings.Repeat("[", 2*maxDepth) + `"}`,
+			article.Content{ID: "a", Text: strings.Repeat("[", 2*maxDepth)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, reject := cfg.Decode(recordOf(c.value))
@@ -54,18 +59,19 @@ func TestDecodeRejects(t *testing.T) {
 		value string
 		want  RejectReason
 	}{
-		"empty value":  {"", NotJSON},
-		"plain text":   {"hello", NotJSON},
-		"array":        {`["text"]`, NotJSON},
-		"cut off":      {`{"text":"x"`, NotJSON},
-		"two values":   {`{"text":"x"} {}`, NotJSON},
-		"deep nesting": {`{"a":` + strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000) + `,"text":"x"}`, NotJSON},
-		"no text":      {`{"id":"a"}`, NoText},
-		"null text":    {`{"text":null}`, NoText},
-		"number":       {`{"text":5}`, WrongType},
-		"array text":   {`{"text":["a"]}`, WrongType},
-		"object text":  {`{"text":{}}`, WrongType},
-		"boolean":      {`{"text":true,"body":"x"}`, WrongType},
+		"empty value": {"", NotJSON},
+		"plain text":  {"hello", NotJSON},
+		"array":       {`["text"]`, NotJSON},
+		"cut off":     {`{"text":"x"`, NotJSON},
+		"two values":  {`{"text":"x"} {}`, NotJSON},
+		"deep nesting": {`{"a":` + strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000) + `,"text":"x"}`,
+			NotJSON},
+		"no text":     {`{"id":"a"}`, NoText},
+		"null text":   {`{"text":null}`, NoText},
+		"number":      {`{"text":5}`, WrongType},
+		"array text":  {`{"text":["a"]}`, WrongType},
+		"object text": {`{"text":{}}`, WrongType},
+		"boolean":     {`{"text":true,"body":"x"}`, WrongType},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, reject := cfg.Decode(recordOf(c.value))
@@ -113,11 +119,13 @@ func TestDecodeConfigValidate(t *testing.T) {
 	}
 }
 
-// Values may be nested as deep as SECURITY.md says, including the object itself, and not deeper. Brackets in strings do not count.
+// Values may be nested as deep as SECURITY.md says, including the object itself, and not deeper. Brackets in
+// strings do not count.
 func TestDepth(t *testing.T) {
 	cfg := DefaultDecodeConfig()
 	nested := func(depth int) string {
-		return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `,"b":"` + strings.Repeat("[", 5000) + `\"{","text":"x"}`
+		return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `,"b":"` +
+			strings.Repeat("[", 5000) + `\"{","text":"x"}`
 	}
 	_, reject := cfg.Decode(recordOf(nested(1000)))
 	require.Nil(t, reject)
@@ -126,7 +134,8 @@ func TestDepth(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{`{"text":"x"}`, `{"_id":{"$oid":"1"},"text":"\ud800"}`, `{"text":{"$numberLong":1}}`, "[[[[", "\x00", `{"text":"a","text":5}`} {
+	for _, s := range []string{`{"text":"x"}`, `{"_id":{"$oid":"1"},"text":"\ud800"}`, `{"text":{"$numberLong":1}}`,
+		"[[[[", "\x00", `{"text":"a","text":5}`} {
 		f.Add([]byte(s))
 	}
 	cfg := DefaultDecodeConfig()

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// signatures are the beginnings of values that are no JSON, and what such a value looks like. The first that fits counts.
+// signatures are the beginnings of values that are no JSON, and what such a value looks like. The first that
+// fits counts.
 var signatures = []struct{ prefix, looksLike string }{
 	{gzipMagic, "gzip: set input.compression to auto"},
 	{zstdMagic, "zstd: set input.compression to auto"},
@@ -43,8 +44,11 @@ func notJSON(value []byte) *RejectError {
 		}
 	}
 	if value[0] == 0 && len(value) >= schemaFraming {
-		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it looks like a schema registry's framing, schema id %d: set input.framing to confluent, and input.format "+
-			"to avro unless JSON follows", binary.BigEndian.Uint32(value[1:]))}
+		return &RejectError{NotJSON,
+			fmt.Sprintf(notObject+
+				"it looks like a schema registry's framing, schema id %d: set input.framing to confluent, and "+
+				"input.format "+
+				"to avro unless JSON follows", binary.BigEndian.Uint32(value[1:]))}
 	}
 	if reject := notUTF8(value); reject != nil {
 		return reject
@@ -55,7 +59,8 @@ func notJSON(value []byte) *RejectError {
 	var syntax *json.SyntaxError
 	var whole json.RawMessage
 	if err := json.Unmarshal(value, &whole); errors.As(err, &syntax) {
-		if at := int(syntax.Offset) - 1; at >= 0 && at < len(value) && syntax.Error() != "unexpected end of JSON input" {
+		if at := int(syntax.Offset) - 1; at >= 0 && at < len(value) &&
+			syntax.Error() != "unexpected end of JSON input" {
 			return &RejectError{NotJSON, fmt.Sprintf(notObject+"%s at byte %d: %s", syntax, at, excerpt(value[at:]))}
 		}
 		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it is cut off after %d bytes", len(value))}
@@ -76,17 +81,20 @@ func notUTF8(text []byte) *RejectError {
 		}
 		r, size := utf8.DecodeRune(text[at:])
 		if r == utf8.RuneError && size == 1 {
-			return &RejectError{NotUTF8, fmt.Sprintf("no UTF-8 at byte %d: %s; it looks like %s", at, excerpt(text[at:]), encodingOf(text))}
+			return &RejectError{NotUTF8, fmt.Sprintf("no UTF-8 at byte %d: %s; it looks like %s", at,
+				excerpt(text[at:]), encodingOf(text))}
 		}
 		at += size
 	}
 	return nil
 }
 
-// encodingOf guesses the encoding of a text that is no UTF-8, from the runs of bytes outside ASCII. Western texts have single ones between
-// ASCII letters. GBK has pairs: most of its texts have runs of even length. Other alphabets in one byte a letter have whole words of them.
+// encodingOf guesses the encoding of a text that is no UTF-8, from the runs of bytes outside ASCII. Western
+// texts have single ones between ASCII letters. GBK has pairs: most of its texts have runs of even length.
+// Other alphabets in one byte a letter have whole words of them.
 func encodingOf(text []byte) string {
-	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) || bytes.Count(text, []byte{0}) > len(text)/4 {
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) ||
+		bytes.Count(text, []byte{0}) > len(text)/4 {
 		return "UTF-16"
 	}
 	var runs, even, high, valid int

@@ -45,7 +45,8 @@ func TestWhatIsNoJSONSaysWhatItLooksLike(t *testing.T) {
 func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 	latin1 := "Der B\xfcrgermeister er\xf6ffnete die neue Br\xfccke \xfcber den Flu\xdf."
 	gbk := "\xb8\xdb\xce\xf1\xbe\xd6\xd7\xf2\xc8\xd5\xd0\xfb\xb2\xbc\xa3\xac\xd0\xc2\xb5\xc4\xbc\xaf\xd7\xb0\xcf\xe4\xc2\xeb\xcd\xb7\xa1\xa3"
-	cyrillic := "\xcd\xee\xe2\xfb\xe9 \xec\xee\xf1\xf2 \xf7\xe5\xf0\xe5\xe7 \xf0\xe5\xea\xf3 \xee\xf2\xea\xf0\xfb\xeb\xe8 \xe2\xf7\xe5\xf0\xe0"
+	cyrillic := "\xcd\xee\xe2\xfb\xe9 \xec\xee\xf1\xf2 \xf7\xe5\xf0\xe5\xe7 \xf0\xe5\xea\xf3 " +
+		"\xee\xf2\xea\xf0\xfb\xeb\xe8 \xe2\xf7\xe5\xf0\xe0"
 	cut := strings.Repeat("港务局昨日宣布", 5)
 	cut = cut[:len(cut)-1]
 	var wide []byte
@@ -53,7 +54,8 @@ func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 		wide = append(wide, byte(u), byte(u>>8))
 	}
 	for _, c := range []struct{ text, guess string }{
-		{latin1, "latin1"}, {"caf\xe9", "latin1"}, {gbk, "GBK"}, {cyrillic, "windows-1251"}, {cut, "UTF-8 with damaged"}, {string(wide), "UTF-16"},
+		{latin1, "latin1"}, {"caf\xe9", "latin1"}, {gbk, "GBK"}, {cyrillic, "windows-1251"},
+		{cut, "UTF-8 with damaged"}, {string(wide), "UTF-16"},
 	} {
 		for _, cfg := range []DecodeConfig{DefaultDecodeConfig(), {Format: FormatText}, {Format: FormatHTML}} {
 			value := c.text

@@ -16,8 +16,9 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// A delay is never negative: a timestamp a little ahead of the clock counts as 0, a timestamp far ahead is left out. A negative observation
-// would make the sum of the histogram fall, which Prometheus takes for a restart.
+// A delay is never negative: a timestamp a little ahead of the clock counts as 0, a timestamp far ahead is
+// left out. A negative observation would make the sum of the histogram fall, which Prometheus takes for a
+// restart.
 func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
@@ -42,8 +43,8 @@ func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 	require.Fail(t, "no histogram of the delay")
 }
 
-// Timestamps far from the clock are counted, and verdicts do not depend on it: articles whose timestamps are within a window of each other are
-// compared, in the past and in the future.
+// Timestamps far from the clock are counted, and verdicts do not depend on it: articles whose timestamps are
+// within a window of each other are compared, in the past and in the future.
 func TestTimestampsFarFromTheClock(t *testing.T) {
 	const window = time.Hour
 	reg := prometheus.NewRegistry()
@@ -60,7 +61,8 @@ func TestTimestampsFarFromTheClock(t *testing.T) {
 		time.UnixMilli(-1), // Kafka's "no timestamp"
 		time.UnixMilli(math.MaxInt64),
 	} {
-		recs = append(recs, records(strings.Replace(articleJSON, "%", "a", 1), strings.Replace(articleJSON, "%", "b", 1))...)
+		recs = append(recs, records(strings.Replace(articleJSON, "%", "a", 1),
+			strings.Replace(articleJSON, "%", "b", 1))...)
 		recs[len(recs)-1].Time, recs[len(recs)-2].Time = at, at
 		want = append(want, "unique", "exact")
 	}

@@ -27,13 +27,15 @@ func hostileValues(n int) map[string][]byte {
 		"JSON: surrogates":     []byte(`{"text":"` + repeat(`\ud800`) + `"}`),
 		"JSON: backslashes":    object(`"a":"` + repeat(`\\`) + `",`),
 		"JSON: open objects":   []byte(repeat(`{"text":`)),
-		"JSON: deep, not over": object(`"a":` + repeat(strings.Repeat("[", 100)+strings.Repeat("]", 100)+`,"b":`) + `0,`), // more than maxMembers at each size: beyond it, decoding takes twice as long
-		"JSON: open string":    []byte(`{"text":"` + repeat("a")),
-		"JSON: spaces":         object(repeat(" ")),
-		"JSON: number":         object(`"id":` + repeat("1") + `,`),
-		"ejson: wrappers":      object(repeat(`"_id":{"$oid":"5"},"$oid":{"$numberLong":"1"},`)),
-		"ejson: long id":       object(`"_id":{"$oid":"` + repeat("5") + `"},`),
-		"ejson: many keys":     object(`"_id":{` + repeat(`"a":1,`) + `"$uuid":"x"},`),
+		// more than maxMembers at each size: beyond it, decoding takes twice as long
+		"JSON: deep, not over": object(`"a":` + repeat(strings.Repeat("[", 100)+strings.Repeat("]", 100)+`,"b":`) +
+			`0,`),
+		"JSON: open string": []byte(`{"text":"` + repeat("a")),
+		"JSON: spaces":      object(repeat(" ")),
+		"JSON: number":      object(`"id":` + repeat("1") + `,`),
+		"ejson: wrappers":   object(repeat(`"_id":{"$oid":"5"},"$oid":{"$numberLong":"1"},`)),
+		"ejson: long id":    object(`"_id":{"$oid":"` + repeat("5") + `"},`),
+		"ejson: many keys":  object(`"_id":{` + repeat(`"a":1,`) + `"$uuid":"x"},`),
 	}
 }
 
@@ -42,7 +44,8 @@ func newsRecipe(t testing.TB) *recipe.Recipe {
 	t.Helper()
 	var table strings.Builder
 	written := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	require.NoError(t, page.AppendBoilerplate(&table, nil, written, written.Add(time.Hour), []page.Sentence{{Publisher: page.AllPublishers, Text: "read more."}}))
+	require.NoError(t, page.AppendBoilerplate(&table, nil, written, written.Add(time.Hour),
+		[]page.Sentence{{Publisher: page.AllPublishers, Text: "read more."}}))
 	cfg := recipe.DefaultConfig()
 	cfg.Boilerplate = filepath.Join(t.TempDir(), "table.tsv")
 	require.NoError(t, os.WriteFile(cfg.Boilerplate, []byte(table.String()), 0o600))

@@ -15,7 +15,8 @@ type TopicLimits struct {
 	Topic string
 	// MaxBytes is the size of the largest record batch. math.MaxInt: not known.
 	MaxBytes int
-	// MaxBehind and MaxAhead say how far a timestamp may lie behind and ahead of the broker's clock. math.MaxInt64: any distance.
+	// MaxBehind and MaxAhead say how far a timestamp may lie behind and ahead of the broker's clock.
+	// math.MaxInt64: any distance.
 	MaxBehind, MaxAhead time.Duration
 	// NeedsKey is set for a compacted topic: it takes no record without a key.
 	NeedsKey bool
@@ -37,8 +38,8 @@ func (b *BatchLimits) ofDead() *TopicLimits {
 	return b[article.ToDead]
 }
 
-// refuse returns why the topics of verdicts would refuse a record; nil if they all would take it. The topic of the record is not known
-// before it is claimed, so each topic counts.
+// refuse returns why the topics of verdicts would refuse a record; nil if they all would take it. The topic
+// of the record is not known before it is claimed, so each topic counts.
 func (b *BatchLimits) refuse(r *record.Record, now time.Time) *RejectError {
 	for to, l := range b {
 		if l == nil || article.Destination(to) == article.ToDead {
@@ -52,7 +53,8 @@ func (b *BatchLimits) refuse(r *record.Record, now time.Time) *RejectError {
 			return tooLarge(n, l.MaxBytes, "topic "+l.Topic+" takes")
 		}
 		if l.NeedsKey && r.Key == nil {
-			return &RejectError{Refused, "topic " + l.Topic + " is compacted and takes no record without a key: set its cleanup.policy to delete"}
+			return &RejectError{Refused, "topic " + l.Topic +
+				" is compacted and takes no record without a key: set its cleanup.policy to delete"}
 		}
 	}
 	return nil
@@ -80,12 +82,12 @@ func tooLarge(bytes, most int, who string) *RejectError {
 
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// Refused returns the dead letter that takes the place of an output of the batch that its topic refused permanently, although its limits
-// allowed it: they were changed a moment ago, cannot be read, or the broker's clock differs. If the output is a dead letter itself, Refused
-// returns the smallest form of it.
+// Refused returns the dead letter that takes the place of an output of the batch that its topic refused
+// permanently, although its limits allowed it: they were changed a moment ago, cannot be read, or the
+// broker's clock differs. If the output is a dead letter itself, Refused returns the smallest form of it.
 //
-// The article stands in the index, but is not published, so no later article may be its copy: Refused retracts it. It blocks while the
-// index is away, and returns an error only when ctx ends.
+// The article stands in the index, but is not published, so no later article may be its copy: Refused
+// retracts it. It blocks while the index is away, and returns an error only when ctx ends.
 func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *RejectError) (Output, error) {
 	if out.Verdict.Kind == 0 {
 		return smallestDead(out, p.now()), nil

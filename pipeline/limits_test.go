@@ -36,15 +36,21 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 		reason pipeline.RejectReason // empty: an article
 	}{
 		{"now", limits, func(*record.Record, time.Time) {}, ""},
-		{"just early enough", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(-2*time.Hour + time.Minute) }, ""},
-		{"too old", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(-2*time.Hour - time.Minute) }, pipeline.Timestamp},
-		{"ahead", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(time.Hour + time.Minute) }, pipeline.Timestamp},
-		{"as far as it goes", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(math.MaxInt64) }, pipeline.Timestamp},
-		{"as far back", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(math.MinInt64) }, pipeline.Timestamp},
+		{"just early enough", limits,
+			func(r *record.Record, now time.Time) { r.Time = now.Add(-2*time.Hour + time.Minute) }, ""},
+		{"too old", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(-2*time.Hour - time.Minute) },
+			pipeline.Timestamp},
+		{"ahead", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(time.Hour + time.Minute) },
+			pipeline.Timestamp},
+		{"as far as it goes", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(math.MaxInt64) },
+			pipeline.Timestamp},
+		{"as far back", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(math.MinInt64) },
+			pipeline.Timestamp},
 		{"no timestamp", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(-1) }, ""},
 		{"1969", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(-2) }, pipeline.Timestamp},
 		{"too large", limits, func(r *record.Record, _ time.Time) { r.Key = make([]byte, most) }, pipeline.TooLarge},
-		{"a tombstone", limits, func(r *record.Record, _ time.Time) { r.Value, r.Time = nil, time.UnixMilli(0) }, pipeline.Timestamp},
+		{"a tombstone", limits, func(r *record.Record, _ time.Time) { r.Value, r.Time = nil, time.UnixMilli(0) },
+			pipeline.Timestamp},
 		{"no limits", pipeline.NoLimits("out"), func(r *record.Record, _ time.Time) {
 			r.Time, r.Key = time.UnixMilli(math.MaxInt64), make([]byte, most)
 		}, ""},
@@ -87,7 +93,8 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 }
 
 func newMemIndex() *memindex.Index {
-	return memindex.New(memindex.Config{Window: 24 * time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
+	return memindex.New(memindex.Config{Window: 24 * time.Hour, Generations: 2,
+		Search: recipe.DefaultConfig().Search()})
 }
 
 // The dead topic alone has a limit: no article is a dead letter because of it.
@@ -95,7 +102,8 @@ func TestDeadLettersBeyondTheLimitOfTheirTopic(t *testing.T) {
 	p := newPipeline(t, newMemIndex(), nil, nil)
 	recs := records(articleJSON, "no JSON")
 	b := prepare(t, p, recs) // of the year 2023
-	b.Limits = limitsOf(pipeline.TopicLimits{Topic: "dead", MaxBytes: 4000, MaxBehind: time.Hour, MaxAhead: time.Hour}, article.ToDead)
+	b.Limits = limitsOf(pipeline.TopicLimits{Topic: "dead", MaxBytes: 4000, MaxBehind: time.Hour,
+		MaxAhead: time.Hour}, article.ToDead)
 	out, err := p.Decide(t.Context(), b)
 	require.NoError(t, err)
 	require.Equal(t, "unique", out[0].VerdictName())
@@ -124,12 +132,14 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		out, err := h.Decide(t.Context(), b)
 		require.NoError(t, err)
 		require.Equal(t, "unique", out[0].VerdictName())
-		dead, err := h.Refused(t.Context(), b, &out[0], &pipeline.RejectError{Reason: pipeline.Timestamp, Detail: "why"})
+		dead, err := h.Refused(t.Context(), b, &out[0], &pipeline.RejectError{Reason: pipeline.Timestamp,
+			Detail: "why"})
 		require.NoError(t, err)
 		require.Equal(t, to, dead.Destination)
 		require.Equal(t, shadow, dead.OmitValue)
 		for name, want := range map[string]string{
-			"kept": "1", pipeline.HeaderReason: "timestamp", pipeline.HeaderDetail: "why", pipeline.HeaderInput: "articles/0/0",
+			"kept": "1", pipeline.HeaderReason: "timestamp", pipeline.HeaderDetail: "why",
+			pipeline.HeaderInput:       "articles/0/0",
 			pipeline.HeaderTraceparent: "trace", pipeline.HeaderTime: "2023-11-14T22:13:20.000Z",
 		} {
 			require.Equal(t, want, header(dead, name))

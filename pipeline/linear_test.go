@@ -19,8 +19,8 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// hostileCases returns functions that process values of about n bytes: from JSON to the fingerprint, to the title of a page, and to the
-// fingerprints of the classic recipes.
+// hostileCases returns functions that process values of about n bytes: from JSON to the fingerprint, to the
+// title of a page, and to the fingerprints of the classic recipes.
 func hostileCases(t testing.TB, n int) map[string]func() {
 	t.Helper()
 	news, page, cases := newsRecipe(t), DecodeConfig{Format: FormatHTML}, map[string]func(){}
@@ -53,8 +53,8 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 // least and most are the sizes of hostile values, in bytes.
 const least, most = 1 << 16, 1 << 18
 
-// A text of four times the size takes about four times as long; with a quadratic step it would take sixteen times as long. This is not
-// tested with the race detector, because its own work would be measured.
+// A text of four times the size takes about four times as long; with a quadratic step it would take sixteen
+// times as long. This is not tested with the race detector, because its own work would be measured.
 func TestHostileTextsTakeLinearTime(t *testing.T) {
 	small, large := hostileCases(t, least), hostileCases(t, most)
 	for _, name := range slices.Sorted(maps.Keys(small)) {
@@ -72,7 +72,8 @@ func TestHostileTextsTakeLinearTime(t *testing.T) {
 	}
 }
 
-// fastest is the least CPU time of three measurements. Each repeats run for at least a millisecond, the least that can be measured.
+// fastest is the least CPU time of three measurements. Each repeats run for at least a millisecond, the least
+// that can be measured.
 func fastest(t testing.TB, work func()) time.Duration {
 	t.Helper()
 	best := time.Duration(1<<63 - 1)
@@ -98,8 +99,8 @@ func cpuTime(t testing.TB) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// A long field without a separator of jieba is cut in pieces. Scanning the whole field for each piece would take quadratic time, which can
-// be measured from some megabytes on.
+// A long field without a separator of jieba is cut in pieces. Scanning the whole field for each piece would
+// take quadratic time, which can be measured from some megabytes on.
 func TestLongFieldsTakeLinearTime(t *testing.T) {
 	r := newsRecipe(t)
 	cut := func(unit string, size int) func() {

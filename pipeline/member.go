@@ -9,8 +9,8 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// Member is what an output says of its article, as a member of the article's JSON object. Its JSON names are those of the headers and must
-// not change.
+// Member is what an output says of its article, as a member of the article's JSON object. Its JSON names are
+// those of the headers and must not change.
 type Member struct {
 	Verdict    string     `json:"verdict"`            // unique, possible, near, exact or dead
 	Reason     string     `json:"reason,omitempty"`   // the test that decided, or why the record is a dead letter
@@ -37,7 +37,8 @@ type MemberRef struct {
 func (o *Output) Member() Member {
 	v := &o.Verdict
 	m := Member{
-		Verdict: o.VerdictName(), Detail: o.Detail, Topic: o.Destination.String(), LeftOut: math.Round(100*o.LeftOut) / 100, Record: o.Record.String(),
+		Verdict: o.VerdictName(), Detail: o.Detail, Topic: o.Destination.String(),
+		LeftOut: math.Round(100*o.LeftOut) / 100, Record: o.Record.String(),
 	}
 	if v.Kind != article.Unique || v.Root == (article.Ref{}) { // a dead letter and a tombstone have a reason, too
 		m.Reason = o.Reason
@@ -57,8 +58,9 @@ func (o *Output) Member() Member {
 	return m
 }
 
-// AppendTo appends the JSON object to dst, with m as its last member. Members that have the name already are left out; all other bytes stay.
-// A value that is no valid object, such as a damaged line, becomes the text of a member "value".
+// AppendTo appends the JSON object to dst, with m as its last member. Members that have the name already are
+// left out; all other bytes stay. A value that is no valid object, such as a damaged line, becomes the text
+// of a member "value".
 func (m *Member) AppendTo(dst []byte, name string, object []byte) ([]byte, error) {
 	var raw bytes.Buffer
 	e := json.NewEncoder(&raw)

@@ -58,11 +58,13 @@ func TestMemberSaysWhatTheHeadersSay(t *testing.T) {
 		return article.Ref{ID: id, Coordinates: article.Coordinates{Topic: "t", Offset: 1}}
 	}
 	for want, v := range map[string]article.Verdict{
-		`{"verdict":"unique","topic":"unique","left_out":0.33,"record":"t/0/2"}`: {Kind: article.Unique, Root: ref("self")},
+		`{"verdict":"unique","topic":"unique","left_out":0.33,"record":"t/0/2"}`: {Kind: article.Unique,
+			Root: ref("self")},
 		`{"verdict":"exact","reason":"digest","topic":"duplicate","relation":"equal","similarity":1,"contained":1,"contains":1,"distance":0,` +
 			`"original":{"id":"<a>","record":"t/0/1"},"root":{"id":"r","record":"t/0/1"},"left_out":0.33,"record":"t/0/2"}`: article.ExactVerdict(ref("<a>"), ref("r")),
 		`{"verdict":"possible","reason":"values","topic":"possible","distance":3,"original":{"id":"a","record":"t/0/1"},"left_out":0.33,"record":"t/0/2"}`: {
-			Kind: article.Possible, Reason: article.ReasonValues, Original: ref("a"), Root: ref("self"), Distance: 3, Destination: article.ToPossible,
+			Kind: article.Possible, Reason: article.ReasonValues, Original: ref("a"), Root: ref("self"), Distance: 3,
+			Destination: article.ToPossible,
 		},
 	} {
 		out := verdictOutput(r, &article.Article{CleanBytes: 3, FurnitureBytes: 1}, &v, "recipe")
@@ -72,7 +74,8 @@ func TestMemberSaysWhatTheHeadersSay(t *testing.T) {
 		require.Equal(t, want, strings.TrimSuffix(strings.TrimPrefix(string(got), `{"e":`), "}"))
 	}
 	out := deadOutput(r, &RejectError{NoText, "why"}, 1<<20)
-	require.Equal(t, Member{Verdict: "dead", Reason: "no_text", Detail: "why", Topic: "dead", Record: "t/0/2"}, out.Member())
+	require.Equal(t, Member{Verdict: "dead", Reason: "no_text", Detail: "why", Topic: "dead", Record: "t/0/2"},
+		out.Member())
 	out = tombstoneOutput(r, "recipe")
 	require.Equal(t, Member{Verdict: "unique", Reason: "tombstone", Topic: "unique", Record: "t/0/2"}, out.Member())
 }

@@ -14,8 +14,8 @@ import (
 	"echosieve/test/child"
 )
 
-// Articles that are much larger than any real one take little memory for each byte of their value, including jieba's memory and garbage.
-// This is not tested with the race detector, which takes memory itself.
+// Articles that are much larger than any real one take little memory for each byte of their value, including
+// jieba's memory and garbage. This is not tested with the race detector, which takes memory itself.
 func TestPeakMemory(t *testing.T) {
 	const alone = "ECHOSIEVE_TEST_ALONE"
 	if os.Getenv(alone) == "" { // in a separate process: memory left by other tests changes when garbage is collected

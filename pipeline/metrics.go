@@ -60,7 +60,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"verdict", "reason"}),
 		relations: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_relations_total",
-			Help: "Copies with an acknowledged verdict, by their relation to the original and the topic that the policy chose.",
+			Help: "Copies with an acknowledged verdict, by their relation to the original and the topic that the " +
+				"policy chose.",
 		}, []string{"relation", "topic"}),
 		littleText: f.NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_little_text_total",
@@ -76,7 +77,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"script"}),
 		text: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_text_bytes_total",
-			Help: "Bytes of clean text: of the article, and of the parts that fingerprints ignore (furniture, boilerplate).",
+			Help: "Bytes of clean text: of the article, and of the parts that fingerprints ignore (furniture, " +
+				"boilerplate).",
 		}, []string{"part"}),
 		stage: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "echosieve_pipeline_stage_seconds",
@@ -128,7 +130,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"dead", string(Timestamp)},
 		{"dead", string(Refused)},
 	} {
-		m.records.WithLabelValues(v[0], v[1]) // so that the series exists with 0 from the start: rate() needs a first value
+		// so that the series exists with 0 from the start: rate() needs a first value
+		m.records.WithLabelValues(v[0], v[1])
 	}
 	for _, r := range article.Relations() {
 		for _, to := range article.VerdictDestinations() {

@@ -11,16 +11,17 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// object is a JSON object whose members were found in one pass. A search by path reads the object from its beginning, text included,
-// and a record takes about ten searches. Strings in it share the memory of the whole object.
+// object is a JSON object whose members were found in one pass. A search by path reads the object from its
+// beginning, text included, and a record takes about ten searches. Strings in it share the memory of the
+// whole object.
 type object struct {
 	gjson.Result
 	members []member        // the first maxMembers, in their order
 	headers []record.Header // of the record
 }
 
-// maxMembers bounds the memory for members, which take up to six times as much as the JSON. Articles have fewer members. Further ones
-// are searched by path.
+// maxMembers bounds the memory for members, which take up to six times as much as the JSON. Articles have
+// fewer members. Further ones are searched by path.
 const maxMembers = 256
 
 type member struct {
@@ -28,7 +29,8 @@ type member struct {
 	raw  string // the value as it is written
 }
 
-// newObject finds the members of a valid JSON object and appends them to members, which must be empty. headers are those of its record.
+// newObject finds the members of a valid JSON object and appends them to members, which must be empty.
+// headers are those of its record.
 func newObject(json []byte, headers []record.Header, members []member) object {
 	o := object{gjson.ParseBytes(json), members, headers}
 	name, rest := cutValue(o.Raw[1:])
@@ -41,8 +43,9 @@ func newObject(json []byte, headers []record.Header, members []member) object {
 	return o
 }
 
-// cutValue cuts the first value off valid JSON, with the white space and the separators before it. It is empty at the end of an object.
-// gjson (1.20) looks at each byte of a string by itself, which takes several times as long.
+// cutValue cuts the first value off valid JSON, with the white space and the separators before it. It is
+// empty at the end of an object. gjson (1.20) looks at each byte of a string by itself, which takes several
+// times as long.
 func cutValue(json string) (value, rest string) {
 	json = strings.TrimLeft(json, " \t\r\n,:")
 	end := 0
@@ -69,8 +72,8 @@ func cutValue(json string) (value, rest string) {
 	return json[:end], json[end:]
 }
 
-// stringEnd returns the length of the string at the beginning of valid JSON, with its quotation marks. A mark behind an odd number of
-// backslashes is part of the string.
+// stringEnd returns the length of the string at the beginning of valid JSON, with its quotation marks. A mark
+// behind an odd number of backslashes is part of the string.
 func stringEnd(json string) int {
 	for end := 1; ; end++ {
 		end += strings.IndexByte(json[end:], '"')
@@ -130,8 +133,8 @@ func (m *member) parsed() gjson.Result {
 	return gjson.Parse(m.raw)
 }
 
-// get returns the value at a path of gjson, or the record header that the path names. Of several members or headers with one name, the
-// first one counts.
+// get returns the value at a path of gjson, or the record header that the path names. Of several members or
+// headers with one name, the first one counts.
 func (o *object) get(path string) gjson.Result {
 	if name, ok := strings.CutPrefix(path, headerPath); ok {
 		return o.header(name)

@@ -18,17 +18,19 @@ import (
 type Output struct {
 	Record      *record.Record
 	Destination article.Destination
-	// Time is the timestamp of the published record. It differs from the record's in dead letters that the topic would refuse otherwise.
+	// Time is the timestamp of the published record. It differs from the record's in dead letters that the
+	// topic would refuse otherwise.
 	Time time.Time
 	// Headers are all headers of the published record: the record's own, then ours.
 	Headers []record.Header
-	// OmitValue says that the value is too large even for the dead topic. The record is published with a null value, and the input
-	// coordinates in its headers tell where to find the value.
+	// OmitValue says that the value is too large even for the dead topic. The record is published with a null
+	// value, and the input coordinates in its headers tell where to find the value.
 	OmitValue bool
 	// OmitKey says that the key is too large as well. Key is published in its place.
 	OmitKey bool
 	Key     []byte
-	// Smallest says that the output has the smallest form of a dead letter: a topic that refuses this form takes no record at all.
+	// Smallest says that the output has the smallest form of a dead letter: a topic that refuses this form
+	// takes no record at all.
 	Smallest bool
 	// Content is the article's, without its text and its URL. It is zero for tombstones and dead letters.
 	Content article.Content
@@ -44,7 +46,8 @@ type Output struct {
 	publisher string // see publisherCounter.name; empty for tombstones and dead letters
 }
 
-// VerdictName returns the verdict as the metrics and the console show it: "dead" for a dead letter, otherwise the name of its kind.
+// VerdictName returns the verdict as the metrics and the console show it: "dead" for a dead letter, otherwise
+// the name of its kind.
 func (o *Output) VerdictName() string {
 	if o.Verdict.Kind == 0 {
 		return article.ToDead.String()
@@ -78,11 +81,13 @@ const (
 
 var ownHeaders = []string{
 	HeaderVerdict, HeaderFingerprint, HeaderDistance, HeaderRelation, HeaderSimilarity, HeaderContained, HeaderContains,
-	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderInput, HeaderRecipe, HeaderLeftOut, HeaderReason, HeaderDetail,
+	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderInput, HeaderRecipe, HeaderLeftOut,
+	HeaderReason, HeaderDetail,
 	HeaderValueOmitted, HeaderTime, HeaderShadow, HeaderTraceparent,
 }
 
-// Upper bounds of the bytes that our headers and the record framing add to a record. Kafka's topic names have at most 249 bytes.
+// Upper bounds of the bytes that our headers and the record framing add to a record. Kafka's topic names have
+// at most 249 bytes.
 const (
 	maxCoordinatesBytes   = 249 + len("/2147483647/9223372036854775807")
 	maxVerdictHeaderBytes = 3*maxCoordinatesBytes + 2*article.MaxIDBytes + 640
@@ -105,7 +110,8 @@ func header(key, value string) record.Header { return record.Header{Key: key, Va
 
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v, Reason: v.Reason.String(), LeftOut: a.LeftOut()}
+	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v, Reason: v.Reason.String(),
+		LeftOut: a.LeftOut()}
 	ours := make([]record.Header, 0, 15)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
@@ -113,7 +119,8 @@ func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, rec
 	}
 	if v.Kind != article.Unique {
 		ours = append(ours, header(HeaderReason, v.Reason.String()), header(HeaderDistance, strconv.Itoa(v.Distance)))
-		ours = append(likenessHeaders(ours, v.Likeness), header(HeaderOriginalID, v.Original.ID), header(HeaderOriginal, v.Original.String()))
+		ours = append(likenessHeaders(ours, v.Likeness), header(HeaderOriginalID, v.Original.ID),
+			header(HeaderOriginal, v.Original.String()))
 	}
 	ours = append(ours,
 		header(HeaderRootID, v.Root.ID),
@@ -127,7 +134,8 @@ func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, rec
 	return out
 }
 
-// likenessHeaders appends the headers of a likeness. The classic recipes tell no likeness: then only the relation by the id is known.
+// likenessHeaders appends the headers of a likeness. The classic recipes tell no likeness: then only the
+// relation by the id is known.
 func likenessHeaders(dst []record.Header, l article.Likeness) []record.Header {
 	if l.Relation != article.RelationNone {
 		dst = append(dst, header(HeaderRelation, l.Relation.String()))
@@ -144,7 +152,8 @@ func likenessHeaders(dst []record.Header, l article.Likeness) []record.Header {
 // tombstoneOutput passes a record with a null value on to the unique topic. A record without text repeats nothing.
 func tombstoneOutput(r *record.Record, recipeID string) Output {
 	return Output{
-		Record: r, Time: r.Time, Destination: article.ToUnique, Verdict: article.Verdict{Kind: article.Unique}, Reason: "tombstone",
+		Record: r, Time: r.Time, Destination: article.ToUnique, Verdict: article.Verdict{Kind: article.Unique},
+		Reason: "tombstone",
 		Headers: withHeaders(r,
 			header(HeaderVerdict, article.Unique.String()),
 			header(HeaderInput, r.String()),
@@ -152,8 +161,8 @@ func tombstoneOutput(r *record.Record, recipeID string) Output {
 	}
 }
 
-// deadOutput builds a dead letter. If the record is too large for the dead topic, its value is omitted; if it is still too large, its key
-// and its own headers are omitted as well. The rest always fits.
+// deadOutput builds a dead letter. If the record is too large for the dead topic, its value is omitted; if it
+// is still too large, its key and its own headers are omitted as well. The rest always fits.
 func deadOutput(r *record.Record, reject *RejectError, maxBytes int) Output {
 	detail := reject.Detail
 	if len(detail) > maxDetailBytes {
@@ -185,8 +194,9 @@ func (o *Output) restamp(now time.Time) {
 	o.Headers = append(o.Headers, header(HeaderTime, formatTime(o.Record.Time)))
 }
 
-// smallestDead returns a dead letter in the form that every topic takes that takes any record: without the record's value and headers,
-// with the coordinates as its key, which a compacted topic needs, and with the time of writing. The destination stays.
+// smallestDead returns a dead letter in the form that every topic takes that takes any record: without the
+// record's value and headers, with the coordinates as its key, which a compacted topic needs, and with the
+// time of writing. The destination stays.
 func smallestDead(out *Output, now time.Time) Output {
 	small := *out
 	small.OmitValue, small.OmitKey, small.Key, small.Smallest = true, true, []byte(out.Record.String()), true
@@ -214,11 +224,11 @@ func recordBytes(r *record.Record) int {
 	return n + framing + 10*len(r.Headers)
 }
 
-// OutputHeaders is what the headers of a record of an output topic say about the article: the reverse of the headers that Pipeline.Decide
-// adds.
+// OutputHeaders is what the headers of a record of an output topic say about the article: the reverse of the
+// headers that Pipeline.Decide adds.
 type OutputHeaders struct {
-	// Verdict is zero for a dead letter. Its Root is zero for a tombstone. Its Destination is the usual one of the kind: the headers do not
-	// tell that the policy chose another topic.
+	// Verdict is zero for a dead letter. Its Root is zero for a tombstone. Its Destination is the usual one
+	// of the kind: the headers do not tell that the policy chose another topic.
 	Verdict article.Verdict
 	// Fingerprint is nil if the article has little text.
 	Fingerprint *simhash.Fingerprint
@@ -231,9 +241,11 @@ type OutputHeaders struct {
 }
 
 // ErrNoOutput says that a record does not come from an output topic of Echosieve.
-var ErrNoOutput = errors.New("the record has no header " + HeaderInput + ": it is not from an output topic of Echosieve")
+var ErrNoOutput = errors.New("the record has no header " + HeaderInput +
+	": it is not from an output topic of Echosieve")
 
-// ParseHeaders reads the headers of a record of an output topic. An error names the header that cannot be read, or is ErrNoOutput.
+// ParseHeaders reads the headers of a record of an output topic. An error names the header that cannot be
+// read, or is ErrNoOutput.
 func ParseHeaders(headers []record.Header) (OutputHeaders, error) {
 	values := map[string]string{}
 	for _, h := range headers {
@@ -256,8 +268,8 @@ func ParseHeaders(headers []record.Header) (OutputHeaders, error) {
 	return p, d.err
 }
 
-// InputOf returns the coordinates of the input record that an output with these headers was made of. The error is ErrNoOutput if the
-// headers name none.
+// InputOf returns the coordinates of the input record that an output with these headers was made of. The
+// error is ErrNoOutput if the headers name none.
 func InputOf(headers []record.Header) (article.Coordinates, error) {
 	for _, h := range headers {
 		if h.Key == HeaderInput {
@@ -267,8 +279,8 @@ func InputOf(headers []record.Header) (article.Coordinates, error) {
 	return article.Coordinates{}, ErrNoOutput
 }
 
-// Restored returns the input record of a record of an output topic, as far as the output holds it: without our headers, and with the
-// coordinates of the input record. Incoming headers that had our names are gone.
+// Restored returns the input record of a record of an output topic, as far as the output holds it: without
+// our headers, and with the coordinates of the input record. Incoming headers that had our names are gone.
 func (p *OutputHeaders) Restored(r *record.Record) record.Record {
 	input := *r
 	input.Coordinates, input.Headers = p.Input, withHeaders(r)

@@ -30,7 +30,8 @@ func value(headers []record.Header, key string) string {
 
 func TestVerdictHeaders(t *testing.T) {
 	r := recordOf("{}")
-	r.Headers = []record.Header{{Key: "trace"}, header("echosieve-verdict", "forged"), header("echosieve-other", "kept")}
+	r.Headers = []record.Header{{Key: "trace"}, header("echosieve-verdict", "forged"),
+		header("echosieve-other", "kept")}
 	self := article.Ref{ID: "a1", Coordinates: r.Coordinates}
 	original := article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles", Partition: 0, Offset: 7}}
 	root := article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "articles", Partition: 1, Offset: 3}}
@@ -53,13 +54,16 @@ func TestVerdictHeaders(t *testing.T) {
 	require.Equal(t, "0.33", value(out.Headers, HeaderLeftOut))
 
 	out = verdictOutput(r, a, &article.Verdict{
-		Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3, Destination: article.ToDuplicate,
-		Likeness: article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 84, Contains: 100},
+		Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3,
+		Destination: article.ToDuplicate,
+		Likeness:    article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 84, Contains: 100},
 	}, "news-1-00000000")
 	require.Equal(t, article.ToDuplicate, out.Destination)
 	require.Equal(t, []string{
-		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint", "echosieve-reason", "echosieve-distance",
-		"echosieve-relation", "echosieve-similarity", "echosieve-contained", "echosieve-contains", "echosieve-original-id", "echosieve-original",
+		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint", "echosieve-reason",
+		"echosieve-distance",
+		"echosieve-relation", "echosieve-similarity", "echosieve-contained", "echosieve-contains",
+		"echosieve-original-id", "echosieve-original",
 		"echosieve-root-id", "echosieve-root", "echosieve-input", "echosieve-recipe",
 	}, keys(out.Headers))
 	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
@@ -73,7 +77,8 @@ func TestVerdictHeaders(t *testing.T) {
 	require.Equal(t, "articles/1/3", value(out.Headers, HeaderRoot))
 	require.Equal(t, "news-1-00000000", value(out.Headers, HeaderRecipe))
 
-	out = verdictOutput(r, a, &article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self, Distance: 9, Destination: article.ToPossible}, "x")
+	out = verdictOutput(r, a, &article.Verdict{Kind: article.Possible, Reason: article.ReasonValues,
+		Original: original, Root: self, Distance: 9, Destination: article.ToPossible}, "x")
 	require.Equal(t, article.ToPossible, out.Destination)
 	require.Equal(t, "possible", value(out.Headers, HeaderVerdict))
 	require.Equal(t, "values", value(out.Headers, HeaderReason))
@@ -81,14 +86,17 @@ func TestVerdictHeaders(t *testing.T) {
 	require.Equal(t, "articles/2/41", value(out.Headers, HeaderRoot), "the root is itself")
 	require.NotContains(t, keys(out.Headers), HeaderRelation, "not told by the recipe")
 
-	out = verdictOutput(r, a, &article.Verdict{Kind: article.Near, Likeness: article.Likeness{Relation: article.Revises}, Original: original, Root: root}, "x")
+	out = verdictOutput(r, a, &article.Verdict{Kind: article.Near,
+		Likeness: article.Likeness{Relation: article.Revises}, Original: original, Root: root}, "x")
 	require.Equal(t, article.ToUnique, out.Destination, "by policy")
 	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
 	require.Equal(t, "revises", value(out.Headers, HeaderRelation), "by the id")
 	require.NotContains(t, keys(out.Headers), HeaderSimilarity, "not told by the recipe")
 	require.Equal(t, "articles/1/3", value(out.Headers, HeaderRoot))
 
-	out = verdictOutput(r, &article.Article{LittleText: true}, &article.Verdict{Kind: article.Exact, Original: original, Root: original, Destination: article.ToDuplicate}, "x")
+	out = verdictOutput(r, &article.Article{LittleText: true},
+		&article.Verdict{Kind: article.Exact, Original: original, Root: original, Destination: article.ToDuplicate},
+		"x")
 	require.NotContains(t, keys(out.Headers), HeaderFingerprint)
 	require.Equal(t, "exact", value(out.Headers, HeaderVerdict))
 }
@@ -128,9 +136,11 @@ func TestDeadOutputAlwaysFits(t *testing.T) {
 }
 
 func TestVerdictHeadersFitTheirBound(t *testing.T) {
-	long := article.Ref{ID: strings.Repeat("i", article.MaxIDBytes), Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: 1<<31 - 1, Offset: 1<<63 - 1}}
+	long := article.Ref{ID: strings.Repeat("i", article.MaxIDBytes),
+		Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: 1<<31 - 1, Offset: 1<<63 - 1}}
 	r := &record.Record{Coordinates: long.Coordinates}
-	longest := &article.Verdict{Kind: article.Unique + 1, Original: long, Root: long, Distance: 64, Likeness: article.SameText}
+	longest := &article.Verdict{Kind: article.Unique + 1, Original: long, Root: long, Distance: 64,
+		Likeness: article.SameText}
 	longest.Relation = article.Contained
 	out := verdictOutput(r, &article.Article{}, longest, strings.Repeat("r", 64))
 	require.LessOrEqual(t, recordBytes(&record.Record{Headers: out.Headers})-recordBytes(r), maxVerdictHeaderBytes)

@@ -8,13 +8,14 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// Pending is an error of Schemas and of Prepare: it is not known yet whether there is a schema. The caller gives the memory of the batch back,
-// calls Wait, and begins with the record again.
+// Pending is an error of Schemas and of Prepare: it is not known yet whether there is a schema. The caller
+// gives the memory of the batch back, calls Wait, and begins with the record again.
 type Pending struct {
 	Schema string // id
 	Record string // coordinates of the record that needs the schema; Prepare sets them
 	Why    error
-	// Settle returns nil when Schemas can say more of the schema, and an error only if ctx ends. record is named to those who watch.
+	// Settle returns nil when Schemas can say more of the schema, and an error only if ctx ends. record is
+	// named to those who watch.
 	Settle func(ctx context.Context, record string) error
 }
 

@@ -1,9 +1,11 @@
-// Package pipeline turns records into outputs: it decodes a record's value (decode.go), makes an article of the text (package recipe), asks
-// the index for the verdict (Index), and writes the verdict into headers of the output (output.go). It knows neither Kafka nor Redis.
+// Package pipeline turns records into outputs: it decodes a record's value (decode.go), makes an article of
+// the text (package recipe), asks the index for the verdict (Index), and writes the verdict into headers of
+// the output (output.go). It knows neither Kafka nor Redis.
 //
-// There are two classes of failure. A record that can never be processed becomes a dead letter with a RejectReason, and the stream goes on.
-// Any other failure (the index is away, the context has ended) is returned, and nothing is published. All permanent failures are found
-// before the batch is claimed: every article in the index must also reach an output, because later copies name it as their original.
+// There are two classes of failure. A record that can never be processed becomes a dead letter with a
+// RejectReason, and the stream goes on. Any other failure (the index is away, the context has ended) is
+// returned, and nothing is published. All permanent failures are found before the batch is claimed: every
+// article in the index must also reach an output, because later copies name it as their original.
 package pipeline
 
 import (
@@ -43,10 +45,12 @@ type Pipeline struct {
 	asking     int           // workers of a batch beyond those that have a core: they ask for schemas
 }
 
-// maxAsking bounds the schemas that one batch asks for at a time. One after another, a batch of unknown ids would take a second.
+// maxAsking bounds the schemas that one batch asks for at a time. One after another, a batch of unknown ids
+// would take a second.
 const maxAsking = 8
 
-// New returns a Pipeline. With a nil registerer the metrics are not registered. It fails if reg has metrics of these names already.
+// New returns a Pipeline. With a nil registerer the metrics are not registered. It fails if reg has metrics
+// of these names already.
 func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) (*Pipeline, error) {
 	set := metricset.New(reg)
 	cores, asking := make(chan struct{}, runtime.GOMAXPROCS(0)), 0
@@ -68,9 +72,11 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 // Batch holds consecutive records of one partition, and their articles after Prepare.
 type Batch struct {
 	Records []record.Record
-	// Traceparent is the identity of the batch's trace, which each output carries in HeaderTraceparent; empty if the batch is not traced.
+	// Traceparent is the identity of the batch's trace, which each output carries in HeaderTraceparent; empty
+	// if the batch is not traced.
 	Traceparent string
-	// Limits are those of the output topics when the batch is decided. Records that they exclude become dead letters before they are claimed.
+	// Limits are those of the output topics when the batch is decided. Records that they exclude become dead
+	// letters before they are claimed.
 	Limits   BatchLimits
 	prepared []prepared // prepared[i] belongs to Records[i]
 }
@@ -84,8 +90,9 @@ type prepared struct {
 	tombstone bool
 }
 
-// Prepare decodes and fingerprints the records on all cores. It keeps recs. A record that cannot be processed becomes a dead letter. Prepare
-// returns an error only if DecodeConfig.Schemas does: a *Pending says what to wait for.
+// Prepare decodes and fingerprints the records on all cores. It keeps recs. A record that cannot be processed
+// becomes a dead letter. Prepare returns an error only if DecodeConfig.Schemas does: a *Pending says what to
+// wait for.
 func (p *Pipeline) Prepare(ctx context.Context, recs []record.Record) (*Batch, error) {
 	b := &Batch{Records: recs, prepared: make([]prepared, len(recs))}
 	var next atomic.Int64
@@ -110,7 +117,9 @@ func (p *Pipeline) Prepare(ctx context.Context, recs []record.Record) (*Batch, e
 func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, error) {
 	if r.Oversize != nil && r.Oversize.Batch > 0 {
 		return prepared{reject: &RejectError{TooLarge, fmt.Sprintf(
-			"decompressing its record batch takes %d MiB of memory: publish smaller batches", r.Oversize.Batch>>20)}}, nil
+				"decompressing its record batch takes %d MiB of memory: publish smaller batches",
+				r.Oversize.Batch>>20)}},
+			nil
 	}
 	if n := recordBytes(r) + maxVerdictHeaderBytes; n > p.cfg.MaxMessageBytes {
 		return prepared{reject: tooLarge(n, p.cfg.MaxMessageBytes, "the output topics take")}, nil
@@ -160,9 +169,9 @@ func (b *Batch) Article(i int) (*article.Article, *RejectError) {
 	}
 }
 
-// Decide claims the articles and returns the outputs in the records' order. Skipped tombstones have no output. Decide blocks while the
-// index is away and returns an error only when ctx ends. After an error nothing may be published; the batch may be decided again and
-// gets the same verdicts.
+// Decide claims the articles and returns the outputs in the records' order. Skipped tombstones have no
+// output. Decide blocks while the index is away and returns an error only when ctx ends. After an error
+// nothing may be published; the batch may be decided again and gets the same verdicts.
 func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 	p.rejectBeyondLimits(b)
 	articles := make([]article.Article, 0, len(b.prepared))
@@ -208,8 +217,9 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 	return outputs, nil
 }
 
-// rejectBeyondLimits makes dead letters of the records that an output topic would refuse. They must not be claimed: an article whose
-// record was refused after its claim stands in the index, and later articles would become copies of an article that was never published.
+// rejectBeyondLimits makes dead letters of the records that an output topic would refuse. They must not be
+// claimed: an article whose record was refused after its claim stands in the index, and later articles would
+// become copies of an article that was never published.
 func (p *Pipeline) rejectBeyondLimits(b *Batch) {
 	now := p.now()
 	for i := range b.prepared {
@@ -238,11 +248,12 @@ func (p *Pipeline) Acknowledged(outputs []Output, took time.Duration) {
 	p.metrics.observe(StagePublish, took)
 }
 
-// observeTime counts a timestamp that is far from the clock and observes the delay of the verdict. Nothing is decided by the distance to
-// the clock: verdicts depend on the records' timestamps only, so that a backlog gets the same verdicts as it would have got in time.
+// observeTime counts a timestamp that is far from the clock and observes the delay of the verdict. Nothing is
+// decided by the distance to the clock: verdicts depend on the records' timestamps only, so that a backlog
+// gets the same verdicts as it would have got in time.
 //
-// A delay is never negative: a timestamp ahead of the clock counts as 0 s. A timestamp beyond MaxFuture says nothing about the delay and is
-// left out.
+// A delay is never negative: a timestamp ahead of the clock counts as 0 s. A timestamp beyond MaxFuture says
+// nothing about the delay and is left out.
 func (p *Pipeline) observeTime(at, now time.Time) {
 	switch {
 	case p.cfg.Decode.MaxFuture > 0 && at.After(now.Add(p.cfg.Decode.MaxFuture)):
@@ -256,18 +267,20 @@ func (p *Pipeline) observeTime(at, now time.Time) {
 
 // Index remembers articles for a window and finds, for each new article, the earlier article that it repeats.
 //
-// Claim stores the articles and returns their verdicts: verdict i belongs to articles[i]. Within one call the articles arrive in their
-// order: an article can repeat an earlier one of the same call, never a later one.
+// Claim stores the articles and returns their verdicts: verdict i belongs to articles[i]. Within one call the
+// articles arrive in their order: an article can repeat an earlier one of the same call, never a later one.
 //
-// Claim is idempotent: the same Coordinates get the same Verdict again, with the same destination, for as long as the window remembers them, whatever other calls have
-// claimed in between, and however often an earlier call failed half-way. Of two articles that are copies of each other, and of which each
-// is found by the look-ups of the other, at least one gets a verdict that IsCopy. The earlier article never becomes a copy of the later
-// one.
+// Claim is idempotent: the same Coordinates get the same Verdict again, with the same destination, for as
+// long as the window remembers them, whatever other calls have claimed in between, and however often an
+// earlier call failed half-way. Of two articles that are copies of each other, and of which each is found by
+// the look-ups of the other, at least one gets a verdict that IsCopy. The earlier article never becomes a
+// copy of the later one.
 //
 // Claim blocks while its store is away and returns an error only when ctx ends. It never guesses a verdict.
 //
-// Retract makes a claimed article the original of nothing from now on, because it could not be published. When it is claimed again, it
-// gets the verdict that it had. An article that is not stored is no error. Retract blocks as Claim does. Both are safe for concurrent use.
+// Retract makes a claimed article the original of nothing from now on, because it could not be published.
+// When it is claimed again, it gets the verdict that it had. An article that is not stored is no error.
+// Retract blocks as Claim does. Both are safe for concurrent use.
 type Index interface {
 	Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error)
 	Retract(ctx context.Context, a *article.Article) error

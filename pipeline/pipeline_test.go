@@ -24,7 +24,8 @@ const articleJSON = `{"id":"%","text":"The harbour board voted on Monday to deep
 // news is the default recipe. A recipe takes a third of a second to load, and pipelines may share one.
 var news = sync.OnceValues(func() (*recipe.Recipe, error) { return recipe.Load(recipe.DefaultConfig()) })
 
-func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer, change func(*pipeline.Config)) *pipeline.Pipeline {
+func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer,
+	change func(*pipeline.Config)) *pipeline.Pipeline {
 	t.Helper()
 	recipe, err := news()
 	require.NoError(t, err)
@@ -41,7 +42,8 @@ func records(values ...string) []record.Record {
 	recs := make([]record.Record, len(values))
 	for i, v := range values {
 		recs[i] = record.Record{
-			Coordinates: article.Coordinates{Topic: "articles", Offset: int64(i)}, Value: []byte(v), Time: time.UnixMilli(1_700_000_000_000),
+			Coordinates: article.Coordinates{Topic: "articles", Offset: int64(i)}, Value: []byte(v),
+			Time: time.UnixMilli(1_700_000_000_000),
 		}
 		if v == "null" {
 			recs[i].Value = nil
@@ -67,13 +69,18 @@ func TestPolicyChoosesTheTopic(t *testing.T) {
 		Policy: article.Policy{Extends: "unique", SameID: "possible"},
 	})
 	p := newPipeline(t, index, reg, nil)
-	text := "The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos before the autumn " +
-		"harvest, ending a dispute that had lasted eleven years. Dredgers from Holt Marine will begin in April, said Anna Velde, who chairs the " +
-		"board, and remove 140,000 cubic metres of silt. Fishermen had feared for the oyster beds and will be paid for lost seasons."
-	more := " The last ships that ran aground there, two coasters with timber, were freed by tugs after a night of high water."
+	text := "The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach " +
+		"the silos before the autumn " +
+		"harvest, ending a dispute that had lasted eleven years. Dredgers from Holt Marine will begin in April, " +
+		"said Anna Velde, who chairs the " +
+		"board, and remove 140,000 cubic metres of silt. Fishermen had feared for the oyster beds and will be " +
+		"paid for lost seasons."
+	more := " The last ships that ran aground there, two coasters with timber, were freed by tugs after a night " +
+		"of high water."
 	recordOf := func(id, text string) string { return fmt.Sprintf(`{"id":%q,"text":%q}`, id, text) }
 	outputs, err := p.Decide(t.Context(), prepare(t, p, records(
-		recordOf("a", text), recordOf("b", text+more), recordOf("c", text), recordOf("a", text+more+" The mayor thanked all."),
+		recordOf("a", text), recordOf("b", text+more), recordOf("c", text),
+		recordOf("a", text+more+" The mayor thanked all."),
 		recordOf("d", text[:350]),
 	)))
 	require.NoError(t, err)
@@ -194,7 +201,8 @@ echosieve_pipeline_text_bytes_total{part="furniture"} 0
 func TestScriptsAreCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	p := newPipeline(t, nil, reg, nil)
-	prepare(t, p, records(`{"text":"The harbour board voted."}`, `{"text":"港务局昨日宣布开工"}`, `{"text":"港务局今日宣布停工"}`, `{"text":"15:30"}`, `{"text":"的"}`, "no JSON"))
+	prepare(t, p, records(`{"text":"The harbour board voted."}`, `{"text":"港务局昨日宣布开工"}`, `{"text":"港务局今日宣布停工"}`,
+		`{"text":"15:30"}`, `{"text":"的"}`, "no JSON"))
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP echosieve_pipeline_no_words_total Articles with letters or digits, but without a word that counts.
 # TYPE echosieve_pipeline_no_words_total counter
@@ -252,8 +260,12 @@ func TestTombstonesCanBeSkipped(t *testing.T) {
 func TestDeletionsAreTombstones(t *testing.T) {
 	deletion := `{"before":{"id":"d","text":"short flash"},"after":null,"op":"d"}`
 	for _, tombstones := range []string{pipeline.TombstonesUnique, pipeline.TombstonesSkip} {
-		p := newPipeline(t, newMemIndex(), nil, func(c *pipeline.Config) { c.Decode.Preset, c.Decode.Tombstones = "debezium", tombstones })
-		outputs, err := p.Decide(t.Context(), prepare(t, p, records(deletion, `{"after":{"id":"d","text":"short flash"},"op":"c"}`)))
+		p := newPipeline(t, newMemIndex(), nil, func(c *pipeline.Config) {
+			c.Decode.Preset,
+				c.Decode.Tombstones = "debezium", tombstones
+		})
+		outputs, err := p.Decide(t.Context(),
+			prepare(t, p, records(deletion, `{"after":{"id":"d","text":"short flash"},"op":"c"}`)))
 		require.NoError(t, err)
 		verdicts := make([]string, len(outputs))
 		for i, o := range outputs {
@@ -289,7 +301,8 @@ func TestVerdictsByPublisher(t *testing.T) {
 	}
 	for _, limit := range []int{0, 2} {
 		reg := prometheus.NewRegistry()
-		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
+		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2,
+			Search: recipe.DefaultConfig().Search()})
 		p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Decode.PublisherLabels = limit })
 		outputs, err := p.Decide(t.Context(), prepare(t, p, recs()))
 		require.NoError(t, err)
@@ -299,7 +312,8 @@ func TestVerdictsByPublisher(t *testing.T) {
 			continue
 		}
 		var want strings.Builder
-		fmt.Fprintf(&want, "# HELP %s Articles with an acknowledged verdict, by publisher: the most frequent publishers of the last hours, and other.\n# TYPE %s counter\n", name, name)
+		fmt.Fprintf(&want, "# HELP %s Articles with an acknowledged verdict, by publisher: the most frequent "+
+			"publishers of the last hours, and other.\n# TYPE %s counter\n", name, name)
 		for _, publisher := range []string{"Daily", "Herald", "none", "other"} {
 			for _, verdict := range []string{"exact", "near", "possible", "unique"} {
 				n := 0

@@ -23,16 +23,17 @@ const (
 const (
 	// rankInterval is the time after which the label values may change.
 	rankInterval = time.Hour
-	// maxRecentPublishers bounds the memory for counting: publishers that first appear after so many others have no rank until the next
-	// interval. 10,000 names of 64 bytes take about 2 MB.
+	// maxRecentPublishers bounds the memory for counting: publishers that first appear after so many others
+	// have no rank until the next interval. 10,000 names of 64 bytes take about 2 MB.
 	maxRecentPublishers = 10_000
 	// maxPublisherBytes is the longest label value. Longer names are cut.
 	maxPublisherBytes = 64
 )
 
-// publisherCounter counts verdicts by the publishers of the articles. Names of publishers come from crawlers and have no bound, but each label
-// value costs Prometheus memory for as long as it keeps data. Therefore only the publishers with the most articles have a label value of their
-// own. Safe for concurrent use; a nil publisherCounter counts nothing.
+// publisherCounter counts verdicts by the publishers of the articles. Names of publishers come from crawlers
+// and have no bound, but each label value costs Prometheus memory for as long as it keeps data. Therefore
+// only the publishers with the most articles have a label value of their own. Safe for concurrent use; a nil
+// publisherCounter counts nothing.
 type publisherCounter struct {
 	counter *prometheus.CounterVec
 	limit   int // most publishers with a label value of their own
@@ -51,7 +52,8 @@ func newPublisherCounter(limit int, reg prometheus.Registerer) *publisherCounter
 	s := &publisherCounter{
 		counter: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_publisher_records_total",
-			Help: "Articles with an acknowledged verdict, by publisher: the most frequent publishers of the last hours, and other.",
+			Help: "Articles with an acknowledged verdict, by publisher: the most frequent publishers of the last " +
+				"hours, and other.",
 		}, []string{"publisher", "verdict"}),
 		limit: limit, named: map[string]bool{}, recent: map[string]int{}, ranked: time.Now(),
 	}
@@ -67,13 +69,15 @@ func (s *publisherCounter) expose(label string) {
 	}
 }
 
-// name returns the name under which an article of the publisher is counted: short, valid UTF-8, and without a reference to the record that it
-// was read from. It is publisherNone if the article names no publisher, and empty if nothing is counted.
+// name returns the name under which an article of the publisher is counted: short, valid UTF-8, and without a
+// reference to the record that it was read from. It is publisherNone if the article names no publisher, and
+// empty if nothing is counted.
 func (s *publisherCounter) name(publisher string) string {
 	if s == nil {
 		return ""
 	}
-	return strings.Clone(cmp.Or(strings.ToValidUTF8(publisher[:min(len(publisher), maxPublisherBytes)], ""), publisherNone))
+	return strings.Clone(cmp.Or(strings.ToValidUTF8(publisher[:min(len(publisher), maxPublisherBytes)], ""),
+		publisherNone))
 }
 
 // count counts one verdict on an article. The name is that of its publisher; nothing is counted if it is empty.
@@ -81,14 +85,15 @@ func (s *publisherCounter) count(name, verdict string) {
 	if name == "" {
 		return
 	}
-	// The counter is increased under the lock. Otherwise rank could remove the label value in between, and the increase would bring it
-	// back permanently.
+	// The counter is increased under the lock. Otherwise rank could remove the label value in between, and
+	// the increase would bring it back permanently.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counter.WithLabelValues(s.label(name), verdict).Inc()
 }
 
-// label counts an article of the publisher and returns the publisher's label value. A publisher gets a free label value at once.
+// label counts an article of the publisher and returns the publisher's label value. A publisher gets a free
+// label value at once.
 func (s *publisherCounter) label(publisher string) string {
 	switch publisher { // a crawler may use these names, too
 	case publisherNone, publisherOther:
@@ -111,8 +116,9 @@ func (s *publisherCounter) label(publisher string) string {
 	return publisherOther
 }
 
-// rank gives label values to the s.limit most frequent recent publishers. It takes them from publishers that are not among the 2 * s.limit most
-// frequent ones: two publishers with about the same number of articles would otherwise replace each other every hour.
+// rank gives label values to the s.limit most frequent recent publishers. It takes them from publishers that
+// are not among the 2 * s.limit most frequent ones: two publishers with about the same number of articles
+// would otherwise replace each other every hour.
 func (s *publisherCounter) rank() {
 	order := slices.SortedFunc(maps.Keys(s.recent), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.recent[b], s.recent[a]), cmp.Compare(a, b))

@@ -68,7 +68,8 @@ func TestTheMostFrequentPublishersGetLabels(t *testing.T) {
 		counts(s, "large", 1)
 		require.Equal(t, []string{"early", "none", "other", "steady"}, labels(t, reg), "nothing changes within an hour")
 
-		// By articles: larger, large, steady, middle, early. Only early is not among the first four, so only one publisher can move in.
+		// By articles: larger, large, steady, middle, early. Only early is not among the first four, so only
+		// one publisher can move in.
 		time.Sleep(time.Second)
 		counts(s, "larger", 1)
 		require.Equal(t, []string{"larger", "none", "other", "steady"}, labels(t, reg))
@@ -82,11 +83,13 @@ func TestTheMostFrequentPublishersGetLabels(t *testing.T) {
 	})
 }
 
-// A crawler decides what a publisher is called. Prometheus refuses label values that are not UTF-8, and keeps long ones in memory.
+// A crawler decides what a publisher is called. Prometheus refuses label values that are not UTF-8, and keeps
+// long ones in memory.
 func TestHostileNamesOfPublishers(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	s := newPublisherCounter(9, reg)
-	for _, name := range []string{"\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("新", 1000), "a\xffb", "other", "none"} {
+	for _, name := range []string{"\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("新", 1000), "a\xffb",
+		"other", "none"} {
 		s.count(s.name(name), "unique")
 	}
 	require.NotContains(t, s.named, "other")

@@ -32,7 +32,8 @@ const storySchema = `{"type":"record","name":"Story","fields":[{"name":"id","typ
 // avroValue is a value of storySchema.
 func avroValue(t testing.TB, id, text string) []byte {
 	t.Helper()
-	value, err := avro.MustParse(storySchema).Encode(map[string]any{"id": id, "text": text, "op": "c", "source": "Reuters"})
+	value, err := avro.MustParse(storySchema).Encode(map[string]any{"id": id, "text": text, "op": "c",
+		"source": "Reuters"})
 	require.NoError(t, err)
 	return value
 }
@@ -74,21 +75,28 @@ func TestAvroValues(t *testing.T) {
 		reason                 pipeline.RejectReason
 		detail                 string
 	}{
-		"number before the value":    {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + value, "", ""},
-		"UUID before the value":      {pipeline.FramingConfluent, "", guid + value, "", ""},
-		"number in the header":       {pipeline.FramingConfluent, "\x00\x00\x00\x00\x07", value, "", ""},
-		"UUID in the header":         {pipeline.FramingConfluent, guid, value, "", ""},
-		"other number":               {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x08" + value, pipeline.NoSchema, "no schema 8"},
-		"number above all":           {pipeline.FramingConfluent, "", "\x00\xff\xff\xff\xff" + value, pipeline.NoSchema, "4294967295 can be no number"},
-		"header without an id":       {pipeline.FramingConfluent, "x", value, pipeline.NoSchema, "no schema"},
-		"no framing":                 {pipeline.FramingConfluent, "", value, pipeline.NotAvro, "no schema registry framing"},
-		"empty":                      {pipeline.FramingConfluent, "", "", pipeline.NotAvro, "no schema registry framing"},
-		"nothing behind the framing": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07", pipeline.NotAvro, "cut off, at byte 0 of 0; its schema is 7"},
-		"JSON behind the framing":    {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + `{"text":"x"}`, pipeline.NotAvro, ""},
-		"one schema":                 {pipeline.FramingNone, "", value, "", ""},
-		"one schema, cut":            {pipeline.FramingNone, "", value[:3], pipeline.NotAvro, "cut off"},
-		"no UTF-8":                   {pipeline.FramingNone, "", strings.Replace(value, "x", "\xff", 1), pipeline.NotUTF8, ""},
-		"no text":                    {pipeline.FramingNone, "", "\x02a\x00\x00\x00\x00", pipeline.NoText, ""},
+		"number before the value": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + value, "", ""},
+		"UUID before the value":   {pipeline.FramingConfluent, "", guid + value, "", ""},
+		"number in the header":    {pipeline.FramingConfluent, "\x00\x00\x00\x00\x07", value, "", ""},
+		"UUID in the header":      {pipeline.FramingConfluent, guid, value, "", ""},
+		"other number": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x08" + value,
+			pipeline.NoSchema, "no schema 8"},
+		"number above all": {pipeline.FramingConfluent, "", "\x00\xff\xff\xff\xff" + value,
+			pipeline.NoSchema, "4294967295 can be no number"},
+		"header without an id": {pipeline.FramingConfluent, "x", value, pipeline.NoSchema, "no schema"},
+		"no framing": {pipeline.FramingConfluent, "", value, pipeline.NotAvro,
+			"no schema registry framing"},
+		"empty": {pipeline.FramingConfluent, "", "", pipeline.NotAvro,
+			"no schema registry framing"},
+		"nothing behind the framing": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07", pipeline.NotAvro,
+			"cut off, at byte 0 of 0; its schema is 7"},
+		"JSON behind the framing": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + `{"text":"x"}`,
+			pipeline.NotAvro, ""},
+		"one schema":      {pipeline.FramingNone, "", value, "", ""},
+		"one schema, cut": {pipeline.FramingNone, "", value[:3], pipeline.NotAvro, "cut off"},
+		"no UTF-8": {pipeline.FramingNone, "", strings.Replace(value, "x", "\xff", 1),
+			pipeline.NotUTF8, ""},
+		"no text": {pipeline.FramingNone, "", "\x02a\x00\x00\x00\x00", pipeline.NoText, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := avroConfig(c.framing, "", "7", guidText)
@@ -117,7 +125,8 @@ func TestAvroValues(t *testing.T) {
 func TestAvroEnvelope(t *testing.T) {
 	cfg := avroConfig(pipeline.FramingNone, "")
 	cfg.Preset = "debezium"
-	event := map[string]any{"id": "", "text": nil, "op": "c", "source": "", "after": map[string]any{"id": int64(7), "text": "x"}}
+	event := map[string]any{"id": "", "text": nil, "op": "c", "source": "",
+		"after": map[string]any{"id": int64(7), "text": "x"}}
 	decode := func() (article.Content, *pipeline.RejectError) {
 		value, err := avro.MustParse(storySchema).Encode(event)
 		require.NoError(t, err)
@@ -134,7 +143,8 @@ func TestAvroEnvelope(t *testing.T) {
 // While no schema can be had, Prepare waits, other batches go on, and nothing becomes a dead letter.
 func TestPrepareWaitsForSchemas(t *testing.T) {
 	asked, back := make(chan bool, 100), make(chan bool)
-	p := newPipeline(t, memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()}), nil, func(c *pipeline.Config) {
+	p := newPipeline(t, memindex.New(memindex.Config{Window: time.Hour, Generations: 2,
+		Search: recipe.DefaultConfig().Search()}), nil, func(c *pipeline.Config) {
 		c.Decode = avroConfig(pipeline.FramingConfluent)
 		c.Decode.Schemas = schemas{ids: map[string]bool{"7": true, "8": true}, err: func(ctx context.Context) error {
 			if ctx.Value(awayKey{}) == nil {
@@ -152,7 +162,8 @@ func TestPrepareWaitsForSchemas(t *testing.T) {
 	batch := func() []record.Record {
 		var recs []record.Record
 		for i := range 20 {
-			recs = append(recs, records("\x00\x00\x00\x00\x07"+string(avroValue(t, fmt.Sprint(i), "The harbour board voted on Monday")))...)
+			recs = append(recs, records("\x00\x00\x00\x00\x07"+
+				string(avroValue(t, fmt.Sprint(i), "The harbour board voted on Monday")))...)
 		}
 		return recs
 	}
@@ -197,12 +208,14 @@ func TestDecodeSaysThatTheRegistryIsAway(t *testing.T) {
 	require.Equal(t, "a", content.ID)
 }
 
-// BenchmarkFormats compares the CPU time per article of each format with that of the same article as JSON. Formats take turns, so that other
-// work on the machine meets all alike; the least of several rounds counts.
+// BenchmarkFormats compares the CPU time per article of each format with that of the same article as JSON.
+// Formats take turns, so that other work on the machine meets all alike; the least of several rounds counts.
 func BenchmarkFormats(b *testing.B) {
 	news, err := news()
 	require.NoError(b, err)
-	text := strings.Repeat("The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos. 港务局周一投票决定加深东部航道。\n", 15)
+	text := strings.Repeat(
+		"The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the "+
+			"silos. 港务局周一投票决定加深东部航道。\n", 15)
 	asJSON, err := json.Marshal(map[string]string{"id": "a", "text": text, "source": "Reuters"})
 	require.NoError(b, err)
 	var gzipped bytes.Buffer

@@ -6,16 +6,17 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// Shadow decides as its Pipeline does, and sends every output to the topic of the shadow instead of the topic that the verdict names. The
-// verdicts of other settings can so be compared with those of the service, which they do not disturb.
+// Shadow decides as its Pipeline does, and sends every output to the topic of the shadow instead of the topic
+// that the verdict names. The verdicts of other settings can so be compared with those of the service, which
+// they do not disturb.
 type Shadow struct {
 	*Pipeline
 	// KeepValues publishes the records' values, too. Without them a record holds its key and headers only.
 	KeepValues bool
 }
 
-// Decide returns the outputs of Pipeline.Decide. Each has the additional header HeaderShadow, whose value is the destination that the
-// service would have chosen, such as "duplicate".
+// Decide returns the outputs of Pipeline.Decide. Each has the additional header HeaderShadow, whose value is
+// the destination that the service would have chosen, such as "duplicate".
 func (s *Shadow) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 	outputs, err := s.Pipeline.Decide(ctx, b)
 	for i := range outputs {

@@ -17,7 +17,8 @@ import (
 // A shadow decides as the service does. All its outputs go to one topic, are marked, and hold values only if wanted.
 func TestShadow(t *testing.T) {
 	for _, keep := range []bool{false, true} {
-		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
+		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2,
+			Search: recipe.DefaultConfig().Search()})
 		shadow := pipeline.Shadow{Pipeline: newPipeline(t, index, nil, nil), KeepValues: keep}
 		recs := records(strings.Replace(articleJSON, "%", "a", 1), "no JSON", strings.Replace(articleJSON, "%", "b", 1),
 			strings.Replace(articleJSON, "%", strings.Repeat("x", 1<<20), 1))

@@ -35,7 +35,8 @@ func TestValuesWaitForMemory(t *testing.T) {
 
 			ended, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer end()
-			err := cfg.With(ended, recordOf(value), func(article.Content, *RejectError) { t.Error("there is no memory") })
+			err := cfg.With(ended, recordOf(value),
+				func(article.Content, *RejectError) { t.Error("there is no memory") })
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		})
 	}
@@ -58,9 +59,11 @@ func TestNoMemoryIsHeldForASchema(t *testing.T) {
 	schema, err := avrojson.Parse(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"}]}`)
 	require.NoError(t, err)
 	framed := "\x00\x00\x00\x00\x07\x02x"
-	for name, value := range map[string]string{"plain": framed, "gzip": gzipped(t, framed), "zstd": zstandard(t, framed)} {
+	for name, value := range map[string]string{"plain": framed, "gzip": gzipped(t, framed),
+		"zstd": zstandard(t, framed)} {
 		t.Run(name, func(t *testing.T) {
-			cfg := DecodeConfig{Format: FormatAvro, Framing: FramingConfluent, Compression: CompressionAuto, Memory: NewMemory(1000)}
+			cfg := DecodeConfig{Format: FormatAvro, Framing: FramingConfluent, Compression: CompressionAuto,
+				Memory: NewMemory(1000)}
 			cfg.Fields = DefaultDecodeConfig().Fields
 			cfg.Schemas = askedSchema(func(id string) (*avrojson.Schema, error) {
 				require.Equal(t, "7", id)
@@ -84,7 +87,8 @@ func TestLongAvro(t *testing.T) {
 	schema, err := avrojson.Parse(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"},
 		{"name":"nulls","type":{"type":"array","items":"null"}}]}`)
 	require.NoError(t, err)
-	for items, reason := range map[byte]RejectReason{0x01: "", 0x0f: NotAvro} { // 32,768 and 491,520 items of five bytes
+	// 32,768 and 491,520 items of five bytes
+	for items, reason := range map[byte]RejectReason{0x01: "", 0x0f: NotAvro} {
 		cfg := DecodeConfig{Format: FormatAvro, Framing: FramingNone, Memory: NewMemory(1 << 10), MaxBytes: 1 << 20}
 		cfg.Fields = DefaultDecodeConfig().Fields
 		cfg.Schemas = askedSchema(func(string) (*avrojson.Schema, error) { return schema, nil })
@@ -108,7 +112,8 @@ func TestLongAvro(t *testing.T) {
 func TestContentIsCut(t *testing.T) {
 	long := strings.Repeat("新", 1000)
 	value := `{"id":"a","text":"x","title":"` + long + `","source":"` + long + `","url":"http://x/` + long + `"}`
-	content, reject := new(DecodeConfig{Format: FormatJSON, Fields: DefaultDecodeConfig().Fields}).Decode(recordOf(value))
+	content, reject := new(DecodeConfig{Format: FormatJSON, Fields: DefaultDecodeConfig().Fields}).Decode(
+		recordOf(value))
 	require.Nil(t, reject)
 	require.Equal(t, long[:510], content.Title)
 	require.Equal(t, long[:255], content.Publisher)
@@ -121,6 +126,7 @@ func TestContentIsCut(t *testing.T) {
 // An error of the schemas' server is no dead letter: the record waits.
 func TestErrorOfSchemas(t *testing.T) {
 	away := errors.New("away")
-	cfg := DecodeConfig{Format: FormatAvro, Framing: FramingNone, Schemas: askedSchema(func(string) (*avrojson.Schema, error) { return nil, away })}
+	cfg := DecodeConfig{Format: FormatAvro, Framing: FramingNone,
+		Schemas: askedSchema(func(string) (*avrojson.Schema, error) { return nil, away })}
 	require.ErrorIs(t, cfg.With(t.Context(), recordOf("x"), nil), away)
 }

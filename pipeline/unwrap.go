@@ -53,8 +53,10 @@ func (c *DecodeConfig) unframe(r *record.Record, value []byte) (rest []byte, sch
 	if c.Format == FormatAvro {
 		reason = NotAvro
 	}
-	return nil, "", &RejectError{reason, fmt.Sprintf("the value has no schema registry framing (a zero byte and four bytes of the schema's id) and the record no header %s: %s; "+
-		"set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))}
+	return nil, "", &RejectError{reason,
+		fmt.Sprintf("the value has no schema registry framing (a zero byte and four bytes of the schema's id) and "+
+			"the record no header %s: %s; "+
+			"set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))}
 }
 
 // beginning returns at least the first n bytes of a value without compression, or all of it.

@@ -73,7 +73,8 @@ func TestUnwrap(t *testing.T) {
 		{"zstd of a stream with a large window", FramingNone, CompressionAuto, streamed(t, plain), "", ""},
 		{"two frames", FramingNone, CompressionAuto, zstandard(t, plain[:9]) + streamed(t, plain[9:]), "", ""},
 		{"two members", FramingNone, CompressionAuto, gzipped(t, plain[:9]) + gzipped(t, plain[9:]), "", ""},
-		{"zstd that claims 256 MiB in one segment", FramingNone, CompressionAuto, "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10\x01\x00\x00", TooLarge, "kafka.max_message_bytes"},
+		{"zstd that claims 256 MiB in one segment", FramingNone, CompressionAuto,
+			"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10\x01\x00\x00", TooLarge, "kafka.max_message_bytes"},
 		{"framed", FramingConfluent, CompressionAuto, framed, "", ""},
 		{"framed, then compressed", FramingConfluent, CompressionAuto, gzipped(t, framed), "", ""},
 		{"framed, none expected", FramingNone, CompressionAuto, framed, NotJSON, "set input.framing to confluent"},
@@ -123,13 +124,19 @@ func TestPresets(t *testing.T) {
 	}{
 		{"no envelope", "", inner, nil, "a", "S"},
 		{"Connect", "connect", `{"schema":{"type":"struct"},"payload":` + inner + `}`, nil, "a", "S"},
-		{"Debezium", "debezium", `{"before":null,"after":` + inner + `,"source":{"db":"news"},"op":"c"}`, nil, "a", "S"},
-		{"Debezium with a schema", "debezium", `{"schema":{},"payload":{"before":null,"after":` + inner + `,"op":"u"}}`, nil, "a", "S"},
+		{"Debezium", "debezium", `{"before":null,"after":` + inner + `,"source":{"db":"news"},"op":"c"}`, nil, "a",
+			"S"},
+		{"Debezium with a schema", "debezium", `{"schema":{},"payload":{"before":null,"after":` + inner +
+			`,"op":"u"}}`, nil, "a", "S"},
 		{"Debezium of MongoDB", "debezium", `{"after":` + quoted + `,"op":"c"}`, nil, "a", "S"},
-		{"CloudEvents, structured", "cloudevents", `{"specversion":"1.0","id":"event-7","source":"//crawler","data":` + inner + `}`, nil, "a", "S"},
-		{"CloudEvents, id of the event", "cloudevents", `{"specversion":"1.0","id":"event-7","source":"//crawler","data":{"title":"T","text":"x"}}`, nil, "event-7", "//crawler"},
+		{"CloudEvents, structured", "cloudevents",
+			`{"specversion":"1.0","id":"event-7","source":"//crawler","data":` + inner + `}`, nil, "a", "S"},
+		{"CloudEvents, id of the event", "cloudevents",
+			`{"specversion":"1.0","id":"event-7","source":"//crawler","data":{"title":"T","text":"x"}}`, nil,
+			"event-7", "//crawler"},
 		{"CloudEvents, binary", "cloudevents", inner, event, "a", "S"},
-		{"CloudEvents, binary, id of the event", "cloudevents", `{"title":"T","text":"x"}`, event, "event-7", "//crawler"},
+		{"CloudEvents, binary, id of the event", "cloudevents", `{"title":"T","text":"x"}`, event, "event-7",
+			"//crawler"},
 		{"MongoDB", "mongo", `{"operationType":"insert","fullDocument":` + inner + `}`, nil, "a", "S"},
 		{"MongoDB, all as a string", "mongo", `{"fullDocument":` + quoted + `}`, nil, "a", "S"},
 	} {
@@ -141,7 +148,8 @@ func TestPresets(t *testing.T) {
 			r.Headers = c.headers
 			content, reject := cfg.Decode(r)
 			require.Nil(t, reject)
-			require.Equal(t, []string{c.id, "T", "x", c.source}, []string{content.ID, content.Title, content.Text, content.Publisher})
+			require.Equal(t, []string{c.id, "T", "x", c.source}, []string{content.ID, content.Title, content.Text,
+				content.Publisher})
 		})
 	}
 
@@ -167,7 +175,8 @@ func TestPresets(t *testing.T) {
 
 // Any value, in any framing, is decoded or refused, and takes memory within the bound.
 func FuzzUnwrap(f *testing.F) {
-	for _, value := range []string{`{"text":"x"}`, "\x00\x00\x00\x01\x2c{}", gzipped(f, `{"text":"x"}`), zstandard(f, `{"text":"x"}`)} {
+	for _, value := range []string{`{"text":"x"}`, "\x00\x00\x00\x01\x2c{}", gzipped(f, `{"text":"x"}`),
+		zstandard(f, `{"text":"x"}`)} {
 		f.Add([]byte(value))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {

@@ -25,13 +25,16 @@ func worstValues(t testing.TB) map[string][]byte {
 	most := defaultMaxBytes - 64
 	words := string(asJSON(hostiletext.Of(most)["words"]))
 	return map[string][]byte{
-		"title, gzip":                      []byte(gzipped(t, `{"text":"x y z","title":"`+strings.Repeat("a", most)+`"}`)),
-		"title of 4 MiB, gzip":             []byte(gzipped(t, `{"text":"x y z","title":"`+strings.Repeat("a", 4*most)+`"}`)),
-		"words, gzip":                      []byte(gzipped(t, words)),
-		"words, zstd of a stream":          []byte(streamed(t, words)),
-		"words":                            []byte(words[:most-6000] + `"}`),
-		"words of 294 KB, gzip":            []byte(gzipped(t, string(asJSON(hostiletext.Of(294 << 10)["words"])))),
-		"as many members as there is room": []byte(gzipped(t, `{"text":"x y z"`+strings.Repeat(`,"":0`, most/5-20)+`}`)),
+		"title, gzip": []byte(gzipped(t, `{"text":"x y z","title":"`+strings.Repeat("a", most)+
+			`"}`)),
+		"title of 4 MiB, gzip": []byte(gzipped(t, `{"text":"x y z","title":"`+strings.Repeat("a", 4*most)+
+			`"}`)),
+		"words, gzip":             []byte(gzipped(t, words)),
+		"words, zstd of a stream": []byte(streamed(t, words)),
+		"words":                   []byte(words[:most-6000] + `"}`),
+		"words of 294 KB, gzip":   []byte(gzipped(t, string(asJSON(hostiletext.Of(294 << 10)["words"])))),
+		"as many members as there is room": []byte(gzipped(t, `{"text":"x y z"`+strings.Repeat(`,"":0`, most/5-20)+
+			`}`)),
 	}
 }
 

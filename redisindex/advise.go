@@ -16,9 +16,10 @@ type Advice struct {
 	Candidates []Candidate
 }
 
-// Advise returns the verdict that Claim would give to an article that comes after all articles of the index. The article needs what the recipe
-// makes of a text, and Time; without coordinates the zero Root of a verdict stands for the article itself. It is not stored, and nothing is
-// written: articles that are claimed later, or at the same time, do not see it.
+// Advise returns the verdict that Claim would give to an article that comes after all articles of the index.
+// The article needs what the recipe makes of a text, and Time; without coordinates the zero Root of a verdict
+// stands for the article itself. It is not stored, and nothing is written: articles that are claimed later,
+// or at the same time, do not see it.
 func (x *Index) Advise(ctx context.Context, a *article.Article) (advice Advice, err error) {
 	err = x.session.Patiently(ctx, "advice", func() error {
 		c := newClaim(x, []article.Article{*a}, nil)

@@ -15,8 +15,8 @@ import (
 	"echosieve/test/redisrig"
 )
 
-// Advice is what Claim decides next: for copies near and exact, in one slice and in two, for revisions with the id of the original, and for
-// articles that only resemble one. It writes nothing.
+// Advice is what Claim decides next: for copies near and exact, in one slice and in two, for revisions with
+// the id of the original, and for articles that only resemble one. It writes nothing.
 func TestAdviceIsTheNextVerdict(t *testing.T) {
 	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) {
 		seed := uint64(time.Now().UnixNano())

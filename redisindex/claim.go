@@ -14,11 +14,13 @@ import (
 	"echosieve/simhash"
 )
 
-// task is one article of a claim on its way to its verdict. It embeds the article's entry, as it is stored or will be stored.
+// task is one article of a claim on its way to its verdict. It embeds the article's entry, as it is stored or
+// will be stored.
 type task struct {
 	keyspace.Entry
-	number  uint64 // drawn for the article in this run; becomes its ticket unless the entry has one
-	repeats *task  // the article's exact original in the same slice, whose entry is stored; the task stores none itself then
+	number uint64 // drawn for the article in this run; becomes its ticket unless the entry has one
+	// the article's exact original in the same slice, whose entry is stored; the task stores none itself then
+	repeats *task
 	// candidates are the fingerprints to fetch entries of, the nearest first.
 	candidates []candidate
 	// relatives are the stored articles that this article resembles. After the step fetchEntries, only relatives with a
@@ -30,9 +32,9 @@ type task struct {
 
 // claim is one run of the steps for the articles of one call of Claim.
 //
-// An article may repeat, exactly, an article that another worker has stored but not decided. The claim then has a task for that
-// article too, because the root of the repeat is the root of that article and must be the same in every replay. Both workers reach
-// the same verdict; the first one written counts.
+// An article may repeat, exactly, an article that another worker has stored but not decided. The claim then
+// has a task for that article too, because the root of the repeat is the root of that article and must be the
+// same in every replay. Both workers reach the same verdict; the first one written counts.
 type claim struct {
 	x          *Index
 	tasks      []*task
@@ -45,7 +47,8 @@ type claim struct {
 
 func newClaim(x *Index, articles []article.Article, by *call) *claim {
 	c := &claim{
-		x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[keyspace.Identity]*task, len(articles)), seen: map[int64]bool{}, call: by,
+		x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[keyspace.Identity]*task, len(articles)),
+		seen: map[int64]bool{}, call: by,
 	}
 	for i := range articles {
 		a := &articles[i]
@@ -77,8 +80,8 @@ func (c *claim) open() []*task {
 	return open
 }
 
-// exec sends a pipeline and returns the first error of any of its commands. A missing key is no error. The step is the label of
-// the metric and the name of the trace's span.
+// exec sends a pipeline and returns the first error of any of its commands. A missing key is no error. The
+// step is the label of the metric and the name of the trace's span.
 func (c *claim) exec(ctx context.Context, step string, pipe redis.Pipeliner) (err error) {
 	if pipe.Len() == 0 {
 		return nil
@@ -96,15 +99,16 @@ func (c *claim) exec(ctx context.Context, step string, pipe redis.Pipeliner) (er
 
 // storeLists is step 1: it adds the fingerprints to the lists of their blocks, and registers the slices.
 //
-// It is a separate round trip, before storeEntries, because a cluster runs the commands of a pipeline in any order. Another
-// worker may find an entry through one list, or as an exact repeat, and give it a ticket. From then on every article with a higher
-// ticket must find the entry, so all lists must lead to it by then.
+// It is a separate round trip, before storeEntries, because a cluster runs the commands of a pipeline in any
+// order. Another worker may find an entry through one list, or as an exact repeat, and give it a ticket. From
+// then on every article with a higher ticket must find the entry, so all lists must lead to it by then.
 func (c *claim) storeLists(ctx context.Context) error {
 	x, pipe := c.x, c.x.client.Pipeline()
 	added := c.addToLists(ctx, pipe)
 	c.registerSlices(ctx, pipe)
-	// The ticket counter must outlive every entry: if it started over below existing tickets, copies would pass as unique. Replays and
-	// exact repeats prolong the life of entries but draw no tickets, so the counter's life is prolonged here.
+	// The ticket counter must outlive every entry: if it started over below existing tickets, copies would
+	// pass as unique. Replays and exact repeats prolong the life of entries but draw no tickets, so the
+	// counter's life is prolonged here.
 	pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)
 	if err := c.exec(ctx, "store_lists", pipe); err != nil {
 		return err
@@ -112,7 +116,8 @@ func (c *claim) storeLists(ctx context.Context) error {
 	return added()
 }
 
-// registerSlices queues the commands that say that the slices of the claim exist. Registrations expire after the entries.
+// registerSlices queues the commands that say that the slices of the claim exist. Registrations expire after
+// the entries.
 func (c *claim) registerSlices(ctx context.Context, pipe redis.Pipeliner) {
 	for _, t := range c.tasks {
 		if !c.seen[t.Slice] {
@@ -124,8 +129,9 @@ func (c *claim) registerSlices(ctx context.Context, pipe redis.Pipeliner) {
 	}
 }
 
-// storeEntries is step 2: it stores the entries. Most fingerprints are new, and HSETNX stores their entries, because a script costs the
-// server more CPU time. If the fingerprint has a field already, a second round trip runs the script.
+// storeEntries is step 2: it stores the entries. Most fingerprints are new, and HSETNX stores their entries,
+// because a script costs the server more CPU time. If the fingerprint has a field already, a second round
+// trip runs the script.
 func (c *claim) storeEntries(ctx context.Context) error {
 	x, pipe := c.x, c.x.client.Pipeline()
 	entries, isNew := make([][]byte, len(c.tasks)), make([]*redis.BoolCmd, len(c.tasks))
@@ -162,10 +168,11 @@ func (c *claim) storeEntries(ctx context.Context) error {
 	return nil
 }
 
-// stored handles the reply of store.lua for a task: the entry was stored, or another entry with its digest is there already.
+// stored handles the reply of store.lua for a task: the entry was stored, or another entry with its digest is
+// there already.
 //
-// An exact repeat within the slice of its original stores nothing. A replay of the repeat finds the entry of the original by the digest
-// again, and so gets the same verdict.
+// An exact repeat within the slice of its original stores nothing. A replay of the repeat finds the entry of
+// the original by the digest again, and so gets the same verdict.
 func (c *claim) stored(t *task, reply any) error {
 	switch r := reply.(type) {
 	case int64:
@@ -184,8 +191,8 @@ func (c *claim) stored(t *task, reply any) error {
 			}
 			return c.useStored(t, &e)
 		}
-		// Entries do not keep sums and anchors. The original has the same text, so the repeat's do. Sums can differ only if the
-		// text was cut into other words, and then only in their size.
+		// Entries do not keep sums and anchors. The original has the same text, so the repeat's do. Sums can
+		// differ only if the text was cut into other words, and then only in their size.
 		e.Sums, e.Anchors = t.Sums, t.Anchors
 		t.repeats = c.task(e)
 		return c.useStored(t.repeats, &e)
@@ -194,8 +201,8 @@ func (c *claim) stored(t *task, reply any) error {
 	}
 }
 
-// useStored takes over what the stored entry of a task's article says: the verdict, if there is one, and the id. The id differs if the
-// setting of the id's field was changed since the article was stored.
+// useStored takes over what the stored entry of a task's article says: the verdict, if there is one, and the
+// id. The id differs if the setting of the id's field was changed since the article was stored.
 func (c *claim) useStored(t *task, e *keyspace.Entry) (err error) {
 	t.ID = e.ID
 	if len(e.VerdictBytes) == 0 {
@@ -248,8 +255,8 @@ func (c *claim) verdicts() []article.Verdict {
 	return verdicts
 }
 
-// exactRepeat is the verdict of an article that stores no entry, because an entry with its digest is in the same slice. The argument
-// verdict is that of the stored article.
+// exactRepeat is the verdict of an article that stores no entry, because an entry with its digest is in the
+// same slice. The argument verdict is that of the stored article.
 func exactRepeat(o *keyspace.Entry, verdict article.Verdict) article.Verdict {
 	return article.ExactVerdict(o.Ref(), verdict.Root)
 }

@@ -18,18 +18,21 @@ import (
 )
 
 // benchParams are the parameters of the recipe news.
-var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDistance: 21, LoneDistance: 12, Blocks: 3, Probes: 4}
+var benchParams = indextest.Params{Window: 48 * time.Hour, Generations: 2, MaxDistance: 21, LoneDistance: 12,
+	Blocks: 3, Probes: 4}
 
 // BenchmarkServers claims b.N articles (uniform fingerprints) in claims of 128 on different set-ups. It
-// reports the CPU time of the client, of all masters together, and of the busiest master, for each article. The busiest master
-// limits what a set-up can process, so its time is what more masters must lower. Replicas do their work beside it.
+// reports the CPU time of the client, of all masters together, and of the busiest master, for each article.
+// The busiest master limits what a set-up can process, so its time is what more masters must lower. Replicas
+// do their work beside it.
 //
 //	go test ./redisindex -run NONE -bench Servers -benchtime 40000x -count 5
 func BenchmarkServers(b *testing.B) {
 	for _, setup := range []struct {
 		name                    string
 		masters, replicas, wait int
-	}{{"Single", 0, 0, 0}, {"Masters=1", 1, 0, 0}, {"Masters=3", 3, 0, 0}, {"Masters=3,Replicas=3", 3, 1, 0}, {"Masters=3,Replicas=3,Wait", 3, 1, 1}} {
+	}{{"Single", 0, 0, 0}, {"Masters=1", 1, 0, 0}, {"Masters=3", 3, 0, 0}, {"Masters=3,Replicas=3", 3, 1, 0},
+		{"Masters=3,Replicas=3,Wait", 3, 1, 1}} {
 		b.Run(setup.name, func(b *testing.B) {
 			settings := []string{"--hash-max-listpack-value", "1024"}
 			o := connection.DefaultOptions()

@@ -12,8 +12,8 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// errTicketChanged says that a ticket was withdrawn, or withdrawn and drawn again, since the claim looked up. The claim is run again
-// at once.
+// errTicketChanged says that a ticket was withdrawn, or withdrawn and drawn again, since the claim looked up.
+// The claim is run again at once.
 var errTicketChanged = errors.New("a ticket was withdrawn")
 
 // Pauses between two reads of an undecided original.
@@ -22,16 +22,17 @@ const (
 	maxPause   = 50 * time.Millisecond
 )
 
-// decide is step 7: it writes a verdict for each open task. If several workers decide one article, the first verdict written
-// counts.
+// decide is step 7: it writes a verdict for each open task. If several workers decide one article, the first
+// verdict written counts.
 //
-// The root of a copy is the root of its original, so a copy waits until its original has a verdict. Each task waits for itself
-// alone: the claim first writes all verdicts that it can reach, in the order of tickets, and only then waits. If claims waited as
-// a whole, two of them could wait for each other without end. Example: claim A has articles 1 and 4, claim B has 2 and 3; 3 repeats
-// 1, and 4 repeats 2. A must write the verdict of 1 before it waits for 2, and B must write the verdict of 2 before it waits for 1.
+// The root of a copy is the root of its original, so a copy waits until its original has a verdict. Each task
+// waits for itself alone: the claim first writes all verdicts that it can reach, in the order of tickets, and
+// only then waits. If claims waited as a whole, two of them could wait for each other without end. Example:
+// claim A has articles 1 and 4, claim B has 2 and 3; 3 repeats 1, and 4 repeats 2. A must write the verdict
+// of 1 before it waits for 2, and B must write the verdict of 2 before it waits for 1.
 //
-// There is always progress. Of all undecided articles, in whichever process, the one with the lowest ticket has only decided articles
-// before it, so it does not wait.
+// There is always progress. Of all undecided articles, in whichever process, the one with the lowest ticket
+// has only decided articles before it, so it does not wait.
 func (c *claim) decide(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.Multiplier, pauses.MaxInterval = firstPause, 2, maxPause
@@ -54,8 +55,9 @@ func (c *claim) decide(ctx context.Context) error {
 	}
 }
 
-// propose reaches the verdicts of the open tasks whose originals are decided, and returns these tasks. It also returns the undecided
-// originals of the other tasks, each once. Originals that this claim will decide itself are left out.
+// propose reaches the verdicts of the open tasks whose originals are decided, and returns these tasks. It
+// also returns the undecided originals of the other tasks, each once. Originals that this claim will decide
+// itself are left out.
 func (c *claim) propose() (ready []*task, awaited []relative, err error) {
 	seen := map[*keyspace.Entry]bool{}
 	for _, t := range c.open() {
@@ -76,8 +78,9 @@ func (c *claim) propose() (ready []*task, awaited []relative, err error) {
 	return ready, awaited, nil
 }
 
-// proposal sets the task's proposal: a copy of the first relative of which the article is a copy; otherwise possibly a copy of
-// the first relative; otherwise unique. If the original has no verdict yet, proposal returns the original and sets nothing.
+// proposal sets the task's proposal: a copy of the first relative of which the article is a copy; otherwise
+// possibly a copy of the first relative; otherwise unique. If the original has no verdict yet, proposal
+// returns the original and sets nothing.
 func (c *claim) proposal(t *task) (original relative, decided bool, err error) {
 	for _, r := range t.relatives {
 		if !r.judged.Kind.IsCopy() {
@@ -104,17 +107,19 @@ func (c *claim) proposal(t *task) (original relative, decided bool, err error) {
 	return relative{}, true, nil
 }
 
-// verdictOf is the verdict of an article whose original is r. The destination is chosen here, before the verdict is written: if processes
-// have different policies, the destination of the first verdict that is written counts, as its kind does.
+// verdictOf is the verdict of an article whose original is r. The destination is chosen here, before the
+// verdict is written: if processes have different policies, the destination of the first verdict that is
+// written counts, as its kind does.
 func (c *claim) verdictOf(r relative, root article.Ref) article.Verdict {
 	return article.Verdict{
-		Kind: r.judged.Kind, Reason: r.judged.Reason, Likeness: r.judged.Likeness, Original: r.Ref(), Root: root, Distance: r.distance,
+		Kind: r.judged.Kind, Reason: r.judged.Reason, Likeness: r.judged.Likeness, Original: r.Ref(), Root: root,
+		Distance:    r.distance,
 		Destination: c.x.policy.Load().Destination(r.judged),
 	}
 }
 
-// rootOf returns the article at the end of the chain of originals that starts at r. That article is no copy. Until r has a verdict,
-// the root is not known, and decided is false.
+// rootOf returns the article at the end of the chain of originals that starts at r. That article is no copy.
+// Until r has a verdict, the root is not known, and decided is false.
 func (c *claim) rootOf(r relative) (root article.Ref, decided bool, err error) {
 	if len(r.VerdictBytes) > 0 {
 		verdict, err := keyspace.DecodeVerdict(r.VerdictBytes, r.Ref())
@@ -129,8 +134,8 @@ func (c *claim) rootOf(r relative) (root article.Ref, decided bool, err error) {
 	return article.Ref{}, false, nil
 }
 
-// writeVerdicts writes the proposals of the tasks. Each proposal is written only if the entry still has the ticket with which the
-// proposal was reached.
+// writeVerdicts writes the proposals of the tasks. Each proposal is written only if the entry still has the
+// ticket with which the proposal was reached.
 func (c *claim) writeVerdicts(ctx context.Context, ready []*task) error {
 	pipe := c.x.client.Pipeline()
 	replies := make([]*redis.Cmd, len(ready))
@@ -159,8 +164,8 @@ func (c *claim) writeVerdicts(ctx context.Context, ready []*task) error {
 	return nil
 }
 
-// wait pauses, because other workers decide the awaited originals, and then fetches their entries again. If an original has had no
-// verdict for too long, wait withdraws its ticket instead.
+// wait pauses, because other workers decide the awaited originals, and then fetches their entries again. If
+// an original has had no verdict for too long, wait withdraws its ticket instead.
 func (c *claim) wait(ctx context.Context, awaited []relative, pause time.Duration) error {
 	c.call.served() // Redis has served all steps: now the call waits for another worker, and not for long
 	for _, r := range awaited {
@@ -221,9 +226,9 @@ func (c *claim) waitedEnough(r relative) bool {
 	return now.Sub(since) >= c.x.cfg.UndecidedTimeout
 }
 
-// comesLater says whether the record at these coordinates follows the articles of this claim in their own partition. Partitions are
-// decided in order, so the worker that stored its entry is dead, and the record is delivered again only after this claim. A wait
-// for its verdict would not end before Config.UndecidedTimeout.
+// comesLater says whether the record at these coordinates follows the articles of this claim in their own
+// partition. Partitions are decided in order, so the worker that stored its entry is dead, and the record is
+// delivered again only after this claim. A wait for its verdict would not end before Config.UndecidedTimeout.
 func (c *claim) comesLater(at article.Coordinates) bool {
 	later := false
 	for _, t := range c.claimed {
@@ -237,20 +242,23 @@ func (c *claim) comesLater(at article.Coordinates) bool {
 	return later
 }
 
-// withdraw takes the ticket away from an undecided original. Then the claim is run again: it finds the original without a ticket and
-// gives it a higher ticket than its own articles have. If the original's worker goes on after all, it finds that ticket and becomes
-// the later one of the two. A verdict that this worker reached before is not written, because decide.lua requires the ticket with which
-// the verdict was reached.
+// withdraw takes the ticket away from an undecided original. Then the claim is run again: it finds the
+// original without a ticket and gives it a higher ticket than its own articles have. If the original's worker
+// goes on after all, it finds that ticket and becomes the later one of the two. A verdict that this worker
+// reached before is not written, because decide.lua requires the ticket with which the verdict was reached.
 func (c *claim) withdraw(ctx context.Context, r relative) error {
 	pipe, f := c.x.client.Pipeline(), r.Field()
-	cmd := withdrawScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), r.Digest[:], keyspace.TicketBytes(r.Ticket))
+	cmd := withdrawScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), r.Digest[:],
+		keyspace.TicketBytes(r.Ticket))
 	if err := c.exec(ctx, "wait", pipe); err != nil {
 		return err
 	}
 	delete(c.call.undecided, r.Identity())
 	if withdrawn, _ := cmd.Val().(int64); withdrawn == 1 {
 		c.x.metrics.withdrawn.Inc()
-		c.x.log.WarnContext(ctx, "an article had no verdict in time, so its copies no longer wait for it: its record was not delivered again (it was deleted or skipped, or its worker is away)",
+		c.x.log.WarnContext(ctx,
+			"an article had no verdict in time, so its copies no longer wait for it: its record was not delivered "+
+				"again (it was deleted or skipped, or its worker is away)",
 			"article", r.Ref().String(), "id", r.ID, "ticket", r.Ticket, "limit", c.x.cfg.UndecidedTimeout)
 	}
 	return errTicketChanged

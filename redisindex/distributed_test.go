@@ -56,7 +56,8 @@ func TestInterleavingDistributed(t *testing.T) {
 			o := redisrig.Crowded(d.Start(t))
 			for suffix, buckets := range redisrig.Kinds {
 				t.Run("Buckets"+suffix, func(t *testing.T) {
-					interleave(t, schedules/2, seed, buckets, func() redis.UniversalClient { return redisrig.Connect(t, o) })
+					interleave(t, schedules/2, seed, buckets,
+						func() redis.UniversalClient { return redisrig.Connect(t, o) })
 				})
 			}
 		})
@@ -115,10 +116,12 @@ func TestTooFewReplicas(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			o := test.start(t)
 			o.WaitReplicas, o.Timeout, o.WaitTimeout = 1, time.Minute, time.Millisecond
-			x, err := New(redisrig.Connect(t, o), redisrig.Config(redisrig.Standard), nil, slog.New(slog.DiscardHandler), nil)
+			x, err := New(redisrig.Connect(t, o), redisrig.Config(redisrig.Standard), nil,
+				slog.New(slog.DiscardHandler), nil)
 			require.NoError(t, err)
 			for n := range 3 { // probably on three nodes; none may get a verdict
-				_, err = x.attempt(t.Context(), []article.Article{redisrig.Article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, newCall(x, nil))
+				_, err = x.attempt(t.Context(),
+					[]article.Article{redisrig.Article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, newCall(x, nil))
 				require.ErrorIs(t, err, connection.ErrReplicas)
 				require.Equal(t, "replicas", classify(err))
 				require.ErrorContains(t, err, "0 of 1")
@@ -127,8 +130,9 @@ func TestTooFewReplicas(t *testing.T) {
 	}
 }
 
-// A replica was cut off from its master, or its master will be frozen until after it was replaced. The replica has acknowledged
-// everything that there was to acknowledge. Replies of the master may be old, so they must not be used.
+// A replica was cut off from its master, or its master will be frozen until after it was replaced. The
+// replica has acknowledged everything that there was to acknowledge. Replies of the master may be old, so
+// they must not be used.
 func TestReadsNeedReplicas(t *testing.T) {
 	t.Parallel()
 	cluster := redisserver.StartCluster(t, 3, 1)

@@ -36,8 +36,8 @@ func damages() map[string]string {
 	}
 }
 
-// Whatever bytes are in a field of entries, its partition goes on. The damage is set aside, counted and logged once, and the field
-// does not grow with each attempt. Entries before the damage stay.
+// Whatever bytes are in a field of entries, its partition goes on. The damage is set aside, counted and
+// logged once, and the field does not grow with each attempt. Entries before the damage stay.
 func TestDamagedEntryIsSetAside(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		client := redisrig.Client(t, addr)
@@ -125,9 +125,11 @@ func TestDamagedHiddenEntry(t *testing.T) {
 			claimSoon(t, x, first)
 			e := x.entryOf(a)
 			field := e.Field()
-			require.NoError(t, client.HSet(t.Context(), x.keys.Entries(field), field.Name()+string(e.HiddenDigest()), "no entry").Err())
+			require.NoError(t, client.HSet(t.Context(), x.keys.Entries(field), field.Name()+string(e.HiddenDigest()),
+				"no entry").Err())
 			if restored {
-				outcomes, err := Restore(t.Context(), x, time.Now(), []article.Article{a}, []article.Verdict{{Kind: article.Unique, Root: a.Ref()}})
+				outcomes, err := Restore(t.Context(), x, time.Now(), []article.Article{a},
+					[]article.Verdict{{Kind: article.Unique, Root: a.Ref()}})
 				require.NoError(t, err)
 				require.Equal(t, []string{"new"}, outcomes)
 			}
@@ -143,7 +145,8 @@ func TestDamagedHiddenEntry(t *testing.T) {
 func TestDamagedVerdictIsSetAside(t *testing.T) {
 	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	for _, replay := range []bool{false, true} {
-		x, a, b := newIndex(t, client, redisrig.Config(redisrig.Standard)), redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
+		x, a, b := newIndex(t, client, redisrig.Config(redisrig.Standard)), redisrig.Article(1, 0xff),
+			redisrig.Article(2, 0xfe)
 		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 		field := x.entryOf(a).Field()
 		key := x.keys.Entries(field)
@@ -161,8 +164,8 @@ func TestDamagedVerdictIsSetAside(t *testing.T) {
 	}
 }
 
-// A key of the wrong type stops the partition, because only an operator can know which program needs the value. The error names the
-// key and the remedy.
+// A key of the wrong type stops the partition, because only an operator can know which program needs the
+// value. The error names the key and the remedy.
 func TestForeignValueNamesItsKey(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		client := redisrig.Client(t, addr)
@@ -172,7 +175,8 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 				return x.keys.Entries(x.entryOf(a).Field())
 			},
 			"lists": func(x *Index) string {
-				return x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)), Block: 0, Value: 0})
+				return x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)), Block: 0,
+					Value: 0})
 			},
 			"generations": func(x *Index) string { return x.keys.Exists(x.layout.Slice(keyspace.WindowTime(a.Time))) },
 			"counter":     func(x *Index) string { return x.keys.Sequence() },
@@ -181,14 +185,15 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				told := make(chan error, 1)
-				x, err := New(client, redisrig.Config(redisrig.Standard), prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) {
-					if err != nil {
-						select {
-						case told <- err:
-						default:
+				x, err := New(client, redisrig.Config(redisrig.Standard), prometheus.NewRegistry(),
+					slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) {
+						if err != nil {
+							select {
+							case told <- err:
+							default:
+							}
 						}
-					}
-				})
+					})
 				require.NoError(t, err)
 				key := pick(x)
 				require.NoError(t, client.Set(ctx, key, "not a number", 0).Err())
@@ -208,8 +213,8 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 	})
 }
 
-// If the length of a list is not a multiple of the size of its fingerprints, every fingerprint that is added behind it would be shifted. So
-// the list is cut to its whole fingerprints.
+// If the length of a list is not a multiple of the size of its fingerprints, every fingerprint that is added
+// behind it would be shifted. So the list is cut to its whole fingerprints.
 func TestRaggedListIsMended(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		client := redisrig.Client(t, addr)
@@ -218,7 +223,8 @@ func TestRaggedListIsMended(t *testing.T) {
 		field := x.entryOf(a).Field()
 		for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
 			ref := keyspace.ListRef{Slice: field.Slice, Block: block.Index, Value: block.Value}
-			require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), x.layout.Field(ref), "1234567812345678abc").Err())
+			require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), x.layout.Field(ref),
+				"1234567812345678abc").Err())
 		}
 		claimSoon(t, x, a)
 		require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)

@@ -32,8 +32,10 @@ func ExampleIndex_Claim() {
 		panic(err)
 	}
 	verdicts, err := index.Claim(context.Background(), []article.Article{
-		{Coordinates: article.Coordinates{Topic: "news", Offset: 1}, ID: "a", Time: time.Now(), Fingerprint: 0xCAFE, Digest: article.Digest{1}},
-		{Coordinates: article.Coordinates{Topic: "news", Offset: 2}, ID: "b", Time: time.Now(), Fingerprint: 0xCAFF, Digest: article.Digest{2}},
+		{Coordinates: article.Coordinates{Topic: "news", Offset: 1}, ID: "a", Time: time.Now(), Fingerprint: 0xCAFE,
+			Digest: article.Digest{1}},
+		{Coordinates: article.Coordinates{Topic: "news", Offset: 2}, ID: "b", Time: time.Now(), Fingerprint: 0xCAFF,
+			Digest: article.Digest{2}},
 	})
 	if err != nil {
 		panic(err)

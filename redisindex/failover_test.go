@@ -76,15 +76,17 @@ func slotMigrationUnderLoad(t *testing.T, buckets string) {
 	require.True(t, lost.none(), lost.example)
 }
 
-// Masters are replaced by their replicas under load: by an orderly failover, by a forced one, and after a crash in which the
-// replica lacks the latest writes. With redis.wait_replicas, nothing that was acknowledged is lost, so no verdict may change.
-// Without it, the loss must be noticed: otherwise the test could not see losses at all (make test-all).
+// Masters are replaced by their replicas under load: by an orderly failover, by a forced one, and after a
+// crash in which the replica lacks the latest writes. With redis.wait_replicas, nothing that was acknowledged
+// is lost, so no verdict may change. Without it, the loss must be noticed: otherwise the test could not see
+// losses at all (make test-all).
 func TestClusterFailoverUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		wait    int
 		buckets string
-	}{"wait 1": {1, keyspace.BucketsPacked}, "wait 0": {0, keyspace.BucketsPacked}, "wait 1, sets": {1, keyspace.BucketsSets}} {
+	}{"wait 1": {1, keyspace.BucketsPacked}, "wait 0": {0, keyspace.BucketsPacked},
+		"wait 1, sets": {1, keyspace.BucketsSets}} {
 		t.Run(name, func(t *testing.T) {
 			if name != "wait 1" {
 				tier.All(t)
@@ -123,7 +125,8 @@ func TestClusterFailoverUnderLoad(t *testing.T) {
 	}
 }
 
-// The same behind Sentinel. There even an orderly failover has a moment in which the former master accepts writes that are lost.
+// The same behind Sentinel. There even an orderly failover has a moment in which the former master accepts
+// writes that are lost.
 func TestSentinelFailoverUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []int{1, 0} {
@@ -172,7 +175,8 @@ func TestReadOnlyUnderLoad(t *testing.T) {
 	l := startLoad(t, o)
 	for range 3 {
 		before := client.Info(t.Context(), "errorstats").Val()
-		require.NoError(t, client.ReplicaOf(t.Context(), "127.0.0.1", "1").Err()) // nobody is there, so it keeps its data
+		// nobody is there, so it keeps its data
+		require.NoError(t, client.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
 		require.Eventually(t, func() bool {
 			after := client.Info(t.Context(), "errorstats").Val()
 			return after != before && strings.Contains(after, "errorstat_READONLY")
@@ -229,8 +233,8 @@ func (w *watched) waitRound(t *testing.T) {
 	}
 }
 
-// sawRollback requires that a monitor has noticed that Redis lost its latest writes, or, if nothing was lost, that it has raised no
-// alarm.
+// sawRollback requires that a monitor has noticed that Redis lost its latest writes, or, if nothing was lost,
+// that it has raised no alarm.
 func (w *watched) sawRollback(t *testing.T, want bool) {
 	t.Helper()
 	if want {
@@ -243,8 +247,9 @@ func (w *watched) sawRollback(t *testing.T, want bool) {
 	}
 }
 
-// whileCut waits until the load has written what the replicas lack. If claims wait for the replicas, no claim gets a verdict meanwhile:
-// then each worker must have written, and must have been refused its verdict because the replicas lack those writes.
+// whileCut waits until the load has written what the replicas lack. If claims wait for the replicas, no claim
+// gets a verdict meanwhile: then each worker must have written, and must have been refused its verdict
+// because the replicas lack those writes.
 func (l *load) whileCut(t *testing.T, wait int) {
 	t.Helper()
 	if wait == 0 {
@@ -254,7 +259,8 @@ func (l *load) whileCut(t *testing.T, wait int) {
 	refused := func(x *Index) float64 { return testutil.ToFloat64(x.metrics.errors.WithLabelValues("replicas")) }
 	for _, x := range l.indexes {
 		before := refused(x)
-		require.Eventually(t, func() bool { return refused(x) > before }, 3*time.Minute, 20*time.Millisecond, "a claim is refused")
+		require.Eventually(t, func() bool { return refused(x) > before }, 3*time.Minute, 20*time.Millisecond,
+			"a claim is refused")
 	}
 }
 

@@ -23,8 +23,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Index is the article index in Redis. It holds no articles in memory, so any number of processes can share one namespace. Safe for
-// concurrent use.
+// Index is the article index in Redis. It holds no articles in memory, so any number of processes can share
+// one namespace. Safe for concurrent use.
 type Index struct {
 	client  redis.UniversalClient
 	cfg     keyspace.Config
@@ -46,13 +46,15 @@ type Index struct {
 
 var _ pipeline.Index = (*Index)(nil)
 
-// New returns an index that uses client; the caller closes client. New does not dial: Redis may be away, and Claim waits for it.
+// New returns an index that uses client; the caller closes client. New does not dial: Redis may be away, and
+// Claim waits for it.
 //
-// The function health learns which calls of Claim wait for Redis: it gets "redis", the call, which names its articles, and the reason,
-// after each failed attempt of the call; and a nil error when this call waits no longer. Calls that never fail are not reported. A nil
-// health is not called. A nil reg leaves the metrics unregistered. Single retries are logged at level debug only, because health
-// reports when the state changes.
-func New(client redis.UniversalClient, cfg keyspace.Config, reg prometheus.Registerer, log *slog.Logger, health func(component string, call fmt.Stringer, err error)) (*Index, error) {
+// The function health learns which calls of Claim wait for Redis: it gets "redis", the call, which names its
+// articles, and the reason, after each failed attempt of the call; and a nil error when this call waits no
+// longer. Calls that never fail are not reported. A nil health is not called. A nil reg leaves the metrics
+// unregistered. Single retries are logged at level debug only, because health reports when the state changes.
+func New(client redis.UniversalClient, cfg keyspace.Config, reg prometheus.Registerer, log *slog.Logger,
+	health func(component string, call fmt.Stringer, err error)) (*Index, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("redisindex: %w", err)
 	}
@@ -84,24 +86,28 @@ func (x *Index) Keys() keyspace.Keys { return x.keys }
 // Losses notices that Redis has lost a part of the index.
 func (x *Index) Losses() *watch.Losses { return x.losses }
 
-// SetPolicy replaces the policy of the configuration. It touches only articles that have no verdict yet. Safe for concurrent use.
+// SetPolicy replaces the policy of the configuration. It touches only articles that have no verdict yet. Safe
+// for concurrent use.
 func (x *Index) SetPolicy(p article.Policy) { x.policy.Store(&p) }
 
-// patientAttempts is the number of attempts that a call may make, though Redis answered each, before it counts as waiting. An entry that
-// expires during its claim is lost once. A server that evicts entries just after they were stored loses one in each attempt.
+// patientAttempts is the number of attempts that a call may make, though Redis answered each, before it
+// counts as waiting. An entry that expires during its claim is lost once. A server that evicts entries just
+// after they were stored loses one in each attempt.
 const patientAttempts = 3
 
-// runsPerAttempt bounds the runs of an attempt that follow each other without a pause. It limits the load on the servers if the
-// cause of a repetition returns at once.
+// runsPerAttempt bounds the runs of an attempt that follow each other without a pause. It limits the load on
+// the servers if the cause of a repetition returns at once.
 const runsPerAttempt = 10
 
-// Claim implements pipeline.Index. As long as Redis does not serve the claim (it is away, read-only, loading, out of memory, or
-// refuses a command), Claim runs the claim again, after pauses that grow to about 5 seconds, until ctx ends. An id or signature that
-// is too long is a mistake of the caller: Claim returns an error at once.
+// Claim implements pipeline.Index. As long as Redis does not serve the claim (it is away, read-only, loading,
+// out of memory, or refuses a command), Claim runs the claim again, after pauses that grow to about 5
+// seconds, until ctx ends. An id or signature that is too long is a mistake of the caller: Claim returns an
+// error at once.
 func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error) {
 	for i := range articles {
 		if a := &articles[i]; len(a.ID) > article.MaxIDBytes || len(a.Signature) > article.MaxSignatureBytes {
-			return nil, fmt.Errorf("redisindex: claim %s: the id has %d bytes and the signature %d, at most %d and %d are allowed",
+			return nil, fmt.Errorf(
+				"redisindex: claim %s: the id has %d bytes and the signature %d, at most %d and %d are allowed",
 				a.Coordinates, len(a.ID), len(a.Signature), article.MaxIDBytes, article.MaxSignatureBytes)
 		}
 	}
@@ -136,7 +142,8 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 }
 
 // attempt runs the claim until it has verdicts, or until it fails with an error that needs a pause.
-func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call) (verdicts []article.Verdict, err error) {
+func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call) (verdicts []article.Verdict,
+	err error) {
 	for range runsPerAttempt {
 		verdicts, err = x.run(ctx, articles, c)
 		if err == nil {
@@ -196,8 +203,8 @@ func (c *call) served() {
 	}
 }
 
-// Repair removes the cause of a run's error where that needs no pause. It says whether to run the claim again at once, and returns the
-// error that is left.
+// Repair removes the cause of a run's error where that needs no pause. It says whether to run the claim again
+// at once, and returns the error that is left.
 func (x *Index) Repair(ctx context.Context, err error) (again bool, left error) {
 	var damaged *keyspace.DamagedError
 	switch {
@@ -231,7 +238,8 @@ var crashPoints = [...]crashpoint.Point{
 	crashpoint.AfterLookUp, crashpoint.AfterFetchEntries, crashpoint.AfterDecide,
 }
 
-// StoreLists adds articles to their block lists and registers their slices, as the first step of a claim does. It is for tools.
+// StoreLists adds articles to their block lists and registers their slices, as the first step of a claim
+// does. It is for tools.
 func (x *Index) StoreLists(ctx context.Context, articles []article.Article) error {
 	err := x.session.EnsureScripts(ctx)
 	if err == nil {
@@ -241,8 +249,8 @@ func (x *Index) StoreLists(ctx context.Context, articles []article.Article) erro
 	return err
 }
 
-// run runs the six steps once. The index is correct only because Redis has acknowledged each step before the next step begins (see
-// the package comment).
+// run runs the six steps once. The index is correct only because Redis has acknowledged each step before the
+// next step begins (see the package comment).
 func (x *Index) run(ctx context.Context, articles []article.Article, by *call) ([]article.Verdict, error) {
 	if err := x.session.EnsureScripts(ctx); err != nil {
 		return nil, err
@@ -260,7 +268,8 @@ func (x *Index) run(ctx context.Context, articles []article.Article, by *call) (
 
 // steps returns the steps in their order.
 func (c *claim) steps() [len(crashPoints)]func(context.Context) error {
-	return [...]func(context.Context) error{c.storeLists, c.storeEntries, c.drawTickets, c.lookUp, c.fetchEntries, c.decide}
+	return [...]func(context.Context) error{c.storeLists, c.storeEntries, c.drawTickets, c.lookUp, c.fetchEntries,
+		c.decide}
 }
 
 // databaseOf returns the number of the database that a client uses.
@@ -271,8 +280,8 @@ func databaseOf(client redis.UniversalClient) int {
 	return 0 // a cluster has no other
 }
 
-// errLost says that an entry disappeared during its claim: it expired, was evicted, or was lost in a failover. If the claim is run again,
-// it stores the entry again.
+// errLost says that an entry disappeared during its claim: it expired, was evicted, or was lost in a
+// failover. If the claim is run again, it stores the entry again.
 var errLost = errors.New("an entry was lost before its verdict")
 
 // errorKinds are the values of the metric label kind.
@@ -290,9 +299,12 @@ func classify(err error) string {
 func explain(err error, client redis.UniversalClient, namespace string) error {
 	switch {
 	case errors.Is(err, errLost):
-		return &diag.Problem{Cause: "Redis loses entries as soon as they are stored", Remedy: "CONFIG SET maxmemory-policy noeviction, raise maxmemory, and make sure that no other program deletes keys of " + namespace, Err: err}
+		return &diag.Problem{Cause: "Redis loses entries as soon as they are stored",
+			Remedy: "CONFIG SET maxmemory-policy noeviction, raise maxmemory, and make sure that no other program " +
+				"deletes keys of " + namespace, Err: err}
 	case errors.Is(err, errTicketChanged):
-		return &diag.Problem{Cause: "tickets of the originals are withdrawn again and again", Remedy: "see why the other processes decide nothing: their /readyz and logs", Err: err}
+		return &diag.Problem{Cause: "tickets of the originals are withdrawn again and again",
+			Remedy: "see why the other processes decide nothing: their /readyz and logs", Err: err}
 	default:
 		return connection.Explain(err, client, namespace)
 	}

@@ -54,7 +54,10 @@ func claimOne(t testing.TB, x *Index, c article.Article) article.Verdict {
 }
 
 func TestEveryKeyExpires(t *testing.T) {
-	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) { everyKeyExpires(t, redisrig.Client(t, addr), buckets) })
+	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) {
+		everyKeyExpires(t, redisrig.Client(t, addr),
+			buckets)
+	})
 }
 
 func everyKeyExpires(t *testing.T, client redis.UniversalClient, buckets string) {
@@ -100,7 +103,8 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 	require.Equal(t, article.Near, claimOne(t, x, redisrig.Article(2, 1)).Kind)
 }
 
-// Redis loses the entry of an article after a copy named the article as its original. The article must not become a copy of that copy.
+// Redis loses the entry of an article after a copy named the article as its original. The article must not
+// become a copy of that copy.
 func TestLostOriginalStaysUnique(t *testing.T) {
 	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
@@ -112,7 +116,8 @@ func TestLostOriginalStaysUnique(t *testing.T) {
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 }
 
-// A worker died after it stored the article b. Then an exact repeat of b is claimed: its verdict depends on the verdict of b.
+// A worker died after it stored the article b. Then an exact repeat of b is claimed: its verdict depends on
+// the verdict of b.
 func TestRepeatOfUndecidedArticle(t *testing.T) {
 	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
@@ -123,7 +128,8 @@ func TestRepeatOfUndecidedArticle(t *testing.T) {
 	refA, refB := article.Ref{ID: a.ID, Coordinates: a.Coordinates}, article.Ref{ID: b.ID, Coordinates: b.Coordinates}
 	want := article.ExactVerdict(refB, refA)
 	require.Equal(t, want, claimOne(t, x, c))
-	require.Equal(t, article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: refA, Root: refA, Distance: 1, Destination: article.ToDuplicate}, claimOne(t, x, b))
+	require.Equal(t, article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: refA, Root: refA,
+		Distance: 1, Destination: article.ToDuplicate}, claimOne(t, x, b))
 	require.Equal(t, want, claimOne(t, x, c), "replay")
 }
 
@@ -134,16 +140,17 @@ func TestWaitsForRedis(t *testing.T) {
 	down := make(chan struct{})
 	noticed := sync.OnceFunc(func() { close(down) })
 	reg := prometheus.NewRegistry()
-	x, err := New(client, redisrig.Config(redisrig.Standard), reg, slog.New(slog.DiscardHandler), func(component string, call fmt.Stringer, err error) {
-		require.Equal(t, "redis", component)
-		if err == nil {
-			delete(waits, call)
-			return
-		}
-		waits[call], was = err, was+1
-		require.Equal(t, "verdicts of 1 articles from t/0/1 on", call.String())
-		noticed()
-	})
+	x, err := New(client, redisrig.Config(redisrig.Standard), reg, slog.New(slog.DiscardHandler),
+		func(component string, call fmt.Stringer, err error) {
+			require.Equal(t, "redis", component)
+			if err == nil {
+				delete(waits, call)
+				return
+			}
+			waits[call], was = err, was+1
+			require.Equal(t, "verdicts of 1 articles from t/0/1 on", call.String())
+			noticed()
+		})
 	require.NoError(t, err)
 	want := claimOne(t, x, redisrig.Article(1, 1))
 	require.Zero(t, was)
@@ -172,13 +179,15 @@ func TestWaitsForRedis(t *testing.T) {
 	require.Zero(t, errorsSeen["other"])
 }
 
-// Whatever timestamps records have, every key expires, a look-up visits only the slices within a window of its article, and each article
-// needs only a few keys. So nobody can make the index grow faster than by publishing articles.
+// Whatever timestamps records have, every key expires, a look-up visits only the slices within a window of
+// its article, and each article needs only a few keys. So nobody can make the index grow faster than by
+// publishing articles.
 func TestHostileTimestamps(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Addr(t))
 	cfg := redisrig.Config(redisrig.Standard)
 	x := newIndex(t, client, cfg)
-	stamps := []int64{math.MinInt64, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64, time.Now().Add(1e6 * time.Hour).UnixMilli()}
+	stamps := []int64{math.MinInt64, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64,
+		time.Now().Add(1e6 * time.Hour).UnixMilli()}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -25,15 +25,17 @@ import (
 	"echosieve/test/redisrig"
 )
 
-// TestInterleaving runs the index in several workers. A scheduler lets their commands pass one by one, in an order drawn from a
-// seed. Workers crash at any command. Their articles, and others, are delivered again, also while the first worker is only slow.
+// TestInterleaving runs the index in several workers. A scheduler lets their commands pass one by one, in an
+// order drawn from a seed. Workers crash at any command. Their articles, and others, are delivered again,
+// also while the first worker is only slow.
 //
-// All verdicts of one article must be equal. Of two articles that resemble each other, at least one must be a copy. Every chain of
-// originals must end in a unique article, which is the root of the whole chain. Every schedule must end: copies wait for originals
-// whose workers are dead, until the tickets of these originals are withdrawn.
+// All verdicts of one article must be equal. Of two articles that resemble each other, at least one must be a
+// copy. Every chain of originals must end in a unique article, which is the root of the whole chain. Every
+// schedule must end: copies wait for originals whose workers are dead, until the tickets of these originals
+// are withdrawn.
 //
-// ECHOSIEVE_TEST_SCHEDULES sets the number of schedules, and ECHOSIEVE_TEST_SEED the first seed: schedule i of seed s is schedule 0
-// of seed s+i.
+// ECHOSIEVE_TEST_SCHEDULES sets the number of schedules, and ECHOSIEVE_TEST_SEED the first seed: schedule i
+// of seed s is schedule 0 of seed s+i.
 func TestInterleaving(t *testing.T) {
 	schedules, seed := interleavings(t)
 	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) {
@@ -57,7 +59,8 @@ func interleavings(t *testing.T) (schedules int, seed uint64) {
 	return schedules, seed
 }
 
-// interleave runs the schedules on indexes with a value of redis.buckets. The function connect makes the client of each worker.
+// interleave runs the schedules on indexes with a value of redis.buckets. The function connect makes the
+// client of each worker.
 func interleave(t *testing.T, schedules int, seed uint64, buckets string, connect func() redis.UniversalClient) {
 	require.NoError(t, connection.LoadScripts(t.Context(), connect(), scripts...))
 	var clients []*steppedClient
@@ -72,7 +75,8 @@ func interleave(t *testing.T, schedules int, seed uint64, buckets string, connec
 	}
 	t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
 	// Each of these events must happen in at least one schedule.
-	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "given", "capped", "crowded", "waits", "withdrawn", "chains"} {
+	for _, what := range []string{"commands", "crashes", "zombies", "replays", "near", "exact", "unique", "given",
+		"capped", "crowded", "waits", "withdrawn", "chains"} {
 		if seen[what] == 0 && schedules >= 100 {
 			t.Errorf("no schedule had %s", what)
 		}
@@ -113,8 +117,8 @@ type world struct {
 	gone     []int   // articles that are neither restored nor delivered again
 }
 
-// prints differ from the first one in 1, 3, 5 and 40 bits. The third is near the second and the fourth, but the fourth is not near the
-// first. The last two have high bits, so members of sets are negative numbers.
+// prints differ from the first one in 1, 3, 5 and 40 bits. The third is near the second and the fourth, but
+// the fourth is not near the first. The last two have high bits, so members of sets are negative numbers.
 var prints = []simhash.Fingerprint{0, 1, 1 | 1<<17 | 1<<40, 1 | 3<<17 | 1<<40 | 1<<63, 0xffffffffff << 24}
 
 func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, buckets string, seen map[string]int) string {
@@ -137,9 +141,11 @@ func (w *world) schedule(t *testing.T, complete bool) string {
 }
 
 // newWorld draws a schedule. It is complete if look-ups find every relative.
-func newWorld(t *testing.T, clients []*steppedClient, seed uint64, buckets string, seen map[string]int) (w *world, complete bool) {
+func newWorld(t *testing.T, clients []*steppedClient, seed uint64, buckets string, seen map[string]int) (w *world,
+	complete bool) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	w = &world{r: r, cfg: redisrig.KindConfig(redisrig.Standard, buckets), seen: seen, indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
+	w = &world{r: r, cfg: redisrig.KindConfig(redisrig.Standard, buckets), seen: seen,
+		indexes: map[*steppedClient]*Index{}, bursts: 1 + 19*r.IntN(2)}
 	w.cfg.Namespace += fmt.Sprintf("-%x", seed)
 	w.cfg.UndecidedTimeout = time.Duration(1+r.IntN(500)) * time.Millisecond // of a clock that only pauses move
 	if w.patient = r.IntN(4) == 0; w.patient {
@@ -181,13 +187,14 @@ func newWorld(t *testing.T, clients []*steppedClient, seed uint64, buckets strin
 	return w, !capped
 }
 
-// articles makes n articles, most of which resemble each other. Varied articles differ in time, and some have little text, so of two with
-// one fingerprint a third may resemble only one.
+// articles makes n articles, most of which resemble each other. Varied articles differ in time, and some have
+// little text, so of two with one fingerprint a third may resemble only one.
 func (w *world) articles(n int, varied bool) {
 	spread := w.r.IntN(3)
 	family := 1 + w.r.IntN(len(prints))
 	signatures := w.r.IntN(2) == 0
-	partitions := w.patient || w.r.IntN(2) == 0 // else an article's original may be one that its own partition delivers later
+	// else an article's original may be one that its own partition delivers later
+	partitions := w.patient || w.r.IntN(2) == 0
 	for i := range n {
 		c := redisrig.Article(i, prints[w.r.IntN(family)])
 		if partitions {
@@ -212,8 +219,8 @@ func (w *world) articles(n int, varied bool) {
 // maxSteps is far more commands than any schedule needs. Workers that wait for each other without end reach it.
 const maxSteps = 100_000
 
-// run starts workers, and lets one of them take one step at a time until all articles have verdicts. It returns false if that needs
-// more than maxSteps.
+// run starts workers, and lets one of them take one step at a time until all articles have verdicts. It
+// returns false if that needs more than maxSteps.
 func (w *world) run(ctx context.Context) bool {
 	again := 1 + w.r.IntN(2*len(w.claims)) // deliveries beyond the necessary ones
 	for {
@@ -380,7 +387,8 @@ type steppedClient struct {
 	redisrig.NoHook
 	wants chan struct{} // the worker stands before a command
 	pass  chan bool     // the scheduler lets it pass, or makes it crash
-	nodes *rand.Rand    // draws the order in which the nodes of a cluster come to the commands of a pipeline; nil: a single server
+	// draws the order in which the nodes of a cluster come to the commands of a pipeline; nil: a single server
+	nodes *rand.Rand
 }
 
 var errCrash = errors.New("crashed by the scheduler")
@@ -409,8 +417,8 @@ func (c *steppedClient) ProcessPipelineHook(next redis.ProcessPipelineHook) redi
 	}
 }
 
-// order returns an order in which the commands of a pipeline may be run: as they are, or, on a cluster, the commands of each key as they
-// are.
+// order returns an order in which the commands of a pipeline may be run: as they are, or, on a cluster, the
+// commands of each key as they are.
 func (c *steppedClient) order(cmds []redis.Cmder) []redis.Cmder {
 	if c.nodes == nil {
 		return cmds
@@ -423,6 +431,7 @@ func (c *steppedClient) order(cmds []redis.Cmder) []redis.Cmder {
 			rank[key] = 1 + ranks[i]
 		}
 	}
-	slices.SortStableFunc(cmds, func(a, b redis.Cmder) int { return cmp.Compare(rank[connection.KeyOf(a)], rank[connection.KeyOf(b)]) })
+	slices.SortStableFunc(cmds,
+		func(a, b redis.Cmder) int { return cmp.Compare(rank[connection.KeyOf(a)], rank[connection.KeyOf(b)]) })
 	return cmds
 }

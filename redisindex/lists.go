@@ -12,11 +12,13 @@ import (
 	"echosieve/simhash"
 )
 
-// blockLists is a way in which Redis holds block lists. Two ways never use one key, because the layout's tag tells them apart.
+// blockLists is a way in which Redis holds block lists. Two ways never use one key, because the layout's tag
+// tells them apart.
 type blockLists interface {
-	// add queues the commands that add fingerprints, fingerprints[i] to the list refs[i]. All refs differ. When the pipeline has run, the
-	// caller calls done, which checks the replies.
-	add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints [][]simhash.Fingerprint) (done func() error)
+	// add queues the commands that add fingerprints, fingerprints[i] to the list refs[i]. All refs differ.
+	// When the pipeline has run, the caller calls done, which checks the replies.
+	add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints [][]simhash.Fingerprint) (
+		done func() error)
 }
 
 func newBlockLists(x *Index) blockLists {
@@ -26,8 +28,8 @@ func newBlockLists(x *Index) blockLists {
 	return packedLists{x}
 }
 
-// addToLists queues the commands that add the fingerprints of all tasks to their block lists. A list is written once, however many
-// tasks belong there.
+// addToLists queues the commands that add the fingerprints of all tasks to their block lists. A list is
+// written once, however many tasks belong there.
 func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func() error) {
 	most := len(c.tasks) * (c.x.cfg.Blocks + lookup.StoredAnchors)
 	refs := make([]keyspace.ListRef, 0, most)
@@ -57,22 +59,26 @@ func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func
 
 // packedLists holds a list as one field of a hash. The hash holds the lists of many block values.
 //
-// A key for each list would cost more. A field has neither an expiry nor a key object, and one command reads or writes many fields:
-// the articles of a claim share commands, and so do the probes of an article, also on a cluster. With a million articles the server
-// needs a quarter less CPU time than with a string for each list and MGET. With Redis sets it needs 1.3 times as much, and the
-// client 1.6 times (docs/scale.md). The rest of the cost is one search in a hash table for each list, and copying.
+// A key for each list would cost more. A field has neither an expiry nor a key object, and one command reads
+// or writes many fields: the articles of a claim share commands, and so do the probes of an article, also on
+// a cluster. With a million articles the server needs a quarter less CPU time than with a string for each
+// list and MGET. With Redis sets it needs 1.3 times as much, and the client 1.6 times (docs/scale.md). The
+// rest of the cost is one search in a hash table for each list, and copying.
 //
-// Redis cannot append to a field, so a list is written as a whole, once a claim. A second, short field for the latest eight
-// fingerprints was tried with lists of 60. It brings the log from 5.3 to 1.7 kB for each article, but each look-up then reads
-// two fields, which costs the server an eighth more CPU time (0.6 us, four cache misses). Shorter lists cost nothing.
+// Redis cannot append to a field, so a list is written as a whole, once a claim. A second, short field for
+// the latest eight fingerprints was tried with lists of 60. It brings the log from 5.3 to 1.7 kB for each
+// article, but each look-up then reads two fields, which costs the server an eighth more CPU time (0.6 us,
+// four cache misses). Shorter lists cost nothing.
 type packedLists struct{ x *Index }
 
-func (p packedLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints [][]simhash.Fingerprint) (done func() error) {
+func (p packedLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
+	fingerprints [][]simhash.Fingerprint) (done func() error) {
 	groups := p.x.layout.GroupByHash(refs)
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 3, 3+2*len(group))
-		args[0], args[1], args[2] = p.x.layout.LifetimeSeconds(), p.x.layout.MemberBytes(refs[group[0]].Block), keyspace.MaxMembers
+		args[0], args[1], args[2] = p.x.layout.LifetimeSeconds(), p.x.layout.MemberBytes(refs[group[0]].Block),
+			keyspace.MaxMembers
 		for _, n := range group {
 			args = append(args, p.x.layout.Field(refs[n]))
 		}
@@ -105,21 +111,26 @@ func (p packedLists) added(ctx context.Context, cmd *redis.Cmd) error {
 	if reply[1] > 0 {
 		p.x.metrics.damaged.Add(float64(reply[1]))
 		p.x.losses.SetAside()
-		p.x.log.ErrorContext(ctx, "damaged block lists were cut to their whole fingerprints: copies of articles that they held can pass as unique; did another program write into this namespace?",
+		p.x.log.ErrorContext(ctx,
+			"damaged block lists were cut to their whole fingerprints: copies of articles that they held can pass "+
+				"as unique; did another program write into this namespace?",
 			"key", connection.KeyOf(cmd), "lists", reply[1])
 	}
 	return nil
 }
 
-// setLists holds each list as a Redis set, which other programs can read. Members are fingerprints as signed decimal numbers. Redis
-// keeps sets of such numbers as intsets, 8 bytes for each member, as long as they have at most set-max-intset-entries members.
+// setLists holds each list as a Redis set, which other programs can read. Members are fingerprints as signed
+// decimal numbers. Redis keeps sets of such numbers as intsets, 8 bytes for each member, as long as they have
+// at most set-max-intset-entries members.
 //
-// A set may grow without a bound, but a look-up reads at most keyspace.MaxMembers members. SRANDMEMBER with a count returns the whole set if the
-// set is not larger, at the price of SMEMBERS. Of a larger set the server selects members at random. So two look-ups in a large set
-// may find different articles. Verdicts that were written do not change by that.
+// A set may grow without a bound, but a look-up reads at most keyspace.MaxMembers members. SRANDMEMBER with a
+// count returns the whole set if the set is not larger, at the price of SMEMBERS. Of a larger set the server
+// selects members at random. So two look-ups in a large set may find different articles. Verdicts that were
+// written do not change by that.
 type setLists struct{ x *Index }
 
-func (s setLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints [][]simhash.Fingerprint) (done func() error) {
+func (s setLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
+	fingerprints [][]simhash.Fingerprint) (done func() error) {
 	for n, ref := range refs {
 		key, args := s.x.keys.ListSet(ref), make([]any, 0, len(fingerprints[n]))
 		for _, fp := range fingerprints[n] {

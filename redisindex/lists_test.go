@@ -69,13 +69,15 @@ func testAddToLists(t *testing.T, client redis.UniversalClient, size int) {
 	require.Greater(t, client.TTL(t.Context(), key).Val(), 50*time.Second)
 }
 
-// A full list loses its oldest fingerprints. Their articles are still found through their other lists, and the newest through this one.
+// A full list loses its oldest fingerprints. Their articles are still found through their other lists, and
+// the newest through this one.
 func TestFullList(t *testing.T) {
 	x := newIndex(t, redisrig.Client(t, redisserver.Addr(t)), redisrig.Config(redisrig.Standard))
 	const dropped = 3
 	claims := make([]article.Article, keyspace.MaxMembers+dropped)
 	for n := range claims {
-		claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+		// all of one block, else apart
+		claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16)
 	}
 	_, err := x.Claim(t.Context(), claims[:keyspace.MaxMembers])
 	require.NoError(t, err)
@@ -93,16 +95,18 @@ func TestFullList(t *testing.T) {
 			if i < 2*dropped || i >= keyspace.MaxMembers {
 				advice, err := x.Advise(t.Context(), &copied.Article)
 				require.NoError(t, err)
-				require.Equal(t, copied.found, advice.Verdict.Original.ID == c.ID, "article %d, %s", i, copied.Fingerprint)
+				require.Equal(t, copied.found, advice.Verdict.Original.ID == c.ID, "article %d, %s", i,
+					copied.Fingerprint)
 			}
 		}
 	}
 }
 
-// Hashes of block lists must be hash tables from the start. Redis searches a listpack from the front, which makes every look-up in
-// a young index slow.
+// Hashes of block lists must be hash tables from the start. Redis searches a listpack from the front, which
+// makes every look-up in a young index slow.
 func TestListsAreHashTables(t *testing.T) {
-	client := redisrig.Client(t, redisserver.Start(t, "--hash-max-listpack-value", strconv.Itoa(connection.ListpackBytes)).Addr)
+	client := redisrig.Client(t, redisserver.Start(t, "--hash-max-listpack-value",
+		strconv.Itoa(connection.ListpackBytes)).Addr)
 	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
 	claimOne(t, x, redisrig.Article(1, 5))
 	keys := client.Keys(t.Context(), x.keys.Prefix+"b:*").Val()
@@ -112,8 +116,8 @@ func TestListsAreHashTables(t *testing.T) {
 	}
 }
 
-// A set holds the fingerprints of a block value as signed decimal numbers, so that other programs can read it, and Redis keeps it
-// as an intset.
+// A set holds the fingerprints of a block value as signed decimal numbers, so that other programs can read
+// it, and Redis keeps it as an intset.
 func TestSetsCanBeRead(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Start(t, "--set-max-intset-entries", "2048").Addr)
 	x := newIndex(t, client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
@@ -125,7 +129,8 @@ func TestSetsCanBeRead(t *testing.T) {
 	for _, value := range []string{":0:8000", ":1:0", ":2:0", ":3:ff", ":4:1579a", ":4:2468"} {
 		keys = append(keys, prefix+value)
 		fp := a.Fingerprint
-		require.Equal(t, []string{strconv.FormatInt(int64(fp), 10)}, client.SMembers(t.Context(), prefix+value).Val(), value)
+		require.Equal(t, []string{strconv.FormatInt(int64(fp), 10)}, client.SMembers(t.Context(), prefix+value).Val(),
+			value)
 		require.Equal(t, "intset", client.ObjectEncoding(t.Context(), prefix+value).Val())
 	}
 	require.ElementsMatch(t, keys, client.Keys(t.Context(), x.keys.Prefix+"s:*").Val())
@@ -139,7 +144,8 @@ func TestLongSet(t *testing.T) {
 		const more = 100
 		claims := make([]article.Article, keyspace.MaxMembers+more)
 		for n := range claims {
-			claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16) // all of one block, else apart
+			// all of one block, else apart
+			claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16)
 		}
 		verdicts, err := x.Claim(t.Context(), claims)
 		require.NoError(t, err)
@@ -153,7 +159,8 @@ func TestLongSet(t *testing.T) {
 		require.Equal(t, last.ID, claimOne(t, x, copied).Original.ID, "its other blocks find it")
 		copied = redisrig.Article(1_000_001, last.Fingerprint^1)
 		claimOne(t, x, copied)
-		require.LessOrEqual(t, counted(x.metrics.members)-before, keyspace.MaxMembers+50, "of one long set and seven short ones")
+		require.LessOrEqual(t, counted(x.metrics.members)-before, keyspace.MaxMembers+50,
+			"of one long set and seven short ones")
 	})
 }
 
@@ -164,14 +171,15 @@ func TestForeignMembers(t *testing.T) {
 	a := redisrig.Article(1, 0xff)
 	g := x.layout.Slice(keyspace.WindowTime(a.Time))
 	for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
-		require.NoError(t, client.SAdd(t.Context(), x.keys.ListSet(keyspace.ListRef{Slice: g, Block: block.Index, Value: block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
+		require.NoError(t, client.SAdd(t.Context(), x.keys.ListSet(keyspace.ListRef{Slice: g, Block: block.Index,
+			Value: block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
 	}
 	claimSoon(t, x, a)
 	require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)
 }
 
-// Packed lists and sets are two separate indexes. With sets, block values have 16 bits, unless they would overlap or redis.block_bits is
-// set.
+// Packed lists and sets are two separate indexes. With sets, block values have 16 bits, unless they would
+// overlap or redis.block_bits is set.
 func TestKindsNeverMeet(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Addr(t))
 	cfg := redisrig.Config(redisrig.Standard)

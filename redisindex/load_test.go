@@ -19,8 +19,9 @@ import (
 	"echosieve/test/redisrig"
 )
 
-// load claims articles in families of copies on several indexes, while a test makes servers fail. Each index has a client of its
-// own, as in separate processes. Some articles are claimed again, also during their first claim.
+// load claims articles in families of copies on several indexes, while a test makes servers fail. Each index
+// has a client of its own, as in separate processes. Some articles are claimed again, also during their first
+// claim.
 type load struct {
 	indexes []*Index
 	stop    chan struct{}
@@ -44,7 +45,8 @@ func startLoad(t *testing.T, o connection.Options) *load {
 func startLoadOn(t *testing.T, o connection.Options, cfg keyspace.Config) *load {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)), verdicts: map[article.Coordinates][]article.Verdict{}}
+	l := &load{stop: make(chan struct{}), r: rand.New(rand.NewPCG(seed, 0)),
+		verdicts: map[article.Coordinates][]article.Verdict{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	t.Cleanup(func() { cancel(); l.workers.Wait() })
 	for range 3 {
@@ -83,7 +85,8 @@ func (l *load) work(ctx context.Context, x *Index) {
 func (l *load) next() []article.Article {
 	call := make([]article.Article, 1+l.r.IntN(12))
 	for i := range call {
-		if len(l.claims) > 0 && l.r.IntN(6) == 0 { // one of the latest: it may be under way, or written to a server that is gone
+		// one of the latest: it may be under way, or written to a server that is gone
+		if len(l.claims) > 0 && l.r.IntN(6) == 0 {
 			call[i] = l.claims[max(0, len(l.claims)-1-l.r.IntN(200))]
 			continue
 		}

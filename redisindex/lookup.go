@@ -13,20 +13,22 @@ import (
 	"echosieve/simhash"
 )
 
-// lookUp is step 4: it gives the entry of each open task its number as its ticket, unless the entry has a ticket already, fetches the block
-// lists of the slices in reach, and selects the candidates.
+// lookUp is step 4: it gives the entry of each open task its number as its ticket, unless the entry has a
+// ticket already, fetches the block lists of the slices in reach, and selects the candidates.
 //
-// One round trip does both, although a cluster runs the commands of a pipeline in any order: the lists need only be read after the number
-// was drawn, because whatever has a lower ticket was stored by then. But another worker may have given the entry a higher ticket:
+// One round trip does both, although a cluster runs the commands of a pipeline in any order: the lists need
+// only be read after the number was drawn, because whatever has a lower ticket was stored by then. But
+// another worker may have given the entry a higher ticket:
 //
 //  1. this claim draws 1 for its article A, and reads the lists;
 //  2. another worker stores the copy B, and draws 2 for it;
 //  3. the other worker finds the entry of A without a ticket, and gives it 3;
 //  4. this claim sets the ticket of A, and the reply is 3.
 //
-// So B is the earlier one, and the lists that were read lack it. A ticket above the task's own number shows this case, and the claim looks
-// up once more. It also does so if a slice in reach exists that it did not know when it looked up. An overflow entry has the highest ticket
-// in any case: no other article finds it, so it may name any that its claim read.
+// So B is the earlier one, and the lists that were read lack it. A ticket above the task's own number shows
+// this case, and the claim looks up once more. It also does so if a slice in reach exists that it did not
+// know when it looked up. An overflow entry has the highest ticket in any case: no other article finds it, so
+// it may name any that its claim read.
 func (c *claim) lookUp(ctx context.Context) error {
 	open := c.open()
 	for again := len(open) > 0; again; {
@@ -49,9 +51,11 @@ func (c *claim) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// setTickets queues the commands that give the entry of each task its number as its ticket. When the pipeline has run, the caller calls
-// done: it says whether an entry has a ticket that was drawn after the task's number, and takes that ticket for the number.
-func (c *claim) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*task) (done func() (givenByOther bool, err error)) {
+// setTickets queues the commands that give the entry of each task its number as its ticket. When the pipeline
+// has run, the caller calls done: it says whether an entry has a ticket that was drawn after the task's
+// number, and takes that ticket for the number.
+func (c *claim) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*task) (
+	done func() (givenByOther bool, err error)) {
 	replies := make([]*redis.Cmd, len(open))
 	for i, t := range open {
 		replies[i] = c.setTicket(ctx, pipe, &t.Entry, t.number)
@@ -63,7 +67,8 @@ func (c *claim) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*ta
 				return false, errLost
 			}
 			if t.Ticket = keyspace.TicketNumber(reply); keyspace.IsWithdrawn(t.Ticket) {
-				return false, errTicketChanged // another worker gave the entry a ticket above this number, and a third one withdrew it
+				// another worker gave the entry a ticket above this number, and a third one withdrew it
+				return false, errTicketChanged
 			}
 			if t.Ticket > t.number {
 				givenByOther = givenByOther || t.Ticket != keyspace.MaxTicket // that one was not drawn
@@ -77,7 +82,8 @@ func (c *claim) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*ta
 // setTicket queues the command that gives the entry a ticket unless it has one.
 func (c *claim) setTicket(ctx context.Context, pipe redis.Pipeliner, e *keyspace.Entry, number uint64) *redis.Cmd {
 	f := e.Field()
-	return ticketScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), e.Digest[:], keyspace.TicketBytes(number))
+	return ticketScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), e.Digest[:],
+		keyspace.TicketBytes(number))
 }
 
 // lookups are the look-ups of some tasks in the slices that were known when they were queued.
@@ -97,14 +103,14 @@ type sliceInReach struct {
 	known  bool             // it is looked up
 }
 
-// listNumber tells the lists that a claim needs apart. A value has at most 33 bits, those of an anchor beside blocks of 32; there are at most 16
-// blocks, and the anchors.
+// listNumber tells the lists that a claim needs apart. A value has at most 33 bits, those of an anchor beside
+// blocks of 32; there are at most 16 blocks, and the anchors.
 func (s *sliceInReach) listNumber(b simhash.Block) uint64 {
 	return uint64(s.number)<<40 | uint64(b.Index)<<34 | b.Value
 }
 
-// queueLookups queues the commands that read which slices in reach of the tasks exist, and the block lists of those that are known. A list
-// that several tasks need is fetched once.
+// queueLookups queues the commands that read which slices in reach of the tasks exist, and the block lists of
+// those that are known. A list that several tasks need is fetched once.
 //
 // Look-ups are most of what an article costs in Redis: 1 to 2.5 us each, mostly for cache misses.
 func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*task) *lookups {
@@ -126,7 +132,8 @@ func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*
 		for slice, last := x.layout.Reach(t.Millis()); slice <= last; slice++ {
 			s := l.slices[slice]
 			if s == nil {
-				s = &sliceInReach{len(l.slices), pipe.HGet(ctx, x.keys.Exists(slice), ""), c.seen[slice] || x.slices.known(slice)}
+				exists := c.seen[slice] || x.slices.known(slice)
+				s = &sliceInReach{len(l.slices), pipe.HGet(ctx, x.keys.Exists(slice), ""), exists}
 				l.slices[slice] = s
 			}
 			if !s.known {
@@ -149,7 +156,8 @@ func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*
 	return l
 }
 
-// read selects the candidates from the replies. It says whether it found a slice that was not looked up; the candidates are incomplete then.
+// read selects the candidates from the replies. It says whether it found a slice that was not looked up; the
+// candidates are incomplete then.
 func (l *lookups) read() (foundSlice bool, err error) {
 	for slice, s := range l.slices {
 		exists := s.exists.Err() == nil
@@ -175,7 +183,9 @@ func (l *lookups) read() (foundSlice bool, err error) {
 				near.Offer(l.refs[n].Slice, l.refs[n].Block, lists[n], t.Fingerprint)
 			}
 			for _, c := range near.Take() {
-				t.candidates = append(t.candidates, candidate{FieldRef: keyspace.FieldRef{Slice: c.Slice, Fingerprint: c.Fingerprint}, distance: c.Distance})
+				t.candidates = append(t.candidates,
+					candidate{FieldRef: keyspace.FieldRef{Slice: c.Slice, Fingerprint: c.Fingerprint},
+						distance: c.Distance})
 			}
 			if near.Capped {
 				l.x.metrics.capped.Inc()
@@ -193,26 +203,28 @@ type candidate struct {
 	fetched  int // index of its entries in claim.fetched, once they are fetched
 }
 
-// sameFingerprint returns the candidates of a task with little text, which is in no list: its fingerprint in each slice in reach.
+// sameFingerprint returns the candidates of a task with little text, which is in no list: its fingerprint in
+// each slice in reach.
 func (l *lookups) sameFingerprint(t *task) (candidates []candidate) {
 	for slice, last := l.x.layout.Reach(t.Millis()); slice <= last; slice++ {
 		if l.slices[slice].known {
-			candidates = append(candidates, candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: t.Fingerprint}})
+			candidates = append(candidates,
+				candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: t.Fingerprint}})
 		}
 	}
 	return candidates
 }
 
-// relative is a stored article that a task's article resembles. If the stored article is the earlier one, the task's article is a copy
-// or possibly a copy of it, as judged says.
+// relative is a stored article that a task's article resembles. If the stored article is the earlier one, the
+// task's article is a copy or possibly a copy of it, as judged says.
 type relative struct {
 	*keyspace.Entry
 	judged   article.Judgement
 	distance int // bits
 }
 
-// precedes says whether r is a better original than s: one with the id of the article is, so that a revision names its earlier version
-// and not an agency text that both repeat; of two others the earlier one is.
+// precedes says whether r is a better original than s: one with the id of the article is, so that a revision
+// names its earlier version and not an agency text that both repeat; of two others the earlier one is.
 func (r relative) precedes(s relative) bool {
 	if r.judged.SameID != s.judged.SameID {
 		return r.judged.SameID
@@ -220,8 +232,8 @@ func (r relative) precedes(s relative) bool {
 	return r.Before(s.Entry)
 }
 
-// fetchEntries is step 6: it fetches the entries of the candidates. For each open task it keeps the relatives with a lower ticket,
-// the best original first. Relatives without a ticket are given one first.
+// fetchEntries is step 6: it fetches the entries of the candidates. For each open task it keeps the relatives
+// with a lower ticket, the best original first. Relatives without a ticket are given one first.
 func (c *claim) fetchEntries(ctx context.Context) error {
 	open := c.open()
 	if err := c.fetchCandidates(ctx, open); err != nil {
@@ -295,8 +307,8 @@ func (c *claim) fetchCandidates(ctx context.Context, open []*task) error {
 	return nil
 }
 
-// judge collects the relatives among the entries of the task's candidates, whatever their tickets. Only here are articles
-// compared.
+// judge collects the relatives among the entries of the task's candidates, whatever their tickets. Only here
+// are articles compared.
 func (c *claim) judge(t *task) {
 	for _, near := range t.candidates {
 		for _, e := range c.fetched[near.fetched] {
@@ -310,9 +322,9 @@ func (c *claim) judge(t *task) {
 	}
 }
 
-// giveTickets gives a ticket to each relative without one. The relative's own worker may be slow or dead; if it goes on later, it finds
-// this ticket and uses it. The ticket is drawn after the tickets of the open tasks, so it is higher, unless the relative's own worker
-// set its ticket first.
+// giveTickets gives a ticket to each relative without one. The relative's own worker may be slow or dead; if
+// it goes on later, it finds this ticket and uses it. The ticket is drawn after the tickets of the open
+// tasks, so it is higher, unless the relative's own worker set its ticket first.
 func (c *claim) giveTickets(ctx context.Context, open []*task) error {
 	var without []*keyspace.Entry
 	seen := map[*keyspace.Entry]bool{}

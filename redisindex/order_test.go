@@ -16,8 +16,8 @@ import (
 	"echosieve/test/redisrig"
 )
 
-// onCluster runs the commands of a pipeline for which first returns true before the others, as the nodes of a cluster may. In
-// between it calls then; an error of then ends the pipeline.
+// onCluster runs the commands of a pipeline for which first returns true before the others, as the nodes of a
+// cluster may. In between it calls then; an error of then ends the pipeline.
 type onCluster struct {
 	redisrig.NoHook
 	first func(redis.Cmder) bool
@@ -51,15 +51,17 @@ func (c *onCluster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// While the command that sets an article's ticket is on its way, a copy registers another slice, draws a ticket, and gives the article a
-// higher ticket. The article must find the copy in that slice, although it read the slices and the lists before it was given the ticket.
+// While the command that sets an article's ticket is on its way, a copy registers another slice, draws a
+// ticket, and gives the article a higher ticket. The article must find the copy in that slice, although it
+// read the slices and the lists before it was given the ticket.
 func TestGivenATicketWhileItLooksUp(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
 	cfg := redisrig.Config(redisrig.Standard)
 	slow, quick := redisrig.Client(t, addr), newIndex(t, redisrig.Client(t, addr), cfg)
 	late, earlier := redisrig.Article(1, 5), redisrig.Article(2, 5)
 	earlier.Time = earlier.Time.Add(45 * time.Minute)
-	require.NotEqual(t, quick.layout.Slice(keyspace.WindowTime(late.Time)), quick.layout.Slice(keyspace.WindowTime(earlier.Time)))
+	require.NotEqual(t, quick.layout.Slice(keyspace.WindowTime(late.Time)),
+		quick.layout.Slice(keyspace.WindowTime(earlier.Time)))
 	var got article.Verdict
 	slow.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "hget" || cmd.Name() == "hmget" },
@@ -73,8 +75,9 @@ func TestGivenATicketWhileItLooksUp(t *testing.T) {
 	require.Equal(t, earlier.Coordinates, m.Original.Coordinates, "two copies, both unique")
 }
 
-// The node with one of an article's block lists is away while the article is stored on the other nodes. Nobody may find the article and
-// give it a ticket before all its lists hold it: a later copy that looks only into the missing list would not find it.
+// The node with one of an article's block lists is away while the article is stored on the other nodes.
+// Nobody may find the article and give it a ticket before all its lists hold it: a later copy that looks only
+// into the missing list would not find it.
 func TestNodeAwayDuringStore(t *testing.T) {
 	addr := miniredis.RunT(t).Addr()
 	cfg := redisrig.Config(redisrig.Standard)
@@ -86,7 +89,8 @@ func TestNodeAwayDuringStore(t *testing.T) {
 	for i, block := range x.layout.Plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {
 		require.Equal(t, i == common.Index, block.Value == 0, "the only block in common")
 	}
-	missing := x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)), Block: common.Index, Value: common.Value})
+	missing := x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)),
+		Block: common.Index, Value: common.Value})
 	cut.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
 		then:  func() error { return away },
@@ -96,10 +100,12 @@ func TestNodeAwayDuringStore(t *testing.T) {
 	require.ErrorIs(t, err, away)
 	require.Equal(t, article.Unique, claimOne(t, x, similar).Kind)
 	kind := claimOne(t, x, copied).Kind
-	require.True(t, kind.IsCopy() || claimOne(t, x, a).Kind.IsCopy(), "two copies, and neither has the verdict of a copy")
+	require.True(t, kind.IsCopy() || claimOne(t, x, a).Kind.IsCopy(),
+		"two copies, and neither has the verdict of a copy")
 }
 
-// Replays and exact repeats prolong the life of entries without drawing tickets. The counter must not expire before the entries.
+// Replays and exact repeats prolong the life of entries without drawing tickets. The counter must not expire
+// before the entries.
 func TestCounterOutlivesReplayedEntries(t *testing.T) {
 	server := miniredis.RunT(t)
 	x := newIndex(t, redisrig.Client(t, server.Addr()), redisrig.Config(redisrig.Standard))

@@ -10,7 +10,8 @@ import (
 	"echosieve/test/redisrig"
 )
 
-// A change of policy touches only articles that have no verdict: a record that is delivered again goes to the topic that it went to.
+// A change of policy touches only articles that have no verdict: a record that is delivered again goes to the
+// topic that it went to.
 func TestChangeOfPolicy(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		client, cfg := redisrig.Client(t, addr), redisrig.Config(redisrig.Standard)
@@ -42,12 +43,13 @@ func TestChangeOfPolicy(t *testing.T) {
 
 		before.SetPolicy(article.Policy{Extends: "possible"})
 		require.Equal(t, first, claimOne(t, before, longer), "delivered again, after SetPolicy")
-		require.Equal(t, article.ToPossible, claimOne(t, before, signed(6, 6, 23)).Destination, "a new article, after SetPolicy")
+		require.Equal(t, article.ToPossible, claimOne(t, before, signed(6, 6, 23)).Destination,
+			"a new article, after SetPolicy")
 	})
 }
 
-// Two processes with different policies decide one article. The slower one has chosen a destination when the other one writes its
-// verdict. The first verdict written counts, and both processes publish alike.
+// Two processes with different policies decide one article. The slower one has chosen a destination when the
+// other one writes its verdict. The first verdict written counts, and both processes publish alike.
 func TestTwoPolicies(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		client, cfg := redisrig.Client(t, addr), redisrig.Config(redisrig.Standard)
@@ -60,7 +62,8 @@ func TestTwoPolicies(t *testing.T) {
 		cfg.Extends = "unique"
 		x := newIndex(t, client, cfg)
 		slow := newClaim(x, []article.Article{b}, newCall(x, nil))
-		for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.lookUp, slow.fetchEntries} {
+		for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets,
+			slow.lookUp, slow.fetchEntries} {
 			require.NoError(t, step(t.Context()))
 		}
 		ready, _, err := slow.propose()

@@ -66,14 +66,16 @@ func (d *dictaphone) Write(b []byte) (int, error) {
 	return d.Conn.Write(b)
 }
 
-// handshake is the number of replies before the replies to the commands of the index: the replies to HELLO and CLIENT SETNAME.
+// handshake is the number of replies before the replies to the commands of the index: the replies to HELLO
+// and CLIENT SETNAME.
 const handshake = 2
 
 // over returns an index whose client uses the given connection only.
 func over(t testing.TB, cfg keyspace.Config, conn net.Conn) *Index {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{
-		Addr: "127.0.0.1:1", Protocol: 2, MaxRetries: -1, DialerRetries: 1, ReadTimeout: 10 * time.Second, DisableIdentity: true, ClientName: "echosieve",
+		Addr: "127.0.0.1:1", Protocol: 2, MaxRetries: -1, DialerRetries: 1, ReadTimeout: 10 * time.Second,
+		DisableIdentity: true, ClientName: "echosieve",
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return conn, nil },
 	})
 	t.Cleanup(func() { _ = client.Close() })
@@ -124,8 +126,10 @@ func recordAll(t testing.TB, c article.Article) []recording {
 // repeatTo claims an article and lets a parrot reply.
 func repeatTo(t testing.TB, c article.Article, replies string) ([]article.Verdict, error) {
 	t.Helper()
-	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"} // always good: the client library handles a failed handshake
-	x := over(t, redisrig.Config(redisrig.Standard), &parrot{replies: slices.Concat(hello, strings.Split(replies, "~"))})
+	// always good: the client library handles a failed handshake
+	hello := []string{"-ERR unknown command\r\n", "+OK\r\n"}
+	x := over(t, redisrig.Config(redisrig.Standard),
+		&parrot{replies: slices.Concat(hello, strings.Split(replies, "~"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	verdicts, err := x.run(ctx, []article.Article{c}, newCall(x, nil))

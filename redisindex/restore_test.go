@@ -16,11 +16,13 @@ import (
 	"echosieve/test/redisrig"
 )
 
-// Restore restores articles by package admin, which the tests of this package cannot import: tests beside it set the function. It returns
-// the outcome for each article.
-var Restore func(ctx context.Context, x *Index, now time.Time, articles []article.Article, verdicts []article.Verdict) (outcomes []string, err error)
+// Restore restores articles by package admin, which the tests of this package cannot import: tests beside it
+// set the function. It returns the outcome for each article.
+var Restore func(ctx context.Context, x *Index, now time.Time, articles []article.Article,
+	verdicts []article.Verdict) (outcomes []string, err error)
 
-// restoredAt is the time of refills in schedules. Times of articles are above it, so their tickets are equal and coordinates decide.
+// restoredAt is the time of refills in schedules. Times of articles are above it, so their tickets are equal
+// and coordinates decide.
 var restoredAt = time.UnixMilli(1000)
 
 // restored counts the outcomes of a worker that has restored articles.
@@ -31,8 +33,9 @@ func (w *world) restored(k *worker) {
 	}
 }
 
-// badRoot says which copy has a root that is no unique article; "" if none has. Chains of originals say less here: a record that is
-// delivered again after the loss may get another verdict, and be in the middle of a chain that was published before.
+// badRoot says which copy has a root that is no unique article; "" if none has. Chains of originals say less
+// here: a record that is delivered again after the loss may get another verdict, and be in the middle of a
+// chain that was published before.
 func (w *world) badRoot(final map[article.Coordinates]article.Verdict) string {
 	for i, c := range w.claims {
 		v := final[c.Coordinates]
@@ -43,8 +46,8 @@ func (w *world) badRoot(final map[article.Coordinates]article.Verdict) string {
 	return ""
 }
 
-// loseMemory gives the articles of the schedule their verdicts, and then flushes Redis. Records that were not committed are delivered
-// again. The others are restored if their originals and roots were committed.
+// loseMemory gives the articles of the schedule their verdicts, and then flushes Redis. Records that were not
+// committed are delivered again. The others are restored if their originals and roots were committed.
 func (w *world) loseMemory(t *testing.T, client redis.UniversalClient) {
 	w.forgot = true
 	x := newIndex(t, client, w.cfg)
@@ -54,14 +57,16 @@ func (w *world) loseMemory(t *testing.T, client redis.UniversalClient) {
 		published[c.Coordinates] = w.verdicts[i][0]
 	}
 	require.NoError(t, client.FlushDB(t.Context()).Err())
-	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...)) // a flush leaves them, except in miniredis
+	// a flush leaves them, except in miniredis
+	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
 	committed := map[article.Coordinates]bool{}
 	for _, c := range w.claims {
 		committed[c.Coordinates] = w.r.IntN(3) > 0
 	}
 	for i, c := range w.claims {
 		v := w.verdicts[i][0]
-		if committed[c.Coordinates] && (v.Kind == article.Unique || committed[v.Original.Coordinates] && committed[v.Root.Coordinates]) {
+		if committed[c.Coordinates] && (v.Kind == article.Unique || committed[v.Original.Coordinates] &&
+			committed[v.Root.Coordinates]) {
 			w.lost = append(w.lost, i)
 		} else {
 			w.verdicts[i] = nil
@@ -73,8 +78,9 @@ func (w *world) loseMemory(t *testing.T, client redis.UniversalClient) {
 	}
 }
 
-// TestInterleavingRestore restores lost articles while workers claim new ones and articles that were not committed. See TestInterleaving.
-// A replay of a restored article must get its first verdict, and the root of every copy must be unique. Copies may pass.
+// TestInterleavingRestore restores lost articles while workers claim new ones and articles that were not
+// committed. See TestInterleaving. A replay of a restored article must get its first verdict, and the root of
+// every copy must be unique. Copies may pass.
 func TestInterleavingRestore(t *testing.T) {
 	schedules, seed := interleavings(t)
 	for _, buckets := range redisrig.Kinds {
@@ -99,7 +105,8 @@ func TestInterleavingRestore(t *testing.T) {
 	}
 }
 
-func restoreSchedule(t *testing.T, client redis.UniversalClient, clients []*steppedClient, seed uint64, buckets string, seen map[string]int) string {
+func restoreSchedule(t *testing.T, client redis.UniversalClient, clients []*steppedClient, seed uint64,
+	buckets string, seen map[string]int) string {
 	w, _ := newWorld(t, clients, seed, buckets, seen)
 	w.loseMemory(t, client)
 	old := len(w.claims)
@@ -128,7 +135,8 @@ func restoreSchedule(t *testing.T, client redis.UniversalClient, clients []*step
 	}
 	for i := range w.claims {
 		if v := w.verdicts[i][0]; v.Kind.IsCopy() && !slices.Contains(restored, i) &&
-			slices.ContainsFunc(restored, func(n int) bool { return w.claims[n].Coordinates == v.Original.Coordinates }) {
+			slices.ContainsFunc(restored,
+				func(n int) bool { return w.claims[n].Coordinates == v.Original.Coordinates }) {
 			seen["joined"]++ // a new copy of a restored article
 		}
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 func init() {
-	redisindex.Restore = func(ctx context.Context, x *redisindex.Index, now time.Time, articles []article.Article, verdicts []article.Verdict) ([]string, error) {
+	redisindex.Restore = func(ctx context.Context, x *redisindex.Index, now time.Time, articles []article.Article,
+		verdicts []article.Verdict) ([]string, error) {
 		r, err := admin.New(x).StartRestore(ctx, now)
 		if err != nil {
 			return nil, err

@@ -11,9 +11,9 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// Hide makes an entry one that only a replay of its own record finds: it is no original any more, neither for articles that resemble
-// it nor for exact repeats. The replay gets the verdict that it has. Hide returns false if the article has no verdict yet, or the entry
-// has changed since it was read; read it again then.
+// Hide makes an entry one that only a replay of its own record finds: it is no original any more, neither for
+// articles that resemble it nor for exact repeats. The replay gets the verdict that it has. Hide returns
+// false if the article has no verdict yet, or the entry has changed since it was read; read it again then.
 func (x *Index) Hide(ctx context.Context, s keyspace.StoredArticle) (hidden bool, err error) {
 	if s.Verdict.Kind == 0 || s.Hidden {
 		return s.Hidden, nil
@@ -44,7 +44,8 @@ func (x *Index) Hide(ctx context.Context, s keyspace.StoredArticle) (hidden bool
 	return hidden, err
 }
 
-// Retract implements pipeline.Index: it hides the entry of an article. An exact repeat has no entry of its own, so there is nothing to hide.
+// Retract implements pipeline.Index: it hides the entry of an article. An exact repeat has no entry of its
+// own, so there is nothing to hide.
 func (x *Index) Retract(ctx context.Context, a *article.Article) error {
 	call := retraction{a.Coordinates}
 	defer x.health("redis", call, nil)

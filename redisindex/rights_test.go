@@ -27,8 +27,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated part of docs/security.md")
 
-// A user with exactly the rights of the list can do all the work and a whole check, on every kind of server. Without any one of the
-// needed rights the user cannot, and the error names the missing right.
+// A user with exactly the rights of the list can do all the work and a whole check, on every kind of server.
+// Without any one of the needed rights the user cannot, and the error names the missing right.
 func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 	for _, kind := range []struct {
 		setting string // that the server is about
@@ -39,7 +39,10 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 		{connection.WhenSets, nil, func(*connection.Options) {}},
 		{"redis.db", nil, func(o *connection.Options) { o.DB = 1 }},
 		{"redis.cluster", []string{"--cluster-enabled", "yes"}, func(o *connection.Options) { o.Cluster = true }},
-		{"redis.wait_replicas", nil, func(o *connection.Options) { o.WaitReplicas, o.Timeout, o.WaitTimeout = 1, time.Minute, 30*time.Second }},
+		{"redis.wait_replicas", nil, func(o *connection.Options) {
+			o.WaitReplicas, o.Timeout, o.WaitTimeout = 1,
+				time.Minute, 30*time.Second
+		}},
 	} {
 		t.Run("server "+kind.setting, func(t *testing.T) {
 			t.Parallel()
@@ -94,7 +97,8 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 					}
 					command, sub, _ := strings.Cut(r.Command, "|")
 					var p *diag.Problem
-					require.ErrorAs(t, connection.Explain(err, redisrig.ConnectAs(t, server.Addr, kind.change), cfg.BaseNamespace()), &p)
+					require.ErrorAs(t, connection.Explain(err, redisrig.ConnectAs(t, server.Addr, kind.change),
+						cfg.BaseNamespace()), &p)
 					require.Equal(t, "a right is missing in Redis", p.Cause, err)
 					require.Contains(t, p.Remedy, "+"+r.Command)
 					if !strings.Contains(err.Error(), "executing the script") { // Redis 7.0 does not name it there
@@ -109,7 +113,8 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 			redisrig.SetRules(t, admin, connection.ACLRule(cfg.BaseNamespace()), "")
 			cfg.Namespace = "elsewhere:news-1-01234567"
 			err := work(t, server.Addr, kind.change, cfg)
-			require.ErrorContains(t, connection.Explain(err, redisrig.ConnectAs(t, server.Addr, kind.change), cfg.BaseNamespace()), "ACL SETUSER sieve ~elsewhere:*")
+			require.ErrorContains(t, connection.Explain(err, redisrig.ConnectAs(t, server.Addr, kind.change),
+				cfg.BaseNamespace()), "ACL SETUSER sieve ~elsewhere:*")
 		})
 	}
 }
@@ -127,7 +132,9 @@ func work(t *testing.T, addr string, change func(*connection.Options), cfg keysp
 	little.LittleText = true
 	base := int(time.Now().UnixNano())
 	for i := range 2 {
-		claims := []article.Article{redisrig.Article(base+4*i, 5), redisrig.Article(base+4*i+1, 4), redisrig.Article(base+4*i+2, simhash.Fingerprint(base+4*i)), little} // the third is new to the lists
+		// the third is new to the lists
+		claims := []article.Article{redisrig.Article(base+4*i, 5), redisrig.Article(base+4*i+1, 4),
+			redisrig.Article(base+4*i+2, simhash.Fingerprint(base+4*i)), little}
 		if _, err := x.run(t.Context(), claims, newCall(x, nil)); err != nil {
 			return err
 		}
@@ -138,7 +145,8 @@ func work(t *testing.T, addr string, change func(*connection.Options), cfg keysp
 func checkAs(t *testing.T, addr string, change func(*connection.Options), cfg keyspace.Config) []diag.Finding {
 	t.Helper()
 	client := redisrig.ConnectAs(t, addr, change)
-	return connection.Check(t.Context(), client, cfg, func(ctx context.Context) error { return Trial(ctx, client, cfg) })
+	return connection.Check(t.Context(), client, cfg,
+		func(ctx context.Context) error { return Trial(ctx, client, cfg) })
 }
 
 // commandsUsed asks the server which commands were called.
@@ -158,9 +166,11 @@ func commandsUsed(t *testing.T, admin redis.UniversalClient) []string {
 
 // docs/security.md holds the rule and the list that follow from Rights.
 func TestSecurityDocs(t *testing.T) {
-	const path, begin, end = "../docs/security.md", "<!-- redis rights: generated, do not edit -->\n", "<!-- end of redis rights -->"
+	const path, begin, end = "../docs/security.md", "<!-- redis rights: generated, do not edit -->\n",
+		"<!-- end of redis rights -->"
 	var b strings.Builder
-	fmt.Fprintf(&b, "```sh\nredis-cli ACL SETUSER echosieve on '>PASSWORD' '%s' \\\n ", strings.Fields(connection.ACLRule("echosieve"))[0])
+	fmt.Fprintf(&b, "```sh\nredis-cli ACL SETUSER echosieve on '>PASSWORD' '%s' \\\n ",
+		strings.Fields(connection.ACLRule("echosieve"))[0])
 	for i, r := range connection.Rights() {
 		if i > 0 && i%6 == 0 {
 			b.WriteString(" \\\n ")

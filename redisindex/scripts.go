@@ -9,8 +9,8 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// The scripts. Redis' Lua hashes every byte of each string that a script makes or reads, so scripts must not build long values step by
-// step.
+// The scripts. Redis' Lua hashes every byte of each string that a script makes or reads, so scripts must not
+// build long values step by step.
 var (
 	//go:embed lua/add.lua
 	addSource string
@@ -27,7 +27,8 @@ var (
 	//go:embed lua/prolong.lua
 	prolongSource string
 
-	addScript      = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", keyspace.TableBytes) + prolongSource + addSource)
+	addScript = redis.NewScript(fmt.Sprintf("local TABLE_BYTES = %d\n", keyspace.TableBytes) + prolongSource +
+		addSource)
 	storeScript    = redis.NewScript(keyspace.EntriesInLua + prolongSource + storeSource)
 	ticketScript   = redis.NewScript(keyspace.EntriesInLua + ticketSource)
 	decideScript   = redis.NewScript(keyspace.EntriesInLua + decideSource)

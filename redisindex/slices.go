@@ -2,8 +2,9 @@ package redisindex
 
 import "sync"
 
-// knownSlices remembers which slices existed when Redis was last asked, so that look-ups need no round trip before them that asks. A slice
-// that has expired meanwhile is looked up in vain once. The zero value is ready. Safe for concurrent use.
+// knownSlices remembers which slices existed when Redis was last asked, so that look-ups need no round trip
+// before them that asks. A slice that has expired meanwhile is looked up in vain once. The zero value is
+// ready. Safe for concurrent use.
 type knownSlices struct {
 	mu    sync.Mutex
 	exist map[int64]bool

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A step has one name: that of its function. The metric and the trace have it in snake case, the crash point after it with hyphens.
+// A step has one name: that of its function. The metric and the trace have it in snake case, the crash point
+// after it with hyphens.
 func TestOneNameForEachStep(t *testing.T) {
 	for i, step := range new(claim).steps() {
 		_, name, _ := strings.Cut(runtime.FuncForPC(reflect.ValueOf(step).Pointer()).Name(), "(*claim).")

@@ -17,8 +17,9 @@ type Candidate struct {
 	Distance          int // between the fingerprints, in bits
 }
 
-// Stored returns the entries with the fingerprint of an article in the slices within reach of its time, and the overflow entry with its
-// digest. It needs Fingerprint and Time of the article, and for the overflow entry Digest. It writes nothing.
+// Stored returns the entries with the fingerprint of an article in the slices within reach of its time, and
+// the overflow entry with its digest. It needs Fingerprint and Time of the article, and for the overflow
+// entry Digest. It writes nothing.
 func (x *Index) Stored(ctx context.Context, a *article.Article) (found []keyspace.StoredArticle, err error) {
 	err = x.session.Patiently(ctx, "stored articles", func() error {
 		found, err = readStored(ctx, x.client, x.keys, a)
@@ -27,7 +28,8 @@ func (x *Index) Stored(ctx context.Context, a *article.Article) (found []keyspac
 	return found, err
 }
 
-func readStored(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys, a *article.Article) (found []keyspace.StoredArticle, err error) {
+func readStored(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys, a *article.Article) (
+	found []keyspace.StoredArticle, err error) {
 	var fields []keyspace.FieldRef
 	for slice, last := keys.Layout.Reach(keyspace.WindowTime(a.Time)); slice <= last; slice++ {
 		fields = append(fields, keyspace.FieldRef{Slice: slice, Fingerprint: a.Fingerprint})
@@ -36,7 +38,8 @@ func readStored(ctx context.Context, client redis.UniversalClient, keys keyspace
 	values := make([][2]*redis.StringCmd, len(fields))
 	for i, f := range fields {
 		key := keys.Entries(f)
-		values[i] = [2]*redis.StringCmd{pipe.HGet(ctx, key, f.Name()), pipe.HGet(ctx, key, f.Name()+string(a.Digest[:]))}
+		values[i] = [2]*redis.StringCmd{pipe.HGet(ctx, key, f.Name()),
+			pipe.HGet(ctx, key, f.Name()+string(a.Digest[:]))}
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
 		return nil, err
@@ -57,9 +60,9 @@ func readStored(ctx context.Context, client redis.UniversalClient, keys keyspace
 	return found, nil
 }
 
-// Candidates returns the stored articles that the look-ups for an article find, the nearest first, at most Config.MaxCandidates
-// fingerprints, as Claim would find them now. The article needs what the recipe makes of a text, and Time. It is not stored, and nothing
-// is written.
+// Candidates returns the stored articles that the look-ups for an article find, the nearest first, at most
+// Config.MaxCandidates fingerprints, as Claim would find them now. The article needs what the recipe makes of
+// a text, and Time. It is not stored, and nothing is written.
 func (x *Index) Candidates(ctx context.Context, a *article.Article) (found []Candidate, err error) {
 	err = x.session.Patiently(ctx, "candidates", func() error {
 		found, err = newClaim(x, []article.Article{*a}, nil).readCandidates(ctx)

@@ -15,8 +15,8 @@ import (
 	"echosieve/simhash"
 )
 
-// Trial claims two articles in a namespace below that of the configuration, and so tries every command that the service runs. They have
-// one fingerprint: the entry of the second one is stored by a script.
+// Trial claims two articles in a namespace below that of the configuration, and so tries every command that
+// the service runs. They have one fingerprint: the entry of the second one is stored by a script.
 func Trial(ctx context.Context, client redis.UniversalClient, cfg keyspace.Config) error {
 	trial := cfg
 	trial.Namespace += ":check"
@@ -30,7 +30,8 @@ func Trial(ctx context.Context, client redis.UniversalClient, cfg keyspace.Confi
 	claims := make([]article.Article, 2)
 	for i := range claims {
 		claims[i] = article.Article{
-			Coordinates: article.Coordinates{Topic: "check", Partition: int32(i), Offset: offset}, ID: "check", Time: time.Now(),
+			Coordinates: article.Coordinates{Topic: "check", Partition: int32(i), Offset: offset}, ID: "check",
+			Time:        time.Now(),
 			Fingerprint: simhash.Fingerprint(offset),
 		}
 		binary.BigEndian.PutUint64(claims[i].Digest[:], uint64(offset)+uint64(i))

@@ -52,8 +52,8 @@ func (h *hands) drive(t *testing.T, x *Index) {
 	}
 }
 
-// The worker of an original died after it drew a ticket, and nobody takes over its record. The copy waits for the timeout, withdraws the
-// ticket, and becomes the earlier one of the two.
+// The worker of an original died after it drew a ticket, and nobody takes over its record. The copy waits for
+// the timeout, withdraws the ticket, and becomes the earlier one of the two.
 func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
 	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	cfg := redisrig.Config(redisrig.Standard)
@@ -69,8 +69,8 @@ func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates, "the record was delivered after all")
 }
 
-// The worker of an original is only slow: it has fetched everything when its ticket is withdrawn. It must not write the verdict
-// that it has reached.
+// The worker of an original is only slow: it has fetched everything when its ticket is withdrawn. It must not
+// write the verdict that it has reached.
 func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	cfg := redisrig.Config(redisrig.Standard)
@@ -80,7 +80,8 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	a.Partition, b.Partition = 1, 2
 	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
 	slow := newClaim(x, []article.Article{a}, newCall(x, nil))
-	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets, slow.lookUp, slow.fetchEntries} {
+	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets,
+		slow.lookUp, slow.fetchEntries} {
 		require.NoError(t, step(t.Context()))
 	}
 	require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
@@ -88,8 +89,9 @@ func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
 }
 
-// The worker of an original pauses after it drew a number. Meanwhile its article gets a higher ticket, a copy is decided as the earlier one,
-// and that ticket is withdrawn. The worker must not set its number then: neither of the two copies would find an earlier one.
+// The worker of an original pauses after it drew a number. Meanwhile its article gets a higher ticket, a copy
+// is decided as the earlier one, and that ticket is withdrawn. The worker must not set its number then:
+// neither of the two copies would find an earlier one.
 func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		client := redisrig.Client(t, addr)
@@ -103,9 +105,11 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 			require.NoError(t, step(t.Context()))
 		}
 		require.EqualValues(t, 1, b.tasks[0].number)
-		require.Equal(t, article.Unique, claimOne(t, x, early).Kind, "with the ticket 2; it gives the slow article the ticket 3")
+		require.Equal(t, article.Unique, claimOne(t, x, early).Kind,
+			"with the ticket 2; it gives the slow article the ticket 3")
 		f := b.tasks[0].Field()
-		withdrew, err := withdrawScript.EvalSha(t.Context(), client, []string{x.keys.Entries(f)}, f.Name(), slow.Digest[:], keyspace.TicketBytes(3)).Int()
+		withdrew, err := withdrawScript.EvalSha(t.Context(), client, []string{x.keys.Entries(f)}, f.Name(),
+			slow.Digest[:], keyspace.TicketBytes(3)).Int()
 		require.NoError(t, err)
 		require.Equal(t, 1, withdrew)
 		require.ErrorIs(t, b.lookUp(t.Context()), errTicketChanged)
@@ -113,8 +117,8 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 	})
 }
 
-// After a crash, a record can have a higher ticket than a record that follows it in its partition. A worker decides its partition
-// in order, so it must not wait for a record that it will process later.
+// After a crash, a record can have a higher ticket than a record that follows it in its partition. A worker
+// decides its partition in order, so it must not wait for a record that it will process later.
 func TestDoesNotWaitForItself(t *testing.T) {
 	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	x, clock := newIndex(t, client, redisrig.Config(redisrig.Standard)), &hands{}
@@ -126,8 +130,8 @@ func TestDoesNotWaitForItself(t *testing.T) {
 	require.Equal(t, first.Coordinates, claimOne(t, x, second).Original.Coordinates)
 }
 
-// Each of two claims holds a copy of an article of the other one. Both claims end, because each writes the verdict that the other
-// waits for.
+// Each of two claims holds a copy of an article of the other one. Both claims end, because each writes the
+// verdict that the other waits for.
 func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	cfg := redisrig.Config(redisrig.Standard)
@@ -189,9 +193,9 @@ func TestWaitEndsWithTheCaller(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Of three articles the second is near the first, and the third is near the second only. Three workers claim them at the same time.
-// The root of all must be the first one by ticket. Some calls crash and are made again, as after a kill. ECHOSIEVE_TEST_CHAINS sets
-// the number of chains.
+// Of three articles the second is near the first, and the third is near the second only. Three workers claim
+// them at the same time. The root of all must be the first one by ticket. Some calls crash and are made
+// again, as after a kill. ECHOSIEVE_TEST_CHAINS sets the number of chains.
 func TestChainsNameTheirRoot(t *testing.T) {
 	chains := 300
 	if s := os.Getenv("ECHOSIEVE_TEST_CHAINS"); s != "" {

@@ -23,8 +23,8 @@ import (
 	"echosieve/test/tier"
 )
 
-// With every width of blocks, narrower and wider than the 16 bits of a quarter of a fingerprint, the index gives the same verdicts as
-// the index in memory. Copies differ in weak bits, like copies of real texts.
+// With every width of blocks, narrower and wider than the 16 bits of a quarter of a fingerprint, the index
+// gives the same verdicts as the index in memory. Copies differ in weak bits, like copies of real texts.
 func TestBlockWidths(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Addr(t))
 	for _, width := range []int{12, 16, 20, 24, 32} {
@@ -33,10 +33,12 @@ func TestBlockWidths(t *testing.T) {
 				if width != 20 && probes != 8 {
 					tier.All(t)
 				}
-				cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4, Probes: probes})
+				cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4,
+					Probes: probes})
 				cfg.BlockBits = width
 				require.Equal(t, simhash.Layout{Count: 4, Bits: width}, cfg.Plan().Layout)
-				want, err := memindex.New(memindex.Config{Window: cfg.Window, Generations: cfg.Generations, Search: cfg.Search, BlockBits: width}).
+				want, err := memindex.New(memindex.Config{Window: cfg.Window, Generations: cfg.Generations,
+					Search: cfg.Search, BlockBits: width}).
 					Claim(t.Context(), weakFamilies())
 				require.NoError(t, err)
 				got, err := newIndex(t, client, cfg).Claim(t.Context(), weakFamilies())
@@ -58,7 +60,8 @@ func TestBlockWidths(t *testing.T) {
 	}
 }
 
-// weakFamilies makes 400 articles: 100 originals with three copies each, which differ in up to eight of the forty weakest bits.
+// weakFamilies makes 400 articles: 100 originals with three copies each, which differ in up to eight of the
+// forty weakest bits.
 func weakFamilies() []article.Article {
 	r := rand.New(rand.NewPCG(3, 4))
 	var claims []article.Article
@@ -79,12 +82,13 @@ func weakFamilies() []article.Article {
 	return claims
 }
 
-// A claim looks up, for each task, the lists of its article's plan in each slice in reach, whatever the width and the number of blocks. Values
-// that differ in their first or last bit only are different lists.
+// A claim looks up, for each task, the lists of its article's plan in each slice in reach, whatever the width
+// and the number of blocks. Values that differ in their first or last bit only are different lists.
 func TestLookupsOfAClaim(t *testing.T) {
 	for _, p := range []struct{ blocks, bits int }{{1, 6}, {3, 16}, {3, 32}, {16, 32}} {
 		t.Run(fmt.Sprintf("%dx%d", p.blocks, p.bits), func(t *testing.T) {
-			cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 3, MaxDistance: 21, Blocks: p.blocks, Probes: 4})
+			cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 3, MaxDistance: 21,
+				Blocks: p.blocks, Probes: 4})
 			cfg.BlockBits = p.bits
 			x := newIndex(t, redisrig.Client(t, miniredis.RunT(t).Addr()), cfg)
 			r := rand.New(rand.NewPCG(5, 6))
@@ -135,8 +139,10 @@ func TestWideBlocksNeedProbes(t *testing.T) {
 	for _, test := range []struct {
 		width, probes int
 		want          article.Kind
-	}{{16, 0, article.Near}, {20, 0, article.Unique}, {20, 1, article.Near}, {24, 0, article.Unique}, {24, 1, article.Near}} {
-		cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3, Blocks: 4, Probes: test.probes})
+	}{{16, 0, article.Near}, {20, 0, article.Unique}, {20, 1, article.Near}, {24, 0, article.Unique},
+		{24, 1, article.Near}} {
+		cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3, Blocks: 4,
+			Probes: test.probes})
 		cfg.BlockBits = test.width
 		x := newIndex(t, client, cfg)
 		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)

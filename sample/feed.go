@@ -15,7 +15,8 @@ type Made struct{ Originals, Near, Exact int }
 // All is the number of all articles.
 func (m Made) All() int { return m.Originals + m.Near + m.Exact }
 
-// remembered is the number of latest originals of which copies are made. At 100 records/s a copy follows its original by seconds.
+// remembered is the number of latest originals of which copies are made. At 100 records/s a copy follows its
+// original by seconds.
 const remembered = 1000
 
 // article is the JSON object that is published.
@@ -66,9 +67,9 @@ func newLanguage(source, separator, thousands string) *language {
 	return l
 }
 
-// Feed makes articles without end, half of them in Chinese and half in English: reports of invented events, told in the forms of folder
-// forms about invented people, places and figures. A copy repeats one of the latest originals under another id, as re-publishers do.
-// Not for concurrent use.
+// Feed makes articles without end, half of them in Chinese and half in English: reports of invented events,
+// told in the forms of folder forms about invented people, places and figures. A copy repeats one of the
+// latest originals under another id, as re-publishers do. Not for concurrent use.
 type Feed struct {
 	rng    *rand.Rand
 	copies float64
@@ -77,8 +78,8 @@ type Feed struct {
 	made   Made
 }
 
-// NewFeed returns a feed. The share copies (0 to 1) of its articles are copies, half of them exact, half near. The same seed makes the
-// same articles; their ids begin with name and seed.
+// NewFeed returns a feed. The share copies (0 to 1) of its articles are copies, half of them exact, half
+// near. The same seed makes the same articles; their ids begin with name and seed.
 func NewFeed(name string, copies float64, seed uint64) *Feed {
 	return &Feed{rng: rand.New(rand.NewPCG(seed, 0)), copies: copies, prefix: fmt.Sprintf("%s-%x-", name, seed)}
 }

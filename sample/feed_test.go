@@ -56,7 +56,8 @@ func TestFeedSeeds(t *testing.T) {
 	require.Equal(t, Made{Originals: 100}, made.Made())
 }
 
-// Readers see whole sentences: nothing is left of the notation of the forms, and each paragraph ends as a sentence does.
+// Readers see whole sentences: nothing is left of the notation of the forms, and each paragraph ends as a
+// sentence does.
 func TestOriginalsAreWholeSentences(t *testing.T) {
 	f := NewFeed("test", 0, 3)
 	notation := regexp.MustCompile(`[{}|¶#\[\]]|=>|  |\ba [aei]|^[a-z]|[.?!] [a-z]`)
@@ -75,7 +76,8 @@ func TestOriginalsAreWholeSentences(t *testing.T) {
 // A grammar's forms are all in use, and each slot names a symbol.
 func TestFormsFitTogether(t *testing.T) {
 	for _, l := range languages() {
-		used := map[string]bool{"article": true, "desks": true, "credit": true, "footer": true, "retitle": true, "menu": true, "reword": true, "paper1": true}
+		used := map[string]bool{"article": true, "desks": true, "credit": true, "footer": true, "retitle": true,
+			"menu": true, "reword": true, "paper1": true}
 		for _, s := range l.symbols {
 			for _, form := range append(s.forms, s.later) {
 				for _, p := range form {
@@ -106,7 +108,8 @@ func TestFormsFitTogether(t *testing.T) {
 
 // The first use of such a symbol introduces a person, all others name them only.
 func TestFirstMention(t *testing.T) {
-	g := newGrammar("[article]\n{P}¶{P} {P}\n[P]\n{first:1} {last:1}, a baker, => {last:1}\n[first]\nAnna\n[last]\nVelde\n[desks]\nd\n[d.title]\nx\n[d.lead]\ny\n", ",")
+	g := newGrammar("[article]\n{P}¶{P} {P}\n[P]\n{first:1} {last:1}, a baker, => "+
+		"{last:1}\n[first]\nAnna\n[last]\nVelde\n[desks]\nd\n[d.title]\nx\n[d.lead]\ny\n", ",")
 	require.Equal(t, []string{"Anna Velde, a baker,", "Velde Velde"}, g.newStory(NewFeed("", 0, 1).rng).paragraphs())
 }
 
@@ -130,12 +133,14 @@ func TestPolish(t *testing.T) {
 	}
 }
 
-// Edits change the text and keep most of it: every edit leaves at least half of the paragraphs' sentences as they are or reworded.
+// Edits change the text and keep most of it: every edit leaves at least half of the paragraphs' sentences as
+// they are or reworded.
 func TestEdits(t *testing.T) {
 	f := NewFeed("test", 0, 3)
 	for range 300 {
 		o := f.original("1")
-		for name, edit := range map[string]func(*original, []string) []string{"credit": f.credit, "footer": f.footer, "insert": f.insert} {
+		for name, edit := range map[string]func(*original, []string) []string{"credit": f.credit, "footer": f.footer,
+			"insert": f.insert} {
 			edited := strings.Join(edit(o, strings.Split(o.Text, "\n")), "\n")
 			require.Greater(t, len(edited), len(o.Text), name)
 		}

@@ -31,7 +31,8 @@ func feed(t *testing.T, n int) (counts fed) {
 	layout := keyspace.DefaultConfig()
 	layout.Search, layout.Window = made.Search(), 168*time.Hour
 	plan := layout.Plan()
-	index := memindex.New(memindex.Config{Window: layout.Window, Generations: 1, Search: made.Search(), BlockBits: plan.Layout.Bits})
+	index := memindex.New(memindex.Config{Window: layout.Window, Generations: 1, Search: made.Search(),
+		BlockBits: plan.Layout.Bits})
 	lists := map[simhash.Block][]simhash.Fingerprint{}
 	articles := sample.NewFeed("test", .3, 5)
 	now := time.Now()
@@ -77,9 +78,10 @@ func feed(t *testing.T, n int) (counts fed) {
 	return counts
 }
 
-// TestServiceOnFeed requires of the feed what dashboards show for a day: copies are found, different articles are not joined, and an article
-// has so few candidates that after a day of 432,000 articles (five a second) their mean is below half of redis.max_candidates. Candidates
-// grow in proportion to the articles stored. Single articles have more than the mean: at the end of such a day, 1.5 % are capped.
+// TestServiceOnFeed requires of the feed what dashboards show for a day: copies are found, different articles
+// are not joined, and an article has so few candidates that after a day of 432,000 articles (five a second)
+// their mean is below half of redis.max_candidates. Candidates grow in proportion to the articles stored.
+// Single articles have more than the mean: at the end of such a day, 1.5 % are capped.
 func TestServiceOnFeed(t *testing.T) {
 	const n, day = 12_000, 432_000
 	counts := feed(t, n)

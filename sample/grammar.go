@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// grammar makes texts of forms. Its source is a file of folder forms: a line "[name]" begins a symbol, and the lines below hold the
-// symbol's forms, with " | " between two of them. A form is text with slots in braces:
+// grammar makes texts of forms. Its source is a file of folder forms: a line "[name]" begins a symbol, and
+// the lines below hold the symbol's forms, with " | " between two of them. A form is text with slots in
+// braces:
 //
-//   - {name} stands for a form of that symbol, drawn at random. Within one story a symbol of up to 64 forms repeats a form only after it
-//     has used all of them.
+//   - {name} stands for a form of that symbol, drawn at random. Within one story a symbol of up to 64 forms
+//     repeats a form only after it has used all of them.
 //   - {name:1} is drawn once a story: it stands for the same text wherever the story uses it.
 //   - {.name} and {.name:1} stand for the symbol of the story's desk, such as transport.name.
 //   - {.lead} is the form of desk.lead that has the number of the form of desk.title which the story began with.
@@ -115,7 +116,8 @@ func newSlot(slot string) piece {
 	return piece{symbol: name, bound: bound, key: slot}
 }
 
-// story is what one article is about: its desk, and the names and things that it uses more than once. Not for concurrent use.
+// story is what one article is about: its desk, and the names and things that it uses more than once. Not for
+// concurrent use.
 type story struct {
 	*grammar
 	rng   *rand.Rand
@@ -223,7 +225,8 @@ func (s *story) number(p piece) string {
 	return text
 }
 
-// polish sets capitals at the beginning of sentences and quotations, and the article "an" before vowels. It leaves Chinese as it is.
+// polish sets capitals at the beginning of sentences and quotations, and the article "an" before vowels. It
+// leaves Chinese as it is.
 func polish(text string) string {
 	text = strings.ReplaceAll(text, ",,", ",")
 	out := make([]byte, 0, len(text)+8)

@@ -8,8 +8,9 @@ import (
 // retitled is the share of copies that get a title of their own.
 const retitled = .4
 
-// sameText returns the article as a site publishes it that takes over the text: half of them unchanged, the others with other line breaks
-// and, in Chinese, digits of full width. Both are exact copies, because neither belongs to the normalised text.
+// sameText returns the article as a site publishes it that takes over the text: half of them unchanged, the
+// others with other line breaks and, in Chinese, digits of full width. Both are exact copies, because neither
+// belongs to the normalised text.
 func (f *Feed) sameText(o *original) article {
 	a := o.article
 	a.Source = o.tell("paper1")
@@ -34,7 +35,8 @@ func fullWidth(r rune) rune {
 	return r
 }
 
-// edited returns the article as another site publishes it that changes the text: one to three edits of those that re-publishers make.
+// edited returns the article as another site publishes it that changes the text: one to three edits of those
+// that re-publishers make.
 func (f *Feed) edited(o *original) article {
 	a, paragraphs := o.article, slices.Clone(o.paragraphs)
 	a.Source = o.tell("paper1")
@@ -104,6 +106,7 @@ func (f *Feed) insert(o *original, paragraphs []string) []string {
 // page is the whole HTML document around the article.
 func page(o *original, headline string, paragraphs []string) string {
 	menu := o.tell("menu")
-	return "<!doctype html>\n<html><head><title>" + headline + "</title></head><body><nav>" + menu + "</nav><article><h1>" + headline + "</h1><p>" +
+	return "<!doctype html>\n<html><head><title>" + headline + "</title></head><body><nav>" + menu +
+		"</nav><article><h1>" + headline + "</h1><p>" +
 		strings.Join(paragraphs, "</p>\n<p>") + "</p></article><footer>" + menu + "</footer></body></html>"
 }

@@ -18,9 +18,10 @@ type Block struct {
 
 // Layout says how fingerprints are cut into blocks. The zero value is not valid.
 //
-// Blocks start at equal distances. Count blocks of 64/Count bits make up the fingerprint. Narrower blocks leave bits out, so a look-up finds
-// more fingerprints. Wider blocks overlap with their neighbours, the last block with the first, so a look-up finds fewer. One bit can then
-// be in two blocks, and the pigeonhole principle of Blocks does not hold.
+// Blocks start at equal distances. Count blocks of 64/Count bits make up the fingerprint. Narrower blocks
+// leave bits out, so a look-up finds more fingerprints. Wider blocks overlap with their neighbours, the last
+// block with the first, so a look-up finds fewer. One bit can then be in two blocks, and the pigeonhole
+// principle of Blocks does not hold.
 type Layout struct {
 	Count int // number of blocks, 1 to 64
 	Bits  int // width of each block, 1 to 64; 0: as many as make up the fingerprint
@@ -52,8 +53,8 @@ func (l Layout) block(fp Fingerprint, i int) (b Block, start int) {
 	return Block{Index: i, Value: bits.RotateLeft64(uint64(fp), start) >> (64 - l.Width(i))}, start
 }
 
-// Cut says which bits of a fingerprint a block holds, so that a program that knows the block need store only the others. The zero value is
-// valid: a block without bits.
+// Cut says which bits of a fingerprint a block holds, so that a program that knows the block need store only
+// the others. The zero value is valid: a block without bits.
 type Cut struct{ start, width int }
 
 // Cut returns which bits block i holds. It panics on an invalid Layout.

@@ -101,7 +101,8 @@ func shareBlock(a, b Fingerprint, k int) bool {
 	return false
 }
 
-// Blocks of any width hold the bits that follow their start. After the last bit of the fingerprint its first bit follows.
+// Blocks of any width hold the bits that follow their start. After the last bit of the fingerprint its first
+// bit follows.
 func TestLayout(t *testing.T) {
 	const fp = 0x0123456789abcdef
 	for _, c := range []struct {

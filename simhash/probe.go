@@ -8,14 +8,15 @@ import (
 // MaxProbes is the largest number of probes for each block: all values that differ in some of probeBits bits.
 const MaxProbes = 1<<probeBits - 1
 
-// probeBits is the number of weakest bits of a block that probes flip. A seventh weakest bit hardly ever belongs to one of the cheapest 63
-// sets.
+// probeBits is the number of weakest bits of a block that probes flip. A seventh weakest bit hardly ever
+// belongs to one of the cheapest 63 sets.
 const probeBits = 6
 
-// AppendProbes appends, for each block of a fingerprint (see Layout.AppendBlocks), the block itself and then up to n
-// values that the block of a similar text probably has, and returns the extended slice. This is the query-directed
-// probing of Lv et al. ("Multi-Probe LSH", VLDB 2007) for SimHash: each probe flips a set of the block's weakest bits. A set costs
-// the total of the squared Sums of its bits, and the cheapest sets come first.
+// AppendProbes appends, for each block of a fingerprint (see Layout.AppendBlocks), the block itself and then
+// up to n values that the block of a similar text probably has, and returns the extended slice. This is the
+// query-directed probing of Lv et al. ("Multi-Probe LSH", VLDB 2007) for SimHash: each probe flips a set of
+// the block's weakest bits. A set costs the total of the squared Sums of its bits, and the cheapest sets come
+// first.
 //
 // The values of a block are all different. A block narrower than six bits has fewer than MaxProbes of them. It
 // allocates only if dst lacks room and panics on an invalid Layout and unless 0 <= n <= MaxProbes.
@@ -67,7 +68,8 @@ func (l *flipList) cheapest(sums []float64, n int) []flip {
 			weakest[i], weakest[i-1] = weakest[i-1], weakest[i]
 		}
 	}
-	// Each further bit doubles the sets: every set without the bit and with it. Both lists are sorted by cost and are merged.
+	// Each further bit doubles the sets: every set without the bit and with it. Both lists are sorted by cost
+	// and are merged.
 	sets, merged := append(l.a[:0], flip{}), l.b[:0]
 	for _, bit := range weakest {
 		merged = merged[:0]

@@ -110,18 +110,19 @@ func TestSumOfFewFeatures(t *testing.T) {
 		features []Feature
 		want     Fingerprint
 	}{
-		"nothing":              {nil, 0},
-		"one":                  {[]Feature{{0xf0f0, 2}}, 0xf0f0},
-		"heavier wins":         {[]Feature{{0b1100, 3}, {0b1010, 2}}, 0b1100},
-		"a tie is zero":        {[]Feature{{0b1100, 2}, {0b1010, 2}}, 0b1000},
-		"majority":             {[]Feature{{0b111, 1}, {0b110, 1}, {0b100, 1}}, 0b110},
-		"twice the same hash":  {[]Feature{{1, 1}, {1, 1}, {2, 1.5}}, 1},
-		"unusable weights":     {[]Feature{{1, math.NaN()}, {2, math.Inf(1)}, {4, -1}, {8, 0}, {16, 1}}, 16},
-		"only unusable ones":   {[]Feature{{1, math.NaN()}, {2, -3}}, 0},
-		"top bit":              {[]Feature{{1 << 63, 1}}, 1 << 63},
-		"tiny":                 {[]Feature{{3, math.SmallestNonzeroFloat64}}, 3},
-		"huge":                 {[]Feature{{3, math.MaxFloat64}, {5, math.MaxFloat64}, {7, math.MaxFloat64}}, 7},
-		"all bits, many times": {[]Feature{{math.MaxUint64, 1}, {math.MaxUint64, 1}, {math.MaxUint64, 1}}, math.MaxUint64},
+		"nothing":             {nil, 0},
+		"one":                 {[]Feature{{0xf0f0, 2}}, 0xf0f0},
+		"heavier wins":        {[]Feature{{0b1100, 3}, {0b1010, 2}}, 0b1100},
+		"a tie is zero":       {[]Feature{{0b1100, 2}, {0b1010, 2}}, 0b1000},
+		"majority":            {[]Feature{{0b111, 1}, {0b110, 1}, {0b100, 1}}, 0b110},
+		"twice the same hash": {[]Feature{{1, 1}, {1, 1}, {2, 1.5}}, 1},
+		"unusable weights":    {[]Feature{{1, math.NaN()}, {2, math.Inf(1)}, {4, -1}, {8, 0}, {16, 1}}, 16},
+		"only unusable ones":  {[]Feature{{1, math.NaN()}, {2, -3}}, 0},
+		"top bit":             {[]Feature{{1 << 63, 1}}, 1 << 63},
+		"tiny":                {[]Feature{{3, math.SmallestNonzeroFloat64}}, 3},
+		"huge":                {[]Feature{{3, math.MaxFloat64}, {5, math.MaxFloat64}, {7, math.MaxFloat64}}, 7},
+		"all bits, many times": {[]Feature{{math.MaxUint64, 1}, {math.MaxUint64, 1}, {math.MaxUint64, 1}},
+			math.MaxUint64},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Sum(c.features)) })
 	}

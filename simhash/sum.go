@@ -6,7 +6,8 @@ import "math"
 type Feature struct {
 	// Hash should behave like 64 random bits that are always the same for one property; see Hash.
 	Hash uint64
-	// Weight says how much the property tells about the object. Sum leaves out a feature whose weight is not positive or not finite.
+	// Weight says how much the property tells about the object. Sum leaves out a feature whose weight is not
+	// positive or not finite.
 	Weight float64
 }
 
@@ -58,14 +59,15 @@ func SumWeights(features []Feature, differences *Sums) Fingerprint {
 	if n == 0 {
 		return 0
 	}
-	// Weights become integers, so that sums are exact in any order. The greatest sum is near 2^31. The power of two is multiplied in two
-	// parts, because the whole of it can be too large for a number.
+	// Weights become integers, so that sums are exact in any order. The greatest sum is near 2^31. The power
+	// of two is multiplied in two parts, because the whole of it can be too large for a number.
 	_, exponent := math.Frexp(heaviest)
 	_, magnitude := math.Frexp(float64(n))
 	shift := 31 - magnitude - exponent
 	scale, rest := math.Ldexp(1, shift/2), math.Ldexp(1, shift-shift/2)
 
-	// Four bits of the hash are added at a time: nibbles[i][v] is the weight of the features whose bits 4i to 4i+3 have the value v.
+	// Four bits of the hash are added at a time: nibbles[i][v] is the weight of the features whose bits 4i to
+	// 4i+3 have the value v.
 	var nibbles [16][16]uint64
 	for _, f := range features {
 		if !usable(f.Weight) {

@@ -11,7 +11,8 @@ import (
 	"echosieve/internal/app/command/commandtest"
 )
 
-// bench and eval read files in the forms that produce recognises, by the configured names of fields, also if the input topic holds Avro.
+// bench and eval read files in the forms that produce recognises, by the configured names of fields, also if
+// the input topic holds Avro.
 func TestFormsOfFiles(t *testing.T) {
 	const a = "The harbour board voted on Monday to deepen the eastern channel by two metres before the winter."
 	const b = "Foresters in the north count rare beetles every second summer, by hand and in pairs."
@@ -32,7 +33,8 @@ func TestFormsOfFiles(t *testing.T) {
 			"docs":     {"eval", "threshold", "--docs", file},
 		} {
 			if args = append(args, "--json", "--input.fields.text", "story"); form == "csv" {
-				args = append(args, "--input.format", "avro", "--input.framing", "confluent", "--input.registry.urls", "http://127.0.0.1:1")
+				args = append(args, "--input.format", "avro", "--input.framing", "confluent", "--input.registry.urls",
+					"http://127.0.0.1:1")
 			}
 			code, out, errOut := lab(t, args...)
 			require.Equal(t, command.ExitOK, code, "%s of %s: %s", args[0], form, errOut)

@@ -26,8 +26,8 @@ func lab(t *testing.T, args ...string) (code int, out, errOut string) {
 
 func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRootCommand()) }
 
-// TestWrongUsage requires that wrong usage of the lab's own commands is answered as commandtest.WrongUsage says. The test of this name in
-// cmd/echosieve has the mistakes that all commands share.
+// TestWrongUsage requires that wrong usage of the lab's own commands is answered as commandtest.WrongUsage
+// says. The test of this name in cmd/echosieve has the mistakes that all commands share.
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string { return commandtest.FileIn(t, dir, name, text) }
@@ -45,9 +45,11 @@ func TestWrongUsage(t *testing.T) {
 		want string // part of the error; it says what to type
 	}{
 		{[]string{"eval", "stream", "--docs", noText, noText}, "name the articles with --docs"},
-		{[]string{"eval", "pairs"}, "eval pairs needs --docs FILE and --pairs FILE; see echosieve-lab eval pairs --help"},
+		{[]string{"eval", "pairs"},
+			"eval pairs needs --docs FILE and --pairs FILE; see echosieve-lab eval pairs --help"},
 		{[]string{"eval", "stream", "--json"}, "eval stream needs --docs FILE"},
-		{[]string{"eval", "stream", "--docs", noText, "--min-caught", "95"}, "--min-caught is 95, must be between 0 and 1"},
+		{[]string{"eval", "stream", "--docs", noText, "--min-caught", "95"},
+			"--min-caught is 95, must be between 0 and 1"},
 		{[]string{"eval", "threshold", "--docs", noText, "--limit", "0"}, "--limit must be at least 1"},
 		{[]string{"bench", "--rounds", "0"}, "--rounds and --limit must be at least 1"},
 		{[]string{"load", "--rate", "0"}, "--rate must be above 0 and at most 1000000 records a second"},
@@ -56,28 +58,41 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"load", "--rate", "100000", "--duration", "1h"}, "more than 20 million records: lower one"},
 		{[]string{"load", "--warmup", "-1s"}, "--warmup must be between 0s and 1h"},
 		{[]string{"load", "--copies", "30"}, "--copies is 30, must be between 0 and 1"},
-		{[]string{"load", "--find-limit", "--at", "half"}, `--at wants whole numbers with commas between them, such as 25,50,90, not "half"`},
+		{[]string{"load", "--find-limit", "--at", "half"},
+			`--at wants whole numbers with commas between them, such as 25,50,90, not "half"`},
 		{[]string{"load", "--find-limit", "--at", "0"}, "--at wants percentages of the limit above 0 and at most 200"},
-		{[]string{"load", "--real", "--metrics", "localhost:9464"}, `--metrics wants addresses such as http://localhost:9464/metrics, not "localhost:9464"`},
+		{[]string{"load", "--real", "--metrics", "localhost:9464"},
+			`--metrics wants addresses such as http://localhost:9464/metrics, not "localhost:9464"`},
 		{[]string{"load", "--at", "50"}, "add --find-limit, or set --rate"},
 		{[]string{"load", "--metrics", "http://localhost:9464/metrics"}, "add --real, or leave it out"},
-		{[]string{"load", "--copies", ".5", noText}, "--copies applies to articles made from the sample; name no file with it"},
-		{[]string{"load", "--input.format", "text"}, "a service with input.format text does not read; name a service and a topic with input.format json"},
-		{[]string{"load", filepath.Join(dir, "none.jsonl")}, "none.jsonl; name a file of articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
+		{[]string{"load", "--copies", ".5", noText},
+			"--copies applies to articles made from the sample; name no file with it"},
+		{[]string{"load", "--input.format", "text"},
+			"a service with input.format text does not read; name a service and a topic with input.format json"},
+		{[]string{"load", filepath.Join(dir, "none.jsonl")},
+			"none.jsonl; name a file of articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
 		{[]string{"eval", "stream", "--docs", dir}, "is a directory; name the files in it"},
-		{[]string{"eval", "pairs", "--docs", noText, "--pairs", filepath.Join(dir, "none.tsv")}, "name a file of pairs, tab-separated lines"},
-		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", notJSON}, "want id_a, id_b, label and kind, separated by tabs"},
-		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty}, "expected are pairs, tab-separated lines: id_a id_b label kind"},
-		{[]string{"eval", "threshold", "--docs", evalDocs, "--html", filepath.Join(dir, "none", "x.html")}, "--html: there is no directory"},
-		{[]string{"bench", notJSON}, "there is no article in " + notJSON + " (" + notJSON + ":1: the value is not a JSON object"},
-		{[]string{"bench", empty}, "expected are articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC, plain, .gz or .zst, with the text under text, content, body (input.fields.text)"},
+		{[]string{"eval", "pairs", "--docs", noText, "--pairs", filepath.Join(dir, "none.tsv")},
+			"name a file of pairs, tab-separated lines"},
+		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", notJSON},
+			"want id_a, id_b, label and kind, separated by tabs"},
+		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty},
+			"expected are pairs, tab-separated lines: id_a id_b label kind"},
+		{[]string{"eval", "threshold", "--docs", evalDocs, "--html", filepath.Join(dir, "none", "x.html")},
+			"--html: there is no directory"},
+		{[]string{"bench", notJSON}, "there is no article in " + notJSON + " (" + notJSON +
+			":1: the value is not a JSON object"},
+		{[]string{"bench", empty},
+			"expected are articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC, plain, .gz or " +
+				".zst, with the text under text, content, body (input.fields.text)"},
 		{[]string{"bench", noText}, "no_text"},
 		{[]string{"bench", onlyMarkup}, "empty_text"},
 		{[]string{"bench", zip}, zip + ": this is a zip file: type unzip -p FILE and pipe it into this command"},
 		{[]string{"eval", "threshold", "--docs", notJSON}, "(article 1: not_json"},
 		{[]string{"eval", "stream", "--docs", evalDocs, "--redis", "127.0.0.1:1"}, "check that it runs, redis.addrs"},
 		{[]string{"load", "--real", "--kafka.brokers", "127.0.0.1:1"}, "check that it runs, kafka.brokers"},
-		{[]string{"load", "--real", kafka, "--metrics", "http://127.0.0.1:1/metrics"}, "name /metrics at http.listen of a service that runs, or leave --metrics out"},
+		{[]string{"load", "--real", kafka, "--metrics", "http://127.0.0.1:1/metrics"},
+			"name /metrics at http.listen of a service that runs, or leave --metrics out"},
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {
 			commandtest.WrongUsage(t, newRootCommand(), c.want, c.args...)

@@ -38,7 +38,8 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 
 	for name, from := range map[string][]string{
 		// Of values in Avro, files hold the JSON.
-		"file":  {"--from", pages, "--input.format", "avro", "--input.framing", "confluent", "--input.registry.urls", "http://127.0.0.1:1"},
+		"file": {"--from", pages, "--input.format", "avro", "--input.framing", "confluent", "--input.registry.urls",
+			"http://127.0.0.1:1"},
 		"topic": {"--from", config.Default().Kafka.Topics.Input, kafka},
 	} {
 		out := filepath.Join(dir, name+".tsv")
@@ -61,7 +62,8 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 		require.WithinDuration(t, time.Now().Add(2*time.Hour), got.Begin, 10*time.Minute)
 		table, err := os.ReadFile(out)
 		require.NoError(t, err)
-		require.Contains(t, string(table), got.Begin.Format(time.RFC3339)+"\tcourier\t30\t"+strings.ToLower(boilerplateNotice)+"\n")
+		require.Contains(t, string(table), got.Begin.Format(time.RFC3339)+"\tcourier\t30\t"+
+			strings.ToLower(boilerplateNotice)+"\n")
 
 		// The sentence is in the table, so that a second run adds nothing.
 		code, stdout, errOut = echosieve(t, boilerplatePages(30), "boilerplate", "learn", "--out", out, "--from", "-")
@@ -72,7 +74,8 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 		require.Equal(t, table, again)
 
 		text := "The harbour of Larkfield handled more containers in March than in any month before, Anna Velde said. "
-		code, stdout, errOut = echosieve(t, "", "compare", "--publisher", "courier", "--detection.boilerplate_file", out, text+boilerplateNotice, text)
+		code, stdout, errOut = echosieve(t, "", "compare", "--publisher", "courier", "--detection.boilerplate_file",
+			out, text+boilerplateNotice, text)
 		require.Equal(t, command.ExitOK, code, errOut)
 		require.Contains(t, strings.Join(strings.Fields(stdout), " "), " % left out as boilerplate")
 		require.Contains(t, stdout, "0 of 64 bits")

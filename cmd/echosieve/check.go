@@ -146,10 +146,12 @@ func checkRecipe(cfg config.Config) (*recipe.Recipe, []diag.Finding) {
 	return made, append(findings, checkBoilerplate(made.Boilerplate(), time.Now())...)
 }
 
-// checkBoilerplate says until when all processes must have the boilerplate table. Whether they had it in time cannot be seen here.
+// checkBoilerplate says until when all processes must have the boilerplate table. Whether they had it in time
+// cannot be seen here.
 func checkBoilerplate(table *page.Boilerplate, now time.Time) []diag.Finding {
 	rows, latest := table.Rows()
-	f := diag.Finding{Severity: diag.OK, Subject: "boilerplate table", Problem: fmt.Sprintf("%d rows, all of them count", rows)}
+	f := diag.Finding{Severity: diag.OK, Subject: "boilerplate table",
+		Problem: fmt.Sprintf("%d rows, all of them count", rows)}
 	switch {
 	case rows == 0:
 		return nil
@@ -190,19 +192,22 @@ func skipped(subject, why string) diag.Finding {
 	return diag.Finding{Severity: diag.Info, Subject: subject, Problem: "not checked: " + why}
 }
 
-// checkRedis checks the servers and the index. fault says why it cannot know which index the group has used; empty: it can.
+// checkRedis checks the servers and the index. fault says why it cannot know which index the group has used;
+// empty: it can.
 func checkRedis(parent context.Context, cfg config.Config, recipeID, fault string) []diag.Finding {
 	ctx, cancel := context.WithTimeout(parent, checkTimeout)
 	defer cancel()
 	client, err := connection.Connect(cfg.Redis.Options)
 	if err != nil {
 		return []diag.Finding{{
-			Severity: diag.Failure, Subject: "connection", Problem: err.Error(), Remedy: "correct the settings under redis",
+			Severity: diag.Failure, Subject: "connection", Problem: err.Error(),
+			Remedy: "correct the settings under redis",
 		}}
 	}
 	defer client.Close()
 	index := cfg.IndexConfig(recipeID)
-	found := connection.Check(ctx, client, index, func(ctx context.Context) error { return redisindex.Trial(ctx, client, index) })
+	found := connection.Check(ctx, client, index,
+		func(ctx context.Context) error { return redisindex.Trial(ctx, client, index) })
 	found = append(found, connection.CheckReplicas(ctx, client, cfg.Redis.Options)...)
 	if slices.ContainsFunc(found, failed) {
 		// If the servers are of another kind than the settings say, all other findings follow from that.
@@ -263,9 +268,11 @@ func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []d
 	case err != nil:
 		return []diag.Finding{skipped(subject, err.Error())}
 	case lack != nil:
-		return []diag.Finding{diag.New(diag.Failure, subject, lack.Text(x.Keys().ID), service.Cure(cfg).Remedy(x.Keys().ID, lack.Other))}
+		return []diag.Finding{diag.New(diag.Failure, subject, lack.Text(x.Keys().ID),
+			service.Cure(cfg).Remedy(x.Keys().ID, lack.Other))}
 	case len(labels) == 0:
-		return []diag.Finding{diag.New(diag.OK, subject, fmt.Sprintf("the group %s has committed nothing yet", cfg.Kafka.Group), "")}
+		return []diag.Finding{
+			diag.New(diag.OK, subject, fmt.Sprintf("the group %s has committed nothing yet", cfg.Kafka.Group), "")}
 	}
 	return []diag.Finding{diag.New(diag.OK, subject, "it has what the group has decided", "")}
 }

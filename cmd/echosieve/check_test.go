@@ -95,7 +95,8 @@ func TestCheckListen(t *testing.T) {
 	}{
 		"another program": {"# HELP go_info Information.\n", command.ExitNo, "another program uses the port"},
 		"a login":         {"", command.ExitOK, "a service of Echosieve is running there"},
-		"a service":       {"echosieve_build_info{version=\"1\"} 1\n", command.ExitOK, "a service of Echosieve is running there"},
+		"a service": {"echosieve_build_info{version=\"1\"} 1\n", command.ExitOK,
+			"a service of Echosieve is running there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -107,7 +108,8 @@ func TestCheckListen(t *testing.T) {
 			}))
 			defer server.Close()
 			address := strings.TrimPrefix(server.URL, "http://")
-			code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr(), "--http.listen", address)
+			code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr(),
+				"--http.listen", address)
 			require.Equal(t, test.code, code, "%+v", result.Findings)
 			require.True(t, slices.ContainsFunc(result.Findings, func(f diag.Finding) bool {
 				return f.Component == "http" && f.Problem == test.want
@@ -117,7 +119,8 @@ func TestCheckListen(t *testing.T) {
 	for _, wrong := range [][]string{
 		{"--http.listen", "192.0.2.1:9464"}, {"--http.config_file", "/none"}, {"--http.console", "--http.listen", ":0"},
 	} {
-		code, result := checkJSON(t, append(wrong, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())...)
+		code, result := checkJSON(t, append(wrong, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs",
+			store.Addr())...)
 		require.Equal(t, command.ExitNo, code, "%v: %+v", wrong, result.Findings)
 	}
 }
@@ -131,7 +134,8 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 		return slices.DeleteFunc(result.Findings, func(f diag.Finding) bool { return f.Subject != "input" })
 	}
 	require.Empty(t, input(), "the topic is empty")
-	// The records have no key and are spread by chance. A partition with more than sampleRecords would show its last ones only.
+	// The records have no key and are spread by chance. A partition with more than sampleRecords would show
+	// its last ones only.
 	lines := strings.Repeat(`{"text":"港务局昨日宣布，新的集装箱码头将于明年开工建设。"}`+"\n", 30) +
 		strings.Repeat(`{"text":"The harbour board voted to deepen the eastern channel."}`+"\n", sampleRecords-30)
 	publish := func(lines string) {
@@ -142,7 +146,8 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 	found := input()
 	require.Len(t, found, 1)
 	require.Equal(t, diag.OK, found[0].Severity)
-	require.Equal(t, "of the last 50 records, 20 in script latin, 30 in script han, 0 without a word, 0 would be dead letters", found[0].Problem)
+	require.Equal(t, "of the last 50 records, 20 in script latin, 30 in script han, 0 without a word, 0 would be "+
+		"dead letters", found[0].Problem)
 
 	publish(strings.Repeat(`{"text":"...1"}`+"\n{\"headline\":\"x\"}\n", 5))
 	found = input()
@@ -196,7 +201,8 @@ func TestCheckNamesTheWrongMode(t *testing.T) {
 		{[]string{"--redis.cluster"}, "set redis.cluster: false"},
 		{[]string{"--redis.master_name", "news"}, "remove redis.master_name"},
 	} {
-		code, result := checkJSON(t, append([]string{"--kafka.brokers", "127.0.0.1:1", "--redis.addrs", server}, c.args...)...)
+		code, result := checkJSON(t, append([]string{"--kafka.brokers", "127.0.0.1:1", "--redis.addrs", server},
+			c.args...)...)
 		require.Equal(t, command.ExitNo, code)
 		var found []diag.Finding
 		for _, f := range result.Findings {
@@ -237,14 +243,16 @@ func TestCheckComparesTheIndex(t *testing.T) {
 	found = problems("--window", "24h")
 	require.Contains(t, found, "3 would be dead letters")
 	require.Contains(t, found, "the group's articles are in another index")
-	require.Contains(t, problems("--detection.stop_words", "/none"), "redis info index: not checked: the dictionaries have a fault")
+	require.Contains(t, problems("--detection.stop_words", "/none"),
+		"redis info index: not checked: the dictionaries have a fault")
 	require.Contains(t, problems("--kafka.topics.input", "none"), "redis info index: not checked: Kafka has a fault")
 	require.Contains(t, problems("--kafka.topics.input", "none"), "kafka info input: not checked: Kafka has a fault")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errOut strings.Builder
-	require.Equal(t, command.ExitFailed, command.Execute(ctx, newRootCommand(), w.Args("check"), strings.NewReader(""), &out, &errOut))
+	require.Equal(t, command.ExitFailed, command.Execute(ctx, newRootCommand(), w.Args("check"),
+		strings.NewReader(""), &out, &errOut))
 	require.Empty(t, out.String())
 	require.Contains(t, errOut.String(), "interrupted")
 }

@@ -52,11 +52,13 @@ func TestReferenceFile(t *testing.T) {
 	require.Equal(t, string(config.Reference()), out)
 }
 
-// Each setting under detection makes a new recipe id, and with it an empty index, exactly if the help and docs/configuration.md say so.
+// Each setting under detection makes a new recipe id, and with it an empty index, exactly if the help and
+// docs/configuration.md say so.
 func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 	words := commandtest.File(t, "words", "echosieve\n")
 	id := func(args ...string) string {
-		code, out, errOut := echosieve(t, "", append([]string{"compare", "--json", "one text", "another text"}, args...)...)
+		code, out, errOut := echosieve(t, "", append([]string{"compare", "--json", "one text", "another text"},
+			args...)...)
 		require.Equal(t, command.ExitOK, code, errOut)
 		var c struct{ Recipe string }
 		require.NoError(t, json.Unmarshal([]byte(out), &c))
@@ -80,17 +82,20 @@ func TestSettingsThatStartAnEmptyIndex(t *testing.T) {
 		case "html":
 			value = page.HTMLText
 		case "boilerplate_file":
-			value = commandtest.File(t, "table.tsv", "format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tone\n")
+			value = commandtest.File(t, "table.tsv",
+				"format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tone\n")
 		}
 		if id("--"+k.Name, value) == usual {
 			same = append(same, name)
 		}
 	}
 	require.Equal(t, []string{"probes", "anchors", "segmenter", "boilerplate_file"}, same)
-	require.Contains(t, config.Schema().Section("detection").Help, "except of probes, anchors, segmenter and boilerplate_file")
+	require.Contains(t, config.Schema().Section("detection").Help,
+		"except of probes, anchors, segmenter and boilerplate_file")
 	text, err := os.ReadFile(docsFile)
 	require.NoError(t, err)
-	require.Contains(t, string(text), "everything under `detection` except `probes`, `anchors`, `segmenter` and `boilerplate_file`")
+	require.Contains(t, string(text),
+		"everything under `detection` except `probes`, `anchors`, `segmenter` and `boilerplate_file`")
 }
 
 // Every other configuration that is shipped loads as well.
@@ -107,26 +112,27 @@ func TestShippedConfigurations(t *testing.T) {
 // One broken value per case; the message names its key.
 func TestConfigMistakes(t *testing.T) {
 	for args, want := range map[string]string{
-		"--http.listen=9464":                   "http.listen must be an address",
-		"--http.hosts=http://a.b:9464":         `http.hosts has "http://a.b:9464", must be a name without scheme and port`,
-		"--http.hosts=.":                       `http.hosts has "."`,
-		"--log.level=loud":                     "log.level must be debug",
-		"--log.format=xml":                     "log.format must be text or json",
-		"--redis.namespace=":                   "redis.namespace must not be empty",
-		"--redis.addrs=":                       "redis.addrs is empty",
-		"--kafka.brokers=":                     "kafka.brokers needs at least one address",
-		"--window=1s":                          "window is 1s, must be between 1m and 876000h",
-		"--recipe=olds":                        `recipe is "olds", must be one of news, `,
-		"--detection.max_distance=99":          "detection.max_distance is 99",
-		"--input.format=xml":                   `input.format: "xml"`,
-		"--config=/does/not/exist.yaml":        "no such file",
-		"--kafka.sasl.username=x":              "kafka.sasl has settings",
-		"--kafka.brokers=a:1,u:hunter2@b:1":    "kafka.brokers must be host:port, without scheme, user or password",
-		"--redis.addrs=redis://:hunter2@r:1":   "redis.addrs must be host:port, without scheme, user or password",
-		"--redis.addrs=localhost":              `redis.addrs has "localhost" without a port; did you mean localhost:6379?`,
-		"--kafka.brokers=kafka":                `kafka.brokers has "kafka" without a port; did you mean kafka:9092?`,
-		"--redis.generations=0":                "redis.generations is 0, must be between 1 and 8",
-		"--redis.password=hunter2":             "--redis.password is no flag, because every user of a machine can read command lines; put the secret into a file and type --redis.password_file FILE",
+		"--http.listen=9464":                 "http.listen must be an address",
+		"--http.hosts=http://a.b:9464":       `http.hosts has "http://a.b:9464", must be a name without scheme and port`,
+		"--http.hosts=.":                     `http.hosts has "."`,
+		"--log.level=loud":                   "log.level must be debug",
+		"--log.format=xml":                   "log.format must be text or json",
+		"--redis.namespace=":                 "redis.namespace must not be empty",
+		"--redis.addrs=":                     "redis.addrs is empty",
+		"--kafka.brokers=":                   "kafka.brokers needs at least one address",
+		"--window=1s":                        "window is 1s, must be between 1m and 876000h",
+		"--recipe=olds":                      `recipe is "olds", must be one of news, `,
+		"--detection.max_distance=99":        "detection.max_distance is 99",
+		"--input.format=xml":                 `input.format: "xml"`,
+		"--config=/does/not/exist.yaml":      "no such file",
+		"--kafka.sasl.username=x":            "kafka.sasl has settings",
+		"--kafka.brokers=a:1,u:hunter2@b:1":  "kafka.brokers must be host:port, without scheme, user or password",
+		"--redis.addrs=redis://:hunter2@r:1": "redis.addrs must be host:port, without scheme, user or password",
+		"--redis.addrs=localhost":            `redis.addrs has "localhost" without a port; did you mean localhost:6379?`,
+		"--kafka.brokers=kafka":              `kafka.brokers has "kafka" without a port; did you mean kafka:9092?`,
+		"--redis.generations=0":              "redis.generations is 0, must be between 1 and 8",
+		"--redis.password=hunter2": "--redis.password is no flag, because every user of a machine can " +
+			"read command lines; put the secret into a file and type --redis.password_file FILE",
 		"--kafka.sasl.password_file=/nowhere/": "kafka.sasl.password_file",
 	} {
 		code, out, errOut := echosieve(t, "", "config", "print", args)

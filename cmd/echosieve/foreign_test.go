@@ -18,8 +18,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// foreign is a text as a stranger might write it: it sets the title of a terminal, turns colours on by a C1 control, turns round the direction,
-// and forges lines.
+// foreign is a text as a stranger might write it: it sets the title of a terminal, turns colours on by a C1
+// control, turns round the direction, and forges lines.
 const foreign = "x\x1b]0;owned\a\u009b31m\u202egnp.exe\u2066\u200b\u2028\r\nFORGED line\nFORGED\tend\u0085FORGED"
 
 // foreignWorld is a service that has decided foreign articles.
@@ -37,7 +37,8 @@ func newForeignWorld(t *testing.T) *foreignWorld {
 	t.Cleanup(func() { w.Stop() })
 	w.CreateTopics(t, "articles-other")
 	value := func(id, text string) string {
-		v, err := json.Marshal(map[string]string{"id": id + foreign, "title": foreign, "url": foreign, "source": foreign, "text": text + " " + foreign})
+		v, err := json.Marshal(map[string]string{"id": id + foreign, "title": foreign, "url": foreign,
+			"source": foreign, "text": text + " " + foreign})
 		require.NoError(t, err)
 		return string(v)
 	}
@@ -45,13 +46,15 @@ func newForeignWorld(t *testing.T) *foreignWorld {
 	publish := func(value string) string { return w.Publish(t, 0, now, value) }
 	publish(value("original", indexedText))
 	w.near = publish(value("near", indexedText+" Tickets cost the same."))
-	w.unique = publish(value("unique", "Quite another report about beetles in the forests of the north, where foresters count them by hand."))
+	w.unique = publish(value("unique",
+		"Quite another report about beetles in the forests of the north, where foresters count them by hand."))
 	w.dead = publish(`{"id":"x", "text": {"` + strings.ReplaceAll(foreign, "\n", "") + `": 1}}`)
 	outputs := w.Verdicts(t, 4)
 	for _, o := range outputs {
 		other := *o
 		other.Topic, other.Partition, other.Attrs = "articles-other", 0, kgo.RecordAttrs{}
-		if string(o.Value) == value("near", indexedText+" Tickets cost the same.") { // as another run would have decided
+		// as another run would have decided
+		if string(o.Value) == value("near", indexedText+" Tickets cost the same.") {
 			other.Headers = nil
 			for _, h := range o.Headers {
 				if h.Key == "echosieve-verdict" {
@@ -66,52 +69,65 @@ func newForeignWorld(t *testing.T) *foreignWorld {
 	for _, h := range outputs[0].Headers {
 		headers = append(headers, kgo.RecordHeader{Key: h.Key, Value: []byte(foreign)})
 	}
-	w.broken = w.PublishTo(t, &kgo.Record{Topic: w.Config.Kafka.Topics.Unique, Timestamp: now, Value: []byte("{}"), Headers: headers})
-	w.bad = commandtest.File(t, "bad", "{\"id\": "+strings.ReplaceAll(foreign, "\n", " ")+"\n"+value("a", indexedText)+"\n")
+	w.broken = w.PublishTo(t, &kgo.Record{Topic: w.Config.Kafka.Topics.Unique, Timestamp: now, Value: []byte("{}"),
+		Headers: headers})
+	w.bad = commandtest.File(t, "bad", "{\"id\": "+strings.ReplaceAll(foreign, "\n", " ")+"\n"+
+		value("a", indexedText)+"\n")
 	w.articles = commandtest.File(t, "articles", strings.Repeat(value("a", indexedText)+"\n", 3))
 	return w
 }
 
-// foreignLines holds, for every command, the command lines that make it print text of strangers. A command without a line must say why.
+// foreignLines holds, for every command, the command lines that make it print text of strangers. A command
+// without a line must say why.
 func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 	outputs := w.Config.Kafka.Topics.Unique + "," + w.Config.Kafka.Topics.Duplicate
 	page := t.TempDir() + "/page.html"
 	return map[string][][]string{
 		"explain": {
-			{w.near, "--html", page}, {w.near, "--whole"}, {w.unique}, {w.dead}, {w.broken}, {"--id", "near" + foreign}, {"--id", foreign}, {foreign}, {"articles/0/99"},
+			{w.near, "--html", page}, {w.near, "--whole"}, {w.unique}, {w.dead}, {w.broken},
+			{"--id", "near" + foreign}, {"--id", foreign}, {foreign}, {"articles/0/99"},
 		},
-		"diff":              {{outputs, "articles-other", "--html", page}, {outputs, foreign}},
-		"compare":           {{foreign + indexedText, "Tickets. " + foreign, "--texts"}, {indexedText, indexedText + foreign}, {w.bad, w.articles}},
-		"index lookup":      {{"near" + foreign, "--as", "id"}, {w.near}, {indexedText + " " + foreign, "--as", "text"}, {foreign, "--as", "id"}, {foreign, "--as", "coordinates"}},
-		"look":              {{w.articles}, {w.bad}, {foreign}, {commandtest.File(t, "dead", `{"id": "`+"\u202e"+`", "text": 1}`)}},
-		"filter":            {{w.articles}, {w.bad}, {foreign}},
-		"index stats":       {{}},
-		"index verify":      {{}, {"--repair"}},
-		"index refill":      {{}, {"--from", foreign}},
-		"index forget":      {{w.unique}, {foreign}, {"articles/0/99"}},
-		"index accept":      {{}, {foreign}, {"--kafka.group", foreign}, {"--redis.namespace", "other"}},
-		"boilerplate learn": {{"--from", w.articles, "--out", t.TempDir() + "/a.tsv", "--least", "2"}, {"--from", w.Config.Kafka.Topics.Input, "--out", t.TempDir() + "/b.tsv"}, {"--from", w.bad, "--out", w.bad}},
-		"check":             {{}, {"--kafka.topics.input", "no-such-topic"}, {"--detection.stop_words", w.bad}},
-		"produce":           {{w.bad}, {"--strict", w.bad}, {foreign}},
-		"ready":             {{"--http.listen", w.HTTP}, {"--http.listen", foreign + ":1"}},
-		"config print":      {{"--redis.username", foreign}, {"--window", foreign}},
-		"run":               {{"--kafka.topics.input", foreign}}, // otherwise only a log, in which slog quotes, and the Writer of all commands
+		"diff": {{outputs, "articles-other", "--html", page}, {outputs, foreign}},
+		"compare": {{foreign + indexedText, "Tickets. " + foreign, "--texts"},
+			{indexedText, indexedText + foreign}, {w.bad, w.articles}},
+		"index lookup": {{"near" + foreign, "--as", "id"}, {w.near},
+			{indexedText + " " + foreign, "--as", "text"}, {foreign, "--as", "id"}, {foreign, "--as", "coordinates"}},
+		"look": {{w.articles}, {w.bad}, {foreign},
+			{commandtest.File(t, "dead", `{"id": "`+"\u202e"+`", "text": 1}`)}},
+		"filter":       {{w.articles}, {w.bad}, {foreign}},
+		"index stats":  {{}},
+		"index verify": {{}, {"--repair"}},
+		"index refill": {{}, {"--from", foreign}},
+		"index forget": {{w.unique}, {foreign}, {"articles/0/99"}},
+		"index accept": {{}, {foreign}, {"--kafka.group", foreign}, {"--redis.namespace", "other"}},
+		"boilerplate learn": {{"--from", w.articles, "--out", t.TempDir() + "/a.tsv", "--least", "2"},
+			{"--from", w.Config.Kafka.Topics.Input, "--out", t.TempDir() + "/b.tsv"},
+			{"--from", w.bad, "--out", w.bad}},
+		"check":        {{}, {"--kafka.topics.input", "no-such-topic"}, {"--detection.stop_words", w.bad}},
+		"produce":      {{w.bad}, {"--strict", w.bad}, {foreign}},
+		"ready":        {{"--http.listen", w.HTTP}, {"--http.listen", foreign + ":1"}},
+		"config print": {{"--redis.username", foreign}, {"--window", foreign}},
+		// otherwise only a log, in which slog quotes, and the Writer of all commands
+		"run": {{"--kafka.topics.input", foreign}},
 	}
 }
 
 // ownText are the commands that print nothing but their own text.
 var ownText = []string{"config reference", "version", "help", "completion"}
 
-// TestForeignText requires of every command that no text of strangers controls the terminal, hides anything or forges a line. It walks over
-// the commands of the program, so that a new one fails until it has its lines.
+// TestForeignText requires of every command that no text of strangers controls the terminal, hides anything
+// or forges a line. It walks over the commands of the program, so that a new one fails until it has its
+// lines.
 func TestForeignText(t *testing.T) {
 	w := newForeignWorld(t)
 	lines, shown := w.lines(t), 0
 	for _, name := range leaves(newRootCommand(), "") {
-		if own := strings.Fields(name)[0]; slices.Contains(ownText, name) || slices.Contains(ownText, own) || slices.Contains(moved, name) {
+		if own := strings.Fields(name)[0]; slices.Contains(ownText, name) || slices.Contains(ownText, own) ||
+			slices.Contains(moved, name) {
 			continue
 		}
-		require.NotEmpty(t, lines[name], "command %q is new: add command lines with which it prints articles, or data of Kafka or Redis", name)
+		require.NotEmpty(t, lines[name],
+			"command %q is new: add command lines with which it prints articles, or data of Kafka or Redis", name)
 		for _, args := range lines[name] {
 			for _, asJSON := range []bool{false, true} {
 				args := append(strings.Fields(name), args...)
@@ -126,7 +142,8 @@ func TestForeignText(t *testing.T) {
 				shown += strings.Count(out+errOut, "owned")
 				if asJSON && strings.HasPrefix(out, "{") {
 					require.True(t, json.Valid([]byte(out)), out)
-					require.NotContains(t, out, "<U+001B>]0;owned<U+0007><U+009B>31m<U+202E>gnp", "programs get the text as it is: %q", args)
+					require.NotContains(t, out, "<U+001B>]0;owned<U+0007><U+009B>31m<U+202E>gnp",
+						"programs get the text as it is: %q", args)
 				}
 				for i, arg := range args {
 					if arg == "--html" {
@@ -149,7 +166,8 @@ func requireHarmless(t *testing.T, text string, args []string) {
 		beside := strings.Contains(line, "|") // two texts side by side have the lines of the texts
 		require.False(t, strings.HasPrefix(line, "FORGED") && !beside, "%q: a forged line in %q", args, text)
 		for _, r := range strings.TrimSuffix(line, "\n") {
-			require.False(t, unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) && r != '\t', "%q prints %U: %q", args, r, line)
+			require.False(t, unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) && r != '\t', "%q prints %U: %q", args,
+				r, line)
 		}
 	}
 }

@@ -17,11 +17,12 @@ import (
 	"echosieve/test/redisserver"
 )
 
-const indexedText = "The harbour authority said on Monday that the ferry between both islands will run again from next week, after the " +
+const indexedText = "The harbour authority said on Monday that the ferry between both islands will run again from " +
+	"next week, after the " +
 	"repair of its second engine took eleven days longer than the shipyard had promised in spring."
 
-// filledIndex is an index of the default configuration with an article, a copy of it, and an article that is different. It returns the flags
-// that the commands need.
+// filledIndex is an index of the default configuration with an article, a copy of it, and an article that is
+// different. It returns the flags that the commands need.
 func filledIndex(t *testing.T) (flags []string, x *redisindex.Index, claimed []article.Article) {
 	t.Helper()
 	addr := redisserver.Start(t).Addr
@@ -34,9 +35,12 @@ func filledIndex(t *testing.T) (flags []string, x *redisindex.Index, claimed []a
 	t.Cleanup(func() { _ = client.Close() })
 	x, err = redisindex.New(client, cfg.IndexConfig(recipe.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
-	for i, text := range []string{indexedText, indexedText + " Tickets cost the same.", "Quite another report about beetles in the forests of the north, where foresters count them every second winter by hand."} {
+	for i, text := range []string{indexedText, indexedText + " Tickets cost the same.",
+		"Quite another report about beetles in the forests of the north, where foresters count them every second " +
+			"winter by hand."} {
 		a, _ := recipe.Fingerprint(text, article.Origin{})
-		a.Coordinates, a.ID, a.Time = article.Coordinates{Topic: "articles", Partition: 1, Offset: int64(i)}, string(rune('a'+i)), time.Now()
+		a.Coordinates, a.ID, a.Time = article.Coordinates{Topic: "articles", Partition: 1, Offset: int64(i)},
+			string(rune('a'+i)), time.Now()
 		claimed = append(claimed, a)
 	}
 	verdicts, err := x.Claim(t.Context(), claimed)

@@ -45,11 +45,12 @@ func (s *inputSample) reject(r *pipeline.RejectError) {
 
 // usualReason is the most frequent reason for dead letters.
 func (s *inputSample) usualReason() string {
-	return slices.MaxFunc(slices.Sorted(maps.Keys(s.reasons)), func(a, b string) int { return cmp.Compare(s.reasons[a], s.reasons[b]) })
+	return slices.MaxFunc(slices.Sorted(maps.Keys(s.reasons)),
+		func(a, b string) int { return cmp.Compare(s.reasons[a], s.reasons[b]) })
 }
 
-// checkInput says which scripts the last records of the input topic are in, and how many have no word. If the topic cannot be read, it
-// says why.
+// checkInput says which scripts the last records of the input topic are in, and how many have no word. If the
+// topic cannot be read, it says why.
 func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

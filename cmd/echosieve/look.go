@@ -30,7 +30,8 @@ an article.`
 
 func newLookCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "look FILE", Short: "Print the verdict that an article would get now", Long: lookHelp, GroupID: groupVerdicts,
+		Use: "look FILE", Short: "Print the verdict that an article would get now", Long: lookHelp,
+		GroupID: groupVerdicts,
 		Example: `  echosieve look article.json --config echosieve.yaml
   curl -s https://news.example/article.json | echosieve look - --config echosieve.yaml --json`,
 		Args: command.One("one file with articles"),
@@ -118,7 +119,8 @@ func printLook(w io.Writer, answer *look.Answer) error {
 		case a.Detail != "":
 			line += ", " + a.Reason + ": " + a.Detail
 		case a.Original != nil:
-			line += fmt.Sprintf(" (%s, %s), to %s, of %s id %s", a.Reason, command.Count(a.Distance, "bit"), a.Destination, a.Original.Record, a.Original.ID)
+			line += fmt.Sprintf(" (%s, %s), to %s, of %s id %s", a.Reason, command.Count(a.Distance, "bit"),
+				a.Destination, a.Original.Record, a.Original.ID)
 			if a.Root != nil && *a.Root != *a.Original {
 				line += ", root " + a.Root.Record
 			}
@@ -129,7 +131,8 @@ func printLook(w io.Writer, answer *look.Answer) error {
 			if n.Hidden {
 				state = ", hidden in the index"
 			}
-			fmt.Fprintln(&b, visible.Line(fmt.Sprintf("  %s id %s, %s away: %s (%s)%s%s", n.Record, n.ID, command.Count(n.Distance, "bit"), n.Judged, n.Reason,
+			fmt.Fprintln(&b, visible.Line(fmt.Sprintf("  %s id %s, %s away: %s (%s)%s%s", n.Record, n.ID,
+				command.Count(n.Distance, "bit"), n.Judged, n.Reason,
 				relationWords(n.Relation), state)))
 		}
 	}

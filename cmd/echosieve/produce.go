@@ -53,7 +53,8 @@ func newProduceCommand() *cobra.Command {
 	asJSON := command.AddJSONFlag(cmd)
 	strict := cmd.Flags().Bool("strict", false, "stop at the first bad line")
 	fromSample := cmd.Flags().Bool("sample", false, "publish the shipped sample instead of files")
-	loop := cmd.Flags().Bool("loop", false, "with --sample: then publish invented articles, until stopped; needs --rate")
+	loop := cmd.Flags().Bool("loop", false,
+		"with --sample: then publish invented articles, until stopped; needs --rate")
 	rate := cmd.Flags().Float64("rate", 0, "records a second; 0: as fast as possible")
 	config.AddFlags(cmd.Flags(), "kafka", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
@@ -102,7 +103,8 @@ func sampleFlags(names []string, fromSample, loop, strict bool, rate float64) er
 	case fromSample && len(names) > 0:
 		return fmt.Errorf("--sample takes the place of files; leave out --sample or %s", names[0])
 	case fromSample && strict:
-		return errors.New("--strict is about the lines of files; leave it out, because the sample has broken lines on purpose")
+		return errors.New("--strict is about the lines of files; leave it out, because the sample has broken " +
+			"lines on purpose")
 	case loop && !fromSample:
 		return errors.New("--loop works only with --sample: add it, or leave out --loop")
 	case loop && rate == 0:
@@ -118,7 +120,8 @@ func printSummary(w io.Writer, s produce.Summary, asJSON bool) error {
 	_, err := fmt.Fprintf(w, "%d records published to %s in %.1f s (%.0f/s), %d bad lines\n",
 		s.Published, s.Topic, s.Seconds, s.PerSecond, s.Bad)
 	if err == nil && s.Refused > 0 {
-		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; %s\n", s.Refused, s.Reason, cmp.Or(visible.Line(s.Hint), "see input.fields"))
+		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; %s\n", s.Refused, s.Reason,
+			cmp.Or(visible.Line(s.Hint), "see input.fields"))
 	}
 	return err
 }

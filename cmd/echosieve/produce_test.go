@@ -41,7 +41,8 @@ func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
 	t.Helper()
 	topic := config.Default().Kafka.Topics.Input
 	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...),
-		kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(50*time.Millisecond))
+		kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(50*time.Millisecond))
 	require.NoError(t, err)
 	defer client.Close()
 	var records []*kgo.Record
@@ -68,7 +69,8 @@ func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut s
 
 func TestProduceFiles(t *testing.T) {
 	broker := testBroker(t)
-	plain := commandtest.File(t, "a.jsonl", "\ufeff"+`{"id":"a1", "text":"x"}`+"\r\n\n"+`{"_id":{"$oid":"65f0c0ffee"},"text":"y"}`+"\n")
+	plain := commandtest.File(t, "a.jsonl", "\ufeff"+`{"id":"a1", "text":"x"}`+"\r\n\n"+
+		`{"_id":{"$oid":"65f0c0ffee"},"text":"y"}`+"\n")
 	zipped := commandtest.File(t, "b", filestest.Gzip(t, `{"id":7,"text":"z"}`+"\n"+`{"text":"no id"}`+"\n"))
 	zstd := commandtest.File(t, "c.gz", filestest.Zstd(t, `{"id":"c1"}`))
 
@@ -130,7 +132,8 @@ func TestProduceReportsBadLinesBeforeTheFirstGoodOne(t *testing.T) {
 	code, _, errOut := echosieve(t, "bad\n{\"text\":\"1\"}\n", "produce", "--kafka.brokers", broker.ListenAddrs()[0])
 	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, errOut, "stdin:1: the value is not a JSON object: ")
-	code, out, errOut := echosieve(t, strings.Repeat("bad\n", 102), "produce", "--kafka.brokers", broker.ListenAddrs()[0])
+	code, out, errOut := echosieve(t, strings.Repeat("bad\n", 102), "produce", "--kafka.brokers",
+		broker.ListenAddrs()[0])
 	require.Equal(t, command.ExitFailed, code)
 	require.Empty(t, out)
 	require.Contains(t, errOut, "there is no article in standard input (stdin:1: the value is not a JSON object: ")
@@ -143,7 +146,8 @@ func TestProduceReportsBadLinesBeforeTheFirstGoodOne(t *testing.T) {
 func TestProduceStrict(t *testing.T) {
 	broker := testBroker(t)
 	file := commandtest.File(t, "bad.jsonl", badLines)
-	code, out, errOut := echosieve(t, "", "produce", "--strict", "--json", "--kafka.brokers", broker.ListenAddrs()[0], file, file)
+	code, out, errOut := echosieve(t, "", "produce", "--strict", "--json", "--kafka.brokers", broker.ListenAddrs()[0],
+		file, file)
 	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, errOut, file+":2: stopped at a bad line")
 	require.Contains(t, out, `"published": 1,`)
@@ -181,7 +185,8 @@ func TestProduceFailures(t *testing.T) {
 	}{
 		"no such file": {[]string{"/does/not/exist"}, "no such file"},
 		"cut off": {
-			[]string{commandtest.File(t, "cut.gz", filestest.Gzip(t, strings.Repeat(`{"text":"x"}`+"\n", 100))[:40])}, "unexpected EOF",
+			[]string{commandtest.File(t, "cut.gz", filestest.Gzip(t, strings.Repeat(`{"text":"x"}`+"\n", 100))[:40])},
+			"unexpected EOF",
 		},
 		"not for text": {[]string{"--input.format", "text"}, "a service with input.format text does not read"},
 		"wrong flag":   {[]string{"--kafka.broker", "x"}, "did you mean --kafka.brokers?"},
@@ -206,7 +211,8 @@ func TestProduceSlowInput(t *testing.T) {
 	var out, errOut bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- command.Execute(ctx, newRootCommand(), []string{"produce", "--kafka.brokers", broker.ListenAddrs()[0]}, in, &out, &errOut)
+		code <- command.Execute(ctx, newRootCommand(),
+			[]string{"produce", "--kafka.brokers", broker.ListenAddrs()[0]}, in, &out, &errOut)
 		_ = in.Close() // so that no write below waits for a command that has ended
 	}()
 	_, err := io.WriteString(writer, `{"text":"now"}`+"\n")
@@ -243,7 +249,8 @@ func TestProduceLoop(t *testing.T) {
 	broker := testBroker(t)
 	const rate = 200
 	began := time.Now()
-	cmd, _, out := subject(t, "program", "produce", "--sample", "--loop", "--rate", fmt.Sprint(rate), "--kafka.brokers", broker.ListenAddrs()[0])
+	cmd, _, out := subject(t, "program", "produce", "--sample", "--loop", "--rate", fmt.Sprint(rate),
+		"--kafka.brokers", broker.ListenAddrs()[0])
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.ConsumeTopics("articles"))
 	require.NoError(t, err)
 	defer client.Close()
@@ -260,7 +267,8 @@ func TestProduceLoop(t *testing.T) {
 		})
 	}
 	require.Greater(t, time.Since(began), time.Second, "277 records take more than a second")
-	require.InDelta(t, made-made*3/20, len(texts), float64(made)/8, "half of three in ten repeat a text exactly: five standard deviations")
+	require.InDelta(t, made-made*3/20, len(texts), float64(made)/8,
+		"half of three in ten repeat a text exactly: five standard deviations")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	line, err := out.ReadString('\n')
 	require.NoError(t, err)
@@ -287,7 +295,8 @@ func TestProduceCreatesItsTopic(t *testing.T) {
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
-	args := []string{"produce", "--kafka.create_topics", "--kafka.partitions", "3", "--kafka.brokers", broker.ListenAddrs()[0]}
+	args := []string{"produce", "--kafka.create_topics", "--kafka.partitions", "3", "--kafka.brokers",
+		broker.ListenAddrs()[0]}
 	code, _, errOut := echosieve(t, `{"text":"x"}`, args...)
 	require.Equal(t, command.ExitOK, code, errOut)
 	require.Contains(t, errOut, "created topic articles with 3 partitions\n")

@@ -24,7 +24,8 @@ func TestReady(t *testing.T) {
 	ready := func(listen string) (code int, out, errOut string) {
 		return echosieve(t, "", "ready", "--http.listen", listen)
 	}
-	for _, address := range []string{listen, strings.Replace(listen, "127.0.0.1", "", 1), strings.Replace(listen, "127.0.0.1", "0.0.0.0", 1)} {
+	for _, address := range []string{listen, strings.Replace(listen, "127.0.0.1", "", 1),
+		strings.Replace(listen, "127.0.0.1", "0.0.0.0", 1)} {
 		code, out, errOut := ready(address)
 		require.Equal(t, command.ExitOK, code, errOut)
 		require.Equal(t, "redis: gone\n", out)

@@ -54,8 +54,10 @@ func newRootCommand() *cobra.Command {
 		Long:    rootHelp,
 		Example: rootExample,
 	}
-	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"}, &cobra.Group{ID: groupVerdicts, Title: "Verdicts and the index:"})
-	verdicts := []*cobra.Command{boilerplate.Command(), compare.Command(), diff.Command(), explain.Command(), filter.Command(), index.Command()}
+	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"},
+		&cobra.Group{ID: groupVerdicts, Title: "Verdicts and the index:"})
+	verdicts := []*cobra.Command{boilerplate.Command(), compare.Command(), diff.Command(), explain.Command(),
+		filter.Command(), index.Command()}
 	for _, cmd := range verdicts {
 		cmd.GroupID = groupVerdicts
 	}
@@ -83,7 +85,8 @@ const (
 // moved names the commands of echosieve-lab. A user may expect them here.
 var moved = []string{"bench", "demo", "eval", "load"}
 
-// newMovedCommand returns a command that always fails: its error names the program that has the command. The help does not list it.
+// newMovedCommand returns a command that always fails: its error names the program that has the command. The
+// help does not list it.
 func newMovedCommand(name string) *cobra.Command {
 	return &cobra.Command{
 		Use:                name,

@@ -22,7 +22,8 @@ import (
 )
 
 func TestCommandsAreDocumented(t *testing.T) {
-	commandtest.Documented(t, newRootCommand(), "run", "reference", "ready", "filter") // no result; prints a file; prints the service's answer; prints JSON in any case
+	// no result; prints a file; prints the service's answer; prints JSON in any case
+	commandtest.Documented(t, newRootCommand(), "run", "reference", "ready", "filter")
 }
 
 func TestHelp(t *testing.T) {
@@ -62,7 +63,8 @@ func TestHelpListsWhatACommandUses(t *testing.T) {
 		require.NotContains(t, out, "\n      "+c.unlisted+" ", c.args)
 		require.Contains(t, out, " --help-all lists them", c.args)
 
-		code, all, errOut := echosieve(t, "", append(c.args, "--help-all")...) // also without the arguments that the command needs
+		// also without the arguments that the command needs
+		code, all, errOut := echosieve(t, "", append(c.args, "--help-all")...)
 		require.Equal(t, command.ExitOK, code, errOut)
 		require.Empty(t, errOut)
 		for _, key := range config.Schema().Keys() {
@@ -155,8 +157,8 @@ func TestFirstSignal(t *testing.T) {
 
 // One more signal ends a command that is stuck.
 func TestSecondSignal(t *testing.T) {
-	// A shell that runs tests in the background makes them ignore SIGINT, and so their children. Children of a process that handles the
-	// signal do not ignore it.
+	// A shell that runs tests in the background makes them ignore SIGINT, and so their children. Children of
+	// a process that handles the signal do not ignore it.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
 	defer signal.Stop(signals)
@@ -177,7 +179,8 @@ func TestSecondSignal(t *testing.T) {
 	}()
 	exit := (*exec.ExitError)(nil)
 	require.ErrorAs(t, wait(t, cmd), &exit)
-	require.Equal(t, 130, exit.ExitCode(), "the process ends by itself: as the first process of a container it could not be ended by the signal")
+	require.Equal(t, 130, exit.ExitCode(),
+		"the process ends by itself: as the first process of a container it could not be ended by the signal")
 }
 
 // wait waits for a process, at most for a limited time.

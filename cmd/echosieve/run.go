@@ -54,5 +54,6 @@ shadow.values is set. The header echosieve-shadow names the topic that the servi
 
 // addShadowFlag adds --shadow to a command of the service.
 func addShadowFlag(cmd *cobra.Command) {
-	config.AddShadowFlag(cmd.Flags(), "use the names under shadow, so that the service is not disturbed (docs/recipe-change.md)")
+	config.AddShadowFlag(cmd.Flags(),
+		"use the names under shadow, so that the service is not disturbed (docs/recipe-change.md)")
 }

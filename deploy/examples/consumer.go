@@ -19,9 +19,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	client, err := kgo.NewClient(
-		kgo.SeedBrokers(strings.Split(os.Args[1], ",")...), kgo.ConsumerGroup(os.Args[2]), kgo.ConsumeTopics(os.Args[3:]...),
+		kgo.SeedBrokers(strings.Split(os.Args[1], ",")...), kgo.ConsumerGroup(os.Args[2]),
+		kgo.ConsumeTopics(os.Args[3:]...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		// Echosieve publishes in transactions. Aborted ones stay invisible; their markers and those of commits are no records, but take offsets.
+		// Echosieve publishes in transactions. Aborted ones stay invisible; their markers and those of
+		// commits are no records, but take offsets.
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.AutoCommitMarks(),
 	)
@@ -50,7 +52,8 @@ func main() {
 				}
 			}
 			_ = lines.Encode(map[string]string{
-				"input": headers["echosieve-input"], "verdict": headers["echosieve-verdict"], "relation": headers["echosieve-relation"],
+				"input": headers["echosieve-input"], "verdict": headers["echosieve-verdict"],
+				"relation": headers["echosieve-relation"],
 				"original": headers["echosieve-original-id"], "id": article.ID,
 			})
 			client.MarkCommitRecords(r)

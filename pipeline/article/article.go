@@ -1,6 +1,7 @@
-// Package article holds the article type of Echosieve and the terms in which the other packages speak of an article: its record's
-// Coordinates, its Ref, the Digest of its text, the Verdict on it with its Kind and Reason, and the Rule that compares two articles.
-// Packages recipe and pipeline make an Article; an index stores and judges it.
+// Package article holds the article type of Echosieve and the terms in which the other packages speak of an
+// article: its record's Coordinates, its Ref, the Digest of its text, the Verdict on it with its Kind and
+// Reason, and the Rule that compares two articles. Packages recipe and pipeline make an Article; an index
+// stores and judges it.
 package article
 
 import (
@@ -13,8 +14,8 @@ import (
 	"echosieve/simhash"
 )
 
-// Coordinates name one Kafka record permanently. Kafka never changes them and uses them only once, unless the topic is deleted and
-// recreated.
+// Coordinates name one Kafka record permanently. Kafka never changes them and uses them only once, unless the
+// topic is deleted and recreated.
 type Coordinates struct {
 	Topic     string
 	Partition int32
@@ -39,8 +40,8 @@ func ParseCoordinates(s string) (Coordinates, error) {
 	return Coordinates{}, fmt.Errorf("%q is not of the form topic/partition/offset", s)
 }
 
-// Less orders coordinates by topic, partition and offset. Of two articles with equal tickets, the one with the lower coordinates counts as
-// the earlier one.
+// Less orders coordinates by topic, partition and offset. Of two articles with equal tickets, the one with
+// the lower coordinates counts as the earlier one.
 func (c Coordinates) Less(d Coordinates) bool {
 	if c.Topic != d.Topic {
 		return c.Topic < d.Topic
@@ -57,34 +58,38 @@ type Ref struct {
 	Coordinates
 }
 
-// Digest identifies a normalised text: the first 16 bytes of a SHA-256. Articles with equal digests are exact copies of each other and have
-// equal fingerprints.
+// Digest identifies a normalised text: the first 16 bytes of a SHA-256. Articles with equal digests are exact
+// copies of each other and have equal fingerprints.
 type Digest [16]byte
 
-// Content is what a record's value says of an article: the part that people read. It is separate from Article because a batch waits for
-// the index without its texts: once the recipe has made an Article of Text, only the record holds the text.
+// Content is what a record's value says of an article: the part that people read. It is separate from Article
+// because a batch waits for the index without its texts: once the recipe has made an Article of Text, only
+// the record holds the text.
 type Content struct {
-	// ID is the publisher's id of the article, 1 to MaxIDBytes long. An article without an id, or with a longer one, gets its
-	// coordinates.
+	// ID is the publisher's id of the article, 1 to MaxIDBytes long. An article without an id, or with a
+	// longer one, gets its coordinates.
 	ID string
 	// Text is the body, with or without markup. Only Text decides what the article is a copy of.
 	Text string
-	// Title, Publisher and URL are for reports, and Publisher decides which rows of a boilerplate table count. Each is "" if the record
-	// does not say it. Longer ones than MaxTitleBytes and MaxPublisherBytes are cut. A URL longer than MaxURLBytes counts as missing.
+	// Title, Publisher and URL are for reports, and Publisher decides which rows of a boilerplate table
+	// count. Each is "" if the record does not say it. Longer ones than MaxTitleBytes and MaxPublisherBytes
+	// are cut. A URL longer than MaxURLBytes counts as missing.
 	Title, Publisher, URL string
 }
 
-// Origin says which record a text comes from, as far as fingerprints depend on it: it decides which rows of the boilerplate table count.
+// Origin says which record a text comes from, as far as fingerprints depend on it: it decides which rows of
+// the boilerplate table count.
 type Origin struct {
 	// Publisher is the publisher that the record names; empty if it names none.
 	Publisher string
-	// Time is the record's timestamp. Zero stands for a text without a record: all rows count, even rows that begin later.
+	// Time is the record's timestamp. Zero stands for a text without a record: all rows count, even rows that
+	// begin later.
 	Time time.Time
 }
 
-// Article is one article on its way to its verdict. The recipe makes it of Content.Text, and package pipeline adds Coordinates, ID and
-// Time. The same Coordinates always come with the same other fields, as long as the recipe is the same. The index never changes an
-// Article.
+// Article is one article on its way to its verdict. The recipe makes it of Content.Text, and package pipeline
+// adds Coordinates, ID and Time. The same Coordinates always come with the same other fields, as long as the
+// recipe is the same. The index never changes an Article.
 type Article struct {
 	Coordinates
 	ID   string    // at most MaxIDBytes
@@ -96,23 +101,27 @@ type Article struct {
 	SimHash simhash.Fingerprint
 	// Sums are the sums behind SimHash, by which probes are chosen. Nil: no probes are looked up.
 	Sums *simhash.Sums
-	// Anchors are hashes that sample the wording, the foremost first; see signature.Builder.AppendAnchors. The article is looked up by
-	// them as well as by its fingerprint. Little text and articles of classic recipes have none.
+	// Anchors are hashes that sample the wording, the foremost first; see signature.Builder.AppendAnchors.
+	// The article is looked up by them as well as by its fingerprint. Little text and articles of classic
+	// recipes have none.
 	Anchors []uint64
-	// Signature summarises the article for the second check, in at most MaxSignatureBytes. The index keeps it. It is nil for little text
-	// and in classic recipes.
+	// Signature summarises the article for the second check, in at most MaxSignatureBytes. The index keeps
+	// it. It is nil for little text and in classic recipes.
 	Signature []byte
-	// Digest identifies the normalised text together with the fingerprint: equal digests mean the same text, cut into the same words.
+	// Digest identifies the normalised text together with the fingerprint: equal digests mean the same text,
+	// cut into the same words.
 	Digest Digest
 	// Features is the number of different words that count in SimHash.
 	Features int
-	// LittleText says that the text has too few features for its SimHash to mean anything. The article is a copy only of articles with
-	// the same Digest, and only its own fingerprint is looked up.
+	// LittleText says that the text has too few features for its SimHash to mean anything. The article is a
+	// copy only of articles with the same Digest, and only its own fingerprint is looked up.
 	LittleText bool
-	// Empty says that cleaning left no letter or digit of the text. All such texts have the same digest, so they must not be compared.
+	// Empty says that cleaning left no letter or digit of the text. All such texts have the same digest, so
+	// they must not be compared.
 	Empty bool
-	// CleanBytes is the length of the clean text in bytes, for reports. BoilerplateBytes and FurnitureBytes of it are left out of
-	// fingerprint and signature: sentences of the boilerplate table, and the lines of the page around the article.
+	// CleanBytes is the length of the clean text in bytes, for reports. BoilerplateBytes and FurnitureBytes
+	// of it are left out of fingerprint and signature: sentences of the boilerplate table, and the lines of
+	// the page around the article.
 	CleanBytes, BoilerplateBytes, FurnitureBytes int
 	// Script is the main script of the beginning of the article, for reports.
 	Script Script
@@ -126,11 +135,12 @@ func (a *Article) LeftOut() float64 {
 // Ref names the article.
 func (a *Article) Ref() Ref { return Ref{ID: a.ID, Coordinates: a.Coordinates} }
 
-// MaxIDBytes is the length of the longest article id, in bytes. The decoder uses the coordinates in place of a longer id.
+// MaxIDBytes is the length of the longest article id, in bytes. The decoder uses the coordinates in place of
+// a longer id.
 const MaxIDBytes = 512
 
-// What a batch keeps of an article until its output is acknowledged is bounded, because a record of a few bytes can decompress to a title
-// of a megabyte. In bytes.
+// What a batch keeps of an article until its output is acknowledged is bounded, because a record of a few
+// bytes can decompress to a title of a megabyte. In bytes.
 const (
 	MaxTitleBytes     = 512
 	MaxPublisherBytes = 256
@@ -177,6 +187,7 @@ const (
 // String returns the name, such as "latin".
 func (s Script) String() string {
 	return [Scripts]string{
-		"none", "latin", "han", "kana", "hangul", "cyrillic", "greek", "arabic", "hebrew", "devanagari", "thai", "other",
+		"none", "latin", "han", "kana", "hangul", "cyrillic", "greek", "arabic", "hebrew", "devanagari", "thai",
+		"other",
 	}[s]
 }

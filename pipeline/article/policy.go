@@ -29,8 +29,8 @@ func (d Destination) OfVerdict() bool { return d <= ToDuplicate }
 // String returns the destination as it stands in settings and metrics. d must be below DestinationCount.
 func (d Destination) String() string { return destinationNames[d] }
 
-// Policy chooses the topic of near copies by their relation to the original. Each text is the name of a Destination; "" means duplicate.
-// A Policy changes no verdict otherwise, so it is not part of the recipe id.
+// Policy chooses the topic of near copies by their relation to the original. Each text is the name of a
+// Destination; "" means duplicate. A Policy changes no verdict otherwise, so it is not part of the recipe id.
 type Policy struct {
 	Contained string `setting:"contained" help:"Topic of near copies that are contained in the original: duplicate, unique or possible."`
 	Extends   string `setting:"extends" help:"Topic of near copies that contain the original and have more of their own than extends_share: duplicate, unique or possible."`
@@ -41,18 +41,20 @@ type Policy struct {
 	SameID       string  `setting:"same_id" help:"Topic of near copies with the id of the original, whatever their text: duplicate, unique or possible."`
 }
 
-// DefaultPolicy publishes longer versions: a later article that contains an earlier one, and more than as much again of its own, is news to
-// its readers. It sends every other copy to the duplicate topic.
+// DefaultPolicy publishes longer versions: a later article that contains an earlier one, and more than as
+// much again of its own, is news to its readers. It sends every other copy to the duplicate topic.
 func DefaultPolicy() Policy {
 	name := ToDuplicate.String()
-	return Policy{Contained: name, Extends: ToUnique.String(), ExtendsShare: 0.5, Revises: name, Overlaps: name, SameID: name}
+	return Policy{Contained: name, Extends: ToUnique.String(), ExtendsShare: 0.5, Revises: name, Overlaps: name,
+		SameID: name}
 }
 
 // Validate returns all mistakes, joined; each begins with the key of the setting.
 func (p Policy) Validate() error {
 	var errs []error
 	for _, f := range []struct{ key, value string }{
-		{"contained", p.Contained}, {"extends", p.Extends}, {"revises", p.Revises}, {"overlaps", p.Overlaps}, {"same_id", p.SameID},
+		{"contained", p.Contained}, {"extends", p.Extends}, {"revises", p.Revises}, {"overlaps", p.Overlaps},
+		{"same_id", p.SameID},
 	} {
 		if f.value != ToDuplicate.String() && destination(f.value) == ToDuplicate {
 			errs = append(errs, fmt.Errorf("%s is %q, must be duplicate, unique or possible", f.key, f.value))
@@ -64,8 +66,9 @@ func (p Policy) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Destination returns the topic of an article whose original was judged as j. An exact copy is always a duplicate: an exact repeat of an
-// article in its slice stores no verdict, so a destination by policy could change when the repeat is delivered again.
+// Destination returns the topic of an article whose original was judged as j. An exact copy is always a
+// duplicate: an exact repeat of an article in its slice stores no verdict, so a destination by policy could
+// change when the repeat is delivered again.
 func (p Policy) Destination(j Judgement) Destination {
 	switch {
 	case j.Kind == Possible:

@@ -7,25 +7,28 @@ import (
 )
 
 func TestPolicyDestination(t *testing.T) {
-	p := Policy{Contained: "duplicate", Extends: "unique", ExtendsShare: .5, Revises: "possible", Overlaps: "possible", SameID: "unique"}
+	p := Policy{Contained: "duplicate", Extends: "unique", ExtendsShare: .5, Revises: "possible",
+		Overlaps: "possible", SameID: "unique"}
 	for name, c := range map[string]struct {
 		judged Judgement
 		want   Destination
 	}{
-		"different":          {Judgement{}, ToUnique},
-		"possible":           {Judgement{Kind: Possible, Likeness: Likeness{Relation: Extends}}, ToPossible},
-		"possible, same id":  {Judgement{Kind: Possible, SameID: true, Likeness: Likeness{Relation: Revises}}, ToPossible},
+		"different": {Judgement{}, ToUnique},
+		"possible":  {Judgement{Kind: Possible, Likeness: Likeness{Relation: Extends}}, ToPossible},
+		"possible, same id": {Judgement{Kind: Possible, SameID: true, Likeness: Likeness{Relation: Revises}},
+			ToPossible},
 		"exact":              {Judgement{Kind: Exact, Likeness: SameText}, ToDuplicate},
 		"exact, same id":     {Judgement{Kind: Exact, Likeness: SameText, SameID: true}, ToDuplicate},
 		"equal":              {Judgement{Kind: Near, Likeness: Likeness{Relation: Equal}}, ToDuplicate},
 		"relation not known": {Judgement{Kind: Near}, ToDuplicate},
 		"contained":          {Judgement{Kind: Near, Likeness: Likeness{Relation: Contained}}, ToDuplicate},
 		"extends":            {Judgement{Kind: Near, Likeness: Likeness{Relation: Extends}}, ToUnique},
-		"half of it is new":  {Judgement{Kind: Near, Likeness: Likeness{Relation: Extends, Contained: 50}}, ToDuplicate},
-		"more is new":        {Judgement{Kind: Near, Likeness: Likeness{Relation: Extends, Contained: 49}}, ToUnique},
-		"revises":            {Judgement{Kind: Near, Likeness: Likeness{Relation: Revises}}, ToPossible},
-		"overlaps":           {Judgement{Kind: Near, Likeness: Likeness{Relation: Overlaps}}, ToPossible},
-		"same id":            {Judgement{Kind: Near, Likeness: Likeness{Relation: Revises}, SameID: true}, ToUnique},
+		"half of it is new": {Judgement{Kind: Near, Likeness: Likeness{Relation: Extends, Contained: 50}},
+			ToDuplicate},
+		"more is new": {Judgement{Kind: Near, Likeness: Likeness{Relation: Extends, Contained: 49}}, ToUnique},
+		"revises":     {Judgement{Kind: Near, Likeness: Likeness{Relation: Revises}}, ToPossible},
+		"overlaps":    {Judgement{Kind: Near, Likeness: Likeness{Relation: Overlaps}}, ToPossible},
+		"same id":     {Judgement{Kind: Near, Likeness: Likeness{Relation: Revises}, SameID: true}, ToUnique},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, p.Destination(c.judged)) })
 	}

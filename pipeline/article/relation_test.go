@@ -20,7 +20,8 @@ func TestRelations(t *testing.T) {
 }
 
 func TestShare(t *testing.T) {
-	for share, want := range map[float64]string{0: "0.00", .834: "0.83", .835: "0.84", .07: "0.07", 1: "1.00", 1.2: "1.00", -.1: "0.00"} {
+	for share, want := range map[float64]string{0: "0.00", .834: "0.83", .835: "0.84", .07: "0.07", 1: "1.00",
+		1.2: "1.00", -.1: "0.00"} {
 		require.Equal(t, want, NewShare(share).String())
 	}
 }

@@ -30,13 +30,18 @@ func TestRuleCompare(t *testing.T) {
 		other *Article
 		want  Judgement
 	}{
-		"same text":          {rule, article(1, func(a *Article) { a.LittleText = true }), exact},
-		"both without text":  {rule, article(1, func(a *Article) { a.Empty = true }), Judgement{}},
-		"little text":        {rule, article(2, func(a *Article) { a.LittleText = true }), Judgement{Reason: ReasonLittle}},
-		"4 bits away":        {rule, article(2, func(a *Article) { a.Fingerprint = 0b1111 }), Judgement{Reason: ReasonDistance}},
-		"2 bits away":        {rule, article(2, func(a *Article) { a.Fingerprint = 0b11 }), Judgement{Kind: Possible, Reason: ReasonOverlap, Likeness: Likeness{Relation: Contained}}},
-		"no second check":    {distanceOnly, article(2, func(a *Article) { a.Fingerprint = 0b111 }), Judgement{Kind: Near, Reason: ReasonDistance}},
-		"no check, too far":  {distanceOnly, article(2, func(a *Article) { a.Fingerprint = 0b1111 }), Judgement{Reason: ReasonDistance}},
+		"same text":         {rule, article(1, func(a *Article) { a.LittleText = true }), exact},
+		"both without text": {rule, article(1, func(a *Article) { a.Empty = true }), Judgement{}},
+		"little text": {rule, article(2, func(a *Article) { a.LittleText = true }),
+			Judgement{Reason: ReasonLittle}},
+		"4 bits away": {rule, article(2, func(a *Article) { a.Fingerprint = 0b1111 }),
+			Judgement{Reason: ReasonDistance}},
+		"2 bits away": {rule, article(2, func(a *Article) { a.Fingerprint = 0b11 }),
+			Judgement{Kind: Possible, Reason: ReasonOverlap, Likeness: Likeness{Relation: Contained}}},
+		"no second check": {distanceOnly, article(2, func(a *Article) { a.Fingerprint = 0b111 }),
+			Judgement{Kind: Near, Reason: ReasonDistance}},
+		"no check, too far": {distanceOnly, article(2, func(a *Article) { a.Fingerprint = 0b1111 }),
+			Judgement{Reason: ReasonDistance}},
 		"no check, no text":  {distanceOnly, article(2, func(a *Article) { a.Empty = true }), Judgement{}},
 		"no check, same one": {distanceOnly, first, exact},
 	} {

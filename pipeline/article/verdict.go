@@ -9,13 +9,14 @@ import (
 // Kind is the kind of a verdict.
 type Kind uint8
 
-// The kinds of verdict. The zero Kind is no verdict. Neither their numbers, which are stored, nor their names, which are published, ever
-// change.
+// The kinds of verdict. The zero Kind is no verdict. Neither their numbers, which are stored, nor their
+// names, which are published, ever change.
 const (
-	Unique   Kind = iota + 1 // repeats no earlier article in the window
-	Near                     // a copy of an earlier article by the recipe's rule
-	Exact                    // has the same normalised text as an earlier article
-	Possible                 // resembles an earlier article, but not enough: published as unique, with a mark for people
+	Unique Kind = iota + 1 // repeats no earlier article in the window
+	Near                   // a copy of an earlier article by the recipe's rule
+	Exact                  // has the same normalised text as an earlier article
+	// resembles an earlier article, but not enough: published as unique, with a mark for people
+	Possible
 )
 
 // IsCopy says whether the verdict is that of a copy: Near or Exact.
@@ -47,8 +48,8 @@ func ParseKind(name string) (Kind, error) {
 	return 0, fmt.Errorf("%q is no kind of verdict", name)
 }
 
-// Reason names the test that decided about two articles. Neither its numbers, which are stored, nor its names, which are published, ever
-// change.
+// Reason names the test that decided about two articles. Neither its numbers, which are stored, nor its
+// names, which are published, ever change.
 type Reason uint8
 
 // The reasons.
@@ -62,13 +63,16 @@ const (
 	ReasonLittle                 // too little text: a copy must be equal or, of a flash, contain it
 	ReasonUnknown                // one of the signatures is missing or has an unknown version
 	ReasonLead                   // the texts begin differently, and main words differ
-	ReasonSubject                // each text is about a word that is no main word of the other, or many main words differ
+	// each text is about a word that is no main word of the other, or many main words differ
+	ReasonSubject
 	reasonCount
 )
 
-var reasonNames = [reasonCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little", "unknown", "lead", "subject"}
+var reasonNames = [reasonCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little",
+	"unknown", "lead", "subject"}
 
-// String returns the reason as it stands in headers and metrics. It returns "unknown" for a number that this version does not know.
+// String returns the reason as it stands in headers and metrics. It returns "unknown" for a number that this
+// version does not know.
 func (r Reason) String() string {
 	if r >= reasonCount {
 		r = ReasonUnknown
@@ -89,16 +93,19 @@ type Verdict struct {
 	Kind Kind
 	// Reason is the test that decided. ReasonNone for Unique.
 	Reason Reason
-	// Original is the earlier article that this one repeats or, if the kind is Possible, resembles. Of several it is one that the
-	// publisher gave the same id, if there is one, and of these the one with the lowest ticket. Zero for Unique.
+	// Original is the earlier article that this one repeats or, if the kind is Possible, resembles. Of
+	// several it is one that the publisher gave the same id, if there is one, and of these the one with the
+	// lowest ticket. Zero for Unique.
 	Original Ref
 	// Likeness is what the article has in common with its original. Zero for Unique.
 	Likeness
-	// Root is the article at the end of the chain of originals. It is no copy. For Unique and Possible it is the article itself.
+	// Root is the article at the end of the chain of originals. It is no copy. For Unique and Possible it is
+	// the article itself.
 	Root Ref
 	// Distance is the Hamming distance to the original, in bits; 0 for Unique and Exact.
 	Distance int
-	// Destination is the topic of the article. It was chosen by the policy of the process that decided the article, and stays.
+	// Destination is the topic of the article. It was chosen by the policy of the process that decided the
+	// article, and stays.
 	Destination Destination
 }
 
@@ -112,8 +119,8 @@ func ExactVerdict(original, root Ref) Verdict {
 	}
 }
 
-// Relation says how the texts of an article and of its original lie to each other. Neither its numbers, which are stored, nor its names,
-// which are published, ever change.
+// Relation says how the texts of an article and of its original lie to each other. Neither its numbers, which
+// are stored, nor its names, which are published, ever change.
 type Relation uint8
 
 // The relations of a later article to an earlier one.
@@ -134,7 +141,8 @@ func Relations() []Relation {
 	return []Relation{RelationNone, Equal, Contained, Extends, Revises, Overlaps}
 }
 
-// String returns the relation as it stands in headers and metrics. It returns "none" for a number that this version does not know.
+// String returns the relation as it stands in headers and metrics. It returns "none" for a number that this
+// version does not know.
 func (r Relation) String() string {
 	if r >= relationCount {
 		r = RelationNone
@@ -183,7 +191,8 @@ func ParseShare(s string) (Share, error) {
 	return NewShare(share), nil
 }
 
-// Likeness is what two articles have in common. The shares are estimates; all of them are 0 where the recipe makes none.
+// Likeness is what two articles have in common. The shares are estimates; all of them are 0 where the recipe
+// makes none.
 type Likeness struct {
 	Relation   Relation
 	Similarity Share // word pairs that both articles have, of those that either has

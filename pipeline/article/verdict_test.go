@@ -28,7 +28,8 @@ func TestCoordinatesAreRead(t *testing.T) {
 	parsed, err := ParseCoordinates(c.String())
 	require.NoError(t, err)
 	require.Equal(t, c, parsed)
-	for _, bad := range []string{"", "t", "t/1", "/1/2", "t/1/2/3", "t/-1/2", "t/1/-2", "t/1/+2", "t/2147483648/0", "t/0/9223372036854775808", "t/ 1/2"} {
+	for _, bad := range []string{"", "t", "t/1", "/1/2", "t/1/2/3", "t/-1/2", "t/1/-2", "t/1/+2", "t/2147483648/0",
+		"t/0/9223372036854775808", "t/ 1/2"} {
 		_, err := ParseCoordinates(bad)
 		require.Error(t, err, bad)
 	}

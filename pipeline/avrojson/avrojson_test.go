@@ -26,9 +26,11 @@ const story = `{"type":"record","name":"Story","namespace":"press","fields":[
 func TestJSON(t *testing.T) {
 	person := map[string]any{"name": "a\"b\\c\n\x01", "editor": map[string]any{"name": "港务局", "editor": nil}}
 	value := map[string]any{
-		"id": int64(-77), "text": "The harbour board voted.", "tags": []string{"x", ""}, "by": person, "also": map[string]any{"name": "", "editor": nil},
-		"kind": "FLASH", "more": map[string]any{"d": 1.5}, "hash": []byte("abc"), "price": big.NewRat(-12345, 100), "raw": []byte("é"),
-		"at": int64(1700000000000), "nothing": []int{},
+		"id": int64(-77), "text": "The harbour board voted.", "tags": []string{"x", ""}, "by": person,
+		"also": map[string]any{"name": "", "editor": nil},
+		"kind": "FLASH", "more": map[string]any{"d": 1.5}, "hash": []byte("abc"), "price": big.NewRat(-12345, 100),
+		"raw": []byte("é"),
+		"at":  int64(1700000000000), "nothing": []int{},
 	}
 	written, err := avro.MustParse(story).Encode(value)
 	require.NoError(t, err)
@@ -59,7 +61,8 @@ func TestReferences(t *testing.T) {
 	got, err := schema.JSON([]byte("\x04Jo\x02x"), most)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"by":{"name":"Jo"},"text":"x"}`, string(got))
-	for _, wrong := range []string{"", "{}", `"strin"`, `{"type":"record","name":"a"}`, strings.Repeat(`{"type":"array","items":`, 5000)} {
+	for _, wrong := range []string{"", "{}", `"strin"`, `{"type":"record","name":"a"}`,
+		strings.Repeat(`{"type":"array","items":`, 5000)} {
 		_, err := Parse(wrong)
 		require.Error(t, err, wrong)
 	}
@@ -86,7 +89,8 @@ func hostile() map[string]struct {
 	for i := range 40 { // each level holds the one below twice
 		name := string(rune('a'+i%26)) + strings.Repeat("x", i)
 		inner := "b" + name
-		tree = `{"type":"record","name":"` + inner + `","fields":[{"name":"l","type":` + tree + `},{"name":"r","type":"` + nameOf(tree) + `"}]}`
+		tree = `{"type":"record","name":"` + inner + `","fields":[{"name":"l","type":` + tree +
+			`},{"name":"r","type":"` + nameOf(tree) + `"}]}`
 	}
 	return map[string]one{
 		"2^60 nulls":               {nulls, long(1 << 60)},
@@ -98,14 +102,17 @@ func hostile() map[string]struct {
 		"string of 2^60":           {`"string"`, long(1 << 60)},
 		"string of less than none": {`"string"`, long(-5)},
 		"bytes of 2^60":            {`"bytes"`, long(1 << 60)},
-		"depth":                    {`{"type":"record","name":"r","fields":[{"name":"n","type":["null","r"]}]}`, []byte(strings.Repeat("\x02", 1<<20))},
-		"contains itself":          {`{"type":"record","name":"r","fields":[{"name":"n","type":"r"},{"name":"m","type":"r"}]}`, nil},
-		"2^40 records in none":     {tree, nil},
-		"branch":                   {`["null","int"]`, long(2)},
-		"branch below":             {`["null","int"]`, long(-1)},
-		"symbol":                   {`{"type":"enum","name":"e","symbols":["A"]}`, long(7)},
-		"long without end":         {`"long"`, []byte(strings.Repeat("\xff", 20))},
-		"decimal of a megabyte":    {`{"type":"bytes","logicalType":"decimal","precision":4,"scale":2}`, append(long(1<<20), make([]byte, 1<<20)...)},
+		"depth": {`{"type":"record","name":"r","fields":[{"name":"n","type":["null","r"]}]}`,
+			[]byte(strings.Repeat("\x02", 1<<20))},
+		"contains itself": {
+			`{"type":"record","name":"r","fields":[{"name":"n","type":"r"},{"name":"m","type":"r"}]}`, nil},
+		"2^40 records in none": {tree, nil},
+		"branch":               {`["null","int"]`, long(2)},
+		"branch below":         {`["null","int"]`, long(-1)},
+		"symbol":               {`{"type":"enum","name":"e","symbols":["A"]}`, long(7)},
+		"long without end":     {`"long"`, []byte(strings.Repeat("\xff", 20))},
+		"decimal of a megabyte": {`{"type":"bytes","logicalType":"decimal","precision":4,"scale":2}`,
+			append(long(1<<20), make([]byte, 1<<20)...)},
 	}
 }
 

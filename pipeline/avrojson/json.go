@@ -16,11 +16,11 @@ const maxDepth = 1000
 // ErrTooLong says that a value makes more JSON than is allowed.
 var ErrTooLong = errors.New("the value claims more")
 
-// JSON returns a value of the schema as JSON of at most about most bytes; of more, the error is ErrTooLong. Time and memory grow with the bytes of value and JSON, whatever
-// the value claims.
+// JSON returns a value of the schema as JSON of at most about most bytes; of more, the error is ErrTooLong.
+// Time and memory grow with the bytes of value and JSON, whatever the value claims.
 //
-// A union is its branch alone. Bytes and fixed are strings with the same bytes, or a number if they are a decimal. NaN and infinities are
-// null. Dates and times are the numbers that stand for them.
+// A union is its branch alone. Bytes and fixed are strings with the same bytes, or a number if they are a
+// decimal. NaN and infinities are null. Dates and times are the numbers that stand for them.
 func (s *Schema) JSON(value []byte, most int) ([]byte, error) {
 	r := reader{in: value, out: make([]byte, 0, min(most, len(value)+len(value)/8+256)), most: most}
 	if err := r.value(s.root, 0); err != nil {
@@ -104,8 +104,8 @@ func (r *reader) choice(n *node, depth int) error {
 	return fmt.Errorf("the value names number %d of the %s", i, n.kind)
 }
 
-// blocks reads the items of an array or a map. They come in blocks with a count before each. A negative count has the block's length behind
-// it. A block of 0 items is the end.
+// blocks reads the items of an array or a map. They come in blocks with a count before each. A negative count
+// has the block's length behind it. A block of 0 items is the end.
 func (r *reader) blocks(begin, end byte, item func() error) error {
 	before := begin
 	for {

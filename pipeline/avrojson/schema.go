@@ -1,5 +1,6 @@
-// Package avrojson reads values in Avro's binary form as JSON, so that the paths of input.fields lead into both alike. The library parses
-// schemas. It does not decode values: what it builds of them can be ten thousand times as large as they are.
+// Package avrojson reads values in Avro's binary form as JSON, so that the paths of input.fields lead into
+// both alike. The library parses schemas. It does not decode values: what it builds of them can be ten
+// thousand times as large as they are.
 package avrojson
 
 import (
@@ -14,15 +15,17 @@ type Schema struct{ root *node }
 
 // node is one type of a schema. Types that contain themselves make a circle of nodes.
 type node struct {
-	kind   string // Avro's name of the type: "record", "union", "long"
-	of     []*node
-	labels []string // of a record, its fields' names as JSON, each behind a brace or comma; of an enum, its symbols as JSON
-	size   int      // of fixed, in bytes
-	scale  int      // of a decimal; -1: none
+	kind string // Avro's name of the type: "record", "union", "long"
+	of   []*node
+	// of a record, its fields' names as JSON, each behind a brace or comma; of an enum, its symbols as JSON
+	labels []string
+	size   int // of fixed, in bytes
+	scale  int // of a decimal; -1: none
 }
 
-// Parse returns a schema. Types of other schemas that it names are those of references, in an order in which each comes before those that
-// name it. Names may have characters that the specification forbids: producers in several languages do not check them.
+// Parse returns a schema. Types of other schemas that it names are those of references, in an order in which
+// each comes before those that name it. Names may have characters that the specification forbids: producers
+// in several languages do not check them.
 func Parse(schema string, references ...string) (*Schema, error) {
 	var known avro.SchemaCache
 	c := compiler{}

@@ -52,8 +52,8 @@ func cutAround(cut Cut, text string) (words []string) {
 	return words
 }
 
-// tally counts the words as cppjieba's KeywordExtractor does: without single characters and stop words, which are compared with case. The
-// result is in the order of the words' bytes, as in cppjieba's std::map.
+// tally counts the words as cppjieba's KeywordExtractor does: without single characters and stop words, which
+// are compared with case. The result is in the order of the words' bytes, as in cppjieba's std::map.
 func tally(cut []string, stop map[string]bool, idf *idfTable) []Word {
 	counts := make(map[string]int, len(cut)/2)
 	for _, w := range cut {
@@ -71,9 +71,10 @@ func tally(cut []string, stop map[string]bool, idf *idfTable) []Word {
 
 // heaviest keeps the n heaviest words, heaviest first; all of them in their order if n is larger than any text.
 //
-// Many words weigh the same, such as all unknown ones, and which of them are kept decides the fingerprint. In C++
-// std::partial_sort chooses, and the standard leaves the choice to the library. This function chooses like GNU's libstdc++: it makes a heap
-// of the first n words, replaces the lightest of the heap by each heavier word that follows, and sorts the heap in the end.
+// Many words weigh the same, such as all unknown ones, and which of them are kept decides the fingerprint. In
+// C++ std::partial_sort chooses, and the standard leaves the choice to the library. This function chooses
+// like GNU's libstdc++: it makes a heap of the first n words, replaces the lightest of the heap by each
+// heavier word that follows, and sorts the heap in the end.
 func heaviest(words []Word, n int) []Word {
 	if n == math.MaxInt {
 		return words
@@ -118,9 +119,9 @@ func siftDown(heap []Word, hole int, w Word) {
 	heap[hole] = w
 }
 
-// table maps words to numbers. It keeps the words' 64-bit hashes instead of the words. That takes a quarter of the memory of a map of
-// strings, and the hash of a longer word follows from the hash of its beginning (wordKey.add). The probability that two of 500,000 words
-// share a hash is about 1 in 100 million.
+// table maps words to numbers. It keeps the words' 64-bit hashes instead of the words. That takes a quarter
+// of the memory of a map of strings, and the hash of a longer word follows from the hash of its beginning
+// (wordKey.add). The probability that two of 500,000 words share a hash is about 1 in 100 million.
 type table struct {
 	keys   []uint64 // 0 = free; a power of two long, at most half full
 	values []float64
@@ -153,8 +154,8 @@ func (t *table) find(key uint64) int {
 	}
 }
 
-// idfTable has the inverse document frequencies of jieba. Python and C++ have the same ones, except for single characters, which no recipe
-// counts.
+// idfTable has the inverse document frequencies of jieba. Python and C++ have the same ones, except for
+// single characters, which no recipe counts.
 type idfTable struct {
 	*table
 	mean, median float64

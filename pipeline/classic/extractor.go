@@ -50,8 +50,8 @@ func Names() []string {
 	return names
 }
 
-// New returns the extractor of a recipe. The first of its family loads dictionaries, which takes up to half a second and
-// keeps 8 to 26 MB for the life of the process. The Python recipes do not call cut.
+// New returns the extractor of a recipe. The first of its family loads dictionaries, which takes up to half a
+// second and keeps 8 to 26 MB for the life of the process. The Python recipes do not call cut.
 func New(name string, cut Cut) (*Extractor, error) {
 	newRecipe := recipes[name]
 	if newRecipe == nil {
@@ -70,8 +70,9 @@ func (e *Extractor) Fingerprint(text string) (fp simhash.Fingerprint, features i
 	return Sum(words), len(words)
 }
 
-// Weights returns the features of a text in the order of the original: the heaviest first, except in classic-fnv, which sorts by the words'
-// bytes. Invalid UTF-8 is replaced as Python decodes it with errors="replace".
+// Weights returns the features of a text in the order of the original: the heaviest first, except in
+// classic-fnv, which sorts by the words' bytes. Invalid UTF-8 is replaced as Python decodes it with
+// errors="replace".
 func (e *Extractor) Weights(text string) []Word {
 	words := e.words(strings.ToValidUTF8(text, "\uFFFD"))
 	for i := range words {

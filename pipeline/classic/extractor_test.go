@@ -13,7 +13,8 @@ import (
 func TestNames(t *testing.T) {
 	require.Equal(t, []string{"classic-fnv", "classic-python-200", "classic-python-30", "classic-yanyiwu"}, Names())
 	_, err := New("classic-md5", nil)
-	require.EqualError(t, err, `classic: unknown recipe "classic-md5", known: classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu`)
+	require.EqualError(t, err,
+		`classic: unknown recipe "classic-md5", known: classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu`)
 	for _, name := range []string{"classic-python-200", "classic-python-30"} {
 		e, err := New(name, nil)
 		require.NoError(t, err)

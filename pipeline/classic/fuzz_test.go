@@ -16,13 +16,15 @@ func FuzzFingerprint(f *testing.F) {
 	for _, v := range pythonVectors(f) {
 		f.Add(v.Text)
 	}
-	for _, text := range []string{lanxiang, "\xff\xfe北京\x00\xe5", "1.2.3%4..5%%", "\U0010ffff\ufffd", "T恤T恤衫T", "9.%9.9%."} {
+	for _, text := range []string{lanxiang, "\xff\xfe北京\x00\xe5", "1.2.3%4..5%%", "\U0010ffff\ufffd", "T恤T恤衫T",
+		"9.%9.9%."} {
 		f.Add(text)
 	}
 	segmenter, err := loadPythonSegmenter()
 	require.NoError(f, err)
 	jieba := testJieba(f)
-	limits := map[string]int{"classic-python-200": 200, "classic-python-30": 30, "classic-yanyiwu": 200, "classic-fnv": 1 << 20}
+	limits := map[string]int{"classic-python-200": 200, "classic-python-30": 30, "classic-yanyiwu": 200,
+		"classic-fnv": 1 << 20}
 	extractors := map[string]*Extractor{}
 	for name := range limits {
 		extractors[name] = testExtractor(f, name)

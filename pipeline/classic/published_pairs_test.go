@@ -25,8 +25,9 @@ type publishedPair struct {
 // words are cut and weighed nor how they are hashed, and no reading of its description that we tried gives its 3 bits.
 var deviations = map[string]int{"classic-fnv": 9}
 
-// TestPublishedPairs holds the recipes to the examples that they were published with. These are no part of the project: the
-// folder is named by ECHOSIEVE_TEST_CORPORA, or else shared/corpora beside the repository; without it the test is skipped.
+// TestPublishedPairs holds the recipes to the examples that they were published with. These are no part of
+// the project: the folder is named by ECHOSIEVE_TEST_CORPORA, or else shared/corpora beside the repository;
+// without it the test is skipped.
 func TestPublishedPairs(t *testing.T) {
 	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")
 	if dir == "" {
@@ -60,14 +61,16 @@ func TestPublishedPairs(t *testing.T) {
 	require.Positive(t, held)
 }
 
-// publishedFingerprint returns the fingerprint of a text by one of our recipes, or by one that was published beside them.
+// publishedFingerprint returns the fingerprint of a text by one of our recipes, or by one that was published
+// beside them.
 func publishedFingerprint(t *testing.T, recipe, text string) simhash.Fingerprint {
 	t.Helper()
 	if slices.Contains(Names(), recipe) {
 		fp, _ := testExtractor(t, recipe).Fingerprint(text)
 		return fp
 	}
-	require.Equal(t, "python simhash over lcut(cut_all=True), unweighted", recipe, "a recipe that this test does not know")
+	require.Equal(t, "python simhash over lcut(cut_all=True), unweighted", recipe,
+		"a recipe that this test does not know")
 	segmenter, err := loadPythonSegmenter()
 	require.NoError(t, err)
 	var words []Word

@@ -40,12 +40,15 @@ func newPython(topK int) (*Extractor, error) {
 	}}, nil
 }
 
-// extractTags selects words as jieba.analyse.extract_tags does. It leaves out words of one character and stop words. A word's weight is its
-// share of the remaining words times its IDF; of equal words the one that occurs first is the heavier one.
+// extractTags selects words as jieba.analyse.extract_tags does. It leaves out words of one character and stop
+// words. A word's weight is its share of the remaining words times its IDF; of equal words the one that
+// occurs first is the heavier one.
 //
-// The weight in the SimHash is the integer floor(weight x n), where n is the number of words that extract_tags divided by: Simhash wants
-// integers, and a share of the words is far below 1. Posts that describe the recipe take other n: 10 or 20, with which most words of a long
-// text weigh 0. With the n used here, with 100, with 1000 and without rounding, the numbers of copies found differ by less than a hundredth.
+// The weight in the SimHash is the integer floor(weight x n), where n is the number of words that
+// extract_tags divided by: Simhash wants integers, and a share of the words is far below 1. Posts that
+// describe the recipe take other n: 10 or 20, with which most words of a long text weigh 0. With the n used
+// here, with 100, with 1000 and without rounding, the numbers of copies found differ by less than a
+// hundredth.
 func extractTags(cut []string, idf *idfTable, topK int) []Word {
 	at := make(map[string]int, len(cut)/2)
 	var words []Word
@@ -66,7 +69,8 @@ func extractTags(cut []string, idf *idfTable, topK int) []Word {
 	for i := range words {
 		w := &words[i]
 		w.IDF = idf.of(w.Text, idf.median)
-		w.Weight = float64(w.Count) * (w.IDF / float64(total)) // in Python's order of operations: rounding decides which weights are equal
+		// in Python's order of operations: rounding decides which weights are equal
+		w.Weight = float64(w.Count) * (w.IDF / float64(total))
 	}
 	slices.SortStableFunc(words, func(a, b Word) int { return cmp.Compare(b.Weight, a.Weight) })
 	words = words[:min(topK, len(words))]

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// pythonSegmenter cuts text as jieba.cut of Python does: along the most probable path through the dictionary. Runs of single characters on
-// this path, where the dictionary has no word, are cut by a hidden Markov model.
+// pythonSegmenter cuts text as jieba.cut of Python does: along the most probable path through the dictionary.
+// Runs of single characters on this path, where the dictionary has no word, are cut by a hidden Markov model.
 type pythonSegmenter struct {
 	words    *table // natural logarithm of a word's frequency; prefixOnly if only longer words start with it
 	logTotal float64
@@ -15,7 +15,8 @@ type pythonSegmenter struct {
 
 const prefixOnly = -1
 
-// cut appends the words of a text. It leaves out the characters between the blocks: each is a word of one character, which is no feature.
+// cut appends the words of a text. It leaves out the characters between the blocks: each is a word of one
+// character, which is no feature.
 func (s *pythonSegmenter) cut(dst []string, text string) []string {
 	var path pathFinder
 	for i := 0; i < len(text); {
@@ -36,7 +37,8 @@ func (s *pythonSegmenter) cut(dst []string, text string) []string {
 
 // inBlock tells whether a character can be part of a word: [\u4E00-\u9FD5a-zA-Z0-9+#&._%-].
 func inBlock(r rune) bool {
-	return isHan(r) || isASCIIWord(r) || r == '+' || r == '#' || r == '&' || r == '.' || r == '_' || r == '%' || r == '-'
+	return isHan(r) || isASCIIWord(r) || r == '+' || r == '#' || r == '&' || r == '.' || r == '_' || r == '%' ||
+		r == '-'
 }
 
 func isHan(r rune) bool { return r >= 0x4e00 && r <= 0x9fd5 }
@@ -138,7 +140,8 @@ func appendSlices(dst []string, block string, starts []int, from, to int) []stri
 	return dst
 }
 
-// cutForeign cuts text that is not Chinese into words of letters and digits, with decimals and a percent sign, and the text between them.
+// cutForeign cuts text that is not Chinese into words of letters and digits, with decimals and a percent
+// sign, and the text between them.
 func cutForeign(dst []string, text string) []string {
 	between := 0
 	for i := 0; i < len(text); {

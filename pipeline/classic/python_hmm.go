@@ -8,8 +8,8 @@ import (
 	"echosieve/pipeline/dict"
 )
 
-// The states of a character: it begins, ends or is in the middle of a word, or is a whole word. Of equally probable states, Python takes
-// the one with the greater letter, and B < E < M < S.
+// The states of a character: it begins, ends or is in the middle of a word, or is a whole word. Of equally
+// probable states, Python takes the one with the greater letter, and B < E < M < S.
 const (
 	stateB = iota
 	stateE
@@ -19,10 +19,12 @@ const (
 )
 
 // before holds, for each state, the states that can come before it. Of equally probable ones the last wins.
-var before = [states][2]int{stateB: {stateE, stateS}, stateE: {stateB, stateM}, stateM: {stateB, stateM}, stateS: {stateE, stateS}}
+var before = [states][2]int{stateB: {stateE, stateS}, stateE: {stateB, stateM}, stateM: {stateB, stateM},
+	stateS: {stateE, stateS}}
 
-// impossible stands for the logarithm of 0, as in the originals. It is finite, but so large that adding a probability does not change it:
-// between characters that the model does not know, all sums are equal, and the tie rule decides.
+// impossible stands for the logarithm of 0, as in the originals. It is finite, but so large that adding a
+// probability does not change it: between characters that the model does not know, all sums are equal, and
+// the tie rule decides.
 const impossible = -3.14e100
 
 // pythonHMM is jieba's model of Chinese words. The embedded one has the probabilities of characters rounded to six
@@ -96,8 +98,8 @@ func (m *pythonHMM) emissions(r rune) [states]float64 {
 	return [states]float64{impossible, impossible, impossible, impossible}
 }
 
-// loadPythonHMM reads the embedded model: start, four lines of transitions and for each state "character:logarithm,...",
-// with the states in the order B, E, M, S.
+// loadPythonHMM reads the embedded model: start, four lines of transitions and for each state
+// "character:logarithm,...", with the states in the order B, E, M, S.
 func loadPythonHMM() (*pythonHMM, error) {
 	data, err := dict.Read(dict.HMM)
 	if err != nil {

@@ -48,8 +48,8 @@ func TestPythonVectors(t *testing.T) {
 	}
 }
 
-// At least two vectors must have as many words as classic-python-200 keeps. Where there are more than 30 words, both recipes must give
-// different fingerprints.
+// At least two vectors must have as many words as classic-python-200 keeps. Where there are more than 30
+// words, both recipes must give different fingerprints.
 func TestPythonVectorsReachTheLimit(t *testing.T) {
 	full := 0
 	for _, v := range pythonVectors(t) {

@@ -1,8 +1,9 @@
-// Package dict holds the dictionaries of the recipes, compressed and embedded, so that the program needs no other files. README.md says
-// where they come from and under which licences.
+// Package dict holds the dictionaries of the recipes, compressed and embedded, so that the program needs no
+// other files. README.md says where they come from and under which licences.
 //
-// The segmenter of package segment keeps its words in a separate table. The text of jieba's dictionaries is embedded beside it, because
-// the recipe id is a hash over the text, and because gojieba and the classic Python recipes read it.
+// The segmenter of package segment keeps its words in a separate table. The text of jieba's dictionaries is
+// embedded beside it, because the recipe id is a hash over the text, and because gojieba and the classic
+// Python recipes read it.
 package dict
 
 import (
@@ -22,11 +23,13 @@ const (
 	StopWords    = "stop_words.utf8"   // one word a line, Chinese and English
 	TSCharacters = "ts_characters.txt" // lines of two characters: traditional, simplified
 
-	FunctionWords = "function_words.txt" // lines "language word word ...", the words that are frequent in any text of the language
+	// lines "language word word ...", the words that are frequent in any text of the language
+	FunctionWords = "function_words.txt"
 )
 
-// The strongest level of zstd makes the program 0.6 MB smaller than the strongest level of the Go library. Words is stored by column. Nine of
-// ten words of IDF are in Words: IDF is stored as one value for each word of Words. Together this saves 1.3 MB more.
+// The strongest level of zstd makes the program 0.6 MB smaller than the strongest level of the Go library.
+// Words is stored by column. Nine of ten words of IDF are in Words: IDF is stored as one value for each word
+// of Words. Together this saves 1.3 MB more.
 //
 //go:generate go run generate.go
 //go:generate zstd --ultra -22 --quiet --force --rm jieba.dict.utf8 hmm_model.utf8 idf.utf8 stop_words.utf8 ts_characters.txt function_words.txt
@@ -53,8 +56,8 @@ func Read(name string) ([]byte, error) {
 	}
 }
 
-// joined makes lines "word value". Values has a line for each word at the beginning of words, which is empty if the word has no value. Then it
-// has such lines of other words.
+// joined makes lines "word value". Values has a line for each word at the beginning of words, which is empty
+// if the word has no value. Then it has such lines of other words.
 func joined(words, values []byte) []byte {
 	out := make([]byte, 0, 3*len(values)/2)
 	for range bytes.Count(words, []byte{'\n'}) / wordColumns {
@@ -67,7 +70,8 @@ func joined(words, values []byte) []byte {
 	return append(out, values...)
 }
 
-// lines makes lines of n columns. All fields of the first column come first, each followed by a line feed, then all of the second one.
+// lines makes lines of n columns. All fields of the first column come first, each followed by a line feed,
+// then all of the second one.
 func lines(data []byte, n int) []byte {
 	rows := bytes.Count(data, []byte{'\n'}) / n
 	starts, at := make([]int, n), 0

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The contents are those of the modules named in README.md, changed as it says. A changed dictionary changes fingerprints.
+// The contents are those of the modules named in README.md, changed as it says. A changed dictionary changes
+// fingerprints.
 func TestDictionariesAreTheirOrigins(t *testing.T) {
 	for name, want := range map[string]string{
 		Words:        "3043b77068e09c9904f27cad82f12b6ebe9dbdb5aeff3b25e45ab7f9c1122b55",

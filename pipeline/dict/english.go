@@ -4,11 +4,12 @@
 //
 //	go run english.go press-releases.jsonl.gz && zstd --ultra -22 --rm --force idf_en.txt
 //
-// Its input is articles in JSON Lines with a field "text". Articles with equal texts count once. The inverse document frequency of a word
-// is ln(N/n), where n of N articles have the word. It is stretched so that a word of only one article is worth as much as an unknown word
-// (pipeline/text/terms.go): Chinese and English words then weigh alike. The articles are of one field only, so each value is moved
-// towards that of unknown words by the share doubt. Words of fewer than three articles are left out: most are names and mistakes, and are
-// worth about as much as unknown words.
+// Its input is articles in JSON Lines with a field "text". Articles with equal texts count once. The inverse
+// document frequency of a word is ln(N/n), where n of N articles have the word. It is stretched so that a
+// word of only one article is worth as much as an unknown word (pipeline/text/terms.go): Chinese and English
+// words then weigh alike. The articles are of one field only, so each value is moved towards that of unknown
+// words by the share doubt. Words of fewer than three articles are left out: most are names and mistakes, and
+// are worth about as much as unknown words.
 package main
 
 import (

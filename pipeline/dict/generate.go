@@ -1,7 +1,7 @@
 //go:build ignore
 
-// This program rebuilds the dictionaries from the Go modules and the npm package they come from. "go generate" runs it and compresses the
-// files.
+// This program rebuilds the dictionaries from the Go modules and the npm package they come from. "go
+// generate" runs it and compresses the files.
 package main
 
 import (
@@ -63,8 +63,8 @@ func npm(version, file, want string) []byte {
 	return data
 }
 
-// functionWords makes a line "language word word ..." of each list. Entries that are no single word of two letters or more are left out,
-// and the lists of languages without spaces between words.
+// functionWords makes a line "language word word ..." of each list. Entries that are no single word of two
+// letters or more are left out, and the lists of languages without spaces between words.
 func functionWords(list []byte) []byte {
 	var languages map[string][]string
 	if err := json.Unmarshal(list, &languages); err != nil {
@@ -77,7 +77,8 @@ func functionWords(list []byte) []byte {
 		}
 		out.WriteString(language)
 		words := slices.DeleteFunc(languages[language], func(word string) bool {
-			return len([]rune(word)) < 2 || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+			return len([]rune(word)) < 2 ||
+				strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 		})
 		slices.Sort(words)
 		for _, word := range slices.Compact(words) {
@@ -114,8 +115,8 @@ func firstAlternatives(table []byte) []byte {
 	return out.Bytes()
 }
 
-// valuesOf returns the values of a table "word value", a line for each word of another dictionary: empty if the table lacks the word. Lines of
-// the table with other words follow, sorted.
+// valuesOf returns the values of a table "word value", a line for each word of another dictionary: empty if
+// the table lacks the word. Lines of the table with other words follow, sorted.
 func valuesOf(words, table []byte) []byte {
 	values := map[string]string{}
 	for line := range strings.Lines(string(table)) {
@@ -134,8 +135,8 @@ func valuesOf(words, table []byte) []byte {
 	return out.Bytes()
 }
 
-// columns returns the first fields of all lines, then all second fields, and so on; package dict makes lines of them again. Each field is
-// a line of its own.
+// columns returns the first fields of all lines, then all second fields, and so on; package dict makes lines
+// of them again. Each field is a line of its own.
 func columns(data []byte) []byte {
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 	var out bytes.Buffer

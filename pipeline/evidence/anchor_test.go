@@ -58,7 +58,8 @@ func TestAnchorsAreTheLeastHashes(t *testing.T) {
 	}
 }
 
-// A text that was edited in a few places, or doubled in length, mostly shares an anchor with its original. Other texts share none.
+// A text that was edited in a few places, or doubled in length, mostly shares an anchor with its original.
+// Other texts share none.
 func TestAnchorsOfCopies(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	anchors := func(words []uint64) []uint64 {
@@ -97,8 +98,8 @@ func TestAnchorsOfCopies(t *testing.T) {
 	require.Zero(t, other)
 }
 
-// One of the first three anchors is that of the numbers, whatever the words. Articles with fewer than three numbers have anchors of their
-// words only.
+// One of the first three anchors is that of the numbers, whatever the words. Articles with fewer than three
+// numbers have anchors of their words only.
 func TestAnchorOfNumbers(t *testing.T) {
 	r := seeded(t)
 	const numbers = "a profit of 952 million, after 1127 million, and 35 percent of 4250 shares"
@@ -116,7 +117,8 @@ func TestAnchorOfNumbers(t *testing.T) {
 		}
 		return n
 	}
-	require.Equal(t, 1, inCommon("of 4250 shares 35 percent, 5 ships, 952 million after 1127 million, call 202/224-5641"))
+	require.Equal(t, 1, inCommon(
+		"of 4250 shares 35 percent, 5 ships, 952 million after 1127 million, call 202/224-5641"))
 	require.Zero(t, inCommon("a profit of 953 million, after 1128 million, and 36 percent of 4251 shares"))
 
 	words := someWords(r, 200)
@@ -134,6 +136,7 @@ func TestAnchorOfTheBeginning(t *testing.T) {
 		whole.Add(words)
 		half.Add(words[:200])
 		stored := whole.AppendAnchors(nil, 2, "")
-		require.True(t, slices.ContainsFunc(half.AppendAnchors(nil, 2, ""), func(a uint64) bool { return slices.Contains(stored, a) }))
+		require.True(t, slices.ContainsFunc(half.AppendAnchors(nil, 2, ""),
+			func(a uint64) bool { return slices.Contains(stored, a) }))
 	}
 }

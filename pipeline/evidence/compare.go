@@ -10,24 +10,28 @@ import (
 
 // Comparison is what two signatures tell about two articles.
 type Comparison struct {
-	// Known is false if one of the signatures holds no information, or if one is that of a flash and the other is not. All other fields
-	// except Flash are 0 then.
+	// Known is false if one of the signatures holds no information, or if one is that of a flash and the
+	// other is not. All other fields except Flash are 0 then.
 	Known bool
-	// Flash tells that at least one of the two is a flash. J and Containment then count the bits of filters (see compareFilters).
+	// Flash tells that at least one of the two is a flash. J and Containment then count the bits of filters
+	// (see compareFilters).
 	Flash bool
 	// J estimates the Jaccard similarity of the sets of word bigrams, 0 to 1; its standard error is about 0.04.
 	J float64
-	// Contained estimates the share of the later text's bigrams that the earlier one has, Contains the share of the earlier text's bigrams
-	// that the later one has. Containment is the greater of the two, which is that of the shorter text. All are 0 to 1.
+	// Contained estimates the share of the later text's bigrams that the earlier one has, Contains the share
+	// of the earlier text's bigrams that the later one has. Containment is the greater of the two, which is
+	// that of the shorter text. All are 0 to 1.
 	Contained, Contains, Containment float64
 	// Bigrams is the number of bigrams of the shorter text, to about 2 %.
 	Bigrams float64
-	// SharedContexts counts the sampled contexts of numbers that both articles have, Contradictions the contexts among them in which
-	// the numbers differ. Values have 4 bits, so one contradiction in 16 goes unseen. Contexts have 255 values, so one context in 255 is
-	// taken for another. Numbers that number the version are not among them: HeadContradictions counts those that differ.
+	// SharedContexts counts the sampled contexts of numbers that both articles have, Contradictions the
+	// contexts among them in which the numbers differ. Values have 4 bits, so one contradiction in 16 goes
+	// unseen. Contexts have 255 values, so one context in 255 is taken for another. Numbers that number the
+	// version are not among them: HeadContradictions counts those that differ.
 	SharedContexts, Contradictions, HeadContradictions int
-	// LeastValues is the number of different numbers in the article that has fewer of them, as far as the bitmap tells numbers apart.
-	// CommonValues counts the numbers among them that the other article has as well. Neither counts numbers that number the version.
+	// LeastValues is the number of different numbers in the article that has fewer of them, as far as the
+	// bitmap tells numbers apart. CommonValues counts the numbers among them that the other article has as
+	// well. Neither counts numbers that number the version.
 	LeastValues, CommonValues int
 	// LeastAll and CommonAll are the same with all numbers: those of the version can speak for a copy, too.
 	LeastAll, CommonAll int
@@ -35,13 +39,16 @@ type Comparison struct {
 	Longer float64
 	// Growth is how many times as often the longer text has the main words in common as the shorter one, less 1.
 	Growth float64
-	// Lead estimates the share of the first 20 bigrams of one article that stand anywhere in the other article, whichever way round is
-	// more. It is 1 if fewer than limits.LeadSamples samples are of the beginning, which happens in long articles.
+	// Lead estimates the share of the first 20 bigrams of one article that stand anywhere in the other
+	// article, whichever way round is more. It is 1 if fewer than limits.LeadSamples samples are of the
+	// beginning, which happens in long articles.
 	Lead float64
-	// SameLead tells that one article is longer, and that all samples of its beginning, at least four, are in the shorter one, too.
+	// SameLead tells that one article is longer, and that all samples of its beginning, at least four, are in
+	// the shorter one, too.
 	SameLead bool
-	// OtherSubject tells that each article is about a word that is none of the eight main words of the other. An article is about those of
-	// its two weightiest words that it has more than once, such as the name of a person or place.
+	// OtherSubject tells that each article is about a word that is none of the eight main words of the other.
+	// An article is about those of its two weightiest words that it has more than once, such as the name of a
+	// person or place.
 	OtherSubject bool
 	// OtherMain counts the main words of one text that are no main words of the other, whichever way round is fewer.
 	OtherMain int
@@ -51,8 +58,8 @@ type Comparison struct {
 	SameValues bool
 }
 
-// Compare compares the signature a of a later article with the signature b of an earlier one, in constant time. It allocates nothing. If a
-// and b are exchanged, Contained and Contains are, and all else stays.
+// Compare compares the signature a of a later article with the signature b of an earlier one, in constant
+// time. It allocates nothing. If a and b are exchanged, Contained and Contains are, and all else stays.
 func Compare(a, b *Signature) Comparison {
 	if !a.Known() || !b.Known() {
 		return Comparison{}
@@ -104,13 +111,15 @@ func Compare(a, b *Signature) Comparison {
 	}
 	va, vb := a.bitmap(), b.bitmap()
 	const body = 1<<bodyBits - 1
-	c.LeastValues, c.CommonValues = min(bits.OnesCount64(va&body), bits.OnesCount64(vb&body)), bits.OnesCount64(va&vb&body)
+	c.LeastValues, c.CommonValues = min(bits.OnesCount64(va&body), bits.OnesCount64(vb&body)),
+		bits.OnesCount64(va&vb&body)
 	c.LeastAll, c.CommonAll = min(bits.OnesCount64(va), bits.OnesCount64(vb)), bits.OnesCount64(va&vb)
 	c.SameValues = va == vb
 	return c
 }
 
-// jaccard estimates the similarity by the share of equal slots. Slots have 2 bits, so a quarter of unrelated slots are equal by chance.
+// jaccard estimates the similarity by the share of equal slots. Slots have 2 bits, so a quarter of unrelated
+// slots are equal by chance.
 func (s *Signature) jaccard(t *Signature) float64 {
 	const low = 0x5555555555555555 // the lower bit of each slot
 	equal := 0

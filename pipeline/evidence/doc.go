@@ -1,11 +1,13 @@
-// Package evidence summarises an article in a signature of 80 bytes and judges two articles by their signatures: what they have in common
-// (compare.go), then the first row of the rule that applies (rule.go, judge.go). A SimHash alone cannot decide it: reports on one template
-// that differ only in their figures are as near as copies are.
+// Package evidence summarises an article in a signature of 80 bytes and judges two articles by their
+// signatures: what they have in common (compare.go), then the first row of the rule that applies (rule.go,
+// judge.go). A SimHash alone cannot decide it: reports on one template that differ only in their figures are
+// as near as copies are.
 //
-// The index keeps a signature of every article in the window. The second check sees nothing else of an earlier article: everything that it
-// needs of a text must be in these 80 bytes.
+// The index keeps a signature of every article in the window. The second check sees nothing else of an
+// earlier article: everything that it needs of a text must be in these 80 bytes.
 //
-// Layout of version 9. A flash has version 8 (flash.go), with a filter of its words in bytes 2 to 31 and nothing behind byte 61:
+// Layout of version 9. A flash has version 8 (flash.go), with a filter of its words in bytes 2 to 31 and
+// nothing behind byte 61:
 //
 //	 0      version, 9
 //	 1      number of word bigrams n as round(16 log2(n+1)), at most 255

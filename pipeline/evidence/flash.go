@@ -7,9 +7,10 @@ import (
 	"echosieve/simhash"
 )
 
-// flashVersion is the first byte of the signature of a flash. Instead of samples, this signature has a Bloom filter of all words and
-// bigrams. A flash has so few of them that the filters tell whether one article contains the other, and hence whether a single name was
-// replaced. The estimates of longer articles cannot tell that.
+// flashVersion is the first byte of the signature of a flash. Instead of samples, this signature has a Bloom
+// filter of all words and bigrams. A flash has so few of them that the filters tell whether one article
+// contains the other, and hence whether a single name was replaced. The estimates of longer articles cannot
+// tell that.
 const flashVersion = 8
 
 // filterBits is the number of bits of the filter, which takes the place of the MinHash.
@@ -34,7 +35,8 @@ func (b *Builder) AppendFlash(dst []byte, clean string, words []uint64) []byte {
 	return append(dst, raw[:]...)
 }
 
-// compareFilters sets J and the shares of each text from the filters of two flashes. They stay 0 if a filter is too full.
+// compareFilters sets J and the shares of each text from the filters of two flashes. They stay 0 if a filter
+// is too full.
 func (c *Comparison) compareFilters(a, b *Signature) {
 	na, nb, both := 0, 0, 0
 	for i := minAt; i < contextAt; i++ {

@@ -40,7 +40,8 @@ func TestFlashContainment(t *testing.T) {
 	for range 1000 {
 		list := newArticle(r, 8+r.IntN(17))
 		more := newArticle(r, 1+r.IntN(4))
-		a, b := ofFlash(t, strings.Join(list, " ")), ofFlash(t, strings.Join(slices.Concat(more[:1], list, more[1:]), " "))
+		a, b := ofFlash(t, strings.Join(list, " ")),
+			ofFlash(t, strings.Join(slices.Concat(more[:1], list, more[1:]), " "))
 		c := Compare(&a, &b)
 		require.InDelta(t, 1, c.Containment, 0)
 		judged := judge(0, c)
@@ -57,16 +58,20 @@ func TestFlashContainment(t *testing.T) {
 }
 
 func TestJudgeFlash(t *testing.T) {
-	flash := Comparison{Known: true, Flash: true, J: .6, Containment: 1, Bigrams: 10, SharedContexts: 1, LeastValues: 2, CommonValues: 2}
+	flash := Comparison{Known: true, Flash: true, J: .6, Containment: 1, Bigrams: 10, SharedContexts: 1,
+		LeastValues: 2, CommonValues: 2}
 	checkJudge(t, flash, map[string]judged{
-		"contained":         {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"much added":        {func(c *Comparison) { c.J = .3 }, article.Near, article.ReasonOverlap},
-		"too much added":    {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
-		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, article.Possible, article.ReasonOverlap},
-		"another number":    {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, 0, article.ReasonNumbers},
-		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, article.Possible, article.ReasonValues},
-		"no numbers":        {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 }, article.Near, article.ReasonOverlap},
-		"one is no flash":   {func(c *Comparison) { *c = Comparison{Flash: true} }, 0, article.ReasonLittle},
+		"contained":      {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"much added":     {func(c *Comparison) { c.J = .3 }, article.Near, article.ReasonOverlap},
+		"too much added": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
+		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, article.Possible,
+			article.ReasonOverlap},
+		"another number": {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, 0, article.ReasonNumbers},
+		"a number less": {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, article.Possible,
+			article.ReasonValues},
+		"no numbers": {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 },
+			article.Near, article.ReasonOverlap},
+		"one is no flash": {func(c *Comparison) { *c = Comparison{Flash: true} }, 0, article.ReasonLittle},
 	})
 }
 

@@ -7,11 +7,13 @@ import (
 	"echosieve/pipeline/limits"
 )
 
-// Judge decides about two articles whose fingerprints are distance bits apart, which must be within the recipe's maximal distance. The
-// zero Kind means different articles, also where a signature holds no information.
+// Judge decides about two articles whose fingerprints are distance bits apart, which must be within the
+// recipe's maximal distance. The zero Kind means different articles, also where a signature holds no
+// information.
 //
-// Example with the default limits: the articles have a similarity of 0.45 and are not short. This is below Near, so they are possible
-// copies. If both have the same five numbers and the same foremost main words, Possible is enough, and they are copies.
+// Example with the default limits: the articles have a similarity of 0.45 and are not short. This is below
+// Near, so they are possible copies. If both have the same five numbers and the same foremost main words,
+// Possible is enough, and they are copies.
 func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
 	row, e := r.decide(distance, c)
 	if row == nil {
@@ -24,8 +26,8 @@ func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
 	return j
 }
 
-// Explain returns the row that decides about two articles, what decided beside its limit, and for an overlap the evidence by which the
-// limit was chosen. The row is nil if a signature holds no information.
+// Explain returns the row that decides about two articles, what decided beside its limit, and for an overlap
+// the evidence by which the limit was chosen. The row is nil if a signature holds no information.
 func (r *Rule) Explain(distance int, c Comparison) (row *Row, decided Figure, with string) {
 	row, e := r.decide(distance, c)
 	if row == nil {
@@ -75,13 +77,14 @@ type evidence struct {
 	short bool
 	// beginning tells that the shorter text is the beginning of the longer one, part that it is a part of it.
 	beginning, part bool
-	// restated and retold tell that neither text is a part of the other, both have the same numbers, and most main words: an editor rewrote
-	// the article. Different reports of one event differ in a number, and so do reports on one template.
+	// restated and retold tell that neither text is a part of the other, both have the same numbers, and most
+	// main words: an editor rewrote the article. Different reports of one event differ in a number, and so do
+	// reports on one template.
 	restated, retold bool
 	// vouched tells that all numbers of one text are in the other, if it has any.
 	vouched bool
-	// differ counts the numbers that differ in places that both have, of all such places. common counts the numbers in common. In both, one
-	// number that was corrected counts as equal.
+	// differ counts the numbers that differ in places that both have, of all such places. common counts the
+	// numbers in common. In both, one number that was corrected counts as equal.
 	differ, places, common int
 	forgiven               bool
 }
@@ -89,11 +92,13 @@ type evidence struct {
 func (r *Rule) evidence(distance int, c Comparison) evidence {
 	e := evidence{Rule: r, Comparison: c, distance: distance}
 	if c.Flash {
-		e.differ, e.places, e.common = c.Contradictions+c.HeadContradictions, c.SharedContexts+c.HeadContradictions, c.CommonValues
+		e.differ, e.places, e.common = c.Contradictions+c.HeadContradictions, c.SharedContexts+c.HeadContradictions,
+			c.CommonValues
 		return e
 	}
 	e.short = c.Bigrams < r.ShortPairs
-	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Corrected && c.Contradictions == 0 && c.CommonValues >= c.LeastValues-1
+	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Corrected && c.Contradictions == 0 &&
+		c.CommonValues >= c.LeastValues-1
 	e.part = c.Longer >= r.Longer && (c.Containment >= r.Contained || e.beginning)
 	if same := !e.short && c.Longer < r.Longer && c.SameValues; same {
 		e.retold = c.CommonAll > r.Numbers && c.OtherMain <= r.OtherWords
@@ -106,15 +111,17 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 
 // countNumbers sets differ, places, common and forgiven.
 //
-// Numbers at the beginning of a text number its version. They are no evidence against a copy if one is a part of the other or as much is the
-// same as short copies need, and if the articles are short, nearly everything: daily reports of a few lines differ in a date and a name.
+// Numbers at the beginning of a text number its version. They are no evidence against a copy if one is a part
+// of the other or as much is the same as short copies need, and if the articles are short, nearly everything:
+// daily reports of a few lines differ in a date and a name.
 //
-// One number that differs or is missing is forgiven if the articles are nearly the same otherwise or one is a part of the other: it is more
-// likely a correction or a slip than a sign of another report. If it stands in the same place, the foremost main words must be the same, too:
-// where a name differs as well, it is another report. So it is if a number at the beginning differs as well and neither is a part of the other.
+// One number that differs or is missing is forgiven if the articles are nearly the same otherwise or one is a
+// part of the other: it is more likely a correction or a slip than a sign of another report. If it stands in
+// the same place, the foremost main words must be the same, too: where a name differs as well, it is another
+// report. So it is if a number at the beginning differs as well and neither is a part of the other.
 //
-// Example: two articles that are not short have a similarity of 0.9 and share five places, and one of the five numbers differs. It is
-// forgiven because the other four agree.
+// Example: two articles that are not short have a similarity of 0.9 and share five places, and one of the
+// five numbers differs. It is forgiven because the other four agree.
 func (e *evidence) countNumbers() {
 	e.differ, e.places, e.common = e.Contradictions, e.SharedContexts, e.CommonValues
 	alike := e.J >= e.Corrected
@@ -167,12 +174,14 @@ func (e evidence) contradicts() bool {
 	return e.differ > 0 && (!e.SameForemost || float64(e.differ) >= e.Limits.Contradictions*float64(e.places))
 }
 
-// onSubject tells whether the longer text is about the subject of its part: nearly all main words are the same, or most, and it has them more
-// often than its part. The other articles of a round-up, and what a site tells around an article, do not have them. A short text has its main
-// words once or twice, so how often says something only if it is the beginning.
+// onSubject tells whether the longer text is about the subject of its part: nearly all main words are the
+// same, or most, and it has them more often than its part. The other articles of a round-up, and what a site
+// tells around an article, do not have them. A short text has its main words once or twice, so how often says
+// something only if it is the beginning.
 func (e evidence) onSubject() bool {
 	return e.OtherMain <= e.FewWords ||
-		(!e.short || e.beginning) && e.OtherMain <= limits.MainWords-e.OtherWords && e.Growth >= e.Limits.Growth*(e.Longer-1)
+		(!e.short || e.beginning) && e.OtherMain <= limits.MainWords-e.OtherWords &&
+			e.Growth >= e.Limits.Growth*(e.Longer-1)
 }
 
 // needed returns the need that counts.

@@ -34,7 +34,8 @@ func checkJudge(t *testing.T, base Comparison, cases map[string]judged) {
 			require.Equal(t, j.Kind == 0, j.Likeness == article.Likeness{})
 			row, _, _ := rule.Explain(0, comparison)
 			require.Equal(t, comparison.Known, row != nil)
-			require.True(t, row == nil || row.Kind == j.Kind && row.Reason == j.Reason, "an explanation follows from the row that decides")
+			require.True(t, row == nil || row.Kind == j.Kind && row.Reason == j.Reason,
+				"an explanation follows from the row that decides")
 		})
 	}
 }
@@ -46,92 +47,146 @@ func (c *Comparison) values(common, least int) {
 
 func TestJudge(t *testing.T) {
 	long := Comparison{
-		Known: true, J: .9, Containment: .89, Bigrams: 300, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true, OtherMain: 1,
+		Known: true, J: .9, Containment: .89, Bigrams: 300, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true,
+		OtherMain: 1,
 	}
 	long.values(8, 8)
 	checkJudge(t, long, map[string]judged{
-		"copy":                    {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"unknown":                 {func(c *Comparison) { *c = Comparison{} }, 0, article.ReasonUnknown},
-		"at the threshold":        {func(c *Comparison) { c.J = .46; c.values(2, 2) }, article.Near, article.ReasonOverlap},
-		"below":                   {func(c *Comparison) { c.J = .45; c.values(2, 2) }, article.Possible, article.ReasonOverlap},
-		"far below":               {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
-		"all main words":          {func(c *Comparison) { c.J, c.OtherMain = .3, 0 }, article.Near, article.ReasonOverlap},
-		"but not below":           {func(c *Comparison) { c.J, c.OtherMain = .29, 0 }, 0, article.ReasonOverlap},
-		"all but one":             {func(c *Comparison) { c.J, c.OtherMain = .42, 0; c.values(6, 7) }, article.Possible, article.ReasonOverlap},
-		"all, with the version's": {func(c *Comparison) { c.J, c.OtherMain, c.CommonAll, c.LeastAll = .42, 0, 8, 9 }, article.Possible, article.ReasonOverlap},
-		"all, contradicted":       {func(c *Comparison) { c.J, c.OtherMain, c.Contradictions = .42, 0, 1 }, article.Possible, article.ReasonOverlap},
-		"contained, as long":      {func(c *Comparison) { c.J, c.Containment = .42, .9; c.values(0, 0) }, article.Possible, article.ReasonOverlap},
-		"other things":            {func(c *Comparison) { c.J, c.OtherMain = .63, 4 }, article.Possible, article.ReasonOverlap},
-		"other things, same text": {func(c *Comparison) { c.J, c.OtherMain = .64, 4 }, article.Near, article.ReasonOverlap},
-		"a few contradictions":    {func(c *Comparison) { c.J, c.Contradictions = .7, 1 }, article.Near, article.ReasonOverlap},
-		"one, other names":        {func(c *Comparison) { c.J, c.Contradictions, c.SameForemost = .8, 1, false }, 0, article.ReasonNumbers},
-		"many contradictions":     {func(c *Comparison) { c.Contradictions = 3 }, 0, article.ReasonNumbers},
-		"a correction":            {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .75, 1, 3 }, article.Near, article.ReasonOverlap},
-		"no correction":           {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .74, 1, 3 }, 0, article.ReasonNumbers},
-		"the only place":          {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0, article.ReasonNumbers},
-		"corrected, other names":  {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.SameForemost = 1, 3, false }, 0, article.ReasonNumbers},
-		"not in place":            {func(c *Comparison) { c.SameForemost = false; c.values(7, 8) }, article.Near, article.ReasonOverlap},
-		"other values":            {func(c *Comparison) { c.values(3, 8) }, article.Possible, article.ReasonValues},
-		"one value missing":       {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
-		"less alike":              {func(c *Comparison) { c.J = .7; c.values(1, 2) }, article.Possible, article.ReasonValues},
-		"the only value":          {func(c *Comparison) { c.values(0, 1) }, article.Near, article.ReasonOverlap},
-		"two values missing":      {func(c *Comparison) { c.values(1, 3) }, article.Possible, article.ReasonValues},
-		"in its place, too":       {func(c *Comparison) { c.Contradictions = 1; c.values(1, 2) }, article.Possible, article.ReasonValues},
-		"no values":               {func(c *Comparison) { c.values(0, 0) }, article.Near, article.ReasonOverlap},
-		"and another version":     {func(c *Comparison) { c.Contradictions, c.SharedContexts, c.HeadContradictions = 1, 3, 1 }, 0, article.ReasonNumbers},
-		"another version":         {func(c *Comparison) { c.J, c.HeadContradictions = .64, 2 }, article.Near, article.ReasonOverlap},
-		"or another report":       {func(c *Comparison) { c.J, c.HeadContradictions = .63, 2 }, 0, article.ReasonNumbers},
-		"other names":             {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
-		"another list":            {func(c *Comparison) { c.Lead, c.OtherMain = .29, 2 }, article.Possible, article.ReasonLead},
-		"of another version":      {func(c *Comparison) { c.Lead, c.OtherMain, c.HeadContradictions = .29, 2, 1 }, article.Near, article.ReasonOverlap},
-		"another standfirst":      {func(c *Comparison) { c.Lead, c.OtherMain = .29, 1 }, article.Near, article.ReasonOverlap},
-		"some of the beginning":   {func(c *Comparison) { c.Lead, c.OtherMain = .3, 2 }, article.Near, article.ReasonOverlap},
+		"copy":    {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"unknown": {func(c *Comparison) { *c = Comparison{} }, 0, article.ReasonUnknown},
+		"at the threshold": {func(c *Comparison) { c.J = .46; c.values(2, 2) }, article.Near,
+			article.ReasonOverlap},
+		"below": {func(c *Comparison) { c.J = .45; c.values(2, 2) }, article.Possible,
+			article.ReasonOverlap},
+		"far below": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
+		"all main words": {func(c *Comparison) { c.J, c.OtherMain = .3, 0 }, article.Near,
+			article.ReasonOverlap},
+		"but not below": {func(c *Comparison) { c.J, c.OtherMain = .29, 0 }, 0, article.ReasonOverlap},
+		"all but one": {func(c *Comparison) { c.J, c.OtherMain = .42, 0; c.values(6, 7) },
+			article.Possible, article.ReasonOverlap},
+		"all, with the version's": {func(c *Comparison) { c.J, c.OtherMain, c.CommonAll, c.LeastAll = .42, 0, 8, 9 },
+			article.Possible, article.ReasonOverlap},
+		"all, contradicted": {func(c *Comparison) { c.J, c.OtherMain, c.Contradictions = .42, 0, 1 },
+			article.Possible, article.ReasonOverlap},
+		"contained, as long": {func(c *Comparison) { c.J, c.Containment = .42, .9; c.values(0, 0) },
+			article.Possible, article.ReasonOverlap},
+		"other things": {func(c *Comparison) { c.J, c.OtherMain = .63, 4 }, article.Possible,
+			article.ReasonOverlap},
+		"other things, same text": {func(c *Comparison) { c.J, c.OtherMain = .64, 4 }, article.Near,
+			article.ReasonOverlap},
+		"a few contradictions": {func(c *Comparison) { c.J, c.Contradictions = .7, 1 }, article.Near,
+			article.ReasonOverlap},
+		"one, other names": {func(c *Comparison) { c.J, c.Contradictions, c.SameForemost = .8, 1, false }, 0,
+			article.ReasonNumbers},
+		"many contradictions": {func(c *Comparison) { c.Contradictions = 3 }, 0, article.ReasonNumbers},
+		"a correction": {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .75, 1, 3 },
+			article.Near, article.ReasonOverlap},
+		"no correction": {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .74, 1, 3 }, 0,
+			article.ReasonNumbers},
+		"the only place": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0,
+			article.ReasonNumbers},
+		"corrected, other names": {func(c *Comparison) {
+			c.Contradictions, c.SharedContexts, c.SameForemost = 1, 3,
+				false
+		}, 0, article.ReasonNumbers},
+		"not in place": {func(c *Comparison) { c.SameForemost = false; c.values(7, 8) }, article.Near,
+			article.ReasonOverlap},
+		"other values":      {func(c *Comparison) { c.values(3, 8) }, article.Possible, article.ReasonValues},
+		"one value missing": {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
+		"less alike": {func(c *Comparison) { c.J = .7; c.values(1, 2) }, article.Possible,
+			article.ReasonValues},
+		"the only value":     {func(c *Comparison) { c.values(0, 1) }, article.Near, article.ReasonOverlap},
+		"two values missing": {func(c *Comparison) { c.values(1, 3) }, article.Possible, article.ReasonValues},
+		"in its place, too": {func(c *Comparison) { c.Contradictions = 1; c.values(1, 2) }, article.Possible,
+			article.ReasonValues},
+		"no values": {func(c *Comparison) { c.values(0, 0) }, article.Near, article.ReasonOverlap},
+		"and another version": {func(c *Comparison) {
+			c.Contradictions, c.SharedContexts,
+				c.HeadContradictions = 1, 3, 1
+		}, 0, article.ReasonNumbers},
+		"another version": {func(c *Comparison) { c.J, c.HeadContradictions = .64, 2 }, article.Near,
+			article.ReasonOverlap},
+		"or another report": {func(c *Comparison) { c.J, c.HeadContradictions = .63, 2 }, 0,
+			article.ReasonNumbers},
+		"other names": {func(c *Comparison) { c.OtherSubject = true }, article.Possible,
+			article.ReasonSubject},
+		"another list": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 2 }, article.Possible,
+			article.ReasonLead},
+		"of another version": {func(c *Comparison) { c.Lead, c.OtherMain, c.HeadContradictions = .29, 2, 1 },
+			article.Near, article.ReasonOverlap},
+		"another standfirst": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 1 }, article.Near,
+			article.ReasonOverlap},
+		"some of the beginning": {func(c *Comparison) { c.Lead, c.OtherMain = .3, 2 }, article.Near,
+			article.ReasonOverlap},
 	})
 }
 
 func TestJudgeShort(t *testing.T) {
-	short := Comparison{Known: true, J: .9, Containment: .89, Bigrams: 79, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true}
+	short := Comparison{Known: true, J: .9, Containment: .89, Bigrams: 79, Longer: 1, SharedContexts: 8, Lead: 1,
+		SameForemost: true}
 	short.values(7, 7)
 	checkJudge(t, short, map[string]judged{
 		"short":         {func(*Comparison) {}, article.Near, article.ReasonOverlap},
 		"lower":         {func(c *Comparison) { c.J = .63 }, article.Possible, article.ReasonOverlap},
 		"numbers vouch": {func(c *Comparison) { c.J, c.Containment = .46, .9 }, article.Near, article.ReasonOverlap},
-		"a part":        {func(c *Comparison) { c.J, c.Longer, c.Containment, c.OtherMain = .3, 1.5, .9, 2; c.values(2, 2) }, article.Near, article.ReasonOverlap},
+		"a part": {func(c *Comparison) {
+			c.J, c.Longer, c.Containment, c.OtherMain = .3, 1.5, .9,
+				2
+			c.values(2, 2)
+		}, article.Near, article.ReasonOverlap},
 		"with other names": {func(c *Comparison) {
 			c.J, c.Longer, c.Containment, c.OtherMain, c.Growth = .6, 1.5, .9, 3, 1
 			c.values(2, 2)
 		}, article.Possible, article.ReasonOverlap},
-		"another version":       {func(c *Comparison) { c.J, c.HeadContradictions = .75, 1 }, article.Near, article.ReasonOverlap},
-		"a daily report":        {func(c *Comparison) { c.J, c.HeadContradictions, c.SameForemost = .74, 1, false }, 0, article.ReasonNumbers},
-		"a contradiction":       {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 6 }, 0, article.ReasonNumbers},
-		"one value missing":     {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
-		"the only value":        {func(c *Comparison) { c.values(0, 1) }, article.Possible, article.ReasonValues},
-		"reworded, not as such": {func(c *Comparison) { c.J, c.SameValues = .42, true }, article.Possible, article.ReasonOverlap},
+		"another version": {func(c *Comparison) { c.J, c.HeadContradictions = .75, 1 }, article.Near,
+			article.ReasonOverlap},
+		"a daily report": {func(c *Comparison) { c.J, c.HeadContradictions, c.SameForemost = .74, 1, false },
+			0, article.ReasonNumbers},
+		"a contradiction": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 6 }, 0,
+			article.ReasonNumbers},
+		"one value missing": {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
+		"the only value":    {func(c *Comparison) { c.values(0, 1) }, article.Possible, article.ReasonValues},
+		"reworded, not as such": {func(c *Comparison) { c.J, c.SameValues = .42, true }, article.Possible,
+			article.ReasonOverlap},
 	})
 }
 
 // A part of a text and its whole need less in common, if the whole is about the subject of the part.
 func TestJudgePart(t *testing.T) {
-	part := Comparison{Known: true, J: .3, Containment: .9, Bigrams: 300, Longer: 2, SharedContexts: 3, Lead: 1, SameForemost: true, OtherMain: 5, Growth: .3}
+	part := Comparison{Known: true, J: .3, Containment: .9, Bigrams: 300, Longer: 2, SharedContexts: 3, Lead: 1,
+		SameForemost: true, OtherMain: 5, Growth: .3}
 	part.values(5, 5)
 	checkJudge(t, part, map[string]judged{
-		"a part":                   {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"too small":                {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
-		"as long":                  {func(c *Comparison) { c.J, c.Longer = .4, 1.24 }, article.Possible, article.ReasonOverlap},
-		"not contained":            {func(c *Comparison) { c.Containment = .89; c.OtherMain = 3 }, article.Possible, article.ReasonOverlap},
-		"in a round-up":            {func(c *Comparison) { c.J, c.Growth = .4, .29 }, article.Possible, article.ReasonOverlap},
-		"of other names":           {func(c *Comparison) { c.J, c.OtherMain = .4, 6 }, article.Possible, article.ReasonOverlap},
-		"on a page":                {func(c *Comparison) { c.Growth, c.OtherMain = 0, 2 }, article.Near, article.ReasonOverlap},
-		"half of the page":         {func(c *Comparison) { c.J, c.Growth = .46, 0 }, article.Near, article.ReasonOverlap},
-		"with another subject":     {func(c *Comparison) { c.OtherSubject = true }, article.Near, article.ReasonOverlap},
-		"of another subject":       {func(c *Comparison) { c.J, c.OtherSubject, c.Growth = .9, true, .29 }, article.Possible, article.ReasonSubject},
-		"below another text":       {func(c *Comparison) { c.Lead = 0 }, article.Near, article.ReasonOverlap},
-		"of a later version":       {func(c *Comparison) { c.HeadContradictions = 2 }, article.Near, article.ReasonOverlap},
-		"a number corrected":       {func(c *Comparison) { c.Contradictions = 1; c.values(4, 5) }, article.Near, article.ReasonOverlap},
-		"two numbers differ":       {func(c *Comparison) { c.Contradictions = 1; c.values(3, 5) }, 0, article.ReasonNumbers},
-		"a number was cut in two":  {func(c *Comparison) { c.values(4, 5) }, article.Near, article.ReasonOverlap},
-		"corrected, another name":  {func(c *Comparison) { c.Contradictions, c.SameForemost = 1, false }, 0, article.ReasonNumbers},
-		"corrected, the one place": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0, article.ReasonNumbers},
+		"a part":    {func(*Comparison) {}, article.Near, article.ReasonOverlap},
+		"too small": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
+		"as long": {func(c *Comparison) { c.J, c.Longer = .4, 1.24 }, article.Possible,
+			article.ReasonOverlap},
+		"not contained": {func(c *Comparison) { c.Containment = .89; c.OtherMain = 3 }, article.Possible,
+			article.ReasonOverlap},
+		"in a round-up": {func(c *Comparison) { c.J, c.Growth = .4, .29 }, article.Possible,
+			article.ReasonOverlap},
+		"of other names": {func(c *Comparison) { c.J, c.OtherMain = .4, 6 }, article.Possible,
+			article.ReasonOverlap},
+		"on a page": {func(c *Comparison) { c.Growth, c.OtherMain = 0, 2 }, article.Near,
+			article.ReasonOverlap},
+		"half of the page": {func(c *Comparison) { c.J, c.Growth = .46, 0 }, article.Near,
+			article.ReasonOverlap},
+		"with another subject": {func(c *Comparison) { c.OtherSubject = true }, article.Near,
+			article.ReasonOverlap},
+		"of another subject": {func(c *Comparison) { c.J, c.OtherSubject, c.Growth = .9, true, .29 },
+			article.Possible, article.ReasonSubject},
+		"below another text": {func(c *Comparison) { c.Lead = 0 }, article.Near, article.ReasonOverlap},
+		"of a later version": {func(c *Comparison) { c.HeadContradictions = 2 }, article.Near,
+			article.ReasonOverlap},
+		"a number corrected": {func(c *Comparison) { c.Contradictions = 1; c.values(4, 5) }, article.Near,
+			article.ReasonOverlap},
+		"two numbers differ": {func(c *Comparison) { c.Contradictions = 1; c.values(3, 5) }, 0,
+			article.ReasonNumbers},
+		"a number was cut in two": {func(c *Comparison) { c.values(4, 5) }, article.Near, article.ReasonOverlap},
+		"corrected, another name": {func(c *Comparison) { c.Contradictions, c.SameForemost = 1, false }, 0,
+			article.ReasonNumbers},
+		"corrected, the one place": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0,
+			article.ReasonNumbers},
 	})
 	require.Equal(t, article.Near, judge(17, part).Kind, "farther away than others")
 	part.Longer = 1.24
@@ -152,7 +207,8 @@ func TestOtherWords(t *testing.T) {
 
 func TestJudgeReworded(t *testing.T) {
 	reworded := Comparison{
-		Known: true, J: .15, Containment: .3, Bigrams: 130, Longer: 1.1, SharedContexts: 2, SameValues: true, OtherMain: 3, Lead: 1,
+		Known: true, J: .15, Containment: .3, Bigrams: 130, Longer: 1.1, SharedContexts: 2, SameValues: true,
+		OtherMain: 3, Lead: 1,
 	}
 	reworded.values(4, 4)
 	checkJudge(t, reworded, map[string]judged{
@@ -174,7 +230,8 @@ func TestJudgeReworded(t *testing.T) {
 // Two numbers vouch for a reworded article if the foremost main words are the same and more of the words.
 func TestJudgeRewordedWithFewNumbers(t *testing.T) {
 	reworded := Comparison{
-		Known: true, J: .3, Containment: .5, Bigrams: 130, Longer: 1.1, SharedContexts: 2, SameValues: true, SameForemost: true, OtherMain: 3, Lead: 1,
+		Known: true, J: .3, Containment: .5, Bigrams: 130, Longer: 1.1, SharedContexts: 2, SameValues: true,
+		SameForemost: true, OtherMain: 3, Lead: 1,
 	}
 	reworded.values(2, 2)
 	checkJudge(t, reworded, map[string]judged{
@@ -190,11 +247,13 @@ func TestJudgeRewordedWithFewNumbers(t *testing.T) {
 	require.Equal(t, article.ReasonDistance, judge(17, reworded).Reason)
 }
 
-// The beginning of an article is a copy although the estimates of similarity and containment are low, as they are of a third of an article.
+// The beginning of an article is a copy although the estimates of similarity and containment are low, as they
+// are of a third of an article.
 func TestJudgeBeginning(t *testing.T) {
 	page := Comparison{
-		Known: true, J: .2, Contains: .75, Containment: .75, Contained: .23, Bigrams: 93, Longer: 3.1, SharedContexts: 2,
-		Lead: 1, SameLead: true, OtherMain: 3, Growth: 1,
+		Known: true, J: .2, Contains: .75, Containment: .75, Contained: .23, Bigrams: 93, Longer: 3.1,
+		SharedContexts: 2,
+		Lead:           1, SameLead: true, OtherMain: 3, Growth: 1,
 	}
 	page.values(4, 5)
 	checkJudge(t, page, map[string]judged{
@@ -207,8 +266,10 @@ func TestJudgeBeginning(t *testing.T) {
 		"two numbers missing": {func(c *Comparison) { c.values(3, 5) }, 0, article.ReasonOverlap},
 		"another number":      {func(c *Comparison) { c.Contradictions = 1 }, 0, article.ReasonOverlap},
 		"short":               {func(c *Comparison) { c.Bigrams = 79 }, article.Near, article.ReasonOverlap},
-		"short, other names":  {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .46, 6 }, article.Near, article.ReasonOverlap},
-		"and less in common":  {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .45, 6 }, article.Possible, article.ReasonOverlap},
+		"short, other names": {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .46, 6 }, article.Near,
+			article.ReasonOverlap},
+		"and less in common": {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .45, 6 }, article.Possible,
+			article.ReasonOverlap},
 	})
 	require.Equal(t, article.Extends, judge(17, page).Relation)
 	page.Contains, page.Contained = page.Contained, page.Contains

@@ -9,7 +9,8 @@ import (
 func (e evidence) likeness() article.Likeness {
 	l := article.Likeness{
 		Relation:   e.relation(),
-		Similarity: article.NewShare(e.J), Contained: article.NewShare(e.Contained), Contains: article.NewShare(e.Contains),
+		Similarity: article.NewShare(e.J), Contained: article.NewShare(e.Contained),
+		Contains: article.NewShare(e.Contains),
 	}
 	if e.revises(l.Relation) {
 		l.Relation = article.Revises
@@ -19,8 +20,9 @@ func (e evidence) likeness() article.Likeness {
 
 // relation follows from the shares alone.
 //
-// Example: the later article lacks a sentence. All of its own word pairs are in the earlier article, and 0.93 of the earlier article's
-// are in it: it has 0 of its own, the earlier one 0.07, so it is contained. If both shares are 0.93, words were replaced: they overlap.
+// Example: the later article lacks a sentence. All of its own word pairs are in the earlier article, and 0.93
+// of the earlier article's are in it: it has 0 of its own, the earlier one 0.07, so it is contained. If both
+// shares are 0.93, words were replaced: they overlap.
 func (e evidence) relation() article.Relation {
 	contained, contains := e.Contained, e.Contains
 	own, lacks := 1-contained, 1-contains
@@ -40,8 +42,9 @@ func (e evidence) relation() article.Relation {
 	}
 }
 
-// revises tells whether the articles are nearly the same but for one number, which the rule forgives: it differs in its place, or it is
-// missing and neither text is longer. A number that is missing in a part of a text was cut off with it.
+// revises tells whether the articles are nearly the same but for one number, which the rule forgives: it
+// differs in its place, or it is missing and neither text is longer. A number that is missing in a part of a
+// text was cut off with it.
 func (e evidence) revises(r article.Relation) bool {
 	return e.forgiven && e.J >= e.Corrected && (e.Contradictions > 0 || r == article.Equal || r == article.Overlaps)
 }

@@ -38,7 +38,8 @@ func TestRelation(t *testing.T) {
 
 func TestCorrected(t *testing.T) {
 	same := Comparison{
-		Known: true, J: .95, Contained: .97, Contains: .97, Containment: .97, Bigrams: 300, Longer: 1, SharedContexts: 8, LeastValues: 8, CommonValues: 8, LeastAll: 8, CommonAll: 8, Lead: 1, SameForemost: true,
+		Known: true, J: .95, Contained: .97, Contains: .97, Containment: .97, Bigrams: 300, Longer: 1,
+		SharedContexts: 8, LeastValues: 8, CommonValues: 8, LeastAll: 8, CommonAll: 8, Lead: 1, SameForemost: true,
 	}
 	for name, c := range map[string]struct {
 		change func(*Comparison)
@@ -47,11 +48,26 @@ func TestCorrected(t *testing.T) {
 		"no number differs":       {func(*Comparison) {}, article.Equal},
 		"one in its place":        {func(c *Comparison) { c.Contradictions, c.CommonValues = 1, 7 }, article.Revises},
 		"one in no sampled place": {func(c *Comparison) { c.CommonValues = 7 }, article.Revises},
-		"words differ, too":       {func(c *Comparison) { c.J, c.Contained, c.Contains, c.Contradictions = .8, .89, .89, 1 }, article.Revises},
-		"many words differ":       {func(c *Comparison) { c.J, c.Contained, c.Contains, c.Contradictions = .7, .82, .82, 1 }, article.Overlaps},
-		"extended, too":           {func(c *Comparison) { c.J, c.Contained, c.Contains, c.Contradictions = .8, .8, 1, 1 }, article.Revises},
-		"extended by much":        {func(c *Comparison) { c.J, c.Contained, c.Contains, c.Contradictions = .74, .74, 1, 1 }, article.Extends},
-		"cut off with its number": {func(c *Comparison) { c.J, c.Contained, c.Contains, c.CommonValues, c.LeastValues = .8, 1, .8, 6, 7 }, article.Contained},
+		"words differ, too": {func(c *Comparison) {
+			c.J, c.Contained, c.Contains, c.Contradictions = .8, .89,
+				.89, 1
+		}, article.Revises},
+		"many words differ": {func(c *Comparison) {
+			c.J, c.Contained, c.Contains, c.Contradictions = .7, .82,
+				.82, 1
+		}, article.Overlaps},
+		"extended, too": {func(c *Comparison) {
+			c.J, c.Contained, c.Contains, c.Contradictions = .8, .8, 1,
+				1
+		}, article.Revises},
+		"extended by much": {func(c *Comparison) {
+			c.J, c.Contained, c.Contains, c.Contradictions = .74, .74,
+				1, 1
+		}, article.Extends},
+		"cut off with its number": {func(c *Comparison) {
+			c.J, c.Contained, c.Contains, c.CommonValues,
+				c.LeastValues = .8, 1, .8, 6, 7
+		}, article.Contained},
 	} {
 		t.Run(name, func(t *testing.T) {
 			comparison := same

@@ -9,18 +9,19 @@ import (
 	"echosieve/simhash"
 )
 
-// numbers reads the numbers of a text one after the other, each with the characters before it as its context. Time is linear in the
-// length of the text, and nothing is allocated.
+// numbers reads the numbers of a text one after the other, each with the characters before it as its context.
+// Time is linear in the length of the text, and nothing is allocated.
 //
-// Punctuation does not count, as in the normalised text that exact copies share: it neither ends a number nor separates the characters
-// before it. Otherwise two exact copies, which may differ in punctuation, could contradict each other. Spaces count
-// only where they end a word: "covid19" has no number, and "two" is a number. Digits go on across spaces, because a copy that lost its
-// punctuation has "3 5" for 3.5.
+// Punctuation does not count, as in the normalised text that exact copies share: it neither ends a number nor
+// separates the characters before it. Otherwise two exact copies, which may differ in punctuation, could
+// contradict each other. Spaces count only where they end a word: "covid19" has no number, and "two" is a
+// number. Digits go on across spaces, because a copy that lost its punctuation has "3 5" for 3.5.
 //
 // A number is its significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
-// amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are decimal digits, of full width too, Chinese
-// numerals of two characters and more, single Chinese numerals before a measure word, the English words two to twelve, and "one" before million
-// and the like. "one" and other single Chinese numerals are parts of too many other words.
+// amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are decimal digits, of full width
+// too, Chinese numerals of two characters and more, single Chinese numerals before a measure word, the
+// English words two to twelve, and "one" before million and the like. "one" and other single Chinese numerals
+// are parts of too many other words.
 type numbers struct {
 	text string
 	pos  int
@@ -74,8 +75,8 @@ func (n *numbers) next() bool {
 	return false
 }
 
-// pass advances over characters that begin neither a number nor a word of letters: ASCII punctuation, and Han characters that are no numerals, most
-// of any Chinese text.
+// pass advances over characters that begin neither a number nor a word of letters: ASCII punctuation, and Han
+// characters that are no numerals, most of any Chinese text.
 func (n *numbers) pass() {
 	text, pos, before := n.text, n.pos, n.before
 	for pos < len(text) {
@@ -97,7 +98,8 @@ func (n *numbers) pass() {
 	n.pos, n.before = pos, before
 }
 
-// wordNumber returns the number that the word just read stands for, 0 if it is none. "one" is a number only before a scale.
+// wordNumber returns the number that the word just read stands for, 0 if it is none. "one" is a number only
+// before a scale.
 func (n *numbers) wordNumber(word string) uint64 {
 	if word != "one" {
 		return englishNumber(word)
@@ -142,7 +144,8 @@ func (n *numbers) word() string {
 			break
 		}
 		r, size := decode(text[pos:]) // full-width ASCII comes out as ASCII
-		if r < utf8.RuneSelf && !isPlain[r] || isHan(r) || r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) {
+		if r < utf8.RuneSelf && !isPlain[r] || isHan(r) || r >= utf8.RuneSelf && !unicode.IsLetter(r) &&
+			!unicode.IsMark(r) {
 			break
 		}
 		before = before<<8 | uint64(r&0xff)
@@ -153,8 +156,8 @@ func (n *numbers) word() string {
 	return word
 }
 
-// digits reads a number written with digits and returns its significant digits, 0 for zero, and the number of all its digits. Beyond 19
-// digits the value overflows, in the same way in all copies.
+// digits reads a number written with digits and returns its significant digits, 0 for zero, and the number of
+// all its digits. Beyond 19 digits the value overflows, in the same way in all copies.
 func (n *numbers) digits() (value uint64, digits int) {
 	zeros := 0
 	for at := n.pos; ; {
@@ -192,8 +195,8 @@ func (n *numbers) skipScale() {
 	}
 }
 
-// isYear tells whether a number is a year, by its significant digits. Years that end in 0 are not recognised, because 2010 and 201 have the
-// same significant digits.
+// isYear tells whether a number is a year, by its significant digits. Years that end in 0 are not recognised,
+// because 2010 and 201 have the same significant digits.
 func isYear(value uint64) bool { return value >= limits.FirstYear && value <= limits.LastYear }
 
 // isLetter tells whether a character is a letter. The caller has ruled out Han characters.
@@ -224,17 +227,19 @@ func isHan(r rune) bool {
 	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
 }
 
-// newFact packs a number with its context into a fact: 32 bits of hashed context, 16 bits of rank among the numbers of the text, 16 bits
-// of hashed value. In a sorted list, facts of one context lie together in the order of the text.
+// newFact packs a number with its context into a fact: 32 bits of hashed context, 16 bits of rank among the
+// numbers of the text, 16 bits of hashed value. In a sorted list, facts of one context lie together in the
+// order of the text.
 func newFact(context uint64, rank int, value uint64) uint64 {
 	return simhash.Mix(context)&^0xffffffff | uint64(rank)<<16 | value>>16&0xffff
 }
 
-// sketch samples the facts into slots. Each slot gets the fact whose context has the least hash, so that similar texts sample the same
-// contexts. It sorts and changes the list.
+// sketch samples the facts into slots. Each slot gets the fact whose context has the least hash, so that
+// similar texts sample the same contexts. It sorts and changes the list.
 //
-// Contexts with one value come first. Where the same words introduce several values ("from 3 to 5, from 7 to 9"), the facts are told
-// apart by their rank in the text, which one inserted number shifts. Such facts only fill the slots that are left empty.
+// Contexts with one value come first. Where the same words introduce several values ("from 3 to 5, from 7 to
+// 9"), the facts are told apart by their rank in the text, which one inserted number shifts. Such facts only
+// fill the slots that are left empty.
 func sketch(raw *[Size]byte, facts []uint64, first, slots int) {
 	slices.Sort(facts)
 	ambiguous := facts[:0]

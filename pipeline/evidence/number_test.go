@@ -123,6 +123,7 @@ func TestTelephoneNumbers(t *testing.T) {
 	require.Equal(t, []int{1, 0, 1, 1}, []int{c.SharedContexts, c.Contradictions, c.LeastValues, c.CommonValues})
 	c = compare("some ships left port, call 010 6552 1234", "some ships left port, call 010 6552 9999")
 	require.Equal(t, []int{1, 1, 0, 0}, []int{c.SharedContexts, c.Contradictions, c.LeastValues, c.CommonValues})
-	c = compare("the harbour office said some ships left at 123 456 789", "the harbour office said some ships left at 987 654 321")
+	c = compare("the harbour office said some ships left at 123 456 789",
+		"the harbour office said some ships left at 987 654 321")
 	require.Equal(t, 1, c.Contradictions, "nine digits are an amount")
 }

@@ -40,8 +40,9 @@ func isScale(word string) bool {
 	return false
 }
 
-// chineseNumber reads the run of numerals at the beginning of s: its significant digits and its length in bytes. Both forms are read:
-// 二〇二四, digit by digit, and 二千零二十四, with units. Both results are 0 if the run is no number, such as the numerals in 一些 and 十分.
+// chineseNumber reads the run of numerals at the beginning of s: its significant digits and its length in
+// bytes. Both forms are read: 二〇二四, digit by digit, and 二千零二十四, with units. Both results are 0 if the run is
+// no number, such as the numerals in 一些 and 十分.
 func chineseNumber(s string) (value uint64, length int) {
 	value, length, runes, units := numeralRun(s)
 	switch runes {
@@ -63,7 +64,8 @@ func significant(value uint64) uint64 {
 	return value
 }
 
-// numeralRun reads numerals as far as they go: their value, their length in bytes and in characters, and whether there is a unit.
+// numeralRun reads numerals as far as they go: their value, their length in bytes and in characters, and
+// whether there is a unit.
 func numeralRun(s string) (value uint64, length, runes int, units bool) {
 	var total, section, digit uint64
 	for length < len(s) {
@@ -93,8 +95,8 @@ func numeralRun(s string) (value uint64, length, runes int, units bool) {
 	return total + section + digit, length, runes, units
 }
 
-// isMeasure tells whether r is a measure word that comes after a count, an ordinal or a date, and hardly ever after a numeral that is
-// part of another word.
+// isMeasure tells whether r is a measure word that comes after a count, an ordinal or a date, and hardly ever
+// after a numeral that is part of another word.
 func isMeasure(r rune) bool {
 	switch r {
 	case '次', '届', '年', '月', '日', '号', '期', '名', '位', '项', '条', '轮', '场', '起', '例', '倍', '季', '艘', '架', '辆', '座':
@@ -119,7 +121,8 @@ var numerals = func() (table [0x5000 / 64]uint64) {
 	return table
 }()
 
-// chineseNumeral returns the digit that r stands for, or -1 and the unit that r stands for. It returns -1 and 0 for all other characters.
+// chineseNumeral returns the digit that r stands for, or -1 and the unit that r stands for. It returns -1 and
+// 0 for all other characters.
 func chineseNumeral(r rune) (digit int, unit uint64) {
 	switch r {
 	case '〇', '零':

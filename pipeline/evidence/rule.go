@@ -7,8 +7,9 @@ import (
 	"echosieve/pipeline/limits"
 )
 
-// Thresholds are the limits of the rule that are settings, because sites differ in what they call a copy. Similarity is the share of word
-// pairs in common, 0 to 1. Raising a similarity drops look-alikes, and copies that were reworded heavily. Lowering it catches more of both.
+// Thresholds are the limits of the rule that are settings, because sites differ in what they call a copy.
+// Similarity is the share of word pairs in common, 0 to 1. Raising a similarity drops look-alikes, and copies
+// that were reworded heavily. Lowering it catches more of both.
 type Thresholds struct {
 	Near      float64 `setting:"near" range:"0..1" help:"Similarity (share of word pairs in common) of a copy. Raise it to drop fewer look-alikes, lower it to catch heavier rewrites."`
 	Possible  float64 `setting:"possible" range:"0..1" help:"Similarity of a possible copy, and of a copy that is a part of the other text or the other one reworded. Lower it to mark more."`
@@ -32,13 +33,14 @@ func (t Thresholds) Validate() error {
 	return nil
 }
 
-// DefaultThresholds returns the thresholds of the recipe news. They were chosen on labelled pairs of Chinese and English articles.
+// DefaultThresholds returns the thresholds of the recipe news. They were chosen on labelled pairs of Chinese
+// and English articles.
 func DefaultThresholds() Thresholds {
 	return Thresholds{Near: limits.Near, Possible: limits.Possible, ShortNear: limits.ShortNear, Values: limits.Values}
 }
 
-// Limits are the other numbers of the rule: no site needs to change one. Package limits says what each is and what chose it. They are fields
-// so that measurements can change them, such as eval ablate of echosieve-lab.
+// Limits are the other numbers of the rule: no site needs to change one. Package limits says what each is and
+// what chose it. They are fields so that measurements can change them, such as eval ablate of echosieve-lab.
 type Limits struct {
 	WholeDistance  int
 	ShortPairs     float64
@@ -56,8 +58,10 @@ type Limits struct {
 // DefaultLimits returns the limits of the recipe news.
 func DefaultLimits() Limits {
 	return Limits{
-		WholeDistance: limits.WholeDistance, ShortPairs: limits.ShortPairs, Contained: limits.Contained, Longer: limits.Longer,
-		OtherWords: limits.OtherWords, OtherBits: limits.OtherBits, FewWords: limits.FewWords, Growth: limits.Growth, Numbers: limits.Numbers,
+		WholeDistance: limits.WholeDistance, ShortPairs: limits.ShortPairs, Contained: limits.Contained,
+		Longer:     limits.Longer,
+		OtherWords: limits.OtherWords, OtherBits: limits.OtherBits, FewWords: limits.FewWords, Growth: limits.Growth,
+		Numbers:        limits.Numbers,
 		Contradictions: limits.Contradictions, Corrected: limits.Corrected,
 	}
 }
@@ -107,9 +111,12 @@ func Rows() []Row { return rows }
 
 var rows = []Row{
 	{
-		Reason:  article.ReasonDistance,
-		When:    fmt.Sprintf("more than %d bits differ, and neither text is a part of the other or the other one reworded", limits.WholeDistance),
-		Says:    "their fingerprints are too far apart for two texts of which neither is a part of the other, nor the other one reworded",
+		Reason: article.ReasonDistance,
+		When: fmt.Sprintf(
+			"more than %d bits differ, and neither text is a part of the other or the other one reworded",
+			limits.WholeDistance),
+		Says: "their fingerprints are too far apart for two texts of which neither is a part of the other, nor " +
+			"the other one reworded",
 		Example: "two matches of one evening, in reports of about equal length",
 		applies: func(e evidence) bool {
 			return e.distance > e.WholeDistance && !e.part && !e.retold
@@ -119,8 +126,9 @@ var rows = []Row{
 		},
 	},
 	{
-		Reason:  article.ReasonOverlap,
-		When:    "fewer than " + percent(limits.Possible) + " of the word pairs are in both (`possible`), of a beginning or a retold text half of that",
+		Reason: article.ReasonOverlap,
+		When: "fewer than " + percent(limits.Possible) +
+			" of the word pairs are in both (`possible`), of a beginning or a retold text half of that",
 		Says:    "they have too few word pairs in common",
 		Example: "two outlets' own accounts of one event",
 		applies: func(e evidence) bool { return e.J < e.least() },
@@ -129,13 +137,16 @@ var rows = []Row{
 		},
 	},
 	{
-		Reason:  article.ReasonNumbers,
-		When:    percent(limits.Contradictions) + " or more of the numbers in the same places differ, or any if the main words differ, and it is no correction",
+		Reason: article.ReasonNumbers,
+		When: percent(limits.Contradictions) +
+			" or more of the numbers in the same places differ, or any if the main words differ, and it is no " +
+			"correction",
 		Says:    "in the same places they have different numbers",
 		Example: "the inflation rates of March and of April",
 		applies: evidence.contradicts,
 		figure: func(e evidence) Figure {
-			return Figure{"numbers that differ in one place", fmt.Sprintf("%d of %d", e.differ, e.places), "less than " + share(e.Limits.Contradictions), ""}
+			return Figure{"numbers that differ in one place", fmt.Sprintf("%d of %d", e.differ, e.places),
+				"less than " + share(e.Limits.Contradictions), ""}
 		},
 	},
 	{
@@ -147,25 +158,30 @@ var rows = []Row{
 			return float64(e.common) < e.leastValues()*float64(e.LeastValues)
 		},
 		figure: func(e evidence) Figure {
-			return Figure{"numbers in both", fmt.Sprintf("%d of %d", e.CommonValues, e.LeastValues), "at least " + share(e.leastValues()), "detection.values"}
+			return Figure{"numbers in both", fmt.Sprintf("%d of %d", e.CommonValues, e.LeastValues),
+				"at least " + share(e.leastValues()), "detection.values"}
 		},
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonSubject,
-		When: fmt.Sprintf("neither is a part of the other, and more than %d of %d main words and %d bits differ; or the subjects do, and neither is "+
+		When: fmt.Sprintf("neither is a part of the other, and more than %d of %d main words and %d bits differ; "+
+			"or the subjects do, and neither is "+
 			"a part that stays with its subject", limits.OtherWords, limits.MainWords, limits.OtherBits),
 		Says:    "they are about different names or things",
 		Example: "two appointments, worded alike, of other people",
 		applies: func(e evidence) bool {
-			return e.OtherSubject && (!e.part || !e.onSubject()) || !e.part && e.OtherMain > e.OtherWords && e.distance > e.OtherBits
+			return e.OtherSubject && (!e.part || !e.onSubject()) || !e.part && e.OtherMain > e.OtherWords &&
+				e.distance > e.OtherBits
 		},
 		figure: func(e evidence) Figure {
-			return Figure{"main words that differ", fmt.Sprintf("%d of %d", e.OtherMain, limits.MainWords), fmt.Sprintf("at most %d", e.OtherWords), ""}
+			return Figure{"main words that differ", fmt.Sprintf("%d of %d", e.OtherMain, limits.MainWords),
+				fmt.Sprintf("at most %d", e.OtherWords), ""}
 		},
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonLead,
-		When: fmt.Sprintf("neither is a part of the other, less than %s (`possible`) of one's beginning is in the other, %d main words differ, and "+
+		When: fmt.Sprintf("neither is a part of the other, less than %s (`possible`) of one's beginning is in the "+
+			"other, %d main words differ, and "+
 			"no number of the version does", percent(limits.Possible), limits.FewWords),
 		Says:    "they begin differently: two reports above the same list or notice",
 		Example: "two reports of five lines above one list of related news",
@@ -173,7 +189,8 @@ var rows = []Row{
 			return !e.part && e.Lead < e.Possible && e.OtherMain >= e.FewWords && e.HeadContradictions == 0
 		},
 		figure: func(e evidence) Figure {
-			return Figure{"beginning of one in the other", share(e.Lead), "at least " + share(e.Possible), "detection.possible"}
+			return Figure{"beginning of one in the other", share(e.Lead), "at least " + share(e.Possible),
+				"detection.possible"}
 		},
 	},
 	{
@@ -234,14 +251,17 @@ var needs = []Need{
 		func(e evidence) float64 { return e.Possible },
 	},
 	{
-		"a short text that is the beginning of the other one, or in it with all its numbers, at least three", "detection.near",
+		"a short text that is the beginning of the other one, or in it with all its numbers, at least three",
+		"detection.near",
 		func(e evidence) bool {
-			return e.short && (e.beginning || e.vouched && e.CommonAll >= e.Numbers && e.Containment >= e.Limits.Contained)
+			return e.short && (e.beginning || e.vouched && e.CommonAll >= e.Numbers &&
+				e.Containment >= e.Limits.Contained)
 		},
 		func(e evidence) float64 { return e.Near },
 	},
 	{
-		fmt.Sprintf("fewer than %d word pairs, or more than %d main words differ and neither is a part", limits.ShortPairs, limits.OtherWords), "detection.short_near",
+		fmt.Sprintf("fewer than %d word pairs, or more than %d main words differ and neither is a part",
+			limits.ShortPairs, limits.OtherWords), "detection.short_near",
 		func(e evidence) bool { return e.short || !e.part && e.OtherMain > e.OtherWords },
 		func(e evidence) float64 { return max(e.Near, e.ShortNear) },
 	},

@@ -38,14 +38,15 @@ const (
 // timesLevels are the numbers of occurrences that a signature tells apart: at least so many.
 var timesLevels = [8]int32{0, 2, 3, 4, 5, 7, 10, 15}
 
-// maxNumbers is how many numbers of a text count, from its beginning. It bounds the memory that a table of figures takes.
+// maxNumbers is how many numbers of a text count, from its beginning. It bounds the memory that a table of
+// figures takes.
 const maxNumbers = 4096
 
 // Signature is a decoded signature. The zero value holds no information.
 type Signature struct{ raw [Size]byte }
 
-// Decode decodes a signature that Append or AppendFlash wrote. For all other data, such as a signature of another version, it returns the
-// zero Signature and false.
+// Decode decodes a signature that Append or AppendFlash wrote. For all other data, such as a signature of
+// another version, it returns the zero Signature and false.
 func Decode(data []byte) (s Signature, ok bool) {
 	if len(data) != Size || data[0] != Version && data[0] != flashVersion {
 		return Signature{}, false
@@ -63,8 +64,8 @@ func (s *Signature) bigrams() float64 { return math.Exp2(float64(s.raw[countAt])
 
 func logCount(n int) byte { return byte(min(255, math.Round(16*math.Log2(float64(n+1))))) }
 
-// Builder makes signatures and anchors. Its zero value is ready. It keeps its buffers and allocates nothing after the first texts. It is
-// not safe for concurrent use.
+// Builder makes signatures and anchors. Its zero value is ready. It keeps its buffers and allocates nothing
+// after the first texts. It is not safe for concurrent use.
 type Builder struct {
 	facts, phones []uint64 // of the numbers, see newFact; telephone numbers apart
 	heads         []uint64 // of the numbers that number the version
@@ -94,8 +95,8 @@ func (b *Builder) Reset() {
 	b.times, b.mains, b.main = 0, 0, [limits.MainWords]byte{}
 }
 
-// Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in order, of the words that hold a
-// letter or digit.
+// Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in
+// order, of the words that hold a letter or digit.
 func (b *Builder) Add(words []uint64) {
 	if len(words) == 0 {
 		return
@@ -136,9 +137,9 @@ func slotOf(bigram uint64) (slot, rest uint64) {
 // bigram is the hash of two words in a row.
 func bigram(first, second uint64) uint64 { return simhash.Mix(second ^ simhash.Mix(first)) }
 
-// Append appends to dst the signature of the article whose words were added, Size bytes, and returns the extended slice. clean is the
-// article's clean text, from which numbers are read. The builder is then ready for the next article. Time is linear in the number of
-// words and the length of clean.
+// Append appends to dst the signature of the article whose words were added, Size bytes, and returns the
+// extended slice. clean is the article's clean text, from which numbers are read. The builder is then ready
+// for the next article. Time is linear in the number of words and the length of clean.
 func (b *Builder) Append(dst []byte, clean string) []byte {
 	var raw [Size]byte
 	raw[0] = Version
@@ -155,7 +156,8 @@ func (b *Builder) Append(dst []byte, clean string) []byte {
 	return append(dst, raw[:]...)
 }
 
-// AddMainWord adds one of the weightiest words of the article, the weightiest first, and how often it occurs. The first eight calls count.
+// AddMainWord adds one of the weightiest words of the article, the weightiest first, and how often it occurs.
+// The first eight calls count.
 func (b *Builder) AddMainWord(word uint64, times int32) {
 	if b.mains == limits.MainWords {
 		return
@@ -179,7 +181,8 @@ func (b *Builder) minHash(raw *[Size]byte) {
 	}
 }
 
-// sampleLead writes the slots of the foremost bigrams that are a sample of the MinHash. Each slot stands once; the rest repeats the first.
+// sampleLead writes the slots of the foremost bigrams that are a sample of the MinHash. Each slot stands
+// once; the rest repeats the first.
 func (b *Builder) sampleLead(raw *[Size]byte, bigrams int) {
 	var slots [leadSlots]uint64
 	n := 0
@@ -216,10 +219,11 @@ func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	copy(raw[bitmapAt:], le[:bitmapBits/8])
 }
 
-// readNumbers reads the numbers of a clean text, once for each article. All reports on one form have its years and telephone numbers in
-// common. So these constants are no evidence of a copy, except of a flash, which has all numbers of its copy. A year that differs in the same
-// context is evidence against a copy. A telephone number is that only in a text without other numbers: it tells who published the text, and
-// one misread digit must not outweigh equal words.
+// readNumbers reads the numbers of a clean text, once for each article. All reports on one form have its
+// years and telephone numbers in common. So these constants are no evidence of a copy, except of a flash,
+// which has all numbers of its copy. A year that differs in the same context is evidence against a copy. A
+// telephone number is that only in a text without other numbers: it tells who published the text, and one
+// misread digit must not outweigh equal words.
 func (b *Builder) readNumbers(clean string) {
 	if b.numbersRead {
 		return
@@ -284,8 +288,9 @@ func (l *leastHashes) add(hash uint64) {
 	l.list[at] = hash
 }
 
-// anchorNumbers is how many numbers make an anchor. The numbers of an article that an editor has reworded stay, but few runs of four words
-// do. By three equal numbers as many other articles are found as by an equal run of words, by two numbers two to five times as many.
+// anchorNumbers is how many numbers make an anchor. The numbers of an article that an editor has reworded
+// stay, but few runs of four words do. By three equal numbers as many other articles are found as by an equal
+// run of words, by two numbers two to five times as many.
 const anchorNumbers = 3
 
 // beginningWords is the number of words from which the anchor of the beginning is taken.
@@ -294,17 +299,20 @@ const beginningWords = 80
 // AppendAnchors appends at most n anchors of the article whose words were added, the foremost first, and returns the
 // extended slice. clean is the article's clean text. Call it before Append.
 //
-// Anchors (Manber, "Finding Similar Files in a Large File System", 1994) are a sample of the article's runs of four
-// words: the runs with the least hashes, as in Broder's MinHash ("On the Resemblance and Containment of Documents", 1997).
-// Two texts that share 80 % of their runs have the same foremost anchor with a probability of about 80 %. A text that contains another one
-// has the other's foremost anchor among its own first ones. An article of less than four words has no anchors.
+// Anchors (Manber, "Finding Similar Files in a Large File System", 1994) are a sample of the article's runs
+// of four words: the runs with the least hashes, as in Broder's MinHash ("On the Resemblance and Containment
+// of Documents", 1997). Two texts that share 80 % of their runs have the same foremost anchor with a
+// probability of about 80 %. A text that contains another one has the other's foremost anchor among its own
+// first ones. An article of less than four words has no anchors.
 //
-// Two anchors are special. The second one is the foremost run of the beginning: page 1 of an article, and an article that was cut off, have
-// the beginning of the whole. The third one is made of three numbers, those with the least hashes, if the article has three numbers with two
-// significant digits or more. Where one of them is missing or the same as an anchor before it, the others move up.
+// Two anchors are special. The second one is the foremost run of the beginning: page 1 of an article, and an
+// article that was cut off, have the beginning of the whole. The third one is made of three numbers, those
+// with the least hashes, if the article has three numbers with two significant digits or more. Where one of
+// them is missing or the same as an anchor before it, the others move up.
 //
-// The values are uniform over all 64 bits. Four look-ups of anchors find what takes 30 look-ups of probes, whatever the width of the
-// index's blocks. A phrase that many articles use, however, makes a long list in the index, so the index bounds its lists.
+// The values are uniform over all 64 bits. Four look-ups of anchors find what takes 30 look-ups of probes,
+// whatever the width of the index's blocks. A phrase that many articles use, however, makes a long list in
+// the index, so the index bounds its lists.
 func (b *Builder) AppendAnchors(dst []uint64, n int, clean string) []uint64 {
 	b.readNumbers(clean)
 	if b.anchors.n == 0 {

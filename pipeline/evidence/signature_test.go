@@ -59,7 +59,8 @@ func TestGolden(t *testing.T) {
 	require.Equal(t, golden, hex.EncodeToString(build(&b, text)))
 }
 
-// Years and telephone numbers are no evidence of a copy. A year in the same context is evidence against one, and a flash keeps all numbers.
+// Years and telephone numbers are no evidence of a copy. A year in the same context is evidence against one,
+// and a flash keeps all numbers.
 func TestConstantNumbers(t *testing.T) {
 	const office = "the office on the northern quay, founded in 1998, is at 020 7946 0958 and 010-65432198. "
 	var b Builder
@@ -196,7 +197,8 @@ func FuzzDecode(f *testing.F) {
 		if got != mirrored(Compare(&c, &a)) {
 			t.Fatal("not mirrored")
 		}
-		if got.Known != (ok && ok2 && x[0] == y[0]) || !(got.J >= 0 && got.J <= 1) || !(got.Containment >= 0 && got.Containment <= 1) {
+		if got.Known != (ok && ok2 && x[0] == y[0]) || !(got.J >= 0 && got.J <= 1) ||
+			!(got.Containment >= 0 && got.Containment <= 1) {
 			t.Fatalf("%+v", got)
 		}
 		if !got.Known && judge(0, got).Kind != 0 {
@@ -395,7 +397,8 @@ func TestGrowth(t *testing.T) {
 
 // Numbers near the beginning number the version, also where the rest has none.
 func TestNumbersOfTheVersion(t *testing.T) {
-	body := " the ministry of transport said on behalf of all of the harbours of the country that 17 ships with 230 containers waited for 9 pilots"
+	body := " the ministry of transport said on behalf of all of the harbours of the country that 17 ships with " +
+		"230 containers waited for 9 pilots"
 	one, two := of(t, "update 1 at 14:05"+body), of(t, "update 2 at 15:40"+body)
 	c := Compare(&one, &two)
 	require.Equal(t, 0, c.Contradictions)

@@ -101,7 +101,8 @@ func testRetract(t *testing.T, newIndex factory) {
 func testReplayWithinCall(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	a, b := newArticle(1, 0, base, "a"), newArticle(2, 0, base^1, "b")
-	require.Equal(t, []article.Verdict{unique(a), unique(a), near(a, a, 1), unique(a), near(a, a, 1)}, claim(t, x, a, a, b, a, b))
+	require.Equal(t, []article.Verdict{unique(a), unique(a), near(a, a, 1), unique(a), near(a, a, 1)},
+		claim(t, x, a, a, b, a, b))
 }
 
 func testWindowEdges(t *testing.T, newIndex factory) {
@@ -151,7 +152,8 @@ func testLittleText(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	for n := range 40 {
 		c := little(n, 0, fmt.Sprint("flash ", n))
-		c.Fingerprint = base ^ simhash.Fingerprint(n%4) // little text: its fingerprint is no SimHash, so near and equal ones mean nothing
+		// little text: its fingerprint is no SimHash, so near and equal ones mean nothing
+		c.Fingerprint = base ^ simhash.Fingerprint(n%4)
 		require.Equal(t, unique(c), claimOne(t, x, c), "little texts do not resemble each other")
 	}
 	long := newArticle(100, 0, base, "long")
@@ -194,8 +196,8 @@ func anchored(n int, fp simhash.Fingerprint, anchors ...uint64) article.Article 
 	return c
 }
 
-// The articles have no block in common, so only anchors find the earlier one. An article is stored under its foremost three anchors and looked
-// up by all of its anchors.
+// The articles have no block in common, so only anchors find the earlier one. An article is stored under its
+// foremost three anchors and looked up by all of its anchors.
 func testAnchors(t *testing.T, newIndex factory) {
 	const apart simhash.Fingerprint = 1<<63 | 1<<47 | 1<<31 | 1<<15
 	const further simhash.Fingerprint = 0xff<<55 | 0xff<<39 | 0xff<<23
@@ -210,14 +212,16 @@ func testAnchors(t *testing.T, newIndex factory) {
 	require.Equal(t, want, claim(t, x, a, b, fourth, far, same, last))
 }
 
-// Beyond LoneDistance one equal block, own or probed, makes no candidate. Two of them, or an anchor, make one up to MaxDistance.
+// Beyond LoneDistance one equal block, own or probed, makes no candidate. Two of them, or an anchor, make one
+// up to MaxDistance.
 func testReach(t *testing.T, newIndex factory) {
 	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, LoneDistance: 4, Blocks: 4, Probes: 1})
 	a := anchored(1, base, 1, 2)
-	four := anchored(2, base^(3<<62|1<<46|1<<30), 3)         // one block is equal
-	five := anchored(3, base^(3<<46|3<<30|1<<15), 4)         // one block is equal
-	two := anchored(7, base^(0xf<<60|0xf<<44), 6)            // two blocks are equal
-	probed := anchored(4, base^(1<<63|1<<47|1<<31|7<<12), 5) // all blocks differ; one of them is equal after its weakest bit is flipped
+	four := anchored(2, base^(3<<62|1<<46|1<<30), 3) // one block is equal
+	five := anchored(3, base^(3<<46|3<<30|1<<15), 4) // one block is equal
+	two := anchored(7, base^(0xf<<60|0xf<<44), 6)    // two blocks are equal
+	// all blocks differ; one of them is equal after its weakest bit is flipped
+	probed := anchored(4, base^(1<<63|1<<47|1<<31|7<<12), 5)
 	probed.Sums = &simhash.Sums{}
 	for bit := range probed.Sums {
 		probed.Sums[bit] = 10
@@ -226,7 +230,8 @@ func testReach(t *testing.T, newIndex factory) {
 	eight := anchored(5, base^(3<<62|3<<46|3<<30|3<<14), 2) // no block is equal
 	nine := anchored(6, base^0x1ff, 1)
 	articles := []article.Article{a, four, five, two, probed, eight, nine}
-	want := []article.Verdict{unique(a), near(a, a, 4), unique(five), near(a, a, 8), unique(probed), near(a, a, 8), unique(nine)}
+	want := []article.Verdict{unique(a), near(a, a, 4), unique(five), near(a, a, 8), unique(probed), near(a, a, 8),
+		unique(nine)}
 	require.Equal(t, want, claim(t, x, articles...))
 	for i, c := range articles {
 		require.Equal(t, want[i], claimOne(t, x, c), "replay of %d", i)
@@ -316,8 +321,8 @@ func testLongNames(t *testing.T, newIndex factory) {
 	require.Equal(t, first, claim(t, x, articles...), "replay")
 }
 
-// A topic was deleted and recreated, so its offsets begin again. The new article has the coordinates of an old one and must not become a
-// copy of itself.
+// A topic was deleted and recreated, so its offsets begin again. The new article has the coordinates of an
+// old one and must not become a copy of itself.
 func testRecreatedTopic(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	a, b, late := newArticle(1, 0, base, "a"), newArticle(1, 0, base^1, "b"), newArticle(1, 50*time.Minute, base, "a")

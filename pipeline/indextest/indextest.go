@@ -29,10 +29,11 @@ type Params struct {
 	Policy       article.Policy
 }
 
-// Search returns the requirements of a recipe with one block more than MaxDistance, so that look-ups miss no candidate, and with a simple
-// second check. Articles without a signature are judged by their distance. The first byte of a signature tells copies: articles with equal
-// bytes are copies, with a difference of 1 possible copies, otherwise different. A second byte, if there is one, is the length: the longer
-// article contains the shorter one.
+// Search returns the requirements of a recipe with one block more than MaxDistance, so that look-ups miss no
+// candidate, and with a simple second check. Articles without a signature are judged by their distance. The
+// first byte of a signature tells copies: articles with equal bytes are copies, with a difference of 1
+// possible copies, otherwise different. A second byte, if there is one, is the length: the longer article
+// contains the shorter one.
 func (p Params) Search() article.Search {
 	blocks := p.Blocks
 	if blocks == 0 {
@@ -45,9 +46,11 @@ func (p Params) Search() article.Search {
 			case len(later) == 0 || len(earlier) == 0:
 				return article.Judgement{Kind: article.Near, Reason: article.ReasonDistance}
 			case later[0] == earlier[0]:
-				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap, Likeness: likeness(later, earlier)}
+				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap,
+					Likeness: likeness(later, earlier)}
 			case max(later[0], earlier[0])-min(later[0], earlier[0]) == 1:
-				return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues, Likeness: likeness(later, earlier)}
+				return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues,
+					Likeness: likeness(later, earlier)}
 			default:
 				return article.Judgement{Reason: article.ReasonNumbers}
 			}
@@ -131,14 +134,16 @@ func unique(c article.Article) article.Verdict {
 }
 
 func near(original, root article.Article, distance int) article.Verdict {
-	return article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: original.Ref(), Root: root.Ref(), Distance: distance, Destination: article.ToDuplicate}
+	return article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: original.Ref(),
+		Root: root.Ref(), Distance: distance, Destination: article.ToDuplicate}
 }
 
 func exact(original, root article.Article) article.Verdict {
 	return article.ExactVerdict(original.Ref(), root.Ref())
 }
 
-// claim claims articles in one call. It fails the test if the index blocks for a minute, as it does when it cannot read its store.
+// claim claims articles in one call. It fails the test if the index blocks for a minute, as it does when it
+// cannot read its store.
 func claim(t testing.TB, x pipeline.Index, articles ...article.Article) []article.Verdict {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

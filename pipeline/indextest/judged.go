@@ -33,7 +33,8 @@ func testSecondCheck(t *testing.T, newIndex factory) {
 	}
 	nearD := near(similar, similar, 1)
 	nearD.Reason, nearD.Likeness = article.ReasonOverlap, near10.Likeness
-	want := []article.Verdict{unique(a), near10, unique(other), possible(similar, other, 2), possible(both, a, 1), nearD, exact(copied, a)}
+	want := []article.Verdict{unique(a), near10, unique(other), possible(similar, other, 2), possible(both, a, 1),
+		nearD, exact(copied, a)}
 	articles := []article.Article{a, copied, other, similar, both, again, exactly}
 	require.Equal(t, want, claim(t, x, articles...), "in one call")
 	require.Equal(t, want, claim(t, x, articles...), "replay")
@@ -56,10 +57,12 @@ func related(c, original, root article.Article, distance int, to article.Destina
 	return v
 }
 
-// A copy that goes to another topic stays a copy: later articles have it as their original, and its root is that of its original.
+// A copy that goes to another topic stays a copy: later articles have it as their original, and its root is
+// that of its original.
 func testRelations(t *testing.T, newIndex factory) {
 	p := standard
-	p.Policy = article.Policy{Contained: "duplicate", Extends: "unique", Revises: "duplicate", Overlaps: "possible", SameID: "duplicate"}
+	p.Policy = article.Policy{Contained: "duplicate", Extends: "unique", Revises: "duplicate", Overlaps: "possible",
+		SameID: "duplicate"}
 	x := newIndex(t, p)
 	a := lengthy(newArticle(1, 0, base, "a"), 10, 50)
 	shorter := lengthy(newArticle(2, 0, base^1, "b"), 10, 40)
@@ -70,7 +73,8 @@ func testRelations(t *testing.T, newIndex factory) {
 	articles := []article.Article{a, shorter, longer, rewritten, ofLonger, again}
 	want := []article.Verdict{
 		unique(a), related(shorter, a, a, 1, article.ToDuplicate), related(longer, a, a, 3, article.ToUnique),
-		related(rewritten, a, a, 1, article.ToPossible), related(ofLonger, longer, a, 3, article.ToDuplicate), exact(longer, a),
+		related(rewritten, a, a, 1, article.ToPossible), related(ofLonger, longer, a, 3, article.ToDuplicate),
+		exact(longer, a),
 	}
 	require.Equal(t, want, claim(t, x, articles...))
 	require.Equal(t, want, claim(t, x, articles...), "replay")
@@ -86,7 +90,8 @@ func testSameID(t *testing.T, newIndex factory) {
 	second := lengthy(newArticle(3, 0, base^0b11, "v2"), 10, 60)
 	third := lengthy(newArticle(4, 0, base^0b1011, "v3"), 10, 65)
 	second.ID, third.ID = first.ID, first.ID
-	similar := lengthy(newArticle(5, 0, base^0b1, "similar"), 11, 65) // possibly a copy of all, and the first has its id
+	// possibly a copy of all, and the first has its id
+	similar := lengthy(newArticle(5, 0, base^0b1, "similar"), 11, 65)
 	similar.ID = first.ID
 	revision := func(c article.Article, distance int) article.Verdict {
 		v := related(c, first, agency, distance, article.ToUnique)
@@ -98,7 +103,8 @@ func testSameID(t *testing.T, newIndex factory) {
 	resembles.Destination = article.ToPossible
 	articles := []article.Article{agency, first, second, third, similar}
 	want := []article.Verdict{
-		unique(agency), related(first, agency, agency, 1, article.ToDuplicate), revision(second, 1), revision(third, 2), resembles,
+		unique(agency), related(first, agency, agency, 1, article.ToDuplicate), revision(second, 1),
+		revision(third, 2), resembles,
 	}
 	require.Equal(t, want, claim(t, x, articles...))
 	require.Equal(t, want, claim(t, x, articles...), "replay")

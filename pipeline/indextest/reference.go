@@ -96,7 +96,8 @@ func testReference(t *testing.T, newIndex factory) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	policy := article.Policy{Contained: "unique", Extends: "possible", SameID: "unique"}
-	for _, p := range []Params{standard, {Window: 2 * time.Hour, Generations: 3}, {Window: 90 * time.Minute, Generations: 1, MaxDistance: 4, Policy: policy}} {
+	for _, p := range []Params{standard, {Window: 2 * time.Hour, Generations: 3},
+		{Window: 90 * time.Minute, Generations: 1, MaxDistance: 4, Policy: policy}} {
 		x, ref := newIndex(t, p), reference{Params: p}
 		articles := random(r, 1000, 5*p.Window) // so many that chance leaves no kind out
 		verdicts := make([]article.Verdict, 0, len(articles))
@@ -124,7 +125,8 @@ func testReference(t *testing.T, newIndex factory) {
 	}
 }
 
-// testConcurrent claims the same articles in several goroutines, in different orders and calls. All must get the same verdicts.
+// testConcurrent claims the same articles in several goroutines, in different orders and calls. All must get
+// the same verdicts.
 func testConcurrent(t *testing.T, newIndex factory) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -163,15 +165,18 @@ func testConcurrent(t *testing.T, newIndex factory) {
 	require.Empty(t, Inconsistent(standard, articles, verdicts[0], true))
 }
 
-// Inconsistent says how verdicts contradict each other, "" if they do not. Every original must have been claimed. Every chain of originals
-// must end in an article that is no copy, which must be the root of all articles in the chain. If complete is set, of two copies of each
-// other inside the window at least one must have the verdict of a copy; an index that limits how many candidates it reads may miss copies.
-func Inconsistent(p Params, articles []article.Article, verdicts map[article.Coordinates]article.Verdict, complete bool) string {
+// Inconsistent says how verdicts contradict each other, "" if they do not. Every original must have been
+// claimed. Every chain of originals must end in an article that is no copy, which must be the root of all
+// articles in the chain. If complete is set, of two copies of each other inside the window at least one must
+// have the verdict of a copy; an index that limits how many candidates it reads may miss copies.
+func Inconsistent(p Params, articles []article.Article, verdicts map[article.Coordinates]article.Verdict,
+	complete bool) string {
 	for i, a := range articles {
 		for _, b := range articles[:i] {
 			neither := !verdicts[a.Coordinates].Kind.IsCopy() && !verdicts[b.Coordinates].Kind.IsCopy()
 			if complete && neither && judge(p, a, b).Kind.IsCopy() {
-				return fmt.Sprintf("%v and %v are copies of each other, and neither has the verdict of a copy", a.Coordinates, b.Coordinates)
+				return fmt.Sprintf("%v and %v are copies of each other, and neither has the verdict of a copy",
+					a.Coordinates, b.Coordinates)
 			}
 		}
 		at := a.Coordinates
@@ -198,7 +203,8 @@ func judge(p Params, a, b article.Article) article.Judgement {
 	case a.Coordinates == b.Coordinates || a.Time.Sub(b.Time).Abs() > p.Window:
 		return article.Judgement{}
 	case a.Digest == b.Digest:
-		return article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest, Likeness: article.SameText, SameID: a.ID == b.ID}
+		return article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest, Likeness: article.SameText,
+			SameID: a.ID == b.ID}
 	case a.LittleText || b.LittleText || distance > p.MaxDistance:
 		return article.Judgement{}
 	}

@@ -1,13 +1,15 @@
 package limits
 
-// All returns all numbers, in the order of limits.go. They are part of a recipe's id: articles that were judged by other numbers are in another
-// index.
+// All returns all numbers, in the order of limits.go. They are part of a recipe's id: articles that were
+// judged by other numbers are in another index.
 func All() []float64 {
 	return []float64{
 		Near, Possible, ShortNear, Values,
-		WholeDistance, ShortPairs, Contained, Longer, OtherWords, OtherBits, FewWords, Growth, Numbers, Contradictions, Corrected,
+		WholeDistance, ShortPairs, Contained, Longer, OtherWords, OtherBits, FewWords, Growth, Numbers,
+		Contradictions, Corrected,
 		EqualShare,
-		LeadPairs, LeadSamples, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear, FlashBits,
+		LeadPairs, LeadSamples, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear,
+		FlashBits,
 		MaxDistance, LoneDistance, MinFeatures, FlashFeatures,
 		WeakIDF, RareIDF, LetterIDF, SeldomFunction, OftenFunction,
 		FurnitureLines, LongLine, ShortLine, BodyColumns, MostLines, FullLine, MainShare, Outdoes,

@@ -1,19 +1,22 @@
-// Package limits holds all numbers that decide a verdict, each with its unit, what it separates and what chose it. A change of one changes
-// verdicts and, through All, the id of the recipe. TestNumbersStandHere finds such numbers elsewhere.
+// Package limits holds all numbers that decide a verdict, each with its unit, what it separates and what
+// chose it. A change of one changes verdicts and, through All, the id of the recipe. TestNumbersStandHere
+// finds such numbers elsewhere.
 //
-// Chosen on "labelled pairs": of the labelled Chinese and English pairs, the value after which false joins rise. On "languages": pairs made by
-// known edits of articles in 21 languages, half of the families. "Reason": it follows from the reason given; no value was searched.
+// Chosen on "labelled pairs": of the labelled Chinese and English pairs, the value after which false joins
+// rise. On "languages": pairs made by known edits of articles in 21 languages, half of the families.
+// "Reason": it follows from the reason given; no value was searched.
 package limits
 
 // The defaults of the settings. Similarity is the share of word pairs in common, 0 to 1.
 const (
 	// Near is the similarity of a copy. Chosen on labelled pairs.
 	Near = 0.46
-	// Possible is the similarity of a possible copy, and of a copy with more evidence: a part, a rewrite with the same numbers. Half of
-	// it is enough with most evidence. It is the least share of a beginning, too. Chosen on labelled pairs.
+	// Possible is the similarity of a possible copy, and of a copy with more evidence: a part, a rewrite with
+	// the same numbers. Half of it is enough with most evidence. It is the least share of a beginning, too.
+	// Chosen on labelled pairs.
 	Possible = 0.3
-	// ShortNear is Near for short texts, and for texts with other main words. Versions that are not short may have other numbers from it on.
-	// Chosen on languages.
+	// ShortNear is Near for short texts, and for texts with other main words. Versions that are not short may
+	// have other numbers from it on. Chosen on languages.
 	ShortNear = 0.64
 	// Values is the share of numbers that copies have in common. Chosen on labelled pairs.
 	Values = 0.7
@@ -21,12 +24,14 @@ const (
 
 // The rule (package evidence).
 const (
-	// WholeDistance is the largest distance, in bits, between two copies of which neither is a part of the other. Chosen on labelled pairs.
+	// WholeDistance is the largest distance, in bits, between two copies of which neither is a part of the
+	// other. Chosen on labelled pairs.
 	WholeDistance = 16
-	// ShortPairs is the number of word pairs below which a text is short. Reason: with fewer samples, an overlap proves less.
+	// ShortPairs is the number of word pairs below which a text is short. Reason: with fewer samples, an
+	// overlap proves less.
 	ShortPairs = 80
-	// Contained is the share of its word pairs that a part has in the whole. Chosen on languages: joins read by eye. It is below 1 because
-	// shares are estimates.
+	// Contained is the share of its word pairs that a part has in the whole. Chosen on languages: joins read
+	// by eye. It is below 1 because shares are estimates.
 	Contained = 0.9
 	// Longer is how many times as many word pairs a whole has as its part. Chosen on labelled pairs.
 	Longer = 1.25
@@ -36,21 +41,23 @@ const (
 	OtherBits = 12
 	// FewWords is the number of main words that may differ by chance. Chosen on languages.
 	FewWords = 2
-	// Growth is how much more often a whole has the main words of its part, for each length of the part that it is longer. Chosen on languages.
+	// Growth is how much more often a whole has the main words of its part, for each length of the part that
+	// it is longer. Chosen on languages.
 	Growth = 0.3
-	// Numbers is how many different numbers vouch for a short copy, and one less than for a reworded one. Chosen on labelled pairs.
+	// Numbers is how many different numbers vouch for a short copy, and one less than for a reworded one.
+	// Chosen on labelled pairs.
 	Numbers = 3
 	// Contradictions is the share of other numbers in the same places that rules out a copy. Chosen on labelled pairs.
 	Contradictions = 0.14
-	// Corrected is the similarity from which one other or missing number is a correction, and the share of a beginning that the whole has.
-	// Chosen on labelled pairs.
+	// Corrected is the similarity from which one other or missing number is a correction, and the share of a
+	// beginning that the whole has. Chosen on labelled pairs.
 	Corrected = 0.75
 )
 
 // What a likeness says of two copies (package evidence).
 const (
-	// EqualShare is the share of each text that the other one has if neither has words of its own. Reason: a source line in an article of 300
-	// words is 3 % of it, and lengths are known to about 2 %.
+	// EqualShare is the share of each text that the other one has if neither has words of its own. Reason: a
+	// source line in an article of 300 words is 3 % of it, and lengths are known to about 2 %.
 	EqualShare = 0.95
 )
 
@@ -58,24 +65,24 @@ const (
 const (
 	// LeadPairs is the number of word pairs that are the beginning of a text. Reason: about a sentence.
 	LeadPairs = 20
-	// LeadSamples is the least number of samples of a beginning that say something. Chosen on languages: five unrelated ones are equal in one
-	// case of 1,024.
+	// LeadSamples is the least number of samples of a beginning that say something. Chosen on languages: five
+	// unrelated ones are equal in one case of 1,024.
 	LeadSamples = 5
-	// MainWords is how many main words a text has, ForemostWords how many of them are its foremost ones, SubjectWords how many it can be about.
-	// Chosen on labelled pairs.
+	// MainWords is how many main words a text has, ForemostWords how many of them are its foremost ones,
+	// SubjectWords how many it can be about. Chosen on labelled pairs.
 	MainWords     = 8
 	ForemostWords = 5
 	SubjectWords  = 2
-	// HeadBytes is the length of the beginning whose numbers number the version, in bytes: five English words, ten Chinese characters. Chosen
-	// on languages: 24 to 40 do the same, 96 joins daily reports.
+	// HeadBytes is the length of the beginning whose numbers number the version, in bytes: five English
+	// words, ten Chinese characters. Chosen on languages: 24 to 40 do the same, 96 joins daily reports.
 	HeadBytes = 32
-	// PhoneDigits is how many digits a telephone number has, or one more. FirstYear and LastYear bound what is taken for a year. Reason: all
-	// reports on one form have its years and telephone numbers in common.
+	// PhoneDigits is how many digits a telephone number has, or one more. FirstYear and LastYear bound what
+	// is taken for a year. Reason: all reports on one form have its years and telephone numbers in common.
 	PhoneDigits = 10
 	FirstYear   = 1901
 	LastYear    = 2099
-	// FlashBits is the largest number of bits, of 240, with which the words of a flash are compared. Reason: with half of them set, one
-	// replaced word in 16 goes unseen.
+	// FlashBits is the largest number of bits, of 240, with which the words of a flash are compared. Reason:
+	// with half of them set, one replaced word in 16 goes unseen.
 	FlashBits = 120
 )
 
@@ -83,61 +90,69 @@ const (
 const (
 	// MaxDistance is the largest distance, in bits, between a text and its part. Chosen on labelled pairs. A setting.
 	MaxDistance = 21
-	// LoneDistance is the largest distance, in bits, of an earlier article that one of the lists looked up holds, and not one of an anchor.
-	// Chosen on labelled pairs: beyond it, nearly all copies are in two lists, and chance candidates in one.
+	// LoneDistance is the largest distance, in bits, of an earlier article that one of the lists looked up
+	// holds, and not one of an anchor. Chosen on labelled pairs: beyond it, nearly all copies are in two
+	// lists, and chance candidates in one.
 	LoneDistance = 12
-	// MinFeatures is the number of different words from which a fingerprint means something. Chosen on labelled pairs. A setting.
+	// MinFeatures is the number of different words from which a fingerprint means something. Chosen on
+	// labelled pairs. A setting.
 	MinFeatures = 4
-	// FlashFeatures is the number of different words below which an article is a flash. Chosen on labelled pairs: one article in a hundred is
-	// one, and those on one template come close. A setting.
+	// FlashFeatures is the number of different words below which an article is a flash. Chosen on labelled
+	// pairs: one article in a hundred is one, and those on one template come close. A setting.
 	FlashFeatures = 16
 )
 
 // What a word weighs (package text). IDF is the natural logarithm of all articles by those with the word.
 const (
-	// WeakIDF is the largest IDF of a number, and the IDF of a run of characters in a script without spaces. Reason: tables have hardly any numbers,
-	// and the signature compares them; a run belongs to many words.
+	// WeakIDF is the largest IDF of a number, and the IDF of a run of characters in a script without spaces.
+	// Reason: tables have hardly any numbers, and the signature compares them; a run belongs to many words.
 	WeakIDF = 4
-	// RareIDF is the largest IDF of a word in letters. Chosen on labelled pairs: above it, a name outweighs what the article is about.
+	// RareIDF is the largest IDF of a word in letters. Chosen on labelled pairs: above it, a name outweighs
+	// what the article is about.
 	RareIDF = 8.5
 	// LetterIDF is what each letter of a word is worth in a script without a table. Chosen on languages.
 	LetterIDF = 1.5
-	// SeldomFunction is the share of function words of a language in a text below which the text is not in that language, OftenFunction the
-	// share from which it is. Chosen on languages: English names reach 0.06, articles have 0.2 to 0.6.
+	// SeldomFunction is the share of function words of a language in a text below which the text is not in
+	// that language, OftenFunction the share from which it is. Chosen on languages: English names reach 0.06,
+	// articles have 0.2 to 0.6.
 	SeldomFunction = 0.06
 	OftenFunction  = 0.18
 )
 
 // What is left out of a page (package page). Widths are in columns: a Chinese character takes two.
 const (
-	// FurnitureLines is the least number of lines in a row that are left out. Reason: headline, byline and place are three.
+	// FurnitureLines is the least number of lines in a row that are left out. Reason: headline, byline and
+	// place are three.
 	FurnitureLines = 4
-	// LongLine is the width from which a line is part of the article whatever it ends with, and below which lines together are no article.
-	// Chosen on labelled pairs.
+	// LongLine is the width from which a line is part of the article whatever it ends with, and below which
+	// lines together are no article. Chosen on labelled pairs.
 	LongLine = 120
-	// ShortLine is the width from which a line that ends a sentence is prose in a document, and from which a line can be wrapped. Chosen on
-	// labelled pairs.
+	// ShortLine is the width from which a line that ends a sentence is prose in a document, and from which a
+	// line can be wrapped. Chosen on labelled pairs.
 	ShortLine = 40
-	// BodyColumns is the width of an article of one line from which more can be left out than it has itself; half of it with four lines
-	// or more. Chosen on labelled pairs: an introduction or a disclaimer has less.
+	// BodyColumns is the width of an article of one line from which more can be left out than it has itself;
+	// half of it with four lines or more. Chosen on labelled pairs: an introduction or a disclaimer has less.
 	BodyColumns = 600
-	// MostLines is the share of lines with a digit from which lines in a row are a table, and of wide lines that are full in a text that is
-	// wrapped at a width. Chosen on labelled pairs.
+	// MostLines is the share of lines with a digit from which lines in a row are a table, and of wide lines
+	// that are full in a text that is wrapped at a width. Chosen on labelled pairs.
 	MostLines = 0.6
-	// FullLine is the share of the width at which a text is wrapped that a full line has, and the share of lines that are not wider than it.
-	// Chosen on labelled pairs.
+	// FullLine is the share of the width at which a text is wrapped that a full line has, and the share of
+	// lines that are not wider than it. Chosen on labelled pairs.
 	FullLine = 0.85
-	// MainShare is the share of a document's text below which an article found in it is a caption or a notice. Chosen on labelled pairs.
+	// MainShare is the share of a document's text below which an article found in it is a caption or a
+	// notice. Chosen on labelled pairs.
 	MainShare = 0.05
-	// Outdoes is how many times the prose of the article that was found another part of a document has, or how many times shorter it is, to be
-	// the article instead. Chosen on labelled pairs.
+	// Outdoes is how many times the prose of the article that was found another part of a document has, or
+	// how many times shorter it is, to be the article instead. Chosen on labelled pairs.
 	Outdoes = 3
 )
 
 // What is an evasion (package text).
 const (
-	// SpacedCharacters is the least number of single characters in a row with spaces between them whose spaces go. Reason: headlines have fewer.
+	// SpacedCharacters is the least number of single characters in a row with spaces between them whose
+	// spaces go. Reason: headlines have fewer.
 	SpacedCharacters = 5
-	// LeetDigits is the least number of digits between letters in a text that writes digits for letters. Reason: other texts have hardly any.
+	// LeetDigits is the least number of digits between letters in a text that writes digits for letters.
+	// Reason: other texts have hardly any.
 	LeetDigits = 4
 )

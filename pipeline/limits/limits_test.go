@@ -47,7 +47,8 @@ func TestFewNumbers(t *testing.T) {
 	require.Equal(t, mostSettings, groups[0])
 	require.LessOrEqual(t, groups[1], mostInRule)
 	require.LessOrEqual(t, all, most)
-	require.Equal(t, names, namesInAll(t), "All must have each number, in order: else a change of it leaves the recipe's id as it is")
+	require.Equal(t, names, namesInAll(t),
+		"All must have each number, in order: else a change of it leaves the recipe's id as it is")
 }
 
 // namesInAll returns the names in the list that All returns.
@@ -70,39 +71,52 @@ func namesInAll(t *testing.T) []string {
 // decideNothing are the numbers in the rooms that decide no verdict, by what they are.
 var decideNothing = map[string][]string{
 	"layout of a signature, and the chance that two of its samples are equal": {
-		"evidence: Version = 9", "evidence: flashVersion = 8", "evidence: Size = 80", "evidence: contextAt = 32", "evidence: valueAt = 48",
-		"evidence: bitmapAt = 56", "evidence: leadAt = 62", "evidence: mainAt = 69", "evidence: timesAt = 77", "evidence: minSlots = 120",
-		"evidence: numberSlots = 16", "evidence: bodySlots = 13", "evidence: bitmapBits = 48", "evidence: bodyBits = 40", "evidence: leadSlots = 8",
+		"evidence: Version = 9", "evidence: flashVersion = 8", "evidence: Size = 80", "evidence: contextAt = 32",
+		"evidence: valueAt = 48",
+		"evidence: bitmapAt = 56", "evidence: leadAt = 62", "evidence: mainAt = 69", "evidence: timesAt = 77",
+		"evidence: minSlots = 120",
+		"evidence: numberSlots = 16", "evidence: bodySlots = 13", "evidence: bitmapBits = 48",
+		"evidence: bodyBits = 40", "evidence: leadSlots = 8",
 		"evidence: Compare: i%2*4", "evidence: leadIn: 7 * samples", "evidence: sampleLead: 7 * i",
-		"evidence: AddMainWord: 3 * b.mains", "evidence: put: slot % 2 * 4", "evidence: bigrams: float64(s.raw[countAt])/16",
-		"evidence: logCount: min(255, math.Round(16*math.Log2(float64(n+1))))", "evidence: logCount: 16*math.Log2(float64(n+1))",
-		"evidence: jaccard: (float64(equal)/minSlots-0.25)/0.75", "evidence: leadShare: (float64(equal)/float64(samples)-0.25)/0.75",
+		"evidence: AddMainWord: 3 * b.mains", "evidence: put: slot % 2 * 4",
+		"evidence: bigrams: float64(s.raw[countAt])/16",
+		"evidence: logCount: min(255, math.Round(16*math.Log2(float64(n+1))))",
+		"evidence: logCount: 16*math.Log2(float64(n+1))",
+		"evidence: jaccard: (float64(equal)/minSlots-0.25)/0.75",
+		"evidence: leadShare: (float64(equal)/float64(samples)-0.25)/0.75",
 	},
 	"look-ups: which candidates are found": {
-		"evidence: MaxAnchors = 8", "evidence: anchorNumbers = 3", "evidence: beginningWords = 80", "evidence: addNumber: n.value >= 10",
+		"evidence: MaxAnchors = 8", "evidence: anchorNumbers = 3", "evidence: beginningWords = 80",
+		"evidence: addNumber: n.value >= 10",
 		"evidence: Add: n >= 3", "evidence: Add: n == 3", "recipe: maxBlocks = 16", "recipe: maxMaxDistance = 32",
 	},
 	"bounds of work and memory": {
 		"evidence: maxNumbers = 4096", "text: maxEvasionPasses = 8", "text: maxMarkupPasses = 3",
-		"text: foldLookAlikes: len(clean)/8", "page: maxPageElements = 20_000", "text: maxTagName = 32", "recipe: release: 16*maxScratch", "text/language: New: len(words)*3",
+		"text: foldLookAlikes: len(clean)/8", "page: maxPageElements = 20_000", "text: maxTagName = 32",
+		"recipe: release: 16*maxScratch", "text/language: New: len(words)*3",
 	},
 	"how numbers and characters are written": {
-		"text: isSingle: len(word) == 3", "text: scriptOf: len(s) >= 3", "text: endOfSpaced: size == 3", "text: piece: runes > 3",
+		"text: isSingle: len(word) == 3", "text: scriptOf: len(s) >= 3", "text: endOfSpaced: size == 3",
+		"text: piece: runes > 3",
 		"text/marks: appendNumber: after == 3", "text/marks: appendNumber: group <= 3",
 		"evidence: digits: value*10", "evidence: numeralRun: digit*10", "evidence: numeralRun: unit < 10000",
 	},
 	"files of users, the learner of tables, metrics, documentation": {
-		"text: segmentWords: len(fields) == 3", "text: ReadUserWords: len(fields) > 3", "text: ReadUserWords: len(fields) == 3",
-		"page: ReadBoilerplate: len(fields) == 4", "page: minLearned = 12", "page: manyPublishers = 3", "page: Add: c.articles == 3",
-		"page: forget: l.most/4*3", "page: forget: l.most/4", "page: Sentences: 64 * math.Log(64/float64(free))", "page: Sentences: 64/float64(free)",
+		"text: segmentWords: len(fields) == 3", "text: ReadUserWords: len(fields) > 3",
+		"text: ReadUserWords: len(fields) == 3",
+		"page: ReadBoilerplate: len(fields) == 4", "page: minLearned = 12", "page: manyPublishers = 3",
+		"page: Add: c.articles == 3",
+		"page: forget: l.most/4*3", "page: forget: l.most/4", "page: Sentences: 64 * math.Log(64/float64(free))",
+		"page: Sentences: 64/float64(free)",
 		"text: scriptSample = 2000", "evidence: percent: 100*share", "text: MainScript: letters[article.Kana]*10",
 	},
 	"masks and versions": {"page: widthMask = 3", "page: digitByte = 4", "recipe: newsVersion = 7"},
 }
 
-// TestNumbersStandHere finds numbers in the packages that make and judge articles, outside this package: constants, and numbers with which
-// something is compared, counted or weighed. Character codes (written as such or in hexadecimal), sizes and indexes of slices and 0, 1 and 2
-// are none. A number that decides a verdict belongs into limits.go; another one into decideNothing.
+// TestNumbersStandHere finds numbers in the packages that make and judge articles, outside this package:
+// constants, and numbers with which something is compared, counted or weighed. Character codes (written as
+// such or in hexadecimal), sizes and indexes of slices and 0, 1 and 2 are none. A number that decides a
+// verdict belongs into limits.go; another one into decideNothing.
 func TestNumbersStandHere(t *testing.T) {
 	unused := map[string]bool{}
 	for _, list := range decideNothing {
@@ -134,14 +148,17 @@ func TestNumbersStandHere(t *testing.T) {
 
 // The search finds what it should.
 func TestNumbersAreFound(t *testing.T) {
-	const source = "package p\n\nconst small = 2\nconst half = 0.5\nconst code = 0x41\n\nfunc f(x []int, y float64) bool {\n" +
-		"\tfor i := 0; i < 17; i++ {\n\t\tx[3] += x[5:][1] << 7\n\t}\n\treturn y * 0.3 > 1 || len(x) > 2 || max(y, 4) > 0 || y == 'a'\n}\n"
+	const source = "package p\n\nconst small = 2\nconst half = 0.5\nconst code = 0x41\n\nfunc f(x []int, y " +
+		"float64) bool {\n" +
+		"\tfor i := 0; i < 17; i++ {\n\t\tx[3] += x[5:][1] << 7\n\t}\n\treturn y * 0.3 > 1 || len(x) > 2 || " +
+		"max(y, 4) > 0 || y == 'a'\n}\n"
 	require.Equal(t, []string{"half = 0.5", "f: i < 17", "f: y * 0.3", "f: max(y, 4)"}, numbersIn(t, source))
 }
 
 // decides holds the operators by which a number can decide something: comparisons, and what weighs.
 var decides = map[token.Token]bool{
-	token.LSS: true, token.LEQ: true, token.GTR: true, token.GEQ: true, token.EQL: true, token.NEQ: true, token.MUL: true, token.QUO: true,
+	token.LSS: true, token.LEQ: true, token.GTR: true, token.GEQ: true, token.EQL: true, token.NEQ: true,
+	token.MUL: true, token.QUO: true,
 }
 
 // numbersIn returns the constants and expressions of a source file that hold numbers which may decide something.

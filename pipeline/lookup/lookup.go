@@ -1,5 +1,6 @@
-// Package lookup chooses the block values under which an index stores an article, and the block values that it looks up for an article.
-// Indexes use it, and tools that explain why an index finds an article or does not.
+// Package lookup chooses the block values under which an index stores an article, and the block values that
+// it looks up for an article. Indexes use it, and tools that explain why an index finds an article or does
+// not.
 package lookup
 
 import (
@@ -9,8 +10,9 @@ import (
 	"echosieve/simhash"
 )
 
-// StoredAnchors is the number of an article's foremost anchors under which it is stored: of its wording, of its beginning, and of its numbers. One
-// more anchor finds more copies with fewer probes, and takes as much memory as one more block.
+// StoredAnchors is the number of an article's foremost anchors under which it is stored: of its wording, of
+// its beginning, and of its numbers. One more anchor finds more copies with fewer probes, and takes as much
+// memory as one more block.
 const StoredAnchors = 3
 
 // Plan says which block values belong to an article. The zero value is not valid. Safe for concurrent use.
@@ -21,22 +23,25 @@ type Plan struct {
 	loneDistance, maxDistance int // see Reach; bits
 }
 
-// New returns the plan of an index for a recipe's Search. Blocks are blockBits wide; with 0, the blocks together make up the fingerprint.
+// New returns the plan of an index for a recipe's Search. Blocks are blockBits wide; with 0, the blocks
+// together make up the fingerprint.
 func New(s article.Search, blockBits int) Plan {
-	p := Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes, loneDistance: s.MaxDistance, maxDistance: s.MaxDistance}
+	p := Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes, loneDistance: s.MaxDistance,
+		maxDistance: s.MaxDistance}
 	if s.LoneDistance > 0 {
 		p.loneDistance = min(s.LoneDistance, s.MaxDistance)
 	}
 	return p
 }
 
-// AppendStored appends to dst the blocks under which an article is stored: the blocks of its fingerprint and of its foremost anchors.
+// AppendStored appends to dst the blocks under which an article is stored: the blocks of its fingerprint and
+// of its foremost anchors.
 func (p *Plan) AppendStored(dst []simhash.Block, a *article.Article) []simhash.Block {
 	return p.appendAnchors(p.Layout.AppendBlocks(dst, a.Fingerprint), a.Anchors[:min(StoredAnchors, len(a.Anchors))])
 }
 
-// AppendLookups appends to dst the blocks that are looked up for an article: its own, the probes and its anchors. An article without
-// Sums has no probes.
+// AppendLookups appends to dst the blocks that are looked up for an article: its own, the probes and its
+// anchors. An article without Sums has no probes.
 func (p *Plan) AppendLookups(dst []simhash.Block, a *article.Article) []simhash.Block {
 	if a.Sums == nil || p.Probes == 0 {
 		dst = p.Layout.AppendBlocks(dst, a.Fingerprint)
@@ -46,8 +51,9 @@ func (p *Plan) AppendLookups(dst []simhash.Block, a *article.Article) []simhash.
 	return p.appendAnchors(dst, a.Anchors)
 }
 
-// Width returns the width of the values of a block, in bits. Anchors are one bit wider than the first block, because an article is stored under
-// three anchors: the lists of anchors would be three times as long as those of blocks, and are 1.5 times as long.
+// Width returns the width of the values of a block, in bits. Anchors are one bit wider than the first block,
+// because an article is stored under three anchors: the lists of anchors would be three times as long as
+// those of blocks, and are 1.5 times as long.
 func (p *Plan) Width(block int) int {
 	if block < p.Layout.Count {
 		return p.Layout.Width(block)
@@ -72,15 +78,16 @@ func (p *Plan) appendAnchors(dst []simhash.Block, anchors []uint64) []simhash.Bl
 	return dst
 }
 
-// Reach returns the largest Hamming distance, in bits, at which a fingerprint becomes a candidate if no other list of the article holds it.
-// The lists of anchors have the block number Layout.Count. A fingerprint in two lists is a candidate up to the largest distance of the
-// recipe, see Filter.
+// Reach returns the largest Hamming distance, in bits, at which a fingerprint becomes a candidate if no other
+// list of the article holds it. The lists of anchors have the block number Layout.Count. A fingerprint in two
+// lists is a candidate up to the largest distance of the recipe, see Filter.
 //
-// One equal block says little. With 1 million articles stored and 16 bits in a block, the lists of an article hold about 230 fingerprints
-// by chance: 3 of them lie within 16 bits, 0.1 within 12. Such candidates cost reads, more of them the more articles are stored, and if
-// there are more than the index fetches (max_candidates), they displace copies that lie farther away. Two equal blocks hardly occur by
-// chance, and nearly all copies beyond 12 bits have two, or an anchor. An equal anchor says more than a block: of the 140 fingerprints that
-// share the value of an anchor by chance, at most one lies within 21 bits.
+// One equal block says little. With 1 million articles stored and 16 bits in a block, the lists of an article
+// hold about 230 fingerprints by chance: 3 of them lie within 16 bits, 0.1 within 12. Such candidates cost
+// reads, more of them the more articles are stored, and if there are more than the index fetches
+// (max_candidates), they displace copies that lie farther away. Two equal blocks hardly occur by chance, and
+// nearly all copies beyond 12 bits have two, or an anchor. An equal anchor says more than a block: of the 140
+// fingerprints that share the value of an anchor by chance, at most one lies within 21 bits.
 func (p *Plan) Reach(block int) int {
 	if block < p.Layout.Count {
 		return p.loneDistance
@@ -88,8 +95,8 @@ func (p *Plan) Reach(block int) int {
 	return p.maxDistance
 }
 
-// Judge says what the later of two articles is to the earlier one if a look-up finds it, as an index does: by the rule, but an article
-// that is not InReach is different, with ReasonDistance.
+// Judge says what the later of two articles is to the earlier one if a look-up finds it, as an index does: by
+// the rule, but an article that is not InReach is different, with ReasonDistance.
 func (p *Plan) Judge(rule *article.Rule, later, earlier *article.Article) article.Judgement {
 	j := rule.Compare(later, earlier)
 	if j.Kind != 0 && !p.InReach(later, earlier) {
@@ -98,8 +105,8 @@ func (p *Plan) Judge(rule *article.Rule, later, earlier *article.Article) articl
 	return j
 }
 
-// InReach says whether the distance between two articles is within the reach of one list, or whether it is within that of the lists of the
-// later article that hold the earlier one.
+// InReach says whether the distance between two articles is within the reach of one list, or whether it is
+// within that of the lists of the later article that hold the earlier one.
 func (p *Plan) InReach(later, earlier *article.Article) bool {
 	distance := simhash.Distance(later.Fingerprint, earlier.Fingerprint)
 	if distance <= p.loneDistance || distance > p.maxDistance {
@@ -111,8 +118,8 @@ func (p *Plan) InReach(later, earlier *article.Article) bool {
 	})
 }
 
-// Finds says whether the look-ups for the later of two articles find the earlier one, whatever the distance between them. Little text is
-// found by its whole fingerprint only.
+// Finds says whether the look-ups for the later of two articles find the earlier one, whatever the distance
+// between them. Little text is found by its whole fingerprint only.
 func (p *Plan) Finds(later, earlier *article.Article) bool {
 	if later.LittleText || earlier.LittleText {
 		return later.Fingerprint == earlier.Fingerprint
@@ -121,15 +128,17 @@ func (p *Plan) Finds(later, earlier *article.Article) bool {
 	return slices.ContainsFunc(lookups, func(b simhash.Block) bool { return slices.Contains(stored, b) })
 }
 
-// blocks returns the blocks under which the earlier article is stored and the blocks that are looked up for the later article.
+// blocks returns the blocks under which the earlier article is stored and the blocks that are looked up for
+// the later article.
 func (p *Plan) blocks(later, earlier *article.Article) (stored, lookups []simhash.Block) {
 	return p.AppendStored(make([]simhash.Block, 0, 16), earlier), p.AppendLookups(make([]simhash.Block, 0, 256), later)
 }
 
 // Lookup is one look-up for an article, for people to look at.
 type Lookup struct {
-	Block  int  // whose values are looked up, from 0; Layout.Count for anchors
-	Number int  // of the look-up in its block: 0 is the article's own value, the others are probes; of an anchor, its number from 0
+	Block int // whose values are looked up, from 0; Layout.Count for anchors
+	// of the look-up in its block: 0 is the article's own value, the others are probes; of an anchor, its number from 0
+	Number int
 	Found  bool // the earlier article is stored under this value, whatever the distance
 }
 
@@ -146,8 +155,8 @@ func (p *Plan) Lookups(later, earlier *article.Article) []Lookup {
 	return lookups
 }
 
-// Filter chooses, among the fingerprints in the lists that are looked up for one article in one slice, the candidates. Not safe for
-// concurrent use.
+// Filter chooses, among the fingerprints in the lists that are looked up for one article in one slice, the
+// candidates. Not safe for concurrent use.
 type Filter struct {
 	plan *Plan
 	met  map[simhash.Fingerprint]struct{} // in one list so far, and beyond its reach
@@ -161,8 +170,9 @@ func (p *Plan) NewFilter() *Filter {
 // Reset makes the filter ready for another article or slice.
 func (f *Filter) Reset() { clear(f.met) }
 
-// Accepts says whether a fingerprint in a list of the block, at that Hamming distance in bits, is a candidate: it is within Plan.Reach of
-// the list, or within the largest distance of the recipe and was offered before, from another list. Lists hold each fingerprint once.
+// Accepts says whether a fingerprint in a list of the block, at that Hamming distance in bits, is a
+// candidate: it is within Plan.Reach of the list, or within the largest distance of the recipe and was
+// offered before, from another list. Lists hold each fingerprint once.
 func (f *Filter) Accepts(block int, fp simhash.Fingerprint, distance int) bool {
 	return distance <= f.plan.maxDistance && (distance <= f.plan.Reach(block) || f.again(fp))
 }

@@ -30,16 +30,17 @@ func TestFinds(t *testing.T) {
 		later *article.Article
 		want  bool
 	}{
-		"one block equal":          {&article.Article{Fingerprint: 1<<48 | 1<<32 | 1<<16}, true},
-		"no block equal":           {&article.Article{Fingerprint: allLowest}, false},
-		"probes":                   {&article.Article{Fingerprint: allLowest, Sums: sums()}, true},
-		"two bits in each block":   {&article.Article{Fingerprint: allLowest * 3, Sums: sums()}, false},
-		"last anchor, first there": {&article.Article{Fingerprint: allLowest, Anchors: []uint64{1, 2, 3, 10 << 48}}, true},
-		"second anchor there":      {&article.Article{Fingerprint: allLowest, Anchors: []uint64{20 << 48}}, true},
-		"third anchor there":       {&article.Article{Fingerprint: allLowest, Anchors: []uint64{30 << 48}}, true},
-		"fourth anchor there":      {&article.Article{Fingerprint: allLowest, Anchors: []uint64{40 << 48}}, false},
-		"little text":              {&article.Article{Fingerprint: 1, LittleText: true}, false},
-		"little text, equal":       {&article.Article{LittleText: true}, true},
+		"one block equal":        {&article.Article{Fingerprint: 1<<48 | 1<<32 | 1<<16}, true},
+		"no block equal":         {&article.Article{Fingerprint: allLowest}, false},
+		"probes":                 {&article.Article{Fingerprint: allLowest, Sums: sums()}, true},
+		"two bits in each block": {&article.Article{Fingerprint: allLowest * 3, Sums: sums()}, false},
+		"last anchor, first there": {&article.Article{Fingerprint: allLowest, Anchors: []uint64{1, 2, 3, 10 << 48}},
+			true},
+		"second anchor there": {&article.Article{Fingerprint: allLowest, Anchors: []uint64{20 << 48}}, true},
+		"third anchor there":  {&article.Article{Fingerprint: allLowest, Anchors: []uint64{30 << 48}}, true},
+		"fourth anchor there": {&article.Article{Fingerprint: allLowest, Anchors: []uint64{40 << 48}}, false},
+		"little text":         {&article.Article{Fingerprint: 1, LittleText: true}, false},
+		"little text, equal":  {&article.Article{LittleText: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, plan.Finds(c.later, earlier))
@@ -58,7 +59,8 @@ func TestLookupsAreNumbered(t *testing.T) {
 	plan := New(article.Search{Blocks: 2, Probes: 1}, 20)
 	require.Equal(t, simhash.Layout{Count: 2, Bits: 20}, plan.Layout)
 	later := &article.Article{Sums: sums(), Anchors: []uint64{7 << 44, 8 << 44}}
-	earlier := &article.Article{Fingerprint: 1 << 48, Anchors: []uint64{8 << 44}} // in the first block only, and its weakest bit
+	// in the first block only, and its weakest bit
+	earlier := &article.Article{Fingerprint: 1 << 48, Anchors: []uint64{8 << 44}}
 	require.Equal(t, []Lookup{
 		{Block: 0},
 		{Block: 0, Number: 1, Found: true},

@@ -8,12 +8,13 @@ import (
 
 // Bounds that keep the work of an article small in a flood of articles on one template.
 const (
-	// MaxMembers bounds a block list to the newest fingerprints. Articles on one template, or a phrase that everybody uses (anchors are samples
-	// of the wording), make one list ever longer, and all other articles would read more and more. Later articles do not find the older ones
-	// through this list. The newest stay, because most copies follow their original within hours.
+	// MaxMembers bounds a block list to the newest fingerprints. Articles on one template, or a phrase that
+	// everybody uses (anchors are samples of the wording), make one list ever longer, and all other articles
+	// would read more and more. Later articles do not find the older ones through this list. The newest stay,
+	// because most copies follow their original within hours.
 	MaxMembers = 512
-	// MaxEntries is the number of entries of one fingerprint in a slice that are offered as originals. Further ones are overflow entries: replays
-	// and exact repeats find them.
+	// MaxEntries is the number of entries of one fingerprint in a slice that are offered as originals.
+	// Further ones are overflow entries: replays and exact repeats find them.
 	MaxEntries = 8
 )
 
@@ -24,9 +25,10 @@ type Candidate struct {
 	Distance    int // bits
 }
 
-// Nearest selects the nearest of the candidates that it is offered: each once, and at most `most` of them. So its memory, and the
-// number of fields that are fetched afterwards, do not depend on the length of the lists. Of equally near candidates it keeps
-// the first ones offered. Not safe for concurrent use. Call Reset before each article.
+// Nearest selects the nearest of the candidates that it is offered: each once, and at most `most` of them. So
+// its memory, and the number of fields that are fetched afterwards, do not depend on the length of the lists.
+// Of equally near candidates it keeps the first ones offered. Not safe for concurrent use. Call Reset before
+// each article.
 type Nearest struct {
 	filter *Filter
 	slice  int64 // for whose lists the filter works
@@ -51,7 +53,8 @@ func (n *Nearest) Reset() {
 	n.filter.Reset()
 }
 
-// Offer offers the fingerprints of a list of the block that is looked up for the fingerprint fp. All lists of a slice are offered one after another.
+// Offer offers the fingerprints of a list of the block that is looked up for the fingerprint fp. All lists of
+// a slice are offered one after another.
 func (n *Nearest) Offer(slice int64, block int, list []simhash.Fingerprint, fp simhash.Fingerprint) {
 	if slice != n.slice {
 		n.slice = slice
@@ -74,8 +77,8 @@ func (n *Nearest) Offer(slice int64, block int, list []simhash.Fingerprint, fp s
 	}
 }
 
-// room returns the largest distance at which a fingerprint can change anything: below the cutoff once `most` candidates are kept and one was
-// left out.
+// room returns the largest distance at which a fingerprint can change anything: below the cutoff once `most`
+// candidates are kept and one was left out.
 func (n *Nearest) room() int {
 	if n.Capped && n.kept == n.most {
 		return n.cutoff - 1
@@ -83,8 +86,9 @@ func (n *Nearest) room() int {
 	return len(n.byBits) - 1
 }
 
-// offer accepts a candidate within the cutoff, unless it is kept already or `most` candidates are at least as near. A candidate
-// that was removed for a nearer one cannot come back: from then on there is no room at its distance.
+// offer accepts a candidate within the cutoff, unless it is kept already or `most` candidates are at least as
+// near. A candidate that was removed for a nearer one cannot come back: from then on there is no room at its
+// distance.
 func (n *Nearest) offer(c Candidate) {
 	if slices.Contains(n.byBits[c.Distance], c) {
 		return

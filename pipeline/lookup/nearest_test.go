@@ -12,8 +12,9 @@ import (
 	"echosieve/simhash"
 )
 
-// Nearest keeps the nearest of the candidates that the lists make, each once. Of several candidates at the largest distance kept, it keeps
-// the first ones offered. The test collects and sorts all candidates, and compares.
+// Nearest keeps the nearest of the candidates that the lists make, each once. Of several candidates at the
+// largest distance kept, it keeps the first ones offered. The test collects and sorts all candidates, and
+// compares.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	capped, lone := 0, 0
@@ -68,8 +69,8 @@ func TestNearest(t *testing.T) {
 	require.Greater(t, lone, 100)
 }
 
-// BenchmarkNearest offers full lists, as for an article in a flood on one template: all fingerprints are near each other, and most
-// lists hold the same ones.
+// BenchmarkNearest offers full lists, as for an article in a flood on one template: all fingerprints are near
+// each other, and most lists hold the same ones.
 func BenchmarkNearest(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	lists := make([][]simhash.Fingerprint, 24)

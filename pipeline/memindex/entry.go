@@ -12,8 +12,8 @@ import (
 //
 //	fingerprint u64, digest 16 bytes, form u8, ticket, number of the topic, partition, offset, time, packed id, signature, verdict
 //
-// Numbers without a size are varints, and before id and signature stands their length. The time counts from the start of the slice, in
-// milliseconds.
+// Numbers without a size are varints, and before id and signature stands their length. The time counts from
+// the start of the slice, in milliseconds.
 type record []byte
 
 const (
@@ -32,8 +32,8 @@ func (r record) fingerprint() simhash.Fingerprint {
 func (r record) digest() article.Digest { return article.Digest(r[digestAt:formAt]) }
 func (r record) has(form byte) bool     { return r[formAt]&form != 0 }
 
-// entry is a record that is being made or read. Coordinates, Fingerprint, Digest, LittleText and Signature are those of the article; a read
-// entry shares the memory of its record.
+// entry is a record that is being made or read. Coordinates, Fingerprint, Digest, LittleText and Signature
+// are those of the article; a read entry shares the memory of its record.
 type entry struct {
 	article.Article
 	ticket           uint64

@@ -1,9 +1,11 @@
-// Package memindex keeps the article index in the memory of one process, and on request in a folder, too. It gives the verdicts that package
-// redisindex gives to the same articles in the same order, claimed one by one. The command filter uses it, reference runs and tests.
+// Package memindex keeps the article index in the memory of one process, and on request in a folder, too. It
+// gives the verdicts that package redisindex gives to the same articles in the same order, claimed one by
+// one. The command filter uses it, reference runs and tests.
 //
-// The window is cut into slices. A slice (slice.go) holds its articles as packed bytes (entry.go), a table that leads from a fingerprint to
-// them, and the block lists. Nothing in it is a pointer to an article, so ten million articles cost the garbage collector nothing. A slice is
-// forgotten as a whole. A folder (state.go) holds what was claimed, in its order.
+// The window is cut into slices. A slice (slice.go) holds its articles as packed bytes (entry.go), a table
+// that leads from a fingerprint to them, and the block lists. Nothing in it is a pointer to an article, so
+// ten million articles cost the garbage collector nothing. A slice is forgotten as a whole. A folder
+// (state.go) holds what was claimed, in its order.
 package memindex
 
 import (
@@ -19,17 +21,20 @@ import (
 	"echosieve/simhash"
 )
 
-// Config says which articles the index remembers and how it finds them. All fields mean the same as in package redisindex.
+// Config says which articles the index remembers and how it finds them. All fields mean the same as in
+// package redisindex.
 type Config struct {
-	Window      time.Duration
-	Generations int // number of slices in the window: exact repeats are found within a slice, and memory is freed by slice
+	Window time.Duration
+	// number of slices in the window: exact repeats are found within a slice, and memory is freed by slice
+	Generations int
 	article.Search
 	article.Policy
 	BlockBits     int // width of the blocks of a fingerprint; 0: as wide as makes up the fingerprint
 	MaxCandidates int // most fingerprints that are compared with an article, the nearest first; 0: all
 }
 
-// Index is a pipeline.Index in memory. An article's number in the order of arrival is its ticket. Safe for concurrent use.
+// Index is a pipeline.Index in memory. An article's number in the order of arrival is its ticket. Safe for
+// concurrent use.
 type Index struct {
 	cfg      Config
 	plan     lookup.Plan
@@ -65,7 +70,8 @@ const (
 func New(cfg Config) *Index {
 	seconds := (int64(cfg.Window/time.Second) + int64(cfg.Generations) - 1) / int64(cfg.Generations)
 	x := &Index{
-		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), windowMs: cfg.Window.Milliseconds(), sliceMs: seconds * 1000,
+		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), windowMs: cfg.Window.Milliseconds(),
+		sliceMs: seconds * 1000,
 		sweepAt: minSweep, slices: map[int64]*slice{}, topics: topics{numbers: map[string]uint64{}},
 	}
 	most := cfg.MaxCandidates
@@ -90,8 +96,9 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 	return verdicts, nil
 }
 
-// claim returns the verdict of one article and stores the article. An exact repeat within its original's slice is not stored: when it is
-// claimed again, it finds the original's entry by digest and gets the same verdict.
+// claim returns the verdict of one article and stores the article. An exact repeat within its original's
+// slice is not stored: when it is claimed again, it finds the original's entry by digest and gets the same
+// verdict.
 func (x *Index) claim(a *article.Article) article.Verdict {
 	ms := max(0, a.Time.UnixMilli())
 	s := x.slice(ms / x.sliceMs)
@@ -126,7 +133,8 @@ func (x *Index) keep(s *slice, record []byte) {
 	}
 }
 
-// list adds the article's fingerprint to its block lists, unless they hold it. A full list loses its oldest fingerprint.
+// list adds the article's fingerprint to its block lists, unless they hold it. A full list loses its oldest
+// fingerprint.
 func (x *Index) list(s *slice, a *article.Article) {
 	if a.LittleText {
 		return
@@ -138,8 +146,9 @@ func (x *Index) list(s *slice, a *article.Article) {
 	}
 }
 
-// find returns the article's own entry in a slice or, without one, the entry with its digest; nil if there is none. A hidden entry is found by
-// its own article only. overflow says that no further entry with the fingerprint may be found as an original.
+// find returns the article's own entry in a slice or, without one, the entry with its digest; nil if there is
+// none. A hidden entry is found by its own article only. overflow says that no further entry with the
+// fingerprint may be found as an original.
 func (x *Index) find(s *slice, a *article.Article) (found *entry, overflow bool) {
 	n := 0
 	for _, records := range []iter.Seq[record]{s.entries(a.Fingerprint), s.overflow(a.Fingerprint, a.Digest)} {
@@ -163,7 +172,8 @@ func (x *Index) find(s *slice, a *article.Article) (found *entry, overflow bool)
 	return found, true
 }
 
-// Retract implements pipeline.Index. It fails only if ctx has ended. An index in a folder forgets it at the end of the process.
+// Retract implements pipeline.Index. It fails only if ctx has ended. An index in a folder forgets it at the
+// end of the process.
 func (x *Index) Retract(ctx context.Context, a *article.Article) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -188,8 +198,8 @@ func (x *Index) slice(n int64) *slice {
 	return s
 }
 
-// decide finds the article of which a is a copy or, without one, the article of which a is possibly a copy: of several the earliest one
-// with the same id or, without one, the earliest one.
+// decide finds the article of which a is a copy or, without one, the article of which a is possibly a copy:
+// of several the earliest one with the same id or, without one, the earliest one.
 func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 	var copied, similar earliest
 	for _, c := range x.candidates(a, ms) {
@@ -227,7 +237,8 @@ func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 	return v
 }
 
-// candidates returns the fingerprints whose entries are compared with an article, in the slices that can hold an original.
+// candidates returns the fingerprints whose entries are compared with an article, in the slices that can hold
+// an original.
 func (x *Index) candidates(a *article.Article, ms int64) (little []lookup.Candidate) {
 	x.near.Reset()
 	x.blocks = x.blocks[:0]
@@ -261,8 +272,8 @@ func (f *earliest) offer(o entry, j article.Judgement) {
 	}
 }
 
-// sweep forgets the slices from which no slice in use is within the window. A slice is in use if it got an article since the last sweep. The
-// time of a single article says nothing: its clock may be wrong.
+// sweep forgets the slices from which no slice in use is within the window. A slice is in use if it got an
+// article since the last sweep. The time of a single article says nothing: its clock may be wrong.
 func (x *Index) sweep() {
 	var used []int64
 	for n, s := range x.slices {

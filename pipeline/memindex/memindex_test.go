@@ -20,7 +20,8 @@ func TestContract(t *testing.T) {
 }
 
 func TestForgetsWhatIsOutsideTheWindow(t *testing.T) {
-	x := New(Config{Window: time.Hour, Generations: 2, Search: article.Search{Rule: article.Rule{MaxDistance: 3}, Blocks: 4}})
+	x := New(Config{Window: time.Hour, Generations: 2, Search: article.Search{Rule: article.Rule{MaxDistance: 3},
+		Blocks: 4}})
 	start := time.Unix(1_700_000_000, 0)
 	claim := func(n int, at time.Time) article.Verdict {
 		c := article.Article{Coordinates: article.Coordinates{Topic: "t", Offset: int64(n)}, Time: at}

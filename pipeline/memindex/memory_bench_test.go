@@ -18,8 +18,9 @@ import (
 	"echosieve/simhash"
 )
 
-// BenchmarkMemory stores ECHOSIEVE_TEST_STORED articles (a million) of random fingerprints, three in ten of them copies, in an index in a folder,
-// and reports what each takes in memory and in the folder. Sizes are those of the recipe news and of ids such as "source-20240131".
+// BenchmarkMemory stores ECHOSIEVE_TEST_STORED articles (a million) of random fingerprints, three in ten of
+// them copies, in an index in a folder, and reports what each takes in memory and in the folder. Sizes are
+// those of the recipe news and of ids such as "source-20240131".
 func BenchmarkMemory(b *testing.B) {
 	n, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_STORED"))
 	if n == 0 {
@@ -28,12 +29,14 @@ func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		search := article.Search{Blocks: 3, Rule: article.Rule{MaxDistance: 3}, Probes: 3}
 		dir := b.TempDir()
-		x, err := Open(dir, Config{Window: 168 * time.Hour, Generations: 1, Search: search, BlockBits: 16, MaxCandidates: 24}, "recipe")
+		x, err := Open(dir, Config{Window: 168 * time.Hour, Generations: 1, Search: search, BlockBits: 16,
+			MaxCandidates: 24}, "recipe")
 		require.NoError(b, err)
 		r, signature, before := rand.New(rand.NewPCG(1, 2)), make([]byte, 80), memory()
 		var fp simhash.Fingerprint
 		for i := range n {
-			a := article.Article{Coordinates: article.Coordinates{Topic: "articles.jsonl", Partition: 1, Offset: int64(i)}, ID: fmt.Sprintf("source-%08d", i)}
+			a := article.Article{Coordinates: article.Coordinates{Topic: "articles.jsonl", Partition: 1,
+				Offset: int64(i)}, ID: fmt.Sprintf("source-%08d", i)}
 			if a.Time = time.UnixMilli(1_700_000_000_000 + int64(i)); r.IntN(10) < 3 {
 				fp ^= 1 << r.IntN(64)
 			} else {

@@ -12,13 +12,13 @@ import (
 
 // slice holds the articles of one piece of time. Slices are numbered from 1970.
 //
-// Entries lie one behind another in chunks. A ref is the place of an entry: number of the chunk, and offset in it; 0 is none. In front of its
-// record an entry has
+// Entries lie one behind another in chunks. A ref is the place of an entry: number of the chunk, and offset
+// in it; 0 is none. In front of its record an entry has
 //
 //	next u32, size of the record u16
 //
-// next is the ref of the entry before it with the same fingerprint. table holds, by hash, the ref of the latest entry of each fingerprint, and
-// of each overflow entry.
+// next is the ref of the entry before it with the same fingerprint. table holds, by hash, the ref of the
+// latest entry of each fingerprint, and of each overflow entry.
 type slice struct {
 	number     int64
 	lastTicket uint64
@@ -41,7 +41,8 @@ const (
 )
 
 func newSlice(n int64) *slice {
-	return &slice{number: n, chunks: [][]byte{make([]byte, unit)}, table: make([]uint32, minTable), lists: map[uint64][]simhash.Fingerprint{}}
+	return &slice{number: n, chunks: [][]byte{make([]byte, unit)}, table: make([]uint32, minTable),
+		lists: map[uint64][]simhash.Fingerprint{}}
 }
 
 func (s *slice) at(ref uint32) []byte { return s.chunks[ref>>offsetBits][ref&(1<<offsetBits-1)*unit:] }
@@ -141,7 +142,8 @@ func (s *slice) store(r record) {
 		hash = spread(fp)
 	}
 	for place = range s.probe(hash) {
-		if *place != 0 && !r.has(formOverflow) && s.recordAt(*place).fingerprint() == fp && !s.recordAt(*place).has(formOverflow) {
+		if *place != 0 && !r.has(formOverflow) && s.recordAt(*place).fingerprint() == fp &&
+			!s.recordAt(*place).has(formOverflow) {
 			s.used-- // the place of the fingerprint
 			break
 		}

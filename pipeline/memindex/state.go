@@ -19,11 +19,13 @@ import (
 	"echosieve/pipeline/packed"
 )
 
-// A folder holds an index in the file "index", which only grows. When half of it is about forgotten slices, the rest is copied to "index.new",
-// which takes its place. The file "lock" is locked while a process has the folder.
+// A folder holds an index in the file "index", which only grows. When half of it is about forgotten slices,
+// the rest is copied to "index.new", which takes its place. The file "lock" is locked while a process has the
+// folder.
 //
-// Behind its first line, the file is a sequence of frames: length of the items u32, their CRC-32C u32, items, 'z'. Sync writes one frame and waits
-// until the disk has it, so only the last frame can be cut off by a crash. An item is a kind, its length as a varint, and
+// Behind its first line, the file is a sequence of frames: length of the items u32, their CRC-32C u32, items,
+// 'z'. Sync writes one frame and waits until the disk has it, so only the last frame can be cut off by a
+// crash. An item is a kind, its length as a varint, and
 //
 //	'h'  header: the settings that must stay, as JSON
 //	't'  topic: its name; topics are numbered in their order
@@ -64,8 +66,8 @@ type header struct {
 	Slices int    `json:"slices"`
 }
 
-// Open returns the index that a folder holds, after the last Sync. It makes the folder if there is none. recipe is the id of the recipe. One process
-// can have a folder at a time. An error says what to do.
+// Open returns the index that a folder holds, after the last Sync. It makes the folder if there is none.
+// recipe is the id of the recipe. One process can have a folder at a time. An error says what to do.
 func Open(dir string, cfg Config, recipe string) (x *Index, err error) {
 	x = New(cfg)
 	x.state = &state{dir: dir, notes: map[string]string{}}
@@ -96,7 +98,8 @@ func (s *state) open(x *Index) error {
 		return fmt.Errorf("%w; name a folder that can be written", err)
 	}
 	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return fmt.Errorf("another process has the folder %s: wait for its end, or name another folder (%w)", s.dir, err)
+		return fmt.Errorf("another process has the folder %s: wait for its end, or name another folder (%w)", s.dir,
+			err)
 	}
 	if s.file, err = os.OpenFile(filepath.Join(s.dir, indexFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
@@ -131,7 +134,8 @@ func (s *state) load(x *Index) error {
 		return fmt.Errorf("%s is no index of this program: name a new folder", s.file.Name())
 	}
 	if errors.Is(err, errDamaged) {
-		return fmt.Errorf("%s is damaged behind byte %d: bring it back from a backup, or name a new folder, with which old articles are forgotten",
+		return fmt.Errorf("%s is damaged behind byte %d: bring it back from a backup, or name a new folder, with "+
+			"which old articles are forgotten",
 			s.file.Name(), good)
 	}
 	if err != nil {
@@ -198,10 +202,12 @@ func (s *state) sameSettings(stored []byte) error {
 		name    string
 		was, is any
 	}{
-		{"format", was.Format, is.Format}, {"recipe", was.Recipe, is.Recipe}, {"window", was.Window, is.Window}, {"redis.generations", was.Slices, is.Slices},
+		{"format", was.Format, is.Format}, {"recipe", was.Recipe, is.Recipe}, {"window", was.Window, is.Window},
+		{"redis.generations", was.Slices, is.Slices},
 	} {
 		if f.was != f.is {
-			return fmt.Errorf("the folder %s was made with %s %v, and this run has %v: give the settings of then, or name a new folder, with which old articles are forgotten",
+			return fmt.Errorf("the folder %s was made with %s %v, and this run has %v: give the settings of then, "+
+				"or name a new folder, with which old articles are forgotten",
 				s.dir, f.name, f.was, f.is)
 		}
 	}
@@ -244,8 +250,9 @@ func (s *state) note(key, value string) {
 	s.item('n', append(append(binary.AppendUvarint(nil, uint64(len(key))), key...), value...))
 }
 
-// Sync returns when the disk has all that was claimed: then a crash loses none of it. After an error the index must not be used further: the
-// folder has what the Sync before has written. Without a folder it does nothing.
+// Sync returns when the disk has all that was claimed: then a crash loses none of it. After an error the
+// index must not be used further: the folder has what the Sync before has written. Without a folder it does
+// nothing.
 func (x *Index) Sync() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -325,7 +332,8 @@ func (s *state) copyLive(x *Index) error {
 	return errors.Join(dir.Sync(), dir.Close(), old.Close())
 }
 
-// writeLive writes the header, the notes, the topics and the entries of slices that are not forgotten. It returns the size of the file.
+// writeLive writes the header, the notes, the topics and the entries of slices that are not forgotten. It
+// returns the size of the file.
 func (s *state) writeLive(x *Index, f *os.File) (size int64, err error) {
 	out := bufio.NewWriterSize(f, copyFrame)
 	n, err := out.WriteString(magic)
@@ -374,8 +382,8 @@ var (
 	errForeign = errors.New("no index")
 )
 
-// frames calls f with the items of each frame of a file, and returns the length of the whole frames. An unfinished frame at the end is left out. If
-// something follows a damaged frame, the error is errDamaged.
+// frames calls f with the items of each frame of a file, and returns the length of the whole frames. An
+// unfinished frame at the end is left out. If something follows a damaged frame, the error is errDamaged.
 func frames(file *os.File, f func(items []byte) error) (good int64, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -422,7 +430,8 @@ func frames(file *os.File, f func(items []byte) error) (good int64, err error) {
 	}
 }
 
-// endsUnwritten says whether a file ends in a zero byte, and so in no frame: a file system may lengthen a file before it has the data.
+// endsUnwritten says whether a file ends in a zero byte, and so in no frame: a file system may lengthen a
+// file before it has the data.
 func endsUnwritten(file *os.File, size int64) bool {
 	last := []byte{1}
 	_, _ = file.ReadAt(last, size-1)

@@ -55,7 +55,8 @@ func (r *reopening) Claim(ctx context.Context, articles []article.Article) ([]ar
 // numbered makes articles at times that grow by a second. One in three is a copy.
 func numbered(from, to int) (articles []article.Article) {
 	for n := from; n < to; n++ {
-		a := article.Article{Coordinates: article.Coordinates{Topic: fmt.Sprint("t", n%3), Offset: int64(n)}, ID: fmt.Sprint("id-", n)}
+		a := article.Article{Coordinates: article.Coordinates{Topic: fmt.Sprint("t", n%3), Offset: int64(n)},
+			ID: fmt.Sprint("id-", n)}
 		a.Time = time.Unix(1_700_000_000+int64(n), 0)
 		a.Fingerprint = simhash.Fingerprint(uint64(n-n%3) * 0x9E3779B97F4A7C15)
 		if n%3 == 2 {
@@ -128,7 +129,8 @@ func TestRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "another process has the folder")
 	require.NoError(t, x.Close())
 	_, err = Open(dir, stateConfig, "other")
-	require.ErrorContains(t, err, "was made with recipe recipe, and this run has other: give the settings of then, or name a new folder")
+	require.ErrorContains(t, err,
+		"was made with recipe recipe, and this run has other: give the settings of then, or name a new folder")
 	longer := stateConfig
 	longer.Window *= 2
 	_, err = Open(dir, longer, "recipe")

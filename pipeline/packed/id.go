@@ -7,8 +7,9 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// Ids are the longest part of an entry after the signature, and most of them are numbers, UUIDs or hashes with a prefix. So a run of
-// hexadecimal digits takes half of its length: "source-20240131" takes 12 bytes instead of 15, a UUID 25 instead of 36.
+// Ids are the longest part of an entry after the signature, and most of them are numbers, UUIDs or hashes
+// with a prefix. So a run of hexadecimal digits takes half of its length: "source-20240131" takes 12 bytes
+// instead of 15, a UUID 25 instead of 36.
 //
 // A packed id is a sequence of:
 //

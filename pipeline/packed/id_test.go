@@ -44,7 +44,8 @@ func TestPackedIDs(t *testing.T) {
 }
 
 func FuzzPackedID(f *testing.F) {
-	for _, id := range []string{"", "news/3/12345", "a1b2c3d4-", "\xff", "\x80\x12\x34", strings.Repeat("9", 300), "12345z新123456"} {
+	for _, id := range []string{"", "news/3/12345", "a1b2c3d4-", "\xff", "\x80\x12\x34", strings.Repeat("9", 300),
+		"12345z新123456"} {
 		f.Add(id)
 	}
 	at := article.Coordinates{Topic: "news", Partition: 3, Offset: 12345}

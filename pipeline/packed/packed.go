@@ -1,5 +1,5 @@
-// Package packed makes the bytes in which an index keeps names and verdicts of articles: numbers are varints, ids that are numbers take half
-// of their length, and a verdict leaves out what its article says.
+// Package packed makes the bytes in which an index keeps names and verdicts of articles: numbers are varints,
+// ids that are numbers take half of their length, and a verdict leaves out what its article says.
 package packed
 
 import (

@@ -10,11 +10,11 @@ import (
 //
 //	kind with destination and flag, distance, reason with relation, similarity, contained, contains, original, root
 //
-// each of one byte, except for the last two (see appendRelative). The root of a possible copy is left out, and that of a copy whose root is
-// the original, which most are: then the flag is set.
+// each of one byte, except for the last two (see appendRelative). The root of a possible copy is left out,
+// and that of a copy whose root is the original, which most are: then the flag is set.
 //
-// Example: a copy in its original's topic, whose original has an id of 12 bytes and an offset of 3, takes 24 bytes: 6, 1 for the topic,
-// 1 for the partition, 3 for the offset, 1 and 12 for the id.
+// Example: a copy in its original's topic, whose original has an id of 12 bytes and an offset of 3, takes 24
+// bytes: 6, 1 for the topic, 1 for the partition, 3 for the offset, 1 and 12 for the id.
 const (
 	rootIsOriginal = 1 << 7
 	destinationAt  = 3 // bits above the kind
@@ -49,8 +49,9 @@ func DecodeVerdict(data []byte, self article.Ref) (article.Verdict, bool) {
 		return article.Verdict{}, false
 	}
 	v := article.Verdict{
-		Kind: article.Kind(data[0] & (1<<destinationAt - 1)), Destination: article.Destination(data[0] &^ rootIsOriginal >> destinationAt),
-		Distance: int(data[1]), Reason: article.Reason(data[2] & (1<<relationAt - 1)),
+		Kind:        article.Kind(data[0] & (1<<destinationAt - 1)),
+		Destination: article.Destination(data[0] &^ rootIsOriginal >> destinationAt),
+		Distance:    int(data[1]), Reason: article.Reason(data[2] & (1<<relationAt - 1)),
 		Likeness: article.Likeness{
 			Relation: article.Relation(data[2] >> relationAt), Similarity: article.Share(data[3]),
 			Contained: article.Share(data[4]), Contains: article.Share(data[5]),
@@ -76,8 +77,9 @@ func DecodeVerdict(data []byte, self article.Ref) (article.Verdict, bool) {
 	return v, true
 }
 
-// appendRelative encodes what r has other than self. The length of the topic is one more than it is, and 0 stands for the topic of self.
-// The length of the id is two more, 0 stands for the coordinates of r in place of an id, and 1 for the id of self.
+// appendRelative encodes what r has other than self. The length of the topic is one more than it is, and 0
+// stands for the topic of self. The length of the id is two more, 0 stands for the coordinates of r in place
+// of an id, and 1 for the id of self.
 func appendRelative(dst []byte, r, self article.Ref) []byte {
 	if r.Topic == self.Topic {
 		dst = append(dst, 0)

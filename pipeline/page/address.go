@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// Addresses are no words of an article: the targets of links in Markdown, bare addresses of the web, and data: addresses, which hold a whole
-// picture. Two extractors write them differently, and two articles with the same picture would have most words in common. The text of a
-// link stays. Of Markdown's marks nothing needs to go but the numbers of references, because marks are no words.
+// Addresses are no words of an article: the targets of links in Markdown, bare addresses of the web, and
+// data: addresses, which hold a whole picture. Two extractors write them differently, and two articles with
+// the same picture would have most words in common. The text of a link stays. Of Markdown's marks nothing
+// needs to go but the numbers of references, because marks are no words.
 
-// withoutAddresses returns a clean text without addresses, without the names of pictures in Markdown, and without its references.
+// withoutAddresses returns a clean text without addresses, without the names of pictures in Markdown, and
+// without its references.
 func (f *Finder) withoutAddresses(clean string) string {
 	if !hasAddress(clean) {
 		return clean
@@ -62,8 +64,9 @@ func appendWithoutAddresses(dst []byte, clean string) []byte {
 	return dst
 }
 
-// target returns the length of the target of a link at the beginning of s, with its brackets: an address, perhaps with a title in quotation
-// marks behind it. It is 0 if there is none. It ends at the next square bracket, so that a text of brackets takes linear time.
+// target returns the length of the target of a link at the beginning of s, with its brackets: an address,
+// perhaps with a title in quotation marks behind it. It is 0 if there is none. It ends at the next square
+// bracket, so that a text of brackets takes linear time.
 func target(s string) int {
 	if s == "" || s[0] != '(' {
 		return 0
@@ -94,7 +97,8 @@ func target(s string) int {
 	return 0
 }
 
-// reference returns the length of the number of a reference at the beginning of s, with its brackets, such as [12]. It is 0 if there is none.
+// reference returns the length of the number of a reference at the beginning of s, with its brackets, such as
+// [12]. It is 0 if there is none.
 func reference(s string) int {
 	if s == "" || s[0] != '[' {
 		return 0
@@ -130,8 +134,8 @@ func withoutScheme(text []byte) []byte {
 	return text[:end]
 }
 
-// withoutLabel returns a text without the label that ends it, if the label begins a line and the address that follows is all that the line
-// says, as in "[12]: https://example.org".
+// withoutLabel returns a text without the label that ends it, if the label begins a line and the address that
+// follows is all that the line says, as in "[12]: https://example.org".
 func withoutLabel(text []byte) []byte {
 	start := bytes.LastIndexByte(text, '\n') + 1
 	line := text[start:]
@@ -141,8 +145,8 @@ func withoutLabel(text []byte) []byte {
 	return text
 }
 
-// addressLength returns the length of an address up to white space, a quotation mark, a bracket that it does not open, or a character beyond
-// ASCII. Punctuation at its end is not part of it.
+// addressLength returns the length of an address up to white space, a quotation mark, a bracket that it does
+// not open, or a character beyond ASCII. Punctuation at its end is not part of it.
 func addressLength(s string) int {
 	end, open := 0, 0
 	for end < len(s) {

@@ -14,9 +14,9 @@ import (
 	"echosieve/pipeline/text"
 )
 
-// TableFormat is the version of the format of boilerplate tables, and of the way in which sentences are cut and compared. It is part
-// of the recipe's id; the content of a table is not. So a new table starts no empty index. Raise the version if the same row would match
-// other sentences.
+// TableFormat is the version of the format of boilerplate tables, and of the way in which sentences are cut
+// and compared. It is part of the recipe's id; the content of a table is not. So a new table starts no empty
+// index. Raise the version if the same row would match other sentences.
 const TableFormat = 1
 
 // Names in the column publisher of a boilerplate table.
@@ -25,9 +25,10 @@ const (
 	NoPublisher   = "-" // the row counts for records that name no publisher
 )
 
-// Boilerplate is a table of sentences that publishers put under their articles, such as a disclaimer. The sentences are left out of
-// fingerprint and signature. A row counts for records whose timestamp is at or after the row's time, and rows are only added, so a record
-// meets the same rows whenever it is delivered. Safe for concurrent use.
+// Boilerplate is a table of sentences that publishers put under their articles, such as a disclaimer. The
+// sentences are left out of fingerprint and signature. A row counts for records whose timestamp is at or
+// after the row's time, and rows are only added, so a record meets the same rows whenever it is delivered.
+// Safe for concurrent use.
 type Boilerplate struct {
 	rows   map[string][]boilerplateRow // by normalised sentence, in the order of the file
 	count  int
@@ -60,15 +61,16 @@ const (
 	writtenRow = "written" // written <tab> time: when the rows below were written; they must begin later
 )
 
-// AppendBoilerplate writes rows to a boilerplate table: the head of the file if the table is nil, then the sentences. They were written at
-// one time and count from a later one.
+// AppendBoilerplate writes rows to a boilerplate table: the head of the file if the table is nil, then the
+// sentences. They were written at one time and count from a later one.
 func AppendBoilerplate(w io.Writer, table *Boilerplate, written, from time.Time, sentences []Sentence) error {
 	written, from = written.UTC().Truncate(time.Second), from.UTC().Truncate(time.Second)
 	if !from.After(written) {
 		return errors.New("rows must begin later than they are written, so that all processes have them by then")
 	}
 	if table != nil && written.Before(table.ended) {
-		return fmt.Errorf("the last rows of the table were written at %s, which is in the future: correct the clock", table.ended.Format(time.RFC3339))
+		return fmt.Errorf("the last rows of the table were written at %s, which is in the future: correct the clock",
+			table.ended.Format(time.RFC3339))
 	}
 	var b bytes.Buffer
 	if table == nil {
@@ -82,8 +84,9 @@ func AppendBoilerplate(w io.Writer, table *Boilerplate, written, from time.Time,
 	return err
 }
 
-// ReadBoilerplate reads a boilerplate table. It returns nil if the path is empty. It refuses a table with a row that begins before it was
-// written: records that were judged in between would get other fingerprints when they are delivered again.
+// ReadBoilerplate reads a boilerplate table. It returns nil if the path is empty. It refuses a table with a
+// row that begins before it was written: records that were judged in between would get other fingerprints
+// when they are delivered again.
 func ReadBoilerplate(path string) (*Boilerplate, error) {
 	if path == "" {
 		return nil, nil
@@ -106,7 +109,8 @@ func ReadBoilerplate(path string) (*Boilerplate, error) {
 		case len(fields) == 4:
 			return nil, b.add(fields)
 		}
-		return nil, fmt.Errorf("%d fields with tabs between them, wanted: begin, publisher, articles, sentence", len(fields))
+		return nil, fmt.Errorf("%d fields with tabs between them, wanted: begin, publisher, articles, sentence",
+			len(fields))
 	})
 	if err == nil && !formatted {
 		err = fmt.Errorf("%s is empty", path)
@@ -137,7 +141,8 @@ func (b *Boilerplate) add(fields []string) error {
 		return fmt.Errorf("a row %q with a time must stand above this row", writtenRow)
 	}
 	if !from.After(b.ended) {
-		return fmt.Errorf("begins at %s, but was written at %s: rows begin after their roll-out", fields[0], b.ended.Format(time.RFC3339))
+		return fmt.Errorf("begins at %s, but was written at %s: rows begin after their roll-out", fields[0],
+			b.ended.Format(time.RFC3339))
 	}
 	articles, err := strconv.ParseUint(fields[2], 10, 63)
 	if err != nil {
@@ -168,7 +173,8 @@ func (b *Boilerplate) Rows() (count int, latest time.Time) {
 	return b.count, b.latest
 }
 
-// Has tells whether a row for a clean sentence of a publisher exists. It is false if the last such row ends the sentence.
+// Has tells whether a row for a clean sentence of a publisher exists. It is false if the last such row ends
+// the sentence.
 func (b *Boilerplate) Has(publisher, clean string) bool {
 	return b != nil && b.matches(text.AppendNormalised(nil, clean), article.Origin{Publisher: publisher})
 }
@@ -190,7 +196,8 @@ func (b *Boilerplate) matches(normalised []byte, from article.Origin) bool {
 	return all || own
 }
 
-// withoutBoilerplate returns a clean text without the sentences that the table lists for the record. A line that becomes empty vanishes.
+// withoutBoilerplate returns a clean text without the sentences that the table lists for the record. A line
+// that becomes empty vanishes.
 func (f *Finder) withoutBoilerplate(clean string, from article.Origin) string {
 	if f.boilerplate == nil {
 		return clean

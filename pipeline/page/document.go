@@ -16,20 +16,21 @@ const (
 )
 
 const (
-	// maxPrefix is the length of the beginning of a text, in bytes, in which an HTML document begins: behind comments, scripts and warnings of
-	// the program that made it.
+	// maxPrefix is the length of the beginning of a text, in bytes, in which an HTML document begins: behind
+	// comments, scripts and warnings of the program that made it.
 	maxPrefix = 16 << 10
 	// A page beyond maxPageBytes, without scripts and styles, is treated as text.
 	maxPageBytes = 4 << 20
-	// The library does not see a page beyond one of these bounds. It (2.1.3) adds up the text below an element again for each element
-	// around it. A page of 600 kB whose text stands below 400 elements would take 5 seconds; with maxPageWork, which is the sum over all
-	// text of its bytes times the elements around it, 0.2 seconds. A long article in a page of a newspaper has a tenth of it.
+	// The library does not see a page beyond one of these bounds. It (2.1.3) adds up the text below an
+	// element again for each element around it. A page of 600 kB whose text stands below 400 elements would
+	// take 5 seconds; with maxPageWork, which is the sum over all text of its bytes times the elements around
+	// it, 0.2 seconds. A long article in a page of a newspaper has a tenth of it.
 	maxPageElements = 20_000
 	maxPageWork     = 8 << 20
 )
 
-// document returns the HTML document that a text is, without what stands before it. It is empty if the text is none, but perhaps has some tags. A
-// document begins a line, or stands behind a tag.
+// document returns the HTML document that a text is, without what stands before it. It is empty if the text
+// is none, but perhaps has some tags. A document begins a line, or stands behind a tag.
 func document(text string) string {
 	for at := 0; ; at++ {
 		next := strings.IndexByte(text[at:min(len(text), maxPrefix)], '<')
@@ -38,10 +39,12 @@ func document(text string) string {
 		}
 		at += next
 		begin := text[at:]
-		if before := strings.TrimRight(text[:at], " \t"); before != "" && !strings.ContainsAny(before[len(before)-1:], ">\n\r") && before != "\ufeff" {
+		if before := strings.TrimRight(text[:at], " \t"); before != "" && !strings.ContainsAny(before[len(before)-1:],
+			">\n\r") && before != "\ufeff" {
 			continue // an article about HTML
 		}
-		if hasPrefixFold(begin, "<!doctype html") || hasPrefixFold(begin, "<html ") || hasPrefixFold(begin, "<html>") || hasPrefixFold(begin, "<html\n") {
+		if hasPrefixFold(begin, "<!doctype html") || hasPrefixFold(begin, "<html ") ||
+			hasPrefixFold(begin, "<html>") || hasPrefixFold(begin, "<html\n") {
 			return begin
 		}
 	}
@@ -51,10 +54,12 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// mainContent returns the text of the article in an HTML document, without the page around it. It is empty if none is found.
+// mainContent returns the text of the article in an HTML document, without the page around it. It is empty if
+// none is found.
 //
-// The library's article is believed unless the part of the page with the most prose is more plausible, or what the page calls its main content is
-// prose and a small part of it. Where a page is too much for the library, the part with the most prose counts.
+// The library's article is believed unless the part of the page with the most prose is more plausible, or
+// what the page calls its main content is prose and a small part of it. Where a page is too much for the
+// library, the part with the most prose counts.
 func mainContent(page string) string {
 	if page == "" {
 		return ""
@@ -86,12 +91,13 @@ func mainContent(page string) string {
 	return found
 }
 
-// outdoes tells whether the part of the page with the most prose is rather the article than what the library has found: it has many times the
-// prose, and the other is a small part of the page, such as a caption or a notice; or it has nearly all of the other's prose in a small part of
-// its text.
+// outdoes tells whether the part of the page with the most prose is rather the article than what the library
+// has found: it has many times the prose, and the other is a small part of the page, such as a caption or a
+// notice; or it has nearly all of the other's prose in a small part of its text.
 func (p *prose) outdoes(found, prose string) bool {
 	other := proseOf(found)
-	return p.best.prose > limits.Outdoes*other && float64(len(found)) < limits.MainShare*float64(p.bytes) || p.best.prose+limits.LongLine > other && limits.Outdoes*len(prose) < len(found)
+	return p.best.prose > limits.Outdoes*other && float64(len(found)) < limits.MainShare*float64(p.bytes) ||
+		p.best.prose+limits.LongLine > other && limits.Outdoes*len(prose) < len(found)
 }
 
 // readable returns the text of the article that the library finds, without white space around it.

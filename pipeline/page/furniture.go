@@ -9,10 +9,11 @@ import (
 	"echosieve/pipeline/limits"
 )
 
-// A web page has more lines than its article: menus, buttons, headlines of other articles, a footer. This file calls them furniture. They
-// are recognised by their form alone: such lines are short, do not end a sentence, and come in runs. There is no list of phrases and
-// nothing is learnt, so a redelivered record gets the same treatment as the first time, on every machine. Of furniture in whole sentences,
-// nothing tells a site's sentences from the article's.
+// A web page has more lines than its article: menus, buttons, headlines of other articles, a footer. This
+// file calls them furniture. They are recognised by their form alone: such lines are short, do not end a
+// sentence, and come in runs. There is no list of phrases and nothing is learnt, so a redelivered record gets
+// the same treatment as the first time, on every machine. Of furniture in whole sentences, nothing tells a
+// site's sentences from the article's.
 //
 // Widths are in columns, of which a Chinese character takes two. The numbers are those of package limits.
 
@@ -23,11 +24,12 @@ type bodyScratch struct {
 	known  lineSet
 }
 
-// appendBody appends the lines of a clean text that belong to its article, with line ends. It leaves out runs of at least
-// limits.FurnitureLines furniture lines, unless a run is a table, and repeated lines. See judge for a text that is hardly more than that.
+// appendBody appends the lines of a clean text that belong to its article, with line ends. It leaves out runs
+// of at least limits.FurnitureLines furniture lines, unless a run is a table, and repeated lines. See judge
+// for a text that is hardly more than that.
 //
-// whole says that nothing is left out. Then nothing is appended, and the caller uses the clean text itself. Time is linear in the length of
-// the text, except that the widths of its lines are sorted.
+// whole says that nothing is left out. Then nothing is appended, and the caller uses the clean text itself.
+// Time is linear in the length of the text, except that the widths of its lines are sorted.
 func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bool) {
 	if strings.Count(clean, "\n") < limits.FurnitureLines-1 {
 		return dst, true
@@ -139,10 +141,10 @@ func widthOf(lines []textLine) int {
 	return sum
 }
 
-// judge says what of the text is its article, now that furniture is marked. Where more than a little was marked, the rest is an article only if
-// it is long, or of middle length in several lines: an introduction or a disclaimer is shorter, and what looks like furniture is the article.
-// A little is less than half of the rest. Where
-// hardly anything is left and the lines are not alike, the page is nothing but furniture.
+// judge says what of the text is its article, now that furniture is marked. Where more than a little was
+// marked, the rest is an article only if it is long, or of middle length in several lines: an introduction or
+// a disclaimer is shorter, and what looks like furniture is the article. A little is less than half of the
+// rest. Where hardly anything is left and the lines are not alike, the page is nothing but furniture.
 func (s *bodyScratch) judge() verdict {
 	s.widths = s.widths[:0]
 	left, lines, out := 0, 0, 0
@@ -195,9 +197,10 @@ type textLine struct {
 type lineKind uint8
 
 const (
-	proseLine     lineKind = iota // ends a sentence, continues one, or is long
-	weakLine                      // ends as both sentences and headlines end: part of a run, but not furniture by itself
-	furnitureLine                 // short, and does not end a sentence
+	proseLine lineKind = iota // ends a sentence, continues one, or is long
+	// ends as both sentences and headlines end: part of a run, but not furniture by itself
+	weakLine
+	furnitureLine // short, and does not end a sentence
 )
 
 // split finds the lines and measures each by itself. All are kept so far.
@@ -257,12 +260,13 @@ func (l *textLine) measure(text string) {
 	}
 }
 
-// lastMark returns the last character of a line that is no closing quotation mark or bracket and no space. dots says that the line ends
-// with two full stops or more.
+// lastMark returns the last character of a line that is no closing quotation mark or bracket and no space.
+// dots says that the line ends with two full stops or more.
 func lastMark(text string) (last rune, dots bool) {
 	for len(text) > 0 {
 		r, size := utf8.DecodeLastRuneInString(text)
-		if r != ' ' && r != '"' && r != '\'' && r != '*' && r != '_' && r != '`' && r != '|' && !unicode.In(r, unicode.Pe, unicode.Pf, unicode.Pi) {
+		if r != ' ' && r != '"' && r != '\'' && r != '*' && r != '_' && r != '`' && r != '|' &&
+			!unicode.In(r, unicode.Pe, unicode.Pf, unicode.Pi) {
 			return r, strings.HasSuffix(text, "..")
 		}
 		text = text[:len(text)-size]

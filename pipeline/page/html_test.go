@@ -14,9 +14,12 @@ import (
 
 func TestTextsThatAreNoPage(t *testing.T) {
 	for page, want := range map[string]bool{
-		"<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"><p>x": true, " \n<HTML lang=zh>": true, "<html>": true, "\ufeff<html>": true,
-		"<!-- cached --><?xml version='1.0'?>\n<html>": true, "<b>Warning</b>: no file on line 5<br />\n<!DOCTYPE html>": true, "<script>a</script> <html>": true,
-		"": false, "<p>" + enArticle + "</p>": false, "An article about <html>": false, "<!doctype": false, "<html": false,
+		"<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"><p>x": true, " \n<HTML lang=zh>": true, "<html>": true,
+		"\ufeff<html>": true,
+		"<!-- cached --><?xml version='1.0'?>\n<html>":             true,
+		"<b>Warning</b>: no file on line 5<br />\n<!DOCTYPE html>": true, "<script>a</script> <html>": true,
+		"": false, "<p>" + enArticle + "</p>": false, "An article about <html>": false, "<!doctype": false,
+		"<html": false,
 	} {
 		require.Equal(t, want, document(page) != "", page)
 	}
@@ -45,8 +48,10 @@ func TestPagesAsText(t *testing.T) {
 func TestPagesBeyondTheLibrary(t *testing.T) {
 	for name, around := range map[string][2]string{
 		"many elements": {strings.Repeat("<b>a</b><p>word</p>", maxPageElements), ""},
-		"work":          {strings.Repeat("<div>", 400) + "<section>", "</section>" + strings.Repeat("<a>"+strings.Repeat("x ", 3000)+"</a>", 10)},
-		"scripts":       {"<script>" + strings.Repeat("var a = '<p>b';\n", maxPageBytes/10) + "</script><style>p{}</style><!-- <p> -->", ""},
+		"work": {strings.Repeat("<div>", 400) + "<section>",
+			"</section>" + strings.Repeat("<a>"+strings.Repeat("x ", 3000)+"</a>", 10)},
+		"scripts": {"<script>" + strings.Repeat("var a = '<p>b';\n", maxPageBytes/10) +
+			"</script><style>p{}</style><!-- <p> -->", ""},
 	} {
 		found := mainContent("<!doctype html><body>" + around[0] + "<div><p>" + enArticle + "</p></div>" + around[1])
 		require.Equal(t, inOneLine(text.Clean(enArticle)), inOneLine(text.Clean(found)), name)

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// minLearned is the length of the shortest sentence that is learnt, in bytes of its normalised form: four Chinese characters, or 12
-	// letters. Shorter ones stand in articles, too.
+	// minLearned is the length of the shortest sentence that is learnt, in bytes of its normalised form: four
+	// Chinese characters, or 12 letters. Shorter ones stand in articles, too.
 	minLearned = 12
 	// maxCounted bounds the sentences that are counted, about 400 MB. Beyond it, the rarest are forgotten.
 	maxCounted = 4 << 20
@@ -22,7 +22,8 @@ const (
 	manyPublishers = 3
 )
 
-// Learner finds the sentences that publishers put under their articles, by counting over many articles. Not for concurrent use.
+// Learner finds the sentences that publishers put under their articles, by counting over many articles. Not
+// for concurrent use.
 type Learner struct {
 	least    int
 	share    float64
@@ -34,9 +35,10 @@ type Learner struct {
 	buf      []byte
 }
 
-// countedSentence counts the articles of one publisher that have a sentence. Articles are told apart by a key that copies of an article
-// mostly share, because a sentence of an article that a publisher publishes twenty times is no boilerplate: the lowest hash of its other
-// sentences. The bits of keys count different articles: n articles set about 64*(1-exp(-n/64)) of them.
+// countedSentence counts the articles of one publisher that have a sentence. Articles are told apart by a key
+// that copies of an article mostly share, because a sentence of an article that a publisher publishes twenty
+// times is no boilerplate: the lowest hash of its other sentences. The bits of keys count different articles:
+// n articles set about 64*(1-exp(-n/64)) of them.
 type countedSentence struct {
 	articles int32
 	keys     uint64
@@ -44,11 +46,12 @@ type countedSentence struct {
 
 type learntText struct{ publisher, sentence string }
 
-// NewLearner returns a Learner of sentences that at least so many different articles of a publisher have (up to about 200 can be told apart),
-// and at least a share of its articles.
+// NewLearner returns a Learner of sentences that at least so many different articles of a publisher have (up
+// to about 200 can be told apart), and at least a share of its articles.
 func NewLearner(least int, share float64) *Learner {
 	return &Learner{
-		least: least, share: share, most: maxCounted, articles: map[string]int{}, counted: map[uint64]countedSentence{}, texts: map[uint64]learntText{},
+		least: least, share: share, most: maxCounted, articles: map[string]int{},
+		counted: map[uint64]countedSentence{}, texts: map[uint64]learntText{},
 		seen: map[uint64]bool{},
 	}
 }
@@ -107,8 +110,8 @@ func (l *Learner) Add(content article.Content) bool {
 	return true
 }
 
-// forget drops the rarest sentences when too many are counted. It goes through all sentences, so it makes room for many new ones: a
-// quarter of them. Otherwise the next article would begin the same work again.
+// forget drops the rarest sentences when too many are counted. It goes through all sentences, so it makes
+// room for many new ones: a quarter of them. Otherwise the next article would begin the same work again.
 func (l *Learner) forget() {
 	if len(l.counted) <= l.most {
 		return
@@ -123,17 +126,19 @@ func (l *Learner) forget() {
 	}
 }
 
-// Sentences returns the sentences that were learnt and that the table does not have, by publisher, the most frequent first. A sentence of
-// several publishers is listed once, for all.
+// Sentences returns the sentences that were learnt and that the table does not have, by publisher, the most
+// frequent first. A sentence of several publishers is listed once, for all.
 func (l *Learner) Sentences(table *Boilerplate) []Sentence {
 	bySentence := map[string][]Sentence{}
 	for id, learnt := range l.texts {
 		c := l.counted[id]
 		free := 64 - bits.OnesCount64(c.keys)
 		different := 64 * math.Log(64/float64(free)) // +Inf if no bit is free
-		if math.Round(different) >= float64(l.least) && float64(c.articles) >= l.share*float64(l.articles[learnt.publisher]) {
+		if math.Round(different) >= float64(l.least) &&
+			float64(c.articles) >= l.share*float64(l.articles[learnt.publisher]) {
 			normalised := string(text.AppendNormalised(nil, learnt.sentence))
-			bySentence[normalised] = append(bySentence[normalised], Sentence{learnt.publisher, int(c.articles), learnt.sentence})
+			bySentence[normalised] = append(bySentence[normalised],
+				Sentence{learnt.publisher, int(c.articles), learnt.sentence})
 		}
 	}
 	var list []Sentence
@@ -153,7 +158,8 @@ func (l *Learner) Sentences(table *Boilerplate) []Sentence {
 		}
 	}
 	slices.SortFunc(list, func(a, b Sentence) int {
-		return cmp.Or(cmp.Compare(a.Publisher, b.Publisher), cmp.Compare(b.Articles, a.Articles), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(a.Publisher, b.Publisher), cmp.Compare(b.Articles, a.Articles),
+			cmp.Compare(a.Text, b.Text))
 	})
 	return list
 }

@@ -36,7 +36,8 @@ func TestLearnerFindsBoilerplate(t *testing.T) {
 		add("herald", invented(random, 4)+consent)
 		add("gazette", invented(random, 4)+consent)
 		add("", invented(random, 4)+zhNotice)
-		add("courier", repeated+fmt.Sprint("Updated for the time number ", i, ".")) // one article, published again and again
+		// one article, published again and again
+		add("courier", repeated+fmt.Sprint("Updated for the time number ", i, "."))
 		if i < 6 {
 			add("gazette", invented(random, 3)+"Only a few articles of this publisher end like this.")
 		}

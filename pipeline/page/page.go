@@ -4,8 +4,9 @@
 //   - boilerplate: sentences that a table lists for the publisher (boilerplate.go; learn.go makes the table)
 //   - furniture: menus, headlines of other articles and footers, by the form of their lines (furniture.go)
 //
-// They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole page. Nothing is learnt from other
-// articles, so a redelivered record gets the same treatment as the first time, on every machine.
+// They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole
+// page. Nothing is learnt from other articles, so a redelivered record gets the same treatment as the first
+// time, on every machine.
 package page
 
 import (
@@ -37,8 +38,8 @@ type Left struct {
 	Furniture   int // lines that look like furniture, and the page around the article of an HTML document
 }
 
-// Find returns the part of a text that is its article, clean. clean is what text.Clean makes of raw. from decides which rows of the table
-// count.
+// Find returns the part of a text that is its article, clean. clean is what text.Clean makes of raw. from
+// decides which rows of the table count.
 func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left Left) {
 	around := clean
 	if f.html == HTMLArticle {

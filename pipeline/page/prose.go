@@ -11,8 +11,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// The part of a page with the most prose: the element whose blocks of text add up to the most. A block of prose counts its bytes that are no
-// link. Any other block counts against the element: as much as a short line, and half of its links.
+// The part of a page with the most prose: the element whose blocks of text add up to the most. A block of
+// prose counts its bytes that are no link. Any other block counts against the element: as much as a short
+// line, and half of its links.
 
 // prose is what a walk over a document finds.
 type prose struct {
@@ -48,7 +49,8 @@ func findProse(document *html.Node) *prose {
 	return p
 }
 
-// walk adds the value of the blocks within an element. depth counts the elements around it, link tells that one of them is a link.
+// walk adds the value of the blocks within an element. depth counts the elements around it, link tells that
+// one of them is a link.
 func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 	switch n.Type {
 	case html.TextNode:
@@ -142,7 +144,8 @@ func isMain(n *html.Node) bool {
 		return true
 	}
 	for _, a := range n.Attr {
-		if a.Key == "role" && a.Val == "main" || a.Key == "id" && a.Val == "main" || a.Key == "itemprop" && strings.EqualFold(a.Val, "articleBody") {
+		if a.Key == "role" && a.Val == "main" || a.Key == "id" && a.Val == "main" || a.Key == "itemprop" &&
+			strings.EqualFold(a.Val, "articleBody") {
 			return true
 		}
 	}
@@ -179,7 +182,8 @@ func writeText(b *strings.Builder, n *html.Node) {
 // isHidden tells whether an element shows no text of an article.
 func isHidden(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Head, atom.Script, atom.Style, atom.Noscript, atom.Iframe, atom.Template, atom.Svg, atom.Select, atom.Button, atom.Nav, atom.Textarea:
+	case atom.Head, atom.Script, atom.Style, atom.Noscript, atom.Iframe, atom.Template, atom.Svg, atom.Select,
+		atom.Button, atom.Nav, atom.Textarea:
 		return n.Type == html.ElementNode
 	}
 	return false
@@ -214,7 +218,8 @@ func isNotice(n *html.Node) bool {
 		case "aria-modal":
 			return true
 		case "id", "class":
-			if strings.Contains(a.Val, "cookie") || strings.Contains(a.Val, "consent") || strings.Contains(a.Val, "gdpr") {
+			if strings.Contains(a.Val, "cookie") || strings.Contains(a.Val, "consent") ||
+				strings.Contains(a.Val, "gdpr") {
 				return true
 			}
 			for name := range strings.FieldsSeq(a.Val) {
@@ -230,8 +235,10 @@ func isNotice(n *html.Node) bool {
 // isBlock holds the elements that begin and end a block of text.
 var isBlock = func() map[atom.Atom]bool {
 	table := map[atom.Atom]bool{}
-	for name := range strings.FieldsSeq("address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption " +
-		"figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu ol option p pre section summary table tbody td tfoot th thead tr ul") {
+	for name := range strings.FieldsSeq(
+		"address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption " +
+			"figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu ol option p pre section summary " +
+			"table tbody td tfoot th thead tr ul") {
 		table[atom.Lookup([]byte(name))] = true
 	}
 	return table

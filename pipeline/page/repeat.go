@@ -5,18 +5,20 @@ import (
 	"math/bits"
 )
 
-// A line that a text has three times or more, word for word, counts once: an advertisement between all paragraphs, or the name of the
-// photographer below each picture, would outweigh the article.
+// A line that a text has three times or more, word for word, counts once: an advertisement between all
+// paragraphs, or the name of the photographer below each picture, would outweigh the article.
 
-// lineSet holds the different lines of a text. Its seed differs from process to process: with a known one, a text could be made of lines that
-// all belong into one slot.
+// lineSet holds the different lines of a text. Its seed differs from process to process: with a known one, a
+// text could be made of lines that all belong into one slot.
 type lineSet struct {
-	slots []int32 // open addressing: index into the lines of the text plus 1, 0 = free; a power of two long, at most half full
+	// open addressing: index into the lines of the text plus 1, 0 = free; a power of two long, at most half full
+	slots []int32
 }
 
 var lineSeed = maphash.MakeSeed()
 
-// markRepeats marks all lines but the first of three or more that are equal as repeats, and leaves them out. It tells whether there are any.
+// markRepeats marks all lines but the first of three or more that are equal as repeats, and leaves them out.
+// It tells whether there are any.
 func (s *bodyScratch) markRepeats(clean string) (found bool) {
 	size := 1 << bits.Len(uint(2*len(s.lines)))
 	if cap(s.known.slots) < size {

@@ -7,8 +7,8 @@ import (
 	"echosieve/pipeline/limits"
 )
 
-// Some programs wrap paragraphs at a width. Their lines are short and end no sentence, but they are no furniture: they are joined before
-// anything measures lines.
+// Some programs wrap paragraphs at a width. Their lines are short and end no sentence, but they are no
+// furniture: they are joined before anything measures lines.
 
 // unwrapped returns a clean text with its paragraphs in one line each, if it is wrapped at a width.
 func (f *Finder) unwrapped(clean string) string {
@@ -35,8 +35,9 @@ func (f *Finder) unwrapped(clean string) string {
 	return string(f.joined)
 }
 
-// wrappedAt returns the width at which the paragraphs of a text are wrapped, 0 if they are not. Hardly a line is wider, and most of the lines
-// that are at least half as wide are nearly as wide and end no sentence. Menus and other short lines do not count.
+// wrappedAt returns the width at which the paragraphs of a text are wrapped, 0 if they are not. Hardly a line
+// is wider, and most of the lines that are at least half as wide are nearly as wide and end no sentence.
+// Menus and other short lines do not count.
 func (s *bodyScratch) wrappedAt() int {
 	s.widths = s.widths[:0]
 	for i := range s.lines {
@@ -69,12 +70,13 @@ func isFull(width, full int) bool { return float64(width) >= limits.FullLine*flo
 
 // beginsItem tells whether a line begins an item of a list, a heading or a quotation in Markdown.
 func beginsItem(line string) bool {
-	return len(line) > 1 && (line[0] == '*' || line[0] == '-' || line[0] == '+' || line[0] == '#' || line[0] == '>' || line[0] == '|') &&
+	return len(line) > 1 && (line[0] == '*' || line[0] == '-' || line[0] == '+' || line[0] == '#' || line[0] == '>' ||
+		line[0] == '|') &&
 		(line[1] == ' ' || line[1] == line[0])
 }
 
-// appendJoint appends what stands between a line and the next one of its paragraph: nothing between two Chinese characters, otherwise a space.
-// A hyphen at the end of the line goes.
+// appendJoint appends what stands between a line and the next one of its paragraph: nothing between two
+// Chinese characters, otherwise a space. A hyphen at the end of the line goes.
 func appendJoint(text []byte, next string) []byte {
 	last, _ := utf8.DecodeLastRune(text)
 	first, _ := utf8.DecodeRuneInString(next)

@@ -41,7 +41,9 @@ func recipeWith(t *testing.T, rows ...page.Sentence) *Recipe {
 }
 
 func TestBoilerplateSentencesAreLeftOut(t *testing.T) {
-	r := recipeWith(t, page.Sentence{Publisher: "courier", Articles: 40, Text: notice}, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent}, page.Sentence{Publisher: page.NoPublisher, Articles: 12, Text: zhNotice})
+	r := recipeWith(t, page.Sentence{Publisher: "courier", Articles: 40, Text: notice},
+		page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent},
+		page.Sentence{Publisher: page.NoPublisher, Articles: 12, Text: zhNotice})
 	require.Equal(t, testRecipe(t).ID(), r.ID(), "a new table keeps the index")
 	plain, _ := r.Fingerprint(enArticle, article.Origin{})
 	site := consent + " " + enArticle + "\n" + strings.ToUpper(notice) + "\n" + zhNotice
@@ -55,13 +57,15 @@ func TestBoilerplateSentencesAreLeftOut(t *testing.T) {
 	require.Equal(t, without, before, "no row counts yet")
 
 	courier := of("courier", begins)
-	require.Equal(t, len(text.Clean(notice))+len(text.Clean(consent)), courier.BoilerplateBytes-2, "with a space and a line end")
+	require.Equal(t, len(text.Clean(notice))+len(text.Clean(consent)), courier.BoilerplateBytes-2,
+		"with a space and a line end")
 	require.NotEqual(t, before.SimHash, courier.SimHash)
 	require.Equal(t, courier, of("courier", begins.Add(1000*time.Hour)))
 	require.Equal(t, courier, of("courier", time.Time{}), "a text without a record")
 	require.InDelta(t, float64(courier.BoilerplateBytes)/float64(courier.CleanBytes), courier.LeftOut(), 1e-9)
 
-	require.Less(t, of("herald", begins).BoilerplateBytes, courier.BoilerplateBytes, "another publisher: its own notice stays")
+	require.Less(t, of("herald", begins).BoilerplateBytes, courier.BoilerplateBytes,
+		"another publisher: its own notice stays")
 	none := of("", begins)
 	require.Equal(t, len(text.Clean(zhNotice))+len(text.Clean(consent)), none.BoilerplateBytes-1)
 
@@ -74,7 +78,8 @@ func TestBoilerplateSentencesAreLeftOut(t *testing.T) {
 
 // The same page is an exact copy as long as the same rows count for both articles.
 func TestExactCopiesStayExact(t *testing.T) {
-	r := recipeWith(t, page.Sentence{Publisher: "courier", Articles: 40, Text: notice}, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent})
+	r := recipeWith(t, page.Sentence{Publisher: "courier", Articles: 40, Text: notice},
+		page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent})
 	digest := func(raw, publisher string) article.Digest {
 		a, _ := r.Fingerprint(raw, article.Origin{Publisher: publisher, Time: begins})
 		return a.Digest
@@ -86,7 +91,8 @@ func TestExactCopiesStayExact(t *testing.T) {
 }
 
 func TestPageOfBoilerplateOnlyIsLittleText(t *testing.T) {
-	r := recipeWith(t, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: notice}, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent})
+	r := recipeWith(t, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: notice},
+		page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent})
 	a, _ := r.Fingerprint(notice+" "+consent, article.Origin{})
 	b, _ := r.Fingerprint(consent, article.Origin{})
 	for _, only := range []article.Article{a, b} {

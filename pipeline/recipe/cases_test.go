@@ -23,7 +23,8 @@ var notYet = map[string]string{
 	"press-about2":  "two releases of one company share all main words and most word pairs",
 }
 
-// TestCases judges the pairs of testdata/cases: inputs of crawlers that were once judged wrongly, and controls. Label 1 must be joined, 0 must not.
+// TestCases judges the pairs of testdata/cases: inputs of crawlers that were once judged wrongly, and
+// controls. Label 1 must be joined, 0 must not.
 func TestCases(t *testing.T) {
 	r := testRecipe(t)
 	rule := r.Search()

@@ -41,7 +41,8 @@ func TestClassicRecipes(t *testing.T) {
 				}
 			}
 			same, _ := r.Fingerprint(zhArticle, article.Origin{})
-			require.Equal(t, article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest, Likeness: article.SameText}, search.Compare(&a, &same))
+			require.Equal(t, article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest,
+				Likeness: article.SameText}, search.Compare(&a, &same))
 			other, _ := r.Fingerprint(enArticle, article.Origin{})
 			require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Compare(&a, &other))
 			empty, _ := r.Fingerprint("", article.Origin{})

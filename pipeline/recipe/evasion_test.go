@@ -13,7 +13,8 @@ import (
 // A copy with evasions in all of its text has the digest of its original.
 func TestEvasionsDoNotReachTheDigest(t *testing.T) {
 	r := testRecipe(t)
-	lookAlike := strings.NewReplacer("a", "а", "c", "с", "e", "е", "i", "і", "o", "о", "p", "р", "s", "ѕ", "x", "х", "y", "у")
+	lookAlike := strings.NewReplacer("a", "а", "c", "с", "e", "е", "i", "і", "o", "о", "p", "р", "s", "ѕ", "x", "х",
+		"y", "у")
 	leet := strings.NewReplacer("e", "3")
 	spread := func(text, between string) string {
 		var b strings.Builder
@@ -32,7 +33,8 @@ func TestEvasionsDoNotReachTheDigest(t *testing.T) {
 		"symbols":     {zh, strings.ReplaceAll(zh, "预", "~预^")},
 		"look-alikes": {enArticle, lookAlike.Replace(enArticle)},
 		"leet":        {enArticle, leet.Replace(enArticle)},
-		"decomposed":  {"Zoë Müller, Café Señor: " + enArticle, "Zoe\u0308 Mu\u0308ller, Cafe\u0301 Sen\u0303or: " + enArticle},
+		"decomposed": {"Zoë Müller, Café Señor: " + enArticle, "Zoe\u0308 Mu\u0308ller, Cafe\u0301 Sen\u0303or: " +
+			enArticle},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NotEqual(t, c.text, c.edited)

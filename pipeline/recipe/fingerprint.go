@@ -21,8 +21,9 @@ type Timing struct {
 	Clean, Segment, Fingerprint time.Duration
 }
 
-// Fingerprint makes an article of a text of any size, UTF-8 or not, with or without markup. It sets all fields except Coordinates, ID and
-// Time, and never fails. Memory and time are linear in the length of the text. from decides which rows of the boilerplate table count.
+// Fingerprint makes an article of a text of any size, UTF-8 or not, with or without markup. It sets all
+// fields except Coordinates, ID and Time, and never fails. Memory and time are linear in the length of the
+// text. from decides which rows of the boilerplate table count.
 func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, Timing) {
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
@@ -51,8 +52,8 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	r.identify(s, &a, sums)
 	if !a.LittleText {
 		a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors, body)
-		// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled, unless a few words are
-		// repeated thousands of times.
+		// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled,
+		// unless a few words are repeated thousands of times.
 		if a.Features < r.config.FlashFeatures {
 			a.Signature = s.signature.AppendFlash(nil, body, s.sequence)
 		} else {
@@ -69,8 +70,9 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	}
 }
 
-// fingerprintClassic is Fingerprint for the classic recipes. They fingerprint the raw text and have neither anchors nor a signature. Their
-// digest is that of the recipe news, so exact copies and little text are the same in all recipes.
+// fingerprintClassic is Fingerprint for the classic recipes. They fingerprint the raw text and have neither
+// anchors nor a signature. Their digest is that of the recipe news, so exact copies and little text are the
+// same in all recipes.
 func (r *Recipe) fingerprintClassic(s *scratch, raw string) (article.Article, Timing) {
 	start := time.Now()
 	words := r.classic.Weights(raw)
@@ -83,7 +85,8 @@ func (r *Recipe) fingerprintClassic(s *scratch, raw string) (article.Article, Ti
 
 	s.clean = text.AppendClean(s.clean[:0], raw)
 	s.normalised = text.AppendNormalised(s.normalised[:0], string(s.clean))
-	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(s.clean), Script: text.MainScript(string(s.clean))}
+	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(s.clean),
+		Script: text.MainScript(string(s.clean))}
 	r.identify(s, &a, sums)
 	return a, Timing{Clean: time.Since(fingerprinted), Fingerprint: fingerprinted.Sub(start)}
 }
@@ -111,7 +114,8 @@ func (r *Recipe) Weights(raw string, from article.Origin) []text.WeightedWord {
 func (r *Recipe) classicWeights(raw string) []text.WeightedWord {
 	words := []text.WeightedWord{}
 	for _, w := range r.classic.Weights(raw) {
-		words = append(words, text.WeightedWord{Word: w.Text, Count: w.Count, IDF: w.IDF, Weight: w.Weight, Hash: w.Hash})
+		words = append(words, text.WeightedWord{Word: w.Text, Count: w.Count, IDF: w.IDF, Weight: w.Weight,
+			Hash: w.Hash})
 	}
 	return words
 }
@@ -129,8 +133,8 @@ type scratch struct {
 	signature  evidence.Builder
 }
 
-// maxScratch is the number of words up to which the buffers are kept. The buffers of a larger text are left to the garbage collector:
-// otherwise one book would hold its memory for as long as the process runs.
+// maxScratch is the number of words up to which the buffers are kept. The buffers of a larger text are left
+// to the garbage collector: otherwise one book would hold its memory for as long as the process runs.
 const maxScratch = 1 << 14
 
 func (r *Recipe) newScratch() *scratch {
@@ -138,7 +142,8 @@ func (r *Recipe) newScratch() *scratch {
 }
 
 func (r *Recipe) release(s *scratch) {
-	if cap(s.cut) > 2*maxScratch || s.words.Cap() > maxScratch || max(cap(s.clean), cap(s.plain), cap(s.normalised), s.page.Cap()) > 16*maxScratch {
+	if cap(s.cut) > 2*maxScratch || s.words.Cap() > maxScratch || max(cap(s.clean), cap(s.plain), cap(s.normalised),
+		s.page.Cap()) > 16*maxScratch {
 		return
 	}
 	s.words.Reset()
@@ -158,12 +163,13 @@ func (s *scratch) tally(cut []string) []string {
 // identifyBytes is how many bytes identify appends to the normalised text.
 const identifyBytes = 1 + 8
 
-// identify sets the fields of an article that follow from its SimHash, its number of features and s.normalised: LittleText, Empty, Digest,
-// Fingerprint and Sums.
+// identify sets the fields of an article that follow from its SimHash, its number of features and
+// s.normalised: LittleText, Empty, Digest, Fingerprint and Sums.
 //
-// The digest covers the SimHash beside the normalised text, because the index finds exact copies by fingerprint: equal digests must mean
-// equal fingerprints. Punctuation is not part of the normalised text but can decide where words end, so two texts with the same
-// normalised text can have distant fingerprints. They are no exact copies for the index.
+// The digest covers the SimHash beside the normalised text, because the index finds exact copies by
+// fingerprint: equal digests must mean equal fingerprints. Punctuation is not part of the normalised text but
+// can decide where words end, so two texts with the same normalised text can have distant fingerprints. They
+// are no exact copies for the index.
 func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
 	a.LittleText = a.Features < r.config.MinFeatures
 	a.Empty = len(s.normalised) == 0

@@ -61,9 +61,11 @@ var flashes = []struct {
 		[]string{
 			"The Federal Reserve raised its benchmark interest rate by 25 basis points, citing a tighter labor market.",
 			"The Federal Reserve cut its benchmark interest rate by 50 basis points, citing a weaker labor market.",
-			"The Reserve Bank of Australia cut its benchmark interest rate by 25 basis points, citing a weaker labor market.",
+			"The Reserve Bank of Australia cut its benchmark interest rate by 25 basis points, citing a weaker " +
+				"labor market.",
 		},
-		[]string{"The Federal Reserve unexpectedly cut its benchmark interest rate by 25 basis points, citing a weaker labor market."},
+		[]string{"The Federal Reserve unexpectedly cut its benchmark interest rate by 25 basis points, citing a " +
+			"weaker labor market."},
 	},
 }
 

@@ -32,7 +32,8 @@ func FuzzFingerprint(f *testing.F) {
 		if !utf8.ValidString(normalised) || a.Empty != (normalised == "") || a.Features > 0 && a.Empty {
 			t.Fatalf("normalised %q, article %+v", normalised, a)
 		}
-		if marked, _ := r.Fingerprint(strings.Join([]string{"<div>", "</div>"}, raw), article.Origin{}); !strings.ContainsAny(raw, "<&") && marked.Digest != a.Digest {
+		if marked, _ := r.Fingerprint(strings.Join([]string{"<div>", "</div>"}, raw),
+			article.Origin{}); !strings.ContainsAny(raw, "<&") && marked.Digest != a.Digest {
 			t.Fatalf("wrapped in markup: %+v, bare %+v", marked, a)
 		}
 	})

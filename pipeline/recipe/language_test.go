@@ -47,7 +47,9 @@ func TestMixedLanguages(t *testing.T) {
 
 // English and Chinese have tables of their own: a name such as "die" or "van" in English text keeps its weight.
 func TestFunctionWordsInEnglishAndChinese(t *testing.T) {
-	require.Contains(t, weightedWords(t, "The mayor of Los Angeles met the van Dyke family for dinner at the harbour and they talked about the old bridge"), "dyke")
+	require.Contains(t, weightedWords(t,
+		"The mayor of Los Angeles met the van Dyke family for dinner at the harbour and they talked about the old "+
+			"bridge"), "dyke")
 	require.Contains(t, weightedWords(t, zhArticle+" LOS ANGELES"), "los")
 }
 
@@ -63,10 +65,12 @@ func TestMarksFolded(t *testing.T) {
 		"Arabic letters": {"ar", strings.NewReplacer("أ", "ا", "إ", "ا", "ة", "ه", "ى", "ي"), article.Exact},
 		"Persian keys":   {"ar", strings.NewReplacer("ي", "ی", "ك", "ک"), article.Exact},
 		"points":         {"ar", strings.NewReplacer("م", "مَ", "ل", "لِ", "ن", "نْ"), article.Exact},
-		"tonos":          {"el", strings.NewReplacer("ά", "α", "έ", "ε", "ή", "η", "ί", "ι", "ό", "ο", "ύ", "υ", "ώ", "ω"), article.Near},
-		"yo":             {"ru", strings.NewReplacer("е", "ё"), article.Near},
+		"tonos": {"el", strings.NewReplacer("ά", "α", "έ", "ε", "ή", "η", "ί", "ι", "ό", "ο", "ύ", "υ", "ώ",
+			"ω"), article.Near},
+		"yo": {"ru", strings.NewReplacer("е", "ё"), article.Near},
 		"Vietnamese": {
-			"vi", strings.NewReplacer("đ", "d", "ạ", "a", "á", "a", "à", "a", "ã", "a", "ư", "u", "ế", "e", "ề", "e", "ể", "e", "ố", "o", "ộ", "o", "ơ", "o"),
+			"vi", strings.NewReplacer("đ", "d", "ạ", "a", "á", "a", "à", "a", "ã", "a", "ư", "u", "ế", "e", "ề", "e",
+				"ể", "e", "ố", "o", "ộ", "o", "ơ", "o"),
 			article.Near,
 		},
 	} {
@@ -83,12 +87,14 @@ func TestMarksFolded(t *testing.T) {
 // A number behind a letter of two bytes is one word.
 func TestNumbersInAnyScript(t *testing.T) {
 	for text, want := range map[string]string{
-		"в 3.5 раза": "3.5", "в 3,5 раза": "3.5", "בן 3.5 שנים": "3.5", "ب ٣٫٥ مرات": "3.5", "में ३.५ गुना": "3.5", "σε 3,5 μήνες": "3.5", "à 3,5 km": "3.5",
+		"в 3.5 раза": "3.5", "в 3,5 раза": "3.5", "בן 3.5 שנים": "3.5", "ب ٣٫٥ مرات": "3.5", "में ३.५ गुना": "3.5",
+		"σε 3,5 μήνες": "3.5", "à 3,5 km": "3.5",
 	} {
 		require.Contains(t, weightedWords(t, text), want, text)
 	}
 	base := "Население города выросло до %s человек, сообщил мэр на заседании"
 	for _, number := range []string{"1.234.567", "1 234 567", "1\u00a0234\u00a0567", "1'234'567", "1’234’567"} {
-		require.Equal(t, weightedWords(t, strings.ReplaceAll(base, "%s", "1,234,567")), weightedWords(t, strings.ReplaceAll(base, "%s", number)), number)
+		require.Equal(t, weightedWords(t, strings.ReplaceAll(base, "%s", "1,234,567")),
+			weightedWords(t, strings.ReplaceAll(base, "%s", number)), number)
 	}
 }

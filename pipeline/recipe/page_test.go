@@ -26,8 +26,10 @@ func TestPagesWithFurniture(t *testing.T) {
 		en := func(article string) string { return times(enMenu, n) + article + times(enFooter, n) }
 		require.Equal(t, article.Near, judge(zhArticle, zh(zhArticle)).Kind, "one side")
 		require.Equal(t, article.Near, judge(enArticle, en(enArticle)).Kind, "one side")
-		require.Equal(t, article.Near, judge(zh(zhArticle), "新声报\n时评\n深度\n影像\n"+zhArticle+"\n上一篇\n下一篇\n评论 0\n举报\n").Kind, "two sites")
-		require.Equal(t, article.Near, judge(en(enArticle), "Ridge Herald\nNews\nWeather\nTraffic\n"+enArticle+"\nNext\nPrevious\nEditors' picks\nNewsletters\n").Kind, "two sites")
+		require.Equal(t, article.Near,
+			judge(zh(zhArticle), "新声报\n时评\n深度\n影像\n"+zhArticle+"\n上一篇\n下一篇\n评论 0\n举报\n").Kind, "two sites")
+		require.Equal(t, article.Near, judge(en(enArticle), "Ridge Herald\nNews\nWeather\nTraffic\n"+enArticle+
+			"\nNext\nPrevious\nEditors' picks\nNewsletters\n").Kind, "two sites")
 		require.Zero(t, judge(zh(zhArticle), zh(zhOther)).Kind, "other articles")
 		require.Zero(t, judge(en(enArticle), en(enOther)).Kind, "other articles")
 	}
@@ -52,7 +54,8 @@ func TestArticleOfPage(t *testing.T) {
 	for name, text := range map[string]string{"zh": zhArticle, "en": enArticle, "other": enOther} {
 		plain, _ := r.Fingerprint(text, article.Origin{})
 		one, _ := r.Fingerprint(newstext.Page(text, 1), article.Origin{})
-		two, _ := r.Fingerprint("\ufeff\n"+strings.Replace(newstext.Page(text, 2), "<!DOCTYPE html>\n", "", 1), article.Origin{})
+		two, _ := r.Fingerprint("\ufeff\n"+strings.Replace(newstext.Page(text, 2), "<!DOCTYPE html>\n", "", 1),
+			article.Origin{})
 		require.Equal(t, plain.SimHash, one.SimHash, name)
 		require.Equal(t, plain.SimHash, two.SimHash, name)
 		require.Equal(t, plain.Signature, two.Signature, name)

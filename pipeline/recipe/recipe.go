@@ -1,5 +1,5 @@
-// Package recipe turns a text into an article's fingerprint, digest, anchors and signature. It is pure: it knows neither Kafka nor
-// Redis, and the same recipe id means the same results on every machine.
+// Package recipe turns a text into an article's fingerprint, digest, anchors and signature. It is pure: it
+// knows neither Kafka nor Redis, and the same recipe id means the same results on every machine.
 //
 // It puts three rooms together, in the order of Recipe.Fingerprint (fingerprint.go):
 //
@@ -8,8 +8,8 @@
 //   - package text cuts the article into words, counts and weighs them
 //   - package simhash makes the fingerprint, identify the digest, package evidence the anchors and the signature
 //
-// Package evidence also judges two articles by their signatures. Everything that can change a result is part of the recipe's id.
-// The classic recipes (package classic) share the digest only.
+// Package evidence also judges two articles by their signatures. Everything that can change a result is part
+// of the recipe's id. The classic recipes (package classic) share the digest only.
 package recipe
 
 import (
@@ -31,9 +31,9 @@ import (
 	"echosieve/simhash"
 )
 
-// Config says how fingerprints are made and compared. All settings except Probes, Anchors, Segmenter and Boilerplate become part of the
-// recipe's id: Probes and Anchors only decide how many candidates the index finds, both segmenters cut the same words, and each row of a
-// boilerplate table says from when it counts.
+// Config says how fingerprints are made and compared. All settings except Probes, Anchors, Segmenter and
+// Boilerplate become part of the recipe's id: Probes and Anchors only decide how many candidates the index
+// finds, both segmenters cut the same words, and each row of a boilerplate table says from when it counts.
 type Config struct {
 	Name           string `setting:"-"`
 	MaxDistance    int    `setting:"max_distance" hidden:"true" range:"-1..21" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part that share an anchor. Raised: more copies with text cut, more CPU. -1: 21 for news, 3 for classic ones."`
@@ -54,9 +54,10 @@ type Config struct {
 // News is the name of the default recipe; the other recipes are in package classic.
 const News = "news"
 
-// The versions of the recipes. Raise a version when code changes the fingerprints or digests of a recipe, or how it judges them: articles
-// that the old code stored must not be compared with new ones. TestGoldenArticles and TestVerdictsAreTheSame fail when such a change was
-// made. The numbers of package limits, the rows of the rule, the version of signatures and the dictionaries are in the id anyway.
+// The versions of the recipes. Raise a version when code changes the fingerprints or digests of a recipe, or
+// how it judges them: articles that the old code stored must not be compared with new ones.
+// TestGoldenArticles and TestVerdictsAreTheSame fail when such a change was made. The numbers of package
+// limits, the rows of the rule, the version of signatures and the dictionaries are in the id anyway.
 const (
 	newsVersion    = 7
 	classicVersion = 2
@@ -65,20 +66,22 @@ const (
 // Names returns the names of the recipes.
 func Names() []string { return append([]string{News}, classic.Names()...) }
 
-// The largest values of two settings. Beyond either, most articles would be candidates of each other: unrelated fingerprints are 32 bits
-// apart on average, and a block of less than 4 bits has 8 values or fewer.
+// The largest values of two settings. Beyond either, most articles would be candidates of each other:
+// unrelated fingerprints are 32 bits apart on average, and a block of less than 4 bits has 8 values or fewer.
 const (
 	maxMaxDistance = 32
 	maxBlocks      = 16
 )
 
-// newsDefaults and classicDefaults hold the values of the settings that a Config leaves to the recipe. In the recipe news, articles on one
-// template (a flash on the stock market, the opening of a broadcast) come close to each other if they have fewer than 16 different words;
-// one article in a hundred is that short. With fewer than 4, a fingerprint means nothing. The classic recipes have one block more than
-// MaxDistance, so that their look-ups miss no candidate.
+// newsDefaults and classicDefaults hold the values of the settings that a Config leaves to the recipe. In the
+// recipe news, articles on one template (a flash on the stock market, the opening of a broadcast) come close
+// to each other if they have fewer than 16 different words; one article in a hundred is that short. With
+// fewer than 4, a fingerprint means nothing. The classic recipes have one block more than MaxDistance, so
+// that their look-ups miss no candidate.
 var (
 	newsDefaults = Config{
-		MaxDistance: limits.MaxDistance, Blocks: 3, Probes: 4, Anchors: 6, MinFeatures: limits.MinFeatures, FlashFeatures: limits.FlashFeatures,
+		MaxDistance: limits.MaxDistance, Blocks: 3, Probes: 4, Anchors: 6, MinFeatures: limits.MinFeatures,
+		FlashFeatures: limits.FlashFeatures,
 	}
 	classicDefaults = Config{MaxDistance: simhash.DefaultMaxDistance, MinFeatures: 1}
 )
@@ -86,7 +89,8 @@ var (
 // DefaultConfig returns the recipe news, with all values left to it.
 func DefaultConfig() Config {
 	return Config{
-		Name: News, MaxDistance: -1, Probes: -1, Anchors: -1, Segmenter: text.SegmenterNative, HTML: page.HTMLArticle, Thresholds: evidence.DefaultThresholds(),
+		Name: News, MaxDistance: -1, Probes: -1, Anchors: -1, Segmenter: text.SegmenterNative, HTML: page.HTMLArticle,
+		Thresholds: evidence.DefaultThresholds(),
 	}
 }
 
@@ -144,8 +148,8 @@ func (c Config) Validate() error {
 	return c.Thresholds.Validate()
 }
 
-// Recipe turns texts into articles. Recipes with the same id give the same text the same fingerprint, digest and signature, on every
-// machine. Safe for concurrent use.
+// Recipe turns texts into articles. Recipes with the same id give the same text the same fingerprint, digest
+// and signature, on every machine. Safe for concurrent use.
 type Recipe struct {
 	config    Config
 	id        string
@@ -157,7 +161,8 @@ type Recipe struct {
 	boilerplate *page.Boilerplate
 }
 
-// Load checks the configuration, reads its files and loads the dictionaries, which stay loaded (see text.LoadSegmenter).
+// Load checks the configuration, reads its files and loads the dictionaries, which stay loaded (see
+// text.LoadSegmenter).
 func Load(config Config) (*Recipe, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
@@ -197,17 +202,20 @@ func Load(config Config) (*Recipe, error) {
 	return r, nil
 }
 
-// recipeID hashes, in a fixed order, all settings, files, dictionaries and numbers that decide about fingerprints and verdicts. numbers are
-// those of package limits, format is that of package evidence. Of the boilerplate
-// table it hashes the format only: rows are added while the index is in use, and each row says from which record timestamp it counts.
+// recipeID hashes, in a fixed order, all settings, files, dictionaries and numbers that decide about
+// fingerprints and verdicts. numbers are those of package limits, format is that of package evidence. Of the
+// boilerplate table it hashes the format only: rows are added while the index is in use, and each row says
+// from which record timestamp it counts.
 func recipeID(config Config, userWords, stopWords []byte, numbers []float64, format string) (string, error) {
 	h := sha256.New()
 	h.Write(fmt.Appendf(nil, "%v %s\n", numbers, format))
-	h.Write(fmt.Appendf(nil, "%d %d %d %d %v %s %d %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures, config.FlashFeatures, config.Thresholds,
+	h.Write(fmt.Appendf(nil, "%d %d %d %d %v %s %d %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures,
+		config.FlashFeatures, config.Thresholds,
 		config.HTML, len(userWords), len(stopWords), page.TableFormat))
 	h.Write(userWords)
 	h.Write(stopWords)
-	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters, dict.FunctionWords} {
+	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters,
+		dict.FunctionWords} {
 		data, err := dict.Read(name)
 		if err != nil {
 			return "", err
@@ -222,8 +230,9 @@ func recipeID(config Config, userWords, stopWords []byte, numbers []float64, for
 	return fmt.Sprintf("%s-%d-%s", config.Name, version, hex.EncodeToString(h.Sum(nil)[:4])), nil
 }
 
-// ID names the recipe with everything that changes its fingerprints or verdicts: name, version and 8 hexadecimal digits of a hash over
-// settings, dictionaries, limits and the rows of the rule, such as "news-7-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
+// ID names the recipe with everything that changes its fingerprints or verdicts: name, version and 8
+// hexadecimal digits of a hash over settings, dictionaries, limits and the rows of the rule, such as
+// "news-7-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
 
 // Boilerplate returns the boilerplate table, nil if none is configured.
@@ -245,8 +254,8 @@ func (c Config) Search() article.Search {
 	return s
 }
 
-// checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that a newer version of Echosieve
-// has stored, holds no information, and the article is not judged to be a copy.
+// checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that
+// a newer version of Echosieve has stored, holds no information, and the article is not judged to be a copy.
 func checkSignatures(thresholds evidence.Thresholds) article.SecondCheck {
 	rule := evidence.NewRule(thresholds)
 	return func(distance int, a, b []byte) article.Judgement {

@@ -38,8 +38,8 @@ func TestGoldenArticles(t *testing.T) {
 	require.Equal(t, "news-7-f102e172", r.ID())
 }
 
-// The index finds exact copies by fingerprint. Where punctuation moves the end of a word, the fingerprints differ, so the digests must
-// differ as well.
+// The index finds exact copies by fingerprint. Where punctuation moves the end of a word, the fingerprints
+// differ, so the digests must differ as well.
 func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
 	r := testRecipe(t)
 	a, _ := r.Fingerprint(zhArticle+"研究生命起源", article.Origin{})
@@ -63,7 +63,8 @@ func wrapped(text string) string {
 	return b.String()
 }
 
-// Changes that re-publishers make to the form of a text must not change the fingerprint. Most of them must not change the digest either.
+// Changes that re-publishers make to the form of a text must not change the fingerprint. Most of them must
+// not change the digest either.
 func TestFormDoesNotMatter(t *testing.T) {
 	r := testRecipe(t)
 	paragraphs := func(s, before, after string) string {
@@ -78,15 +79,18 @@ func TestFormDoesNotMatter(t *testing.T) {
 		edit   func(string) string
 		digest bool
 	}{
-		"html":          {zhArticle, func(s string) string { return paragraphs(s, "<p>&nbsp;&nbsp;", "</p>\n") }, true},
-		"html, en":      {enArticle, func(s string) string { return paragraphs(s, "<div class=x><p>", "</p><br/></div>") }, true},
-		"escaped html":  {zhArticle, func(s string) string { return paragraphs(s, "&lt;p&gt;", "&lt;/p&gt;") }, true},
-		"script":        {enArticle, func(s string) string { return s + "<script>track('reader')</script><!-- ad slot -->" }, true},
-		"full width":    {enArticle, width.Widen.String, true},
-		"half width":    {zhArticle, width.Narrow.String, false}, // U+3002 becomes U+FF61, which NFKC turns back
-		"traditional":   {zhArticle, traditional.Replace, true},
-		"upper case":    {enArticle, strings.ToUpper, true},
-		"zero width":    {zhArticle, func(s string) string { return strings.ReplaceAll(s, "市", "\u200b市\ufeff") }, true},
+		"html": {zhArticle, func(s string) string { return paragraphs(s, "<p>&nbsp;&nbsp;", "</p>\n") }, true},
+		"html, en": {enArticle,
+			func(s string) string { return paragraphs(s, "<div class=x><p>", "</p><br/></div>") }, true},
+		"escaped html": {zhArticle, func(s string) string { return paragraphs(s, "&lt;p&gt;", "&lt;/p&gt;") }, true},
+		"script": {enArticle,
+			func(s string) string { return s + "<script>track('reader')</script><!-- ad slot -->" }, true},
+		"full width":  {enArticle, width.Widen.String, true},
+		"half width":  {zhArticle, width.Narrow.String, false}, // U+3002 becomes U+FF61, which NFKC turns back
+		"traditional": {zhArticle, traditional.Replace, true},
+		"upper case":  {enArticle, strings.ToUpper, true},
+		"zero width": {zhArticle, func(s string) string { return strings.ReplaceAll(s, "市", "\u200b市\ufeff") },
+			true},
 		"line wrapping": {enArticle, wrapped, true},
 		"no commas":     {zhArticle, func(s string) string { return strings.ReplaceAll(s, "，", " ") }, false},
 		"byte order":    {zhArticle, func(s string) string { return "\ufeff" + s }, true},

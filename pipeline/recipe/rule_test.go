@@ -18,7 +18,8 @@ func judgeTexts(r *Recipe, earlier, later string) article.Judgement {
 	return search.Compare(&y, &x)
 }
 
-// Short reports above the same list of related news are different reports. A preface or a last line does not make a copy a different report.
+// Short reports above the same list of related news are different reports. A preface or a last line does not
+// make a copy a different report.
 func TestRelatedNews(t *testing.T) {
 	r := testRecipe(t)
 	for name, c := range map[string]struct{ one, other, list string }{
@@ -29,8 +30,10 @@ func TestRelatedNews(t *testing.T) {
 2018年11月23日：气象台发布寒潮预警，多地降温。2018年10月9日：秋粮收购全面展开，价格平稳。2018年9月30日：旅客运输进入高峰，铁路加开列车。`,
 		},
 		"en": {
-			"Larkfield Instruments has agreed to buy its smaller rival Dunmore Optics. Larkfield said Dunmore makes lenses for telescopes, and that nobody will lose a job.\n",
-			"The board of Penrose Shipping has dismissed its chief executive. Penrose said the dispute was about freight rates, and that its freighters sail on as planned.\n",
+			"Larkfield Instruments has agreed to buy its smaller rival Dunmore Optics. Larkfield said Dunmore " +
+				"makes lenses for telescopes, and that nobody will lose a job.\n",
+			"The board of Penrose Shipping has dismissed its chief executive. Penrose said the dispute was about " +
+				"freight rates, and that its freighters sail on as planned.\n",
 			`2 March 2019: First container ship docks at the enlarged harbour. 11 February 2019: Library opens on Sundays, readers approve. 5 December 2018: Bridge over
 the Tarn passes its load test. 23 November 2018: Forecasters warn of a cold spell in the hills. 9 October 2018: Grain harvest sold at steady prices.
 30 September 2018: Railway runs extra trains for the holidays.`,
@@ -40,7 +43,8 @@ the Tarn passes its load test. 23 November 2018: Forecasters warn of a cold spel
 		require.Equal(t, article.Possible, j.Kind, name)
 		require.Contains(t, []article.Reason{article.ReasonLead, article.ReasonSubject}, j.Reason, name)
 		require.Equal(t, article.Near, judgeTexts(r, c.one+c.list, c.one+c.list+"\nEnd of message").Kind, name)
-		require.Equal(t, article.Near, judgeTexts(r, c.one+c.list, "The following reached us this morning.\n"+c.one+c.list).Kind, name)
+		require.Equal(t, article.Near, judgeTexts(r, c.one+c.list, "The following reached us this morning.\n"+c.one+
+			c.list).Kind, name)
 	}
 }
 
@@ -48,7 +52,8 @@ the Tarn passes its load test. 23 November 2018: Forecasters warn of a cold spel
 func TestVersions(t *testing.T) {
 	r := testRecipe(t)
 	for name, c := range map[string]struct{ first, second, whole string }{
-		"en": {"(1st lead, 14:05) LARKFIELD, 3 May - ", "(2nd lead, 16:40) LARKFIELD, 4 May - ", enArticle + "\n" + enOther},
+		"en": {"(1st lead, 14:05) LARKFIELD, 3 May - ", "(2nd lead, 16:40) LARKFIELD, 4 May - ", enArticle + "\n" +
+			enOther},
 		"zh": {"（第1稿）本社青溪5月3日电 ", "（第2稿）本社青溪5月4日电 ", zhArticle + zhOther},
 	} {
 		part := []rune(c.whole)[:len([]rune(c.whole))*2/3]
@@ -89,7 +94,8 @@ func TestBeginningOfAShortArticle(t *testing.T) {
 	}
 }
 
-// Reports of the same form without figures are about different people or places if their names differ. A copy may say more of others.
+// Reports of the same form without figures are about different people or places if their names differ. A copy
+// may say more of others.
 func TestOtherSubject(t *testing.T) {
 	r := testRecipe(t)
 	for name, c := range map[string]struct{ text, place, other, line string }{
@@ -99,7 +105,8 @@ func TestOtherSubject(t *testing.T) {
 		"en": {`Merriford council has begun to clear the storm drains before winter, and Merriford residents are asked not to park along the main streets while crews are
 at work. Leaves and branches should be left in bags at the kerb, where they are collected early in the morning. The council said that blocked grates were the
 most common cause of flooded cellars, and that anybody who notices standing water should report it by telephone or at the town hall. In Merriford, sandbags can
-be fetched from the fire station, and volunteers will help elderly neighbours to carry them home.`, "Merriford", "Dunholt", "Work should be finished before the first frost."},
+be fetched from the fire station, and volunteers will help elderly neighbours to carry them home.`, "Merriford",
+			"Dunholt", "Work should be finished before the first frost."},
 	} {
 		judged := judgeTexts(r, c.text, strings.ReplaceAll(c.text, c.place, c.other))
 		require.Equal(t, article.Possible, judged.Kind, name)
@@ -108,7 +115,8 @@ be fetched from the fire station, and volunteers will help elderly neighbours to
 	}
 }
 
-// The first half of an article and the whole article are copies of each other, at a distance at which other articles are not.
+// The first half of an article and the whole article are copies of each other, at a distance at which other
+// articles are not.
 func TestPartOfAnArticle(t *testing.T) {
 	r := testRecipe(t)
 	for name, whole := range map[string]string{"zh": zhArticle + zhOther, "en": enArticle + "\n" + enOther} {
@@ -128,24 +136,27 @@ func TestWholeDistance(t *testing.T) {
 	half, _ := r.Fingerprint(zhArticle, article.Origin{})
 	require.Equal(t, article.Near, search.Check(17, one.Signature, half.Signature).Kind)
 	require.Equal(t, article.Near, search.Check(17, one.Signature, one.Signature).Kind) // four equal numbers
-	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Check(17, half.Signature, half.Signature))
+	require.Equal(t, article.Judgement{Reason: article.ReasonDistance},
+		search.Check(17, half.Signature, half.Signature))
 }
 
-// Beyond 12 bits an article and its copy must share the values of two blocks, or an anchor, and beyond 21 bits no articles are candidates. Without
-// anchors only max_distance counts.
+// Beyond 12 bits an article and its copy must share the values of two blocks, or an anchor, and beyond 21
+// bits no articles are candidates. Without anchors only max_distance counts.
 func TestReach(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
 	plan := lookup.New(search, 0)
 	whole, _ := r.Fingerprint(zhArticle+zhOther, article.Origin{})
 	part, _ := r.Fingerprint(zhArticle, article.Origin{})
-	for bits, want := range map[int][3]article.Kind{ // of the lists of one block, of two blocks, of one block and of an anchor
+	// of the lists of one block, of two blocks, of one block and of an anchor
+	for bits, want := range map[int][3]article.Kind{
 		12: {article.Near, article.Near, article.Near}, 13: {0, article.Near, article.Near},
 		21: {0, article.Near, article.Near}, 22: {0, 0, 0},
 	} {
 		for lists, kind := range want {
 			part.Fingerprint = whole.Fingerprint
-			differ := 2 // of the three blocks, which begin at bits 0, 22 and 43: the last stays equal, and if wanted the second
+			// of the three blocks, which begin at bits 0, 22 and 43: the last stays equal, and if wanted the second
+			differ := 2
 			if lists == 1 {
 				differ = 1
 			}
@@ -158,7 +169,8 @@ func TestReach(t *testing.T) {
 			require.Equal(t, kind, j.Kind, "%d bits, lists %d", bits, lists)
 			require.Equal(t, kind == 0, j.Reason == article.ReasonDistance)
 			if lists != 1 {
-				require.Equal(t, want[0], plan.Judge(&search.Rule, &whole, &part).Kind, "the part is not stored under its fourth anchor")
+				require.Equal(t, want[0], plan.Judge(&search.Rule, &whole, &part).Kind,
+					"the part is not stored under its fourth anchor")
 			}
 		}
 	}

@@ -28,11 +28,14 @@ func pieces(text string, ends func(rune) bool) []string {
 	return append(list, text[start:])
 }
 
-// edits are changes that re-publishers make to an article: a line put before or after it, a sentence left out, 5 % of its words left out. In
-// scripts without spaces it is 5 % of the characters other than numerals.
+// edits are changes that re-publishers make to an article: a line put before or after it, a sentence left
+// out, 5 % of its words left out. In scripts without spaces it is 5 % of the characters other than numerals.
 func edits(text string, spaced bool, r *rand.Rand) []string {
 	out := []string{"(Agence Presse 24)\n" + text, text + "\n© 2026 Presse 24"}
-	sentences := pieces(text, func(r rune) bool { return r == '\n' || unicode.Is(unicode.STerm, r) && r != '.' || r == '.' })
+	sentences := pieces(text, func(r rune) bool {
+		return r == '\n' || unicode.Is(unicode.STerm, r) && r != '.' ||
+			r == '.'
+	})
 	for i := range sentences {
 		if len(sentences[i]) > 20 {
 			out = append(out, strings.Join(append(append([]string{}, sentences[:i]...), sentences[i+1:]...), ""))
@@ -91,7 +94,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// Long texts in a small alphabet have most sequences of three characters in common. That does not make them copies of each other.
+// Long texts in a small alphabet have most sequences of three characters in common. That does not make them
+// copies of each other.
 func TestLongTextsInSmallAlphabets(t *testing.T) {
 	recipe, err := Load(DefaultConfig())
 	require.NoError(t, err)
@@ -114,7 +118,8 @@ func TestLongTextsInSmallAlphabets(t *testing.T) {
 	}
 }
 
-// Texts in a small alphabet have most pairs of characters in common. Their fingerprints are as far apart as those of other unrelated texts.
+// Texts in a small alphabet have most pairs of characters in common. Their fingerprints are as far apart as
+// those of other unrelated texts.
 func TestFingerprintsInSmallAlphabets(t *testing.T) {
 	phrases := strings.Fields(languageText(t, "th"))
 	r := rand.New(rand.NewPCG(1, 2))

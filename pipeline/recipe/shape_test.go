@@ -13,7 +13,8 @@ import (
 // A scan of a page is a copy of it. Every 25th letter is misread, so one word in five is damaged.
 func TestScannedText(t *testing.T) {
 	r := testRecipe(t)
-	misread := strings.NewReplacer("e", "c", "a", "o", "t", "f", "n", "ri", "m", "rn", "d", "cl", "h", "b", "u", "ii", "w", "vv", "i", "l")
+	misread := strings.NewReplacer("e", "c", "a", "o", "t", "f", "n", "ri", "m", "rn", "d", "cl", "h", "b", "u", "ii",
+		"w", "vv", "i", "l")
 	text := enArticle + "\n" + enOther
 	var scan strings.Builder
 	for i, letter := range strings.Split(text, "") {

@@ -22,9 +22,10 @@ var update = flag.Bool("update", false, "write testdata/verdicts.txt instead of 
 // neighbours is how many earlier articles of its corpus an article is judged against.
 const neighbours = 40
 
-// TestVerdictsAreTheSame compares a digest of what the recipe makes of each article, and of the verdicts about neighbouring articles, with
-// those of testdata/verdicts.txt. A change that should change no verdict, such as of structure or speed, leaves the file as it is. After
-// any other one: raise the recipe's version, and run the test with -update.
+// TestVerdictsAreTheSame compares a digest of what the recipe makes of each article, and of the verdicts
+// about neighbouring articles, with those of testdata/verdicts.txt. A change that should change no verdict,
+// such as of structure or speed, leaves the file as it is. After any other one: raise the recipe's version,
+// and run the test with -update.
 //
 // The sample is always there, the evaluation corpora only where newstext.Corpus finds them.
 func TestVerdictsAreTheSame(t *testing.T) {
@@ -85,7 +86,8 @@ func digestOfVerdicts(r *Recipe, texts []string) string {
 	for i, text := range texts {
 		a, _ := r.Fingerprint(text, article.Origin{})
 		made[i] = a
-		fmt.Fprintf(articles, "%v %x %x %x %d %d %d\n", a.Fingerprint, a.Digest, a.Anchors, a.Signature, a.CleanBytes, a.BoilerplateBytes, a.FurnitureBytes)
+		fmt.Fprintf(articles, "%v %x %x %x %d %d %d\n", a.Fingerprint, a.Digest, a.Anchors, a.Signature, a.CleanBytes,
+			a.BoilerplateBytes, a.FurnitureBytes)
 		for j := max(0, i-neighbours); j < i; j++ {
 			fmt.Fprintf(verdicts, "%+v\n", search.Compare(&made[i], &made[j]))
 		}

@@ -18,10 +18,11 @@ type Record struct {
 	article.Coordinates
 	Key, Value []byte
 	Headers    []Header
-	// Time is the record timestamp, with millisecond resolution. A timestamp before 1970, or a missing one, counts as 1970 in the window.
+	// Time is the record timestamp, with millisecond resolution. A timestamp before 1970, or a missing one,
+	// counts as 1970 in the window.
 	Time time.Time
-	// Oversize is set for a record that is larger than the output topics accept. Its value was not read. Key and headers were not read
-	// either if they alone are too large.
+	// Oversize is set for a record that is larger than the output topics accept. Its value was not read. Key
+	// and headers were not read either if they alone are too large.
 	Oversize *Oversize
 }
 
@@ -29,8 +30,9 @@ type Record struct {
 type Oversize struct {
 	Bytes      int64 // size of the whole record
 	ValueBytes int64 // size of its value; -1: unknown
-	// Batch is the memory in bytes that decompressing the record's batch would take, if that is too much; else 0. Then the batch was not
-	// decompressed, and nothing of the record is known except its coordinates and the newest timestamp of its batch.
+	// Batch is the memory in bytes that decompressing the record's batch would take, if that is too much;
+	// else 0. Then the batch was not decompressed, and nothing of the record is known except its coordinates
+	// and the newest timestamp of its batch.
 	Batch int64
 }
 

@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// corpora calls f with titles and texts of the evaluation corpora. They are not part of the project; without them it never calls f. The
-// folder is named by ECHOSIEVE_TEST_CORPORA; without it, shared/corpora beside the repository is used.
+// corpora calls f with titles and texts of the evaluation corpora. They are not part of the project; without
+// them it never calls f. The folder is named by ECHOSIEVE_TEST_CORPORA; without it, shared/corpora beside the
+// repository is used.
 func corpora(t testing.TB, limit int, f func(file, text string)) {
 	t.Helper()
 	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")

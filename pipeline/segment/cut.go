@@ -7,20 +7,22 @@ import (
 // separators end a range. Each separator is itself a word.
 const separators = " \t\n\uff0c\u3002"
 
-// maxKept is the number of characters of the largest buffers that are kept for the next text. A character takes about 30 bytes.
+// maxKept is the number of characters of the largest buffers that are kept for the next text. A character
+// takes about 30 bytes.
 const maxKept = 1 << 15
 
-// cut holds the buffers for one range, all of the same length. They are indexed by the character's number in the range. The element behind
-// the last character holds a value that ends a search.
+// cut holds the buffers for one range, all of the same length. They are indexed by the character's number in
+// the range. The element behind the last character holds a value that ends a search.
 type cut struct {
 	s       *Segmenter
-	n       int           // characters of the range
-	codes   []uint16      // table.Unknown behind them
-	offsets []int         // in the text; the end of the range behind them
-	pairs   []table.Entry // of the pair that ends here; its code is not this character's if no word begins with the pair; no entry behind them
-	weights []float64     // of the most probable path from here; 0 behind them
-	lengths []uint16      // of the word that begins here on this path, in characters
-	states  []uint8       // see viterbi
+	n       int      // characters of the range
+	codes   []uint16 // table.Unknown behind them
+	offsets []int    // in the text; the end of the range behind them
+	// of the pair that ends here; its code is not this character's if no word begins with the pair; no entry behind them
+	pairs   []table.Entry
+	weights []float64 // of the most probable path from here; 0 behind them
+	lengths []uint16  // of the word that begins here on this path, in characters
+	states  []uint8   // see viterbi
 }
 
 // text appends the words of a text. It reports whether the text could be decoded.
@@ -45,9 +47,9 @@ func (c *cut) text(dst []string, text string) ([]string, bool) {
 	return dst, true
 }
 
-// read decodes the range that begins at pos and looks up its pairs of characters. It returns the end of the range and the length of the
-// separator behind it. The look-ups of the pairs are most of the cache misses; they are made here because none of them depends on the one
-// before, so that they overlap.
+// read decodes the range that begins at pos and looks up its pairs of characters. It returns the end of the
+// range and the length of the separator behind it. The look-ups of the pairs are most of the cache misses;
+// they are made here because none of them depends on the one before, so that they overlap.
 func (c *cut) read(text string, pos int) (end, separator int, ok bool) {
 	s := c.s
 	entries, root := s.t.Entries, s.t.Root
@@ -56,7 +58,8 @@ func (c *cut) read(text string, pos int) (end, separator int, ok bool) {
 	for pos < len(text) {
 		var code uint16
 		size := 3
-		if b := text[pos]; b>>4 == 0xe && pos+2 < len(text) { // nearly all characters that come here; decode is not inlined
+		// nearly all characters that come here; decode is not inlined
+		if b := text[pos]; b>>4 == 0xe && pos+2 < len(text) {
 			code = s.codes[uint16(b)<<12|uint16(text[pos+1]&0x3f)<<6|uint16(text[pos+2]&0x3f)]
 		} else if code, size = s.decode(text, pos); size == 0 {
 			return 0, 0, false
@@ -95,8 +98,8 @@ func isSeparator(code uint16) bool {
 	return code == ' ' || code == '\t' || code == '\n' || code == table.Comma || code == table.Stop
 }
 
-// decode returns the code and the length of the character at pos as cppjieba decodes it: it does not check whether the bytes behind the
-// first one continue a character. The length is 0 if cppjieba refuses the bytes.
+// decode returns the code and the length of the character at pos as cppjieba decodes it: it does not check
+// whether the bytes behind the first one continue a character. The length is 0 if cppjieba refuses the bytes.
 func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
 	switch b, left := rune(text[pos]), len(text)-pos; {
 	case b < 0x80:
@@ -118,8 +121,9 @@ func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
 	return 0, 0
 }
 
-// findPath finds the most probable way to cut the range into words of the dictionary and single characters. It adds the weights up from the
-// end, in the order of cppjieba, because the order decides the last bits of a sum. Of equal sums the one with the shortest first word wins.
+// findPath finds the most probable way to cut the range into words of the dictionary and single characters.
+// It adds the weights up from the end, in the order of cppjieba, because the order decides the last bits of a
+// sum. Of equal sums the one with the shortest first word wins.
 func (c *cut) findPath() {
 	n := c.n
 	codes, pairs, paths, lengths := c.codes[:n+1], c.pairs[:n+1], c.weights[:n+1], c.lengths[:n+1]
@@ -144,8 +148,8 @@ func (c *cut) findPath() {
 	}
 }
 
-// appendWords appends the words of the range. Characters that stand alone on the path are joined where the rules or the model
-// join them, except user words.
+// appendWords appends the words of the range. Characters that stand alone on the path are joined where the
+// rules or the model join them, except user words.
 func (c *cut) appendWords(dst []string, text string) []string {
 	for i := 0; i < c.n; {
 		end := i + int(c.lengths[i])

@@ -2,9 +2,9 @@ package segment
 
 import "echosieve/pipeline/segment/internal/table"
 
-// join appends the words of the characters from i to end, each of which stands alone on the path. A letter is joined with the
-// letters and digits that follow, a digit with the digits and full stops that follow. The model cuts the characters
-// between ASCII characters.
+// join appends the words of the characters from i to end, each of which stands alone on the path. A letter is
+// joined with the letters and digits that follow, a digit with the digits and full stops that follow. The
+// model cuts the characters between ASCII characters.
 func (c *cut) join(dst []string, text string, i, end int) []string {
 	for i < end {
 		start := i
@@ -33,9 +33,9 @@ func (c *cut) join(dst []string, text string, i, end int) []string {
 func isLetter(code uint16) bool { return code|0x20 >= 'a' && code|0x20 <= 'z' }
 func isDigit(code uint16) bool  { return code >= '0' && code <= '9' }
 
-// joinByModel appends the words that the model finds in the characters from i to end, none of which is ASCII. From the first character that
-// the model does not know, cppjieba finds only the state E: that character and all characters behind it stand alone, and the character
-// before it ends a word.
+// joinByModel appends the words that the model finds in the characters from i to end, none of which is ASCII.
+// From the first character that the model does not know, cppjieba finds only the state E: that character and
+// all characters behind it stand alone, and the character before it ends a word.
 func (c *cut) joinByModel(dst []string, text string, i, end int) []string {
 	known := i
 	for known < end && int(c.codes[known])-table.First < len(c.s.t.Model.Emit) && c.codes[known] >= table.First {
@@ -65,10 +65,10 @@ const (
 	stateS
 )
 
-// viterbi finds the most probable states of the characters from i to end, all of which the model knows, and leaves them in
-// c.states. mustEnd says that the last one must end a word. Sums are added up in the order of cppjieba. Of the sixteen
-// transitions eight are possible. table.MinLog stands for an impossible state. If no sum is greater than table.MinLog, the state counts as
-// reached from E, as in cppjieba.
+// viterbi finds the most probable states of the characters from i to end, all of which the model knows, and
+// leaves them in c.states. mustEnd says that the last one must end a word. Sums are added up in the order of
+// cppjieba. Of the sixteen transitions eight are possible. table.MinLog stands for an impossible state. If no
+// sum is greater than table.MinLog, the state counts as reached from E, as in cppjieba.
 func (c *cut) viterbi(i, end int, mustEnd bool) {
 	m := &c.s.t.Model
 	codes, from := c.codes, c.states // of a character: from which state each state comes, two bits each
@@ -77,7 +77,8 @@ func (c *cut) viterbi(i, end int, mustEnd bool) {
 	me, mm := m.Trans[stateM][stateE], m.Trans[stateM][stateM]
 	sb, ss := m.Trans[stateS][stateB], m.Trans[stateS][stateS]
 	emit := &m.Emit[codes[i]-table.First]
-	b, e, mid, s := m.Start[stateB]+emit[stateB], m.Start[stateE]+emit[stateE], m.Start[stateM]+emit[stateM], m.Start[stateS]+emit[stateS]
+	b, e, mid, s := m.Start[stateB]+emit[stateB], m.Start[stateE]+emit[stateE], m.Start[stateM]+emit[stateM],
+		m.Start[stateS]+emit[stateS]
 	for k := i + 1; k < end; k++ {
 		emit = &m.Emit[codes[k]-table.First]
 		nb, ne, nm, ns := table.MinLog, table.MinLog, table.MinLog, table.MinLog

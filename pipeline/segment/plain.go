@@ -46,8 +46,9 @@ func (s *Segmenter) classify() {
 	}
 }
 
-// plain appends the words of the ranges from pos on, up to the first range in which the dictionary or the model could join characters. It
-// cuts English and all scripts that the dictionary lacks. It returns the start of the range that it did not cut.
+// plain appends the words of the ranges from pos on, up to the first range in which the dictionary or the
+// model could join characters. It cuts English and all scripts that the dictionary lacks. It returns the
+// start of the range that it did not cut.
 func (s *Segmenter) plain(dst []string, text string, pos int) ([]string, int) {
 	words := len(dst) // number of words up to the last whole range
 	for p := pos; p < len(text); {

@@ -59,7 +59,8 @@ func TestUserWordsAreFoundAsByGojieba(t *testing.T) {
 		{Text: strings.Repeat("哈", 300), Frequency: 100},
 	}
 	for range 20_000 {
-		if word := g.word(); !strings.ContainsAny(word, " \n") { // white space ends a word in the file that gojieba reads
+		// white space ends a word in the file that gojieba reads
+		if word := g.word(); !strings.ContainsAny(word, " \n") {
 			words = append(words, segment.Word{Text: word, Frequency: g.IntN(3) * g.IntN(5000)})
 		}
 	}
@@ -77,10 +78,12 @@ func TestUserWordsAreFoundAsByGojieba(t *testing.T) {
 
 func FuzzCut(f *testing.F) {
 	b := plainPair(f)
-	user, err := load([]segment.Word{{Text: "的"}, {Text: "b"}, {Text: "at&t", Frequency: 9}, {Text: "北京清华", Frequency: 5000}})
+	user, err := load([]segment.Word{{Text: "的"}, {Text: "b"}, {Text: "at&t", Frequency: 9},
+		{Text: "北京清华", Frequency: 5000}})
 	require.NoError(f, err)
 	for _, text := range []string{
-		"", "我来到北京清华大学", "GDP增长3.5%，AT&T c++ 9.. a1 #", "“don’t” 臺灣\t。", "\xff\x00e\u0301…", "\xc1\xa1b1\xf0\xf8", "İﬁ①℃\uf907\U0002f800",
+		"", "我来到北京清华大学", "GDP增长3.5%，AT&T c++ 9.. a1 #", "“don’t” 臺灣\t。", "\xff\x00e\u0301…", "\xc1\xa1b1\xf0\xf8",
+		"İﬁ①℃\uf907\U0002f800",
 	} {
 		f.Add(text)
 	}
@@ -145,7 +148,8 @@ func (g *generator) character() string {
 }
 
 func (g *generator) text() string {
-	special := []string{"AT&T", "c++", "C#", "B超", "T恤", "，", "。", "、", "“", "é", "ß", "가", "カ", "😀", "👨‍👩‍👧", "\u200b", "a1.5", " 2024年"}
+	special := []string{"AT&T", "c++", "C#", "B超", "T恤", "，", "。", "、", "“", "é", "ß", "가", "カ", "😀", "👨‍👩‍👧",
+		"\u200b", "a1.5", " 2024年"}
 	var b strings.Builder
 	n := 1 + g.IntN(40)
 	if g.IntN(100) == 0 {

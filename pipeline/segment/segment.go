@@ -2,14 +2,17 @@
 // every text, with a sixth (Chinese) to a twenty-fifth (English) of the CPU time and a sixth of the memory. Tests and a
 // fuzz target compare the two.
 //
-// A text is cut as cppjieba cuts it. Only space, tab, line end, U+FF0C and U+3002 separate it into ranges. A range is cut along the most
-// probable sequence of dictionary words (cut.go); of equally probable sequences the one with the shortest first word wins. Characters that
-// stand alone on this path are joined again: letters and digits by rules, other characters by a hidden Markov model (hmm.go). Ranges in
-// which neither the dictionary nor the model can join anything are cut by the rules alone (plain.go). A text that ends within a character
-// has no words; recipe news cleans texts first, so only the classic recipes get such a text.
+// A text is cut as cppjieba cuts it. Only space, tab, line end, U+FF0C and U+3002 separate it into ranges. A
+// range is cut along the most probable sequence of dictionary words (cut.go); of equally probable sequences
+// the one with the shortest first word wins. Characters that stand alone on this path are joined again:
+// letters and digits by rules, other characters by a hidden Markov model (hmm.go). Ranges in which neither
+// the dictionary nor the model can join anything are cut by the rules alone (plain.go). A text that ends
+// within a character has no words; recipe news cleans texts first, so only the classic recipes get such a
+// text.
 //
-// The dictionary is embedded as table.zst, which "go generate ./pipeline/segment" makes with the command in gen. A test rebuilds the table
-// and compares. Package table explains its form and why the logarithms in it are frozen.
+// The dictionary is embedded as table.zst, which "go generate ./pipeline/segment" makes with the command in
+// gen. A test rebuilds the table and compares. Package table explains its form and why the logarithms in it
+// are frozen.
 package segment
 
 import (
@@ -45,9 +48,10 @@ type Segmenter struct {
 	cuts   sync.Pool       // of *cut
 }
 
-// New loads the dictionary and adds the words of a user dictionary to it, which takes some 30 ms and 20 MB of memory; 100,000 user words
-// take a second and 40 MB. A word that is already in the dictionary gets the frequency of the user dictionary. New fails only if the program
-// is damaged or if the words have tens of thousands of different characters or frequencies.
+// New loads the dictionary and adds the words of a user dictionary to it, which takes some 30 ms and 20 MB of
+// memory; 100,000 user words take a second and 40 MB. A word that is already in the dictionary gets the
+// frequency of the user dictionary. New fails only if the program is damaged or if the words have tens of
+// thousands of different characters or frequencies.
 func New(words []Word) (*Segmenter, error) {
 	t, err := table.Read(packed)
 	if err != nil {

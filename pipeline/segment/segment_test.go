@@ -43,7 +43,8 @@ func TestCut(t *testing.T) {
 
 func TestUserWords(t *testing.T) {
 	s := native(t, segment.Word{Text: "牛肉丸子汤面"}, segment.Word{Text: "AT&T", Frequency: 5}, segment.Word{Text: "的"},
-		segment.Word{Text: "b"}, segment.Word{Text: "𰀀𰀁"}, segment.Word{Text: "北京"}, segment.Word{Text: "京清", Frequency: 9_000_000},
+		segment.Word{Text: "b"}, segment.Word{Text: "𰀀𰀁"}, segment.Word{Text: "北京"},
+		segment.Word{Text: "京清", Frequency: 9_000_000},
 		segment.Word{Text: "x，y"}, segment.Word{})
 	for text, want := range map[string]string{
 		"吃牛肉丸子汤面":  "吃/牛肉丸子汤面",

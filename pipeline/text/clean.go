@@ -12,13 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Clean brings a text into the form that its copies share. It removes markup (see stripMarkup) and invisible characters, brings Unicode
-// into form NFKC (full width becomes ASCII, among others) and letters into lower case, and replaces Traditional by Simplified Chinese
-// characters. A run of white space becomes one line end if it has one, otherwise one space. Evasions are undone (evasion.go).
+// Clean brings a text into the form that its copies share. It removes markup (see stripMarkup) and invisible
+// characters, brings Unicode into form NFKC (full width becomes ASCII, among others) and letters into lower
+// case, and replaces Traditional by Simplified Chinese characters. A run of white space becomes one line end
+// if it has one, otherwise one space. Evasions are undone (evasion.go).
 //
-// The result is valid UTF-8 without NUL and other control characters; invalid bytes become U+FFFD. Cleaning the result again changes
-// nothing, unless markup is left in it that was escaped too often. Time and memory are linear in the length of the text. Safe for
-// concurrent use.
+// The result is valid UTF-8 without NUL and other control characters; invalid bytes become U+FFFD. Cleaning
+// the result again changes nothing, unless markup is left in it that was escaped too often. Time and memory
+// are linear in the length of the text. Safe for concurrent use.
 func Clean(text string) string {
 	return string(AppendClean(make([]byte, 0, len(text)), text))
 }
@@ -27,8 +28,8 @@ func Clean(text string) string {
 func AppendClean(dst []byte, text string) []byte {
 	start := len(dst)
 	dst, seen := fold(dst, stripMarkup(text))
-	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This is rare, because fold maps
-	// the usual compatibility characters itself.
+	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
+	// is rare, because fold maps the usual compatibility characters itself.
 	if seen&maybeNotCanonical != 0 && !norm.NFKC.IsNormal(dst[start:]) {
 		dst, seen = fold(dst[:start], string(norm.NFKC.Bytes(dst[start:])))
 	}
@@ -44,7 +45,8 @@ const (
 	hasSpacedHan                         // at least limits.SpacedCharacters-1 spaces between two Han characters or kana
 )
 
-// fold appends s to dst in lower case and Simplified Chinese, with white space collapsed and trimmed, without invisible characters.
+// fold appends s to dst in lower case and Simplified Chinese, with white space collapsed and trimmed, without
+// invisible characters.
 func fold(dst []byte, s string) (out []byte, seen traits) {
 	start, spaced := len(dst), 0
 	space := byte(0) // the white space to be written before the next character; 0 for none
@@ -60,7 +62,8 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 			}
 			i++
 			c = rune(asciiFold[c])
-		case c >= 0xe4 && c <= 0xe9 && i+2 < len(s) && s[i+1]>>6 == 2 && s[i+2]>>6 == 2: // U+4000 to U+9FFF, without a function call
+		// U+4000 to U+9FFF, without a function call
+		case c >= 0xe4 && c <= 0xe9 && i+2 < len(s) && s[i+1]>>6 == 2 && s[i+2]>>6 == 2:
 			r := c&0xf<<12 | rune(s[i+1]&0x3f)<<6 | rune(s[i+2]&0x3f)
 			i += 3
 			if space == 0 && !isTraditional(r) {
@@ -105,8 +108,9 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 	return dst, seen
 }
 
-// appendASCII appends the ASCII text at the beginning of s as fold does, up to white space that is more than one space, and returns its length. The
-// character before s is no white space. All of its few branches are predictable; most of an English text is read here.
+// appendASCII appends the ASCII text at the beginning of s as fold does, up to white space that is more than
+// one space, and returns its length. The character before s is no white space. All of its few branches are
+// predictable; most of an English text is read here.
 func appendASCII(dst []byte, s string) (out []byte, length int) {
 	before := uint8(0) // kind of the character before
 	for length < len(s) {
@@ -125,14 +129,16 @@ func appendASCII(dst []byte, s string) (out []byte, length int) {
 // ellipsis is by far the most frequent character that NFKC spells out.
 const ellipsis = 0x2026
 
-// foldWide folds one character beyond ASCII, and notes in seen what it is. It returns 0 for a character that is left out.
+// foldWide folds one character beyond ASCII, and notes in seen what it is. It returns 0 for a character that
+// is left out.
 func foldWide(r rune, seen *traits) rune {
 	switch {
 	case r >= firstHan && r <= lastHan:
 		return simplified[r-firstHan]
 	case r >= 0xff01 && r <= 0xff5e: // full width ASCII
 		return rune(asciiFold[r-0xfee0])
-	case r >= 0x3001 && r <= 0x3011 || r >= 0x2018 && r <= 0x201d || r == ellipsis: // punctuation that stays, or that fold spells out
+	// punctuation that stays, or that fold spells out
+	case r >= 0x3001 && r <= 0x3011 || r >= 0x2018 && r <= 0x201d || r == ellipsis:
 		return r
 	}
 	c := foldRare(r)
@@ -145,7 +151,8 @@ func foldWide(r rune, seen *traits) rune {
 	return c
 }
 
-// foldRare folds one character that is neither ASCII nor common in Chinese text. It returns 0 for a character that is left out.
+// foldRare folds one character that is neither ASCII nor common in Chinese text. It returns 0 for a character
+// that is left out.
 func foldRare(r rune) rune {
 	switch {
 	case r == 0x85 || r == 0x2028 || r == 0x2029: // line ends
@@ -173,8 +180,8 @@ func foldRare(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// digitOf returns the ASCII digit with the value of a decimal digit of another script. Each range of Unicode's table begins with a zero and
-// has the digits in order, ten or a multiple of ten of them.
+// digitOf returns the ASCII digit with the value of a decimal digit of another script. Each range of
+// Unicode's table begins with a zero and has the digits in order, ten or a multiple of ten of them.
 func digitOf(r rune) rune {
 	for _, digits := range unicode.Nd.R16 {
 		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
@@ -232,7 +239,8 @@ var asciiKind = func() (table [256]uint8) {
 
 const oneSpace = 1
 
-// isTraditional tells whether simplified changes a Han character of the basic plane. The bits stay in the processor's cache, simplified does not.
+// isTraditional tells whether simplified changes a Han character of the basic plane. The bits stay in the
+// processor's cache, simplified does not.
 func isTraditional(r rune) bool {
 	bit := uint32(r - firstHan)
 	return traditional[bit/64]>>(bit%64)&1 != 0
@@ -272,16 +280,18 @@ func loadSimplified() (table [lastHan - firstHan + 1]rune, rare map[rune]rune) {
 	return table, rare
 }
 
-// AppendNormalised appends to dst the normalised form of a clean text, whose SHA-256 is the digest. White space, punctuation and symbols
-// are left out, so that two texts which differ in nothing else are exact copies. They stay where leaving them out could change a number:
-// a punctuation mark or symbol next to a digit (3.5 is not 35, and -5 is not 5%), and one space between two digits.
+// AppendNormalised appends to dst the normalised form of a clean text, whose SHA-256 is the digest. White
+// space, punctuation and symbols are left out, so that two texts which differ in nothing else are exact
+// copies. They stay where leaving them out could change a number: a punctuation mark or symbol next to a
+// digit (3.5 is not 35, and -5 is not 5%), and one space between two digits.
 func AppendNormalised(dst []byte, clean string) []byte {
 	dst = slices.Grow(dst, len(clean))
 	out, n := dst[len(dst):len(dst)+len(clean)], 0 // the normalised form is never longer
 	afterDigit, spaced := false, false             // the last character was a digit; it was white space after a digit
 	for i := 0; i < len(clean); {
 		if !afterDigit && !spaced {
-			// Most of any text. A byte that is left out is written over by the next one: a branch would be mispredicted at each end of a word.
+			// Most of any text. A byte that is left out is written over by the next one: a branch would be
+			// mispredicted at each end of a word.
 			start := i
 			for i < len(clean) {
 				c := clean[i]
@@ -312,7 +322,8 @@ func AppendNormalised(dst []byte, clean string) []byte {
 			out[n] = ' '
 			n++
 		}
-		if class == classDigit || class == classWord || class == classMark && (afterDigit || startsWithDigit(clean[next:])) {
+		if class == classDigit || class == classWord || class == classMark &&
+			(afterDigit || startsWithDigit(clean[next:])) {
 			n += copy(out[n:], clean[i:next])
 		}
 		spaced = class == classSpace && (spaced || afterDigit)
@@ -322,8 +333,8 @@ func AppendNormalised(dst []byte, clean string) []byte {
 	return dst[:len(dst)+n]
 }
 
-// keptASCII says, by ASCII character, how many bytes the normalised form keeps of it where no digit is near: 1 of a letter, 0 of white space and
-// marks. Digits, and the first bytes of all other characters, have 2.
+// keptASCII says, by ASCII character, how many bytes the normalised form keeps of it where no digit is near:
+// 1 of a letter, 0 of white space and marks. Digits, and the first bytes of all other characters, have 2.
 var keptASCII = func() (table [256]uint8) {
 	for c := range table {
 		switch {
@@ -373,7 +384,8 @@ func classOf(r rune) class {
 	return classMark
 }
 
-// isUsualMark tells whether r is among the most frequent punctuation beyond ASCII, without a look-up in the tables of Unicode.
+// isUsualMark tells whether r is among the most frequent punctuation beyond ASCII, without a look-up in the
+// tables of Unicode.
 func isUsualMark(r rune) bool {
 	return r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x3004 || r >= 0x3008 && r <= 0x3011
 }

@@ -37,11 +37,12 @@ func TestClean(t *testing.T) {
 
 func TestMarkup(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"blocks":                  {"<p>one</p><p>two<br>three</p>", "one\ntwo\nthree"},
-		"inline":                  {"H<sub>2</sub>O <b>b</b>old", "h2o bold"},
-		"attributes":              {`<a href="x>y" class=z>link</a> text`, "link text"},
-		"upper case":              {"<P>a</P><DIV>b</DIV>", "a\nb"},
-		"script and style":        {"a<script>if (1<2) x();</script>b<style>p{}</style>c<noscript><img src=x></noscript>", "abc"},
+		"blocks":     {"<p>one</p><p>two<br>three</p>", "one\ntwo\nthree"},
+		"inline":     {"H<sub>2</sub>O <b>b</b>old", "h2o bold"},
+		"attributes": {`<a href="x>y" class=z>link</a> text`, "link text"},
+		"upper case": {"<P>a</P><DIV>b</DIV>", "a\nb"},
+		"script and style": {
+			"a<script>if (1<2) x();</script>b<style>p{}</style>c<noscript><img src=x></noscript>", "abc"},
 		"iframe":                  {"a<iframe src=x><p>no</p></iframe>b", "ab"},
 		"comments":                {"a<!-- <p>b</p> -->c<!doctype html>d<?php x ?>e", "acde"},
 		"entities":                {"AT&amp;T &ldquo;q&rdquo; 5&nbsp;%&#8203; &#x4e2d;", "at&t “q” 5 % 中"},
@@ -90,9 +91,9 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// Hostile texts must take time linear in their length: seconds, or half a minute with the race detector. With a quadratic step they would
-// take hours.
-// The shortcuts for frequent characters give the classes that Unicode's tables give.
+// Hostile texts must take time linear in their length: seconds, or half a minute with the race detector. With
+// a quadratic step they would take hours. The shortcuts for frequent characters give the classes that
+// Unicode's tables give.
 func TestClassesAreUnicodes(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		want := classMark
@@ -111,7 +112,8 @@ func TestClassesAreUnicodes(t *testing.T) {
 		if got := classOf(r); got != want {
 			t.Fatalf("%U: class %d, by Unicode %d", r, got, want)
 		}
-		if s := string(r); utf8.ValidRune(r) && (isWord(s) != (want == classWord || want == classDigit) || !isSingle(s) || isSingle(s+"a")) {
+		if s := string(r); utf8.ValidRune(r) && (isWord(s) != (want == classWord || want == classDigit) ||
+			!isSingle(s) || isSingle(s+"a")) {
 			t.Fatalf("%U: word %t, single %t", r, isWord(s), isSingle(s))
 		}
 	}

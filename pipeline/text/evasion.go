@@ -10,18 +10,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Evasions are changes that make a copy pass as a new article although it reads the same. This file undoes four of them in clean texts:
-// Chinese with a space after each character, symbols within words, letters of other scripts that look like Latin letters (lookalike.go),
-// and digits for letters ("pr1ce"). Evasions are undone before fingerprint and digest are made, so neither sees them. A text that was
-// written like that without bad intent is folded as well, and so are its copies. Folding does not make copies of different articles,
-// because it only changes characters by which readers do not tell texts apart.
+// Evasions are changes that make a copy pass as a new article although it reads the same. This file undoes
+// four of them in clean texts: Chinese with a space after each character, symbols within words, letters of
+// other scripts that look like Latin letters (lookalike.go), and digits for letters ("pr1ce"). Evasions are
+// undone before fingerprint and digest are made, so neither sees them. A text that was written like that
+// without bad intent is folded as well, and so are its copies. Folding does not make copies of different
+// articles, because it only changes characters by which readers do not tell texts apart.
 
-// maxEvasionPasses bounds how often evasions are looked for. Ordinary texts take one pass, and texts with several evasions two or three:
-// in "ԍ0a0a0a0a" the first letter must become a Latin g before its zero stands between two Latin letters. Only a text that was made for it
-// needs more.
+// maxEvasionPasses bounds how often evasions are looked for. Ordinary texts take one pass, and texts with
+// several evasions two or three: in "ԍ0a0a0a0a" the first letter must become a Latin g before its zero stands
+// between two Latin letters. Only a text that was made for it needs more.
 const maxEvasionPasses = 8
 
-// undoEvasions folds a clean text, which it may change in place. The result is clean, too, and undoEvasions leaves it as it is.
+// undoEvasions folds a clean text, which it may change in place. The result is clean, too, and undoEvasions
+// leaves it as it is.
 func undoEvasions(clean []byte, seen traits) []byte {
 	if seen&hasSpacedHan != 0 {
 		clean = joinSpaced(clean)
@@ -41,8 +43,9 @@ func undoEvasions(clean []byte, seen traits) []byte {
 	return clean
 }
 
-// joinSpaced removes spaces beside Han characters and kana: all of them in a line where most of these characters are separated by spaces
-// (isSpaced); in other lines, the spaces in runs of at least limits.SpacedCharacters single characters, of which at least three are Han or kana.
+// joinSpaced removes spaces beside Han characters and kana: all of them in a line where most of these
+// characters are separated by spaces (isSpaced); in other lines, the spaces in runs of at least
+// limits.SpacedCharacters single characters, of which at least three are Han or kana.
 func joinSpaced(clean []byte) []byte {
 	out := clean[:0]
 	for start := 0; start < len(clean); {
@@ -51,7 +54,8 @@ func joinSpaced(clean []byte) []byte {
 			end = len(clean)
 		}
 		switch line := clean[start:end]; {
-		case bytes.Count(line, []byte{' '}) < limits.SpacedCharacters-1: // most lines: neither function below can remove a space
+		// most lines: neither function below can remove a space
+		case bytes.Count(line, []byte{' '}) < limits.SpacedCharacters-1:
 			out = append(out, line...)
 		case isSpaced(line):
 			out = appendUnspaced(out, line)
@@ -79,7 +83,8 @@ func isSpaced(line []byte) bool {
 	return spaced > joined && spaced >= limits.SpacedCharacters
 }
 
-// appendUnspaced appends a line without its spaces, except the spaces between two ASCII words of at least two letters or digits.
+// appendUnspaced appends a line without its spaces, except the spaces between two ASCII words of at least two
+// letters or digits.
 func appendUnspaced(dst, line []byte) []byte {
 	for i, c := range line {
 		if c == ' ' && i > 0 && i+1 < len(line) && (!isASCIIWord(line, i-2, i-1) || !isASCIIWord(line, i+2, i+1)) {
@@ -96,8 +101,8 @@ func isASCIIWord(line []byte, far, near int) bool {
 	return plain(near) && plain(far)
 }
 
-// appendRunsJoined appends a line. In runs of at least limits.SpacedCharacters pieces of single characters it leaves out the spaces, if at least half
-// of the pieces hold a Han character or kana.
+// appendRunsJoined appends a line. In runs of at least limits.SpacedCharacters pieces of single characters it
+// leaves out the spaces, if at least half of the pieces hold a Han character or kana.
 func appendRunsJoined(dst, line []byte) []byte {
 	for i := 0; i < len(line); {
 		end, pieces, cjk := i, 0, 0
@@ -129,8 +134,9 @@ func appendRunsJoined(dst, line []byte) []byte {
 	return dst
 }
 
-// piece measures the text up to and including the next space. single tells whether it is like one character with its punctuation: it has at
-// most three characters, and no two letters, Han characters or digits side by side. cjk is then its number of Han characters and kana.
+// piece measures the text up to and including the next space. single tells whether it is like one character
+// with its punctuation: it has at most three characters, and no two letters, Han characters or digits side by
+// side. cjk is then its number of Han characters and kana.
 func piece(clean []byte) (length, cjk int, single bool) {
 	runes, before := 0, classSpace
 	for length < len(clean) {
@@ -182,8 +188,8 @@ const (
 	maybeLeet                 // a digit, or '!', that can stand for a letter
 )
 
-// dropSymbols removes symbols that stand between two letters or between two Han characters. It also counts the digits between two ASCII
-// letters, by which leet is recognised.
+// dropSymbols removes symbols that stand between two letters or between two Han characters. It also counts
+// the digits between two ASCII letters, by which leet is recognised.
 func dropSymbols(clean []byte) (out []byte, leet int) {
 	out = clean[:0]
 	done := 0
@@ -215,7 +221,8 @@ func dropSymbols(clean []byte) (out []byte, leet int) {
 		if end == i {
 			continue
 		}
-		if before, after := wordBefore(clean[:i]), wordAfter(clean[end:]); before == after && (before == hanWord || before == letterWord && anywhere) {
+		if before, after := wordBefore(clean[:i]), wordAfter(clean[end:]); before == after &&
+			(before == hanWord || before == letterWord && anywhere) {
 			out = append(out, clean[done:i]...)
 			done = end
 		}
@@ -255,9 +262,9 @@ func wordKindOf(r rune) wordKind {
 // leetLetter is the letter for which a digit or '!' stands; 0 for none.
 var leetLetter = [256]byte{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b', '9': 'g', '!': 'i'}
 
-// foldLeet replaces digits by letters, in place, in words of ASCII letters and digits. It leaves a word alone if less than half of its
-// characters are letters, if one of its digits stands for no letter, or if it is a number with a unit or an ending: 10pm, 3rd, 40s, 5mln.
-// Of a run of '!', none stands for a letter.
+// foldLeet replaces digits by letters, in place, in words of ASCII letters and digits. It leaves a word alone
+// if less than half of its characters are letters, if one of its digits stands for no letter, or if it is a
+// number with a unit or an ending: 10pm, 3rd, 40s, 5mln. Of a run of '!', none stands for a letter.
 func foldLeet(clean []byte) (changed bool) {
 	for i := 0; i < len(clean); {
 		end, letters, digits, first := i, 0, 0, 0
@@ -265,7 +272,8 @@ func foldLeet(clean []byte) (changed bool) {
 			c := clean[end]
 			if isLetter(c) {
 				letters++
-			} else if leetLetter[c] != 0 && (c != '!' || end+1 < len(clean) && isLetter(clean[end+1]) && (end == 0 || clean[end-1] != '!')) {
+			} else if leetLetter[c] != 0 && (c != '!' || end+1 < len(clean) && isLetter(clean[end+1]) &&
+				(end == 0 || clean[end-1] != '!')) {
 				digits++
 				if letters == 0 {
 					first++
@@ -293,13 +301,15 @@ func foldLeet(clean []byte) (changed bool) {
 	return changed
 }
 
-// isEnding tells whether the letters after a digit are an ending or a unit rather than the rest of a word. A single letter is a unit, as in
-// "5m", except in "0f" and "1n" and the like, which are leet for "of" and "in".
+// isEnding tells whether the letters after a digit are an ending or a unit rather than the rest of a word. A
+// single letter is a unit, as in "5m", except in "0f" and "1n" and the like, which are leet for "of" and
+// "in".
 func isEnding(digit byte, word []byte) bool {
 	if len(word) == 1 {
 		return digit != '0' && (digit != '1' || word[0] != 'f' && word[0] != 'n' && word[0] != 's' && word[0] != 't')
 	}
-	for _, e := range [...]string{"st", "nd", "rd", "th", "am", "pm", "bn", "mn", "mln", "bln", "cts", "km", "cm", "mm", "kg", "lb", "ft", "hr", "hp", "gb", "mb", "tv", "pct"} {
+	for _, e := range [...]string{"st", "nd", "rd", "th", "am", "pm", "bn", "mn", "mln", "bln", "cts", "km", "cm",
+		"mm", "kg", "lb", "ft", "hr", "hp", "gb", "mb", "tv", "pct"} {
 		if string(word) == e {
 			return true
 		}

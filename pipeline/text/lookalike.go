@@ -8,13 +8,15 @@ const (
 	lastForeign  = 0x58f
 )
 
-// lookAlikes lists small letters that look like a Latin letter, from the table of confusable characters of Unicode Technical Standard 39.
-// Each string is a Latin letter followed by the letters that look like it. A letter also counts if only its capital looks like a Latin
-// capital, because cleaning has made all letters small.
+// lookAlikes lists small letters that look like a Latin letter, from the table of confusable characters of
+// Unicode Technical Standard 39. Each string is a Latin letter followed by the letters that look like it. A
+// letter also counts if only its capital looks like a Latin capital, because cleaning has made all letters
+// small.
 var lookAlikes = map[alphabet][]string{
 	greek: {"aα", "bβ", "eε", "hη", "iι", "jϳ", "kκ", "mμ", "oο", "pρ", "tτ", "uυ", "vν", "xχ", "yγ", "zζ"},
 	cyrillic: {
-		"aа", "bв", "cс", "dԁ", "eеҽ", "gԍ", "hнһ", "iі", "jј", "kк", "lӏ", "mм", "oо", "pр", "qԛ", "sѕ", "tт", "vѵ", "wԝ", "xх", "yуү",
+		"aа", "bв", "cс", "dԁ", "eеҽ", "gԍ", "hнһ", "iі", "jј", "kк", "lӏ", "mм", "oо", "pр", "qԛ", "sѕ", "tт", "vѵ",
+		"wԝ", "xх", "yуү",
 	},
 	armenian: {"gց", "hհ", "nո", "oօ", "qզ", "uս", "wա"},
 }
@@ -29,8 +31,8 @@ const (
 	alphabets
 )
 
-// toLatin is the Latin letter that a letter of another alphabet looks like, 0 for none. fromLatin is, by alphabet, the first letter that
-// looks like a Latin letter, 0 for none.
+// toLatin is the Latin letter that a letter of another alphabet looks like, 0 for none. fromLatin is, by
+// alphabet, the first letter that looks like a Latin letter, 0 for none.
 var toLatin, fromLatin = func() (to [lastForeign - firstForeign + 1]byte, from [alphabets]['z' + 1]rune) {
 	for alphabet, list := range lookAlikes {
 		for _, letters := range list {
@@ -62,15 +64,15 @@ func alphabetOf(r rune) (a alphabet, ok bool) {
 	return armenian, true
 }
 
-// foldLookAlikes writes each word in one alphabet, as far as its letters look alike. If the word has letters of only one alphabet that look
-// like no other letter, it is written in that alphabet, otherwise in the main alphabet of the text. changed tells whether any letter was
-// exchanged.
+// foldLookAlikes writes each word in one alphabet, as far as its letters look alike. If the word has letters
+// of only one alphabet that look like no other letter, it is written in that alphabet, otherwise in the main
+// alphabet of the text. changed tells whether any letter was exchanged.
 //
-// Example: in an English text, "сосо" of four Cyrillic letters becomes the Latin "coco". In a Russian text, "гoвoрят" with a Latin o becomes
-// all Cyrillic, because г and я look like no Latin letter.
+// Example: in an English text, "сосо" of four Cyrillic letters becomes the Latin "coco". In a Russian text,
+// "гoвoрят" with a Latin o becomes all Cyrillic, because г and я look like no Latin letter.
 //
-// One call exchanges letters between Latin and the most used other alphabet of the text; undoEvasions calls it until nothing changes. It does
-// not change its argument.
+// One call exchanges letters between Latin and the most used other alphabet of the text; undoEvasions calls
+// it until nothing changes. It does not change its argument.
 func foldLookAlikes(clean []byte) (folded []byte, changed bool) {
 	var certain [alphabets]int // number of letters that look like no other letter
 	var all [alphabets]int     // number of letters
@@ -126,7 +128,8 @@ func foldLookAlikes(clean []byte) (folded []byte, changed bool) {
 func hasOther(word []byte, foreign, target alphabet) bool {
 	for i := 0; i < len(word); {
 		r, size := utf8.DecodeRune(word[i:])
-		if a, _ := alphabetOf(r); a != target && (a == latin && fromLatin[foreign][r] != 0 || a == foreign && toLatin[r-firstForeign] != 0) {
+		if a, _ := alphabetOf(r); a != target && (a == latin && fromLatin[foreign][r] != 0 || a == foreign &&
+			toLatin[r-firstForeign] != 0) {
 			return true
 		}
 		i += size
@@ -134,8 +137,8 @@ func hasOther(word []byte, foreign, target alphabet) bool {
 	return false
 }
 
-// lookAlikeWord returns the length of the word of Latin or foreign letters at the beginning of clean, 0 for none, and the alphabet in which
-// to write it.
+// lookAlikeWord returns the length of the word of Latin or foreign letters at the beginning of clean, 0 for
+// none, and the alphabet in which to write it.
 func lookAlikeWord(clean []byte, foreign, main alphabet) (length int, target alphabet) {
 	var certain [alphabets]bool
 	for length < len(clean) {
@@ -158,7 +161,8 @@ func lookAlikeWord(clean []byte, foreign, main alphabet) (length int, target alp
 	return length, main
 }
 
-// appendIn appends a word with its letters exchanged for letters of the alphabet target that look alike. Letters without a look-alike stay.
+// appendIn appends a word with its letters exchanged for letters of the alphabet target that look alike.
+// Letters without a look-alike stay.
 func appendIn(dst, word []byte, foreign, target alphabet) []byte {
 	for i := 0; i < len(word); {
 		r, size := utf8.DecodeRune(word[i:])

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxMarkupPasses bounds how often a text is searched for markup. Markup that was escaped (&lt;p&gt;) comes to light only when entities are
-// decoded: a text that was escaped once needs two passes, a text that was escaped twice needs three.
+// maxMarkupPasses bounds how often a text is searched for markup. Markup that was escaped (&lt;p&gt;) comes
+// to light only when entities are decoded: a text that was escaped once needs two passes, a text that was
+// escaped twice needs three.
 const maxMarkupPasses = 3
 
-// stripMarkup removes HTML tags, comments, scripts and other hidden elements, and decodes entities. The tags of block elements become line
-// ends. A tag has the name of an element of HTML, attributes, or an end tag: in "<EED> shares rose" the
-// angle brackets are text. A tag, a comment, a script or a picture without an end is text, too: otherwise a stray "<" would swallow the rest of
-// an article.
+// stripMarkup removes HTML tags, comments, scripts and other hidden elements, and decodes entities. The tags
+// of block elements become line ends. A tag has the name of an element of HTML, attributes, or an end tag: in
+// "<EED> shares rose" the angle brackets are text. A tag, a comment, a script or a picture without an end is
+// text, too: otherwise a stray "<" would swallow the rest of an article.
 func stripMarkup(text string) string {
 	for range maxMarkupPasses {
 		if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, '&') < 0 {
@@ -36,7 +37,8 @@ func Readable(text string) string { return stripMarkup(text) }
 func stripMarkupOnce(text string) string {
 	out := make([]byte, 0, len(text))
 	z := html.NewTokenizer(strings.NewReader(text))
-	hiddenFrom := -1 // where in out the content of an open hidden element begins; -1 for none. Of nested ones, the outermost counts
+	// where in out the content of an open hidden element begins; -1 for none. Of nested ones, the outermost counts
+	hiddenFrom := -1
 	var hidden atom.Atom
 	var ended map[string]bool
 	for {
@@ -60,7 +62,8 @@ func stripMarkupOnce(text string) string {
 				if ended == nil {
 					ended = endTags(text)
 				}
-				kind = unlistedElement(name, attributes && bytes.IndexByte(raw, '=') > 0 || token != html.StartTagToken || ended[string(name)])
+				kind = unlistedElement(name, attributes && bytes.IndexByte(raw, '=') > 0 ||
+					token != html.StartTagToken || ended[string(name)])
 			}
 			switch kind {
 			case unknownElement:
@@ -79,8 +82,8 @@ func stripMarkupOnce(text string) string {
 	}
 }
 
-// unlistedElement returns the kind of an element that HTML does not have. sure says that its tag is more than a name between angle brackets.
-// Elements of one's own stand between paragraphs.
+// unlistedElement returns the kind of an element that HTML does not have. sure says that its tag is more than
+// a name between angle brackets. Elements of one's own stand between paragraphs.
 func unlistedElement(name []byte, sure bool) element {
 	switch {
 	case !sure:
@@ -101,7 +104,8 @@ func endTags(text string) map[string]bool {
 		}
 		text = text[at+len("</"):]
 		end := 0
-		for end < len(text) && end < maxTagName && (isLetter(text[end]|0x20) || isDigit(text[end]) || strings.IndexByte("-:._", text[end]) >= 0) {
+		for end < len(text) && end < maxTagName && (isLetter(text[end]|0x20) || isDigit(text[end]) ||
+			strings.IndexByte("-:._", text[end]) >= 0) {
 			end++
 		}
 		if end < len(text) && text[end] == '>' {
@@ -130,8 +134,8 @@ const (
 	hiddenElement                 // its content is not shown
 )
 
-// elements holds every element of HTML, including the obsolete elements that browsers still accept. atom.Lookup also returns names of
-// attributes; these are not in the table.
+// elements holds every element of HTML, including the obsolete elements that browsers still accept.
+// atom.Lookup also returns names of attributes; these are not in the table.
 var elements = func() map[atom.Atom]element {
 	table := map[atom.Atom]element{}
 	for kind, names := range map[element]string{
@@ -141,7 +145,8 @@ var elements = func() map[atom.Atom]element {
 		blockElement: "address area article aside base basefont bgsound blockquote body br button caption center col " +
 			"colgroup datalist dd details dialog dir div dl dt fieldset figcaption figure footer form frame frameset " +
 			"h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing main marquee menu menuitem nav ol optgroup " +
-			"option p plaintext pre search section select summary table tbody td template tfoot th thead title tr ul xmp",
+			"option p plaintext pre search section select summary table tbody td template tfoot th thead title tr " +
+			"ul xmp",
 		hiddenElement: "script style iframe noembed noframes noscript svg",
 	} {
 		for name := range strings.FieldsSeq(names) {

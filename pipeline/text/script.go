@@ -12,9 +12,10 @@ import (
 	"echosieve/simhash"
 )
 
-// jieba knows Chinese and cuts ASCII words. It would make a word of every single letter of another script, so it gets Chinese and ASCII
-// only, and this file cuts the other scripts: by the rules of Unicode (UAX 29) where words have spaces between them; into pairs of
-// characters in kana, Thai, Lao, Khmer, Burmese and Tibetan, which have no spaces.
+// jieba knows Chinese and cuts ASCII words. It would make a word of every single letter of another script, so
+// it gets Chinese and ASCII only, and this file cuts the other scripts: by the rules of Unicode (UAX 29)
+// where words have spaces between them; into pairs of characters in kana, Thai, Lao, Khmer, Burmese and
+// Tibetan, which have no spaces.
 
 type scriptKind uint8
 
@@ -34,7 +35,8 @@ func scriptOf(s string) (kind scriptKind, size int) {
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	switch {
-	case r == utf8.RuneError, isUsualMark(r), !unicode.IsLetter(r) && !unicode.IsMark(r), unicode.Is(unicode.Han, r), r == 0x30fb:
+	case r == utf8.RuneError, isUsualMark(r), !unicode.IsLetter(r) && !unicode.IsMark(r), unicode.Is(unicode.Han, r),
+		r == 0x30fb:
 		return cutByJieba, size
 	case r >= 0x3041 && r <= 0x30ff, r >= 0xe00 && r <= 0xfff, r >= 0x1000 && r <= 0x109f, r >= 0x1780 && r <= 0x17ff:
 		return cutInPairs, size
@@ -90,8 +92,8 @@ func (s *Segmenter) Cut(dst []string, clean string, full Spill) []string {
 	return s.cut(dst, clean[done:], full)
 }
 
-// endOfSpaced returns the end of the text with spaces between its words that continues at i: it ends before the next character that is Han
-// or cut in pairs.
+// endOfSpaced returns the end of the text with spaces between its words that continues at i: it ends before
+// the next character that is Han or cut in pairs.
 func endOfSpaced(clean string, i int) int {
 	for i < len(clean) {
 		kind, size := scriptOf(clean[i:])
@@ -103,8 +105,9 @@ func endOfSpaced(clean string, i int) int {
 	return i
 }
 
-// cutSpaced appends the words of a text with spaces between them. ASCII is cut like plain text. The rules of Unicode keep "l'été" in
-// one piece. Here it is two words, because it is also written with other characters than "'", and copies must have the same words.
+// cutSpaced appends the words of a text with spaces between them. ASCII is cut like plain text. The rules of
+// Unicode keep "l'été" in one piece. Here it is two words, because it is also written with other characters
+// than "'", and copies must have the same words.
 func cutSpaced(dst []string, text string, full Spill) []string {
 	for len(text) > 0 {
 		n, plain := nextField(text)
@@ -126,8 +129,8 @@ func cutSpaced(dst []string, text string, full Spill) []string {
 	return dst
 }
 
-// cutPairs appends each pair of neighbouring characters, or the character itself if the text has only one. A letter with its marks is one
-// character.
+// cutPairs appends each pair of neighbouring characters, or the character itself if the text has only one. A
+// letter with its marks is one character.
 func cutPairs(dst []string, text string, full Spill) []string {
 	start := 0 // where the last character begins
 	for i := 0; i < len(text); {
@@ -155,8 +158,8 @@ func cutPairs(dst []string, text string, full Spill) []string {
 // scriptSample is how much of a text decides about its main script, in bytes.
 const scriptSample = 2000
 
-// MainScript returns the script of most letters at the beginning of a clean text. Japanese has more Han characters than kana in some
-// texts, and no other language mixes them: a tenth of kana decides.
+// MainScript returns the script of most letters at the beginning of a clean text. Japanese has more Han
+// characters than kana in some texts, and no other language mixes them: a tenth of kana decides.
 func MainScript(clean string) article.Script {
 	var letters [article.Scripts]int
 	ascii, han := 0, 0
@@ -235,10 +238,11 @@ var scriptTables = []struct {
 	{unicode.Han, article.Han},
 }
 
-// inContext returns the hash that stands for a word in fingerprint and signature. In scripts that are cut in pairs, it is the hash of the pair
-// and the pair before: a feature spans three characters, two neighbours in the signature span four. Their alphabets are small: most pairs are
-// in most texts, so that with pairs the fingerprints of unrelated texts are 23 bits apart instead of 30, and long texts would have most of
-// their sequences in common.
+// inContext returns the hash that stands for a word in fingerprint and signature. In scripts that are cut in
+// pairs, it is the hash of the pair and the pair before: a feature spans three characters, two neighbours in
+// the signature span four. Their alphabets are small: most pairs are in most texts, so that with pairs the
+// fingerprints of unrelated texts are 23 bits apart instead of 30, and long texts would have most of their
+// sequences in common.
 func inContext(word string, hash, previous uint64) uint64 {
 	if kind, _ := scriptOf(word); kind != cutInPairs {
 		return hash

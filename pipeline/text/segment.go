@@ -20,8 +20,8 @@ const (
 	SegmenterGojieba = "gojieba" // package segment/cppjieba, in programs that were built with cgo
 )
 
-// cutter appends the words of a text to dst, as jieba cuts it: along the most probable path through the dictionary, and by a hidden Markov
-// model where the dictionary has no word. Safe for concurrent use.
+// cutter appends the words of a text to dst, as jieba cuts it: along the most probable path through the
+// dictionary, and by a hidden Markov model where the dictionary has no word. Safe for concurrent use.
 type cutter interface {
 	Cut(dst []string, text string) []string
 }
@@ -33,16 +33,17 @@ type Segmenter struct {
 	plain bool
 }
 
-// maxCut is the most text that a cutter gets at once, in bytes. A cutter takes 30 bytes (native) or 400 bytes (gojieba) of memory for each
-// character of the longest run without a separator. Texts are split where jieba itself separates, so the words are the same as
-// without the bound. Only a longer run without a separator, which no article has, can be cut within a word.
+// maxCut is the most text that a cutter gets at once, in bytes. A cutter takes 30 bytes (native) or 400 bytes
+// (gojieba) of memory for each character of the longest run without a separator. Texts are split where jieba
+// itself separates, so the words are the same as without the bound. Only a longer run without a separator,
+// which no article has, can be cut within a word.
 const maxCut = 16 << 10
 
 // spillAt is the number of words at which they are spilled. No ordinary article has as many.
 const spillAt = 1 << 14
 
-// Spill takes the words cut so far and returns the slice to which the next words are appended. It may be nil. Through it the words of a
-// long text are counted while the text is cut, and are never all in memory at once.
+// Spill takes the words cut so far and returns the slice to which the next words are appended. It may be nil.
+// Through it the words of a long text are counted while the text is cut, and are never all in memory at once.
 type Spill func(words []string) []string
 
 func (f Spill) after(dst []string) []string {
@@ -52,8 +53,8 @@ func (f Spill) after(dst []string) []string {
 	return dst
 }
 
-// cut appends the words of a text to dst, in order. Of a long text, words are spilled in between. It takes linear time: a field longer than
-// maxCut is scanned once, not once for each of its pieces.
+// cut appends the words of a text to dst, in order. Of a long text, words are spilled in between. It takes
+// linear time: a field longer than maxCut is scanned once, not once for each of its pieces.
 func (s *Segmenter) cut(dst []string, text string, full Spill) []string {
 	known := 0 // bytes of the text that belong to a field that is not plain
 	for len(text) > 0 {
@@ -83,8 +84,8 @@ func (s *Segmenter) CutRaw(dst []string, text string) []string {
 	return raw.cut(dst, text, nil)
 }
 
-// cutLength returns the length of the piece of text that is cut next: all of a short text, otherwise up to the last of jieba's separators
-// in the next maxCut bytes. It is 0 if there is no separator.
+// cutLength returns the length of the piece of text that is cut next: all of a short text, otherwise up to
+// the last of jieba's separators in the next maxCut bytes. It is 0 if there is no separator.
 func cutLength(text string) int {
 	if len(text) <= maxCut {
 		return len(text)
@@ -97,7 +98,8 @@ func cutLength(text string) int {
 	return n + size
 }
 
-// wholeRunes returns the length of the longest beginning of text that has at most n bytes and does not end within a character.
+// wholeRunes returns the length of the longest beginning of text that has at most n bytes and does not end
+// within a character.
 func wholeRunes(text string, n int) int {
 	for !utf8.RuneStart(text[n]) {
 		n--
@@ -105,14 +107,15 @@ func wholeRunes(text string, n int) int {
 	return n
 }
 
-// segmenters holds the segmenters of this process, by name and user dictionary. They are large, and gojieba's cannot be freed safely.
+// segmenters holds the segmenters of this process, by name and user dictionary. They are large, and gojieba's
+// cannot be freed safely.
 var segmenters struct {
 	sync.Mutex
 	loaded map[[sha256.Size]byte]*Segmenter
 }
 
-// LoadSegmenter returns the process's segmenter with a name and a user dictionary, which ReadUserWords has read. Its dictionaries stay loaded
-// for the life of the process, once for each user dictionary.
+// LoadSegmenter returns the process's segmenter with a name and a user dictionary, which ReadUserWords has
+// read. Its dictionaries stay loaded for the life of the process, once for each user dictionary.
 func LoadSegmenter(name string, userWords []byte) (*Segmenter, error) {
 	segmenters.Lock()
 	defer segmenters.Unlock()
@@ -156,10 +159,11 @@ func segmentWords(userWords []byte) []segment.Word {
 	return words
 }
 
-// Plain text is ASCII without '#' and '+', with typographic dashes and quotation marks. jieba's dictionary has no lower-case word of
-// such characters only (except "c#" and "c++"), so only its simple rules for letters and digits apply. A run of plain text without a
-// separator that is longer than maxCut is cut here: splitting it for a cutter could cut it within a word. Such runs are long web addresses
-// and data that was pasted into an article.
+// Plain text is ASCII without '#' and '+', with typographic dashes and quotation marks. jieba's dictionary
+// has no lower-case word of such characters only (except "c#" and "c++"), so only its simple rules for
+// letters and digits apply. A run of plain text without a separator that is longer than maxCut is cut here:
+// splitting it for a cutter could cut it within a word. Such runs are long web addresses and data that was
+// pasted into an article.
 
 // nextField returns the length of the text up to and including jieba's next separator, and whether this text is plain.
 func nextField(text string) (length int, plain bool) {
@@ -218,8 +222,9 @@ func hasPlainWord(userWords []byte) bool {
 	return false
 }
 
-// LoadBareCut loads gojieba and returns a function that runs only its Cut over raw texts, on all cores like Pipeline.Prepare, and returns
-// the number of words. Benchmarks compare the service with it. In a program without cgo the error is cppjieba.ErrMissing.
+// LoadBareCut loads gojieba and returns a function that runs only its Cut over raw texts, on all cores like
+// Pipeline.Prepare, and returns the number of words. Benchmarks compare the service with it. In a program
+// without cgo the error is cppjieba.ErrMissing.
 func LoadBareCut() (func(texts []string) int, error) {
 	s, err := LoadSegmenter(SegmenterGojieba, nil)
 	if err != nil {

@@ -49,11 +49,13 @@ func TestLongTextIsCutAtSeparators(t *testing.T) {
 func TestLongPlainText(t *testing.T) {
 	s := testSegmenter(t)
 	require.True(t, s.plain)
-	for _, text := range append(newstext.Plain, "前 "+strings.Repeat("x", 3*maxCut)+" 后 "+strings.Repeat("https://a.example/1.5?q=“z”&", maxCut/10)) {
+	for _, text := range append(newstext.Plain, "前 "+strings.Repeat("x", 3*maxCut)+" 后 "+
+		strings.Repeat("https://a.example/1.5?q=“z”&", maxCut/10)) {
 		require.Equal(t, termsOf(s.cutter.Cut(nil, text)), termsOf(s.cut(nil, text, nil)), text)
 	}
 	torn := strings.Repeat("d", 2*maxCut) + "#"
-	require.Greater(t, len(termsOf(s.cut(nil, torn, nil))), len(termsOf(s.cutter.Cut(nil, torn))), "text that is not plain has seams")
+	require.Greater(t, len(termsOf(s.cut(nil, torn, nil))), len(termsOf(s.cutter.Cut(nil, torn))),
+		"text that is not plain has seams")
 }
 
 // A plain user word is found in long plain text.
@@ -84,7 +86,8 @@ func TestUserDictionary(t *testing.T) {
 	for name, c := range map[string]struct {
 		content, want string // want: the lines for jieba, or "!" and a part of the error
 	}{
-		"all forms":         {"网络安全局\nＡＢ股 nz\n國家隊 20\n杭研大厦 100 nz\n\n# remark\n", "网络安全局 x\nab股 nz\n国家队 20 x\n杭研大厦 100 nz\n"},
+		"all forms": {"网络安全局\nＡＢ股 nz\n國家隊 20\n杭研大厦 100 nz\n\n# remark\n",
+			"网络安全局 x\nab股 nz\n国家队 20 x\n杭研大厦 100 nz\n"},
 		"byte order mark":   {"\ufeff杭研大厦\r\n", "杭研大厦 x\n"},
 		"empty":             {"", ""},
 		"too many fields":   {"杭研大厦 100 nz 5\n", "!:1: 4 fields"},

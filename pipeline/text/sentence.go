@@ -6,10 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// CutSentence returns the length of the first sentence of a clean text: up to and including its end mark and the quotation marks and
-// brackets that close with it, or up to the line end, without it. The length is 0 if the text begins with a line end.
+// CutSentence returns the length of the first sentence of a clean text: up to and including its end mark and
+// the quotation marks and brackets that close with it, or up to the line end, without it. The length is 0 if
+// the text begins with a line end.
 //
-// A full stop ends a sentence only before white space: "3.5" and "example.com" stay whole. "mr. smith" is cut in two, everywhere alike.
+// A full stop ends a sentence only before white space: "3.5" and "example.com" stay whole. "mr. smith" is cut
+// in two, everywhere alike.
 func CutSentence(clean string) int {
 	passed := 0 // end of the last run of marks in which a full stop ended nothing: no other full stop of the run does
 	for i := 0; i < len(clean); {
@@ -25,7 +27,8 @@ func CutSentence(clean string) int {
 			i++
 		case c == '!' || c == '?':
 			return skipClosing(clean, i+1)
-		case c < 0xd8 || c >= 0xe4 && c <= 0xed: // no script with end marks of its own: ASCII, Latin, Greek, Cyrillic, Han, Hangul
+		// no script with end marks of its own: ASCII, Latin, Greek, Cyrillic, Han, Hangul
+		case c < 0xd8 || c >= 0xe4 && c <= 0xed:
 			i++
 		default:
 			r, size := utf8.DecodeRuneInString(clean[i:])

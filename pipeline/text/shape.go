@@ -7,10 +7,11 @@ import (
 	"echosieve/simhash"
 )
 
-// A scanned text has misread letters: "modern" is read as "rnoclern", "the" as "thc". With 3 % of its characters wrong, one English word in
-// seven is damaged, and each damaged word is a rare word that the original lacks. So Latin words with the same shape count as one word. The
-// shape of a word is what is left when letters that scanners confuse are written alike. Two words that the tables know stay two words:
-// "oil" and "all" have the same shape, but "oll" counts as "all", the more frequent one.
+// A scanned text has misread letters: "modern" is read as "rnoclern", "the" as "thc". With 3 % of its
+// characters wrong, one English word in seven is damaged, and each damaged word is a rare word that the
+// original lacks. So Latin words with the same shape count as one word. The shape of a word is what is left
+// when letters that scanners confuse are written alike. Two words that the tables know stay two words: "oil"
+// and "all" have the same shape, but "oll" counts as "all", the more frequent one.
 
 // shapes tells which known words share their shape with a more frequent word. Safe for concurrent use.
 type shapes struct {
@@ -18,15 +19,16 @@ type shapes struct {
 	bits   [1 << 9]uint64  // a bit by the lowest 15 bits of their shapes: whether others may hold the word
 }
 
-// letterShapes is what each letter or digit within a Latin word is written as: up to three characters, then 0. The confusions are those of
-// optical character recognition: e and c, a and o, f and t, h and b, v and y, l, j and i, m and rn, n and ri, d and cl, u and ii, w and vv,
-// and digits.
+// letterShapes is what each letter or digit within a Latin word is written as: up to three characters, then
+// 0. The confusions are those of optical character recognition: e and c, a and o, f and t, h and b, v and y,
+// l, j and i, m and rn, n and ri, d and cl, u and ii, w and vv, and digits.
 var letterShapes = func() (table [256][4]byte) {
 	for c := range table {
 		table[c][0] = byte(c)
 	}
 	for c, shape := range map[byte]string{
-		'0': "o", '1': "i", '5': "s", '8': "h", '9': "g", 'a': "o", 'b': "h", 'd': "ci", 'e': "c", 'f': "t", 'j': "i", 'l': "i", 'm': "rri", 'n': "ri",
+		'0': "o", '1': "i", '5': "s", '8': "h", '9': "g", 'a': "o", 'b': "h", 'd': "ci", 'e': "c", 'f': "t", 'j': "i",
+		'l': "i", 'm': "rri", 'n': "ri",
 		'q': "g", 'u': "ii", 'w': "vv", 'y': "v",
 	} {
 		copy(table[c][:], shape)
@@ -97,7 +99,8 @@ func (s *shapes) bit(shape uint64) (bits *uint64, bit uint64) {
 	return &s.bits[shape/64%uint64(len(s.bits))], 1 << (shape % 64)
 }
 
-// ownHash is the hash of a Latin word that is in others. It is mixed once more than simhash.Hash, because "post" is also the shape of "past".
+// ownHash is the hash of a Latin word that is in others. It is mixed once more than simhash.Hash, because
+// "post" is also the shape of "past".
 func ownHash(word string) uint64 { return simhash.Mix(simhash.Hash(word)) }
 
 // shapeHash is simhash.Hash of the shape of a word.

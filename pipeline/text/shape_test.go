@@ -11,12 +11,14 @@ import (
 func TestWordsOfOneShape(t *testing.T) {
 	s := testTerms().shapes
 	for misread, word := range map[string]string{
-		"rnoclern": "modern", "thc": "the", "vvifh": "with", "legis1afion": "legislation", "hiidgef": "budget", "ol1": "all", "oll": "all",
+		"rnoclern": "modern", "thc": "the", "vvifh": "with", "legis1afion": "legislation", "hiidgef": "budget",
+		"ol1": "all", "oll": "all",
 		"sriovve": "snowe", // a name that no table has
 	} {
 		require.Equal(t, s.hash(word), s.hash(misread), misread)
 	}
-	for one, other := range map[string]string{"oil": "all", "past": "post", "far": "for", "of": "at", "merriford": "dunholt"} {
+	for one, other := range map[string]string{"oil": "all", "past": "post", "far": "for", "of": "at",
+		"merriford": "dunholt"} {
 		require.NotEqual(t, s.hash(one), s.hash(other), one)
 	}
 	for _, word := range []string{"教育", "5g", "новости"} {

@@ -47,7 +47,8 @@ func LoadTerms(moreStopWords []byte) (*Terms, error) {
 		return nil, err
 	}
 	stopWords = append(append(stopWords, '\n'), moreStopWords...)
-	lines := bytes.Count(table, []byte("\n")) + bytes.Count(english, []byte("\n")) + bytes.Count(stopWords, []byte("\n"))
+	lines := bytes.Count(table, []byte("\n")) + bytes.Count(english, []byte("\n")) +
+		bytes.Count(stopWords, []byte("\n"))
 	t := &Terms{entries: make([]termEntry, 1<<bits.Len(uint(2*lines))), shapes: newShapes(stopWords, table, english)}
 
 	average, err := t.add(dict.IDF, table)
@@ -77,7 +78,8 @@ func asInTexts(word string) string {
 	return string(marks.AppendPlain(nil, string(folded)))
 }
 
-// add enters the lines "word idf" of a table and returns the average IDF. A word that an earlier table has gets the new IDF.
+// add enters the lines "word idf" of a table and returns the average IDF. A word that an earlier table has
+// gets the new IDF.
 func (t *Terms) add(name string, table []byte) (average float32, err error) {
 	sum, n := 0.0, 0
 	buf := make([]byte, 0, 64)
@@ -90,8 +92,8 @@ func (t *Terms) add(name string, table []byte) (average float32, err error) {
 		}
 		sum += idf
 		n++
-		// jieba's table has words in capitals and in Traditional script, but clean texts have them in lower case and Simplified. Where
-		// the table has both forms of a word, the entry of the folded form counts.
+		// jieba's table has words in capitals and in Traditional script, but clean texts have them in lower
+		// case and Simplified. Where the table has both forms of a word, the entry of the folded form counts.
 		buf, _ = fold(buf[:0], string(word))
 		if hash := t.shapes.hash(string(buf)); !mine[hash] || bytes.Equal(buf, word) {
 			*t.entry(hash) = termEntry{half: half(hash), idf: float32(idf)}
@@ -126,8 +128,8 @@ func isWord(piece string) bool {
 	return piece != "" && (beginsWord[piece[0]] || strings.ContainsFunc(piece, isLetterOrDigit))
 }
 
-// beginsWord says of the first byte of a character whether it is surely a letter or digit: ASCII, and U+5000 to U+9FFF. It spares most pieces a
-// function call.
+// beginsWord says of the first byte of a character whether it is surely a letter or digit: ASCII, and U+5000
+// to U+9FFF. It spares most pieces a function call.
 var beginsWord = func() (table [256]bool) {
 	for c := range table {
 		table[c] = c < utf8.RuneSelf && classOf(rune(c)) >= classDigit || c >= 0xe5 && c <= 0xe9
@@ -137,7 +139,8 @@ var beginsWord = func() (table [256]bool) {
 
 func isLetterOrDigit(r rune) bool { return classOf(r) >= classDigit }
 
-// isSingle tells whether a word has only one character. Such words are no features: most are particles or parts of unknown words.
+// isSingle tells whether a word has only one character. Such words are no features: most are particles or
+// parts of unknown words.
 func isSingle(word string) bool {
 	if c := word[0]; c >= 0xe4 && c <= 0xe9 { // begins U+4000 to U+9FFF: most words, without a function call
 		return len(word) == 3

@@ -9,9 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// ReadUserWords reads a user dictionary and returns lines "word frequency tag" or "word tag", cleaned like the texts. The lines of the file
-// are "word", "word tag", "word frequency" or "word frequency tag". Empty lines and lines that begin with "# " do not count. gojieba ends the
-// process at a bad line, so bad lines must be found here.
+// ReadUserWords reads a user dictionary and returns lines "word frequency tag" or "word tag", cleaned like
+// the texts. The lines of the file are "word", "word tag", "word frequency" or "word frequency tag". Empty
+// lines and lines that begin with "# " do not count. gojieba ends the process at a bad line, so bad lines
+// must be found here.
 func ReadUserWords(path string) ([]byte, error) {
 	return ReadLines(path, func(out []byte, line string) ([]byte, error) {
 		fields := strings.Fields(line)
@@ -41,8 +42,8 @@ func ReadUserWords(path string) ([]byte, error) {
 	})
 }
 
-// ReadStopWords reads a file of stop words, one a line, and returns them cleaned like the texts, one a line. Empty lines and lines that
-// begin with "# " do not count.
+// ReadStopWords reads a file of stop words, one a line, and returns them cleaned like the texts, one a line.
+// Empty lines and lines that begin with "# " do not count.
 func ReadStopWords(path string) ([]byte, error) {
 	return ReadLines(path, func(out []byte, line string) ([]byte, error) {
 		word := Clean(line)
@@ -53,8 +54,8 @@ func ReadStopWords(path string) ([]byte, error) {
 	})
 }
 
-// ReadLines passes each line of a file to parse, which appends its result to out. Without a path it returns nothing. An error names the file
-// and the line.
+// ReadLines passes each line of a file to parse, which appends its result to out. Without a path it returns
+// nothing. An error names the file and the line.
 func ReadLines(path string, parse func(out []byte, line string) ([]byte, error)) ([]byte, error) {
 	if path == "" {
 		return nil, nil

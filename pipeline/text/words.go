@@ -30,8 +30,8 @@ type functionWord struct {
 	of language.Set
 }
 
-// weight is TF-IDF. The count is not damped, because full counts find more copies. They also bring different articles near that share one
-// very frequent word; the second check tells these apart.
+// weight is TF-IDF. The count is not damped, because full counts find more copies. They also bring different
+// articles near that share one very frequent word; the second check tells these apart.
 func (w *word) weight() float64 {
 	switch w.unlisted {
 	case cutInPairs:
@@ -67,21 +67,23 @@ func (c *Counter) Weights() []WeightedWord {
 	words := make([]WeightedWord, 0, len(c.words))
 	for _, w := range c.words {
 		if w.idf != 0 {
-			words = append(words, WeightedWord{Word: w.text, Count: int(w.count), IDF: float64(w.idf), Weight: w.weight(), Hash: w.hash})
+			words = append(words, WeightedWord{Word: w.text, Count: int(w.count), IDF: float64(w.idf),
+				Weight: w.weight(), Hash: w.hash})
 		}
 	}
 	return words
 }
 
-// slotSeed differs from process to process. With a known seed, an article could be made of words that all belong into one slot, which would
-// take quadratic time.
+// slotSeed differs from process to process. With a known seed, an article could be made of words that all
+// belong into one slot, which would take quadratic time.
 var slotSeed = rand.Uint64() | 1
 
 // Counter counts and weighs the words of one text. Not for concurrent use. It keeps its buffers for the next text.
 type Counter struct {
-	terms    *Terms
-	words    []word
-	slots    []int32 // open addressing by hash: index into words plus 1, 0 = free; a power of two long, at most half full
+	terms *Terms
+	words []word
+	// open addressing by hash: index into words plus 1, 0 = free; a power of two long, at most half full
+	slots    []int32
 	sequence []uint64
 	function []functionWord
 }
@@ -89,8 +91,8 @@ type Counter struct {
 // NewCounter returns a Counter that weighs words by terms.
 func NewCounter(terms *Terms) *Counter { return &Counter{terms: terms, slots: make([]int32, 1<<10)} }
 
-// Add counts more words of the text, in their order. It returns the hashes of those that hold a letter or digit, as the signature sees them;
-// the slice is valid until the next call.
+// Add counts more words of the text, in their order. It returns the hashes of those that hold a letter or
+// digit, as the signature sees them; the slice is valid until the next call.
 func (c *Counter) Add(cut []string) (sequence []uint64) {
 	c.sequence = c.sequence[:0]
 	previous := uint64(0)
@@ -169,14 +171,15 @@ func (c *Counter) Weigh() {
 	c.weighFunctionWords()
 }
 
-// A word is worth the less, the more of the text's words are function words of a language that has it among its own. Up to limits.SeldomFunction of
-// them nothing changes: names and foreign words reach as much, at most 0.06 in English news. From limits.OftenFunction on, the language's function
-// words are worth nothing; most articles have 0.2 to 0.6 of them. In between, a copy that lost a few words keeps nearly the same weights.
-// mixedLanguages is how many languages of a text count, the one with the most function words first.
+// A word is worth the less, the more of the text's words are function words of a language that has it among
+// its own. Up to limits.SeldomFunction of them nothing changes: names and foreign words reach as much, at
+// most 0.06 in English news. From limits.OftenFunction on, the language's function words are worth nothing;
+// most articles have 0.2 to 0.6 of them. In between, a copy that lost a few words keeps nearly the same
+// weights. mixedLanguages is how many languages of a text count, the one with the most function words first.
 const mixedLanguages = 2
 
-// weighFunctionWords lowers the weight of the function words of the text's languages. English and Chinese have tables and stop words of their
-// own.
+// weighFunctionWords lowers the weight of the function words of the text's languages. English and Chinese
+// have tables and stop words of their own.
 func (c *Counter) weighFunctionWords() {
 	all, listed := int32(0), int32(0)
 	c.function = c.function[:0]
@@ -216,9 +219,10 @@ func (c *Counter) weighFunctionWords() {
 	}
 }
 
-// MainWords iterates over the weightiest words of the article, after Weigh, the weightiest first: their hashes and how often they occur.
-// Rarity counts more than in the fingerprint, so that names come first: reports of one form about different people or places have the same
-// frequent words and other names. A word that occurs once is not what the article is about: in a copy, another rare word may take its place.
+// MainWords iterates over the weightiest words of the article, after Weigh, the weightiest first: their
+// hashes and how often they occur. Rarity counts more than in the fingerprint, so that names come first:
+// reports of one form about different people or places have the same frequent words and other names. A word
+// that occurs once is not what the article is about: in a copy, another rare word may take its place.
 func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
 	var scores [limits.MainWords]float32
 	var mains [limits.MainWords]*word
@@ -244,10 +248,11 @@ func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
 	}
 }
 
-// The IDF of words in scripts other than Chinese and ASCII, which no table has. Frequent words are short in all languages, so a word gets
-// more the longer it is: with 3 letters 3.5, with 7 letters or more limits.RareIDF. Of the runs of characters that stand for words in
-// Japanese, Thai and the like, each belongs to many words and gets little; those of hiragana are mostly endings and particles.
-// unlisted is the IDF of a word that begins with neither a Han nor an ASCII character. A Hangul syllable counts as two letters.
+// The IDF of words in scripts other than Chinese and ASCII, which no table has. Frequent words are short in
+// all languages, so a word gets more the longer it is: with 3 letters 3.5, with 7 letters or more
+// limits.RareIDF. Of the runs of characters that stand for words in Japanese, Thai and the like, each belongs
+// to many words and gets little; those of hiragana are mostly endings and particles. unlisted is the IDF of a
+// word that begins with neither a Han nor an ASCII character. A Hangul syllable counts as two letters.
 func unlisted(word string) float32 {
 	r, _ := utf8.DecodeRuneInString(word)
 	kind, _ := scriptOf(word)
@@ -261,6 +266,6 @@ func unlisted(word string) float32 {
 	return min(limits.RareIDF, limits.LetterIDF*float32(letters)-1)
 }
 
-// damped is the weight of an unlisted word that occurs count times. The count enters by its square root: no table says which words of the
-// language are frequent everywhere, so a high count tells less of the article.
+// damped is the weight of an unlisted word that occurs count times. The count enters by its square root: no
+// table says which words of the language are frequent everywhere, so a high count tells less of the article.
 func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }

@@ -1,5 +1,5 @@
-// Package admin is the operator's side of an index: it walks through all keys, finds and mends what look-ups would miss, gives lost
-// articles back, and removes temporary indexes. The service needs none of it.
+// Package admin is the operator's side of an index: it walks through all keys, finds and mends what look-ups
+// would miss, gives lost articles back, and removes temporary indexes. The service needs none of it.
 package admin
 
 import (
@@ -12,7 +12,8 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// Tools work on one index, also while services claim. They try a request again for a minute before they give up. Safe for concurrent use.
+// Tools work on one index, also while services claim. They try a request again for a minute before they give
+// up. Safe for concurrent use.
 type Tools struct {
 	index   *redisindex.Index
 	client  redis.UniversalClient

@@ -16,8 +16,9 @@ import (
 // markBatch is the number of marks in one round trip.
 const markBatch = 1000
 
-// MarkForgotten notes that articles were forgotten, for all indexes of the namespace: a refill, or the index of a new recipe, would bring them
-// back otherwise. A mark lives for two windows. It is lost together with all other data of Redis.
+// MarkForgotten notes that articles were forgotten, for all indexes of the namespace: a refill, or the index
+// of a new recipe, would bring them back otherwise. A mark lives for two windows. It is lost together with
+// all other data of Redis.
 func (t *Tools) MarkForgotten(ctx context.Context, articles []article.Ref) error {
 	key := keyspace.Forgotten(t.keys.ID.Namespace)
 	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
@@ -80,5 +81,6 @@ func (t *Tools) AnyForgotten(ctx context.Context) (found bool, err error) {
 // anyForgotten is a field that is there with the first mark. No article is named like it.
 const anyForgotten = "any"
 
-// markOf is the field of an article. It holds the id, too, because a topic that was created again uses the same coordinates again.
+// markOf is the field of an article. It holds the id, too, because a topic that was created again uses the
+// same coordinates again.
 func markOf(a article.Ref) string { return a.String() + " " + a.ID }

@@ -17,12 +17,12 @@ import (
 // leaseTime is how long a part of a refill stays with a process that writes down no progress.
 const leaseTime = 15 * time.Second
 
-// Refill is the progress of a refill: which processes work at which parts, and how far they have come. It is kept in Redis, below the
-// namespace, so that it is lost together with the entries that it speaks of. After a loss that the monitor has noticed, progress from
-// before the loss is not used any more.
+// Refill is the progress of a refill: which processes work at which parts, and how far they have come. It is
+// kept in Redis, below the namespace, so that it is lost together with the entries that it speaks of. After a
+// loss that the monitor has noticed, progress from before the loss is not used any more.
 //
-// If two processes work at one part, because one of them stood still for longer than leaseTime, both do the same work twice, and nothing
-// else happens.
+// If two processes work at one part, because one of them stood still for longer than leaseTime, both do the
+// same work twice, and nothing else happens.
 type Refill struct {
 	tools  *Tools
 	owner  string // of leases: this process
@@ -30,8 +30,8 @@ type Refill struct {
 	losses string // that were known when it began
 }
 
-// OpenRefill returns the progress of a refill. The name says what the refill reads. A new refill begins from the start of each part,
-// and forgets what other processes have written under the name.
+// OpenRefill returns the progress of a refill. The name says what the refill reads. A new refill begins from
+// the start of each part, and forgets what other processes have written under the name.
 func (t *Tools) OpenRefill(ctx context.Context, name string, anew bool) (*Refill, error) {
 	r := &Refill{tools: t, owner: rand.Text()}
 	var err error
@@ -56,8 +56,8 @@ func (t *Tools) OpenRefill(ctx context.Context, name string, anew bool) (*Refill
 // Range is the positions of a part that are done: From <= position < To.
 type Range struct{ From, To int64 }
 
-// reach returns what is done of the positions from a position on, as far as that is known: nothing if the range neither holds the
-// position nor ends there.
+// reach returns what is done of the positions from a position on, as far as that is known: nothing if the
+// range neither holds the position nor ends there.
 func (r Range) reach(from int64) Range {
 	if r.From <= from && from <= r.To {
 		return r
@@ -91,9 +91,10 @@ func (r *Refill) LostMore(ctx context.Context) (bool, error) {
 	return now != r.losses, err
 }
 
-// Take takes a part for this process, which wants to do it from a position on. It returns what is done of that: the process goes on at
-// To, and gives From to Done. A range that another run has written down and that begins later does not count: a run that reads further
-// back does the part again. It is not ok if another process has the part. A process may take a part again that it has.
+// Take takes a part for this process, which wants to do it from a position on. It returns what is done of
+// that: the process goes on at To, and gives From to Done. A range that another run has written down and that
+// begins later does not count: a run that reads further back does the part again. It is not ok if another
+// process has the part. A process may take a part again that it has.
 func (r *Refill) Take(ctx context.Context, part string, from int64) (done Range, ok bool, err error) {
 	err = r.tools.session.Patiently(ctx, "refill", func() error {
 		if err := r.tools.session.EnsureScripts(ctx); err != nil {
@@ -147,9 +148,10 @@ func (r *Refill) set(ctx context.Context, field, value string) error {
 	})
 }
 
-// Cure says in Redis that the refill has given back what the losses that were known when it began had taken; all processes then end
-// their warnings. Call it when all parts are done that hold the articles of a window. It does nothing, and returns false, if a part has left
-// something out (LeaveOut) or another loss has come; and if there was no loss.
+// Cure says in Redis that the refill has given back what the losses that were known when it began had taken;
+// all processes then end their warnings. Call it when all parts are done that hold the articles of a window.
+// It does nothing, and returns false, if a part has left something out (LeaveOut) or another loss has come;
+// and if there was no loss.
 func (r *Refill) Cure(ctx context.Context) (cured bool, err error) {
 	if more, err := r.LostMore(ctx); err != nil || more {
 		return false, err

@@ -11,8 +11,9 @@ import (
 // removeCount is the number of keys that Remove scans in one step.
 const removeCount = 1000
 
-// Remove deletes all indexes below a namespace: every key that begins with the namespace and a colon. It is for temporary indexes,
-// such as those of an evaluation. It scans the whole key space of each server, in steps that do not block the server.
+// Remove deletes all indexes below a namespace: every key that begins with the namespace and a colon. It is
+// for temporary indexes, such as those of an evaluation. It scans the whole key space of each server, in
+// steps that do not block the server.
 func Remove(ctx context.Context, client redis.UniversalClient, namespace string) error {
 	if namespace == "" {
 		return fmt.Errorf("redisindex: remove: namespace is empty")

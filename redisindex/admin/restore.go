@@ -13,40 +13,43 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// Restorer gives articles back to an index that has lost them, with the verdicts that were published. Services may claim at the same
-// time. Safe for concurrent use.
+// Restorer gives articles back to an index that has lost them, with the verdicts that were published.
+// Services may claim at the same time. Safe for concurrent use.
 //
-// An entry is stored with its ticket and its verdict in one step, so a restored article is never undecided: nobody waits for it, and
-// nobody decides it again. That is safe under three conditions:
+// An entry is stored with its ticket and its verdict in one step, so a restored article is never undecided:
+// nobody waits for it, and nobody decides it again. That is safe under three conditions:
 //
-//  1. The caller restores an article only if its record, its original and its root are all below the committed offsets. So the root was
-//     published, is not delivered again, and keeps its verdict. Otherwise this could happen: the copy C is restored, with the root O;
-//     O was not published before the loss, and is delivered again; O becomes a copy of P; the chain of C then ends in an article that
-//     was not published as unique.
-//  2. A restored article counts as earlier than every article that is claimed after StartRestore. The ticket of a restored article is
-//     the time of its record in milliseconds, but at most the ceiling; StartRestore raises the counter to the ceiling, so tickets drawn
-//     later are above it. An article that is claimed while its original is not yet restored passes as unique, as it would
-//     without a refill. An article that finds a restored entry becomes its copy, and takes over its root. By 1 the root is
-//     unique.
-//  3. Among restored articles tickets only decide which of several relatives is named as original. The times of records give every
-//     process, and a refill that is run again, the same order.
+//  1. The caller restores an article only if its record, its original and its root are all below the
+//     committed offsets. So the root was published, is not delivered again, and keeps its verdict. Otherwise
+//     this could happen: the copy C is restored, with the root O; O was not published before the loss, and is
+//     delivered again; O becomes a copy of P; the chain of C then ends in an article that was not published
+//     as unique.
+//  2. A restored article counts as earlier than every article that is claimed after StartRestore. The ticket
+//     of a restored article is the time of its record in milliseconds, but at most the ceiling; StartRestore
+//     raises the counter to the ceiling, so tickets drawn later are above it. An article that is claimed
+//     while its original is not yet restored passes as unique, as it would without a refill. An article that
+//     finds a restored entry becomes its copy, and takes over its root. By 1 the root is unique.
+//  3. Among restored articles tickets only decide which of several relatives is named as original. The times
+//     of records give every process, and a refill that is run again, the same order.
 //
-// So every chain of originals ends in a published article, and nothing is lost, whatever is claimed in between, and wherever a refill is
-// killed.
+// So every chain of originals ends in a published article, and nothing is lost, whatever is claimed in
+// between, and wherever a refill is killed.
 //
-// A field finds entries by digest. If the entry of another article with the same digest is there (a service has claimed the same text
-// before the refill came to it, or an exact repeat was restored before its original), the article gets a hidden entry: replays of its
-// record get the published verdict, and new articles find the other entry.
+// A field finds entries by digest. If the entry of another article with the same digest is there (a service
+// has claimed the same text before the refill came to it, or an exact repeat was restored before its
+// original), the article gets a hidden entry: replays of its record get the published verdict, and new
+// articles find the other entry.
 type Restorer struct {
 	tools   *Tools
 	ceiling uint64
 }
 
-// maxCeiling bounds Restorer.ceiling in case the clock of this machine is wrong. It leaves nearly all tickets for claims.
+// maxCeiling bounds Restorer.ceiling in case the clock of this machine is wrong. It leaves nearly all tickets
+// for claims.
 const maxCeiling = 1 << 46
 
-// StartRestore raises the ticket counter to a time, that of the call, and returns a Restorer. Entries of articles that are claimed from now
-// on have higher tickets than restored entries.
+// StartRestore raises the ticket counter to a time, that of the call, and returns a Restorer. Entries of
+// articles that are claimed from now on have higher tickets than restored entries.
 func (t *Tools) StartRestore(ctx context.Context, now time.Time) (*Restorer, error) {
 	ceiling := min(max(1, now.UnixMilli()), maxCeiling)
 	err := t.session.Patiently(ctx, "raise the ticket counter", func() error {
@@ -69,25 +72,29 @@ type Restored uint8
 
 // The outcomes.
 const (
-	RestoredNew     Restored = iota // its entry was stored
-	RestoredHeld                    // nothing had to be stored: a replay gets the verdict already
-	RestoredHidden                  // its entry was stored as a hidden one, because an entry of the same text is stored already
-	RestoredDiffers                 // the index has another verdict for it, which stays
+	RestoredNew  Restored = iota // its entry was stored
+	RestoredHeld                 // nothing had to be stored: a replay gets the verdict already
+	// its entry was stored as a hidden one, because an entry of the same text is stored already
+	RestoredHidden
+	RestoredDiffers // the index has another verdict for it, which stays
 )
 
-// Restore stores articles with their verdicts; verdicts[i] belongs to articles[i]. It may be called again with the same articles, after
-// an error too. It tries again for a minute while Redis is away.
-func (r *Restorer) Restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (outcomes []Restored, err error) {
+// Restore stores articles with their verdicts; verdicts[i] belongs to articles[i]. It may be called again
+// with the same articles, after an error too. It tries again for a minute while Redis is away.
+func (r *Restorer) Restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (
+	outcomes []Restored, err error) {
 	return r.restore(ctx, articles, verdicts, false)
 }
 
-// RestoreHidden is Restore for articles that were forgotten: replays of their records get the published verdicts, and no other article finds
-// them.
-func (r *Restorer) RestoreHidden(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (outcomes []Restored, err error) {
+// RestoreHidden is Restore for articles that were forgotten: replays of their records get the published
+// verdicts, and no other article finds them.
+func (r *Restorer) RestoreHidden(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (
+	outcomes []Restored, err error) {
 	return r.restore(ctx, articles, verdicts, true)
 }
 
-func (r *Restorer) restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hidden bool) (outcomes []Restored, err error) {
+func (r *Restorer) restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hidden bool) (
+	outcomes []Restored, err error) {
 	if len(articles) == 0 {
 		return nil, nil
 	}
@@ -119,7 +126,8 @@ type decided struct {
 }
 
 // run stores block lists and then entries, as the first two steps of a claim do.
-func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hideAll bool) ([]Restored, error) {
+func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hideAll bool) (
+	[]Restored, error) {
 	if err := r.tools.session.EnsureScripts(ctx); err != nil {
 		return nil, err
 	}
@@ -165,9 +173,10 @@ func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts
 	return results, nil
 }
 
-// store stores the entries with their verdicts. It returns the entries that must be hidden: that of another article with their digest is
-// there.
-func (r *Restorer) store(ctx context.Context, entries []*decided) (outcomes map[*decided]Restored, hide []*decided, err error) {
+// store stores the entries with their verdicts. It returns the entries that must be hidden: that of another
+// article with their digest is there.
+func (r *Restorer) store(ctx context.Context, entries []*decided) (outcomes map[*decided]Restored, hide []*decided,
+	err error) {
 	tools := r.tools
 	pipe := tools.client.Pipeline()
 	replies := make([]*redis.Cmd, len(entries))
@@ -176,8 +185,10 @@ func (r *Restorer) store(ctx context.Context, entries []*decided) (outcomes map[
 		if d.Ticket == keyspace.MaxTicket {
 			hidden = d.Digest[:]
 		}
-		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{tools.keys.Entries(f)}, f.Name(), d.Digest[:], d.AppendDecided(nil, tools.keys.Layout.Start(d.Slice), d.verdict),
-			tools.keys.Layout.MaxEntries, tools.keys.Layout.LifetimeSeconds(), hidden, len(packed.AppendCoordinates(nil, d.Coordinates)))
+		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{tools.keys.Entries(f)}, f.Name(), d.Digest[:],
+			d.AppendDecided(nil, tools.keys.Layout.Start(d.Slice), d.verdict),
+			tools.keys.Layout.MaxEntries, tools.keys.Layout.LifetimeSeconds(), hidden,
+			len(packed.AppendCoordinates(nil, d.Coordinates)))
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
 		return nil, nil, err
@@ -227,9 +238,10 @@ func (r *Restorer) compare(d *decided, stored string) (Restored, error) {
 	}
 }
 
-// sameDecision compares what decides. It leaves out the figures, which headers hold rounded, and the destination: a refill knows only the
-// topic of an output, and the destinations unique and possible may have one topic. If the topics do differ, because the policy was changed
-// between two deliveries of the record, the destination that is stored stays.
+// sameDecision compares what decides. It leaves out the figures, which headers hold rounded, and the
+// destination: a refill knows only the topic of an output, and the destinations unique and possible may have
+// one topic. If the topics do differ, because the policy was changed between two deliveries of the record,
+// the destination that is stored stays.
 func sameDecision(a, b article.Verdict) bool {
 	return a.Kind == b.Kind && a.Reason == b.Reason && a.Original == b.Original && a.Root == b.Root
 }

@@ -70,7 +70,8 @@ func testRestore(t *testing.T, client redis.UniversalClient, x *redisindex.Index
 	require.Equal(t, original.Ref(), v.Original, "the earliest by time, not by the order of the refill")
 	near := redisrig.Article(7, alone.Fingerprint^1)
 	require.Equal(t, live.Ref(), indexrig.ClaimOne(t, x, near).Original, "a hidden entry is no original")
-	require.Equal(t, RestoredDiffers, restoreOne(t, r, live, article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: alone.Ref(), Root: alone.Ref()}))
+	require.Equal(t, RestoredDiffers, restoreOne(t, r, live,
+		article.Verdict{Kind: article.Exact, Reason: article.ReasonDigest, Original: alone.Ref(), Root: alone.Ref()}))
 	require.Equal(t, live.Ref(), indexrig.ClaimOne(t, x, live).Root, "a verdict stays")
 }
 

@@ -65,7 +65,8 @@ func maintainAll(t *testing.T, x *redisindex.Index) error {
 		func() error { return progress.Release(t.Context(), "part") },
 		func() error { _, err := progress.Cure(t.Context()); return err },
 		func() error {
-			_, err := r.Restore(t.Context(), []article.Article{a}, []article.Verdict{{Kind: article.Unique, Root: a.Ref()}})
+			_, err := r.Restore(t.Context(), []article.Article{a},
+				[]article.Verdict{{Kind: article.Unique, Root: a.Ref()}})
 			return err
 		},
 		func() error { _, err := x.Stored(t.Context(), &a); return err },

@@ -13,9 +13,10 @@ import (
 	"echosieve/simhash"
 )
 
-// Unlisted returns the articles that a block list lacks which should lead to them. Lists that are full may have lost articles rightly. Lists of
-// anchors are not looked into: entries do not hold their anchors.
-func (t *Tools) Unlisted(ctx context.Context, articles []keyspace.StoredArticle) (unlisted []keyspace.StoredArticle, err error) {
+// Unlisted returns the articles that a block list lacks which should lead to them. Lists that are full may
+// have lost articles rightly. Lists of anchors are not looked into: entries do not hold their anchors.
+func (t *Tools) Unlisted(ctx context.Context, articles []keyspace.StoredArticle) (unlisted []keyspace.StoredArticle,
+	err error) {
 	err = t.session.Patiently(ctx, "block lists", func() error {
 		unlisted, err = t.unlistedOnce(ctx, articles)
 		return err
@@ -23,7 +24,8 @@ func (t *Tools) Unlisted(ctx context.Context, articles []keyspace.StoredArticle)
 	return unlisted, err
 }
 
-func (t *Tools) unlistedOnce(ctx context.Context, articles []keyspace.StoredArticle) (unlisted []keyspace.StoredArticle, err error) {
+func (t *Tools) unlistedOnce(ctx context.Context, articles []keyspace.StoredArticle) (
+	unlisted []keyspace.StoredArticle, err error) {
 	at := map[keyspace.ListRef]int{}
 	var refs []keyspace.ListRef
 	each := func(s *keyspace.StoredArticle, do func(keyspace.ListRef)) {
@@ -31,7 +33,8 @@ func (t *Tools) unlistedOnce(ctx context.Context, articles []keyspace.StoredArti
 			return
 		}
 		for _, block := range t.keys.Layout.Plan.Layout.AppendBlocks(nil, s.Fingerprint) {
-			do(keyspace.ListRef{Slice: t.keys.Layout.Slice(keyspace.WindowTime(s.Time)), Block: block.Index, Value: block.Value})
+			do(keyspace.ListRef{Slice: t.keys.Layout.Slice(keyspace.WindowTime(s.Time)), Block: block.Index,
+				Value: block.Value})
 		}
 	}
 	for i := range articles {
@@ -68,7 +71,8 @@ func (l *List) holds(fp simhash.Fingerprint) bool {
 	return slices.Contains(l.Fingerprints, fp)
 }
 
-// Relist adds articles to the block lists of their fingerprints. It cannot add them to the lists of their anchors; a refill can.
+// Relist adds articles to the block lists of their fingerprints. It cannot add them to the lists of their
+// anchors; a refill can.
 func (t *Tools) Relist(ctx context.Context, articles []keyspace.StoredArticle) error {
 	stored := make([]article.Article, len(articles))
 	for i := range articles {
@@ -77,8 +81,9 @@ func (t *Tools) Relist(ctx context.Context, articles []keyspace.StoredArticle) e
 	return t.session.Patiently(ctx, "block lists", func() error { return t.index.StoreLists(ctx, stored) })
 }
 
-// Missing counts the fingerprints of block lists that have no entry. They are harmless: each costs 8 bytes and sometimes a read, and
-// they expire with their slice. A claim that has stored its lists and not yet its entry looks the same.
+// Missing counts the fingerprints of block lists that have no entry. They are harmless: each costs 8 bytes
+// and sometimes a read, and they expire with their slice. A claim that has stored its lists and not yet its
+// entry looks the same.
 func (t *Tools) Missing(ctx context.Context, lists []List) (missing int, err error) {
 	seen := map[keyspace.FieldRef]bool{}
 	var fields []keyspace.FieldRef

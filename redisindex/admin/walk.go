@@ -13,17 +13,19 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// walkCount is the number of keys that a walk asks a server for in one step. A step of SCAN does not block the server for long.
+// walkCount is the number of keys that a walk asks a server for in one step. A step of SCAN does not block
+// the server for long.
 const walkCount = 1000
 
-// walkPipeline is the number of hashes of entries that are fetched in one round trip. They hold about entriesPerHash entries each, more if
-// redis.expected_articles is too low.
+// walkPipeline is the number of hashes of entries that are fetched in one round trip. They hold about
+// entriesPerHash entries each, more if redis.expected_articles is too low.
 const walkPipeline = 200
 
-// Walk calls fn with the keys of the index, some of one server at a time, until fn returns an error. Keys that are made or removed
-// meanwhile may be left out; a key may come twice. seen gets the number of keys that the servers have gone through, and total the
-// number of all keys of the servers, other programs' keys included; 0 if it is not known. Walk needs the right to SCAN, and for total
-// the right to DBSIZE. Servers work at the same time; fn and seen are called by one of them at a time.
+// Walk calls fn with the keys of the index, some of one server at a time, until fn returns an error. Keys
+// that are made or removed meanwhile may be left out; a key may come twice. seen gets the number of keys that
+// the servers have gone through, and total the number of all keys of the servers, other programs' keys
+// included; 0 if it is not known. Walk needs the right to SCAN, and for total the right to DBSIZE. Servers
+// work at the same time; fn and seen are called by one of them at a time.
 func (t *Tools) Walk(ctx context.Context, seen func(keys, total int64), fn func(Keys) error) error {
 	var mu sync.Mutex
 	var errs []error
@@ -48,8 +50,8 @@ func (t *Tools) Walk(ctx context.Context, seen func(keys, total int64), fn func(
 	return errors.Join(append(errs, err)...)
 }
 
-// Others returns where other indexes in the database are: every namespace, recipe and layout with a ticket counter. It goes through all
-// keys of the servers, and needs the right to SCAN.
+// Others returns where other indexes in the database are: every namespace, recipe and layout with a ticket
+// counter. It goes through all keys of the servers, and needs the right to SCAN.
 func (t *Tools) Others(ctx context.Context) (others []keyspace.Name, err error) {
 	var mu sync.Mutex
 	var errs []error
@@ -128,7 +130,8 @@ func (k Keys) Bytes(ctx context.Context) (bytes map[keyspace.KeyKind]int64, err 
 
 // Articles returns the articles whose entries are in the keys. Damaged fields are left out: Claim sets them aside.
 func (k Keys) Articles(ctx context.Context) (articles []keyspace.StoredArticle, damaged int, err error) {
-	names := slices.DeleteFunc(slices.Clone(k.names), func(key string) bool { return k.tools.keys.KindOf(key) != keyspace.KeyEntries })
+	names := slices.DeleteFunc(slices.Clone(k.names),
+		func(key string) bool { return k.tools.keys.KindOf(key) != keyspace.KeyEntries })
 	for part := range slices.Chunk(names, walkPipeline) {
 		var replies []*redis.MapStringStringCmd
 		if err := k.tools.session.Patiently(ctx, "entries", func() error {

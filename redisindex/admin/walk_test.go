@@ -105,7 +105,8 @@ func testWalk(t *testing.T, client redis.UniversalClient, x *redisindex.Index) {
 	lost := w.articles[redisrig.Article(7, 0).Coordinates]
 	block := x.Keys().Layout.Plan.Layout.AppendBlocks(nil, lost.Fingerprint)[1]
 	keys := x.Keys()
-	ref := keyspace.ListRef{Slice: keys.Layout.Slice(keyspace.WindowTime(lost.Time)), Block: block.Index, Value: block.Value}
+	ref := keyspace.ListRef{Slice: keys.Layout.Slice(keyspace.WindowTime(lost.Time)), Block: block.Index,
+		Value: block.Value}
 	f := keyspace.FieldRef{Slice: ref.Slice, Fingerprint: random64(8)}
 	if keys.Layout.Sets {
 		require.NoError(t, client.Del(t.Context(), keys.ListSet(ref)).Err())
@@ -115,7 +116,8 @@ func testWalk(t *testing.T, client redis.UniversalClient, x *redisindex.Index) {
 	require.NoError(t, client.HDel(t.Context(), x.Keys().Entries(f), f.Name()).Err())
 	w = walk(t, x)
 	require.Equal(t, x.Keys().Layout.Plan.Layout.Count, w.missing, "in each of its lists")
-	require.True(t, slices.ContainsFunc(w.unlisted, func(s keyspace.StoredArticle) bool { return s.Coordinates == lost.Coordinates }))
+	require.True(t, slices.ContainsFunc(w.unlisted,
+		func(s keyspace.StoredArticle) bool { return s.Coordinates == lost.Coordinates }))
 	require.NoError(t, New(x).Relist(t.Context(), w.unlisted))
 	require.Empty(t, walk(t, x).unlisted)
 }
@@ -150,12 +152,14 @@ func testHide(t *testing.T, x *redisindex.Index) {
 	repeat.Digest = original.Digest
 	require.Equal(t, article.Unique, indexrig.ClaimOne(t, x, repeat).Kind, "an exact repeat of a forgotten article")
 	near := redisrig.Article(4, 0xF2)
-	require.Equal(t, repeat.Ref(), indexrig.ClaimOne(t, x, near).Original, "the forgotten articles are originals of nothing")
+	require.Equal(t, repeat.Ref(), indexrig.ClaimOne(t, x, near).Original,
+		"the forgotten articles are originals of nothing")
 	replayed, err := x.Claim(t.Context(), []article.Article{original, copied, repeat})
 	require.NoError(t, err)
 	require.Equal(t, published, replayed[:2], "old verdicts stay")
 	require.Equal(t, article.Unique, replayed[2].Kind)
-	require.Equal(t, RestoredHeld, restoreOne(t, startRestore(t, x), original, published[0]), "a refill leaves it forgotten")
+	require.Equal(t, RestoredHeld, restoreOne(t, startRestore(t, x), original, published[0]),
+		"a refill leaves it forgotten")
 
 	stale := walk(t, x).articles[near.Coordinates]
 	indexrig.ClaimOne(t, x, redisrig.Article(5, 0xF2))
@@ -178,7 +182,8 @@ func TestHideOverflow(t *testing.T) {
 		require.True(t, s.Overflow)
 		e := keyspace.Entry{Article: s.Article} // a process was killed after the first of two steps
 		half, _ := s.AsHidden()
-		require.NoError(t, x.Client().HSet(t.Context(), s.At.Key, e.Field().Name()+string(e.HiddenDigest()), half).Err())
+		require.NoError(t, x.Client().HSet(t.Context(), s.At.Key, e.Field().Name()+string(e.HiddenDigest()),
+			half).Err())
 		replayed, err := x.Claim(t.Context(), []article.Article{first, overflow})
 		require.NoError(t, err)
 		require.Equal(t, published, replayed)

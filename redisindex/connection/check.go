@@ -19,18 +19,19 @@ const (
 	minVersion = "6.2"
 	// ListpackBytes is the size of a field up to which Redis shall keep a hash of entries as a listpack: a few entries.
 	ListpackBytes = 1024
-	// listpackEntries is the number of fields up to which Redis shall keep a hash of entries as a listpack. A hash holds 4 to 8 at the
-	// expected volume, so there is room for more articles than expected.
+	// listpackEntries is the number of fields up to which Redis shall keep a hash of entries as a listpack. A
+	// hash holds 4 to 8 at the expected volume, so there is room for more articles than expected.
 	listpackEntries = 32 * keyspace.EntriesPerHash
-	// intsetEntries is the number of members up to which Redis shall keep a set of fingerprints as an intset. A set may hold more than a
-	// look-up reads.
+	// intsetEntries is the number of members up to which Redis shall keep a set of fingerprints as an intset.
+	// A set may hold more than a look-up reads.
 	intsetEntries = 4 * keyspace.MaxMembers
 )
 
-// Check asks every server behind client for its settings and its state. It returns the faults that prevent the index from working,
-// that can make it lose articles, or that cost memory. trial claims an article below the namespace, to try the rights of the user
-// (redisindex.Trial). Check changes nothing in the index.
-func Check(ctx context.Context, client redis.UniversalClient, cfg keyspace.Config, trial func(context.Context) error) []diag.Finding {
+// Check asks every server behind client for its settings and its state. It returns the faults that prevent
+// the index from working, that can make it lose articles, or that cost memory. trial claims an article below
+// the namespace, to try the rights of the user (redisindex.Trial). Check changes nothing in the index.
+func Check(ctx context.Context, client redis.UniversalClient, cfg keyspace.Config,
+	trial func(context.Context) error) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "redis settings", err.Error(), "correct the settings")}
 	}
@@ -64,27 +65,34 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 	info, err := AskInfo(ctx, server)
 	switch {
 	case err != nil:
-		add(diag.Info, "INFO", "is not answered, so the version, evictions, memory and failed saves are not watched: "+err.Error(),
+		add(diag.Info, "INFO",
+			"is not answered, so the version, evictions, memory and failed saves are not watched: "+err.Error(),
 			"grant +info, or watch them elsewhere; make sure that the version is at least "+minVersion)
 	case info.version == "":
-		add(diag.Info, "version", "could not be found out: INFO names none", "make sure that it is at least "+minVersion)
+		add(diag.Info, "version", "could not be found out: INFO names none", "make sure that it is at least "+
+			minVersion)
 	case olderThan(info.version, minVersion):
 		add(diag.Failure, "version", info.version+" is too old", "use Redis "+minVersion+" or later, or Valkey")
 	}
 	if text := info.MemoryWarning(); text != "" {
-		add(diag.Warning, "memory", text, "raise maxmemory, or add memory or nodes (docs/runbook.md, EchosieveRedisMemoryHigh)")
+		add(diag.Warning, "memory", text,
+			"raise maxmemory, or add memory or nodes (docs/runbook.md, EchosieveRedisMemoryHigh)")
 	}
 	if text := info.SaveWarning(); text != "" {
 		add(diag.Warning, "save", text, "see the server's log, and whether its disk is full")
 	}
 	if info.Evicted > 0 {
-		add(diag.Warning, "evictions", fmt.Sprintf("it has dropped %d keys since its start: copies of articles among them pass as unique", info.Evicted),
+		add(diag.Warning, "evictions",
+			fmt.Sprintf("it has dropped %d keys since its start: copies of articles among them pass as unique",
+				info.Evicted),
 			"set maxmemory-policy to noeviction and raise maxmemory; see docs/operations.md, When Redis lost articles")
 	}
 	settings, err := server.ConfigGet(ctx, "*").Result()
 	if err != nil {
 		add(diag.Info, "settings", "could not be read: "+err.Error(),
-			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, hash-max-listpack-entries %d, set-max-intset-entries %d (with redis.buckets: sets), appendonly yes", ListpackBytes, listpackEntries, intsetEntries))
+			fmt.Sprintf("make sure of: maxmemory-policy noeviction, hash-max-listpack-value %d, "+
+				"hash-max-listpack-entries %d, set-max-intset-entries %d (with redis.buckets: sets), appendonly yes",
+				ListpackBytes, listpackEntries, intsetEntries))
 		return findings
 	}
 	if policy := settings["maxmemory-policy"]; policy != "" && policy != "noeviction" {
@@ -92,7 +100,8 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 		if settings["maxmemory"] == "0" {
 			severity, when = diag.Info, "once maxmemory is set"
 		}
-		add(severity, "maxmemory-policy", policy+" drops articles "+when+", and their copies pass as unique", "CONFIG SET maxmemory-policy noeviction")
+		add(severity, "maxmemory-policy", policy+" drops articles "+when+", and their copies pass as unique",
+			"CONFIG SET maxmemory-policy noeviction")
 	}
 	for _, f := range wantedSizes(cfg) {
 		for _, name := range f.names {
@@ -102,19 +111,23 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 				case n < f.least:
 					add(diag.Warning, name, fmt.Sprintf("is %d: %s", n, f.below), remedy)
 				case n > f.most:
-					add(diag.Warning, name, fmt.Sprintf("is %d: look-ups in small hashes of block lists take several times as long", n), remedy)
+					add(diag.Warning, name,
+						fmt.Sprintf("is %d: look-ups in small hashes of block lists take several times as long", n),
+						remedy)
 				}
 				break
 			}
 		}
 	}
 	if settings["appendonly"] == "no" {
-		add(diag.Warning, "appendonly", "is no: after a crash, copies of the lost articles pass as unique", "CONFIG SET appendonly yes")
+		add(diag.Warning, "appendonly", "is no: after a crash, copies of the lost articles pass as unique",
+			"CONFIG SET appendonly yes")
 	}
 	return findings
 }
 
-// wantedSize is a setting of a server that decides how compactly it keeps hashes or sets, and the range in which it shall be.
+// wantedSize is a setting of a server that decides how compactly it keeps hashes or sets, and the range in
+// which it shall be.
 type wantedSize struct {
 	names       []string // the setting's names in different versions; a server knows one of them
 	least, most int
@@ -122,13 +135,16 @@ type wantedSize struct {
 }
 
 func wantedSizes(cfg keyspace.Config) []wantedSize {
-	value := wantedSize{[]string{"hash-max-listpack-value", "hash-max-ziplist-value"}, ListpackBytes, keyspace.TableBytes - 1, "articles take about twice the memory"}
-	entries := wantedSize{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, listpackEntries, math.MaxInt, value.below}
+	value := wantedSize{[]string{"hash-max-listpack-value", "hash-max-ziplist-value"}, ListpackBytes,
+		keyspace.TableBytes - 1, "articles take about twice the memory"}
+	entries := wantedSize{[]string{"hash-max-listpack-entries", "hash-max-ziplist-entries"}, listpackEntries,
+		math.MaxInt, value.below}
 	if cfg.Buckets != keyspace.BucketsSets {
 		return []wantedSize{value, entries}
 	}
 	value.most = math.MaxInt
-	intset := wantedSize{[]string{"set-max-intset-entries"}, intsetEntries, math.MaxInt, "larger sets of fingerprints take several times the memory"}
+	intset := wantedSize{[]string{"set-max-intset-entries"}, intsetEntries, math.MaxInt,
+		"larger sets of fingerprints take several times the memory"}
 	return []wantedSize{value, entries, intset}
 }
 
@@ -150,8 +166,8 @@ func olderThan(version, least string) bool {
 	return false
 }
 
-// CheckReplicas returns a finding for each master that has fewer replicas than Options.WaitReplicas, and for each master with
-// replicas if WaitReplicas is 0: a failover to such a replica can lose articles.
+// CheckReplicas returns a finding for each master that has fewer replicas than Options.WaitReplicas, and for
+// each master with replicas if WaitReplicas is 0: a failover to such a replica can lose articles.
 func CheckReplicas(ctx context.Context, client redis.UniversalClient, o Options) []diag.Finding {
 	return eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
 		subject := server.Options().Addr + " replicas"
@@ -168,10 +184,13 @@ func CheckReplicas(ctx context.Context, client redis.UniversalClient, o Options)
 		case role != "master":
 			return nil
 		case replicas < o.WaitReplicas:
-			return []diag.Finding{diag.New(diag.Failure, subject, fmt.Sprintf("has %d, but claims wait for %d: no article would get a verdict", replicas, o.WaitReplicas),
+			return []diag.Finding{diag.New(diag.Failure, subject,
+				fmt.Sprintf("has %d, but claims wait for %d: no article would get a verdict", replicas, o.WaitReplicas),
 				"start replicas, or lower redis.wait_replicas")}
 		case replicas > 0 && o.WaitReplicas == 0:
-			return []diag.Finding{diag.New(diag.Info, subject, "claims do not wait for them: a failover can lose the latest writes, and copies of the lost articles pass as unique",
+			return []diag.Finding{diag.New(diag.Info, subject,
+				"claims do not wait for them: a failover can lose the latest writes, and copies of the lost "+
+					"articles pass as unique",
 				"set redis.wait_replicas to 1")}
 		}
 		return nil

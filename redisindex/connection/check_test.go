@@ -29,7 +29,8 @@ func problems(findings []diag.Finding) []string {
 
 // checkAll is what the command check asks of the index.
 func checkAll(ctx context.Context, client redis.UniversalClient, cfg keyspace.Config) []diag.Finding {
-	return connection.Check(ctx, client, cfg, func(ctx context.Context) error { return redisindex.Trial(ctx, client, cfg) })
+	return connection.Check(ctx, client, cfg,
+		func(ctx context.Context) error { return redisindex.Trial(ctx, client, cfg) })
 }
 
 func TestCheck(t *testing.T) {
@@ -42,11 +43,14 @@ func TestCheck(t *testing.T) {
 	}{
 		{"good", nil, nil, nil},
 		{"no persistence", []string{"--appendonly", "no"}, nil, []string{"warning appendonly"}},
-		{"evicts", []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, nil, []string{"warning maxmemory-policy"}},
+		{"evicts", []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, nil,
+			[]string{"warning maxmemory-policy"}},
 		{"may evict later", []string{"--maxmemory-policy", "volatile-ttl"}, nil, []string{"info maxmemory-policy"}},
 		{"large hashes", []string{"--hash-max-listpack-value", "64"}, nil, []string{"warning hash-max-listpack-value"}},
-		{"very large hashes", []string{"--hash-max-listpack-value", "2048"}, nil, []string{"warning hash-max-listpack-value"}},
-		{"many fields", []string{"--hash-max-listpack-entries", "16"}, nil, []string{"warning hash-max-listpack-entries"}},
+		{"very large hashes", []string{"--hash-max-listpack-value", "2048"}, nil,
+			[]string{"warning hash-max-listpack-value"}},
+		{"many fields", []string{"--hash-max-listpack-entries", "16"}, nil,
+			[]string{"warning hash-max-listpack-entries"}},
 		{"password", []string{"--requirepass", "x"}, nil, []string{"failure redis"}},
 		{"no rights", nil, []any{"-hmget"}, []string{"failure redis"}},
 		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"info INFO", "info settings"}},
@@ -62,7 +66,8 @@ func TestCheck(t *testing.T) {
 			server := redisserver.Start(t, append(args, test.args...)...)
 			client := redisrig.Client(t, server.Addr)
 			if test.acl != nil {
-				require.NoError(t, client.Do(t.Context(), append([]any{"ACL", "SETUSER", "default"}, test.acl...)...).Err())
+				require.NoError(t, client.Do(t.Context(), append([]any{"ACL", "SETUSER", "default"},
+					test.acl...)...).Err())
 			}
 			require.Equal(t, test.want, problems(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard))))
 		})
@@ -71,7 +76,8 @@ func TestCheck(t *testing.T) {
 
 // With redis.buckets: sets, Check requires a setting for sets, and none for hashes of block lists.
 func TestCheckSets(t *testing.T) {
-	server := redisserver.Start(t, "--hash-max-listpack-value", "2048", "--appendonly", "yes", "--set-max-intset-entries", "512")
+	server := redisserver.Start(t, "--hash-max-listpack-value", "2048", "--appendonly", "yes",
+		"--set-max-intset-entries", "512")
 	client := redisrig.Client(t, server.Addr)
 	findings := checkAll(t.Context(), client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
 	require.Equal(t, []string{"warning set-max-intset-entries"}, problems(findings))
@@ -103,11 +109,12 @@ func TestCheckWithoutServer(t *testing.T) {
 	client, err := connection.Connect(o)
 	require.NoError(t, err)
 	defer client.Close()
-	require.Equal(t, []string{"failure redis"}, problems(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard))))
+	require.Equal(t, []string{"failure redis"},
+		problems(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard))))
 }
 
-// Each kind of server is used with the settings for every other kind. Check names the setting that does not fit. The log of the
-// service knows only the error, and names the cause.
+// Each kind of server is used with the settings for every other kind. Check names the setting that does not
+// fit. The log of the service knows only the error, and names the cause.
 func TestWrongMode(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t).Addr
@@ -137,16 +144,26 @@ func TestWrongMode(t *testing.T) {
 		options                connection.Options
 		problem, remedy, cause string // cause: as the log names it, which knows only the error
 	}{
-		"node of a cluster as server":   {single(cluster[0]), "is a node of a Redis Cluster", "set redis.cluster: true", "this Redis is a node of a Redis Cluster"},
-		"server as cluster":             {clustered(server), "is not part of a Redis Cluster", "set redis.cluster: false", "this Redis is not part of a Redis Cluster"},
-		"server with password, cluster": {withPassword(clustered(locked)), "is not part of a Redis Cluster", "set redis.cluster: false", "this Redis is not part of a Redis Cluster"},
-		"sentinel as server":            {single(sentinels[0]), "is a sentinel, not a server", "the master that it watches: news", "this is no Redis server that the index can use"},
-		"sentinel as server, password":  {withPassword(single(sentinels[0])), "is a sentinel, not a server", "the master that it watches: news", "this is no Redis server that the index can use"},
-		"sentinel as cluster":           {clustered(sentinels...), "is a sentinel, but redis.cluster is set", "redis.master_name to the master that it watches: news", "this is no Redis server that the index can use"},
-		"server as sentinel":            {watched("news", server), "is a server, not a sentinel", "remove redis.master_name", "the servers of redis.addrs are no sentinels"},
-		"server with password, watched": {withPassword(watched("news", locked)), "is a server, not a sentinel", "remove redis.master_name", "the sentinels refused the login"},
-		"cluster as sentinels":          {watched("news", cluster...), "is a node of a Redis Cluster, not a sentinel", "set redis.cluster: true", "the servers of redis.addrs are no sentinels"},
-		"another master's name":         {watched("nwes", sentinels...), `watches no master named "nwes"`, "to one that it watches: news", "the sentinels watch no master of this name"},
+		"node of a cluster as server": {single(cluster[0]), "is a node of a Redis Cluster",
+			"set redis.cluster: true", "this Redis is a node of a Redis Cluster"},
+		"server as cluster": {clustered(server), "is not part of a Redis Cluster",
+			"set redis.cluster: false", "this Redis is not part of a Redis Cluster"},
+		"server with password, cluster": {withPassword(clustered(locked)), "is not part of a Redis Cluster",
+			"set redis.cluster: false", "this Redis is not part of a Redis Cluster"},
+		"sentinel as server": {single(sentinels[0]), "is a sentinel, not a server",
+			"the master that it watches: news", "this is no Redis server that the index can use"},
+		"sentinel as server, password": {withPassword(single(sentinels[0])), "is a sentinel, not a server",
+			"the master that it watches: news", "this is no Redis server that the index can use"},
+		"sentinel as cluster": {clustered(sentinels...), "is a sentinel, but redis.cluster is set",
+			"redis.master_name to the master that it watches: news", "this is no Redis server that the index can use"},
+		"server as sentinel": {watched("news", server), "is a server, not a sentinel",
+			"remove redis.master_name", "the servers of redis.addrs are no sentinels"},
+		"server with password, watched": {withPassword(watched("news", locked)), "is a server, not a sentinel",
+			"remove redis.master_name", "the sentinels refused the login"},
+		"cluster as sentinels": {watched("news", cluster...), "is a node of a Redis Cluster, not a sentinel",
+			"set redis.cluster: true", "the servers of redis.addrs are no sentinels"},
+		"another master's name": {watched("nwes", sentinels...), `watches no master named "nwes"`,
+			"to one that it watches: news", "the sentinels watch no master of this name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := redisrig.Connect(t, c.options)
@@ -178,7 +195,8 @@ func TestSentinelsWantALogin(t *testing.T) {
 	t.Parallel()
 	servers := redisserver.StartSentinel(t)
 	for _, s := range servers.Sentinels {
-		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "watcher", "on", ">right", "+@all", "&*", "~*").Err())
+		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "watcher", "on", ">right", "+@all",
+			"&*", "~*").Err())
 		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "default", "resetpass", ">other").Err())
 	}
 	o := redisrig.SentinelOptions(servers)
@@ -208,7 +226,8 @@ func TestCheckAsksAllNodes(t *testing.T) {
 	o := redisrig.Crowded(redisrig.ClusterOptions(cluster))
 	check := func() []string {
 		client := redisrig.Connect(t, o)
-		return problems(append(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard)), connection.CheckReplicas(t.Context(), client, o)...))
+		return problems(append(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard)),
+			connection.CheckReplicas(t.Context(), client, o)...))
 	}
 	require.Equal(t, []string{"info replicas", "info replicas", "info replicas"}, check())
 	o.WaitReplicas = 1

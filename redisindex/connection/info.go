@@ -9,10 +9,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fullShare is the share of maxmemory from which Check and the monitor warn. At the whole of it Redis refuses writes or evicts keys.
+// fullShare is the share of maxmemory from which Check and the monitor warn. At the whole of it Redis refuses
+// writes or evicts keys.
 const fullShare = 0.8
 
-// ServerInfo is the part of a server's reply to INFO that the index uses. A field that the server does not name is zero.
+// ServerInfo is the part of a server's reply to INFO that the index uses. A field that the server does not
+// name is zero.
 type ServerInfo struct {
 	version     string
 	RunID       string // names the process, so it changes with each restart
@@ -79,5 +81,6 @@ func (i ServerInfo) SaveWarning() string {
 	if i.Unsaved == "" {
 		return ""
 	}
-	return "could not write its data to disk (" + i.Unsaved + "): changes that are not saved are lost at its next restart"
+	return "could not write its data to disk (" + i.Unsaved +
+		"): changes that are not saved are lost at its next restart"
 }

@@ -1,5 +1,5 @@
-// Package connection is the way to Redis: how to reach the servers, how their replicas are waited for, which rights the user needs, and
-// what a server's fault means.
+// Package connection is the way to Redis: how to reach the servers, how their replicas are waited for, which
+// rights the user needs, and what a server's fault means.
 package connection
 
 import (
@@ -34,8 +34,8 @@ type Options struct {
 	PoolSize int             `setting:"pool_size" range:"1..10000" help:"Most connections to one server. Lower it if Redis refuses connections."`
 	Timeout  time.Duration   `setting:"timeout" range:"10ms..10m" help:"Longest wait for a connection, a read or a write."`
 	TLS      tlsfiles.Config `setting:"tls"`
-	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the next step begins. While
-	// fewer replicas are in reach, Claim blocks.
+	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the
+	// next step begins. While fewer replicas are in reach, Claim blocks.
 	WaitReplicas int `setting:"wait_replicas" range:"0..100" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
 	// WaitTimeout is the longest wait of one step for the replicas. After it the claim is run again.
 	WaitTimeout time.Duration `setting:"wait_timeout" hidden:"true" range:"1ms..10m" help:"Longest wait for wait_replicas before a retry; below timeout."`
@@ -46,8 +46,8 @@ func DefaultOptions() Options {
 	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second, WaitTimeout: time.Second}
 }
 
-// Validate returns all mistakes in the options, joined; nil if there are none. It neither dials nor reads files. The ranges in the tags of
-// the fields are checked by package config.
+// Validate returns all mistakes in the options, joined; nil if there are none. It neither dials nor reads
+// files. The ranges in the tags of the fields are checked by package config.
 func (o Options) Validate() error {
 	var errs []error
 	port := "6379"
@@ -68,8 +68,10 @@ func (o Options) Validate() error {
 	}{
 		{len(o.Addrs) == 0, "addrs is empty, needs at least one host:port"},
 		{o.Cluster && o.MasterName != "", "cluster and master_name exclude each other: keep one of them"},
-		{!o.Cluster && o.MasterName == "" && len(o.Addrs) > 1, "addrs has several servers: set cluster or master_name as well, or keep one server"},
-		{o.MasterName == "" && o.SentinelUsername+o.SentinelPassword != "", "sentinel_username and sentinel_password need master_name"},
+		{!o.Cluster && o.MasterName == "" && len(o.Addrs) > 1,
+			"addrs has several servers: set cluster or master_name as well, or keep one server"},
+		{o.MasterName == "" && o.SentinelUsername+o.SentinelPassword != "",
+			"sentinel_username and sentinel_password need master_name"},
 		{o.Username != "" && o.Password == "", noPassword("username", "password")},
 		{o.SentinelUsername != "" && o.SentinelPassword == "", noPassword("sentinel_username", "sentinel_password")},
 		{o.Cluster && o.DB != 0, "db must be 0 with cluster"},
@@ -82,13 +84,16 @@ func (o Options) Validate() error {
 	return errors.Join(append(errs, o.TLS.Validate())...)
 }
 
-// noPassword says that a user has no password. The client would not log in at all then: it would be the default user, with other rights.
+// noPassword says that a user has no password. The client would not log in at all then: it would be the
+// default user, with other rights.
 func noPassword(username, password string) string {
-	return fmt.Sprintf("%s is set without %s, and would not be used: set %s_file, or remove %s (a user with nopass takes any password)", username, password, password, username)
+	return fmt.Sprintf("%s is set without %s, and would not be used: set %s_file, or remove %s (a user with "+
+		"nopass takes any password)", username, password, password, username)
 }
 
-// Connect returns a client for the options; the caller closes it. It reads the TLS files, but does not dial: the client connects when it
-// is used. The client does not retry, because Index.Claim does, and counts and logs its retries.
+// Connect returns a client for the options; the caller closes it. It reads the TLS files, but does not dial:
+// the client connects when it is used. The client does not retry, because Index.Claim does, and counts and
+// logs its retries.
 func Connect(o Options) (redis.UniversalClient, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("redisindex: %w", err)
@@ -101,13 +106,15 @@ func Connect(o Options) (redis.UniversalClient, error) {
 		Addrs: o.Addrs, Username: o.Username, Password: o.Password, DB: o.DB,
 		MasterName: o.MasterName, SentinelUsername: o.SentinelUsername, SentinelPassword: o.SentinelPassword,
 		IsClusterMode: o.Cluster, ClientName: "echosieve",
-		// RESP2. RESP3 has nothing that the index needs, and with it go-redis checks for pushed messages before each reply.
+		// RESP2. RESP3 has nothing that the index needs, and with it go-redis checks for pushed messages
+		// before each reply.
 		Protocol: 2, PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
 		ContextTimeoutEnabled: true, TLSConfig: tlsConfig, Dialer: guarded(o, tlsConfig),
 		// CLIENT SETINFO needs a separate right, and Redis before 7.2 refuses an ACL rule that names this right.
 		DisableIdentity: true,
-		// Notices of maintenance need RESP3. With them enabled, go-redis resolves the name of each server while the client is made.
+		// Notices of maintenance need RESP3. With them enabled, go-redis resolves the name of each server
+		// while the client is made.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	if o.WaitReplicas > 0 {
@@ -131,11 +138,12 @@ func guarded(o Options, tlsConfig *tls.Config) func(ctx context.Context, network
 	}
 }
 
-// silentLogger drops the messages that go-redis prints to standard error. Every error is returned to the caller as well.
+// silentLogger drops the messages that go-redis prints to standard error. Every error is returned to the
+// caller as well.
 type silentLogger struct{}
 
 func (silentLogger) Printf(context.Context, string, ...any) {}
 
-// SilenceClients makes go-redis print no messages to standard error. It changes all clients of the process, so a program calls it once, at
-// its start; this package never does.
+// SilenceClients makes go-redis print no messages to standard error. It changes all clients of the process,
+// so a program calls it once, at its start; this package never does.
 func SilenceClients() { redis.SetLogger(silentLogger{}) }

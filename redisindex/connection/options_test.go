@@ -39,7 +39,8 @@ func TestUserWithoutPassword(t *testing.T) {
 	require.NoError(t, o.Validate())
 }
 
-// go-redis has one logger for all clients of a process. A program that uses this package keeps it, unless it asks for silence.
+// go-redis has one logger for all clients of a process. A program that uses this package keeps it, unless it
+// asks for silence.
 func TestSilenceClients(t *testing.T) {
 	const name = "ECHOSIEVE_TEST_PRINTS"
 	if how := os.Getenv(name); how != "" {

@@ -10,24 +10,28 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrReplicas says that writes reached fewer replicas than Options.WaitReplicas. The claim is run again. It finds its entries, which are
-// stored already, and waits for their replicas.
+// ErrReplicas says that writes reached fewer replicas than Options.WaitReplicas. The claim is run again. It
+// finds its entries, which are stored already, and waits for their replicas.
 var ErrReplicas = errors.New("too few replicas have the writes")
 
-// replication is a hook that makes a client wait for replicas: it appends a write, the fence, and WAIT to each pipeline.
+// replication is a hook that makes a client wait for replicas: it appends a write, the fence, and WAIT to
+// each pipeline.
 //
-// WAIT counts the replicas that have all writes up to the connection's last command, so it must be sent on the connection of the
-// commands. A cluster client splits a pipeline by node inside the client. So the hook is attached to the clients of the nodes,
-// where each part, with redirected commands, is one pipeline on one connection.
+// WAIT counts the replicas that have all writes up to the connection's last command, so it must be sent on
+// the connection of the commands. A cluster client splits a pipeline by node inside the client. So the hook
+// is attached to the clients of the nodes, where each part, with redirected commands, is one pipeline on one
+// connection.
 //
 // Every step waits, not only the steps that store entries and verdicts:
 //
-//   - If a failover took back a ticket, a later article would draw it again, and would not know that it is the later one.
+//   - If a failover took back a ticket, a later article would draw it again, and would not know that it is
+//     the later one.
 //   - A master that was cut off or frozen may have been replaced without knowing it. Its replies are outdated then.
 //
-// WAIT alone does not notice the replaced master: its replicas acknowledged all of its earlier writes. The fence is a write that is
-// newer than the replies. A replica that acknowledges the fence still followed this master when the replies were made. While a slot
-// moves to another node, the fence may be redirected there, and WAIT stands alone.
+// WAIT alone does not notice the replaced master: its replicas acknowledged all of its earlier writes. The
+// fence is a write that is newer than the replies. A replica that acknowledges the fence still followed this
+// master when the replies were made. While a slot moves to another node, the fence may be redirected there,
+// and WAIT stands alone.
 type replication struct {
 	replicas int
 	millis   int64 // longest wait, in milliseconds
@@ -91,15 +95,17 @@ func (r replication) lack(fence *redis.StatusCmd, wait *redis.IntCmd) error {
 	return nil
 }
 
-// fenceKey is a key below the namespace, in the slot of the first key of the commands. Its hash tag is that whole key. If the
-// namespace has a hash tag, that tag comes first in both keys, and so decides the slot of both.
+// fenceKey is a key below the namespace, in the slot of the first key of the commands. Its hash tag is that
+// whole key. If the namespace has a hash tag, that tag comes first in both keys, and so decides the slot of
+// both.
 func fenceKey(cmds []redis.Cmder) string {
 	key := KeyOf(cmds[slices.IndexFunc(cmds, aboutKeys)])
 	return key + "{" + key + "}"
 }
 
-// aboutKeys is false for commands about the connection, and for MEMORY USAGE, whose first argument is no key. go-redis runs the handshakes of new connections through pipeline hooks. If they
-// ended in WAIT, connections to replicas would fail, because replicas refuse WAIT.
+// aboutKeys is false for commands about the connection, and for MEMORY USAGE, whose first argument is no key.
+// go-redis runs the handshakes of new connections through pipeline hooks. If they ended in WAIT, connections
+// to replicas would fail, because replicas refuse WAIT.
 func aboutKeys(cmd redis.Cmder) bool {
 	switch cmd.Name() {
 	case "hello", "auth", "client", "select", "readonly", "ping", "asking", "wait", "memory":

@@ -16,9 +16,9 @@ type Right struct {
 	Optional bool
 }
 
-// Rights lists every command that the index sends, and every command inside its scripts. The ACL rule that Check recommends and the
-// table in docs/security.md are made from this list. A test runs the index with exactly these rights, and without each one
-// of them. HELLO and AUTH need no right.
+// Rights lists every command that the index sends, and every command inside its scripts. The ACL rule that
+// Check recommends and the table in docs/security.md are made from this list. A test runs the index with
+// exactly these rights, and without each one of them. HELLO and AUTH need no right.
 func Rights() []Right {
 	return []Right{
 		{Command: "ping", For: "health probe"},
@@ -26,7 +26,8 @@ func Rights() []Right {
 		{Command: "script|load", For: "making the scripts known"},
 		{Command: "evalsha", For: "running the scripts"},
 		{Command: "hget", For: "reading entries, which slices exist, and whether Redis lost data"},
-		{Command: "hset", For: "writing entries and block lists, noting which slices exist, and the numbers that show a loss"},
+		{Command: "hset", For: "writing entries and block lists, noting which slices exist, and the numbers that " +
+			"show a loss"},
 		{Command: "hsetnx", For: "writing entries with new fingerprints"},
 		{Command: "hmget", For: "reading block lists", When: WhenPacked},
 		{Command: "sadd", For: "writing block lists", When: WhenSets},
@@ -50,8 +51,9 @@ const (
 	WhenSets   = "redis.buckets: " + keyspace.BucketsSets
 )
 
-// ACLRule returns the rule of an ACL user for a namespace: the arguments of ACL SETUSER after the user's name, without the
-// password. It grants all Rights, including optional rights and rights that depend on settings.
+// ACLRule returns the rule of an ACL user for a namespace: the arguments of ACL SETUSER after the user's
+// name, without the password. It grants all Rights, including optional rights and rights that depend on
+// settings.
 func ACLRule(namespace string) string {
 	var b strings.Builder
 	b.WriteString("~" + namespace + ":*")
@@ -61,8 +63,8 @@ func ACLRule(namespace string) string {
 	return b.String()
 }
 
-// toolRights are the rights that the commands "echosieve index" need beside the service's. The service does not need them: SCAN shows the
-// names of other programs' keys, too.
+// toolRights are the rights that the commands "echosieve index" need beside the service's. The service does
+// not need them: SCAN shows the names of other programs' keys, too.
 var toolRights = []string{"scan", "dbsize", "hgetall", "memory|usage"}
 
 // ToolRule is ACLRule for the commands that read the whole index.

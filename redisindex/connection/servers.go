@@ -13,8 +13,9 @@ import (
 	"echosieve/internal/base/diag"
 )
 
-// reloadTime is how long the cluster client may take to ask which nodes are masters now. After that, the masters that it knew before
-// are used. Without a bound, a replica that accepts the question and never answers would block the caller.
+// reloadTime is how long the cluster client may take to ask which nodes are masters now. After that, the
+// masters that it knew before are used. Without a bound, a replica that accepts the question and never
+// answers would block the caller.
 const reloadTime = time.Second
 
 // EachMaster calls f for all masters at the same time, and waits. It returns an error if the masters are not known.
@@ -41,9 +42,11 @@ func NodeName(node *redis.Client) string {
 	return "master"
 }
 
-// eachServer calls ask for every server behind client, and returns all findings. On a cluster these are the masters and the replicas,
-// because each replica may become a master. Behind Sentinel it is the master only, because the client knows no other server.
-func eachServer(ctx context.Context, client redis.UniversalClient, ask func(context.Context, *redis.Client) []diag.Finding) []diag.Finding {
+// eachServer calls ask for every server behind client, and returns all findings. On a cluster these are the
+// masters and the replicas, because each replica may become a master. Behind Sentinel it is the master only,
+// because the client knows no other server.
+func eachServer(ctx context.Context, client redis.UniversalClient,
+	ask func(context.Context, *redis.Client) []diag.Finding) []diag.Finding {
 	switch c := client.(type) {
 	case *redis.Client:
 		return ask(ctx, c)
@@ -58,7 +61,8 @@ func eachServer(ctx context.Context, client redis.UniversalClient, ask func(cont
 			return nil
 		})
 		if err != nil {
-			findings = append(findings, diag.New(diag.Failure, "redis cluster", err.Error(), "check the cluster's state with CLUSTER INFO"))
+			findings = append(findings, diag.New(diag.Failure, "redis cluster", err.Error(),
+				"check the cluster's state with CLUSTER INFO"))
 		}
 		slices.SortStableFunc(findings, func(a, b diag.Finding) int { return cmp.Compare(a.Subject, b.Subject) })
 		return findings
@@ -66,8 +70,9 @@ func eachServer(ctx context.Context, client redis.UniversalClient, ask func(cont
 	return nil
 }
 
-// Ping asks every server that Claim needs whether it answers. On a cluster these are all masters, because the keys of an article
-// lie on all of them. The cluster client's PING is not enough: it asks one node, and another node if the first does not answer.
+// Ping asks every server that Claim needs whether it answers. On a cluster these are all masters, because the
+// keys of an article lie on all of them. The cluster client's PING is not enough: it asks one node, and
+// another node if the first does not answer.
 func Ping(ctx context.Context, client redis.UniversalClient) error {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -75,7 +80,9 @@ func Ping(ctx context.Context, client redis.UniversalClient) error {
 	}
 	reload, cancel := context.WithTimeout(ctx, reloadTime)
 	defer cancel()
-	return reach(ctx, client, cluster.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error { return master.Ping(ctx).Err() }))
+	return reach(ctx, client, cluster.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error {
+		return master.Ping(ctx).Err()
+	}))
 }
 
 // endpoint is where a client connects to, and how. The addresses of sentinels are not known.
@@ -101,8 +108,9 @@ func endpointOf(client redis.UniversalClient) endpoint {
 // reachTime bounds reach.
 const reachTime = 3 * time.Second
 
-// reach finds out why PING was not answered: a server without TLS waits for more of what it takes for a command, and a server of another kind
-// closes the connection or answers in another protocol. It returns a *diag.Problem if it finds out, else the error.
+// reach finds out why PING was not answered: a server without TLS waits for more of what it takes for a
+// command, and a server of another kind closes the connection or answers in another protocol. It returns a
+// *diag.Problem if it finds out, else the error.
 func reach(ctx context.Context, client redis.UniversalClient, err error) error {
 	var reply redis.Error
 	if err == nil || errors.As(err, &reply) {
@@ -119,7 +127,8 @@ func reach(ctx context.Context, client redis.UniversalClient, err error) error {
 		case speaks == diag.SpeaksRedis && at.tls:
 			return server.NotTLS(err)
 		case speaks == diag.SpeaksKafka, speaks == diag.SpeaksController, speaks == diag.SpeaksHTTP:
-			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Redis", Remedy: wrongPort, Err: err, Permanent: true}
+			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Redis", Remedy: wrongPort, Err: err,
+				Permanent: true}
 		}
 	}
 	return err

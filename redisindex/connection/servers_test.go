@@ -26,7 +26,8 @@ func TestPingAsksAllMasters(t *testing.T) {
 	}
 	killed.Restart()
 	require.NoError(t, cluster.WaitReady(t.Context()))
-	require.Eventually(t, func() bool { return connection.Ping(t.Context(), client) == nil }, time.Minute, 20*time.Millisecond, "connections to the killed master fail first")
+	require.Eventually(t, func() bool { return connection.Ping(t.Context(), client) == nil }, time.Minute,
+		20*time.Millisecond, "connections to the killed master fail first")
 }
 
 // A replica that accepts requests and does not answer says nothing about the masters.

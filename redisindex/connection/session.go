@@ -29,8 +29,9 @@ func NewSession(client redis.UniversalClient, namespace string, scripts ...*redi
 	return &Session{client: client, namespace: namespace, scripts: scripts}
 }
 
-// EnsureScripts loads the scripts into the server, unless this process has loaded them; on a cluster into every master. Afterwards they are
-// called by their hash. A server that does not have them (after a restart, a failover, or as a new master) replies NOSCRIPT: see Lacks.
+// EnsureScripts loads the scripts into the server, unless this process has loaded them; on a cluster into
+// every master. Afterwards they are called by their hash. A server that does not have them (after a restart,
+// a failover, or as a new master) replies NOSCRIPT: see Lacks.
 func (s *Session) EnsureScripts(ctx context.Context) error {
 	if s.loaded.Load() {
 		return nil
@@ -72,8 +73,8 @@ func LoadScripts(ctx context.Context, client redis.UniversalClient, scripts ...*
 // patience is how long the functions for tools try a request again before they give up. A failover is over by then.
 const patience = time.Minute
 
-// Patiently calls request until it succeeds, or has failed for the time patience. A request that needs scripts calls EnsureScripts each
-// time. The error explains the cause.
+// Patiently calls request until it succeeds, or has failed for the time patience. A request that needs
+// scripts calls EnsureScripts each time. The error explains the cause.
 func (s *Session) Patiently(ctx context.Context, what string, request func() error) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := request()
@@ -104,7 +105,8 @@ func Execute(ctx context.Context, pipe redis.Pipeliner) error {
 	return FirstError(cmds, err)
 }
 
-// FirstError returns the first error of a pipeline's commands, with the key if the value there is the cause. A missing key is no error.
+// FirstError returns the first error of a pipeline's commands, with the key if the value there is the cause.
+// A missing key is no error.
 func FirstError(cmds []redis.Cmder, err error) error {
 	for _, cmd := range cmds {
 		if e := cmd.Err(); e != nil && !errors.Is(e, redis.Nil) {
@@ -117,7 +119,8 @@ func FirstError(cmds []redis.Cmder, err error) error {
 	return err
 }
 
-// hiddenArg is where store.lua and restore.lua take the digest of a hidden entry; the other scripts have fewer arguments.
+// hiddenArg is where store.lua and restore.lua take the digest of a hidden entry; the other scripts have
+// fewer arguments.
 const hiddenArg = 9
 
 // withKey adds the key to an error whose cause is the value that the command found there.
@@ -135,7 +138,8 @@ func withKey(cmd redis.Cmder, err error) error {
 			fields = append(fields, fingerprint+string(args[hiddenArg].([]byte)))
 		}
 		return &keyspace.DamagedError{Key: name, Fields: fields}
-	case strings.Contains(text, "WRONGTYPE"), strings.Contains(text, "value is not an integer"), strings.Contains(text, "increment or decrement would overflow"):
+	case strings.Contains(text, "WRONGTYPE"), strings.Contains(text, "value is not an integer"),
+		strings.Contains(text, "increment or decrement would overflow"):
 		return &keyspace.KeyError{Key: name, Err: err}
 	}
 	return err

@@ -18,12 +18,12 @@ const (
 	BucketsSets   = "sets"
 )
 
-// MaxMembers is lookup.MaxMembers. It also bounds the log of Redis and its replicas, as a packed list is written as a whole. Of a set, which may
-// grow, no more members are read.
+// MaxMembers is lookup.MaxMembers. It also bounds the log of Redis and its replicas, as a packed list is
+// written as a whole. Of a set, which may grow, no more members are read.
 const MaxMembers = lookup.MaxMembers
 
-// MemberBytes is the size of a fingerprint in a packed list of the block. The block value names the list, so its bits are left out: with
-// values of 16 bits a fingerprint takes 6 bytes, and 8 in the list of an anchor.
+// MemberBytes is the size of a fingerprint in a packed list of the block. The block value names the list, so
+// its bits are left out: with values of 16 bits a fingerprint takes 6 bytes, and 8 in the list of an anchor.
 func (l *Layout) MemberBytes(block int) int { return bytesOf(l.Plan.Cut(block)) }
 
 func bytesOf(c simhash.Cut) int { return (c.RestBits() + 7) / 8 }
@@ -34,8 +34,8 @@ func (l *Layout) AppendMember(dst []byte, r ListRef, fp simhash.Fingerprint) []b
 	return append(dst, binary.BigEndian.AppendUint64(make([]byte, 0, 8), cut.Rest(fp))[8-bytesOf(cut):]...)
 }
 
-// Members returns the fingerprints of a packed list, at most MaxMembers: only a value that another program wrote holds more. Bytes behind the
-// last whole fingerprint are damage.
+// Members returns the fingerprints of a packed list, at most MaxMembers: only a value that another program
+// wrote holds more. Bytes behind the last whole fingerprint are damage.
 func (l *Layout) Members(r ListRef, list string) []simhash.Fingerprint {
 	cut := l.Plan.Cut(r.Block)
 	size := bytesOf(cut)
@@ -49,17 +49,18 @@ func (l *Layout) Members(r ListRef, list string) []simhash.Fingerprint {
 }
 
 const (
-	// hashBits is the number of high bits of a block value that are in the key of the hash of its list, if the other bits are between
-	// minFieldBits and maxFieldBits. These name the field. With more hashes fewer lists share a command. With fewer there are few keys to
-	// spread over a cluster, and hashes so large that Redis stands still while one expires: 3 ms for 2^13 fields.
+	// hashBits is the number of high bits of a block value that are in the key of the hash of its list, if
+	// the other bits are between minFieldBits and maxFieldBits. These name the field. With more hashes fewer
+	// lists share a command. With fewer there are few keys to spread over a cluster, and hashes so large that
+	// Redis stands still while one expires: 3 ms for 2^13 fields.
 	hashBits     = 7
 	minFieldBits = 12
 	maxFieldBits = 13
 	// listsPerCommand bounds the lists of one command, so that no command occupies the server for long.
 	listsPerCommand = 128
-	// TableBytes is the length of the value with which add.lua makes a hash of block lists a hash table. It must be longer than
-	// hash-max-listpack-value. Redis searches a listpack from the front: without the value, an article cost the server 150 us while the
-	// index was young.
+	// TableBytes is the length of the value with which add.lua makes a hash of block lists a hash table. It
+	// must be longer than hash-max-listpack-value. Redis searches a listpack from the front: without the
+	// value, an article cost the server 150 us while the index was young.
 	TableBytes = 2048
 )
 
@@ -108,16 +109,18 @@ func (l *Layout) GroupByHash(refs []ListRef) [][]int32 {
 // setBlockBits is the width of block values with redis.buckets: sets, unless Config.BlockBits says otherwise.
 const setBlockBits = 16
 
-// FetchLists queues the commands that read block lists, all different. When the pipeline has run, the caller calls lists, which returns
-// list i for refs[i].
-func (k Keys) FetchLists(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([][]simhash.Fingerprint, error)) {
+// FetchLists queues the commands that read block lists, all different. When the pipeline has run, the caller
+// calls lists, which returns list i for refs[i].
+func (k Keys) FetchLists(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (
+	lists func() ([][]simhash.Fingerprint, error)) {
 	if k.Layout.Sets {
 		return k.fetchSets(ctx, pipe, refs)
 	}
 	return k.fetchPacked(ctx, pipe, refs)
 }
 
-func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([][]simhash.Fingerprint, error)) {
+func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (
+	lists func() ([][]simhash.Fingerprint, error)) {
 	groups := k.Layout.GroupByHash(refs)
 	cmds := make([]*redis.SliceCmd, len(groups))
 	for i, group := range groups {
@@ -146,7 +149,8 @@ func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []List
 	}
 }
 
-func (k Keys) fetchSets(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (lists func() ([][]simhash.Fingerprint, error)) {
+func (k Keys) fetchSets(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (
+	lists func() ([][]simhash.Fingerprint, error)) {
 	cmds := make([]*redis.StringSliceCmd, len(refs))
 	for n, ref := range refs {
 		cmds[n] = pipe.SRandMemberN(ctx, k.ListSet(ref), MaxMembers)
@@ -160,7 +164,8 @@ func (k Keys) fetchSets(ctx context.Context, pipe redis.Pipeliner, refs []ListRe
 	}
 }
 
-// SetMembers returns the fingerprints that the members of a set are. A member that is no number was written by another program.
+// SetMembers returns the fingerprints that the members of a set are. A member that is no number was written
+// by another program.
 func SetMembers(members []string) []simhash.Fingerprint {
 	fingerprints := make([]simhash.Fingerprint, 0, len(members))
 	for _, member := range members {

@@ -13,13 +13,15 @@ import (
 )
 
 func someArticle(fp simhash.Fingerprint) article.Article {
-	return article.Article{Coordinates: article.Coordinates{Topic: "t", Offset: 7}, ID: "7", Time: time.UnixMilli(1_700_000_000_000), Fingerprint: fp}
+	return article.Article{Coordinates: article.Coordinates{Topic: "t", Offset: 7}, ID: "7",
+		Time: time.UnixMilli(1_700_000_000_000), Fingerprint: fp}
 }
 
 func TestEntryRoundTrip(t *testing.T) {
 	little := Entry{Slice: 3, Article: article.Article{
 		Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: -1, Offset: math.MinInt64},
-		ID:          "\x00新", Time: time.UnixMilli(math.MaxInt64), Fingerprint: 5, Digest: article.Digest{1, 2, 3, 15: 9}, LittleText: true,
+		ID:          "\x00新", Time: time.UnixMilli(math.MaxInt64), Fingerprint: 5,
+		Digest: article.Digest{1, 2, 3, 15: 9}, LittleText: true,
 	}}
 	plain := Entry{Slice: 3, Article: someArticle(5)}
 	plain.Signature, plain.Time = []byte("signature"), time.UnixMilli(12)
@@ -47,10 +49,14 @@ func TestVerdictRoundTrip(t *testing.T) {
 	}{
 		{article.Verdict{Kind: article.Unique, Root: self}, 1},
 		{article.Verdict{Kind: article.Near, Original: a, Root: a, Distance: 3}, 16},
-		{article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Likeness: half, Original: a, Root: b, Distance: 31, Destination: article.ToPossible}, 21},
-		{article.Verdict{Kind: article.Near, Reason: article.ReasonSubject, Likeness: half, Original: noID, Root: noID, Distance: 64, Destination: article.ToDuplicate}, 10},
-		{article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Likeness: half, Original: revised, Root: self, Distance: 16, Destination: article.ToPossible}, 10},
-		{article.Verdict{Kind: article.Exact, Likeness: article.SameText, Original: b, Root: a, Destination: article.ToUnique}, 21},
+		{article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap, Likeness: half, Original: a, Root: b,
+			Distance: 31, Destination: article.ToPossible}, 21},
+		{article.Verdict{Kind: article.Near, Reason: article.ReasonSubject, Likeness: half, Original: noID,
+			Root: noID, Distance: 64, Destination: article.ToDuplicate}, 10},
+		{article.Verdict{Kind: article.Possible, Reason: article.ReasonValues, Likeness: half, Original: revised,
+			Root: self, Distance: 16, Destination: article.ToPossible}, 10},
+		{article.Verdict{Kind: article.Exact, Likeness: article.SameText, Original: b, Root: a,
+			Destination: article.ToUnique}, 21},
 	} {
 		data := AppendVerdict(nil, m.verdict, self)
 		require.Len(t, data, m.bytes, n)
@@ -72,7 +78,8 @@ func TestVerdictBits(t *testing.T) {
 	for kind := article.Near; kind.String() != "none"; kind++ {
 		for _, relation := range article.Relations() {
 			for _, to := range article.VerdictDestinations() {
-				v := article.Verdict{Kind: kind, Reason: article.ReasonSubject, Likeness: article.Likeness{Relation: relation}, Root: self, Destination: to}
+				v := article.Verdict{Kind: kind, Reason: article.ReasonSubject,
+					Likeness: article.Likeness{Relation: relation}, Root: self, Destination: to}
 				got, err := DecodeVerdict(AppendVerdict(nil, v, self), self)
 				require.NoError(t, err)
 				require.Equal(t, v, got)
@@ -90,7 +97,8 @@ func TestTicketsKeepTheirOrder(t *testing.T) {
 
 func FuzzCutEntry(f *testing.F) {
 	good := string((&Entry{Article: someArticle(1)}).Append(nil, 0))
-	for _, seed := range []string{"", good, good + good, good[:30], strings.Repeat("\x00", 60), strings.Repeat("\xff", 60)} {
+	for _, seed := range []string{"", good, good + good, good[:30], strings.Repeat("\x00", 60),
+		strings.Repeat("\xff", 60)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
@@ -113,7 +121,8 @@ func TestListsShareCommands(t *testing.T) {
 	l := newLayout(testConfig())
 	var refs []ListRef
 	for value := range uint64(300) {
-		refs = append(refs, ListRef{Slice: 1, Block: 0, Value: value}, ListRef{Slice: 1, Block: 1, Value: value}, ListRef{Slice: 2, Block: 0, Value: value | 1<<l.fieldBits})
+		refs = append(refs, ListRef{Slice: 1, Block: 0, Value: value}, ListRef{Slice: 1, Block: 1, Value: value},
+			ListRef{Slice: 2, Block: 0, Value: value | 1<<l.fieldBits})
 	}
 	seen := map[ListRef]bool{}
 	groups := l.GroupByHash(refs)

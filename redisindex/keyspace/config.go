@@ -1,9 +1,9 @@
-// Package keyspace says where an index keeps what in Redis: its settings, the names and the layout of its keys, and the bytes of entries,
-// verdicts and block lists. It decides nothing, and sends no command itself.
+// Package keyspace says where an index keeps what in Redis: its settings, the names and the layout of its
+// keys, and the bytes of entries, verdicts and block lists. It decides nothing, and sends no command itself.
 //
-// Every key begins with a prefix, here ns: <redis.namespace>:<recipe id>:<layout>. The layout names the length of a slice, the size class,
-// the kind of block lists and the version of entries. g is the number of a slice: milliseconds since 1970, divided by the length. A slice
-// is as long as window / redis.generations.
+// Every key begins with a prefix, here ns: <redis.namespace>:<recipe id>:<layout>. The layout names the
+// length of a slice, the size class, the kind of block lists and the version of entries. g is the number of a
+// slice: milliseconds since 1970, divided by the length. A slice is as long as window / redis.generations.
 //
 //	key                                 type    content
 //	ns:b:<g>:<block>:<high bits, hex>   hash    field: the low 12 or 13 bits of a block value; value: its block list; the last block: anchors
@@ -16,10 +16,12 @@
 //	ns:h:<group>                        hash    where the group's commits of other indexes end, and up to where this index was filled
 //	ns:life, cluster: 64 ns:life:{n}    hash    seen: raised every 3 seconds; lost: the last loss; cured: the last loss that was refilled
 //
-// <redis.namespace>:forgotten is a hash of all indexes of the namespace: the coordinates and id of each article that was forgotten, and when.
+// <redis.namespace>:forgotten is a hash of all indexes of the namespace: the coordinates and id of each
+// article that was forgotten, and when.
 //
-// Keys expire one window plus the lesser of a slice and half a window after their last write, which allows for lag. The counter and seen
-// only grow, so a lower number shows that Redis has lost writes. The process that notices it raises both.
+// Keys expire one window plus the lesser of a slice and half a window after their last write, which allows
+// for lag. The counter and seen only grow, so a lower number shows that Redis has lost writes. The process
+// that notices it raises both.
 package keyspace
 
 import (
@@ -35,44 +37,48 @@ import (
 
 // Config says how long the index remembers an article, and how large its keys are.
 //
-// Window, Generations, ExpectedArticles, Buckets, BlockBits and Search.Blocks decide in which key an article lies, so every key
-// holds them in its name. A change of ExpectedArticles within its size class has no effect. Any other change starts a new, empty
-// index beside the old one. The old index expires by itself. Change these settings like the recipe: in all processes at once, and
-// at a time when copies may pass.
+// Window, Generations, ExpectedArticles, Buckets, BlockBits and Search.Blocks decide in which key an article
+// lies, so every key holds them in its name. A change of ExpectedArticles within its size class has no
+// effect. Any other change starts a new, empty index beside the old one. The old index expires by itself.
+// Change these settings like the recipe: in all processes at once, and at a time when copies may pass.
 type Config struct {
 	// Namespace begins every key. It holds the recipe id, so that two recipes never mix.
 	Namespace string
 	// Window is how far apart the timestamps of two articles may be for one to be a copy of the other.
 	Window time.Duration
-	// Search is what the recipe requires of the index. The number of blocks decides under which keys an article is stored. The
-	// number of probes and the rule only decide which articles are found, and may be changed while an index is in use.
+	// Search is what the recipe requires of the index. The number of blocks decides under which keys an
+	// article is stored. The number of probes and the rule only decide which articles are found, and may be
+	// changed while an index is in use.
 	article.Search
-	// Policy chooses the topics of copies. It may be changed while an index is in use (Index.SetPolicy): it touches only articles without a
-	// verdict.
+	// Policy chooses the topics of copies. It may be changed while an index is in use (Index.SetPolicy): it
+	// touches only articles without a verdict.
 	article.Policy
-	// UndecidedTimeout is how long a copy waits for the verdict of its original. If the worker of the original is dead, its partition
-	// goes to another process after the session timeout of the consumer group, and that process decides the original. So the timeout
-	// must be longer than the session timeout. If nobody decides the original in time, its record was deleted, and its copies go
-	// on without it.
+	// UndecidedTimeout is how long a copy waits for the verdict of its original. If the worker of the
+	// original is dead, its partition goes to another process after the session timeout of the consumer
+	// group, and that process decides the original. So the timeout must be longer than the session timeout.
+	// If nobody decides the original in time, its record was deleted, and its copies go on without it.
 	UndecidedTimeout time.Duration
 
-	// Generations is the number of slices into which the window is cut. A key belongs to one slice and expires with it. With one
-	// slice, most articles look up in two slices; with two slices, in three; and so on. Look-ups are most of what an article costs,
-	// and each further slice in reach makes as many look-ups again, so the default is one. More slices free memory sooner: Redis
-	// holds two windows of articles on average with one slice, and 1.75 with two.
+	// Generations is the number of slices into which the window is cut. A key belongs to one slice and
+	// expires with it. With one slice, most articles look up in two slices; with two slices, in three; and so
+	// on. Look-ups are most of what an article costs, and each further slice in reach makes as many look-ups
+	// again, so the default is one. More slices free memory sooner: Redis holds two windows of articles on
+	// average with one slice, and 1.75 with two.
 	Generations int `setting:"generations" hidden:"true" range:"1..8" help:"Slices of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
-	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken. If the original is
-	// beyond the bound, its copy passes as unique. A verdict that was written does not change when the bound does.
+	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken.
+	// If the original is beyond the bound, its copy passes as unique. A verdict that was written does not
+	// change when the bound does.
 	MaxCandidates int `setting:"max_candidates" range:"1..1000" help:"Most fingerprints compared with an article, nearest first. Raise it if copies pass in floods, lower it to save CPU."`
-	// ExpectedArticles is the number of articles in one window. Keys are sized for it: too many small keys waste memory, and large
-	// ones time. It is rounded up to its size class, a power of two.
+	// ExpectedArticles is the number of articles in one window. Keys are sized for it: too many small keys
+	// waste memory, and large ones time. It is rounded up to its size class, a power of two.
 	ExpectedArticles int `setting:"expected_articles" range:"1..1099511627776" help:"Articles in one window, rounded up to a power of two. Too low costs CPU, too high memory. A change starts an empty index."`
-	// Buckets is the form of block lists in Redis. With "packed" a list is a field of a hash (packedLists). With "sets" it is a
-	// Redis set, which other programs can read (setLists). Sets write less to the log of Redis where lists are long, but cost the
-	// server more CPU time.
+	// Buckets is the form of block lists in Redis. With "packed" a list is a field of a hash (packedLists).
+	// With "sets" it is a Redis set, which other programs can read (setLists). Sets write less to the log of
+	// Redis where lists are long, but cost the server more CPU time.
 	Buckets string `setting:"buckets" help:"Form of block lists: packed (cheaper) or sets (readable by other tools; docs/tuning.md). A change starts an empty index."`
-	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles, up to 26 bits for 3 blocks, which serve a
-	// billion articles. Wider blocks find fewer copies with the same number of probes.
+	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles, up to 26 bits for
+	// 3 blocks, which serve a billion articles. Wider blocks find fewer copies with the same number of
+	// probes.
 	BlockBits int `setting:"block_bits" hidden:"true" range:"0,6..32" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 26 for 3 blocks; sets: 16. A change starts an empty index."`
 }
 
@@ -82,27 +88,31 @@ const (
 	MaxWindow = 100 * 365 * 24 * time.Hour
 )
 
-// DefaultConfig returns the defaults of the settings. Namespace, Window and Search are left empty, because they have none.
+// DefaultConfig returns the defaults of the settings. Namespace, Window and Search are left empty, because
+// they have none.
 func DefaultConfig() Config {
-	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000, Buckets: BucketsPacked}
+	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000,
+		Buckets: BucketsPacked}
 }
 
-// maxNamespaceBytes bounds a namespace without its recipe id. Every key begins with it, and it is committed beside each offset, where 1 KiB is for the index.
+// maxNamespaceBytes bounds a namespace without its recipe id. Every key begins with it, and it is committed
+// beside each offset, where 1 KiB is for the index.
 const maxNamespaceBytes = 160
 
-// oneHashTag matches the braces that a namespace may have: exactly one hash tag of a Redis Cluster. With other braces fenceKey could not
-// make a key in the slot of a given key.
+// oneHashTag matches the braces that a namespace may have: exactly one hash tag of a Redis Cluster. With
+// other braces fenceKey could not make a key in the slot of a given key.
 var oneHashTag = regexp.MustCompile(`^[^{}]*\{[^{}]+\}[^{}]*$`)
 
-// Validate returns all mistakes in the configuration, joined; nil if there are none. The ranges in the tags of the fields are checked by
-// package config.
+// Validate returns all mistakes in the configuration, joined; nil if there are none. The ranges in the tags
+// of the fields are checked by package config.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Namespace == "" {
 		errs = append(errs, errors.New("namespace is empty"))
 	}
 	if len(c.BaseNamespace()) > maxNamespaceBytes {
-		errs = append(errs, fmt.Errorf("namespace has %d bytes, at most %d are allowed", len(c.BaseNamespace()), maxNamespaceBytes))
+		errs = append(errs, fmt.Errorf("namespace has %d bytes, at most %d are allowed", len(c.BaseNamespace()),
+			maxNamespaceBytes))
 	}
 	if strings.ContainsAny(c.Namespace, "{}") && !oneHashTag.MatchString(c.Namespace) {
 		errs = append(errs, fmt.Errorf("namespace %q has braces that are not one hash tag", c.Namespace))
@@ -131,7 +141,8 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// BaseNamespace is the namespace without the recipe id, which is the setting redis.namespace. Rights are granted for all recipes.
+// BaseNamespace is the namespace without the recipe id, which is the setting redis.namespace. Rights are
+// granted for all recipes.
 func (c Config) BaseNamespace() string {
 	if i := strings.LastIndexByte(c.Namespace, ':'); i > 0 {
 		return c.Namespace[:i]

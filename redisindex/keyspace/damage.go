@@ -9,8 +9,8 @@ import (
 // ErrCorrupt says that bytes are not an entry or a verdict, as when another program has written into the namespace.
 var ErrCorrupt = errors.New("bytes in Redis are no entry")
 
-// KeyError says that the value of a key below the namespace prevents the work of the index. Usually another program wrote it. Only an
-// operator can know whether that program needs it, so the index leaves it alone.
+// KeyError says that the value of a key below the namespace prevents the work of the index. Usually another
+// program wrote it. Only an operator can know whether that program needs it, so the index leaves it alone.
 type KeyError struct {
 	Key string
 	Err error
@@ -30,11 +30,13 @@ func (e *DamagedError) Error() string {
 }
 func (e *DamagedError) Unwrap() error { return ErrCorrupt }
 
-// Damage returns the error about the stored entry of an article. The entry lies in the field of its fingerprint or, if it is an
-// overflow entry, in a separate field, whose name also depends on whether the entry is hidden.
+// Damage returns the error about the stored entry of an article. The entry lies in the field of its
+// fingerprint or, if it is an overflow entry, in a separate field, whose name also depends on whether the
+// entry is hidden.
 func (k Keys) Damage(e *Entry) error {
 	f := e.Field()
-	return &DamagedError{Key: k.Entries(f), Fields: []string{f.Name(), f.Name() + string(e.Digest[:]), f.Name() + string(e.HiddenDigest())}}
+	return &DamagedError{Key: k.Entries(f), Fields: []string{f.Name(), f.Name() + string(e.Digest[:]),
+		f.Name() + string(e.HiddenDigest())}}
 }
 
 // IntactBytes is the length of the whole entries at the beginning of a field's value.

@@ -16,8 +16,8 @@ import (
 //go:embed lua/find.lua
 var EntriesInLua string
 
-// Entry is what Redis keeps of an article, and where. A decoded entry has these fields of the article: Coordinates, ID, Time,
-// Fingerprint, Digest, LittleText and Signature.
+// Entry is what Redis keeps of an article, and where. A decoded entry has these fields of the article:
+// Coordinates, ID, Time, Fingerprint, Digest, LittleText and Signature.
 type Entry struct {
 	article.Article
 	Slice        int64
@@ -25,8 +25,9 @@ type Entry struct {
 	VerdictBytes []byte // encoded; nil: undecided. It is decoded late, because few of the fetched entries need it.
 }
 
-// Identity tells articles apart. Coordinates would be enough if the same coordinates always came with the same text. The digest is a
-// guard: a topic that was deleted and recreated gives the same coordinates to another text.
+// Identity tells articles apart. Coordinates would be enough if the same coordinates always came with the
+// same text. The digest is a guard: a topic that was deleted and recreated gives the same coordinates to
+// another text.
 type Identity struct {
 	article.Coordinates
 	digest article.Digest
@@ -46,8 +47,8 @@ func (e *Entry) Field() FieldRef { return FieldRef{e.Slice, e.Fingerprint} }
 // Millis is the article's time in the window.
 func (e *Entry) Millis() int64 { return WindowTime(e.Time) }
 
-// Before says whether the article is earlier than another one: by ticket, or by coordinates if a lost counter has dealt a ticket
-// twice.
+// Before says whether the article is earlier than another one: by ticket, or by coordinates if a lost counter
+// has dealt a ticket twice.
 func (e *Entry) Before(o *Entry) bool {
 	if e.Ticket != o.Ticket {
 		return e.Ticket < o.Ticket
@@ -59,34 +60,36 @@ func (e *Entry) Before(o *Entry) bool {
 //
 //	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (packed.AppendID), time, signature | verdict
 //
-// Numbers are big-endian. The time counts from the start of the slice, in milliseconds. The head is everything before the verdict. The
-// scripts know the first four fields (lua/find.lua); restore.lua also compares coordinates. An entry has at most 64 KiB.
+// Numbers are big-endian. The time counts from the start of the slice, in milliseconds. The head is
+// everything before the verdict. The scripts know the first four fields (lua/find.lua); restore.lua also
+// compares coordinates. An entry has at most 64 KiB.
 const (
 	ticketAt = 4
 	digestAt = 10
 	formAt   = 26
 
-	// The form is the version with flags. An entry of an unknown version is treated as damaged, so the version is in every key
-	// (newLayout): processes of two versions beside each other share no entry.
+	// The form is the version with flags. An entry of an unknown version is treated as damaged, so the
+	// version is in every key (newLayout): processes of two versions beside each other share no entry.
 	version    = 4
 	flagLittle = 1 << 7 // the article has little text
 )
 
-// MaxEntries is the number of entries that the field of one fingerprint holds. Further entries with that fingerprint are overflow
-// entries: each lies in a separate field, whose name is fingerprint and digest. Replays and exact repeats find it there, but it is
-// not offered as an original.
+// MaxEntries is the number of entries that the field of one fingerprint holds. Further entries with that
+// fingerprint are overflow entries: each lies in a separate field, whose name is fingerprint and digest.
+// Replays and exact repeats find it there, but it is not offered as an original.
 //
-// An overflow entry is invisible to other articles. It must therefore lose every comparison: its ticket is maxTicket, so any article
-// that it finds counts as the earlier one (lua/ticket.lua).
+// An overflow entry is invisible to other articles. It must therefore lose every comparison: its ticket is
+// maxTicket, so any article that it finds counts as the earlier one (lua/ticket.lua).
 const MaxEntries = lookup.MaxEntries
 
 const (
 	// MaxTicket is the highest ticket there is: that of overflow entries.
 	MaxTicket = 1<<48 - 1
-	// Withdrawn is added to a ticket that was withdrawn. The entry has no ticket then, but only a higher one may follow: articles have been
-	// decided as if this one were later than the withdrawn ticket. Example: worker A draws 1 for an article and pauses; worker B decides a
-	// copy with the ticket 2, and gives the article the ticket 3; worker C withdraws 3. If A could set 1 now, neither of the two copies
-	// would find an earlier one.
+	// Withdrawn is added to a ticket that was withdrawn. The entry has no ticket then, but only a higher one
+	// may follow: articles have been decided as if this one were later than the withdrawn ticket. Example:
+	// worker A draws 1 for an article and pauses; worker B decides a copy with the ticket 2, and gives the
+	// article the ticket 3; worker C withdraws 3. If A could set 1 now, neither of the two copies would find
+	// an earlier one.
 	//
 	// The counter stays below withdrawn. 47 bits last for 200,000 articles a second during 22 years.
 	Withdrawn = 1 << TicketBits
@@ -94,10 +97,10 @@ const (
 	TicketBits = 47
 )
 
-// HiddenDigest is the digest of the article's entry if the entry is hidden. Only a replay of the article's own record finds a hidden
-// entry: scripts find entries by their digests, and this digest belongs to this record alone. Look-ups find the entry, but its ticket
-// is maxTicket, so it is the original of nothing. Entries are hidden by redisindex.Index.Hide and, if they cannot be stored otherwise,
-// by a refill.
+// HiddenDigest is the digest of the article's entry if the entry is hidden. Only a replay of the article's
+// own record finds a hidden entry: scripts find entries by their digests, and this digest belongs to this
+// record alone. Look-ups find the entry, but its ticket is maxTicket, so it is the original of nothing.
+// Entries are hidden by redisindex.Index.Hide and, if they cannot be stored otherwise, by a refill.
 func (e *Entry) HiddenDigest() []byte {
 	h := fnv.New64a()
 	h.Write(packed.AppendCoordinates(make([]byte, 0, 64), e.Coordinates)) // writing to a hash never fails
@@ -122,7 +125,8 @@ func TicketNumber(s string) uint64 {
 	return binary.BigEndian.Uint64(buf[:])
 }
 
-// Append encodes the entry of a new article: without ticket and verdict. sliceStart is when the entry's slice starts, see layout.start.
+// Append encodes the entry of a new article: without ticket and verdict. sliceStart is when the entry's slice
+// starts, see layout.start.
 func (e *Entry) Append(dst []byte, sliceStart int64) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, digestAt)...)
@@ -150,7 +154,8 @@ func (e *Entry) AppendDecided(dst []byte, sliceStart int64, v article.Verdict) [
 	return dst
 }
 
-// CutEntry decodes the first entry of the value of a field, and returns the rest of the value. sliceStart is when the slice starts.
+// CutEntry decodes the first entry of the value of a field, and returns the rest of the value. sliceStart is
+// when the slice starts.
 func CutEntry(f FieldRef, sliceStart int64, data string) (e Entry, rest string, err error) {
 	if len(data) < formAt+1 {
 		return Entry{}, "", ErrCorrupt

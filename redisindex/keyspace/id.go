@@ -13,7 +13,8 @@ import (
 // ID is what tells one index from another.
 type ID struct {
 	Name
-	// Settings are those from which the layout was computed, by name. They put a difference into words, and decide nothing.
+	// Settings are those from which the layout was computed, by name. They put a difference into words, and
+	// decide nothing.
 	Settings map[string]string
 }
 
@@ -55,7 +56,8 @@ func ParsePrefix(text string) (p Name, ok bool) {
 	return p, true
 }
 
-// String names the index as metrics and commands show it: Prefix without its last colon, then "@" and the database unless it is 0.
+// String names the index as metrics and commands show it: Prefix without its last colon, then "@" and the
+// database unless it is 0.
 func (p Name) String() string {
 	name := strings.TrimSuffix(p.Prefix(), ":")
 	if p.Database != 0 {
@@ -96,14 +98,17 @@ func (i ID) Compare(other ID) string {
 	return strings.Join(differences, "; ")
 }
 
-// IDOf returns the id of the index that a configuration makes in a database of Redis. The names of its keys are made from it.
+// IDOf returns the id of the index that a configuration makes in a database of Redis. The names of its keys
+// are made from it.
 func IDOf(c Config, database int) ID {
 	l := newLayout(c)
 	namespace := c.BaseNamespace()
 	return ID{
-		Name: Name{Database: database, Namespace: namespace, Recipe: strings.TrimPrefix(c.Namespace[len(namespace):], ":"), Layout: l.tag},
+		Name: Name{Database: database, Namespace: namespace, Recipe: strings.TrimPrefix(c.Namespace[len(namespace):],
+			":"), Layout: l.tag},
 		Settings: map[string]string{
-			"window": shortDuration(c.Window), "redis.generations": strconv.Itoa(c.Generations), "redis.buckets": c.Buckets,
+			"window": shortDuration(c.Window), "redis.generations": strconv.Itoa(c.Generations),
+			"redis.buckets":           c.Buckets,
 			"redis.expected_articles": strconv.Itoa(c.ExpectedArticles), "redis.block_bits": strconv.Itoa(c.BlockBits),
 			"detection.blocks": strconv.Itoa(c.Blocks),
 		},

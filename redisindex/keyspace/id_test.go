@@ -20,7 +20,8 @@ func TestNamesOfIndexes(t *testing.T) {
 	i.Database = 3
 	require.Equal(t, "a space & more:x:news-4-3fa9c1d2:3c00.18.4x15.11.5@3", i.String())
 	for _, p := range []Name{
-		{Namespace: "a:b", Recipe: "classic-python-30-1-3fa9c1d2", Layout: "3c00.18.4x15.sets.5"}, {Namespace: "ns", Layout: "3c00.18.4x15.11.5"},
+		{Namespace: "a:b", Recipe: "classic-python-30-1-3fa9c1d2", Layout: "3c00.18.4x15.sets.5"},
+		{Namespace: "ns", Layout: "3c00.18.4x15.11.5"},
 	} {
 		got, ok := ParsePrefix(p.Prefix())
 		require.True(t, ok)
@@ -41,8 +42,10 @@ func TestCompare(t *testing.T) {
 		{func(i *ID) { i.Settings = nil }, ""},
 		{func(i *ID) { i.Layout, i.Settings["window"] = "x", "72h" }, "window 168h here, 72h there"},
 		{func(i *ID) { i.Layout, i.Settings["later"] = "x", "1" }, "layout of keys 3c00.18.4x15.11.5 here, x there"},
-		{func(i *ID) { i.Database, i.Namespace = 1, "y" }, "redis.db 0 here, 1 there; redis.namespace a space & more:x here, y there"},
-		{func(i *ID) { i.Recipe = "news-5-0" }, "recipe id (settings under detection, or the release) news-4-3fa9c1d2 here, news-5-0 there"},
+		{func(i *ID) { i.Database, i.Namespace = 1, "y" },
+			"redis.db 0 here, 1 there; redis.namespace a space & more:x here, y there"},
+		{func(i *ID) { i.Recipe = "news-5-0" },
+			"recipe id (settings under detection, or the release) news-4-3fa9c1d2 here, news-5-0 there"},
 	} {
 		other := index()
 		c.change(&other)

@@ -11,8 +11,8 @@ import (
 	"echosieve/simhash"
 )
 
-// Keys names every key of one index. Only the namespace may hold a cluster hash tag. Without a hash tag the keys spread over all
-// nodes of a cluster.
+// Keys names every key of one index. Only the namespace may hold a cluster hash tag. Without a hash tag the
+// keys spread over all nodes of a cluster.
 type Keys struct {
 	ID     ID
 	Layout Layout
@@ -34,8 +34,8 @@ const SequenceKey = "seq"
 // Counter is the key of the ticket counter of an index.
 func Counter(of Name) string { return of.Prefix() + SequenceKey }
 
-// Exists is the hash whose existence says that the slice holds entries. Redis expires it by its own clock, because the clocks of
-// processes may differ.
+// Exists is the hash whose existence says that the slice holds entries. Redis expires it by its own clock,
+// because the clocks of processes may differ.
 func (k Keys) Exists(slice int64) string {
 	return k.Prefix + "g:" + strconv.FormatInt(slice, 10)
 }
@@ -67,8 +67,8 @@ type FieldRef struct {
 	Fingerprint simhash.Fingerprint
 }
 
-// Entries is the hash that holds the field. Fingerprints of articles on one template differ in few bits. The multiplication spreads
-// them over all hashes: they would crowd one hash otherwise.
+// Entries is the hash that holds the field. Fingerprints of articles on one template differ in few bits. The
+// multiplication spreads them over all hashes: they would crowd one hash otherwise.
 func (k Keys) Entries(f FieldRef) string {
 	shard := uint64(f.Fingerprint) * 0x9E3779B97F4A7C15 >> (64 - k.Layout.shardBits)
 	buf := make([]byte, 0, 128)
@@ -95,21 +95,23 @@ func (k Keys) Refill(name string, losses uint32) string {
 	return k.Prefix + "r:" + name + ":" + strconv.FormatUint(uint64(losses), 36)
 }
 
-// Handover is the hash that says where the commits of a group in other indexes end, and up to where this index was filled.
+// Handover is the hash that says where the commits of a group in other indexes end, and up to where this
+// index was filled.
 func (k Keys) Handover(group string) string { return k.Prefix + "h:" + group }
 
 // Forgotten is the hash of the articles that were forgotten in any index of a namespace.
 func Forgotten(namespace string) string { return namespace + ":forgotten" }
 
-// clusterMarkers is the number of markers on a cluster. They are spread evenly over the slots, so every master that serves 512 slots
-// in a row holds at least one. If a master without a marker loses its data, nobody notices.
+// clusterMarkers is the number of markers on a cluster. They are spread evenly over the slots, so every
+// master that serves 512 slots in a row holds at least one. If a master without a marker loses its data,
+// nobody notices.
 const clusterMarkers = 64
 
 // slotCount is the number of slots of every Redis Cluster.
 const slotCount = 16384
 
-// Markers names the markers of an index (see watermarks). A single server has one marker. A namespace with a hash tag has one marker
-// as well, because all its keys lie on one node.
+// Markers names the markers of an index (see watermarks). A single server has one marker. A namespace with a
+// hash tag has one marker as well, because all its keys lie on one node.
 func (k Keys) Markers(cluster bool) []string {
 	if !cluster || strings.Contains(k.Prefix, "{") {
 		return []string{k.Prefix + "life"}
@@ -179,7 +181,8 @@ func (k Keys) SliceOf(key string) (int64, error) {
 	return strconv.ParseInt(parts[1], 10, 64)
 }
 
-// ListOf returns the block list that is a key. If the key is a hash of lists, the value lacks the bits of the field (see inHash).
+// ListOf returns the block list that is a key. If the key is a hash of lists, the value lacks the bits of the
+// field (see inHash).
 func (k Keys) ListOf(key string) (ListRef, error) {
 	parts := strings.Split(strings.TrimPrefix(key, k.Prefix), ":")
 	if len(parts) != 4 {

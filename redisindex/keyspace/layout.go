@@ -10,14 +10,16 @@ import (
 	"echosieve/pipeline/lookup"
 )
 
-// Numbers of entries in a hash, and of fingerprints in a block list, at the expected volume: at least so many, and less than twice as
-// many. With fewer, the overhead of each hash or list takes most of the memory. With more, each look-up reads more, and Redis
-// searches hashes of entries, which are listpacks, from the front. Example: 8 entries in a hash instead of 4 save 16 bytes for each article,
-// but beside 5 million articles the server needs a third more CPU time.
+// Numbers of entries in a hash, and of fingerprints in a block list, at the expected volume: at least so
+// many, and less than twice as many. With fewer, the overhead of each hash or list takes most of the memory.
+// With more, each look-up reads more, and Redis searches hashes of entries, which are listpacks, from the
+// front. Example: 8 entries in a hash instead of 4 save 16 bytes for each article, but beside 5 million
+// articles the server needs a third more CPU time.
 const (
 	EntriesPerHash = 4
-	// One bit less in a block value doubles the length of every list: each look-up then finds more of the copies whose bits differ,
-	// and reads twice as many fingerprints, and each article writes twice as many to the log.
+	// One bit less in a block value doubles the length of every list: each look-up then finds more of the
+	// copies whose bits differ, and reads twice as many fingerprints, and each article writes twice as many
+	// to the log.
 	fingerprintsPerList = 8
 )
 
@@ -27,22 +29,23 @@ const (
 	maxKeyBits = 32
 )
 
-// Plan returns where an index of this configuration stores an article and looks it up. The configuration must be valid. It is for
-// tools that explain why an index finds an article or does not.
+// Plan returns where an index of this configuration stores an article and looks it up. The configuration must
+// be valid. It is for tools that explain why an index finds an article or does not.
 func (c Config) Plan() lookup.Plan { return newLayout(c).Plan }
 
-// Layout says in which keys the index keeps entries and block lists, and how long. It follows from a Config. Only newLayout
-// computes it.
+// Layout says in which keys the index keeps entries and block lists, and how long. It follows from a Config.
+// Only newLayout computes it.
 type Layout struct {
-	windowMs   int64
-	sliceMs    int64         // length of a slice; whole seconds, at most windowMs
-	Lifetime   time.Duration // of a key after its last write: the window, and the time by which processing may fall behind
-	shardBits  int           // width of the number of a hash of entries
-	fieldBits  int           // width of the number of a block list in its hash
-	Sets       bool          // block lists are Redis sets, else fields of hashes
-	Plan       lookup.Plan   // where an article is stored and looked up
-	MaxEntries int           // number of entries that the field of a fingerprint holds; tests set a smaller one
-	tag        string        // names the layout in every key, so that two layouts never use one key
+	windowMs int64
+	sliceMs  int64 // length of a slice; whole seconds, at most windowMs
+	// of a key after its last write: the window, and the time by which processing may fall behind
+	Lifetime   time.Duration
+	shardBits  int         // width of the number of a hash of entries
+	fieldBits  int         // width of the number of a block list in its hash
+	Sets       bool        // block lists are Redis sets, else fields of hashes
+	Plan       lookup.Plan // where an article is stored and looked up
+	MaxEntries int         // number of entries that the field of a fingerprint holds; tests set a smaller one
+	tag        string      // names the layout in every key, so that two layouts never use one key
 }
 
 // newLayout returns the layout that a configuration makes. The configuration must be valid.
@@ -71,13 +74,15 @@ func newLayout(c Config) Layout {
 		MaxEntries: MaxEntries,
 		Sets:       c.Buckets == BucketsSets,
 		Plan:       lookup.New(c.Search, blockBits),
-		tag:        fmt.Sprintf("%s.%d.%dx%d.%s.%d", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits, kind, version),
+		tag: fmt.Sprintf("%s.%d.%dx%d.%s.%d", strconv.FormatInt(seconds, 36), shardBits, c.Blocks, blockBits,
+			kind, version),
 	}
 }
 
-// widestBlock is the largest width of block values, in bits, that an index chooses itself. Wider blocks than 64 / Blocks overlap: one bit
-// changes two blocks. With few bits in MaxDistance, copies without overlaps always have a block in common, and could then have none. With
-// more bits nothing is certain, and an overlap of a quarter costs .002 of recall (docs/scale.md).
+// widestBlock is the largest width of block values, in bits, that an index chooses itself. Wider blocks than
+// 64 / Blocks overlap: one bit changes two blocks. With few bits in MaxDistance, copies without overlaps
+// always have a block in common, and could then have none. With more bits nothing is certain, and an overlap
+// of a quarter costs .002 of recall (docs/scale.md).
 func (c Config) widestBlock() int {
 	width := 64 / c.Blocks
 	if c.MaxDistance >= c.Blocks {
@@ -89,7 +94,8 @@ func (c Config) widestBlock() int {
 // LifetimeSeconds is lifetime in the unit of EXPIRE.
 func (l Layout) LifetimeSeconds() int64 { return int64(l.Lifetime / time.Second) }
 
-// Slice returns the number of the slice in which a time lies, counted from 1970. The time is in milliseconds since 1970.
+// Slice returns the number of the slice in which a time lies, counted from 1970. The time is in milliseconds
+// since 1970.
 func (l Layout) Slice(ms int64) int64 { return ms / l.sliceMs }
 
 // Start returns when a slice starts, in milliseconds since 1970.
@@ -100,7 +106,8 @@ func (l Layout) Reach(ms int64) (first, last int64) {
 	return l.Slice(max(0, ms-l.windowMs)), l.Slice(saturate(ms, l.windowMs))
 }
 
-// Keeps says whether no entry of the slice can have expired yet. It counts on records that are processed after the time of their timestamps.
+// Keeps says whether no entry of the slice can have expired yet. It counts on records that are processed
+// after the time of their timestamps.
 func (l Layout) Keeps(slice int64, now time.Time) bool {
 	return now.UnixMilli() < saturate(l.Start(slice), l.Lifetime.Milliseconds())
 }

@@ -17,8 +17,8 @@ func testConfig() Config {
 	return cfg
 }
 
-// docs/operations.md and docs/scale.md say how many windows of articles Redis holds, on average and at most, when articles come
-// evenly. Operators plan memory by it.
+// docs/operations.md and docs/scale.md say how many windows of articles Redis holds, on average and at most,
+// when articles come evenly. Operators plan memory by it.
 func TestWindowsHeld(t *testing.T) {
 	for _, c := range []struct {
 		generations   int
@@ -60,8 +60,10 @@ func TestConfigValidate(t *testing.T) {
 		require.ErrorContains(t, cfg.Validate(), name)
 	}
 	for namespace, good := range map[string]bool{
-		strings.Repeat("n", maxNamespaceBytes) + ":news-4-3fa9c1d2": true, strings.Repeat("n", maxNamespaceBytes+1): false,
-		"a{tag}b": true, "{tag}": true, "a{}b": false, "a}b": false, "a{b": false, "{a}{b}": false, "{{a}}": false,
+		strings.Repeat("n", maxNamespaceBytes) + ":news-4-3fa9c1d2": true,
+		strings.Repeat("n", maxNamespaceBytes+1):                    false,
+		"a{tag}b":                                                   true, "{tag}": true, "a{}b": false, "a}b": false,
+		"a{b": false, "{a}{b}": false, "{{a}}": false,
 	} {
 		cfg := testConfig()
 		cfg.Namespace = namespace
@@ -82,11 +84,13 @@ func TestLayout(t *testing.T) {
 		{7 * 24 * time.Hour, 2, 1_000_000, 21, 16, 15, "6hc0.16.4x15.12.4"},
 		{7 * 24 * time.Hour, 2, 1_040_000, 21, 16, 15, "6hc0.16.4x15.12.4"}, // the same size class
 		{time.Minute, 8, 1, 21, 6, 6, "8.6.4x6.12.4"},
-		{24 * time.Hour, 1, 100_000_000, 3, 24, 16, "1uo0.24.4x16.12.4"}, // without overlaps, within 3 bits one of four blocks is equal
+		// without overlaps, within 3 bits one of four blocks is equal
+		{24 * time.Hour, 1, 100_000_000, 3, 24, 16, "1uo0.24.4x16.12.4"},
 		{24 * time.Hour, 1, 100_000_000, 21, 24, 20, "1uo0.24.4x20.13.4"},
 	} {
 		cfg := testConfig()
-		cfg.Window, cfg.Generations, cfg.ExpectedArticles, cfg.MaxDistance = test.window, test.generations, test.articles, test.distance
+		cfg.Window, cfg.Generations, cfg.ExpectedArticles, cfg.MaxDistance = test.window, test.generations,
+			test.articles, test.distance
 		l := newLayout(cfg)
 		require.Equal(t, test.shards, l.shardBits)
 		require.Equal(t, test.blocks, l.Plan.Layout.Bits)

@@ -7,15 +7,16 @@ import (
 	"echosieve/simhash"
 )
 
-// StoredArticle is what the index keeps of one article, for tools that show the index. Of the article it has Coordinates, ID, Time (of
-// the window), Fingerprint, Digest, LittleText and Signature.
+// StoredArticle is what the index keeps of one article, for tools that show the index. Of the article it has
+// Coordinates, ID, Time (of the window), Fingerprint, Digest, LittleText and Signature.
 type StoredArticle struct {
 	article.Article
 	// Ticket orders the articles: a copy names an article with a lower ticket. 0: not drawn yet.
 	Ticket uint64
 	// Verdict is zero as long as the article is undecided.
 	Verdict article.Verdict
-	// Overflow says that the entry lies beyond the limit of one fingerprint: only a replay or an exact repeat of the article finds it.
+	// Overflow says that the entry lies beyond the limit of one fingerprint: only a replay or an exact repeat
+	// of the article finds it.
 	Overflow bool
 	// Hidden says that only a replay of the article's own record finds the entry. Its Digest is not that of the text.
 	Hidden bool

@@ -13,7 +13,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// A complete refill ends the warnings of the losses that were known when it began, in all processes and in those that start later.
+// A complete refill ends the warnings of the losses that were known when it began, in all processes and in
+// those that start later.
 func TestCure(t *testing.T) {
 	server := redisserver.Start(t)
 	client := redisrig.Client(t, server.Addr)
@@ -48,7 +49,8 @@ func TestCure(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, cure(open()))
 	for _, w := range []*watched{w, other} {
-		require.Eventually(t, func() bool { kinds, _ := w.warns(); return len(kinds) == 0 }, time.Minute, 10*time.Millisecond)
+		require.Eventually(t, func() bool { kinds, _ := w.warns(); return len(kinds) == 0 }, time.Minute,
+			10*time.Millisecond)
 		require.Zero(t, testutil.ToFloat64(w.LastLoss()))
 	}
 	later := startWatched(t, client, cfg)
@@ -56,7 +58,8 @@ func TestCure(t *testing.T) {
 	later.requireNoLoss(t)
 
 	require.NoError(t, client.HSet(t.Context(), w.Keys().Markers(false)[0], "seen", 1).Err())
-	require.Eventually(t, func() bool { kinds, _ := later.warns(); return kinds[watch.LossRollback] != "" }, time.Minute, 10*time.Millisecond, "a further loss")
+	require.Eventually(t, func() bool { kinds, _ := later.warns(); return kinds[watch.LossRollback] != "" },
+		time.Minute, 10*time.Millisecond, "a further loss")
 	later.waitRound(t)
 	kinds, _ := later.warns()
 	require.NotEmpty(t, kinds[watch.LossRollback], "the earlier refill has not cured it")

@@ -39,7 +39,8 @@ func (l *Losses) Round() func(context.Context) {
 	return newMonitor(l, func(string, string) {}).round
 }
 
-// Gaps returns the counts of candidates: those read, those without an entry, and those without one in slices that do not count.
+// Gaps returns the counts of candidates: those read, those without an entry, and those without one in slices
+// that do not count.
 func (l *Losses) Gaps() (read, missing, expired int64) {
 	return l.gaps.read.Load(), l.gaps.missing.Load(), l.gaps.expired.Load()
 }

@@ -19,8 +19,9 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// BenchmarkOrdinaryGaps measures how many candidates lack their entries although nothing was deleted: four workers claim articles, half of
-// which resemble earlier ones, and are cut off now and then, some for ever. It takes b.N seconds; windows are of one minute:
+// BenchmarkOrdinaryGaps measures how many candidates lack their entries although nothing was deleted: four
+// workers claim articles, half of which resemble earlier ones, and are cut off now and then, some for ever.
+// It takes b.N seconds; windows are of one minute:
 //
 //	go test ./redisindex/watch -run NONE -bench OrdinaryGaps -benchtime 240x
 //
@@ -46,7 +47,8 @@ func BenchmarkOrdinaryGaps(b *testing.B) {
 	}
 }
 
-// streamWithCuts claims articles of now for some time. A claim in fifty is cut off, and claimed again unless its records were skipped.
+// streamWithCuts claims articles of now for some time. A claim in fifty is cut off, and claimed again unless
+// its records were skipped.
 func streamWithCuts(b *testing.B, x *redisindex.Index, partition int32, d time.Duration) {
 	r := rand.New(rand.NewPCG(uint64(partition), 1))
 	var known []simhash.Fingerprint

@@ -15,19 +15,23 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// Handover notices that a consumer group has worked on another index than this process: its articles stand there, so their copies pass
-// here as unique.
+// Handover notices that a consumer group has worked on another index than this process: its articles stand
+// there, so their copies pass here as unique.
 //
-// Each commit of the group names the index in which the records below the offset were decided (Label). Two findings follow:
+// Each commit of the group names the index in which the records below the offset were decided (Label). Two
+// findings follow:
 //
-//   - This index lacks articles: a partition's commit names another index, and nobody has filled this one up to that offset. It does not matter
-//     whether that other process still runs. The finding is over when index refill has filled the index up to there, when index accept says to do
-//     without, or one window after that commit, because then its articles are too old to be originals.
-//   - Another process of the group runs with other settings: a commit that names another index has changed while this process watched.
+//   - This index lacks articles: a partition's commit names another index, and nobody has filled this one up
+//     to that offset. It does not matter whether that other process still runs. The finding is over when
+//     index refill has filled the index up to there, when index accept says to do without, or one window
+//     after that commit, because then its articles are too old to be originals.
+//   - Another process of the group runs with other settings: a commit that names another index has changed
+//     while this process watched.
 //
-// A commit is compared by its offset, not by its time: the commits of idle partitions stay as they are for as long as the group lives, and an
-// index that was filled or accepted once is so up to their offsets for ever. Where commits of another index end is written into Redis,
-// because the next commits of this process overwrite the evidence, and a restart must not end the finding.
+// A commit is compared by its offset, not by its time: the commits of idle partitions stay as they are for as
+// long as the group lives, and an index that was filled or accepted once is so up to their offsets for ever.
+// Where commits of another index end is written into Redis, because the next commits of this process
+// overwrite the evidence, and a restart must not end the finding.
 //
 // Safe for concurrent use.
 type Handover struct {
@@ -74,8 +78,8 @@ type Lack struct {
 	Until    time.Time   // from then on they are too old to be originals
 }
 
-// Lack returns what the index lacks, nil if it lacks nothing. The argument holds the labels of the group's commits, by the offsets beside
-// which they stand.
+// Lack returns what the index lacks, nil if it lacks nothing. The argument holds the labels of the group's
+// commits, by the offsets beside which they stand.
 func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]string) (*Lack, error) {
 	var stored ends
 	filled := offsets{}
@@ -101,7 +105,8 @@ func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]s
 	return &Lack{Other: label.Index, Articles: max(1, h.tickets(ctx, label)), Until: label.Seen.Add(h.window)}, nil
 }
 
-// ends returns up to where other indexes hold the articles of the group, as far as its commits of the last window say so.
+// ends returns up to where other indexes hold the articles of the group, as far as its commits of the last
+// window say so.
 func (h *Handover) ends(committed map[article.Coordinates]string, now time.Time) ends {
 	found, latest := ends{Offsets: offsets{}}, time.Time{}
 	for at, text := range committed {
@@ -117,8 +122,8 @@ func (h *Handover) ends(committed map[article.Coordinates]string, now time.Time)
 	return found
 }
 
-// merge joins the ends that are stored with those that were found now, and says whether that changes those that are stored. Ends that are a
-// window ago are forgotten.
+// merge joins the ends that are stored with those that were found now, and says whether that changes those
+// that are stored. Ends that are a window ago are forgotten.
 func merge(stored, found ends, now time.Time, window time.Duration) (merged ends, changed bool) {
 	old, ok := ParseLabel(stored.Label)
 	if !ok || now.Sub(old.Seen) >= window {
@@ -184,8 +189,8 @@ local held = redis.call('INCRBY', KEYS[1], 0)
 if held == 0 then redis.call('EXPIRE', KEYS[1], 0) end
 return held`)
 
-// tickets returns the ticket counter of the index that a label names: how many articles were decided there. If it cannot be read (another
-// database or namespace), it is the counter at the time of the label.
+// tickets returns the ticket counter of the index that a label names: how many articles were decided there.
+// If it cannot be read (another database or namespace), it is the counter at the time of the label.
 func (h *Handover) tickets(ctx context.Context, label Label) uint64 {
 	if label.Index.Database == h.index.Database {
 		if n, err := Tickets(ctx, h.client, label.Index.Name); err == nil && n > 0 {
@@ -195,7 +200,8 @@ func (h *Handover) tickets(ctx context.Context, label Label) uint64 {
 	return label.Ticket
 }
 
-// Tickets returns the ticket counter of an index in the database of the client: how many articles were decided in it; 0 if it does not exist.
+// Tickets returns the ticket counter of an index in the database of the client: how many articles were
+// decided in it; 0 if it does not exist.
 func Tickets(ctx context.Context, client redis.UniversalClient, of keyspace.Name) (uint64, error) {
 	key := []string{keyspace.Counter(of)}
 	n, err := ticketScript.EvalSha(ctx, client, key).Uint64()
@@ -228,7 +234,8 @@ func (c Cure) Remedy(mine, other keyspace.ID) string {
 
 // Text says in words what is lacking and what follows.
 func (l *Lack) Text(mine keyspace.ID) string {
-	return fmt.Sprintf("the group's articles are in another index (%s): up to %d articles stand there, and until %s their copies pass as unique",
+	return fmt.Sprintf("the group's articles are in another index (%s): up to %d articles stand there, and until "+
+		"%s their copies pass as unique",
 		mine.Compare(l.Other), l.Articles, l.Until.UTC().Format(time.RFC3339))
 }
 

@@ -75,8 +75,10 @@ func TestLack(t *testing.T) {
 		{"another window", commits{0: {5, label(old, time.Minute)}}, nil, 3},
 		{"one partition of two", commits{0: {5, label(x, 0)}, 1: {7, label(old, time.Hour)}}, nil, 3},
 		{"filled up to there", commits{0: {5, label(x, 0)}, 1: {7, label(old, time.Hour)}}, []int64{0, 7}, 0},
-		{"filled, and then the old index went on", commits{0: {5, label(x, 0)}, 1: {8, label(old, time.Minute)}}, []int64{9, 7}, 3},
-		{"a partition idle for longer than the window", commits{0: {5, label(x, 0)}, 1: {7, label(old, 73*time.Hour)}}, nil, 0},
+		{"filled, and then the old index went on", commits{0: {5, label(x, 0)}, 1: {8, label(old, time.Minute)}},
+			[]int64{9, 7}, 3},
+		{"a partition idle for longer than the window",
+			commits{0: {5, label(x, 0)}, 1: {7, label(old, 73*time.Hour)}}, nil, 0},
 		{"another database", commits{0: {5, Label{Index: elsewhere, Seen: time.Now(), Ticket: 12}.String()}}, nil, 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,8 +100,8 @@ func TestLack(t *testing.T) {
 	}
 }
 
-// The next commits overwrite the evidence: a restart does not end a lack. Filling ends it, and later commits of idle partitions that still
-// name the other index change nothing.
+// The next commits overwrite the evidence: a restart does not end a lack. Filling ends it, and later commits
+// of idle partitions that still name the other index change nothing.
 func TestLackOutlivesTheEvidence(t *testing.T) {
 	r := newRig(t)
 	old, back := r.index(168*time.Hour, 3)
@@ -112,7 +114,8 @@ func TestLackOutlivesTheEvidence(t *testing.T) {
 	idle := label(old, time.Hour)
 	require.NotNil(t, lack(h, commits{0: {5, label(old, 0)}, 1: {7, idle}}))
 	require.NotNil(t, lack(h, commits{0: {6, label(x, 0)}, 1: {8, label(x, 0)}}), "after a restart")
-	require.NotNil(t, lack(back, commits{0: {6, label(x, 0)}, 1: {7, idle}}), "whoever goes back lacks what was decided meanwhile")
+	require.NotNil(t, lack(back, commits{0: {6, label(x, 0)}, 1: {7, idle}}),
+		"whoever goes back lacks what was decided meanwhile")
 	require.NoError(t, h.Fill(t.Context(), "in", []int64{6, 6}))
 	require.NotNil(t, lack(h, commits{0: {9, label(x, 0)}, 1: {7, idle}}), "not up to there")
 	require.NoError(t, h.Fill(t.Context(), "in", []int64{0, 7}))
@@ -150,9 +153,12 @@ func TestReporter(t *testing.T) {
 	require.Empty(t, round(commits{0: {1, label(x, 0)}}))
 
 	warned := round(commits{0: {2, label(x, 0)}, 1: {7, idle}})
-	require.Contains(t, warned[warnOther], "another process of this group runs with other settings: window 72h here, 168h there")
-	require.Contains(t, warned[warnLack], "the group's articles are in another index (window 72h here, 168h there): up to 3 articles stand there")
-	require.Contains(t, warned[warnLack], "echosieve index refill --config new.yaml; or do without: echosieve index accept --config new.yaml")
+	require.Contains(t, warned[warnOther],
+		"another process of this group runs with other settings: window 72h here, 168h there")
+	require.Contains(t, warned[warnLack],
+		"the group's articles are in another index (window 72h here, 168h there): up to 3 articles stand there")
+	require.Contains(t, warned[warnLack],
+		"echosieve index refill --config new.yaml; or do without: echosieve index accept --config new.yaml")
 	require.InDelta(t, 3, testutil.ToFloat64(w.lacking), 0)
 	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.other), 60)
 	require.Contains(t, log.String(), "another process of this group runs with other settings")
@@ -169,13 +175,15 @@ func TestReporter(t *testing.T) {
 	fresh, err := NewReporter(h, Cure{}, nil, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	w = fresh
-	require.Empty(t, round(commits{1: {7, idle}}), "a commit from before the start says nothing about a running process")
+	require.Empty(t, round(commits{1: {7, idle}}),
+		"a commit from before the start says nothing about a running process")
 	require.Empty(t, round(commits{1: {7, idle}}))
 }
 
 func TestRemedy(t *testing.T) {
 	mine := keyspace.ID{Name: keyspace.Name{Recipe: "news-4-a"}}
-	require.Contains(t, Cure{}.Remedy(mine, keyspace.ID{Name: keyspace.Name{Recipe: "news-4-b"}}), "index refill --from input;")
+	require.Contains(t, Cure{}.Remedy(mine, keyspace.ID{Name: keyspace.Name{Recipe: "news-4-b"}}),
+		"index refill --from input;")
 	require.Contains(t, Cure{}.Remedy(mine, keyspace.ID{}), "index refill --from input;")
 	require.NotContains(t, Cure{Shadow: true}.Remedy(mine, mine), "refill")
 }
@@ -197,8 +205,8 @@ func TestHandoverOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// A counter that another program has raised beyond all tickets is an error that names the key, and is not learned: once the key is moved
-// away, it begins where this process knows it.
+// A counter that another program has raised beyond all tickets is an error that names the key, and is not
+// learned: once the key is moved away, it begins where this process knows it.
 func TestCounterOfAnotherProgram(t *testing.T) {
 	r := newRig(t)
 	x, _ := r.index(time.Hour, 10)

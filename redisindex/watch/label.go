@@ -9,15 +9,15 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// Label is what the index adds to the label of a commit: the index in which the process has decided the records below the offset, and the
-// highest numbers that Redis had shown it by then.
+// Label is what the index adds to the label of a commit: the index in which the process has decided the
+// records below the offset, and the highest numbers that Redis had shown it by then.
 //
 // Its text is one word, a query as in a URL:
 //
 //	layout=3c00.18.4x15.11.5&markers=1&namespace=echosieve&recipe=news-4-3fa9c1d2&seen=1795412345678&ticket=48213&window=168h...
 //
-// The names db (unless 0), namespace, recipe and layout are its Name. markers, seen and ticket are the numbers. All others are Settings:
-// readers ignore names that they do not know.
+// The names db (unless 0), namespace, recipe and layout are its Name. markers, seen and ticket are the
+// numbers. All others are Settings: readers ignore names that they do not know.
 type Label struct {
 	Index   keyspace.ID
 	Markers int       // number of markers of the index

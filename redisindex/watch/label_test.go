@@ -32,7 +32,8 @@ func TestLabels(t *testing.T) {
 	got, ok = ParseLabel(text + "&something=new")
 	require.True(t, ok, "a name that a later version writes")
 	require.True(t, got.Index.Same(want.Index))
-	for _, junk := range []string{"", "junk", "a.b.c", "another.1.99999999999999999999", "layout=x", "layout=x&seen=1&ticket=-1", "%zz", "seen=1&ticket=1"} {
+	for _, junk := range []string{"", "junk", "a.b.c", "another.1.99999999999999999999", "layout=x",
+		"layout=x&seen=1&ticket=-1", "%zz", "seen=1&ticket=1"} {
 		_, ok = ParseLabel(junk)
 		require.False(t, ok, junk)
 	}

@@ -1,5 +1,6 @@
-// Package watch says what has become of an index: that Redis has lost a part of it, or lacks memory (Losses), and that the consumer group has
-// its articles in another index (Handover). Both compare Redis with what the group has committed (Label).
+// Package watch says what has become of an index: that Redis has lost a part of it, or lacks memory (Losses),
+// and that the consumer group has its articles in another index (Handover). Both compare Redis with what the
+// group has committed (Label).
 package watch
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Losses notices that Redis has lost a part of an index, and says so. Claims tell it what they have seen of Redis. Safe for concurrent use.
+// Losses notices that Redis has lost a part of an index, and says so. Claims tell it what they have seen of
+// Redis. Safe for concurrent use.
 type Losses struct {
 	client     redis.UniversalClient
 	keys       keyspace.Keys
@@ -27,40 +29,47 @@ type Losses struct {
 }
 
 // NewLosses returns the losses of an index with this window. A nil reg leaves the metrics unregistered.
-func NewLosses(client redis.UniversalClient, keys keyspace.Keys, window time.Duration, reg prometheus.Registerer, log *slog.Logger) *Losses {
+func NewLosses(client redis.UniversalClient, keys keyspace.Keys, window time.Duration, reg prometheus.Registerer,
+	log *slog.Logger) *Losses {
 	_, cluster := client.(*redis.ClusterClient)
-	return &Losses{client: client, keys: keys, window: window, log: log, metrics: newLossMetrics(reg), watermarks: newWatermarks(keys, cluster)}
+	return &Losses{client: client, keys: keys, window: window, log: log, metrics: newLossMetrics(reg),
+		watermarks: newWatermarks(keys, cluster)}
 }
 
 // HighestTicket is the highest ticket that Redis has drawn, as far as this process knows.
 func (l *Losses) HighestTicket() uint64 { return l.watermarks.highest.Load() }
 
-// Drawn takes over that Redis has drawn the tickets from first to last. before is HighestTicket when the request was sent.
+// Drawn takes over that Redis has drawn the tickets from first to last. before is HighestTicket when the
+// request was sent.
 func (l *Losses) Drawn(before, first, last uint64) { l.watermarks.drawn(before, first, last) }
 
 // SetAside takes over that damage was set aside.
 func (l *Losses) SetAside() { l.watermarks.setAside() }
 
-// AddWitness offers a stored article to the sample of those whose keys are looked at later. Its keys were written after the time written.
-// lists are the block lists that lead to its field; it is called only if the article is taken.
+// AddWitness offers a stored article to the sample of those whose keys are looked at later. Its keys were
+// written after the time written. lists are the block lists that lead to its field; it is called only if the
+// article is taken.
 func (l *Losses) AddWitness(written time.Time, field keyspace.FieldRef, lists func() []keyspace.ListRef) {
 	l.witnesses.add(written, l.keys.Layout.Lifetime, field, lists)
 }
 
-// CountCandidate counts a candidate to which the list of another article led. missing says that it has no entry, and kept that its
-// entry cannot have expired; if both are so, metric is raised.
+// CountCandidate counts a candidate to which the list of another article led. missing says that it has no
+// entry, and kept that its entry cannot have expired; if both are so, metric is raised.
 func (l *Losses) CountCandidate(missing, kept bool, metric prometheus.Counter) {
 	l.gaps.count(missing, kept, metric)
 }
 
-// Monitor watches what Redis keeps of the index, until ctx ends. Every three seconds it compares the numbers that only grow (see
-// watermarks), looks at a sample of the stored articles (see witnesses), and asks each master for evictions, memory and failed saves.
+// Monitor watches what Redis keeps of the index, until ctx ends. Every three seconds it compares the numbers
+// that only grow (see watermarks), looks at a sample of the stored articles (see witnesses), and asks each
+// master for evictions, memory and failed saves.
 //
-// A loss is logged, counted, and reported to warn. The function warn gets the kind of each warning with a text, and with an empty text
-// when the warning is over. The warning of a loss is over when a refill has given all articles back, or one window after its latest
-// evidence, because until then copies of lost articles can pass as unique. Other warnings are over when their cause is gone.
+// A loss is logged, counted, and reported to warn. The function warn gets the kind of each warning with a
+// text, and with an empty text when the warning is over. The warning of a loss is over when a refill has
+// given all articles back, or one window after its latest evidence, because until then copies of lost
+// articles can pass as unique. Other warnings are over when their cause is gone.
 //
-// Monitor does not report that Redis is away. The caller must call Recall once it has read the labels of the consumer group.
+// Monitor does not report that Redis is away. The caller must call Recall once it has read the labels of the
+// consumer group.
 func (l *Losses) Monitor(ctx context.Context, warn func(kind, text string)) {
 	m := newMonitor(l, warn)
 	tick := time.NewTicker(l.watermarks.interval)
@@ -78,9 +87,9 @@ func (l *Losses) Monitor(ctx context.Context, warn func(kind, text string)) {
 	}
 }
 
-// Label returns the id of the index and the highest numbers that Redis has shown, as one word. The caller stores the
-// label outside of Redis, beside offsets whose articles the index holds, and gives it to Recall after a restart. The label is empty until
-// Redis has shown all numbers.
+// Label returns the id of the index and the highest numbers that Redis has shown, as one word. The caller
+// stores the label outside of Redis, beside offsets whose articles the index holds, and gives it to Recall
+// after a restart. The label is empty until Redis has shown all numbers.
 func (l *Losses) Label() string {
 	w := l.watermarks
 	w.mu.Lock()
@@ -92,11 +101,13 @@ func (l *Losses) Label() string {
 	if least == 0 {
 		return ""
 	}
-	return Label{Index: w.index, Markers: len(w.markers), Seen: time.UnixMilli(least), Ticket: w.highest.Load()}.String()
+	return Label{Index: w.index, Markers: len(w.markers), Seen: time.UnixMilli(least),
+		Ticket: w.highest.Load()}.String()
 }
 
-// Recall takes the labels that processes of the consumer group have stored, in any order. Labels of other indexes are ignored. Until the
-// first call of Recall, the index only reads the markers: if it raised one, another process could miss a loss.
+// Recall takes the labels that processes of the consumer group have stored, in any order. Labels of other
+// indexes are ignored. Until the first call of Recall, the index only reads the markers: if it raised one,
+// another process could miss a loss.
 func (l *Losses) Recall(labels []string) {
 	w, now := l.watermarks, time.Now()
 	w.mu.Lock()
@@ -119,9 +130,10 @@ func (l *Losses) Recall(labels []string) {
 	}
 }
 
-// gaps counts the candidates without an entry. A list that leads to no entry is harmless by itself: the entry expired before its list, a
-// process ended between the two, or is about to store the entry. So only candidates of slices count whose entries cannot have expired.
-// If many of them have no entry, the entries were deleted. Safe for concurrent use.
+// gaps counts the candidates without an entry. A list that leads to no entry is harmless by itself: the entry
+// expired before its list, a process ended between the two, or is about to store the entry. So only
+// candidates of slices count whose entries cannot have expired. If many of them have no entry, the entries
+// were deleted. Safe for concurrent use.
 type gaps struct {
 	read, missing atomic.Int64 // candidates, and those without an entry, since the count began anew
 	expired       atomic.Int64 // without an entry, in other slices
@@ -144,10 +156,11 @@ func (g *gaps) count(missing, kept bool, metric prometheus.Counter) {
 const (
 	// gapsLeast is the least number of missing entries that is called a loss.
 	gapsLeast = 20
-	// gapsShare is the share of missing entries from which on it is called a loss. Ordinarily there are none: 0 of 597,000 candidates in
-	// four windows of a minute, with claims that were cut off and repeated. If one claim in 200 is cut off and never run again, which no
-	// redelivery leaves so, 7, 1,097, 1,395 and 1,811 of a million candidates lacked their entries in four runs
-	// (BenchmarkOrdinaryGaps). In slices that do not count, where entries expire before their lists, it is up to 56,000 of a million.
+	// gapsShare is the share of missing entries from which on it is called a loss. Ordinarily there are none:
+	// 0 of 597,000 candidates in four windows of a minute, with claims that were cut off and repeated. If one
+	// claim in 200 is cut off and never run again, which no redelivery leaves so, 7, 1,097, 1,395 and 1,811
+	// of a million candidates lacked their entries in four runs (BenchmarkOrdinaryGaps). In slices that do
+	// not count, where entries expire before their lists, it is up to 56,000 of a million.
 	gapsShare = 0.05
 	// gapsRead is the number of candidates after which counting begins anew.
 	gapsRead = 1000

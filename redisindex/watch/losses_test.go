@@ -19,7 +19,8 @@ import (
 // The warning of a loss is over one window after the loss, and the gauge is 0 then.
 func TestLossWarningEnds(t *testing.T) {
 	cfg := redisrig.Config(redisrig.Standard)
-	x := NewLosses(redisrig.Client(t, redisserver.Addr(t)), keyspace.New(cfg, 0), cfg.Window, nil, slog.New(slog.DiscardHandler))
+	x := NewLosses(redisrig.Client(t, redisserver.Addr(t)), keyspace.New(cfg, 0), cfg.Window, nil,
+		slog.New(slog.DiscardHandler))
 	warned := ""
 	m := newMonitor(x, func(_, text string) { warned = text })
 	at := time.Now()
@@ -56,13 +57,15 @@ func TestTracesOfAKnownLoss(t *testing.T) {
 	require.Equal(t, 1, noticed(x.keys.Layout.Lifetime+time.Minute))
 }
 
-// A witness speaks only as long as its keys cannot have expired, and the sample stays small and spread over the lifetime of the keys.
+// A witness speaks only as long as its keys cannot have expired, and the sample stays small and spread over
+// the lifetime of the keys.
 func TestWitnessesAreASample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &witnesses{}
 		const lifetime = 100 * time.Second
 		for n := range 20_000 {
-			w.add(time.Now(), lifetime, keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)}, func() []keyspace.ListRef { return nil })
+			w.add(time.Now(), lifetime, keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)},
+				func() []keyspace.ListRef { return nil })
 			require.LessOrEqual(t, len(w.kept), witnessesKept)
 			time.Sleep(10 * time.Millisecond)
 		}

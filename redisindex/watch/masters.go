@@ -42,7 +42,8 @@ func (m *monitor) askServers(ctx context.Context) {
 		return // the masters are unknown; the health probe says why
 	}
 	if refused != nil && !m.refused {
-		m.l.log.Warn("Redis does not answer INFO: evictions, memory and failed saves are not watched", "err", refused, "remedy", "grant +info")
+		m.l.log.Warn("Redis does not answer INFO: evictions, memory and failed saves are not watched", "err", refused,
+			"remedy", "grant +info")
 	}
 	m.refused = refused != nil || m.refused && len(infos) == 0
 	for name := range m.nodes {
@@ -73,13 +74,14 @@ func (m *monitor) update(ctx context.Context, name string, info connection.Serve
 		before.Evicted = 0 // the server was restarted, and counts from zero
 	}
 	if keys := info.Evicted - before.Evicted; known && keys > 0 {
-		m.report(lossEviction, loss{kind: lossEviction, at: time.Now(), own: true}, "node", name, "keys", keys, "policy", info.Policy)
+		m.report(lossEviction, loss{kind: lossEviction, at: time.Now(), own: true}, "node", name, "keys", keys,
+			"policy", info.Policy)
 		m.writeLoss(ctx, lossEviction)
 	}
 }
 
-// setState sets a warning about the present state. It stands as long as any node has the problem. The function of returns a node's
-// problem, or "".
+// setState sets a warning about the present state. It stands as long as any node has the problem. The
+// function of returns a node's problem, or "".
 func (m *monitor) setState(kind string, of func(connection.ServerInfo) string) {
 	var texts []string
 	for name, info := range m.nodes {

@@ -18,14 +18,17 @@ type lossMetrics struct {
 func newLossMetrics(reg prometheus.Registerer) *lossMetrics {
 	factory := promauto.With(reg)
 	node := func(name, help string) *prometheus.GaugeVec {
-		return factory.NewGaugeVec(prometheus.GaugeOpts{Name: "echosieve_redisindex_" + name, Help: help}, []string{"node"})
+		return factory.NewGaugeVec(prometheus.GaugeOpts{Name: "echosieve_redisindex_" + name, Help: help},
+			[]string{"node"})
 	}
 	m := &lossMetrics{
 		losses: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "echosieve_redisindex_losses_total", Help: "Times that this process noticed that Redis had lost a part of the index.",
+			Name: "echosieve_redisindex_losses_total",
+			Help: "Times that this process noticed that Redis had lost a part of the index.",
 		}, []string{"kind"}),
 		lastLoss: factory.NewGauge(prometheus.GaugeOpts{
-			Name: "echosieve_redisindex_last_loss_timestamp_seconds", Help: "When any process last noticed a loss, in seconds since 1970; 0: not within the window.",
+			Name: "echosieve_redisindex_last_loss_timestamp_seconds",
+			Help: "When any process last noticed a loss, in seconds since 1970; 0: not within the window.",
 		}),
 		memoryUsed:  node("memory_used_bytes", "Memory that the Redis node uses."),
 		memoryLimit: node("memory_limit_bytes", "maxmemory of the Redis node; 0: none."),

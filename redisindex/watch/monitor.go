@@ -22,8 +22,9 @@ var lossKinds = []string{lossMissing, lossRollback, lossEviction, lossDamage}
 
 // lossCauses names the possible causes of each kind of loss.
 var lossCauses = map[string]string{
-	lossMissing:  "it was flushed, keys were deleted, or it came back without its data",
-	lossRollback: "it came back from an older snapshot, crashed before its last writes were on disk, or failed over to a replica that lacked them",
+	lossMissing: "it was flushed, keys were deleted, or it came back without its data",
+	lossRollback: "it came back from an older snapshot, crashed before its last writes were on disk, or failed " +
+		"over to a replica that lacked them",
 	lossEviction: "it evicted keys to free memory",
 	lossDamage:   "another program wrote into entries or block lists",
 }
@@ -39,10 +40,11 @@ type loss struct {
 const (
 	// monitorInterval is the longest time that a loss goes unnoticed while Redis replies.
 	monitorInterval = 3 * time.Second
-	// monitorTimeout bounds one round. Without it, a node that does not reply would keep the monitor from checking the other nodes.
+	// monitorTimeout bounds one round. Without it, a node that does not reply would keep the monitor from
+	// checking the other nodes.
 	monitorTimeout = 5 * time.Second
-	// lossQuiet is how long after a loss further evidence of the same kind is not logged. A server that evicts keys does so all the
-	// time, and other processes report the same loss.
+	// lossQuiet is how long after a loss further evidence of the same kind is not logged. A server that
+	// evicts keys does so all the time, and other processes report the same loss.
 	lossQuiet = time.Minute
 )
 
@@ -60,7 +62,8 @@ type monitor struct {
 
 func newMonitor(l *Losses, warn func(kind, text string)) *monitor {
 	return &monitor{
-		l: l, warn: warn, noticed: map[string]time.Time{}, standing: map[string]time.Time{}, unsaid: map[string]bool{}, states: map[string]string{},
+		l: l, warn: warn, noticed: map[string]time.Time{}, standing: map[string]time.Time{},
+		unsaid: map[string]bool{}, states: map[string]string{},
 		nodes: map[string]connection.ServerInfo{},
 	}
 }
@@ -123,8 +126,9 @@ func (m *monitor) checkNumbers(ctx context.Context) bool {
 	return err == nil
 }
 
-// reportKeys reports that keys are gone: witnesses lack them, or too many candidates have no entry. That is no loss of its own if something
-// else that was noticed shortly before explains it, or if a loss of the time of the candidates is known.
+// reportKeys reports that keys are gone: witnesses lack them, or too many candidates have no entry. That is
+// no loss of its own if something else that was noticed shortly before explains it, or if a loss of the time
+// of the candidates is known.
 func (m *monitor) reportKeys(ctx context.Context, lost []witness, lacking []string) {
 	gaps := m.l.gaps.loss()
 	if gaps && !m.l.watermarks.hasLoss(time.Now()) {
@@ -169,7 +173,8 @@ func byKind(losses []loss) map[string]loss {
 	return kinds
 }
 
-// report counts and logs a loss, and makes its warning stand. A loss that is a window ago is ignored, and so is one that a refill has cured.
+// report counts and logs a loss, and makes its warning stand. A loss that is a window ago is ignored, and so
+// is one that a refill has cured.
 func (m *monitor) report(kind string, l loss, details ...any) {
 	now, until := time.Now(), l.at.Add(m.l.window)
 	if !until.After(now) || !l.own && m.l.watermarks.isCured() {
@@ -180,7 +185,8 @@ func (m *monitor) report(kind string, l loss, details ...any) {
 	}
 	if now.Sub(m.noticed[kind]) > lossQuiet {
 		m.l.log.Warn("Redis has lost articles: copies of them can pass as unique", append([]any{
-			"kind", kind, "cause", lossCauses[kind], "noticed_before_start", l.past, "noticed", stamp(l.at), "until", stamp(until),
+			"kind", kind, "cause", lossCauses[kind], "noticed_before_start", l.past, "noticed", stamp(l.at), "until",
+			stamp(until),
 			"help", "docs/operations.md, When Redis lost articles",
 		}, details...)...)
 	}
@@ -189,7 +195,9 @@ func (m *monitor) report(kind string, l loss, details ...any) {
 		m.standing[kind] = l.at
 	}
 	m.l.metrics.lastLoss.Set(seconds(m.lastLoss()))
-	m.warn(kind, fmt.Sprintf("Redis lost articles (%s): noticed %s; until %s copies of articles from before can pass as unique, unless echosieve index refill gives them back",
+	m.warn(kind, fmt.Sprintf(
+		"Redis lost articles (%s): noticed %s; until %s copies of articles from before can pass as unique, unless "+
+			"echosieve index refill gives them back",
 		lossCauses[kind], stamp(m.standing[kind]), stamp(m.standing[kind].Add(m.l.window))))
 }
 
@@ -217,7 +225,8 @@ func (m *monitor) lastLoss() (last time.Time) {
 func (m *monitor) clearOld() {
 	for kind, at := range m.standing {
 		if time.Since(at) >= m.l.window {
-			m.l.log.Info("the loss in Redis is a window ago: no article that was lost can be an original any more", "kind", kind)
+			m.l.log.Info("the loss in Redis is a window ago: no article that was lost can be an original any more",
+				"kind", kind)
 			m.clear(kind)
 		}
 	}

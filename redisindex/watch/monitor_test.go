@@ -42,7 +42,8 @@ type watched struct {
 	log      bytes.Buffer
 }
 
-// startWatched starts a monitor. The test calls Recall, as a process does when it knows what its consumer group has stored.
+// startWatched starts a monitor. The test calls Recall, as a process does when it knows what its consumer
+// group has stored.
 func startWatched(t testing.TB, client redis.UniversalClient, cfg keyspace.Config) *watched {
 	t.Helper()
 	w := &watched{warnings: map[string]string{}, reg: prometheus.NewRegistry()}
@@ -110,7 +111,8 @@ func infoOf(t testing.TB, client redis.UniversalClient) connection.ServerInfo {
 // checkWarns says whether Check warns of a subject, too.
 func checkWarns(t testing.TB, client redis.UniversalClient, subject string) bool {
 	t.Helper()
-	found := connection.Check(t.Context(), client, redisrig.Config(redisrig.Standard), func(context.Context) error { return nil })
+	found := connection.Check(t.Context(), client, redisrig.Config(redisrig.Standard),
+		func(context.Context) error { return nil })
 	return slices.ContainsFunc(found, func(f diag.Finding) bool {
 		return f.Severity == diag.Warning && strings.HasSuffix(f.Subject, " "+subject)
 	})
@@ -125,7 +127,8 @@ func (w *watched) claimNew(t testing.TB, n int) {
 	}
 }
 
-// requireLoss waits for the warning of a kind of loss, and requires that it was logged once, and that there is no warning of another kind.
+// requireLoss waits for the warning of a kind of loss, and requires that it was logged once, and that there
+// is no warning of another kind.
 func (w *watched) requireLoss(t testing.TB, kind string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -170,62 +173,77 @@ func TestLossesOfARunningService(t *testing.T) {
 		happens    func(t *testing.T, w *watched, server *redisserver.Server, client redis.UniversalClient)
 	}{
 		{"first start", "", nil, func(*testing.T, *watched, *redisserver.Server, redis.UniversalClient) {}},
-		{"flushed", watch.LossMissing, nil, func(t *testing.T, _ *watched, _ *redisserver.Server, client redis.UniversalClient) {
+		{"flushed", watch.LossMissing, nil, func(t *testing.T, _ *watched, _ *redisserver.Server,
+			client redis.UniversalClient) {
 			redisrig.Flush(t, client)
 		}},
-		{"flushed while articles flow", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+		{"flushed while articles flow", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
+			client redis.UniversalClient) {
 			redisrig.Flush(t, client)
 			w.claimNew(t, 1)
 		}},
-		{"counter gone", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+		{"counter gone", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
+			client redis.UniversalClient) {
 			require.EqualValues(t, 1, client.Del(t.Context(), w.Keys().Sequence()).Val())
 		}},
-		{"counter back, overtaken before anybody looks", watch.LossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			defer w.Hold()()
-			require.NoError(t, client.Set(t.Context(), w.Keys().Sequence(), 1, 0).Err())
-			w.claimNew(t, 20)
-		}},
-		{"marker gone", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+		{"counter back, overtaken before anybody looks", watch.LossRollback, nil,
+			func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+				defer w.Hold()()
+				require.NoError(t, client.Set(t.Context(), w.Keys().Sequence(), 1, 0).Err())
+				w.claimNew(t, 20)
+			}},
+		{"marker gone", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
+			client redis.UniversalClient) {
 			require.EqualValues(t, 1, client.Del(t.Context(), w.Keys().Markers(false)...).Val())
 		}},
-		{"marker back", watch.LossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+		{"marker back", watch.LossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
+			client redis.UniversalClient) {
 			require.NoError(t, client.HSet(t.Context(), w.Keys().Markers(false)[0], "seen", 1).Err())
 		}},
-		{"older snapshot", watch.LossRollback, nil, func(t *testing.T, w *watched, server *redisserver.Server, client redis.UniversalClient) {
+		{"older snapshot", watch.LossRollback, nil, func(t *testing.T, w *watched, server *redisserver.Server,
+			client redis.UniversalClient) {
 			restartOlder(t, server, client, func() { w.claimNew(t, 1) })
 		}},
-		{"came back empty", watch.LossMissing, nil, func(_ *testing.T, _ *watched, server *redisserver.Server, _ redis.UniversalClient) {
+		{"came back empty", watch.LossMissing, nil, func(_ *testing.T, _ *watched, server *redisserver.Server,
+			_ redis.UniversalClient) {
 			server.Kill()
 			server.Restart()
 		}},
-		{"restarted with its data", "", []string{"--appendonly", "yes", "--appendfsync", "always"}, func(_ *testing.T, _ *watched, server *redisserver.Server, _ redis.UniversalClient) {
-			server.Kill()
-			server.Restart()
-		}},
+		{"restarted with its data", "", []string{"--appendonly", "yes", "--appendfsync", "always"},
+			func(_ *testing.T, _ *watched, server *redisserver.Server, _ redis.UniversalClient) {
+				server.Kill()
+				server.Restart()
+			}},
 		{"reloaded", "", nil, func(t *testing.T, _ *watched, _ *redisserver.Server, client redis.UniversalClient) {
 			require.NoError(t, client.Do(t.Context(), "DEBUG", "RELOAD").Err())
 		}},
-		{"scripts forgotten", "", nil, func(t *testing.T, _ *watched, _ *redisserver.Server, client redis.UniversalClient) {
+		{"scripts forgotten", "", nil, func(t *testing.T, _ *watched, _ *redisserver.Server,
+			client redis.UniversalClient) {
 			require.NoError(t, client.ScriptFlush(t.Context()).Err())
 		}},
-		{"foreign bytes in an entry", watch.LossDamage, nil, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+		{"foreign bytes in an entry", watch.LossDamage, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
+			client redis.UniversalClient) {
 			a := redisrig.Article(1, 0xff)
 			field := fieldOf(w.Index, &a)
 			require.NoError(t, client.HSet(t.Context(), w.Keys().Entries(field), field.Name(), "hello").Err())
 			require.Equal(t, article.Unique, indexrig.ClaimOne(t, w.Index, a).Kind)
 		}},
-		{"evicts again and again", watch.LossEviction, []string{"--maxmemory-policy", "allkeys-lru"}, func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			info := func() connection.ServerInfo { return infoOf(t, client) }
-			require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(info().MemoryUsed+2<<20)).Err())
-			for n, before := 0, int64(0); n < 3; n, before = n+1, info().Evicted {
-				for i := 0; info().Evicted == before; i++ {
-					require.NoError(t, client.Set(t.Context(), fmt.Sprint("filler", n, i), strings.Repeat("x", 1000), 0).Err())
+		{"evicts again and again", watch.LossEviction, []string{"--maxmemory-policy", "allkeys-lru"},
+			func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
+				info := func() connection.ServerInfo { return infoOf(t, client) }
+				require.NoError(t, client.ConfigSet(t.Context(), "maxmemory",
+					fmt.Sprint(info().MemoryUsed+2<<20)).Err())
+				for n, before := 0, int64(0); n < 3; n, before = n+1, info().Evicted {
+					for i := 0; info().Evicted == before; i++ {
+						require.NoError(t, client.Set(t.Context(), fmt.Sprint("filler", n, i),
+							strings.Repeat("x", 1000),
+							0).Err())
+					}
+					w.waitRound(t)
 				}
-				w.waitRound(t)
-			}
-			require.GreaterOrEqual(t, w.Counted(watch.LossEviction), 2)
-			require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "0").Err())
-		}},
+				require.GreaterOrEqual(t, w.Counted(watch.LossEviction), 2)
+				require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "0").Err())
+			}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -257,19 +275,23 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 		change     func(cfg *keyspace.Config, label *string)
 	}{
 		{"nothing", "", nil, nil},
-		{"flushed", watch.LossMissing, func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) }, nil},
+		{"flushed", watch.LossMissing,
+			func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) }, nil},
 		{
-			"flushed, a new recipe", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
+			"flushed, a new recipe", "",
+			func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
 			func(cfg *keyspace.Config, _ *string) { cfg.Namespace += "-other" },
 		},
 		{"a new recipe", "", nil, func(cfg *keyspace.Config, _ *string) { cfg.Namespace += "-other" }},
 		{"a new layout", "", nil, func(cfg *keyspace.Config, _ *string) { cfg.ExpectedArticles *= 4 }},
 		{
-			"a group that remembers nothing", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
+			"a group that remembers nothing", "",
+			func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
 			func(_ *keyspace.Config, label *string) { *label = "" },
 		},
 		{
-			"everything has expired", "", func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
+			"everything has expired", "",
+			func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
 			func(cfg *keyspace.Config, label *string) {
 				n, _ := watch.ParseLabel(*label)
 				n.Seen = time.Now().Add(-2*cfg.Window - time.Second)
@@ -338,7 +360,8 @@ func TestOlderSnapshotWhileStopped(t *testing.T) {
 	second.requireLoss(t, watch.LossRollback)
 }
 
-// All processes that share an index notice a loss, whichever of them checks first. They raise no alarm because of each other.
+// All processes that share an index notice a loss, whichever of them checks first. They raise no alarm
+// because of each other.
 func TestLossWithSeveralProcesses(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Start(t).Addr)
 	cfg := redisrig.Config(redisrig.Standard)
@@ -361,7 +384,8 @@ func TestLossWithSeveralProcesses(t *testing.T) {
 	require.Positive(t, total)
 }
 
-// Without the right to INFO a flush is still noticed, and the log says once that evictions, memory and saves are not watched.
+// Without the right to INFO a flush is still noticed, and the log says once that evictions, memory and saves
+// are not watched.
 func TestMonitorWithoutInfo(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Start(t).Addr)
 	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err())

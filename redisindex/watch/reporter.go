@@ -15,10 +15,12 @@ import (
 )
 
 const (
-	// roundInterval is the time between two looks at Redis, where another process may have filled or accepted the index.
+	// roundInterval is the time between two looks at Redis, where another process may have filled or accepted
+	// the index.
 	roundInterval = 3 * time.Second
 	roundTimeout  = 5 * time.Second
-	// quiet is how long after the latest commit of another process its warning stands: partitions without articles commit nothing.
+	// quiet is how long after the latest commit of another process its warning stands: partitions without
+	// articles commit nothing.
 	quiet = 5 * time.Minute
 )
 
@@ -56,7 +58,8 @@ func NewReporter(h *Handover, cure Cure, reg prometheus.Registerer, log *slog.Lo
 		}),
 		other: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "echosieve_handover_other_settings_timestamp_seconds",
-			Help: "When another process of the group last committed articles that it decided in another index, in seconds since 1970; 0: never.",
+			Help: "When another process of the group last committed articles that it decided in another index, in " +
+				"seconds since 1970; 0: never.",
 		}),
 	}
 	if err := set.Err(); err != nil {
@@ -85,7 +88,8 @@ func (r *Reporter) Recall(committed map[article.Coordinates]string) {
 	}
 }
 
-// Watch reports until ctx ends. The function warn gets the kind of each warning with a text, and an empty text when the warning is over.
+// Watch reports until ctx ends. The function warn gets the kind of each warning with a text, and an empty
+// text when the warning is over.
 func (r *Reporter) Watch(ctx context.Context, warn func(kind, text string)) {
 	tick := time.NewTicker(roundInterval)
 	defer tick.Stop()
@@ -123,11 +127,13 @@ func (r *Reporter) reportOther(seen time.Time, differs string, warn func(kind, t
 	text := ""
 	if time.Since(seen) < quiet {
 		r.other.Set(float64(seen.Unix()))
-		text = "another process of this group runs with other settings: " + differs + "; give all processes of the group the same settings"
+		text = "another process of this group runs with other settings: " + differs +
+			"; give all processes of the group the same settings"
 	}
 	switch before := r.set(warn, warnOther, text); {
 	case before == "" && text != "":
-		r.log.Warn("another process of this group runs with other settings: the processes do not see each other's articles", "differs", differs,
+		r.log.Warn("another process of this group runs with other settings: the processes do not see each other's "+
+			"articles", "differs", differs,
 			"remedy", "give all processes of the group the same settings")
 	case before != "" && text == "":
 		r.log.Info("no process of this group commits with other settings any more")
@@ -146,7 +152,8 @@ func (r *Reporter) reportLack(lack *Lack, warn func(kind, text string)) {
 	remedy := r.cure.Remedy(mine, lack.Other)
 	r.lacking.Set(float64(lack.Articles))
 	if r.set(warn, warnLack, lack.Text(mine)+"; "+remedy) == "" {
-		r.log.Warn("the group's articles are in another index: their copies pass as unique", "differs", mine.Compare(lack.Other),
+		r.log.Warn("the group's articles are in another index: their copies pass as unique", "differs",
+			mine.Compare(lack.Other),
 			"articles_at_most", lack.Articles, "until", lack.Until.UTC().Format(time.RFC3339), "remedy", remedy)
 	}
 }

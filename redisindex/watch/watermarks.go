@@ -17,20 +17,23 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// watermarks notices that Redis has forgotten writes. Two kinds of numbers in Redis only grow: the ticket counter, and on every node a
-// marker, which processes raise to the time (milliseconds since 1970) every few seconds. A process remembers the highest numbers that
-// Redis has shown it. When Redis shows a lower number, or none, it has forgotten writes: it was flushed, came back without
-// its data, came back from an older snapshot, or failed over to a replica that lacked the latest writes.
+// watermarks notices that Redis has forgotten writes. Two kinds of numbers in Redis only grow: the ticket
+// counter, and on every node a marker, which processes raise to the time (milliseconds since 1970) every few
+// seconds. A process remembers the highest numbers that Redis has shown it. When Redis shows a lower number,
+// or none, it has forgotten writes: it was flushed, came back without its data, came back from an older
+// snapshot, or failed over to a replica that lacked the latest writes.
 //
-// The numbers outlive the process in a label beside the committed offsets of the consumer group (Losses.Label, Losses.Recall). So the next
-// start notices a loss that happened while the service was stopped. A group without a label, or with the label of another index, says
-// nothing about the numbers of this index.
+// The numbers outlive the process in a label beside the committed offsets of the consumer group
+// (Losses.Label, Losses.Recall). So the next start notices a loss that happened while the service was
+// stopped. A group without a label, or with the label of another index, says nothing about the numbers of
+// this index.
 //
-// The process that notices a loss writes it into the marker, where the other processes learn of it, and raises the numbers again.
-// So each process notices each loss once. The counter must be raised, because tickets must not start over below the tickets of
-// existing entries.
+// The process that notices a loss writes it into the marker, where the other processes learn of it, and
+// raises the numbers again. So each process notices each loss once. The counter must be raised, because
+// tickets must not start over below the tickets of existing entries.
 //
-// A random id for each slice, compared at each look-up, was not used instead: on a cluster it would lie on one node only.
+// A random id for each slice, compared at each look-up, was not used instead: on a cluster it would lie on
+// one node only.
 //
 // Safe for concurrent use.
 type watermarks struct {
@@ -74,14 +77,16 @@ var (
 func newWatermarks(k keyspace.Keys, cluster bool) *watermarks {
 	names := k.Markers(cluster)
 	return &watermarks{
-		markerKeys: names, counterKey: k.Sequence(), index: k.ID, lifetime: k.Layout.Lifetime, interval: monitorInterval,
-		wake: make(chan struct{}, 1), markers: make([]marker, len(names)),
+		markerKeys: names, counterKey: k.Sequence(), index: k.ID, lifetime: k.Layout.Lifetime,
+		interval: monitorInterval,
+		wake:     make(chan struct{}, 1), markers: make([]marker, len(names)),
 	}
 }
 
-// drawn takes over the tickets from first to last, which Redis has drawn. The argument before is the highest ticket that was known
-// when the request was sent. If first is not above before, the counter went back. A comparison with the highest ticket that is
-// known when the reply arrives would raise false alarms: another claim may draw later and get its reply earlier.
+// drawn takes over the tickets from first to last, which Redis has drawn. The argument before is the highest
+// ticket that was known when the request was sent. If first is not above before, the counter went back. A
+// comparison with the highest ticket that is known when the reply arrives would raise false alarms: another
+// claim may draw later and get its reply earlier.
 func (w *watermarks) drawn(before, first, last uint64) {
 	w.raise(last)
 	if first <= before && !w.fell.Swap(true) {
@@ -109,8 +114,8 @@ func (w *watermarks) checkNow() {
 	}
 }
 
-// forgetExpired forgets numbers that may have expired in Redis: Redis was away for that long, or the process was stopped. The caller
-// holds mu.
+// forgetExpired forgets numbers that may have expired in Redis: Redis was away for that long, or the process
+// was stopped. The caller holds mu.
 func (w *watermarks) forgetExpired(now time.Time) {
 	if w.lastShown.IsZero() || now.Sub(w.lastShown) < w.lifetime {
 		return
@@ -122,8 +127,9 @@ func (w *watermarks) forgetExpired(now time.Time) {
 	}
 }
 
-// check reads all numbers in one round trip, raises them, and returns the losses that they show. If it returns an error as well, the
-// losses come from the nodes that replied; the other nodes are checked the next time.
+// check reads all numbers in one round trip, raises them, and returns the losses that they show. If it
+// returns an error as well, the losses come from the nodes that replied; the other nodes are checked the next
+// time.
 func (w *watermarks) check(ctx context.Context, client redis.UniversalClient) ([]loss, error) {
 	now := time.Now()
 	w.mu.Lock()
@@ -139,7 +145,8 @@ func (w *watermarks) check(ctx context.Context, client redis.UniversalClient) ([
 		} else {
 			known[i].highest = 0
 		}
-		replies[i] = markerScript.EvalSha(ctx, pipe, w.markerKeys[i:i+1], known[i].highest, written[i], w.expirySeconds(), "")
+		replies[i] = markerScript.EvalSha(ctx, pipe, w.markerKeys[i:i+1], known[i].highest, written[i],
+			w.expirySeconds(), "")
 	}
 	counter := counterScript.EvalSha(ctx, pipe, []string{w.counterKey}, ticket, w.expirySeconds())
 	_, err := pipe.Exec(ctx)
@@ -170,11 +177,12 @@ func (w *watermarks) check(ctx context.Context, client redis.UniversalClient) ([
 	}
 	// A number that another program has written is not learned: it would be written back after the key was moved away.
 	if held < 0 || held >= keyspace.Withdrawn {
-		return losses, errors.Join(err, &keyspace.KeyError{Key: w.counterKey, Err: fmt.Errorf("the ticket counter is %d", held)})
+		return losses, errors.Join(err,
+			&keyspace.KeyError{Key: w.counterKey, Err: fmt.Errorf("the ticket counter is %d", held)})
 	}
 	w.raise(uint64(held))
-	// A loss of a marker is usually a loss of the counter as well, and tickets that were drawn before the counter was raised are
-	// remembered for a while. That is the same loss.
+	// A loss of a marker is usually a loss of the counter as well, and tickets that were drawn before the
+	// counter was raised are remembered for a while. That is the same loss.
 	if fell := w.fell.Swap(false); (fell || uint64(held) < ticket) && !recent {
 		kind := lossRollback
 		if held == 0 {
@@ -192,8 +200,8 @@ func (w *watermarks) check(ctx context.Context, client redis.UniversalClient) ([
 // expirySeconds is how long the numbers in Redis outlive the last check: longer than any entry.
 func (w *watermarks) expirySeconds() int64 { return int64(2 * w.lifetime / time.Second) }
 
-// update takes over a reply of marker.lua, and returns the loss that is new in it. The script was called with the numbers known and
-// written. The caller holds the lock of the watermarks to which the marker belongs.
+// update takes over a reply of marker.lua, and returns the loss that is new in it. The script was called with
+// the numbers known and written. The caller holds the lock of the watermarks to which the marker belongs.
 func (m *marker) update(reply []any, known, written int64) []loss {
 	held, _ := reply[0].(string) // nil: the marker did not exist
 	number, _ := strconv.ParseInt(held, 10, 64)
@@ -214,8 +222,8 @@ func (m *marker) update(reply []any, known, written int64) []loss {
 	return []loss{{kind: kind, at: time.UnixMilli(ms), own: own, past: first && !own}}
 }
 
-// writeLoss writes a loss into the first marker, where other processes learn of it. It uses a pipeline for one command, because only
-// pipelines wait for replicas.
+// writeLoss writes a loss into the first marker, where other processes learn of it. It uses a pipeline for
+// one command, because only pipelines wait for replicas.
 func (w *watermarks) writeLoss(ctx context.Context, client redis.UniversalClient, kind string) error {
 	w.mu.Lock()
 	written, recalled := max(time.Now().UnixMilli(), w.markers[0].highest), w.recalled
@@ -256,8 +264,9 @@ func (w *watermarks) isCured() bool {
 	return w.cured > 0 && w.cured >= w.lastLossAt()
 }
 
-// hasLoss says whether the markers name a loss whose traces can still be there: block lists of lost entries. A refill restores the articles
-// of a window, but lists live longer than that, so traces are left after it, too.
+// hasLoss says whether the markers name a loss whose traces can still be there: block lists of lost entries.
+// A refill restores the articles of a window, but lists live longer than that, so traces are left after it,
+// too.
 func (w *watermarks) hasLoss(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,13 +14,15 @@ import (
 	"echosieve/simhash"
 )
 
-// witnesses is a sample of the articles that this process has stored, which shows that Redis has lost keys. The numbers of watermarks show
-// what takes back all writes, such as a flush or an older snapshot. They do not show that only entries, block lists or slices were
-// deleted. As long as the keys of a witness cannot have expired, each of them must be there and hold the article. So a single witness
-// that lacks one is a loss, however rare.
+// witnesses is a sample of the articles that this process has stored, which shows that Redis has lost keys.
+// The numbers of watermarks show what takes back all writes, such as a flush or an older snapshot. They do
+// not show that only entries, block lists or slices were deleted. As long as the keys of a witness cannot
+// have expired, each of them must be there and hold the article. So a single witness that lacks one is a
+// loss, however rare.
 //
-// A loss of a small share of the keys shows sooner or later: in each round the monitor looks at witnessesRound of the sample, chosen at
-// random. A process that has just started has no witnesses; gaps speaks for the articles from before.
+// A loss of a small share of the keys shows sooner or later: in each round the monitor looks at
+// witnessesRound of the sample, chosen at random. A process that has just started has no witnesses; gaps
+// speaks for the articles from before.
 //
 // Safe for concurrent use.
 type witnesses struct {
@@ -44,9 +46,11 @@ const (
 	witnessesRound = 4
 )
 
-// add offers an article to the sample: its keys were written after the time written, and live for a lifetime. When the sample is full,
-// every other witness goes, and from then on half as many are taken, so that it stays spread over the lifetime of the keys.
-func (w *witnesses) add(written time.Time, lifetime time.Duration, field keyspace.FieldRef, lists func() []keyspace.ListRef) {
+// add offers an article to the sample: its keys were written after the time written, and live for a lifetime.
+// When the sample is full, every other witness goes, and from then on half as many are taken, so that it
+// stays spread over the lifetime of the keys.
+func (w *witnesses) add(written time.Time, lifetime time.Duration, field keyspace.FieldRef,
+	lists func() []keyspace.ListRef) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seen++; w.seen < w.every {
@@ -91,7 +95,8 @@ func (w *witnesses) forget(lost []witness) {
 	w.kept = slices.DeleteFunc(w.kept, func(k witness) bool { return gone[k.field] })
 }
 
-// checkWitnesses looks at some witnesses; if one lacks a key, at all. It returns those that lack one, and which kinds of keys they lack.
+// checkWitnesses looks at some witnesses; if one lacks a key, at all. It returns those that lack one, and
+// which kinds of keys they lack.
 func (l *Losses) checkWitnesses(ctx context.Context) (lost []witness, kinds []string, err error) {
 	for _, n := range []int{witnessesRound, witnessesKept} {
 		lost, kinds, err = l.lackingKeys(ctx, l.witnesses.some(n, time.Now()))
@@ -146,7 +151,8 @@ func (l *Losses) lackingKeys(ctx context.Context, asked []witness) (lost []witne
 	return lost, kinds, nil
 }
 
-// mayHold says whether a list holds the fingerprint of the field, or is so long that it may have lost it, or is not read whole.
+// mayHold says whether a list holds the fingerprint of the field, or is so long that it may have lost it, or
+// is not read whole.
 func mayHold(list []simhash.Fingerprint, f keyspace.FieldRef) bool {
 	return len(list) >= keyspace.MaxMembers || slices.Contains(list, f.Fingerprint)
 }

@@ -64,8 +64,10 @@ func TestDeletedKeysAreNoticedOrHarmless(t *testing.T) {
 		class    string
 		harmless bool
 	}{
-		keyspace.BucketsPacked: {{"o", false}, {"b", false}, {"g", false}, {"seq", false}, {"life", false}, {"d", true}, {"r", true}},
-		keyspace.BucketsSets:   {{"o", false}, {"s", false}, {"g", false}, {"seq", false}, {"life", false}, {"d", true}, {"r", true}},
+		keyspace.BucketsPacked: {{"o", false}, {"b", false}, {"g", false}, {"seq", false}, {"life", false},
+			{"d", true}, {"r", true}},
+		keyspace.BucketsSets: {{"o", false}, {"s", false}, {"g", false}, {"seq", false}, {"life", false},
+			{"d", true}, {"r", true}},
 	}
 	for _, buckets := range redisrig.Kinds {
 		for _, test := range classes[buckets] {
@@ -137,8 +139,8 @@ func TestPartOfTheKeysIsDeleted(t *testing.T) {
 	require.Contains(t, w.log.String(), "lacking=[entries]")
 }
 
-// The entries were deleted while the service was stopped, so no number and no witness tells. The copies that come lead to fingerprints
-// without entries, and the loss is noticed once.
+// The entries were deleted while the service was stopped, so no number and no witness tells. The copies that
+// come lead to fingerprints without entries, and the loss is noticed once.
 func TestEntriesDeletedWhileTheServiceWasStopped(t *testing.T) {
 	for _, buckets := range redisrig.Kinds {
 		t.Run(buckets, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package architecture compares DESIGN.md with the code: its picture of the packages with what they import, and its file map with the
-// files. It holds tests only.
+// Package architecture compares DESIGN.md with the code: its picture of the packages with what they import,
+// and its file map with the files. It holds tests only.
 package architecture_test
 
 import (
@@ -21,7 +21,8 @@ import (
 
 const root = "../.."
 
-// TestPicture fails when a package or an import is missing in the picture of DESIGN.md, and when the picture shows one that is not there.
+// TestPicture fails when a package or an import is missing in the picture of DESIGN.md, and when the picture
+// shows one that is not there.
 func TestPicture(t *testing.T) {
 	p, err := parsePicture(design(t))
 	require.NoError(t, err)
@@ -33,7 +34,8 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// TestFileMap fails when a box of the picture is missing in the file map of DESIGN.md, and when the map names a folder or file that is not there.
+// TestFileMap fails when a box of the picture is missing in the file map of DESIGN.md, and when the map names
+// a folder or file that is not there.
 func TestFileMap(t *testing.T) {
 	doc := design(t)
 	p, err := parsePicture(doc)
@@ -59,7 +61,8 @@ func TestFileMap(t *testing.T) {
 
 // Each planted difference between picture and code must be found, and nothing else.
 func TestFaults(t *testing.T) {
-	const doc = "```mermaid\nflowchart TD\n  cmd --> service\n  service --> store & text\n  store --> example.org/db\n```\n"
+	const doc = "```mermaid\nflowchart TD\n  cmd --> service\n  service --> store & text\n  store --> " +
+		"example.org/db\n```\n"
 	good := map[string][]string{
 		"cmd": {"service", "text/words"}, "service": {"store", "text"}, "service/http": {"example.org/any"},
 		"store": {"example.org/db/v2"}, "text": {"text/words"}, "text/words": nil,
@@ -71,7 +74,8 @@ func TestFaults(t *testing.T) {
 	}{
 		{"none", func(map[string][]string, picture) {}, ""},
 		{
-			"import against the arrows", func(i map[string][]string, _ picture) { i["store"] = append(i["store"], "service/http") },
+			"import against the arrows",
+			func(i map[string][]string, _ picture) { i["store"] = append(i["store"], "service/http") },
 			"package store imports service/http, but the arrows do not lead from store to service",
 		},
 		{
@@ -79,7 +83,8 @@ func TestFaults(t *testing.T) {
 			"package store imports text, but the arrows do not lead from store to text",
 		},
 		{
-			"library behind a wall", func(i map[string][]string, _ picture) { i["cmd"] = append(i["cmd"], "example.org/db") },
+			"library behind a wall",
+			func(i map[string][]string, _ picture) { i["cmd"] = append(i["cmd"], "example.org/db") },
 			"package cmd imports example.org/db, but no arrow leads from cmd to example.org/db",
 		},
 		{
@@ -87,7 +92,8 @@ func TestFaults(t *testing.T) {
 			"package textual is in no box",
 		},
 		{
-			"import of a package without a box", func(i map[string][]string, _ picture) { i["cmd"] = append(i["cmd"], "test/child") },
+			"import of a package without a box",
+			func(i map[string][]string, _ picture) { i["cmd"] = append(i["cmd"], "test/child") },
 			"package cmd imports test/child, which is in no box",
 		},
 		{
@@ -110,7 +116,8 @@ func TestFaults(t *testing.T) {
 	}
 	circle, err := parsePicture("```mermaid\nflowchart TD\n  a --> b\n  b --> a\n```\n")
 	require.NoError(t, err)
-	require.Contains(t, circle.faults(map[string][]string{"a": {"b"}, "b": {"a/c"}, "a/c": nil}), "the arrows from a lead back to it")
+	require.Contains(t, circle.faults(map[string][]string{"a": {"b"}, "b": {"a/c"}, "a/c": nil}),
+		"the arrows from a lead back to it")
 }
 
 func TestPicturesThatCannotBeRead(t *testing.T) {
@@ -132,8 +139,9 @@ func design(t *testing.T) string {
 	return string(doc)
 }
 
-// readImports returns, for each package outside test, what it imports on any platform and under any build tag: other packages of
-// this module as folders, and libraries, but nothing of the standard library. Test files and programs that only go generate runs do not count.
+// readImports returns, for each package outside test, what it imports on any platform and under any build
+// tag: other packages of this module as folders, and libraries, but nothing of the standard library. Test
+// files and programs that only go generate runs do not count.
 func readImports(t *testing.T) map[string][]string {
 	t.Helper()
 	imports := map[string][]string{}

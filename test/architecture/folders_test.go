@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPictureOfFolders fails when arrows between folders lead in a circle, at any depth: a reader who knows only the names of the folders
-// must see what stands on what. So nothing in internal/base may import what stands on it, and only commands import internal/app.
+// TestPictureOfFolders fails when arrows between folders lead in a circle, at any depth: a reader who knows
+// only the names of the folders must see what stands on what. So nothing in internal/base may import what
+// stands on it, and only commands import internal/app.
 func TestPictureOfFolders(t *testing.T) {
 	for _, circle := range circles(readImports(t)) {
 		t.Errorf("these folders import each other in a circle: %s", circle)
@@ -19,8 +20,10 @@ func TestPictureOfFolders(t *testing.T) {
 
 func TestCirclesOfFolders(t *testing.T) {
 	good := map[string][]string{
-		"cmd/run": {"internal/app/web"}, "internal/app/web": {"store"}, "store": {"store/internal/keys", "internal/base/tls"},
-		"store/tools": {"store", "store/internal/keys"}, "store/internal/keys": {"example.org/db"}, "internal/base/tls": nil,
+		"cmd/run": {"internal/app/web"}, "internal/app/web": {"store"},
+		"store":       {"store/internal/keys", "internal/base/tls"},
+		"store/tools": {"store", "store/internal/keys"}, "store/internal/keys": {"example.org/db"},
+		"internal/base/tls": nil,
 	}
 	require.Empty(t, circles(good))
 	for _, c := range []struct{ from, to, circle string }{
@@ -35,8 +38,8 @@ func TestCirclesOfFolders(t *testing.T) {
 	}
 }
 
-// circles returns, for each folder in which the imports lead back, the members of a circle. The folder internal is no room of its
-// own: internal/app and internal/base stand beside each other and beside cmd.
+// circles returns, for each folder in which the imports lead back, the members of a circle. The folder
+// internal is no room of its own: internal/app and internal/base stand beside each other and beside cmd.
 func circles(imports map[string][]string) []string {
 	arrows := map[string]picture{} // of what lies in a folder
 	for from, paths := range imports {
@@ -70,7 +73,8 @@ func elements(path string) []string {
 	return strings.Split(strings.ReplaceAll("/"+path, "/internal/", "/internal:"), "/")[1:]
 }
 
-// parting returns the innermost folder that holds both packages, and the two names in it by which they differ: "." is the folder's own package.
+// parting returns the innermost folder that holds both packages, and the two names in it by which they
+// differ: "." is the folder's own package.
 func parting(from, to []string) (folder, a, b string) {
 	depth := 0
 	for depth < len(from) && depth < len(to) && from[depth] == to[depth] {

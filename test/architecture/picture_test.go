@@ -9,8 +9,9 @@ import (
 
 // picture is the flowchart of DESIGN.md: the boxes, and for each box the boxes to which its arrows lead.
 //
-// The name of a box is a folder of this repository, or the path of a library: only that has a dot before its first slash. A
-// folder's box stands for all packages below the folder, except those that have a box of their own.
+// The name of a box is a folder of this repository, or the path of a library: only that has a dot before its
+// first slash. A folder's box stands for all packages below the folder, except those that have a box of their
+// own.
 type picture map[string][]string
 
 // parsePicture reads the first flowchart of a document. Each line but the first is "box --> box & box".
@@ -67,8 +68,9 @@ func (p picture) reach(from string) map[string]bool {
 	return reached
 }
 
-// faults compares the picture with what the packages of the repository import: paths of packages by the importing package, those of
-// this repository as folders. It returns what the picture says and the code does not do, and the reverse.
+// faults compares the picture with what the packages of the repository import: paths of packages by the
+// importing package, those of this repository as folders. It returns what the picture says and the code does
+// not do, and the reverse.
 func (p picture) faults(imports map[string][]string) []string {
 	var faults []string
 	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }

@@ -35,8 +35,10 @@ type Pair struct {
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, key: newKey(t), cert: &x509.Certificate{
-		SerialNumber: serial(t), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: serial(t), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageCertSign,
 	}}
 	a.File = filepath.Join(t.TempDir(), "ca.pem")
 	write(t, a.File, encode("CERTIFICATE", a.sign(a.cert, a.key)))
@@ -59,7 +61,8 @@ func (a *Authority) Expired(ip string) Pair { return a.serverOn(ip, time.Now().A
 
 func (a *Authority) serverOn(ip string, end time.Time) Pair {
 	return a.pair(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(ip)},
+		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		IPAddresses: []net.IP{net.ParseIP(ip)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, NotAfter: end,
 	})
 }
@@ -84,7 +87,8 @@ func (a *Authority) pair(template *x509.Certificate) Pair {
 		a.t.Fatal(err)
 	}
 	dir := a.t.TempDir()
-	p := Pair{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), Store: filepath.Join(dir, "store.pem")}
+	p := Pair{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"),
+		Store: filepath.Join(dir, "store.pem")}
 	certPEM, keyPEM := encode("CERTIFICATE", a.sign(template, key)), encode("PRIVATE KEY", pkcs8)
 	write(a.t, p.Cert, certPEM)
 	write(a.t, p.Key, keyPEM)

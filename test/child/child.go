@@ -1,4 +1,5 @@
-// Package child measures the memory and the CPU time of processes that tests start. Package internal/app/child starts and ends them.
+// Package child measures the memory and the CPU time of processes that tests start. Package
+// internal/app/child starts and ends them.
 package child
 
 import (
@@ -11,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// PeakMemory is the most resident memory that a running process has had so far, in bytes. It is 0 if unknown, as on every system except
-// Linux. The peak that the system reports after the end of a process is of no use: Linux counts the memory of the parent process, too,
-// from which the process was forked.
+// PeakMemory is the most resident memory that a running process has had so far, in bytes. It is 0 if unknown,
+// as on every system except Linux. The peak that the system reports after the end of a process is of no use:
+// Linux counts the memory of the parent process, too, from which the process was forked.
 func PeakMemory(pid int) int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

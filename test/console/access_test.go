@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConsoleIsReadOnly requires that the console refuses requests that could change something, that the service answers to no foreign name, and
-// that only the console shows articles.
+// TestConsoleIsReadOnly requires that the console refuses requests that could change something, that the
+// service answers to no foreign name, and that only the console shows articles.
 func TestConsoleIsReadOnly(t *testing.T) {
 	page, _, _ := demo(t)
 	base, err := url.Parse(page)
@@ -67,8 +67,8 @@ func TestConsoleIsReadOnly(t *testing.T) {
 	}
 }
 
-// TestOtherSites opens pages of strangers in a browser that reaches the service. Neither a page of another origin nor one whose name was made to
-// lead to the service gets an answer, and what they post is refused.
+// TestOtherSites opens pages of strangers in a browser that reaches the service. Neither a page of another
+// origin nor one whose name was made to lead to the service gets an answer, and what they post is refused.
 func TestOtherSites(t *testing.T) {
 	page, _, _ := demo(t)
 	service := strings.TrimSuffix(page, "/console/")
@@ -93,7 +93,8 @@ func TestOtherSites(t *testing.T) {
 		"post JSON":       `fetch(%q + "/console/api/compare", {method: "POST", headers: {"Content-Type": "application/json"}, body: "{}"})`,
 		"post as a form":  `fetch(%q + "/console/api/compare", {method: "POST", body: new URLSearchParams({a: "b"})})`,
 	} {
-		b.do(`window.outcome = ""; ` + fmt.Sprintf(request, service) + `.then((r) => { window.outcome = "answered " + r.status }, () => { window.outcome = "refused" })`)
+		b.do(`window.outcome = ""; ` + fmt.Sprintf(request, service) +
+			`.then((r) => { window.outcome = "answered " + r.status }, () => { window.outcome = "refused" })`)
 		b.until(`window.outcome !== ""`)
 		require.Equal(t, "refused", eval[string](b, "window.outcome"), name)
 	}
@@ -103,6 +104,7 @@ func TestOtherSites(t *testing.T) {
 	b.until(`window.outcome !== ""`)
 	require.Equal(t, "refused", eval[string](b, "window.outcome"))
 	// A link to the console works.
-	b.do(`const a = document.createElement("a"); a.href = ` + fmt.Sprintf("%q", page) + `; a.id = "link"; a.textContent = "link"; document.body.append(a)`)
+	b.do(`const a = document.createElement("a"); a.href = ` + fmt.Sprintf("%q", page) +
+		`; a.id = "link"; a.textContent = "link"; document.body.append(a)`)
 	b.run(chromedp.Click("#link"), chromedp.WaitVisible("#feed-title"))
 }

@@ -104,7 +104,8 @@ func startDemo(t *testing.T) {
 		if at := regexp.MustCompile(`http://\S+/console/`).FindString(lines.Text()); at != "" {
 			shared.page = at
 		}
-		if m := regexp.MustCompile(`explain --kafka.brokers (\S+) --redis.addrs (\S+)`).FindStringSubmatch(lines.Text()); m != nil {
+		if m := regexp.MustCompile(`explain --kafka.brokers (\S+) --redis.addrs (\S+)`).FindStringSubmatch(
+			lines.Text()); m != nil {
 			shared.broker, shared.redis = m[1], m[2]
 			go func() { // the demo must not wait for a reader
 				for lines.Scan() {
@@ -145,10 +146,12 @@ func browser(t *testing.T, width, height int64, scheme string) *browserTab {
 		}
 	})
 	b := &browserTab{t, tab}
-	b.run(chromedp.EmulateViewport(width, height), func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
-		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-		}})
+	b.run(chromedp.EmulateViewport(width, height), func(ctx context.Context, _ *chromedp.Target) (chromedp.Void,
+		error) {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+			}})
 		return chromedp.Void{}, err
 	})
 	return b
@@ -161,12 +164,15 @@ func startBrowser(t *testing.T) context.Context {
 	if shared.browser == nil {
 		name, err := exec.LookPath("chromium")
 		require.NoError(t, err, "install Debian's package chromium")
-		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience),
-			chromedp.Flag("host-resolver-rules", "MAP attacker.example 127.0.0.1"), chromedp.Flag("ignore-certificate-errors", true))
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox,
+			chromedp.WSURLReadTimeout(patience),
+			chromedp.Flag("host-resolver-rules", "MAP attacker.example 127.0.0.1"),
+			chromedp.Flag("ignore-certificate-errors", true))
 		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		tab, closeTab := chromedp.NewContext(allocator)
 		shared.browser, shared.stop = tab, func() { closeTab(); stop() } //nolint:fatcontext // it lives as long as the test binary
-		require.NoError(t, chromedp.Do(tab, chromedp.Steps()))           // starts the browser, whose life must not end with a shorter context
+		// starts the browser, whose life must not end with a shorter context
+		require.NoError(t, chromedp.Do(tab, chromedp.Steps()))
 	}
 	tab, closeTab := chromedp.NewContext(shared.browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)

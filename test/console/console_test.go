@@ -33,11 +33,16 @@ func TestConsole(t *testing.T) {
 		tab.until(rows + " === 50")
 		tab.until(`document.querySelectorAll("#connections .up").length === 3`)
 		require.NotEqual(t, "-", eval[string](tab, `document.getElementById("share").textContent`))
-		require.Positive(t, eval[int](tab, `document.querySelectorAll("#share-chart rect[height]:not([height='0'])").length`))
+		require.Positive(t, eval[int](tab,
+			`document.querySelectorAll("#share-chart rect[height]:not([height='0'])").length`))
 		tab.screenshot("console.png")
-		require.Regexp(t, `^\d+/s$`, eval[string](tab, `document.getElementById("rate-top").textContent`), "the chart has no scale")
-		require.Empty(t, eval[[]string](tab, `[...document.querySelectorAll("#feed .bits")].map((e) => e.textContent).filter((s) => s && !/^(1 bit|(0|[2-9]|\d\d) bits)$/.test(s))`))
-		require.Greater(t, eval[int](tab, `[...document.querySelectorAll("#feed .original")].filter((e) => /^of .* /.test(e.textContent)).length`), 3, "copies have the title of the original")
+		require.Regexp(t, `^\d+/s$`, eval[string](tab, `document.getElementById("rate-top").textContent`),
+			"the chart has no scale")
+		require.Empty(t, eval[[]string](tab,
+			`[...document.querySelectorAll("#feed .bits")].map((e) => e.textContent).filter((s) => s && !/^(1 bit|(0|[2-9]|\d\d) bits)$/.test(s))`))
+		require.Greater(t, eval[int](tab,
+			`[...document.querySelectorAll("#feed .original")].filter((e) => /^of .* /.test(e.textContent)).length`),
+			3, "copies have the title of the original")
 
 		// A filter opens another feed, which shows earlier verdicts that it selects, too.
 		tab.do(`for (const box of document.querySelectorAll("[name=verdict]")) if (box.value !== "near") box.click()`)
@@ -45,7 +50,8 @@ func TestConsole(t *testing.T) {
 		near := eval[int](tab, rows)
 		tab.run(chromedp.Focus(`[name=min]`), chromedp.KeyEvent("5"))
 		tab.until(rows + " < " + fmt.Sprint(near))
-		require.True(t, eval[bool](tab, `[...document.querySelectorAll("#feed .bits")].every((e) => parseInt(e.textContent) >= 5)`))
+		require.True(t, eval[bool](tab,
+			`[...document.querySelectorAll("#feed .bits")].every((e) => parseInt(e.textContent) >= 5)`))
 		// The address holds the filters: who opens it sees the same.
 		selected := eval[int](tab, rows)
 		require.Contains(t, eval[string](tab, "location.search"), "verdict=near&min=5")
@@ -53,7 +59,8 @@ func TestConsole(t *testing.T) {
 		tab.run(chromedp.WaitVisible("#feed li"))
 		tab.until(`!window.old && ` + rows + ` > 0`)
 		require.Equal(t, selected, eval[int](tab, rows))
-		require.Equal(t, []string{"near"}, eval[[]string](tab, `[...document.querySelectorAll("[name=verdict]:checked")].map((e) => e.value)`))
+		require.Equal(t, []string{"near"},
+			eval[[]string](tab, `[...document.querySelectorAll("[name=verdict]:checked")].map((e) => e.value)`))
 	})
 
 	t.Run("details", func(t *testing.T) {
@@ -68,10 +75,13 @@ func TestConsole(t *testing.T) {
 		tab.until(`document.querySelectorAll("#sides mark").length > 1`)
 		title := eval[string](tab, `document.querySelector("#sides .side h3").textContent`)
 		require.Greater(t, len(title), 20, "the original has its title")
-		require.Equal(t, "near copy of "+title, eval[string](tab, `document.getElementById("detail-title").textContent`))
+		require.Equal(t, "near copy of "+title,
+			eval[string](tab, `document.getElementById("detail-title").textContent`))
 		require.Equal(t, 2, eval[int](tab, `document.querySelectorAll("#sides .side").length`))
-		require.Equal(t, []string{"Earlier: the original", "Later: this article"}, eval[[]string](tab, `[...document.querySelectorAll("#sides .role")].map((e) => e.textContent)`))
-		require.Regexp(t, `^[A-Z].* \(\w+\)\. \d+ bits? apart`, eval[string](tab, `document.getElementById("detail-note").textContent`), "the reason has its sentence")
+		require.Equal(t, []string{"Earlier: the original", "Later: this article"},
+			eval[[]string](tab, `[...document.querySelectorAll("#sides .role")].map((e) => e.textContent)`))
+		require.Regexp(t, `^[A-Z].* \(\w+\)\. \d+ bits? apart`,
+			eval[string](tab, `document.getElementById("detail-note").textContent`), "the reason has its sentence")
 		tab.screenshot("console-pair.png")
 		tab.closeDetail()
 		// A copy with markup is an exact copy: nothing differs.
@@ -93,7 +103,8 @@ func TestConsole(t *testing.T) {
 		tab.releaseAnswer()
 		require.Empty(t, eval[string](tab, `document.getElementById("found").textContent`))
 		tab.closeDetail()
-		// A row that is clicked right after the dialog was closed is shown, although the event of the closing comes after the click.
+		// A row that is clicked right after the dialog was closed is shown, although the event of the closing
+		// comes after the click.
 		tab.do(`const near = document.querySelector("#feed .near").closest("button"); near.click(); document.getElementById("detail").close(); near.click()`)
 		tab.until(`document.querySelector("#sides .text")?.textContent.length > 20`)
 		tab.closeDetail()
@@ -111,18 +122,22 @@ func TestConsole(t *testing.T) {
 		script := `<script>document.title="owned"</script><img src=x onerror='document.title="owned"'>`
 		long := strings.Repeat("The harbour handled many containers on this long day. ", (1<<20-4096)/54)
 		publish(t, broker,
-			map[string]string{"id": "script", "title": script, "source": script, "text": script + " The library of Larkfield opens its doors on Sundays from May on."},
-			map[string]string{"id": "rtl", "title": "right \u202eto left\u202c end", "text": "\u202eThe museum\u202c of Gullhaven shows forty paintings of ships until the end of August."},
+			map[string]string{"id": "script", "title": script, "source": script,
+				"text": script + " The library of Larkfield opens its doors on Sundays from May on."},
+			map[string]string{"id": "rtl", "title": "right \u202eto left\u202c end",
+				"text": "\u202eThe museum\u202c of Gullhaven shows forty paintings of ships until the end of August."},
 			map[string]string{"id": "long", "title": "a long one", "text": long})
 		tab.until(row("a long one") + ` !== undefined`)
 		tab.do(row("<script>") + `.click()`)
 		tab.until(`document.querySelector("#sides .text")?.textContent.includes("<script>")`)
 		require.Equal(t, "Echosieve", eval[string](tab, "document.title"))
-		require.Zero(t, eval[int](tab, `document.querySelectorAll("main script, main img, dialog script, dialog img").length`))
+		require.Zero(t, eval[int](tab,
+			`document.querySelectorAll("main script, main img, dialog script, dialog img").length`))
 		tab.closeDetail()
 		tab.do(row("right") + `.click()`)
 		tab.until(`document.querySelector("#sides .text")?.textContent.includes("museum")`)
-		require.Equal(t, "isolate", eval[string](tab, `getComputedStyle(document.querySelector("#sides .text")).unicodeBidi`))
+		require.Equal(t, "isolate",
+			eval[string](tab, `getComputedStyle(document.querySelector("#sides .text")).unicodeBidi`))
 		tab.closeDetail()
 		tab.do(row("a long one") + `.click()`)
 		tab.until(`document.querySelector("#sides .about")?.textContent.includes("Only the beginning")`)
@@ -133,7 +148,8 @@ func TestConsole(t *testing.T) {
 		tab.run(chromedp.Navigate(page))
 		tab.until(rows + " > 0")
 		tab.run(chromedp.KeyEvent("p"))
-		publish(t, broker, map[string]string{"id": "paused", "title": "while paused", "text": "Two lynxes were seen near the reservoir of Northmoor by a ranger this week."})
+		publish(t, broker, map[string]string{"id": "paused", "title": "while paused",
+			"text": "Two lynxes were seen near the reservoir of Northmoor by a ranger this week."})
 		tab.until(`document.getElementById("sampled").textContent.includes("1 verdict waiting")`)
 		require.True(t, eval[bool](tab, row("while paused")+" === undefined"))
 		tab.run(chromedp.KeyEvent("p"))
@@ -144,9 +160,12 @@ func TestConsole(t *testing.T) {
 		tab := browser(t, 390, 844, "light")
 		tab.run(chromedp.Navigate(page))
 		tab.until(rows + " > 0")
-		require.LessOrEqual(t, eval[int](tab, "document.documentElement.scrollWidth"), 390, "the page is wider than a telephone")
-		text := "The council of Larkfield approved the new tram line on Monday after a debate of six hours, the mayor said."
-		tab.run(chromedp.SetValue("[name=earlier]", text), chromedp.SetValue("[name=later]", strings.ReplaceAll(text, "Monday", "monday,")),
+		require.LessOrEqual(t, eval[int](tab, "document.documentElement.scrollWidth"), 390,
+			"the page is wider than a telephone")
+		text := "The council of Larkfield approved the new tram line on Monday after a debate of six hours, the " +
+			"mayor said."
+		tab.run(chromedp.SetValue("[name=earlier]", text),
+			chromedp.SetValue("[name=later]", strings.ReplaceAll(text, "Monday", "monday,")),
 			chromedp.Click("#compare button"))
 		tab.until(`document.getElementById("detail-title").textContent === "exact"`)
 	})
@@ -156,10 +175,12 @@ func TestConsole(t *testing.T) {
 		tab.run(chromedp.Navigate(page))
 		tab.until(rows + " > 0")
 		require.Less(t, eval[int](tab, `Math.round(document.getElementById("pause").getBoundingClientRect().top)`),
-			eval[int](tab, `Math.round(document.getElementById("feed-title").getBoundingClientRect().bottom)`), "Pause is alone on a line")
+			eval[int](tab, `Math.round(document.getElementById("feed-title").getBoundingClientRect().bottom)`),
+			"Pause is alone on a line")
 		tab.do(`document.querySelector("#feed .near").closest("button").click()`)
 		tab.until(`document.querySelectorAll("#sides .side").length === 2`)
-		title, link := eval[string](tab, `document.getElementById("detail-title").textContent`), eval[string](tab, "location.href")
+		title, link := eval[string](tab, `document.getElementById("detail-title").textContent`),
+			eval[string](tab, "location.href")
 		require.Contains(t, link, "?at=articles")
 		tab.closeDetail()
 		require.NotContains(t, eval[string](tab, "location.href"), "at=")
@@ -170,16 +191,19 @@ func TestConsole(t *testing.T) {
 
 	t.Run("explain", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "why.html")
-		out, err := exec.Command(filepath.Join(shared.programs, "echosieve"), "explain", "--kafka.brokers", broker, "--redis.addrs", redisAddr,
+		out, err := exec.Command(filepath.Join(shared.programs, "echosieve"), "explain", "--kafka.brokers", broker,
+			"--redis.addrs", redisAddr,
 			"--id", "en-bees-reword", "--html", file, "--json").CombinedOutput()
 		require.NoError(t, err, string(out))
 		for _, width := range []int64{1200, 700} {
 			tab := browser(t, width, 900, "light")
 			tab.run(chromedp.Navigate("file://" + file))
 			require.Equal(t, "Near copy", eval[string](tab, `document.querySelector("h1").textContent`))
-			require.Equal(t, 2, eval[int](tab, `document.querySelectorAll("p strong").length`), "the titles of the article and of its original")
+			require.Equal(t, 2, eval[int](tab, `document.querySelectorAll("p strong").length`),
+				"the titles of the article and of its original")
 			// A word that is broken has more than one rectangle.
-			require.Empty(t, eval[[]string](tab, `[...document.querySelectorAll("th, td")].flatMap((cell) => [...cell.childNodes]).filter((n) => n.nodeType === 3)
+			require.Empty(t, eval[[]string](tab,
+				`[...document.querySelectorAll("th, td")].flatMap((cell) => [...cell.childNodes]).filter((n) => n.nodeType === 3)
 				.flatMap((n) => [...n.data.matchAll(/\S+/g)].map((m) => { const r = document.createRange(); r.setStart(n, m.index); r.setEnd(n, m.index + m[0].length); return r }))
 				.filter((r) => r.getClientRects().length > 1).map((r) => r.toString())`))
 		}

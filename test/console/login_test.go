@@ -22,14 +22,16 @@ import (
 	"echosieve/test/inprocess"
 )
 
-// TestConsoleBehindALogin opens the console of a service with TLS and a login in a browser: with a wrong password it shows nothing, with the
-// right one verdicts arrive.
+// TestConsoleBehindALogin opens the console of a service with TLS and a login in a browser: with a wrong
+// password it shows nothing, with the right one verdicts arrive.
 func TestConsoleBehindALogin(t *testing.T) {
 	pair, dir := certs.NewAuthority(t).ServerOn("127.0.0.1"), t.TempDir()
 	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
 	require.NoError(t, err)
 	web, token := filepath.Join(dir, "web.yaml"), filepath.Join(dir, "token")
-	require.NoError(t, os.WriteFile(web, fmt.Appendf(nil, "basic_auth_users: {reader: %s}\ntls_server_config: {cert_file: %s, key_file: %s}\n", hash, pair.Cert, pair.Key), 0o600))
+	require.NoError(t, os.WriteFile(web,
+		fmt.Appendf(nil, "basic_auth_users: {reader: %s}\ntls_server_config: {cert_file: %s, key_file: %s}\n", hash,
+			pair.Cert, pair.Key), 0o600))
 	require.NoError(t, os.WriteFile(token, []byte("a-token-of-a-program\n"), 0o600))
 	w := inprocess.Start(t, func(c *config.Config) {
 		c.HTTP.Console, c.HTTP.ConfigFile, c.HTTP.TokenFile, c.HTTP.Open = true, web, token, []string{"/healthz"}
@@ -52,12 +54,14 @@ func TestConsoleBehindALogin(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				reply := &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: "reader", Password: password}
+				reply := &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseProvideCredentials,
+					Username: "reader", Password: password}
 				if tries++; tries > 2 { // the person gives up
 					reply = &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
 				}
 				answer(func(ctx context.Context) error {
-					_, err := chromedp.Call(ctx, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{RequestID: e.RequestID, AuthChallengeResponse: reply})
+					_, err := chromedp.Call(ctx, fetch.ContinueWithAuth,
+						fetch.ContinueWithAuthParams{RequestID: e.RequestID, AuthChallengeResponse: reply})
 					return err
 				})
 			}
@@ -66,7 +70,8 @@ func TestConsoleBehindALogin(t *testing.T) {
 			for e, err := range paused {
 				if err == nil {
 					answer(func(ctx context.Context) error {
-						_, err := chromedp.Call(ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
+						_, err := chromedp.Call(ctx, fetch.ContinueRequest,
+							fetch.ContinueRequestParams{RequestID: e.RequestID})
 						return err
 					})
 				}
@@ -86,7 +91,8 @@ func TestConsoleBehindALogin(t *testing.T) {
 	right := open("right")
 	right.run(chromedp.WaitVisible("#feed-title"))
 	right.until(`document.querySelectorAll("#connections .up").length === 3`)
-	w.Publish(t, 0, time.Now(), inprocess.Value("a", "Behind a login", "The harbour board voted to deepen the eastern channel before the winter storms arrive."))
+	w.Publish(t, 0, time.Now(), inprocess.Value("a", "Behind a login",
+		"The harbour board voted to deepen the eastern channel before the winter storms arrive."))
 	right.until(row("Behind a login") + " !== undefined")
 	right.do(row("Behind a login") + ".click()")
 	right.until(`document.querySelector("#sides")?.textContent.includes("eastern channel")`)

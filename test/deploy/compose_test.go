@@ -26,10 +26,12 @@ func read(t *testing.T, name string) []byte {
 	return data
 }
 
-// compose loads docker-compose.yml with the library of docker compose, which refuses unknown keys and broken references.
+// compose loads docker-compose.yml with the library of docker compose, which refuses unknown keys and broken
+// references.
 func compose(t *testing.T, env ...string) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{filepath.Join(promserver.Root(t), "docker-compose.yml")}, cli.WithProfiles([]string{"*"}), cli.WithEnv(env))
+	options, err := cli.NewProjectOptions([]string{filepath.Join(promserver.Root(t), "docker-compose.yml")},
+		cli.WithProfiles([]string{"*"}), cli.WithEnv(env))
 	require.NoError(t, err)
 	project, err := options.LoadProject(t.Context())
 	require.NoError(t, err)
@@ -95,7 +97,8 @@ func TestComposeBuilds(t *testing.T) {
 	require.Equal(t, "dev", *compose(t).Services["echosieve"].Build.Args["VERSION"])
 }
 
-// The feeder is started only on demand. Its command line is one that the program of its image understands, and names servers of the file.
+// The feeder is started only on demand. Its command line is one that the program of its image understands,
+// and names servers of the file.
 func TestComposeFeeder(t *testing.T) {
 	s := compose(t).Services["feeder"]
 	require.Equal(t, []string{"feeder"}, s.Profiles)
@@ -131,7 +134,8 @@ func TestRedisKeepsTheIndex(t *testing.T) {
 	require.GreaterOrEqual(t, int64(s.MemLimit), 2*bytes, "Redis rewrites its log in a second process")
 }
 
-// The service and the feeder run without any rights and without a writable disk, as the user of the image, which TestDockerfile checks.
+// The service and the feeder run without any rights and without a writable disk, as the user of the image,
+// which TestDockerfile checks.
 func TestServiceHasNoRights(t *testing.T) {
 	for _, name := range []string{"echosieve", "feeder"} {
 		s := compose(t).Services[name]
@@ -189,7 +193,8 @@ func TestComposeConfiguration(t *testing.T) {
 	require.Equal(t, "news", config.Recipe)
 	topics := config.Kafka.Topics
 	require.NotContains(t, []string{topics.Unique, topics.Duplicate, topics.Dead}, topics.Input)
-	for _, value := range []string{topics.Input, topics.Unique, topics.Duplicate, topics.Dead, config.Window, config.Redis.Namespace, config.Kafka.Group} {
+	for _, value := range []string{topics.Input, topics.Unique, topics.Duplicate, topics.Dead, config.Window,
+		config.Redis.Namespace, config.Kafka.Group} {
 		require.NotEmpty(t, value)
 	}
 }

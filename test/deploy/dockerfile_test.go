@@ -80,14 +80,15 @@ func TestDockerfile(t *testing.T) {
 	require.Regexp(t, `^[1-9]\d*:[1-9]\d*$`, users[0], "not root, and by number")
 }
 
-// The command of the build stage, run by hand: it makes a static program that carries the version, and the image's program and certificates
-// take at most 40 MB.
+// The command of the build stage, run by hand: it makes a static program that carries the version, and the
+// image's program and certificates take at most 40 MB.
 func TestDockerfileBuildStep(t *testing.T) {
 	tier.All(t) // TestRelease links the same program
 	var step string
 	for _, i := range instructions(string(read(t, "deploy/Dockerfile"))) {
 		if i.name == "RUN" {
-			step = strings.Join(slices.DeleteFunc(i.args, func(arg string) bool { return strings.HasPrefix(arg, "--mount=") }), " ")
+			step = strings.Join(slices.DeleteFunc(i.args,
+				func(arg string) bool { return strings.HasPrefix(arg, "--mount=") }), " ")
 		}
 	}
 	out := t.TempDir()

@@ -19,20 +19,23 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		pipeline.HeaderVerdict, pipeline.HeaderFingerprint, pipeline.HeaderDistance, pipeline.HeaderRelation,
 		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
 		pipeline.HeaderOriginal, pipeline.HeaderRootID, pipeline.HeaderRoot, pipeline.HeaderInput,
-		pipeline.HeaderRecipe, pipeline.HeaderLeftOut, pipeline.HeaderReason, pipeline.HeaderDetail, pipeline.HeaderValueOmitted, pipeline.HeaderTime,
+		pipeline.HeaderRecipe, pipeline.HeaderLeftOut, pipeline.HeaderReason, pipeline.HeaderDetail,
+		pipeline.HeaderValueOmitted, pipeline.HeaderTime,
 		pipeline.HeaderShadow, pipeline.HeaderTraceparent,
 	} {
 		require.Contains(t, doc, "\n- `"+header+"`: ")
 	}
 	for _, reason := range []string{
-		string(pipeline.NotJSON), string(pipeline.NotUTF8), string(pipeline.NoText), string(pipeline.WrongType), string(pipeline.EmptyText),
+		string(pipeline.NotJSON), string(pipeline.NotUTF8), string(pipeline.NoText), string(pipeline.WrongType),
+		string(pipeline.EmptyText),
 		string(pipeline.TooLarge), string(pipeline.Timestamp), string(pipeline.Refused),
 	} {
 		require.Contains(t, doc, "\n- `"+reason+"`: ")
 	}
 }
 
-// docs/metrics.md lists the reasons of records_total that the service exposes from its start. docs/output.md explains each reason.
+// docs/metrics.md lists the reasons of records_total that the service exposes from its start. docs/output.md
+// explains each reason.
 func TestDocumentationNamesEveryReason(t *testing.T) {
 	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
@@ -56,9 +59,11 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 	}
 	slices.Sort(exposed)
 	exposed = slices.Compact(exposed)
-	row := regexp.MustCompile("(?m)^- `echosieve_pipeline_records_total`; .*reason: (.*)$").FindStringSubmatch(string(read(t, "docs/metrics.md")))
+	row := regexp.MustCompile("(?m)^- `echosieve_pipeline_records_total`; .*reason: (.*)$").FindStringSubmatch(
+		string(read(t, "docs/metrics.md")))
 	require.NotNil(t, row)
-	listed := regexp.MustCompile(`[a-z_0-9]+`).FindAllString(strings.ReplaceAll(row[1], "the test that decided", ""), -1)
+	listed := regexp.MustCompile(`[a-z_0-9]+`).FindAllString(strings.ReplaceAll(row[1], "the test that decided", ""),
+		-1)
 	slices.Sort(listed)
 	require.Equal(t, exposed, listed)
 	output := string(read(t, "docs/output.md"))

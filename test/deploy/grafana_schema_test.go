@@ -48,8 +48,9 @@ func TestMisspeltFieldsDoNotFitGrafanasSchema(t *testing.T) {
 
 // fits returns an error unless the board decodes strictly into the types of the Grafana Foundation SDK.
 //
-// The types lack three settings of annotations that Grafana reads from the board, in its Prometheus data source. These are checked and
-// removed first. And version 0.0.12 of the SDK decodes a panel's fieldConfig loosely (except "custom"), so it is decoded again.
+// The types lack three settings of annotations that Grafana reads from the board, in its Prometheus data
+// source. These are checked and removed first. And version 0.0.12 of the SDK decodes a panel's fieldConfig
+// loosely (except "custom"), so it is decoded again.
 func fits(text []byte) error {
 	var raw map[string]any
 	if err := json.Unmarshal(text, &raw); err != nil {

@@ -144,8 +144,8 @@ func TestBoardLayout(t *testing.T) {
 	}
 }
 
-// "All" must mean all clusters and namespaces, also where series have no such label, but only the jobs and instances of Echosieve:
-// the board's panels of processes ask for metrics that every Go program has.
+// "All" must mean all clusters and namespaces, also where series have no such label, but only the jobs and
+// instances of Echosieve: the board's panels of processes ask for metrics that every Go program has.
 func TestBoardVariables(t *testing.T) {
 	for file, b := range boards(t) {
 		var names []string
@@ -177,7 +177,8 @@ func TestBoardLinks(t *testing.T) {
 	}
 	for file, b := range boards(t) {
 		require.Len(t, b.Links, 2, file)
-		require.True(t, uids[b.Links[0].URL] && b.Links[0].URL != "/d/"+b.UID && b.Links[0].IncludeVars, "%s links to the other board", file)
+		require.True(t, uids[b.Links[0].URL] && b.Links[0].URL != "/d/"+b.UID && b.Links[0].IncludeVars,
+			"%s links to the other board", file)
 		require.Equal(t, "${runbook}", b.Links[1].URL)
 		for _, p := range b.Panels {
 			for _, l := range p.Links {
@@ -204,7 +205,8 @@ func TestRunbookNamesPanelsOfTheBoards(t *testing.T) {
 			titles[a.Name] = true
 		}
 	}
-	named := regexp.MustCompile(`[^*]\*([A-Z][^*]+)\*[^*]`).FindAllStringSubmatch(string(read(t, "docs/runbook.md")), -1)
+	named := regexp.MustCompile(`[^*]\*([A-Z][^*]+)\*[^*]`).FindAllStringSubmatch(string(read(t, "docs/runbook.md")),
+		-1)
 	require.Greater(t, len(named), 15)
 	for _, n := range named {
 		require.True(t, titles[n[1]], "no panel %q", n[1])

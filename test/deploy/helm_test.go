@@ -38,7 +38,8 @@ func helm(t *testing.T, values string) *manifests {
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(values), 0o600))
 	root := promserver.Root(t)
-	text := output(t, root, "go", "run", "-modfile=test/deploy/helm/helm.mod", "test/deploy/helm/main.go", "deploy/helm", file)
+	text := output(t, root, "go", "run", "-modfile=test/deploy/helm/helm.mod", "test/deploy/helm/main.go",
+		"deploy/helm", file)
 	m := new(manifests)
 	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var object map[string]any
@@ -51,7 +52,8 @@ func helm(t *testing.T, values string) *manifests {
 		data, err := json.Marshal(object)
 		require.NoError(t, err)
 		kind := object["kind"].(string)
-		if kind == "ConfigMap" && strings.HasSuffix(object["metadata"].(map[string]any)["name"].(string), "-dashboards") {
+		if kind == "ConfigMap" && strings.HasSuffix(object["metadata"].(map[string]any)["name"].(string),
+			"-dashboards") {
 			kind = "Dashboards"
 		}
 		require.NoError(t, m.decode(kind, data), "%s", data)
@@ -83,17 +85,21 @@ func TestHelmDefaults(t *testing.T) {
 	require.ElementsMatch(t, base.kinds, chart.kinds)
 	require.Equal(t, "echosieve:v", chart.deployment.Spec.Template.Spec.Containers[0].Image)
 	chart.deployment.Spec.Template.Spec.Containers[0].Image = base.deployment.Spec.Template.Spec.Containers[0].Image
-	chart.deployment.Spec.Template.Spec.Containers[0].ImagePullPolicy = base.deployment.Spec.Template.Spec.Containers[0].ImagePullPolicy
+	chart.deployment.Spec.Template.Spec.Containers[0].ImagePullPolicy =
+		base.deployment.Spec.Template.Spec.Containers[0].ImagePullPolicy
 	requireSame(t, base, chart)
 }
 
-// With everything on, the chart makes what kustomize makes of the example, and rules, boards, KEDA's login and the Job besides.
+// With everything on, the chart makes what kustomize makes of the example, and rules, boards, KEDA's login
+// and the Job besides.
 func TestHelmWithEverything(t *testing.T) {
 	example, chart := kustomize(t, "example"), helm(t, everyValue)
-	require.ElementsMatch(t, append(example.kinds, "PrometheusRule", "Dashboards", "TriggerAuthentication", "Job"), chart.kinds)
+	require.ElementsMatch(t, append(example.kinds, "PrometheusRule", "Dashboards", "TriggerAuthentication", "Job"),
+		chart.kinds)
 
 	job := chart.refill.Spec.Template.Spec
-	require.Equal(t, []string{"index", "refill", "--config", "/etc/echosieve/echosieve.yaml", "--from", "input"}, job.Containers[0].Args)
+	require.Equal(t, []string{"index", "refill", "--config", "/etc/echosieve/echosieve.yaml", "--from", "input"},
+		job.Containers[0].Args)
 	require.Equal(t, chart.deployment.Spec.Template.Spec.Volumes, job.Volumes)
 	require.Equal(t, chart.deployment.Spec.Template.Spec.Containers[0].VolumeMounts, job.Containers[0].VolumeMounts)
 	require.NotEqual(t, chart.service.Spec.Selector, chart.refill.Spec.Template.Labels)

@@ -29,8 +29,8 @@ import (
 	"echosieve/test/promserver"
 )
 
-// scaledObject has the fields of KEDA 2's ScaledObject that the manifest may use. KEDA's own Go types would bring its whole program along.
-// Source: https://keda.sh/docs/latest/reference/scaledobject-spec.
+// scaledObject has the fields of KEDA 2's ScaledObject that the manifest may use. KEDA's own Go types would
+// bring its whole program along. Source: https://keda.sh/docs/latest/reference/scaledobject-spec.
 type scaledObject struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata"`
@@ -102,8 +102,10 @@ type manifests struct {
 func (m *manifests) decode(kind string, data []byte) error {
 	into, known := map[string]any{
 		"Deployment": &m.deployment, "Service": &m.service, "ServiceAccount": &m.account, "ConfigMap": &m.settings,
-		"PodDisruptionBudget": &m.budget, "NetworkPolicy": &m.network, "ServiceMonitor": &m.serviceMonitor, "ScaledObject": &m.scaled,
-		"TriggerAuthentication": &m.authentication, "Dashboards": &m.boards, "PrometheusRule": &m.rules, "Job": &m.refill,
+		"PodDisruptionBudget": &m.budget, "NetworkPolicy": &m.network, "ServiceMonitor": &m.serviceMonitor,
+		"ScaledObject":          &m.scaled,
+		"TriggerAuthentication": &m.authentication, "Dashboards": &m.boards, "PrometheusRule": &m.rules,
+		"Job": &m.refill,
 	}[kind]
 	if !known {
 		return fmt.Errorf("unknown kind %s", kind)
@@ -119,7 +121,8 @@ func (m *manifests) decode(kind string, data []byte) error {
 // kustomize builds a directory below deploy/k8s, as `kubectl apply -k` does.
 func kustomize(t *testing.T, dir string) *manifests {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(promserver.Root(t), "deploy/k8s", dir))
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
+		filepath.Join(promserver.Root(t), "deploy/k8s", dir))
 	require.NoError(t, err)
 	m := new(manifests)
 	for _, r := range built.Resources() {
@@ -180,7 +183,8 @@ func TestPods(t *testing.T) {
 		require.Equal(t, usual, listen)
 		require.Len(t, c.Ports, 1)
 		require.Equal(t, listen, strconv.Itoa(int(c.Ports[0].ContainerPort)))
-		for probe, path := range map[*core.Probe]string{c.StartupProbe: "/healthz", c.LivenessProbe: "/healthz", c.ReadinessProbe: "/readyz"} {
+		for probe, path := range map[*core.Probe]string{c.StartupProbe: "/healthz", c.LivenessProbe: "/healthz",
+			c.ReadinessProbe: "/readyz"} {
 			require.Equal(t, path, probe.HTTPGet.Path)
 			require.Equal(t, c.Ports[0].Name, probe.HTTPGet.Port.String())
 		}
@@ -213,8 +217,8 @@ func TestPodsHaveNoRights(t *testing.T) {
 	})
 }
 
-// Memory under load with short articles (docs/benchmarks.md), eight times the largest record, and the fetched data twice, because Go's heap
-// may double (docs/operations.md, Sizing).
+// Memory under load with short articles (docs/benchmarks.md), eight times the largest record, and the fetched
+// data twice, because Go's heap may double (docs/operations.md, Sizing).
 func TestPodsHaveEnoughMemory(t *testing.T) {
 	forBoth(t, func(t *testing.T, m *manifests) {
 		c, cfg := m.deployment.Spec.Template.Spec.Containers[0], m.config(t)
@@ -232,7 +236,8 @@ func TestSelectorsFindThePods(t *testing.T) {
 		pod := labels.Set(m.deployment.Spec.Template.Labels)
 		require.NotEmpty(t, pod)
 		constraint := m.deployment.Spec.Template.Spec.TopologySpreadConstraints[0].LabelSelector
-		for _, selector := range []*meta.LabelSelector{m.deployment.Spec.Selector, m.budget.Spec.Selector, &m.network.Spec.PodSelector, constraint} {
+		for _, selector := range []*meta.LabelSelector{m.deployment.Spec.Selector, m.budget.Spec.Selector,
+			&m.network.Spec.PodSelector, constraint} {
 			found, err := meta.LabelSelectorAsSelector(selector)
 			require.NoError(t, err)
 			require.False(t, found.Empty(), "it selects all pods of the namespace")
@@ -240,13 +245,15 @@ func TestSelectorsFindThePods(t *testing.T) {
 		}
 		require.NotEmpty(t, m.service.Spec.Selector)
 		require.True(t, labels.SelectorFromSet(m.service.Spec.Selector).Matches(pod))
-		require.Equal(t, "echosieve", m.service.Name, "Prometheus makes it the label job, which alerts and boards select")
+		require.Equal(t, "echosieve", m.service.Name,
+			"Prometheus makes it the label job, which alerts and boards select")
 	})
 }
 
 func TestNetworkPolicyLetsTheServiceWork(t *testing.T) {
 	forBoth(t, func(t *testing.T, m *manifests) {
-		require.ElementsMatch(t, []networking.PolicyType{networking.PolicyTypeIngress, networking.PolicyTypeEgress}, m.network.Spec.PolicyTypes)
+		require.ElementsMatch(t, []networking.PolicyType{networking.PolicyTypeIngress, networking.PolicyTypeEgress},
+			m.network.Spec.PolicyTypes)
 		var open []string
 		for _, rule := range m.network.Spec.Egress {
 			for _, port := range rule.Ports {
@@ -270,7 +277,8 @@ func TestNetworkPolicyLetsTheServiceWork(t *testing.T) {
 
 func TestServiceMonitorFindsTheService(t *testing.T) {
 	m := kustomize(t, "example")
-	require.True(t, labels.SelectorFromSet(m.serviceMonitor.Spec.Selector.MatchLabels).Matches(labels.Set(m.service.Labels)))
+	require.True(t, labels.SelectorFromSet(m.serviceMonitor.Spec.Selector.MatchLabels).Matches(
+		labels.Set(m.service.Labels)))
 	require.Equal(t, m.service.Namespace, m.serviceMonitor.Namespace)
 	require.Len(t, m.serviceMonitor.Spec.Endpoints, 1)
 	require.Equal(t, m.service.Spec.Ports[0].Name, m.serviceMonitor.Spec.Endpoints[0].Port)

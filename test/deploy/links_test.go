@@ -19,7 +19,8 @@ var (
 	mdLink  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	// A path of this repository in backquotes, without a placeholder.
-	mdPath    = regexp.MustCompile("`((?:cmd|consumer|deploy|docs|internal|pipeline|redisindex|sample|simhash|test)/[a-zA-Z0-9_./-]*)`")
+	mdPath = regexp.MustCompile(
+		"`((?:cmd|consumer|deploy|docs|internal|pipeline|redisindex|sample|simhash|test)/[a-zA-Z0-9_./-]*)`")
 	notAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
@@ -62,7 +63,8 @@ func TestLinks(t *testing.T) {
 			if !assert.NoError(t, err, "link %s of %s", m[1], page) || !hasAnchor {
 				continue
 			}
-			assert.True(t, slices.Contains(anchors(string(content)), anchor), "%s links to %s, which has no such heading", page, m[1])
+			assert.True(t, slices.Contains(anchors(string(content)), anchor),
+				"%s links to %s, which has no such heading", page, m[1])
 		}
 		for _, m := range mdPath.FindAllStringSubmatch(text, -1) {
 			_, err := os.Stat(filepath.Join(promserver.Root(t), m[1]))

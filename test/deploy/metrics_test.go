@@ -86,8 +86,8 @@ func TestQueriesUseDocumentedMetricsAndLabels(t *testing.T) {
 	}
 }
 
-// Every query has a result for a service that exposes exactly the metrics of docs/metrics.md. The test notices misspelt label values, vectors
-// that do not match, and wrong metric types.
+// Every query has a result for a service that exposes exactly the metrics of docs/metrics.md. The test
+// notices misspelt label values, vectors that do not match, and wrong metric types.
 func TestEveryQueryIsAnsweredByTheDocumentedMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -146,7 +146,8 @@ func register(t *testing.T, reg prometheus.Registerer, m metric) (touch []func()
 			touch = append(touch, func() { v.With(l).Set(1) })
 		}
 	case "histogram":
-		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: m.name, Help: "-", Buckets: append(prometheus.DefBuckets, 60)}, m.labels)
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: m.name, Help: "-",
+			Buckets: append(prometheus.DefBuckets, 60)}, m.labels)
 		reg.MustRegister(v)
 		for _, l := range combinations(m) {
 			touch = append(touch, func() { v.With(l).Observe(1) })

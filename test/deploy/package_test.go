@@ -25,7 +25,8 @@ func checkPackage(t *testing.T, deb string, commit time.Time) {
 	control := t.TempDir()
 	output(t, control, "dpkg-deb", "--control", deb, "control")
 	fields := string(contents(t, control, "control/control"))
-	for _, line := range []string{"Package: echosieve", "Version: " + releaseDebian, "Architecture: amd64", "Depends: passwd"} {
+	for _, line := range []string{"Package: echosieve", "Version: " + releaseDebian, "Architecture: amd64",
+		"Depends: passwd"} {
 		require.Contains(t, fields, line+"\n")
 	}
 	require.Equal(t, "/etc/echosieve/echosieve.yaml\n", string(contents(t, control, "control/conffiles")))
@@ -37,22 +38,29 @@ func checkPackage(t *testing.T, deb string, commit time.Time) {
 	tree := t.TempDir()
 	modes := unpack(t, bytes.NewReader([]byte(output(t, tree, "dpkg-deb", "--fsys-tarfile", deb))), tree, commit)
 	for name, mode := range map[string]fs.FileMode{
-		"usr/bin/echosieve": 0o755, "etc/echosieve/echosieve.yaml": 0o640, "usr/lib/systemd/system/echosieve.service": 0o644,
-		"usr/share/doc/echosieve/copyright": 0o644, "usr/share/doc/echosieve/deploy/echosieve.reference.yaml": 0o644,
-		"usr/share/doc/echosieve/docs/runbook.md": 0o644, "usr/share/doc/echosieve/deploy/prometheus/alerts.yml": 0o644,
-		"usr/share/man/man1/echosieve-run.1.gz": 0o644, "usr/share/bash-completion/completions/echosieve": 0o644,
-		"usr/share/zsh/vendor-completions/_echosieve": 0o644, "usr/share/fish/vendor_completions.d/echosieve.fish": 0o644,
+		"usr/bin/echosieve": 0o755, "etc/echosieve/echosieve.yaml": 0o640,
+		"usr/lib/systemd/system/echosieve.service":                0o644,
+		"usr/share/doc/echosieve/copyright":                       0o644,
+		"usr/share/doc/echosieve/deploy/echosieve.reference.yaml": 0o644,
+		"usr/share/doc/echosieve/docs/runbook.md":                 0o644,
+		"usr/share/doc/echosieve/deploy/prometheus/alerts.yml":    0o644,
+		"usr/share/man/man1/echosieve-run.1.gz":                   0o644,
+		"usr/share/bash-completion/completions/echosieve":         0o644,
+		"usr/share/zsh/vendor-completions/_echosieve":             0o644,
+		"usr/share/fish/vendor_completions.d/echosieve.fish":      0o644,
 	} {
 		require.Equal(t, mode, modes[name], name)
 	}
 	require.NotContains(t, modes, "usr/bin/echosieve-lab", "a server needs nothing of the lab")
 	program := filepath.Join(tree, "usr/bin/echosieve")
 	require.Contains(t, output(t, tree, program, "--version"), releaseVersion)
-	settings := output(t, tree, program, "config", "print", "--config", filepath.Join(tree, "etc/echosieve/echosieve.yaml"))
+	settings := output(t, tree, program, "config", "print", "--config",
+		filepath.Join(tree, "etc/echosieve/echosieve.yaml"))
 	require.Contains(t, settings, "localhost:9092")
 	checkUnit(t, tree, program)
 	checkPaths(t, filepath.Join(tree, "usr/share/doc/echosieve"))
-	cited := regexp.MustCompile(`/usr/share/doc/\S+`).FindString(string(contents(t, tree, "etc/echosieve/echosieve.yaml")))
+	cited := regexp.MustCompile(`/usr/share/doc/\S+`).FindString(
+		string(contents(t, tree, "etc/echosieve/echosieve.yaml")))
 	require.FileExists(t, filepath.Join(tree, cited))
 }
 
@@ -62,23 +70,24 @@ var (
 	goString  = regexp.MustCompile("\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`")
 )
 
-// checkPaths requires that an installation holds, below root, each path that programs and pages name. The programs' texts are the strings in
-// their source: help, manual pages, log lines and errors are made of them.
+// checkPaths requires that an installation holds, below root, each path that programs and pages name. The
+// programs' texts are the strings in their source: help, manual pages, log lines and errors are made of them.
 func checkPaths(t *testing.T, root string) {
 	cited := map[string]string{}
 	for _, folder := range []string{"cmd", "consumer", "internal", "pipeline", "redisindex"} {
-		require.NoError(t, filepath.WalkDir(filepath.Join(promserver.Root(t), folder), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			source, err := os.ReadFile(path)
-			for _, text := range goString.FindAllString(string(source), -1) {
-				for _, m := range citedPath.FindAllStringSubmatch(strings.Trim(text, "\"`"), -1) {
-					cited[m[1]] = path
+		require.NoError(t, filepath.WalkDir(filepath.Join(promserver.Root(t), folder),
+			func(path string, _ fs.DirEntry, err error) error {
+				if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+					return err
 				}
-			}
-			return err
-		}))
+				source, err := os.ReadFile(path)
+				for _, text := range goString.FindAllString(string(source), -1) {
+					for _, m := range citedPath.FindAllStringSubmatch(strings.Trim(text, "\"`"), -1) {
+						cited[m[1]] = path
+					}
+				}
+				return err
+			}))
 	}
 	require.Greater(t, len(cited), 5)
 	pages, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
@@ -109,7 +118,8 @@ func checkRPM(t *testing.T, deb, rpm string) {
 		return
 	}
 	query := func(args ...string) string {
-		return output(t, t.TempDir(), "rpm", append([]string{"--dbpath", t.TempDir(), "--query", "--package", rpm}, args...)...)
+		return output(t, t.TempDir(), "rpm", append([]string{"--dbpath", t.TempDir(), "--query", "--package", rpm},
+			args...)...)
 	}
 	require.Equal(t, "echosieve "+releaseDebian+" x86_64 Apache-2.0 localhost",
 		query("--queryformat", "%{NAME} %{VERSION} %{ARCH} %{LICENSE} %{BUILDHOST}"))
@@ -121,7 +131,8 @@ func checkRPM(t *testing.T, deb, rpm string) {
 	tree := t.TempDir()
 	output(t, tree, "dpkg-deb", "--extract", deb, ".")
 	installed := map[string]string{}
-	for line := range strings.Lines(query("--queryformat", "[%{FILEMODES:perms} %{FILEDIGESTS} %{FILENAMES} %{FILEUSERNAME}\n]")) {
+	for line := range strings.Lines(
+		query("--queryformat", "[%{FILEMODES:perms} %{FILEDIGESTS} %{FILENAMES} %{FILEUSERNAME}\n]")) {
 		fields := strings.Fields(line)
 		if strings.HasPrefix(fields[0], "d") {
 			continue

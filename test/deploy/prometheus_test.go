@@ -87,7 +87,8 @@ func TestAlertsAreCompleteAndTested(t *testing.T) {
 			require.NotEmpty(t, a.Annotations["summary"])
 			require.NotEmpty(t, a.Annotations["description"])
 			require.Equal(t, `{{ with $externalLabels.runbook }}{{ . }}{{ else }}http://{{ with query "topk(1, up{job=\"echosieve\"} == 1)" }}`+
-				`{{ . | first | label "instance" }}{{ else }}localhost:9464{{ end }}/docs/runbook.md{{ end }}#`+strings.ToLower(a.Alert), a.Annotations["runbook_url"])
+				`{{ . | first | label "instance" }}{{ else }}localhost:9464{{ end }}/docs/runbook.md{{ end }}#`+
+				strings.ToLower(a.Alert), a.Annotations["runbook_url"])
 			require.True(t, fires[a.Alert], "no unit test in which it fires")
 			require.True(t, silent[a.Alert], "no unit test in which it stays silent")
 		})
@@ -122,7 +123,8 @@ func TestQueriesOfTheRunbook(t *testing.T) {
 		Expr   string `yaml:"expr"`
 	}
 	var rules []rule
-	for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(string(read(t, "docs/runbook.md")), -1) {
+	for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(string(read(t, "docs/runbook.md")),
+		-1) {
 		if !strings.Contains(span[1], "{") && !strings.Contains(span[1], "(") {
 			continue
 		}
@@ -136,7 +138,8 @@ func TestQueriesOfTheRunbook(t *testing.T) {
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "queries.yml")
 	require.NoError(t, os.WriteFile(path, file, 0o600))
-	out, err := exec.CommandContext(t.Context(), promserver.Tool(t, "promtool"), "check", "rules", path).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), promserver.Tool(t, "promtool"), "check", "rules",
+		path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 

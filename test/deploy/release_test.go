@@ -32,8 +32,8 @@ const (
 	releaseName    = "echosieve-" + releaseVersion + "-linux-amd64"
 )
 
-// mostBytes is the largest service that we ship: a list of imports does not show why a program is large (see command.printUsage). OpenTelemetry
-// takes 1.0 MB of it, the dictionaries 4.1 MB.
+// mostBytes is the largest service that we ship: a list of imports does not show why a program is large (see
+// command.printUsage). OpenTelemetry takes 1.0 MB of it, the dictionaries 4.1 MB.
 const mostBytes = 28_000_000
 
 // release builds what make release builds, for amd64 alone, and returns the folder.
@@ -69,7 +69,8 @@ func have(t *testing.T, program string) bool {
 
 func TestRelease(t *testing.T) {
 	dir := release(t)
-	commit, err := strconv.ParseInt(strings.TrimSpace(output(t, promserver.Root(t), "git", "log", "-1", "--format=%ct")), 10, 64)
+	commit, err := strconv.ParseInt(
+		strings.TrimSpace(output(t, promserver.Root(t), "git", "log", "-1", "--format=%ct")), 10, 64)
 	require.NoError(t, err)
 	tree := t.TempDir()
 	modes := unpack(t, gunzip(t, filepath.Join(dir, releaseName+".tar.gz")), tree, time.Unix(commit, 0))
@@ -78,16 +79,19 @@ func TestRelease(t *testing.T) {
 	t.Run("archive", func(t *testing.T) { checkArchive(t, filepath.Join(tree, releaseName), modes) })
 	t.Run("bills of materials", func(t *testing.T) {
 		for _, name := range []string{"echosieve", "echosieve-lab"} {
-			checkMaterials(t, filepath.Join(dir, name+"-"+releaseVersion+".cdx.json"), name, filepath.Join(tree, releaseName, name))
+			checkMaterials(t, filepath.Join(dir, name+"-"+releaseVersion+".cdx.json"), name,
+				filepath.Join(tree, releaseName, name))
 		}
 	})
 	t.Run("manual pages", func(t *testing.T) { checkManualPages(t, filepath.Join(tree, releaseName)) })
 	t.Run("paths", func(t *testing.T) { checkPaths(t, filepath.Join(tree, releaseName)) })
-	deb, rpm := filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb"), filepath.Join(dir, "echosieve-"+releaseDebian+"-1.x86_64.rpm")
+	deb, rpm := filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb"),
+		filepath.Join(dir, "echosieve-"+releaseDebian+"-1.x86_64.rpm")
 	t.Run("package", func(t *testing.T) { checkPackage(t, deb, time.Unix(commit, 0)) })
 	t.Run("rpm", func(t *testing.T) { checkRPM(t, deb, rpm) })
 	t.Run("reproducible", func(t *testing.T) {
-		again := exec.CommandContext(t.Context(), "sh", "-c", "umask 077; TZ=Asia/Tokyo exec deploy/release/build.sh "+releaseVersion+" '"+tree+"/again' amd64")
+		again := exec.CommandContext(t.Context(), "sh", "-c",
+			"umask 077; TZ=Asia/Tokyo exec deploy/release/build.sh "+releaseVersion+" '"+tree+"/again' amd64")
 		again.Dir = promserver.Root(t)
 		out, err := again.CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -108,7 +112,8 @@ func gunzip(t *testing.T, path string) io.Reader {
 	return z
 }
 
-// unpack writes the files of an archive into a folder and returns their modes by name. All have the time of the commit and belong to root.
+// unpack writes the files of an archive into a folder and returns their modes by name. All have the time of
+// the commit and belong to root.
 func unpack(t *testing.T, archive io.Reader, dir string, commit time.Time) map[string]fs.FileMode {
 	t.Helper()
 	modes := map[string]fs.FileMode{}
@@ -157,8 +162,10 @@ func checkChecksums(t *testing.T, dir string) {
 func checkArchive(t *testing.T, dir string, modes map[string]fs.FileMode) {
 	for _, name := range []string{
 		"LICENSE", "README.md", "CHANGELOG.md", "deploy/echosieve.reference.yaml", "deploy/prometheus/alerts.yml",
-		"deploy/grafana/dashboards/echosieve.json", "deploy/k8s/base/deployment.yaml", "docs/runbook.md", "docs/console.png", "echosieve.service", "man/man1/echosieve-run.1", "man/man1/echosieve-lab-demo.1",
-		"completions/echosieve.bash", "completions/_echosieve", "completions/echosieve.fish", "completions/echosieve-lab.bash",
+		"deploy/grafana/dashboards/echosieve.json", "deploy/k8s/base/deployment.yaml", "docs/runbook.md",
+		"docs/console.png", "echosieve.service", "man/man1/echosieve-run.1", "man/man1/echosieve-lab-demo.1",
+		"completions/echosieve.bash", "completions/_echosieve", "completions/echosieve.fish",
+		"completions/echosieve-lab.bash",
 	} {
 		require.Equal(t, fs.FileMode(0o644), modes[name], name)
 	}
@@ -170,10 +177,12 @@ func checkArchive(t *testing.T, dir string, modes map[string]fs.FileMode) {
 		require.NoError(t, err)
 		require.True(t, name != "echosieve" || info.Size() < mostBytes, "%d bytes", info.Size())
 		require.Contains(t, output(t, dir, program, "--version"), name+" "+releaseVersion+" ")
-		require.Error(t, exec.CommandContext(t.Context(), program, "man", t.TempDir()).Run(), "the generator of manual pages is not published")
+		require.Error(t, exec.CommandContext(t.Context(), program, "man", t.TempDir()).Run(),
+			"the generator of manual pages is not published")
 	}
 	output(t, dir, "bash", "-n", "completions/echosieve.bash")
-	require.Contains(t, output(t, dir, "bash", "-c", "source completions/echosieve.bash; complete -p echosieve"), "__start_echosieve")
+	require.Contains(t, output(t, dir, "bash", "-c", "source completions/echosieve.bash; complete -p echosieve"),
+		"__start_echosieve")
 }
 
 // checkMaterials compares a bill of materials with the modules that the tool chain has stored in the program.
@@ -230,7 +239,8 @@ func checkManualPages(t *testing.T, dir string) {
 	require.NoError(t, err, "%s", out)
 	require.NotContains(t, string(out), "error", "%s", out)
 	shown := output(t, dir, "groff", "-man", "-Tascii", "-P-cbou", "man/man1/echosieve.1")
-	require.Contains(t, shown, "  flag                          --kafka.brokers kafka:9092\n", "indented lines stay as they are")
+	require.Contains(t, shown, "  flag                          --kafka.brokers kafka:9092\n",
+		"indented lines stay as they are")
 	shown = output(t, dir, "groff", "-man", "-Tascii", "-P-cbou", "man/man1/echosieve-lab-eval.1")
 	require.Contains(t, shown, "(--detection.*, ", "a star is no mark")
 }

@@ -29,10 +29,12 @@ func rowOf(command string) (row, bool) {
 	return row{}, false
 }
 
-// mentioned matches a command that a sentence names, without arguments: "echosieve check". It needs no row; the program must have it.
+// mentioned matches a command that a sentence names, without arguments: "echosieve check". It needs no row;
+// the program must have it.
 var mentioned = regexp.MustCompile(`^(bin/)?echosieve(-lab)?( [a-z]+)+$`)
 
-// printedCommands returns the commands of all pages by the command of their row, and the commands that are only mentioned.
+// printedCommands returns the commands of all pages by the command of their row, and the commands that are
+// only mentioned.
 func printedCommands(t *testing.T) (found map[string]string, names []string) {
 	t.Helper()
 	found = map[string]string{}
@@ -82,8 +84,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// parse checks the words of a command that is not run: it is one for the shell; a target, a package, a test, a benchmark and a file of the
-// repository exist; and our programs know the flags.
+// parse checks the words of a command that is not run: it is one for the shell; a target, a package, a test,
+// a benchmark and a file of the repository exist; and our programs know the flags.
 func (w *workspace) parse(t *testing.T, command string) {
 	root := promserver.Root(t)
 	run := func(name string, args ...string) string {

@@ -16,8 +16,10 @@ import (
 
 // programs are the programs whose commands pages print.
 var programs = []string{
-	"echosieve", "echosieve-lab", "make", "go", "docker", "helm", "kubectl", "kcat", "redis-cli", "apt-get", "editor", "systemctl", "journalctl",
-	"sha256sum", "man", "kafka-acls.sh", "kafka-consumer-groups.sh", "kafka-transactions.sh", "kafka-configs.sh", "curl", "git", "zcat", "jq",
+	"echosieve", "echosieve-lab", "make", "go", "docker", "helm", "kubectl", "kcat", "redis-cli", "apt-get", "editor",
+	"systemctl", "journalctl",
+	"sha256sum", "man", "kafka-acls.sh", "kafka-consumer-groups.sh", "kafka-transactions.sh", "kafka-configs.sh",
+	"curl", "git", "zcat", "jq",
 }
 
 var (
@@ -45,8 +47,8 @@ func pages(t *testing.T) []string {
 	return append([]string{"README.md"}, found...)
 }
 
-// commandsOf returns the commands of a page in their order: of indented blocks, of blocks fenced as sh, and in backquotes if they have
-// an argument. Comments are left out, and continued lines are joined.
+// commandsOf returns the commands of a page in their order: of indented blocks, of blocks fenced as sh, and
+// in backquotes if they have an argument. Comments are left out, and continued lines are joined.
 func commandsOf(t *testing.T, page string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(promserver.Root(t), page))
@@ -89,8 +91,8 @@ func commandsOf(t *testing.T, page string) []string {
 	return commands
 }
 
-// shownAfter returns the lines of the indented blocks behind a command, up to the next text: what the page shows of its output. A line
-// of dots stands for lines that are left out.
+// shownAfter returns the lines of the indented blocks behind a command, up to the next text: what the page
+// shows of its output. A line of dots stands for lines that are left out.
 func shownAfter(t *testing.T, page, command string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(promserver.Root(t), page))

@@ -10,8 +10,9 @@ import (
 	"echosieve/test/promserver"
 )
 
-// README repeats figures that other pages own: each row of its table of costs is a row of docs/benchmarks.md, and the recall, the false
-// positives and the recall of plain SimHash are those measured in docs/detection.md.
+// README repeats figures that other pages own: each row of its table of costs is a row of docs/benchmarks.md,
+// and the recall, the false positives and the recall of plain SimHash are those measured in
+// docs/detection.md.
 func TestFiguresOfREADME(t *testing.T) {
 	root := promserver.Root(t)
 	readme := string(readFile(t, root, "README.md"))
@@ -39,9 +40,11 @@ func TestFiguresOfREADME(t *testing.T) {
 	require.Equal(t, measured("classic-python-200")[0], stated[2])
 }
 
-// A figure of memory stands in one page, which the others link to: two statements of one figure differ after the next measurement.
+// A figure of memory stands in one page, which the others link to: two statements of one figure differ after
+// the next measurement.
 func TestFiguresOfMemoryStandOnce(t *testing.T) {
-	once := regexp.MustCompile(`\d+ bytes (an|per|for each)( stored)? article|\d+ Mi?B (idle|under load)|idle \| \d+ Mi?B`)
+	once := regexp.MustCompile(
+		`\d+ bytes (an|per|for each)( stored)? article|\d+ Mi?B (idle|under load)|idle \| \d+ Mi?B`)
 	root := promserver.Root(t)
 	require.Len(t, once.FindAllString(string(readFile(t, root, "docs/benchmarks.md")), -1), 2)
 	for _, page := range append(pages(t), "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md") {

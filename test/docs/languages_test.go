@@ -18,13 +18,15 @@ var (
 	// A rate or a pair of rates, such as .990 / .979.
 	rate = regexp.MustCompile(`1?\.\d{2,3}( / 1?\.\d{2,3})?`)
 	// A setting, or a header of an output, in backquotes.
-	named = regexp.MustCompile("`((?:kafka|redis|input|output|http|policy|detection|log|shadow)\\.[a-z_.]+|echosieve-[a-z-]+)[`:]")
+	named = regexp.MustCompile(
+		"`((?:kafka|redis|input|output|http|policy|detection|log|shadow)\\.[a-z_.]+|echosieve-[a-z-]+)[`:]")
 	// The beginning of a section.
 	section = regexp.MustCompile(`(?m)^##+ `)
 )
 
-// A page in Chinese says nothing that its page in English does not say: each of its commands, rates, settings and headers stands there. Those
-// that are translated whole have as many sections, too, and the same commands.
+// A page in Chinese says nothing that its page in English does not say: each of its commands, rates, settings
+// and headers stands there. Those that are translated whole have as many sections, too, and the same
+// commands.
 func TestChinesePagesAgree(t *testing.T) {
 	whole := map[string]bool{"README.zh-CN.md": true, "docs/zh/from-simhash.md": true}
 	translated, err := fs.Glob(os.DirFS(promserver.Root(t)), "docs/zh/*.md")

@@ -5,18 +5,20 @@ import "testing"
 // row says how a command is tried and what it must print.
 type row struct {
 	command string // as the page prints it; before " ...", its beginning
-	// with are pairs of old and new text: what stands for the reader's own files, and flags that shorten a measurement. The addresses
-	// localhost:9092 and localhost:6379 are always replaced by those of the test's servers.
+	// with are pairs of old and new text: what stands for the reader's own files, and flags that shorten a
+	// measurement. The addresses localhost:9092 and localhost:6379 are always replaced by those of the test's
+	// servers.
 	with []string
 	// find, unless nil, waits until what ran before has done what the command needs, and returns more pairs.
 	find func(*testing.T, *workspace) []string
 	want []string // regular expressions that the output matches
 	// output, unless nil, returns what is compared instead of what the command prints.
 	output func(*testing.T, *workspace) string
-	// shownIn is a page that shows lines of the output in the block after the command. The output must have them, up to their numbers.
+	// shownIn is a page that shows lines of the output in the block after the command. The output must have
+	// them, up to their numbers.
 	shownIn string
-	// until is a regular expression of the output of a command that does not end by itself. It is stopped with SIGTERM at the end of
-	// the test, or at once with stop.
+	// until is a regular expression of the output of a command that does not end by itself. It is stopped
+	// with SIGTERM at the end of the test, or at once with stop.
 	until string
 	stop  bool
 	// parsed is the reason why the command is not run. Then its words are checked: see parse.
@@ -34,41 +36,53 @@ const (
 // rows are in the order in which they run: that of a reader who begins with README.
 var rows = []row{
 	// README.md
-	{command: "make demo", with: []string{"make demo", "bin/echosieve-lab demo"}, want: []string{`77 records: \d+ unique`}, shownIn: "README.md"},
+	{command: "make demo", with: []string{"make demo", "bin/echosieve-lab demo"},
+		want: []string{`77 records: \d+ unique`}, shownIn: "README.md"},
 	{command: "make test", parsed: minutes},
 	{command: "bin/echosieve-lab demo --serve", until: `publish from another terminal`, stop: true},
 	{
 		command: "bin/echosieve filter articles.jsonl.gz > judged.jsonl",
 		// The sample has dead letters: exit code 1.
-		with: []string{"judged.jsonl", "judged.jsonl || true"}, output: fileText("judged.jsonl"), want: []string{`"echosieve":\{"verdict":"near"`},
+		with: []string{"judged.jsonl", "judged.jsonl || true"}, output: fileText("judged.jsonl"),
+		want: []string{`"echosieve":\{"verdict":"near"`},
 	},
 	{command: "docker compose --profile feeder up --build", parsed: noEngine},
 	{command: "make build", parsed: "the test builds the same programs"},
-	{command: "bin/echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"), want: []string{`(?m)^kafka:$`, `(?m)^window: 168h`}},
-	{command: "bin/echosieve check --config echosieve.yaml", want: []string{`(?m)^recipe +ok `, `(?m)^kafka `, `(?m)^redis `, `The service can start`}},
+	{command: "bin/echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"),
+		want: []string{`(?m)^kafka:$`, `(?m)^window: 168h`}},
+	{command: "bin/echosieve check --config echosieve.yaml", want: []string{`(?m)^recipe +ok `, `(?m)^kafka `,
+		`(?m)^redis `, `The service can start`}},
 	{command: "bin/echosieve run --config echosieve.yaml", until: `joined group generation`},
-	{command: "bin/echosieve produce --config echosieve.yaml articles.jsonl.gz", want: []string{`^\d+ records published to articles in .* 0 bad lines\n3 of the records will be dead letters: no_text; see input.fields\n$`}},
+	{command: "bin/echosieve produce --config echosieve.yaml articles.jsonl.gz",
+		want: []string{`^\d+ records published to articles in .* 0 bad lines\n3 of the records will be dead letters: no_text; see input.fields\n$`}},
 	// docs/benchmarks.md
-	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"}, want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
+	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"},
+		want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
 	{command: "go test ./internal/app/look -run NONE -bench Look -benchtime 3000x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_CORPORA=folder go test ./pipeline/segment -run NONE -bench Cut", parsed: minutes},
-	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x", parsed: minutes},
-	{command: "ECHOSIEVE_TEST_STORED=200000 ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood -benchtime 1x", parsed: minutes},
+	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x",
+		parsed: minutes},
+	{command: "ECHOSIEVE_TEST_STORED=200000 ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood " +
+		"-benchtime 1x", parsed: minutes},
 	{command: "go test ./test/e2e -run NONE -bench Backlog -benchtime 3000x", parsed: minutes},
 	{command: "go test ./pipeline/memindex -run NONE -bench Memory -benchtime 1x", parsed: minutes},
-	{command: "echosieve filter --state seen articles.jsonl.gz > judged.jsonl", parsed: "it answers 1, because some articles are dead letters; cmd/echosieve/internal/filter has its tests"},
+	{command: "echosieve filter --state seen articles.jsonl.gz > judged.jsonl",
+		parsed: "it answers 1, because some articles are dead letters; cmd/echosieve/internal/filter has its tests"},
 	{command: "go test ./test/e2e -run NONE -bench Delivery -benchtime 5x", parsed: minutes},
 	{
-		command: "echosieve-lab load --rate 300", with: []string{"300", "100 --duration 1s --warmup 200ms --idle 100ms"},
-		want: []string{`service: ready \d+ ms after its start`, `p50 +p90 +p99`, `100/s: \d+ records published`},
+		command: "echosieve-lab load --rate 300",
+		with:    []string{"300", "100 --duration 1s --warmup 200ms --idle 100ms"},
+		want:    []string{`service: ready \d+ ms after its start`, `p50 +p90 +p99`, `100/s: \d+ records published`},
 	},
 	{
-		command: "echosieve-lab load --real --kafka.brokers localhost:9092 --redis.addrs localhost:6379 --redis.namespace load " +
+		command: "echosieve-lab load --real --kafka.brokers localhost:9092 --redis.addrs localhost:6379 " +
+			"--redis.namespace load " +
 			"--kafka.create_topics --find-limit --rate 300 --duration 10s",
 		parsed: "a search for the limit takes minutes; load_test.go runs a short one",
 	},
 	// docs/configuration.md
-	{command: "echosieve config print --config echosieve.yaml --sources", want: []string{`(?m)brokers: .*# .*ECHOSIEVE_KAFKA_BROKERS`}},
+	{command: "echosieve config print --config echosieve.yaml --sources",
+		want: []string{`(?m)brokers: .*# .*ECHOSIEVE_KAFKA_BROKERS`}},
 	{command: "echosieve check --config echosieve.yaml", want: []string{`The service can start`}},
 	// docs/detection.md
 	{
@@ -83,7 +97,8 @@ var rows = []row{
 	},
 	// docs/from-simhash.md
 	{
-		command: "echosieve filter articles.jsonl > news.jsonl", with: []string{"articles.jsonl", "articles.jsonl.gz", "news.jsonl", "news.jsonl || true"},
+		command: "echosieve filter articles.jsonl > news.jsonl", with: []string{"articles.jsonl", "articles.jsonl.gz",
+			"news.jsonl", "news.jsonl || true"},
 		output: fileText("news.jsonl"), want: []string{`"verdict":"near"`},
 	},
 	{
@@ -97,29 +112,36 @@ var rows = []row{
 	{command: "apt-get install ./echosieve_1.0.0_amd64.deb", parsed: noSystem},
 	{command: "editor /etc/echosieve/echosieve.yaml", parsed: noSystem},
 	{
-		command: "echosieve check --config /etc/echosieve/echosieve.yaml", with: []string{"/etc/echosieve", "deploy/release/package"},
-		want: []string{`The service can start`},
+		command: "echosieve check --config /etc/echosieve/echosieve.yaml",
+		with:    []string{"/etc/echosieve", "deploy/release/package"},
+		want:    []string{`The service can start`},
 	},
 	{command: "systemctl enable --now echosieve", parsed: noSystem},
 	{
-		command: "echosieve produce --sample --loop --rate 5 --kafka.brokers localhost:9092", with: []string{"--rate 5", "--rate 50"},
-		until: `\d\d records published`, stop: true,
+		command: "echosieve produce --sample --loop --rate 5 --kafka.brokers localhost:9092",
+		with:    []string{"--rate 5", "--rate 50"},
+		until:   `\d\d records published`, stop: true,
 	},
 	{
-		command: "docker build -f deploy/Dockerfile --build-arg VERSION=$(git describe --tags --always) -t registry.example/echosieve:1.0 .",
-		parsed:  noEngine,
+		command: "docker build -f deploy/Dockerfile --build-arg VERSION=$(git describe --tags --always) -t " +
+			"registry.example/echosieve:1.0 .",
+		parsed: noEngine,
 	},
 	{command: "make image-test", parsed: minutes},
-	{command: "helm install echosieve deploy/helm --namespace echosieve --create-namespace --values values.yaml", parsed: noCluster},
+	{command: "helm install echosieve deploy/helm --namespace echosieve --create-namespace --values values.yaml",
+		parsed: noCluster},
 	{command: "kubectl create namespace echosieve", parsed: noCluster},
-	{command: "kubectl -n echosieve create secret generic echosieve --from-literal=ECHOSIEVE_REDIS_PASSWORD=...", parsed: noCluster},
+	{command: "kubectl -n echosieve create secret generic echosieve --from-literal=ECHOSIEVE_REDIS_PASSWORD=...",
+		parsed: noCluster},
 	{command: "kubectl apply -k deploy/k8s/example", parsed: noCluster},
 	// docs/operations.md
 	{command: "kafka-consumer-groups.sh --reset-offsets", parsed: "a program of Kafka; the page names the option only"},
 	{command: "echosieve ready", find: ready, want: []string{`"ready": ?true`}},
-	{command: "echosieve index lookup ARGUMENT", with: []string{"ARGUMENT", "@original.txt"}, find: judged, want: []string{`articles/0/\d+`}},
+	{command: "echosieve index lookup ARGUMENT", with: []string{"ARGUMENT", "@original.txt"}, find: judged,
+		want: []string{`articles/0/\d+`}},
 	{command: "echosieve index refill --config echosieve.yaml", find: committed, want: []string{`\d+ `}},
-	{command: "echosieve index forget TOPIC/PARTITION/OFFSET", with: []string{"TOPIC/PARTITION/OFFSET", "articles/0/6"}, want: []string{`forgotten|forgot`}},
+	{command: "echosieve index forget TOPIC/PARTITION/OFFSET",
+		with: []string{"TOPIC/PARTITION/OFFSET", "articles/0/6"}, want: []string{`forgotten|forgot`}},
 	{
 		command: "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318 echosieve run --config echosieve.yaml",
 		parsed:  "a service runs already; test/e2e sends traces to a receiver",
@@ -130,14 +152,18 @@ var rows = []row{
 		want: []string{`(?m)^recipe +news-|near|exact`},
 	},
 	{
-		command: "echosieve explain --config echosieve.yaml articles/2/88231 --html why.html", with: []string{"articles/2/88231", "articles/0/1"},
-		output: fileText("why.html"), want: []string{`<html`, `articles/0/1`},
+		command: "echosieve explain --config echosieve.yaml articles/2/88231 --html why.html",
+		with:    []string{"articles/2/88231", "articles/0/1"},
+		output:  fileText("why.html"), want: []string{`<html`, `articles/0/1`},
 	},
-	{command: "echosieve explain --config echosieve.yaml --id x44 --since 72h", with: []string{"x44", "zh-metro-src"}, want: []string{`zh-metro-src`}},
-	{command: "echosieve compare --texts a.txt b.txt", with: []string{"a.txt b.txt", "original.txt copy.txt"}, want: []string{`Near copy`}},
+	{command: "echosieve explain --config echosieve.yaml --id x44 --since 72h", with: []string{"x44", "zh-metro-src"},
+		want: []string{`zh-metro-src`}},
+	{command: "echosieve compare --texts a.txt b.txt", with: []string{"a.txt b.txt", "original.txt copy.txt"},
+		want: []string{`Near copy`}},
 	{
 		command: "echosieve look --config echosieve.yaml article.json",
-		with:    []string{"echosieve look", `head -n 1 <(zcat -f articles.jsonl.gz) > article.json; echosieve look`}, want: []string{`(?m)^This is advice`},
+		with:    []string{"echosieve look", `head -n 1 <(zcat -f articles.jsonl.gz) > article.json; echosieve look`},
+		want:    []string{`(?m)^This is advice`},
 	},
 	{
 		command: "curl -s http://localhost:9464/v1/look -H 'Content-Type: application/json' -d @article.json",
@@ -152,19 +178,23 @@ var rows = []row{
 		output:  refusedAgain, want: []string{`^\d+ dead letters`},
 	},
 	// docs/recipe-change.md
-	{command: "echosieve check --shadow --config new.yaml", with: []string{"new.yaml", "echosieve.yaml"}, want: []string{`The service can start`}},
+	{command: "echosieve check --shadow --config new.yaml", with: []string{"new.yaml", "echosieve.yaml"},
+		want: []string{`The service can start`}},
 	{
-		command: "echosieve run --shadow --config new.yaml", with: []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"},
-		until: `joined group generation`,
+		command: "echosieve run --shadow --config new.yaml",
+		with:    []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"},
+		until:   `joined group generation`,
 	},
 	{command: "echosieve explain --shadow --config new.yaml", parsed: "the page names the command only"},
 	{
-		command: "echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h --html diff.html",
-		find:    shadowed, output: fileText("diff.html"), want: []string{`<html`},
+		command: "echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead " +
+			"articles-shadow --since 24h --html diff.html",
+		find: shadowed, output: fileText("diff.html"), want: []string{`<html`},
 	},
 	{
-		command: "echosieve index refill --config new.yaml --from input", with: []string{"new.yaml", "echosieve.yaml --redis.namespace refilled"},
-		want: []string{`\d+ `},
+		command: "echosieve index refill --config new.yaml --from input",
+		with:    []string{"new.yaml", "echosieve.yaml --redis.namespace refilled"},
+		want:    []string{`\d+ `},
 	},
 	{command: "echosieve check --config new.yaml", parsed: "test/e2e follows the steps of the page"},
 	{command: "echosieve run --config new.yaml", parsed: "test/e2e follows the steps of the page"},
@@ -173,40 +203,57 @@ var rows = []row{
 	// docs/reliability.md
 	{command: "make torture", parsed: minutes},
 	{command: "make torture ROUNDS=100 SEED=7", parsed: minutes},
-	{command: "go run ./test/torture --help", parsed: "compiles the fault runner only to print its flags; the rows above check the flags that the pages use"},
+	{command: "go run ./test/torture --help",
+		parsed: "compiles the fault runner only to print its flags; the rows above check the flags that the pages use"},
 	{command: "ECHOSIEVE_TEST_ALL=1 go test ./test/torture/... -run 'Mistakes|Mutants'", parsed: minutes},
 	{command: "go run ./test/torture --scenario", parsed: minutes},
 	// docs/runbook.md
 	{command: "curl -s http://localhost:9464/readyz", find: httpAddress, want: []string{`"ready"`}},
-	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 find-hanging --topic articles", parsed: "a program of Kafka"},
-	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 describe --transactional-id ID", parsed: "a program of Kafka"},
+	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 find-hanging --topic articles",
+		parsed: "a program of Kafka"},
+	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 describe --transactional-id ID",
+		parsed: "a program of Kafka"},
 	{
-		command: "kafka-configs.sh --bootstrap-server localhost:9092 --alter --topic articles --add-config retention.ms=604800000",
-		parsed:  "a program of Kafka",
+		command: "kafka-configs.sh --bootstrap-server localhost:9092 --alter --topic articles --add-config " +
+			"retention.ms=604800000",
+		parsed: "a program of Kafka",
 	},
 	{command: "redis-cli INFO memory", find: redisPort, want: []string{`maxmemory:\d`}},
 	{command: "redis-cli CONFIG SET maxmemory 8gb", find: redisPort, want: []string{`^OK\n$`}},
 	{command: "redis-cli INFO persistence", find: redisPort, want: []string{`rdb_last_bgsave_status:\w`}},
 	{command: "redis-cli BGSAVE", find: redisPort, want: []string{`^Background saving started\n$`}},
 	// docs/scale.md
-	{command: "echosieve-lab bench scale --stored 1M,5M,20M,50M --limit 12000 --redis.addrs localhost:6400 articles.jsonl.gz", parsed: minutes},
+	{command: "echosieve-lab bench scale --stored 1M,5M,20M,50M --limit 12000 --redis.addrs localhost:6400 " +
+		"articles.jsonl.gz", parsed: minutes},
 	{command: "go test ./redisindex -run NONE -bench Servers -benchtime 20000x", parsed: minutes},
 	// docs/security.md
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --group echosieve", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-unique --topic articles-duplicate --topic articles-dead", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --transactional-id echosieve/ --resource-pattern-type prefixed", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles-unique --topic articles-duplicate --topic articles-dead", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --topic articles --topic articles-shadow", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --group echosieve-shadow", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Write --topic articles-shadow", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Write --transactional-id echosieve-shadow/ --resource-pattern-type prefixed", parsed: "test/security grants these rights"},
-	{command: "redis-cli ACL SETUSER echosieve on '>PASSWORD' '~echosieve:*' ...", find: redisPort, want: []string{`^OK\n$`}},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles",
+		parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --group echosieve",
+		parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-unique " +
+		"--topic articles-duplicate --topic articles-dead", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --transactional-id " +
+		"echosieve/ --resource-pattern-type prefixed", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles-unique " +
+		"--topic articles-duplicate --topic articles-dead", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --topic articles " +
+		"--topic articles-shadow", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --group echosieve-shadow",
+		parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Write --topic articles-shadow",
+		parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Write --transactional-id " +
+		"echosieve-shadow/ --resource-pattern-type prefixed", parsed: "test/security grants these rights"},
+	{command: "redis-cli ACL SETUSER echosieve on '>PASSWORD' '~echosieve:*' ...", find: redisPort,
+		want: []string{`^OK\n$`}},
 	{command: "docker run --read-only --cap-drop ALL --security-opt no-new-privileges echosieve", parsed: noEngine},
 	// docs/tuning.md
 	{
 		command: "echosieve-lab eval pairs --docs A --pairs P --redis.block_bits 20 --detection.probes 5",
-		with:    []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "}, want: []string{`(?m)^recall `},
+		with:    []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "},
+		want:    []string{`(?m)^recall `},
 	},
-	{command: "echosieve-lab bench scale --stored 1M --redis.addrs R --detection.probes 8 articles.jsonl.gz", parsed: minutes},
+	{command: "echosieve-lab bench scale --stored 1M --redis.addrs R --detection.probes 8 articles.jsonl.gz",
+		parsed: minutes},
 }

@@ -27,7 +27,8 @@ func TestRuleIsDocumented(t *testing.T) {
 		if row.Kind != 0 {
 			verdict = row.Kind.String()
 		}
-		fmt.Fprintf(&rows, "%d. %s%s: %s, `%s`. *%s.*\n", i+1, strings.ToUpper(row.When[:1]), row.When[1:], verdict, row.Reason, row.Example)
+		fmt.Fprintf(&rows, "%d. %s%s: %s, `%s`. *%s.*\n", i+1, strings.ToUpper(row.When[:1]), row.When[1:], verdict,
+			row.Reason, row.Example)
 	}
 	for _, need := range evidence.Needs() {
 		setting := ""

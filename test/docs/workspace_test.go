@@ -34,8 +34,9 @@ import (
 // patience bounds each command.
 const patience = 5 * time.Minute
 
-// workspace is the folder in which the commands run, with the servers that they reach. It looks like the repository after make build:
-// the programs are in bin, which is also in PATH, and links lead to the folders of files that pages name.
+// workspace is the folder in which the commands run, with the servers that they reach. It looks like the
+// repository after make build: the programs are in bin, which is also in PATH, and links lead to the folders
+// of files that pages name.
 type workspace struct {
 	t            testing.TB // of all commands
 	dir          string
@@ -48,18 +49,21 @@ type workspace struct {
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	// Commands of the pages change settings of Redis.
-	w := &workspace{t: t, dir: t.TempDir(), kafka: kafkaserver.Shared(t).Addr, redis: redisserver.Start(t).Addr, http: loopback.Addr(loopback.Ports(t, 1)[0])}
+	w := &workspace{t: t, dir: t.TempDir(), kafka: kafkaserver.Shared(t).Addr, redis: redisserver.Start(t).Addr,
+		http: loopback.Addr(loopback.Ports(t, 1)[0])}
 	w.forget()
 	t.Cleanup(w.forget)
 	root := promserver.Root(t)
 	programs, err := service.Programs(t.TempDir())
 	require.NoError(t, err)
-	for name, folder := range map[string]string{"bin": programs, "cmd": filepath.Join(root, "cmd"), "deploy": filepath.Join(root, "deploy")} {
+	for name, folder := range map[string]string{"bin": programs, "cmd": filepath.Join(root, "cmd"),
+		"deploy": filepath.Join(root, "deploy")} {
 		require.NoError(t, os.Symlink(folder, filepath.Join(w.dir, name)))
 	}
 	// With one partition, a copy is always decided after its original.
 	w.environ = append(os.Environ(), "PATH="+filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"),
-		"ECHOSIEVE_KAFKA_BROKERS="+w.kafka, "ECHOSIEVE_REDIS_ADDRS="+w.redis, "ECHOSIEVE_KAFKA_CREATE_TOPICS=true", "ECHOSIEVE_KAFKA_PARTITIONS=1",
+		"ECHOSIEVE_KAFKA_BROKERS="+w.kafka, "ECHOSIEVE_REDIS_ADDRS="+w.redis, "ECHOSIEVE_KAFKA_CREATE_TOPICS=true",
+		"ECHOSIEVE_KAFKA_PARTITIONS=1",
 		"ECHOSIEVE_HTTP_LISTEN="+w.http)
 	w.writeArticles()
 	return w
@@ -72,10 +76,12 @@ func (w *workspace) forget() {
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // the context of the test may have ended
 	defer cancel()
-	topics, err := kadm.NewClient(client).DeleteTopics(ctx, "articles", "articles-unique", "articles-duplicate", "articles-dead", "articles-shadow")
+	topics, err := kadm.NewClient(client).DeleteTopics(ctx, "articles", "articles-unique", "articles-duplicate",
+		"articles-dead", "articles-shadow")
 	require.NoError(w.t, err)
 	for _, topic := range topics {
-		require.True(w.t, topic.Err == nil || errors.Is(topic.Err, kerr.UnknownTopicOrPartition), "%s: %v", topic.Topic, topic.Err)
+		require.True(w.t, topic.Err == nil || errors.Is(topic.Err, kerr.UnknownTopicOrPartition), "%s: %v",
+			topic.Topic, topic.Err)
 	}
 }
 
@@ -157,8 +163,8 @@ func (w *workspace) run(t *testing.T, printed string, r row) {
 
 var number = regexp.MustCompile(`\d+(ms\b)?`)
 
-// likeShown returns a regular expression of the lines that are like a line of a page, up to its numbers. A time of a second or more is not
-// printed in milliseconds: "1.203s".
+// likeShown returns a regular expression of the lines that are like a line of a page, up to its numbers. A
+// time of a second or more is not printed in milliseconds: "1.203s".
 func likeShown(line string) string {
 	return number.ReplaceAllStringFunc(regexp.QuoteMeta(line), func(n string) string {
 		if strings.HasSuffix(n, "ms") {
@@ -193,7 +199,8 @@ func ready(t *testing.T, w *workspace) []string {
 	return nil
 }
 
-// committed waits until the service has committed every article of articles.jsonl.gz: a refill restores what is committed.
+// committed waits until the service has committed every article of articles.jsonl.gz: a refill restores what
+// is committed.
 func committed(t *testing.T, w *workspace) []string {
 	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka))
 	require.NoError(t, err)

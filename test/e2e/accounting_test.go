@@ -15,9 +15,11 @@ import (
 	"echosieve/test/ledger"
 )
 
-// account requires that the service kept every promise that package ledger can check without the texts: every record has an output in the
-// right topic and partition, all deliveries of a record are the same, and every root is the end of its chain.
-func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.Record, outputs []*kgo.Record) map[string]*ledger.Outcome {
+// account requires that the service kept every promise that package ledger can check without the texts: every
+// record has an output in the right topic and partition, all deliveries of a record are the same, and every
+// root is the end of its chain.
+func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.Record,
+	outputs []*kgo.Record) map[string]*ledger.Outcome {
 	t.Helper()
 	report := ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: partitions,
@@ -28,8 +30,9 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 	return report.Seen
 }
 
-// reason is the reason of the dead letter that a record must become, or empty. The broken records of withBroken have known reasons. An
-// article of the corpus may be broken as well: then decoding it gives the reason.
+// reason is the reason of the dead letter that a record must become, or empty. The broken records of
+// withBroken have known reasons. An article of the corpus may be broken as well: then decoding it gives the
+// reason.
 func reason(r *recipe.Recipe, in *kgo.Record) pipeline.RejectReason {
 	if in.Value == nil {
 		return ""
@@ -48,9 +51,11 @@ func reason(r *recipe.Recipe, in *kgo.Record) pipeline.RejectReason {
 	return ""
 }
 
-// checkVerdicts checks every verdict against a comparison of all articles with all others. The original of a copy must be one that the copy
-// repeats. Of two copies of each other that look-ups find, one must be published as a copy.
-func checkVerdicts(t testing.TB, r *recipe.Recipe, index keyspace.Config, decode pipeline.DecodeConfig, windowMillis int64,
+// checkVerdicts checks every verdict against a comparison of all articles with all others. The original of a
+// copy must be one that the copy repeats. Of two copies of each other that look-ups find, one must be
+// published as a copy.
+func checkVerdicts(t testing.TB, r *recipe.Recipe, index keyspace.Config, decode pipeline.DecodeConfig,
+	windowMillis int64,
 	inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 ) (copies int) {
 	t.Helper()
@@ -78,12 +83,14 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index keyspace.Config, decode
 		}
 		return plan.Judge(&index.Rule, &later.print, &earlier.print).Kind.IsCopy()
 	}
-	// crowded says whether more articles are candidates at the distance of the earlier article, or nearer, than an index compares.
+	// crowded says whether more articles are candidates at the distance of the earlier article, or nearer,
+	// than an index compares.
 	crowded := func(later, earlier *decided) bool {
 		candidates, distance := 0, simhash.Distance(later.print.Fingerprint, earlier.print.Fingerprint)
 		for i := range all {
 			other := &all[i].print
-			if simhash.Distance(later.print.Fingerprint, other.Fingerprint) <= distance && plan.Finds(&later.print, other) && plan.InReach(&later.print, other) {
+			if simhash.Distance(later.print.Fingerprint, other.Fingerprint) <= distance &&
+				plan.Finds(&later.print, other) && plan.InReach(&later.print, other) {
 				candidates++
 			}
 		}
@@ -99,8 +106,8 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index keyspace.Config, decode
 				continue
 			}
 			neighbours[all[j].input] = true
-			// Look-ups probe the weak bits of the later article and use its anchors. Either article may be the later one, so both must
-			// find the other.
+			// Look-ups probe the weak bits of the later article and use its anchors. Either article may be
+			// the later one, so both must find the other.
 			if isCopy(&all[j], a) && plan.Finds(&a.print, &all[j].print) && plan.Finds(&all[j].print, &a.print) {
 				one := copyOf[h[pipeline.HeaderVerdict]] || copyOf[seen[all[j].input].Headers[pipeline.HeaderVerdict]]
 				require.True(t, one || crowded(a, &all[j]) || crowded(&all[j], a),
@@ -111,7 +118,8 @@ func checkVerdicts(t testing.TB, r *recipe.Recipe, index keyspace.Config, decode
 			continue
 		}
 		copies++
-		require.True(t, neighbours[h[pipeline.HeaderOriginal]], "%s names as its original %s, of which it is no copy", a.input, h[pipeline.HeaderOriginal])
+		require.True(t, neighbours[h[pipeline.HeaderOriginal]], "%s names as its original %s, of which it is no copy",
+			a.input, h[pipeline.HeaderOriginal])
 	}
 	return copies
 }

@@ -26,8 +26,9 @@ import (
 // wantArticles is the fewest articles of a run.
 const wantArticles = 3000
 
-// articles returns real news with their timestamps if the corpora are there (in ECHOSIEVE_TEST_CORPORA, or in ../shared/corpora beside the
-// repository). Otherwise it returns edited copies of the shipped sample. Broken records are put in between.
+// articles returns real news with their timestamps if the corpora are there (in ECHOSIEVE_TEST_CORPORA, or in
+// ../shared/corpora beside the repository). Otherwise it returns edited copies of the shipped sample. Broken
+// records are put in between.
 func articles(t testing.TB) []*kgo.Record {
 	t.Helper()
 	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")
@@ -66,10 +67,11 @@ func fromCorpus(t testing.TB, unzip *gzip.Reader) []*kgo.Record {
 	return records
 }
 
-// fromSample repeats the sample in rounds. All texts of one story (zh-metro, zh-metro-src) get the same 60 additional words in a round, so
-// they stay copies of each other and are no copies of other rounds and stories. Those of a Chinese story have one key, hence one partition,
-// and their verdicts follow from their order. Those of an English story are in several partitions, and several processes decide about them
-// at once.
+// fromSample repeats the sample in rounds. All texts of one story (zh-metro, zh-metro-src) get the same 60
+// additional words in a round, so they stay copies of each other and are no copies of other rounds and
+// stories. Those of a Chinese story have one key, hence one partition, and their verdicts follow from their
+// order. Those of an English story are in several partitions, and several processes decide about them at
+// once.
 func fromSample(t testing.TB) []*kgo.Record {
 	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
@@ -118,12 +120,14 @@ var broken = map[string]pipeline.RejectReason{
 	`{"id":"empty","text":"<p> </p>"}`: pipeline.EmptyText, "": pipeline.NotJSON, "{}": pipeline.NoText,
 }
 
-// withBroken puts broken records and null values between the records, and gives each record headers, a forged one of Echosieve among them.
+// withBroken puts broken records and null values between the records, and gives each record headers, a forged
+// one of Echosieve among them.
 func withBroken(records []*kgo.Record) []*kgo.Record {
 	values := slices.Sorted(maps.Keys(broken))
 	out := make([]*kgo.Record, 0, len(records)+len(records)/50)
 	for i, r := range records {
-		r.Headers = []kgo.RecordHeader{{Key: "crawler", Value: []byte{byte(i), 0xff}}, {Key: "null"}, {Key: "echosieve-verdict", Value: []byte("forged")}}
+		r.Headers = []kgo.RecordHeader{{Key: "crawler", Value: []byte{byte(i), 0xff}}, {Key: "null"},
+			{Key: "echosieve-verdict", Value: []byte("forged")}}
 		out = append(out, r)
 		if i%100 == 50 {
 			out = append(out, &kgo.Record{Value: []byte(values[i/100%len(values)]), Timestamp: r.Timestamp})

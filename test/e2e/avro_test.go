@@ -38,7 +38,8 @@ import (
 // confluentKafka is the producer's package, as pip names it.
 const confluentKafka = "confluent-kafka[avro]==2.16.0"
 
-// python returns an interpreter that has confluentKafka and more packages. They are kept in the cache beside those of Kafka.
+// python returns an interpreter that has confluentKafka and more packages. They are kept in the cache beside
+// those of Kafka.
 func python(t testing.TB, more ...string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -54,10 +55,12 @@ func python(t testing.TB, more ...string) string {
 	if _, err := os.Stat(filepath.Join(home, ".complete")); err != nil {
 		for _, command := range [][]string{
 			{"python3", "-m", "venv", "--clear", home},
-			append([]string{filepath.Join(home, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check"}, packages...),
+			append([]string{filepath.Join(home, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check"},
+				packages...),
 		} {
 			if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
-				t.Fatalf("no Python with %v (.ci/setup test installs venv; pip needs its registry): %v\n%s", packages, err, out)
+				t.Fatalf("no Python with %v (.ci/setup test installs venv; pip needs its registry): %v\n%s", packages,
+					err, out)
 			}
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(home, ".complete"), nil, 0o644))
@@ -65,8 +68,8 @@ func python(t testing.TB, more ...string) string {
 	return filepath.Join(home, "bin", "python")
 }
 
-// strangers publishes JSON articles in Avro with the producer in Python. It returns the records as they stand in the input topic from their
-// coordinates on, and the JSON of each.
+// strangers publishes JSON articles in Avro with the producer in Python. It returns the records as they stand
+// in the input topic from their coordinates on, and the JSON of each.
 func strangers(t testing.TB, c cluster, registry, place string, articles [][]byte) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), python(t), "avro_producer.py", c.kafka, c.topic, "http://"+registry, place)
@@ -99,7 +102,8 @@ func refusing(t testing.TB, registry string) string {
 // inputRecords reads the input topic.
 func inputRecords(t testing.TB, c cluster, want int) []*kgo.Record {
 	t.Helper()
-	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.ConsumeTopics(c.topic))
+	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeTopics(c.topic))
 	var records []*kgo.Record
 	for len(records) < want {
 		fetches := reader.PollFetches(t.Context())
@@ -118,9 +122,9 @@ func waitFor(t testing.TB, what string, fact func() bool) {
 	}
 }
 
-// Each record that a stranger's producer writes in Avro gets the verdict that the same article gets as JSON, and its output holds the bytes
-// of the record. A record whose schema nobody knows becomes a dead letter. While the registry is away, records with a new schema wait, the
-// service is red, and goes on by itself.
+// Each record that a stranger's producer writes in Avro gets the verdict that the same article gets as JSON,
+// and its output holds the bytes of the record. A record whose schema nobody knows becomes a dead letter.
+// While the registry is away, records with a new schema wait, the service is red, and goes on by itself.
 func TestAvroOfStrangers(t *testing.T) {
 	interpreter := python(t)
 	require.NotEmpty(t, interpreter)
@@ -133,8 +137,10 @@ func TestAvroOfStrangers(t *testing.T) {
 
 	var lines [][]byte
 	for _, r := range articles(t) {
-		if text := gjson.GetBytes(r.Value, "text"); json.Valid(r.Value) && text.Type == gjson.String && len(lines) < 500 {
-			line, err := json.Marshal(map[string]string{"id": fmt.Sprint(len(lines)), "title": gjson.GetBytes(r.Value, "title").String(), "text": text.String()})
+		if text := gjson.GetBytes(r.Value, "text"); json.Valid(r.Value) && text.Type == gjson.String &&
+			len(lines) < 500 {
+			line, err := json.Marshal(map[string]string{"id": fmt.Sprint(len(lines)),
+				"title": gjson.GetBytes(r.Value, "title").String(), "text": text.String()})
 			require.NoError(t, err)
 			lines = append(lines, line)
 		}
@@ -177,7 +183,8 @@ func TestAvroOfStrangers(t *testing.T) {
 		},
 	}.Check()
 	require.Empty(t, report.Violations)
-	copies := checkVerdicts(t, made, indexConfig(made), pipeline.DefaultDecodeConfig(), window.Milliseconds(), asJSON, report.Seen)
+	copies := checkVerdicts(t, made, indexConfig(made), pipeline.DefaultDecodeConfig(), window.Milliseconds(), asJSON,
+		report.Seen)
 	require.Greater(t, copies, len(lines)/50, "too few of the articles are copies")
 	require.EqualValues(t, len(bad), p.Metric(t, `echosieve_pipeline_records_total{reason="no_schema",verdict="dead"}`))
 	t.Logf("%d records, %d copies", len(inputs), copies)
@@ -185,11 +192,14 @@ func TestAvroOfStrangers(t *testing.T) {
 	const later = `{"type":"record","name":"Later","fields":[{"name":"story","type":{"type":"record","name":"Body","fields":[{"name":"text","type":"string"}]}}]}`
 	id := registry.Register("later", later)
 	registry.Stop()
-	value, err := avro.MustParse(later).Encode(map[string]any{"story": map[string]any{"text": "The harbour board voted on Monday to deepen the eastern channel."}})
+	value, err := avro.MustParse(later).Encode(
+		map[string]any{"story": map[string]any{
+			"text": "The harbour board voted on Monday to deepen the eastern channel."}})
 	require.NoError(t, err)
 	last := &kgo.Record{Value: append(binary.BigEndian.AppendUint32([]byte{0}, uint32(id)), value...)}
 	publish(t, c, []*kgo.Record{last})
-	waitFor(t, "no call waits for the registry", func() bool { return strings.Contains(p.Get("/readyz"), fmt.Sprintf("schema %d", id)) })
+	waitFor(t, "no call waits for the registry",
+		func() bool { return strings.Contains(p.Get("/readyz"), fmt.Sprintf("schema %d", id)) })
 	require.True(t, strings.HasPrefix(p.Get("/readyz"), "503"))
 	require.Zero(t, p.Metric(t, `echosieve_connection_up{component="registry"}`))
 	require.Len(t, watch(t, c, len(inputs), func(int) {}), len(outputs), "no output while the registry is away")

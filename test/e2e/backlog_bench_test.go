@@ -15,8 +15,9 @@ import (
 	"echosieve/test/service"
 )
 
-// BenchmarkBacklog measures a service that catches up on articles of 5 to 50 KB in 48 partitions, with two values of kafka.max_in_flight_bytes:
-// the articles a second, the CPU time of the service for an article, and the peak of its resident memory:
+// BenchmarkBacklog measures a service that catches up on articles of 5 to 50 KB in 48 partitions, with two
+// values of kafka.max_in_flight_bytes: the articles a second, the CPU time of the service for an article, and
+// the peak of its resident memory:
 //
 //	go test ./test/e2e -run NONE -bench Backlog -benchtime 4000x -timeout 1h
 func BenchmarkBacklog(b *testing.B) {
@@ -25,7 +26,8 @@ func BenchmarkBacklog(b *testing.B) {
 		b.Run(limit, func(b *testing.B) {
 			name := fmt.Sprintf("backlog-%d", time.Now().UnixNano())
 			c := cluster{kafka: kafka, redis: server.Addr, namespace: name, topic: name}
-			producer := client(b, kgo.SeedBrokers(kafka), kgo.DefaultProduceTopic(name), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
+			producer := client(b, kgo.SeedBrokers(kafka), kgo.DefaultProduceTopic(name),
+				kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
 			kafkaserver.CreateTopics(b, producer, 48, nil, name, name+"-unique", name+"-duplicate", name+"-dead")
 			r := rand.New(rand.NewPCG(uint64(b.N), 7))
 			words := make([]string, 20_000)

@@ -21,8 +21,9 @@ import (
 	"echosieve/test/service"
 )
 
-// BenchmarkService measures the CPU time that one service process takes for a record, with real Kafka and real Redis, and its resident memory.
-// For comparison it measures a bare gojieba Cut of the same texts in the same run:
+// BenchmarkService measures the CPU time that one service process takes for a record, with real Kafka and
+// real Redis, and its resident memory. For comparison it measures a bare gojieba Cut of the same texts in the
+// same run:
 //
 //	ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x
 //

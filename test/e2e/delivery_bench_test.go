@@ -21,13 +21,15 @@ import (
 // deliveries are what BenchmarkDelivery compares.
 var deliveries = []string{"exactly_once", "at_least_once"}
 
-// BenchmarkDelivery compares what exactly once costs with at least once, on real Kafka and Redis, by turns: CPU time of the service for a
-// record, delay from a record's timestamp until a reader has its verdict, and the longest pause of each of 12 partitions while three
-// processes are stopped and started one after another. It also reports which share of the take-overs is done within 100 and 300 ms.
+// BenchmarkDelivery compares what exactly once costs with at least once, on real Kafka and Redis, by turns:
+// CPU time of the service for a record, delay from a record's timestamp until a reader has its verdict, and
+// the longest pause of each of 12 partitions while three processes are stopped and started one after another.
+// It also reports which share of the take-overs is done within 100 and 300 ms.
 //
 //	go test ./test/e2e -run NONE -bench Delivery -benchtime 5x
 //
-// Figures are medians of the runs; those that end in "/at-least" are medians of the ratios, or of the difference, of two runs side by side.
+// Figures are medians of the runs; those that end in "/at-least" are medians of the ratios, or of the
+// difference, of two runs side by side.
 func BenchmarkDelivery(b *testing.B) {
 	const rate = 150
 	kafka, redis := kafkaserver.Shared(b).Addr, redisserver.Addr(b)
@@ -72,12 +74,15 @@ func BenchmarkDelivery(b *testing.B) {
 			}
 		}
 		for name, value := range map[string]float64{
-			"cpu-us/record": cpu[0], "cpu/at-least": cpu[0] / cpu[1], "delay-p50-ms": p50[0], "delay-p50/at-least": p50[0] / p50[1],
-			"delay-p99-ms": p99[0], "delay-p99/at-least": p99[0] / p99[1], "pause-ms": pause[0], "pause-ms-more-than/at-least": pause[0] - pause[1],
+			"cpu-us/record": cpu[0], "cpu/at-least": cpu[0] / cpu[1], "delay-p50-ms": p50[0],
+			"delay-p50/at-least": p50[0] / p50[1],
+			"delay-p99-ms":       p99[0], "delay-p99/at-least": p99[0] / p99[1], "pause-ms": pause[0],
+			"pause-ms-more-than/at-least": pause[0] - pause[1],
 		} {
 			figures[name] = append(figures[name], value)
 		}
-		b.Logf("exactly once, at least once: CPU %.0f us, delay p50 %.1f ms, p99 %.1f ms, pause %.0f ms", cpu, p50, p99, pause)
+		b.Logf("exactly once, at least once: CPU %.0f us, delay p50 %.1f ms, p99 %.1f ms, pause %.0f ms", cpu, p50,
+			p99, pause)
 	}
 	for name, values := range figures {
 		b.ReportMetric(quantile(values, .5), name)
@@ -93,7 +98,8 @@ func wideCluster(t testing.TB, kafka, redis string) cluster {
 	t.Helper()
 	c := newCluster(t, kafka, redis)
 	wide := c.topic + "-wide"
-	kafkaserver.CreateTopics(t, client(t, kgo.SeedBrokers(kafka)), 12, nil, wide, wide+"-unique", wide+"-duplicate", wide+"-dead")
+	kafkaserver.CreateTopics(t, client(t, kgo.SeedBrokers(kafka)), 12, nil, wide, wide+"-unique", wide+"-duplicate",
+		wide+"-dead")
 	c.topic = wide
 	return c
 }
@@ -105,14 +111,16 @@ type arrival struct {
 	delay     time.Duration // since the record's timestamp
 }
 
-// flow publishes the records at so many a second, over all partitions by turns and with the time as their timestamps, and returns when
-// their verdicts arrived. Meanwhile it calls the functions.
+// flow publishes the records at so many a second, over all partitions by turns and with the time as their
+// timestamps, and returns when their verdicts arrived. Meanwhile it calls the functions.
 func flow(t testing.TB, c cluster, records []*kgo.Record, rate int, meanwhile ...func()) []arrival {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	producer := client(t, kgo.SeedBrokers(c.kafka), kgo.DefaultProduceTopic(c.topic), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtEnd()), kgo.FetchMaxWait(50*time.Millisecond),
+	producer := client(t, kgo.SeedBrokers(c.kafka), kgo.DefaultProduceTopic(c.topic),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtEnd()),
+		kgo.FetchMaxWait(50*time.Millisecond),
 		kgo.ConsumeTopics(c.topic+"-unique", c.topic+"-duplicate", c.topic+"-dead"))
 	read := make(chan []arrival, 1)
 	go func() {
@@ -122,12 +130,14 @@ func flow(t testing.TB, c cluster, records []*kgo.Record, rate int, meanwhile ..
 			now := time.Now()
 			fetches.EachRecord(func(r *kgo.Record) {
 				at := ledger.Headers(r)[pipeline.HeaderInput]
-				seen = append(seen, arrival{partition: at[:strings.LastIndexByte(at, '/')], at: now, delay: now.Sub(r.Timestamp)})
+				seen = append(seen, arrival{partition: at[:strings.LastIndexByte(at, '/')], at: now,
+					delay: now.Sub(r.Timestamp)})
 			})
 		}
 		read <- seen
 	}()
-	time.Sleep(time.Second) // until the reader stands at the ends; an earlier verdict would be missed, and reported below
+	// until the reader stands at the ends; an earlier verdict would be missed, and reported below
+	time.Sleep(time.Second)
 	var others sync.WaitGroup
 	for _, f := range meanwhile {
 		others.Go(f)

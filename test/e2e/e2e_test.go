@@ -36,15 +36,16 @@ type cluster struct {
 
 func (c cluster) settings() service.Settings {
 	return service.Settings{
-		"kafka.brokers": c.kafka, "kafka.group": c.topic, "kafka.topics.input": c.topic, "kafka.topics.unique": c.topic + "-unique",
+		"kafka.brokers": c.kafka, "kafka.group": c.topic, "kafka.topics.input": c.topic,
+		"kafka.topics.unique":    c.topic + "-unique",
 		"kafka.topics.duplicate": c.topic + "-duplicate", "kafka.topics.dead": c.topic + "-dead",
 		"redis.addrs": c.redis, "redis.namespace": c.namespace, "window": window.String(),
 		"input.publisher_labels": "5",
 	}
 }
 
-// stop ends the service with SIGTERM, as an orchestrator does, and returns its CPU time. The service must have been ready before: a
-// process that has just begun does not handle signals yet.
+// stop ends the service with SIGTERM, as an orchestrator does, and returns its CPU time. The service must
+// have been ready before: a process that has just begun does not handle signals yet.
 func stop(t testing.TB, p *service.Process) time.Duration {
 	t.Helper()
 	require.Zero(t, p.End(t), "a SIGTERM must end the service with exit code 0")
@@ -64,7 +65,8 @@ func newCluster(t testing.TB, kafka, redis string) cluster {
 	t.Helper()
 	name := fmt.Sprintf("e2e-%d", time.Now().UnixNano())
 	c := cluster{kafka: kafka, redis: redis, namespace: name, topic: name}
-	kafkaserver.CreateTopics(t, client(t, kgo.SeedBrokers(kafka)), partitions, nil, name, name+"-unique", name+"-duplicate", name+"-dead")
+	kafkaserver.CreateTopics(t, client(t, kgo.SeedBrokers(kafka)), partitions, nil, name, name+"-unique",
+		name+"-duplicate", name+"-dead")
 	return c
 }
 
@@ -80,7 +82,8 @@ func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Rec
 	return inputs
 }
 
-// watch reads the output topics until so many input records have an output. It calls progress with the number of those so far.
+// watch reads the output topics until so many input records have an output. It calls progress with the number
+// of those so far.
 func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo.Record {
 	t.Helper()
 	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -134,7 +137,8 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			stays.WaitReady(t)
 			leaves.WaitReady(t)
 			prometheus := promserver.Start(t, stays.HTTP)
-			prometheus.CheckQueries(t, []string{"echosieve_build_info"}) // one scrape before the first record, for the rates
+			// one scrape before the first record, for the rates
+			prometheus.CheckQueries(t, []string{"echosieve_build_info"})
 
 			copies := fresh(records)
 			half := len(copies) / 2
@@ -160,12 +164,15 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			cpu := stop(t, stays)
 
 			seen := account(t, c, recipe, inputs, outputs)
-			checked := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
+			checked := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(),
+				window.Milliseconds(), inputs, seen)
 			require.Greater(t, checked, len(records)/20, "too few of the articles are copies")
 			inOrder := checkAgainstReference(t, recipe, indexConfig(recipe), inputs, seen)
 			require.Greater(t, inOrder, len(records)/20, "too few clusters lie in one partition")
-			t.Logf("%d records, %d outputs (%d redelivered), %d copies, %d verdicts compared with the reference; %.0f us CPU per record in the process that stayed",
-				len(inputs), len(outputs), len(outputs)-len(inputs), checked, inOrder, float64(cpu.Microseconds())/float64(len(inputs)))
+			t.Logf("%d records, %d outputs (%d redelivered), %d copies, %d verdicts compared with the reference; "+
+				"%.0f us CPU per record in the process that stayed",
+				len(inputs), len(outputs), len(outputs)-len(inputs), checked, inOrder,
+				float64(cpu.Microseconds())/float64(len(inputs)))
 		})
 	}
 }

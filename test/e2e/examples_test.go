@@ -15,11 +15,13 @@ import (
 	"echosieve/test/service"
 )
 
-// TestExampleConsumers requires that the consumers of deploy/examples print each published article once, with its verdict, past the markers of the
-// transactions that an exactly-once service leaves in its topics, and that they go on where they stopped.
+// TestExampleConsumers requires that the consumers of deploy/examples print each published article once, with
+// its verdict, past the markers of the transactions that an exactly-once service leaves in its topics, and
+// that they go on where they stopped.
 func TestExampleConsumers(t *testing.T) {
 	consumer := filepath.Join(t.TempDir(), "consumer")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", consumer, "../../deploy/examples/consumer.go").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", consumer,
+		"../../deploy/examples/consumer.go").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	publish := func() {
@@ -40,7 +42,8 @@ func TestExampleConsumers(t *testing.T) {
 			verdicts := map[string]int{}
 			for range 2 { // the second one goes on
 				var out, errors service.Output
-				cmd := exec.Command(command[0], append(command[1:], c.kafka, c.topic+name, c.topic+"-unique", c.topic+"-duplicate")...)
+				cmd := exec.Command(command[0], append(command[1:], c.kafka, c.topic+name, c.topic+"-unique",
+					c.topic+"-duplicate")...)
 				cmd.Stdout, cmd.Stderr = &out, &errors
 				require.NoError(t, cmd.Start())
 				want := total
@@ -49,7 +52,8 @@ func TestExampleConsumers(t *testing.T) {
 					total += articles
 					want = articles
 				}
-				for deadline := time.Now().Add(service.Patience); len(out.Lines()) < want; time.Sleep(50 * time.Millisecond) {
+				for deadline := time.Now().Add(service.Patience); len(out.Lines()) < want; time.Sleep(
+					50 * time.Millisecond) {
 					require.True(t, time.Now().Before(deadline), "%d articles\n%s", len(out.Lines()), errors.String())
 				}
 				require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))

@@ -19,14 +19,15 @@ import (
 	"echosieve/test/service"
 )
 
-// BenchmarkFlood measures the CPU time that service and Redis take for an article in a flood of articles on one template, and the resident
-// memory of the service. For comparison it measures unrelated articles of the same length in the same run:
+// BenchmarkFlood measures the CPU time that service and Redis take for an article in a flood of articles on
+// one template, and the resident memory of the service. For comparison it measures unrelated articles of the
+// same length in the same run:
 //
 //	ECHOSIEVE_TEST_STORED=100000 ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood -benchtime 1x -timeout 1h
 //
-// ECHOSIEVE_TEST_FLOOD is the number of articles of each kind. Block lists are full from about 2,000 articles on: without the variable, the
-// benchmark publishes only 300, to show that it works. ECHOSIEVE_TEST_STORED is the number of other articles that are put into the index
-// first; the default is 0.
+// ECHOSIEVE_TEST_FLOOD is the number of articles of each kind. Block lists are full from about 2,000 articles
+// on: without the variable, the benchmark publishes only 300, to show that it works. ECHOSIEVE_TEST_STORED is
+// the number of other articles that are put into the index first; the default is 0.
 func BenchmarkFlood(b *testing.B) {
 	n := 300
 	if text := os.Getenv("ECHOSIEVE_TEST_FLOOD"); text != "" {
@@ -34,7 +35,8 @@ func BenchmarkFlood(b *testing.B) {
 		n, err = strconv.Atoi(text)
 		require.NoError(b, err)
 	}
-	kafka, server := kafkaserver.Shared(b).Addr, redisserver.Start(b, "--hash-max-listpack-value", strconv.Itoa(connection.ListpackBytes))
+	kafka, server := kafkaserver.Shared(b).Addr, redisserver.Start(b, "--hash-max-listpack-value",
+		strconv.Itoa(connection.ListpackBytes))
 	for _, flood := range []struct {
 		name     string
 		template func(r *rand.Rand, i int) string
@@ -101,8 +103,8 @@ func unrelated(r *rand.Rand, text string) string {
 	}, text)
 }
 
-// served publishes the texts to a new service and waits for their verdicts. It returns the CPU time of service and Redis together in seconds,
-// and the peak of the service's resident memory in bytes.
+// served publishes the texts to a new service and waits for their verdicts. It returns the CPU time of
+// service and Redis together in seconds, and the peak of the service's resident memory in bytes.
 func served(b *testing.B, kafka string, server *redisserver.Server, texts []string) (cpu, resident float64) {
 	c := newCluster(b, kafka, server.Addr)
 	p := service.Start(b, c.settings())
@@ -110,7 +112,8 @@ func served(b *testing.B, kafka string, server *redisserver.Server, texts []stri
 	records := make([]*kgo.Record, len(texts))
 	start := time.Now().Add(-time.Hour)
 	for i, text := range texts {
-		records[i] = &kgo.Record{Value: fmt.Appendf(nil, `{"id":"%d","text":%q}`, i, text), Timestamp: start.Add(time.Duration(i) * time.Millisecond)}
+		records[i] = &kgo.Record{Value: fmt.Appendf(nil, `{"id":"%d","text":%q}`, i, text),
+			Timestamp: start.Add(time.Duration(i) * time.Millisecond)}
 	}
 	stored, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_STORED"))
 	publish(b, c, others(records, stored))

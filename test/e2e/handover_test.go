@@ -85,8 +85,8 @@ func waitCommitted(t *testing.T, c cluster, records int) {
 	}, service.Patience, 100*time.Millisecond)
 }
 
-// Two processes of one group run with different windows: both say so while articles flow. When one is gone, the other still lacks what was
-// decided there, until it is refilled.
+// Two processes of one group run with different windows: both say so while articles flow. When one is gone,
+// the other still lacks what was decided there, until it is refilled.
 func TestProcessesWithDifferentWindows(t *testing.T) {
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Start(t).Addr)
 	settings := c.settings()
@@ -100,7 +100,8 @@ func TestProcessesWithDifferentWindows(t *testing.T) {
 	require.Eventually(t, func() bool {
 		publish(t, c, records[sent:sent+60])
 		sent += 60
-		return strings.Contains(a.Get("/readyz"), "runs with other settings") && strings.Contains(b.Get("/readyz"), "runs with other settings") ||
+		return strings.Contains(a.Get("/readyz"), "runs with other settings") &&
+			strings.Contains(b.Get("/readyz"), "runs with other settings") ||
 			sent+60 > len(records)
 	}, service.Patience, time.Second)
 	t.Logf("both said so after %s", time.Since(began))
@@ -118,7 +119,8 @@ func TestProcessesWithDifferentWindows(t *testing.T) {
 	require.Positive(t, a.Metric(t, "echosieve_handover_articles"))
 	code, out := echosieve(t, settings, "index", "refill")
 	require.Zero(t, code, out)
-	require.Eventually(t, func() bool { return !strings.Contains(a.Get("/readyz"), "are in another index") }, service.Patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return !strings.Contains(a.Get("/readyz"), "are in another index") },
+		service.Patience, 50*time.Millisecond)
 	require.Zero(t, a.Metric(t, "echosieve_handover_articles"))
 	stop(t, a)
 	a = service.Start(t, settings)
@@ -126,8 +128,8 @@ func TestProcessesWithDifferentWindows(t *testing.T) {
 	silent(t, a)
 }
 
-// caught publishes exact copies of the records that passed as unique, and requires that each gets the verdict of a copy. so many records have
-// verdicts already.
+// caught publishes exact copies of the records that passed as unique, and requires that each gets the verdict
+// of a copy. so many records have verdicts already.
 func caught(t *testing.T, c cluster, before map[string]map[string]string, records []*kgo.Record, verdicts int) {
 	t.Helper()
 	var copies []*kgo.Record
@@ -146,8 +148,9 @@ func caught(t *testing.T, c cluster, before map[string]map[string]string, record
 	}
 }
 
-// TestPageOfRecipeChange follows steps 3 and 4 of docs/recipe-change.md word for word, while articles come in. Copies of articles from before
-// the fill, from between the fill and the stop, and from while nobody ran are caught.
+// TestPageOfRecipeChange follows steps 3 and 4 of docs/recipe-change.md word for word, while articles come
+// in. Copies of articles from before the fill, from between the fill and the stop, and from while nobody ran
+// are caught.
 func TestPageOfRecipeChange(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "recipe-change.md"))
 	require.NoError(t, err)

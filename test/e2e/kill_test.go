@@ -18,8 +18,9 @@ import (
 	"echosieve/test/service"
 )
 
-// While articles are published, one after another of three processes is killed with SIGKILL, and Redis stops answering for a while. Every
-// record must still get one verdict, the same in each delivery, and no two copies may both be unique.
+// While articles are published, one after another of three processes is killed with SIGKILL, and Redis stops
+// answering for a while. Every record must still get one verdict, the same in each delivery, and no two
+// copies may both be unique.
 func TestKilledProcessesLoseNothing(t *testing.T) {
 	const kills, slices = 3, 8
 	const stall = time.Second
@@ -74,12 +75,14 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	}
 
 	seen := account(t, c, recipe, inputs, outputs)
-	copies := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, seen)
+	copies := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(),
+		inputs, seen)
 	t.Logf("%d records, lost 0, contradictions 0, twins 0; %d copies; %d of %d outputs redelivered after %d kills",
 		len(inputs), copies, len(outputs)-len(inputs), len(outputs), killed)
 }
 
-// stallRedis freezes Redis, waits until a service reports that at /readyz, waits for the duration stall, and lets Redis resume.
+// stallRedis freezes Redis, waits until a service reports that at /readyz, waits for the duration stall, and
+// lets Redis resume.
 func stallRedis(t *testing.T, redis *redisserver.Server, s *service.Process, stall time.Duration) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(redis.Pid(), syscall.SIGSTOP))

@@ -17,8 +17,9 @@ import (
 	"echosieve/test/service"
 )
 
-// Redis loses its data while the service runs, and once more while the service is stopped. Each time the service reports the loss in one log
-// line and stays ready. A first start, a start with all data, and a start with a new recipe report nothing.
+// Redis loses its data while the service runs, and once more while the service is stopped. Each time the
+// service reports the loss in one log line and stays ready. A first start, a start with all data, and a start
+// with a new recipe report nothing.
 func TestRedisLosesItsData(t *testing.T) {
 	server := redisserver.Start(t)
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
@@ -35,7 +36,8 @@ func TestRedisLosesItsData(t *testing.T) {
 	lines := func(p *service.Process) int { return strings.Count(p.Log(), "copies of them can pass as unique") }
 	warned := func(p *service.Process) bool {
 		page := ""
-		for end := time.Now().Add(service.Patience); !strings.HasPrefix(page, "200"); page = p.Get("/readyz") { // red for a moment if Redis is slow
+		// red for a moment if Redis is slow
+		for end := time.Now().Add(service.Patience); !strings.HasPrefix(page, "200"); page = p.Get("/readyz") {
 			require.True(t, time.Now().Before(end), page)
 		}
 		var body struct {
@@ -44,7 +46,8 @@ func TestRedisLosesItsData(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(page[len("200 "):]), &body))
 		return len(body.Components["redis"].Warnings) > 0
 	}
-	// remembered waits until a commit of the group holds a label about the data in Redis. A later start compares the data with this label.
+	// remembered waits until a commit of the group holds a label about the data in Redis. A later start
+	// compares the data with this label.
 	remembered := func() {
 		admin := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka)))
 		known, err := admin.FetchOffsets(t.Context(), c.topic)

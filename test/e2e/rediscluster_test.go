@@ -21,8 +21,9 @@ import (
 	"echosieve/test/tier"
 )
 
-// The whole service runs on a Redis Cluster of three masters and three replicas. While articles are published, slots move and a master is
-// killed. The processes wait for replicas, so that no write is lost: every record gets one verdict, and no two copies are both unique.
+// The whole service runs on a Redis Cluster of three masters and three replicas. While articles are
+// published, slots move and a master is killed. The processes wait for replicas, so that no write is lost:
+// every record gets one verdict, and no two copies are both unique.
 func TestRedisCluster(t *testing.T) {
 	tier.All(t)
 	records := fresh(articles(t))
@@ -61,7 +62,8 @@ func TestRedisCluster(t *testing.T) {
 	}
 	part(0)
 	part(1)
-	require.Eventually(t, func() bool { return decided.Load() >= 100 }, patience, 10*time.Millisecond, "there are keys to move")
+	require.Eventually(t, func() bool { return decided.Load() >= 100 }, patience, 10*time.Millisecond,
+		"there are keys to move")
 	from, err := servers.Owner(t.Context(), 0)
 	require.NoError(t, err)
 	to, err := servers.Owner(t.Context(), 16383)
@@ -98,9 +100,11 @@ func TestRedisCluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, seen["CROSSSLOT"])
 	verdicts := account(t, c, recipe, inputs, outputs)
-	copies := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(), inputs, verdicts)
+	copies := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(),
+		inputs, verdicts)
 	require.Greater(t, copies, len(records)/20)
-	t.Logf("%d records, %d outputs, %d copies, %d keys moved, errors answered: %v", len(inputs), len(outputs), copies, keys, seen)
+	t.Logf("%d records, %d outputs, %d copies, %d keys moved, errors answered: %v", len(inputs), len(outputs), copies,
+		keys, seen)
 }
 
 // checkAsksEveryNode runs the command check. It must find no failure and report on each of the addresses.

@@ -16,16 +16,19 @@ import (
 	"echosieve/test/ledger"
 )
 
-// checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and compares its verdicts with those
-// of the service. It compares only articles whose whole cluster (all copies of copies) lies in one partition: the verdicts of others depend
-// on which partition was faster. It returns the number of compared articles.
-func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index keyspace.Config, inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome) int {
+// checkAgainstReference runs the articles of each input partition through the in-memory index, in order, and
+// compares its verdicts with those of the service. It compares only articles whose whole cluster (all copies
+// of copies) lies in one partition: the verdicts of others depend on which partition was faster. It returns
+// the number of compared articles.
+func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index keyspace.Config, inputs map[string]*kgo.Record,
+	seen map[string]*ledger.Outcome) int {
 	t.Helper()
 	decode := pipeline.DefaultDecodeConfig()
 	var claims []article.Article
 	for _, in := range inputs {
 		doc, reject := decode.Decode(&record.Record{
-			Coordinates: article.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset}, Value: in.Value,
+			Coordinates: article.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset},
+			Value:       in.Value,
 		})
 		if reject != nil {
 			continue
@@ -36,8 +39,9 @@ func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index keyspace.C
 		}
 		claims = append(claims, article.Article{
 			Coordinates: article.Coordinates{Topic: in.Topic, Partition: in.Partition, Offset: in.Offset},
-			ID:          doc.ID, Time: in.Timestamp, Digest: a.Digest, Fingerprint: a.Fingerprint, LittleText: a.LittleText,
-			Sums: a.Sums, Anchors: a.Anchors, Signature: a.Signature,
+			ID:          doc.ID, Time: in.Timestamp, Digest: a.Digest, Fingerprint: a.Fingerprint,
+			LittleText: a.LittleText,
+			Sums:       a.Sums, Anchors: a.Anchors, Signature: a.Signature,
 		})
 	}
 	slices.SortFunc(claims, func(a, b article.Article) int {
@@ -69,8 +73,8 @@ func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index keyspace.C
 	return compared
 }
 
-// mixedClusters says for each claim whether its cluster has members in several partitions. It ignores the window of the index, which could
-// only make clusters smaller.
+// mixedClusters says for each claim whether its cluster has members in several partitions. It ignores the
+// window of the index, which could only make clusters smaller.
 func mixedClusters(claims []article.Article, index keyspace.Config) []bool {
 	parent := make([]int, len(claims))
 	for i := range parent {

@@ -19,8 +19,10 @@ func TestHangupReloads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "echosieve.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("log: {level: info}\n")
-	p := service.Start(t, service.Settings{"kafka.brokers": "127.0.0.1:1", "redis.addrs": "127.0.0.1:1", "config": file})
-	require.Eventually(t, func() bool { return strings.HasPrefix(p.Get("/healthz"), "200") }, service.Patience, 50*time.Millisecond)
+	p := service.Start(t, service.Settings{"kafka.brokers": "127.0.0.1:1", "redis.addrs": "127.0.0.1:1",
+		"config": file})
+	require.Eventually(t, func() bool { return strings.HasPrefix(p.Get("/healthz"), "200") }, service.Patience,
+		50*time.Millisecond)
 	require.NotContains(t, p.Log(), "level=DEBUG")
 
 	reloads := func(outcome, text, inLog string) {
@@ -29,15 +31,18 @@ func TestHangupReloads(t *testing.T) {
 		name := `echosieve_config_reloads_total{outcome="` + outcome + `"}`
 		before := p.Metric(t, name)
 		require.NoError(t, p.Cmd.Process.Signal(syscall.SIGHUP))
-		require.Eventually(t, func() bool { return p.Metric(t, name) == before+1 }, service.Patience, 50*time.Millisecond)
-		require.Eventually(t, func() bool { return strings.Contains(p.Log(), inLog) }, service.Patience, 50*time.Millisecond, "no %q in the log", inLog)
+		require.Eventually(t, func() bool { return p.Metric(t, name) == before+1 }, service.Patience,
+			50*time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(p.Log(), inLog) }, service.Patience,
+			50*time.Millisecond, "no %q in the log", inLog)
 	}
 	reloads("refused", "log: {level: debug}\nkafka: {group: other}\n", "restart_to_apply=[kafka.group]")
 	reloads("invalid", "log: {levels: debug}\n", "did you mean log.level?")
 	reloads("unchanged", "log: {level: info}\n", "nothing has changed")
 	require.NotContains(t, p.Log(), "level=DEBUG")
 	reloads("applied", "log: {level: debug}\n", "changed=[log.level]")
-	require.Eventually(t, func() bool { return strings.Contains(p.Log(), "level=DEBUG") }, service.Patience, 50*time.Millisecond,
+	require.Eventually(t, func() bool { return strings.Contains(p.Log(), "level=DEBUG") }, service.Patience,
+		50*time.Millisecond,
 		"retries are logged at level debug")
 	reloads("applied", "log: {level: debug}\npolicy: {extends: possible}\n", "changed=[policy.extends]")
 	require.Zero(t, p.End(t))

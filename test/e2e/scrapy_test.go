@@ -39,17 +39,20 @@ class News(scrapy.Spider):
         yield from page.follow_all(css="a")
 `
 
-// TestScrapy runs the item pipeline of docs/platforms.md, as the page prints it, in a crawl of a site that has an article twice.
+// TestScrapy runs the item pipeline of docs/platforms.md, as the page prints it, in a crawl of a site that
+// has an article twice.
 func TestScrapy(t *testing.T) {
 	tier.All(t)
 	interpreter := python(t, scrapy)
-	const article = "<p>The harbour board voted on Monday to deepen the eastern channel by two metres before winter.</p><p>Work begins in March, " +
+	const article = "<p>The harbour board voted on Monday to deepen the eastern channel by two metres before " +
+		"winter.</p><p>Work begins in March, " +
 		"and the ferries to the islands will leave from the old quay until the dredgers have gone.</p>"
 	articles := map[string]string{
 		"/":     `<a href="/one">1</a><a href="/copy">2</a><a href="/other">3</a>`,
 		"/one":  "<h1>Harbour</h1>" + article,
 		"/copy": "<h1>Harbour</h1>" + article + "<p>Source: press agency.</p>",
-		"/other": "<h1>Library</h1><p>Readers may borrow ten books at a time from next week on, said the head of the town library, because the " +
+		"/other": "<h1>Library</h1><p>Readers may borrow ten books at a time from next week on, said the head of " +
+			"the town library, because the " +
 			"new shelves are ready and the catalogue has moved to another computer.</p>",
 	}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +64,8 @@ func TestScrapy(t *testing.T) {
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	p := service.Start(t, c.settings())
 	p.WaitReady(t)
-	program := pages.Python(t, "../../docs/platforms.md", `"localhost:9092"`, strconv.Quote(c.kafka), `"articles"`, strconv.Quote(c.topic))
+	program := pages.Python(t, "../../docs/platforms.md", `"localhost:9092"`, strconv.Quote(c.kafka), `"articles"`,
+		strconv.Quote(c.topic))
 	file := filepath.Join(t.TempDir(), "news.py")
 	require.NoError(t, os.WriteFile(file, []byte(program+fmt.Sprintf(spider, site.URL)), 0o644))
 	out, err := exec.CommandContext(t.Context(), interpreter, "-m", "scrapy", "runspider", file).CombinedOutput()
@@ -76,6 +80,7 @@ func TestScrapy(t *testing.T) {
 	}
 	require.Len(t, verdicts["unique"], 2, verdicts)
 	require.Contains(t, verdicts["unique"], "/other")
-	require.Len(t, verdicts["near"], 1, verdicts) // partitions are read side by side: which of the two came first is open
+	// partitions are read side by side: which of the two came first is open
+	require.Len(t, verdicts["near"], 1, verdicts)
 	stop(t, p)
 }

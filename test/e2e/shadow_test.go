@@ -22,9 +22,9 @@ import (
 	"echosieve/test/service"
 )
 
-// A service and its shadow run from the same settings, the shadow with another threshold. The shadow is killed and started again. The
-// service must work as if it were alone. Each record must stand in the shadow's topic once. No key in
-// Redis may belong to both.
+// A service and its shadow run from the same settings, the shadow with another threshold. The shadow is
+// killed and started again. The service must work as if it were alone. Each record must stand in the shadow's
+// topic once. No key in Redis may belong to both.
 func TestShadowDisturbsNothing(t *testing.T) {
 	records := fresh(articles(t)[:1000])
 	recipe, err := recipe.Load(recipe.DefaultConfig())
@@ -42,7 +42,8 @@ func TestShadowDisturbsNothing(t *testing.T) {
 			cmd.Args = append(cmd.Args, append([]string{"--shadow", "--detection.near", "0.9"}, args...)...)
 		})
 	}
-	product, shadow := service.Start(t, settings), startShadow("--kafka.commit_interval", "1h") // nothing is committed before the kill
+	// nothing is committed before the kill
+	product, shadow := service.Start(t, settings), startShadow("--kafka.commit_interval", "1h")
 	product.WaitReady(t)
 	shadow.WaitReady(t)
 
@@ -58,7 +59,9 @@ func TestShadowDisturbsNothing(t *testing.T) {
 	// The service counts a record after the broker has acknowledged it. A consumer may see the record before.
 	require.Eventually(t, func() bool {
 		already := shadow.Metric(t, "echosieve_consumer_already_acknowledged_records_total")
-		return already > 0 && already+shadow.Metric(t, `echosieve_consumer_acknowledged_records_total{topic="shadow"}`) == float64(len(records))
+		return already > 0 &&
+			already+shadow.Metric(t, `echosieve_consumer_acknowledged_records_total{topic="shadow"}`) == float64(
+				len(records))
 	}, service.Patience, 50*time.Millisecond)
 	require.Contains(t, shadow.Get("/metrics"), `shadow="true"`)
 	require.Contains(t, product.Get("/metrics"), `shadow="false"`)
@@ -88,7 +91,8 @@ func TestShadowDisturbsNothing(t *testing.T) {
 // watchShadow reads the shadow's topic from its start until so many input records have an output.
 func watchShadow(t *testing.T, brokers, topic string, want int) []*kgo.Record {
 	t.Helper()
-	reader := client(t, kgo.SeedBrokers(brokers), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	reader := client(t, kgo.SeedBrokers(brokers), kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var outputs []*kgo.Record
@@ -108,8 +112,8 @@ func bySource(outputs []*kgo.Record) map[string]*kgo.Record {
 	return m
 }
 
-// checkShadow checks each record of the shadow's topic: it is marked, has no value, and keeps the key, timestamp and headers of the input.
-// All deliveries of an input record are the same.
+// checkShadow checks each record of the shadow's topic: it is marked, has no value, and keeps the key,
+// timestamp and headers of the input. All deliveries of an input record are the same.
 func checkShadow(t *testing.T, inputs map[string]*kgo.Record, shadowed []*kgo.Record) {
 	t.Helper()
 	last := bySource(shadowed)
@@ -131,7 +135,8 @@ func checkShadow(t *testing.T, inputs map[string]*kgo.Record, shadowed []*kgo.Re
 	}
 }
 
-// checkNamespaces checks that each key in Redis belongs either to the service or to its shadow, and that both have keys.
+// checkNamespaces checks that each key in Redis belongs either to the service or to its shadow, and that both
+// have keys.
 func checkNamespaces(t *testing.T, addr string, c cluster) {
 	t.Helper()
 	db := redis.NewClient(&redis.Options{Addr: addr})
@@ -146,7 +151,8 @@ func checkNamespaces(t *testing.T, addr string, c cluster) {
 	require.Equal(t, []string{c.namespace, c.namespace + "-shadow"}, slices.Sorted(maps.Keys(owners)))
 }
 
-// checkCommitted checks that the group of the service has committed the end of each partition, and that the shadow has a group of its own.
+// checkCommitted checks that the group of the service has committed the end of each partition, and that the
+// shadow has a group of its own.
 func checkCommitted(t *testing.T, kafka *kgo.Client, c cluster) {
 	t.Helper()
 	admin := kadm.NewClient(kafka)

@@ -21,8 +21,8 @@ import (
 	"echosieve/test/service"
 )
 
-// Each batch is one trace with a span for each stage. It has a link to each span that its records name, and each output names it. The
-// records' own traceparent passes unchanged.
+// Each batch is one trace with a span for each stage. It has a link to each span that its records name, and
+// each output names it. The records' own traceparent passes unchanged.
 func TestTraceOfABatch(t *testing.T) {
 	receiver := otlpreceiver.Start(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.URL)
@@ -76,9 +76,10 @@ func identity(trace, span []byte) string {
 	return hex.EncodeToString(trace) + "-" + hex.EncodeToString(span)
 }
 
-// spanTree returns the spans without a parent by their identity, and all others by the identity of their parent. All parents exist, and no
-// span lasts longer than its parent.
-func spanTree(t *testing.T, spans []*tracepb.Span) (roots map[string]*tracepb.Span, children map[string][]*tracepb.Span) {
+// spanTree returns the spans without a parent by their identity, and all others by the identity of their
+// parent. All parents exist, and no span lasts longer than its parent.
+func spanTree(t *testing.T, spans []*tracepb.Span) (roots map[string]*tracepb.Span,
+	children map[string][]*tracepb.Span) {
 	t.Helper()
 	all, roots, children := map[string]*tracepb.Span{}, map[string]*tracepb.Span{}, map[string][]*tracepb.Span{}
 	for _, s := range spans {
@@ -96,7 +97,8 @@ func spanTree(t *testing.T, spans []*tracepb.Span) (roots map[string]*tracepb.Sp
 		children[parent] = append(children[parent], s)
 	}
 	require.NotEmpty(t, roots)
-	for _, under := range []struct{ stage, child string }{{"claim", "store_entries"}, {"claim", "draw_tickets"}, {"publish", "publish "}} {
+	for _, under := range []struct{ stage, child string }{{"claim", "store_entries"}, {"claim", "draw_tickets"},
+		{"publish", "publish "}} {
 		found := slices.ContainsFunc(spans, func(s *tracepb.Span) bool {
 			parent := all[identity(s.GetTraceId(), s.GetParentSpanId())]
 			return strings.HasPrefix(s.GetName(), under.child) && parent != nil && parent.GetName() == under.stage

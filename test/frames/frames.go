@@ -1,5 +1,5 @@
-// Package frames compresses record batches as a hostile producer can: into frames that brokers accept and that take as much memory to
-// decompress as any. It is for tests.
+// Package frames compresses record batches as a hostile producer can: into frames that brokers accept and
+// that take as much memory to decompress as any. It is for tests.
 package frames
 
 import (
@@ -23,7 +23,8 @@ type Zstd struct{}
 
 var _ kgo.Compressor = Zstd{}
 
-// Compress implements kgo.Compressor. The frame has one block for each 128 KiB: 4 bytes if all its bytes are the same, else the bytes.
+// Compress implements kgo.Compressor. The frame has one block for each 128 KiB: 4 bytes if all its bytes are
+// the same, else the bytes.
 func (Zstd) Compress(dst *bytes.Buffer, src []byte, _ ...kgo.CompressFlag) ([]byte, kgo.CompressionCodecType) {
 	dst.WriteString(magic)
 	dst.Write([]byte{0, descriptor}) // the size of the content is not known

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// Host takes the place of a test. It implements the methods of testing.TB that the servers call; any other method panics.
+// Host takes the place of a test. It implements the methods of testing.TB that the servers call; any other
+// method panics.
 type Host struct {
 	testing.TB
 	ctx    context.Context //nolint:containedctx // testing.TB hands one out

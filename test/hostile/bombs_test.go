@@ -19,33 +19,38 @@ const (
 	bombRecords     = 1000
 	bombRecordBytes = 100 << 10 // of each record in a batch of bombRecords
 	bombBytes       = 300 << 20 // of the single record
-	// bombResident bounds the peak memory of a service with default limits. It must hold one whole block of snappy, which cannot be decoded
-	// in parts.
+	// bombResident bounds the peak memory of a service with default limits. It must hold one whole block of
+	// snappy, which cannot be decoded in parts.
 	bombResident = 1 << 30
 )
 
-// Record batches that are small on the wire and too large for memory lie between ordinary articles. A record that is too large by itself
-// becomes a dead letter without its value. All other records are decided as usual.
+// Record batches that are small on the wire and too large for memory lie between ordinary articles. A record
+// that is too large by itself becomes a dead letter without its value. All other records are decided as
+// usual.
 func TestBombs(t *testing.T) {
 	s := newStage(t, 5)
 	s.createTopics(t)
 	many := dead("one of many in a batch", "not_json", strings.Repeat("bomb ", bombRecordBytes/5))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	// Package wire reads every codec by the same steps. These two differ most: one cannot be decoded in parts, one has a window.
+	// Package wire reads every codec by the same steps. These two differ most: one cannot be decoded in
+	// parts, one has a window.
 	bombs := []string{"snappy", "zstd"}
 	for _, c := range codecs {
 		if !slices.Contains(bombs, c.name) {
 			continue
 		}
 		largest := &largestBatch{}
-		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.DefaultProduceTopic(s.input), kgo.ProducerBatchCompression(c.codec),
-			kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Minute), kgo.WithHooks(largest))
+		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.DefaultProduceTopic(s.input),
+			kgo.ProducerBatchCompression(c.codec),
+			kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Minute),
+			kgo.WithHooks(largest))
 		require.NoError(t, err)
 		send := func(r record, n int) {
 			var batch []*kgo.Record
 			for range n {
-				in := &kgo.Record{Key: []byte(c.name), Value: r.value, Timestamp: time.Now(), Headers: []kgo.RecordHeader{{Key: "crawler", Value: []byte("kept")}}}
+				in := &kgo.Record{Key: []byte(c.name), Value: r.value, Timestamp: time.Now(),
+					Headers: []kgo.RecordHeader{{Key: "crawler", Value: []byte("kept")}}}
 				r.headers = in.Headers
 				batch = append(batch, in)
 				s.sent = append(s.sent, sent{r, in})
@@ -91,7 +96,8 @@ func TestBombs(t *testing.T) {
 		}
 		s.check(t, in, out, in.verdict, in.reason)
 	}
-	require.Equal(t, float64(len(bombs)), p.Metric(t, `echosieve_pipeline_records_total{reason="too_large",verdict="dead"}`))
+	require.Equal(t, float64(len(bombs)),
+		p.Metric(t, `echosieve_pipeline_records_total{reason="too_large",verdict="dead"}`))
 }
 
 // largestBatch notes the size of the largest record batch before compression.

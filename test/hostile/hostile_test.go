@@ -29,7 +29,8 @@ const (
 	patience    = 5 * time.Minute
 )
 
-// stage is the servers and the records of one run. The input topic has one partition: a record that blocks the service blocks all records.
+// stage is the servers and the records of one run. The input topic has one partition: a record that blocks
+// the service blocks all records.
 type stage struct {
 	kafka, redis string
 	input        string // its topic; the names of the others and of the groups begin with it
@@ -46,7 +47,8 @@ type sent struct {
 func newStage(t *testing.T, seed uint64) *stage {
 	t.Helper()
 	return &stage{
-		kafka: kafkaserver.Shared(t).Addr, redis: redisserver.Addr(t), input: fmt.Sprintf("hostile-%d", time.Now().UnixNano()),
+		kafka: kafkaserver.Shared(t).Addr, redis: redisserver.Addr(t),
+		input:  fmt.Sprintf("hostile-%d", time.Now().UnixNano()),
 		random: rand.New(rand.NewPCG(seed, 0)),
 	}
 }
@@ -93,9 +95,10 @@ func TestHostileRecords(t *testing.T) {
 	})
 }
 
-// keepsItsMembership runs the service with a session timeout that is shorter than the time that the articles of the one partition take, and
-// returns the service that has kept its membership nevertheless, with its outputs. The timeout follows the speed of the machine: it is doubled
-// after a run in which the membership was lost, because heartbeats can be late on a busy machine, and halved if the articles took less.
+// keepsItsMembership runs the service with a session timeout that is shorter than the time that the articles
+// of the one partition take, and returns the service that has kept its membership nevertheless, with its
+// outputs. The timeout follows the speed of the machine: it is doubled after a run in which the membership
+// was lost, because heartbeats can be late on a busy machine, and halved if the articles took less.
 func (s *stage) keepsItsMembership(t *testing.T) (process, []*kgo.Record) {
 	t.Helper()
 	session := 2500 * time.Millisecond
@@ -171,7 +174,8 @@ func (s *stage) publish(t *testing.T, records []record) {
 	t.Helper()
 	clients := map[string]*kgo.Client{}
 	for _, c := range codecs {
-		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ProducerBatchCompression(c.codec), kgo.ProducerBatchMaxBytes(largest-1024),
+		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ProducerBatchCompression(c.codec),
+			kgo.ProducerBatchMaxBytes(largest-1024),
 			kgo.DefaultProduceTopic(s.input), kgo.ProducerLinger(0))
 		require.NoError(t, err)
 		defer cl.Close()
@@ -180,7 +184,8 @@ func (s *stage) publish(t *testing.T, records []record) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for i, r := range records {
-		ordinary := record{name: "ordinary article after " + r.name, verdict: "unique", value: text(strings.Join(words(s.random, 60, latin), " "))}
+		ordinary := record{name: "ordinary article after " + r.name, verdict: "unique",
+			value: text(strings.Join(words(s.random, 60, latin), " "))}
 		for _, r := range []record{r, ordinary} {
 			in := &kgo.Record{Key: fmt.Append(nil, i), Value: r.value, Headers: r.headers, Timestamp: r.at}
 			if in.Timestamp.IsZero() {
@@ -198,16 +203,17 @@ func (s *stage) start(t *testing.T, run string, changes service.Settings, change
 	t.Helper()
 	settings := service.Settings{
 		"kafka.brokers": s.kafka, "kafka.group": s.input + run, "kafka.topics.input": s.input,
-		"kafka.topics.unique": s.topic(run, "unique"), "kafka.topics.duplicate": s.topic(run, "duplicate"), "kafka.topics.dead": s.topic(run, "dead"),
-		"redis.addrs": s.redis, "redis.namespace": s.input + run,
+		"kafka.topics.unique": s.topic(run, "unique"), "kafka.topics.duplicate": s.topic(run, "duplicate"),
+		"kafka.topics.dead": s.topic(run, "dead"),
+		"redis.addrs":       s.redis, "redis.namespace": s.input + run,
 	}
 	p := process{service.Start(t, settings.With(changes), change...)}
 	p.WaitReady(t)
 	return p
 }
 
-// watch reads the output topics until every record has come out, in the order of the input. It returns the outputs, and the name of a record
-// that came out again, if there is one.
+// watch reads the output topics until every record has come out, in the order of the input. It returns the
+// outputs, and the name of a record that came out again, if there is one.
 func (s *stage) watch(t *testing.T, run string) (outs []*kgo.Record, again string) {
 	t.Helper()
 	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -221,7 +227,8 @@ func (s *stage) watch(t *testing.T, run string) (outs []*kgo.Record, again strin
 	last := map[string]int{}
 	for seen := 0; seen < len(outs); {
 		fetches := reader.PollFetches(ctx)
-		require.NoError(t, ctx.Err(), "%d of %d records came out; the first missing: %s", seen, len(outs), s.missing(outs))
+		require.NoError(t, ctx.Err(), "%d of %d records came out; the first missing: %s", seen, len(outs),
+			s.missing(outs))
 		fetches.EachRecord(func(r *kgo.Record) {
 			offset, err := strconv.Atoi(strings.TrimPrefix(headersOf(r)[pipeline.HeaderInput], s.input+"/0/"))
 			require.NoError(t, err)

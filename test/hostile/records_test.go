@@ -44,7 +44,8 @@ func malformed() []record {
 		dead("cut off", "not_json", `{"text":"the value ends`),
 		dead("two values", "not_json", `{"text":"a"}{"text":"b"}`),
 		dead("raw NUL in a string", "not_json", "{\"text\":\"a\x00b\"}"),
-		dead("arrays nested 1,000,000 deep", "not_json", `{"a":`+strings.Repeat("[", 1e6)+strings.Repeat("]", 1e6)+`,"text":"x"}`),
+		dead("arrays nested 1,000,000 deep", "not_json", `{"a":`+strings.Repeat("[", 1e6)+strings.Repeat("]", 1e6)+
+			`,"text":"x"}`),
 		dead("objects nested 200,000 deep", "not_json", strings.Repeat(`{"text":`, 2e5)+`"x"`+strings.Repeat("}", 2e5)),
 		dead("brackets never closed", "not_json", strings.Repeat(`{"text":`, 1e6)),
 		dead("JSON array", "not_json", `["text"]`),
@@ -68,7 +69,8 @@ func odd(random *rand.Rand) []record {
 	first := article()
 	forged := []kgo.RecordHeader{{Key: "crawler", Value: []byte("kept")}}
 	for _, name := range []string{"verdict", "input", "original", "root", "recipe", "reason", "fingerprint"} {
-		forged = append(forged, kgo.RecordHeader{Key: "echosieve-" + name, Value: []byte("forged")}, kgo.RecordHeader{Key: "echosieve-" + name})
+		forged = append(forged, kgo.RecordHeader{Key: "echosieve-" + name, Value: []byte("forged")},
+			kgo.RecordHeader{Key: "echosieve-" + name})
 	}
 	var many []kgo.RecordHeader
 	for i := range 10_000 {
@@ -84,13 +86,15 @@ func odd(random *rand.Rand) []record {
 	records := []record{
 		{name: "null value", verdict: "unique"},
 		unique("first of duplicate keys", text(first)),
-		{name: "duplicate keys: the first counts", value: []byte(`{"text":"` + first + `","text":"` + article() + `","text":7}`), verdict: "exact", reason: "digest"},
+		{name: "duplicate keys: the first counts", value: []byte(`{"text":"` + first + `","text":"` + article() +
+			`","text":7}`), verdict: "exact", reason: "digest"},
 		unique("id of a wrong type", []byte(`{"id":{"a":[1]},"_id":true,"url":[],"title":{},"text":"`+article()+`"}`)),
 		unique("id too long", []byte(`{"id":"`+strings.Repeat("i", 1e5)+`","text":"`+article()+`"}`)),
 		unique("escaped NUL bytes", []byte(`{"text":"\u0000`+strings.ReplaceAll(article(), " ", `\u0000 `)+`"}`)),
 		dead("invalid UTF-8", "not_utf8", "{\"text\":\"\xff\xfe "+article()+" \xc3\x28\xf0\x9f\"}"),
 		unique("lone surrogates", []byte(`{"text":"\ud800 `+article()+` \udc00\ud83d"}`)),
-		unique("nested as deep as is allowed", []byte(`{"a":`+strings.Repeat("[", 900)+strings.Repeat("]", 900)+`,"text":"`+article()+`"}`)),
+		unique("nested as deep as is allowed", []byte(`{"a":`+strings.Repeat("[", 900)+strings.Repeat("]", 900)+
+			`,"text":"`+article()+`"}`)),
 		unique("200,000 fields", []byte(`{`+attributes(`"k%d":0,`, 2e5)+`"text":"`+article()+`"}`)),
 		unique("200,000 HTML attributes", text(`<div `+attributes(`a%d="x" `, 2e5)+`>`+article()+`</div>`)),
 		unique("a million tags", text(strings.Repeat("<b><i></i></b>", 25e4)+article())),
@@ -103,10 +107,12 @@ func odd(random *rand.Rand) []record {
 		{name: "timestamp 0", value: text(article()), at: time.UnixMilli(0), verdict: "unique"},
 		{name: "long before 1970", value: text(article()), at: time.UnixMilli(-4e12), verdict: "unique"},
 		{name: "in two years", value: text(article()), at: time.Now().Add(2 * 365 * 24 * time.Hour), verdict: "unique"},
-		{name: "the year 2262, the last that the producer can send", value: text(article()), at: time.UnixMilli(math.MaxInt64 / 1_000_000), verdict: "unique"},
+		{name: "the year 2262, the last that the producer can send", value: text(article()),
+			at: time.UnixMilli(math.MaxInt64 / 1_000_000), verdict: "unique"},
 	}
 	for _, c := range codecs {
-		records = append(records, record{name: "compressed with " + c.name, value: text(article()), codec: c.codec, verdict: "unique"})
+		records = append(records, record{name: "compressed with " + c.name, value: text(article()), codec: c.codec,
+			verdict: "unique"})
 	}
 	return records
 }
@@ -145,8 +151,8 @@ func words(random *rand.Rand, n int, alphabet []rune) []string {
 	return out
 }
 
-// lookalikes are pairs of different texts that are hard to tell apart, such as texts of one repeated word. Neither of a pair may be judged a
-// copy of the other.
+// lookalikes are pairs of different texts that are hard to tell apart, such as texts of one repeated word.
+// Neither of a pair may be judged a copy of the other.
 func lookalikes(random *rand.Rand) []record {
 	var records []record
 	for i := range 2 {

@@ -70,10 +70,12 @@ func startValues(t *testing.T) *values {
 	v := &values{input: run + "in", settings: service.Settings{
 		"kafka.brokers": kafkaserver.Shared(t).Addr, "redis.addrs": redisserver.Addr(t),
 		"kafka.group": run + "group", "redis.namespace": run + "index", "kafka.topics.input": run + "in",
-		"kafka.topics.unique": run + "unique", "kafka.topics.duplicate": run + "duplicate", "kafka.topics.dead": run + "dead",
+		"kafka.topics.unique": run + "unique", "kafka.topics.duplicate": run + "duplicate", "kafka.topics.dead": run +
+			"dead",
 	}}
 	var err error
-	v.client, err = kgo.NewClient(kgo.SeedBrokers(v.settings["kafka.brokers"]), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+	v.client, err = kgo.NewClient(kgo.SeedBrokers(v.settings["kafka.brokers"]),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerLinger(time.Minute))
 	require.NoError(t, err)
 	t.Cleanup(v.client.Close)
@@ -114,7 +116,8 @@ func (v *values) ordinary(t *testing.T, p *service.Process) {
 		v.send(i, text(fmt.Sprintf("The harbour of town %d was closed on Monday because of a storm from the west.", i)))
 	}
 	require.NoError(t, v.client.Flush(t.Context()))
-	reader, err := kgo.NewClient(kgo.SeedBrokers(v.settings["kafka.brokers"]), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	reader, err := kgo.NewClient(kgo.SeedBrokers(v.settings["kafka.brokers"]),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeTopics(v.settings["kafka.topics.unique"], v.settings["kafka.topics.duplicate"]))
 	require.NoError(t, err)
 	defer reader.Close()
@@ -122,7 +125,8 @@ func (v *values) ordinary(t *testing.T, p *service.Process) {
 	defer cancel()
 	for seen := 0; seen < valuePartitions; {
 		fetches := reader.PollFetches(ctx)
-		require.NoError(t, ctx.Err(), "%d of %d ordinary articles came out, %d MiB at the peak", seen, valuePartitions, p.PeakMemory()>>20)
+		require.NoError(t, ctx.Err(), "%d of %d ordinary articles came out, %d MiB at the peak", seen,
+			valuePartitions, p.PeakMemory()>>20)
 		fetches.EachRecord(func(r *kgo.Record) {
 			if bytes.Contains(r.Value, []byte("harbour")) {
 				seen++
@@ -135,7 +139,8 @@ func (v *values) ordinary(t *testing.T, p *service.Process) {
 func (v *values) refill(t *testing.T) (printed string, peak int64) {
 	t.Helper()
 	cmd := exec.Command(service.Binary, "index", "refill", "--from", "input", "--json")
-	cmd.Env = v.settings.With(service.Settings{"redis.namespace": v.settings["redis.namespace"] + "-refilled"}).Environ()
+	cmd.Env = v.settings.With(service.Settings{"redis.namespace": v.settings["redis.namespace"] +
+		"-refilled"}).Environ()
 	var out service.Output
 	cmd.Stdout, cmd.Stderr = &out, &out
 	running, err := child.Start(cmd)

@@ -43,7 +43,8 @@ func newEngine(t *testing.T) *engine {
 	t.Helper()
 	require.Zero(t, os.Getuid(), "chroot and containers need root: sudo make image-test")
 	dir := t.TempDir()
-	return &engine{t: t, root: promserver.Root(t), storage: []string{"--storage-driver", "vfs", "--root", filepath.Join(dir, "storage"), "--runroot", filepath.Join(dir, "run")}}
+	return &engine{t: t, root: promserver.Root(t), storage: []string{"--storage-driver", "vfs", "--root",
+		filepath.Join(dir, "storage"), "--runroot", filepath.Join(dir, "run")}}
 }
 
 // run runs a program in the repository and returns what it prints on standard output.
@@ -77,7 +78,8 @@ func (e *engine) logs(container string) string {
 	return fmt.Sprintf("%s%v", out, err)
 }
 
-// base makes the image that the Dockerfile builds in, of Debian's packages and the Go of this machine, under the name that the Dockerfile asks for.
+// base makes the image that the Dockerfile builds in, of Debian's packages and the Go of this machine, under
+// the name that the Dockerfile asks for.
 func (e *engine) base() {
 	e.t.Helper()
 	dockerfile, err := os.ReadFile(filepath.Join(e.root, "deploy/Dockerfile"))
@@ -89,7 +91,8 @@ func (e *engine) base() {
 	container := e.buildah("from", "scratch")
 	e.buildah("copy", "-q", container, debian, "/")
 	e.buildah("copy", "-q", container, e.run(e.t.Context(), "go", "env", "GOROOT"), "/usr/local/go")
-	e.buildah("config", "--env", "PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin", "--env", "GOTOOLCHAIN=local", container)
+	e.buildah("config", "--env", "PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin", "--env", "GOTOOLCHAIN=local",
+		container)
 	e.buildah("commit", "-q", "--rm", container, "docker.io/library/"+from[1])
 }
 
@@ -98,17 +101,21 @@ func (e *engine) build(target, tag string) {
 	e.t.Helper()
 	modules := e.run(e.t.Context(), "go", "env", "GOMODCACHE")
 	proxies := e.run(e.t.Context(), "go", "env", "GOPROXY")
-	e.buildah("bud", "--isolation", "chroot", "--pull-never", "--layers=false", "--target", target, "--tag", tag, "--file", "deploy/Dockerfile",
-		"--volume", modules+"/cache/download:/modules:ro", "--build-arg", "GOPROXY=file:///modules,"+proxies, "--build-arg", "VERSION=9.8.7", ".")
+	e.buildah("bud", "--isolation", "chroot", "--pull-never", "--layers=false", "--target", target, "--tag", tag,
+		"--file", "deploy/Dockerfile",
+		"--volume", modules+"/cache/download:/modules:ro", "--build-arg", "GOPROXY=file:///modules,"+proxies,
+		"--build-arg", "VERSION=9.8.7", ".")
 }
 
-// start runs a service of docker-compose.yml with the rights that the file gives it, and with further arguments. It returns the container.
+// start runs a service of docker-compose.yml with the rights that the file gives it, and with further
+// arguments. It returns the container.
 func (e *engine) start(s types.ServiceConfig, image string, args ...string) string {
 	e.t.Helper()
 	require.True(e.t, s.ReadOnly)
 	require.Equal(e.t, []string{"ALL"}, s.CapDrop)
 	options := []string{
-		"run", "--detach", "--network", "host", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+		"run", "--detach", "--network", "host", "--read-only", "--cap-drop", "ALL", "--security-opt",
+		"no-new-privileges",
 		"--ulimit", "nofile=10000:10000", "--ulimit", "nproc=2000:2000",
 	}
 	for name, value := range s.Environment {
@@ -124,7 +131,8 @@ func (e *engine) start(s types.ServiceConfig, image string, args ...string) stri
 	return container
 }
 
-// healthy waits until the health check of a service of docker-compose.yml succeeds. change are pairs of old and new text: the ports of the test.
+// healthy waits until the health check of a service of docker-compose.yml succeeds. change are pairs of old
+// and new text: the ports of the test.
 func healthy(t *testing.T, s types.ServiceConfig, check func(command []string) *exec.Cmd, change ...string) {
 	t.Helper()
 	command := s.HealthCheck.Test[1:]
@@ -150,8 +158,9 @@ func healthy(t *testing.T, s types.ServiceConfig, check func(command []string) *
 // here runs a health check on this machine: the servers of Debian's packages are no containers.
 func here(command []string) *exec.Cmd { return exec.Command(command[0], command[1:]...) }
 
-// TestImage builds the image and runs it as docker-compose.yml does, beside servers with the commands, environments and health checks of that file.
-// Kafka is Apache's release, Redis and Prometheus are Debian's packages. All use the network and free ports of this machine.
+// TestImage builds the image and runs it as docker-compose.yml does, beside servers with the commands,
+// environments and health checks of that file. Kafka is Apache's release, Redis and Prometheus are Debian's
+// packages. All use the network and free ports of this machine.
 func TestImage(t *testing.T) {
 	e := newEngine(t)
 	begin := time.Now()
@@ -165,7 +174,8 @@ func TestImage(t *testing.T) {
 	t.Logf("image: %s, %.1f MB", time.Since(begin).Round(time.Second), float64(images[0].Size)/1e6)
 	require.Less(t, images[0].Size, int64(40e6))
 
-	options, err := cli.NewProjectOptions([]string{filepath.Join(e.root, "docker-compose.yml")}, cli.WithProfiles([]string{"*"}))
+	options, err := cli.NewProjectOptions([]string{filepath.Join(e.root, "docker-compose.yml")},
+		cli.WithProfiles([]string{"*"}))
 	require.NoError(t, err)
 	project, err := options.LoadProject(t.Context())
 	require.NoError(t, err)
@@ -194,10 +204,13 @@ func TestImage(t *testing.T) {
 	listen := loopback.Addr(loopback.Ports(t, 1)[0])
 	changes := []string{"--kafka.brokers", broker, "--redis.addrs", store, "--http.listen", listen}
 	command := []string{"run", "--config", "/etc/echosieve/echosieve.yaml"}
-	require.Contains(t, e.podman("image", "inspect", "--format", "{{json .Config.Cmd}}", "echosieve:compose"), `["run","--config","/etc/echosieve/echosieve.yaml"]`)
+	require.Contains(t, e.podman("image", "inspect", "--format", "{{json .Config.Cmd}}", "echosieve:compose"),
+		`["run","--config","/etc/echosieve/echosieve.yaml"]`)
 	sieve := e.start(service("echosieve"), "echosieve:compose", append(command, changes...)...)
 	healthy(t, project.Services["echosieve"], func(command []string) *exec.Cmd {
-		return exec.Command("podman", append(append(append(e.storage, "--runtime", "runc", "exec", sieve), command...), "--http.listen", listen)...)
+		return exec.Command("podman",
+			append(append(append(e.storage, "--runtime", "runc", "exec", sieve), command...), "--http.listen",
+				listen)...)
 	})
 	t.Logf("ready: %s", time.Since(begin).Round(100*time.Millisecond))
 
@@ -218,7 +231,8 @@ func TestImage(t *testing.T) {
 	t.Log("NOT RUN: grafana, which Debian does not package")
 }
 
-// checkConsole requires that console and documentation ask for the login that the service has written to its log, and take it.
+// checkConsole requires that console and documentation ask for the login that the service has written to its
+// log, and take it.
 func checkConsole(t *testing.T, listen, log string) {
 	t.Helper()
 	login := regexp.MustCompile(`user"?[=:]"?(\w+)"?[, ]"?password"?[=:]"?(\w+)`).FindStringSubmatch(log)
@@ -236,8 +250,8 @@ func checkConsole(t *testing.T, listen, log string) {
 	}
 }
 
-// startKafka starts Kafka with the environment of docker-compose.yml, in the manner of Apache's image: KAFKA_A_B sets a.b. Listeners, addresses and
-// the folder are those of the test.
+// startKafka starts Kafka with the environment of docker-compose.yml, in the manner of Apache's image:
+// KAFKA_A_B sets a.b. Listeners, addresses and the folder are those of the test.
 func startKafka(t *testing.T, s types.ServiceConfig) string {
 	t.Helper()
 	var settings []kafkaserver.Option
@@ -255,13 +269,14 @@ func startKafka(t *testing.T, s types.ServiceConfig) string {
 	return kafkaserver.Start(t, strings.TrimPrefix(s.Image, "apache/kafka:"), settings...).Addr
 }
 
-// runPrometheus starts Debian's Prometheus with the command of docker-compose.yml, on another port, and with the files that the file copies into
-// its image at their place here.
+// runPrometheus starts Debian's Prometheus with the command of docker-compose.yml, on another port, and with
+// the files that the file copies into its image at their place here.
 func runPrometheus(t *testing.T, s types.ServiceConfig, root string) {
 	t.Helper()
 	port := fmt.Sprint(loopback.Ports(t, 1)[0])
 	args := replace(s.Command, "/etc/prometheus/", root+"/deploy/prometheus/", "=/prometheus", "="+t.TempDir())
-	cmd := exec.CommandContext(t.Context(), promserver.Tool(t, "prometheus"), append(args, "--web.listen-address=127.0.0.1:"+port)...)
+	cmd := exec.CommandContext(t.Context(), promserver.Tool(t, "prometheus"),
+		append(args, "--web.listen-address=127.0.0.1:"+port)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var log bytes.Buffer
 	cmd.Stderr = &log
@@ -293,7 +308,8 @@ func replace(words []string, pairs ...string) []string {
 // readVerdicts reads topics until each has a verdict, and together they have enough. It returns the numbers by verdict.
 func readVerdicts(t *testing.T, broker string, topics ...string) map[string]int {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(topics...),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	require.NoError(t, err)
 	defer client.Close()

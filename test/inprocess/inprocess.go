@@ -1,4 +1,5 @@
-// Package inprocess runs the service in the process of a test, between a Kafka and a Redis that are in the process as well.
+// Package inprocess runs the service in the process of a test, between a Kafka and a Redis that are in the
+// process as well.
 package inprocess
 
 import (
@@ -38,18 +39,21 @@ type World struct {
 // Start starts all of them, with the settings that the edits have changed. They end with the test.
 func Start(t *testing.T, edits ...func(*config.Config)) *World {
 	t.Helper()
-	kafka, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10485760"}))
+	kafka, err := kfake.NewCluster(kfake.NumBrokers(1),
+		kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10485760"}))
 	require.NoError(t, err)
 	t.Cleanup(kafka.Close)
 	w := &World{Config: config.Default(), Redis: miniredis.RunT(t)}
-	w.Config.Kafka.Brokers, w.Config.Kafka.CreateTopics, w.Config.Kafka.Replication, w.Config.Kafka.Partitions = kafka.ListenAddrs(), true, 1, 2
+	w.Config.Kafka.Brokers, w.Config.Kafka.CreateTopics, w.Config.Kafka.Replication,
+		w.Config.Kafka.Partitions = kafka.ListenAddrs(), true, 1, 2
 	w.Config.Redis.Addrs = []string{w.Redis.Addr()}
 	w.Config.HTTP.Listen = "127.0.0.1:0"
 	for _, edit := range edits {
 		edit(&w.Config)
 	}
 	require.NoError(t, consumer.EnsureTopics(t.Context(), w.Config.Kafka))
-	w.Kafka, err = kgo.NewClient(kgo.SeedBrokers(kafka.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
+	w.Kafka, err = kgo.NewClient(kgo.SeedBrokers(kafka.ListenAddrs()...),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
 	require.NoError(t, err)
 	t.Cleanup(w.Kafka.Close)
 	w.Run(t)
@@ -88,7 +92,8 @@ func (w *World) Stop() { w.stop() }
 
 // Args returns the flags with which a command reaches the servers.
 func (w *World) Args(args ...string) []string {
-	return append(args, "--kafka.brokers", strings.Join(w.Config.Kafka.Brokers, ","), "--redis.addrs", w.Config.Redis.Addrs[0])
+	return append(args, "--kafka.brokers", strings.Join(w.Config.Kafka.Brokers, ","), "--redis.addrs",
+		w.Config.Redis.Addrs[0])
 }
 
 // Value is the value of a record: an article as JSON.
@@ -103,7 +108,8 @@ func Value(id, title, text string) string {
 // Publish publishes a value into the input topic and returns its coordinates.
 func (w *World) Publish(t *testing.T, partition int32, at time.Time, value string) string {
 	t.Helper()
-	return w.PublishTo(t, &kgo.Record{Topic: w.Config.Kafka.Topics.Input, Partition: partition, Timestamp: at, Value: []byte(value)})
+	return w.PublishTo(t, &kgo.Record{Topic: w.Config.Kafka.Topics.Input, Partition: partition, Timestamp: at,
+		Value: []byte(value)})
 }
 
 // PublishTo publishes a record and returns its coordinates.

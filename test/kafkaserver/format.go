@@ -35,8 +35,9 @@ func (s *Server) format(o options) {
 	}
 }
 
-// fill writes the two files of a formatted data folder. The first records of the cluster depend only on the version and on the arguments of
-// the storage tool, which would take as long as the broker's start. So it runs once for each list of arguments.
+// fill writes the two files of a formatted data folder. The first records of the cluster depend only on the
+// version and on the arguments of the storage tool, which would take as long as the broker's start. So it
+// runs once for each list of arguments.
 func (s *Server) fill(data, node string, args []string) error {
 	const name = "bootstrap.checkpoint"
 	kept := filepath.Join(s.kafka.dir, fmt.Sprintf("%x.checkpoint", sha256.Sum256([]byte(strings.Join(args, "\n")))))

@@ -11,7 +11,8 @@ import (
 )
 
 func client(t *testing.T, addrs ...string) *kgo.Client {
-	c, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic("articles"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	c, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic("articles"),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
@@ -48,6 +49,7 @@ func TestFront(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, brokers, n)
 	for i, b := range brokers {
-		require.Equal(t, reached[i][0], loopback.Addr(int(b.Port)), "and one that starts at the front is told of the front")
+		require.Equal(t, reached[i][0], loopback.Addr(int(b.Port)),
+			"and one that starts at the front is told of the front")
 	}
 }

@@ -26,13 +26,14 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 // installation is a version of Kafka in the user's cache folder, with files that spare later starts some work.
 type installation struct{ dir string }
 
-// classPath names the jars. The logging library must come first. Otherwise Kafka logs nothing, and await waits for a line of the log.
+// classPath names the jars. The logging library must come first. Otherwise Kafka logs nothing, and await
+// waits for a line of the log.
 func (i installation) classPath() string {
 	return filepath.Join(i.dir, "slf4j-simple-1.7.36.jar") + ":" + filepath.Join(i.dir, "*")
 }
 
-// classes is an archive of the classes as Java has loaded them. A start with it takes a third less CPU time. Java ignores it if it is missing
-// or does not fit.
+// classes is an archive of the classes as Java has loaded them. A start with it takes a third less CPU time.
+// Java ignores it if it is missing or does not fit.
 func (i installation) classes() string { return filepath.Join(i.dir, "classes.jsa") }
 
 // install returns a version of Kafka. Maven downloads the jars if they are not in the cache.
@@ -98,7 +99,8 @@ func fetch(t testing.TB, version, libs string) {
 	if err := os.WriteFile(filepath.Join(dir, "pom.xml"), fmt.Appendf(nil, pom, version), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "mvn", "-B", "-ntp", "-q", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+libs)
+	cmd := exec.CommandContext(t.Context(), "mvn", "-B", "-ntp", "-q", "dependency:copy-dependencies",
+		"-DincludeScope=runtime", "-DoutputDirectory="+libs)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("fetch Kafka %s through Maven: %v\n%s", version, err, out)

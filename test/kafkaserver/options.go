@@ -19,17 +19,19 @@ type options struct {
 // With sets a broker property.
 func With(key, value string) Option { return func(o *options) { o.properties[key] = value } }
 
-// Secure adds a SASL_SSL listener with SCRAM-SHA-256, SCRAM-SHA-512, PLAIN and OAUTHBEARER (unsecured tokens), a SASL_PLAINTEXT listener with the same logins, an SSL
-// listener, and an authorizer that denies everything that no ACL allows. keyStore holds the PEM key and certificate of the broker, caFile
-// the certificate of the authority. users maps names to passwords. The plaintext listener stays open. Clients without a login are super
-// users.
+// Secure adds a SASL_SSL listener with SCRAM-SHA-256, SCRAM-SHA-512, PLAIN and OAUTHBEARER (unsecured
+// tokens), a SASL_PLAINTEXT listener with the same logins, an SSL listener, and an authorizer that denies
+// everything that no ACL allows. keyStore holds the PEM key and certificate of the broker, caFile the
+// certificate of the authority. users maps names to passwords. The plaintext listener stays open. Clients
+// without a login are super users.
 func Secure(keyStore, caFile string, users map[string]string) Option {
 	return func(o *options) {
 		o.secure = true
 		plain := ""
 		for _, name := range slices.Sorted(maps.Keys(users)) {
 			for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
-				o.format = append(o.format, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, name, users[name]))
+				o.format = append(o.format, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, name,
+					users[name]))
 			}
 			plain += fmt.Sprintf(" user_%s=\"%s\"", name, users[name])
 		}
@@ -45,11 +47,17 @@ func Secure(keyStore, caFile string, users map[string]string) Option {
 		for _, listener := range []string{"secure", "login"} {
 			oauth := "listener.name." + listener + ".oauthbearer.sasl."
 			maps.Copy(o.properties, map[string]string{
-				oauth + "jaas.config":                                           `org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="admin";`,
-				oauth + "server.callback.handler.class":                         "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
-				"listener.name." + listener + ".scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
-				"listener.name." + listener + ".scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
-				"listener.name." + listener + ".plain.sasl.jaas.config":         "org.apache.kafka.common.security.plain.PlainLoginModule required" + plain + ";",
+				oauth + "jaas.config":                   `org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="admin";`,
+				oauth + "server.callback.handler.class": "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
+				"listener.name." + listener +
+					".scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule " +
+					"required;",
+				"listener.name." + listener +
+					".scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule " +
+					"required;",
+				"listener.name." + listener +
+					".plain.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required" +
+					plain + ";",
 			})
 		}
 	}
@@ -80,19 +88,21 @@ func properties(dir string) map[string]string {
 		"num.io.threads":                 "4",
 		"log.cleaner.dedupe.buffer.size": "16777216",
 		"log.cleaner.backoff.ms":         "500",
-		// Kafka deletes old records by their timestamps, for the first time 30 s after the start. Tests publish old articles.
-		"log.retention.ms":                                            "-1",
-		"offsets.topic.replication.factor":                            "1",
-		"offsets.topic.num.partitions":                                "4",
-		"transaction.state.log.replication.factor":                    "1",
-		"transaction.state.log.min.isr":                               "1",
-		"transaction.state.log.num.partitions":                        "4",
-		"share.coordinator.state.topic.replication.factor":            "1",
-		"share.coordinator.state.topic.min.isr":                       "1",
-		"share.coordinator.state.topic.num.partitions":                "4",
-		"group.initial.rebalance.delay.ms":                            "0",
-		"group.min.session.timeout.ms":                                "1000",
-		"broker.session.timeout.ms":                                   "4000", // shorter, the controllers would drop brokers of a machine that pauses for a moment, and nobody could create topics
+		// Kafka deletes old records by their timestamps, for the first time 30 s after the start. Tests
+		// publish old articles.
+		"log.retention.ms":                                 "-1",
+		"offsets.topic.replication.factor":                 "1",
+		"offsets.topic.num.partitions":                     "4",
+		"transaction.state.log.replication.factor":         "1",
+		"transaction.state.log.min.isr":                    "1",
+		"transaction.state.log.num.partitions":             "4",
+		"share.coordinator.state.topic.replication.factor": "1",
+		"share.coordinator.state.topic.min.isr":            "1",
+		"share.coordinator.state.topic.num.partitions":     "4",
+		"group.initial.rebalance.delay.ms":                 "0",
+		"group.min.session.timeout.ms":                     "1000",
+		// shorter, the controllers would drop brokers of a machine that pauses for a moment, and nobody could create topics
+		"broker.session.timeout.ms":                                   "4000",
 		"broker.heartbeat.interval.ms":                                "500",
 		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 	}

@@ -1,8 +1,9 @@
-// Package kafkaserver runs real Apache Kafka for tests: broker and controller in one process, on loopback, with its data in a folder of the
-// test. It needs Java 17 and Maven. Maven downloads the jars into the user's cache folder. A test whose broker cannot be started fails; it
-// is not skipped.
+// Package kafkaserver runs real Apache Kafka for tests: broker and controller in one process, on loopback,
+// with its data in a folder of the test. It needs Java 17 and Maven. Maven downloads the jars into the user's
+// cache folder. A test whose broker cannot be started fails; it is not skipped.
 //
-// Most tests share a broker: see Shared. A test that needs a broker of its own, to kill it or to set its properties, calls Start.
+// Most tests share a broker: see Shared. A test that needs a broker of its own, to kill it or to set its
+// properties, calls Start.
 package kafkaserver
 
 import (
@@ -34,11 +35,12 @@ const (
 type Server struct {
 	// Addr is host:port of the plaintext listener.
 	Addr string
-	// Reached is host:port for clients that must use the front, if the broker has one. The broker tells clients that start there only the
-	// addresses of fronts. Without a front it is another listener of the broker.
+	// Reached is host:port for clients that must use the front, if the broker has one. The broker tells
+	// clients that start there only the addresses of fronts. Without a front it is another listener of the
+	// broker.
 	Reached string
-	// Aside is like Reached, with a listener and an address of the front of its own: the connections of one client can be disturbed there alone.
-	// It is empty for servers of a Cluster.
+	// Aside is like Reached, with a listener and an address of the front of its own: the connections of one
+	// client can be disturbed there alone. It is empty for servers of a Cluster.
 	Aside string
 	// SecureAddr is host:port of the SASL_SSL listener; empty without the Secure option.
 	SecureAddr string
@@ -62,7 +64,8 @@ func Start(t testing.TB, version string, opts ...Option) *Server {
 	return StartBehind(t, nil, version, opts...)
 }
 
-// StartBehind is Start with a front for two addresses of the broker, Reached and Aside. Clients that use Addr go past the front.
+// StartBehind is Start with a front for two addresses of the broker, Reached and Aside. Clients that use Addr
+// go past the front.
 func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option) *Server {
 	t.Helper()
 	loopback.SkipShort(t)
@@ -121,7 +124,8 @@ func (s *Server) launch() {
 	}
 	defer func() { _ = log.Close() }()
 	// Without the test's context, which ends before the cleanup: the cleanup ends the broker.
-	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", s.archive,
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m",
+		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", s.archive,
 		"-cp", s.kafka.classPath(), "kafka.Kafka", s.config())
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, log, log
 	if s.process, err = child.Start(cmd); err != nil {
@@ -182,8 +186,8 @@ func (s *Server) Restart() {
 	s.run()
 }
 
-// CreateTopics creates topics and waits until each broker knows the leader of each partition. Kafka acknowledges the creation earlier: for a
-// moment brokers then still reply that the topic does not exist.
+// CreateTopics creates topics and waits until each broker knows the leader of each partition. Kafka
+// acknowledges the creation earlier: for a moment brokers then still reply that the topic does not exist.
 func CreateTopics(t testing.TB, client *kgo.Client, partitions int32, configs map[string]*string, topics ...string) {
 	t.Helper()
 	created, err := kadm.NewClient(client).CreateTopics(t.Context(), partitions, -1, configs, topics...)

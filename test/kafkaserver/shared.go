@@ -22,9 +22,9 @@ var shared struct {
 	err    error
 }
 
-// Shared returns a broker of V4 that other tests use at the same time: the one of ECHOSIEVE_TEST_KAFKA, else one that the test binary starts
-// at the first call and Main stops. Give topics, groups and transactional ids names that no other test uses. It may not be stopped;
-// only its addresses are set.
+// Shared returns a broker of V4 that other tests use at the same time: the one of ECHOSIEVE_TEST_KAFKA, else
+// one that the test binary starts at the first call and Main stops. Give topics, groups and transactional ids
+// names that no other test uses. It may not be stopped; only its addresses are set.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	loopback.SkipShort(t)
@@ -45,8 +45,8 @@ func Shared(t testing.TB) *Server {
 	return &Server{Addr: shared.server.Addr, Reached: shared.server.Reached}
 }
 
-// Main is for TestMain: it runs the tests, stops the broker that they shared, and returns the exit code. If the test binary dies before, the
-// system ends the broker.
+// Main is for TestMain: it runs the tests, stops the broker that they shared, and returns the exit code. If
+// the test binary dies before, the system ends the broker.
 func Main(m *testing.M) int {
 	shared.main = true
 	code := m.Run()

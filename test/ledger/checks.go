@@ -13,8 +13,8 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// verdicts checks that each record is in the topic of its verdict, that each article and null value has a verdict, and that each broken
-// record is a dead letter with the reason of its defect.
+// verdicts checks that each record is in the topic of its verdict, that each article and null value has a
+// verdict, and that each broken record is a dead letter with the reason of its defect.
 func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
 	misplaced := func(format string, args ...any) {
 		bad = append(bad, Violation{Misplaced, fmt.Sprintf(format, args...)})
@@ -42,8 +42,8 @@ func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
 	return bad
 }
 
-// Of returns the topic for an outcome under the default policy. A record without a verdict is a dead letter. It is not known for a verdict
-// that does not exist.
+// Of returns the topic for an outcome under the default policy. A record without a verdict is a dead letter.
+// It is not known for a verdict that does not exist.
 func (t Topics) Of(o *Outcome) (topic string, known bool) {
 	switch o.Verdict() {
 	case "":
@@ -71,9 +71,9 @@ func extendsByMost(o *Outcome) bool {
 	return err == nil && o.Headers[pipeline.HeaderRelation] == article.Extends.String() && contained < 0.5
 }
 
-// chains checks that no record is a copy of itself, that the chain of originals of every copy ends in an article that is no copy, and that
-// this article is the root of the copy. An article that is no copy is its own root. Null values have no root. chains returns the number
-// of copies whose original is a copy as well.
+// chains checks that no record is a copy of itself, that the chain of originals of every copy ends in an
+// article that is no copy, and that this article is the root of the copy. An article that is no copy is its
+// own root. Null values have no root. chains returns the number of copies whose original is a copy as well.
 func chains(seen map[string]*Outcome) (links int, bad []Violation) {
 	for _, input := range slices.Sorted(maps.Keys(seen)) {
 		o := seen[input]
@@ -90,12 +90,15 @@ func chains(seen map[string]*Outcome) (links int, bad []Violation) {
 		root, named := o.Headers[pipeline.HeaderRoot]
 		switch {
 		case last == nil:
-			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s leads to %s, which was never published", input, end)})
+			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s leads to %s, which was never published",
+				input, end)})
 		case o.IsCopy() && !last.IsThrough():
-			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s does not end in an article that is no copy", input)})
+			bad = append(bad, Violation{Cycle,
+				fmt.Sprintf("the chain of %s does not end in an article that is no copy", input)})
 		case o.IsThrough() && !o.Null && root != end, o.IsCopy() && root != end:
-			bad = append(bad, Violation{WrongRoot, fmt.Sprintf("%s (%s, of %s) names the root %q, but its chain ends in %s",
-				input, o.Verdict(), o.Headers[pipeline.HeaderOriginal], root, end)})
+			bad = append(bad, Violation{WrongRoot,
+				fmt.Sprintf("%s (%s, of %s) names the root %q, but its chain ends in %s",
+					input, o.Verdict(), o.Headers[pipeline.HeaderOriginal], root, end)})
 		case named && !o.IsThrough() && !o.IsCopy(), named && o.Null:
 			bad = append(bad, Violation{WrongRoot, input + " has no text, but a root"})
 		}
@@ -106,8 +109,8 @@ func chains(seen map[string]*Outcome) (links int, bad []Violation) {
 	return links, bad
 }
 
-// ids checks that all records that name an article as original or as root give it the same id. An application that groups by ids must find
-// the same groups as one that groups by coordinates.
+// ids checks that all records that name an article as original or as root give it the same id. An application
+// that groups by ids must find the same groups as one that groups by coordinates.
 func ids(seen map[string]*Outcome) (bad []Violation) {
 	type name struct{ id, by string }
 	known := map[string]name{}
@@ -123,7 +126,8 @@ func ids(seen map[string]*Outcome) (bad []Violation) {
 			}
 			id := h[pair[1]]
 			if first, met := known[at]; met && first.id != id {
-				bad = append(bad, Violation{WrongRoot, fmt.Sprintf("%s is called %q by %s and %q by %s", at, first.id, first.by, id, input)})
+				bad = append(bad, Violation{WrongRoot, fmt.Sprintf("%s is called %q by %s and %q by %s", at, first.id,
+					first.by, id, input)})
 				continue
 			}
 			known[at] = name{id, input}
@@ -139,9 +143,10 @@ type lane struct {
 	input     int32
 }
 
-// inOrder checks that the records of each input partition are in the output partition that the documentation names, which is the input
-// partition modulo the number of output partitions, and in the order of their offsets. Redelivered records may be out of order. Example:
-// with 4 output partitions, the records of input partition 5 are in partition 1.
+// inOrder checks that the records of each input partition are in the output partition that the documentation
+// names, which is the input partition modulo the number of output partitions, and in the order of their
+// offsets. Redelivered records may be out of order. Example: with 4 output partitions, the records of input
+// partition 5 are in partition 1.
 func inOrder(outputs []*kgo.Record, partitions int32) []Violation {
 	var bad []Violation
 	newest := map[lane]int64{}
@@ -154,12 +159,14 @@ func inOrder(outputs []*kgo.Record, partitions int32) []Violation {
 			continue
 		}
 		if want := from.Partition % partitions; out.Partition != want {
-			bad = append(bad, Violation{Misplaced, fmt.Sprintf("%s is in %s instead of partition %d", input, Coordinates(out), want)})
+			bad = append(bad, Violation{Misplaced, fmt.Sprintf("%s is in %s instead of partition %d", input,
+				Coordinates(out), want)})
 		}
 		l := lane{out.Topic, out.Partition, from.Partition}
 		if !seen[input] {
 			if last, known := newest[l]; known && from.Offset <= last {
-				bad = append(bad, Violation{Order, fmt.Sprintf("%s came after offset %d in %s/%d", input, last, out.Topic, out.Partition)})
+				bad = append(bad, Violation{Order, fmt.Sprintf("%s came after offset %d in %s/%d", input, last,
+					out.Topic, out.Partition)})
 			}
 			newest[l] = max(newest[l], from.Offset)
 		}

@@ -1,6 +1,7 @@
-// Package ledger accounts for every input record of a service: whether it was lost, decided in two ways, altered, published to a wrong
-// topic or partition, or out of order, and whether every chain of originals ends in the root that its copies name. The end-to-end tests
-// and the fault runner use it. To add a check: checks.go.
+// Package ledger accounts for every input record of a service: whether it was lost, decided in two ways,
+// altered, published to a wrong topic or partition, or out of order, and whether every chain of originals
+// ends in the root that its copies name. The end-to-end tests and the fault runner use it. To add a check:
+// checks.go.
 package ledger
 
 import (
@@ -21,7 +22,8 @@ type Kind string
 
 // The kinds of violations.
 const (
-	Lost          Kind = "lost"            // an input record without an output, or a good article that went to the dead topic
+	// an input record without an output, or a good article that went to the dead topic
+	Lost          Kind = "lost"
 	Contradiction Kind = "contradictions"  // two deliveries of one record differ
 	Altered       Kind = "altered"         // key, value, timestamp or the headers of others changed
 	Stray         Kind = "stray"           // an output that names no input record, or one of an aborted transaction
@@ -31,9 +33,10 @@ const (
 	WrongRoot     Kind = "wrong roots"     // a root that is not the end of its chain, or an article with two ids
 	Unrelated     Kind = "unrelated"       // a copy whose original has another text
 	LostText      Kind = "lost texts"      // a text without an article that was published as unique
-	Misplaced     Kind = "misplaced"       // a topic or a partition that does not belong to the verdict and the input, or a wrong reason
-	Twice         Kind = "twice"           // an input record with more than one output
-	Order         Kind = "order"           // records of one input partition in another order than their offsets
+	// a topic or a partition that does not belong to the verdict and the input, or a wrong reason
+	Misplaced Kind = "misplaced"
+	Twice     Kind = "twice" // an input record with more than one output
+	Order     Kind = "order" // records of one input partition in another order than their offsets
 )
 
 // Violation is one broken promise.
@@ -51,13 +54,14 @@ type Run struct {
 	Topics  Topics
 	// Partitions is the number of partitions that each output topic has.
 	Partitions int32
-	// MayRepeat says that records may have several outputs: delivery is at least once, or a tool has reset the group's offsets.
+	// MayRepeat says that records may have several outputs: delivery is at least once, or a tool has reset
+	// the group's offsets.
 	MayRepeat bool
-	// Forgotten are the coordinates of articles that `index forget` was told to hide. An exact repeat of one has no entry of its own: delivered
-	// again, it is decided anew.
+	// Forgotten are the coordinates of articles that `index forget` was told to hide. An exact repeat of one
+	// has no entry of its own: delivered again, it is decided anew.
 	Forgotten []string
-	// Reason returns the reason of the dead letter that an input record must become. It is empty for articles and null values, which must
-	// not become dead letters.
+	// Reason returns the reason of the dead letter that an input record must become. It is empty for articles
+	// and null values, which must not become dead letters.
 	Reason func(input string) pipeline.RejectReason
 }
 
@@ -124,8 +128,9 @@ func Headers(r *kgo.Record) map[string]string {
 	return h
 }
 
-// account assigns each output record to its input record. It checks that no input record is lost, that all deliveries of a record have the
-// same topic and headers, and that key, value, timestamp and the headers of others are unchanged.
+// account assigns each output record to its input record. It checks that no input record is lost, that all
+// deliveries of a record have the same topic and headers, and that key, value, timestamp and the headers of
+// others are unchanged.
 func account(r Run) (map[string]*Outcome, []Violation) {
 	inputs := r.Inputs
 	var bad []Violation
@@ -139,7 +144,8 @@ func account(r Run) (map[string]*Outcome, []Violation) {
 			continue
 		}
 		if what := difference(in, out); what != "" {
-			bad = append(bad, Violation{Altered, fmt.Sprintf("the %s of %s changed in %s", what, input, Coordinates(out))})
+			bad = append(bad, Violation{Altered, fmt.Sprintf("the %s of %s changed in %s", what, input,
+				Coordinates(out))})
 		}
 		o := seen[input]
 		if o == nil {
@@ -148,7 +154,8 @@ func account(r Run) (map[string]*Outcome, []Violation) {
 		}
 		o.Deliveries++
 		if !r.MayRepeat {
-			bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s and before in %s", input, written(out), written(o.first))})
+			bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s and before in %s", input, written(out),
+				written(o.first))})
 		}
 		if (o.Topic != out.Topic || !maps.Equal(o.Headers, h)) && !r.decidedAnew(o.Headers) && !r.decidedAnew(h) {
 			bad = append(bad, Violation{Contradiction, fmt.Sprintf("%s was delivered as %s %v and as %s %v",
@@ -165,7 +172,8 @@ func account(r Run) (map[string]*Outcome, []Violation) {
 
 // decidedAnew says whether a record with these headers was an exact repeat of a forgotten article.
 func (r Run) decidedAnew(headers map[string]string) bool {
-	return headers[pipeline.HeaderVerdict] == article.Exact.String() && slices.Contains(r.Forgotten, headers[pipeline.HeaderRoot])
+	return headers[pipeline.HeaderVerdict] == article.Exact.String() &&
+		slices.Contains(r.Forgotten, headers[pipeline.HeaderRoot])
 }
 
 // difference names the first part of the record that is changed in the output, or is empty.
@@ -184,10 +192,12 @@ func difference(in, out *kgo.Record) string {
 	}
 }
 
-// omitted says whether the output is a dead letter that names the size of the record's value instead of holding the value.
+// omitted says whether the output is a dead letter that names the size of the record's value instead of
+// holding the value.
 func omitted(in, out *kgo.Record) bool {
 	h := Headers(out)
-	return out.Value == nil && h[pipeline.HeaderReason] == string(pipeline.TooLarge) && h[pipeline.HeaderValueOmitted] == strconv.Itoa(len(in.Value))
+	return out.Value == nil && h[pipeline.HeaderReason] == string(pipeline.TooLarge) &&
+		h[pipeline.HeaderValueOmitted] == strconv.Itoa(len(in.Value))
 }
 
 const ownPrefix = "echosieve-"

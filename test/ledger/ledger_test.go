@@ -37,7 +37,8 @@ func output(topic, input string, headers ...string) *kgo.Record {
 	return r
 }
 
-const verdict, original, originalID, root, rootID = "echosieve-verdict", "echosieve-original", "echosieve-original-id", "echosieve-root", "echosieve-root-id"
+const verdict, original, originalID, root, rootID = "echosieve-verdict", "echosieve-original",
+	"echosieve-original-id", "echosieve-root", "echosieve-root-id"
 
 func unique(input string) *kgo.Record {
 	return output("u", input, verdict, "unique", root, input, rootID, "id of "+input)
@@ -90,46 +91,79 @@ func TestViolationsAreFound(t *testing.T) {
 		rest    []*kgo.Record // of the others, if not rest
 		want    []Kind
 	}{
-		"all well":             {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)}},
-		"twice":                {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), unique(a), copyOf(c, b, a)}, want: []Kind{Twice}},
-		"possible":             {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "possible"), copyOf(c, b, b)}},
+		"all well": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)}},
+		"twice": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), unique(a), copyOf(c, b, a)},
+			want: []Kind{Twice}},
+		"possible": {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "possible"),
+			copyOf(c, b, b)}},
 		"lost":                 {outputs: []*kgo.Record{unique(a), unique(b)}, want: []Kind{Lost}},
 		"good article is dead": {outputs: []*kgo.Record{unique(a), dead(b, "no_text"), unique(c)}, want: []Kind{Lost}},
-		"two verdicts":         {outputs: []*kgo.Record{unique(a), unique(b), copyOf(b, a, a), unique(c)}, want: []Kind{Twice, Contradiction}},
-		"another original":     {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(b, c, c), unique(c)}, want: []Kind{Twice, Contradiction}},
-		"changed value":        {outputs: []*kgo.Record{unique(a), change(unique(b), func(r *kgo.Record) { r.Value = []byte("w") }), unique(c)}, want: []Kind{Altered}},
-		"omitted value":        {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{withoutValue("1"), tombstone()}, want: []Kind{Misplaced}}, // only for its reason
-		"wrong omitted value":  {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{withoutValue("2"), tombstone()}, want: []Kind{Altered, Misplaced}},
-		"unknown input":        {outputs: []*kgo.Record{unique(a), unique(b), unique(c), unique("in/3/7")}, want: []Kind{Stray}},
-		"copy of itself":       {outputs: []*kgo.Record{unique(a), copyOf(b, b, b), unique(c)}, want: []Kind{SelfDuplicate}},
-		"copies of each other": {outputs: []*kgo.Record{copyOf(a, b, b), copyOf(b, a, a), unique(c)}, want: []Kind{Cycle, Cycle}},
-		"copy of nothing":      {outputs: []*kgo.Record{unique(a), copyOf(b, "in/1/9", "in/1/9"), unique(c)}, want: []Kind{Cycle}},
-		"copy of a dead one":   {outputs: []*kgo.Record{unique(a), copyOf(b, broken, broken), unique(c)}, want: []Kind{Cycle}},
-		"root is a copy":       {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, b)}, want: []Kind{WrongRoot}},
-		"another root":         {outputs: []*kgo.Record{unique(a), copyOf(b, a, c), unique(c)}, want: []Kind{WrongRoot}},
-		"no root":              {outputs: []*kgo.Record{unique(a), output("u", b, verdict, "unique"), unique(c)}, want: []Kind{WrongRoot}},
-		"root of a unique one": {outputs: []*kgo.Record{unique(a), set(set(unique(b), root, a), rootID, "id of "+a), unique(c)}, want: []Kind{WrongRoot}},
-		"wrong root id":        {outputs: []*kgo.Record{unique(a), set(copyOf(b, a, a), rootID, "id of "+b), unique(c)}, want: []Kind{WrongRoot}},
-		"wrong original id":    {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), set(copyOf(c, a, a), originalID, "id of "+b)}, want: []Kind{WrongRoot}},
-		"near in unique":       {outputs: []*kgo.Record{unique(a), change(copyOf(b, a, a), func(r *kgo.Record) { r.Topic = "u" }), unique(c)}, want: []Kind{Misplaced}},
-		"longer version":       {outputs: []*kgo.Record{unique(a), extending(b, "0.49", "u"), extending(c, "0.50", "d")}},
-		"longer, in duplicate": {outputs: []*kgo.Record{unique(a), extending(b, "0.49", "d"), unique(c)}, want: []Kind{Misplaced}},
-		"little longer":        {outputs: []*kgo.Record{unique(a), extending(b, "0.50", "u"), unique(c)}, want: []Kind{Misplaced}},
-		"unknown verdict":      {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "similar"), unique(c)}, want: []Kind{Misplaced}},
-		"verdict in dead":      {outputs: []*kgo.Record{unique(a), change(unique(b), func(r *kgo.Record) { r.Topic = "x" }), unique(c)}, want: []Kind{Misplaced}},
-		"wrong partition":      {outputs: []*kgo.Record{unique(a), unique(b), change(unique(c), func(r *kgo.Record) { r.Partition = 0 })}, want: []Kind{Misplaced}},
-		"wrong order":          {outputs: []*kgo.Record{unique(b), unique(a), unique(c)}, want: []Kind{Order}},
-		"broken passes":        {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{unique(broken), tombstone()}, want: []Kind{Misplaced}},
-		"wrong reason":         {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{dead(broken, "no_text"), tombstone()}, want: []Kind{Misplaced}},
-		"broken in unique":     {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{change(dead(broken, "not_json"), func(r *kgo.Record) { r.Topic = "u" }), tombstone()}, want: []Kind{Misplaced}},
-		"null with a root":     {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{dead(broken, "not_json"), change(unique(null), func(r *kgo.Record) { r.Value = nil })}, want: []Kind{WrongRoot}},
+		"two verdicts": {outputs: []*kgo.Record{unique(a), unique(b), copyOf(b, a, a), unique(c)},
+			want: []Kind{Twice, Contradiction}},
+		"another original": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(b, c, c), unique(c)},
+			want: []Kind{Twice, Contradiction}},
+		"changed value": {outputs: []*kgo.Record{unique(a),
+			change(unique(b), func(r *kgo.Record) { r.Value = []byte("w") }), unique(c)}, want: []Kind{Altered}},
+		// only for its reason
+		"omitted value": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)},
+			rest: []*kgo.Record{withoutValue("1"), tombstone()}, want: []Kind{Misplaced}},
+		"wrong omitted value": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)},
+			rest: []*kgo.Record{withoutValue("2"), tombstone()}, want: []Kind{Altered, Misplaced}},
+		"unknown input": {outputs: []*kgo.Record{unique(a), unique(b), unique(c), unique("in/3/7")},
+			want: []Kind{Stray}},
+		"copy of itself": {outputs: []*kgo.Record{unique(a), copyOf(b, b, b), unique(c)},
+			want: []Kind{SelfDuplicate}},
+		"copies of each other": {outputs: []*kgo.Record{copyOf(a, b, b), copyOf(b, a, a), unique(c)},
+			want: []Kind{Cycle, Cycle}},
+		"copy of nothing": {outputs: []*kgo.Record{unique(a), copyOf(b, "in/1/9", "in/1/9"), unique(c)},
+			want: []Kind{Cycle}},
+		"copy of a dead one": {outputs: []*kgo.Record{unique(a), copyOf(b, broken, broken), unique(c)},
+			want: []Kind{Cycle}},
+		"root is a copy": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, b)},
+			want: []Kind{WrongRoot}},
+		"another root": {outputs: []*kgo.Record{unique(a), copyOf(b, a, c), unique(c)},
+			want: []Kind{WrongRoot}},
+		"no root": {outputs: []*kgo.Record{unique(a), output("u", b, verdict, "unique"), unique(c)},
+			want: []Kind{WrongRoot}},
+		"root of a unique one": {outputs: []*kgo.Record{unique(a), set(set(unique(b), root, a), rootID, "id of "+a),
+			unique(c)}, want: []Kind{WrongRoot}},
+		"wrong root id": {outputs: []*kgo.Record{unique(a), set(copyOf(b, a, a), rootID, "id of "+b),
+			unique(c)}, want: []Kind{WrongRoot}},
+		"wrong original id": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a),
+			set(copyOf(c, a, a), originalID, "id of "+b)}, want: []Kind{WrongRoot}},
+		"near in unique": {outputs: []*kgo.Record{unique(a),
+			change(copyOf(b, a, a), func(r *kgo.Record) { r.Topic = "u" }), unique(c)}, want: []Kind{Misplaced}},
+		"longer version": {outputs: []*kgo.Record{unique(a), extending(b, "0.49", "u"),
+			extending(c, "0.50", "d")}},
+		"longer, in duplicate": {outputs: []*kgo.Record{unique(a), extending(b, "0.49", "d"), unique(c)},
+			want: []Kind{Misplaced}},
+		"little longer": {outputs: []*kgo.Record{unique(a), extending(b, "0.50", "u"), unique(c)},
+			want: []Kind{Misplaced}},
+		"unknown verdict": {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "similar"), unique(c)},
+			want: []Kind{Misplaced}},
+		"verdict in dead": {outputs: []*kgo.Record{unique(a),
+			change(unique(b), func(r *kgo.Record) { r.Topic = "x" }), unique(c)}, want: []Kind{Misplaced}},
+		"wrong partition": {outputs: []*kgo.Record{unique(a), unique(b),
+			change(unique(c), func(r *kgo.Record) { r.Partition = 0 })}, want: []Kind{Misplaced}},
+		"wrong order": {outputs: []*kgo.Record{unique(b), unique(a), unique(c)}, want: []Kind{Order}},
+		"broken passes": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)},
+			rest: []*kgo.Record{unique(broken), tombstone()}, want: []Kind{Misplaced}},
+		"wrong reason": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)},
+			rest: []*kgo.Record{dead(broken, "no_text"), tombstone()}, want: []Kind{Misplaced}},
+		"broken in unique": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{
+			change(dead(broken, "not_json"), func(r *kgo.Record) { r.Topic = "u" }), tombstone()},
+			want: []Kind{Misplaced}},
+		"null with a root": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{
+			dead(broken, "not_json"), change(unique(null), func(r *kgo.Record) { r.Value = nil })},
+			want: []Kind{WrongRoot}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.rest == nil {
 				test.rest = rest
 			}
 			report := Run{
-				Inputs: inputs(), Outputs: append(test.outputs, test.rest...), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
+				Inputs: inputs(), Outputs: append(test.outputs, test.rest...), Partitions: 2,
+				Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
 				Reason: func(input string) pipeline.RejectReason {
 					if input == broken {
 						return pipeline.NotJSON
@@ -175,8 +209,10 @@ func TestRepeatsOfForgottenArticles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := Run{
-				Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"}, MayRepeat: true, Forgotten: test.forgotten,
-				Outputs: []*kgo.Record{unique(a), test.first, unique(b), unique(c), dead(broken, "not_json"), tombstone()},
+				Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
+				MayRepeat: true, Forgotten: test.forgotten,
+				Outputs: []*kgo.Record{unique(a), test.first, unique(b), unique(c), dead(broken, "not_json"),
+					tombstone()},
 				Reason: func(input string) pipeline.RejectReason {
 					if input == broken {
 						return pipeline.NotJSON

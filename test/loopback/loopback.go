@@ -1,4 +1,5 @@
-// Package loopback gives the servers of tests their addresses on 127.0.0.1, and lets a test put proxies in front of them.
+// Package loopback gives the servers of tests their addresses on 127.0.0.1, and lets a test put proxies in
+// front of them.
 package loopback
 
 import (
@@ -8,9 +9,10 @@ import (
 	"testing"
 )
 
-// Ports returns n different ports that nobody listens on. The ports lie below the range that systems use for outgoing connections: a server
-// that is killed must find its port free when it is started again. A UDP socket reserves each port until the test ends, because other
-// callers of Ports may look for ports before the server listens.
+// Ports returns n different ports that nobody listens on. The ports lie below the range that systems use for
+// outgoing connections: a server that is killed must find its port free when it is started again. A UDP
+// socket reserves each port until the test ends, because other callers of Ports may look for ports before the
+// server listens.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
 	var ports []int
@@ -52,8 +54,9 @@ func SkipShort(t testing.TB) {
 // Addr is the address of a port.
 func Addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// Front puts a proxy in front of each address of one server and returns the addresses of the proxies. The server announces these addresses:
-// clients, and the servers that replicate or watch it, use them. A nil Front puts nothing in front of a server.
+// Front puts a proxy in front of each address of one server and returns the addresses of the proxies. The
+// server announces these addresses: clients, and the servers that replicate or watch it, use them. A nil
+// Front puts nothing in front of a server.
 type Front func(own ...string) []string
 
 // Before returns the addresses at which clients and other servers reach the ports of a server.

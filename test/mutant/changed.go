@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Changed returns the files, by their whole paths, that differ from the commit where the branch main was left. dir is in the checkout.
-// Without git, or without that branch, it returns none.
+// Changed returns the files, by their whole paths, that differ from the commit where the branch main was
+// left. dir is in the checkout. Without git, or without that branch, it returns none.
 func Changed(ctx context.Context, dir string) map[string]bool {
 	git := func(args ...string) string {
 		cmd := exec.CommandContext(ctx, "git", args...)

@@ -1,8 +1,10 @@
-// Package mutant puts many mistakes into one program. Each is one mutant: the environment variable ECHOSIEVE_MUTANT names the one that the
-// program makes. To build a program for each would take minutes. test/mutants and test/torture have the mistakes.
+// Package mutant puts many mistakes into one program. Each is one mutant: the environment variable
+// ECHOSIEVE_MUTANT names the one that the program makes. To build a program for each would take minutes.
+// test/mutants and test/torture have the mistakes.
 //
-// A function that a mutant changes gets a second body, behind a question for the mutant's name. A script in Lua is exchanged when the
-// program starts. Outside of functions an edit may only add text; all mutants have that text.
+// A function that a mutant changes gets a second body, behind a question for the mutant's name. A script in
+// Lua is exchanged when the program starts. Outside of functions an edit may only add text; all mutants have
+// that text.
 package mutant
 
 import (
@@ -25,19 +27,20 @@ type Mutant struct {
 	Edits []Edit
 }
 
-// Edit is a file, whose path starts from a folder that all mutants of a program share, a text in it that occurs exactly once, and the text that
-// replaces it.
+// Edit is a file, whose path starts from a folder that all mutants of a program share, a text in it that
+// occurs exactly once, and the text that replaces it.
 type Edit [3]string
 
-// Overlay writes the sources with the mistakes of all mutants into the folder dir, and an overlay for the go command, whose path it returns.
-// The paths of the mutants start from root.
+// Overlay writes the sources with the mistakes of all mutants into the folder dir, and an overlay for the go
+// command, whose path it returns. The paths of the mutants start from root.
 func Overlay(root, dir string, mutants []Mutant) (string, error) {
 	texts, err := sources(root, mutants)
 	if err != nil {
 		return "", err
 	}
 	replace := map[string]string{}
-	for _, path := range slices.Sorted(maps.Keys(texts)) { // the same files at each run, so that the go command knows them
+	// the same files at each run, so that the go command knows them
+	for _, path := range slices.Sorted(maps.Keys(texts)) {
 		replace[path] = filepath.Join(dir, fmt.Sprintf("%d_%s", len(replace), filepath.Base(path)))
 		if err := os.WriteFile(replace[path], []byte(texts[path]), 0o600); err != nil {
 			return "", err
@@ -51,7 +54,8 @@ func Overlay(root, dir string, mutants []Mutant) (string, error) {
 	return overlay, os.WriteFile(overlay, data, 0o600)
 }
 
-// sources returns the sources with all mistakes in them, by their paths, and for each of their packages the file that reads the variable.
+// sources returns the sources with all mistakes in them, by their paths, and for each of their packages the
+// file that reads the variable.
 func sources(root string, mutants []Mutant) (map[string]string, error) {
 	read := map[string]*source{}
 	for _, m := range mutants {
@@ -89,7 +93,8 @@ func sources(root string, mutants []Mutant) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Go initializes variables in the order of the files' names: scripts must be exchanged before others are made of them.
+		// Go initializes variables in the order of the files' names: scripts must be exchanged before others
+		// are made of them.
 		texts[filepath.Join(folder, "0mutants.go")] = text
 	}
 	return texts, nil
@@ -106,7 +111,8 @@ func choice(folder, cases string) (string, error) {
 			continue
 		}
 		name, err := packageOf(file)
-		return fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar mutantOn = func() string {\n	on := os.Getenv(%q)\n%s	return on\n}()\n",
+		return fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar mutantOn = func() string {\n	on := "+
+			"os.Getenv(%q)\n%s	return on\n}()\n",
 			name, Variable, cases), err
 	}
 	return "", errors.New("no package in " + folder)

@@ -57,7 +57,8 @@ func open(path string) (*source, error) {
 	}
 	for _, d := range parsed.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok {
-			s.functions = append(s.functions, span{set.Position(f.Body.Lbrace).Offset + 1, set.Position(f.Body.Rbrace).Offset, f.Type.Results != nil})
+			s.functions = append(s.functions, span{set.Position(f.Body.Lbrace).Offset + 1,
+				set.Position(f.Body.Rbrace).Offset, f.Type.Results != nil})
 		}
 	}
 	return s, nil
@@ -94,7 +95,10 @@ func (s *source) edit(mutant, find, replace string) error {
 		return nil
 	}
 	b := &body{mutant: mutant, of: s.functions[i]}
-	if known := slices.IndexFunc(s.bodies, func(k *body) bool { return k.mutant == b.mutant && k.of == b.of }); known >= 0 {
+	if known := slices.IndexFunc(s.bodies, func(k *body) bool {
+		return k.mutant == b.mutant &&
+			k.of == b.of
+	}); known >= 0 {
 		b = s.bodies[known]
 	} else {
 		s.bodies = append(s.bodies, b)
@@ -111,7 +115,8 @@ func (s *source) mistaken() string {
 		if !b.of.results {
 			end = "\nreturn\n"
 		}
-		changes = append(changes, change{b.of.from, b.of.from, fmt.Sprintf("\nif mutantOn == %q {%s%s}\n", b.mutant, s.changed(b.of, b.changes), end)})
+		changes = append(changes, change{b.of.from, b.of.from, fmt.Sprintf("\nif mutantOn == %q {%s%s}\n", b.mutant,
+			s.changed(b.of, b.changes), end)})
 	}
 	return s.changed(span{to: len(s.text)}, changes)
 }

@@ -1,6 +1,7 @@
-// Package mutants shows that the tests of the index notice mistakes: each mutant is one mistake in package redisindex, or in the package
-// that its file's path leads to, and a test must fail because of it. test/torture has mutants of the delivery that whole rounds notice. To add
-// a mutant: add the text that it replaces, and the cheapest test that notices it, to promises or to others.
+// Package mutants shows that the tests of the index notice mistakes: each mutant is one mistake in package
+// redisindex, or in the package that its file's path leads to, and a test must fail because of it.
+// test/torture has mutants of the delivery that whole rounds notice. To add a mutant: add the text that it
+// replaces, and the cheapest test that notices it, to promises or to others.
 package mutants
 
 import (
@@ -31,8 +32,9 @@ type mistake struct {
 // edit is a file, whose path starts from package redisindex, a text that occurs there once, and its replacement.
 type edit = mutant.Edit
 
-// test returns the directory of the package whose tests must notice the mutant, from package redisindex, and the pattern of the tests. If run
-// names no directory, it is redisindex or, for a file outside of it, the directory of the file.
+// test returns the directory of the package whose tests must notice the mutant, from package redisindex, and
+// the pattern of the tests. If run names no directory, it is redisindex or, for a file outside of it, the
+// directory of the file.
 func (m mistake) test() (dir, run string) {
 	if dir, run, found := strings.Cut(m.run, " "); found {
 		return dir, run
@@ -57,7 +59,8 @@ func TestMutants(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel() // some tests notice a mistake by waiting
-			cmd := exec.CommandContext(t.Context(), binaries[dir], "-test.timeout=10m", "-test.failfast", "-test.run", run)
+			cmd := exec.CommandContext(t.Context(), binaries[dir], "-test.timeout=10m", "-test.failfast", "-test.run",
+				run)
 			cmd.Dir = filepath.Join(root, dir)
 			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000", mutant.Variable+"="+m.name)
 			output, err := cmd.CombinedOutput()
@@ -65,7 +68,8 @@ func TestMutants(t *testing.T) {
 			require.ErrorAs(t, err, &exit, "no test noticed the mistake:\n%s", output)
 			// A test that does not start, or that panics elsewhere, proves nothing.
 			require.True(t, strings.Contains(string(output), "--- FAIL: Test"), "%s", output)
-			t.Logf("%.1f s of CPU time\n%s", (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), output)
+			t.Logf("%.1f s of CPU time\n%s", (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(),
+				output)
 		})
 	}
 }
@@ -104,7 +108,8 @@ func mutants(of []mistake) (all []mutant.Mutant) {
 // build returns the tests of the package in the folder as a binary.
 func build(t *testing.T, folder, overlay string) string {
 	binary := filepath.Join(t.TempDir(), "package.test")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, ".")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay,
+		"-o", binary, ".")
 	cmd.Dir = folder
 	output, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", output)

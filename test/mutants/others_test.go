@@ -21,7 +21,8 @@ var others = []mistake{
 		{"lookup.go", "if r.Ticket == 0 && !seen[r.Entry]", "if false && !seen[r.Entry]"},
 	}, interleaving},
 	{"decide-any", []edit{
-		{"lua/decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end", ""},
+		{"lua/decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end",
+			""},
 	}, "^TestVerdictOfAWithdrawnTicketIsNotWritten$"},
 	{"batches-wait-as-a-whole", []edit{
 		{"decide.go", "case len(ready) > 0:", "case len(ready) > 0 && len(awaited) == 0:"},
@@ -36,7 +37,8 @@ var others = []mistake{
 		{"../pipeline/lookup/nearest.go", "if c.Distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
 	}, "^TestNearest$"},
 	{"candidates-twice", []edit{
-		{"../pipeline/lookup/nearest.go", "if slices.Contains(n.byBits[c.Distance], c) {", "if slices.Contains(n.byBits[c.Distance], c) && false {"},
+		{"../pipeline/lookup/nearest.go", "if slices.Contains(n.byBits[c.Distance], c) {",
+			"if slices.Contains(n.byBits[c.Distance], c) && false {"},
 	}, "^TestNearest$"},
 	{"last-ticket-wins", []edit{
 		{"lua/ticket.lua", "if has_ticket(held) or", "if"},
@@ -72,7 +74,8 @@ var others = []mistake{
 		{"lua/prolong.lua", "left < tonumber(seconds)", "false"},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"slices-never-expire", []edit{
-		{"claim.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*c.x.layout.Lifetime)", `pipe.HSet(ctx, key, "", "")`},
+		{"claim.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*c.x.layout.Lifetime)",
+			`pipe.HSet(ctx, key, "", "")`},
 	}, "^TestEveryKeyExpires$/^Mini$"},
 	{"only-earlier-slices", []edit{
 		{"keyspace/layout.go", "l.Slice(saturate(ms, l.windowMs))", "l.Slice(ms)"},
@@ -90,7 +93,9 @@ var others = []mistake{
 		{"lookup.go", "if r.judged.SameID != s.judged.SameID {", "if false {"},
 	}, contract + "/^SameID$"},
 	{"no-anchors", []edit{
-		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)", "func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, &a) }(t.Article)"},
+		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)",
+			"func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, " +
+				"&a) }(t.Article)"},
 	}, contract + "/^Anchors$"},
 	{"blocks-reach-as-far-as-anchors", []edit{
 		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(4, other, d)"},
@@ -99,10 +104,12 @@ var others = []mistake{
 		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(0, other, d)"},
 	}, "../pipeline/memindex ^TestContract$/^Reach$"},
 	{"two-lists-are-no-more-than-one", []edit{
-		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)", "func() bool { n.filter.Reset(); return n.filter.Accepts(block, other, d) }()"},
+		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)",
+			"func() bool { n.filter.Reset(); return n.filter.Accepts(block, other, d) }()"},
 	}, "../pipeline/memindex ^TestContract$/^Reach$"},
 	{"stored-without-anchors", []edit{
-		{"lists.go", "c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)", "c.x.layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
+		{"lists.go", "c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)",
+			"c.x.layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"},
 	}, contract + "/^Anchors$"},
 	{"full-lists-lose-the-newest", []edit{
 		{"lua/add.lua", "string.sub(list, #list - most + 1)", "string.sub(list, 1, most)"},
@@ -171,10 +178,12 @@ var others = []mistake{
 		{"../internal/app/service/health.go", "delete(c.waits, call)", "clear(c.waits)"},
 	}, "^TestHealthChanges$"},
 	{"blind-to-another-process", []edit{
-		{"watch/reporter.go", "if r.committed == nil || before[partition] == commit {", "if before[partition] != commit || true {"},
+		{"watch/reporter.go", "if r.committed == nil || before[partition] == commit {",
+			"if before[partition] != commit || true {"},
 	}, "watch ^TestReporter$"},
 	{"blind-to-another-index", []edit{
-		{"watch/handover.go", "if !ok || label.Index.Same(h.index) || now.Sub(label.Seen) >= h.window {", "if ok || !ok || at.Offset >= 0 {"},
+		{"watch/handover.go", "if !ok || label.Index.Same(h.index) || now.Sub(label.Seen) >= h.window {",
+			"if ok || !ok || at.Offset >= 0 {"},
 	}, "watch ^TestLack$"},
 	{"takes-the-end-for-the-marker", []edit{
 		{"../consumer/readback.go", markerMissing, endIsEnough},
@@ -194,10 +203,12 @@ var others = []mistake{
 		{"../consumer/takeover.go", "	crashpoint.Here(crashpoint.AfterReadBack)\n", fenceFirst},
 	}, takingOver},
 	{"waits-for-a-forgotten-marker", []edit{
-		{"../consumer/readback.go", "} else if time.Now().After(deadline) {", "} else if false && time.Now().After(deadline) {"},
+		{"../consumer/readback.go", "} else if time.Now().After(deadline) {",
+			"} else if false && time.Now().After(deadline) {"},
 	}, takingOver},
 	{"keeps-its-epoch", []edit{
-		{"../consumer/takeover.go", "	t.node = -1\n	err := t.ask(", "	if t.begun {\n		return nil\n	}\n	t.node = -1\n	err := t.ask("},
+		{"../consumer/takeover.go", "	t.node = -1\n	err := t.ask(",
+			"	if t.begun {\n		return nil\n	}\n	t.node = -1\n	err := t.ask("},
 	}, takingOver},
 	{"forgets-former-outputs", []edit{
 		{"../consumer/readback.go", "missingFrom(committed, positions))\n	if err", "nil)\n	if err"},
@@ -206,7 +217,8 @@ var others = []mistake{
 		{"../consumer/ownership.go", "case time.Since(own.fencedAt) >= p.c.renewalInterval(), ", "case "},
 	}, "^TestForgetfulBrokers$/^4.3.1$"},
 	{"owner-chooses-its-epoch", []edit{
-		{"../consumer/writer.go", "func (fencedIdentity) renew() error { return errStandingLost }", "func (fencedIdentity) renew() error { return nil }"},
+		{"../consumer/writer.go", "func (fencedIdentity) renew() error { return errStandingLost }",
+			"func (fencedIdentity) renew() error { return nil }"},
 	}, "^TestFencedWritersLoseTheirStanding$"},
 	{"an-ended-run-is-taken-up", []edit{
 		{"../cmd/echosieve/internal/filter/runs.go", "time.UnixMilli(ms); last.ended {", "time.UnixMilli(ms); false {"},

@@ -13,10 +13,12 @@ const (
 // promises are the mistakes that break a promise of docs/reliability.md. Every go test without -short tests them.
 var promises = []mistake{
 	{"looks-up-before-it-stores", []edit{
-		{"claim.go", "	return added()\n", "	pipe = x.client.Pipeline()\n	c.early = c.queueLookups(ctx, pipe, c.tasks)\n	if err := c.exec(ctx, \"look_up\", pipe); err != nil {\n		return err\n	}\n	return added()\n"},
+		{"claim.go", "	return added()\n",
+			"	pipe = x.client.Pipeline()\n	c.early = c.queueLookups(ctx, pipe, c.tasks)\n	if err := " +
+				"c.exec(ctx, \"look_up\", pipe); err != nil {\n		return err\n	}\n	return added()\n"},
 		{"claim.go", "	call       *call\n", "	call       *call\n	early      *lookups\n"},
 		{"lookup.go", "l := c.queueLookups(ctx, pipe, open)", "l := c.early"},
-		{"lookup.go", "c.seen[slice] || x.slices.known(slice)}", "true}"},
+		{"lookup.go", "exists := c.seen[slice] || x.slices.known(slice)", "exists := true"},
 	}, interleaving},
 	{"draws-tickets-before-it-stores-entries", []edit{
 		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"},
@@ -25,7 +27,8 @@ var promises = []mistake{
 		{"decide.go", "t.verdict = verdict", "t.verdict, _ = t.proposal, verdict"},
 	}, interleaving},
 	{"last-verdict-wins", []edit{
-		{"lua/decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end", "value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
+		{"lua/decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end",
+			"value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
 	}, interleaving},
 	{"root-early", []edit{
 		{"decide.go", "return article.Ref{}, false, nil", "return r.Ref(), true, nil"},
@@ -50,10 +53,13 @@ var promises = []mistake{
 		{"keyspace/layout.go", "<= l.windowMs", "< l.windowMs"},
 	}, contract + "/^WindowEdges$"},
 	{"destination-by-the-policy-of-today", []edit{
-		{"claim.go", "verdicts[i] = t.verdict\n", "verdicts[i] = t.verdict\n		verdicts[i].Destination = c.x.policy.Load().Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"},
+		{"claim.go", "verdicts[i] = t.verdict\n",
+			"verdicts[i] = t.verdict\n		verdicts[i].Destination = " +
+				"c.x.policy.Load().Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"},
 	}, "^TestChangeOfPolicy$/^Mini$"},
 	{"no-probes", []edit{
-		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)", "x.layout.Plan.AppendStored(blocks, &t.Article)"},
+		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)",
+			"x.layout.Plan.AppendStored(blocks, &t.Article)"},
 	}, contract + "/^Probes$"},
 	{"lists-without-end", []edit{
 		{"lua/add.lua", "if #list > most then", "if false then"},
@@ -72,15 +78,19 @@ var promises = []mistake{
 		{"../consumer/readback.go", markerMissing, endIsEnough},
 	}, takingOver},
 	{"positions-of-another-moment", []edit{
-		{"../consumer/partition.go", "return ownerWords(p.own.as, m.positions)", "return ownerWords(p.own.as, p.own.positions(m.next, p.writers))"},
+		{"../consumer/partition.go", "return ownerWords(p.own.as, m.positions)",
+			"return ownerWords(p.own.as, p.own.positions(m.next, p.writers))"},
 	}, "^TestPositionsBelongToTheirMark$"},
 	{"looks-in-one-topic-only", []edit{
-		{"../consumer/partition.go", "return p.own.acknowledged.has(o.Record.Offset) })", "return p.own.acknowledged.has(o.Record.Offset) && o.Destination == 0 })"},
+		{"../consumer/partition.go", "return p.own.acknowledged.has(o.Record.Offset) })",
+			"return p.own.acknowledged.has(o.Record.Offset) && o.Destination == 0 })"},
 	}, "^TestRealKafka$/^4.3.1$/^lost_verdicts$"},
 	{"commits-for-any-generation", []edit{
 		{"../consumer/cluster.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"},
 	}, "^TestRealKafka$/^4.3.1$/^late_commit$"},
 	{"fenced-owner-goes-on", []edit{
-		{"../consumer/writer.go", "	if react(err) == leave {\n		return errTakenOver\n	}\n	return errStandingLost\n", "	_ = err\n	return errStandingLost\n"},
+		{"../consumer/writer.go",
+			"	if react(err) == leave {\n		return errTakenOver\n	}\n	return errStandingLost\n",
+			"	_ = err\n	return errStandingLost\n"},
 	}, "^TestFencedWritersLoseTheirStanding$"},
 }

@@ -12,8 +12,8 @@ import (
 
 var python = regexp.MustCompile("(?s)\n```python\n(.*?)```\n")
 
-// Python returns the first Python program of a page. oldnew are pairs: a text that the program must have, such as an address, and its
-// replacement in the test.
+// Python returns the first Python program of a page. oldnew are pairs: a text that the program must have,
+// such as an address, and its replacement in the test.
 func Python(t testing.TB, page string, oldnew ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(page)

@@ -1,4 +1,5 @@
-// Package peers holds run, a script that measures Echosieve beside programs of other people. It needs PyPI, so tests only parse it.
+// Package peers holds run, a script that measures Echosieve beside programs of other people. It needs PyPI,
+// so tests only parse it.
 package peers
 
 import (

@@ -1,5 +1,5 @@
-// Package promserver starts a real Prometheus for tests and evaluates the queries of the shipped boards and alerts. Its functions end the
-// test when something is missing, Prometheus itself included.
+// Package promserver starts a real Prometheus for tests and evaluates the queries of the shipped boards and
+// alerts. Its functions end the test when something is missing, Prometheus itself included.
 package promserver
 
 import (
@@ -35,9 +35,10 @@ type Prom struct {
 	URL string // http://127.0.0.1:port
 }
 
-// Start runs a Prometheus on a free loopback port. It scrapes /metrics of the targets ("host:port") every second under the job name echosieve
-// and with the label namespace, but not cluster, as on a single cluster. It scrapes itself under the job name prometheus, and evaluates
-// the shipped alert rules. Start returns when Prometheus is ready; the targets may start later. Prometheus ends with the test.
+// Start runs a Prometheus on a free loopback port. It scrapes /metrics of the targets ("host:port") every
+// second under the job name echosieve and with the label namespace, but not cluster, as on a single cluster.
+// It scrapes itself under the job name prometheus, and evaluates the shipped alert rules. Start returns when
+// Prometheus is ready; the targets may start later. Prometheus ends with the test.
 func Start(t testing.TB, targets ...string) *Prom {
 	t.Helper()
 	binary := Tool(t, "prometheus")
@@ -47,7 +48,8 @@ func Start(t testing.TB, targets ...string) *Prom {
 	if err := os.WriteFile(config, configFor(t, addr, targets), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The context of the test ends just before its cleanups run. Prometheus then gets a SIGTERM, and a SIGKILL if it does not end.
+	// The context of the test ends just before its cleanups run. Prometheus then gets a SIGTERM, and a
+	// SIGKILL if it does not end.
 	cmd := exec.CommandContext(t.Context(), binary,
 		"--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -85,8 +87,9 @@ func Start(t testing.TB, targets ...string) *Prom {
 	}
 }
 
-// CheckQueries fails the test for each query that has no result within answerTimeout. It repeats the queries, because the first scrapes may
-// still be under way. A result is at least one number; zero is a number, NaN is not.
+// CheckQueries fails the test for each query that has no result within answerTimeout. It repeats the queries,
+// because the first scrapes may still be under way. A result is at least one number; zero is a number, NaN is
+// not.
 func (p *Prom) CheckQueries(t testing.TB, queries []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
@@ -96,7 +99,8 @@ func (p *Prom) CheckQueries(t testing.TB, queries []string) {
 	}
 }
 
-// unanswered repeats the queries until each has a result or ctx ends. It returns the queries without a result, with the reason.
+// unanswered repeats the queries until each has a result or ctx ends. It returns the queries without a
+// result, with the reason.
 func (p *Prom) unanswered(ctx context.Context, queries []string) map[string]string {
 	open := make(map[string]string, len(queries))
 	for _, q := range queries {

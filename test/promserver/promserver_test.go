@@ -14,7 +14,8 @@ import (
 	"echosieve/test/promserver"
 )
 
-// A result is a number, zero included. A missing series, a wrong query and a quantile without observations are no results.
+// A result is a number, zero included. A missing series, a wrong query and a quantile without observations
+// are no results.
 func TestProblem(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	promauto.With(reg).NewCounter(prometheus.CounterOpts{Name: "quiet_total", Help: "Never counts."})
@@ -27,7 +28,8 @@ func TestProblem(t *testing.T) {
 
 	becomes := func(problem, query string) {
 		t.Helper() // it waits, because a scrape that takes longer than its second leaves a gap
-		require.Eventually(t, func() bool { return p.Problem(t.Context(), query) == problem }, 4*time.Minute, 100*time.Millisecond, query)
+		require.Eventually(t, func() bool { return p.Problem(t.Context(), query) == problem }, 4*time.Minute,
+			100*time.Millisecond, query)
 	}
 	becomes("", "quiet_total")
 	becomes("no series", "loud_total")

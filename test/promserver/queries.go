@@ -36,9 +36,9 @@ func Root(t testing.TB) string {
 	}
 }
 
-// Queries returns every query of the shipped boards and alerts in a form that has a result for a healthy service. The boards' variables are
-// replaced by their values in selected (see Selected). Of a comparison both sides are returned instead: an alert that does not fire has
-// no result.
+// Queries returns every query of the shipped boards and alerts in a form that has a result for a healthy
+// service. The boards' variables are replaced by their values in selected (see Selected). Of a comparison
+// both sides are returned instead: an alert that does not fire has no result.
 func Queries(t testing.TB, selected map[string]string) []string {
 	t.Helper()
 	var queries []string
@@ -125,13 +125,14 @@ func AlertExprs(t testing.TB) []string {
 }
 
 var (
-	// Prometheus runs for seconds in a test. A query that looks a day back, or evaluates every five minutes, would have no result.
+	// Prometheus runs for seconds in a test. A query that looks a day back, or evaluates every five minutes,
+	// would have no result.
 	offset     = regexp.MustCompile(`\boffset [0-9a-z]+`)
 	resolution = regexp.MustCompile(`:[0-9a-z]+\]`)
 )
 
-// Substitute replaces Grafana's intervals by intervals that are longer than a short test, and the variables of a board by their values in
-// selected. Offsets and the resolutions of subqueries become one second.
+// Substitute replaces Grafana's intervals by intervals that are longer than a short test, and the variables
+// of a board by their values in selected. Offsets and the resolutions of subqueries become one second.
 func Substitute(expr string, selected map[string]string) string {
 	replace := []string{"$__rate_interval", "10m", "$__interval", "15s", "$__range", "5m"}
 	for name, value := range selected {
@@ -148,8 +149,8 @@ var (
 	absent   = regexp.MustCompile(`^absent\((.*)\)$`)
 )
 
-// Operands returns the sides of an expression's comparisons and set operators, without constants. Of absent(x) it returns x. Example: of
-// "rate(a[1m]) > 5 and b" it returns "rate(a[1m])" and "b".
+// Operands returns the sides of an expression's comparisons and set operators, without constants. Of
+// absent(x) it returns x. Example: of "rate(a[1m]) > 5 and b" it returns "rate(a[1m])" and "b".
 func Operands(expr string) []string {
 	var operands []string
 	add := func(part string) {

@@ -28,7 +28,8 @@ func TestOperands(t *testing.T) {
 
 func TestSubstitute(t *testing.T) {
 	require.Equal(t, `rate(a{job=~"x"}[10m] offset 1s) / max_over_time(b[5m:1s])`,
-		Substitute(`rate(a{job=~"$job"}[$__rate_interval] offset 1d) / max_over_time(b[$__range:5m])`, map[string]string{"job": "x"}))
+		Substitute(`rate(a{job=~"$job"}[$__rate_interval] offset 1d) / max_over_time(b[$__range:5m])`,
+			map[string]string{"job": "x"}))
 }
 
 func TestSubstituteLeavesNoVariable(t *testing.T) {

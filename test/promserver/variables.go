@@ -17,7 +17,8 @@ type variable struct {
 	IncludeAll                       bool
 }
 
-// variables returns the query variables of the boards in the order in which Grafana fills them. All boards have the same ones.
+// variables returns the query variables of the boards in the order in which Grafana fills them. All boards
+// have the same ones.
 func variables(t testing.TB) []variable {
 	t.Helper()
 	var first []variable
@@ -45,9 +46,9 @@ func variables(t testing.TB) []variable {
 
 var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 
-// Selected returns, by name, what Grafana writes for the boards' variables when "All" is selected in each: the variable's allValue, or,
-// without one, a regular expression of the values that Prometheus knows. Selected waits until each variable of the second kind has a
-// value.
+// Selected returns, by name, what Grafana writes for the boards' variables when "All" is selected in each:
+// the variable's allValue, or, without one, a regular expression of the values that Prometheus knows.
+// Selected waits until each variable of the second kind has a value.
 func (p *Prom) Selected(t testing.TB) map[string]string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
@@ -88,7 +89,8 @@ func (p *Prom) labelValues(ctx context.Context, match, label string) ([]string, 
 	return answer.Data, err
 }
 
-// choice writes values as Grafana writes them into a PromQL string: each is escaped as a regular expression, then for the string.
+// choice writes values as Grafana writes them into a PromQL string: each is escaped as a regular expression,
+// then for the string.
 func choice(values []string) string {
 	escaped := make([]string, len(values))
 	for i, v := range values {

@@ -21,8 +21,8 @@ import (
 	"echosieve/test/loopback"
 )
 
-// lua54 is a server that runs scripts in Lua 5.4, as Dragonfly does; Redis has Lua 5.1. It hands all other commands, and those of the
-// scripts, to a miniredis.
+// lua54 is a server that runs scripts in Lua 5.4, as Dragonfly does; Redis has Lua 5.1. It hands all other
+// commands, and those of the scripts, to a miniredis.
 type lua54 struct {
 	mu      sync.Mutex // one command at a time, as in Redis
 	backend string

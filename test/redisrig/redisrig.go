@@ -33,13 +33,14 @@ var servers = []struct {
 	{"Lua54", StartLua54},
 }
 
-// chosen says whether tests run on a kind of server: with -short in process, without it on a real server, in make test-all on each kind, and on
-// those that -run names.
+// chosen says whether tests run on a kind of server: with -short in process, without it on a real server, in
+// make test-all on each kind, and on those that -run names.
 func chosen(server string) bool {
 	if pattern := flag.Lookup("test.run").Value.String(); strings.Contains(pattern, server) {
 		return true
 	}
-	return os.Getenv("ECHOSIEVE_TEST_ALL") != "" || server == "Mini" && testing.Short() || server == "Real" && !testing.Short()
+	return os.Getenv("ECHOSIEVE_TEST_ALL") != "" || server == "Mini" && testing.Short() || server == "Real" &&
+		!testing.Short()
 }
 
 // Own returns the address of a server that the test may flush: in process with -short, else a real one.
@@ -135,8 +136,8 @@ func SentinelOptions(c *redisserver.Sentinel) connection.Options {
 	return o
 }
 
-// Crowded gives the servers the time that they need on a crowded machine. It is for tests in which no server fails, and which do not try
-// again.
+// Crowded gives the servers the time that they need on a crowded machine. It is for tests in which no server
+// fails, and which do not try again.
 func Crowded(o connection.Options) connection.Options {
 	o.Timeout, o.WaitTimeout = time.Minute, 30*time.Second
 	return o

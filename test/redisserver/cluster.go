@@ -18,25 +18,27 @@ import (
 // slotCount is the number of hash slots of every Redis Cluster.
 const slotCount = 16384
 
-// patience bounds each wait for a server to answer, and for a cluster or the sentinels to agree. It is far more than an idle machine needs.
+// patience bounds each wait for a server to answer, and for a cluster or the sentinels to agree. It is far
+// more than an idle machine needs.
 const patience = 3 * time.Minute
 
-// Cluster is a Redis Cluster of real servers on loopback. It ends with the test. The methods that change it (clusterfaults.go) return errors
-// and may be called from any goroutine, but not at the same time.
+// Cluster is a Redis Cluster of real servers on loopback. It ends with the test. The methods that change it
+// (clusterfaults.go) return errors and may be called from any goroutine, but not at the same time.
 type Cluster struct {
 	Servers []*Server // at first the masters, then their replicas; failovers change the roles
 	clients map[*Server]*redis.Client
 }
 
-// StartCluster starts masters that share the slots equally, and so many replicas of each master. It waits until all nodes agree and every
-// replica is in sync. The cluster replaces a master that does not answer for three seconds. extraArgs are arguments of every redis-server.
-// It needs Redis 7 or later.
+// StartCluster starts masters that share the slots equally, and so many replicas of each master. It waits
+// until all nodes agree and every replica is in sync. The cluster replaces a master that does not answer for
+// three seconds. extraArgs are arguments of every redis-server. It needs Redis 7 or later.
 func StartCluster(t testing.TB, masters, replicas int, extraArgs ...string) *Cluster {
 	t.Helper()
 	return StartClusterBehind(t, nil, masters, replicas, extraArgs...)
 }
 
-// StartClusterBehind is StartCluster with a front, which gets two addresses of each node: its address for clients and its address for the other nodes.
+// StartClusterBehind is StartCluster with a front, which gets two addresses of each node: its address for
+// clients and its address for the other nodes.
 func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, extraArgs ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{clients: map[*Server]*redis.Client{}}
@@ -45,7 +47,8 @@ func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, e
 		reached := f.Before(ports...)
 		s := start(t, ports[0], reached[0], append([]string{
 			"--cluster-enabled", "yes", "--cluster-node-timeout", "3000", "--repl-diskless-sync-delay", "0",
-			"--cluster-replica-validity-factor", "0", // else no replica is promoted once elections have failed for 40 s, as on a busy machine
+			// else no replica is promoted once elections have failed for 40 s, as on a busy machine
+			"--cluster-replica-validity-factor", "0",
 			"--cluster-port", fmt.Sprint(ports[1]),
 			"--cluster-announce-port", portOf(reached[0]), "--cluster-announce-bus-port", portOf(reached[1]),
 		}, extraArgs...)...)
@@ -62,7 +65,8 @@ func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, e
 
 // nodeClient returns a client that speaks to one server only. It ends with the test.
 func nodeClient(t testing.TB, s *Server) *redis.Client {
-	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1, DialerRetries: 1, DialTimeout: 2 * time.Second})
+	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1, DialerRetries: 1,
+		DialTimeout: 2 * time.Second})
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -97,8 +101,9 @@ func (c *Cluster) join(ctx context.Context, masters int) error {
 	return nil
 }
 
-// meet tells the first node about all nodes (about itself, too, so that it learns its address), and returns nil if every node knows all nodes.
-// A node forgets other nodes that do not answer within three seconds: meet must then be called again.
+// meet tells the first node about all nodes (about itself, too, so that it learns its address), and returns
+// nil if every node knows all nodes. A node forgets other nodes that do not answer within three seconds: meet
+// must then be called again.
 func (c *Cluster) meet(ctx context.Context) error {
 	first := c.clients[c.Servers[0]]
 	nodes, err := first.ClusterNodes(ctx).Result()
@@ -150,8 +155,8 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// WaitReady waits until all slots are served, all running nodes name the same masters, and all running replicas are in sync with their
-// masters.
+// WaitReady waits until all slots are served, all running nodes name the same masters, and all running
+// replicas are in sync with their masters.
 func (c *Cluster) WaitReady(ctx context.Context) error {
 	return poll(ctx, "the cluster to be ready", func() error {
 		if err := c.everywhere(ctx, "cluster_state:ok"); err != nil {
@@ -222,8 +227,8 @@ func poll(ctx context.Context, what string, try func() error) error {
 	}
 }
 
-// Owner returns the master that serves the slot in the view of most running nodes. A master that was just replaced, or that is cut off, may
-// still believe that it serves the slot.
+// Owner returns the master that serves the slot in the view of most running nodes. A master that was just
+// replaced, or that is cut off, may still believe that it serves the slot.
 func (c *Cluster) Owner(ctx context.Context, slot int) (*Server, error) {
 	votes := map[*Server]int{}
 	var problem error
@@ -294,7 +299,8 @@ func (c *Cluster) nodes(ctx context.Context, asked *Server, slot int) ([]*Server
 	return nodes, nil
 }
 
-// clusterSlots returns which nodes serve which slots, in the view of one node. Each range names its master first. Failed nodes are left out.
+// clusterSlots returns which nodes serve which slots, in the view of one node. Each range names its master
+// first. Failed nodes are left out.
 func clusterSlots(ctx context.Context, client *redis.Client) ([]redis.ClusterSlot, error) {
 	cmd := redis.NewClusterSlotsCmd(ctx, "CLUSTER", "SLOTS")
 	if err := client.Process(ctx, cmd); err != nil {

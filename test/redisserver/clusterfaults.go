@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// KillMaster kills the master of the slot and returns it. The cluster promotes a replica after about three seconds: see WaitPromotion. Restart
-// then brings the server back as a replica. A server that is restarted before the promotion comes back as an empty master, and its part of
-// the data is lost.
+// KillMaster kills the master of the slot and returns it. The cluster promotes a replica after about three
+// seconds: see WaitPromotion. Restart then brings the server back as a replica. A server that is restarted
+// before the promotion comes back as an empty master, and its part of the data is lost.
 func (c *Cluster) KillMaster(ctx context.Context, slot int) (*Server, error) {
 	s, err := c.Owner(ctx, slot)
 	if err != nil {
@@ -24,8 +24,9 @@ func (c *Cluster) KillMaster(ctx context.Context, slot int) (*Server, error) {
 	return s, nil
 }
 
-// CutReplication disconnects the replicas of the slot's master until mend is called. Data that is written meanwhile is lost if the master is
-// killed. Call mend even then, because a replica may become a master with replicas of its own.
+// CutReplication disconnects the replicas of the slot's master until mend is called. Data that is written
+// meanwhile is lost if the master is killed. Call mend even then, because a replica may become a master with
+// replicas of its own.
 func (c *Cluster) CutReplication(ctx context.Context, slot int) (mend func(context.Context) error, err error) {
 	master, err := c.Owner(ctx, slot)
 	if err != nil {
@@ -61,9 +62,10 @@ func (c *Cluster) waitOwner(ctx context.Context, slot int, former *Server) error
 	})
 }
 
-// Promote makes a replica of the slot's master the master, waits until all nodes agree, and returns the former master. If how is empty, the
-// master refuses writes until the replica has all data, and nothing is lost. With "FORCE" the replica does not ask the master, with
-// "TAKEOVER" it asks no other master either: data that the replica did not have yet is lost.
+// Promote makes a replica of the slot's master the master, waits until all nodes agree, and returns the
+// former master. If how is empty, the master refuses writes until the replica has all data, and nothing is
+// lost. With "FORCE" the replica does not ask the master, with "TAKEOVER" it asks no other master either:
+// data that the replica did not have yet is lost.
 func (c *Cluster) Promote(ctx context.Context, slot int, how string) (*Server, error) {
 	former, err := c.Owner(ctx, slot)
 	if err != nil {
@@ -84,7 +86,8 @@ func (c *Cluster) Promote(ctx context.Context, slot int, how string) (*Server, e
 		if err := c.clients[replicas[0]].Do(ctx, command...).Err(); err != nil {
 			return nil, fmt.Errorf("redisserver: promote %s: %w", replicas[0].Addr, err)
 		}
-		// A replica gives up after five seconds, for instance if too few masters voted in time. Then it must be told again.
+		// A replica gives up after five seconds, for instance if too few masters voted in time. Then it must
+		// be told again.
 		attempt, cancel := context.WithTimeout(ctx, 8*time.Second)
 		err := c.waitOwner(attempt, slot, former)
 		cancel()
@@ -97,8 +100,8 @@ func (c *Cluster) Promote(ctx context.Context, slot int, how string) (*Server, e
 	}
 }
 
-// Errors returns how often the running nodes have replied with an error of each kind ("MOVED", "ASK", "READONLY", "CROSSSLOT", ...) since
-// their start: it proves that clients met a fault.
+// Errors returns how often the running nodes have replied with an error of each kind ("MOVED", "ASK",
+// "READONLY", "CROSSSLOT", ...) since their start: it proves that clients met a fault.
 func (c *Cluster) Errors(ctx context.Context) (map[string]int, error) {
 	seen := map[string]int{}
 	for _, s := range c.Servers {
@@ -131,7 +134,8 @@ func addErrors(ctx context.Context, client *redis.Client, seen map[string]int) e
 }
 
 // cutReplication gives the replicas a wrong password and closes their connections.
-func cutReplication(ctx context.Context, master *redis.Client, replicas []*redis.Client) (mend func(context.Context) error, err error) {
+func cutReplication(ctx context.Context, master *redis.Client, replicas []*redis.Client) (
+	mend func(context.Context) error, err error) {
 	if len(replicas) == 0 {
 		return nil, fmt.Errorf("redisserver: %s has no replica", master.Options().Addr)
 	}
@@ -165,10 +169,11 @@ func cutReplication(ctx context.Context, master *redis.Client, replicas []*redis
 	})
 }
 
-// MigrateSlots moves the slots to the master to, as redis-cli --cluster reshard does, and returns the number of moved keys. Half of the keys
-// move first. After the pause, in which clients get ASK as a reply, the other half follows, and clients get MOVED. Slots that the master
-// to serves already stay as they are.
-func (c *Cluster) MigrateSlots(ctx context.Context, slots []int, to *Server, pause time.Duration) (keys int, err error) {
+// MigrateSlots moves the slots to the master to, as redis-cli --cluster reshard does, and returns the number
+// of moved keys. Half of the keys move first. After the pause, in which clients get ASK as a reply, the other
+// half follows, and clients get MOVED. Slots that the master to serves already stay as they are.
+func (c *Cluster) MigrateSlots(ctx context.Context, slots []int, to *Server, pause time.Duration) (keys int,
+	err error) {
 	var moves []move
 	target, err := c.clients[to].ClusterMyID(ctx).Result()
 	if err != nil {
@@ -263,8 +268,8 @@ func (m move) half(ctx context.Context) (int, error) {
 	return m.keys(ctx, (int(n)+1)/2)
 }
 
-// rest moves the other keys, also those that are written meanwhile, and hands the slot over. The new master is told first. If the former
-// master were told first, nobody would serve the slot in between.
+// rest moves the other keys, also those that are written meanwhile, and hands the slot over. The new master
+// is told first. If the former master were told first, nobody would serve the slot in between.
 func (m move) rest(ctx context.Context) (moved int, err error) {
 	for {
 		n, err := m.keys(ctx, 100)

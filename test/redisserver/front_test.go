@@ -15,9 +15,11 @@ func TestFront(t *testing.T) {
 		c := StartClusterBehind(t, counts.Front(t), 1, 1)
 		require.Len(t, counts, 4)
 		master, replica := c.Servers[0], c.Servers[1]
-		require.Contains(t, c.Client(replica).Info(t.Context(), "replication").Val(), "master_port:"+portOf(master.Addr))
+		require.Contains(t, c.Client(replica).Info(t.Context(), "replication").Val(),
+			"master_port:"+portOf(master.Addr))
 		for addr, n := range counts {
-			require.Equal(t, addr != replica.Addr, n.Load() > 0, "replication and gossip go through the front, the connections of the test do not")
+			require.Equal(t, addr != replica.Addr, n.Load() > 0,
+				"replication and gossip go through the front, the connections of the test do not")
 		}
 	})
 	t.Run("Sentinel", func(t *testing.T) {

@@ -32,8 +32,9 @@ type Server struct {
 // Variable is the environment variable that names a running Redis (host:port) for Addr. test/servers sets it.
 const Variable = "ECHOSIEVE_TEST_REDIS"
 
-// Addr returns the address of a real Redis: that of ECHOSIEVE_TEST_REDIS if it is set, else of a server that is started for this test. Others
-// may use the former at the same time: use a new namespace and never flush it.
+// Addr returns the address of a real Redis: that of ECHOSIEVE_TEST_REDIS if it is set, else of a server that
+// is started for this test. Others may use the former at the same time: use a new namespace and never flush
+// it.
 func Addr(t testing.TB) string {
 	t.Helper()
 	loopback.SkipShort(t)
@@ -43,8 +44,9 @@ func Addr(t testing.TB) string {
 	return Start(t).Addr
 }
 
-// Start starts a server and waits until it answers. extraArgs are arguments of redis-server, such as "--appendonly", "yes". Without them the
-// server keeps nothing on disk. The server ends with the test. Without redis-server the test fails.
+// Start starts a server and waits until it answers. extraArgs are arguments of redis-server, such as
+// "--appendonly", "yes". Without them the server keeps nothing on disk. The server ends with the test.
+// Without redis-server the test fails.
 func Start(t testing.TB, extraArgs ...string) *Server {
 	t.Helper()
 	return StartBehind(t, nil, extraArgs...)
@@ -80,7 +82,8 @@ func (s *Server) Pid() int { return s.process.Cmd.Process.Pid }
 // running says whether the server was started and not stopped since.
 func (s *Server) running() bool { return s.process != nil }
 
-// Stop ends the server with SIGTERM: the server writes its data to disk if it is configured to. Stop does nothing if the server does not run.
+// Stop ends the server with SIGTERM: the server writes its data to disk if it is configured to. Stop does
+// nothing if the server does not run.
 func (s *Server) Stop() {
 	if s.process != nil {
 		s.process.Stop(10 * time.Second)
@@ -120,7 +123,8 @@ func (s *Server) Restart() {
 	}
 }
 
-// isReply says whether err, the result of a PING, is the reply of a server that is ready: no error, or an error such as a missing password.
+// isReply says whether err, the result of a PING, is the reply of a server that is ready: no error, or an
+// error such as a missing password.
 func isReply(err error) bool {
 	var reply redis.Error
 	return err == nil || errors.As(err, &reply) && !redis.IsLoadingError(err)

@@ -19,16 +19,18 @@ import (
 // MasterName is the name under which the sentinels of StartSentinel watch their master.
 const MasterName = "news"
 
-// Sentinel is a master and a replica under three sentinels, all real servers on loopback. It ends with the test. The methods that change it
-// return errors and may be called from any goroutine, but not at the same time.
+// Sentinel is a master and a replica under three sentinels, all real servers on loopback. It ends with the
+// test. The methods that change it return errors and may be called from any goroutine, but not at the same
+// time.
 type Sentinel struct {
 	Servers   []*Server // at first the master, then the replica; failovers change the roles
 	Sentinels []*Server
 	clients   map[*Server]*redis.Client
 }
 
-// StartSentinel starts the servers and waits until the sentinels know the replica and each other. The sentinels replace a master that does not
-// answer for two seconds. extraArgs are arguments of redis-server for master and replica.
+// StartSentinel starts the servers and waits until the sentinels know the replica and each other. The
+// sentinels replace a master that does not answer for two seconds. extraArgs are arguments of redis-server
+// for master and replica.
 func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
 	t.Helper()
 	return StartSentinelBehind(t, nil, extraArgs...)
@@ -67,7 +69,8 @@ func StartSentinelBehind(t testing.TB, f loopback.Front, extraArgs ...string) *S
 	return c
 }
 
-// startSentinel starts one sentinel. The sentinel writes its knowledge of the other servers into its configuration file.
+// startSentinel starts one sentinel. The sentinel writes its knowledge of the other servers into its
+// configuration file.
 func startSentinel(t testing.TB, f loopback.Front, host, port string) *Server {
 	t.Helper()
 	own, dir := loopback.Ports(t, 1)[0], t.TempDir()
@@ -100,7 +103,8 @@ func (c *Sentinel) Addrs() []string {
 	return addrs
 }
 
-// Master returns the server that all running sentinels name as the master. It is an error if that server does not have the role of a master.
+// Master returns the server that all running sentinels name as the master. It is an error if that server does
+// not have the role of a master.
 func (c *Sentinel) Master(ctx context.Context) (*Server, error) {
 	var master *Server
 	for _, watcher := range c.Sentinels {
@@ -131,8 +135,8 @@ func (c *Sentinel) Master(ctx context.Context) (*Server, error) {
 	return master, err
 }
 
-// WaitReady waits until the sentinels agree on a master and know each other and all running servers, and until the replica is in sync if it
-// runs.
+// WaitReady waits until the sentinels agree on a master and know each other and all running servers, and
+// until the replica is in sync if it runs.
 func (c *Sentinel) WaitReady(ctx context.Context) error {
 	return poll(ctx, "the sentinels to be ready", func() error {
 		master, err := c.Master(ctx)
@@ -164,8 +168,8 @@ func (c *Sentinel) WaitReady(ctx context.Context) error {
 	})
 }
 
-// Failover tells the sentinels to make the replica the master, waits for that, and returns the former master, which then replies READONLY to
-// writes.
+// Failover tells the sentinels to make the replica the master, waits for that, and returns the former master,
+// which then replies READONLY to writes.
 func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
 	former, err := c.Master(ctx)
 	if err != nil {
@@ -179,7 +183,8 @@ func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A sentinel gives up after five seconds, for instance if a busy machine did not run it in time. Then it must be told again.
+		// A sentinel gives up after five seconds, for instance if a busy machine did not run it in time. Then
+		// it must be told again.
 		attempt, cancel := context.WithTimeout(ctx, time.Minute)
 		err := c.WaitPromotion(attempt, former)
 		cancel()
@@ -192,8 +197,8 @@ func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
 	}
 }
 
-// KillMaster kills the master and returns it. The sentinels promote the replica after about two seconds: see WaitPromotion. Restart brings the
-// server back, and the sentinels make it a replica.
+// KillMaster kills the master and returns it. The sentinels promote the replica after about two seconds: see
+// WaitPromotion. Restart brings the server back, and the sentinels make it a replica.
 func (c *Sentinel) KillMaster(ctx context.Context) (*Server, error) {
 	s, err := c.Master(ctx)
 	if err != nil {
@@ -203,8 +208,8 @@ func (c *Sentinel) KillMaster(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// CutReplication disconnects the replica from its master until mend is called. Data that is written meanwhile is lost if the master is killed.
-// Call mend even then.
+// CutReplication disconnects the replica from its master until mend is called. Data that is written meanwhile
+// is lost if the master is killed. Call mend even then.
 func (c *Sentinel) CutReplication(ctx context.Context) (mend func(context.Context) error, err error) {
 	master, err := c.Master(ctx)
 	if err != nil {

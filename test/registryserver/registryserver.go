@@ -17,8 +17,9 @@ import (
 	"echosieve/test/loopback"
 )
 
-// Server is a schema registry that speaks the REST interface of Confluent's, or stands before the one whose address ECHOSIEVE_TEST_REGISTRY
-// holds, such as http://localhost:8080/apis/ccompat/v7 of Apicurio Registry. Not for concurrent use.
+// Server is a schema registry that speaks the REST interface of Confluent's, or stands before the one whose
+// address ECHOSIEVE_TEST_REGISTRY holds, such as http://localhost:8080/apis/ccompat/v7 of Apicurio Registry.
+// Not for concurrent use.
 type Server struct {
 	*srfake.Registry        // holds the schemas, unless the variable is set
 	Addr             string // host and port

@@ -29,8 +29,8 @@ func TestSecuredServers(t *testing.T) {
 	t.Run("config print", f.testConfigPrint)
 }
 
-// testWorks runs the service with a login, with client certificates, and with exactly the documented rights. Package consumer tries the other
-// mechanisms.
+// testWorks runs the service with a login, with client certificates, and with exactly the documented rights.
+// Package consumer tries the other mechanisms.
 func (f *fortress) testWorks(t *testing.T) {
 	code, findings := f.check(t, f.settings)
 	require.Zero(t, code, "%+v", findings)
@@ -41,8 +41,8 @@ func (f *fortress) testWorks(t *testing.T) {
 	require.Zero(t, p.end(t))
 }
 
-// testMistakes makes usual mistakes in the settings. The commands check and run must name the cause and the remedy. Package consumer tries more
-// of them.
+// testMistakes makes usual mistakes in the settings. The commands check and run must name the cause and the
+// remedy. Package consumer tries more of them.
 func (f *fortress) testMistakes(t *testing.T) {
 	other := certs.NewAuthority(t)
 	f.allowRedis(t, "lame", "echosieve", "lame-password", "hget")
@@ -68,7 +68,8 @@ func (f *fortress) testMistakes(t *testing.T) {
 		{
 			"kafka: no client certificate",
 			settings{"kafka.tls.cert_file": "", "kafka.tls.key_file": ""},
-			"the broker refused the TLS handshake | the broker closed the connection", "set kafka.tls.cert_file and kafka.tls.key_file | kafka.tls", true, false,
+			"the broker refused the TLS handshake | the broker closed the connection",
+			"set kafka.tls.cert_file and kafka.tls.key_file | kafka.tls", true, false,
 		},
 		{
 			"kafka: unknown topic",
@@ -93,11 +94,13 @@ func (f *fortress) testMistakes(t *testing.T) {
 		{
 			"redis: no client certificate",
 			settings{"redis.tls.cert_file": "", "redis.tls.key_file": ""},
-			"Redis refused the TLS handshake | Redis closed the connection", "set redis.tls.cert_file and redis.tls.key_file | a client certificate is missing", false, false,
+			"Redis refused the TLS handshake | Redis closed the connection",
+			"set redis.tls.cert_file and redis.tls.key_file | a client certificate is missing", false, false,
 		},
 		{
 			"redis: no tls",
-			settings{"redis.tls.enabled": "false", "redis.tls.ca_file": "", "redis.tls.cert_file": "", "redis.tls.key_file": ""},
+			settings{"redis.tls.enabled": "false", "redis.tls.ca_file": "", "redis.tls.cert_file": "",
+				"redis.tls.key_file": ""},
 			"Redis closed the connection", "redis.tls.enabled is not what the port expects", false, false,
 		},
 		{
@@ -140,8 +143,8 @@ func (f *fortress) testMistakes(t *testing.T) {
 	}
 }
 
-// testKafkaRights revokes each documented right. The service must not start without the right, or deliver at least once, and must say what to
-// grant.
+// testKafkaRights revokes each documented right. The service must not start without the right, or deliver at
+// least once, and must say what to grant.
 func (f *fortress) testKafkaRights(t *testing.T) {
 	for _, command := range kafkaRights(t, "echosieve") {
 		t.Run(command, func(t *testing.T) {
@@ -159,8 +162,8 @@ func (f *fortress) testKafkaRights(t *testing.T) {
 	}
 }
 
-// testRedisRights revokes rights of a running service. The service must wait and name the right, and resume by itself when the right is
-// back. Package redisindex tests that each documented right is necessary.
+// testRedisRights revokes rights of a running service. The service must wait and name the right, and resume
+// by itself when the right is back. Package redisindex tests that each documented right is necessary.
 func (f *fortress) testRedisRights(t *testing.T) {
 	p := f.run(t, f.settings)
 	p.WaitReady(t)
@@ -185,18 +188,21 @@ func (f *fortress) testRedisRights(t *testing.T) {
 		defer f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+info")
 		code, findings := f.check(t, f.settings)
 		require.Zero(t, code, "%+v", findings)
-		require.Eventually(t, func() bool { return strings.Contains(p.Log(), "Redis does not answer INFO") }, service.Patience, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(p.Log(), "Redis does not answer INFO") },
+			service.Patience, 50*time.Millisecond)
 		f.await(t, f.publish(t))
 		p.WaitReady(t)
 		require.Equal(t, 1, strings.Count(p.Log(), "Redis does not answer INFO"))
 	})
 	p.end(t)
-	require.NotContains(t, p.Log(), "copies of them can pass as unique", "Redis lost no data, but the service reports a loss")
+	require.NotContains(t, p.Log(), "copies of them can pass as unique",
+		"Redis lost no data, but the service reports a loss")
 }
 
 // testConfigPrint prints the settings. checkSecrets searches the output for the passwords.
 func (f *fortress) testConfigPrint(t *testing.T) {
-	for _, args := range [][]string{{"config", "print"}, {"config", "print", "--sources"}, {"config", "print", "--json"}} {
+	for _, args := range [][]string{{"config", "print"}, {"config", "print", "--sources"},
+		{"config", "print", "--json"}} {
 		cmd := exec.CommandContext(t.Context(), service.Binary, args...)
 		cmd.Env = f.settings.Environ()
 		out, err := cmd.CombinedOutput()
@@ -206,7 +212,8 @@ func (f *fortress) testConfigPrint(t *testing.T) {
 	}
 	// A mistake in another setting, and one in the file with the password itself.
 	secret := t.TempDir() + "/echosieve.yaml"
-	require.NoError(t, os.WriteFile(secret, []byte("kafka:\n  sasl: {password: ["+f.secrets[0]+"]}\nredis:\n  password: {x: "+f.secrets[2]+"}\nwindow: 7d\n"), 0o600))
+	require.NoError(t, os.WriteFile(secret, []byte("kafka:\n  sasl: {password: ["+f.secrets[0]+
+		"]}\nredis:\n  password: {x: "+f.secrets[2]+"}\nwindow: 7d\n"), 0o600))
 	cmd := exec.CommandContext(t.Context(), service.Binary, "check", "--config", secret)
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
@@ -214,7 +221,8 @@ func (f *fortress) testConfigPrint(t *testing.T) {
 	f.note(out)
 }
 
-// testIndex runs the commands of echosieve index with the rights that docs/security.md gives for them, and without each of them.
+// testIndex runs the commands of echosieve index with the rights that docs/security.md gives for them, and
+// without each of them.
 func (f *fortress) testIndex(t *testing.T) {
 	s := f.settings
 	p := f.run(t, s)
@@ -243,7 +251,8 @@ func (f *fortress) testIndex(t *testing.T) {
 	require.Equal(t, 2, code, text)
 	require.Contains(t, text, "a right is missing in Redis")
 	require.Contains(t, text, "+scan +dbsize +hgetall +memory|usage")
-	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+scan", "+dbsize", "+hgetall", "+memory|usage").Err())
+	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+scan", "+dbsize", "+hgetall",
+		"+memory|usage").Err())
 	for _, command := range []string{"stats", "verify"} {
 		code, text = index(command)
 		require.Zero(t, code, text)

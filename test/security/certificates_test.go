@@ -12,8 +12,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// The commands check and run refuse expired certificates and old versions of TLS, and name a cause and a remedy for each. With
-// insecure_skip_verify they accept an expired certificate and warn.
+// The commands check and run refuse expired certificates and old versions of TLS, and name a cause and a
+// remedy for each. With insecure_skip_verify they accept an expired certificate and warn.
 func TestCertificatesAndVersions(t *testing.T) {
 	t.Parallel()
 	f := &fortress{authority: certs.NewAuthority(t)}
@@ -27,12 +27,14 @@ func TestCertificatesAndVersions(t *testing.T) {
 		name, component, address, cause, remedy string
 	}{
 		{"kafka: expired", "kafka", handshakes(t, expired, tls.VersionTLS13), "certificate has expired", "renew it"},
-		{"kafka: TLS 1.1", "kafka", handshakes(t, good, tls.VersionTLS11), "speaks no TLS 1.2 or later", "ssl.enabled.protocols"},
+		{"kafka: TLS 1.1", "kafka", handshakes(t, good, tls.VersionTLS11), "speaks no TLS 1.2 or later",
+			"ssl.enabled.protocols"},
 		{"redis: expired", "redis", f.startRedis(t, expired), "certificate has expired", "renew it"},
 		{"redis: TLS 1.1", "redis", f.startRedis(t, good, tooOld...), "speaks no TLS 1.2 or later", "tls-protocols"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := secured.With(settings{map[string]string{"kafka": "kafka.brokers", "redis": "redis.addrs"}[c.component]: c.address})
+			s := secured.With(settings{map[string]string{"kafka": "kafka.brokers",
+				"redis": "redis.addrs"}[c.component]: c.address})
 			code, findings := f.check(t, s)
 			require.Equal(t, 1, code)
 			var said bool
@@ -52,10 +54,12 @@ func TestCertificatesAndVersions(t *testing.T) {
 		})
 	}
 	t.Run("verification off", func(t *testing.T) {
-		s := secured.With(settings{"redis.addrs": f.startRedis(t, expired), "redis.tls.insecure_skip_verify": "true", "redis.tls.ca_file": ""})
+		s := secured.With(settings{"redis.addrs": f.startRedis(t, expired), "redis.tls.insecure_skip_verify": "true",
+			"redis.tls.ca_file": ""})
 		_, findings := f.check(t, s)
 		require.Contains(t, findings, finding{
-			"redis", "warning", "settings", "redis.tls.insecure_skip_verify is set: anyone who can redirect a connection can read and change everything",
+			"redis", "warning", "settings",
+			"redis.tls.insecure_skip_verify is set: anyone who can redirect a connection can read and change everything",
 			"remove it, and name the authority in redis.tls.ca_file",
 		})
 		for _, bad := range failures(findings) {
@@ -73,7 +77,8 @@ func handshakes(t *testing.T, pair certs.Pair, version uint16) string {
 	t.Helper()
 	cert, err := tls.LoadX509KeyPair(pair.Cert, pair.Key)
 	require.NoError(t, err)
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: version})
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert},
+		MinVersion: tls.VersionTLS10, MaxVersion: version})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {

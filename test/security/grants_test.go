@@ -26,8 +26,8 @@ func (f *fortress) allowRedis(t *testing.T, user, namespace, password, without s
 	require.NoError(t, f.redis.Do(t.Context(), rules...).Err())
 }
 
-// kafkaRights returns the kafka-acls.sh commands of docs/security.md that grant rights to a user: one for each topic of a command, so that
-// a test can grant and revoke each right alone.
+// kafkaRights returns the kafka-acls.sh commands of docs/security.md that grant rights to a user: one for
+// each topic of a command, so that a test can grant and revoke each right alone.
 func kafkaRights(t *testing.T, user string) []string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/security.md")
@@ -53,7 +53,8 @@ func kafkaRights(t *testing.T, user string) []string {
 func forExactlyOnce(t *testing.T, command string) bool {
 	t.Helper()
 	return strings.Contains(command, "--transactional-id") ||
-		strings.Contains(command, "--topic") && option(t, command, "--operation") == "Read" && option(t, command, "--topic") != "articles"
+		strings.Contains(command, "--topic") && option(t, command, "--operation") == "Read" &&
+			option(t, command, "--topic") != "articles"
 }
 
 // remedy returns what check and run advise if the right is missing that a command grants, and a part of the subject.
@@ -61,10 +62,12 @@ func remedy(t *testing.T, command string) (advice, subject string) {
 	t.Helper()
 	switch {
 	case strings.Contains(command, "--transactional-id"):
-		return "grant Write on the transactional ids with the prefix " + strings.TrimSuffix(option(t, command, "--transactional-id"), "/"), "delivery"
+		return "grant Write on the transactional ids with the prefix " +
+			strings.TrimSuffix(option(t, command, "--transactional-id"), "/"), "delivery"
 	case forExactlyOnce(t, command):
 		return "grant Read on the output topics", "delivery"
-	case strings.Contains(command, "--topic") && option(t, command, "--operation") == "Write": // with the right Read the topic is seen
+	// with the right Read the topic is seen
+	case strings.Contains(command, "--topic") && option(t, command, "--operation") == "Write":
 		return "grant Write on the topic", option(t, command, "--topic")
 	case strings.Contains(command, "--topic"):
 		return "grant Read on the input topic and Write on the output topics", option(t, command, "--topic")
@@ -113,7 +116,8 @@ func option(t *testing.T, command, name string) string {
 	return ""
 }
 
-// checkMisses requires that check names the one right that is missing, which a command grants. It returns parts of its remedy and subject.
+// checkMisses requires that check names the one right that is missing, which a command grants. It returns
+// parts of its remedy and subject.
 func (f *fortress) checkMisses(t *testing.T, command string, s settings, flags ...string) (want, subject string) {
 	t.Helper()
 	want, subject = remedy(t, command)
@@ -174,7 +178,8 @@ func (f *fortress) revoke(t *testing.T, command string) {
 	f.awaitRight(t, a, false)
 }
 
-// awaitRight waits until the broker knows the right, or no longer knows it. The controller tells the broker a moment after the change.
+// awaitRight waits until the broker knows the right, or no longer knows it. The controller tells the broker a
+// moment after the change.
 func (f *fortress) awaitRight(t *testing.T, a acl, given bool) {
 	t.Helper()
 	req := kmsg.NewPtrDescribeACLsRequest()

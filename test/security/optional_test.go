@@ -50,7 +50,8 @@ func (f *fortress) testProduce(t *testing.T) {
 func (f *fortress) testBoilerplate(t *testing.T) {
 	eve := f.settings.With(settings{"kafka.sasl.username": "eve", "kafka.sasl.password": f.secrets[1]})
 	learn := func() (code int, printed string) {
-		cmd := exec.CommandContext(t.Context(), service.Binary, "boilerplate", "learn", "--from", "articles", "--out", filepath.Join(t.TempDir(), "table"))
+		cmd := exec.CommandContext(t.Context(), service.Binary, "boilerplate", "learn", "--from", "articles", "--out",
+			filepath.Join(t.TempDir(), "table"))
 		cmd.Env = eve.Environ()
 		out, err := cmd.CombinedOutput()
 		require.NotNil(t, cmd.ProcessState, "%v", err)
@@ -69,11 +70,13 @@ func (f *fortress) testBoilerplate(t *testing.T) {
 	require.Contains(t, printed, "no new sentence was learnt")
 }
 
-// testCreateTopics: with kafka.create_topics the service needs the right Create as well, and check and run ask for it if it is missing.
+// testCreateTopics: with kafka.create_topics the service needs the right Create as well, and check and run
+// ask for it if it is missing.
 func (f *fortress) testCreateTopics(t *testing.T) {
 	topics := settings{"kafka.create_topics": "true", "kafka.partitions": "1"}
 	var create []string
-	for key, name := range map[string]string{"input": "made", "unique": "made-unique", "duplicate": "made-duplicate", "dead": "made-dead"} {
+	for key, name := range map[string]string{"input": "made", "unique": "made-unique", "duplicate": "made-duplicate",
+		"dead": "made-dead"} {
 		topics["kafka.topics."+key] = name
 		operation := map[bool]string{true: "Read", false: "Write"}[key == "input"]
 		f.grant(t, "kafka-acls.sh --add --allow-principal User:echosieve --operation "+operation+" --topic "+name)

@@ -23,11 +23,12 @@ var alone = service.Settings{"kafka.brokers": "127.0.0.1:1", "redis.addrs": "127
 // waitServing waits until the service answers HTTP requests.
 func waitServing(t *testing.T, p *service.Process) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.HasPrefix(p.Get("/healthz"), "200") }, service.Patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.HasPrefix(p.Get("/healthz"), "200") }, service.Patience,
+		50*time.Millisecond)
 }
 
-// The service runs as in the image: as an ordinary user without rights, in a working directory that it cannot write to, with one writable
-// folder. It leaves no file in that folder, and has no file open for writing.
+// The service runs as in the image: as an ordinary user without rights, in a working directory that it cannot
+// write to, with one writable folder. It leaves no file in that folder, and has no file open for writing.
 func TestRunsWithoutRightsAndDisk(t *testing.T) {
 	t.Parallel()
 	tmp, err := os.MkdirTemp("", "echosieve-tmp-*") //nolint:usetesting // the folder above t.TempDir is closed to other users
@@ -67,12 +68,14 @@ func TestRunsWithoutRightsAndDisk(t *testing.T) {
 	require.Zero(t, p.End(t))
 }
 
-// A listener on loopback answers on no other address, serves debug pages only if http.pprof is set, and disconnects slow clients.
+// A listener on loopback answers on no other address, serves debug pages only if http.pprof is set, and
+// disconnects slow clients.
 func TestListener(t *testing.T) {
 	t.Parallel() // it waits until a slow client is disconnected
 	p := service.Start(t, alone)
 	waitServing(t, p)
-	require.True(t, strings.HasPrefix(p.Get("/debug/pprof/"), "404"), "debug pages are served although http.pprof is not set")
+	require.True(t, strings.HasPrefix(p.Get("/debug/pprof/"), "404"),
+		"debug pages are served although http.pprof is not set")
 
 	_, port, err := net.SplitHostPort(p.HTTP)
 	require.NoError(t, err)

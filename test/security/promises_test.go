@@ -12,20 +12,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A promise is what SECURITY.md says of the program, and the tests that fail when it is not kept. A sentence belongs to the promises whose
-// phrase it holds.
+// A promise is what SECURITY.md says of the program, and the tests that fail when it is not kept. A sentence
+// belongs to the promises whose phrase it holds.
 type promise struct {
 	phrase string
 	tests  string // each "package.Test", with spaces between them; empty: the sentence promises nothing
 }
 
-// promises holds every sentence of SECURITY.md under "What is not trusted" and "What is trusted" that names no test itself.
+// promises holds every sentence of SECURITY.md under "What is not trusted" and "What is trusted" that names
+// no test itself.
 var promises = []promise{
 	{"A publisher of the input topic may write anything", "test/hostile.TestHostileRecords"},
-	{"becomes an article or a dead letter", "test/hostile.TestHostileRecords pipeline.TestDecodeRejects pipeline.FuzzDecode"},
+	{"becomes an article or a dead letter",
+		"test/hostile.TestHostileRecords pipeline.TestDecodeRejects pipeline.FuzzDecode"},
 	{"does not stop the process", "test/hostile.TestHostileRecords"},
 	{"does not change the verdict of an article that has one", "redisindex.TestContract"},
-	{"time and memory grow no faster than its size", "pipeline.TestHostileTextsTakeLinearTime pipeline.TestLongFieldsTakeLinearTime"},
+	{"time and memory grow no faster than its size",
+		"pipeline.TestHostileTextsTakeLinearTime pipeline.TestLongFieldsTakeLinearTime"},
 	{"These are the bounds", ""},
 	{"size of a record", "test/hostile.TestHostileRecords pipeline.TestPeakMemory"},
 	{"about 8 times its size in memory", "pipeline.TestPeakMemory"},
@@ -35,7 +38,8 @@ var promises = []promise{
 	{"records in memory", "consumer.TestInFlightIsBounded consumer.TestMemoryIsBoundedWithManyPartitions"},
 	{"nesting of JSON and Avro", "pipeline.TestDepth pipeline/avrojson.TestHostile"},
 	{"an Avro value as JSON", "pipeline/avrojson.TestHostile"},
-	{"decompress", "test/hostile.TestBombs consumer/internal/wire.TestLargeBatchesAreReadRecordByRecord consumer/internal/wire.TestLargestZstdWindowIsRead"},
+	{"decompress", "test/hostile.TestBombs consumer/internal/wire.TestLargeBatchesAreReadRecordByRecord " +
+		"consumer/internal/wire.TestLargestZstdWindowIsRead"},
 	{"above `kafka.max_message_bytes` is skipped", "consumer/internal/wire.TestOversizeRecordsAreCut"},
 	{"fingerprints in a block list", "redisindex.TestFullList"},
 	{"entries read from Redis for one article", "pipeline/lookup.TestNearest"},
@@ -55,17 +59,25 @@ var promises = []promise{
 	{"TLS 1.2 is the oldest version", "test/security.TestCertificatesAndVersions"},
 
 	{"**Clients of the HTTP listener**", ""},
-	{"GET and HEAD only", "internal/app/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly internal/app/look.TestRequests internal/app/look.TestLookForetellsVerdicts"},
-	{"limits time, header size", "test/security.TestListener internal/app/service.TestHTTPHeaderLimit internal/app/service.TestScrapesAtOnce"},
+	{"GET and HEAD only",
+		"internal/app/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly " +
+			"internal/app/look.TestRequests internal/app/look.TestLookForetellsVerdicts"},
+	{"limits time, header size",
+		"test/security.TestListener internal/app/service.TestHTTPHeaderLimit internal/app/service.TestScrapesAtOnce"},
 	{"No answer holds a secret", "test/security.TestSecuredServers"},
-	{"Only the console, which is off by default, holds articles", "test/console.TestConsoleIsReadOnly internal/app/service.TestHTTPDefaults internal/app/service.TestHTTPMethodsAndPaths"},
-	{"Debug pages exist only with `http.pprof`", "internal/app/service.TestHTTPMethodsAndPaths test/security.TestListener"},
+	{"Only the console, which is off by default, holds articles",
+		"test/console.TestConsoleIsReadOnly internal/app/service.TestHTTPDefaults " +
+			"internal/app/service.TestHTTPMethodsAndPaths"},
+	{"Debug pages exist only with `http.pprof`",
+		"internal/app/service.TestHTTPMethodsAndPaths test/security.TestListener"},
 	{"listens on loopback by default", "internal/app/service.TestHTTPDefaults test/security.TestListener"},
 	{"With a login it answers nobody else", "internal/app/access.TestLogins test/console.TestConsoleBehindALogin"},
-	{"does not start on another address without one", "internal/app/access.TestArticlesNeedALogin cmd/echosieve.TestCheckListen"},
+	{"does not start on another address without one",
+		"internal/app/access.TestArticlesNeedALogin cmd/echosieve.TestCheckListen"},
 	{"Passwords are compared one at a time", "internal/app/access.TestRightLoginsPassWhileOthersGuess"},
 	{"takes the place of the one that has waited longest", "internal/app/service.TestConnectionsAreBounded"},
-	{"names of loopback and `http.hosts` only", "internal/app/service.TestGuardOfNames test/console.TestConsoleIsReadOnly"},
+	{"names of loopback and `http.hosts` only",
+		"internal/app/service.TestGuardOfNames test/console.TestConsoleIsReadOnly"},
 	{"a page of another site", "internal/app/service.TestGuardOfOrigins test/console.TestOtherSites"},
 	{"not `application/json`", "internal/app/service.TestGuardOfContentTypes"},
 
@@ -74,16 +86,18 @@ var promises = []promise{
 	{"**Kafka and Redis.**", ""},
 	{"can write to Redis can decide verdicts", ""},
 	{"ends in an error, not in a verdict", "redisindex.TestRecordedReplies redisindex.TestDamagedEntryIsSetAside"},
-	{"smallest rights", "redisindex.TestRightsAreEnoughAndNoneTooMany redisindex.TestSecurityDocs test/security.TestSecuredServers"},
+	{"smallest rights", "redisindex.TestRightsAreEnoughAndNoneTooMany redisindex.TestSecurityDocs " +
+		"test/security.TestSecuredServers"},
 	{"Configuration, dictionaries and the environment", ""},
-	{"Passwords come from a file, the environment or the YAML file", "test/security.TestSecuredServers internal/app/config.TestFixedNames"},
+	{"Passwords come from a file, the environment or the YAML file",
+		"test/security.TestSecuredServers internal/app/config.TestFixedNames"},
 	{"appear in no log, metric, error text or `config print`", "test/security.TestSecuredServers"},
 	{"an address with a password is refused", "cmd/echosieve.TestConfigMistakes"},
 	{"dependencies are pinned by `go.sum`", "test/deploy.TestComposeServices test/deploy.TestDockerfile"},
 }
 
-// TestPromises requires that each sentence of SECURITY.md is in the table, and that the tests of the table exist. A new sentence needs its row,
-// and a new promise a test.
+// TestPromises requires that each sentence of SECURITY.md is in the table, and that the tests of the table
+// exist. A new sentence needs its row, and a new promise a test.
 func TestPromises(t *testing.T) {
 	text, err := os.ReadFile("../../SECURITY.md")
 	require.NoError(t, err)
@@ -91,7 +105,8 @@ func TestPromises(t *testing.T) {
 	require.True(t, found)
 	used := map[string]bool{}
 	for _, sentence := range sentencesOf(sections) {
-		matched := strings.Contains(sentence, "`Test") // it names its test itself; test/docs checks that the test exists
+		// it names its test itself; test/docs checks that the test exists
+		matched := strings.Contains(sentence, "`Test")
 		for _, p := range promises {
 			if strings.Contains(sentence, p.phrase) {
 				matched, used[p.phrase] = true, true
@@ -103,7 +118,8 @@ func TestPromises(t *testing.T) {
 		require.True(t, used[p.phrase], "SECURITY.md no longer says: %s", p.phrase)
 		for _, name := range strings.Fields(p.tests) {
 			at := strings.LastIndex(name, ".")
-			require.True(t, testsOf(t, name[:at])[name[at+1:]], "%s does not exist; the promise was: %s", name, p.phrase)
+			require.True(t, testsOf(t, name[:at])[name[at+1:]], "%s does not exist; the promise was: %s", name,
+				p.phrase)
 		}
 	}
 }

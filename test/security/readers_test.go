@@ -15,8 +15,8 @@ import (
 	"echosieve/test/service"
 )
 
-// testReaders: explain and diff work with the rights of docs/security.md, which let them read only, and name each right in Kafka that is
-// missing.
+// testReaders: explain and diff work with the rights of docs/security.md, which let them read only, and name
+// each right in Kafka that is missing.
 func (f *fortress) testReaders(t *testing.T) {
 	p := f.run(t, f.settings)
 	p.WaitReady(t)
@@ -37,7 +37,8 @@ func (f *fortress) testReaders(t *testing.T) {
 	}
 	require.NoError(t, f.redis.Do(t.Context(), args...).Err())
 	eve := f.settings.With(settings{
-		"kafka.sasl.username": "eve", "kafka.sasl.password": f.secrets[1], "redis.username": "reader", "redis.password": "a-readers-password", "redis.password_file": "",
+		"kafka.sasl.username": "eve", "kafka.sasl.password": f.secrets[1], "redis.username": "reader",
+		"redis.password": "a-readers-password", "redis.password_file": "",
 	})
 	command := func(s settings, args ...string) (code int, out, errOut string) {
 		cmd := exec.CommandContext(t.Context(), service.Binary, args...)
@@ -46,7 +47,8 @@ func (f *fortress) testReaders(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = &o, &e
 		_ = cmd.Run() // the exit code says it
 		f.note(append(o.Bytes(), e.Bytes()...))
-		return cmd.ProcessState.ExitCode(), strings.Join(strings.Fields(o.String()), " "), e.String() // long lines are broken
+		// long lines are broken
+		return cmd.ProcessState.ExitCode(), strings.Join(strings.Fields(o.String()), " "), e.String()
 	}
 	explain := []string{"explain", "--id", mark}
 	diff := []string{"diff", strings.Join(outputs, ","), outputs[1]}
@@ -96,7 +98,8 @@ func (f *fortress) testReaders(t *testing.T) {
 // duplicateOf returns the coordinates of the output that is a copy of an article that publish published.
 func (f *fortress) duplicateOf(t *testing.T, mark string) string {
 	t.Helper()
-	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(outputs[1]), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(outputs[1]),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(t, err)
 	defer reader.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)

@@ -64,7 +64,8 @@ func build(t *testing.T) *fortress {
 	f.secrets = []string{kafkaPassword, otherPassword, redisPassword}
 
 	f.kafka = kafkaserver.Start(t, kafkaserver.V4,
-		kafkaserver.Secure(f.authority.Server().Store, f.authority.File, map[string]string{"echosieve": kafkaPassword, "echosieve-shadow": kafkaPassword, "eve": otherPassword}),
+		kafkaserver.Secure(f.authority.Server().Store, f.authority.File, map[string]string{"echosieve": kafkaPassword,
+			"echosieve-shadow": kafkaPassword, "eve": otherPassword}),
 		kafkaserver.With("listener.name.secure.ssl.client.auth", "required"))
 	var err error
 	f.adminRaw, err = kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr))
@@ -93,11 +94,13 @@ func build(t *testing.T) *fortress {
 	f.settings = settings{
 		"kafka.brokers": f.kafka.SecureAddr, "kafka.tls.enabled": "true", "kafka.tls.ca_file": f.authority.File,
 		"kafka.tls.server_name": "localhost", "kafka.tls.cert_file": me.Cert, "kafka.tls.key_file": me.Key,
-		"kafka.sasl.mechanism": "scram-sha-512", "kafka.sasl.username": "echosieve", "kafka.sasl.password": kafkaPassword,
+		"kafka.sasl.mechanism": "scram-sha-512", "kafka.sasl.username": "echosieve",
+		"kafka.sasl.password":   kafkaPassword,
 		"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s", "kafka.commit_interval": "200ms",
 		"redis.addrs": f.redisTLS, "redis.tls.enabled": "true", "redis.tls.ca_file": f.authority.File,
-		"redis.tls.cert_file": me.Cert, "redis.tls.key_file": me.Key, "redis.username": "echosieve", "redis.password_file": secret,
-		"log.level": "debug",
+		"redis.tls.cert_file": me.Cert, "redis.tls.key_file": me.Key, "redis.username": "echosieve",
+		"redis.password_file": secret,
+		"log.level":           "debug",
 	}
 	t.Cleanup(func() { f.checkSecrets(t) })
 	return f
@@ -174,14 +177,16 @@ func (p *process) end(t *testing.T) int {
 	return code
 }
 
-// says says whether a text contains one of the alternatives, which are separated by " | ". Some causes need alternatives: a server that
-// requires a client certificate sends an alert and closes the connection. If the client has sent data meanwhile, the system resets the
-// connection instead, and the alert is lost.
+// says says whether a text contains one of the alternatives, which are separated by " | ". Some causes need
+// alternatives: a server that requires a client certificate sends an alert and closes the connection. If the
+// client has sent data meanwhile, the system resets the connection instead, and the alert is lost.
 func says(text, alternatives string) bool {
-	return slices.ContainsFunc(strings.Split(alternatives, " | "), func(a string) bool { return strings.Contains(text, a) })
+	return slices.ContainsFunc(strings.Split(alternatives, " | "),
+		func(a string) bool { return strings.Contains(text, a) })
 }
 
-// waitFor waits until the log or /readyz contains a text. If ends, it waits until the process has ended and the log contains it. See says.
+// waitFor waits until the log or /readyz contains a text. If ends, it waits until the process has ended and
+// the log contains it. See says.
 func (p *process) waitFor(t *testing.T, text string, ends bool) {
 	t.Helper()
 	for end := time.Now().Add(service.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -212,7 +217,8 @@ func (f *fortress) publish(t *testing.T) string {
 	text := fmt.Sprintf(`{"text":"%s%s"}`, mark, words.String())
 	var recs []*kgo.Record
 	for i, value := range []string{text, text, mark + " is no JSON"} {
-		recs = append(recs, &kgo.Record{Topic: input, Partition: int32(i % 2), Key: []byte(mark), Value: []byte(value), Timestamp: time.Now()})
+		recs = append(recs, &kgo.Record{Topic: input, Partition: int32(i % 2), Key: []byte(mark),
+			Value: []byte(value), Timestamp: time.Now()})
 	}
 	require.NoError(t, f.adminRaw.ProduceSync(t.Context(), recs...).FirstErr())
 	return mark
@@ -227,7 +233,8 @@ func (f *fortress) await(t *testing.T, mark string) {
 // awaitIn waits until the topics hold the verdicts of so many records that have the key mark.
 func (f *fortress) awaitIn(t *testing.T, mark string, want int, topics ...string) {
 	t.Helper()
-	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(topics...),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(t, err)
 	defer reader.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)

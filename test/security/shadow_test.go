@@ -10,8 +10,8 @@ import (
 	"echosieve/test/service"
 )
 
-// testShadow: a shadow works with exactly the rights that are documented for it, and check misses each of them. Kafka refuses its user the output
-// topics of the service, and Redis the keys.
+// testShadow: a shadow works with exactly the rights that are documented for it, and check misses each of
+// them. Kafka refuses its user the output topics of the service, and Redis the keys.
 func (f *fortress) testShadow(t *testing.T) {
 	s := f.settings.With(settings{"kafka.sasl.username": "echosieve-shadow", "redis.username": "echosieve-shadow"})
 	withFlag := func(cmd *exec.Cmd) { cmd.Args = append(cmd.Args, "--shadow") }

@@ -1,9 +1,11 @@
-// Servers runs a command beside one Kafka broker and one Redis, and builds the programs, which all tests of the command then share:
+// Servers runs a command beside one Kafka broker and one Redis, and builds the programs, which all tests of
+// the command then share:
 //
 //	go run ./test/servers go test ./...
 //
-// It names them in ECHOSIEVE_TEST_KAFKA, ECHOSIEVE_TEST_REDIS and ECHOSIEVE_TEST_PROGRAMS, unless these are set already. When the command has
-// ended, it stops the servers and deletes the programs. Its exit code is that of the command.
+// It names them in ECHOSIEVE_TEST_KAFKA, ECHOSIEVE_TEST_REDIS and ECHOSIEVE_TEST_PROGRAMS, unless these are
+// set already. When the command has ended, it stops the servers and deletes the programs. Its exit code is
+// that of the command.
 package main
 
 import (
@@ -46,7 +48,8 @@ func run(command []string) (int, error) {
 	defer os.RemoveAll(folder)
 	programs, err := service.Programs(folder)
 	if err == nil {
-		err = errors.Join(os.Chmod(folder, 0o755), os.Setenv(service.Variable, programs)) // tests may run them as another user
+		// tests may run them as another user
+		err = errors.Join(os.Chmod(folder, 0o755), os.Setenv(service.Variable, programs))
 	}
 	if err != nil {
 		return 0, err

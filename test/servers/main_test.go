@@ -22,7 +22,8 @@ func TestServersEndWithTheCommand(t *testing.T) {
 	t.Setenv(kafkaserver.Variable, "")
 	t.Setenv(redisserver.Variable, "")
 	t.Setenv("TMPDIR", t.TempDir())
-	code, err := run([]string{"sh", "-c", "echo $" + kafkaserver.Variable + " $" + redisserver.Variable + " > $TMPDIR/addrs; exit 3"})
+	code, err := run([]string{"sh", "-c", "echo $" + kafkaserver.Variable + " $" + redisserver.Variable +
+		" > $TMPDIR/addrs; exit 3"})
 	require.NoError(t, err)
 	require.Equal(t, 3, code)
 	addrs, err := os.ReadFile(filepath.Join(os.TempDir(), "addrs"))

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Output collects what a process prints: it is for Stdout or Stderr of an exec.Cmd, and can be read while the process runs. Safe for concurrent
-// use. It hides the buffer's other methods: os/exec would copy into its ReadFrom, past the lock.
+// Output collects what a process prints: it is for Stdout or Stderr of an exec.Cmd, and can be read while the
+// process runs. Safe for concurrent use. It hides the buffer's other methods: os/exec would copy into its
+// ReadFrom, past the lock.
 type Output struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

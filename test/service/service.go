@@ -26,8 +26,8 @@ const Patience = 4 * time.Minute
 // Binary is the built command, from Main on.
 var Binary string
 
-// Main is for TestMain: it builds the command, runs the tests, stops their shared broker and returns the exit code. Under go test -short it does nothing:
-// these tests need servers.
+// Main is for TestMain: it builds the command, runs the tests, stops their shared broker and returns the exit
+// code. Under go test -short it does nothing: these tests need servers.
 func Main(m *testing.M) int {
 	flag.Parse()
 	if testing.Short() {
@@ -53,20 +53,22 @@ func Main(m *testing.M) int {
 // Variable is the environment variable that names a folder with the built programs. test/servers sets it.
 const Variable = "ECHOSIEVE_TEST_PROGRAMS"
 
-// Programs returns the folder of the built programs, echosieve and echosieve-lab: the one of Variable if it is set, else dir, into which
-// it builds them.
+// Programs returns the folder of the built programs, echosieve and echosieve-lab: the one of Variable if it
+// is set, else dir, into which it builds them.
 func Programs(dir string) (string, error) {
 	if built := os.Getenv(Variable); built != "" {
 		return built, nil
 	}
 	// The flags are those of go test, which has compiled most packages already.
-	if out, err := exec.Command("go", "build", "-o", dir+"/", "echosieve/cmd/echosieve", "echosieve/cmd/echosieve-lab").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", dir+"/", "echosieve/cmd/echosieve",
+		"echosieve/cmd/echosieve-lab").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
 	return dir, nil
 }
 
-// Build returns the path of the built command: that in the folder of Variable if it is set, else one in dir, which it builds.
+// Build returns the path of the built command: that in the folder of Variable if it is set, else one in dir,
+// which it builds.
 func Build(dir string) (string, error) {
 	if built := os.Getenv(Variable); built != "" {
 		return filepath.Join(built, "echosieve"), nil
@@ -168,11 +170,13 @@ func (p *Process) WaitReady(t testing.TB) {
 	}
 }
 
-// Metric reads one sample from /metrics; the name has its labels, as they stand there. It waits until the service answers.
+// Metric reads one sample from /metrics; the name has its labels, as they stand there. It waits until the
+// service answers.
 func (p *Process) Metric(t testing.TB, name string) float64 {
 	t.Helper()
 	page := p.Get("/metrics")
-	for end := time.Now().Add(Patience); !strings.HasPrefix(page, "200") && time.Now().Before(end) && !p.Ended(); page = p.Get("/metrics") {
+	for end := time.Now().Add(Patience); !strings.HasPrefix(page, "200") && time.Now().Before(end) &&
+		!p.Ended(); page = p.Get("/metrics") {
 		time.Sleep(50 * time.Millisecond)
 	}
 	for line := range strings.Lines(page) {

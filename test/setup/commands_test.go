@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// README, near its top, names the two commands of a fresh machine with their durations. The Makefile and CONTRIBUTING give the tests the same
-// duration, and the gate runs the same tests.
+// README, near its top, names the two commands of a fresh machine with their durations. The Makefile and
+// CONTRIBUTING give the tests the same duration, and the gate runs the same tests.
 func TestTheTwoCommands(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile("../../" + path)

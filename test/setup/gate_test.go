@@ -16,7 +16,8 @@ func gate(t *testing.T, tests string) (code int, said string) {
 	script, err := os.ReadFile("../../.ci/run")
 	require.NoError(t, err)
 	for path, text := range map[string]string{
-		".ci/run": string(script), ".ci/setup": "#!/bin/sh\n", "bin/make": "#!/bin/sh\ntest \"$1\" = test || exit 0\n" + tests + "\n",
+		".ci/run": string(script), ".ci/setup": "#!/bin/sh\n",
+		"bin/make": "#!/bin/sh\ntest \"$1\" = test || exit 0\n" + tests + "\n",
 	} {
 		path = filepath.Join(dir, path)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -29,7 +30,8 @@ func gate(t *testing.T, tests string) (code int, said string) {
 }
 
 func TestGateNamesTheSlowestPackages(t *testing.T) {
-	code, said := gate(t, `printf 'ok  \techosieve/b\t9.2s\nok  \techosieve/a\t12.3s\nok  \techosieve/c\t(cached)\n'; cat`)
+	code, said := gate(t,
+		`printf 'ok  \techosieve/b\t9.2s\nok  \techosieve/a\t12.3s\nok  \techosieve/c\t(cached)\n'; cat`)
 	require.Zero(t, code, said)
 	require.Contains(t, said, "\nok  \techosieve/a\t12.3s\n")
 	require.Regexp(t, `slowest packages, in seconds\n12\.3 echosieve/a\n9\.2 echosieve/b\n== 0 minutes \d+ seconds, exit code 0\n$`, said)

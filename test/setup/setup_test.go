@@ -19,7 +19,8 @@ const (
 // everything is the programs that the tests need.
 const everything = "make gcc g++ redis-server lua5.4 prometheus promtool java mvn kcat jq chromium rpm python3"
 
-// Stubs take the place of programs on the machine. They write the commands that they were called with into the file CALLS.
+// Stubs take the place of programs on the machine. They write the commands that they were called with into
+// the file CALLS.
 const (
 	asRoot = "echo 0"
 	asUser = "echo 1000"
@@ -70,7 +71,8 @@ func (m machine) run(t *testing.T, what string) (code int, said string, calls []
 	cmd.Stdout, cmd.Stderr = &output, &output
 	_ = cmd.Run()
 	text, _ := os.ReadFile(log)
-	return cmd.ProcessState.ExitCode(), output.String(), strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
+	return cmd.ProcessState.ExitCode(), output.String(),
+		strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 }
 
 func TestNothingIsMissing(t *testing.T) {
@@ -87,15 +89,18 @@ func TestBuildNeedsNoServers(t *testing.T) {
 }
 
 func TestRootInstallsWhatIsMissing(t *testing.T) {
-	code, said, calls := with("make gcc g++ java kcat jq chromium rpm python3", machine{"apt-get": working, "id": asRoot}).run(t, "test")
+	code, said, calls := with("make gcc g++ java kcat jq chromium rpm python3",
+		machine{"apt-get": working, "id": asRoot}).run(t, "test")
 	require.Zero(t, code, said)
 	require.Equal(t, []string{update, install + "redis-server lua5.4 prometheus maven -qq"}, calls)
 }
 
 func TestSudoThatAsksNothing(t *testing.T) {
-	code, said, calls := with("make java mvn redis-server lua5.4 prometheus promtool kcat jq chromium rpm python3", machine{"apt-get": working, "id": asUser, "sudo": willing}).run(t, "test")
+	code, said, calls := with("make java mvn redis-server lua5.4 prometheus promtool kcat jq chromium rpm python3",
+		machine{"apt-get": working, "id": asUser, "sudo": willing}).run(t, "test")
 	require.Zero(t, code, said)
-	require.Equal(t, []string{"sudo -n true", "sudo -n " + update, update, "sudo -n " + install + "g++ -qq", install + "g++ -qq"}, calls)
+	require.Equal(t, []string{"sudo -n true", "sudo -n " + update, update, "sudo -n " + install + "g++ -qq",
+		install + "g++ -qq"}, calls)
 }
 
 // If the user may not install programs, the script prints one command, does nothing, and ends.
@@ -104,8 +109,9 @@ func TestOneCommandIsPrinted(t *testing.T) {
 		stubs   machine
 		command string
 	}{
-		"sudo asks": {machine{"sudo": asking}, `    sudo sh -c "apt-get update && apt-get install -y --no-install-recommends redis-server lua5.4 prometheus"` + "\n"},
-		"no sudo":   {nil, `    su -c "apt-get update && apt-get install -y --no-install-recommends redis-server lua5.4 prometheus"` + "\n"},
+		"sudo asks": {machine{"sudo": asking},
+			`    sudo sh -c "apt-get update && apt-get install -y --no-install-recommends redis-server lua5.4 prometheus"` + "\n"},
+		"no sudo": {nil, `    su -c "apt-get update && apt-get install -y --no-install-recommends redis-server lua5.4 prometheus"` + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := with("make gcc g++ java mvn promtool kcat jq chromium rpm python3", c.stubs)
@@ -120,7 +126,8 @@ func TestOneCommandIsPrinted(t *testing.T) {
 }
 
 func TestOtherSystemsAreToldTheNames(t *testing.T) {
-	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm python3", machine{"id": asRoot}).run(t, "test")
+	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm python3",
+		machine{"id": asRoot}).run(t, "test")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "packages, then start again: maven\n")
 }
@@ -134,7 +141,8 @@ func TestGoIsNotInstalled(t *testing.T) {
 }
 
 func TestInstallationThatChangesNothing(t *testing.T) {
-	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm python3", machine{"apt-get": broken, "id": asRoot}).run(t, "test")
+	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm python3",
+		machine{"apt-get": broken, "id": asRoot}).run(t, "test")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "still not found in PATH: programs of maven")
 }

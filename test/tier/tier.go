@@ -1,4 +1,5 @@
-// Package tier says when a test runs: with go test -short (no servers), with go test, as make test does, or only with make test-all.
+// Package tier says when a test runs: with go test -short (no servers), with go test, as make test does, or
+// only with make test-all.
 package tier
 
 import (
@@ -9,7 +10,8 @@ import (
 // IsAll says whether make test-all runs, which sets ECHOSIEVE_TEST_ALL.
 func IsAll() bool { return os.Getenv("ECHOSIEVE_TEST_ALL") != "" }
 
-// All skips the test unless make test-all runs. It is for tests that are dear, and whose promise a test of make test proves, too.
+// All skips the test unless make test-all runs. It is for tests that are dear, and whose promise a test of
+// make test proves, too.
 func All(t testing.TB) {
 	t.Helper()
 	if !IsAll() {

@@ -119,23 +119,36 @@ func parse(args []string) (options, error) {
 func flags(o *options) *pflag.FlagSet {
 	f := pflag.NewFlagSet("torture", pflag.ContinueOnError)
 	f.IntVar(&o.rounds, "rounds", 3, "number of rounds")
-	f.Uint64Var(&o.seed, "seed", uint64(time.Now().Unix()), "seed of the articles and of the schedule; default: the time")
-	f.StringSliceVar(&o.faults, "faults", nil, "faults of a round; a fault that is named twice happens twice; default: each usual fault of these servers once")
-	f.StringVar(&o.scenario, "scenario", "", "a fixed schedule instead of a drawn one: "+strings.Join(scenarioNames(), ", "))
+	f.Uint64Var(&o.seed, "seed", uint64(time.Now().Unix()),
+		"seed of the articles and of the schedule; default: the time")
+	f.StringSliceVar(&o.faults, "faults", nil,
+		"faults of a round; a fault that is named twice happens twice; default: each usual fault of these servers once")
+	f.StringVar(&o.scenario, "scenario", "", "a fixed schedule instead of a drawn one: "+strings.Join(scenarioNames(),
+		", "))
 	f.IntVar(&o.rate, "rate", 500, "records published a second")
-	f.IntVar(&o.records, "records", 3000, "fewest records of a round; publishing continues until the last fault is over")
+	f.IntVar(&o.records, "records", 3000,
+		"fewest records of a round; publishing continues until the last fault is over")
 	f.IntVar(&o.Processes, "processes", 3, "number of service processes")
 	f.IntVar(&o.BrokerCount, "brokers", 1, "number of Kafka brokers: 1, or 3 that replicate")
 	f.IntVar(&o.Partitions, "partitions", 6, "partitions of the input topic at the start of a round")
-	f.StringVar(&o.Binary, "binary", "", "service binary to test, built with -tags crashpoints (else the crash faults do not fire); default: built from this source")
-	f.StringVar(&o.RedisKind, "redis", rig.PlainRedis, "plain: one server; sentinel: a master and a replica under three sentinels; cluster: three masters and three replicas")
-	f.StringSliceVar(&o.RedisAddrs, "redis-addrs", nil, "addresses of a Redis that runs already, which no fault touches; default: the run starts its own")
-	f.UintVar(&o.WaitReplicas, "wait-replicas", 1, "redis.wait_replicas of the service processes with sentinel and cluster; 0: lost writes are forgiven")
-	f.StringArrayVar(&o.ServiceFlags, "service-flag", nil, "one more argument for the service processes, such as --redis.pool_size=4")
-	f.DurationVar(&o.patience, "patience", 90*time.Second, "missing records count as lost once no new verdict has come for so long")
+	f.StringVar(&o.Binary, "binary", "",
+		"service binary to test, built with -tags crashpoints (else the crash faults do not fire); default: built "+
+			"from this source")
+	f.StringVar(&o.RedisKind, "redis", rig.PlainRedis,
+		"plain: one server; sentinel: a master and a replica under three sentinels; cluster: three masters and "+
+			"three replicas")
+	f.StringSliceVar(&o.RedisAddrs, "redis-addrs", nil,
+		"addresses of a Redis that runs already, which no fault touches; default: the run starts its own")
+	f.UintVar(&o.WaitReplicas, "wait-replicas", 1,
+		"redis.wait_replicas of the service processes with sentinel and cluster; 0: lost writes are forgiven")
+	f.StringArrayVar(&o.ServiceFlags, "service-flag", nil,
+		"one more argument for the service processes, such as --redis.pool_size=4")
+	f.DurationVar(&o.patience, "patience", 90*time.Second,
+		"missing records count as lost once no new verdict has come for so long")
 	f.BoolVar(&o.keep, "keep", false, "keep the logs of the processes even if there was no violation")
 	f.Usage = func() {
-		fmt.Fprintf(os.Stderr, "Usage: torture [flags]\n\n%s\nFaults (* usual with one broker and plain Redis):\n", f.FlagUsages())
+		fmt.Fprintf(os.Stderr, "Usage: torture [flags]\n\n%s\nFaults (* usual with one broker and plain Redis):\n",
+			f.FlagUsages())
 		t := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
 		defer t.Flush()
 		usual := faults.Usual(rig.Options{BrokerCount: 1, RedisKind: rig.PlainRedis})
@@ -172,7 +185,8 @@ func (o *options) check() error {
 	}
 	o.Forgetful = slices.Contains(o.faults, "forget-producers")
 	o.Avro = slices.Contains(o.faults, "registry-away")
-	atLeastOne := map[string]int{"rounds": o.rounds, "rate": o.rate, "records": o.records, "processes": o.Processes, "partitions": o.Partitions}
+	atLeastOne := map[string]int{"rounds": o.rounds, "rate": o.rate, "records": o.records, "processes": o.Processes,
+		"partitions": o.Partitions}
 	for _, name := range slices.Sorted(maps.Keys(atLeastOne)) {
 		if atLeastOne[name] < 1 {
 			return fmt.Errorf("%s must be at least 1", name)

@@ -16,8 +16,8 @@ import (
 	"echosieve/test/torture/internal/rig"
 )
 
-// mistake is a mutant in the delivery or in the index that a round with these faults must notice. test/mutants has the mistakes that the
-// unit tests of the index must notice.
+// mistake is a mutant in the delivery or in the index that a round with these faults must notice.
+// test/mutants has the mistakes that the unit tests of the index must notice.
 type mistake struct {
 	name   string
 	edits  []edit
@@ -33,12 +33,17 @@ type edit = mutant.Edit
 
 const decideCall = "\t\toutputs, err := p.c.handler.Decide(claim, b.prepared)\n"
 
-const openDecompressor = "	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil {\n		return offset, ctx.Err()\n	}\n"
+const openDecompressor = "	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil " +
+	"{\n		return offset, ctx.Err()\n	}\n"
 
 var mistakes = []mistake{
-	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in internal/judge has them one by one.
+	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in
+	// internal/judge has them one by one.
 	{name: "misreports", edits: []edit{
-		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,", "	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,"},
+		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,",
+			"	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = " +
+				"v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: " +
+				"v.Destination, Verdict: *v,"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
 		{"consumer/ownership.go", "return input % int32(partitions)", "return (input + 1) % int32(partitions)"},
 		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
@@ -50,47 +55,75 @@ var mistakes = []mistake{
 		{"consumer/partition.go", decideCall, "		p.setMark(b.next)\n" + decideCall},
 	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "retry-that-skips", edits: []edit{
-		{"consumer/sender.go", "		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", "		_ = retry\n		break\n"},
+		{"consumer/sender.go",
+			"		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, " +
+				"err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "publishes-what-is-published", edits: []edit{
 		{"consumer/partition.go", "	if p.own == nil || p.own.acknowledged.len == 0 {\n", "	if true {\n"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}},
 	{name: "draw-tickets-before-store-entries", edits: []edit{
-		{"redisindex/index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"},
+		{"redisindex/index.go", "{c.storeLists, c.storeEntries, c.drawTickets,",
+			"{c.drawTickets, c.storeLists, c.storeEntries,"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
-		{"consumer/sender.go", "		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n", "		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},
-		{"consumer/sender.go", "		s.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, err))\n		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, err\n		}\n", ""},
+		{"consumer/sender.go",
+			"		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n",
+			"		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},
+		{"consumer/sender.go",
+			"		s.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, " +
+				"err))\n		if err := retry.wait(ctx); err != nil {\n			_ = " +
+				"w.giveUp()\n			return nil, err\n		}\n", ""},
 		{"consumer/sender.go", "	var retry backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "failure-counts-as-done", edits: []edit{
-		{"consumer/partition.go", "				check(p.finishBatch(ctx, b))\n", "				_ = p.finishBatch(ctx, b)\n				p.setMark(b.next)\n"},
+		{"consumer/partition.go", "				check(p.finishBatch(ctx, b))\n",
+			"				_ = p.finishBatch(ctx, b)\n				p.setMark(b.next)\n"},
 	}, faults: "redis-stall,term,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "marker-across-generations", edits: []edit{
-		{"consumer/fetch.go", "	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n", "	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
-		{"consumer/partition.go", "// batch is a run of records", "var markers sync.Map\n\n// batch is a run of records"},
+		{"consumer/fetch.go", "	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n",
+			"	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, " +
+				"old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil " +
+				"{\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
+		{"consumer/partition.go", "// batch is a run of records",
+			"var markers sync.Map\n\n// batch is a run of records"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "redelivery-is-a-copy-of-itself", edits: []edit{
 		{"redisindex/claim.go", "if e.Coordinates == t.Coordinates {", "if false {"},
 	}, faults: "kill,redis-stall", want: []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}},
 	{name: "guess-while-redis-is-away", edits: []edit{
-		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, c)\n", "		verdicts, err = x.run(ctx, articles, c)\n		if err != nil && !redis.HasErrorPrefix(err, \"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: articles[i].Ref()})\n		}\n	}\n"},
+		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, c)\n",
+			"		verdicts, err = x.run(ctx, articles, c)\n		if err != nil && !redis.HasErrorPrefix(err, " +
+				"\"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range " +
+				"articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: " +
+				"articles[i].Ref()})\n		}\n	}\n"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
 	{name: "refill-skips", edits: []edit{
-		{"cmd/echosieve/internal/index/refiller.go", "		a, _ := prepared.Article(i)\n		if a == nil {\n", "		a, _ := prepared.Article(i)\n		if a == nil || b.records[i].Offset%4 == 3 {\n"},
+		{"cmd/echosieve/internal/index/refiller.go", "		a, _ := prepared.Article(i)\n		if a == nil {\n",
+			"		a, _ := prepared.Article(i)\n		if a == nil || b.records[i].Offset%4 == 3 {\n"},
 	}, faults: "refill", want: []ledger.Kind{ledger.Contradiction, ledger.Twin}},
 	// One process has all partitions, and so all decompressors.
 	{name: "decompressors-without-bound", edits: []edit{
-		{"consumer/memory.go", "		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {\n			return nil, err\n		}\n		return func() { l.releaseDecoder(n) }, nil\n", "		return wire.Unbounded(n)\n"},
-		{"consumer/memory.go", "	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {\n		return nil, wire.ErrNoMemory\n	}\n	return func() { l.releaseDecoder(n) }, nil\n", "	return wire.Unbounded(n)\n"},
+		{"consumer/memory.go",
+			"		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {\n			return " +
+				"nil, err\n		}\n		return func() { l.releaseDecoder(n) }, nil\n",
+			"		return wire.Unbounded(n)\n"},
+		{"consumer/memory.go",
+			"	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {\n		return nil, " +
+				"wire.ErrNoMemory\n	}\n	return func() { l.releaseDecoder(n) }, nil\n",
+			"	return wire.Unbounded(n)\n"},
 	}, faults: "hostile-frames", want: []ledger.Kind{rig.Swollen}, args: []string{"--processes", "1"}},
 	// A batch of one partition takes all records in flight, and a decompressor its whole share.
 	{name: "records-before-decompressors", edits: []edit{
 		{"consumer/fetch.go", openDecompressor, ""},
-		{"consumer/fetch.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor + "	b, size, bad := p.readBatch(records)\n"},
-	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost}, args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
+		{"consumer/fetch.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor +
+			"	b, size, bad := p.readBatch(records)\n"},
+	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost},
+		args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
 	{name: "no-schema-while-the-registry-is-away", edits: []edit{
-		{"internal/app/registry/wait.go", "	if !errors.As(err, &no) || ctx.Err() != nil {\n", "	if err != nil && !errors.As(err, &no) {\n		return nil, noSchema(\"the registry knows no schema %s\", id)\n	}\n	if no == nil || ctx.Err() != nil {\n"},
+		{"internal/app/registry/wait.go", "	if !errors.As(err, &no) || ctx.Err() != nil {\n",
+			"	if err != nil && !errors.As(err, &no) {\n		return nil, noSchema(\"the registry knows no " +
+				"schema %s\", id)\n	}\n	if no == nil || ctx.Err() != nil {\n"},
 	}, faults: "registry-away", want: []ledger.Kind{ledger.Lost}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
@@ -131,8 +164,8 @@ func overlay(t *testing.T) string {
 	return path
 }
 
-// noticed says whether a round reported the violations. It tries several rounds, because a fault can hit a process that has no records in its
-// hands, and then shows nothing.
+// noticed says whether a round reported the violations. It tries several rounds, because a fault can hit a
+// process that has no records in its hands, and then shows nothing.
 func noticed(t *testing.T, m mistake, binary string) bool {
 	for range 10 {
 		_, s := run(t.Context(), append([]string{

@@ -31,7 +31,8 @@ type round struct {
 	shadowed []*kgo.Record // the topic of the shadow, if there was one
 }
 
-// runRound makes one round: it starts the processes, publishes and injects, waits for the verdicts, and accounts for them.
+// runRound makes one round: it starts the processes, publishes and injects, waits for the verdicts, and
+// accounts for them.
 func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) error {
 	r := &round{o: o, plan: o.plan(seed), Round: &rig.Round{
 		Rig: g, Summary: s, Topic: fmt.Sprintf("torture-%d-%d", time.Now().UnixNano(), number),
@@ -81,7 +82,8 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 // prepare creates the topics and starts the processes.
 func (r *round) prepare(ctx context.Context) error {
 	out := r.Topics()
-	kafkaserver.CreateTopics(r.Host, r.KafkaClient, int32(r.Partitions), nil, r.Topic, out.Unique, out.Duplicate, out.Dead, r.ShadowTopic())
+	kafkaserver.CreateTopics(r.Host, r.KafkaClient, int32(r.Partitions), nil, r.Topic, out.Unique, out.Duplicate,
+		out.Dead, r.ShadowTopic())
 	var err error
 	if r.Feed, err = traffic.NewFeed(r.KafkaAddrs, r.Topic); err != nil {
 		return err
@@ -100,8 +102,8 @@ func (r *round) prepare(ctx context.Context) error {
 	return nil
 }
 
-// publish injects the faults while articles are published. It returns the number of published records, without those of aborted
-// transactions. A fixed plan has no transactions: x is nil then.
+// publish injects the faults while articles are published. It returns the number of published records,
+// without those of aborted transactions. A fixed plan has no transactions: x is nil then.
 func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int, x *traffic.Transactions, err error) {
 	flow, ctx := errgroup.WithContext(ctx)
 	flow.Go(func() (err error) {
@@ -111,7 +113,8 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 	if !r.plan.fixed {
 		// The complement of the seed gives other articles.
 		inTransactions := r.NewWriter(^r.plan.seed, "t", true)
-		if x, err = traffic.NewTransactions(r.KafkaAddrs, r.Topic, r.Admin, &r.BreakingKafka, inTransactions); err != nil {
+		if x, err = traffic.NewTransactions(r.KafkaAddrs, r.Topic, r.Admin, &r.BreakingKafka,
+			inTransactions); err != nil {
 			return 0, nil, err
 		}
 		flow.Go(func() error { return x.Run(ctx, r.Feed) })
@@ -132,8 +135,10 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 	return sent, x, nil
 }
 
-// collect waits for the verdicts, ends the processes, and returns everything that the input topic and the output topics hold.
-func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.Record, outputs []*kgo.Record, err error) {
+// collect waits for the verdicts, ends the processes, and returns everything that the input topic and the
+// output topics hold.
+func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.Record, outputs []*kgo.Record,
+	err error) {
 	if err := r.Watcher.Await(ctx, sent, r.o.patience); err != nil {
 		return nil, nil, err
 	}
@@ -167,7 +172,8 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 // unequal says that readers of committed records see other outputs than readers of uncommitted ones.
 const unequal ledger.Kind = "isolation"
 
-// compareIsolation reads the output topics once more, as a reader of committed records. outputs are what a reader of uncommitted records sees.
+// compareIsolation reads the output topics once more, as a reader of committed records. outputs are what a
+// reader of uncommitted records sees.
 func (r *round) compareIsolation(ctx context.Context, outputs []*kgo.Record) error {
 	seen := map[string]bool{}
 	for _, o := range outputs {
@@ -193,7 +199,8 @@ func (r *round) compareIsolation(ctx context.Context, outputs []*kgo.Record) err
 }
 
 // account checks every promise. It returns true if there was no violation.
-func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, written *articles.Writer, checked judge.Census) bool {
+func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, written *articles.Writer,
+	checked judge.Census) bool {
 	excuses := r.Excuses()
 	found := judge.Judge(ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
@@ -217,7 +224,8 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 	result.Violations = append(result.Violations, found.Violations...)
 	r.Summary.Add(result)
 	r.Say("%d records, %d outputs (%.2f%% redelivered), group generation %d, at most %d MiB a process",
-		len(inputs), len(outputs), rig.Share(len(outputs)-len(inputs), len(outputs)), r.Generation(), result.PeakMemory>>20)
+		len(inputs), len(outputs), rig.Share(len(outputs)-len(inputs), len(outputs)), r.Generation(),
+		result.PeakMemory>>20)
 	const show = 5 // of each kind
 	shown := map[ledger.Kind]int{}
 	for _, v := range result.Violations {

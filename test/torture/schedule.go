@@ -43,12 +43,14 @@ func (o *options) plan(seed uint64) plan {
 	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for _, name := range names {
 		l := faults.All[name].Lane
-		p.lanes[l] = append(p.lanes[l], step{name: name, after: time.Duration(200+random.IntN(1300)) * time.Millisecond})
+		p.lanes[l] = append(p.lanes[l],
+			step{name: name, after: time.Duration(200+random.IntN(1300)) * time.Millisecond})
 	}
 	return p
 }
 
-// ends is the number of faults that end a process in the middle of its work. After several of them, a successor has found records published.
+// ends is the number of faults that end a process in the middle of its work. After several of them, a
+// successor has found records published.
 func (p plan) ends() (n int) {
 	for _, s := range p.lanes[faults.Processes] {
 		if slices.Contains([]string{"kill", "crash", "crash-every", "zombie-held"}, s.name) {

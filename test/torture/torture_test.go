@@ -24,7 +24,8 @@ func (o output) Write(b []byte) (int, error) {
 func TestShortRound(t *testing.T) {
 	loopback.SkipShort(t)
 	t.Parallel() // a round mostly waits
-	code, _ := run(t.Context(), []string{"--rounds", "1", "--processes", "2", "--faults", "kill,term,redis-restart,broker-kill"}, output{t})
+	code, _ := run(t.Context(), []string{"--rounds", "1", "--processes", "2", "--faults",
+		"kill,term,redis-restart,broker-kill"}, output{t})
 	require.Zero(t, code)
 }
 
@@ -37,8 +38,9 @@ func TestRound(t *testing.T) {
 	require.Zero(t, code)
 }
 
-// Short rounds on Redis with replicas: masters are replaced, one of them while its replica lacks the last writes, the network is cut, and
-// clients get READONLY, MOVED and ASK as replies. Longer runs are started by hand.
+// Short rounds on Redis with replicas: masters are replaced, one of them while its replica lacks the last
+// writes, the network is cut, and clients get READONLY, MOVED and ASK as replies. Longer runs are started by
+// hand.
 func TestRoundWithReplicas(t *testing.T) {
 	loopback.SkipShort(t)
 	tier.All(t)
@@ -49,7 +51,8 @@ func TestRoundWithReplicas(t *testing.T) {
 	} {
 		t.Run(redis, func(t *testing.T) {
 			t.Parallel()
-			code, _ := run(t.Context(), []string{"--redis", redis, "--rounds", "1", "--rate", "300", "--faults", injected}, output{t})
+			code, _ := run(t.Context(), []string{"--redis", redis, "--rounds", "1", "--rate", "300", "--faults",
+				injected}, output{t})
 			require.Zero(t, code)
 		})
 	}
@@ -60,7 +63,8 @@ func TestRoundWithCommands(t *testing.T) {
 	loopback.SkipShort(t)
 	tier.All(t)
 	t.Parallel()
-	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults", "shadow,refill,explain,forget,redis-stall"}, output{t})
+	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults",
+		"shadow,refill,explain,forget,redis-stall"}, output{t})
 	require.Zero(t, code)
 }
 
@@ -69,7 +73,8 @@ func TestRoundWithRegistry(t *testing.T) {
 	loopback.SkipShort(t)
 	tier.All(t)
 	t.Parallel()
-	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults", "registry-away,registry-away,kill,redis-stall"}, output{t})
+	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults",
+		"registry-away,registry-away,kill,redis-stall"}, output{t})
 	require.Zero(t, code)
 }
 
@@ -80,9 +85,11 @@ func TestSeedGivesTheSchedule(t *testing.T) {
 	require.NotEqual(t, o.plan(5), o.plan(6))
 }
 
-// Every fault is usual for some servers, or a round has it only if it is named. No fault can be named for servers that it does not suit.
+// Every fault is usual for some servers, or a round has it only if it is named. No fault can be named for
+// servers that it does not suit.
 func TestFaultsSuitTheServers(t *testing.T) {
-	notUsual := []string{"redis-empty", "crash-every", "refill", "forget", "explain", "shadow", "forget-producers", "registry-away"}
+	notUsual := []string{"redis-empty", "crash-every", "refill", "forget", "explain", "shadow", "forget-producers",
+		"registry-away"}
 	reached := map[string]bool{}
 	for _, brokers := range []string{"1", "3"} {
 		for _, redis := range []string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis} {
@@ -94,7 +101,8 @@ func TestFaultsSuitTheServers(t *testing.T) {
 			}
 			for _, name := range faults.Names() {
 				_, err := parse(append(servers, "--faults", name))
-				require.Equal(t, slices.Contains(o.faults, name), err == nil && !slices.Contains(notUsual, name), "%s on %v", name, servers)
+				require.Equal(t, slices.Contains(o.faults, name), err == nil && !slices.Contains(notUsual, name),
+					"%s on %v", name, servers)
 			}
 		}
 	}

@@ -50,15 +50,17 @@ type recordBatch struct {
 func (b *recordBatch) control() bool       { return b.attributes&attrControl != 0 }
 func (b *recordBatch) transactional() bool { return b.attributes&attrTransactional != 0 }
 
-// parseBatch reads the first batch of buf, and returns the rest of buf after it. The batch refers to buf. ErrTruncated means that buf
-// ends inside the batch.
+// parseBatch reads the first batch of buf, and returns the rest of buf after it. The batch refers to buf.
+// ErrTruncated means that buf ends inside the batch.
 func parseBatch(buf []byte) (*recordBatch, []byte, error) {
 	if cutOff(buf) {
 		return nil, nil, ErrTruncated
 	}
 	length := int64(int32(binary.BigEndian.Uint32(buf[8:])))
 	if magic := buf[16]; magic != 2 {
-		return nil, nil, fmt.Errorf("message format %d at offset %d is not supported, only 2 (Kafka 0.11 and later): rewrite the topic with a current producer", magic, int64(binary.BigEndian.Uint64(buf)))
+		return nil, nil, fmt.Errorf(
+			"message format %d at offset %d is not supported, only 2 (Kafka 0.11 and later): rewrite the topic "+
+				"with a current producer", magic, int64(binary.BigEndian.Uint64(buf)))
 	}
 	if length < batchHeader-batchPrefix {
 		return nil, nil, fmt.Errorf("%w: length %d", errMalformed, length)
@@ -81,7 +83,8 @@ func parseBatch(buf []byte) (*recordBatch, []byte, error) {
 	delta := int64(int32(binary.BigEndian.Uint32(raw[23:])))
 	b.lastOffset = b.baseOffset + delta
 	if b.baseOffset < 0 || delta < 0 || b.lastOffset < b.baseOffset || b.count < 0 {
-		return nil, nil, fmt.Errorf("%w: offset %d, last offset delta %d, %d records", errMalformed, b.baseOffset, delta, b.count)
+		return nil, nil, fmt.Errorf("%w: offset %d, last offset delta %d, %d records", errMalformed, b.baseOffset,
+			delta, b.count)
 	}
 	return b, rest, nil
 }
@@ -92,8 +95,8 @@ func cutOff(buf []byte) bool {
 	return len(buf) < known || int64(len(buf)) < batchPrefix+int64(int32(binary.BigEndian.Uint32(buf[8:])))
 }
 
-// records returns a reader of the batch's records, for which reserve grants the memory. The caller closes it. Records longer than limit
-// bytes come without their value.
+// records returns a reader of the batch's records, for which reserve grants the memory. The caller closes it.
+// Records longer than limit bytes come without their value.
 func (b *recordBatch) records(limit int, reserve Reserve) (*recordReader, error) {
 	d, err := newDecoder(Codec(b.attributes&attrCodec), b.payload)
 	if err != nil {
@@ -132,9 +135,10 @@ func bodySize(r *record.Record) int {
 	return n
 }
 
-// EncodeBatch returns the records, of which there is at least one, as one record batch of message format 2, without producer id
-// and sequence number: SetSequence adds these. Key, Value, Headers and Time of the records are written as they are: nil and empty
-// differ, and Time has millisecond resolution and may lie at or before 1970. The other fields are ignored.
+// EncodeBatch returns the records, of which there is at least one, as one record batch of message format 2,
+// without producer id and sequence number: SetSequence adds these. Key, Value, Headers and Time of the
+// records are written as they are: nil and empty differ, and Time has millisecond resolution and may lie at
+// or before 1970. The other fields are ignored.
 func EncodeBatch(records []record.Record, codec Codec) ([]byte, error) {
 	size := 0
 	for i := range records {
@@ -168,8 +172,8 @@ func EncodeBatch(records []record.Record, codec Codec) ([]byte, error) {
 	return b, nil
 }
 
-// SetSequence writes producer id, epoch and the sequence number of the first record into an encoded batch. With NoProducerID
-// the batch carries none.
+// SetSequence writes producer id, epoch and the sequence number of the first record into an encoded batch.
+// With NoProducerID the batch carries none.
 func SetSequence(batch []byte, id int64, epoch int16, sequence int32) {
 	if id == NoProducerID {
 		epoch, sequence = -1, -1
@@ -180,8 +184,8 @@ func SetSequence(batch []byte, id int64, epoch int16, sequence int32) {
 	binary.BigEndian.PutUint32(batch[17:], crc32.Checksum(batch[21:], castagnoli))
 }
 
-// Split cuts records into runs whose uncompressed batch has at most limit bytes. A record that alone exceeds the limit is a
-// run by itself: the broker decides whether it takes that record.
+// Split cuts records into runs whose uncompressed batch has at most limit bytes. A record that alone exceeds
+// the limit is a run by itself: the broker decides whether it takes that record.
 func Split(records []record.Record, limit int) func(yield func([]record.Record) bool) {
 	return func(yield func([]record.Record) bool) {
 		start, size := 0, batchHeader

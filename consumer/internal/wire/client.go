@@ -39,8 +39,8 @@ func Probe(conn io.ReadWriter, clientID string) error {
 	return err
 }
 
-// versions asks a broker for the highest version of each request that it knows. kafka-go's negotiated versions are no substitute: they
-// end at the versions that kafka-go knows.
+// versions asks a broker for the highest version of each request that it knows. kafka-go's negotiated
+// versions are no substitute: they end at the versions that kafka-go knows.
 func versions(conn io.ReadWriter, clientID string) (map[protocol.ApiKey]int16, error) {
 	m, err := protocol.RoundTrip(conn, 0, correlationID, clientID, &apiversions.Request{})
 	if err != nil {

@@ -21,14 +21,15 @@ type Codec int16
 // codecs are the names in the configuration; the index is the Codec.
 var codecs = []string{"none", "gzip", "snappy", "lz4", "zstd"}
 
-// CodecNamed returns the codec of a name in the configuration, and whether there is one: none, gzip, snappy, lz4 or zstd.
+// CodecNamed returns the codec of a name in the configuration, and whether there is one: none, gzip, snappy,
+// lz4 or zstd.
 func CodecNamed(name string) (Codec, bool) {
 	i := slices.Index(codecs, name)
 	return Codec(i), i >= 0
 }
 
-// Reserve waits until a decompressor may use so many bytes, or returns an error. The caller calls release when the decompressor is
-// closed.
+// Reserve waits until a decompressor may use so many bytes, or returns an error. The caller calls release
+// when the decompressor is closed.
 type Reserve func(bytes int64) (release func(), err error)
 
 // ErrNoMemory is the error of a Reserve that does not wait.
@@ -37,7 +38,8 @@ var ErrNoMemory = errors.New("the memory for decompressors is used up")
 // Unbounded reserves memory without a bound.
 func Unbounded(int64) (release func(), err error) { return func() {}, nil }
 
-// maxDecoder is the memory in bytes of the largest decompressor that is opened: that of a zstd frame with the greatest window.
+// maxDecoder is the memory in bytes of the largest decompressor that is opened: that of a zstd frame with the
+// greatest window.
 const maxDecoder = zstdframes.MaxWindow + zstdframes.Beside
 
 // decoder decompresses a payload. Its memory is known before it is opened: a few bytes can demand gigabytes.
@@ -46,8 +48,8 @@ type decoder struct {
 	open   func() (io.ReadCloser, error)
 }
 
-// newDecoder reads the lengths in the headers of a payload. kafka-go's codecs for snappy, lz4 and zstd are not used: they allocate as
-// much memory as the headers claim, and keep it in pools.
+// newDecoder reads the lengths in the headers of a payload. kafka-go's codecs for snappy, lz4 and zstd are
+// not used: they allocate as much memory as the headers claim, and keep it in pools.
 func newDecoder(codec Codec, src []byte) (decoder, error) {
 	switch codec {
 	case 0:
@@ -94,8 +96,8 @@ func (r *blockReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// compressPayload returns src compressed, and the codec used. If the result is not smaller, it returns src and no codec: so the
-// uncompressed size is an upper bound.
+// compressPayload returns src compressed, and the codec used. If the result is not smaller, it returns src
+// and no codec: so the uncompressed size is an upper bound.
 func compressPayload(codec Codec, src []byte) ([]byte, Codec, error) {
 	if codec == 0 {
 		return src, 0, nil
@@ -114,8 +116,8 @@ func compressPayload(codec Codec, src []byte) ([]byte, Codec, error) {
 	return buf.Bytes(), codec, nil
 }
 
-// xerialMagic begins the snappy of Java clients: these 8 bytes, two version numbers, then blocks that each follow their length.
-// Other clients send one block without a frame.
+// xerialMagic begins the snappy of Java clients: these 8 bytes, two version numbers, then blocks that each
+// follow their length. Other clients send one block without a frame.
 var xerialMagic = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
 
 // snappyBlocks walks the blocks of a payload.

@@ -28,7 +28,8 @@ func encoded(size int) []byte {
 func zstdFrameOf(t *testing.T, plain []byte, window int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := zstd.NewWriter(&b, zstd.WithWindowSize(window), zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
+	w, err := zstd.NewWriter(&b, zstd.WithWindowSize(window), zstd.WithSingleSegment(false),
+		zstd.WithEncoderConcurrency(1))
 	require.NoError(t, err)
 	half := len(plain) / 2
 	for _, part := range [][]byte{plain[:half], plain[half:]} { // a stream: the encoder does not know the size
@@ -61,8 +62,8 @@ func xerial(blocks ...[]byte) []byte {
 	return b
 }
 
-// A decompressor asks for its memory before it is opened, and then takes no more. Frames of little content take little, whatever they
-// declare.
+// A decompressor asks for its memory before it is opened, and then takes no more. Frames of little content
+// take little, whatever they declare.
 func TestMemoryOfDecompressorsIsKnownBefore(t *testing.T) {
 	const mib = 1 << 20
 	article, large := encoded(10_000), encoded(40*mib)
@@ -75,22 +76,30 @@ func TestMemoryOfDecompressorsIsKnownBefore(t *testing.T) {
 		plain   []byte
 		most    int64 // of the memory asked for
 	}{
-		{"zstd, little content in the largest window", 4, zstdFrameOf(t, article, zstdframes.MaxWindow), article, 2 * mib},
+		{"zstd, little content in the largest window", 4, zstdFrameOf(t, article, zstdframes.MaxWindow), article,
+			2 * mib},
 		{"zstd, much content in the largest window", 4, zstdFrameOf(t, large, zstdframes.MaxWindow), large, 65 * mib},
 		{"zstd, much content in a small window", 4, zstdFrameOf(t, large, 1*mib), large, 2 * mib},
 		{
 			"zstd, the second of three frames is large", 4,
-			slices.Concat(zstdFrameOf(t, large[:100], 1<<10), skippable, zstdFrameOf(t, large[100:len(large)-100], zstdframes.MaxWindow), zstdFrameOf(t, large[len(large)-100:], 1<<10)),
+			slices.Concat(zstdFrameOf(t, large[:100], 1<<10), skippable, zstdFrameOf(t, large[100:len(large)-100],
+				zstdframes.MaxWindow), zstdFrameOf(t, large[len(large)-100:], 1<<10)),
 			large, 65 * mib,
 		},
 		{"snappy, one block", 2, snappy.Encode(nil, article), article, 1 * mib},
 		{"snappy, one large block", 2, snappy.Encode(nil, large), large, 41 * mib},
-		{"snappy, the second block is large", 2, xerial(large[:100], large[100:len(large)-100], large[len(large)-100:]), large, 41 * mib},
+		{"snappy, the second block is large", 2, xerial(large[:100], large[100:len(large)-100],
+			large[len(large)-100:]), large, 41 * mib},
 		{"snappy, small blocks", 2, xerial(article[:half], article[half:]), article, 1 * mib},
-		{"lz4, little content in the largest blocks", 3, lz4FrameOf(t, article, lz4.BlockSizeOption(lz4.Block4Mb)), article, 64 << 10},
-		{"lz4, much content in the largest blocks", 3, lz4FrameOf(t, large, lz4.BlockSizeOption(lz4.Block4Mb)), large, 4 * mib},
-		{"lz4, small blocks and every checksum", 3, lz4FrameOf(t, large, lz4.BlockSizeOption(lz4.Block64Kb), lz4.BlockChecksumOption(true), lz4.ChecksumOption(true), lz4.SizeOption(uint64(len(large)))), large, 1 * mib},
-		{"lz4, another frame behind the end", 3, append(lz4FrameOf(t, article), lz4FrameOf(t, large)...), article, 64 << 10},
+		{"lz4, little content in the largest blocks", 3, lz4FrameOf(t, article, lz4.BlockSizeOption(lz4.Block4Mb)),
+			article, 64 << 10},
+		{"lz4, much content in the largest blocks", 3, lz4FrameOf(t, large, lz4.BlockSizeOption(lz4.Block4Mb)), large,
+			4 * mib},
+		{"lz4, small blocks and every checksum", 3, lz4FrameOf(t, large, lz4.BlockSizeOption(lz4.Block64Kb),
+			lz4.BlockChecksumOption(true), lz4.ChecksumOption(true), lz4.SizeOption(uint64(len(large)))), large,
+			1 * mib},
+		{"lz4, another frame behind the end", 3, append(lz4FrameOf(t, article), lz4FrameOf(t, large)...), article,
+			64 << 10},
 		{"lz4, anything behind the end", 3, append(lz4FrameOf(t, article), "garbage"...), article, 64 << 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -123,7 +132,8 @@ func TestMemoryOfDecompressorsIsKnownBefore(t *testing.T) {
 // A linked block refers to the block before it.
 func TestLinkedBlocksOfLZ4(t *testing.T) {
 	frame := []byte{0x04, 0x22, 0x4d, 0x18, 0x40, 0x40, 0}
-	first, second := []byte{0x80, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'}, []byte{0x14, 'x', 9, 0, 0x50, '1', '2', '3', '4', '5'}
+	first, second := []byte{0x80, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'},
+		[]byte{0x14, 'x', 9, 0, 0x50, '1', '2', '3', '4', '5'}
 	for _, block := range [][]byte{first, second} {
 		frame = append(binary.LittleEndian.AppendUint32(frame, uint32(len(block))), block...)
 	}
@@ -163,7 +173,8 @@ func zstdFrameTooLarge() []byte {
 	return append(frame, 1, 0, 0)
 }
 
-// A batch that would take more memory than any decompressor may have is not decompressed. Each of its offsets comes nevertheless.
+// A batch that would take more memory than any decompressor may have is not decompressed. Each of its offsets
+// comes nevertheless.
 func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
 	claim := snappyClaim(1 << 28)
 	for name, raw := range map[string][]byte{
@@ -180,7 +191,8 @@ func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
 			require.NoError(t, err)
 			var recs []record.Record
 			used := allocated(func() {
-				recs, err = readAll(NewReader(&FetchResponse{records: append(bytes.Clone(raw), at(good, 3)...)}, 1, 1<<20, Unbounded))
+				recs, err = readAll(NewReader(&FetchResponse{records: append(bytes.Clone(raw), at(good, 3)...)}, 1,
+					1<<20, Unbounded))
 			})
 			require.NoError(t, err)
 			require.Less(t, used, uint64(len(raw)+1<<20))
@@ -200,7 +212,8 @@ func TestReaderStopsWhereNoMemoryIsLeft(t *testing.T) {
 	plain, err := EncodeBatch(sample(2), 0)
 	require.NoError(t, err)
 	packed := batchOf(zstdFrameOf(t, encoded(1000), 1<<20), 4)
-	r := NewReader(&FetchResponse{records: append(plain, at(packed, 2)...)}, 0, 1<<20, func(int64) (func(), error) { return nil, ErrNoMemory })
+	r := NewReader(&FetchResponse{records: append(plain, at(packed, 2)...)}, 0, 1<<20,
+		func(int64) (func(), error) { return nil, ErrNoMemory })
 	for range 2 {
 		_, ok, err := r.Next()
 		require.NoError(t, err)

@@ -26,11 +26,13 @@ type FetchRequest struct {
 	MaxWait time.Duration
 	// MaxBytes is the size at which the broker stops adding batches. It sends the first batch whole, however large.
 	MaxBytes int
-	// MaxResponse is the size in bytes of the largest response that is read. It bounds the memory that a wrong length can take.
+	// MaxResponse is the size in bytes of the largest response that is read. It bounds the memory that a
+	// wrong length can take.
 	MaxResponse int
-	// Reserve is called with the size of the response before the response is read, and waits until so much memory may be used. Until
-	// then the response stays with the broker and in the buffers of the connection. kafka-go exchanges requests in another
-	// goroutine: if ctx ends meanwhile, Reserve may be called, or return, after Fetch has returned.
+	// Reserve is called with the size of the response before the response is read, and waits until so much
+	// memory may be used. Until then the response stays with the broker and in the buffers of the connection.
+	// kafka-go exchanges requests in another goroutine: if ctx ends meanwhile, Reserve may be called, or
+	// return, after Fetch has returned.
 	Reserve func(bytes int64) error
 }
 
@@ -44,15 +46,18 @@ type FetchResponse struct {
 // HasRecords says whether the broker sent anything, be it only part of a batch.
 func (r *FetchResponse) HasRecords() bool { return len(r.records) > 0 }
 
-// abortedTransaction says that the records that a producer wrote from firstOffset on, up to its next abort marker, do not count.
+// abortedTransaction says that the records that a producer wrote from firstOffset on, up to its next abort
+// marker, do not count.
 type abortedTransaction struct{ producerID, firstOffset int64 }
 
-// ErrLate is returned if the broker closed the connection while the response waited in Reserve. The broker works: the request
-// can be sent again at once.
-var ErrLate = errors.New("the connection was closed while the fetch response waited for memory below kafka.max_in_flight_bytes")
+// ErrLate is returned if the broker closed the connection while the response waited in Reserve. The broker
+// works: the request can be sent again at once.
+var ErrLate = errors.New(
+	"the connection was closed while the fetch response waited for memory below kafka.max_in_flight_bytes")
 
-// Fetch sends the request. Two steps have a deadline: the broker must answer within MaxWait and RequestTimeout, and the
-// response must arrive within RequestTimeout after Reserve has returned. Waiting in Reserve has no deadline except the end of ctx.
+// Fetch sends the request. Two steps have a deadline: the broker must answer within MaxWait and
+// RequestTimeout, and the response must arrive within RequestTimeout after Reserve has returned. Waiting in
+// Reserve has no deadline except the end of ctx.
 func (c *Client) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -60,7 +65,8 @@ func (c *Client) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, err
 	// then on RawExchange sets the deadlines.
 	patience := time.AfterFunc(r.MaxWait+RequestTimeout, func() { cancel(context.DeadlineExceeded) })
 	defer patience.Stop()
-	m, err := c.roundTrip(ctx, &fetchExchange{FetchRequest: r, clientID: c.ClientID, arrived: func() { patience.Stop() }})
+	m, err := c.roundTrip(ctx, &fetchExchange{FetchRequest: r, clientID: c.ClientID,
+		arrived: func() { patience.Stop() }})
 	if err != nil {
 		if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
 			err = cause
@@ -73,7 +79,8 @@ func (c *Client) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, err
 // fetchVersion of the Fetch request is known to Kafka 2.3 and later.
 const fetchVersion = 11
 
-// fetchExchange writes and reads the connection itself: see the package comment. It is routed to the leader by kafka-go's rule.
+// fetchExchange writes and reads the connection itself: see the package comment. It is routed to the leader
+// by kafka-go's rule.
 type fetchExchange struct {
 	FetchRequest
 	clientID string
@@ -109,7 +116,8 @@ func (r *fetchExchange) Required(versions map[protocol.ApiKey]int16) bool {
 // RawExchange implements protocol.RawExchanger. After an error kafka-go closes the connection.
 func (r *fetchExchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if r.version < fetchVersion {
-		return nil, fmt.Errorf("the broker is too old: it knows Fetch up to version %d, %d (Kafka 2.3) is needed", r.version, fetchVersion)
+		return nil, fmt.Errorf("the broker is too old: it knows Fetch up to version %d, %d (Kafka 2.3) is needed",
+			r.version, fetchVersion)
 	}
 	conn := rw.(net.Conn) // kafka-go's protocol.Conn.RoundTrip passes itself
 	n, err := r.send(conn)
@@ -121,7 +129,8 @@ func (r *fetchExchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) 
 	if err := r.Reserve(n); err != nil {
 		return nil, err
 	}
-	late := time.Since(start) > RequestTimeout // brokers close a connection from which the client reads nothing for long
+	// brokers close a connection from which the client reads nothing for long
+	late := time.Since(start) > RequestTimeout
 	body, err := r.receive(conn, n)
 	switch {
 	case err != nil && late:
@@ -146,7 +155,8 @@ func (r *fetchExchange) send(conn net.Conn) (int64, error) {
 	}
 	n := int64(int32(binary.BigEndian.Uint32(size[:])))
 	if n < 4 || n > int64(r.MaxResponse) {
-		return 0, fmt.Errorf("fetch response of %d bytes, at most %d are read: raise kafka.fetch_max_bytes", n, r.MaxResponse)
+		return 0, fmt.Errorf("fetch response of %d bytes, at most %d are read: raise kafka.fetch_max_bytes", n,
+			r.MaxResponse)
 	}
 	return n, nil
 }

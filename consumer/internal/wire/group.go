@@ -9,10 +9,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// LeaveGroup takes a member out of a consumer group. The error is kafka.UnknownMemberId if the group does not have the member.
+// LeaveGroup takes a member out of a consumer group. The error is kafka.UnknownMemberId if the group does not
+// have the member.
 //
-// kafka-go's own request is not used: from version 1 of the answer on, kafka-go v0.4.51 takes the error code for a throttle time, so that
-// each request seems to succeed.
+// kafka-go's own request is not used: from version 1 of the answer on, kafka-go v0.4.51 takes the error code
+// for a throttle time, so that each request seems to succeed.
 func (c *Client) LeaveGroup(ctx context.Context, group, member string) error {
 	m, err := c.roundTrip(ctx, &leaveExchange{clientID: c.ClientID, group: group, member: member})
 	if err != nil {
@@ -27,8 +28,8 @@ func (c *Client) LeaveGroup(ctx context.Context, group, member string) error {
 // leaveVersion of the LeaveGroup request names one member. Kafka 2.0 and later know it.
 const leaveVersion = 2
 
-// leaveExchange is routed to the group's coordinator by kafka-go, which drops the error code of a look-up that fails. The request then goes
-// to any broker, and kafka.NotCoordinatorForGroup comes back.
+// leaveExchange is routed to the group's coordinator by kafka-go, which drops the error code of a look-up
+// that fails. The request then goes to any broker, and kafka.NotCoordinatorForGroup comes back.
 type leaveExchange struct{ clientID, group, member string }
 
 // leaveAnswer is the broker's answer.

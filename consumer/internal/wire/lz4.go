@@ -8,8 +8,9 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// Layout of an LZ4 frame: a magic number, a byte of flags, the code of the block size, optional fields, a checksum byte, then blocks that
-// each follow their length. The length 0 ends the frame. Checksums are not compared: the checksum of the record batch covers them.
+// Layout of an LZ4 frame: a magic number, a byte of flags, the code of the block size, optional fields, a
+// checksum byte, then blocks that each follow their length. The length 0 ends the frame. Checksums are not
+// compared: the checksum of the record batch covers them.
 const (
 	lz4Magic          = 0x184D2204
 	lz4Linked         = 0x20 // flag that is 0 if blocks refer to earlier blocks
@@ -20,7 +21,8 @@ const (
 	lz4Window         = 64 << 10 // how far a block can refer back
 )
 
-// lz4Blocks walks the blocks of a payload. A payload is one frame. As in Kafka's own clients, what follows the frame is ignored.
+// lz4Blocks walks the blocks of a payload. A payload is one frame. As in Kafka's own clients, what follows
+// the frame is ignored.
 type lz4Blocks struct {
 	src       []byte // blocks that were not passed yet
 	linked    bool
@@ -67,7 +69,8 @@ func (b *lz4Blocks) next() (block []byte, compressed bool, err error) {
 	return block, length&lz4Uncompressed == 0, nil
 }
 
-// lz4Decoder decompresses block by block, in the memory of the largest block. Many clients declare blocks of 4 MiB and send less.
+// lz4Decoder decompresses block by block, in the memory of the largest block. Many clients declare blocks of
+// 4 MiB and send less.
 func lz4Decoder(src []byte) (decoder, error) {
 	blocks, err := newLZ4Blocks(src)
 	if err != nil {
@@ -84,7 +87,8 @@ func lz4Decoder(src []byte) (decoder, error) {
 			size = lz4Size(block)
 		}
 		if size > blocks.largest {
-			return decoder{}, fmt.Errorf("%w: decompress: LZ4 block of %d bytes in a frame of blocks of %d", errMalformed, size, blocks.largest)
+			return decoder{}, fmt.Errorf("%w: decompress: LZ4 block of %d bytes in a frame of blocks of %d",
+				errMalformed, size, blocks.largest)
 		}
 		memory = max(memory, size)
 	}
@@ -97,8 +101,8 @@ func lz4Decoder(src []byte) (decoder, error) {
 	}}, nil
 }
 
-// lz4Size returns the decompressed size of a block, which it finds by adding up the lengths in the block. If the block is malformed, it
-// returns the size up to the mistake.
+// lz4Size returns the decompressed size of a block, which it finds by adding up the lengths in the block. If
+// the block is malformed, it returns the size up to the mistake.
 func lz4Size(block []byte) (size int) {
 	length := func(n int) int {
 		for n >= 15 && len(block) > 0 {

@@ -19,9 +19,10 @@ type Metadata struct {
 
 // Topic is one topic of a Metadata answer.
 type Topic struct {
-	Name       string
-	ID         TopicID
-	Err        error // kafka.Error: kafka.UnknownTopicOrPartition if the topic does not exist or this user may not see it
+	Name string
+	ID   TopicID
+	// kafka.Error: kafka.UnknownTopicOrPartition if the topic does not exist or this user may not see it
+	Err        error
 	Partitions []Partition
 	// Operations has a bit for each operation that this user may do on the topic: see MayRead and MayWrite.
 	Operations Operations
@@ -49,7 +50,8 @@ const (
 	MayWrite Operations = 1 << 4
 )
 
-// Lack says whether the broker has listed the operations and one is not among them. Brokers before Kafka 2.3 list no operations.
+// Lack says whether the broker has listed the operations and one is not among them. Brokers before Kafka 2.3
+// list no operations.
 func (o Operations) Lack(one Operations) bool {
 	const notListed = -1 << 31
 	return o != notListed && o != 0 && o&one == 0
@@ -67,8 +69,8 @@ func (c *Client) Metadata(ctx context.Context, topics ...string) (*Metadata, err
 // ApiKey implements protocol.Message.
 func (*Metadata) ApiKey() protocol.ApiKey { return protocol.Metadata } //nolint:revive // name given by the interface
 
-// metadataRequest is a Metadata request in a version that has topic ids. kafka-go's own request has none, and the transport
-// answers it from its cache.
+// metadataRequest is a Metadata request in a version that has topic ids. kafka-go's own request has none, and
+// the transport answers it from its cache.
 type metadataRequest struct {
 	clientID string
 	topics   []string

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One request tells of several topics, with ids, partitions and leaders. A topic that does not exist does not hide the others.
+// One request tells of several topics, with ids, partitions and leaders. A topic that does not exist does not
+// hide the others.
 func TestMetadata(t *testing.T) {
 	c, _ := fakeBroker(t)
 	m, err := c.Metadata(t.Context(), "articles", "nowhere")

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packings are the forms of a payload, and the memory that reading one may take beyond its records: blocks and windows, or the whole
-// payload if it is one block of snappy.
+// packings are the forms of a payload, and the memory that reading one may take beyond its records: blocks
+// and windows, or the whole payload if it is one block of snappy.
 var packings = []struct {
 	name  string
 	codec byte
@@ -29,7 +29,8 @@ var packings = []struct {
 	{"none", 0, func(dst io.Writer) io.WriteCloser { return uncompressed{dst} }, few},
 	{"gzip", 1, compress.Gzip.Codec().NewWriter, few},
 	{"snappy in frames", 2, compress.Snappy.Codec().NewWriter, few},
-	{"snappy in one block", 2, func(dst io.Writer) io.WriteCloser { return &oneBlock{dst: dst} }, func(payload int) uint64 { return few(0) + uint64(payload) }},
+	{"snappy in one block", 2, func(dst io.Writer) io.WriteCloser { return &oneBlock{dst: dst} },
+		func(payload int) uint64 { return few(0) + uint64(payload) }},
 	{"lz4", 3, compress.Lz4.Codec().NewWriter, few},
 	{"zstd", 4, compress.Zstd.Codec().NewWriter, few},
 }
@@ -74,8 +75,8 @@ func allocated(run func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Some records of a batch are far larger than the limit: they come without their value and with their size, and the other records come
-// whole.
+// Some records of a batch are far larger than the limit: they come without their value and with their size,
+// and the other records come whole.
 func TestOversizeRecordsAreCut(t *testing.T) {
 	const limit, huge = 1 << 16, 16 << 20
 	large := make([]byte, huge)
@@ -173,7 +174,8 @@ func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 func TestLargestZstdWindowIsRead(t *testing.T) {
 	records := []record.Record{{Value: []byte(strings.Repeat("article ", 1<<20)), Time: time.UnixMilli(0)}}
 	raw := packed(t, records, 4, func(dst io.Writer) io.WriteCloser {
-		w, err := zstd.NewWriter(dst, zstd.WithWindowSize(zstdframes.MaxWindow), zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
+		w, err := zstd.NewWriter(dst, zstd.WithWindowSize(zstdframes.MaxWindow), zstd.WithSingleSegment(false),
+			zstd.WithEncoderConcurrency(1))
 		require.NoError(t, err)
 		return w
 	})

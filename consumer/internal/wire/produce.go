@@ -20,16 +20,17 @@ const NoProducerID = -1
 // ErrNoProducerIDs is returned by InitProducerID for brokers that are not Kafka and leave the request out.
 var ErrNoProducerIDs = errors.New("the broker does not offer InitProducerId")
 
-// Produce sends one encoded batch to the leader of the partition and waits until all in-sync replicas have it. It returns the offset of
-// the batch's first record. After an error the broker may have appended the batch, or may still append it later. batch may be changed as
-// soon as Produce returns.
+// Produce sends one encoded batch to the leader of the partition and waits until all in-sync replicas have
+// it. It returns the offset of the batch's first record. After an error the broker may have appended the
+// batch, or may still append it later. batch may be changed as soon as Produce returns.
 func (c *Client) Produce(ctx context.Context, topic string, partition int, batch []byte) (base int64, err error) {
 	// The deadline also ends a connection on which no answer comes.
 	ctx, cancel := context.WithTimeout(ctx, 2*RequestTimeout)
 	defer cancel()
 	client := kafka.Client{Addr: c.Addr, Transport: c.Transport, Timeout: RequestTimeout}
 	prefix := binary.BigEndian.AppendUint32(nil, uint32(len(batch)))
-	// The request gets a copy: after an error kafka-go may still be writing it while the next attempt changes the batch.
+	// The request gets a copy: after an error kafka-go may still be writing it while the next attempt changes
+	// the batch.
 	res, err := client.RawProduce(ctx, &kafka.RawProduceRequest{
 		Topic:        topic,
 		Partition:    partition,
@@ -58,7 +59,8 @@ func (c *Client) InitProducerID(ctx context.Context) (id int64, epoch int16, err
 	return res.ProducerID, res.ProducerEpoch, nil
 }
 
-// producerIDRequest is an InitProducerId request that any broker may answer. See the package comment for kafka-go's own.
+// producerIDRequest is an InitProducerId request that any broker may answer. See the package comment for
+// kafka-go's own.
 type producerIDRequest struct {
 	clientID string
 	version  int16 // negotiated; -1: the broker has no such request

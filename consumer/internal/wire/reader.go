@@ -8,8 +8,9 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// Reader yields the committed records of a fetch response in order. It passes over transaction markers, records of aborted
-// transactions and offsets whose records compaction has removed. Not safe for concurrent use.
+// Reader yields the committed records of a fetch response in order. It passes over transaction markers,
+// records of aborted transactions and offsets whose records compaction has removed. Not safe for concurrent
+// use.
 type Reader struct {
 	offset int64 // the next offset wanted; only grows
 
@@ -24,13 +25,14 @@ type Reader struct {
 	aborted, control int // records skipped
 }
 
-// NewReader reads the response to a fetch at offset. Records longer than limit bytes come without their value. Next asks reserve for the
-// memory of each decompressor. The caller closes the reader.
+// NewReader reads the response to a fetch at offset. Records longer than limit bytes come without their
+// value. Next asks reserve for the memory of each decompressor. The caller closes the reader.
 func NewReader(res *FetchResponse, offset int64, limit int, reserve Reserve) *Reader {
-	// Brokers need not send the ranges in order. Redpanda has put newer before older: unsorted, a record of an aborted transaction
-	// would pass as committed.
+	// Brokers need not send the ranges in order. Redpanda has put newer before older: unsorted, a record of
+	// an aborted transaction would pass as committed.
 	slices.SortFunc(res.aborted, func(a, b abortedTransaction) int { return cmp.Compare(a.firstOffset, b.firstOffset) })
-	return &Reader{offset: offset, buf: res.records, limit: limit, reserve: reserve, pending: res.aborted, aborting: map[int64]struct{}{}}
+	return &Reader{offset: offset, buf: res.records, limit: limit, reserve: reserve, pending: res.aborted,
+		aborting: map[int64]struct{}{}}
 }
 
 // Offset returns the offset to fetch next: the offset after all records, markers and gaps that were passed so far.
@@ -39,8 +41,8 @@ func (r *Reader) Offset() int64 { return r.offset }
 // Skipped returns how many records of aborted transactions and how many transaction markers were passed over.
 func (r *Reader) Skipped() (aborted, control int) { return r.aborted, r.control }
 
-// More says whether the response holds a batch, or the rest of one, that was not read yet. A batch that is cut off at the end
-// of the response does not count.
+// More says whether the response holds a batch, or the rest of one, that was not read yet. A batch that is
+// cut off at the end of the response does not count.
 func (r *Reader) More() bool { return r.records != nil || !cutOff(r.buf) }
 
 // Close frees the decompressor of the current batch.
@@ -51,9 +53,9 @@ func (r *Reader) Close() {
 	}
 }
 
-// Next returns the next record, or false at the end of the response, or before a batch for which reserve returns ErrNoMemory. More tells
-// the two apart. Topic and Partition of the record are not set. After an error the records before it are good, and Offset is where to
-// go on.
+// Next returns the next record, or false at the end of the response, or before a batch for which reserve
+// returns ErrNoMemory. More tells the two apart. Topic and Partition of the record are not set. After an
+// error the records before it are good, and Offset is where to go on.
 func (r *Reader) Next() (record.Record, bool, error) {
 	for {
 		if err := r.Open(r.reserve); r.records == nil {
@@ -77,8 +79,9 @@ func (r *Reader) Next() (record.Record, bool, error) {
 	}
 }
 
-// Open steps to the next batch that has records, unless a batch is open. It asks this reserve, instead of the reader's, for the memory of
-// the batch's decompressor. After an error of reserve the batch is still the next one.
+// Open steps to the next batch that has records, unless a batch is open. It asks this reserve, instead of the
+// reader's, for the memory of the batch's decompressor. After an error of reserve the batch is still the next
+// one.
 func (r *Reader) Open(reserve Reserve) error {
 	for r.records == nil && len(r.buf) > 0 {
 		b, rest, err := parseBatch(r.buf)
@@ -138,8 +141,8 @@ func (r *Reader) skip(b *recordBatch, reserve Reserve) (bool, error) {
 	return false, nil
 }
 
-// Tail yields the record batches of a fetch response in order, committed or not, with the identity of their producer. It reads the
-// records only of those batches that the caller asks for. Not safe for concurrent use.
+// Tail yields the record batches of a fetch response in order, committed or not, with the identity of their
+// producer. It reads the records only of those batches that the caller asks for. Not safe for concurrent use.
 type Tail struct {
 	offset int64 // the next offset wanted; only grows
 	buf    []byte
@@ -188,8 +191,8 @@ func (b *TailBatch) Producer() Identity { return Identity{b.batch.producerID, b.
 // Marker says whether the batch is the marker that ends a transaction, and holds no records.
 func (b *TailBatch) Marker() bool { return b.batch.control() }
 
-// Records calls fn with each record of the batch, after reserve has granted the memory of its decompressor. Topic and Partition of the record
-// are not set. It ends with the first error of fn.
+// Records calls fn with each record of the batch, after reserve has granted the memory of its decompressor.
+// Topic and Partition of the record are not set. It ends with the first error of fn.
 func (b *TailBatch) Records(reserve Reserve, fn func(*record.Record) error) error {
 	records, err := b.batch.records(b.limit, reserve)
 	if err != nil {

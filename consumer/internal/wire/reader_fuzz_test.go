@@ -8,7 +8,8 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// FuzzReader reads batches with correct checksums and arbitrary contents: no panic, offsets grow, no record is larger than the limit.
+// FuzzReader reads batches with correct checksums and arbitrary contents: no panic, offsets grow, no record
+// is larger than the limit.
 func FuzzReader(f *testing.F) {
 	for codec := range codecs {
 		raw, err := EncodeBatch(sample(10), Codec(codec))
@@ -18,7 +19,8 @@ func FuzzReader(f *testing.F) {
 		f.Add(raw[21:], int64(0), int64(-1))
 		f.Add(raw[21:], int64(3), int64(-1))
 	}
-	large, err := EncodeBatch([]record.Record{{Key: []byte("k"), Value: make([]byte, 2000), Headers: []record.Header{{Key: "h"}}}}, 0)
+	large, err := EncodeBatch(
+		[]record.Record{{Key: []byte("k"), Value: make([]byte, 2000), Headers: []record.Header{{Key: "h"}}}}, 0)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -31,10 +33,12 @@ func FuzzReader(f *testing.F) {
 		binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(tail, castagnoli))
 		offset = max(offset, 0)
 		const limit = 1 << 10
-		s := NewReader(&FetchResponse{records: raw, aborted: []abortedTransaction{{aborted, 0}}}, offset, limit, Unbounded)
+		s := NewReader(&FetchResponse{records: raw, aborted: []abortedTransaction{{aborted, 0}}}, offset, limit,
+			Unbounded)
 		defer s.Close()
 		last := offset - 1
-		for unread := 0; unread < 1<<10; { // a batch that is too large to decompress gives a record for each of up to 2^31 offsets
+		// a batch that is too large to decompress gives a record for each of up to 2^31 offsets
+		for unread := 0; unread < 1<<10; {
 			rec, ok, err := s.Next()
 			if err != nil || !ok {
 				break
@@ -61,7 +65,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// plausible says whether a record without its value is longer than the limit, or comes from a batch that was not decompressed.
+// plausible says whether a record without its value is longer than the limit, or comes from a batch that was
+// not decompressed.
 func plausible(rec *record.Record, limit int64) bool {
 	o := rec.Oversize
 	if o.Batch > 0 {

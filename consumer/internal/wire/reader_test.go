@@ -34,7 +34,8 @@ func readAll(s *Reader) ([]record.Record, error) {
 func sample(n int) []record.Record {
 	recs := make([]record.Record, n)
 	for i := range recs {
-		recs[i] = record.Record{Key: fmt.Appendf(nil, "k%d", i), Value: []byte(strings.Repeat("text ", i%50)), Time: time.UnixMilli(int64(1000 + i*i))}
+		recs[i] = record.Record{Key: fmt.Appendf(nil, "k%d", i), Value: []byte(strings.Repeat("text ", i%50)),
+			Time: time.UnixMilli(int64(1000 + i*i))}
 	}
 	recs[0].Key, recs[0].Value = nil, nil
 	recs[0].Headers = []record.Header{{Key: "h", Value: nil}, {Key: "", Value: []byte{}}}
@@ -87,12 +88,15 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 			defer cl.Close()
 			var in []*kgo.Record
 			for i, r := range sample(500) {
-				rec := &kgo.Record{Topic: "articles", Key: r.Key, Value: r.Value, Timestamp: r.Time, Headers: []kgo.RecordHeader{{Key: "n", Value: fmt.Append(nil, i)}, {Key: "nil"}, {Key: "empty", Value: []byte{}}}}
+				rec := &kgo.Record{Topic: "articles", Key: r.Key, Value: r.Value, Timestamp: r.Time,
+					Headers: []kgo.RecordHeader{{Key: "n", Value: fmt.Append(nil, i)}, {Key: "nil"},
+						{Key: "empty", Value: []byte{}}}}
 				in = append(in, rec)
 			}
 			require.NoError(t, cl.ProduceSync(t.Context(), in...).FirstErr())
 			res, err := c.Fetch(t.Context(), FetchRequest{
-				Topic: "articles", MaxWait: time.Second, MaxBytes: 1 << 20, MaxResponse: 64 << 20, Reserve: func(int64) error { return nil },
+				Topic: "articles", MaxWait: time.Second, MaxBytes: 1 << 20, MaxResponse: 64 << 20,
+				Reserve: func(int64) error { return nil },
 			})
 			require.NoError(t, err)
 			if codec > 0 {
@@ -136,7 +140,8 @@ func transactional(raw []byte, producer uint64) []byte {
 }
 
 func marker(t *testing.T, producer uint64, kind byte) []byte {
-	raw, err := EncodeBatch([]record.Record{{Key: []byte{0, 0, 0, kind}, Value: []byte{0, 0, 0, 0, 0, 0}, Time: time.UnixMilli(5)}}, 0)
+	raw, err := EncodeBatch(
+		[]record.Record{{Key: []byte{0, 0, 0, kind}, Value: []byte{0, 0, 0, 0, 0, 0}, Time: time.UnixMilli(5)}}, 0)
 	require.NoError(t, err)
 	return rebatch(transactional(raw, producer), func(b []byte) { b[22] |= attrControl })
 }
@@ -144,7 +149,8 @@ func marker(t *testing.T, producer uint64, kind byte) []byte {
 func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
 	raw, err := EncodeBatch([]record.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
 	require.NoError(t, err)
-	res := &FetchResponse{aborted: []abortedTransaction{{producerID: 8, firstOffset: 5}, {producerID: 7, firstOffset: 0}}}
+	res := &FetchResponse{aborted: []abortedTransaction{{producerID: 8, firstOffset: 5},
+		{producerID: 7, firstOffset: 0}}}
 	for i, b := range [][]byte{
 		transactional(raw, 7), // 0: aborted
 		raw,                   // 1
@@ -207,21 +213,38 @@ func TestDamagedBatches(t *testing.T) {
 		want error
 		text string
 	}{
-		"flipped bit":      {raw: func() []byte { b := bytes.Clone(good); b[200] ^= 1; return b }(), want: errChecksum},
-		"old format":       {raw: func() []byte { b := bytes.Clone(good); b[16] = 1; return b }(), text: "message format 1"},
-		"length":           {raw: func() []byte { b := bytes.Clone(good); binary.BigEndian.PutUint32(b[8:], 1); return b }(), want: errMalformed},
-		"negative length":  {raw: func() []byte { b := bytes.Clone(good); binary.BigEndian.PutUint32(b[8:], math.MaxUint32); return b }(), want: errMalformed},
-		"too many records": {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 1<<30) }), want: errMalformed},
-		"too few records":  {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 3) }), want: errMalformed},
-		"record length":    {raw: rebatch(good, func(b []byte) { b[61] = 0x7f }), want: errMalformed},
-		"offset delta":     {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[23:], 1) }), want: errMalformed},
-		"unknown codec":    {raw: rebatch(good, func(b []byte) { b[22] = 7 }), text: "unknown codec 7"},
-		"snappy claim":     {raw: batchOf(claim, 2), want: errMalformed},
-		"xerial block":     {raw: batchOf(append(append(bytes.Clone(xerialMagic), make([]byte, 8)...), 0xff, 0xff, 0xff, 0xff), 2), want: errMalformed},
-		"gzip of nothing":  {raw: batchOf([]byte("this is not gzip at all"), 1), text: "decompress"},
-		"zstd of nothing":  {raw: batchOf([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0, 0, 0}, 4), want: errMalformed},
-		"lz4 block size":   {raw: batchOf([]byte{0x04, 0x22, 0x4d, 0x18, 0x60, 0x30, 0, 0, 0, 0, 0}, 3), text: "block size code 3"},
-		"lz4 long block":   {raw: batchOf(append([]byte{0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0, 0x10, 1, 0, 0, 0x1f, 'x', 1, 0}, bytes.Repeat([]byte{255}, 268)...), 3), text: "in a frame of blocks of 65536"},
+		"flipped bit": {raw: func() []byte { b := bytes.Clone(good); b[200] ^= 1; return b }(), want: errChecksum},
+		"old format": {raw: func() []byte { b := bytes.Clone(good); b[16] = 1; return b }(),
+			text: "message format 1"},
+		"length": {raw: func() []byte {
+			b := bytes.Clone(good)
+			binary.BigEndian.PutUint32(b[8:],
+				1)
+			return b
+		}(), want: errMalformed},
+		"negative length": {raw: func() []byte {
+			b := bytes.Clone(good)
+			binary.BigEndian.PutUint32(b[8:],
+				math.MaxUint32)
+			return b
+		}(), want: errMalformed},
+		"too many records": {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 1<<30) }),
+			want: errMalformed},
+		"too few records": {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 3) }),
+			want: errMalformed},
+		"record length": {raw: rebatch(good, func(b []byte) { b[61] = 0x7f }), want: errMalformed},
+		"offset delta": {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[23:], 1) }),
+			want: errMalformed},
+		"unknown codec": {raw: rebatch(good, func(b []byte) { b[22] = 7 }), text: "unknown codec 7"},
+		"snappy claim":  {raw: batchOf(claim, 2), want: errMalformed},
+		"xerial block": {raw: batchOf(append(append(bytes.Clone(xerialMagic), make([]byte, 8)...), 0xff, 0xff,
+			0xff, 0xff), 2), want: errMalformed},
+		"gzip of nothing": {raw: batchOf([]byte("this is not gzip at all"), 1), text: "decompress"},
+		"zstd of nothing": {raw: batchOf([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0, 0, 0}, 4), want: errMalformed},
+		"lz4 block size": {raw: batchOf([]byte{0x04, 0x22, 0x4d, 0x18, 0x60, 0x30, 0, 0, 0, 0, 0}, 3),
+			text: "block size code 3"},
+		"lz4 long block": {raw: batchOf(append([]byte{0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0, 0x10, 1, 0, 0, 0x1f,
+			'x', 1, 0}, bytes.Repeat([]byte{255}, 268)...), 3), text: "in a frame of blocks of 65536"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := 1 << 19

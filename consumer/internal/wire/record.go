@@ -11,8 +11,9 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// recordReader yields the records of one batch one after another while it decompresses them. At most one of them is in memory at a
-// time, however many records there are and however large they are. Each record has its own copy of its bytes.
+// recordReader yields the records of one batch one after another while it decompresses them. At most one of
+// them is in memory at a time, however many records there are and however large they are. Each record has its
+// own copy of its bytes.
 type recordReader struct {
 	batch     *recordBatch
 	src       *bufio.Reader
@@ -67,14 +68,15 @@ func (r *recordReader) next() (record.Record, bool, error) {
 	return rec, r.err == nil, r.err
 }
 
-// nextUnread returns a record for each offset of a batch that is not decompressed. If compaction has removed records of the batch, it
-// cannot be known which: their offsets come as well.
+// nextUnread returns a record for each offset of a batch that is not decompressed. If compaction has removed
+// records of the batch, it cannot be known which: their offsets come as well.
 func (r *recordReader) nextUnread() (record.Record, bool) {
 	if r.lastDelta == r.batch.lastOffset-r.batch.baseOffset {
 		return record.Record{}, false
 	}
 	r.lastDelta++
-	rec := record.Record{Time: time.UnixMilli(r.batch.maxTimestamp).UTC(), Oversize: &record.Oversize{ValueBytes: -1, Batch: r.unread}}
+	rec := record.Record{Time: time.UnixMilli(r.batch.maxTimestamp).UTC(),
+		Oversize: &record.Oversize{ValueBytes: -1, Batch: r.unread}}
 	rec.Offset = r.batch.baseOffset + r.lastDelta
 	return rec, true
 }
@@ -102,8 +104,8 @@ func (r *recordReader) parse(body fields) (rec record.Record) {
 		return rec
 	}
 	if all := r.batch.lastOffset - r.batch.baseOffset + 1; int64(r.batch.count) == all {
-		// No record is missing, so each record's offset follows from its place. Brokers do not check the deltas of uncompressed
-		// batches: all records may claim the batch's first offset.
+		// No record is missing, so each record's offset follows from its place. Brokers do not check the
+		// deltas of uncompressed batches: all records may claim the batch's first offset.
 		delta = int64(r.read) - 1
 	}
 	if delta <= r.lastDelta || delta > r.batch.lastOffset-r.batch.baseOffset {
@@ -120,8 +122,9 @@ func (r *recordReader) parse(body fields) (rec record.Record) {
 	return rec
 }
 
-// readOversize reads a record that is longer than the limit. It skips the value and, if key and headers alone exceed the limit,
-// key and headers as well. It returns the record's fields with null in place of the skipped fields.
+// readOversize reads a record that is longer than the limit. It skips the value and, if key and headers alone
+// exceed the limit, key and headers as well. It returns the record's fields with null in place of the skipped
+// fields.
 func (r *recordReader) readOversize() ([]byte, *record.Oversize) {
 	oversize := &record.Oversize{Bytes: r.left}
 	body := r.take(1)
@@ -193,13 +196,14 @@ func (r *recordReader) fits(n int64) bool {
 	return r.err == nil
 }
 
-// fail stores the first error. An error of the decompressor is stored as such, except the end of its data: then the batch is
-// malformed.
+// fail stores the first error. An error of the decompressor is stored as such, except the end of its data:
+// then the batch is malformed.
 func (r *recordReader) fail(err error, what string) {
 	switch {
 	case r.err != nil:
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		r.err = fmt.Errorf("%w: offset %d, record %d of %d: %s", errMalformed, r.batch.baseOffset, r.read, r.batch.count, what)
+		r.err = fmt.Errorf("%w: offset %d, record %d of %d: %s", errMalformed, r.batch.baseOffset, r.read,
+			r.batch.count, what)
 	default:
 		r.err = fmt.Errorf("record batch at offset %d: decompress: %w", r.batch.baseOffset, err)
 	}
@@ -220,8 +224,8 @@ func (b *recordBatch) aborts(limit int, reserve Reserve) (bool, error) {
 	return len(rec.Key) >= 4 && binary.BigEndian.Uint16(rec.Key[2:]) == 0, nil
 }
 
-// fields reads the fields of a response or a record from the front of buf. After the first field that does not fit, bad is
-// set and every field read is zero.
+// fields reads the fields of a response or a record from the front of buf. After the first field that does
+// not fit, bad is set and every field read is zero.
 type fields struct {
 	buf []byte
 	bad bool

@@ -18,12 +18,12 @@ import (
 // ErrNoTransactions is returned by Coordinator and by the requests to a coordinator if the broker does not offer them.
 var ErrNoTransactions = errors.New("the broker does not offer transactions")
 
-// operationNotAttempted is the code of a partition that was not added because another one was refused. kafka-go calls it
-// BrokerAuthorizationFailed.
+// operationNotAttempted is the code of a partition that was not added because another one was refused.
+// kafka-go calls it BrokerAuthorizationFailed.
 const operationNotAttempted = kafka.Error(55)
 
-// Identity is what a batch says of its producer: an id that the cluster has given out, and the epoch of this id. A partition's leader
-// refuses batches of an older epoch than the newest that it has seen.
+// Identity is what a batch says of its producer: an id that the cluster has given out, and the epoch of this
+// id. A partition's leader refuses batches of an older epoch than the newest that it has seen.
 type Identity struct {
 	ID    int64
 	Epoch int16
@@ -37,10 +37,12 @@ type TopicPartition struct {
 
 // Coordinator returns the node id of the broker that coordinates the transactional id.
 //
-// kafka-go's own requests to coordinators are not used: kafka-go looks the coordinator up before each of them, and when the look-up is
-// answered with an error code, kafka-go drops the code and sends the request to the node -1.
+// kafka-go's own requests to coordinators are not used: kafka-go looks the coordinator up before each of
+// them, and when the look-up is answered with an error code, kafka-go drops the code and sends the request to
+// the node -1.
 func (c *Client) Coordinator(ctx context.Context, transactionalID string) (node int32, err error) {
-	m, err := c.Transport.RoundTrip(ctx, c.Addr, &findcoordinator.Request{Key: transactionalID, KeyType: int8(kafka.CoordinatorKeyTypeTransaction)})
+	m, err := c.Transport.RoundTrip(ctx, c.Addr, &findcoordinator.Request{Key: transactionalID,
+		KeyType: int8(kafka.CoordinatorKeyTypeTransaction)})
 	if err != nil {
 		return -1, err
 	}
@@ -51,12 +53,15 @@ func (c *Client) Coordinator(ctx context.Context, transactionalID string) (node 
 	return res.NodeID, nil
 }
 
-// InitProducer returns the producer id that belongs to the transactional id, with an epoch above every epoch that was given out before.
-// If a transaction of the id is open, the coordinator aborts it and answers kafka.ConcurrentTransactions (51) until that is done. timeout
-// is how long a transaction of this identity may stay open before the coordinator aborts it.
-func (c *Client) InitProducer(ctx context.Context, node int32, transactionalID string, timeout time.Duration) (Identity, error) {
+// InitProducer returns the producer id that belongs to the transactional id, with an epoch above every epoch
+// that was given out before. If a transaction of the id is open, the coordinator aborts it and answers
+// kafka.ConcurrentTransactions (51) until that is done. timeout is how long a transaction of this identity
+// may stay open before the coordinator aborts it.
+func (c *Client) InitProducer(ctx context.Context, node int32, transactionalID string, timeout time.Duration) (
+	Identity, error) {
 	m, err := c.coordinate(ctx, node, &initproducerid.Request{
-		TransactionalID: transactionalID, TransactionTimeoutMs: int32(timeout.Milliseconds()), ProducerID: NoProducerID, ProducerEpoch: -1,
+		TransactionalID: transactionalID, TransactionTimeoutMs: int32(timeout.Milliseconds()),
+		ProducerID: NoProducerID, ProducerEpoch: -1,
 	})
 	if err != nil {
 		return Identity{NoProducerID, -1}, err
@@ -68,10 +73,12 @@ func (c *Client) InitProducer(ctx context.Context, node int32, transactionalID s
 	return Identity{res.ProducerID, res.ProducerEpoch}, nil
 }
 
-// AddPartitions opens a transaction of the identity, if none is open, and adds the partitions to it. The coordinator adds all or none.
-// After an error that is no kafka.Error the request may still be carried out, also after a later EndTransaction, and would then open
-// another transaction: the caller must get a new epoch with InitProducer before it goes on.
-func (c *Client) AddPartitions(ctx context.Context, node int32, transactionalID string, as Identity, partitions []TopicPartition) error {
+// AddPartitions opens a transaction of the identity, if none is open, and adds the partitions to it. The
+// coordinator adds all or none. After an error that is no kafka.Error the request may still be carried out,
+// also after a later EndTransaction, and would then open another transaction: the caller must get a new epoch
+// with InitProducer before it goes on.
+func (c *Client) AddPartitions(ctx context.Context, node int32, transactionalID string, as Identity,
+	partitions []TopicPartition) error {
 	topics := make([]addpartitionstotxn.RequestTopic, len(partitions))
 	for i, p := range partitions {
 		topics[i] = addpartitionstotxn.RequestTopic{Name: p.Topic, Partitions: []int32{p.Partition}}
@@ -86,7 +93,8 @@ func (c *Client) AddPartitions(ctx context.Context, node int32, transactionalID 
 	var refused error
 	for _, topic := range m.(*addpartitionstotxn.Response).Results {
 		for _, p := range topic.Results {
-			if code := kafka.Error(p.ErrorCode); code != 0 && (refused == nil || errors.Is(refused, operationNotAttempted)) {
+			if code := kafka.Error(p.ErrorCode); code != 0 &&
+				(refused == nil || errors.Is(refused, operationNotAttempted)) {
 				refused = fmt.Errorf("%s/%d: %w", topic.Name, p.PartitionIndex, code)
 			}
 		}
@@ -94,7 +102,8 @@ func (c *Client) AddPartitions(ctx context.Context, node int32, transactionalID 
 	return refused
 }
 
-// EndTransaction commits the open transaction of the identity. The answer comes before the markers are in the partitions' logs.
+// EndTransaction commits the open transaction of the identity. The answer comes before the markers are in the
+// partitions' logs.
 func (c *Client) EndTransaction(ctx context.Context, node int32, transactionalID string, as Identity) error {
 	m, err := c.coordinate(ctx, node, &endtxn.Request{
 		TransactionalID: transactionalID, ProducerID: as.ID, ProducerEpoch: as.Epoch, Committed: true,
@@ -108,8 +117,9 @@ func (c *Client) EndTransaction(ctx context.Context, node int32, transactionalID
 	return nil
 }
 
-// coordinate sends a request to the coordinator, in the version that broker and kafka-go both know. EndTxn must stay at version 3, the
-// highest that kafka-go knows: from version 5 on the coordinator raises the epoch at each end of a transaction.
+// coordinate sends a request to the coordinator, in the version that broker and kafka-go both know. EndTxn
+// must stay at version 3, the highest that kafka-go knows: from version 5 on the coordinator raises the epoch
+// at each end of a transaction.
 func (c *Client) coordinate(ctx context.Context, node int32, request protocol.Message) (protocol.Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()

@@ -1,5 +1,6 @@
-// Command sbom prints the software bill of materials of a Go program, as CycloneDX JSON: the Go version and every module that is
-// linked into it, as the program's build information names them. Two runs over the same program print the same bytes.
+// Command sbom prints the software bill of materials of a Go program, as CycloneDX JSON: the Go version and
+// every module that is linked into it, as the program's build information names them. Two runs over the same
+// program print the same bytes.
 //
 //	go run ./deploy/release/sbom NAME VERSION PROGRAM > NAME.cdx.json
 package main
@@ -68,7 +69,8 @@ func component(m *debug.Module) cdx.Component {
 func settings(info *debug.BuildInfo) *[]cdx.Property {
 	var all []cdx.Property
 	for _, s := range info.Settings {
-		if slices.Contains([]string{"CGO_ENABLED", "GOARCH", "GOOS", "vcs.revision", "vcs.time", "vcs.modified"}, s.Key) {
+		if slices.Contains([]string{"CGO_ENABLED", "GOARCH", "GOOS", "vcs.revision", "vcs.time", "vcs.modified"},
+			s.Key) {
 			all = append(all, cdx.Property{Name: "go:" + s.Key, Value: s.Value})
 		}
 	}

@@ -1,7 +1,9 @@
-// Package access is the login and the TLS of the HTTP listener. The file of http.config_file has the form of Prometheus' web configuration:
-// whoever runs Prometheus writes it already. The token of http.token_file is for programs. The password of http.generated_login is in the log.
+// Package access is the login and the TLS of the HTTP listener. The file of http.config_file has the form of
+// Prometheus' web configuration: whoever runs Prometheus writes it already. The token of http.token_file is
+// for programs. The password of http.generated_login is in the log.
 //
-// All files are read again when they have changed. A file with mistakes changes nothing: what was in force of it stays, and the log says so.
+// All files are read again when they have changed. A file with mistakes changes nothing: what was in force of
+// it stays, and the log says so.
 package access
 
 import (
@@ -65,7 +67,8 @@ func (r *rules) hasToken() bool { return r.token != [sha256.Size]byte{} }
 func (r *rules) judge(cfg config.HTTPConfig, before *rules) error {
 	if page := cfg.ShowsArticles(); page != "" && !r.asks() && !r.certed && !isLoopback(cfg.Listen) {
 		return fmt.Errorf("%s shows articles to everybody who reaches %s, which is no loopback address: "+
-			"set http.config_file to a file with basic_auth_users, or http.token_file, or http.generated_login, or http.listen to 127.0.0.1 and a port", page, cfg.Listen)
+			"set http.config_file to a file with basic_auth_users, or http.token_file, or http.generated_login, "+
+			"or http.listen to 127.0.0.1 and a port", page, cfg.Listen)
 	}
 	switch {
 	case before == nil:
@@ -79,8 +82,9 @@ func (r *rules) judge(cfg config.HTTPConfig, before *rules) error {
 	return nil
 }
 
-// Load reads the files, and makes the login of http.generated_login. It returns nil if the settings name neither. Pages that show articles need a login as soon as http.listen is no
-// loopback address: without one, Load returns an error.
+// Load reads the files, and makes the login of http.generated_login. It returns nil if the settings name
+// neither. Pages that show articles need a login as soon as http.listen is no loopback address: without one,
+// Load returns an error.
 func Load(cfg config.HTTPConfig, log *slog.Logger) (*Access, error) {
 	f := read(cfg)
 	if err := f.err(); err != nil {
@@ -141,7 +145,8 @@ func SendsPasswords(cfg config.HTTPConfig) bool {
 	return r.err() == nil && (r.asks() || cfg.Generated) && r.tls == nil && !isLoopback(cfg.Listen)
 }
 
-// rules returns what the files say now. A mistake in one file, or a part that may not change, keeps that part as it was; the others change.
+// rules returns what the files say now. A mistake in one file, or a part that may not change, keeps that part
+// as it was; the others change.
 func (a *Access) rules() *rules {
 	a.reading.Lock()
 	defer a.reading.Unlock()
@@ -154,7 +159,8 @@ func (a *Access) rules() *rules {
 	a.read = f.stamps
 	next, err := f.after(a.cfg, old)
 	if err != nil {
-		a.log.Error("login and certificates of the HTTP listener not reloaded: what is wrong stays as it was, and only the rest changes", "err", err)
+		a.log.Error("login and certificates of the HTTP listener not reloaded: what is wrong stays as it was, and "+
+			"only the rest changes", "err", err)
 	}
 	if next == old {
 		return old
@@ -172,8 +178,8 @@ func (a *Access) rules() *rules {
 	return next
 }
 
-// after returns the rules that follow old: all parts of the files, or, if they may not be in force together, each part that may. The error says
-// which may not. Without a change it returns old.
+// after returns the rules that follow old: all parts of the files, or, if they may not be in force together,
+// each part that may. The error says which may not. Without a change it returns old.
 func (f *files) after(cfg config.HTTPConfig, old *rules) (*rules, error) {
 	err := f.err()
 	if err == nil {
@@ -240,7 +246,8 @@ func stampOf(name string) (s stamp) {
 	return s
 }
 
-// TLS returns the configuration of the listener; nil: it speaks without TLS. Certificates are read again when they have changed.
+// TLS returns the configuration of the listener; nil: it speaks without TLS. Certificates are read again when
+// they have changed.
 func (a *Access) TLS() *tls.Config {
 	if a == nil || a.current.Load().tls == nil {
 		return nil

@@ -81,11 +81,14 @@ func TestLogins(t *testing.T) {
 		web, token string
 		logins     map[string]int
 	}{
-		"no login":  {"", "", map[string]int{"": 200, "eve:x": 200}},
-		"TLS only":  {"tls_server_config: {}\n", "", map[string]int{"": 200}},
-		"users":     {users, "", map[string]int{"": 401, "alice:secret": 200, "bob:other": 200, "alice:other": 401, "alice:": 401, "eve:secret": 401, ":": 401, "token " + token: 401}},
-		"token":     {"", token + "\n", map[string]int{"": 401, "token " + token: 200, "token x" + token: 401, "token ": 401, "alice:" + token: 401}},
-		"both":      {users, token, map[string]int{"": 401, "alice:secret": 200, "token " + token: 200, "token secret": 401}},
+		"no login": {"", "", map[string]int{"": 200, "eve:x": 200}},
+		"TLS only": {"tls_server_config: {}\n", "", map[string]int{"": 200}},
+		"users": {users, "", map[string]int{"": 401, "alice:secret": 200, "bob:other": 200, "alice:other": 401,
+			"alice:": 401, "eve:secret": 401, ":": 401, "token " + token: 401}},
+		"token": {"", token + "\n", map[string]int{"": 401, "token " + token: 200, "token x" + token: 401,
+			"token ": 401, "alice:" + token: 401}},
+		"both": {users, token, map[string]int{"": 401, "alice:secret": 200, "token " + token: 200,
+			"token secret": 401}},
 		"empty web": {"", token, map[string]int{"token " + strings.ToUpper(token): 401}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +122,8 @@ func statusFrom(a *Access, from, user, password string) int {
 	return w.Code
 }
 
-// Whoever guesses passwords keeps one core busy, and holds up nobody: a right login waits for one comparison, from the address of the guesser, too.
+// Whoever guesses passwords keeps one core busy, and holds up nobody: a right login waits for one comparison,
+// from the address of the guesser, too.
 func TestRightLoginsPassWhileOthersGuess(t *testing.T) {
 	a := load(t, settings(t, "basic_auth_users: {alice: "+hash(t, "secret")+", bob: "+hash(t, "other")+"}\n", ""))
 	waiting := func(n int) {
@@ -191,7 +195,8 @@ func TestMistakesInFiles(t *testing.T) {
 		withTLS + ", client_auth_type: Maybe}":                      "RequireAndVerifyClientCert",
 		withTLS + ", client_auth_type: RequireAndVerifyClientCert}": "client_ca_file",
 		withTLS + ", client_ca_file: x.pem}":                        "client_ca_file",
-		withTLS + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + pair.Key + "}": "no PEM certificate",
+		withTLS + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + pair.Key +
+			"}": "no PEM certificate",
 	} {
 		cfg := settings(t, web, "")
 		_, err := Load(cfg, slog.New(slog.DiscardHandler))
@@ -208,10 +213,12 @@ func TestMistakesInFiles(t *testing.T) {
 func TestArticlesNeedALogin(t *testing.T) {
 	authority := certs.NewAuthority(t)
 	pair := authority.Server()
-	certed := "tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + authority.File + "}"
+	certed := "tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key +
+		", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + authority.File + "}"
 	for listen, needs := range map[string]bool{
 		"127.0.0.1:0": false, "127.9.9.9:1": false, "[::1]:1": false, "localhost:1": false,
-		":9464": true, "0.0.0.0:9464": true, "[::]:9464": true, "10.0.0.1:9464": true, "echosieve.internal:9464": true, "localhost.example:1": true,
+		":9464": true, "0.0.0.0:9464": true, "[::]:9464": true, "10.0.0.1:9464": true,
+		"echosieve.internal:9464": true, "localhost.example:1": true,
 	} {
 		for _, test := range []struct {
 			web, token string
@@ -239,8 +246,9 @@ func TestArticlesNeedALogin(t *testing.T) {
 	}
 }
 
-// Files are read again when they have changed. Mistakes in them, and what a running listener cannot do, change nothing.
-// The password of http.generated_login is in the log alone. It holds until the next start, also when files have changed.
+// Files are read again when they have changed. Mistakes in them, and what a running listener cannot do,
+// change nothing. The password of http.generated_login is in the log alone. It holds until the next start,
+// also when files have changed.
 func TestGeneratedLogin(t *testing.T) {
 	start := func(cfg config.HTTPConfig) (*Access, string) {
 		cfg.Generated = true
@@ -299,7 +307,8 @@ func TestReloadOfFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"basic_auth_users: {bob: another}": "bcrypt",
 		"- ":                               "http.config_file",
-		"tls_server_config: {cert_file: none.pem, key_file: none.pem}\nbasic_auth_users: {bob: " + hash(t, "another") + "}": "none.pem",
+		"tls_server_config: {cert_file: none.pem, key_file: none.pem}\nbasic_auth_users: {bob: " +
+			hash(t, "another") + "}": "none.pem",
 	} {
 		log.Reset()
 		write(t, cfg.ConfigFile, text)
@@ -337,9 +346,10 @@ func TestReloadJudgesAsTheStart(t *testing.T) {
 		console       bool
 		want          int
 	}{
-		"console behind certificates":      {certed, encrypted + "}\n", true, http.StatusOK},
-		"metrics behind certificates":      {certed, encrypted + "}\n", false, http.StatusOK},
-		"certificates that need not come":  {certed, strings.Replace(certed, "RequireAndVerify", "Verify", 1), true, http.StatusOK},
+		"console behind certificates": {certed, encrypted + "}\n", true, http.StatusOK},
+		"metrics behind certificates": {certed, encrypted + "}\n", false, http.StatusOK},
+		"certificates that need not come": {certed, strings.Replace(certed, "RequireAndVerify", "Verify", 1), true,
+			http.StatusOK},
 		"a login in place of certificates": {certed, encrypted + "}\n" + users, true, http.StatusUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -361,8 +371,8 @@ func TestReloadJudgesAsTheStart(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status(a, "/console/", ""))
 }
 
-// A token or user that is revoked is out at once, whatever is wrong with the other file or the certificates. A login that stays is not asked for
-// its password again.
+// A token or user that is revoked is out at once, whatever is wrong with the other file or the certificates.
+// A login that stays is not asked for its password again.
 func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
 	users := func(names ...string) (text string) {
 		for _, name := range names {
@@ -375,7 +385,8 @@ func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
 	a := load(t, cfg)
 	require.Equal(t, http.StatusOK, status(a, "/", "token "+token))
 	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
-	for _, mistake := range []string{"basic_auth_users: {alice: x}", "- ", "tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users("alice")} {
+	for _, mistake := range []string{"basic_auth_users: {alice: x}", "- ",
+		"tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users("alice")} {
 		write(t, cfg.TokenFile, token)
 		write(t, cfg.ConfigFile, users("alice", "bob"))
 		require.Equal(t, http.StatusOK, status(a, "/", "token "+token))
@@ -457,7 +468,8 @@ func serve(t *testing.T, a *Access, authority *certs.Authority) (string, *http.C
 	require.NoError(t, err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem)
-	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "localhost"}}
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots,
+		ServerName: "localhost"}}
 	return strings.Replace(server.URL, "http:", "https:", 1), &http.Client{Transport: transport}
 }
 
@@ -509,7 +521,9 @@ func TestTLS(t *testing.T) {
 	_, err = get(client, url)
 	require.NoError(t, err)
 
-	write(t, cfg.ConfigFile, "tls_server_config: {cert_file: cert.pem, key_file: key.pem, client_auth_type: RequireAndVerifyClientCert, client_ca_file: "+next.File+"}")
+	write(t, cfg.ConfigFile,
+		"tls_server_config: {cert_file: cert.pem, key_file: key.pem, client_auth_type: "+
+			"RequireAndVerifyClientCert, client_ca_file: "+next.File+"}")
 	_, err = get(client, url)
 	require.Error(t, err)
 	pair := next.Client("me")

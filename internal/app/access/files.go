@@ -72,7 +72,9 @@ func (f *files) readToken(name string) {
 		return
 	}
 	if text = bytes.TrimSpace(text); len(text) < minToken {
-		f.badToken = fmt.Errorf("http.token_file: %s holds %d characters, at least %d are needed: openssl rand -hex 32 prints some", name, len(text), minToken)
+		f.badToken = fmt.Errorf(
+			"http.token_file: %s holds %d characters, at least %d are needed: openssl rand -hex 32 prints some", name,
+			len(text), minToken)
 		return
 	}
 	f.token = sha256.Sum256(text)
@@ -89,7 +91,8 @@ func (f *files) readConfig(name string) {
 			err = nil
 		}
 		if err != nil {
-			err = fmt.Errorf("%s: %w; known are tls_server_config with cert_file, key_file, client_auth_type, client_ca_file and min_version, and basic_auth_users", name, err)
+			err = fmt.Errorf("%s: %w; known are tls_server_config with cert_file, key_file, client_auth_type, "+
+				"client_ca_file and min_version, and basic_auth_users", name, err)
 		}
 	}
 	if err != nil {
@@ -113,7 +116,8 @@ func (f *files) readUsers(c *webConfig) error {
 		case err != nil:
 			return fmt.Errorf("the password of %q is no bcrypt hash: htpasswd -nBC 10 \"\" prints one", user)
 		case cost > maxCost:
-			return fmt.Errorf("the bcrypt hash of %q has the cost %d, at most %d is taken: each login would cost seconds of CPU", user, cost, maxCost)
+			return fmt.Errorf("the bcrypt hash of %q has the cost %d, at most %d is taken: each login would cost "+
+				"seconds of CPU", user, cost, maxCost)
 		}
 		f.users[user] = []byte(hash)
 	}
@@ -150,16 +154,19 @@ func (f *files) readTLS(c *webConfig, folder string) error {
 		return fmt.Errorf("cert_file and key_file: %w", err)
 	}
 	auth, known := clientAuth[t.ClientAuth]
-	version, versioned := map[string]uint16{"": tls.VersionTLS12, "TLS12": tls.VersionTLS12, "TLS13": tls.VersionTLS13}[t.MinVersion]
+	version, versioned := map[string]uint16{"": tls.VersionTLS12, "TLS12": tls.VersionTLS12,
+		"TLS13": tls.VersionTLS13}[t.MinVersion]
 	switch {
 	case !known:
-		return fmt.Errorf("client_auth_type is %q, must be NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert", t.ClientAuth)
+		return fmt.Errorf("client_auth_type is %q, must be NoClientCert, VerifyClientCertIfGiven or "+
+			"RequireAndVerifyClientCert", t.ClientAuth)
 	case !versioned:
 		return fmt.Errorf("min_version is %q, must be TLS12 or TLS13", t.MinVersion)
 	case (auth == tls.NoClientCert) != (t.ClientCAs == ""):
 		return errors.New("client_ca_file and a client_auth_type that verifies belong together")
 	}
-	f.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: version, ClientAuth: auth, NextProtos: []string{"h2", "http/1.1"}}
+	f.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: version, ClientAuth: auth,
+		NextProtos: []string{"h2", "http/1.1"}}
 	if auth != tls.NoClientCert {
 		authorities := path(t.ClientCAs)
 		f.stamps.add(authorities)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxWaiting bounds the requests that wait for the comparison of their password. More get the answer 429: those first that have guessed wrong
-	// most often.
+	// maxWaiting bounds the requests that wait for the comparison of their password. More get the answer 429:
+	// those first that have guessed wrong most often.
 	maxWaiting = 128
 	// maxWait bounds the wait of one request.
 	maxWait = 30 * time.Second
@@ -22,7 +22,8 @@ const (
 // guesser is who tries a password: an address and, if there is such a user, his name.
 type guesser struct{ address, user string }
 
-// address returns the address of a client without its port. An address of IPv6 stands for its network: a client has billions of them.
+// address returns the address of a client without its port. An address of IPv6 stands for its network: a
+// client has billions of them.
 func address(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -40,8 +41,9 @@ func address(remote string) string {
 	return ip.String()
 }
 
-// queue lets one comparison of a password run at a time. Whoever has guessed wrong less often comes first, so guesses of others hold up a right
-// login by one comparison. Safe for concurrent use; its zero value is ready.
+// queue lets one comparison of a password run at a time. Whoever has guessed wrong less often comes first, so
+// guesses of others hold up a right login by one comparison. Safe for concurrent use; its zero value is
+// ready.
 type queue struct {
 	mu      sync.Mutex
 	busy    bool
@@ -60,7 +62,8 @@ type guesses struct {
 	last  time.Time
 }
 
-// enter waits for its turn, and then returns true. The caller calls leave afterwards. It returns false if too many wait, or if ctx ends.
+// enter waits for its turn, and then returns true. The caller calls leave afterwards. It returns false if too
+// many wait, or if ctx ends.
 func (q *queue) enter(ctx context.Context, from guesser) bool {
 	w := &waiter{from, make(chan bool, 1)}
 	q.mu.Lock()

@@ -17,8 +17,8 @@ type Process struct {
 	err  error         // set before Done is closed
 }
 
-// Start starts the command in a new process group: Ctrl-C then reaches only the caller's process, which stops the child in order. On
-// Linux the system kills the child when the caller's process ends in any other way.
+// Start starts the command in a new process group: Ctrl-C then reaches only the caller's process, which stops
+// the child in order. On Linux the system kills the child when the caller's process ends in any other way.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -52,8 +52,8 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Stop sends SIGTERM and waits for the end. A process that has not ended after the given time is killed, and inTime is false.
-// Stopping twice does no harm.
+// Stop sends SIGTERM and waits for the end. A process that has not ended after the given time is killed, and
+// inTime is false. Stopping twice does no harm.
 func (p *Process) Stop(patience time.Duration) (inTime bool) {
 	_ = p.Cmd.Process.Signal(syscall.SIGTERM) // fails only if the process has ended
 	timeout := time.NewTimer(patience)
@@ -73,9 +73,9 @@ func (p *Process) Kill() {
 	<-p.Done
 }
 
-// PeakMemory is the most resident memory that the process has had so far, its start included, in bytes. It is 0 except on
-// Linux: other systems do not report it. Rusage.Maxrss is no substitute: it counts the memory of the parent, from which
-// the process was forked.
+// PeakMemory is the most resident memory that the process has had so far, its start included, in bytes. It is
+// 0 except on Linux: other systems do not report it. Rusage.Maxrss is no substitute: it counts the memory of
+// the parent, from which the process was forked.
 func (p *Process) PeakMemory() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {

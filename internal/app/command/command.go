@@ -1,5 +1,6 @@
-// Package command holds what the programs echosieve and echosieve-lab have in common on the command line: exit codes, answers to
-// wrong usage, help texts, and flags that several commands have. It imports nothing of the service except its settings.
+// Package command holds what the programs echosieve and echosieve-lab have in common on the command line:
+// exit codes, answers to wrong usage, help texts, and flags that several commands have. It imports nothing of
+// the service except its settings.
 package command
 
 import (
@@ -34,8 +35,8 @@ type AnswerError struct{ Text string }
 
 func (e *AnswerError) Error() string { return e.Text }
 
-// Program completes the root command of a program: it adds the commands, and sets how help is printed and how wrong usage
-// is answered.
+// Program completes the root command of a program: it adds the commands, and sets how help is printed and how
+// wrong usage is answered.
 func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.Args = commandArgs
@@ -64,8 +65,9 @@ func Main(root *cobra.Command) int {
 	return Execute(ctx, root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
-// SignalContext returns a context that ends with the first SIGINT or SIGTERM. The second one ends the process at once. The default action of
-// the signals would do that as well, but not for the first process of a container.
+// SignalContext returns a context that ends with the first SIGINT or SIGTERM. The second one ends the process
+// at once. The default action of the signals would do that as well, but not for the first process of a
+// container.
 func SignalContext() (context.Context, context.CancelFunc) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -86,15 +88,16 @@ func SignalContext() (context.Context, context.CancelFunc) {
 	}
 }
 
-// Hangups returns a channel that receives SIGHUP, and a function that gives the signal its default action again, which ends the process.
-// A signal that arrives while an earlier one waits in the channel is dropped.
+// Hangups returns a channel that receives SIGHUP, and a function that gives the signal its default action
+// again, which ends the process. A signal that arrives while an earlier one waits in the channel is dropped.
 func Hangups() (hangups <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	return c, func() { signal.Stop(c) }
 }
 
-// Execute runs one command line and returns its exit code. Whatever the command prints, no text in it controls a terminal.
+// Execute runs one command line and returns its exit code. Whatever the command prints, no text in it
+// controls a terminal.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -150,9 +153,11 @@ func Version() *cobra.Command {
 	return cmd
 }
 
-// printVersion prints one line, for the command version and for the flag --version of the program. Cobra's own flag would print less.
+// printVersion prints one line, for the command version and for the flag --version of the program. Cobra's
+// own flag would print less.
 func printVersion(cmd *cobra.Command) error {
 	b := build.Read()
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s, %s, %s)\n", cmd.Root().Name(), b.Version, b.Revision, b.Go, b.Platform)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s, %s, %s)\n", cmd.Root().Name(), b.Version, b.Revision, b.Go,
+		b.Platform)
 	return err
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A line of megabytes is broken as a short one is: the memory that it takes, and so the time, is proportional to its length.
+// A line of megabytes is broken as a short one is: the memory that it takes, and so the time, is proportional
+// to its length.
 func TestFitOfALongLine(t *testing.T) {
 	line := strings.Repeat("word ", 200_000)
 	var fitted string

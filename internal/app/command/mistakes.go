@@ -13,11 +13,13 @@ import (
 	"echosieve/internal/app/config/schema"
 )
 
-// Wrong usage is answered by one sentence that says what to type, and by exit code 2; see commandtest.WrongUsage. Cobra would print the
-// help and end with exit code 0 when a sub-command is unknown or missing, or a help topic is unknown.
+// Wrong usage is answered by one sentence that says what to type, and by exit code 2; see
+// commandtest.WrongUsage. Cobra would print the help and end with exit code 0 when a sub-command is unknown
+// or missing, or a help topic is unknown.
 
-// refuseMistakes makes every command that has sub-commands, and does nothing by itself, refuse a name that is none of them. It also makes
-// the completion commands, which cobra adds, refuse arguments with our message. Call it after all commands are added.
+// refuseMistakes makes every command that has sub-commands, and does nothing by itself, refuse a name that is
+// none of them. It also makes the completion commands, which cobra adds, refuse arguments with our message.
+// Call it after all commands are added.
 func refuseMistakes(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		if sub.HasSubCommands() {
@@ -41,10 +43,12 @@ func commandArgs(cmd *cobra.Command, args []string) error {
 
 // needCommand is run for a command that has sub-commands when the user named none of them.
 func needCommand(cmd *cobra.Command, _ []string) error {
-	return fmt.Errorf("%s needs one of its commands: %s; see %s --help", NameOf(cmd), strings.Join(commandNames(cmd), ", "), cmd.CommandPath())
+	return fmt.Errorf("%s needs one of its commands: %s; see %s --help", NameOf(cmd),
+		strings.Join(commandNames(cmd), ", "), cmd.CommandPath())
 }
 
-// unknownCommand returns an error that names the command that was probably meant: a sub-command of cmd, else of another command.
+// unknownCommand returns an error that names the command that was probably meant: a sub-command of cmd, else
+// of another command.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	unknown := fmt.Sprintf("unknown command %q", name)
 	if cmd.HasParent() {
@@ -93,8 +97,8 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// NameOf returns the name of a command with the names of its parents, such as "config print". The name of the program is left out
-// because every error begins with it.
+// NameOf returns the name of a command with the names of its parents, such as "config print". The name of the
+// program is left out because every error begins with it.
 func NameOf(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
@@ -107,7 +111,8 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes no arguments, but got %q; see %s --help", NameOf(cmd), args[0], cmd.CommandPath())
 }
 
-// One returns the cobra.Command.Args of a command that takes one argument. wants says which, for the message about others.
+// One returns the cobra.Command.Args of a command that takes one argument. wants says which, for the message
+// about others.
 func One(wants string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && args[0] != "" {
@@ -133,7 +138,8 @@ func requireFlags(cmd *cobra.Command, _ []string) error {
 
 // explainFlag translates an error of pflag: the message says what to type instead.
 func explainFlag(cmd *cobra.Command, err error) error {
-	unknown, invalid, missing := (*pflag.NotExistError)(nil), (*pflag.InvalidValueError)(nil), (*pflag.ValueRequiredError)(nil)
+	unknown, invalid, missing := (*pflag.NotExistError)(nil), (*pflag.InvalidValueError)(nil),
+		(*pflag.ValueRequiredError)(nil)
 	switch {
 	case errors.As(err, &unknown):
 		return unknownFlag(cmd, unknown)
@@ -157,8 +163,10 @@ func explainFlag(cmd *cobra.Command, err error) error {
 
 // wanted says which values a flag takes if it is no setting. The keys are pflag's names of the types.
 var wanted = map[string]string{
-	"bool": "wants true or false", "int": "wants a whole number", "uint64": "wants a whole number, 0 or more", "float64": "wants a number",
-	"duration": "wants a duration such as 7d, 168h, 30s or 250ms", "intSlice": "wants whole numbers with commas between them, such as 25,50,90",
+	"bool": "wants true or false", "int": "wants a whole number", "uint64": "wants a whole number, 0 or more",
+	"float64":  "wants a number",
+	"duration": "wants a duration such as 7d, 168h, 30s or 250ms",
+	"intSlice": "wants whole numbers with commas between them, such as 25,50,90",
 }
 
 // unknownFlag returns an error that names the flag that was probably meant.
@@ -168,7 +176,8 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		name, given = letters, "-"+letters
 	}
 	if !cmd.HasParent() {
-		return fmt.Errorf("unknown flag: %s; flags follow a command, for example %s %s --help", given, cmd.Name(), commandNames(cmd)[0])
+		return fmt.Errorf("unknown flag: %s; flags follow a command, for example %s %s --help", given, cmd.Name(),
+			commandNames(cmd)[0])
 	}
 	var names []string
 	for _, key := range config.Schema().Keys() { // in their order: the input topic comes first
@@ -182,7 +191,8 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		}
 	})
 	if file := name + "_file"; slices.Contains(names, file) {
-		return fmt.Errorf("%s is no flag, because every user of a machine can read command lines; put the secret into a file and type --%s FILE", given, file)
+		return fmt.Errorf("%s is no flag, because every user of a machine can read command lines; put the secret "+
+			"into a file and type --%s FILE", given, file)
 	}
 	if near := schema.Nearest(name, names); near != "" {
 		return fmt.Errorf("unknown flag: %s; did you mean --%s?", given, near)

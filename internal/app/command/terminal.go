@@ -11,7 +11,8 @@ import (
 // Columns is the width that the output of every command fits. A terminal is at least that wide.
 const Columns = 80
 
-// NewTable returns a table without frames, with two spaces between its columns: so more columns fit, and text tools can cut them.
+// NewTable returns a table without frames, with two spaces between its columns: so more columns fit, and text
+// tools can cut them.
 func NewTable(header ...any) table.Writer {
 	t := table.NewWriter()
 	style := table.StyleDefault
@@ -26,8 +27,9 @@ func NewTable(header ...any) table.Writer {
 	return t
 }
 
-// Fit breaks the lines of a text that are wider than a terminal, between words. The rest of a line is indented like the text behind its
-// label, which ends with two spaces or more: "only in A     this, that". Words are never cut, so that paths and addresses can be copied.
+// Fit breaks the lines of a text that are wider than a terminal, between words. The rest of a line is
+// indented like the text behind its label, which ends with two spaces or more: "only in A     this, that".
+// Words are never cut, so that paths and addresses can be copied.
 func Fit(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -38,7 +40,8 @@ func Fit(s string) string {
 	return b.String()
 }
 
-// fitProse breaks the paragraphs of a text anew, so that their lines are as wide as a terminal. Lines that begin with a space are kept.
+// fitProse breaks the paragraphs of a text anew, so that their lines are as wide as a terminal. Lines that
+// begin with a space are kept.
 func fitProse(s string) string {
 	var b strings.Builder
 	joins := false // the next line goes on with the paragraph
@@ -70,7 +73,8 @@ func fitLine(line string) string {
 	indent := "  "
 	if label := strings.Index(line, "  "); label >= 0 && label < Columns/3 {
 		rest := strings.TrimLeft(line[label:], " ")
-		indent = strings.Repeat(" ", text.StringWidthWithoutEscSequences(line)-text.StringWidthWithoutEscSequences(rest))
+		indent = strings.Repeat(" ", text.StringWidthWithoutEscSequences(line)-text.StringWidthWithoutEscSequences(
+			rest))
 	}
 	return breakLine(line, indent)
 }
@@ -81,7 +85,8 @@ func breakLine(line, indent string) string {
 	start, end, column := 0, 0, 0 // of the part of the line that is not written yet, in bytes, and its width
 	for i, word := range strings.SplitAfter(line, " ") {
 		width := text.StringWidthWithoutEscSequences(word)
-		if i > 0 && column > len(indent) && column+text.StringWidthWithoutEscSequences(strings.TrimRight(word, " ")) > Columns {
+		if i > 0 && column > len(indent) &&
+			column+text.StringWidthWithoutEscSequences(strings.TrimRight(word, " ")) > Columns {
 			b.WriteString(strings.TrimRight(line[start:end], " ") + "\n" + indent)
 			start, column = end, len(indent)
 		}

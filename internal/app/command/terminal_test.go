@@ -9,12 +9,16 @@ import (
 
 func TestFit(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
-		"short lines stay":      {"a  b\n\nc", "a  b\n\nc"},
-		"at words":              {strings.Repeat("word ", 17) + "end\n", strings.Repeat("word ", 15) + "word\n  word end\n"},
-		"below the label":       {"only in A     " + strings.Repeat("word ", 14), "only in A     " + strings.TrimSpace(strings.Repeat("word ", 13)) + "\n              word "},
-		"words are not cut":     {"see " + strings.Repeat("x", 90) + " now", "see\n  " + strings.Repeat("x", 90) + "\n  now"},
-		"wide characters":       {strings.Repeat("新闻 ", 17), strings.TrimSpace(strings.Repeat("新闻 ", 16)) + "\n  新闻 "},
-		"colours have no width": {"\x1b[1m" + strings.Repeat("word ", 15) + "word\x1b[0m", "\x1b[1m" + strings.Repeat("word ", 15) + "word\x1b[0m"},
+		"short lines stay": {"a  b\n\nc", "a  b\n\nc"},
+		"at words": {strings.Repeat("word ", 17) + "end\n", strings.Repeat("word ", 15) +
+			"word\n  word end\n"},
+		"below the label": {"only in A     " + strings.Repeat("word ", 14), "only in A     " +
+			strings.TrimSpace(strings.Repeat("word ", 13)) + "\n              word "},
+		"words are not cut": {"see " + strings.Repeat("x", 90) + " now", "see\n  " + strings.Repeat("x", 90) +
+			"\n  now"},
+		"wide characters": {strings.Repeat("新闻 ", 17), strings.TrimSpace(strings.Repeat("新闻 ", 16)) + "\n  新闻 "},
+		"colours have no width": {"\x1b[1m" + strings.Repeat("word ", 15) + "word\x1b[0m",
+			"\x1b[1m" + strings.Repeat("word ", 15) + "word\x1b[0m"},
 	} {
 		require.Equal(t, c.want, Fit(c.in), name)
 	}
@@ -35,6 +39,7 @@ func TestTable(t *testing.T) {
 
 func TestFitProse(t *testing.T) {
 	long := strings.Repeat("word ", 30)
-	require.Equal(t, strings.TrimSpace(strings.Repeat("word ", 16))+"\n"+strings.TrimSpace(strings.Repeat("word ", 15))+"\n\nExit codes: 0.\n  kept as\n  it is\nend",
+	require.Equal(t, strings.TrimSpace(strings.Repeat("word ", 16))+"\n"+
+		strings.TrimSpace(strings.Repeat("word ", 15))+"\n\nExit codes: 0.\n  kept as\n  it is\nend",
 		fitProse(strings.TrimSpace(long)+"\nword\n\nExit codes: 0.\n  kept as\n  it is\nend"))
 }

@@ -12,7 +12,8 @@ import (
 	"echosieve/internal/app/config"
 )
 
-// settingsWidth is where the list of settings is wrapped, in characters. Their names leave too little of a terminal's line for sentences.
+// settingsWidth is where the list of settings is wrapped, in characters. Their names leave too little of a
+// terminal's line for sentences.
 const settingsWidth = 120
 
 // printHelp prints the same as cobra, with its paragraphs as wide as a terminal.
@@ -21,11 +22,12 @@ func printHelp(cmd *cobra.Command, _ []string) {
 	_ = cmd.UsageFunc()(cmd) // like cobra: an output that is gone is no reason to fail
 }
 
-// printUsage prints the same as cobra, except that the settings follow the command's other flags in a separate list: a hundred
-// settings would bury the two flags that the reader is looking for.
+// printUsage prints the same as cobra, except that the settings follow the command's other flags in a
+// separate list: a hundred settings would bury the two flags that the reader is looking for.
 //
-// It uses no template of cobra's, because a program that links text/template keeps every method that any of its types has:
-// the linker cannot see which of them a template calls. With a template the service binary has 32 MB instead of 24 MB.
+// It uses no template of cobra's, because a program that links text/template keeps every method that any of
+// its types has: the linker cannot see which of them a template calls. With a template the service binary has
+// 32 MB instead of 24 MB.
 func printUsage(cmd *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:")
@@ -48,7 +50,8 @@ func printUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "\n\nSettings (also in the YAML file, and as ECHOSIEVE_KAFKA_BROKERS and so on):\n%s", settings)
 	}
 	if n := len(unused(cmd)); n > 0 {
-		fmt.Fprintf(&b, "\n\nThe other %d settings are read, too, and checked: %s --%s lists them.", n, cmd.CommandPath(), helpAll)
+		fmt.Fprintf(&b, "\n\nThe other %d settings are read, too, and checked: %s --%s lists them.", n,
+			cmd.CommandPath(), helpAll)
 	}
 	if parent {
 		fmt.Fprintf(&b, "\n\nUse \"%s [command] --help\" for more about a command.", cmd.CommandPath())
@@ -68,12 +71,13 @@ func addHelpAll(cmd *cobra.Command) {
 	if len(unused(cmd)) == 0 {
 		return
 	}
-	cmd.Flags().BoolFunc(helpAll, "print this help with all settings, also those that the command does not use", func(string) error {
-		for _, f := range unused(cmd) {
-			f.Hidden = false
-		}
-		return cmd.Flags().Set("help", "true")
-	})
+	cmd.Flags().BoolFunc(helpAll, "print this help with all settings, also those that the command does not use",
+		func(string) error {
+			for _, f := range unused(cmd) {
+				f.Hidden = false
+			}
+			return cmd.Flags().Set("help", "true")
+		})
 }
 
 // unused returns the settings that help leaves out.

@@ -1,5 +1,6 @@
-// Package config is the configuration of echosieve: the struct of all settings with their defaults and limits, and Load,
-// which reads them. How a struct becomes flags, variables and a YAML file is the business of the package schema.
+// Package config is the configuration of echosieve: the struct of all settings with their defaults and
+// limits, and Load, which reads them. How a struct becomes flags, variables and a YAML file is the business
+// of the package schema.
 package config
 
 import (
@@ -24,8 +25,8 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// Config holds all settings. Package schema makes flags, environment variables and the reference file from the tags of the
-// fields.
+// Config holds all settings. Package schema makes flags, environment variables and the reference file from
+// the tags of the fields.
 type Config struct {
 	Kafka     consumer.Config `setting:"kafka" help:"Where articles come from and verdicts go."`
 	Redis     RedisConfig     `setting:"redis" help:"The index of earlier articles."`
@@ -56,7 +57,8 @@ type InputConfig struct {
 
 // Validate returns the mistakes, each with its key first.
 func (c InputConfig) Validate() error {
-	return errors.Join(c.DecodeConfig.Validate(), c.Config.Validate(c.Format == pipeline.FormatAvro, c.Framing == pipeline.FramingConfluent))
+	return errors.Join(c.DecodeConfig.Validate(), c.Config.Validate(c.Format == pipeline.FormatAvro,
+		c.Framing == pipeline.FramingConfluent))
 }
 
 // HTTPConfig holds the settings of the listener for metrics and health.
@@ -121,12 +123,13 @@ func (c Config) RecipeConfig() recipe.Config {
 	return r
 }
 
-// IndexConfig returns the settings of the index for a recipe: c.Redis.Index and everything that other sections decide, such as
-// the namespace and the window. The configuration must be valid.
+// IndexConfig returns the settings of the index for a recipe: c.Redis.Index and everything that other
+// sections decide, such as the namespace and the window. The configuration must be valid.
 func (c Config) IndexConfig(recipeID string) keyspace.Config {
 	index := c.indexSettings(recipeID, c.RecipeConfig())
-	// When a process dies, Kafka notices it after one session timeout and gives its partitions to another process. After a second
-	// session timeout that process has had time to decide the articles that the dead one left undecided.
+	// When a process dies, Kafka notices it after one session timeout and gives its partitions to another
+	// process. After a second session timeout that process has had time to decide the articles that the dead
+	// one left undecided.
 	index.UndecidedTimeout = 2 * c.Kafka.SessionTimeout
 	return index
 }
@@ -135,7 +138,8 @@ func (c Config) IndexConfig(recipeID string) keyspace.Config {
 func (c Config) LoadRecipe() (*recipe.Recipe, error) {
 	recipe, err := recipe.Load(c.RecipeConfig())
 	if err != nil {
-		return nil, fmt.Errorf("%w; correct detection.user_dictionary, detection.stop_words or detection.boilerplate_file", err)
+		return nil, fmt.Errorf(
+			"%w; correct detection.user_dictionary, detection.stop_words or detection.boilerplate_file", err)
 	}
 	return recipe, nil
 }
@@ -150,8 +154,8 @@ func (c Config) indexSettings(recipeID string, recipe recipe.Config) keyspace.Co
 	return index
 }
 
-// Validate returns all mistakes of the configuration, joined; each begins with the key of its setting. It connects to no
-// server and reads no file.
+// Validate returns all mistakes of the configuration, joined; each begins with the key of its setting. It
+// connects to no server and reads no file.
 func (c Config) Validate() error {
 	_, _, listen := net.SplitHostPort(c.HTTP.Listen)
 	var level slog.Level
@@ -172,7 +176,8 @@ func (c Config) Validate() error {
 		why string
 	}{
 		{"redis.namespace", c.Redis.Namespace != "", "must not be empty"},
-		{"redis.namespace", !c.Redis.Cluster || !strings.ContainsAny(c.Redis.Namespace, "{}"), "has braces, which would put every key on one server of the cluster: leave them out"},
+		{"redis.namespace", !c.Redis.Cluster || !strings.ContainsAny(c.Redis.Namespace, "{}"),
+			"has braces, which would put every key on one server of the cluster: leave them out"},
 		{"http.listen", listen == nil, `must be an address such as "127.0.0.1:9464" or ":9464"`},
 		{"log.level", badLevel == nil, "must be debug, info, warn or error"},
 		{"log.format", c.Log.Format == LogText || c.Log.Format == LogJSON, "must be text or json"},
@@ -184,7 +189,8 @@ func (c Config) Validate() error {
 	return c.withRanges(errors.Join(errs...))
 }
 
-// withRanges adds the numbers that are out of range. It drops what else is wrong with such a number: one mistake has one message.
+// withRanges adds the numbers that are out of range. It drops what else is wrong with such a number: one
+// mistake has one message.
 func (c Config) withRanges(others error) error {
 	mistakes := Schema().OutOfRange(c)
 	var errs []error
@@ -232,19 +238,22 @@ func (c Config) validateHTTP() error {
 	var errs []error
 	for _, name := range c.HTTP.Hosts {
 		if !hostName.MatchString(name) {
-			errs = append(errs, fmt.Errorf("http.hosts has %q, must be a name without scheme and port, such as echosieve.internal", name))
+			errs = append(errs, fmt.Errorf(
+				"http.hosts has %q, must be a name without scheme and port, such as echosieve.internal", name))
 		}
 	}
 	for _, path := range c.HTTP.Open {
 		if !slices.Contains(openPaths, path) {
-			errs = append(errs, fmt.Errorf("http.open has %q, must name some of %s", path, strings.Join(openPaths, ", ")))
+			errs = append(errs, fmt.Errorf("http.open has %q, must name some of %s", path,
+				strings.Join(openPaths, ", ")))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// validateDetection validates the recipe and the index together, because the index uses settings of the recipe. If such a setting is
-// wrong, the recipe reports it, and the index is validated with the default instead, so that it is not reported twice.
+// validateDetection validates the recipe and the index together, because the index uses settings of the
+// recipe. If such a setting is wrong, the recipe reports it, and the index is validated with the default
+// instead, so that it is not reported twice.
 func (c Config) validateDetection() error {
 	if names := recipe.Names(); !slices.Contains(names, c.Recipe) {
 		return fmt.Errorf("recipe is %q, must be one of %s", c.Recipe, strings.Join(names, ", "))

@@ -22,8 +22,8 @@ import (
 	"echosieve/simhash"
 )
 
-// others are values for settings for which otherValue finds none that is valid. An empty list: the setting decides how servers are
-// reached, or no second value exists.
+// others are values for settings for which otherValue finds none that is valid. An empty list: the setting
+// decides how servers are reached, or no second value exists.
 func others(t *testing.T) map[string][]string {
 	words := filepath.Join(t.TempDir(), "words")
 	require.NoError(t, os.WriteFile(words, []byte("区块链平台 10 n\n"), 0o600))
@@ -31,22 +31,38 @@ func others(t *testing.T) map[string][]string {
 	require.NoError(t, os.WriteFile(stop, []byte("区块链平台\n"), 0o600))
 	policies := []string{"unique", "possible", "duplicate"}
 	return map[string][]string{
-		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"}, "kafka.delivery": {"exactly_once", "at_least_once"}, "kafka.drain_timeout": {"9s"},
-		"kafka.sasl.mechanism": {}, "kafka.sasl.username": {}, "kafka.sasl.password": {}, "kafka.sasl.password_file": {}, "kafka.sasl.token_file": {},
-		"kafka.tls.cert_file": {}, "kafka.tls.key_file": {}, "kafka.tls.ca_file": {}, "kafka.tls.server_name": {}, "kafka.tls.insecure_skip_verify": {},
-		"redis.addrs": {}, "redis.master_name": {}, "redis.sentinel_username": {}, "redis.sentinel_password": {}, "redis.sentinel_password_file": {},
-		"redis.cluster": {}, "redis.tls.cert_file": {}, "redis.tls.key_file": {}, "redis.tls.ca_file": {}, "redis.tls.enabled": {}, "redis.tls.server_name": {}, "redis.tls.insecure_skip_verify": {}, "redis.password_file": {}, "redis.username": {}, "redis.password": {},
-		"redis.wait_timeout": {}, "redis.buckets": {"sets"}, "redis.block_bits": {"20", "12"}, "redis.generations": {"2", "4"},
+		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"},
+		"kafka.delivery": {"exactly_once", "at_least_once"}, "kafka.drain_timeout": {"9s"},
+		"kafka.sasl.mechanism": {}, "kafka.sasl.username": {}, "kafka.sasl.password": {},
+		"kafka.sasl.password_file": {}, "kafka.sasl.token_file": {},
+		"kafka.tls.cert_file": {}, "kafka.tls.key_file": {}, "kafka.tls.ca_file": {}, "kafka.tls.server_name": {},
+		"kafka.tls.insecure_skip_verify": {},
+		"redis.addrs":                    {}, "redis.master_name": {}, "redis.sentinel_username": {},
+		"redis.sentinel_password":      {},
+		"redis.sentinel_password_file": {},
+		"redis.cluster":                {}, "redis.tls.cert_file": {}, "redis.tls.key_file": {},
+		"redis.tls.ca_file": {},
+		"redis.tls.enabled": {}, "redis.tls.server_name": {}, "redis.tls.insecure_skip_verify": {},
+		"redis.password_file": {}, "redis.username": {}, "redis.password": {},
+		"redis.wait_timeout": {}, "redis.buckets": {"sets"}, "redis.block_bits": {"20", "12"},
+		"redis.generations":       {"2", "4"},
 		"redis.expected_articles": {"1000001", "100000000"}, "redis.db": {"1", "3"},
-		"recipe":                    {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
-		"detection.max_distance":    {"16"},
-		"detection.blocks":          {"5"},
-		"detection.segmenter":       {}, // gojieba needs cgo; package recipe tests that neither this nor a boilerplate table changes the id
-		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {}, "detection.html": {"text"},
-		"input.format": {"text"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"}, "http.open": {"/readyz"},
-		"policy.revises": policies, "policy.overlaps": policies, "input.tombstones": {"skip"}, "input.preset": {"connect"}, "input.framing": {"confluent"}, "input.compression": {"zstd"}, "policy.contained": policies, "policy.extends": policies, "policy.same_id": policies,
-		"input.schema_file": {}, "input.registry.urls": {}, "input.registry.username": {}, "input.registry.password": {}, "input.registry.password_file": {}, "input.registry.tls.enabled": {},
-		"input.registry.tls.cert_file": {}, "input.registry.tls.key_file": {}, "input.registry.tls.ca_file": {}, "input.registry.tls.server_name": {}, "input.registry.tls.insecure_skip_verify": {},
+		"recipe":                 {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
+		"detection.max_distance": {"16"},
+		"detection.blocks":       {"5"},
+		// gojieba needs cgo; package recipe tests that neither this nor a boilerplate table changes the id
+		"detection.segmenter":       {},
+		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {},
+		"detection.html": {"text"},
+		"input.format":   {"text"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
+		"http.open":      {"/readyz"},
+		"policy.revises": policies, "policy.overlaps": policies, "input.tombstones": {"skip"}, "input.preset": {
+			"connect"}, "input.framing": {"confluent"}, "input.compression": {"zstd"}, "policy.contained": policies,
+		"policy.extends": policies, "policy.same_id": policies,
+		"input.schema_file": {}, "input.registry.urls": {}, "input.registry.username": {},
+		"input.registry.password": {}, "input.registry.password_file": {}, "input.registry.tls.enabled": {},
+		"input.registry.tls.cert_file": {}, "input.registry.tls.key_file": {}, "input.registry.tls.ca_file": {},
+		"input.registry.tls.server_name": {}, "input.registry.tls.insecure_skip_verify": {},
 		"shadow.group": {"other-shadow"}, "shadow.namespace": {"other-shadow"}, "shadow.topic": {"other-shadow"},
 	}
 }
@@ -83,8 +99,9 @@ func load(k schema.Key, text string) (Config, error) {
 	return cfg, errors.Join(err, cfg.Validate())
 }
 
-// TestEverySettingThatMovesTheKeys walks all settings. A process whose setting differs uses other keys exactly if the id of its index
-// differs: so whoever compares ids sees each setting that empties or splits the index, also one that is added later.
+// TestEverySettingThatMovesTheKeys walks all settings. A process whose setting differs uses other keys
+// exactly if the id of its index differs: so whoever compares ids sees each setting that empties or splits
+// the index, also one that is added later.
 func TestEverySettingThatMovesTheKeys(t *testing.T) {
 	recipes := map[recipe.Config]string{}
 	base, baseKeys := indexOf(t, Default(), recipes)
@@ -113,17 +130,20 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"window", "recipe", "redis.namespace", "redis.db", "redis.generations", "redis.expected_articles", "redis.block_bits", "redis.buckets",
+		"window", "recipe", "redis.namespace", "redis.db", "redis.generations", "redis.expected_articles",
+		"redis.block_bits", "redis.buckets",
 		"detection.near", "detection.blocks", "detection.max_distance", "detection.user_dictionary",
 	} {
 		require.True(t, moving[name], name)
 	}
-	for _, name := range []string{"detection.probes", "detection.anchors", "redis.max_candidates", "policy.same_id", "kafka.group"} {
+	for _, name := range []string{"detection.probes", "detection.anchors", "redis.max_candidates", "policy.same_id",
+		"kafka.group"} {
 		require.False(t, moving[name], name)
 	}
 }
 
-// indexOf returns the id of the index of a configuration, and the keys, each behind its database, that it uses for one article.
+// indexOf returns the id of the index of a configuration, and the keys, each behind its database, that it
+// uses for one article.
 func indexOf(t *testing.T, cfg Config, recipes map[recipe.Config]string) (id keyspace.ID, keys map[string]bool) {
 	t.Helper()
 	server := miniredis.RunT(t)
@@ -143,7 +163,8 @@ func indexOf(t *testing.T, cfg Config, recipes map[recipe.Config]string) (id key
 	require.NoError(t, err)
 	fingerprint := simhash.Fingerprint(0x0123456789abcdef)
 	_, err = x.Claim(t.Context(), []article.Article{{
-		Coordinates: article.Coordinates{Topic: "articles", Offset: 7}, ID: "a", Time: time.Unix(1795412345, 0), Fingerprint: fingerprint,
+		Coordinates: article.Coordinates{Topic: "articles", Offset: 7}, ID: "a", Time: time.Unix(1795412345, 0),
+		Fingerprint: fingerprint,
 	}})
 	require.NoError(t, err)
 	keys = map[string]bool{}

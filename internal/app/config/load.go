@@ -26,16 +26,16 @@ const (
 // Schema returns the schema of Config: the list of all keys.
 var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()) })
 
-// AddFlags adds --config and a flag for each setting. A command that uses settings of some sections only names these: its help then lists
-// no others.
+// AddFlags adds --config and a flag for each setting. A command that uses settings of some sections only
+// names these: its help then lists no others.
 func AddFlags(flags *pflag.FlagSet, sections ...string) {
 	flags.String(fileFlag, "", "YAML file with settings (default: the file that "+envFile+" names)")
 	Schema().AddFlags(flags, sections...)
 }
 
-// Load reads the configuration from the file, the environment and the flags, and validates it. The flags must have been added by
-// AddFlags and parsed. The error names all mistakes of the first source that has any. With the flag of AddShadowFlag the configuration is
-// that of the shadow.
+// Load reads the configuration from the file, the environment and the flags, and validates it. The flags must
+// have been added by AddFlags and parsed. The error names all mistakes of the first source that has any. With
+// the flag of AddShadowFlag the configuration is that of the shadow.
 func Load(flags *pflag.FlagSet) (Config, error) {
 	cfg, _, err := LoadOrigins(flags)
 	if f := flags.Lookup(shadowFlag); err == nil && f != nil && f.Value.String() == "true" {

@@ -22,8 +22,8 @@ func loadFlags(t *testing.T, args ...string) (Config, error) {
 	return Load(flags)
 }
 
-// Every number states its range, and no absurd value passes: negative, zero where zero has no meaning, the smallest and the largest of
-// the type.
+// Every number states its range, and no absurd value passes: negative, zero where zero has no meaning, the
+// smallest and the largest of the type.
 func TestNoAbsurdNumberPasses(t *testing.T) {
 	absurd := map[string][]string{
 		"int":      {fmt.Sprint(math.MaxInt64), fmt.Sprint(math.MinInt64), "-2"},

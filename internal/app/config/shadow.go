@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ShadowConfig holds the names that belong to a shadow alone. A shadow is a second service that reads the same input with other settings
-// and publishes its verdicts to a topic of its own.
+// ShadowConfig holds the names that belong to a shadow alone. A shadow is a second service that reads the
+// same input with other settings and publishes its verdicts to a topic of its own.
 type ShadowConfig struct {
 	Group     string `setting:"group" hidden:"true" help:"Consumer group of the shadow. Empty: kafka.group followed by -shadow."`
 	Namespace string `setting:"namespace" hidden:"true" help:"First part of the shadow's keys in Redis. Empty: redis.namespace followed by -shadow."`
@@ -18,8 +18,9 @@ type ShadowConfig struct {
 	Values    bool   `setting:"values" help:"Publish the articles' values, too. false: keys and headers only."`
 }
 
-// shadowSuffix ends the names of every shadow, and no such name of a service. A shadow therefore never shares group, keys or output topic
-// with a service, even if the two read different files and neither knows the names of the other.
+// shadowSuffix ends the names of every shadow, and no such name of a service. A shadow therefore never shares
+// group, keys or output topic with a service, even if the two read different files and neither knows the
+// names of the other.
 const shadowSuffix = "shadow"
 
 const shadowFlag = "shadow"
@@ -27,8 +28,8 @@ const shadowFlag = "shadow"
 // AddShadowFlag adds --shadow to a command. Load heeds it.
 func AddShadowFlag(flags *pflag.FlagSet, usage string) { flags.Bool(shadowFlag, false, usage) }
 
-// AsShadow returns the configuration with which the shadow of this service runs: with group, transactional ids, namespace and topic of its
-// own.
+// AsShadow returns the configuration with which the shadow of this service runs: with group, transactional
+// ids, namespace and topic of its own.
 func (c Config) AsShadow() Config {
 	s := c.shadowNames()
 	if c.Kafka.TransactionalIDPrefix != "" { // otherwise it is the group
@@ -50,8 +51,8 @@ func (c Config) shadowNames() ShadowConfig {
 	return s
 }
 
-// validateShadow checks that every name of the shadow ends in shadowSuffix, and that the service has no such name. c must not come from
-// AsShadow.
+// validateShadow checks that every name of the shadow ends in shadowSuffix, and that the service has no such
+// name. c must not come from AsShadow.
 func (c Config) validateShadow() error {
 	topics := c.Kafka.Topics
 	var errs []error
@@ -64,7 +65,9 @@ func (c Config) validateShadow() error {
 		{"kafka.topics.dead", topics.Dead},
 	} {
 		if strings.HasSuffix(f.name, shadowSuffix) {
-			errs = append(errs, fmt.Errorf("%s is %q, but names that end in %s are for shadows: choose another name, or start the shadow with --shadow", f.key, f.name, shadowSuffix))
+			errs = append(errs, fmt.Errorf(
+				"%s is %q, but names that end in %s are for shadows: choose another name, or start the shadow "+
+					"with --shadow", f.key, f.name, shadowSuffix))
 		}
 	}
 	s := c.shadowNames()
@@ -74,7 +77,8 @@ func (c Config) validateShadow() error {
 		{"shadow.topic", s.Topic},
 	} {
 		if !strings.HasSuffix(f.name, shadowSuffix) {
-			errs = append(errs, fmt.Errorf("%s is %q, but must end in %s, so that no service has the same name", f.key, f.name, shadowSuffix))
+			errs = append(errs, fmt.Errorf("%s is %q, but must end in %s, so that no service has the same name",
+				f.key, f.name, shadowSuffix))
 		}
 	}
 	if s.Topic == topics.Input {

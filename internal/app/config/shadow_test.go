@@ -23,10 +23,12 @@ func TestAsShadow(t *testing.T) {
 	c.Shadow = ShadowConfig{Group: "trial.shadow", Namespace: "{trial}shadow", Topic: "trial_shadow"}
 	require.NoError(t, c.Validate())
 	s = c.AsShadow()
-	require.Equal(t, []string{"trial.shadow", "{trial}shadow", "trial_shadow"}, []string{s.Kafka.Group, s.Redis.Namespace, s.Kafka.Topics.Shadow})
+	require.Equal(t, []string{"trial.shadow", "{trial}shadow", "trial_shadow"},
+		[]string{s.Kafka.Group, s.Redis.Namespace, s.Kafka.Topics.Shadow})
 }
 
-// Whatever a shadow and a service are called, and whichever files they read, they share neither group nor keys nor an output topic.
+// Whatever a shadow and a service are called, and whichever files they read, they share neither group nor
+// keys nor an output topic.
 func TestShadowSharesNoNames(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"shadow.group":           func(c *Config) { c.Shadow.Group = c.Kafka.Group },

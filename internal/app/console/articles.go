@@ -53,8 +53,8 @@ type explained struct {
 	Runs []sidebyside.Run `json:"runs,omitempty"`
 }
 
-// serveVerdict answers with the verdict about the record whose coordinates the parameter "at" holds, and with the articles. The record may be
-// of the input topic or of an output topic.
+// serveVerdict answers with the verdict about the record whose coordinates the parameter "at" holds, and with
+// the articles. The record may be of the input topic or of an output topic.
 func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	at := r.URL.Query().Get("at")
 	if _, err := article.ParseCoordinates(at); err != nil {
@@ -72,7 +72,8 @@ func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *ht
 	if x.Verdict != nil && x.Verdict.Original != "" {
 		original, err := c.article(ctx, x.Verdict.Original)
 		if err != nil {
-			original = shown{At: x.Verdict.Original, ID: x.Verdict.OriginalID, Title: x.Verdict.OriginalTitle, Problem: err.Error()}
+			original = shown{At: x.Verdict.Original, ID: x.Verdict.OriginalID, Title: x.Verdict.OriginalTitle,
+				Problem: err.Error()}
 		}
 		x.Articles = []shown{original, own}
 		if original.Problem == "" && own.Problem == "" {
@@ -82,8 +83,9 @@ func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *ht
 	c.answer(w, x)
 }
 
-// verdict returns the verdict about a record of the input topic: from the last verdicts of this process, or else from the output topics. If
-// there is none, it returns why. ms is the record's timestamp; 0 if it is not known.
+// verdict returns the verdict about a record of the input topic: from the last verdicts of this process, or
+// else from the output topics. If there is none, it returns why. ms is the record's timestamp; 0 if it is not
+// known.
 func (c *Console) verdict(ctx context.Context, at string, ms int64) (found *row, note string) {
 	if r := c.feed.verdict(at); r != nil {
 		return r, ""
@@ -107,7 +109,8 @@ func (c *Console) verdict(ctx context.Context, at string, ms int64) (found *row,
 // maxTitles bounds the titles of one request: each costs a read from Kafka.
 const maxTitles = 6
 
-// serveTitles answers with the titles of the articles whose coordinates the parameters "at" hold, as far as Kafka has them.
+// serveTitles answers with the titles of the articles whose coordinates the parameters "at" hold, as far as
+// Kafka has them.
 func (c *Console) serveTitles(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	wanted, titles := r.URL.Query()["at"], map[string]string{}
 	if len(wanted) > maxTitles {
@@ -141,7 +144,8 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 	s := shown{At: coordinates, Time: rec.Time.UnixMilli()}
 	if published, err := pipeline.ParseHeaders(rec.Headers); err == nil {
 		s.Published = publishedRow(&published)
-		if input := published.Input; rec.Value == nil && at.Topic == c.cfg.Kafka.Topics.Shadow && c.topics[input.Topic] {
+		if input := published.Input; rec.Value == nil && at.Topic == c.cfg.Kafka.Topics.Shadow &&
+			c.topics[input.Topic] {
 			if rec, err = c.archive.Record(ctx, input); err != nil { // a shadow publishes no values
 				return shown{}, fmt.Errorf("the record of the input, %s: %w", input, err)
 			}
@@ -161,7 +165,8 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 	return s, err
 }
 
-// cutText cuts a text for display, at a character, and returns its length before that. Bytes that are not UTF-8 become U+FFFD.
+// cutText cuts a text for display, at a character, and returns its length before that. Bytes that are not
+// UTF-8 become U+FFFD.
 func cutText(text string) (cut string, bytes int) {
 	return strings.ToValidUTF8(text[:endWithin(text, maxTextBytes)], "�"), len(text)
 }
@@ -196,7 +201,8 @@ func publishedRow(p *pipeline.OutputHeaders) *row {
 type finding struct {
 	// At are the coordinates, if the search was for coordinates.
 	At string `json:"at,omitempty"`
-	// Rows are the last verdicts on articles with the id, newest first. Searched is the number of verdicts that were searched.
+	// Rows are the last verdicts on articles with the id, newest first. Searched is the number of verdicts
+	// that were searched.
 	Rows     []row `json:"rows,omitempty"`
 	Searched int   `json:"searched,omitempty"`
 }
@@ -228,7 +234,8 @@ const maxCompareBytes = 4 << 20
 func (c *Console) serveCompare(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	var texts struct{ Earlier, Later string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCompareBytes)).Decode(&texts); err != nil {
-		http.Error(w, fmt.Sprintf("two texts of together at most %d MiB are needed: %v", maxCompareBytes>>20, err), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("two texts of together at most %d MiB are needed: %v", maxCompareBytes>>20, err),
+			http.StatusBadRequest)
 		return
 	}
 	var earlier, later article.Article
@@ -242,8 +249,9 @@ func (c *Console) serveCompare(ctx context.Context, w http.ResponseWriter, r *ht
 	plan := c.cfg.Index.Plan()
 	judged := plan.Judge(&c.cfg.Index.Rule, &later, &earlier)
 	answer := compared{
-		Verdict: "different", Reason: judged.Reason.String(), Distance: simhash.Distance(later.SimHash, earlier.SimHash),
-		Found: plan.Finds(&later, &earlier),
+		Verdict: "different", Reason: judged.Reason.String(),
+		Distance: simhash.Distance(later.SimHash, earlier.SimHash),
+		Found:    plan.Finds(&later, &earlier),
 	}
 	switch {
 	case earlier.Empty || later.Empty:

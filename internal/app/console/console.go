@@ -1,9 +1,11 @@
-// Package console serves a read-only web page of a running service: verdicts as they fall, throughput and share of copies, the state of
-// the connections, articles beside the articles that they repeat, and a comparison of two pasted texts.
+// Package console serves a read-only web page of a running service: verdicts as they fall, throughput and
+// share of copies, the state of the connections, articles beside the articles that they repeat, and a
+// comparison of two pasted texts.
 //
-// The page is plain HTML, CSS and JavaScript, embedded, and loads nothing from elsewhere. Article text reaches the browser as JSON only,
-// and the script inserts it as text, never as markup. It reads records of the configured topics only. Before it stand the guard of package
-// service, which refuses requests of other sites' pages, and the login of package access.
+// The page is plain HTML, CSS and JavaScript, embedded, and loads nothing from elsewhere. Article text
+// reaches the browser as JSON only, and the script inserts it as text, never as markup. It reads records of
+// the configured topics only. Before it stand the guard of package service, which refuses requests of other
+// sites' pages, and the login of package access.
 package console
 
 import (
@@ -49,8 +51,8 @@ type Console struct {
 	routes  http.Handler
 }
 
-// maxWorking bounds how many requests read records or compare texts at a time, so that the console cannot take the memory and the cores
-// that the service needs.
+// maxWorking bounds how many requests read records or compare texts at a time, so that the console cannot
+// take the memory and the cores that the service needs.
 const maxWorking = 2
 
 // New returns the console of a service. The caller closes the console.
@@ -61,7 +63,8 @@ func New(cfg Config, log *slog.Logger) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{
-		cfg: cfg, archive: archive, feed: newFeed(time.Now), log: log, topics: map[string]bool{}, working: make(chan struct{}, maxWorking),
+		cfg: cfg, archive: archive, feed: newFeed(time.Now), log: log, topics: map[string]bool{},
+		working: make(chan struct{}, maxWorking),
 	}
 	for _, name := range topics {
 		c.topics[name] = true

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// tickInterval is the time between two events of a feed. With maxTickRows it bounds what a page shows: 24 verdicts a second, which is
-	// more than people can read.
+	// tickInterval is the time between two events of a feed. With maxTickRows it bounds what a page shows: 24
+	// verdicts a second, which is more than people can read.
 	tickInterval = 500 * time.Millisecond
-	// eventTimeout bounds the writing of one event. A browser that reads nothing for so long loses its feed, and connects again.
+	// eventTimeout bounds the writing of one event. A browser that reads nothing for so long loses its feed,
+	// and connects again.
 	eventTimeout = 10 * time.Second
 )
 
-// serveFeed sends a page its feed as server-sent events, until the client goes away: one event "opening", then an event "tick" each
-// tickInterval.
+// serveFeed sends a page its feed as server-sent events, until the client goes away: one event "opening",
+// then an event "tick" each tickInterval.
 func (c *Console) serveFeed(w http.ResponseWriter, r *http.Request) {
 	p, first := c.feed.open(newFilter(r.URL.Query()))
 	if p == nil {

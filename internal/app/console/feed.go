@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// keptRows is how many of the latest verdicts are kept: pages that open show the last of them, and ids are searched in them. 10,000
-	// take about 5 MB.
+	// keptRows is how many of the latest verdicts are kept: pages that open show the last of them, and ids
+	// are searched in them. 10,000 take about 5 MB.
 	keptRows = 10_000
 	// openingRows is how many rows a page shows when it opens.
 	openingRows = 50
@@ -125,8 +125,8 @@ func (f *feed) bar(now time.Time) *historyBar {
 	return b
 }
 
-// draw adds a row to the page's sample. Every matching row since the last tick has the same chance to be in the sample (reservoir
-// sampling, Vitter, "Random Sampling with a Reservoir", ACM TOMS 1985).
+// draw adds a row to the page's sample. Every matching row since the last tick has the same chance to be in
+// the sample (reservoir sampling, Vitter, "Random Sampling with a Reservoir", ACM TOMS 1985).
 func (p *page) draw(r *row) {
 	p.counts[r.Verdict]++
 	if !p.filter.selects(r) {
@@ -191,7 +191,8 @@ func (f *feed) last(n int, selects func(*row) bool) []row {
 // tick is what happened since the last tick.
 type tick struct {
 	Counts counts `json:"counts"` // all verdicts by kind
-	// Matched is the number of verdicts that the filter selects. Rows are all of them or, if there are more than maxTickRows, a sample.
+	// Matched is the number of verdicts that the filter selects. Rows are all of them or, if there are more
+	// than maxTickRows, a sample.
 	Matched int64 `json:"matched"`
 	Rows    []row `json:"rows"` // oldest first
 }

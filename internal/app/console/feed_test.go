@@ -28,7 +28,8 @@ func made(kind article.Kind, first, n int) []pipeline.Output {
 	for i := range list {
 		at := article.Coordinates{Topic: "articles", Offset: int64(first + i)}
 		list[i] = pipeline.Output{
-			Record: &record.Record{Coordinates: at}, Content: article.Content{ID: fmt.Sprint("id", first+i), Publisher: "The Tideline"},
+			Record: &record.Record{Coordinates: at}, Content: article.Content{ID: fmt.Sprint("id", first+i),
+				Publisher: "The Tideline"},
 			Verdict: article.Verdict{Kind: kind},
 		}
 		if kind != article.Unique {
@@ -125,7 +126,8 @@ func TestCopiesHaveTheTitleOfTheOriginal(t *testing.T) {
 	original, copies := made(article.Unique, 0, 1), made(article.Near, 1, 2)
 	original[0].Content.Title = "New ferry"
 	copies[0].Verdict.Original = article.Ref{ID: "id0", Coordinates: original[0].Record.Coordinates}
-	copies[1].Verdict.Original = article.Ref{ID: "gone", Coordinates: article.Coordinates{Topic: "articles", Offset: 1 << 40}}
+	copies[1].Verdict.Original = article.Ref{ID: "gone", Coordinates: article.Coordinates{Topic: "articles",
+		Offset: 1 << 40}}
 	f.show(original)
 	f.show(copies)
 	require.Equal(t, "New ferry", f.verdict("articles/0/1").OriginalTitle)
@@ -178,11 +180,13 @@ func TestComparedTextsHaveNoMarkup(t *testing.T) {
 	cfg := config.Default()
 	news, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	c, err := New(Config{Kafka: cfg.Kafka, Recipe: news, Index: cfg.IndexConfig(news.ID())}, slog.New(slog.DiscardHandler))
+	c, err := New(Config{Kafka: cfg.Kafka, Recipe: news, Index: cfg.IndexConfig(news.ID())},
+		slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer c.Close()
 	text := "The council of Larkfield approved the new tram line on Monday."
-	body, err := json.Marshal(map[string]string{"earlier": text, "later": `<div class="article"><p>` + text + "</p></div>"})
+	body, err := json.Marshal(map[string]string{"earlier": text, "later": `<div class="article"><p>` + text +
+		"</p></div>"})
 	require.NoError(t, err)
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, Path+"api/compare", bytes.NewReader(body))
 	c.ServeHTTP(w, r)
@@ -193,8 +197,8 @@ func TestComparedTextsHaveNoMarkup(t *testing.T) {
 	require.Equal(t, []sidebyside.Run{{Same: true, Left: text, Right: text}}, got.Runs)
 }
 
-// TestFeedOverHTTP requires that a page gets its events through a server with the timeouts of the service, and that open pages end when the
-// console closes.
+// TestFeedOverHTTP requires that a page gets its events through a server with the timeouts of the service,
+// and that open pages end when the console closes.
 func TestFeedOverHTTP(t *testing.T) {
 	cfg := config.Default()
 	recipe, err := cfg.LoadRecipe()
@@ -203,7 +207,8 @@ func TestFeedOverHTTP(t *testing.T) {
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(c)
 	server.Config.WriteTimeout = tickInterval
-	server.Config.ReadTimeout = 10 * tickInterval // also the time that a busy machine has for the request; the ticks below take longer
+	// also the time that a busy machine has for the request; the ticks below take longer
+	server.Config.ReadTimeout = 10 * tickInterval
 	server.Start()
 	defer server.Close()
 	response, err := server.Client().Get(server.URL + Path + "api/feed?verdict=near")
@@ -238,5 +243,6 @@ func TestFeedOverHTTP(t *testing.T) {
 	c.ServeHTTP(refused, request)
 	require.Equal(t, http.StatusServiceUnavailable, refused.Code)
 	c.Close()
-	require.Eventually(t, func() bool { return next() == "" }, time.Minute, time.Millisecond, "the feed does not end with the console")
+	require.Eventually(t, func() bool { return next() == "" }, time.Minute, time.Millisecond,
+		"the feed does not end with the console")
 }

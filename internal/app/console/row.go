@@ -94,8 +94,8 @@ func (f *filter) selects(r *row) bool {
 		(f.publisher == "" || strings.Contains(strings.ToLower(r.Publisher), f.publisher))
 }
 
-// reasons explains the reasons of verdicts on the page, by the names that headers have. A reason belongs to copies and possible copies; for
-// others the page shows what a dead letter says of itself.
+// reasons explains the reasons of verdicts on the page, by the names that headers have. A reason belongs to
+// copies and possible copies; for others the page shows what a dead letter says of itself.
 var reasons = map[string]string{
 	"digest":   "equal text after cleaning",
 	"distance": "the fingerprints are near enough",

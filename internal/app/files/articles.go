@@ -16,8 +16,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// ArticleReader reads the articles of a file as JSON objects. It recognises JSON Lines, JSON lists, JSON over several lines, Elasticsearch's
-// bulk format, the output of kcat -J, CSV and TSV with a header, and WARC. Not for concurrent use.
+// ArticleReader reads the articles of a file as JSON objects. It recognises JSON Lines, JSON lists, JSON over
+// several lines, Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a header, and WARC. Not
+// for concurrent use.
 type ArticleReader struct {
 	*lineReader
 	next    func() ([]byte, int, error)
@@ -30,15 +31,17 @@ var otherForms = []struct{ prefix, form, remedy string }{
 	{"BZh", "bzip2", "type bunzip2 -c FILE and pipe it into this command"},
 	{"\xfd7zXZ\x00", "xz", "type xz -dc FILE and pipe it into this command"},
 	{"PK\x03\x04", "a zip file", "type unzip -p FILE and pipe it into this command"},
-	{"PAR1", "Parquet", "type duckdb -c \"COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)\" and pipe it into this command"},
+	{"PAR1", "Parquet", "type duckdb -c \"COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)\" and pipe it into " +
+		"this command"},
 	{"Obj\x01", "an Avro file", "type avro-tools tojson FILE and pipe it into this command"},
 	{"<?xml", "XML, perhaps a feed", "let a program that reads feeds write one JSON object a line"},
 	{"<rss", "a feed", "let a program that reads feeds write one JSON object a line"},
 	{"<feed", "a feed", "let a program that reads feeds write one JSON object a line"},
 }
 
-// NewArticleReader reads from r. input says under which names the articles have their text. No article is longer than limit bytes, and the
-// reader holds no more than a few times as much of the file. The caller calls Close.
+// NewArticleReader reads from r. input says under which names the articles have their text. No article is
+// longer than limit bytes, and the reader holds no more than a few times as much of the file. The caller
+// calls Close.
 func NewArticleReader(r io.Reader, limit int, input pipeline.DecodeConfig) (*ArticleReader, error) {
 	lines, err := newLineReader(r, limit)
 	if err != nil {
@@ -63,7 +66,8 @@ func (a *ArticleReader) open(input pipeline.DecodeConfig) (func() ([]byte, int, 
 		return nil, err
 	}
 	switch {
-	case bytes.HasPrefix(start, []byte("[")), strings.HasPrefix(first, "{") && !gjson.Valid(first) && endsBetweenTokens(first):
+	case bytes.HasPrefix(start, []byte("[")), strings.HasPrefix(first, "{") && !gjson.Valid(first) &&
+		endsBetweenTokens(first):
 		return (&valueReader{in: lines.in, limit: lines.limit, line: lines.number, newRow: true}).next, nil
 	case bytes.HasPrefix(start, []byte("WARC/")):
 		return (&warcReader{in: lines.in, limit: lines.limit, at: &a.at, guessed: &a.guessed}).next, nil
@@ -92,7 +96,8 @@ func otherForm(start []byte, first string) error {
 	kind, _, _ := strings.Cut(http.DetectContentType(start), ";")
 	switch {
 	case kind == "text/plain" && byMark(start) != "", isUTF16(start[:min(len(start), 64)]):
-		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it into this command")
+		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it " +
+			"into this command")
 	case known:
 		return nil
 	case kind == "text/html":
@@ -132,8 +137,9 @@ func isBinary(start []byte) bool {
 	return controls*20 > len(start)
 }
 
-// beginning skips a byte order mark and blank lines. It returns the first bytes behind them, and the first line of these: as much of it as
-// the buffer can hold. It waits for the end of that line, because a pipe may bring it in parts.
+// beginning skips a byte order mark and blank lines. It returns the first bytes behind them, and the first
+// line of these: as much of it as the buffer can hold. It waits for the end of that line, because a pipe may
+// bring it in parts.
 func beginning(lines *lineReader) (start []byte, line string) {
 	in := lines.in
 	if start, _ = in.Peek(len(byteOrderMark)); string(start) == byteOrderMark {
@@ -161,8 +167,8 @@ func beginning(lines *lineReader) (start []byte, line string) {
 	}
 }
 
-// endsBetweenTokens says whether a line that is no JSON value by itself may be the first line of one: it has no fault, and does not end
-// in a string, as a line does that was cut off.
+// endsBetweenTokens says whether a line that is no JSON value by itself may be the first line of one: it has
+// no fault, and does not end in a string, as a line does that was cut off.
 func endsBetweenTokens(line string) bool {
 	d := json.NewDecoder(strings.NewReader(line))
 	for {
@@ -172,9 +178,10 @@ func endsBetweenTokens(line string) bool {
 	}
 }
 
-// Next returns the next article and its place in the file: the line in which it begins, or in a web archive the number of its record. The
-// article is valid until the next call. A *SkipError says that a piece of the file is no article; the next call goes on behind it. After
-// another error the file cannot be read further. io.EOF ends the file.
+// Next returns the next article and its place in the file: the line in which it begins, or in a web archive
+// the number of its record. The article is valid until the next call. A *SkipError says that a piece of the
+// file is no article; the next call goes on behind it. After another error the file cannot be read further.
+// io.EOF ends the file.
 func (a *ArticleReader) Next() ([]byte, int, error) {
 	value, at, err := a.next()
 	if err == nil && len(value) > a.limit {

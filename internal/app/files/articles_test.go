@@ -16,7 +16,8 @@ import (
 )
 
 func warcRecord(kind, uri, contentType, block string) string {
-	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nWARC-Date: 2026-11-23T15:35:00Z\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nWARC-Date: "+
+		"2026-11-23T15:35:00Z\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
 		kind, uri, contentType, len(block), block)
 }
 
@@ -63,7 +64,8 @@ func TestArticleReader(t *testing.T) {
 		warcRecord("conversion", "http://a/5", "text/plain", "plain") +
 		warcRecord("response", "http://a/6", "application/http", response("text/html", strings.Repeat("x", 5000)))
 	pages := []string{
-		`{"id":"http://a/1","url":"http://a/1","text":"<p>x</p>"}`, "of type image/png", `{"id":"http://a/3","url":"http://a/3","text":"港"}`,
+		`{"id":"http://a/1","url":"http://a/1","text":"<p>x</p>"}`, "of type image/png",
+		`{"id":"http://a/3","url":"http://a/3","text":"港"}`,
 		"no HTTP response", `{"id":"http://a/5","url":"http://a/5","text":"plain"}`, "too long",
 	}
 	var members bytes.Buffer // Common Crawl compresses each record by itself
@@ -93,29 +95,36 @@ func TestArticleReader(t *testing.T) {
 		"pretty, value apart":  {"{\"id\":\n\"a\",\"text\":\"x\"}" + pretty, []string{a, a}, ""},
 		"pretty, two braces":   {pretty + "}\n" + pretty, []string{a, "damaged JSON", a}, ""},
 		"two in one line":      {a + b + "\n" + a, []string{a, b, a}, ""},
-		"long line":            {`{"id":"` + strings.Repeat("[", 2*lineBufferBytes) + "\"}\n" + b, []string{"too long", b}, ""},
-		"pretty, damaged":      {pretty + "{\n\"id\" 1}" + pretty, []string{a, `{"id"1}`, a}, ""}, // the decoder refuses it
-		"too long in a list":   {`[{"text":"` + strings.Repeat("x", 2000) + `"},` + a + "]", []string{"too long", a}, ""},
-		"bulk":                 {`{"index":{"_id":"1"}}` + "\n" + a + "\n" + `{"create":{}}` + "\n" + b + "\n", []string{a, b}, ""},
-		"kcat":                 {`{"topic":"t","partition":0,"offset":1,"key":"a","payload":"{\"id\":\"a\",\"text\":\"x\"}"}` + "\n", []string{a}, ""},
-		"csv":                  {"id,text\r\na,x\r\nb,\"y, \"\"z\"\"\"\r\n", []string{a, b}, ""},
-		"csv, several lines":   {"id;text\na;\"x\ny\"\n", []string{`{"id":"a","text":"x\ny"}`}, ""},
-		"csv, short row":       {"id,text\na\n", []string{`{"id":"a"}`}, ""},
-		"csv, long row":        {"id,text\na,x,z\na,x\n", []string{"more fields than the header", a}, ""},
-		"tsv":                  {"id\ttext\na\tx\n", []string{a}, ""},
-		"no header":            {"a,x\nb,y\n", []string{"a,x", "b,y"}, ""},
-		"warc":                 {archive, pages, ""},
-		"warc.gz":              {members.String(), pages, ""},
-		"warc, cut off":        {archive[:len(archive)-3000], pages[:5], "cut off"},
-		"warc, no length":      {"WARC/1.0\r\nWARC-Type: response\r\n\r\n", []string{"damaged WARC record"}, ""},
-		"bzip2":                {"BZh91AY", nil, "bunzip2 -c"},
-		"xz":                   {"\xfd7zXZ\x00", nil, "xz -dc"},
-		"zip":                  {"PK\x03\x04", nil, "unzip -p"},
-		"Parquet":              {"PAR1", nil, "duckdb"},
-		"feed":                 {"<?xml version=\"1.0\"?><rss>", nil, "reads feeds"},
+		"long line": {`{"id":"` + strings.Repeat("[", 2*lineBufferBytes) + "\"}\n" + b,
+			[]string{"too long", b}, ""},
+		// the decoder refuses it
+		"pretty, damaged": {pretty + "{\n\"id\" 1}" + pretty, []string{a, `{"id"1}`, a}, ""},
+		"too long in a list": {`[{"text":"` + strings.Repeat("x", 2000) + `"},` + a + "]", []string{"too long", a},
+			""},
+		"bulk": {`{"index":{"_id":"1"}}` + "\n" + a + "\n" + `{"create":{}}` + "\n" + b + "\n",
+			[]string{a, b}, ""},
+		"kcat": {
+			`{"topic":"t","partition":0,"offset":1,"key":"a","payload":"{\"id\":\"a\",\"text\":\"x\"}"}` + "\n",
+			[]string{a}, ""},
+		"csv":                {"id,text\r\na,x\r\nb,\"y, \"\"z\"\"\"\r\n", []string{a, b}, ""},
+		"csv, several lines": {"id;text\na;\"x\ny\"\n", []string{`{"id":"a","text":"x\ny"}`}, ""},
+		"csv, short row":     {"id,text\na\n", []string{`{"id":"a"}`}, ""},
+		"csv, long row":      {"id,text\na,x,z\na,x\n", []string{"more fields than the header", a}, ""},
+		"tsv":                {"id\ttext\na\tx\n", []string{a}, ""},
+		"no header":          {"a,x\nb,y\n", []string{"a,x", "b,y"}, ""},
+		"warc":               {archive, pages, ""},
+		"warc.gz":            {members.String(), pages, ""},
+		"warc, cut off":      {archive[:len(archive)-3000], pages[:5], "cut off"},
+		"warc, no length":    {"WARC/1.0\r\nWARC-Type: response\r\n\r\n", []string{"damaged WARC record"}, ""},
+		"bzip2":              {"BZh91AY", nil, "bunzip2 -c"},
+		"xz":                 {"\xfd7zXZ\x00", nil, "xz -dc"},
+		"zip":                {"PK\x03\x04", nil, "unzip -p"},
+		"Parquet":            {"PAR1", nil, "duckdb"},
+		"feed":               {"<?xml version=\"1.0\"?><rss>", nil, "reads feeds"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, in := range []io.Reader{strings.NewReader(c.file), iotest.OneByteReader(strings.NewReader(c.file))} { // a pipe brings parts
+			// a pipe brings parts
+			for _, in := range []io.Reader{strings.NewReader(c.file), iotest.OneByteReader(strings.NewReader(c.file))} {
 				got, at, err := readAll(t, in)
 				if c.err != "" {
 					require.ErrorContains(t, err, c.err)
@@ -150,7 +159,8 @@ func TestArticleReaderDoesNotWait(t *testing.T) {
 func FuzzArticles(f *testing.F) {
 	for _, file := range []string{
 		"[{}]", "{\n}", "id,text\na,x", `{"index":{}}` + "\n{}", `{"offset":1,"payload":"{}"}`,
-		warcRecord("response", "u", "application/http", response("text/html", "x")), "WARC/1.0\r\nContent-Length: 9223372036854775807\r\n\r\nx",
+		warcRecord("response", "u", "application/http", response("text/html", "x")),
+		"WARC/1.0\r\nContent-Length: 9223372036854775807\r\n\r\nx",
 	} {
 		f.Add(file)
 	}

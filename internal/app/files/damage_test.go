@@ -27,26 +27,35 @@ func TestArticlesBehindDamage(t *testing.T) {
 		file string
 		want []string
 	}{
-		"lone commas":             {"[\n" + a + ",\n,\n" + b + "\n]", []string{a, damage, b}},
-		"comma first":             {"[," + a + "]", []string{damage, a}},
-		"comma last":              {"[" + a + ",\n" + b + ",]", []string{a, b, damage}},
-		"no comma":                {"[" + a + "\n" + b + "]", []string{a, damage, b}},
-		"open string":             {"[\n" + a + ",\n{\"id\":\"b\",\"text\":\"y},\n" + c + "\n]", []string{a, damage, c}},
-		"open string, pretty":     {"[\n  {\n    \"id\": \"a\n  },\n  {\n    \"id\":\"b\",\"text\":\"y\"\n  }, {\n    \"id\":\"c\",\"text\":\"z\"\n  }\n]", []string{damage, b, c}},
-		"open string, then inner": {"[\n  {\n    \"id\": \"a,\n    \"m\": [\n      {\n \"x\": 1}\n    ]\n  },\n  " + b + "\n]", []string{damage, b}},
-		"line end in a string":    {"[{\"id\":\"a\",\"text\":\"x\nx\"},\n " + b + "]\n[" + c + "]", []string{damage, b, c}},
-		"open brace":              {"[\n{\"id\":\"a\",\"text\":\"x\",\n" + b + ",\n" + c + "]", []string{damage, b, c}},
-		"open brace at the end":   {"[\n" + a + ",\n{\"id\":\"b\"\n]\n" + c, []string{a, damage, c}},
-		"inner bracket open":      {"[{\"id\":\"a\",\"tags\":[1},\n" + b + "]", []string{`{"id":"a","tags":[1}`, b}}, // the decoder refuses it
-		"words":                   {"[" + a + ", hallo, " + b + "]", []string{a, "hallo", b}},
-		"two words":               {"[1 2]", []string{"1", damage, "2"}},
-		"white space":             {"[" + strings.Repeat(" \n", lineBufferBytes) + a + strings.Repeat("\t\r\n", 99) + "," + b + "]", []string{a, b}},
-		"white space before":      {strings.Repeat(" \n", lineBufferBytes) + "[" + a + "]", []string{a}},
-		"deep":                    {"[" + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "," + a + "]", []string{"too long", a}},
+		"lone commas": {"[\n" + a + ",\n,\n" + b + "\n]", []string{a, damage, b}},
+		"comma first": {"[," + a + "]", []string{damage, a}},
+		"comma last":  {"[" + a + ",\n" + b + ",]", []string{a, b, damage}},
+		"no comma":    {"[" + a + "\n" + b + "]", []string{a, damage, b}},
+		"open string": {"[\n" + a + ",\n{\"id\":\"b\",\"text\":\"y},\n" + c + "\n]",
+			[]string{a, damage, c}},
+		"open string, pretty": {
+			"[\n  {\n    \"id\": \"a\n  },\n  {\n    \"id\":\"b\",\"text\":\"y\"\n  }, {\n    " +
+				"\"id\":\"c\",\"text\":\"z\"\n  }\n]", []string{damage, b, c}},
+		"open string, then inner": {"[\n  {\n    \"id\": \"a,\n    \"m\": [\n      {\n \"x\": 1}\n    ]\n  },\n  " +
+			b + "\n]", []string{damage, b}},
+		"line end in a string": {"[{\"id\":\"a\",\"text\":\"x\nx\"},\n " + b + "]\n[" + c + "]",
+			[]string{damage, b, c}},
+		"open brace":            {"[\n{\"id\":\"a\",\"text\":\"x\",\n" + b + ",\n" + c + "]", []string{damage, b, c}},
+		"open brace at the end": {"[\n" + a + ",\n{\"id\":\"b\"\n]\n" + c, []string{a, damage, c}},
+		// the decoder refuses it
+		"inner bracket open": {"[{\"id\":\"a\",\"tags\":[1},\n" + b + "]", []string{`{"id":"a","tags":[1}`, b}},
+		"words":              {"[" + a + ", hallo, " + b + "]", []string{a, "hallo", b}},
+		"two words":          {"[1 2]", []string{"1", damage, "2"}},
+		"white space": {"[" + strings.Repeat(" \n", lineBufferBytes) + a + strings.Repeat("\t\r\n", 99) +
+			"," + b + "]", []string{a, b}},
+		"white space before": {strings.Repeat(" \n", lineBufferBytes) + "[" + a + "]", []string{a}},
+		"deep": {"[" + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "," + a + "]",
+			[]string{"too long", a}},
 
-		"open quote":            {"id,text\na,\"x\nb,y\nc,z\n", []string{quote, b, c}},
-		"open quote, another":   {"id,text\na,\"x\nb,\"y\"\n\"c\",z\n", []string{quote, b, c}},
-		"open quote, long":      {"id,text\na,\"x" + strings.Repeat("\nb,y", 500) + "\nc,z\n", append([]string{quote}, append(repeat(b, 500), c)...)},
+		"open quote":          {"id,text\na,\"x\nb,y\nc,z\n", []string{quote, b, c}},
+		"open quote, another": {"id,text\na,\"x\nb,\"y\"\n\"c\",z\n", []string{quote, b, c}},
+		"open quote, long": {"id,text\na,\"x" + strings.Repeat("\nb,y", 500) + "\nc,z\n",
+			append([]string{quote}, append(repeat(b, 500), c)...)},
 		"quotes in a field":     {"id,text\na,\"x \"y\" \nz\"\nb,y\n", []string{`{"id":"a","text":"x \"y\" \nz"}`, b}},
 		"row too long":          {"id,text\na," + strings.Repeat("x", 1200) + "\nb,y\n", []string{"too long", b}},
 		"sep":                   {"sep=;\r\nid;text\r\na;x\r\n", []string{a}},
@@ -87,14 +96,21 @@ func TestTablesInOtherEncodings(t *testing.T) {
 	require.NoError(t, err)
 	encoded := func(s string, err error) string { require.NoError(t, err); return s }
 	for name, f := range map[string]struct{ file, guess string }{
-		"GBK":            {string(gbk), "perhaps GB18030"},
-		"GBK, semicolon": {encoded(simplifiedchinese.GBK.NewEncoder().String("id;text\n1;石桥村的渡口从周一起停航三天，村民可以改乘公共汽车。\n")), "perhaps GB18030"},
-		"GBK header":     {encoded(simplifiedchinese.GBK.NewEncoder().String("编号,标题,正文\n1,渡口停航,石桥村的渡口从周一起停航三天。\n")), "perhaps GB18030"},
-		"Big5":           {encoded(traditionalchinese.Big5.NewEncoder().String("id,text\n1,石橋村的渡口從週一起停航三天，村民可以改乘公共汽車。\n")), "perhaps Big5"},
-		"Shift_JIS":      {encoded(japanese.ShiftJIS.NewEncoder().String("id\ttext\n1\t石橋村の渡し船は月曜日から三日間運休し、村民はバスを利用できる。\n")), "perhaps Shift_JIS"},
-		"latin1":         {encoded(charmap.ISO8859_1.NewEncoder().String("id,text\n1,Die Fähre von Grünau fährt drei Tage nicht, weil die Brücke geprüft wird.\n")), "perhaps ISO-8859-1"},
-		"UTF-16":         {"\xff\xfei\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
-		"UTF-16, bare":   {"i\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
+		"GBK": {string(gbk), "perhaps GB18030"},
+		"GBK, semicolon": {encoded(
+			simplifiedchinese.GBK.NewEncoder().String("id;text\n1;石桥村的渡口从周一起停航三天，村民可以改乘公共汽车。\n")), "perhaps GB18030"},
+		"GBK header": {encoded(simplifiedchinese.GBK.NewEncoder().String("编号,标题,正文\n1,渡口停航,石桥村的渡口从周一起停航三天。\n")),
+			"perhaps GB18030"},
+		"Big5": {encoded(traditionalchinese.Big5.NewEncoder().String(
+			"id,text\n1,石橋村的渡口從週一起停航三天，村民可以改乘公共汽車。\n")), "perhaps Big5"},
+		"Shift_JIS": {encoded(
+			japanese.ShiftJIS.NewEncoder().String("id\ttext\n1\t石橋村の渡し船は月曜日から三日間運休し、村民はバスを利用できる。\n")),
+			"perhaps Shift_JIS"},
+		"latin1": {encoded(charmap.ISO8859_1.NewEncoder().String(
+			"id,text\n1,Die Fähre von Grünau fährt drei Tage nicht, weil die Brücke geprüft wird.\n")),
+			"perhaps ISO-8859-1"},
+		"UTF-16":       {"\xff\xfei\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
+		"UTF-16, bare": {"i\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _, err := readAll(t, strings.NewReader(f.file))
@@ -152,7 +168,8 @@ func (e *endless) Read(b []byte) (int, error) {
 
 // Whatever a file claims or leaves open, reading it takes the memory of a few records.
 func TestMemoryOfEndlessPieces(t *testing.T) {
-	const record = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Length: 999999999999\r\n\r\n"
+	const record = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Length: " +
+		"999999999999\r\n\r\n"
 	for name, f := range map[string]struct{ start, again string }{
 		"line":              {`{"text":"`, "x"},
 		"open quote":        {"id,text\na,\"", strings.Repeat("x", 900) + "\n"},

@@ -18,8 +18,8 @@ import (
 // guessBytes is how much of a text the guess of its encoding reads, in bytes.
 const guessBytes = 64 << 10
 
-// guess names the encoding that a text, which is no UTF-8, most likely has; "" if nothing fits. The name is one of the WHATWG's list, which
-// iconv and browsers know.
+// guess names the encoding that a text, which is no UTF-8, most likely has; "" if nothing fits. The name is
+// one of the WHATWG's list, which iconv and browsers know.
 func guess(text []byte) string {
 	found, err := chardet.NewTextDetector().DetectAll(text[:min(len(text), guessBytes)])
 	if err != nil {
@@ -34,7 +34,8 @@ func guess(text []byte) string {
 	}
 	// Of a few words, several encodings are as likely as another. Most users write Chinese.
 	best := slices.MaxFunc(found, func(a, b chardet.Result) int {
-		return cmp.Or(cmp.Compare(a.Confidence, b.Confidence), cmp.Compare(preference(a.Charset), preference(b.Charset)))
+		return cmp.Or(cmp.Compare(a.Confidence, b.Confidence),
+			cmp.Compare(preference(a.Charset), preference(b.Charset)))
 	})
 	return best.Charset
 }
@@ -47,9 +48,11 @@ func preference(name string) int {
 func encodingError(text []byte) error {
 	name := guess(text)
 	if name == "" {
-		return fmt.Errorf("the file is not in UTF-8, and its encoding cannot be guessed: save it in UTF-8, or type iconv -f ENCODING -t UTF-8 FILE and pipe it into this command")
+		return fmt.Errorf("the file is not in UTF-8, and its encoding cannot be guessed: save it in UTF-8, or " +
+			"type iconv -f ENCODING -t UTF-8 FILE and pipe it into this command")
 	}
-	return fmt.Errorf("the file is not in UTF-8; its encoding is perhaps %s: save it in UTF-8, or type iconv -f %s -t UTF-8 FILE and pipe it into this command", name, name)
+	return fmt.Errorf("the file is not in UTF-8; its encoding is perhaps %s: save it in UTF-8, or type iconv -f "+
+		"%s -t UTF-8 FILE and pipe it into this command", name, name)
 }
 
 // charsetName finds the name of an encoding in a Content-Type and in a page's meta element.
@@ -58,16 +61,18 @@ var charsetName = regexp.MustCompile(`(?i)charset\s*=\s*["']?\s*([a-z0-9_:.+-]+)
 // metaCharset finds the meta element of a page that names its encoding.
 var metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]*` + charsetName.String()[len("(?i)"):])
 
-// metaBytes is how much of a page is searched for its encoding, in bytes. Browsers search the first 1,024 bytes, and the rest of the head
-// when they come to it.
+// metaBytes is how much of a page is searched for its encoding, in bytes. Browsers search the first 1,024
+// bytes, and the rest of the head when they come to it.
 const metaBytes = 256 << 10
 
-// toUTF8 returns a page as browsers read it: a byte order mark counts most, then contentType, then the page's own meta element, then UTF-8. An
-// encoding in which all bytes are characters goes before one in which some are not. A page that is no text in any of these is read in the
-// encoding that it most likely has, whose name is returned, too. ok is false if it is no text in that either.
+// toUTF8 returns a page as browsers read it: a byte order mark counts most, then contentType, then the page's
+// own meta element, then UTF-8. An encoding in which all bytes are characters goes before one in which some
+// are not. A page that is no text in any of these is read in the encoding that it most likely has, whose name
+// is returned, too. ok is false if it is no text in that either.
 func toUTF8(data []byte, contentType string) (text, guessed string, ok bool) {
 	named := []string{
-		byMark(data), submatch(charsetName, []byte(contentType)), utf16AsUTF8(submatch(metaCharset, data[:min(len(data), 1024)])),
+		byMark(data), submatch(charsetName, []byte(contentType)),
+		utf16AsUTF8(submatch(metaCharset, data[:min(len(data), 1024)])),
 		"utf-8", utf16AsUTF8(submatch(metaCharset, data[:min(len(data), metaBytes)])),
 	}
 	first := ""
@@ -145,5 +150,6 @@ func strangeIn(text []byte) (n int) {
 	return n
 }
 
-// isText says whether strange characters are so few among the bytes of a text that it is damaged, and not something else.
+// isText says whether strange characters are so few among the bytes of a text that it is damaged, and not
+// something else.
 func isText(strange, bytes int) bool { return strange <= 2 || strange*100 <= bytes }

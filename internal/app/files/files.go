@@ -1,5 +1,5 @@
-// Package files reads the files that a user names on the command line: it opens them, reads their lines and shows how far
-// reading has come. Its errors say what to name instead.
+// Package files reads the files that a user names on the command line: it opens them, reads their lines and
+// shows how far reading has come. Its errors say what to name instead.
 package files
 
 import (
@@ -21,8 +21,9 @@ const (
 	HoldsText     = "text, or put the text itself in quotes"
 )
 
-// OrTopic says whether an argument that may name a file or a topic names a file, and returns the file's name. A name with @ before it, a
-// name with a slash, which no topic has, and the name of a file that exists are names of files.
+// OrTopic says whether an argument that may name a file or a topic names a file, and returns the file's name.
+// A name with @ before it, a name with a slash, which no topic has, and the name of a file that exists are
+// names of files.
 func OrTopic(name string) (file string, isFile bool) {
 	if file, explicit := strings.CutPrefix(name, "@"); explicit {
 		return file, true
@@ -31,7 +32,8 @@ func OrTopic(name string) (file string, isFile bool) {
 	return name, err == nil || strings.ContainsRune(name, os.PathSeparator)
 }
 
-// Open opens a file that the user named. holds is one of the constants above: an error tells the user to name such a file.
+// Open opens a file that the user named. holds is one of the constants above: an error tells the user to name
+// such a file.
 func Open(name, holds string) (*os.File, error) {
 	if err := Check(name, holds); err != nil {
 		return nil, err
@@ -43,8 +45,8 @@ func Open(name, holds string) (*os.File, error) {
 	return f, nil
 }
 
-// Check returns the error that Open would return. It opens nothing, because opening a named pipe would take its content from
-// the command that reads it later.
+// Check returns the error that Open would return. It opens nothing, because opening a named pipe would take
+// its content from the command that reads it later.
 func Check(name, holds string) error {
 	info, err := os.Stat(name)
 	switch {
@@ -58,13 +60,15 @@ func Check(name, holds string) error {
 	return nil
 }
 
-// PublishesJSON returns an error if the service would refuse what a command publishes: articles of files and of the sample, as JSON objects.
+// PublishesJSON returns an error if the service would refuse what a command publishes: articles of files and
+// of the sample, as JSON objects.
 func PublishesJSON(input pipeline.DecodeConfig) error {
 	if input.Format == pipeline.FormatJSON {
 		return nil
 	}
 	return fmt.Errorf("articles are published as JSON, which a service with input.format %s does not read; "+
-		"name a service and a topic with input.format json (--input.format json), or publish with your own producer", input.Format)
+		"name a service and a topic with input.format json (--input.format json), or publish with your own producer",
+		input.Format)
 }
 
 // NoArticleError is returned by NoArticle.
@@ -72,8 +76,8 @@ type NoArticleError struct{ text string }
 
 func (e *NoArticleError) Error() string { return e.text }
 
-// NoArticle returns a *NoArticleError: the files hold no line from which the service could make an article. first is the fault of the
-// first line, or empty if there is no line.
+// NoArticle returns a *NoArticleError: the files hold no line from which the service could make an article.
+// first is the fault of the first line, or empty if there is no line.
 func NoArticle(files []string, input pipeline.DecodeConfig, first string) error {
 	where := strings.Join(files, ", ")
 	if len(files) == 0 || len(files) == 1 && files[0] == "-" {
@@ -87,12 +91,14 @@ func NoArticle(files []string, input pipeline.DecodeConfig, first string) error 
 	case strings.Contains(first, HoldsArticles): // an error of NewArticleReader
 		return &NoArticleError{fmt.Sprintf("there is no article in %s%s", where, first)}
 	case input.Format == pipeline.FormatJSON:
-		want = fmt.Sprintf("%s, with the text under %s (input.fields.text)", HoldsArticles, strings.Join(input.Fields.Text, ", "))
+		want = fmt.Sprintf("%s, with the text under %s (input.fields.text)", HoldsArticles,
+			strings.Join(input.Fields.Text, ", "))
 	}
 	return &NoArticleError{fmt.Sprintf("there is no article in %s%s; expected are %s", where, first, want)}
 }
 
-// Size adds up the sizes of the files in bytes, as they are stored. It is -1 if one of them has no size: standard input, a pipe.
+// Size adds up the sizes of the files in bytes, as they are stored. It is -1 if one of them has no size:
+// standard input, a pipe.
 func Size(names []string) int64 {
 	var total int64
 	for _, name := range names {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// maxHeaderBytes bounds the header of a record of a web archive and that of an HTTP response, in bytes. Browsers allow as much.
+// maxHeaderBytes bounds the header of a record of a web archive and that of an HTTP response, in bytes.
+// Browsers allow as much.
 const maxHeaderBytes = 256 << 10
 
 // header holds the values of a header under their names in lower case.
@@ -34,8 +35,8 @@ func (h header) list(name string) (elements []string) {
 	return elements
 }
 
-// readHeader reads lines of names and values up to an empty line, or to the end. A line without a colon is left out, as browsers do. A line
-// that begins with white space continues the one before it.
+// readHeader reads lines of names and values up to an empty line, or to the end. A line without a colon is
+// left out, as browsers do. A line that begins with white space continues the one before it.
 func readHeader(in *bufio.Reader, most int) (header, error) {
 	h := header{}
 	name := ""
@@ -68,7 +69,8 @@ func readHeader(in *bufio.Reader, most int) (header, error) {
 
 var errHeaderTooLong = fmt.Errorf("it has more than %d KiB", maxHeaderBytes>>10)
 
-// readLine reads a line of at most so many bytes, without its end (LF or CRLF). At the end of the input it returns io.EOF.
+// readLine reads a line of at most so many bytes, without its end (LF or CRLF). At the end of the input it
+// returns io.EOF.
 func readLine(in *bufio.Reader, most int) (string, error) {
 	var line []byte
 	for {

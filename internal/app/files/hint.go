@@ -17,22 +17,25 @@ const (
 	hintDepth = 3  // members of members that are searched for it
 )
 
-// Hint says how the articles in a JSON object that has no text under the configured names can be read; "" if it has none. isList says that the
-// object holds several. Hint knows no format: the text is the longest string, and articles are the elements of the longest list of objects.
+// Hint says how the articles in a JSON object that has no text under the configured names can be read; "" if
+// it has none. isList says that the object holds several. Hint knows no format: the text is the longest
+// string, and articles are the elements of the longest list of objects.
 func Hint(value []byte, input pipeline.DecodeConfig) (hint string, isList bool) {
 	object := gjson.ParseBytes(value)
 	if !gjson.ValidBytes(value) || !object.IsObject() {
 		return "", false
 	}
 	if path, first := longestList(object, hintDepth); path != "" && len(first.Raw) >= leastText {
-		hint := fmt.Sprintf("the articles seem to stand in the list %s: type jq -c '.%s[]' FILE and pipe it into this command", path, path)
+		hint := fmt.Sprintf("the articles seem to stand in the list %s: type jq -c '.%s[]' FILE and pipe it into "+
+			"this command", path, path)
 		if text := textPath(first); text != "" && !slices.Contains(input.Fields.Text, text) {
 			hint += ", with " + fieldFlags(first, text)
 		}
 		return hint, true
 	}
 	if text := textPath(object); text != "" {
-		hint = fmt.Sprintf("the text seems to stand under %s: add %s, and set the same for the service", text, fieldFlags(object, text))
+		hint = fmt.Sprintf("the text seems to stand under %s: add %s, and set the same for the service", text,
+			fieldFlags(object, text))
 	}
 	return hint, false
 }
@@ -70,7 +73,8 @@ func isProse(s string) bool {
 	return strings.ContainsRune(s, ' ') || utf8.RuneCountInString(s) < len(s)
 }
 
-// longestList returns the path of the longest list of objects, if it is longer than the rest of the object, and its first element.
+// longestList returns the path of the longest list of objects, if it is longer than the rest of the object,
+// and its first element.
 func longestList(object gjson.Result, depth int) (path string, first gjson.Result) {
 	object.ForEach(func(name, v gjson.Result) bool {
 		if !plainName.MatchString(name.Str) || 2*len(v.Raw) < len(object.Raw) {

@@ -34,9 +34,10 @@ func unread(cause, detail string) *SkipError {
 	return &SkipError{Cause: cause, Detail: detail, Kind: Unread}
 }
 
-// readResponse returns the body of a stored HTTP response as the server meant it, and its Content-Type. most bounds the body, in bytes.
-// It is as tolerant as browsers and warcio: headers often tell how the body came over the network, while the archive has it decoded. So a
-// length counts for nothing, and a coding is undone only where it is found.
+// readResponse returns the body of a stored HTTP response as the server meant it, and its Content-Type. most
+// bounds the body, in bytes. It is as tolerant as browsers and warcio: headers often tell how the body came
+// over the network, while the archive has it decoded. So a length counts for nothing, and a coding is undone
+// only where it is found.
 func readResponse(in *bufio.Reader, most int) (body []byte, contentType string, err error) {
 	status, err := readLine(in, maxHeaderBytes)
 	if err != nil {
@@ -80,7 +81,8 @@ func statusCode(line string) (int, bool) {
 }
 
 // assets are the types of what pages load: no article is lost with it.
-var assets = []string{"image/", "video/", "audio/", "font/", "text/css", "text/javascript", "application/javascript", "application/x-javascript", "application/font"}
+var assets = []string{"image/", "video/", "audio/", "font/", "text/css", "text/javascript", "application/javascript",
+	"application/x-javascript", "application/font"}
 
 // mayBePage returns an error if a body of a type is no page. Without a type, the body's first bytes decide.
 func mayBePage(contentType string) *SkipError {
@@ -153,8 +155,8 @@ func undoCodings(body []byte, header header, most int) ([]byte, error) {
 	return body, nil
 }
 
-// dechunk returns the body of a chunked transfer. A body that is none has been decoded already and stays as it is. Of a body that is cut
-// off or damaged, the chunks before the damage are returned.
+// dechunk returns the body of a chunked transfer. A body that is none has been decoded already and stays as
+// it is. Of a body that is cut off or damaged, the chunks before the damage are returned.
 func dechunk(body []byte) []byte {
 	var whole []byte
 	for rest := body; ; {
@@ -173,7 +175,8 @@ func dechunk(body []byte) []byte {
 	}
 }
 
-// chunk reads the size of a chunk. data begins with the chunk. The size is followed by a line end; a chunk that is there in whole is, too.
+// chunk reads the size of a chunk. data begins with the chunk. The size is followed by a line end; a chunk
+// that is there in whole is, too.
 func chunk(body []byte) (size int, data []byte, ok bool) {
 	line, _, ok := bytes.Cut(body[:min(len(body), 256)], []byte("\n"))
 	if !ok {
@@ -192,8 +195,9 @@ func chunk(body []byte) (size int, data []byte, ok bool) {
 	return size, data, true
 }
 
-// decompress undoes one coding. Bytes that show another coding are decoded by that, and text is not compressed, whatever the header says.
-// Of a body that is cut off or damaged, the part before the damage is returned, as browsers show it.
+// decompress undoes one coding. Bytes that show another coding are decoded by that, and text is not
+// compressed, whatever the header says. Of a body that is cut off or damaged, the part before the damage is
+// returned, as browsers show it.
 func decompress(body []byte, coding string, most int) ([]byte, error) {
 	in, err := decompressor(body, coding)
 	if in == nil && err == nil {
@@ -218,7 +222,8 @@ func decompressor(body []byte, coding string) (io.Reader, error) {
 	case pipeline.CompressionGzip:
 		return gzip.NewReader(bytes.NewReader(body))
 	case pipeline.CompressionZstd:
-		d, err := zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxHTTPWindow))
+		d, err := zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxWindow(maxHTTPWindow))
 		if err != nil {
 			return nil, err
 		}

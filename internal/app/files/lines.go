@@ -20,8 +20,9 @@ const (
 	byteOrderMark   = "\ufeff"
 )
 
-// lineReader reads the lines of a text that is plain or compressed with gzip or zstd; the first bytes of the text say which.
-// It never holds more than the longest line allowed, whatever the input is. Not for concurrent use.
+// lineReader reads the lines of a text that is plain or compressed with gzip or zstd; the first bytes of the
+// text say which. It never holds more than the longest line allowed, whatever the input is. Not for
+// concurrent use.
 type lineReader struct {
 	in     *bufio.Reader
 	close  func()
@@ -59,7 +60,8 @@ func (l *lineReader) Close() { l.close() }
 func (l *lineReader) Idle() bool { return l.in.Buffered() == 0 }
 
 // Next returns the next line that is not blank, without its end (LF or CRLF), and its number, counted from 1.
-// The line is valid until the next call. After a *SkipError the next call goes on behind that line. io.EOF ends the text.
+// The line is valid until the next call. After a *SkipError the next call goes on behind that line. io.EOF
+// ends the text.
 func (l *lineReader) Next() ([]byte, int, error) {
 	for {
 		line, length, err := l.read()
@@ -75,8 +77,8 @@ func (l *lineReader) Next() ([]byte, int, error) {
 	}
 }
 
-// read returns one line with its end, and the length of the line without its end, in bytes. A line that is too long is cut at the
-// limit.
+// read returns one line with its end, and the length of the line without its end, in bytes. A line that is
+// too long is cut at the limit.
 func (l *lineReader) read() ([]byte, int, error) {
 	l.line = l.line[:0]
 	length := 0
@@ -111,8 +113,8 @@ func (l *lineReader) read() ([]byte, int, error) {
 // longestLine is the longest line that EachLine reads, in bytes.
 const longestLine = 64 << 20
 
-// EachLine calls f with every line of a file that is not blank, until f fails or ctx ends. holds says what the file holds, see Open. An error says
-// in which line it is.
+// EachLine calls f with every line of a file that is not blank, until f fails or ctx ends. holds says what
+// the file holds, see Open. An error says in which line it is.
 func EachLine(ctx context.Context, name, holds string, f func(line []byte) error) error {
 	file, err := Open(name, holds)
 	if err != nil {

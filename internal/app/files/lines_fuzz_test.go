@@ -10,7 +10,8 @@ import (
 
 // FuzzLines reads arbitrary input, plain or compressed: it ends, and no line is longer than the limit or blank.
 func FuzzLines(f *testing.F) {
-	for _, text := range []string{"", "a\nb\r\n\n c", "\ufeffa", "\n", "\x1f\x8b", "\x28\xb5\x2f\xfd", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", strings.Repeat("x", 100) + "\ny", "\xff\x00\n"} {
+	for _, text := range []string{"", "a\nb\r\n\n c", "\ufeffa", "\n", "\x1f\x8b", "\x28\xb5\x2f\xfd",
+		"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", strings.Repeat("x", 100) + "\ny", "\xff\x00\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

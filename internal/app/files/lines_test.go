@@ -25,7 +25,8 @@ func readLines(t *testing.T, in io.Reader, limit int) []string {
 		tooLong := (*SkipError)(nil)
 		switch {
 		case errors.As(err, &tooLong):
-			got = append(got, fmt.Sprintf("%d!%s", number, strings.TrimSuffix(strings.TrimPrefix(tooLong.Error(), "line of "), fmt.Sprintf(", at most %d can be published", limit))))
+			got = append(got, fmt.Sprintf("%d!%s", number, strings.TrimSuffix(
+				strings.TrimPrefix(tooLong.Error(), "line of "), fmt.Sprintf(", at most %d can be published", limit))))
 		case errors.Is(err, io.EOF):
 			return got
 		case err != nil:
@@ -81,8 +82,10 @@ func TestLineReaderLongLines(t *testing.T) {
 
 // Files joined with cat are one text.
 func TestLineReaderJoinedFiles(t *testing.T) {
-	require.Equal(t, []string{"1:a", "2:b"}, readLines(t, strings.NewReader(filestest.Gzip(t, "a\n")+filestest.Gzip(t, "b\n")), 8))
-	require.Equal(t, []string{"1:a", "2:b"}, readLines(t, strings.NewReader(filestest.Zstd(t, "a\n")+filestest.Zstd(t, "b\n")), 8))
+	require.Equal(t, []string{"1:a", "2:b"},
+		readLines(t, strings.NewReader(filestest.Gzip(t, "a\n")+filestest.Gzip(t, "b\n")), 8))
+	require.Equal(t, []string{"1:a", "2:b"},
+		readLines(t, strings.NewReader(filestest.Zstd(t, "a\n")+filestest.Zstd(t, "b\n")), 8))
 }
 
 // A file cut off in the middle is an error, not a short file; the lines before the cut are read.
@@ -91,7 +94,8 @@ func TestLineReaderCutOff(t *testing.T) {
 	for i := range 20000 {
 		fmt.Fprintf(&text, "%x\n", i*7919)
 	}
-	for name, whole := range map[string]string{"gzip": filestest.Gzip(t, text.String()), "zstd": filestest.Zstd(t, text.String())} {
+	for name, whole := range map[string]string{"gzip": filestest.Gzip(t, text.String()),
+		"zstd": filestest.Zstd(t, text.String())} {
 		got := readLines(t, strings.NewReader(whole[:len(whole)*3/4]), 100)
 		require.Contains(t, got[len(got)-1], "!unexpected EOF", name)
 	}

@@ -33,8 +33,8 @@ type Progress struct {
 	bar *progressbar.ProgressBar // nil unless out is a terminal
 }
 
-// NewProgress returns the progress over files of total bytes, -1 if the number is unknown. The function done returns how many
-// records are finished, and verb names the finished work, as in "50 records published".
+// NewProgress returns the progress over files of total bytes, -1 if the number is unknown. The function done
+// returns how many records are finished, and verb names the finished work, as in "50 records published".
 func NewProgress(out io.Writer, total int64, verb string, done func() int64) *Progress {
 	p := &Progress{total: total, done: done, verb: verb, out: out, began: time.Now()}
 	if terminal, ok := visible.Terminal(out); ok {
@@ -126,8 +126,9 @@ func TimeLeft(elapsed time.Duration, done, total int64) string {
 	return fmt.Sprintf(", about %s left", left.Round(time.Second))
 }
 
-// ShowLine writes what line returns, which must not hold text of strangers, until stop is called: on a terminal one line that changes every second, otherwise a line every five
-// seconds. It writes nothing while line returns "". Nothing is written after stop returns. elapsed is the time since ShowLine was called.
+// ShowLine writes what line returns, which must not hold text of strangers, until stop is called: on a
+// terminal one line that changes every second, otherwise a line every five seconds. It writes nothing while
+// line returns "". Nothing is written after stop returns. elapsed is the time since ShowLine was called.
 func ShowLine(out io.Writer, line func(elapsed time.Duration) string) (stop func()) {
 	began, interval, format := time.Now(), lineInterval, "%s\n"
 	terminal, onTerminal := visible.Terminal(out)

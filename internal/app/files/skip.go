@@ -18,8 +18,8 @@ const (
 	NoPage                 // a record of a web archive holds something else, such as an image or a redirect
 )
 
-// SkipError says why a piece of a file is no article: a line, an element of a list, a row, a record of a web archive. ArticleReader.Next
-// returns it, and its next call goes on behind the piece.
+// SkipError says why a piece of a file is no article: a line, an element of a list, a row, a record of a web
+// archive. ArticleReader.Next returns it, and its next call goes on behind the piece.
 type SkipError struct {
 	Cause  string // the same words for every piece with the same fault: pieces are counted by it
 	Detail string // about this piece; it may quote the file. Empty: the cause says all
@@ -30,7 +30,8 @@ func (e *SkipError) Error() string { return cmp.Or(e.Detail, e.Cause) }
 
 // TooLong returns the fault of a piece of more bytes than a record may have. what names the piece.
 func TooLong(what string, bytes, limit int) *SkipError {
-	return &SkipError{Cause: "too long", Detail: fmt.Sprintf("%s of %d bytes, at most %d can be published", what, bytes, limit)}
+	return &SkipError{Cause: "too long", Detail: fmt.Sprintf("%s of %d bytes, at most %d can be published", what,
+		bytes, limit)}
 }
 
 // mostCauses bounds the causes that a Tally tells apart, because some hold words of the file.
@@ -73,8 +74,8 @@ func (t *Tally) Total() int64 { return t.total }
 // Counts returns the number of pieces of each cause, nil if there is none.
 func (t *Tally) Counts() map[string]int64 { return maps.Clone(t.counts) }
 
-// String lists the causes with their numbers and first places, the most frequent first: "7 status 404 (first a.warc:3), 2 too long (first
-// a.warc:9)".
+// String lists the causes with their numbers and first places, the most frequent first: "7 status 404 (first
+// a.warc:3), 2 too long (first a.warc:9)".
 func (t *Tally) String() string {
 	causes := slices.SortedFunc(maps.Keys(t.counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.counts[b], t.counts[a]), cmp.Compare(a, b))

@@ -11,11 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxRereadBytes bounds what is read twice behind quotes that nothing closes, in bytes: otherwise a file of such quotes would be read once for
-// each of its lines.
+// maxRereadBytes bounds what is read twice behind quotes that nothing closes, in bytes: otherwise a file of
+// such quotes would be read once for each of its lines.
 const maxRereadBytes = 64 << 20
 
-// tableReader reads the rows of a table as JSON objects. It holds no more of a row than limit bytes. Not for concurrent use.
+// tableReader reads the rows of a table as JSON objects. It holds no more of a row than limit bytes. Not for
+// concurrent use.
 type tableReader struct {
 	lines     *lineReader
 	separator byte
@@ -34,8 +35,8 @@ type tableReader struct {
 // separators of tables; Excel writes semicolons where the comma is in numbers.
 const separators = "\t,;"
 
-// newTableReader returns nil unless the first line is a header that has one of the names of a text. A line such as sep=; before the header,
-// which Excel writes, names the separator.
+// newTableReader returns nil unless the first line is a header that has one of the names of a text. A line
+// such as sep=; before the header, which Excel writes, names the separator.
 func newTableReader(lines *lineReader, first string, text []string) (*tableReader, error) {
 	among, named := separators, strings.TrimPrefix(strings.ToLower(first), "sep=")
 	if len(named) == 1 && named != strings.ToLower(first) {
@@ -53,7 +54,8 @@ func newTableReader(lines *lineReader, first string, text []string) (*tableReade
 		if _, _, err := lines.read(); err != nil {
 			return nil, err
 		}
-		t := &tableReader{lines: lines, separator: byte(separator), names: names, limit: lines.limit, number: lines.number}
+		t := &tableReader{lines: lines, separator: byte(separator), names: names, limit: lines.limit,
+			number: lines.number}
 		t.parser = newParser(&t.text, separator)
 		return t, nil
 	}
@@ -151,15 +153,17 @@ func (t *tableReader) readRow() error {
 		case size > t.limit && !open:
 			return TooLong("row", size, t.limit)
 		case size > t.limit:
-			return t.reopen(firstLine, number, fmt.Sprintf("nothing closes it within the %d bytes that can be published", t.limit))
+			return t.reopen(firstLine, number,
+				fmt.Sprintf("nothing closes it within the %d bytes that can be published", t.limit))
 		case !open:
 			return nil
 		}
 	}
 }
 
-// reopen returns the fault of a row with a quote that opens a field and does not close it. The lines behind its first one are read again,
-// because they are rows of their own. number is that of the line before the row.
+// reopen returns the fault of a row with a quote that opens a field and does not close it. The lines behind
+// its first one are read again, because they are rows of their own. number is that of the line before the
+// row.
 func (t *tableReader) reopen(firstLine, number int, why string) error {
 	if rest := t.row[min(firstLine, len(t.row)):]; t.reread+len(rest) <= maxRereadBytes {
 		t.reread += len(rest) + len(t.again)
@@ -200,8 +204,8 @@ const (
 	quoteInField // behind a quote in a quoted field: its end, or the first of two that stand for one
 )
 
-// scan reads one more line. open says that a quoted field goes on in the next line; another, that a field begins with a quote where the row
-// is still in a quoted field that began in an earlier line.
+// scan reads one more line. open says that a quoted field goes on in the next line; another, that a field
+// begins with a quote where the row is still in a quoted field that began in an earlier line.
 func (q *quotes) scan(line []byte) (open, another bool) {
 	before := q.separator // a line end separates fields, too
 	for i, c := range line {

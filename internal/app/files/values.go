@@ -8,9 +8,10 @@ import (
 	"io"
 )
 
-// valueReader splits a text into JSON values: values that stand one after another, and the elements of lists. It leaves out white space
-// between tokens and checks no more than it needs to find the end of a value. It holds no more of a value than limit bytes. Behind a
-// damaged value it goes on with the next one. Not for concurrent use.
+// valueReader splits a text into JSON values: values that stand one after another, and the elements of lists.
+// It leaves out white space between tokens and checks no more than it needs to find the end of a value. It
+// holds no more of a value than limit bytes. Behind a damaged value it goes on with the next one. Not for
+// concurrent use.
 type valueReader struct {
 	in    *bufio.Reader
 	limit int
@@ -140,7 +141,8 @@ func (v *valueReader) readText(s *scan) {
 	_, _ = v.in.Discard(len(text)) // all of it is buffered
 }
 
-// damaged returns the fault of a value that begins in a column and in which c cannot stand. It moves to where the next value may begin.
+// damaged returns the fault of a value that begins in a column and in which c cannot stand. It moves to where
+// the next value may begin.
 func (v *valueReader) damaged(c byte, column int) error {
 	if v.state == behind && c != ']' {
 		v.state = comma
@@ -156,8 +158,9 @@ func (v *valueReader) damaged(c byte, column int) error {
 	return damaged("a string has no end in its line")
 }
 
-// skipTo skips lines up to one in which a value begins, or the list ends, no deeper than at column: the damaged value began there, and
-// values within it stand deeper. The end of the damaged value and a comma may stand before the next value.
+// skipTo skips lines up to one in which a value begins, or the list ends, no deeper than at column: the
+// damaged value began there, and values within it stand deeper. The end of the damaged value and a comma may
+// stand before the next value.
 func (v *valueReader) skipTo(column int) error {
 	for {
 		c, err := v.readByte()

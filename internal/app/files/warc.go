@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// warcReader reads the pages of a web archive (ISO 28500). Of its records it returns responses and resources that hold a page, and texts that
-// were made of pages. Every other response is an error that says why; records about the crawl are left out without a word.
+// warcReader reads the pages of a web archive (ISO 28500). Of its records it returns responses and resources
+// that hold a page, and texts that were made of pages. Every other response is an error that says why;
+// records about the crawl are left out without a word.
 type warcReader struct {
 	in      *bufio.Reader
 	limit   int
@@ -60,7 +61,8 @@ func (w *warcReader) next() ([]byte, int, error) {
 	}
 }
 
-// header reads the header of the next record and the length of its block. After a fault it stands before the next record.
+// header reads the header of the next record and the length of its block. After a fault it stands before the
+// next record.
 func (w *warcReader) header() (header, int64, error) {
 	line := ""
 	for line == "" {
@@ -108,8 +110,8 @@ func (w *warcReader) damaged(detail string) error {
 	}
 }
 
-// uriOf returns the address of a record. Bytes that are no UTF-8 are written as browsers write them, so that different addresses stay
-// different.
+// uriOf returns the address of a record. Bytes that are no UTF-8 are written as browsers write them, so that
+// different addresses stay different.
 func uriOf(h header) string {
 	uri := strings.Trim(h.get("WARC-Target-URI"), "<>")
 	if utf8.ValidString(uri) {
@@ -139,7 +141,8 @@ func (w *warcReader) text(h header, block io.Reader) (string, error) {
 			err = unread("an empty body", "")
 		}
 	case "response":
-		if scheme, _, _ := strings.Cut(uriOf(h), ":"); kind != "" && !strings.HasPrefix(strings.ToLower(kind), "application/http") {
+		if scheme, _, _ := strings.Cut(uriOf(h), ":"); kind != "" &&
+			!strings.HasPrefix(strings.ToLower(kind), "application/http") {
 			return "", noPage("of the protocol " + scheme[:min(len(scheme), 20)])
 		}
 		if body, kind, err = readResponse(bufio.NewReader(block), most); err == nil {

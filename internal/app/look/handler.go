@@ -23,9 +23,11 @@ const (
 )
 
 const (
-	// inFlight bounds the looks at a time, so that they cannot take the cores and the Redis that the service needs. More get 429.
+	// inFlight bounds the looks at a time, so that they cannot take the cores and the Redis that the service
+	// needs. More get 429.
 	inFlight = 4
-	// maxBody bounds a request, and the requests that are looked up at a time together, in bytes. An article takes many times its size.
+	// maxBody bounds a request, and the requests that are looked up at a time together, in bytes. An article
+	// takes many times its size.
 	maxBody = 8 << 20
 	// maxReading bounds what is read of the requests that have not come whole, in bytes.
 	maxReading = 2 * maxBody
@@ -50,13 +52,15 @@ func (l *Looker) Handler(log *slog.Logger) http.Handler {
 
 // gate bounds the memory of looks.
 type gate struct {
-	work    *semaphore.Weighted // bytes of the articles that are looked up, a share of inFlight at least for each request
+	// bytes of the articles that are looked up, a share of inFlight at least for each request
+	work    *semaphore.Weighted
 	reading *semaphore.Weighted // bytes that were read
 }
 
 var errBusy = errors.New("too many looks are under way")
 
-// look reads a request and looks its articles up. The slot is taken when the request has come: a slow client holds none.
+// look reads a request and looks its articles up. The slot is taken when the request has come: a slow client
+// holds none.
 func (l *Looker) look(ctx context.Context, body io.Reader, gate *gate) (Answer, error) {
 	request := &counted{Reader: body, of: gate.reading}
 	defer request.release()
@@ -135,8 +139,9 @@ type requestError struct{ Text string }
 
 func (e *requestError) Error() string { return e.Text }
 
-// split returns the articles of a request: a value of the input topic, a list of them, or several one after another. A string stands for a value
-// that is no JSON (input.format text or html). It reads no further than one article too many. What is wrong with the request is a *requestError.
+// split returns the articles of a request: a value of the input topic, a list of them, or several one after
+// another. A string stands for a value that is no JSON (input.format text or html). It reads no further than
+// one article too many. What is wrong with the request is a *requestError.
 func split(request io.Reader) (values [][]byte, err error) {
 	r := &reader{decoder: json.NewDecoder(request)}
 	for err == nil && len(values) <= Most {
@@ -154,7 +159,8 @@ func split(request io.Reader) (values [][]byte, err error) {
 	case len(values) > Most:
 		return nil, &requestError{fmt.Sprintf("one request holds at most %d articles", Most)}
 	case len(values) == 0:
-		return nil, &requestError{"the request is empty: send an article as the input topic takes it, or a list of articles"}
+		return nil, &requestError{
+			"the request is empty: send an article as the input topic takes it, or a list of articles"}
 	}
 	return values, nil
 }

@@ -1,6 +1,7 @@
-// Package look answers what an article would be if it came now: the verdict that it would get, and the stored articles that resemble it. It
-// reads only. The answer is advice: between a look and the record the index may change, and two articles that are looked up at the same time do not see
-// each other. Only a record of the input topic gets a verdict that lasts.
+// Package look answers what an article would be if it came now: the verdict that it would get, and the stored
+// articles that resemble it. It reads only. The answer is advice: between a look and the record the index may
+// change, and two articles that are looked up at the same time do not see each other. Only a record of the
+// input topic gets a verdict that lasts.
 package look
 
 import (
@@ -35,9 +36,10 @@ type Answer struct {
 
 // Article says what one article would be.
 type Article struct {
-	ID          string    `json:"id,omitempty"`
-	Verdict     string    `json:"verdict"`               // unique, possible, near, exact or dead
-	Reason      string    `json:"reason,omitempty"`      // the test that decides, or why the record would be a dead letter
+	ID      string `json:"id,omitempty"`
+	Verdict string `json:"verdict"` // unique, possible, near, exact or dead
+	// the test that decides, or why the record would be a dead letter
+	Reason      string    `json:"reason,omitempty"`
 	Detail      string    `json:"detail,omitempty"`      // of a dead letter
 	Destination string    `json:"destination"`           // unique, possible, duplicate or dead: which topic
 	Distance    int       `json:"distance"`              // from the original, in bits
@@ -94,12 +96,13 @@ type Looker struct {
 // New returns a Looker of an index with its recipe.
 func New(cfg config.Config, made *recipe.Recipe, index *redisindex.Index) *Looker {
 	return &Looker{
-		input: cfg.Input.AsJSON(), largest: cfg.Kafka.MaxMessageBytes, recipe: made, rule: evidence.NewRule(cfg.Detection.Thresholds), index: index,
+		input: cfg.Input.AsJSON(), largest: cfg.Kafka.MaxMessageBytes, recipe: made,
+		rule: evidence.NewRule(cfg.Detection.Thresholds), index: index,
 	}
 }
 
-// Look answers for articles, at most Most of them, each as a value of the input topic. What is wrong with an article is in the answer; an error
-// says that the index cannot be read.
+// Look answers for articles, at most Most of them, each as a value of the input topic. What is wrong with an
+// article is in the answer; an error says that the index cannot be read.
 func (l *Looker) Look(ctx context.Context, values [][]byte) (Answer, error) {
 	answer := Answer{Note: note, Recipe: l.recipe.ID(), Articles: make([]Article, 0, len(values))}
 	for _, value := range values {
@@ -116,7 +119,8 @@ func (l *Looker) Look(ctx context.Context, values [][]byte) (Answer, error) {
 func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article, error) {
 	r := record.Record{Value: value, Time: now}
 	if len(r.Value) > l.largest {
-		return dead("", &pipeline.RejectError{Reason: pipeline.TooLarge, Detail: fmt.Sprintf("%d bytes, kafka.max_message_bytes is %d", len(r.Value), l.largest)}), nil
+		return dead("", &pipeline.RejectError{Reason: pipeline.TooLarge,
+			Detail: fmt.Sprintf("%d bytes, kafka.max_message_bytes is %d", len(r.Value), l.largest)}), nil
 	}
 	var content article.Content
 	var reject *pipeline.RejectError
@@ -132,13 +136,15 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article,
 		content.ID = ""
 	}
 	if reject.IsDeletion() {
-		return Article{ID: content.ID, Verdict: article.Unique.String(), Destination: article.ToUnique.String(), Reason: "tombstone", Detail: reject.Detail, Nearest: []Nearest{}}, nil
+		return Article{ID: content.ID, Verdict: article.Unique.String(), Destination: article.ToUnique.String(),
+			Reason: "tombstone", Detail: reject.Detail, Nearest: []Nearest{}}, nil
 	}
 	if reject != nil {
 		return dead(content.ID, reject), nil //nolint:nilerr // the reject is the answer
 	}
 	if a.Empty {
-		return dead(content.ID, &pipeline.RejectError{Reason: pipeline.EmptyText, Detail: "no letter or digit is left after cleaning"}), nil
+		return dead(content.ID, &pipeline.RejectError{Reason: pipeline.EmptyText,
+			Detail: "no letter or digit is left after cleaning"}), nil
 	}
 	a.ID, a.Time = content.ID, now
 	advice, err := l.index.Advise(ctx, &a)
@@ -150,13 +156,15 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article,
 
 func dead(id string, reject *pipeline.RejectError) Article {
 	return Article{
-		ID: id, Verdict: article.ToDead.String(), Destination: article.ToDead.String(), Reason: string(reject.Reason), Detail: reject.Detail, Nearest: []Nearest{},
+		ID: id, Verdict: article.ToDead.String(), Destination: article.ToDead.String(), Reason: string(reject.Reason),
+		Detail: reject.Detail, Nearest: []Nearest{},
 	}
 }
 
 func (l *Looker) describe(a *article.Article, advice *redisindex.Advice) Article {
 	v := &advice.Verdict
-	out := Article{ID: a.ID, Verdict: v.Kind.String(), Destination: v.Destination.String(), Distance: v.Distance, Relation: newRelation(v.Likeness), Nearest: []Nearest{}}
+	out := Article{ID: a.ID, Verdict: v.Kind.String(), Destination: v.Destination.String(), Distance: v.Distance,
+		Relation: newRelation(v.Likeness), Nearest: []Nearest{}}
 	if !a.LittleText {
 		out.Fingerprint = a.Fingerprint.String()
 	}
@@ -169,7 +177,8 @@ func (l *Looker) describe(a *article.Article, advice *redisindex.Advice) Article
 	own, _ := evidence.Decode(a.Signature)
 	for _, c := range advice.Candidates[:min(len(advice.Candidates), mostNearest)] {
 		n := Nearest{
-			Ref: *newRef(c.Ref()), Time: c.Time.UTC(), Distance: c.Distance, Judged: "different", Reason: c.Reason.String(),
+			Ref: *newRef(c.Ref()), Time: c.Time.UTC(), Distance: c.Distance, Judged: "different",
+			Reason:   c.Reason.String(),
 			Relation: newRelation(c.Likeness), Hidden: c.Hidden,
 		}
 		if c.Kind != 0 {

@@ -50,7 +50,8 @@ func newRig(t testing.TB, redis string) *rig {
 	t.Cleanup(func() { _ = client.Close() })
 	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig,
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
 	require.NoError(t, err)
 	return &rig{Looker: New(cfg, made, index), stages: stages}
 }
@@ -58,7 +59,8 @@ func newRig(t testing.TB, redis string) *rig {
 // publish gives a value its verdict, as the service does.
 func (r *rig) publish(t testing.TB, value []byte) pipeline.Output {
 	t.Helper()
-	rec := record.Record{Coordinates: article.Coordinates{Topic: "articles", Offset: r.offset}, Value: bytes.Clone(value), Time: time.Now()}
+	rec := record.Record{Coordinates: article.Coordinates{Topic: "articles", Offset: r.offset},
+		Value: bytes.Clone(value), Time: time.Now()}
 	r.offset++
 	prepared, err := r.stages.Prepare(t.Context(), []record.Record{rec})
 	require.NoError(t, err)
@@ -132,7 +134,8 @@ func TestRequests(t *testing.T) {
 	const one = `{"id": "a", "text": "The harbour board voted to deepen the eastern channel."}`
 	require.Len(t, r.look(t, one), 1)
 	require.Equal(t, []string{"unique", "dead", "unique"}, []string{
-		r.look(t, "["+one+`, {"x": 1}, `+one+"]")[0].Verdict, r.look(t, "["+one+`, {"x": 1}]`)[1].Verdict, r.look(t, one+"\n"+one+"\n")[1].Verdict,
+		r.look(t, "["+one+`, {"x": 1}, `+one+"]")[0].Verdict, r.look(t, "["+one+`, {"x": 1}]`)[1].Verdict,
+		r.look(t, one+"\n"+one+"\n")[1].Verdict,
 	})
 	require.Len(t, r.look(t, "["+strings.Repeat(one+",", Most-1)+one+"]"), Most)
 	require.Equal(t, "too_large", r.look(t, `{"text": "`+strings.Repeat("x ", 1<<20)+`"}`)[0].Reason)
@@ -180,7 +183,8 @@ func TestLooksAreBounded(t *testing.T) {
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
 	require.Equal(t, "unique", answer.Articles[0].Verdict)
 	require.Equal(t, http.StatusBadRequest, post(t.Context(), h, strings.NewReader("{")).Code)
-	require.Equal(t, http.StatusRequestEntityTooLarge, post(t.Context(), h, strings.NewReader(`{"text": "`+strings.Repeat("x", maxBody))).Code)
+	require.Equal(t, http.StatusRequestEntityTooLarge,
+		post(t.Context(), h, strings.NewReader(`{"text": "`+strings.Repeat("x", maxBody))).Code)
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(method, Path, nil))
@@ -198,7 +202,8 @@ func TestLooksAreBounded(t *testing.T) {
 	}
 	require.Equal(t, http.StatusOK, post(t.Context(), h, strings.NewReader(one)).Code)
 	for _, body := range bodies[:2] {
-		for _, n := range []int{maxBody - inFlight*len(one) - 1, 1} { // the second write begins when the first is counted
+		// the second write begins when the first is counted
+		for _, n := range []int{maxBody - inFlight*len(one) - 1, 1} {
 			_, err := io.WriteString(body, strings.Repeat(" ", n))
 			require.NoError(t, err)
 		}
@@ -261,7 +266,8 @@ func TestPython(t *testing.T) {
 	defer service.Close()
 	id, article := sample.NewFeed("look", 0, 1).Next()
 	r.publish(t, article)
-	python := exec.CommandContext(t.Context(), "python3", "-c", pages.Python(t, "../../../docs/output.md", "http://localhost:9464", service.URL))
+	python := exec.CommandContext(t.Context(), "python3", "-c", pages.Python(t, "../../../docs/output.md",
+		"http://localhost:9464", service.URL))
 	python.Dir = t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(python.Dir, "article.json"), article, 0o644))
 	out, err := python.CombinedOutput()

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// client sends spans by OTLP over HTTP, as protobuf. OpenTelemetry's own client for HTTP, otlptracehttp v1.47.0, imports gRPC and makes the
-// program 11 MB larger. This one has the same limits: one request at a time, and retries of the status codes that OTLP names, until
-// the SDK ends the export.
+// client sends spans by OTLP over HTTP, as protobuf. OpenTelemetry's own client for HTTP, otlptracehttp
+// v1.47.0, imports gRPC and makes the program 11 MB larger. This one has the same limits: one request at a
+// time, and retries of the status codes that OTLP names, until the SDK ends the export.
 type client struct {
 	http     *http.Client
 	settings settings
@@ -32,7 +32,8 @@ func newClient(s settings) (*client, error) {
 	}
 	return &client{settings: s, http: &http.Client{
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: tls, MaxIdleConns: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+			Proxy: http.ProxyFromEnvironment, TLSClientConfig: tls, MaxIdleConns: 1, IdleConnTimeout: time.Minute,
+			ForceAttemptHTTP2:      true,
 			MaxResponseHeaderBytes: 64 << 10,
 		},
 		// The headers of the settings may be keys: they go to no other server than that of the settings.
@@ -51,19 +52,21 @@ func (c *client) Stop(context.Context) error {
 
 // UploadTraces implements otlptrace.Client.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// OTLP's request and TracesData have the same bytes; opentelemetry/proto/trace/v1/trace.proto promises that. The type of the request
-	// lies in a package that imports gRPC.
+	// OTLP's request and TracesData have the same bytes; opentelemetry/proto/trace/v1/trace.proto promises
+	// that. The type of the request lies in a package that imports gRPC.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return err
 	}
-	_, err = backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, c.post(ctx, body) }, backoff.WithMaxElapsedTime(0))
+	_, err = backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, c.post(ctx, body) },
+		backoff.WithMaxElapsedTime(0))
 	return err
 }
 
 // post sends one request. Errors that OTLP does not allow to retry are permanent.
 func (c *client) post(ctx context.Context, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.settings.endpoint.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.settings.endpoint.String(),
+		bytes.NewReader(body))
 	if err != nil {
 		return backoff.Permanent(err)
 	}
@@ -76,7 +79,8 @@ func (c *client) post(ctx context.Context, body []byte) error {
 		return err
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // a connection is used again if its response was read
+	// a connection is used again if its response was read
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
 	if response.StatusCode/100 == 2 {
 		return nil
 	}

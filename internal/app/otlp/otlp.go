@@ -1,5 +1,6 @@
-// Package otlp sends the spans of package tracing to a collector, as the standard variables of OpenTelemetry (OTEL_...) say. It never makes
-// the service wait: spans wait in a bounded queue, and are dropped and counted while it is full.
+// Package otlp sends the spans of package tracing to a collector, as the standard variables of OpenTelemetry
+// (OTEL_...) say. It never makes the service wait: spans wait in a bounded queue, and are dropped and counted
+// while it is full.
 package otlp
 
 import (
@@ -29,9 +30,10 @@ type Exporter struct {
 	provider *sdk.TracerProvider // nil: the environment asks for no traces
 }
 
-// New reads the environment. If it asks for no traces, the Exporter makes no spans. If it has mistakes, New logs them and makes no spans,
-// either: the variables are shared with other programs, so a mistake in them must not keep the service from starting. version is the
-// version of this program. New fails if reg has a metric of this name already. It sets OpenTelemetry's handler of errors for the whole process.
+// New reads the environment. If it asks for no traces, the Exporter makes no spans. If it has mistakes, New
+// logs them and makes no spans, either: the variables are shared with other programs, so a mistake in them
+// must not keep the service from starting. version is the version of this program. New fails if reg has a
+// metric of this name already. It sets OpenTelemetry's handler of errors for the whole process.
 func New(version string, reg prometheus.Registerer, log *slog.Logger) (*Exporter, error) {
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "echosieve_tracing_spans_total",
@@ -65,7 +67,8 @@ func newProvider(version string, outcomes *prometheus.CounterVec, log *slog.Logg
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry reports", "err", err) }))
 	about, err := resource.New(context.Background(),
-		resource.WithAttributes(attribute.String("service.name", "echosieve"), attribute.String("service.version", version)),
+		resource.WithAttributes(attribute.String("service.name", "echosieve"),
+			attribute.String("service.version", version)),
 		resource.WithTelemetrySDK(),
 		resource.WithFromEnv()) // the last one wins: OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
 	if err != nil {
@@ -112,8 +115,8 @@ const (
 	dropped  = "dropped" // too many spans were waiting
 )
 
-// queue bounds and counts the spans that wait, and their outcomes. The SDK's batch processor drops spans, too, but tells
-// nobody how many; it has room for as many spans as queue admits, so it never drops one.
+// queue bounds and counts the spans that wait, and their outcomes. The SDK's batch processor drops spans,
+// too, but tells nobody how many; it has room for as many spans as queue admits, so it never drops one.
 type queue struct {
 	sdk.SpanProcessor
 	receiver sdk.SpanExporter
@@ -135,7 +138,8 @@ func (q *queue) OnEnd(span sdk.ReadOnlySpan) {
 		q.waiting.Add(-1)
 		q.outcomes.WithLabelValues(dropped).Inc()
 		if !q.isFull.Swap(true) {
-			q.log.Warn("trace spans are dropped, because too many are queued: articles are unaffected", "limit", q.limit)
+			q.log.Warn("trace spans are dropped, because too many are queued: articles are unaffected", "limit",
+				q.limit)
 		}
 		return
 	}
@@ -145,7 +149,8 @@ func (q *queue) OnEnd(span sdk.ReadOnlySpan) {
 // exportOf is the sdk.SpanExporter of a queue.
 type exportOf struct{ q *queue }
 
-// ExportSpans implements sdk.SpanExporter. It logs once when the receiver stops taking spans, and once when it takes them again.
+// ExportSpans implements sdk.SpanExporter. It logs once when the receiver stops taking spans, and once when
+// it takes them again.
 func (e exportOf) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	q := e.q
 	err := q.receiver.ExportSpans(ctx, spans)

@@ -71,7 +71,8 @@ func TestMistakes(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_CERTIFICATE": "/nowhere",
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, _, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "", "OTEL_EXPORTER_OTLP_ENDPOINT": "https://localhost:1", name: value})
+			e, _, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "",
+				"OTEL_EXPORTER_OTLP_ENDPOINT": "https://localhost:1", name: value})
 			require.Nil(t, e.Tracer())
 			require.Contains(t, log.String(), "nothing is traced")
 			require.Contains(t, log.String(), name)
@@ -83,12 +84,14 @@ func TestMistakes(t *testing.T) {
 func TestSpansArrive(t *testing.T) {
 	for _, env := range []map[string]string{
 		{"OTEL_EXPORTER_OTLP_ENDPOINT": "BASE", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20x, tenant=a"},
-		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "BASE/v1/traces", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "authorization=Bearer%20x,tenant=a"},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "BASE/v1/traces",
+			"OTEL_EXPORTER_OTLP_TRACES_HEADERS": "authorization=Bearer%20x,tenant=a"},
 	} {
 		t.Run("", func(t *testing.T) {
 			receiver := otlpreceiver.Start(t)
 			receiver.Answer = func(r *http.Request) int {
-				if r.URL.Path != "/v1/traces" || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/x-protobuf" ||
+				if r.URL.Path != "/v1/traces" || r.Method != http.MethodPost ||
+					r.Header.Get("Content-Type") != "application/x-protobuf" ||
 					r.Header.Get("Authorization") != "Bearer x" || r.Header.Get("Tenant") != "a" {
 					return http.StatusBadRequest
 				}
@@ -101,14 +104,16 @@ func TestSpansArrive(t *testing.T) {
 			e, count, _ := exporter(t, env)
 			links := make([]trace.Link, 300)
 			for i := range links {
-				links[i].SpanContext = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{byte(i), byte(i >> 8), 1}})
+				links[i].SpanContext = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1},
+					SpanID: trace.SpanID{byte(i), byte(i >> 8), 1}})
 			}
 			_, span := e.Tracer().Start(t.Context(), "batch", trace.WithLinks(links...))
 			span.End()
 			closeWhenSent(e)
 			require.Len(t, receiver.Spans(), 1)
 			require.Equal(t, "batch", receiver.Spans()[0].GetName())
-			require.Len(t, receiver.Spans()[0].GetLinks(), len(links), "a batch may have more links than the default limit")
+			require.Len(t, receiver.Spans()[0].GetLinks(), len(links),
+				"a batch may have more links than the default limit")
 			require.Equal(t, "sieve-7", receiver.Resource()["service.name"])
 			require.Equal(t, "test", receiver.Resource()["deployment"])
 			require.Equal(t, "v1", receiver.Resource()["service.version"])
@@ -119,7 +124,8 @@ func TestSpansArrive(t *testing.T) {
 
 // Only the status codes that OTLP names are retried.
 func TestRetries(t *testing.T) {
-	for status, retried := range map[int]bool{429: true, 502: true, 503: true, 504: true, 400: false, 401: false, 500: false} {
+	for status, retried := range map[int]bool{429: true, 502: true, 503: true, 504: true, 400: false, 401: false,
+		500: false} {
 		receiver := otlpreceiver.Start(t)
 		var asked atomic.Int64
 		receiver.Answer = func(*http.Request) int {
@@ -142,8 +148,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// A receiver that never answers holds back nobody: spans that find no room are dropped at once, counted, and logged once. Close gives up
-// in time.
+// A receiver that never answers holds back nobody: spans that find no room are dropped at once, counted, and
+// logged once. Close gives up in time.
 func TestReceiverThatHangs(t *testing.T) {
 	receiver := otlpreceiver.Start(t)
 	receiver.Answer = func(r *http.Request) int {
@@ -176,7 +182,8 @@ func TestReceiverThatReturns(t *testing.T) {
 		}
 		return http.StatusOK
 	}
-	e, count, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "OTEL_BSP_SCHEDULE_DELAY": "1"})
+	e, count, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL,
+		"OTEL_BSP_SCHEDULE_DELAY": "1"})
 	send := func(outcome string, want float64) {
 		_, span := e.Tracer().Start(t.Context(), "batch")
 		span.End()
@@ -198,13 +205,15 @@ func TestHeadersFollowNoRedirect(t *testing.T) {
 	var strangers atomic.Int32
 	stranger := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strangers.Add(1) }))
 	t.Cleanup(stranger.Close)
-	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect} {
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			require.Equal(t, "s3cret", r.Header.Get("X-Key"))
 			http.Redirect(w, r, stranger.URL, status)
 		}))
 		t.Cleanup(receiver.Close)
-		e, count, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "OTEL_EXPORTER_OTLP_HEADERS": "X-Key=s3cret"})
+		e, count, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL,
+			"OTEL_EXPORTER_OTLP_HEADERS": "X-Key=s3cret"})
 		_, span := e.Tracer().Start(t.Context(), "x")
 		span.End()
 		closeWhenSent(e)

@@ -12,8 +12,8 @@ import (
 	"echosieve/internal/base/tlsfiles"
 )
 
-// settings are those variables of OpenTelemetry that its SDK does not read itself. Compression and a time limit of its own are not
-// among them: OTEL_BSP_EXPORT_TIMEOUT limits an export with its retries.
+// settings are those variables of OpenTelemetry that its SDK does not read itself. Compression and a time
+// limit of its own are not among them: OTEL_BSP_EXPORT_TIMEOUT limits an export with its retries.
 type settings struct {
 	endpoint *url.URL
 	headers  map[string]string
@@ -27,8 +27,8 @@ const (
 	defaultQueue    = 2048
 )
 
-// enabled says whether the environment asks for traces. OpenTelemetry's own default is to send them to localhost; here nothing is sent
-// unless a variable asks for it.
+// enabled says whether the environment asks for traces. OpenTelemetry's own default is to send them to
+// localhost; here nothing is sent unless a variable asks for it.
 func enabled() (bool, error) {
 	if os.Getenv("OTEL_SDK_DISABLED") == "true" {
 		return false, nil
@@ -77,16 +77,18 @@ func readSettings() (settings, error) {
 	return s, errors.Join(errs...)
 }
 
-// endpoint returns the URL that spans are sent to. The variable for traces holds the whole URL, the one for all signals the part before
-// /v1/traces.
+// endpoint returns the URL that spans are sent to. The variable for traces holds the whole URL, the one for
+// all signals the part before /v1/traces.
 func endpoint() (*url.URL, error) {
 	name, text, path := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), ""
 	if text == "" {
-		name, text, path = "OTEL_EXPORTER_OTLP_ENDPOINT", cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), defaultEndpoint), tracesPath
+		name, text, path = "OTEL_EXPORTER_OTLP_ENDPOINT", cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
+			defaultEndpoint), tracesPath
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%s must be a URL such as %s", name, defaultEndpoint) // not the value: it may hold a password
+		// not the value: it may hold a password
+		return nil, fmt.Errorf("%s must be a URL such as %s", name, defaultEndpoint)
 	}
 	return u.JoinPath(path), nil
 }

@@ -1,5 +1,6 @@
-// Package outputs finds records in Kafka, and the verdicts that Echosieve published about them, for the commands that explain and
-// compare verdicts. It needs Read on the topics, joins no consumer group and commits nothing.
+// Package outputs finds records in Kafka, and the verdicts that Echosieve published about them, for the
+// commands that explain and compare verdicts. It needs Read on the topics, joins no consumer group and
+// commits nothing.
 package outputs
 
 import (
@@ -34,7 +35,8 @@ func Parse(r record.Record) (*Output, error) {
 }
 
 // ErrNoVerdict says that the output topics hold no verdict about a record.
-var ErrNoVerdict = errors.New("no verdict is in the output topics: the service has not decided it yet, or retention has removed the verdict")
+var ErrNoVerdict = errors.New(
+	"no verdict is in the output topics: the service has not decided it yet, or retention has removed the verdict")
 
 // Reader reads topics. Safe for concurrent use, except SearchIn.
 type Reader struct {
@@ -49,7 +51,8 @@ type Reader struct {
 
 // New returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
 func New(cfg consumer.Config, decode pipeline.DecodeConfig, out io.Writer) *Reader {
-	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, out: out, archives: map[string]*consumer.Archive{}}
+	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, out: out,
+		archives: map[string]*consumer.Archive{}}
 }
 
 // Close closes the connections.
@@ -85,12 +88,14 @@ func (r *Reader) Record(ctx context.Context, c article.Coordinates) (record.Reco
 		return record.Record{}, err
 	}
 	if c.Offset < offsets.First || c.Offset >= offsets.Next {
-		return record.Record{}, fmt.Errorf("%s: %w (the partition has %d to %d)", c, consumer.ErrNoRecord, offsets.First, offsets.Next-1)
+		return record.Record{}, fmt.Errorf("%s: %w (the partition has %d to %d)", c, consumer.ErrNoRecord,
+			offsets.First, offsets.Next-1)
 	}
 	return a.Record(ctx, c)
 }
 
-// Topics returns the topics in which verdicts are searched: the output topics, of a shadow its one topic, unless SearchIn named another.
+// Topics returns the topics in which verdicts are searched: the output topics, of a shadow its one topic,
+// unless SearchIn named another.
 func (r *Reader) Topics() []string { return r.topics }
 
 // SearchIn makes a topic the only one in which verdicts are searched.
@@ -110,12 +115,13 @@ func outputTopics(t consumer.Topics) []string {
 // errStop ends a read early.
 var errStop = errors.New("stop")
 
-// Verdict finds what was published about an input record: the first output with its coordinates, or ErrNoVerdict. at is the record's
-// timestamp, or zero if it is not known; then whole partitions are searched.
+// Verdict finds what was published about an input record: the first output with its coordinates, or
+// ErrNoVerdict. at is the record's timestamp, or zero if it is not known; then whole partitions are searched.
 //
-// The outputs of an input partition are in one partition of each output topic, in input order, and have the timestamps of the input. So
-// the search begins at the first output that is not older, and ends at the first output of a later record. A record that was delivered
-// again has another output further on, with the same verdict.
+// The outputs of an input partition are in one partition of each output topic, in input order, and have the
+// timestamps of the input. So the search begins at the first output that is not older, and ends at the first
+// output of a later record. A record that was delivered again has another output further on, with the same
+// verdict.
 func (r *Reader) Verdict(ctx context.Context, input article.Coordinates, at time.Time) (*Output, error) {
 	defer files.ShowLine(r.out, r.progress.line)()
 	for _, topic := range r.Topics() {
@@ -127,7 +133,8 @@ func (r *Reader) Verdict(ctx context.Context, input article.Coordinates, at time
 	return nil, fmt.Errorf("%s: %w", input, ErrNoVerdict)
 }
 
-func (r *Reader) verdictIn(ctx context.Context, topic string, input article.Coordinates, at time.Time) (found *Output, err error) {
+func (r *Reader) verdictIn(ctx context.Context, topic string, input article.Coordinates, at time.Time) (found *Output,
+	err error) {
 	a, err := r.Archive(topic)
 	if err != nil {
 		return nil, err
@@ -149,9 +156,10 @@ func (r *Reader) verdictIn(ctx context.Context, topic string, input article.Coor
 	return found, err
 }
 
-// scan calls fn with the outputs of a partition from the first one that is not older than since. Other records are passed over. It ends
-// without error when fn returns errStop.
-func (r *Reader) scan(ctx context.Context, a *consumer.Archive, topic string, partition int32, since time.Time, fn func(*Output) error) error {
+// scan calls fn with the outputs of a partition from the first one that is not older than since. Other
+// records are passed over. It ends without error when fn returns errStop.
+func (r *Reader) scan(ctx context.Context, a *consumer.Archive, topic string, partition int32, since time.Time,
+	fn func(*Output) error) error {
 	ms := max(0, since.UnixMilli()) // Kafka takes negative times for requests of another kind
 	first, err := a.OffsetAt(ctx, topic, partition, time.UnixMilli(ms))
 	if err != nil || first < 0 {
@@ -161,14 +169,15 @@ func (r *Reader) scan(ctx context.Context, a *consumer.Archive, topic string, pa
 	if err != nil {
 		return err
 	}
-	err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: partition, Offset: first}, offsets.Next, func(rec *record.Record) error {
-		r.progress.step(rec.Coordinates, rec.Offset-first, offsets.Next-first)
-		o, err := Parse(*rec)
-		if err != nil {
-			return nil //nolint:nilerr // a record that somebody else published is no verdict
-		}
-		return fn(o)
-	})
+	err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: partition, Offset: first}, offsets.Next,
+		func(rec *record.Record) error {
+			r.progress.step(rec.Coordinates, rec.Offset-first, offsets.Next-first)
+			o, err := Parse(*rec)
+			if err != nil {
+				return nil //nolint:nilerr // a record that somebody else published is no verdict
+			}
+			return fn(o)
+		})
 	if errors.Is(err, errStop) {
 		return nil
 	}
@@ -178,8 +187,8 @@ func (r *Reader) scan(ctx context.Context, a *consumer.Archive, topic string, pa
 // mostFound bounds the outputs that ByID returns, because their values are in memory.
 const mostFound = 100
 
-// ByID finds the outputs of articles with an id that are not older than since; of more than 100, the latest. It reads all output topics
-// from there to their ends.
+// ByID finds the outputs of articles with an id that are not older than since; of more than 100, the latest.
+// It reads all output topics from there to their ends.
 func (r *Reader) ByID(ctx context.Context, id string, since time.Time) ([]*Output, error) {
 	defer files.ShowLine(r.out, r.progress.line)()
 	var found []*Output
@@ -200,8 +209,8 @@ func (r *Reader) ByID(ctx context.Context, id string, since time.Time) ([]*Outpu
 	return found, nil
 }
 
-// Each calls fn with the outputs of a topic that are not older than since, partition by partition, up to the ends that the partitions
-// have when it comes to them. It ends with the first error of fn.
+// Each calls fn with the outputs of a topic that are not older than since, partition by partition, up to the
+// ends that the partitions have when it comes to them. It ends with the first error of fn.
 func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
 	defer files.ShowLine(r.out, r.progress.line)()
 	return r.each(ctx, topic, since, fn)
@@ -224,8 +233,8 @@ func (r *Reader) each(ctx context.Context, topic string, since time.Time, fn fun
 	return nil
 }
 
-// hasID says whether an output is about an article with the id. Headers name the ids of other articles, and that of an article that is its
-// own root.
+// hasID says whether an output is about an article with the id. Headers name the ids of other articles, and
+// that of an article that is its own root.
 func (r *Reader) hasID(o *Output, id string) bool {
 	if o.Verdict.Root.Coordinates == o.Input {
 		return o.Verdict.Root.ID == id

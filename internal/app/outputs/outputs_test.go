@@ -25,7 +25,8 @@ func output(topic string, partition int32, of article.Coordinates, at time.Time)
 	return &kgo.Record{
 		Topic: topic, Partition: partition, Timestamp: at, Value: []byte(`{"id":"` + of.String() + `"}`),
 		Headers: []kgo.RecordHeader{
-			header(pipeline.HeaderVerdict, "unique"), header(pipeline.HeaderInput, of.String()), header(pipeline.HeaderRoot, of.String()),
+			header(pipeline.HeaderVerdict, "unique"), header(pipeline.HeaderInput, of.String()),
+			header(pipeline.HeaderRoot, of.String()),
 			header(pipeline.HeaderRootID, "id of "+of.String()), header(pipeline.HeaderRecipe, "news-1"),
 		},
 	}
@@ -37,7 +38,8 @@ func TestVerdict(t *testing.T) {
 	defer r.Close()
 	topics, start := w.Config.Kafka.Topics, time.Now().Add(-time.Hour)
 	at := func(i int64) time.Time { return start.Add(time.Duration(i) * time.Second) }
-	// Partitions 1 and 3 of the input go to partition 1 of the outputs. Every third article is a duplicate. Times of partition 3 fall.
+	// Partitions 1 and 3 of the input go to partition 1 of the outputs. Every third article is a duplicate.
+	// Times of partition 3 fall.
 	for i := range int64(30) {
 		topic := topics.Unique
 		if i%3 == 0 {
@@ -86,5 +88,6 @@ func TestByIDFindsTheLatest(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, outputs.MostFound)
 	require.Equal(t, start.Add(20*time.Second).UnixMilli(), found[0].Record.Time.UnixMilli())
-	require.Equal(t, start.Add((outputs.MostFound+19)*time.Second).UnixMilli(), found[outputs.MostFound-1].Record.Time.UnixMilli())
+	require.Equal(t, start.Add((outputs.MostFound+19)*time.Second).UnixMilli(),
+		found[outputs.MostFound-1].Record.Time.UnixMilli())
 }

@@ -24,10 +24,11 @@ import (
 const recordOverhead = 128
 
 const (
-	// mostReports bounds the reports of bad lines. It is also the number of bad lines at the beginning of a file after which the file is taken
-	// for one of another kind.
+	// mostReports bounds the reports of bad lines. It is also the number of bad lines at the beginning of a
+	// file after which the file is taken for one of another kind.
 	mostReports = 10
-	// mostWaiting and mostWaitingBytes bound the records without a text that wait for the first article, see Lines.waiting.
+	// mostWaiting and mostWaitingBytes bound the records without a text that wait for the first article, see
+	// Lines.waiting.
 	mostWaiting      = 100
 	mostWaitingBytes = 4 << 20
 )
@@ -44,8 +45,8 @@ type Lines struct {
 	held    []string // reports of bad lines of a file that are not printed yet
 	reports int      // reports that are printed
 
-	// stopsWithoutText stops at a file that begins with many records whose text stands under another name, or with an object that holds a list
-	// of articles: all would be dead letters.
+	// stopsWithoutText stops at a file that begins with many records whose text stands under another name, or
+	// with an object that holds a list of articles: all would be dead letters.
 	stopsWithoutText bool
 	waiting          []record.Record
 	waitingBytes     int
@@ -54,8 +55,9 @@ type Lines struct {
 	reason  pipeline.RejectReason // of the first of them
 	hint    string                // how the text of the first of them can be found
 
-	bad, unread, noPages, guessed files.Tally // pieces of files that were left out, and pages whose encoding was guessed
-	mostlyUnread                  []string    // files of which most pages could not be read
+	// pieces of files that were left out, and pages whose encoding was guessed
+	bad, unread, noPages, guessed files.Tally
+	mostlyUnread                  []string // files of which most pages could not be read
 }
 
 // NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
@@ -63,8 +65,9 @@ func NewLines(cfg config.Config, progress *files.Progress) *Lines {
 	return &Lines{input: cfg.Input.DecodeConfig, limit: cfg.Kafka.MaxMessageBytes - recordOverhead, progress: progress}
 }
 
-// Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and left out. After an error
-// the iteration ends. If no line of all files is an article, the only element is a *files.NoArticleError.
+// Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and
+// left out. After an error the iteration ends. If no line of all files is an article, the only element is a
+// *files.NoArticleError.
 func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		for _, name := range names {
@@ -102,7 +105,8 @@ func (l *Lines) finish(names []string) error {
 	}{
 		{"%d pages of web archives could not be read: %s", &l.unread},
 		{"%d responses of web archives are no pages: %s", &l.noPages},
-		{"%d pages of web archives name no encoding, or a wrong one, and were read in the most likely one: %s", &l.guessed},
+		{"%d pages of web archives name no encoding, or a wrong one, and were read in the most likely one: %s",
+			&l.guessed},
 	} {
 		if n := report.tally.Total(); n > 0 {
 			l.progress.Print(fmt.Sprintf(report.format, n, report.tally))
@@ -125,8 +129,9 @@ func (l *Lines) noArticle(names []string) error {
 	return files.NoArticle(names, l.input, first)
 }
 
-// badLine counts a bad line and reports it. Until a file has a good line, the reports are held back: if the user has named a wrong file, all
-// its lines are bad, and one sentence about the file says more than a report of each line.
+// badLine counts a bad line and reports it. Until a file has a good line, the reports are held back: if the
+// user has named a wrong file, all its lines are bad, and one sentence about the file says more than a report
+// of each line.
 func (l *Lines) badLine(place, cause, text string) {
 	l.progress.Bad.Add(1)
 	l.bad.Add(cause, place)
@@ -148,7 +153,8 @@ func (l *Lines) release() {
 }
 
 // each calls take for every record of a file. idle says that reading the next line may have to wait for input.
-func (l *Lines) each(ctx context.Context, name string, stdin io.Reader, take func(rec record.Record, idle bool) error) error {
+func (l *Lines) each(ctx context.Context, name string, stdin io.Reader,
+	take func(rec record.Record, idle bool) error) error {
 	var in io.Reader
 	names := []string{name}
 	if name == "-" {
@@ -243,8 +249,8 @@ func (l *Lines) piece(f *file, lines *files.ArticleReader) error {
 	return nil
 }
 
-// withoutText counts a record that the service will refuse, and publishes it: the dead letter is for whoever made it. At the beginning the
-// record waits if its text seems to stand under another name.
+// withoutText counts a record that the service will refuse, and publishes it: the dead letter is for whoever
+// made it. At the beginning the record waits if its text seems to stand under another name.
 func (l *Lines) withoutText(f *file, rec record.Record, reject *pipeline.RejectError, idle bool) error {
 	isList := false
 	if l.refused++; l.refused == 1 {
@@ -286,7 +292,8 @@ func (l *Lines) publishWaiting(f *file) error {
 	return nil
 }
 
-// interruptible returns a reader of r that fails when ctx ends, even while r waits for input. Input that r gets later is lost.
+// interruptible returns a reader of r that fails when ctx ends, even while r waits for input. Input that r
+// gets later is lost.
 func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	go func() {
@@ -297,17 +304,20 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return out
 }
 
-// record makes a record of a line, with the time at which the article was fetched, if that is known. Its key is the id of the article. The id is
-// found by the decoder of the service, so that the service finds the same id in the record. reject is the reason for which the service will
-// refuse the record; skip says why the line is no record at all.
-func (l *Lines) record(line []byte, at time.Time) (r record.Record, reject *pipeline.RejectError, skip *files.SkipError) {
+// record makes a record of a line, with the time at which the article was fetched, if that is known. Its key
+// is the id of the article. The id is found by the decoder of the service, so that the service finds the same
+// id in the record. reject is the reason for which the service will refuse the record; skip says why the line
+// is no record at all.
+func (l *Lines) record(line []byte, at time.Time) (r record.Record, reject *pipeline.RejectError,
+	skip *files.SkipError) {
 	if at.IsZero() {
 		at = time.Now()
 	}
 	r = record.Record{Value: bytes.Clone(line), Time: at}
 	content, reject := l.input.Decode(&r)
 	// The decoder guesses at an encoding before it says that a line is no JSON.
-	if reject != nil && (reject.Reason == pipeline.NotJSON || reject.Reason == pipeline.NotUTF8 && !gjson.ValidBytes(line)) {
+	if reject != nil && (reject.Reason == pipeline.NotJSON || reject.Reason == pipeline.NotUTF8 &&
+		!gjson.ValidBytes(line)) {
 		return r, nil, &files.SkipError{Cause: "no JSON object", Detail: reject.Detail}
 	}
 	if content.ID != r.String() { // without an id in the line, the decoder returns the coordinates

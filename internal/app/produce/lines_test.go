@@ -15,10 +15,12 @@ import (
 
 // A page of a web archive becomes a record with the page's address as its key and the time of the visit as its own.
 func TestRecordsOfAWebArchive(t *testing.T) {
-	const archive = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/1\r\nWARC-Date: 2026-11-23T15:35:00Z\r\nContent-Length: 54\r\n\r\n" +
+	const archive = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/1\r\nWARC-Date: " +
+		"2026-11-23T15:35:00Z\r\nContent-Length: 54\r\n\r\n" +
 		"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>港</p>" + "\r\n\r\n"
 	records := 0
-	for r, err := range NewLines(config.Default(), files.NewProgress(io.Discard, -1, "published", func() int64 { return 0 })).Records(t.Context(), []string{"-"}, strings.NewReader(archive)) {
+	for r, err := range NewLines(config.Default(), files.NewProgress(io.Discard, -1, "published",
+		func() int64 { return 0 })).Records(t.Context(), []string{"-"}, strings.NewReader(archive)) {
 		require.NoError(t, err)
 		records++
 		require.Equal(t, "http://a/1", string(r.Key))
@@ -48,18 +50,29 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	prose := strings.Repeat("The ferry of Skarvik stays in port until the storm is over. ", 3)
 	item := `{"headline":"x","content_html":"` + prose + `"}`
 	for name, c := range map[string]struct{ text, want string }{
-		"PNG":           {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\n\x00\x00\n", "image/png; expected are articles: JSON Lines"},
-		"program":       {"\x7fELF\x02\x01\x01\n\x00\x00\n", "bytes that no text has; expected are articles: JSON Lines"},
-		"log":           {strings.Repeat("2026-11-25 INFO started\n", 44_000) + `{"text":"x"}`, "stdin:1: the value is not a JSON object: invalid character '-' after top-level value"},
+		"PNG": {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\n\x00\x00\n",
+			"image/png; expected are articles: JSON Lines"},
+		"program": {"\x7fELF\x02\x01\x01\n\x00\x00\n",
+			"bytes that no text has; expected are articles: JSON Lines"},
+		"log": {strings.Repeat("2026-11-25 INFO started\n", 44_000) + `{"text":"x"}`,
+			"stdin:1: the value is not a JSON object: invalid character '-' after top-level value"},
 		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99), "nor are the 9 after it); expected"},
 		"binary lines":  {strings.Repeat("\xe9x\xfe\xc3\x28 \xa0\n", 70_000), "not in UTF-8"},
-		"news-please":   {strings.Repeat(`{"maintext":"`+prose+`","title":"x"}`+"\n", 100) + `{"text":"x"}`, "add --input.fields.text maintext, and set the same for the service"},
-		"hits":          {strings.Repeat(`{"_index":"a","_source":{"title":"t","body_text":"`+prose+`","url":"u"}}`+"\n", 100), "--input.fields.text _source.body_text --input.fields.title _source.title --input.fields.url _source.url"},
-		"search":        {`{"took":1,"hits":{"total":{"value":1},"hits":[{"_source":{"article":"` + prose + `"}}]}}`, "jq -c '.hits.hits[]' FILE and pipe it into this command, with --input.fields.text _source.article"},
-		"NewsAPI":       {`{"status":"ok","totalResults":1,"articles":[{"source":{"id":null},"content":"` + prose + `"}]}`, "jq -c '.articles[]' FILE and pipe it into this command)"},
-		"JSON Feed":     {"{\n\"version\": \"https://jsonfeed.org/version/1.1\", \"items\": [\n" + item + "]}", "jq -c '.items[]' FILE and pipe it into this command, with --input.fields.text content_html"},
-		"Chinese":       {strings.Repeat(`{"正文":"x","zhengwen":"`+strings.Repeat("渡口停航。", 20)+`"}`+"\n", 100), "--input.fields.text zhengwen"},
-		"damaged pages": {strings.Repeat("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n", 2), "2 no HTTP response (first stdin:1)"},
+		"news-please": {strings.Repeat(`{"maintext":"`+prose+`","title":"x"}`+"\n", 100) + `{"text":"x"}`,
+			"add --input.fields.text maintext, and set the same for the service"},
+		"hits": {strings.Repeat(`{"_index":"a","_source":{"title":"t","body_text":"`+prose+`","url":"u"}}`+
+			"\n", 100), "--input.fields.text _source.body_text --input.fields.title _source.title " +
+			"--input.fields.url _source.url"},
+		"search": {`{"took":1,"hits":{"total":{"value":1},"hits":[{"_source":{"article":"` + prose + `"}}]}}`,
+			"jq -c '.hits.hits[]' FILE and pipe it into this command, with --input.fields.text _source.article"},
+		"NewsAPI": {`{"status":"ok","totalResults":1,"articles":[{"source":{"id":null},"content":"` + prose +
+			`"}]}`, "jq -c '.articles[]' FILE and pipe it into this command)"},
+		"JSON Feed": {"{\n\"version\": \"https://jsonfeed.org/version/1.1\", \"items\": [\n" + item + "]}",
+			"jq -c '.items[]' FILE and pipe it into this command, with --input.fields.text content_html"},
+		"Chinese": {strings.Repeat(`{"正文":"x","zhengwen":"`+strings.Repeat("渡口停航。", 20)+`"}`+"\n", 100),
+			"--input.fields.text zhengwen"},
+		"damaged pages": {strings.Repeat("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
+			2), "2 no HTTP response (first stdin:1)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			values, report, err := read(t, c.text)
@@ -72,7 +85,8 @@ func TestOtherFilesAreRefused(t *testing.T) {
 
 // A few records without a text are published: their dead letters are for whoever made them.
 func TestRecordsWithoutText(t *testing.T) {
-	for _, line := range []string{`{"title":"x"}` + "\n", `{"text":{"a":1}}` + "\n", `{"maintext":"The ferry of Skarvik stays in port until the storm is over."}` + "\n"} {
+	for _, line := range []string{`{"title":"x"}` + "\n", `{"text":{"a":1}}` + "\n",
+		`{"maintext":"The ferry of Skarvik stays in port until the storm is over."}` + "\n"} {
 		values, _, err := read(t, strings.Repeat(line, 99))
 		require.NoError(t, err)
 		require.Len(t, values, 99)
@@ -82,9 +96,11 @@ func TestRecordsWithoutText(t *testing.T) {
 	require.Len(t, values, 400)
 }
 
-// Of many bad lines ten are reported, and the rest is counted by cause. Articles without a text follow the first article.
+// Of many bad lines ten are reported, and the rest is counted by cause. Articles without a text follow the
+// first article.
 func TestReports(t *testing.T) {
-	values, report, err := read(t, "bad\n{\"title\":\"x\"}\n{\"text\":\"1\"}\n"+strings.Repeat("{\n", 99)+`{"text":"2"}`)
+	values, report, err := read(t, "bad\n{\"title\":\"x\"}\n{\"text\":\"1\"}\n"+strings.Repeat("{\n", 99)+
+		`{"text":"2"}`)
 	require.NoError(t, err)
 	require.Equal(t, []string{`{"title":"x"}`, `{"text":"1"}`, `{"text":"2"}`}, values)
 	lines := strings.Split(strings.TrimSpace(report), "\n")
@@ -98,9 +114,11 @@ func TestReports(t *testing.T) {
 // Records of a web archive that are no articles are counted by cause.
 func TestReportsOfAWebArchive(t *testing.T) {
 	record := func(block string) string {
-		return fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/1\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", len(block), block)
+		return fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/1\r\nContent-Length: "+
+			"%d\r\n\r\n%s\r\n\r\n", len(block), block)
 	}
-	page, missing, image := record("HTTP/2 200\r\n\r\n<p>x"), record("HTTP/2 404\r\n\r\n<p>x"), record("HTTP/2 200\r\nContent-Type: image/png\r\n\r\nx")
+	page, missing, image := record("HTTP/2 200\r\n\r\n<p>x"), record("HTTP/2 404\r\n\r\n<p>x"),
+		record("HTTP/2 200\r\nContent-Type: image/png\r\n\r\nx")
 	values, report, err := read(t, page+missing+image+missing+image)
 	require.NoError(t, err)
 	require.Len(t, values, 1)

@@ -1,5 +1,5 @@
-// Package produce makes records of the lines of files, or of the shipped sample, and publishes them. The command load of
-// echosieve-lab uses Lines and Ready, and publishes by itself.
+// Package produce makes records of the lines of files, or of the shipped sample, and publishes them. The
+// command load of echosieve-lab uses Lines and Ready, and publishes by itself.
 package produce
 
 import (
@@ -37,8 +37,8 @@ type Summary struct {
 	Hint    string           `json:"-"`                  // how the text of refused records can be found
 }
 
-// Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the input topic exists.
-// With kafka.create_topics it creates the input topic, and says so.
+// Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the
+// input topic exists. With kafka.create_topics it creates the input topic, and says so.
 func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Writer) error {
 	for _, name := range names {
 		if name == "-" {
@@ -57,7 +57,8 @@ func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Wri
 	}
 	err := consumer.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Input)
 	if missing := (*consumer.MissingTopicsError)(nil); errors.As(err, &missing) {
-		return fmt.Errorf("the topic %s does not exist, or this user has no right on it; create it, type the command again with --kafka.create_topics, or name another one with --kafka.topics.input",
+		return fmt.Errorf("the topic %s does not exist, or this user has no right on it; create it, type the "+
+			"command again with --kafka.create_topics, or name another one with --kafka.topics.input",
 			cfg.Kafka.Topics.Input)
 	}
 	return err
@@ -69,9 +70,11 @@ type Options struct {
 	Rate   float64 // records a second; 0: as fast as possible
 }
 
-// Files publishes all files; the name "-" stands for stdin. The summary is valid also if there is an error. The error is a
-// *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an article.
-func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (Summary, error) {
+// Files publishes all files; the name "-" stands for stdin. The summary is valid also if there is an error.
+// The error is a *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an
+// article.
+func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (
+	Summary, error) {
 	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
 	if err != nil {
 		return Summary{Topic: cfg.Kafka.Topics.Input}, err
@@ -88,7 +91,8 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 		}
 	}
 	if ctx.Err() == nil {
-		err = errors.Join(p.flush(ctx), err) // the lines before a fault are published; after a fault of the producer none are left
+		// the lines before a fault are published; after a fault of the producer none are left
+		err = errors.Join(p.flush(ctx), err)
 	}
 	// Close waits for requests that were under way when ctx ended.
 	if failed := out.Close(); failed != nil {
@@ -117,7 +121,8 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 }
 
 func newSummary(cfg config.Config, out *consumer.Producer, progress *files.Progress) Summary {
-	s := Summary{Topic: cfg.Kafka.Topics.Input, Published: out.Acknowledged(), Bad: progress.Bad.Load(), Seconds: progress.Elapsed().Seconds()}
+	s := Summary{Topic: cfg.Kafka.Topics.Input, Published: out.Acknowledged(), Bad: progress.Bad.Load(),
+		Seconds: progress.Elapsed().Seconds()}
 	s.PerSecond = float64(s.Published) / max(s.Seconds, 1e-3)
 	return s
 }
@@ -136,8 +141,9 @@ func newPublisher(out *consumer.Producer, rate float64) *publisher {
 	return &publisher{out: out, rate: rate, start: time.Now()}
 }
 
-// add takes a record, at the time that the rate gives it. A batch is published when it is full, and before waiting: for that time,
-// or for more input if idle is set. The records of a batch that waited for an acknowledgement follow together.
+// add takes a record, at the time that the rate gives it. A batch is published when it is full, and before
+// waiting: for that time, or for more input if idle is set. The records of a batch that waited for an
+// acknowledgement follow together.
 func (p *publisher) add(ctx context.Context, rec record.Record, idle bool) error {
 	if p.rate > 0 {
 		due := p.start.Add(time.Duration(float64(p.added) / p.rate * float64(time.Second)))

@@ -51,8 +51,8 @@ func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer,
 	return newSummary(cfg, out, progress), err
 }
 
-// sampleRecords iterates over the lines of the sample, the broken ones, too, and with loop over made articles without end. The key is
-// the id of the article, as crawlers set it.
+// sampleRecords iterates over the lines of the sample, the broken ones, too, and with loop over made articles
+// without end. The key is the id of the article, as crawlers set it.
 func sampleRecords(input pipeline.DecodeConfig, loop bool) iter.Seq[record.Record] {
 	return func(yield func(record.Record) bool) {
 		for line := range sample.Lines() {

@@ -38,8 +38,10 @@ func (r *refusal) Error() string { return r.problem.Error() }
 // aboutRequest says whether the status speaks of what was asked for, and not of who asks or of how the registry is.
 func (r *refusal) aboutRequest() bool {
 	switch r.status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone,
-		http.StatusRequestURITooLong, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusNotImplemented:
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusGone,
+		http.StatusRequestURITooLong, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+		http.StatusNotImplemented:
 		return true
 	}
 	return false
@@ -53,8 +55,8 @@ func (r *refusal) reject(id string) *pipeline.RejectError {
 	return noSchema("the registry answers %s for schema %s, while it answers for others", r.answer, id)
 }
 
-// ask asks the registry for a schema and for those that it names. text is the bytes of their texts. An error is a *pipeline.RejectError or a
-// *refusal.
+// ask asks the registry for a schema and for those that it names. text is the bytes of their texts. An error
+// is a *pipeline.RejectError or a *refusal.
 func (c *Client) ask(ctx context.Context, id string) (schema *avrojson.Schema, text int, err error) {
 	if id == "" {
 		return nil, 0, noSchema("the record's header names no schema")
@@ -126,8 +128,9 @@ func (c *Client) references(ctx context.Context, of sr.Schema, seen map[string]b
 	return texts, nil
 }
 
-// answersOthers says whether the registry answers sensibly for another id than the one that it has just refused. The list of types says less:
-// registries answer it without a look at schemas, to users who may read none, too. So it counts only for an answer about the request itself.
+// answersOthers says whether the registry answers sensibly for another id than the one that it has just
+// refused. The list of types says less: registries answer it without a look at schemas, to users who may read
+// none, too. So it counts only for an answer about the request itself.
 func (c *Client) answersOthers(ctx context.Context, id string, refused *refusal) bool {
 	if refused.unknown {
 		return true
@@ -167,7 +170,8 @@ func (c *Client) otherThan(id string) string {
 func (c *Client) Ping(ctx context.Context) error {
 	ctx, x := withExchange(ctx)
 	_, err := c.server.SupportedTypes(ctx)
-	if refused := (*sr.ResponseError)(nil); errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound && !isPage(refused) {
+	if refused := (*sr.ResponseError)(nil); errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound &&
+		!isPage(refused) {
 		return nil // some registries do not tell types
 	}
 	if err != nil {
@@ -181,7 +185,8 @@ func isPage(refused *sr.ResponseError) bool {
 	return strings.HasPrefix(strings.TrimSpace(string(refused.Raw)), "<")
 }
 
-// newRefusal explains why a request has brought no schema. detail says what it means that the registry does not know what was asked for.
+// newRefusal explains why a request has brought no schema. detail says what it means that the registry does
+// not know what was asked for.
 func newRefusal(err error, x *exchange, detail string) *refusal {
 	r := &refusal{status: x.status, answer: fmt.Sprintf("with status %d", x.status), detail: detail}
 	var refused *sr.ResponseError
@@ -199,7 +204,8 @@ func newRefusal(err error, x *exchange, detail string) *refusal {
 	default:
 		r.answer = "nothing"
 		if r.problem = explained.Explain(err); r.problem == nil {
-			r.problem = &diag.Problem{Cause: "the schema registry gave no answer", Remedy: "check that it runs, and input.registry.urls", Err: err}
+			r.problem = &diag.Problem{Cause: "the schema registry gave no answer",
+				Remedy: "check that it runs, and input.registry.urls", Err: err}
 		}
 	}
 	return r
@@ -207,9 +213,11 @@ func newRefusal(err error, x *exchange, detail string) *refusal {
 
 // explained names the registry in explanations.
 var explained = diag.Server{
-	Name: "the schema registry", Possessive: "the schema registry's", Kind: "schema registry", Settings: "input.registry", Addresses: "input.registry.urls",
-	AlsoCheck: " and the port", TLSSetting: "the registry's listener", ClosedHint: "if it expects TLS, begin input.registry.urls with https://",
-	SlowHint: "check its load and the network",
+	Name: "the schema registry", Possessive: "the schema registry's", Kind: "schema registry",
+	Settings: "input.registry", Addresses: "input.registry.urls",
+	AlsoCheck: " and the port", TLSSetting: "the registry's listener",
+	ClosedHint: "if it expects TLS, begin input.registry.urls with https://",
+	SlowHint:   "check its load and the network",
 }
 
 // explainStatus says what a status means that is no success.
@@ -217,13 +225,17 @@ func explainStatus(refused *sr.ResponseError) *diag.Problem {
 	p := &diag.Problem{Err: fmt.Errorf("%s answered with status %d", refused.URL, refused.StatusCode)}
 	switch status := refused.StatusCode; {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
-		p.Cause, p.Remedy = "the schema registry refuses this user", "check input.registry.username and password_file, and let the user read schemas"
+		p.Cause, p.Remedy = "the schema registry refuses this user",
+			"check input.registry.username and password_file, and let the user read schemas"
 	case status < http.StatusBadRequest:
-		p.Cause, p.Remedy = "the schema registry leads to another server", "set input.registry.urls to the address that it leads to, unless that is a login page"
+		p.Cause, p.Remedy = "the schema registry leads to another server",
+			"set input.registry.urls to the address that it leads to, unless that is a login page"
 	case status == http.StatusNotFound:
-		p.Cause, p.Remedy = "there is no schema registry at this address", "check the path in input.registry.urls, and the proxy before it"
+		p.Cause, p.Remedy = "there is no schema registry at this address",
+			"check the path in input.registry.urls, and the proxy before it"
 	case status == http.StatusTooManyRequests:
-		p.Cause, p.Remedy = "the schema registry takes no more requests now", "raise its limit of requests for this user"
+		p.Cause, p.Remedy = "the schema registry takes no more requests now",
+			"raise its limit of requests for this user"
 	default:
 		p.Cause, p.Remedy = "the schema registry cannot answer", "look at its log"
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// mostSchemas, mostText and mostUnknown bound what is remembered of ids: schemas, bytes of their texts, ids without a schema. Whoever writes
-	// records chooses their ids.
+	// mostSchemas, mostText and mostUnknown bound what is remembered of ids: schemas, bytes of their texts,
+	// ids without a schema. Whoever writes records chooses their ids.
 	mostSchemas, mostText, mostUnknown = 1000, 8 << 20, 1000
 	// unknownFor is how long an id counts as unknown before the registry is asked again.
 	unknownFor = 5 * time.Second
@@ -112,7 +112,8 @@ func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error)
 	return schema, err
 }
 
-// remembered returns what is known of an id; judged: only what counts for the service. Both results are nil if nothing is.
+// remembered returns what is known of an id; judged: only what counts for the service. Both results are nil
+// if nothing is.
 func (c *Client) remembered(id string, judged bool) (*avrojson.Schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

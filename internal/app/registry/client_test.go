@@ -44,7 +44,8 @@ func TestSchema(t *testing.T) {
 	fake := srfake.New()
 	t.Cleanup(fake.Close)
 	fake.SeedSchema("story", 1, 7, sr.Schema{Schema: text})
-	fake.SeedSchema("person", 1, 8, sr.Schema{Schema: `{"type":"record","name":"Person","fields":[{"name":"name","type":"string"}]}`})
+	fake.SeedSchema("person", 1, 8,
+		sr.Schema{Schema: `{"type":"record","name":"Person","fields":[{"name":"name","type":"string"}]}`})
 	fake.SeedSchema("pair", 1, 9, sr.Schema{
 		Schema:     `{"type":"record","name":"Pair","fields":[{"name":"a","type":"Person"},{"name":"b","type":"Person"}]}`,
 		References: []sr.SchemaReference{{Name: "Person", Subject: "person", Version: 1}},
@@ -119,14 +120,16 @@ func TestLogin(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	require.NoError(t, os.WriteFile(ca,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
 	login := Server{URLs: []string{"http://127.0.0.1:1", server.URL}, Username: "crawler", Password: "s3cret"}
 	require.ErrorContains(t, open(t, login).Ping(t.Context()), "certificate is not trusted")
 	login.URLs, login.TLS = []string{"https://127.0.0.1:1", server.URL}, tlsfiles.Config{Enabled: true, CAFile: ca}
 	require.NoError(t, open(t, login).Ping(t.Context()), "the second address answers")
 	require.Equal(t, []string{"crawler", "s3cret"}, []string{user, password})
 
-	_, err := Config{Registry: Server{URLs: []string{server.URL}, TLS: tlsfiles.Config{Enabled: true, CAFile: "/nowhere"}}}.Open()
+	_, err := Config{Registry: Server{URLs: []string{server.URL},
+		TLS: tlsfiles.Config{Enabled: true, CAFile: "/nowhere"}}}.Open()
 	require.ErrorContains(t, err, "input.registry.tls.ca_file")
 }
 
@@ -158,15 +161,18 @@ func TestValidate(t *testing.T) {
 	secured := asked
 	secured.Registry.TLS.Enabled = true
 	for want, err := range map[string]error{
-		"format: avro needs the schemas":          Config{}.Validate(true, true),
-		"registry.urls is of no use":              asked.Validate(false, true),
-		"schema_file is of no use":                Config{SchemaFile: "x"}.Validate(false, false),
-		"schema_file and registry.urls exclude":   both.Validate(true, true),
-		"needs framing: confluent":                asked.Validate(true, false),
-		"an address must be like":                 Config{Registry: Server{URLs: []string{"registry:8081"}}}.Validate(true, true),
-		"an address holds a password":             Config{Registry: Server{URLs: []string{"http://u:p@registry:8081"}}}.Validate(true, true),
-		"registry.tls.enabled needs addresses":    secured.Validate(true, true),
-		"registry.tls has settings but tls.enabl": Config{Registry: Server{TLS: tlsfiles.Config{CAFile: "x"}}}.Validate(false, false),
+		"format: avro needs the schemas":        Config{}.Validate(true, true),
+		"registry.urls is of no use":            asked.Validate(false, true),
+		"schema_file is of no use":              Config{SchemaFile: "x"}.Validate(false, false),
+		"schema_file and registry.urls exclude": both.Validate(true, true),
+		"needs framing: confluent":              asked.Validate(true, false),
+		"an address must be like": Config{Registry: Server{URLs: []string{"registry:8081"}}}.Validate(
+			true, true),
+		"an address holds a password": Config{
+			Registry: Server{URLs: []string{"http://u:p@registry:8081"}}}.Validate(true, true),
+		"registry.tls.enabled needs addresses": secured.Validate(true, true),
+		"registry.tls has settings but tls.enabl": Config{
+			Registry: Server{TLS: tlsfiles.Config{CAFile: "x"}}}.Validate(false, false),
 	} {
 		require.ErrorContains(t, errors.Join(err), want)
 	}

@@ -12,7 +12,8 @@ import (
 const (
 	// answerTimeout bounds one answer with its body.
 	answerTimeout = 5 * time.Second
-	// mostAnswer bounds the answers of one exchange, in bytes without their compression. Registries take schemas of 1 MB.
+	// mostAnswer bounds the answers of one exchange, in bytes without their compression. Registries take
+	// schemas of 1 MB.
 	mostAnswer = 2 << 20
 	// mostRefusal is what is read of an answer that is no success, in bytes.
 	mostRefusal = 4 << 10
@@ -33,23 +34,24 @@ func withExchange(ctx context.Context) (context.Context, *exchange) {
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// newHTTP returns a client whose answers are bounded in time and bytes. It follows redirects only to the server that was asked, so that no
-// stranger gets the login; any other redirect is an answer.
+// newHTTP returns a client whose answers are bounded in time and bytes. It follows redirects only to the
+// server that was asked, so that no stranger gets the login; any other redirect is an answer.
 func newHTTP(files *tls.Config) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if files != nil {
 		transport.TLSClientConfig = files
 	}
 	transport.MaxResponseHeaderBytes, transport.MaxIdleConnsPerHost = 64<<10, mostRequests
-	return &http.Client{Transport: bounded{transport}, Timeout: answerTimeout, CheckRedirect: func(next *http.Request, via []*http.Request) error {
-		from, to := via[0].URL, next.URL
-		same := from.Host == to.Host && from.Scheme == to.Scheme
-		secured := from.Hostname() == to.Hostname() && to.Scheme == "https"
-		if !same && !secured || len(via) > mostRedirects {
-			return http.ErrUseLastResponse
-		}
-		return nil
-	}}
+	return &http.Client{Transport: bounded{transport}, Timeout: answerTimeout,
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			from, to := via[0].URL, next.URL
+			same := from.Host == to.Host && from.Scheme == to.Scheme
+			secured := from.Hostname() == to.Hostname() && to.Scheme == "https"
+			if !same && !secured || len(via) > mostRedirects {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		}}
 }
 
 // bounded notes and bounds the answers of exchanges.

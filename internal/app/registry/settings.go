@@ -1,4 +1,5 @@
-// Package registry finds the schemas of Avro values: in a schema registry, by the REST interface of Confluent's, or in a file.
+// Package registry finds the schemas of Avro values: in a schema registry, by the REST interface of
+// Confluent's, or in a file.
 package registry
 
 import (
@@ -35,7 +36,8 @@ func (s Server) Encrypted() bool {
 	return !slices.ContainsFunc(s.URLs, func(u string) bool { return !strings.HasPrefix(u, "https://") })
 }
 
-// Validate returns the mistakes, each with its key first. used says that values are Avro, framed that they have the framing of a registry.
+// Validate returns the mistakes, each with its key first. used says that values are Avro, framed that they
+// have the framing of a registry.
 func (c Config) Validate(used, framed bool) error {
 	var errs []error
 	add := func(wrong bool, format string, args ...any) {
@@ -45,15 +47,20 @@ func (c Config) Validate(used, framed bool) error {
 	}
 	asked := len(c.Registry.URLs) > 0
 	add(used && !asked && c.SchemaFile == "", "format: avro needs the schemas: set registry.urls or schema_file")
-	add(!used && asked, "registry.urls is of no use: set format to avro, or leave it out (JSON in a registry's framing needs none)")
+	add(!used && asked, "registry.urls is of no use: set format to avro, or leave it out (JSON in a registry's "+
+		"framing needs none)")
 	add(!used && c.SchemaFile != "", "schema_file is of no use: set format to avro, or leave it out")
 	add(asked && c.SchemaFile != "", "schema_file and registry.urls exclude each other")
-	add(used && asked && !framed, "registry.urls needs framing: confluent, which holds the number of each value's schema")
+	add(used && asked && !framed,
+		"registry.urls needs framing: confluent, which holds the number of each value's schema")
 	for _, address := range c.Registry.URLs {
 		u, err := url.Parse(address)
-		add(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https", "registry.urls: an address must be like http://registry:8081 or https://registry")
-		add(err == nil && u.User != nil, "registry.urls: an address holds a password; use registry.username and registry.password_file")
-		add(err == nil && u.Scheme == "http" && c.Registry.TLS.Enabled, "registry.tls.enabled needs addresses with https://, not http://")
+		add(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https",
+			"registry.urls: an address must be like http://registry:8081 or https://registry")
+		add(err == nil && u.User != nil,
+			"registry.urls: an address holds a password; use registry.username and registry.password_file")
+		add(err == nil && u.Scheme == "http" && c.Registry.TLS.Enabled,
+			"registry.tls.enabled needs addresses with https://, not http://")
 	}
 	if err := c.Registry.TLS.Validate(); err != nil {
 		for _, line := range strings.Split(err.Error(), "\n") {
@@ -63,7 +70,8 @@ func (c Config) Validate(used, framed bool) error {
 	return errors.Join(errs...)
 }
 
-// Open returns the schemas: those of the file, or a *Client. It reads files and connects to no server. Without settings it returns nil.
+// Open returns the schemas: those of the file, or a *Client. It reads files and connects to no server.
+// Without settings it returns nil.
 func (c Config) Open() (pipeline.Schemas, error) {
 	switch {
 	case c.SchemaFile != "":

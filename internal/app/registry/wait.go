@@ -12,15 +12,16 @@ import (
 	"echosieve/pipeline/avrojson"
 )
 
-// A refusal belongs to the id, and not to the registry, if the registry answers sensibly for another id afterwards, again and again for as long
-// as patience. Then the record is a dead letter. Otherwise it waits: a registry that is away, or refuses everything, makes no dead letters.
+// A refusal belongs to the id, and not to the registry, if the registry answers sensibly for another id
+// afterwards, again and again for as long as patience. Then the record is a dead letter. Otherwise it waits:
+// a registry that is away, or refuses everything, makes no dead letters.
 const (
 	// patience is how long a registry, or one node of it, may lag behind: an id is asked for again meanwhile.
 	patience = 5 * time.Second
 	// tries is how often an id is asked for at least.
 	tries = 3
-	// enough ids with the same answer within alikeFor show how the registry answers for ids that it does not have. The next one needs no patience:
-	// whoever writes records chooses their ids.
+	// enough ids with the same answer within alikeFor show how the registry answers for ids that it does not
+	// have. The next one needs no patience: whoever writes records chooses their ids.
 	enough   = 2
 	alikeFor = time.Minute
 )
@@ -34,8 +35,9 @@ type trial struct {
 	times int
 }
 
-// Waiting returns the schemas for the service. Its errors are *pipeline.Pending, which wait and ask again, or *pipeline.RejectError. report is
-// called with why a call waits while the registry does not answer, and with nil when it waits no longer.
+// Waiting returns the schemas for the service. Its errors are *pipeline.Pending, which wait and ask again, or
+// *pipeline.RejectError. report is called with why a call waits while the registry does not answer, and with
+// nil when it waits no longer.
 func (c *Client) Waiting(report func(component string, call fmt.Stringer, err error)) pipeline.Schemas {
 	return waiting{c, report}
 }
@@ -107,7 +109,8 @@ func (t *trial) left(now time.Time, patience time.Duration) time.Duration {
 	return max(t.since.Add(patience).Sub(now), 10*time.Millisecond)
 }
 
-// try asks once. An error is a *pipeline.RejectError, or a *refusal after which the registry is to be asked again, or that of ctx.
+// try asks once. An error is a *pipeline.RejectError, or a *refusal after which the registry is to be asked
+// again, or that of ctx.
 func (w waiting) try(ctx context.Context, id string, t *trial) (*avrojson.Schema, error) {
 	if schema, err := w.remembered(id, true); schema != nil || err != nil {
 		return schema, err
@@ -150,7 +153,8 @@ func (c *Client) isClear(id, answer string) bool {
 	now := c.now()
 	u, known := c.unknown[id]
 	times := c.verdicts[answer]
-	return known && u.judged && now.Before(u.since.Add(alikeFor)) || len(times) == enough && now.Before(times[0].Add(alikeFor))
+	return known && u.judged && now.Before(u.since.Add(alikeFor)) || len(times) == enough &&
+		now.Before(times[0].Add(alikeFor))
 }
 
 // judged notes that patience with an id has ended.
@@ -161,7 +165,8 @@ func (c *Client) judged(answer string) {
 	c.verdicts[answer] = times[max(len(times)-enough, 0):]
 }
 
-// isAway returns why the registry has just answered for no id; nil: it may answer. A call that waited for that would hold the memory of its batch.
+// isAway returns why the registry has just answered for no id; nil: it may answer. A call that waited for
+// that would hold the memory of its batch.
 func (c *Client) isAway() *refusal {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -72,13 +72,16 @@ func faults() map[string]struct {
 		cause, detail string
 	}
 	all := map[string]fault{
-		"page":        {status(200, "<!doctype html><title>Log in</title>"), "without a schema", "with status 200 and no schema"},
+		"page": {status(200, "<!doctype html><title>Log in</title>"), "without a schema",
+			"with status 200 and no schema"},
 		"nothing":     {status(204, ""), "without a schema", "with status 204 and no schema"},
 		"other JSON":  {status(200, `{"message":"welcome"}`), "without a schema", "with status 200 and no schema"},
 		"null":        {status(200, "null"), "without a schema", "with status 200 and no schema"},
 		"proxy's 404": {status(404, "<html>nginx</html>"), "no schema registry at this address", "with status 404"},
-		"gateway's":   {status(404, `{"message":"no Route matched with those values"}`), "no schema registry at this address", "with status 404"},
-		"older":       {status(404, `{"error_code":404,"message":"HTTP 404 Not Found"}`), "no schema registry at this address", "with status 404"},
+		"gateway's": {status(404, `{"message":"no Route matched with those values"}`),
+			"no schema registry at this address", "with status 404"},
+		"older": {status(404, `{"error_code":404,"message":"HTTP 404 Not Found"}`),
+			"no schema registry at this address", "with status 404"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://login.invalid/", http.StatusFound)
 		}, "leads to another server", "with status 302"},
@@ -88,7 +91,8 @@ func faults() map[string]struct {
 		"bomb":         {bomb(), "without a schema", "with status 200 and no schema"},
 		"endless":      {endless(200, "[1,"), "without a schema", "with status 200 and no schema"},
 		"endless page": {endless(502, "<p>"), "cannot answer", "with status 502"},
-		"closes":       {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "closed the connection", "nothing"},
+		"closes": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"closed the connection", "nothing"},
 		"half a body": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, `{"schema":`)
@@ -99,7 +103,8 @@ func faults() map[string]struct {
 		if cause == "" {
 			cause = "cannot answer"
 		}
-		all[fmt.Sprint(code)] = fault{status(code, fmt.Sprintf(`{"error_code":%d01,"message":"no"}`, code)), cause, fmt.Sprintf("with status %d for", code)}
+		all[fmt.Sprint(code)] = fault{status(code, fmt.Sprintf(`{"error_code":%d01,"message":"no"}`, code)), cause,
+			fmt.Sprintf("with status %d for", code)}
 	}
 	return all
 }
@@ -184,13 +189,15 @@ func settled(ctx context.Context, s pipeline.Schemas, id string) (*avrojson.Sche
 	}
 }
 
-// Whatever the registry answers for one id while it answers for others, the record becomes a dead letter, and the registry is not red.
+// Whatever the registry answers for one id while it answers for others, the record becomes a dead letter, and
+// the registry is not red.
 func TestARefusalOfOneIDIsItsOwn(t *testing.T) {
 	for name, fault := range faults() {
 		for _, id := range []string{"9", "00000000-0000-0000-0000-000000000009"} {
 			t.Run(name+" "+id[:1], func(t *testing.T) {
 				t.Parallel()
-				server, _ := before(t, fault.answer, func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/"+id) })
+				server, _ := before(t, fault.answer,
+					func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/"+id) })
 				_, schemas, reports := waitingFor(t, server.URL)
 				_, err := settled(t.Context(), schemas, id)
 				requireNoSchema(t, err, "the registry answers "+fault.detail)
@@ -203,11 +210,14 @@ func TestARefusalOfOneIDIsItsOwn(t *testing.T) {
 	}
 }
 
-// A registry that answers nothing sensible makes no dead letter, whatever it says of itself: the call waits, says why, and goes on by itself.
+// A registry that answers nothing sensible makes no dead letter, whatever it says of itself: the call waits,
+// says why, and goes on by itself.
 func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
 	for name, fault := range faults() {
-		for _, types := range []bool{false, true} { // it still tells its types, as a registry does that has lost its store
-			if types && (name == "400" || name == "405" || name == "422" || name == "501" || strings.HasSuffix(fault.detail, "404")) {
+		// it still tells its types, as a registry does that has lost its store
+		for _, types := range []bool{false, true} {
+			if types && (name == "400" || name == "405" || name == "422" || name == "501" ||
+				strings.HasSuffix(fault.detail, "404")) {
 				continue // these speak of the request
 			}
 			t.Run(fmt.Sprintf("%s types=%t", name, types), func(t *testing.T) {
@@ -219,7 +229,8 @@ func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
 					return !back.Load() && (!types || !strings.HasSuffix(r.URL.Path, "/types"))
 				})
 				c, schemas, reports := waitingFor(t, server.URL)
-				if err := c.Ping(t.Context()); !types && !strings.Contains(name, "gateway") && name != "older" && name != "null" && name != "nothing" {
+				if err := c.Ping(t.Context()); !types && !strings.Contains(name, "gateway") && name != "older" &&
+					name != "null" && name != "nothing" {
 					require.ErrorContains(t, err, fault.cause)
 				}
 				ended, end := context.WithCancel(t.Context())
@@ -245,11 +256,15 @@ func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
 
 // A node that lags behind knows the schema some seconds later: no dead letter.
 func TestANodeThatLagsIsAskedAgain(t *testing.T) {
-	for name, a := range map[string]answer{"unknown": status(404, `{"error_code":40403,"message":"Schema not found"}`), "500": status(500, "")} {
+	for name, a := range map[string]answer{
+		"unknown": status(404, `{"error_code":40403,"message":"Schema not found"}`), "500": status(500, "")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int32
-			server, _ := before(t, a, func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/7") && asked.Add(1) <= 2 })
+			server, _ := before(t, a, func(r *http.Request) bool {
+				return strings.HasSuffix(r.URL.Path, "/7") &&
+					asked.Add(1) <= 2
+			})
 			_, schemas, reports := waitingFor(t, server.URL)
 			_, err := settled(t.Context(), schemas, "7")
 			require.NoError(t, err)
@@ -258,8 +273,8 @@ func TestANodeThatLagsIsAskedAgain(t *testing.T) {
 	}
 }
 
-// Whoever writes records chooses their ids: after a few that the registry does not know, each further one costs one request, and an id that was
-// asked for costs none for a while.
+// Whoever writes records chooses their ids: after a few that the registry does not know, each further one
+// costs one request, and an id that was asked for costs none for a while.
 func TestManyUnknownIDsCostOneRequestEach(t *testing.T) {
 	var asked atomic.Int32
 	server, _ := before(t, status(404, `{"error_code":40403}`), func(r *http.Request) bool {
@@ -341,9 +356,11 @@ func TestSlowAnswersEnd(t *testing.T) {
 
 // Answers without an end take little memory, however many come at a time.
 func TestAnswersAreBounded(t *testing.T) {
-	for name, a := range map[string]answer{"bomb": bomb(), "endless": endless(200, `"`), "references": func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"schema":%q,"references":[{"name":"a","subject":%q,"version":1}]}`, strings.Repeat("x", 1<<20), r.URL.Path)
-	}} {
+	for name, a := range map[string]answer{"bomb": bomb(), "endless": endless(200, `"`),
+		"references": func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"schema":%q,"references":[{"name":"a","subject":%q,"version":1}]}`,
+				strings.Repeat("x", 1<<20), r.URL.Path)
+		}} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(a))
 			t.Cleanup(server.Close)

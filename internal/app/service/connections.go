@@ -17,8 +17,8 @@ const (
 	minConnections = 16
 )
 
-// mostConnections returns how many connections of clients there may be: a quarter of the descriptors of the process at most. The others are for
-// Kafka, Redis and files.
+// mostConnections returns how many connections of clients there may be: a quarter of the descriptors of the
+// process at most. The others are for Kafka, Redis and files.
 func mostConnections() int {
 	var descriptors syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &descriptors) != nil {
@@ -27,9 +27,10 @@ func mostConnections() int {
 	return int(max(min(descriptors.Cur/4, maxConnections), minConnections))
 }
 
-// connections is a listener with a limit. When there are too many connections, it closes the one that has waited longest: for a handshake, for a
-// request, or between two. So a new client, such as a health probe, gets its turn while strangers keep connections. If all serve requests, the
-// new one is closed. Safe for concurrent use.
+// connections is a listener with a limit. When there are too many connections, it closes the one that has
+// waited longest: for a handshake, for a request, or between two. So a new client, such as a health probe,
+// gets its turn while strangers keep connections. If all serve requests, the new one is closed. Safe for
+// concurrent use.
 type connections struct {
 	net.Listener
 	most int

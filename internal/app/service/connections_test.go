@@ -20,12 +20,13 @@ func serveLimited(t *testing.T, most int) (address string, c *connections, relea
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c, release = newConnections(l, most), make(chan struct{})
-	server := &http.Server{ConnContext: withConnection, Handler: c.serving(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			<-release
-		}
-		fmt.Fprint(w, "page")
-	}))}
+	server := &http.Server{ConnContext: withConnection,
+		Handler: c.serving(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				<-release
+			}
+			fmt.Fprint(w, "page")
+		}))}
 	go func() { _ = server.Serve(c) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return l.Addr().String(), c, release
@@ -43,7 +44,8 @@ func getOnce(address, path string) error {
 	return err
 }
 
-// Strangers who keep connections, with and without requests, take neither the turn of a health probe nor more descriptors than the limit.
+// Strangers who keep connections, with and without requests, take neither the turn of a health probe nor more
+// descriptors than the limit.
 func TestConnectionsAreBounded(t *testing.T) {
 	const most = 8
 	address, c, release := serveLimited(t, most)

@@ -14,14 +14,16 @@ import (
 	"echosieve/internal/app/console"
 )
 
-// guard stands before every path of the HTTP listener. The browser of somebody who may reach the listener, or who has logged in, also
-// shows pages of strangers. The guard refuses what such a page sends:
+// guard stands before every path of the HTTP listener. The browser of somebody who may reach the listener, or
+// who has logged in, also shows pages of strangers. The guard refuses what such a page sends:
 //
-//   - A request for a name that is not ours. A stranger can let his own name resolve to our address: for the browser our answers are then his
-//     (DNS rebinding). He cannot do that with an address, nor with the names of loopback, nor with the names of http.hosts.
-//   - Any request from a page of another site, except for a link that somebody follows. So a page can neither make the service work (profiles,
-//     reads from Kafka) nor post to it. Browsers name the origin of a request in Sec-Fetch-Site; other clients do not. Over plain HTTP to an
-//     address browsers leave it out: then Origin and Referer tell, which a page can hide from requests that it cannot read.
+//   - A request for a name that is not ours. A stranger can let his own name resolve to our address: for the
+//     browser our answers are then his (DNS rebinding). He cannot do that with an address, nor with the names
+//     of loopback, nor with the names of http.hosts.
+//   - Any request from a page of another site, except for a link that somebody follows. So a page can neither
+//     make the service work (profiles, reads from Kafka) nor post to it. Browsers name the origin of a
+//     request in Sec-Fetch-Site; other clients do not. Over plain HTTP to an address browsers leave it out:
+//     then Origin and Referer tell, which a page can hide from requests that it cannot read.
 //   - A body that is not application/json. Forms, which may be sent to other sites, have other content types.
 //
 // Answers may not be shown in frames or read by pages of other sites, and browsers must not guess their type.
@@ -30,14 +32,17 @@ func guard(cfg config.HTTPConfig, next http.Handler) http.Handler {
 	names := newHostNames(cfg)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "+
-			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "+
+				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		switch {
 		case !names.has(r.Host):
-			http.Error(w, fmt.Sprintf("This listener does not answer to the name %q. Use its address, or localhost, or add the name to http.hosts.", r.Host),
+			http.Error(w, fmt.Sprintf(
+				"This listener does not answer to the name %q. Use its address, or localhost, or add the name to "+
+					"http.hosts.", r.Host),
 				http.StatusMisdirectedRequest)
 		case origins.Check(r) != nil || fromOtherSite(r):
 			http.Error(w, "The request comes from a page of another site.", http.StatusForbidden)
@@ -49,7 +54,8 @@ func guard(cfg config.HTTPConfig, next http.Handler) http.Handler {
 	})
 }
 
-// fromOtherSite says whether a browser sends the request for a page of another site, and not because somebody follows a link.
+// fromOtherSite says whether a browser sends the request for a page of another site, and not because somebody
+// follows a link.
 func fromOtherSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "cross-site", "same-site": // a neighbour below the same domain, or on another port of it, is another site, too
@@ -95,8 +101,8 @@ func newHostNames(cfg config.HTTPConfig) hostNames {
 	return names
 }
 
-// has says whether the listener answers to the Host of a request, with or without a port. It answers to every IP address, and to requests
-// without a Host (HTTP/1.0), which no browser sends.
+// has says whether the listener answers to the Host of a request, with or without a port. It answers to every
+// IP address, and to requests without a Host (HTTP/1.0), which no browser sends.
 func (n hostNames) has(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

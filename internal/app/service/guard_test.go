@@ -15,16 +15,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// guarded returns the handler of a service whose component kafka is up, with a console that answers 200 to every request that reaches it.
+// guarded returns the handler of a service whose component kafka is up, with a console that answers 200 to
+// every request that reaches it.
 func guarded(cfg config.HTTPConfig) http.Handler {
 	h := newHealth(nil, discardLog(), "kafka")
 	probed(h, "kafka", nil)
 	cfg.Pprof, cfg.Console = true, true
-	return newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, map[string]http.Handler{console.Path: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})})
+	return newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h,
+		map[string]http.Handler{console.Path: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})})
 }
 
 // everyPath holds each path that the listener serves, and one that it does not.
-var everyPath = []string{"/", "/metrics", "/readyz", "/healthz", "/docs/", "/docs/runbook.md", "/debug/pprof/cmdline", "/console/", "/console/api/feed", "/nothing"}
+var everyPath = []string{"/", "/metrics", "/readyz", "/healthz", "/docs/", "/docs/runbook.md", "/debug/pprof/cmdline",
+	"/console/", "/console/api/feed", "/nothing"}
 
 // answer returns the status of a request with the given headers.
 func answer(handler http.Handler, method, path, host string, headers ...string) int {
@@ -37,24 +40,34 @@ func answer(handler http.Handler, method, path, host string, headers ...string) 
 	return w.Code
 }
 
-// TestGuardOfNames requires that every path answers to addresses, to the names of loopback and to http.hosts, and to no other name, on
-// whatever address the service listens.
+// TestGuardOfNames requires that every path answers to addresses, to the names of loopback and to http.hosts,
+// and to no other name, on whatever address the service listens.
 func TestGuardOfNames(t *testing.T) {
 	for _, listen := range []string{"127.0.0.1:9464", "0.0.0.0:9464", ":9464", "[::]:9464", "listener.example:9464"} {
-		handler := guarded(config.HTTPConfig{Listen: listen, Hosts: []string{"Echosieve.internal", ".svc.cluster.local", "echosieve"}})
+		handler := guarded(config.HTTPConfig{Listen: listen,
+			Hosts: []string{"Echosieve.internal", ".svc.cluster.local", "echosieve"}})
 		for host, want := range map[string]bool{
-			"10.42.0.17:9464": true, "127.0.0.1": true, "[::1]:9464": true, "[2001:db8::7]": true, // kubelet and Prometheus call by address
+			// kubelet and Prometheus call by address
+			"10.42.0.17:9464": true, "127.0.0.1": true, "[::1]:9464": true, "[2001:db8::7]": true,
 			"localhost:9464": true, "LOCALHOST": true, "localhost.:1": true, "a.localhost": true,
 			"":                        true, // HTTP/1.0 without a Host
-			"echosieve.internal:9464": true, "ECHOSIEVE.internal": true, "echosieve": true, "p-0.echosieve.svc.cluster.local:9464": true,
-			"listener.example:80": listen == "listener.example:9464",
-			"attacker.example":    false, "attacker.example:9464": false, "127.0.0.1.attacker.example": false, "localhost.attacker.example": false,
-			"notlocalhost": false, "x.echosieve.internal": false, "svc.cluster.local.attacker.example": false, "evil-svc.cluster.local": false,
-			"10.0.0.1.": true, "1.2.3": false, "2130706433": false, "[attacker.example]": false, "attacker.example:80:80": false,
+			"echosieve.internal:9464": true, "ECHOSIEVE.internal": true, "echosieve": true,
+			"p-0.echosieve.svc.cluster.local:9464": true,
+			"listener.example:80":                  listen == "listener.example:9464",
+			"attacker.example":                     false, "attacker.example:9464": false,
+			"127.0.0.1.attacker.example": false,
+			"localhost.attacker.example": false,
+			"notlocalhost":               false, "x.echosieve.internal": false,
+			"svc.cluster.local.attacker.example": false,
+			"evil-svc.cluster.local":             false,
+			"10.0.0.1.":                          true, "1.2.3": false, "2130706433": false,
+			"[attacker.example]":     false,
+			"attacker.example:80:80": false,
 		} {
 			for _, path := range everyPath {
 				for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
-					require.Equal(t, want, answer(handler, method, path, host) != http.StatusMisdirectedRequest, "%s %s Host %q on %s", method, path, host, listen)
+					require.Equal(t, want, answer(handler, method, path, host) != http.StatusMisdirectedRequest,
+						"%s %s Host %q on %s", method, path, host, listen)
 				}
 			}
 		}
@@ -77,18 +90,26 @@ func TestGuardOfOrigins(t *testing.T) {
 		{"the page itself posts", true, []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://" + host}, true},
 		{"an old browser's page itself posts", true, []string{"Origin", "http://" + host}, true},
 		{"typed into the address bar", false, []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"}, true},
-		{"a link", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, true},
-		{"another site posts", true, []string{"Sec-Fetch-Site", "cross-site", "Origin", "http://attacker.example"}, false},
+		{"a link", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest",
+			"document"}, true},
+		{"another site posts", true, []string{"Sec-Fetch-Site", "cross-site", "Origin", "http://attacker.example"},
+			false},
 		{"another site posts from an old browser", true, []string{"Origin", "http://attacker.example"}, false},
 		{"a sandboxed frame posts", true, []string{"Origin", "null"}, false},
-		{"another port of this machine posts", true, []string{"Sec-Fetch-Site", "same-site", "Origin", "http://10.0.0.7:3000"}, false},
-		{"a form of another site", true, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, false},
-		{"an image of another site", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, false},
-		{"a script of another port", false, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}, false},
+		{"another port of this machine posts", true, []string{"Sec-Fetch-Site", "same-site", "Origin",
+			"http://10.0.0.7:3000"}, false},
+		{"a form of another site", true, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",
+			"Sec-Fetch-Dest", "document"}, false},
+		{"an image of another site", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors",
+			"Sec-Fetch-Dest", "image"}, false},
+		{"a script of another port", false, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors",
+			"Sec-Fetch-Dest", "script"}, false},
 		{"a script of another site over plain HTTP", false, []string{"Origin", "http://attacker.example"}, false},
 		{"a sandboxed frame reads", false, []string{"Origin", "null"}, false},
-		{"the page itself in an old browser", false, []string{"Origin", "http://" + host, "Referer", "http://" + host + "/console/"}, true},
-		{"a frame of another site", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, false},
+		{"the page itself in an old browser", false, []string{"Origin", "http://" + host, "Referer",
+			"http://" + host + "/console/"}, true},
+		{"a frame of another site", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",
+			"Sec-Fetch-Dest", "iframe"}, false},
 	} {
 		method := map[bool]string{false: http.MethodGet, true: http.MethodPost}[c.post]
 		for _, path := range everyPath {
@@ -98,16 +119,19 @@ func TestGuardOfOrigins(t *testing.T) {
 	}
 }
 
-// Over plain HTTP to an address browsers send no Sec-Fetch headers. A Referer of another site reaches only the pages that people open by links.
+// Over plain HTTP to an address browsers send no Sec-Fetch headers. A Referer of another site reaches only
+// the pages that people open by links.
 func TestGuardOfReferers(t *testing.T) {
 	handler := guarded(config.HTTPConfig{Listen: "0.0.0.0:9464"})
 	const host = "10.0.0.7:9464"
 	linked := map[string]bool{"/": true, "/docs/": true, "/docs/runbook.md": true, "/console/": true}
 	for _, path := range everyPath {
 		for _, referer := range []string{"http://attacker.example/page", "http://10.0.0.7:3000/", "http://[", "x"} {
-			require.Equal(t, linked[path], answer(handler, http.MethodGet, path, host, "Referer", referer) != http.StatusForbidden, "%s from %s", path, referer)
+			require.Equal(t, linked[path], answer(handler, http.MethodGet, path, host, "Referer",
+				referer) != http.StatusForbidden, "%s from %s", path, referer)
 		}
-		require.NotEqual(t, http.StatusForbidden, answer(handler, http.MethodGet, path, host, "Referer", "http://"+host+"/"), path)
+		require.NotEqual(t, http.StatusForbidden, answer(handler, http.MethodGet, path, host, "Referer",
+			"http://"+host+"/"), path)
 	}
 }
 
@@ -115,7 +139,8 @@ func TestGuardOfReferers(t *testing.T) {
 func TestPagesThatAreOffSaySo(t *testing.T) {
 	h := newHealth(nil, discardLog())
 	handler := newHTTPHandler(config.HTTPConfig{}, nil, prometheus.NewRegistry(), h, nil)
-	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look", console.Path: "http.console", console.Path + "api/feed": "http.console"} {
+	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look",
+		console.Path: "http.console", console.Path + "api/feed": "http.console"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
 		r.Host = "localhost"
 		handler.ServeHTTP(w, r)
@@ -128,16 +153,21 @@ func TestPagesThatAreOffSaySo(t *testing.T) {
 func TestGuardOfContentTypes(t *testing.T) {
 	handler := guarded(config.HTTPConfig{Listen: "127.0.0.1:9464"})
 	for kind, want := range map[string]int{
-		"application/json": http.StatusOK, "application/json; charset=utf-8": http.StatusOK, "Application/JSON": http.StatusOK,
-		"": http.StatusUnsupportedMediaType, "text/plain": http.StatusUnsupportedMediaType,
-		"application/x-www-form-urlencoded": http.StatusUnsupportedMediaType, "multipart/form-data; boundary=x": http.StatusUnsupportedMediaType,
-		"text/plain; a=application/json": http.StatusUnsupportedMediaType, "application/json-seq": http.StatusUnsupportedMediaType, ";": http.StatusUnsupportedMediaType,
+		"application/json": http.StatusOK, "application/json; charset=utf-8": http.StatusOK,
+		"Application/JSON": http.StatusOK,
+		"":                 http.StatusUnsupportedMediaType, "text/plain": http.StatusUnsupportedMediaType,
+		"application/x-www-form-urlencoded": http.StatusUnsupportedMediaType,
+		"multipart/form-data; boundary=x":   http.StatusUnsupportedMediaType,
+		"text/plain; a=application/json":    http.StatusUnsupportedMediaType,
+		"application/json-seq":              http.StatusUnsupportedMediaType, ";": http.StatusUnsupportedMediaType,
 	} {
-		require.Equal(t, want, answer(handler, http.MethodPost, console.Path+"api/compare", "localhost", "Content-Type", kind), kind)
+		require.Equal(t, want, answer(handler, http.MethodPost, console.Path+"api/compare", "localhost",
+			"Content-Type", kind), kind)
 	}
 }
 
-// Every answer, also a refusal, tells browsers to show it in no frame, to guess no type and to give it to no other site.
+// Every answer, also a refusal, tells browsers to show it in no frame, to guess no type and to give it to no
+// other site.
 func TestGuardHeaders(t *testing.T) {
 	handler := guarded(config.HTTPConfig{Listen: "127.0.0.1:9464"})
 	for _, host := range []string{"localhost", "attacker.example"} {
@@ -180,7 +210,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestScrapesAtOnce requires that of many scrapes at the same time, those above the limit are refused and hold up nobody.
+// TestScrapesAtOnce requires that of many scrapes at the same time, those above the limit are refused and
+// hold up nobody.
 func TestScrapesAtOnce(t *testing.T) {
 	reg, entered, release := prometheus.NewRegistry(), make(chan struct{}, metricsInFlight), make(chan struct{})
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "slow"}, func() float64 {

@@ -23,12 +23,13 @@ const (
 
 var errNotProbed = errors.New("not reported yet")
 
-// health knows which components (Kafka and Redis) are up. A component is down until its first probe. After that it is up if its last
-// probe succeeded and no call waits for it. A call that succeeds says nothing about another one: a single partition may wait for a
-// key that another program wrote, while all others go on. Safe for concurrent use.
+// health knows which components (Kafka and Redis) are up. A component is down until its first probe. After
+// that it is up if its last probe succeeded and no call waits for it. A call that succeeds says nothing about
+// another one: a single partition may wait for a key that another program wrote, while all others go on. Safe
+// for concurrent use.
 //
-// A component can also have warnings. A component with a warning works, and the text of the warning names the damage. Warnings do not
-// change whether the component is up.
+// A component can also have warnings. A component with a warning works, and the text of the warning names the
+// damage. Warnings do not change whether the component is up.
 type health struct {
 	log      *slog.Logger
 	up       *prometheus.GaugeVec
@@ -70,7 +71,8 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 		components: map[string]*component{},
 	}
 	for _, name := range names {
-		h.components[name] = &component{probe: errNotProbed, since: h.now(), waits: map[fmt.Stringer]*waiting{}, warnings: map[string]string{}}
+		h.components[name] = &component{probe: errNotProbed, since: h.now(), waits: map[fmt.Stringer]*waiting{},
+			warnings: map[string]string{}}
 		h.up.WithLabelValues(name).Set(0)
 		h.warnings.WithLabelValues(name).Set(0)
 	}
@@ -80,8 +82,8 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 	return h
 }
 
-// report records why a call waits for a component; with nil, that it waits no longer. The name must be one that newHealth was given.
-// Calls are told apart by ==.
+// report records why a call waits for a component; with nil, that it waits no longer. The name must be one
+// that newHealth was given. Calls are told apart by ==.
 func (h *health) report(name string, call fmt.Stringer, err error) {
 	h.update(name, func(c *component) {
 		w := c.waits[call]
@@ -96,8 +98,8 @@ func (h *health) report(name string, call fmt.Stringer, err error) {
 	})
 }
 
-// warn sets the warning of a kind for a component; an empty text removes it. It does not log: the caller does. The name must be one
-// that newHealth was given.
+// warn sets the warning of a kind for a component; an empty text removes it. It does not log: the caller
+// does. The name must be one that newHealth was given.
 func (h *health) warn(name, kind, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,8 +112,8 @@ func (h *health) warn(name, kind, text string) {
 	h.warnings.WithLabelValues(name).Set(float64(len(c.warnings)))
 }
 
-// probe calls f every probeInterval until ctx ends, and records the outcome. A call that takes longer than probeTimeout has
-// failed.
+// probe calls f every probeInterval until ctx ends, and records the outcome. A call that takes longer than
+// probeTimeout has failed.
 func (h *health) probe(ctx context.Context, name string, f func(context.Context) error) {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()

@@ -80,7 +80,8 @@ func TestHealthChanges(t *testing.T) {
 		require.Equal(t, step.up, ready, "step %d", i)
 		require.Equal(t, step.up, states["kafka"].Up, "step %d", i)
 		require.Equal(t, step.lines, strings.Count(log.String(), "\n"), "step %d: %s", i, log.String())
-		require.InDelta(t, map[bool]float64{true: 1}[step.up], gaugeValue(t, reg, "echosieve_connection_up"), 0, "step %d", i)
+		require.InDelta(t, map[bool]float64{true: 1}[step.up], gaugeValue(t, reg, "echosieve_connection_up"), 0,
+			"step %d", i)
 	}
 }
 

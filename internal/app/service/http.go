@@ -29,10 +29,11 @@ import (
 )
 
 const (
-	httpHeaderTimeout   = 5 * time.Second
-	httpReadTimeout     = 10 * time.Second
-	httpWriteTimeout    = 90 * time.Second // a CPU profile takes 30 s before its first byte
-	httpIdleTimeout     = 2 * time.Minute  // longer than a usual scrape interval; connections closes idle ones sooner if it needs room
+	httpHeaderTimeout = 5 * time.Second
+	httpReadTimeout   = 10 * time.Second
+	httpWriteTimeout  = 90 * time.Second // a CPU profile takes 30 s before its first byte
+	// longer than a usual scrape interval; connections closes idle ones sooner if it needs room
+	httpIdleTimeout     = 2 * time.Minute
 	httpMaxHeaderBytes  = 16 << 10
 	httpShutdownTimeout = 2 * time.Second
 	metricsInFlight     = 4
@@ -40,9 +41,11 @@ const (
 	httpStreams = 8
 )
 
-// newHTTPHandler serves the paths of the listener, behind the guard and the login: a page of links at /, /docs/, /metrics, /healthz and /readyz, and what
-// the settings add. Other methods than GET and HEAD are refused, except by the pages. pages are the handlers of further paths.
-func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometheus.Gatherer, h *health, pages map[string]http.Handler) http.Handler {
+// newHTTPHandler serves the paths of the listener, behind the guard and the login: a page of links at /,
+// /docs/, /metrics, /healthz and /readyz, and what the settings add. Other methods than GET and HEAD are
+// refused, except by the pages. pages are the handlers of further paths.
+func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometheus.Gatherer, h *health,
+	pages map[string]http.Handler) http.Handler {
 	mux := http.NewServeMux() // a pattern with GET matches HEAD as well; other methods get 405
 	mux.HandleFunc("GET /{$}", serveLinks(cfg))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
@@ -64,7 +67,8 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 	for path, page := range pages {
 		mux.Handle(path, page)
 	}
-	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look", console.Path: "http.console"} {
+	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look",
+		console.Path: "http.console"} {
 		if pages[path] == nil {
 			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, "This page is switched off: set "+setting+".", http.StatusNotFound)
@@ -96,7 +100,8 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 		{"/debug/pprof/", "profiles", cfg.Pprof},
 	}
 	var b strings.Builder
-	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Echosieve</title></head>\n<body><h1>Echosieve</h1>\n<ul>\n")
+	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta " +
+		"charset=\"utf-8\"><title>Echosieve</title></head>\n<body><h1>Echosieve</h1>\n<ul>\n")
 	for _, l := range links {
 		if l.served { // relative: a proxy may serve the page below a prefix
 			fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a>: %s</li>\n", strings.TrimPrefix(l.path, "/"), l.path, l.what)
@@ -126,9 +131,10 @@ func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
 	}
 }
 
-// serveHTTP serves until ctx ends, then closes the listener and returns nil. It returns an error if serving fails before that. A nil
-// encryption is none.
-func serveHTTP(ctx context.Context, l net.Listener, encryption *tls.Config, handler http.Handler, log *slog.Logger) error {
+// serveHTTP serves until ctx ends, then closes the listener and returns nil. It returns an error if serving
+// fails before that. A nil encryption is none.
+func serveHTTP(ctx context.Context, l net.Listener, encryption *tls.Config, handler http.Handler,
+	log *slog.Logger) error {
 	conns := newConnections(l, mostConnections())
 	server := &http.Server{
 		Handler:           conns.serving(handler),
@@ -172,8 +178,9 @@ func serveHTTP(ctx context.Context, l net.Listener, encryption *tls.Config, hand
 // askTimeout bounds the question who listens at an address.
 const askTimeout = 2 * time.Second
 
-// CheckListen says whether a service could listen at the address of http.listen, with its login and certificates. If a service of Echosieve
-// listens there already, that is no fault: most likely it is the one whose settings are checked.
+// CheckListen says whether a service could listen at the address of http.listen, with its login and
+// certificates. If a service of Echosieve listens there already, that is no fault: most likely it is the one
+// whose settings are checked.
 func CheckListen(ctx context.Context, cfg config.HTTPConfig) diag.Finding {
 	subject := "http.listen " + cfg.Listen
 	if _, err := access.Load(cfg, slog.New(slog.DiscardHandler)); err != nil {
@@ -185,9 +192,11 @@ func CheckListen(ctx context.Context, cfg config.HTTPConfig) diag.Finding {
 		_ = listener.Close()
 		return diag.New(diag.OK, subject, "free", "")
 	case !errors.Is(err, syscall.EADDRINUSE):
-		return diag.New(diag.Failure, subject, "the service cannot listen there: "+err.Error(), "set http.listen to an address of this machine and a port above 1023")
+		return diag.New(diag.Failure, subject, "the service cannot listen there: "+err.Error(),
+			"set http.listen to an address of this machine and a port above 1023")
 	case isEchosieve(ctx, cfg):
-		return diag.New(diag.Info, subject, "a service of Echosieve is running there", "another process on this machine needs another http.listen")
+		return diag.New(diag.Info, subject, "a service of Echosieve is running there",
+			"another process on this machine needs another http.listen")
 	default:
 		return diag.New(diag.Failure, subject, "another program uses the port", "stop that program, or set http.listen")
 	}

@@ -102,7 +102,8 @@ func TestHTTPMethodsAndPaths(t *testing.T) {
 			require.Equal(t, http.StatusOK, status, path)
 			require.Empty(t, body)
 			for _, method := range []string{
-				http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace, "PROPFIND", "get",
+				http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+				http.MethodTrace, "PROPFIND", "get",
 			} {
 				status, header, _ := fetch(t, method, url+path)
 				require.Equal(t, http.StatusMethodNotAllowed, status, path)
@@ -110,7 +111,8 @@ func TestHTTPMethodsAndPaths(t *testing.T) {
 			}
 		}
 		for _, path := range []string{
-			"/metrics/", "/readyz/x", "/favicon.ico", "/..%2f..%2fetc/passwd", "/metrics%00", "/debug/vars", "/debug", "/debug/pprof/../vars", "//etc/passwd", "/console/", "/index.html",
+			"/metrics/", "/readyz/x", "/favicon.ico", "/..%2f..%2fetc/passwd", "/metrics%00", "/debug/vars", "/debug",
+			"/debug/pprof/../vars", "//etc/passwd", "/console/", "/index.html",
 		} {
 			status, _, _ := fetch(t, http.MethodGet, url+path)
 			require.Equal(t, http.StatusNotFound, status, path)
@@ -127,7 +129,8 @@ func TestHTTPHeaderLimit(t *testing.T) {
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("x", 3*httpMaxHeaderBytes))
+	_, err = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n",
+		strings.Repeat("x", 3*httpMaxHeaderBytes))
 	require.NoError(t, err)
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	require.NoError(t, err)

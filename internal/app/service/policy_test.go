@@ -14,9 +14,11 @@ import (
 
 // A reload changes the topics of new copies. A record that is delivered again goes to the topic that it went to.
 func TestReloadOfPolicy(t *testing.T) {
-	const text = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
+	const text = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on " +
+		"Monday, " +
 		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
-		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school choir sang."
+		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school " +
+		"choir sang."
 	w := inprocess.Start(t)
 	now := time.Now()
 	publish := func(text string) string {
@@ -43,15 +45,18 @@ func TestReloadOfPolicy(t *testing.T) {
 	require.Equal(t, map[string][]string{original: {names.Unique}, early: {names.Duplicate}}, topics(2))
 
 	unique := article.ToUnique.String()
-	w.Config.Policy = article.Policy{Contained: unique, Extends: unique, Revises: unique, Overlaps: unique, SameID: unique}
+	w.Config.Policy = article.Policy{Contained: unique, Extends: unique, Revises: unique, Overlaps: unique,
+		SameID: unique}
 	w.Reload()
 	late := publish(text + " Fuel is brought by truck.")
-	require.Equal(t, map[string][]string{original: {names.Unique}, early: {names.Duplicate}, late: {names.Unique}}, topics(3))
+	require.Equal(t, map[string][]string{original: {names.Unique}, early: {names.Duplicate}, late: {names.Unique}},
+		topics(3))
 
 	w.Stop()
 	_, err := kadm.NewClient(w.Kafka).DeleteGroup(t.Context(), w.Config.Kafka.Group)
 	require.NoError(t, err)
 	w.Run(t)
 	twice := func(topic string) []string { return []string{topic, topic} }
-	require.Equal(t, map[string][]string{original: twice(names.Unique), early: twice(names.Duplicate), late: twice(names.Unique)}, topics(6))
+	require.Equal(t, map[string][]string{original: twice(names.Unique), early: twice(names.Duplicate),
+		late: twice(names.Unique)}, topics(6))
 }

@@ -12,11 +12,12 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// reloadable lists the settings that a running service takes over, and how. A name stands for a setting, or for all settings of a section.
-// Every other setting needs a restart.
+// reloadable lists the settings that a running service takes over, and how. A name stands for a setting, or
+// for all settings of a section. Every other setting needs a restart.
 //
-// kafka.topics is not in the list. At start, the service checks that each output topic exists and may be written, and learns its
-// partitions. A topic that was never checked could refuse records, and its partition of the input would stop.
+// kafka.topics is not in the list. At start, the service checks that each output topic exists and may be
+// written, and learns its partitions. A topic that was never checked could refuse records, and its partition
+// of the input would stop.
 var reloadable = []struct {
 	name  string
 	apply func(*reloader, *config.Config)
@@ -48,7 +49,8 @@ type reloader struct {
 func newReloader(cfg config.Config, reg prometheus.Registerer, log *slog.Logger) *reloader {
 	r := &reloader{running: cfg, log: log, outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "echosieve_config_reloads_total",
-		Help: "SIGHUPs by the result of the reload: applied, unchanged, refused (a setting needs a restart), invalid (mistakes).",
+		Help: "SIGHUPs by the result of the reload: applied, unchanged, refused (a setting needs a restart), " +
+			"invalid (mistakes).",
 	}, []string{"outcome"})}
 	for _, outcome := range []string{reloadApplied, reloadUnchanged, reloadRefused, reloadInvalid} {
 		r.outcomes.WithLabelValues(outcome)
@@ -57,8 +59,9 @@ func newReloader(cfg config.Config, reg prometheus.Registerer, log *slog.Logger)
 	return r
 }
 
-// ReloadOn makes Run load the configuration again at each signal, with load, which must use the same sources as the configuration that
-// New was given. level is the level of the logger that New was given. It may be called once, before Run.
+// ReloadOn makes Run load the configuration again at each signal, with load, which must use the same sources
+// as the configuration that New was given. level is the level of the logger that New was given. It may be
+// called once, before Run.
 func (s *Service) ReloadOn(signals <-chan os.Signal, load func() (config.Config, error), level *slog.LevelVar) {
 	s.reloader.signals, s.reloader.load, s.reloader.level = signals, load, level
 }
@@ -75,7 +78,8 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-// reload applies the new configuration, unless it has mistakes or changes a setting that needs a restart. It returns the outcome.
+// reload applies the new configuration, unless it has mistakes or changes a setting that needs a restart. It
+// returns the outcome.
 func (r *reloader) reload() string {
 	next, err := r.load()
 	if err != nil {
@@ -92,7 +96,8 @@ func (r *reloader) reload() string {
 	}
 	switch {
 	case len(fixed) > 0:
-		r.log.Error("configuration not reloaded, because some settings cannot change while the service runs: restart to apply; nothing was applied",
+		r.log.Error("configuration not reloaded, because some settings cannot change while the service runs: "+
+			"restart to apply; nothing was applied",
 			"restart_to_apply", fixed, "changed", changed)
 		return reloadRefused
 	case len(changed) == 0:

@@ -43,7 +43,8 @@ func TestReload(t *testing.T) {
 	require.Contains(t, log.String(), "changed=[policy.extends]")
 
 	next.Policy.Extends = "duplicate"
-	next.Log.Level, next.Kafka.SASL.Password, next.Kafka.Topics.Possible, next.Redis.Addrs = "warn", "hunter3", "articles-possible", []string{"a:1"}
+	next.Log.Level, next.Kafka.SASL.Password, next.Kafka.Topics.Possible, next.Redis.Addrs = "warn", "hunter3",
+		"articles-possible", []string{"a:1"}
 	require.Equal(t, reloadRefused, r.reload())
 	require.Equal(t, slog.LevelDebug, level.Level(), "half of a change was applied")
 	require.Equal(t, "possible", policy.Extends, "half of a change was applied")
@@ -76,7 +77,8 @@ func TestReloadOnSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloader(config.Default(), prometheus.NewRegistry(), discardLog())
 		signals := make(chan os.Signal)
-		r.signals, r.load, r.level = signals, func() (config.Config, error) { return config.Default(), nil }, new(slog.LevelVar)
+		r.signals, r.load, r.level = signals, func() (config.Config, error) { return config.Default(), nil },
+			new(slog.LevelVar)
 		go r.run(t.Context())
 		for i := range 3 {
 			signals <- syscall.SIGHUP

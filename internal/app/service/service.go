@@ -1,5 +1,5 @@
-// Package service wires index, pipeline and consumer to one running Echosieve, and serves its health and metrics over HTTP. The commands
-// run and demo start it.
+// Package service wires index, pipeline and consumer to one running Echosieve, and serves its health and
+// metrics over HTTP. The commands run and demo start it.
 package service
 
 import (
@@ -57,8 +57,8 @@ type Service struct {
 	cfg      config.Config
 }
 
-// New loads the dictionaries and opens the HTTP listener. It connects to no server: Run does, and waits for servers that do not answer. The
-// caller calls Run once, or Close.
+// New loads the dictionaries and opens the HTTP listener. It connects to no server: Run does, and waits for
+// servers that do not answer. The caller calls Run once, or Close.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, error) {
 	s := &Service{cfg: cfg, log: log, registry: prometheus.NewRegistry()}
 	set := metricset.New(s.registry)
@@ -77,16 +77,19 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if s.recipe, err = cfg.LoadRecipe(); err != nil {
 		return nil, err
 	}
-	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep that memory for minutes.
+	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep
+	// that memory for minutes.
 	debug.FreeOSMemory()
-	registerBuildInfo(set, s.recipe.ID(), keyspace.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(), cfg.IsShadow())
+	registerBuildInfo(set, s.recipe.ID(), keyspace.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(),
+		cfg.IsShadow())
 	if err := set.Err(); err != nil {
 		return nil, err
 	}
 	if s.redis, err = connection.Connect(cfg.Redis.Options); err != nil {
 		return nil, err
 	}
-	s.index, err = redisindex.New(s.redis, cfg.IndexConfig(s.recipe.ID()), s.registry, log.With("component", "index"), s.health.report)
+	s.index, err = redisindex.New(s.redis, cfg.IndexConfig(s.recipe.ID()), s.registry, log.With("component", "index"),
+		s.health.report)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
@@ -95,7 +98,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if s.schemas != nil {
 		decode.Schemas = s.schemas.Waiting(s.health.report)
 	}
-	stages, err := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window}, s.recipe, s.index, s.registry)
+	stages, err := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: cfg.Kafka.MaxMessageBytes,
+		Window: cfg.Window}, s.recipe, s.index, s.registry)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
@@ -113,10 +117,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
-	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these numbers: a process that
-	// starts later compares them with Redis, and so notices if Redis has lost writes meanwhile.
-	// The commits also name the index: a process on another index than its group says so.
-	s.reporter, err = watch.NewReporter(watch.NewHandover(s.index.Client(), s.index.Keys(), cfg.Kafka.Group, cfg.Window), Cure(cfg), s.registry, log.With("component", "index"))
+	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these
+	// numbers: a process that starts later compares them with Redis, and so notices if Redis has lost writes
+	// meanwhile. The commits also name the index: a process on another index than its group says so.
+	s.reporter, err = watch.NewReporter(watch.NewHandover(s.index.Client(), s.index.Keys(), cfg.Kafka.Group,
+		cfg.Window), Cure(cfg), s.registry, log.With("component", "index"))
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
@@ -127,20 +132,22 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	}
 	s.consumer.TraceWith(s.tracing.Tracer())
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
-		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err), s.redis.Close())
+		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)",
+			err), s.redis.Close())
 	}
 	return s, nil
 }
 
-// Run serves until ctx ends. Then it finishes and commits the batches under way, leaves the group and returns nil. It returns an
-// error if something fails permanently.
+// Run serves until ctx ends. Then it finishes and commits the batches under way, leaves the group and returns
+// nil. It returns an error if something fails permanently.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.Close()
 	s.log.Info("starting", "version", build.Version(), "recipe", s.recipe.ID(), "input", s.cfg.Kafka.Topics.Input,
 		"group", s.cfg.Kafka.Group, "brokers", s.cfg.Kafka.Brokers, "redis", s.cfg.Redis.Addrs,
 		"window", s.cfg.Window, "http", s.HTTPAddr())
 	if s.cfg.IsShadow() {
-		s.log.Info("this is a shadow: it publishes to one topic only", "topic", s.cfg.Kafka.Topics.Shadow, "namespace", s.cfg.Redis.Namespace)
+		s.log.Info("this is a shadow: it publishes to one topic only", "topic", s.cfg.Kafka.Topics.Shadow,
+			"namespace", s.cfg.Redis.Namespace)
 	}
 	for _, f := range Unprotected(s.cfg) {
 		s.log.Warn("a connection is not protected", "component", f.Component, "problem", f.Problem, "remedy", f.Remedy)
@@ -205,15 +212,16 @@ func (s *Service) Close() {
 // newConsole returns the console of the service.
 func (s *Service) newConsole() (*console.Console, error) {
 	return console.New(console.Config{
-		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input.DecodeConfig, Recipe: s.recipe, Index: s.cfg.IndexConfig(s.recipe.ID()),
+		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input.DecodeConfig, Recipe: s.recipe,
+		Index: s.cfg.IndexConfig(s.recipe.ID()),
 	}, s.log.With("component", "console"))
 }
 
 // buildInfo is the name of the metric that says what runs.
 const buildInfo = "echosieve_build_info"
 
-// registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name version, recipe and index, and say whether
-// this is a shadow.
+// registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name
+// version, recipe and index, and say whether this is a shadow.
 func registerBuildInfo(reg prometheus.Registerer, recipeID, index string, shadow bool) {
 	b := build.Read()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{

@@ -47,7 +47,8 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "metrics.md"))
 	require.NoError(t, err)
 	want := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^- `(echosieve_[a-z_]+)`(?:, ([a-z]+))?(?:; ([^:\n]*))?(?:: |$)").FindAllStringSubmatch(string(text), -1) {
+	for _, row := range regexp.MustCompile(
+		"(?m)^- `(echosieve_[a-z_]+)`(?:, ([a-z]+))?(?:; ([^:\n]*))?(?:: |$)").FindAllStringSubmatch(string(text), -1) {
 		want[row[1]] = cmp.Or(row[2], "counter")
 		for _, label := range regexp.MustCompile("`([a-z]+)` \\(([^)]*)\\)").FindAllStringSubmatch(row[3], -1) {
 			values := labels[row[1]+" "+label[1]]
@@ -57,9 +58,11 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 			require.Equal(t, slices.Compact(values), listed, "%s{%s}", row[1], label[1])
 		}
 	}
-	// The lag of a partition exists once the partition is assigned, and the figures of a node once the node was queried. test/e2e checks both.
+	// The lag of a partition exists once the partition is assigned, and the figures of a node once the node
+	// was queried. test/e2e checks both.
 	for _, later := range []string{
-		"echosieve_consumer_lag_records", "echosieve_redisindex_memory_used_bytes", "echosieve_redisindex_memory_limit_bytes",
+		"echosieve_consumer_lag_records", "echosieve_redisindex_memory_used_bytes",
+		"echosieve_redisindex_memory_limit_bytes",
 		"echosieve_redisindex_save_failing",
 	} {
 		require.Contains(t, want, later)

@@ -26,7 +26,8 @@ func TestConsoleOfAShadow(t *testing.T) {
 
 	published := fmt.Sprintf("articles-shadow/0/%d", verdict.Offset)
 	for _, at := range []string{at, published} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.HTTP+"/console/api/verdict?at="+at, nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			"http://"+w.HTTP+"/console/api/verdict?at="+at, nil)
 		require.NoError(t, err)
 		answer, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)

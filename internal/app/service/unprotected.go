@@ -7,8 +7,9 @@ import (
 	"echosieve/internal/base/diag"
 )
 
-// Unprotected returns a warning for each setting that takes the protection from a connection. Such settings are allowed, because tests
-// need them. The commands check and run show the warnings, because people forget to remove the settings after the test.
+// Unprotected returns a warning for each setting that takes the protection from a connection. Such settings
+// are allowed, because tests need them. The commands check and run show the warnings, because people forget
+// to remove the settings after the test.
 func Unprotected(cfg config.Config) []diag.Finding {
 	var findings []diag.Finding
 	for _, f := range []struct {
@@ -43,7 +44,8 @@ func Unprotected(cfg config.Config) []diag.Finding {
 		},
 		{
 			registry.Component, cfg.Input.Registry.TLS.InsecureSkipVerify,
-			"input.registry.tls.insecure_skip_verify is set: anyone who can redirect a connection can change what is read",
+			"input.registry.tls.insecure_skip_verify is set: anyone who can redirect a connection can change what " +
+				"is read",
 			"remove it, and name the authority in input.registry.tls.ca_file",
 		},
 		{
@@ -54,11 +56,13 @@ func Unprotected(cfg config.Config) []diag.Finding {
 		{
 			"http", access.SendsPasswords(cfg.HTTP),
 			"http.listen takes logins without TLS: passwords and tokens are sent in clear text",
-			"set cert_file and key_file under tls_server_config in the file of http.config_file, unless a proxy before the listener speaks TLS",
+			"set cert_file and key_file under tls_server_config in the file of http.config_file, unless a proxy " +
+				"before the listener speaks TLS",
 		},
 	} {
 		if f.is {
-			findings = append(findings, diag.Finding{Component: f.component, Severity: diag.Warning, Subject: "settings", Problem: f.problem, Remedy: f.remedy})
+			findings = append(findings, diag.Finding{Component: f.component, Severity: diag.Warning,
+				Subject: "settings", Problem: f.problem, Remedy: f.remedy})
 		}
 	}
 	return findings

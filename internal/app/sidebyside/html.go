@@ -7,8 +7,9 @@ import (
 	"echosieve/internal/app/visible"
 )
 
-// HTML returns two texts as an element of a page: rows of two paragraphs, with del and ins around what differs. Unless whole is set,
-// sentences that are the same are left out. The page needs Style. The element holds no attribute that comes from a text.
+// HTML returns two texts as an element of a page: rows of two paragraphs, with del and ins around what
+// differs. Unless whole is set, sentences that are the same are left out. The page needs Style. The element
+// holds no attribute that comes from a text.
 func HTML(runs []Run, whole bool) string {
 	var b strings.Builder
 	b.WriteString(`<div class="sidebyside">` + "\n")
@@ -37,8 +38,9 @@ func writePieces(b *strings.Builder, class string, pieces []piece, element strin
 	b.WriteString("</p>\n")
 }
 
-// Style is the style sheet of HTML: two columns, or one below the other on a narrow screen, where a line on the left marks the right
-// text. It follows the light or dark scheme of the page, which must set color-scheme.
+// Style is the style sheet of HTML: two columns, or one below the other on a narrow screen, where a line on
+// the left marks the right text. It follows the light or dark scheme of the page, which must set
+// color-scheme.
 const Style = `.sidebyside { display: grid; grid-template-columns: 1fr 1fr; gap: .4rem 1.2rem; overflow-wrap: anywhere; }
 .sidebyside p { margin: 0; min-width: 0; }
 .sidebyside .same { grid-column: 1 / -1; opacity: .7; }
@@ -50,8 +52,9 @@ const Style = `.sidebyside { display: grid; grid-template-columns: 1fr 1fr; gap:
 }
 `
 
-// Page returns a page that loads nothing and runs no script, with a title and a body of HTML. The body's texts must be escaped. The
-// content security policy forbids the browser what a mistake in the body would let in.
+// Page returns a page that loads nothing and runs no script, with a title and a body of HTML. The body's
+// texts must be escaped. The content security policy forbids the browser what a mistake in the body would let
+// in.
 func Page(title, body string) string {
 	return `<!DOCTYPE html>
 <html lang="en">

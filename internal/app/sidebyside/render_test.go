@@ -21,8 +21,10 @@ func TestTerminal(t *testing.T) {
 Nobody was hurt.             | Nobody was hurt.
 ... 2 lines the same
 `, Terminal{Width: 60}.Render(runs))
-	require.Contains(t, Terminal{Width: 100, Whole: true}.Render(runs), "Police closed 2 roads.                           | Police closed 2 roads.\n")
-	require.Contains(t, Terminal{Width: 100}.Render(Align(strings.ToUpper(old), revised, strings.ToLower)), "... 2 lines the same")
+	require.Contains(t, Terminal{Width: 100, Whole: true}.Render(runs),
+		"Police closed 2 roads.                           | Police closed 2 roads.\n")
+	require.Contains(t, Terminal{Width: 100}.Render(Align(strings.ToUpper(old), revised, strings.ToLower)),
+		"... 2 lines the same")
 	require.Contains(t, Terminal{Width: 100, Color: true}.Render(runs), "on \x1b[31mMonday\x1b[0m.")
 }
 
@@ -32,7 +34,8 @@ func TestTerminalKeepsItsWidth(t *testing.T) {
 		for _, color := range []bool{false, true} {
 			out := Terminal{Width: width, Color: color}.Render(Align(left, "three "+left[:90], nil))
 			for line := range strings.Lines(out) {
-				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")), max(width, leastWidth), line)
+				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")),
+					max(width, leastWidth), line)
 			}
 		}
 	}
@@ -40,7 +43,8 @@ func TestTerminalKeepsItsWidth(t *testing.T) {
 
 // Texts of strangers reach neither the terminal nor the page as commands.
 func TestHostileTexts(t *testing.T) {
-	const evil = "<script>alert(1)</script><img src=x onerror=y> \x1b[2J\a & \u202eabc\u2066 </p></div> \"quoted\" \u200b\x00"
+	const evil = "<script>alert(1)</script><img src=x onerror=y> \x1b[2J\a & \u202eabc\u2066 </p></div> " +
+		"\"quoted\" \u200b\x00"
 	for _, other := range []string{"", evil, evil + evil, "<b>" + evil} {
 		runs := Align(evil, other, nil)
 		for _, out := range []string{Terminal{Width: 500, Whole: true}.Render(runs), HTML(runs, true)} {
@@ -58,7 +62,9 @@ func TestHostileTexts(t *testing.T) {
 				words += string(z.Text())
 			}
 		}
-		require.Contains(t, words, "<script>alert(1)</script><img src=x onerror=y> <U+001B>[2J<U+0007> & <U+202E>abc<U+2066> </p></div> \"quoted\" <U+200B><U+0000>")
+		require.Contains(t, words,
+			"<script>alert(1)</script><img src=x onerror=y> <U+001B>[2J<U+0007> & <U+202E>abc<U+2066> </p></div> "+
+				"\"quoted\" <U+200B><U+0000>")
 	}
 }
 
@@ -84,6 +90,10 @@ func TestColors(t *testing.T) {
 		noColor, term string
 		want          bool
 	}{{"", "xterm-256color", true}, {"1", "xterm-256color", false}, {"", "dumb", false}} {
-		require.Equal(t, c.want, wantsColor(func(name string) string { return map[string]string{"NO_COLOR": c.noColor, "TERM": c.term}[name] }))
+		require.Equal(t, c.want,
+			wantsColor(func(name string) string {
+				return map[string]string{"NO_COLOR": c.noColor,
+					"TERM": c.term}[name]
+			}))
 	}
 }

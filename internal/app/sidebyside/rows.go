@@ -25,8 +25,8 @@ type piece struct {
 // context is the number of rows without differences that are shown before and after a row with one.
 const context = 1
 
-// rowsOf cuts runs into rows. Rows end where both sides have a line end or the end of a sentence in common. Unless whole is set, rows
-// without differences are left out, except for those next to a difference.
+// rowsOf cuts runs into rows. Rows end where both sides have a line end or the end of a sentence in common.
+// Unless whole is set, rows without differences are left out, except for those next to a difference.
 func rowsOf(runs []Run, whole bool) []row {
 	rows := []row{{}}
 	for _, r := range runs {
@@ -85,7 +85,8 @@ func appendPiece(pieces []piece, text string, differ bool) []piece {
 	return append(pieces, piece{visible.Line(text), differ})
 }
 
-// shorten replaces rows without differences by one row that counts them, if they are not next to a row with a difference.
+// shorten replaces rows without differences by one row that counts them, if they are not next to a row with a
+// difference.
 func shorten(rows []row) []row {
 	var kept []row
 	for i, r := range rows {

@@ -1,5 +1,6 @@
-// Package sidebyside aligns two texts word by word, so that people see what an article and its copy have in common. It knows nothing of
-// articles. Wherever an earlier and a later text stand side by side, the earlier one is on the left. Terminal and HTML are two forms of the same runs; JSON is the runs themselves.
+// Package sidebyside aligns two texts word by word, so that people see what an article and its copy have in
+// common. It knows nothing of articles. Wherever an earlier and a later text stand side by side, the earlier
+// one is on the left. Terminal and HTML are two forms of the same runs; JSON is the runs themselves.
 //
 // Texts come from strangers: both forms make control and other invisible characters visible, and HTML is escaped.
 package sidebyside
@@ -14,21 +15,24 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// Run is a stretch of both texts. The Left fields of all runs together are the left text, and the Right fields the right text; a text of
-// spaces only has no runs.
+// Run is a stretch of both texts. The Left fields of all runs together are the left text, and the Right
+// fields the right text; a text of spaces only has no runs.
 type Run struct {
-	// Same says that both sides have the same words here. Spaces may differ, and spellings that the folding makes equal.
+	// Same says that both sides have the same words here. Spaces may differ, and spellings that the folding
+	// makes equal.
 	Same bool `json:"same"`
 	// Left and Right are what the texts have here. In a run that is not the same, either may be empty, but not both.
 	Left  string `json:"left"`
 	Right string `json:"right"`
 }
 
-// Align aligns two texts. Words are those of Unicode (UAX #29): in Chinese, each character is one. Two words are the same if fold
-// returns the same string for both; with a nil fold, they must be equal. Spaces between words do not count.
+// Align aligns two texts. Words are those of Unicode (UAX #29): in Chinese, each character is one. Two words
+// are the same if fold returns the same string for both; with a nil fold, they must be equal. Spaces between
+// words do not count.
 //
-// The result depends on the texts only, not on the speed of the machine. Two texts of 1 MB take less than 3 seconds, whatever they hold.
-// Where long stretches have no three words in a row in common that occur only once, they are one run that is not the same.
+// The result depends on the texts only, not on the speed of the machine. Two texts of 1 MB take less than 3
+// seconds, whatever they hold. Where long stretches have no three words in a row in common that occur only
+// once, they are one run that is not the same.
 func Align(left, right string, fold func(string) string) []Run {
 	ids := map[string]int32{}
 	l, r := split(left, fold, ids), split(right, fold, ids)
@@ -123,8 +127,8 @@ func (e *edits) between(i, iEnd, j, jEnd int) {
 	}
 }
 
-// compare appends the stretches that the library finds. The library compares runes, so each different word of the two stretches becomes
-// one.
+// compare appends the stretches that the library finds. The library compares runes, so each different word of
+// the two stretches becomes one.
 func (e *edits) compare(i, iEnd, j, jEnd int) {
 	if i == iEnd || j == jEnd {
 		e.add(false, i, iEnd, j, jEnd)
@@ -236,8 +240,9 @@ func increasing(list []anchor) []anchor {
 	return part
 }
 
-// runs returns the stretches as texts. A word or two between two longer differences is made a part of them: it is usually a word such as
-// "the", which is in both texts by chance, and cuts a sentence that was replaced into pieces. A number is left as it is.
+// runs returns the stretches as texts. A word or two between two longer differences is made a part of them:
+// it is usually a word such as "the", which is in both texts by chance, and cuts a sentence that was replaced
+// into pieces. A number is left as it is.
 func (e *edits) runs() []Run {
 	var joined []stretch
 	for n, s := range e.stretches {
@@ -253,7 +258,8 @@ func (e *edits) runs() []Run {
 	}
 	runs := make([]Run, len(joined))
 	for n, s := range joined {
-		runs[n] = Run{s.same, strings.Join(e.left.words[s.left:s.leftEnd], ""), strings.Join(e.right.words[s.right:s.rightEnd], "")}
+		runs[n] = Run{s.same, strings.Join(e.left.words[s.left:s.leftEnd], ""),
+			strings.Join(e.right.words[s.right:s.rightEnd], "")}
 	}
 	return runs
 }

@@ -20,7 +20,8 @@ func TestAlign(t *testing.T) {
 		"the same":      {"a b", "a  b\n", []Run{{true, "a b", "a  b\n"}}},
 		"spaces":        {" \n", "\t", []Run{}},
 		"spaces before": {" \n a b", "a b", []Run{{true, " \n a b", "a b"}}},
-		"a number":      {"It rose 5 percent.", "It rose 15 percent.", []Run{{true, "It rose ", "It rose "}, {false, "5 ", "15 "}, {true, "percent.", "percent."}}},
+		"a number": {"It rose 5 percent.", "It rose 15 percent.",
+			[]Run{{true, "It rose ", "It rose "}, {false, "5 ", "15 "}, {true, "percent.", "percent."}}},
 		"whole words": {
 			"The Commons voted", "The commoners voted",
 			[]Run{{true, "The ", "The "}, {false, "Commons ", "commoners "}, {true, "voted", "voted"}},
@@ -28,11 +29,13 @@ func TestAlign(t *testing.T) {
 		"case": {"The END.", "the end", []Run{{true, "The END", "the end"}, {false, ".", ""}}},
 		"Chinese by characters": {
 			"\u5317\u4eac\u4eca\u65e5\u6674", "\u5317\u4eac\u660e\u65e5\u6674",
-			[]Run{{true, "\u5317\u4eac", "\u5317\u4eac"}, {false, "\u4eca", "\u660e"}, {true, "\u65e5\u6674", "\u65e5\u6674"}},
+			[]Run{{true, "\u5317\u4eac", "\u5317\u4eac"}, {false, "\u4eca", "\u660e"},
+				{true, "\u65e5\u6674", "\u65e5\u6674"}},
 		},
 		"a word by chance": {
 			"A: one two three the four five six end", "A: uno dos tres the cuatro cinco seis end",
-			[]Run{{true, "A: ", "A: "}, {false, "one two three the four five six ", "uno dos tres the cuatro cinco seis "}, {true, "end", "end"}},
+			[]Run{{true, "A: ", "A: "}, {false, "one two three the four five six ",
+				"uno dos tres the cuatro cinco seis "}, {true, "end", "end"}},
 		},
 		"a number is no chance": {
 			"A: one two three 7 four five six end", "A: uno dos tres 7 cuatro cinco seis end",
@@ -49,8 +52,8 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// Random texts, of which one has some words replaced, removed and added: all words are there, what is the same is the same, and not much
-// more is marked than was changed.
+// Random texts, of which one has some words replaced, removed and added: all words are there, what is the
+// same is the same, and not much more is marked than was changed.
 func TestAlignLargeTexts(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Log("seed", seed)

@@ -23,8 +23,8 @@ const (
 	separator  = " | "
 )
 
-// TerminalOf returns the form for a command's output: the width of the terminal and colors, unless the environment refuses them
-// (NO_COLOR, TERM=dumb); without a terminal, 80 columns without colors.
+// TerminalOf returns the form for a command's output: the width of the terminal and colors, unless the
+// environment refuses them (NO_COLOR, TERM=dumb); without a terminal, 80 columns without colors.
 func TerminalOf(out any) Terminal {
 	t := Terminal{Width: 80}
 	if f, ok := visible.Terminal(out); ok {
@@ -36,7 +36,8 @@ func TerminalOf(out any) Terminal {
 	return t
 }
 
-// wantsColor says whether the environment allows colors on a terminal. NO_COLOR (no-color.org) refuses them with any value but the empty one.
+// wantsColor says whether the environment allows colors on a terminal. NO_COLOR (no-color.org) refuses them
+// with any value but the empty one.
 func wantsColor(env func(string) string) bool { return env("NO_COLOR") == "" && env("TERM") != "dumb" }
 
 // Render returns two columns: the left text and the right text, each line with a line end.
@@ -79,7 +80,8 @@ type line struct {
 	width int // columns
 }
 
-// wrap lays out the pieces of one side in lines of at most width columns. A difference that goes on in the next line is marked in both.
+// wrap lays out the pieces of one side in lines of at most width columns. A difference that goes on in the
+// next line is marked in both.
 func (t Terminal) wrap(pieces []piece, m marks, width int) []line {
 	lines := []line{{}}
 	for _, p := range pieces {
@@ -96,7 +98,8 @@ func (t Terminal) wrap(pieces []piece, m marks, width int) []line {
 	return lines
 }
 
-// fill appends a text to the last of the lines, and begins new lines between words. A word that is wider than a line is broken.
+// fill appends a text to the last of the lines, and begins new lines between words. A word that is wider than
+// a line is broken.
 func fill(lines []line, s string, width int, style func(string) string) []line {
 	add := func(s string) {
 		if s == "" {
@@ -126,8 +129,8 @@ func fill(lines []line, s string, width int, style func(string) string) []line {
 	return lines
 }
 
-// nextWord returns the beginning of a text behind which a line may end, and the spaces that follow it. A line may end before a space, and
-// behind a character that is as wide as Chinese ones.
+// nextWord returns the beginning of a text behind which a line may end, and the spaces that follow it. A line
+// may end before a space, and behind a character that is as wide as Chinese ones.
 func nextWord(s string) (word, spaces, rest string) {
 	end := strings.IndexByte(s, ' ')
 	if end < 0 {
@@ -143,8 +146,8 @@ func nextWord(s string) (word, spaces, rest string) {
 	return s[:end], s[end : len(s)-len(rest)], rest
 }
 
-// widthOf is the width of a text without escape sequences, in columns. text.StringWidth also searches for such sequences: with it, two
-// texts of 1 MB take 10 seconds more.
+// widthOf is the width of a text without escape sequences, in columns. text.StringWidth also searches for
+// such sequences: with it, two texts of 1 MB take 10 seconds more.
 func widthOf(s string) int {
 	width := 0
 	for _, r := range s {

@@ -1,9 +1,10 @@
-// Package visible makes text of strangers safe to print: ids, titles and URLs of crawlers, header values, names of keys, and errors that
-// quote them. Such text can hold commands for a terminal (ESC, C1 controls), turn round the direction of what follows, hide characters,
-// or forge a line of output with a line end.
+// Package visible makes text of strangers safe to print: ids, titles and URLs of crawlers, header values,
+// names of keys, and errors that quote them. Such text can hold commands for a terminal (ESC, C1 controls),
+// turn round the direction of what follows, hide characters, or forge a line of output with a line end.
 //
-// Line is for a text that stands in a line of ours, and Sprintf makes such a line. Error is for errors. Commands write through a Writer, so that a text for which Line was forgotten controls
-// no terminal either. JSON keeps the text as it is for programs.
+// Line is for a text that stands in a line of ours, and Sprintf makes such a line. Error is for errors.
+// Commands write through a Writer, so that a text for which Line was forgotten controls no terminal either.
+// JSON keeps the text as it is for programs.
 package visible
 
 import (
@@ -13,8 +14,8 @@ import (
 	"unicode/utf16"
 )
 
-// Line returns a text as one line in which nothing is hidden: every run of white space becomes a space, and every control character and
-// invisible character its number, such as <U+202E>.
+// Line returns a text as one line in which nothing is hidden: every run of white space becomes a space, and
+// every control character and invisible character its number, such as <U+202E>.
 func Line(text string) string {
 	if isPlain(text, false) {
 		return text
@@ -35,7 +36,8 @@ func Line(text string) string {
 	return b.String()
 }
 
-// Sprintf is fmt.Sprintf with Line of every argument that is a string, an error or a fmt.Stringer. The format itself is kept as it is.
+// Sprintf is fmt.Sprintf with Line of every argument that is a string, an error or a fmt.Stringer. The format
+// itself is kept as it is.
 func Sprintf(format string, args ...any) string {
 	shown := make([]any, len(args))
 	for i, a := range args {
@@ -62,8 +64,8 @@ func write(b *strings.Builder, r rune) {
 	}
 }
 
-// hidden says whether a character is invisible or controls something: all of Unicode's category C, which has controls, formats and
-// characters that are not assigned, and the separators of lines and paragraphs.
+// hidden says whether a character is invisible or controls something: all of Unicode's category C, which has
+// controls, formats and characters that are not assigned, and the separators of lines and paragraphs.
 func hidden(r rune) bool { return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) }
 
 // isPlain says whether a text is of ASCII that can be seen, with single spaces and, with lines, line ends.
@@ -81,8 +83,8 @@ func isPlain(text string, lines bool) bool {
 	return true
 }
 
-// JSON returns JSON with all hidden characters in its strings written as \u202e. Programs read the same text from it, and it can be shown on
-// a terminal.
+// JSON returns JSON with all hidden characters in its strings written as \u202e. Programs read the same text
+// from it, and it can be shown on a terminal.
 func JSON(data []byte) []byte {
 	text := string(data)
 	if isPlain(text, true) {
@@ -105,8 +107,8 @@ func JSON(data []byte) []byte {
 	return []byte(b.String())
 }
 
-// Error returns the text of an error as lines: one line each of the errors that errors.Join has joined, in which nothing is hidden. A line
-// end that belongs to a quoted text becomes a space.
+// Error returns the text of an error as lines: one line each of the errors that errors.Join has joined, in
+// which nothing is hidden. A line end that belongs to a quoted text becomes a space.
 func Error(err error) string {
 	text := err.Error()
 	switch e := err.(type) { //nolint:errorlint // the chain is followed link by link

@@ -28,14 +28,16 @@ func TestLine(t *testing.T) {
 	} {
 		require.Equal(t, want, Line(in), "%q", in)
 	}
-	require.Equal(t, "id  a<U+001B> b, n 7, no <U+0007>", Sprintf("id  %s, n %d, %v", "a\x1b\nb", 7, errors.New("no \a")))
+	require.Equal(t, "id  a<U+001B> b, n 7, no <U+0007>", Sprintf("id  %s, n %d, %v", "a\x1b\nb", 7,
+		errors.New("no \a")))
 }
 
 func TestError(t *testing.T) {
 	quoting := fmt.Errorf("topic %s\nFORGED\x1b: %w", "a\nFORGED", errors.New("gone\nFORGED"))
 	for want, err := range map[string]error{
-		"a\nb":                             errors.Join(errors.New("a"), errors.New("b")),
-		"configuration: a\nb c; see below": fmt.Errorf("configuration: %w; see below", errors.Join(errors.New("a"), errors.New("b\nc"))),
+		"a\nb": errors.Join(errors.New("a"), errors.New("b")),
+		"configuration: a\nb c; see below": fmt.Errorf("configuration: %w; see below",
+			errors.Join(errors.New("a"), errors.New("b\nc"))),
 		"topic a FORGED FORGED<U+001B>: gone FORGED": quoting,
 		"both: a x; b": fmt.Errorf("both: %w; %w", errors.New("a\nx"), errors.New("b")),
 		"x\ntopic a FORGED FORGED<U+001B>: gone FORGED": errors.Join(errors.New("x"), quoting),
@@ -57,7 +59,8 @@ func FuzzWriter(f *testing.F) {
 				if r == '\x1b' {
 					require.Regexp(t, colour, line[i:])
 				} else {
-					require.False(t, unicode.IsControl(r) && r != '\n' && r != '\t' || hidden(r) && r != '\n' && r != '\t', "%q", line)
+					require.False(t, unicode.IsControl(r) && r != '\n' && r != '\t' || hidden(r) && r != '\n' &&
+						r != '\t', "%q", line)
 				}
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Writer writes what commands print. Hidden characters become their numbers, except line ends, tabs and the colours of our own output.
-// Safe for concurrent use.
+// Writer writes what commands print. Hidden characters become their numbers, except line ends, tabs and the
+// colours of our own output. Safe for concurrent use.
 type Writer struct {
 	mu   sync.Mutex
 	out  io.Writer
@@ -72,8 +72,8 @@ func seen(text string) string {
 	return b.String()
 }
 
-// Terminal returns the terminal that a stream of a command is, also behind a Writer, and whether it is one. Text that is written to the
-// file itself passes no filter: it must not come from strangers.
+// Terminal returns the terminal that a stream of a command is, also behind a Writer, and whether it is one.
+// Text that is written to the file itself passes no filter: it must not come from strangers.
 func Terminal(stream any) (*os.File, bool) {
 	if w, ok := stream.(*Writer); ok {
 		stream = w.out
@@ -82,7 +82,8 @@ func Terminal(stream any) (*os.File, bool) {
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Raw returns the stream behind a Writer for data that programs read, byte by byte as it is; the Writer itself if it leads to a terminal.
+// Raw returns the stream behind a Writer for data that programs read, byte by byte as it is; the Writer
+// itself if it leads to a terminal.
 func Raw(stream io.Writer) io.Writer {
 	if _, terminal := Terminal(stream); terminal {
 		return stream

@@ -28,9 +28,11 @@ func TestMain(m *testing.M) {
 // The tag takes effect at build time, so the test builds itself once more with the tag.
 func TestCrashAtTheNthPassage(t *testing.T) {
 	binary := t.TempDir() + "/test"
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "crashpoints", "-o", binary, ".").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "crashpoints", "-o", binary,
+		".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for setting, want := range map[string]int{"": 3, "after-store-entries:2": 1, "after-commit:3": 2, "after-look-up:1": 3} {
+	for setting, want := range map[string]int{"": 3, "after-store-entries:2": 1, "after-commit:3": 2,
+		"after-look-up:1": 3} {
 		cmd := exec.CommandContext(t.Context(), binary)
 		cmd.Env = append(os.Environ(), passing+"=1", Variable+"="+setting)
 		out, err := cmd.Output()

@@ -24,8 +24,10 @@ func TestExplainNetworkFaults(t *testing.T) {
 		err           error
 		cause, remedy string
 	}{
-		{&net.DNSError{Name: "nowhere", IsTimeout: true}, "host name is unknown", "check kafka.brokers and advertised.listeners"},
-		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "no broker answers", "check that it runs, kafka.brokers and"},
+		{&net.DNSError{Name: "nowhere", IsTimeout: true}, "host name is unknown",
+			"check kafka.brokers and advertised.listeners"},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "no broker answers",
+			"check that it runs, kafka.brokers and"},
 		{syscall.EHOSTUNREACH, "no broker answers", "kafka.brokers"},
 		{io.ErrUnexpectedEOF, "the broker closed the connection", "closed hint"},
 		{syscall.ECONNRESET, "the broker closed the connection", "closed hint"},
@@ -47,5 +49,6 @@ func TestExplainNetworkFaults(t *testing.T) {
 func TestProblemIsOneLine(t *testing.T) {
 	p := &Problem{Cause: "cause", Remedy: "remedy", Err: errors.New("all failed:\nb\na\nb")}
 	require.Equal(t, "cause: remedy (all failed:; a; b)", p.Error())
-	require.Equal(t, Finding{Severity: Failure, Subject: "subject", Problem: "cause (all failed:; a; b)", Remedy: "remedy"}, p.Finding(Failure, "subject"))
+	require.Equal(t, Finding{Severity: Failure, Subject: "subject", Problem: "cause (all failed:; a; b)",
+		Remedy: "remedy"}, p.Finding(Failure, "subject"))
 }

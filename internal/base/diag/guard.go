@@ -10,16 +10,18 @@ import (
 	"time"
 )
 
-// maxFrameBytes is the largest response of a broker that a connection lets through, in bytes. A fetch asks for far less.
+// maxFrameBytes is the largest response of a broker that a connection lets through, in bytes. A fetch asks
+// for far less.
 const maxFrameBytes = 256 << 20
 
 // firstAnswer is how long a connection waits for the first response before it asks which protocol the server speaks.
 const firstAnswer = 2 * time.Second
 
-// GuardKafka returns a connection on which the responses of a broker are checked before kafka-go reads them: kafka-go panics at a negative
-// size, and allocates what a claimed size asks for. The first response must be one to the first request, so a server of another kind is
-// found out there. If the first response does not come for firstAnswer, the connection asks the server what it speaks. Every error names
-// the address, and is a *Problem. wrongPort is the remedy for a server of another kind.
+// GuardKafka returns a connection on which the responses of a broker are checked before kafka-go reads them:
+// kafka-go panics at a negative size, and allocates what a claimed size asks for. The first response must be
+// one to the first request, so a server of another kind is found out there. If the first response does not
+// come for firstAnswer, the connection asks the server what it speaks. Every error names the address, and is
+// a *Problem. wrongPort is the remedy for a server of another kind.
 func GuardKafka(conn net.Conn, addr, wrongPort string) net.Conn {
 	g := &kafkaGuard{Conn: conn, addr: addr, wrongPort: wrongPort}
 	if _, encrypted := conn.(interface{ NetConn() net.Conn }); !encrypted { // Speaks asks without TLS
@@ -28,7 +30,8 @@ func GuardKafka(conn net.Conn, addr, wrongPort string) net.Conn {
 	return g
 }
 
-// kafkaGuard follows the frames of one connection: a length in four bytes, and so many bytes. One goroutine may read while another one writes.
+// kafkaGuard follows the frames of one connection: a length in four bytes, and so many bytes. One goroutine
+// may read while another one writes.
 type kafkaGuard struct {
 	net.Conn
 	addr, wrongPort string
@@ -39,10 +42,11 @@ type kafkaGuard struct {
 	written int      // bytes of it
 	problem *Problem // which protocol the server speaks instead
 
-	head     [14]byte // the beginning of the response: length, number, and of the first one an error and the length of a list
-	got      int      // bytes of it
-	left     int64    // bytes of the response behind it
-	answered bool     // the first response has come
+	// the beginning of the response: length, number, and of the first one an error and the length of a list
+	head     [14]byte
+	got      int   // bytes of it
+	left     int64 // bytes of the response behind it
+	answered bool  // the first response has come
 }
 
 func (g *kafkaGuard) askKind() {
@@ -96,17 +100,20 @@ func (g *kafkaGuard) Read(p []byte) (int, error) {
 	if fault := g.follow(p[:n]); fault != "" {
 		_ = g.Conn.Close()
 		if g.isAlert() {
-			return 0, fmt.Errorf("%s: %w: broker appears to be expecting TLS", g.addr, io.ErrUnexpectedEOF) // the words of kafka-go
+			// the words of kafka-go
+			return 0, fmt.Errorf("%s: %w: broker appears to be expecting TLS", g.addr, io.ErrUnexpectedEOF)
 		}
 		return 0, &Problem{
-			Cause: fmt.Sprintf("%s sends no responses of Kafka: %s", g.addr, fault), Remedy: g.wrongPort, Permanent: !g.answered,
-			Err: fmt.Errorf("a response of %s: %s", g.addr, fault),
+			Cause: fmt.Sprintf("%s sends no responses of Kafka: %s", g.addr, fault), Remedy: g.wrongPort,
+			Permanent: !g.answered,
+			Err:       fmt.Errorf("a response of %s: %s", g.addr, fault),
 		}
 	}
 	return n, err
 }
 
-// isAlert says whether the server began with an alert of TLS (RFC 8446, section 5.1): it expects TLS, and has refused the request without it.
+// isAlert says whether the server began with an alert of TLS (RFC 8446, section 5.1): it expects TLS, and has
+// refused the request without it.
 func (g *kafkaGuard) isAlert() bool { return !g.answered && g.head[0] == 21 && g.head[1] == 3 }
 
 // follow checks the frames in bytes that were received. It returns what is wrong with them, "" if nothing is.
@@ -136,10 +143,12 @@ func (g *kafkaGuard) headBytes() int {
 	return 8
 }
 
-// isVersions says whether the first request asks for the versions of the broker, in the form whose answer is a list of elements of one size.
+// isVersions says whether the first request asks for the versions of the broker, in the form whose answer is
+// a list of elements of one size.
 func (g *kafkaGuard) isVersions() bool {
 	const apiVersions = 18
-	return g.written == len(g.request) && binary.BigEndian.Uint16(g.request[4:]) == apiVersions && binary.BigEndian.Uint16(g.request[6:]) == 0
+	return g.written == len(g.request) && binary.BigEndian.Uint16(g.request[4:]) == apiVersions &&
+		binary.BigEndian.Uint16(g.request[6:]) == 0
 }
 
 // check checks the beginning of a response as far as it has come.

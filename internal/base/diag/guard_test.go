@@ -41,21 +41,24 @@ func receive(t *testing.T, guard func(net.Conn) net.Conn, request string, answer
 }
 
 func TestGuardKafka(t *testing.T) {
-	const versions, metadata = "\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x07\x00\x00", "\x00\x00\x00\x0a\x00\x03\x00\x01\x00\x00\x00\x07\x00\x00"
+	const versions, metadata = "\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x07\x00\x00",
+		"\x00\x00\x00\x0a\x00\x03\x00\x01\x00\x00\x00\x07\x00\x00"
 	guard := func(c net.Conn) net.Conn { return GuardKafka(c, "a:1", "set kafka.brokers") }
 	list := frame(22, 7) + "\x00\x00" + frame(2) + strings.Repeat("\x00\x03\x00\x00\x00\x04", 2)
 	for name, c := range map[string]struct{ request, answer, fault string }{
-		"versions":          {versions, list + frame(5, 9) + "x", ""},
-		"metadata":          {metadata, frame(8, 7, -1) + frame(4, 8) + frame(4, 9), ""},
-		"HTTP":              {versions, "HTTP/1.1 400 Bad Request\r\n\r\n", `it begins with "HTTP"`},
-		"Redis":             {versions, "-ERR unknown command\r\n", `it begins with "-ERR"`},
-		"SSH":               {metadata, "SSH-2.0-OpenSSH\r\n", `it begins with "SSH-"`},
-		"negative size":     {metadata, frame(-5, 7), "a size of -5 bytes"},
-		"no size":           {metadata, frame(0), "a size of 0 bytes"},
-		"echo":              {versions, versions, "it answers request 1179648"},
-		"another request":   {metadata, frame(8, 6, 1), "it answers request 6"},
-		"list of many":      {versions, frame(22, 7) + "\x00\x00" + frame(1<<30) + strings.Repeat("\x00", 12), "a list claims 1073741824 elements in 12 bytes"},
-		"list of few":       {versions, frame(22, 7) + "\x00\x00" + frame(-1) + strings.Repeat("\x00", 12), "a list claims -1 elements"},
+		"versions":        {versions, list + frame(5, 9) + "x", ""},
+		"metadata":        {metadata, frame(8, 7, -1) + frame(4, 8) + frame(4, 9), ""},
+		"HTTP":            {versions, "HTTP/1.1 400 Bad Request\r\n\r\n", `it begins with "HTTP"`},
+		"Redis":           {versions, "-ERR unknown command\r\n", `it begins with "-ERR"`},
+		"SSH":             {metadata, "SSH-2.0-OpenSSH\r\n", `it begins with "SSH-"`},
+		"negative size":   {metadata, frame(-5, 7), "a size of -5 bytes"},
+		"no size":         {metadata, frame(0), "a size of 0 bytes"},
+		"echo":            {versions, versions, "it answers request 1179648"},
+		"another request": {metadata, frame(8, 6, 1), "it answers request 6"},
+		"list of many": {versions, frame(22, 7) + "\x00\x00" + frame(1<<30) + strings.Repeat("\x00", 12),
+			"a list claims 1073741824 elements in 12 bytes"},
+		"list of few": {versions, frame(22, 7) + "\x00\x00" + frame(-1) + strings.Repeat("\x00", 12),
+			"a list claims -1 elements"},
 		"later, negative":   {metadata, frame(8, 7, 1) + frame(-1), "a size of -1 bytes"},
 		"later, very large": {versions, list + frame(2<<30-1), "a size of 2147483647 bytes"},
 	} {

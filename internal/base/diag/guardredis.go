@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// Bounds of a reply of Redis that a connection lets through. The largest replies of the index are lists of some thousand entries.
+// Bounds of a reply of Redis that a connection lets through. The largest replies of the index are lists of
+// some thousand entries.
 const (
 	maxBulkBytes  = 128 << 20 // of a string
 	maxElements   = 4 << 20   // that are claimed and not there yet, of all arrays that are open
@@ -15,8 +16,9 @@ const (
 	maxSizeDigits = 20
 )
 
-// GuardRedis returns a connection on which the replies of a server are checked before go-redis reads them: go-redis allocates what a string
-// or an array claims to hold. An error names the address, and is a *Problem. wrongPort is the remedy for a server of another kind.
+// GuardRedis returns a connection on which the replies of a server are checked before go-redis reads them:
+// go-redis allocates what a string or an array claims to hold. An error names the address, and is a *Problem.
+// wrongPort is the remedy for a server of another kind.
 func GuardRedis(conn net.Conn, addr, wrongPort string) net.Conn {
 	g := redisGuard{Conn: conn, addr: addr, wrongPort: wrongPort}
 	if raw, ok := conn.(syscall.Conn); ok { // go-redis looks there whether a pooled connection still lives
@@ -32,7 +34,8 @@ type rawRedisGuard struct {
 
 func (g *rawRedisGuard) SyscallConn() (syscall.RawConn, error) { return g.raw.SyscallConn() }
 
-// redisGuard follows the replies of one connection, in both versions of the protocol: go-redis speaks the third with sentinels. Read is for one goroutine at a time.
+// redisGuard follows the replies of one connection, in both versions of the protocol: go-redis speaks the
+// third with sentinels. Read is for one goroutine at a time.
 type redisGuard struct {
 	net.Conn
 	addr, wrongPort string
@@ -50,8 +53,9 @@ func (g *redisGuard) Read(p []byte) (int, error) {
 	if fault := g.follow(p[:n]); fault != "" {
 		_ = g.Close()
 		return 0, &Problem{
-			Cause: fmt.Sprintf("%s sends no replies of Redis: %s", g.addr, fault), Remedy: g.wrongPort, Permanent: !g.replied,
-			Err: fmt.Errorf("a reply of %s: %s", g.addr, fault),
+			Cause: fmt.Sprintf("%s sends no replies of Redis: %s", g.addr, fault), Remedy: g.wrongPort,
+			Permanent: !g.replied,
+			Err:       fmt.Errorf("a reply of %s: %s", g.addr, fault),
 		}
 	}
 	return n, err

@@ -25,8 +25,9 @@ type Server struct {
 	SlowHint   string // remedy if the server does not answer in time
 }
 
-// Explain translates an error that occurred before the server answered anything: the name is unknown, nobody listens, the
-// TLS handshake failed, the connection was closed, or no answer came in time. It returns nil for other errors.
+// Explain translates an error that occurred before the server answered anything: the name is unknown, nobody
+// listens, the TLS handshake failed, the connection was closed, or no answer came in time. It returns nil for
+// other errors.
 func (s Server) Explain(err error) *Problem {
 	p := s.explainTLS(err)
 	var dns *net.DNSError
@@ -34,8 +35,10 @@ func (s Server) Explain(err error) *Problem {
 	case p != nil:
 	case errors.As(err, &dns):
 		p = &Problem{Cause: s.Possessive + " host name is unknown", Remedy: "check " + s.Addresses + s.AlsoCheck}
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		p = &Problem{Cause: fmt.Sprintf("no %s answers at this address", s.Kind), Remedy: "check that it runs, " + s.Addresses + s.AlsoCheck}
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),
+		errors.Is(err, syscall.ENETUNREACH):
+		p = &Problem{Cause: fmt.Sprintf("no %s answers at this address", s.Kind), Remedy: "check that it runs, " +
+			s.Addresses + s.AlsoCheck}
 	case IsClosed(err):
 		p = &Problem{Cause: s.Name + " closed the connection", Remedy: s.ClosedHint}
 	case IsTimeout(err):
@@ -52,17 +55,21 @@ func (s Server) explainTLS(err error) *Problem {
 	p := &Problem{Permanent: true, Err: err}
 	switch tlsFaultOf(err) {
 	case otherName:
-		p.Cause, p.Remedy = s.Possessive+" certificate is for another name", fmt.Sprintf("use that name in %s or set %s.tls.server_name", s.Addresses, s.Settings)
+		p.Cause, p.Remedy = s.Possessive+" certificate is for another name",
+			fmt.Sprintf("use that name in %s or set %s.tls.server_name", s.Addresses, s.Settings)
 	case untrusted:
-		p.Cause, p.Remedy = s.Possessive+" certificate is not trusted", fmt.Sprintf("set %s.tls.ca_file to the authority that signed it", s.Settings)
+		p.Cause, p.Remedy = s.Possessive+" certificate is not trusted",
+			fmt.Sprintf("set %s.tls.ca_file to the authority that signed it", s.Settings)
 	case expired:
-		p.Cause, p.Remedy = s.Possessive+" certificate has expired or is not valid yet", "renew it, or correct the clock of this machine"
+		p.Cause, p.Remedy = s.Possessive+" certificate has expired or is not valid yet",
+			"renew it, or correct the clock of this machine"
 	case tooOld:
 		p.Cause, p.Remedy = s.Name+" speaks no TLS 1.2 or later", "allow TLSv1.2 in "+s.TLSSetting
 	case notTLS:
 		return s.NotTLS(err)
 	case refused:
-		p.Cause, p.Remedy = s.Name+" refused the TLS handshake", fmt.Sprintf("set %[1]s.tls.cert_file and %[1]s.tls.key_file to a certificate that it trusts", s.Settings)
+		p.Cause, p.Remedy = s.Name+" refused the TLS handshake",
+			fmt.Sprintf("set %[1]s.tls.cert_file and %[1]s.tls.key_file to a certificate that it trusts", s.Settings)
 	default:
 		return nil
 	}
@@ -79,7 +86,8 @@ func (s Server) NotTLS(err error) *Problem {
 
 // IsClosed says whether the server closed the connection without an answer.
 func IsClosed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 // IsTimeout says whether an answer, or a connection, did not come in time.
@@ -102,8 +110,9 @@ const (
 	refused                   // the server ended the handshake: it wants a client certificate, or another one
 )
 
-// alertProtocolVersion is the text of the alert by which a server says that it speaks none of our versions (RFC 8446,
-// section 6). crypto/tls keeps the type of a received alert private, so its text is compared with the text of tls.AlertError.
+// alertProtocolVersion is the text of the alert by which a server says that it speaks none of our versions
+// (RFC 8446, section 6). crypto/tls keeps the type of a received alert private, so its text is compared with
+// the text of tls.AlertError.
 var alertProtocolVersion = tls.AlertError(70).Error()
 
 // tlsFaultOf returns the fault that an error stands for.

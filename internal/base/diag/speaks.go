@@ -23,11 +23,13 @@ const speaksTimeout = 2 * time.Second
 // metadataKey is the API by which Kafka's clients find brokers. Controllers do not offer it.
 const metadataKey = 3
 
-// Speaks finds out which protocol a server speaks without TLS: "" if the server says nothing that Speaks knows. It sends Redis' PING, which
-// HTTP and TLS servers answer with an error, and to a server that does not answer that, Kafka's request for versions.
+// Speaks finds out which protocol a server speaks without TLS: "" if the server says nothing that Speaks
+// knows. It sends Redis' PING, which HTTP and TLS servers answer with an error, and to a server that does not
+// answer that, Kafka's request for versions.
 func Speaks(ctx context.Context, address string) string {
 	versions := binary.BigEndian.AppendUint16([]byte{0, 0, 0, 10}, 18) // length; ApiVersions
-	versions = append(versions, 0, 0, 0, 0, 0, 1, 0, 0)                // version 0; number 1; a client id without letters
+	// version 0; number 1; a client id without letters
+	versions = append(versions, 0, 0, 0, 0, 0, 1, 0, 0)
 	for _, request := range [][]byte{[]byte("PING\r\n"), versions} {
 		if answer := ask(ctx, address, request); len(answer) > 0 {
 			return protocolOf(answer)

@@ -30,16 +30,22 @@ func TestTLSFaultOf(t *testing.T) {
 		client tlsfiles.Config
 		want   tlsFault
 	}{
-		"all well":       {&tls.Config{Certificates: good}, trusting, noFault},
-		"untrusted":      {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File}, untrusted},
-		"other name":     {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: mine.File, ServerName: "elsewhere"}, otherName},
-		"expired":        {&tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))}, trusting, expired},
-		"TLS 1.1":        {&tls.Config{Certificates: good, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, trusting, tooOld},
-		"TLS 1.2":        {&tls.Config{Certificates: good, MaxVersion: tls.VersionTLS12}, trusting, noFault},
-		"plain":          {nil, trusting, notTLS},
-		"no client":      {&tls.Config{Certificates: good, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}, trusting, refused},
-		"not verified":   {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File, InsecureSkipVerify: true}, noFault},
-		"expired, ditto": {&tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))}, tlsfiles.Config{Enabled: true, InsecureSkipVerify: true}, noFault},
+		"all well": {&tls.Config{Certificates: good}, trusting, noFault},
+		"untrusted": {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File},
+			untrusted},
+		"other name": {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: mine.File,
+			ServerName: "elsewhere"}, otherName},
+		"expired": {&tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))}, trusting, expired},
+		"TLS 1.1": {&tls.Config{Certificates: good, MinVersion: tls.VersionTLS10,
+			MaxVersion: tls.VersionTLS11}, trusting, tooOld},
+		"TLS 1.2": {&tls.Config{Certificates: good, MaxVersion: tls.VersionTLS12}, trusting, noFault},
+		"plain":   {nil, trusting, notTLS},
+		"no client": {&tls.Config{Certificates: good, ClientAuth: tls.RequireAndVerifyClientCert,
+			ClientCAs: pool}, trusting, refused},
+		"not verified": {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File,
+			InsecureSkipVerify: true}, noFault},
+		"expired, ditto": {&tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))},
+			tlsfiles.Config{Enabled: true, InsecureSkipVerify: true}, noFault},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := dial(t, serve(t, c.server), c.client)

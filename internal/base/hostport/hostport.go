@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Check returns an error if addr is not host:port. The text of the error ends a sentence that begins with the key of the setting. If the
-// port is missing, the error suggests defaultPort. It quotes the address unless the address may hold a password.
+// Check returns an error if addr is not host:port. The text of the error ends a sentence that begins with the
+// key of the setting. If the port is missing, the error suggests defaultPort. It quotes the address unless
+// the address may hold a password.
 func Check(addr, defaultPort string) error {
 	if strings.Contains(addr, "@") || strings.Contains(addr, "://") {
 		return errors.New("must be host:port, without scheme, user or password")

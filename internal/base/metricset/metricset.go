@@ -1,4 +1,5 @@
-// Package metricset registers the metrics of a package, and says afterwards whether one of them could not be registered.
+// Package metricset registers the metrics of a package, and says afterwards whether one of them could not be
+// registered.
 package metricset
 
 import (
@@ -8,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Set is a prometheus.Registerer that keeps errors instead of panicking, so that promauto can be used with it: make the metrics, then look
-// at Err. Not for concurrent use.
+// Set is a prometheus.Registerer that keeps errors instead of panicking, so that promauto can be used with
+// it: make the metrics, then look at Err. Not for concurrent use.
 type Set struct {
 	reg  prometheus.Registerer
 	errs []error
@@ -42,8 +43,8 @@ func (s *Set) MustRegister(collectors ...prometheus.Collector) {
 // Unregister removes a metric.
 func (s *Set) Unregister(c prometheus.Collector) bool { return s.reg != nil && s.reg.Unregister(c) }
 
-// Err returns what could not be registered: metrics of the same name are registered already, for instance by a second service that was given
-// the same registerer.
+// Err returns what could not be registered: metrics of the same name are registered already, for instance by
+// a second service that was given the same registerer.
 func (s *Set) Err() error {
 	if err := errors.Join(s.errs...); err != nil {
 		return fmt.Errorf("metrics: %w", err)

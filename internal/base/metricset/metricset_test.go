@@ -13,7 +13,8 @@ func TestSecondRegistrationIsAnError(t *testing.T) {
 	register := func(r prometheus.Registerer) error {
 		s := New(r)
 		promauto.With(s).NewCounter(prometheus.CounterOpts{Name: "a_total", Help: "-"}).Inc()
-		promauto.With(s).NewGaugeVec(prometheus.GaugeOpts{Name: "b", Help: "-"}, []string{"c"}).WithLabelValues("d").Set(1)
+		promauto.With(s).NewGaugeVec(prometheus.GaugeOpts{Name: "b", Help: "-"}, []string{"c"}).WithLabelValues(
+			"d").Set(1)
 		return s.Err()
 	}
 	require.NoError(t, register(reg))

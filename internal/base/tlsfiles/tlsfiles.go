@@ -1,4 +1,5 @@
-// Package tlsfiles makes a TLS client configuration from settings that name PEM files. The settings of Kafka and of Redis use it.
+// Package tlsfiles makes a TLS client configuration from settings that name PEM files. The settings of Kafka
+// and of Redis use it.
 package tlsfiles
 
 import (
@@ -9,7 +10,8 @@ import (
 	"os"
 )
 
-// Config says whether connections are encrypted, and which certificates are trusted. With the zero value they are not encrypted.
+// Config says whether connections are encrypted, and which certificates are trusted. With the zero value they
+// are not encrypted.
 type Config struct {
 	Enabled            bool   `setting:"enabled" help:"Encrypt connections."`
 	CAFile             string `setting:"ca_file" help:"PEM file of the authorities to trust; empty: the system's."`
@@ -19,7 +21,8 @@ type Config struct {
 	InsecureSkipVerify bool   `setting:"insecure_skip_verify" hidden:"true" help:"Accept any certificate; for tests only."`
 }
 
-// Validate returns the mistakes that can be found without reading the files. Each begins with its key, such as "tls.cert_file".
+// Validate returns the mistakes that can be found without reading the files. Each begins with its key, such
+// as "tls.cert_file".
 func (c Config) Validate() error {
 	var errs []error
 	if !c.Enabled && c != (Config{}) {

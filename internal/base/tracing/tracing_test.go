@@ -39,7 +39,8 @@ func TestStartCostsNothing(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	const one, other = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b8-00"
+	const one, other = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b8-00"
 	links := Links([]propagation.MapCarrier{
 		{"traceparent": one, "tracestate": "a=b"},
 		{"traceparent": other},
@@ -52,6 +53,7 @@ func TestLinks(t *testing.T) {
 	require.Equal(t, "00f067aa0ba902b7", links[0].SpanContext.SpanID().String())
 	require.Equal(t, "b", links[0].SpanContext.TraceState().Get("a"))
 	require.Equal(t, "00f067aa0ba902b8", links[1].SpanContext.SpanID().String())
-	require.Equal(t, one, Traceparent(trace.SpanFromContext(trace.ContextWithRemoteSpanContext(t.Context(), links[0].SpanContext))))
+	require.Equal(t, one,
+		Traceparent(trace.SpanFromContext(trace.ContextWithRemoteSpanContext(t.Context(), links[0].SpanContext))))
 	require.Empty(t, Traceparent(trace.SpanFromContext(t.Context())))
 }

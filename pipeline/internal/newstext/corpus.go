@@ -14,8 +14,9 @@ import (
 // Doc is an article of a corpus.
 type Doc struct{ ID, Text, Cluster string }
 
-// Corpus reads the first articles of one of the evaluation corpora. They are not part of the project; without them it returns nothing. The
-// folder is named by ECHOSIEVE_TEST_CORPORA; without it, shared/corpora beside the repository is used.
+// Corpus reads the first articles of one of the evaluation corpora. They are not part of the project; without
+// them it returns nothing. The folder is named by ECHOSIEVE_TEST_CORPORA; without it, shared/corpora beside
+// the repository is used.
 func Corpus(t testing.TB, name string, limit int) []Doc {
 	t.Helper()
 	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")

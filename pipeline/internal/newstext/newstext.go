@@ -27,11 +27,15 @@ const (
 		"当前位置：首页 > 要闻 > 正文\n字号 大 中 小\n分享到\n"
 	ZhFooter = "\n相关阅读\n老街改造完工 茶馆重新开门\n三号桥本周末夜间封闭检修\n小麦收购价公布，每百斤涨两元\n少年宫秋季班今起报名！\n" +
 		"山火已扑灭 无人员伤亡\n热评\n网友“西门听雨”：终于停课了！ 赞 35\n网友“老渔夫”：注意安全\n登录后发表评论\n返回顶部\n关于我们\n联系方式\n版权声明\n广告服务\n"
-	EnMenu = "The Lakeside Courier\nHome\nLocal\nBusiness\nSports\nObituaries\nSubscribe for $1 a week\nSign in\nYou are here: Home / Local\n" +
+	EnMenu = "The Lakeside Courier\nHome\nLocal\nBusiness\nSports\nObituaries\nSubscribe for $1 a week\nSign " +
+		"in\nYou are here: Home / Local\n" +
 		"Share\nPrint\nText size A A A\n"
-	EnFooter = "\nMore from Local\nOrchard Street school reopens after flood\nTwo trams collide at Mill Junction, nobody hurt\n" +
-		"Baker's dozen: thirteen loaves we tried\nCouncil to vote on new parking zones\nWill the ferry run this winter?\n" +
-		"Most read\nDog walks home from 40 miles away\nFarm shop wins national prize\nComments (12)\nLog in to reply\nBack to top\nAbout us\n" +
+	EnFooter = "\nMore from Local\nOrchard Street school reopens after flood\nTwo trams collide at Mill Junction, " +
+		"nobody hurt\n" +
+		"Baker's dozen: thirteen loaves we tried\nCouncil to vote on new parking zones\nWill the ferry run this " +
+		"winter?\n" +
+		"Most read\nDog walks home from 40 miles away\nFarm shop wins national prize\nComments (12)\nLog in to " +
+		"reply\nBack to top\nAbout us\n" +
 		"Contact\nPrivacy\nAdvertise with us\n© The Lakeside Courier\n"
 )
 
@@ -39,7 +43,8 @@ const (
 var Plain = []string{
 	strings.Repeat("the senate's 51st vote on h.r.5631 passed 98-0, at 3.5. percent... ", 3),
 	strings.Repeat("“quoted” words – with dashes — and don’t ", 5) + "股市上涨 " + strings.Repeat("plain again ", 10),
-	"北京 " + strings.Repeat("a1b2 22nd 3d 4.4.4 x ", 9) + "c++ and c# are not plain, " + strings.Repeat("but this is ", 9),
+	"北京 " + strings.Repeat("a1b2 22nd 3d 4.4.4 x ", 9) + "c++ and c# are not plain, " + strings.Repeat("but this is ",
+		9),
 	strings.Repeat("x", 300) + " " + strings.Repeat("9.", 200) + "大" + strings.Repeat(" y", 99),
 	strings.Repeat("\u2012\u201e ", 40) + "café naïve",
 }

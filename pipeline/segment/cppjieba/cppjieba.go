@@ -15,13 +15,14 @@ import (
 	"echosieve/pipeline/segment"
 )
 
-// Segmenter cuts texts. It is safe for concurrent use. It takes over 100 MB of memory and is never freed, because gojieba's instances cannot
-// be freed safely while texts are being cut.
+// Segmenter cuts texts. It is safe for concurrent use. It takes over 100 MB of memory and is never freed,
+// because gojieba's instances cannot be freed safely while texts are being cut.
 type Segmenter struct{ jieba *gojieba.Jieba }
 
-// New loads the dictionaries and the words of a user dictionary, which takes about a second. gojieba (1.4.7) panics if a dictionary is
-// missing, ends the process at a line that it cannot read, and reads only files. So New writes the embedded dictionaries into a temporary
-// folder, for which TMPDIR must be writable, and removes the folder after loading. Words must not be empty or hold white space.
+// New loads the dictionaries and the words of a user dictionary, which takes about a second. gojieba (1.4.7)
+// panics if a dictionary is missing, ends the process at a line that it cannot read, and reads only files. So
+// New writes the embedded dictionaries into a temporary folder, for which TMPDIR must be writable, and
+// removes the folder after loading. Words must not be empty or hold white space.
 func New(words []segment.Word) (s *Segmenter, err error) {
 	dir, err := os.MkdirTemp("", "echosieve-dict-")
 	if err != nil {

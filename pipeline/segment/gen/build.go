@@ -17,7 +17,8 @@ func newTable(words []word, m *model) (*table.Table, error) {
 	weights, sum := weigh(words)
 	sorted := slices.Sorted(slices.Values(weights))
 	least := sorted[0]
-	t := &table.Table{Runes: codes(words, m.emit), Weights: []float64{math.Inf(-1)}, Model: m.Model, Sum: sum, Default: sorted[len(sorted)/2]}
+	t := &table.Table{Runes: codes(words, m.emit), Weights: []float64{math.Inf(-1)}, Model: m.Model, Sum: sum,
+		Default: sorted[len(sorted)/2]}
 	t.Root = make([]uint32, len(t.Runes))
 	t.Single = slices.Repeat([]float64{least}, len(t.Runes)) // of characters that are no words
 	t.Model.Emit = make([][4]float64, len(m.emit))
@@ -66,8 +67,8 @@ func weigh(words []word) (weights []float64, sum float64) {
 	return weights, sum
 }
 
-// codes returns the characters by code: the characters of the model first, each part in the order of frequency, so that characters that are
-// looked up together are near each other in memory.
+// codes returns the characters by code: the characters of the model first, each part in the order of
+// frequency, so that characters that are looked up together are near each other in memory.
 func codes(words []word, emit map[rune]*[4]float64) []rune {
 	frequency := map[rune]float64{}
 	for r := range emit {

@@ -38,7 +38,8 @@ func TestDamagedDictionaries(t *testing.T) {
 	}
 	data, err := dict.Read(dict.HMM)
 	require.NoError(t, err)
-	for from, to := range map[string]string{"耀:": "耀耀:", "-3.14e+100 -0.51": "-3.14e+100 0 -0.51", "#prob_start": "0 0 0 0"} {
+	for from, to := range map[string]string{"耀:": "耀耀:", "-3.14e+100 -0.51": "-3.14e+100 0 -0.51",
+		"#prob_start": "0 0 0 0"} {
 		require.Contains(t, string(data), from)
 		_, err := readModel(bytes.Replace(data, []byte(from), []byte(to), 1))
 		require.ErrorContains(t, err, "model: ")

@@ -1,5 +1,5 @@
-// Package language tells in which languages a text is written, by their function words: the words that are frequent in any text of the
-// language, whatever it is about, such as "der" or "que".
+// Package language tells in which languages a text is written, by their function words: the words that are
+// frequent in any text of the language, whatever it is about, such as "der" or "que".
 package language
 
 import (
@@ -15,14 +15,15 @@ type Set uint64
 // Words knows the function words of many languages, by the hashes of the words. Safe for concurrent use.
 type Words struct {
 	names []string
-	// Open addressing by hash. Both are a power of two long, and more than a third is free. They are apart, and small, because the look-ups
-	// of a text compete for the processor's cache with larger tables.
+	// Open addressing by hash. Both are a power of two long, and more than a third is free. They are apart,
+	// and small, because the look-ups of a text compete for the processor's cache with larger tables.
 	halves []uint32 // upper half of a word's hash; 0 = free
 	sets   []uint16 // place in kinds
 	kinds  []Set    // the different sets of languages that a word has
 }
 
-// New reads a table of lines "language word word ...", at most 64 languages. hash returns the hash of a word as texts hold it.
+// New reads a table of lines "language word word ...", at most 64 languages. hash returns the hash of a word
+// as texts hold it.
 func New(table []byte, hash func(word string) uint64) *Words {
 	w := &Words{}
 	words := map[uint64]Set{}

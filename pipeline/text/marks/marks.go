@@ -1,10 +1,12 @@
 // Package marks folds letters that writers, keyboards and programs write in several ways. Two lists say where.
 //
-// Everywhere folds where no word changes: the points of Arabic and Hebrew, which most writers leave out, and the forms of alef, yeh, kaf and
-// taa, which depend on the keyboard. Texts that differ in nothing else are exact copies.
+// Everywhere folds where no word changes: the points of Arabic and Hebrew, which most writers leave out, and
+// the forms of alef, yeh, kaf and taa, which depend on the keyboard. Texts that differ in nothing else are
+// exact copies.
 //
-// AppendPlain folds where another word can result: accents of Latin and Greek, yo, nukta, dotless i. Fingerprint and signature see its
-// result, the digest does not. So texts that differ in nothing else are near copies.
+// AppendPlain folds where another word can result: accents of Latin and Greek, yo, nukta, dotless i.
+// Fingerprint and signature see its result, the digest does not. So texts that differ in nothing else are
+// near copies.
 package marks
 
 import (
@@ -22,8 +24,8 @@ const (
 	LastEverywhere  = 0x6ff
 )
 
-// arabicForms lists letters of which Unicode does not say that they are forms of one letter. The first letter of each string stands for
-// the others.
+// arabicForms lists letters of which Unicode does not say that they are forms of one letter. The first letter
+// of each string stands for the others.
 var arabicForms = []string{
 	"اٱ",    // alef wasla
 	"يىیې",  // alef maksura, Persian yeh, Pashto yeh
@@ -51,8 +53,8 @@ var everywhere = func() (table [LastEverywhere - FirstEverywhere + 1]rune) {
 	return table
 }()
 
-// unmarked returns the letter that is left of r without the marks that Unicode decomposes it into, none if r is a mark, and r if it is no
-// single letter with marks.
+// unmarked returns the letter that is left of r without the marks that Unicode decomposes it into, none if r
+// is a mark, and r if it is no single letter with marks.
 func unmarked(r, none rune) rune {
 	left := none
 	for _, part := range string(norm.NFD.AppendString(nil, string(r))) {
@@ -67,14 +69,16 @@ func unmarked(r, none rune) rune {
 	return left
 }
 
-// Everywhere returns the character that stands for r, from FirstEverywhere to LastEverywhere, 0 for a mark that is left out.
+// Everywhere returns the character that stands for r, from FirstEverywhere to LastEverywhere, 0 for a mark
+// that is left out.
 func Everywhere(r rune) rune { return everywhere[r-FirstEverywhere] }
 
 // lastPlain is the last character that plain covers. It covers Latin, Greek and Cyrillic.
 const lastPlain = 0x1fff
 
-// plain is what a character is written as: 0 for nothing. Accents go by the decompositions of Unicode. Of Cyrillic letters, only those in
-// alike lose their marks: short i is a letter of its own that nobody writes without its breve.
+// plain is what a character is written as: 0 for nothing. Accents go by the decompositions of Unicode. Of
+// Cyrillic letters, only those in alike lose their marks: short i is a letter of its own that nobody writes
+// without its breve.
 var plain = func() (table [lastPlain + 1]rune) {
 	for r := range rune(len(table)) {
 		table[r] = r
@@ -97,9 +101,11 @@ var plain = func() (table [lastPlain + 1]rune) {
 	return table
 }()
 
-// alike lists letters that are written for each other and have no decomposition. The first of each string stands for the others.
+// alike lists letters that are written for each other and have no decomposition. The first of each string
+// stands for the others.
 var alike = []string{
-	"dđðɖɗ", "hħ", "iı", "lł", "oø", "tŧ", "bɓ", "kƙ", "yƴ", "eəɛ", "oɔ", "nŋ", // Latin; hooked letters are Hausa's, open ones African
+	// Latin; hooked letters are Hausa's, open ones African
+	"dđðɖɗ", "hħ", "iı", "lł", "oø", "tŧ", "bɓ", "kƙ", "yƴ", "eəɛ", "oɔ", "nŋ",
 	"еёѐ", "гґ", "иѝ", // Cyrillic
 	"ंँ",             // anusvara and candrabindu
 	"नऩ", "रऱ", "ळऴ", // Devanagari letters that have the nukta in one character
@@ -111,8 +117,9 @@ var nuktas = [...]rune{0x93c, 0x9bc, 0xa3c, 0xabc, 0xb3c, 0xcbc}
 // spelled are letters written as two.
 var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 
-// Plain returns a clean text as fingerprint and signature see it: letters without their accents, and numbers with one separator of
-// thousands and one decimal point. Example: "Żółty mur: 1 200,5 m" becomes "zolty mur: 1,200.5 m". buf may be overwritten.
+// Plain returns a clean text as fingerprint and signature see it: letters without their accents, and numbers
+// with one separator of thousands and one decimal point. Example: "Żółty mur: 1 200,5 m" becomes "zolty mur:
+// 1,200.5 m". buf may be overwritten.
 func Plain(buf []byte, clean string) (text string, used []byte) {
 	buf = AppendPlain(slices.Grow(buf[:0], len(clean)), clean)
 	if string(buf) == clean { // most Chinese and English texts
@@ -121,8 +128,8 @@ func Plain(buf []byte, clean string) (text string, used []byte) {
 	return string(buf), buf
 }
 
-// copied says which bytes AppendPlain copies: all but digits and C3 to E1, which begin the characters that plain covers. All greater ones begin
-// characters of three bytes or more.
+// copied says which bytes AppendPlain copies: all but digits and C3 to E1, which begin the characters that
+// plain covers. All greater ones begin characters of three bytes or more.
 var copied = func() (table [256]bool) {
 	for c := range table {
 		table[c] = !isDigit(byte(c)) && (c < 0xc3 || c > 0xe1)
@@ -188,9 +195,10 @@ func separates(s string) int {
 	return 0
 }
 
-// appendNumber appends the number at the beginning of s, and returns its length in s. Languages separate thousands by a point, comma, space
-// or apostrophe: a separator before three digits, with at most three digits before it, becomes a comma, at which words end. A decimal comma
-// becomes a point, at which they do not.
+// appendNumber appends the number at the beginning of s, and returns its length in s. Languages separate
+// thousands by a point, comma, space or apostrophe: a separator before three digits, with at most three
+// digits before it, becomes a comma, at which words end. A decimal comma becomes a point, at which they do
+// not.
 func appendNumber(dst []byte, s string) (out []byte, length int) {
 	group := 0 // digits since the last separator
 	for length < len(s) {

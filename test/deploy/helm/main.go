@@ -1,6 +1,7 @@
 //go:build ignore
 
-// Command helm prints the objects that Helm's own library makes of a chart, as `helm template` does: helm CHART [VALUES FILE].
+// Command helm prints the objects that Helm's own library makes of a chart, as `helm template` does: helm
+// CHART [VALUES FILE].
 package main
 
 import (
@@ -38,7 +39,8 @@ func render(args []string) error {
 			return err
 		}
 	}
-	values, err := chartutil.ToRenderValues(chart, given, chartutil.ReleaseOptions{Name: "echosieve", Namespace: "echosieve", IsInstall: true}, nil)
+	values, err := chartutil.ToRenderValues(chart, given, chartutil.ReleaseOptions{Name: "echosieve",
+		Namespace: "echosieve", IsInstall: true}, nil)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package indexrig makes indexes in Redis for tests of the packages below redisindex. It is not part of redisrig, which tests of
-// redisindex itself import.
+// Package indexrig makes indexes in Redis for tests of the packages below redisindex. It is not part of
+// redisrig, which tests of redisindex itself import.
 package indexrig
 
 import (

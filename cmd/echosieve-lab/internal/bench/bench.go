@@ -25,14 +25,15 @@ import (
 
 // result is the output of the command. Times are microseconds of CPU time per article: medians of the rounds.
 type result struct {
-	Articles int                `json:"articles"`
-	Bytes    int                `json:"mean_text_bytes"`
-	Rounds   int                `json:"rounds"`
-	Index    string             `json:"index"`
-	Cut      float64            `json:"bare_cut_us,omitempty"` // of gojieba; absent in a program that was built without it
-	Stages   map[string]float64 `json:"stages_us"`
-	Whole    float64            `json:"whole_us"`
-	Ratio    float64            `json:"whole_to_cut,omitempty"` // median of the rounds' ratios
+	Articles int    `json:"articles"`
+	Bytes    int    `json:"mean_text_bytes"`
+	Rounds   int    `json:"rounds"`
+	Index    string `json:"index"`
+	// of gojieba; absent in a program that was built without it
+	Cut    float64            `json:"bare_cut_us,omitempty"`
+	Stages map[string]float64 `json:"stages_us"`
+	Whole  float64            `json:"whole_us"`
+	Ratio  float64            `json:"whole_to_cut,omitempty"` // median of the rounds' ratios
 }
 
 // stages are in the order in which an article passes them. Claim is the index and everything that is in no other stage.
@@ -93,9 +94,11 @@ take the median of several rounds.`,
 	return cmd
 }
 
-// readRecords makes the records of the files that produce would publish; without files it repeats the sample. Records without an article are
-// kept, because the service spends time on them, too. If no record has an article, that is an error.
-func readRecords(cmd *cobra.Command, names []string, limit int, cfg config.Config, recipe *recipe.Recipe) ([]record.Record, error) {
+// readRecords makes the records of the files that produce would publish; without files it repeats the sample.
+// Records without an article are kept, because the service spends time on them, too. If no record has an
+// article, that is an error.
+func readRecords(cmd *cobra.Command, names []string, limit int, cfg config.Config, recipe *recipe.Recipe) (
+	[]record.Record, error) {
 	var records []record.Record
 	var usable bool
 	var first string // fault of the first record that has no article
@@ -165,7 +168,8 @@ func printResult(w io.Writer, r result) error {
 		row("bare Cut", r.Cut)
 		last = fmt.Sprintf("whole / bare Cut %.2f", r.Ratio)
 	}
-	_, err := io.WriteString(w, t.Render()+"\n"+command.Fit(fmt.Sprintf("%d articles of %d bytes, index %s, median of %d rounds; %s\n",
-		r.Articles, r.Bytes, r.Index, r.Rounds, last)))
+	_, err := io.WriteString(w,
+		t.Render()+"\n"+command.Fit(fmt.Sprintf("%d articles of %d bytes, index %s, median of %d rounds; %s\n",
+			r.Articles, r.Bytes, r.Index, r.Rounds, last)))
 	return err
 }

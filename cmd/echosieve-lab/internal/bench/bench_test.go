@@ -20,7 +20,8 @@ func TestBench(t *testing.T) {
 		"redis":      {"--redis", "--redis.addrs", store.Addr()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "",
+			code, out, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()),
+				"",
 				append([]string{"bench", "--json", "--rounds", "1", "--limit", "150"}, args...)...)
 			require.Equal(t, command.ExitOK, code, errOut)
 			var r result
@@ -45,7 +46,8 @@ func TestBenchPrintsATable(t *testing.T) {
 	}
 	for _, cut := range []float64{0, 23456.7} {
 		var b strings.Builder
-		require.NoError(t, printResult(&b, result{Articles: 100000, Bytes: 123456, Rounds: 100, Index: "in-process", Cut: cut, Stages: stagesUS, Whole: 98765.4, Ratio: .43}))
+		require.NoError(t, printResult(&b, result{Articles: 100000, Bytes: 123456, Rounds: 100, Index: "in-process",
+			Cut: cut, Stages: stagesUS, Whole: 98765.4, Ratio: .43}))
 		require.Contains(t, b.String(), "whole ")
 		commandtest.FitsTerminal(t, b.String())
 	}

@@ -24,7 +24,8 @@ const (
 	fillList     = 256
 )
 
-// filler writes what claims of many articles would leave in Redis: entries and whole lists, each once. That takes a fraction of the time.
+// filler writes what claims of many articles would leave in Redis: entries and whole lists, each once. That
+// takes a fraction of the time.
 type filler struct {
 	client   redis.UniversalClient
 	keys     keyspace.Keys
@@ -46,7 +47,8 @@ func (f *filler) fill(ctx context.Context, p *population, n int) error {
 		fmt.Fprintf(f.progress, "%d articles: lists of block %d of %d\n", n, block+1, blocks)
 		values := uint64(1) << f.keys.Layout.Plan.Width(block)
 		parts := uint64(1)
-		if block == blocks-1 { // of anchors an article has several, and the lists of one part take as much memory as those of a block
+		// of anchors an article has several, and the lists of one part take as much memory as those of a block
+		if block == blocks-1 {
 			parts = lookup.StoredAnchors
 		}
 		for part := range parts {
@@ -72,7 +74,8 @@ func (f *filler) entries(ctx context.Context, p *population, n int) error {
 		e.Ticket = uint64(i + 1)
 		field := e.Field()
 		key := f.keys.Entries(field)
-		f.pipe.HSet(ctx, key, field.Name(), e.AppendDecided(nil, f.keys.Layout.Start(field.Slice), article.Verdict{Kind: article.Unique}))
+		f.pipe.HSet(ctx, key, field.Name(), e.AppendDecided(nil, f.keys.Layout.Start(field.Slice),
+			article.Verdict{Kind: article.Unique}))
 		f.pipe.Expire(ctx, key, f.keys.Layout.Lifetime)
 		if err := f.flush(ctx, fillPipeline); err != nil {
 			return err
@@ -87,7 +90,8 @@ type member struct {
 	fingerprint simhash.Fingerprint
 }
 
-// lists stores the lists of one block whose values are at least from and below to. It needs 16 bytes of memory for each fingerprint in them.
+// lists stores the lists of one block whose values are at least from and below to. It needs 16 bytes of
+// memory for each fingerprint in them.
 func (f *filler) lists(ctx context.Context, p *population, n, block int, from, to uint64) error {
 	members := make([]member, 0, n+n/8)
 	var blocks []simhash.Block
@@ -132,7 +136,8 @@ func (f *filler) lists(ctx context.Context, p *population, n, block int, from, t
 			}
 			if key != hash {
 				hash = key
-				f.pipe.HSet(ctx, key, f.keys.Layout.Field(ref), strings.Repeat(" ", keyspace.TableBytes)) // a hash table, as add.lua makes it
+				// a hash table, as add.lua makes it
+				f.pipe.HSet(ctx, key, f.keys.Layout.Field(ref), strings.Repeat(" ", keyspace.TableBytes))
 			}
 		}
 		var members []byte

@@ -27,7 +27,8 @@ const (
 	warmUp = 128
 	// singles is the number of articles that are claimed one by one.
 	singles = 500
-	// storedBytes and storedHere are the memory of Redis and of this process that a stored article takes while an index is filled.
+	// storedBytes and storedHere are the memory of Redis and of this process that a stored article takes
+	// while an index is filled.
 	storedBytes, storedHere = 310, 20
 )
 
@@ -91,14 +92,16 @@ func infoNumbers(reply string) map[string]float64 {
 	return numbers
 }
 
-// room returns an error if Redis' machine has too little memory for so many more articles and for this process beside it.
+// room returns an error if Redis' machine has too little memory for so many more articles and for this
+// process beside it.
 func (f *serverFigures) room(stored int) error {
 	need := float64(stored) * (storedBytes + storedHere)
 	if f.machine == 0 || f.used+need < f.machine {
 		return nil
 	}
 	const gb = 1e9
-	return fmt.Errorf("%d articles need %.1f GB, but of the %.1f GB of Redis' machine (or maxmemory) %.1f GB are used; choose a smaller --stored",
+	return fmt.Errorf("%d articles need %.1f GB, but of the %.1f GB of Redis' machine (or maxmemory) %.1f GB are "+
+		"used; choose a smaller --stored",
 		stored, need/gb, f.machine/gb, f.used/gb)
 }
 
@@ -111,7 +114,8 @@ type meter struct {
 	next     int64 // offset of the next article
 }
 
-func newMeter(ctx context.Context, client redis.UniversalClient, layout keyspace.Config, log *slog.Logger) (*meter, error) {
+func newMeter(ctx context.Context, client redis.UniversalClient, layout keyspace.Config, log *slog.Logger) (*meter,
+	error) {
 	m := &meter{client: client, layout: layout, registry: prometheus.NewRegistry()}
 	var err error
 	m.index, err = redisindex.New(client, layout, m.registry, log, func(_ string, _ fmt.Stringer, err error) {
@@ -156,13 +160,16 @@ func (m *meter) measure(ctx context.Context, s *scale, at time.Time) (r scaleRes
 		RedisMicros: originals.redis / per * 1e6, ClaimMicros: originals.service / per * 1e6,
 		Lookups: originals.metrics["lookups_per_article"] / per, Read: originals.metrics["members_read_total"] / per,
 		Candidates: originals.metrics["candidates_per_article"] / per,
-		Commands:   originals.servers.commands / per, ReplyBytes: originals.servers.sent / per, LogBytes: originals.servers.log / per,
+		Commands:   originals.servers.commands / per, ReplyBytes: originals.servers.sent / per,
+		LogBytes: originals.servers.log / per,
 		ClaimP50: quantile(originals.claims, .5), ClaimP99: quantile(originals.claims, .99),
-		SingleMicros: alone.redis / one * 1e6, SingleP50: quantile(alone.claims, .5), SingleP99: quantile(alone.claims, .99),
+		SingleMicros: alone.redis / one * 1e6, SingleP50: quantile(alone.claims, .5),
+		SingleP99: quantile(alone.claims, .99),
 	}
 	rule := m.layout.Rule
 	for i := range s.copies {
-		if !slices.ContainsFunc(s.originals, func(o article.Article) bool { return rule.Compare(&s.copies[i], &o).Kind.IsCopy() }) {
+		if !slices.ContainsFunc(s.originals,
+			func(o article.Article) bool { return rule.Compare(&s.copies[i], &o).Kind.IsCopy() }) {
 			continue
 		}
 		r.Copies++
@@ -205,7 +212,8 @@ func (m *meter) claim(ctx context.Context, articles []article.Article, at time.T
 		return c, err
 	}
 	c.redis = after.cpu - before.cpu
-	c.servers = serverFigures{commands: after.commands - before.commands, sent: after.sent - before.sent, log: after.log - before.log}
+	c.servers = serverFigures{commands: after.commands - before.commands, sent: after.sent - before.sent,
+		log: after.log - before.log}
 	if c.metrics, err = indexSums(m.registry); err != nil {
 		return c, err
 	}

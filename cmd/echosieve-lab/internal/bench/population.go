@@ -10,9 +10,10 @@ import (
 	"echosieve/simhash"
 )
 
-// population makes any number of articles like those of some real ones, without their texts. Fingerprints are uniform. Signatures are those
-// of real articles. An anchor that several unrelated real articles share is a phrase that everybody uses: made articles have it as
-// often. Other anchors are new. A quarter of the articles are later members of a family: an earlier one with some bits changed.
+// population makes any number of articles like those of some real ones, without their texts. Fingerprints are
+// uniform. Signatures are those of real articles. An anchor that several unrelated real articles share is a
+// phrase that everybody uses: made articles have it as often. Other anchors are new. A quarter of the
+// articles are later members of a family: an earlier one with some bits changed.
 type population struct {
 	templates []article.Article
 	shared    map[uint64]bool // anchors of several unrelated articles
@@ -26,7 +27,8 @@ const (
 	familyReach = 10_000 // originals that can get members at one time
 )
 
-// unrelatedBits is the distance from which two articles count as unrelated: copies of one story share phrases for another reason.
+// unrelatedBits is the distance from which two articles count as unrelated: copies of one story share phrases
+// for another reason.
 const unrelatedBits = 22
 
 func newPopulation(templates []article.Article, at time.Time) *population {

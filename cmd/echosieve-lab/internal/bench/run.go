@@ -25,8 +25,10 @@ import (
 	"echosieve/redisindex"
 )
 
-// run measures in rounds and takes medians. A round is a bare Cut, if this program has gojieba, and the whole pipeline over the same texts.
-func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record, rounds int, withRedis bool, progress io.Writer) (result, error) {
+// run measures in rounds and takes medians. A round is a bare Cut, if this program has gojieba, and the whole
+// pipeline over the same texts.
+func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record, rounds int,
+	withRedis bool, progress io.Writer) (result, error) {
 	r := result{Articles: len(records), Rounds: rounds, Index: "in-process", Stages: map[string]float64{}}
 	if withRedis {
 		r.Index = "redis"
@@ -73,16 +75,18 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 	return r, nil
 }
 
-// measureWhole sends the records through the pipeline once. It returns the CPU time and the share of each stage in it; the shares are
-// shares of the wall-clock time.
-func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record, withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
+// measureWhole sends the records through the pipeline once. It returns the CPU time and the share of each
+// stage in it; the shares are shares of the wall-clock time.
+func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record,
+	withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
 	index, closeIndex, err := openIndex(ctx, cfg, news.ID(), withRedis)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, closeIndex()) }()
 	registry := prometheus.NewRegistry()
-	p, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, news, index, registry)
+	p, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig,
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, news, index, registry)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -115,12 +119,14 @@ func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, r
 }
 
 // openIndex opens an empty index.
-func openIndex(ctx context.Context, cfg config.Config, recipeID string, withRedis bool) (pipeline.Index, func() error, error) {
+func openIndex(ctx context.Context, cfg config.Config, recipeID string, withRedis bool) (pipeline.Index, func() error,
+	error) {
 	layout := cfg.IndexConfig(recipeID)
 	layout.Window = time.Hour // every article has the present time; keys in Redis expire within twice the window
 	if !withRedis {
 		index := memindex.New(memindex.Config{
-			Window: layout.Window, Generations: layout.Generations, Search: layout.Search, BlockBits: layout.Plan().Layout.Bits,
+			Window: layout.Window, Generations: layout.Generations, Search: layout.Search,
+			BlockBits: layout.Plan().Layout.Bits,
 		})
 		return index, func() error { return nil }, nil
 	}

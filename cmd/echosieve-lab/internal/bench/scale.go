@@ -42,7 +42,8 @@ before a size that fails are printed.
 
 Block lists are sized for each number of articles as redis.expected_articles does it; redis.block_bits sets a width.`
 
-// scaleResult is what the command measured at one size. Numbers are means for one article, except where the name says otherwise.
+// scaleResult is what the command measured at one size. Numbers are means for one article, except where the
+// name says otherwise.
 type scaleResult struct {
 	Stored       int     `json:"stored"`
 	BlockBits    int     `json:"block_bits"`
@@ -67,7 +68,8 @@ type scaleResult struct {
 
 func scaleCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "scale FILE...", Short: "Measure claims beside millions of stored articles, on a real Redis", Long: scaleHelp,
+		Use: "scale FILE...", Short: "Measure claims beside millions of stored articles, on a real Redis",
+		Long: scaleHelp,
 		Example: `  redis-server --port 6400 --save "" --appendonly yes --appendfsync no --hash-max-listpack-value 1024 &
   echosieve-lab bench scale --redis.addrs localhost:6400 --stored 1M,5M articles.jsonl.gz
   echosieve-lab bench scale --redis.addrs localhost:6400 --stored 20M,50M --redis.block_bits 20 articles.jsonl.gz`,
@@ -156,7 +158,8 @@ func newScale(cfg config.Config, made *recipe.Recipe, records []record.Record, p
 	return s
 }
 
-// sizes measures one size after another. It stops at the first that fails, and returns the results of those before: a size takes minutes.
+// sizes measures one size after another. It stops at the first that fails, and returns the results of those
+// before: a size takes minutes.
 func (s *scale) sizes(ctx context.Context, stored []int) (results []scaleResult, err error) {
 	for _, n := range stored {
 		r, err := s.size(ctx, n)
@@ -216,7 +219,8 @@ func printScale(w io.Writer, results []scaleResult) error {
 	columns := []table.ColumnConfig{}
 	for i, r := range results {
 		header = append(header, r.Stored)
-		columns = append(columns, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		columns = append(columns, table.ColumnConfig{Number: i + 2, Align: text.AlignRight,
+			AlignHeader: text.AlignRight})
 	}
 	t := command.NewTable(header...)
 	t.SetColumnConfigs(columns)

@@ -32,7 +32,8 @@ func scaleArgs(t *testing.T, redis string) []string {
 
 func TestScale(t *testing.T) {
 	server := redisserver.Start(t, "--appendonly", "yes")
-	code, out, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "", scaleArgs(t, server.Addr)...)
+	code, out, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "",
+		scaleArgs(t, server.Addr)...)
 	require.Equal(t, command.ExitOK, code, errOut)
 	var got struct{ Sizes []scaleResult }
 	require.NoError(t, json.Unmarshal([]byte(out), &got))
@@ -45,7 +46,8 @@ func TestScale(t *testing.T) {
 		require.Greater(t, r.MemoryBytes, 150.0)
 		require.Less(t, r.MemoryBytes, 1500.0)
 		for name, figure := range map[string]float64{
-			"look-ups": r.Lookups, "read": r.Read, "commands": r.Commands, "reply": r.ReplyBytes, "log": r.LogBytes, "claim": r.ClaimP50, "single": r.SingleP99,
+			"look-ups": r.Lookups, "read": r.Read, "commands": r.Commands, "reply": r.ReplyBytes, "log": r.LogBytes,
+			"claim": r.ClaimP50, "single": r.SingleP99,
 		} {
 			require.Positive(t, figure, name)
 		}
@@ -76,7 +78,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// An index that is filled in bulk has the keys, the fields and the block lists of one that got the same articles by claims.
+// An index that is filled in bulk has the keys, the fields and the block lists of one that got the same
+// articles by claims.
 func TestFillLeavesWhatClaimsLeave(t *testing.T) {
 	server := redisserver.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
@@ -113,8 +116,8 @@ func TestFillLeavesWhatClaimsLeave(t *testing.T) {
 	}
 }
 
-// stored returns the fields of entries and block lists below a prefix, by key and field; of entries the field alone, since their verdicts
-// differ.
+// stored returns the fields of entries and block lists below a prefix, by key and field; of entries the field
+// alone, since their verdicts differ.
 func stored(t *testing.T, client *redis.Client, prefix string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -26,12 +26,14 @@ import (
 )
 
 const (
-	// timeout bounds the wait for the verdicts of the sample and of the burst after it. All together take about four seconds, and a minute on a
-	// machine that others use as well.
+	// timeout bounds the wait for the verdicts of the sample and of the burst after it. All together take
+	// about four seconds, and a minute on a machine that others use as well.
 	timeout = 5 * time.Minute
-	// pace is the time between two records of the sample: each is a batch of its own, so its delay is not that of a batch's last record.
+	// pace is the time between two records of the sample: each is a batch of its own, so its delay is not
+	// that of a batch's last record.
 	pace = 25 * time.Millisecond
-	// burst is the number of records that are published at once after the sample, to measure the rate over many batches.
+	// burst is the number of records that are published at once after the sample, to measure the rate over
+	// many batches.
 	burst = 3000
 )
 
@@ -57,7 +59,8 @@ shows them on a web page, the console. To publish: echosieve produce --kafka.bro
 	return cmd
 }
 
-// runDemo starts the servers and the service, shows the verdicts, and stops everything. Log lines of the service go to logs.
+// runDemo starts the servers and the service, shows the verdicts, and stops everything. Log lines of the
+// service go to logs.
 func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err error) {
 	inProcess, err := servers.Start()
 	if err != nil {
@@ -72,7 +75,8 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	if err != nil {
 		return err
 	}
-	// The topics must exist before the service starts, because the service remembers for a second that a topic is missing.
+	// The topics must exist before the service starts, because the service remembers for a second that a
+	// topic is missing.
 	if err := consumer.EnsureTopics(ctx, cfg.Kafka); err != nil {
 		return err
 	}
@@ -105,9 +109,10 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	return err
 }
 
-// demonstrate publishes the sample and shows the verdicts of the service that listens at listen. Then it measures a burst or, with serve,
-// keeps showing verdicts until ctx ends.
-func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view, records []record.Record, serve bool) (err error) {
+// demonstrate publishes the sample and shows the verdicts of the service that listens at listen. Then it
+// measures a burst or, with serve, keeps showing verdicts until ctx ends.
+func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view, records []record.Record,
+	serve bool) (err error) {
 	sampleCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := waitReady(sampleCtx, "http://"+listen+"/readyz"); err != nil {
@@ -198,7 +203,8 @@ func burstRecords() []record.Record {
 	return records
 }
 
-// sampleRecords makes a record of each line of the shipped sample. The key is the id of the article, as crawlers set it.
+// sampleRecords makes a record of each line of the shipped sample. The key is the id of the article, as
+// crawlers set it.
 func sampleRecords(decode *pipeline.DecodeConfig) ([]record.Record, error) {
 	var records []record.Record
 	for line := range sample.Lines() {

@@ -77,7 +77,8 @@ func TestDemoJudgesTheSample(t *testing.T) {
 func TestDemoTable(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, runDemo(t.Context(), &out, io.Discard, false, false))
-	for _, want := range []string{"VERDICT", "metrics             http://127.0.0.1:", "not_json", "77 records: ", "(p50)", "3000 more at once: "} {
+	for _, want := range []string{"VERDICT", "metrics             http://127.0.0.1:", "not_json", "77 records: ",
+		"(p50)", "3000 more at once: "} {
 		require.Contains(t, out.String(), want)
 	}
 	for line := range strings.Lines(out.String()) {

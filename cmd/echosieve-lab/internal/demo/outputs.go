@@ -13,8 +13,9 @@ import (
 	"echosieve/pipeline"
 )
 
-// outputs reads the output topics as any consumer would, and returns their records in the order in which the verdicts fell: that of the
-// input topic, which has one partition. A fetch returns the records of one topic after those of another. Not for concurrent use.
+// outputs reads the output topics as any consumer would, and returns their records in the order in which the
+// verdicts fell: that of the input topic, which has one partition. A fetch returns the records of one topic
+// after those of another. Not for concurrent use.
 type outputs struct {
 	client  *kgo.Client
 	next    int64 // offset in the input topic of the next record

@@ -47,7 +47,8 @@ type verdictRow struct {
 }
 
 func newView(out io.Writer, decode *pipeline.DecodeConfig, records []record.Record, asJSON bool) *view {
-	v := &view{out: out, decode: decode, json: asJSON, colour: files.OnTerminal(out), titles: map[string]string{}, counts: map[string]int{}}
+	v := &view{out: out, decode: decode, json: asJSON, colour: files.OnTerminal(out), titles: map[string]string{},
+		counts: map[string]int{}}
 	for i := range records {
 		if content, reject := decode.Decode(&records[i]); reject == nil {
 			v.titles[content.ID] = titleOf(content)
@@ -60,7 +61,8 @@ func (v *view) start(brokers []string, listen, recipe string) {
 	if v.json {
 		return
 	}
-	fmt.Fprintf(v.out, "Kafka (in-process)  %s\nmetrics             http://%s/metrics\nhealth              http://%s/readyz\nrecipe              %s\n\n",
+	fmt.Fprintf(v.out, "Kafka (in-process)  %s\nmetrics             http://%s/metrics\nhealth              "+
+		"http://%s/readyz\nrecipe              %s\n\n",
 		strings.Join(brokers, ","), listen, listen, recipe)
 	v.row("VERDICT", "TITLE", "BITS", "REPEATS")
 }
@@ -101,23 +103,27 @@ func (v *view) show(r *kgo.Record) {
 	v.row(row.Verdict, row.Title, row.Distance, repeats)
 }
 
-// row prints one line. A column is cut and padded by the width on the screen: a Chinese character is as wide as two letters.
+// row prints one line. A column is cut and padded by the width on the screen: a Chinese character is as wide
+// as two letters.
 func (v *view) row(verdict, title, bits, repeats string) {
 	cell := func(s string, width int) string {
 		return text.Pad(text.Snip(strings.TrimSpace(visible.Line(s)), width, "~"), width, ' ')
 	}
-	colour := map[string]text.Color{"unique": text.FgGreen, "possible": text.FgCyan, "near": text.FgYellow, "exact": text.FgYellow, "dead": text.FgRed}[verdict]
+	colour := map[string]text.Color{"unique": text.FgGreen, "possible": text.FgCyan, "near": text.FgYellow,
+		"exact": text.FgYellow, "dead": text.FgRed}[verdict]
 	name := cell(verdict, 8)
 	if colour != 0 && v.colour {
 		name = colour.Sprint(name)
 	}
-	fmt.Fprintln(v.out, strings.TrimRight(name+"  "+cell(title, titleWidth)+"  "+cell(bits, 4)+"  "+cell(repeats, titleWidth), " "))
+	fmt.Fprintln(v.out, strings.TrimRight(name+"  "+cell(title, titleWidth)+"  "+cell(bits, 4)+"  "+
+		cell(repeats, titleWidth), " "))
 }
 
 // titleWidth is the width of a title: two of them and the other columns take 80 columns of a terminal.
 const titleWidth = 31
 
-// summary prints counts and delays of the verdicts shown so far and, if there was a burst, the rate at which its verdicts came.
+// summary prints counts and delays of the verdicts shown so far and, if there was a burst, the rate at which
+// its verdicts came.
 func (v *view) summary(burst int, took time.Duration) {
 	slices.Sort(v.delays)
 	quantile := func(q float64) time.Duration { return v.delays[int(q*float64(len(v.delays)-1))] }
@@ -127,7 +133,8 @@ func (v *view) summary(burst int, took time.Duration) {
 			"latency_p50_ms": quantile(.5).Milliseconds(), "latency_p99_ms": quantile(.99).Milliseconds(),
 		}
 		if burst > 0 {
-			row["burst_records"], row["records_per_second"], row["seconds"] = burst, float64(burst)/took.Seconds(), took.Seconds()
+			row["burst_records"], row["records_per_second"], row["seconds"] = burst, float64(burst)/took.Seconds(),
+				took.Seconds()
 		}
 		v.writeJSON(row)
 		return
@@ -139,9 +146,11 @@ func (v *view) summary(burst int, took time.Duration) {
 		}
 	}
 	fmt.Fprintf(v.out, "\n%d records: %s\n", v.seen, strings.Join(counts, ", "))
-	fmt.Fprintf(v.out, "A verdict took %s (p50), %s (p99).\n", quantile(.5).Round(time.Millisecond), quantile(.99).Round(time.Millisecond))
+	fmt.Fprintf(v.out, "A verdict took %s (p50), %s (p99).\n", quantile(.5).Round(time.Millisecond),
+		quantile(.99).Round(time.Millisecond))
 	if burst > 0 {
-		fmt.Fprintf(v.out, "%d more at once: %.0f verdicts/s, with Kafka and Redis in the same process\n", burst, float64(burst)/took.Seconds())
+		fmt.Fprintf(v.out, "%d more at once: %.0f verdicts/s, with Kafka and Redis in the same process\n", burst,
+			float64(burst)/took.Seconds())
 	}
 }
 
@@ -157,8 +166,8 @@ publish from another terminal, and ask why an article got its verdict:
 	}
 }
 
-// beside returns how the program echosieve is typed by a user who typed the path of this program: both lie in one folder. A program that
-// was found by the shell has no folder in its path.
+// beside returns how the program echosieve is typed by a user who typed the path of this program: both lie in
+// one folder. A program that was found by the shell has no folder in its path.
 func beside(path string) string {
 	folder, _ := filepath.Split(path)
 	if program := folder + "echosieve"; files.Check(program, "a program") == nil {

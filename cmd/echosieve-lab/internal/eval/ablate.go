@@ -52,7 +52,8 @@ func newAblateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.pairs, "pairs", "", "labelled pairs, tab-separated")
 	cmd.Flags().StringVar(&o.ignore, "ignore", "", "pairs that do not count, tab-separated")
 	cmd.Flags().StringVar(&o.kinds, "kinds", kindsAll, kindsHelp)
-	cmd.Flags().StringVar(&o.part, "part", partAll, "families to use: first or second half by a hash of the name, or all")
+	cmd.Flags().StringVar(&o.part, "part", partAll,
+		"families to use: first or second half by a hash of the name, or all")
 	cmd.Flags().IntVar(&o.bases, "bases", 60, "articles of each FILE from which pairs are made")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
@@ -71,7 +72,8 @@ func newAblateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		result, err := figures.Ablate(articles, o.half(pairs), index.Rule, index.Plan(), figures.Variants(cfg.Detection.Thresholds))
+		result, err := figures.Ablate(articles, o.half(pairs), index.Rule, index.Plan(),
+			figures.Variants(cfg.Detection.Thresholds))
 		if err != nil {
 			return err
 		}
@@ -98,7 +100,8 @@ func (o *ablateOptions) validate(names []string) error {
 }
 
 // read returns all articles and pairs.
-func (o *ablateOptions) read(cmd *cobra.Command, cfg config.Config, names []string) (map[string]article.Article, []figures.Pair, error) {
+func (o *ablateOptions) read(cmd *cobra.Command, cfg config.Config, names []string) (map[string]article.Article,
+	[]figures.Pair, error) {
 	all := newPairSet()
 	recipe, err := cfg.LoadRecipe()
 	if err != nil {

@@ -16,8 +16,10 @@ func TestEvalAblate(t *testing.T) {
 	report := `The harbour of Larkfield handled 4,200 containers in March, 12 per cent more than in February, Anna Velde said on Monday. Two cranes will arrive before
 winter, and the terminal will serve ships of up to 230 metres. The port council had asked for 17 million more, of which 9 million were granted after a long debate.
 Dockers had feared for 140 jobs, which stay for now, while pilots complain about shallow water near the eastern pier and want dredgers to come in April.`
-	other := strings.NewReplacer("4,200", "3,900", "12", "7", "230", "180", "17", "21", "9 million", "4 million", "140", "90").Replace(report)
-	docs := writeLines(t, newArticle("a", report, ""), newArticle("b", other, ""), newArticle("c", report+" The mayor was there.", ""))
+	other := strings.NewReplacer("4,200", "3,900", "12", "7", "230", "180", "17", "21", "9 million", "4 million",
+		"140", "90").Replace(report)
+	docs := writeLines(t, newArticle("a", report, ""), newArticle("b", other, ""),
+		newArticle("c", report+" The mayor was there.", ""))
 	pairs := writeLines(t, "id_a\tid_b\tlabel\tkind\tbase", "a\tb\t0\tnumbers\tone", "a\tc\t1\tline\tone")
 	code, out, errOut := runEval(t, "ablate", "--docs", docs, "--pairs", pairs, "--json")
 	require.Equal(t, command.ExitOK, code, errOut)
@@ -29,7 +31,8 @@ Dockers had feared for 140 jobs, which stay for now, while pilots complain about
 	}
 	require.Equal(t, figures.Change{Pairs: 1, Joined: 1}, byName["none"].Copies)
 	require.Equal(t, figures.Change{Pairs: 1}, byName["none"].LookAlikes)
-	require.Equal(t, figures.Change{Pairs: 1, Change: 1, Families: 1, Low: 1, High: 1}, byName["all about numbers"].LookAlikes)
+	require.Equal(t, figures.Change{Pairs: 1, Change: 1, Families: 1, Low: 1, High: 1},
+		byName["all about numbers"].LookAlikes)
 	require.Equal(t, 1, byName["all about numbers"].Kinds["numbers"].Change)
 	require.Zero(t, byName["all about numbers"].Copies.Change)
 

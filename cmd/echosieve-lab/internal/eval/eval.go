@@ -1,6 +1,6 @@
-// Package eval is the command eval with its commands pairs, stream, threshold and languages. They read files of articles and send them through the
-// stages of the service. Package figures computes the figures, package report makes HTML pages of them, package tables prints
-// them.
+// Package eval is the command eval with its commands pairs, stream, threshold and languages. They read files
+// of articles and send them through the stages of the service. Package figures computes the figures, package
+// report makes HTML pages of them, package tables prints them.
 package eval
 
 import (
@@ -42,7 +42,8 @@ func Command() *cobra.Command {
 		Long:    help,
 		Example: example,
 	}
-	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newThresholdCommand(), newLanguagesCommand(), newAblateCommand())
+	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newThresholdCommand(), newLanguagesCommand(),
+		newAblateCommand())
 	return cmd
 }
 
@@ -52,8 +53,8 @@ func newJudge(cfg config.Config) figures.Judge {
 	return figures.ByRecipe(index.Rule, index.Plan(), index.Policy)
 }
 
-// newScale returns the setting that eval threshold helps to choose: detection.near if the recipe has a second check, else
-// detection.max_distance.
+// newScale returns the setting that eval threshold helps to choose: detection.near if the recipe has a second
+// check, else detection.max_distance.
 func newScale(cfg config.Config) figures.Scale {
 	index := cfg.IndexConfig("recipe")
 	if index.Check == nil {

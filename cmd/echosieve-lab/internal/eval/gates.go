@@ -21,15 +21,16 @@ type gate struct {
 	most, want float64
 }
 
-// add adds the flag of a limit between 0 and most. With least, the figure must not be below the limit, else not above it.
+// add adds the flag of a limit between 0 and most. With least, the figure must not be below the limit, else
+// not above it.
 func (g *gates) add(flag, help string, least bool, most float64) {
 	one := &gate{flag: flag, least: least, most: most}
 	g.cmd.Flags().Float64Var(&one.want, flag, 0, help)
 	g.list = append(g.list, one)
 }
 
-// validate returns an error for a limit outside its range. It is called before the work: otherwise --min-recall 98 would
-// fail after an hour.
+// validate returns an error for a limit outside its range. It is called before the work: otherwise
+// --min-recall 98 would fail after an hour.
 func (g *gates) validate() error {
 	for _, one := range g.list {
 		if g.cmd.Flags().Changed(one.flag) && !(one.want >= 0 && one.want <= one.most) {

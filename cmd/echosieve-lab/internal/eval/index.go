@@ -33,8 +33,8 @@ type ownIndex struct {
 	close func() error
 }
 
-// openIndex opens an index. It is in a Redis in this process if addr is empty, in the Redis of redis.addrs if addr is configuredRedis,
-// else in the Redis at addr.
+// openIndex opens an index. It is in a Redis in this process if addr is empty, in the Redis of redis.addrs if
+// addr is configuredRedis, else in the Redis at addr.
 func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, logs io.Writer) (*ownIndex, error) {
 	layout := cfg.IndexConfig(recipeID)
 	layout.Namespace += ":eval-" + strconv.FormatInt(time.Now().UnixNano(), 36)
@@ -81,7 +81,8 @@ func openIndex(ctx context.Context, cfg config.Config, recipeID, addr string, lo
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	return &ownIndex{Index: index, close: closeAll, cost: func() (float64, float64, error) { return lookupCost(registry) }}, nil
+	return &ownIndex{Index: index, close: closeAll,
+		cost: func() (float64, float64, error) { return lookupCost(registry) }}, nil
 }
 
 // lookupCost returns the means of two histograms of the index.

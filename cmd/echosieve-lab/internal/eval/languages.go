@@ -130,7 +130,8 @@ func newLanguagesCommand() *cobra.Command {
 	return cmd
 }
 
-func evalLanguages(cmd *cobra.Command, cfg config.Config, o languagesOptions, names []string) (figures.LanguagesResult, error) {
+func evalLanguages(cmd *cobra.Command, cfg config.Config, o languagesOptions, names []string) (
+	figures.LanguagesResult, error) {
 	result := figures.LanguagesResult{Part: o.part, Languages: []figures.LanguageResult{}}
 	recipe, err := cfg.LoadRecipe()
 	if err != nil {
@@ -143,7 +144,8 @@ func evalLanguages(cmd *cobra.Command, cfg config.Config, o languagesOptions, na
 		if err != nil {
 			return result, err
 		}
-		run := languageRun{cfg: cfg, recipe: recipe, options: o, corpus: edits.NewCorpus(language, texts), texts: texts, language: language}
+		run := languageRun{cfg: cfg, recipe: recipe, options: o, corpus: edits.NewCorpus(language, texts),
+			texts: texts, language: language}
 		one, err := run.figures(cmd.Context(), all)
 		if err != nil {
 			return result, fmt.Errorf("%s: %w", name, err)

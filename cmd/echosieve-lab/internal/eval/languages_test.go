@@ -57,7 +57,8 @@ func TestEvalLanguages(t *testing.T) {
 }
 
 func TestEvalLanguagesVersions(t *testing.T) {
-	code, out, errOut := runEval(t, "languages", "--bases", "8", "--stream", "0", "--kinds", "versions", "--json", englishSample(t))
+	code, out, errOut := runEval(t, "languages", "--bases", "8", "--stream", "0", "--kinds", "versions", "--json",
+		englishSample(t))
 	require.Equal(t, command.ExitOK, code, errOut)
 	var r figures.LanguagesResult
 	require.NoError(t, json.Unmarshal([]byte(out), &r))

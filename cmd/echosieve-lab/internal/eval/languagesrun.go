@@ -74,8 +74,9 @@ func fingerprints(r *recipe.Recipe, texts []string) []article.Article {
 	return articles
 }
 
-// nearestIndex finds for an article the stored articles that the service would compare it with: as many as redis.max_candidates, the nearest
-// first. Unlike the index of the service it never forgets and has one slice.
+// nearestIndex finds for an article the stored articles that the service would compare it with: as many as
+// redis.max_candidates, the nearest first. Unlike the index of the service it never forgets and has one
+// slice.
 type nearestIndex struct {
 	plan     lookup.Plan
 	rule     article.Rule
@@ -86,7 +87,8 @@ type nearestIndex struct {
 
 func newNearestIndex(cfg config.Config) *nearestIndex {
 	index := cfg.IndexConfig("recipe")
-	return &nearestIndex{plan: index.Plan(), rule: index.Rule, most: index.MaxCandidates, lists: map[simhash.Block][]int32{}}
+	return &nearestIndex{plan: index.Plan(), rule: index.Rule, most: index.MaxCandidates,
+		lists: map[simhash.Block][]int32{}}
 }
 
 func (x *nearestIndex) store(a article.Article) {

@@ -40,7 +40,8 @@ func (o *output[T]) validate() error {
 		return fmt.Errorf("--html: there is no directory %s; make it, or name another file", filepath.Dir(o.html))
 	}
 	if info, err := os.Stat(o.html); err == nil && info.IsDir() {
-		return fmt.Errorf("--html: %s is a directory; name a file in it, such as %s", o.html, filepath.Join(o.html, "report.html"))
+		return fmt.Errorf("--html: %s is a directory; name a file in it, such as %s", o.html,
+			filepath.Join(o.html, "report.html"))
 	}
 	return nil
 }
@@ -59,7 +60,8 @@ func (o *output[T]) show(out io.Writer, result T, recipeID string, files ...stri
 	return o.tables(out, result)
 }
 
-// writeReport writes a file completely or not at all. Only a device or a pipe, such as /dev/stdout, is written to directly.
+// writeReport writes a file completely or not at all. Only a device or a pipe, such as /dev/stdout, is
+// written to directly.
 func writeReport(name string, write func(io.Writer) error) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return writeInto(name, write)

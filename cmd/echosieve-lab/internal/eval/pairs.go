@@ -106,7 +106,8 @@ func newPairsCommand() *cobra.Command {
 }
 
 // evalPairs judges the pairs. With withTexts it adds their texts to pairs with a wrong verdict.
-func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string, withTexts bool) (figures.PairsResult, string, error) {
+func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string, withTexts bool) (
+	figures.PairsResult, string, error) {
 	labelled, err := readPairs(cmd.Context(), pairs, true)
 	if err != nil {
 		return figures.PairsResult{}, "", err
@@ -149,7 +150,8 @@ func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string
 }
 
 // addTexts reads the articles of the wrong pairs again, and adds their texts side by side.
-func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figures.WrongPair, places map[string]fingerprinted) error {
+func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figures.WrongPair,
+	places map[string]fingerprinted) error {
 	wanted := map[int]bool{}
 	for _, p := range wrong {
 		wanted[places[p.A].line], wanted[places[p.B].line] = true, true

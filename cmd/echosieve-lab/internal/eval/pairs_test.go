@@ -19,7 +19,8 @@ func TestEvalPairs(t *testing.T) {
 	args := []string{"pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--ignore", evalIgnore}
 	html := filepath.Join(t.TempDir(), "report.html")
 	code, out, errOut := runEval(t, append(args, "--json", "--html", html,
-		"--min-recall", "0.8", "--min-precision", "0.9", "--min-f1", "0.8", "--min-candidate-recall", "0.8", "--max-fpr", "0")...)
+		"--min-recall", "0.8", "--min-precision", "0.9", "--min-f1", "0.8", "--min-candidate-recall", "0.8",
+		"--max-fpr", "0")...)
 	require.Equal(t, command.ExitOK, code, errOut)
 	var r figures.PairsResult
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
@@ -45,20 +46,25 @@ func TestEvalPairs(t *testing.T) {
 
 // Scripts rely on the JSON names.
 func TestEvalPairsJSON(t *testing.T) {
-	_, out, _ := runEval(t, "pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--json") // with a copy that is labelled as none
+	// with a copy that is labelled as none
+	_, out, _ := runEval(t, "pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--json")
 	requireShape(
 		t, out, []string{"kinds", "kinds.*.relations"},
 		slices.Concat(
 			[]string{
-				"candidate_recall", "copies", "debatable", "distance", "distance.false_positive_rate", "distance.k", "distance.precision",
+				"candidate_recall", "copies", "debatable", "distance", "distance.false_positive_rate", "distance.k",
+				"distance.precision",
 				"distance.recall", "docs", "f1", "false_positive_rate", "intervals",
 			},
 			intervalNames("intervals.candidate_recall"), intervalNames("intervals.f1"),
-			intervalNames("intervals.false_positive_rate"), intervalNames("intervals.precision"), intervalNames("intervals.recall"),
+			intervalNames("intervals.false_positive_rate"), intervalNames("intervals.precision"),
+			intervalNames("intervals.recall"),
 			[]string{"kinds", "kinds.*", "kinds.*.flagged"}, intervalNames("kinds.*.interval"),
 			[]string{
-				"kinds.*.label", "kinds.*.n", "kinds.*.possible", "kinds.*.published", "kinds.*.relations", "kinds.*.relations.*", "look_alikes", "pairs", "precision", "recall", "warnings",
-				"without_family", "wrong_pairs", "wrong_pairs.candidate", "wrong_pairs.distance", "wrong_pairs.id_a", "wrong_pairs.id_b",
+				"kinds.*.label", "kinds.*.n", "kinds.*.possible", "kinds.*.published", "kinds.*.relations",
+				"kinds.*.relations.*", "look_alikes", "pairs", "precision", "recall", "warnings",
+				"without_family", "wrong_pairs", "wrong_pairs.candidate", "wrong_pairs.distance", "wrong_pairs.id_a",
+				"wrong_pairs.id_b",
 				"wrong_pairs.kind", "wrong_pairs.label", "wrong_pairs.possible", "wrong_pairs.reason",
 			},
 		)...,
@@ -149,7 +155,8 @@ func TestEvalPairsExitCodes(t *testing.T) {
 		{[]string{"pairs", "--docs", evalDocs, "--pairs", evalDocs}, command.ExitFailed, "stream.jsonl:1: want id_a"},
 		{[]string{"pairs", "--docs", "/nonexistent", "--pairs", evalPairsF}, command.ExitFailed, "/nonexistent"},
 		{[]string{"pairs", "--docs", twice, "--pairs", evalPairsF}, command.ExitFailed, `two articles have the id "a"`},
-		{[]string{"pairs", "--docs", writeLines(t, newArticle("zz", storm, "")), "--pairs", evalPairsF}, command.ExitFailed, "no such article"},
+		{[]string{"pairs", "--docs", writeLines(t, newArticle("zz", storm, "")), "--pairs", evalPairsF},
+			command.ExitFailed, "no such article"},
 	} {
 		code, _, errOut := runEval(t, c.args...)
 		require.Equal(t, c.code, code, "%v: %s", c.args, errOut)

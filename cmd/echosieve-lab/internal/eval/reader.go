@@ -74,10 +74,11 @@ func (r *reader) skip(place string, skip *files.SkipError) {
 // errEnough, returned for a line, ends eachArticle without an error.
 var errEnough = errors.New("enough was read")
 
-// eachArticle calls f with every article of a file as a line, until f fails or ctx ends. input says how the file is read, as
-// files.NewArticleReader does it. The function through wraps the file before it is read; skip, unless it is nil, hears of pieces of the file
-// that are left out.
-func eachArticle(ctx context.Context, name string, input pipeline.DecodeConfig, through func(io.Reader) io.Reader, f func(line []byte) error,
+// eachArticle calls f with every article of a file as a line, until f fails or ctx ends. input says how the
+// file is read, as files.NewArticleReader does it. The function through wraps the file before it is read;
+// skip, unless it is nil, hears of pieces of the file that are left out.
+func eachArticle(ctx context.Context, name string, input pipeline.DecodeConfig, through func(io.Reader) io.Reader,
+	f func(line []byte) error,
 	skip func(place string, skip *files.SkipError),
 ) error {
 	file, err := files.Open(name, files.HoldsArticles)
@@ -126,8 +127,8 @@ func (r *reader) noteBad(place int, fault string) {
 	}
 }
 
-// finish ends the progress and reports how many articles got no verdict. If no article got one, that is an error. err is the error that
-// ended the reading; finish returns it if it is not nil.
+// finish ends the progress and reports how many articles got no verdict. If no article got one, that is an
+// error. err is the error that ended the reading; finish returns it if it is not nil.
 func (r *reader) finish(errOut io.Writer, input pipeline.DecodeConfig, err error) error {
 	r.stop()
 	dead := r.progress.Bad.Load()
@@ -160,9 +161,10 @@ type fingerprinted struct {
 	article  article.Article
 }
 
-// fingerprint returns the articles of a file with their fingerprints, in the order of the file. It uses all cores. It reads at most limit
-// articles; 0 means all.
-func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *recipe.Recipe, name string, limit int) ([]fingerprinted, error) {
+// fingerprint returns the articles of a file with their fingerprints, in the order of the file. It uses all
+// cores. It reads at most limit articles; 0 means all.
+func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *recipe.Recipe, name string, limit int) (
+	[]fingerprinted, error) {
 	type work struct {
 		line     int
 		families []string
@@ -215,8 +217,8 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 	return list, err
 }
 
-// originOf says where an article of a file comes from. It has no record time: the whole boilerplate table counts, so that a new table can be
-// measured before its roll-out.
+// originOf says where an article of a file comes from. It has no record time: the whole boilerplate table
+// counts, so that a new table can be measured before its roll-out.
 func originOf(content article.Content) article.Origin {
 	return article.Origin{Publisher: content.Publisher}
 }
@@ -231,9 +233,10 @@ func familiesIn(line []byte) []string {
 	return nil
 }
 
-// articlesAt reads the articles at some places of a file again. Keeping all texts since the first reading would take as much memory as the
-// file.
-func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[int]bool) (map[int]article.Content, error) {
+// articlesAt reads the articles at some places of a file again. Keeping all texts since the first reading
+// would take as much memory as the file.
+func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[int]bool) (map[int]article.Content,
+	error) {
 	articles := make(map[int]article.Content, len(wanted))
 	input := cfg.Input.AsJSON()
 	place := 0

@@ -107,13 +107,15 @@ func streamFigures(r figures.StreamResult) []figure {
 	}
 	for _, language := range slices.Sorted(maps.Keys(r.Languages)) {
 		figures = append(figures, figure{
-			"min-caught", "share of copies caught, language " + visible.Line(language) + ",", r.Languages[language].CaughtShare(),
+			"min-caught", "share of copies caught, language " + visible.Line(language) + ",",
+			r.Languages[language].CaughtShare(),
 		})
 	}
 	return figures
 }
 
-func evalStream(cmd *cobra.Command, cfg config.Config, docs, redisAddr string) (result figures.StreamResult, recipeID string, err error) {
+func evalStream(cmd *cobra.Command, cfg config.Config, docs, redisAddr string) (result figures.StreamResult,
+	recipeID string, err error) {
 	ctx := cmd.Context()
 	recipe, err := cfg.LoadRecipe()
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// A copy is caught in whatever topic the policy puts it, and counts as published in any other topic than that of duplicates.
+// A copy is caught in whatever topic the policy puts it, and counts as published in any other topic than that
+// of duplicates.
 func TestEvalStreamDoesNotDependOnThePolicy(t *testing.T) {
 	var results [2]figures.StreamResult
 	for i, topic := range []string{"duplicate", "unique"} {
@@ -35,7 +36,8 @@ func TestEvalStreamDoesNotDependOnThePolicy(t *testing.T) {
 	for i, published := range []bool{false, true} {
 		total := results[i].Total()
 		require.Equal(t, published, total.Published > 0)
-		for _, counts := range []map[string]figures.StreamCounts{results[i].Languages, results[i].Kinds, results[i].Publishers} {
+		for _, counts := range []map[string]figures.StreamCounts{results[i].Languages, results[i].Kinds,
+			results[i].Publishers} {
 			for name, c := range counts {
 				c.Published = 0
 				counts[name] = c
@@ -49,17 +51,21 @@ func TestEvalStreamDoesNotDependOnThePolicy(t *testing.T) {
 func TestEvalStream(t *testing.T) {
 	html := filepath.Join(t.TempDir(), "report.html")
 	args := []string{"stream", "--docs", evalDocs}
-	code, out, errOut := runEval(t, append(args, "--json", "--html", html, "--min-caught", "0.8", "--max-dropped", "0", "--max-wrong-original", "0")...)
+	code, out, errOut := runEval(t, append(args, "--json", "--html", html, "--min-caught", "0.8", "--max-dropped",
+		"0", "--max-wrong-original", "0")...)
 	require.Equal(t, command.ExitOK, code, errOut)
 	requireShape(
 		t, out, []string{"languages", "kinds", "publishers"},
 		"articles", "candidates_per_article", "dead", "delay_seconds", "delay_seconds.median", "delay_seconds.p90",
 		"dropped_originals", "gaps", "gaps.caught", "gaps.copies", "gaps.from",
-		"kinds", "kinds.*", "kinds.*.caught", "kinds.*.copies", "kinds.*.dropped", "kinds.*.originals", "kinds.*.possible", "kinds.*.published", "kinds.*.wrong_original",
-		"languages", "languages.*", "languages.*.caught", "languages.*.copies", "languages.*.dropped", "languages.*.originals",
+		"kinds", "kinds.*", "kinds.*.caught", "kinds.*.copies", "kinds.*.dropped", "kinds.*.originals",
+		"kinds.*.possible", "kinds.*.published", "kinds.*.wrong_original",
+		"languages", "languages.*", "languages.*.caught", "languages.*.copies", "languages.*.dropped",
+		"languages.*.originals",
 		"languages.*.possible", "languages.*.published", "languages.*.wrong_original",
 		"lookups_per_article", "missed_copies", "original_missing",
-		"publishers", "publishers.*", "publishers.*.caught", "publishers.*.copies", "publishers.*.dropped", "publishers.*.originals",
+		"publishers", "publishers.*", "publishers.*.caught", "publishers.*.copies", "publishers.*.dropped",
+		"publishers.*.originals",
 		"publishers.*.possible", "publishers.*.published", "publishers.*.wrong_original", "skipped", "wrong_originals",
 	)
 	var r figures.StreamResult
@@ -116,16 +122,19 @@ func TestEvalStreamLabels(t *testing.T) {
 		newArticle("storm", storm, `,"ts":1700000000,"lang":"en"`),
 		newArticle("storm-again", storm, `,"ts":1700000060.5,"lang":"en","dup_of":"storm","kind":"exact"`),
 		newArticle("choir", choir, `,"ts":1700000100`),
-		newArticle("not-labelled", choir, `,"ts":1700000160,"lang":"en"`),                 // a dropped original
-		newArticle("wrong", storm, `,"ts":1700000200,"lang":"en","dup_of":"choir"`),       // caught, as a copy of something else
-		newArticle("late", storm, `,"ts":1800000000,"lang":"en","dup_of":"storm"`),        // missed: beyond the window
-		newArticle("doubtful", choir, `,"ts":1800000000,"ambig":true`),                    // would make the next one a dropped original
+		newArticle("not-labelled", choir, `,"ts":1700000160,"lang":"en"`), // a dropped original
+		// caught, as a copy of something else
+		newArticle("wrong", storm, `,"ts":1700000200,"lang":"en","dup_of":"choir"`),
+		newArticle("late", storm, `,"ts":1800000000,"lang":"en","dup_of":"storm"`), // missed: beyond the window
+		// would make the next one a dropped original
+		newArticle("doubtful", choir, `,"ts":1800000000,"ambig":true`),
 		newArticle("orphan", choir, `,"ts":1800000001,"lang":"en","dup_of":"doubtful"`),   // the first of its cluster
 		newArticle("orphan-2", choir, `,"ts":1800000002,"lang":"en","dup_of":"doubtful"`), // a copy of the one before
 		`{"id":"no-text","ts":1800000003}`,                                                // dead
 		newArticle("of-dead", bees, `,"ts":1800000004,"lang":"en","dup_of":"no-text"`),    // an original again
 	)
-	code, out, errOut := runEval(t, "stream", "--docs", docs, "--json", "--max-dropped", "0", "--max-wrong-original", "0")
+	code, out, errOut := runEval(t, "stream", "--docs", docs, "--json", "--max-dropped", "0", "--max-wrong-original",
+		"0")
 	require.Equal(t, command.ExitNo, code, errOut)
 	require.Contains(t, errOut, "originals dropped, 1 is above 0; number of wrong originals, 1 is above 0")
 	var r figures.StreamResult
@@ -169,14 +178,16 @@ func TestEvalStreamPublishers(t *testing.T) {
 		newArticle("bees", bees, `,"url":"%zz"`),
 	}
 	for i := range tables.MostListed {
-		docs = append(docs, newArticle(fmt.Sprint("s", i), fmt.Sprintf("%d %s %d", i, bees, i), fmt.Sprintf(`,"source":"site-%02d"`, i)))
+		docs = append(docs, newArticle(fmt.Sprint("s", i), fmt.Sprintf("%d %s %d", i, bees, i),
+			fmt.Sprintf(`,"source":"site-%02d"`, i)))
 	}
 	file, html := writeLines(t, docs...), filepath.Join(t.TempDir(), "report.html")
 	code, out, errOut := runEval(t, "stream", "--docs", file, "--json", "--html", html)
 	require.Equal(t, command.ExitOK, code, errOut)
 	var r figures.StreamResult
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	require.Equal(t, figures.StreamCounts{Copies: 1, Caught: 1, Originals: 2, Dropped: 1}, r.Publishers["Harbour Daily"])
+	require.Equal(t, figures.StreamCounts{Copies: 1, Caught: 1, Originals: 2, Dropped: 1},
+		r.Publishers["Harbour Daily"])
 	require.Equal(t, 1, r.Publishers["choir.example"].Originals)
 	require.Equal(t, 1, r.Publishers["unknown"].Originals)
 	require.Len(t, r.Publishers, tables.MostListed+3)
@@ -193,9 +204,11 @@ func TestEvalStreamBadInput(t *testing.T) {
 		says string
 		args []string
 	}{
-		{"does not come before it", []string{"--docs", writeLines(t, newArticle("a", storm, `,"dup_of":"b"`), newArticle("b", choir, ""))}},
+		{"does not come before it",
+			[]string{"--docs", writeLines(t, newArticle("a", storm, `,"dup_of":"b"`), newArticle("b", choir, ""))}},
 		{"does not come before it", []string{"--docs", writeLines(t, newArticle("a", storm, `,"dup_of":"a"`))}},
-		{"in all lines or in none", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":1`), newArticle("b", choir, ""))}},
+		{"in all lines or in none",
+			[]string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":1`), newArticle("b", choir, ""))}},
 		{"seconds since 1970", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":1700000000000`))}},
 		{"seconds since 1970", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":"yesterday"`))}},
 		{"/nonexistent", []string{"--docs", "/nonexistent"}},

@@ -34,7 +34,8 @@ type streamEval struct {
 
 func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index *ownIndex, reader *reader) (*streamEval, error) {
 	cfg.Input.DecodeConfig = cfg.Input.AsJSON()
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig,
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
 	return &streamEval{cfg: cfg, stages: stages, reader: reader}, err
 }
 
@@ -106,8 +107,8 @@ var timelessStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // latestTime, in seconds since 1970, is the year 5138. A larger number is not in seconds.
 const latestTime = 1e11
 
-// time returns the time of the next article. It is an error if only some articles have a time: for the others nobody knows which articles
-// are within their window.
+// time returns the time of the next article. It is an error if only some articles have a time: for the others
+// nobody knows which articles are within their window.
 func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
 	missing := !ts.Exists() || ts.Type == gjson.Null
 	s.timed++
@@ -161,7 +162,8 @@ func streamVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
 		return figures.StreamVerdict{}, fmt.Errorf("verdict on the article at %s: %w", o.Record, err)
 	}
 	v := figures.StreamVerdict{
-		Dead: p.Reject != nil, Flagged: p.Verdict.Kind.IsCopy(), Possible: p.Verdict.Kind == article.Possible, Original: -1, Root: -1,
+		Dead: p.Reject != nil, Flagged: p.Verdict.Kind.IsCopy(), Possible: p.Verdict.Kind == article.Possible,
+		Original: -1, Root: -1,
 	}
 	v.Published = v.Flagged && o.Destination != article.ToDuplicate
 	if v.Flagged || v.Possible {

@@ -18,9 +18,11 @@ func TestEvalThreshold(t *testing.T) {
 	require.Equal(t, command.ExitOK, code, errOut)
 	requireShape(
 		t, out, nil,
-		"current", "docs", "exact", "limits", "limits.flagged", "limits.limit", "limits.pairs", "limits.share", "little_text",
+		"current", "docs", "exact", "limits", "limits.flagged", "limits.limit", "limits.pairs", "limits.share",
+		"little_text",
 		"samples", "samples.earlier", "samples.earlier.id", "samples.earlier.publisher", "samples.earlier.text",
-		"samples.earlier.text.cut", "samples.earlier.text.differs", "samples.earlier.text.text", "samples.earlier.title",
+		"samples.earlier.text.cut", "samples.earlier.text.differs", "samples.earlier.text.text",
+		"samples.earlier.title",
 		"samples.later", "samples.later.id", "samples.later.publisher", "samples.later.text",
 		"samples.later.text.cut", "samples.later.text.differs", "samples.later.text.text", "samples.later.title",
 		"samples.limit", "scale", "seed",

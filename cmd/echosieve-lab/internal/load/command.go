@@ -70,18 +70,26 @@ func Command() *cobra.Command {
 	fs := cmd.Flags()
 	fs.Float64Var(&f.plan.Rate, "rate", 100, "records per second; with --find-limit the first rate that is tried")
 	schema.DurationFlagVar(fs, &f.plan.Duration, "duration", 20*time.Second, "how long is measured at each rate")
-	schema.DurationFlagVar(fs, &f.plan.Warmup, "warmup", 3*time.Second, "how long records are published before that; they need verdicts, too, but their delay is not measured")
-	schema.DurationFlagVar(fs, &f.plan.Idle, "idle", 3*time.Second, "how long the started service is without load before its idle memory is read")
-	schema.DurationFlagVar(fs, &f.plan.Patience, "patience", 30*time.Second, "the command gives up missing verdicts when none has come for this long")
-	schema.DurationFlagVar(fs, &f.plan.MaxDelay, "max-delay", time.Second, "a rate is sustained only if the p99 of the delay is at most this")
+	schema.DurationFlagVar(fs, &f.plan.Warmup, "warmup", 3*time.Second,
+		"how long records are published before that; they need verdicts, too, but their delay is not measured")
+	schema.DurationFlagVar(fs, &f.plan.Idle, "idle", 3*time.Second,
+		"how long the started service is without load before its idle memory is read")
+	schema.DurationFlagVar(fs, &f.plan.Patience, "patience", 30*time.Second,
+		"the command gives up missing verdicts when none has come for this long")
+	schema.DurationFlagVar(fs, &f.plan.MaxDelay, "max-delay", time.Second,
+		"a rate is sustained only if the p99 of the delay is at most this")
 	fs.BoolVar(&f.plan.FindLimit, "find-limit", false, "search for the highest rate that is sustained")
-	schema.DurationFlagVar(fs, &f.plan.LimitTime, "limit-time", 5*time.Minute, "after this long the search tries no further rate")
-	fs.IntSliceVar(&f.plan.Shares, "at", []int{25, 50, 90}, "with --find-limit: percentages of the limit at which the delay is measured")
+	schema.DurationFlagVar(fs, &f.plan.LimitTime, "limit-time", 5*time.Minute,
+		"after this long the search tries no further rate")
+	fs.IntSliceVar(&f.plan.Shares, "at", []int{25, 50, 90},
+		"with --find-limit: percentages of the limit at which the delay is measured")
 	fs.Float64Var(&f.copies, "copies", .3, "share of the articles made from the sample that are copies, 0 to 1")
 	fs.Uint64Var(&f.seed, "seed", 0, "the same seed makes the same articles from the sample; 0: new articles each time")
 	fs.BoolVar(&f.real, "real", false, "use the Kafka and the Redis of the configuration")
-	fs.StringSliceVar(&f.metrics, "metrics", nil, "with --real: addresses of /metrics of the services that run already; none is started")
-	fs.StringVar(&f.service, "service", "", "path of the service binary that load starts (default: echosieve beside this program)")
+	fs.StringSliceVar(&f.metrics, "metrics", nil,
+		"with --real: addresses of /metrics of the services that run already; none is started")
+	fs.StringVar(&f.service, "service", "",
+		"path of the service binary that load starts (default: echosieve beside this program)")
 	f.json = command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
@@ -134,7 +142,8 @@ func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) 
 }
 
 // run starts the servers and the service, unless the flags name others, measures, and stops what it has started.
-func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, progress io.Writer) (report Report, err error) {
+func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, progress io.Writer) (
+	report Report, err error) {
 	progress = &lockedWriter{out: progress}
 	setup := Setup{Metrics: f.metrics, Progress: progress}
 	if f.seed == 0 {

@@ -10,7 +10,8 @@ import (
 // waiting stands for the delay of a record whose verdict has not been read yet.
 const waiting time.Duration = -1
 
-// ledger accounts for the records of one trial by their numbers. All times are since its start. Safe for concurrent use.
+// ledger accounts for the records of one trial by their numbers. All times are since its start. Safe for
+// concurrent use.
 type ledger struct {
 	start time.Time
 
@@ -82,8 +83,8 @@ func (l *ledger) drain(ctx context.Context, patience time.Duration) {
 // drainTick is how often drain checks whether all verdicts have arrived.
 const drainTick = 10 * time.Millisecond
 
-// delays returns the delays of records that were due at from or later, in the order in which they were due, and the time from then
-// until the last verdict. Records without a verdict are left out.
+// delays returns the delays of records that were due at from or later, in the order in which they were due,
+// and the time from then until the last verdict. Records without a verdict are left out.
 func (l *ledger) delays(from time.Duration) (delays []time.Duration, span time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// closeEnough ends the search: the lowest rate that was not sustained is at most this many times the highest one that was.
+	// closeEnough ends the search: the lowest rate that was not sustained is at most this many times the
+	// highest one that was.
 	closeEnough = 1.1
 	// leastRate ends a search in which no rate is sustained.
 	leastRate = 1
@@ -23,7 +24,8 @@ func (m *measurement) limitAndShares(ctx context.Context) error {
 	}
 	m.report.Limit = &Limit{PerSecond: limit.sustained, NotSustained: limit.not, Rule: m.Rule()}
 	if limit.sustained == 0 {
-		return fmt.Errorf("no rate from %.4g records/s down was sustained within --limit-time %s; start lower with --rate, or allow more with --max-delay or --limit-time",
+		return fmt.Errorf("no rate from %.4g records/s down was sustained within --limit-time %s; start lower "+
+			"with --rate, or allow more with --max-delay or --limit-time",
 			limit.not, m.LimitTime)
 	}
 	fmt.Fprintf(m.Progress, "the limit is %.4g records/s\n", limit.sustained)
@@ -38,8 +40,8 @@ func (m *measurement) limitAndShares(ctx context.Context) error {
 	return nil
 }
 
-// sustains tells whether a rate is sustained in at least one of two trials. A second trial is allowed because a machine that others
-// use as well can stand still for a moment.
+// sustains tells whether a rate is sustained in at least one of two trials. A second trial is allowed because
+// a machine that others use as well can stand still for a moment.
 func (m *measurement) sustains(ctx context.Context, rate float64) (bool, error) {
 	for range 2 {
 		r, err := m.trial(ctx, rate, true)
@@ -48,7 +50,9 @@ func (m *measurement) sustains(ctx context.Context, rate float64) (bool, error) 
 			return false, err
 		}
 		if r.Ended {
-			return false, fmt.Errorf("the articles ended in a trial at %.4g records/s; --find-limit needs many: name more files, or none for articles without end", rate)
+			return false, fmt.Errorf(
+				"the articles ended in a trial at %.4g records/s; --find-limit needs many: name more files, or "+
+					"none for articles without end", rate)
 		}
 		if r.Sustained {
 			return true, nil
@@ -63,8 +67,9 @@ type found struct {
 	err            error
 }
 
-// search finds the highest rate that is sustained. If the first rate is sustained, it doubles the rate until one is not; else it halves
-// the rate until one is. Then it bisects. After the deadline it starts no further trial.
+// search finds the highest rate that is sustained. If the first rate is sustained, it doubles the rate until
+// one is not; else it halves the rate until one is. Then it bisects. After the deadline it starts no further
+// trial.
 func search(rate float64, deadline time.Time, sustains func(rate float64) (bool, error)) found {
 	var f found
 	for time.Now().Before(deadline) && rate >= leastRate && rate <= mostRate {

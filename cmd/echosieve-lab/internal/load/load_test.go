@@ -67,7 +67,8 @@ func loaded(t *testing.T, args ...string) (code int, report Report, out, errOut 
 }
 
 func TestLoadAccountsForEveryRecord(t *testing.T) {
-	code, report, out, errOut := loaded(t, "--rate", "150", "--duration", "2s", "--warmup", "500ms", "--copies", ".4", "--seed", "1")
+	code, report, out, errOut := loaded(t, "--rate", "150", "--duration", "2s", "--warmup", "500ms", "--copies", ".4",
+		"--seed", "1")
 	require.Equal(t, command.ExitOK, code, errOut)
 	require.Equal(t, "in-process", report.Servers)
 	require.Zero(t, report.Missing)
@@ -94,8 +95,10 @@ func TestLoadAccountsForEveryRecord(t *testing.T) {
 	require.GreaterOrEqual(t, report.Service.UnderLoad, r.Memory)
 	require.GreaterOrEqual(t, report.Service.PeakBytes, report.Service.IdleBytes)
 	for _, name := range []string{
-		"start_to_ready_ms", "rss_idle_bytes", "rss_under_load_bytes", "rss_peak_bytes", "rate_per_second", "verdicts_per_second", "delay_ms",
-		"p50", "p90", "p99", "max", "service_cpu_us_per_article", "rss_bytes", "rss_max_bytes", "lag_max_records", "missing", "redelivered", "sustained",
+		"start_to_ready_ms", "rss_idle_bytes", "rss_under_load_bytes", "rss_peak_bytes", "rate_per_second",
+		"verdicts_per_second", "delay_ms",
+		"p50", "p90", "p99", "max", "service_cpu_us_per_article", "rss_bytes", "rss_max_bytes", "lag_max_records",
+		"missing", "redelivered", "sustained",
 	} {
 		require.Contains(t, out, `"`+name+`":`)
 	}
@@ -105,7 +108,8 @@ func TestLoadAccountsForEveryRecord(t *testing.T) {
 func TestLoadFindsALimit(t *testing.T) {
 	defer func(usual float64) { mostGrowth = usual }(mostGrowth)
 	mostGrowth = 1000 // more than any machine shows in two seconds
-	code, report, _, errOut := loaded(t, "--find-limit", "--rate", "20", "--duration", "2s", "--limit-time", "1s", "--at", "50", "--max-delay", "1m")
+	code, report, _, errOut := loaded(t, "--find-limit", "--rate", "20", "--duration", "2s", "--limit-time", "1s",
+		"--at", "50", "--max-delay", "1m")
 	require.Equal(t, command.ExitOK, code, errOut)
 	require.Len(t, report.Trials, 1, "the first trial takes longer than the search may")
 	require.InDelta(t, 20, report.Limit.PerSecond, 0)
@@ -132,7 +136,8 @@ func TestLoadPublishesFiles(t *testing.T) {
 func broker(t *testing.T) string {
 	t.Helper()
 	topics := config.Default().Kafka.Topics
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, topics.Input, topics.Unique, topics.Duplicate, topics.Dead))
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, topics.Input, topics.Unique, topics.Duplicate,
+		topics.Dead))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c.ListenAddrs()[0]
@@ -149,7 +154,8 @@ func noService(t *testing.T) (args []string) {
 }
 
 func TestLoadSaysWhatIsMissing(t *testing.T) {
-	code, report, _, errOut := loaded(t, append(noService(t), "--rate", "50", "--duration", "1s", "--patience", "1s")...)
+	code, report, _, errOut := loaded(t, append(noService(t), "--rate", "50", "--duration", "1s", "--patience",
+		"1s")...)
 	require.Equal(t, command.ExitNo, code, errOut)
 	require.Equal(t, 50, report.Missing)
 	require.Equal(t, 50, report.Results[0].Missing)
@@ -157,7 +163,8 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 	require.Equal(t, "configured", report.Servers)
 	require.Contains(t, errOut, "50 published records have no verdict")
 
-	code, out, _ := run(t, append([]string{"--rate", "50", "--duration", "1s", "--warmup", "0s", "--patience", "1s"}, noService(t)...)...)
+	code, out, _ := run(t, append([]string{"--rate", "50", "--duration", "1s", "--warmup", "0s", "--patience", "1s"},
+		noService(t)...)...)
 	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, out, "50 missing")
 	require.Contains(t, out, "not sustained: 50 records have no verdict")
@@ -190,7 +197,8 @@ func TestLoadInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			args := append([]string{"load", "--json", "--rate", "50", "--duration", c.duration, "--warmup", "0s", "--patience", "1h"}, noService(t)...)
+			args := append([]string{"load", "--json", "--rate", "50", "--duration", c.duration, "--warmup", "0s",
+				"--patience", "1h"}, noService(t)...)
 			progress := &onText{text: c.at, call: cancel}
 			var out bytes.Buffer
 			require.Equal(t, command.ExitFailed, command.Execute(ctx, program(), args, nil, &out, progress))
@@ -207,7 +215,8 @@ func TestLoadInterrupted(t *testing.T) {
 
 // A service that cannot start ends the run, and so do output topics that nobody could write to.
 func TestLoadWithoutOutputTopic(t *testing.T) {
-	code, _, out, errOut := loaded(t, "--real", "--kafka.brokers", broker(t), "--kafka.topics.dead", "nowhere", "--redis.addrs", "127.0.0.1:1")
+	code, _, out, errOut := loaded(t, "--real", "--kafka.brokers", broker(t), "--kafka.topics.dead", "nowhere",
+		"--redis.addrs", "127.0.0.1:1")
 	require.Equal(t, command.ExitFailed, code)
 	require.Empty(t, out)
 	require.Contains(t, errOut, "nowhere")

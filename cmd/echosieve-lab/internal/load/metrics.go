@@ -34,12 +34,15 @@ func scrape(ctx context.Context, urls []string) (reading, error) {
 	for _, url := range urls {
 		code, body, err := get(ctx, url)
 		if err != nil {
-			return s, fmt.Errorf("load: no metrics of a service: %w; name /metrics at http.listen of a service that runs, or leave --metrics out", err)
+			return s, fmt.Errorf(
+				"load: no metrics of a service: %w; name /metrics at http.listen of a service that runs, or leave "+
+					"--metrics out", err)
 		}
 		parser := expfmt.NewTextParser(model.UTF8Validation)
 		families, err := parser.TextToMetricFamilies(bytes.NewReader(body))
 		if code != http.StatusOK || err != nil || families["process_cpu_seconds_total"] == nil {
-			return s, fmt.Errorf("load: %s answers %d without metrics of a service; name /metrics at its http.listen", url, code)
+			return s, fmt.Errorf("load: %s answers %d without metrics of a service; name /metrics at its http.listen",
+				url, code)
 		}
 		for _, m := range families["process_cpu_seconds_total"].GetMetric() {
 			s.cpu += m.GetCounter().GetValue()

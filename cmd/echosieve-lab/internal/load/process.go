@@ -25,8 +25,8 @@ const (
 	serviceName  = "echosieve"
 )
 
-// Process is a service that runs in a child process. Its log must be JSON and of level info, because the address of its HTTP listener
-// is read from the log.
+// Process is a service that runs in a child process. Its log must be JSON and of level info, because the
+// address of its HTTP listener is read from the log.
 type Process struct {
 	URL string // of its HTTP listener
 
@@ -36,8 +36,8 @@ type Process struct {
 	fault error // set before ended is closed
 }
 
-// startService starts the service binary at path with the configuration; without a path that is "echosieve" beside the binary of this
-// program. Its HTTP listener takes a free port of the loopback interface.
+// startService starts the service binary at path with the configuration; without a path that is "echosieve"
+// beside the binary of this program. Its HTTP listener takes a free port of the loopback interface.
 func startService(ctx context.Context, path string, cfg config.Config, warnings io.Writer) (*Process, error) {
 	path, err := findService(path)
 	if err != nil {
@@ -54,17 +54,20 @@ func findService(path string) (string, error) {
 	if path == "" {
 		own, err := os.Executable()
 		if err != nil {
-			return "", fmt.Errorf("load: the path of this program is unknown: %w; name the service with --service PATH", err)
+			return "", fmt.Errorf(
+				"load: the path of this program is unknown: %w; name the service with --service PATH", err)
 		}
 		path = filepath.Join(filepath.Dir(own), serviceName)
 	}
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
-		return "", fmt.Errorf("there is no service binary at %s; make build puts it beside echosieve-lab; or name it with --service PATH", path)
+		return "", fmt.Errorf(
+			"there is no service binary at %s; make build puts it beside echosieve-lab; or name it with --service PATH", path)
 	}
 	return path, nil
 }
 
-// StartProcess starts the command and waits until its HTTP listener is open. Warnings and errors of its log go to warnings.
+// StartProcess starts the command and waits until its HTTP listener is open. Warnings and errors of its log
+// go to warnings.
 func StartProcess(ctx context.Context, cmd *exec.Cmd, warnings io.Writer) (*Process, error) {
 	log, logEnd := io.Pipe()
 	cmd.Stderr = logEnd
@@ -104,8 +107,8 @@ func StartProcess(ctx context.Context, cmd *exec.Cmd, warnings io.Writer) (*Proc
 	}
 }
 
-// readLog reads the log to its end. It sends the address of the HTTP listener once, writes warnings and errors to warnings, and
-// returns the last of these.
+// readLog reads the log to its end. It sends the address of the HTTP listener once, writes warnings and
+// errors to warnings, and returns the last of these.
 func readLog(log io.Reader, address chan<- string, warnings io.Writer) (last string) {
 	lines := bufio.NewReader(log)
 	for {

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// standIn starts a shell that logs as a service does and ends with its standard input, beside an HTTP server for its pages.
+// standIn starts a shell that logs as a service does and ends with its standard input, beside an HTTP server
+// for its pages.
 func standIn(t *testing.T, warnings io.Writer) (p *Process, end io.Closer) {
 	t.Helper()
 	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

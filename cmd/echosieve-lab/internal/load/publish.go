@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// slot is the time between two moments at which records are due. With a shorter slot the publisher sends more requests. With a
-	// longer one more records arrive at the same time.
+	// slot is the time between two moments at which records are due. With a shorter slot the publisher sends
+	// more requests. With a longer one more records arrive at the same time.
 	slot = 10 * time.Millisecond
 	// mostAtOnce bounds the records that one call hands to the producer when the publisher is late.
 	mostAtOnce = 1000
@@ -63,8 +63,8 @@ func (p *publisher) run(ctx context.Context, lasts time.Duration) (ended bool, e
 	return false, nil
 }
 
-// fill adds the records that are due in a slot to the batch, and publishes the batch when it is full. It returns io.EOF when the
-// source ends.
+// fill adds the records that are due in a slot to the batch, and publishes the batch when it is full. It
+// returns io.EOF when the source ends.
 func (p *publisher) fill(ctx context.Context, batch []record.Record, number int) ([]record.Record, error) {
 	due := time.Duration(number) * slot
 	until := func(slots int) int { return int(p.rate * float64(slots) * slot.Seconds()) }

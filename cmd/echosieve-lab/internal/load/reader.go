@@ -16,8 +16,8 @@ import (
 	"echosieve/pipeline"
 )
 
-// headerNumber is the header that numbers the published records: "trial/number". The service copies headers that are not its own from
-// a record to its output.
+// headerNumber is the header that numbers the published records: "trial/number". The service copies headers
+// that are not its own from a record to its output.
 const headerNumber = "load-record"
 
 // reader reads the output topics as any consumer does. It begins at their ends at the time of newReader.
@@ -59,7 +59,9 @@ func outputEnds(ctx context.Context, cfg consumer.Config) (kadm.ListedOffsets, e
 		err = ends.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("load: the output topics %s cannot be read: %w; if they are missing, create them or type the command again with --kafka.create_topics", strings.Join(outputs(cfg.Topics), ", "), err)
+		return nil, fmt.Errorf(
+			"load: the output topics %s cannot be read: %w; if they are missing, create them or type the command "+
+				"again with --kafka.create_topics", strings.Join(outputs(cfg.Topics), ", "), err)
 	}
 	return ends, nil
 }
@@ -72,8 +74,8 @@ func outputs(t consumer.Topics) []string {
 	return names
 }
 
-// newClient returns a client of franz-go. Package consumer uses another library: an independent reader does not share its faults. It
-// does not dial.
+// newClient returns a client of franz-go. Package consumer uses another library: an independent reader does
+// not share its faults. It does not dial.
 func newClient(cfg consumer.Config, more ...kgo.Opt) (*kgo.Client, error) {
 	tlsConfig, err := cfg.TLS.Load()
 	if err != nil {

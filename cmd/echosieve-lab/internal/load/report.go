@@ -13,7 +13,8 @@ import (
 	"echosieve/internal/app/command"
 )
 
-// Report is the result of a run. All delays are from a record's timestamp until its verdict was read from an output topic.
+// Report is the result of a run. All delays are from a record's timestamp until its verdict was read from an
+// output topic.
 type Report struct {
 	Servers string   `json:"servers"` // "in-process" or "configured"
 	Service *Service `json:"service,omitempty"`
@@ -43,7 +44,8 @@ type Limit struct {
 	Rule         string  `json:"rule"`
 }
 
-// Result is one trial. CPU time, memory and lag are figures of the service. They are 0 if its metrics could not be read.
+// Result is one trial. CPU time, memory and lag are figures of the service. They are 0 if its metrics could
+// not be read.
 type Result struct {
 	Rate    float64 `json:"rate_per_second"` // planned
 	Share   int     `json:"percent_of_limit,omitempty"`
@@ -104,7 +106,8 @@ func (l Limit) above() string {
 
 // table has delays, CPU time an article, the most memory and the most records waiting.
 func (r Report) table() string {
-	t := command.NewTable("records\n/s", "limit", "verdicts\n/s", "p50\nms", "p90\nms", "p99\nms", "max\nms", "CPU us", "MiB", "lag")
+	t := command.NewTable("records\n/s", "limit", "verdicts\n/s", "p50\nms", "p90\nms", "p99\nms", "max\nms",
+		"CPU us", "MiB", "lag")
 	right := make([]table.ColumnConfig, 10)
 	for i := range right {
 		right[i] = table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight}
@@ -134,7 +137,8 @@ func (r Result) print(w io.Writer) {
 	if m := r.Made; m.Unknown == 0 {
 		fmt.Fprintf(w, " (%d originals, %d near and %d exact copies)", m.Originals, m.Near, m.Exact)
 	}
-	fmt.Fprintf(w, "; verdicts: %s; %d missing, %d delivered again\n", strings.Join(verdicts, ", "), r.Missing, r.Redelivered)
+	fmt.Fprintf(w, "; verdicts: %s; %d missing, %d delivered again\n", strings.Join(verdicts, ", "), r.Missing,
+		r.Redelivered)
 	if r.Ended {
 		fmt.Fprintf(w, "%.0f/s: the articles ended before --duration\n", r.Rate)
 	}

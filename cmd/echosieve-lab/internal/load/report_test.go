@@ -19,8 +19,10 @@ func TestReportFitsATerminal(t *testing.T) {
 		Service: &Service{StartMS: 1234, IdleBytes: 60 << 20, UnderLoad: 1234 << 20, PeakBytes: 2345 << 20},
 		Limit:   &Limit{PerSecond: 12345, NotSustained: 12999, Rule: Plan{MaxDelay: time.Minute}.Rule()},
 		Results: []Result{
-			{Rate: 12345, Share: 100, Throughput: 12345, Delay: slow, CPU: 1234, MostMemory: 1234 << 20, MostLag: 1234567, Made: made, Verdicts: verdicts, Published: 1703701, Sustained: true},
-			{Rate: 300, Delay: slow, Verdicts: verdicts, Why: "the records without a verdict grew to more than ten seconds of the rate, and the lag did not fall"},
+			{Rate: 12345, Share: 100, Throughput: 12345, Delay: slow, CPU: 1234, MostMemory: 1234 << 20,
+				MostLag: 1234567, Made: made, Verdicts: verdicts, Published: 1703701, Sustained: true},
+			{Rate: 300, Delay: slow, Verdicts: verdicts,
+				Why: "the records without a verdict grew to more than ten seconds of the rate, and the lag did not fall"},
 		},
 	}
 	var b strings.Builder

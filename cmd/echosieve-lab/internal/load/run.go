@@ -54,7 +54,8 @@ func (p Plan) Validate() error {
 		{p.MaxDelay >= time.Millisecond && p.MaxDelay <= time.Hour, "--max-delay must be between 1ms and 1h"},
 		{p.LimitTime >= time.Second && p.LimitTime <= 24*time.Hour, "--limit-time must be between 1s and 24h"},
 		{p.Rate*p.Duration.Seconds() >= 10, "--rate times --duration is less than 10 records: raise one"},
-		{p.Rate*(p.Warmup+p.Duration).Seconds() <= mostRecords, "--rate times --duration is more than 20 million records: lower one"},
+		{p.Rate*(p.Warmup+p.Duration).Seconds() <= mostRecords,
+			"--rate times --duration is more than 20 million records: lower one"},
 	} {
 		if !f.ok {
 			return errors.New(f.why)
@@ -161,5 +162,6 @@ func (m *measurement) add(to *[]Result, r Result) {
 	if !r.Sustained {
 		verdict = "not sustained: " + r.Why
 	}
-	fmt.Fprintf(m.Progress, "%.4g records/s: delay p50 %.0f ms, p99 %.0f ms, %s\n", r.Rate, r.Delay.P50, r.Delay.P99, verdict)
+	fmt.Fprintf(m.Progress, "%.4g records/s: delay p50 %.0f ms, p99 %.0f ms, %s\n", r.Rate, r.Delay.P50, r.Delay.P99,
+		verdict)
 }

@@ -20,7 +20,8 @@ type Source interface {
 	Made() Made
 }
 
-// Made counts articles: originals, near and exact copies. A source of files does not know which are copies, and counts all as Unknown.
+// Made counts articles: originals, near and exact copies. A source of files does not know which are copies,
+// and counts all as Unknown.
 type Made struct {
 	Originals int `json:"originals"`
 	Near      int `json:"near_copies"`
@@ -55,8 +56,10 @@ type lineSource struct {
 	made  Made
 }
 
-// newLineSource reads the first record. Lines that are no article are reported to errOut and left out. The caller calls stop.
-func newLineSource(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer) (*lineSource, error) {
+// newLineSource reads the first record. Lines that are no article are reported to errOut and left out. The
+// caller calls stop.
+func newLineSource(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer) (
+	*lineSource, error) {
 	lines := produce.NewLines(cfg, files.NewProgress(errOut, -1, "", nil))
 	s := &lineSource{}
 	s.next, s.stop = iter.Pull2(lines.Records(ctx, names, stdin))

@@ -14,20 +14,22 @@ import (
 	"echosieve/consumer"
 )
 
-// mostGrowth is how fast the delay may grow at a rate that counts as sustained, in seconds for each second. With .02 the
-// delay has grown by 1.2 seconds after a minute, and the service works off 98 % of the records that are published. It is a variable
-// for the tests, because a short trial on a busy machine measures growth where there is none.
+// mostGrowth is how fast the delay may grow at a rate that counts as sustained, in seconds for each second.
+// With .02 the delay has grown by 1.2 seconds after a minute, and the service works off 98 % of the records
+// that are published. It is a variable for the tests, because a short trial on a busy machine measures growth
+// where there is none.
 var mostGrowth = .02
 
 const (
-	// hopelessFactor ends a trial of the search early: when more records wait for their verdicts than are published within this many
-	// times Plan.MaxDelay.
+	// hopelessFactor ends a trial of the search early: when more records wait for their verdicts than are
+	// published within this many times Plan.MaxDelay.
 	hopelessFactor   = 4
 	progressInterval = 5 * time.Second
 )
 
-// trial publishes at one rate and waits for every verdict. With cut it ends as soon as it is clear that the rate is not sustained (see
-// hopelessFactor). If ctx ends, the result covers the time until then, and the error is the cause of ctx.
+// trial publishes at one rate and waits for every verdict. With cut it ends as soon as it is clear that the
+// rate is not sustained (see hopelessFactor). If ctx ends, the result covers the time until then, and the
+// error is the cause of ctx.
 func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result, error) {
 	l := newLedger()
 	id := strconv.FormatInt(l.start.UnixNano(), 36)
@@ -76,7 +78,8 @@ func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result
 	result := m.result(l, s.readings, rate, published)
 	result.Made, result.Ended = m.Source.Made().minus(made), ended
 	if p.hopeless {
-		result.Sustained, result.Why = false, fmt.Sprintf("more than %d records waited for their verdicts", p.mostWaiting)
+		result.Sustained, result.Why = false, fmt.Sprintf("more than %d records waited for their verdicts",
+			p.mostWaiting)
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -140,11 +143,13 @@ func (m *measurement) result(l *ledger, readings []reading, rate float64, publis
 
 // Rule says in words when a rate counts as sustained.
 func (p Plan) Rule() string {
-	return fmt.Sprintf("every record has a verdict, the p99 of the delay is at most %s, and the median delay grows by at most %g ms in a second from the first third of the time to the last",
+	return fmt.Sprintf("every record has a verdict, the p99 of the delay is at most %s, and the median delay "+
+		"grows by at most %g ms in a second from the first third of the time to the last",
 		p.MaxDelay, 1000*mostGrowth)
 }
 
-// unsustained returns which part of the rule was broken, "" if none. The delays are in the order in which the records were due.
+// unsustained returns which part of the rule was broken, "" if none. The delays are in the order in which the
+// records were due.
 func (p Plan) unsustained(delays []time.Duration, missing int) string {
 	third := len(delays) / 3
 	switch {
@@ -164,8 +169,8 @@ func (p Plan) unsustained(delays []time.Duration, missing int) string {
 	return ""
 }
 
-// quantile returns, in milliseconds, the smallest value such that at least the share q of the values is not larger; 0 if there are none.
-// The values must be sorted.
+// quantile returns, in milliseconds, the smallest value such that at least the share q of the values is not
+// larger; 0 if there are none. The values must be sorted.
 func quantile(sorted []time.Duration, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

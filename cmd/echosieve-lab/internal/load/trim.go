@@ -13,8 +13,8 @@ import (
 // trimInterval is how often trim deletes records.
 const trimInterval = 2 * time.Second
 
-// trim deletes records from the in-process Kafka until ctx ends, because they are kept in the memory of this process. It deletes input
-// that the service has committed, and output that the reader has read.
+// trim deletes records from the in-process Kafka until ctx ends, because they are kept in the memory of this
+// process. It deletes input that the service has committed, and output that the reader has read.
 func trim(ctx context.Context, cfg consumer.Config, read func() kadm.Offsets) error {
 	client, err := newClient(cfg)
 	if err != nil {
@@ -35,7 +35,8 @@ func trim(ctx context.Context, cfg consumer.Config, read func() kadm.Offsets) er
 		if err == nil {
 			committed.Offsets().Each(done.Add)
 		}
-		done.KeepFunc(func(o kadm.Offset) bool { return o.At > 0 }) // -1, nothing committed, would mean the whole partition
+		// -1, nothing committed, would mean the whole partition
+		done.KeepFunc(func(o kadm.Offset) bool { return o.At > 0 })
 		if _, err := admin.DeleteRecords(ctx, done); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("load: in-process Kafka: %w", err)
 		}

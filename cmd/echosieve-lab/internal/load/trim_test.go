@@ -53,5 +53,6 @@ func TestTrim(t *testing.T) {
 		}
 		return starts
 	}
-	require.Eventually(t, func() bool { return slices.Equal(starts(), []int64{4, 0, 0, 7}) }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return slices.Equal(starts(), []int64{4, 0, 0, 7}) }, time.Minute,
+		20*time.Millisecond)
 }

@@ -27,7 +27,8 @@ type Servers struct {
 func Start() (*Servers, error) {
 	kafka, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{
 		"message.max.bytes": "10485760",
-		"log.segment.bytes": "4194304", // deleting records frees whole segments: load deletes records that every reader has read
+		// deleting records frees whole segments: load deletes records that every reader has read
+		"log.segment.bytes": "4194304",
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("in-process Kafka: %w", err)
@@ -71,7 +72,8 @@ func DialRedis(ctx context.Context, cfg config.RedisConfig) (redis.UniversalClie
 		return nil, err
 	}
 	if err := connection.Explain(connection.Ping(ctx, client), client, cfg.Namespace); err != nil {
-		return nil, errors.Join(fmt.Errorf("redis at %s does not answer: %w", strings.Join(cfg.Addrs, ", "), err), client.Close())
+		return nil, errors.Join(fmt.Errorf("redis at %s does not answer: %w", strings.Join(cfg.Addrs, ", "), err),
+			client.Close())
 	}
 	return client, nil
 }

@@ -15,9 +15,10 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// readArticles calls add with every article of a file or topic. It returns how many there were, and how many lines or records held none;
-// add returns false for a text without words.
-func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(article.Content) bool) (articles, bad int, err error) {
+// readArticles calls add with every article of a file or topic. It returns how many there were, and how many
+// lines or records held none; add returns false for a text without words.
+func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(article.Content) bool) (articles,
+	bad int, err error) {
 	from, isFile := files.OrTopic(from)
 	isFile = isFile || from == "-"
 	size := int64(-1)
@@ -53,7 +54,8 @@ func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(a
 	return int(done.Load()), int(progress.Bad.Load()), err
 }
 
-func readFile(cmd *cobra.Command, cfg config.Config, name string, progress *files.Progress, take func(*record.Record)) error {
+func readFile(cmd *cobra.Command, cfg config.Config, name string, progress *files.Progress,
+	take func(*record.Record)) error {
 	for rec, err := range produce.NewLines(cfg, progress).Records(cmd.Context(), []string{name}, cmd.InOrStdin()) {
 		if err != nil {
 			return err

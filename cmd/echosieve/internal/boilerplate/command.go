@@ -68,8 +68,10 @@ func newLearnCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.from, "from", "", "file of articles, or topic")
 	cmd.Flags().StringVar(&o.out, "out", "", "table to write, or to add to")
 	cmd.Flags().IntVar(&o.least, "least", 10, "different articles of a publisher that have the sentence, 2 to 200")
-	cmd.Flags().Float64Var(&o.share, "share", 0.01, "share of the articles of a publisher that have the sentence, 0 to 1")
-	schema.DurationFlagVar(cmd.Flags(), &o.startsIn, "starts-in", time.Hour, "time until new rows count: long enough for review and roll-out")
+	cmd.Flags().Float64Var(&o.share, "share", 0.01,
+		"share of the articles of a publisher that have the sentence, 0 to 1")
+	schema.DurationFlagVar(cmd.Flags(), &o.startsIn, "starts-in", time.Hour,
+		"time until new rows count: long enough for review and roll-out")
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags(), "kafka", "input")
 	for _, name := range []string{"from", "out"} {
@@ -152,12 +154,15 @@ func readTable(path string) (*page.Boilerplate, error) {
 
 func (s summary) print(w io.Writer) error {
 	if s.Sentences == 0 {
-		_, err := fmt.Fprintf(w, "%d articles of %d publishers: no new sentence was learnt; lower --least or --share, or read more articles\n",
+		_, err := fmt.Fprintf(w,
+			"%d articles of %d publishers: no new sentence was learnt; lower --least or --share, or read more "+
+				"articles\n",
 			s.Articles, s.Publishers)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d articles of %d publishers: %d sentences added to %s; they count for records from %s on\n"+
-		"Review the file, set detection.boilerplate_file, and restart all processes before that time.\n",
+	_, err := fmt.Fprintf(w,
+		"%d articles of %d publishers: %d sentences added to %s; they count for records from %s on\n"+
+			"Review the file, set detection.boilerplate_file, and restart all processes before that time.\n",
 		s.Articles, s.Publishers, s.Sentences, s.Out, s.Begin.Format(time.RFC3339))
 	return err
 }

@@ -40,7 +40,8 @@ func Command() *cobra.Command {
 	asJSON := command.AddJSONFlag(cmd)
 	texts := cmd.Flags().Bool("texts", false, "show both texts side by side, with what differs marked")
 	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
-	publisher := cmd.Flags().String("publisher", "", "publisher of both texts: its rows of detection.boilerplate_file count, too")
+	publisher := cmd.Flags().String("publisher", "",
+		"publisher of both texts: its rows of detection.boilerplate_file count, too")
 	config.AddFlags(cmd.Flags(), "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
@@ -63,7 +64,8 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		from := article.Origin{Publisher: *publisher} // without a time: all rows of the boilerplate table count, even rows that begin later
+		// without a time: all rows of the boilerplate table count, even rows that begin later
+		from := article.Origin{Publisher: *publisher}
 		c := compareTexts(news, cfg.IndexConfig(news.ID()), from, names, contents, cfg.Detection)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]
@@ -82,7 +84,8 @@ func Command() *cobra.Command {
 // twoTexts is the cobra.Command.Args of the command.
 func twoTexts(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return fmt.Errorf("%s wants two texts or files, A and B, but got %d; put a text with spaces in quotes", command.NameOf(cmd), len(args))
+		return fmt.Errorf("%s wants two texts or files, A and B, but got %d; put a text with spaces in quotes",
+			command.NameOf(cmd), len(args))
 	}
 	return nil
 }
@@ -107,8 +110,8 @@ func readText(arg string, stdin io.Reader) (name, text string, err error) {
 // fileName matches an argument that looks like the name of a file: "old.txt", "./news/1.html".
 var fileName = regexp.MustCompile(`^[\w./~-]+\.[A-Za-z]\w{0,4}$`)
 
-// isFile tells whether an argument names a file. An argument that looks like the name of a file is one even if no such file exists: the
-// user has mistyped it, and did not mean to compare the name itself.
+// isFile tells whether an argument names a file. An argument that looks like the name of a file is one even
+// if no such file exists: the user has mistyped it, and did not mean to compare the name itself.
 func isFile(arg string) bool {
 	_, err := os.Stat(arg)
 	return err == nil || fileName.MatchString(arg)

@@ -18,8 +18,9 @@ import (
 
 // Comparison says what B is to A, if B came later, and why. Its JSON names must not change.
 type Comparison struct {
-	Recipe      string            `json:"recipe"`
-	Verdict     string            `json:"verdict"` // exact, near, possible, different, or empty: at least one has no text
+	Recipe string `json:"recipe"`
+	// exact, near, possible, different, or empty: at least one has no text
+	Verdict     string            `json:"verdict"`
 	Explanation string            `json:"explanation"`
 	Relation    string            `json:"relation"` // of B to A: none, equal, contained, extends, revises, overlaps
 	Topic       string            `json:"topic"`    // where policy sends B: unique, possible, duplicate
@@ -60,7 +61,8 @@ type comparedText struct {
 	Features    int    `json:"features"`    // different words that count
 	LittleText  bool   `json:"little_text"`
 	CleanBytes  int    `json:"clean_bytes"`
-	// LeftOut is the share of the clean text that the fingerprint ignores: lines around the article, and boilerplate sentences.
+	// LeftOut is the share of the clean text that the fingerprint ignores: lines around the article, and
+	// boilerplate sentences.
 	LeftOut float64 `json:"left_out"`
 }
 
@@ -75,7 +77,8 @@ type comparedWord struct {
 }
 
 // compareTexts compares two texts of one origin as the service does, and keeps every intermediate result.
-func compareTexts(recipe *recipe.Recipe, index keyspace.Config, from article.Origin, names, texts [2]string, cfg recipe.Config) Comparison {
+func compareTexts(recipe *recipe.Recipe, index keyspace.Config, from article.Origin, names, texts [2]string,
+	cfg recipe.Config) Comparison {
 	a, _ := recipe.Fingerprint(texts[0], from)
 	b, _ := recipe.Fingerprint(texts[1], from)
 	c := Articles(recipe.ID(), index, names, &a, &b, cfg, false)
@@ -92,10 +95,12 @@ func compareTexts(recipe *recipe.Recipe, index keyspace.Config, from article.Ori
 	return c
 }
 
-// Articles compares two articles whose texts may be lost. It needs SimHash, Fingerprint, Digest, LittleText and Signature of each, and
-// compares no words. Look-ups are those that the other fields allow. found says that the service has found a when b came: the anchor that
-// did so may be lost with the text, and b is judged as if it were there.
-func Articles(recipeID string, index keyspace.Config, names [2]string, a, b *article.Article, cfg recipe.Config, found bool) Comparison {
+// Articles compares two articles whose texts may be lost. It needs SimHash, Fingerprint, Digest, LittleText
+// and Signature of each, and compares no words. Look-ups are those that the other fields allow. found says
+// that the service has found a when b came: the anchor that did so may be lost with the text, and b is judged
+// as if it were there.
+func Articles(recipeID string, index keyspace.Config, names [2]string, a, b *article.Article, cfg recipe.Config,
+	found bool) Comparison {
 	plan := index.Plan()
 	c := Comparison{
 		Recipe:      recipeID,
@@ -187,7 +192,8 @@ type Figure struct {
 
 // figures lists the measures of the rule. Without signatures there is the distance only.
 func (c *Comparison) figures(rule *evidence.Rule) []Figure {
-	list := []Figure{{"bits that differ", fmt.Sprint(c.Distance), fmt.Sprintf("at most %d", c.MaxDistance), []string{"detection.max_distance"}}}
+	list := []Figure{{"bits that differ", fmt.Sprint(c.Distance), fmt.Sprintf("at most %d", c.MaxDistance),
+		[]string{"detection.max_distance"}}}
 	for _, f := range rule.Figures(c.Distance, c.compared) {
 		list = append(list, newFigure(f))
 	}

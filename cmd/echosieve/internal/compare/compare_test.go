@@ -19,15 +19,20 @@ import (
 )
 
 const (
-	compareText = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
+	compareText = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on " +
+		"Monday, " +
 		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
-		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school choir sang."
-	compareOther = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, twice " +
-		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the hives and " +
+		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school " +
+		"choir sang."
+	compareOther = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million " +
+		"bees, twice " +
+		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the " +
+		"hives and " +
 		"serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
 )
 
-const compareFlash = "Dockers in the port of Riverton call off their strike after three days, unions and employers agree on a pay rise."
+const compareFlash = "Dockers in the port of Riverton call off their strike after three days, unions and " +
+	"employers agree on a pay rise."
 
 // echosieve runs a command line and returns its exit code and output.
 func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut string) {
@@ -48,14 +53,18 @@ func TestCompareVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		name, a, b, want, explanation string
 	}{
-		{"markup and punctuation do not count", compareText, "<p>" + strings.ReplaceAll(compareText, ",", " -") + "</p>", "exact", "Exact copy"},
+		{"markup and punctuation do not count", compareText, "<p>" + strings.ReplaceAll(compareText, ",", " -") +
+			"</p>", "exact", "Exact copy"},
 		{"a repeated word changes only weights", compareText, compareText + " Ferry.", "near", "Near copy"},
 		{"another article", compareText, compareOther, "different", "max_distance"},
 		{"little text, the same", "Dockers call off strike.", "DOCKERS call off strike", "exact", "Exact copy"},
-		{"little text, almost the same", "Dockers call off strike.", "Dockers call off strikes.", "different", "min_features"},
+		{"little text, almost the same", "Dockers call off strike.", "Dockers call off strikes.", "different",
+			"min_features"},
 		{"flash, a source added", compareFlash, compareFlash + " (Harbour News)", "near", "as flashes need"},
-		{"flash, another figure", compareFlash, strings.Replace(compareFlash, "three", "five", 1), "different", "different numbers"},
-		{"flash, another name", compareFlash, strings.Replace(compareFlash, "Riverton", "Westhaven", 1), "possible", "as flashes need"},
+		{"flash, another figure", compareFlash, strings.Replace(compareFlash, "three", "five", 1), "different",
+			"different numbers"},
+		{"flash, another name", compareFlash, strings.Replace(compareFlash, "Riverton", "Westhaven", 1), "possible",
+			"as flashes need"},
 		{"nothing left", compareText, "<script>x()</script> --", "empty", "dead letter"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,7 +79,8 @@ func TestCompareRelations(t *testing.T) {
 	sentence := " A second boat follows in spring, the ministry said, and a third one later."
 	longer := compareText + sentence
 	for _, c := range []struct{ a, b, relation, topic, explanation string }{
-		{compareText, longer, "extends", "unique", "B contains A and has more. The policy sends it to the topic unique."},
+		{compareText, longer, "extends", "unique",
+			"B contains A and has more. The policy sends it to the topic unique."},
 		{longer, compareText, "contained", "duplicate", "B is contained in A."},
 		{compareText, "<p>" + compareText, "equal", "duplicate", "Exact copy"},
 		{compareText, compareOther, "none", "unique", "Not a copy"},
@@ -119,7 +129,8 @@ func TestCompareFindsWhatItShows(t *testing.T) {
 	require.Equal(t, c.B.Features, inB)
 }
 
-// compare uses the blocks of the index with the same configuration. Their width does not follow from their number alone.
+// compare uses the blocks of the index with the same configuration. Their width does not follow from their
+// number alone.
 func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
 	for _, c := range []struct {
 		args                 []string
@@ -152,7 +163,8 @@ func TestCompareEqualBlocks(t *testing.T) {
 	index := cfg.IndexConfig(recipe.ID())
 	narrower, probes, anchors := 0, 0, 0
 	for _, word := range strings.Fields(compareOther) {
-		c := compareTexts(recipe, index, article.Origin{}, [2]string{}, [2]string{compareText, compareText + " " + word}, cfg.Detection)
+		c := compareTexts(recipe, index, article.Origin{}, [2]string{},
+			[2]string{compareText, compareText + " " + word}, cfg.Detection)
 		want, whole := []int{}, 0
 		for i, end := range []int{22, 43, 64} {
 			start := 21*i + min(i, 1)
@@ -205,7 +217,8 @@ func TestCompareReadsFilesAndStandardInput(t *testing.T) {
 func TestCompareShowsAReadableReport(t *testing.T) {
 	code, out, errOut := echosieve(t, "", "compare", "--top", "5", compareText, compareText+" The ferry was late.")
 	require.Equal(t, command.ExitOK, code, errOut)
-	for _, want := range []string{"clean text", "distance", "equal blocks", "look-ups", "B finds A by", "only in B     late", "weight in A", "more", "recipe news-"} {
+	for _, want := range []string{"clean text", "distance", "equal blocks", "look-ups", "B finds A by",
+		"only in B     late", "weight in A", "more", "recipe news-"} {
 		require.Contains(t, out, want)
 	}
 	commandtest.FitsTerminal(t, out)

@@ -9,8 +9,9 @@ import (
 
 // compareSignature holds the measures by which the second check judges two articles.
 type compareSignature struct {
-	Similarity     float64 `json:"similarity"`      // estimated share of word pairs in common
-	Containment    float64 `json:"containment"`     // estimated share of the shorter text's word pairs that the longer one has
+	Similarity float64 `json:"similarity"` // estimated share of word pairs in common
+	// estimated share of the shorter text's word pairs that the longer one has
+	Containment    float64 `json:"containment"`
 	Contained      float64 `json:"contained"`       // estimated share of B's word pairs that A has
 	Contains       float64 `json:"contains"`        // estimated share of A's word pairs that B has
 	WordPairs      int     `json:"word_pairs"`      // estimated count in the shorter text
@@ -19,11 +20,15 @@ type compareSignature struct {
 	Numbers        int     `json:"numbers"`         // estimated count of different numbers, in the text that has fewer
 	NumbersShared  int     `json:"numbers_in_both"` // estimated count of different numbers that both texts have
 	Longer         float64 `json:"longer"`          // how many times as many word pairs the longer text has
-	Beginning      float64 `json:"beginning"`       // estimated share of the beginning of one text that stands in the other text
-	OtherSubject   bool    `json:"other_subject"`   // each text is about a word that is none of the main words of the other
-	NewMainWords   int     `json:"new_main_words"`  // how many of the eight main words of one text are no main words of the other
-	SameMainWords  bool    `json:"same_main_words"` // the five main words of one text are main words of the other
-	Flash          bool    `json:"flash,omitempty"` // similarity and containment count words as well, and are almost exact
+	// estimated share of the beginning of one text that stands in the other text
+	Beginning float64 `json:"beginning"`
+	// each text is about a word that is none of the main words of the other
+	OtherSubject bool `json:"other_subject"`
+	// how many of the eight main words of one text are no main words of the other
+	NewMainWords  int  `json:"new_main_words"`
+	SameMainWords bool `json:"same_main_words"` // the five main words of one text are main words of the other
+	// similarity and containment count words as well, and are almost exact
+	Flash bool `json:"flash,omitempty"`
 }
 
 // compareSignatures returns nil if one of the two has no signature.
@@ -32,8 +37,10 @@ func compareSignatures(c evidence.Comparison) *compareSignature {
 		return nil
 	}
 	return &compareSignature{
-		Similarity: c.J, Containment: c.Containment, Contained: c.Contained, Contains: c.Contains, WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
-		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer, Beginning: c.Lead,
+		Similarity: c.J, Containment: c.Containment, Contained: c.Contained, Contains: c.Contains,
+		WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
+		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer,
+		Beginning:    c.Lead,
 		OtherSubject: c.OtherSubject, NewMainWords: c.OtherMain, SameMainWords: c.SameForemost, Flash: c.Flash,
 	}
 }
@@ -56,7 +63,8 @@ func (c *Comparison) explain(j article.Judgement, rule *evidence.Rule) {
 	case article.ReasonUnknown:
 		why = "there is no signature to compare."
 	case article.ReasonLittle:
-		why = "of a text with so few different words only the same text is a copy (detection.min_features), or one that contains it and little more (detection.flash_features)."
+		why = "of a text with so few different words only the same text is a copy (detection.min_features), or " +
+			"one that contains it and little more (detection.flash_features)."
 	default:
 		why = c.decided(j, rule)
 	}
@@ -73,7 +81,8 @@ func (c *Comparison) explain(j article.Judgement, rule *evidence.Rule) {
 		c.Explanation += fmt.Sprintf(" The policy sends it to the topic %s.", c.Topic)
 	}
 	if j.Kind.IsCopy() && !c.Found {
-		c.Explanation += " But the service would not notice: its look-ups do not find one from the other (detection.probes, detection.anchors)."
+		c.Explanation += " But the service would not notice: its look-ups do not find one from the other " +
+			"(detection.probes, detection.anchors)."
 	}
 }
 
@@ -82,9 +91,11 @@ func (c *Comparison) decided(j article.Judgement, rule *evidence.Rule) string {
 	row, figure, with := rule.Explain(c.Distance, c.compared)
 	switch {
 	case c.Distance > c.MaxDistance || row == nil:
-		return fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).", c.Distance, c.MaxDistance)
+		return fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).",
+			c.Distance, c.MaxDistance)
 	case row.Reason != j.Reason:
-		return fmt.Sprintf("the fingerprints differ in %d bits; at this distance the service compares only texts that share an anchor (detection.anchors).", c.Distance)
+		return fmt.Sprintf("the fingerprints differ in %d bits; at this distance the service compares only texts "+
+			"that share an anchor (detection.anchors).", c.Distance)
 	}
 	why := row.Says + " (" + newFigure(figure).String() + ")."
 	if with != "" {

@@ -9,12 +9,14 @@ import (
 	"echosieve/pipeline/evidence"
 )
 
-// A new reason needs a sentence of its own, or a row of the rule: otherwise compare would print "Not a copy: " and nothing else.
+// A new reason needs a sentence of its own, or a row of the rule: otherwise compare would print "Not a copy:
+// " and nothing else.
 func TestEveryReasonHasASentence(t *testing.T) {
 	rule := evidence.NewRule(evidence.DefaultThresholds())
 	sentences := map[string]article.Reason{}
 	for r := article.ReasonNone; r == article.ReasonUnknown || r.String() != article.ReasonUnknown.String(); r++ {
-		if r == article.ReasonOverlap || r == article.ReasonNumbers || r == article.ReasonValues || r == article.ReasonLead || r == article.ReasonSubject {
+		if r == article.ReasonOverlap || r == article.ReasonNumbers || r == article.ReasonValues ||
+			r == article.ReasonLead || r == article.ReasonSubject {
 			continue // rows of the rule
 		}
 		c := Comparison{Signature: &compareSignature{}}
@@ -28,7 +30,8 @@ func TestEveryReasonHasASentence(t *testing.T) {
 // The sentence, the verdict and the figure are those of the row that decided.
 func TestExplanationsFollowFromRows(t *testing.T) {
 	rule := evidence.NewRule(evidence.DefaultThresholds())
-	base := evidence.Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, Lead: 1, SharedContexts: 4, LeastValues: 4, CommonValues: 4, SameForemost: true}
+	base := evidence.Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, Lead: 1, SharedContexts: 4,
+		LeastValues: 4, CommonValues: 4, SameForemost: true}
 	said := map[string]bool{}
 	for want, change := range map[string]func(c *Comparison){
 		"bits that differ: 17":            func(c *Comparison) { c.Distance = 17 },

@@ -49,9 +49,9 @@ func (c Comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 	return err
 }
 
-// inBlocks returns the binary digits of a fingerprint with a space between its blocks. If a look-up uses only the first bits of a block, a
-// dot follows these bits: "11111111111111.11" is a block of which 14 bits are looked up. Blocks that overlap are shown without the
-// overlap.
+// inBlocks returns the binary digits of a fingerprint with a space between its blocks. If a look-up uses only
+// the first bits of a block, a dot follows these bits: "11111111111111.11" is a block of which 14 bits are
+// looked up. Blocks that overlap are shown without the overlap.
 func (c Comparison) inBlocks(bits string) string {
 	parts := make([]string, 0, c.Layout.Blocks)
 	for i := range c.Layout.Blocks {
@@ -92,7 +92,8 @@ func (c Comparison) equalBlocks() string {
 
 // lookups describes the look-ups for B, and by which of them the index would find A.
 func (c Comparison) lookups() string {
-	kinds := fmt.Sprintf("%d (%d blocks, each with up to %d probes, and anchors): ", c.Lookups, c.Layout.Blocks, c.Layout.Probes)
+	kinds := fmt.Sprintf("%d (%d blocks, each with up to %d probes, and anchors): ", c.Lookups, c.Layout.Blocks,
+		c.Layout.Probes)
 	if c.A.LittleText || c.B.LittleText {
 		kinds = fmt.Sprintf("%d (little text is looked up by its digest): ", c.Lookups)
 	}
@@ -117,8 +118,10 @@ func (c Comparison) signatureLines() string {
 	case s.OtherSubject:
 		mainWords = "another subject"
 	}
-	return fmt.Sprintf("word pairs    %.2f in common; %.2f of B are in A, %.2f of A in B (%d in the shorter text)\nnumbers       %d of %d shared places differ, %d of %d in both\nmain words    %s\n",
-		s.Similarity, s.Contained, s.Contains, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared, s.Numbers, mainWords)
+	return fmt.Sprintf("word pairs    %.2f in common; %.2f of B are in A, %.2f of A in B (%d in the shorter "+
+		"text)\nnumbers       %d of %d shared places differ, %d of %d in both\nmain words    %s\n",
+		s.Similarity, s.Contained, s.Contains, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared,
+		s.Numbers, mainWords)
 }
 
 // wordTable lists words with their weights.
@@ -132,7 +135,8 @@ func (c Comparison) wordTable() string {
 	})
 	for _, word := range c.Words {
 		t.AppendRow(table.Row{
-			word.Word, fmt.Sprintf("%.1f", word.IDF), weight(word.WeightA, word.CountA), weight(word.WeightB, word.CountB),
+			word.Word, fmt.Sprintf("%.1f", word.IDF), weight(word.WeightA, word.CountA),
+			weight(word.WeightB, word.CountB),
 		})
 	}
 	if rest := c.TotalWords - len(c.Words); rest > 0 {

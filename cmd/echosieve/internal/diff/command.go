@@ -44,7 +44,8 @@ func Command() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	samples := cmd.Flags().Int("samples", 3, "samples of each change")
-	since := schema.DurationFlag(cmd.Flags(), "since", 0, "how far back the records lie whose verdicts are read; 0: all")
+	since := schema.DurationFlag(cmd.Flags(), "since", 0,
+		"how far back the records lie whose verdicts are read; 0: all")
 	most := cmd.Flags().Int("most", 10_000_000, "most verdicts of a side")
 	page := cmd.Flags().String("html", "", "also write the result as a page into this file")
 	config.AddFlags(cmd.Flags(), "kafka", "input")
@@ -74,8 +75,10 @@ func Command() *cobra.Command {
 		}
 		result := join(sides[0], sides[1], *samples)
 		if result.Both == 0 {
-			return &command.AnswerError{Text: fmt.Sprintf("no record has a verdict on both sides: %s has %d, %s has %d; do both come from one input topic?",
-				args[0], result.A.Records, args[1], result.B.Records)}
+			return &command.AnswerError{
+				Text: fmt.Sprintf("no record has a verdict on both sides: %s has %d, %s has %d; do both come from "+
+					"one input topic?",
+					args[0], result.A.Records, args[1], result.B.Records)}
 		}
 		(&sampler{reader: reader, decode: cfg.Input.DecodeConfig, places: &l.places}).complete(cmd.Context(), &result)
 		if *page != "" {
@@ -94,11 +97,13 @@ func Command() *cobra.Command {
 // twoSides is the cobra.Command.Args of the command.
 func twoSides(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return fmt.Errorf("%s wants two sides, A and B, but got %d; put commas, without spaces, between the topics of one side", command.NameOf(cmd), len(args))
+		return fmt.Errorf("%s wants two sides, A and B, but got %d; put commas, without spaces, between the "+
+			"topics of one side", command.NameOf(cmd), len(args))
 	}
 	for _, side := range args {
 		if slices.Contains(strings.Split(side, ","), "") {
-			return fmt.Errorf("a name is missing in %q; put commas, without spaces, between the topics of one side", side)
+			return fmt.Errorf("a name is missing in %q; put commas, without spaces, between the topics of one side",
+				side)
 		}
 	}
 	return nil

@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	evil   = `<script>alert(1)</script>` + "\u202e"
-	hives  = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, twice the figure of two years ago."
+	evil  = `<script>alert(1)</script>` + "\u202e"
+	hives = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, " +
+		"twice the figure of two years ago."
 	shadow = "articles-shadow"
 )
 
@@ -55,14 +56,17 @@ func withHeaders(headers []kgo.RecordHeader, changed ...string) []kgo.RecordHead
 	return out
 }
 
-// TestDiff changes the verdicts of a run, publishes them as a shadow does, without values, and requires that exactly the changes are found.
+// TestDiff changes the verdicts of a run, publishes them as a shadow does, without values, and requires that
+// exactly the changes are found.
 func TestDiff(t *testing.T) {
 	w := inprocess.Start(t)
 	w.CreateTopics(t, shadow, "other")
 	now := time.Now().Add(-time.Hour)
 	var all []string
-	for i, text := range []string{hives, hives + " " + evil, "<p>" + hives, hives + " Ecologists warn.", "Dockers in the port of Riverton call off their strike after three days of talks."} {
-		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), inprocess.Value(fmt.Sprint(i), evil, text)))
+	for i, text := range []string{hives, hives + " " + evil, "<p>" + hives, hives + " Ecologists warn.",
+		"Dockers in the port of Riverton call off their strike after three days of talks."} {
+		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second),
+			inprocess.Value(fmt.Sprint(i), evil, text)))
 		w.Verdicts(t, i+1)
 	}
 	all = append(all, w.Publish(t, 0, now, "{}"))
@@ -70,7 +74,8 @@ func TestDiff(t *testing.T) {
 		// The flash becomes a near copy, the near copy unique, the exact copy one of another original.
 		all[4]: {
 			pipeline.HeaderVerdict, "near", pipeline.HeaderReason, "overlap", pipeline.HeaderDistance, "4",
-			pipeline.HeaderOriginal, all[0], pipeline.HeaderOriginalID, "0", pipeline.HeaderRoot, all[0], pipeline.HeaderRootID, "0",
+			pipeline.HeaderOriginal, all[0], pipeline.HeaderOriginalID, "0", pipeline.HeaderRoot, all[0],
+			pipeline.HeaderRootID, "0",
 		},
 		all[3]: {pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, all[3]},
 		all[2]: {pipeline.HeaderOriginal, all[1], pipeline.HeaderRoot, all[1]},
@@ -86,11 +91,13 @@ func TestDiff(t *testing.T) {
 				input = string(h.Value)
 			}
 		}
-		text, err := json.Marshal(map[string]any{"topic": o.Topic, "partition": o.Partition, "offset": o.Offset, "ts": o.Timestamp.UnixMilli(), "headers": headers})
+		text, err := json.Marshal(map[string]any{"topic": o.Topic, "partition": o.Partition, "offset": o.Offset,
+			"ts": o.Timestamp.UnixMilli(), "headers": headers})
 		require.NoError(t, err)
 		lines.WriteString(string(text) + "\n")
 		for range 2 { // as if it was delivered again
-			w.PublishTo(t, &kgo.Record{Topic: shadow, Timestamp: o.Timestamp, Headers: withHeaders(o.Headers, changes[input]...)})
+			w.PublishTo(t, &kgo.Record{Topic: shadow, Timestamp: o.Timestamp,
+				Headers: withHeaders(o.Headers, changes[input]...)})
 		}
 	}
 	service := topics.Unique + "," + topics.Duplicate + "," + topics.Dead
@@ -159,7 +166,8 @@ func TestDiff(t *testing.T) {
 	})
 	t.Run("nothing in common", func(t *testing.T) {
 		w.PublishTo(t, &kgo.Record{Topic: "other", Headers: []kgo.RecordHeader{
-			{Key: pipeline.HeaderInput, Value: []byte("elsewhere/0/1")}, {Key: pipeline.HeaderReason, Value: []byte("no_text")},
+			{Key: pipeline.HeaderInput, Value: []byte("elsewhere/0/1")},
+			{Key: pipeline.HeaderReason, Value: []byte("no_text")},
 		}})
 		code, out, errOut := run(t, w, service, "other")
 		require.Equal(t, command.ExitNo, code)
@@ -172,7 +180,8 @@ func TestSamplesAreSpreadAndRepeatable(t *testing.T) {
 	var a, b side
 	for i := range int64(1000) {
 		a.verdicts = append(a.verdicts, verdict{offset: i, kind: article.Unique, root: mix(0, i)})
-		b.verdicts = append(b.verdicts, verdict{offset: i, kind: article.Near, reason: article.ReasonOverlap, original: i - 1, root: mix(0, -1)})
+		b.verdicts = append(b.verdicts, verdict{offset: i, kind: article.Near, reason: article.ReasonOverlap,
+			original: i - 1, root: mix(0, -1)})
 	}
 	c := join(&a, &b, 5)
 	require.Len(t, c.Changes, 1)
@@ -186,8 +195,9 @@ func TestSamplesAreSpreadAndRepeatable(t *testing.T) {
 	require.Greater(t, most-least, int64(100))
 }
 
-// runs makes two sides of what A and B say of records: "u" is unique, "n3" a near copy of record 3, "e3" an exact one, "p3" a possible one
-// and "d" a dead letter. Even records are in one partition, odd records in another.
+// runs makes two sides of what A and B say of records: "u" is unique, "n3" a near copy of record 3, "e3" an
+// exact one, "p3" a possible one and "d" a dead letter. Even records are in one partition, odd records in
+// another.
 func runs(lines ...[2]string) (a, b *side) {
 	var sides [2]*side
 	at := func(number int64) (place uint32, offset int64) { return uint32(number % 2), number / 2 }

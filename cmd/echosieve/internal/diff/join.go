@@ -42,12 +42,13 @@ type change struct {
 
 // sample is one record of a change.
 type sample struct {
-	Record    string           `json:"record"` // of the input
-	OriginalA string           `json:"original_a,omitempty"`
-	OriginalB string           `json:"original_b,omitempty"`
-	Title     string           `json:"title,omitempty"`
-	Texts     []sidebyside.Run `json:"texts,omitempty"` // left the original (of B, unless only A names one), right the article
-	Gone      string           `json:"gone,omitempty"`  // why there are no texts
+	Record    string `json:"record"` // of the input
+	OriginalA string `json:"original_a,omitempty"`
+	OriginalB string `json:"original_b,omitempty"`
+	Title     string `json:"title,omitempty"`
+	// left the original (of B, unless only A names one), right the article
+	Texts []sidebyside.Run `json:"texts,omitempty"`
+	Gone  string           `json:"gone,omitempty"` // why there are no texts
 
 	a, b verdict
 	rank uint32
@@ -68,7 +69,8 @@ type joiner struct {
 
 // join compares two sides, of which both lists are ordered by record.
 func join(a, b *side, samples int) comparison {
-	j := joiner{result: comparison{A: a, B: b, Changes: []change{}, Notes: []string{}}, changes: map[changeKey]*change{}, samples: samples}
+	j := joiner{result: comparison{A: a, B: b, Changes: []change{}, Notes: []string{}},
+		changes: map[changeKey]*change{}, samples: samples}
 	for m, n := 0, 0; m < len(a.verdicts) || n < len(b.verdicts); {
 		switch {
 		case n == len(b.verdicts) || m < len(a.verdicts) && a.verdicts[m].compare(&b.verdicts[n]) < 0:
@@ -88,7 +90,8 @@ func join(a, b *side, samples int) comparison {
 	slices.SortFunc(j.result.Changes, func(c, d change) int {
 		return cmp.Or(
 			cmp.Compare(d.Records, c.Records),
-			cmp.Compare(c.A.Verdict+" "+c.A.Reason+" "+c.B.Verdict+" "+c.B.Reason, d.A.Verdict+" "+d.A.Reason+" "+d.B.Verdict+" "+d.B.Reason))
+			cmp.Compare(c.A.Verdict+" "+c.A.Reason+" "+c.B.Verdict+" "+c.B.Reason, d.A.Verdict+" "+d.A.Reason+" "+
+				d.B.Verdict+" "+d.B.Reason))
 	})
 	return j.result
 }
@@ -122,8 +125,8 @@ func (j *joiner) both(a, b *verdict) {
 	}
 }
 
-// count counts a record for a change. The samples of a change are the records with the lowest hashes: any part of the topics may have them,
-// and they are the same the next time.
+// count counts a record for a change. The samples of a change are the records with the lowest hashes: any
+// part of the topics may have them, and they are the same the next time.
 func (j *joiner) count(key changeKey, a, b *verdict) {
 	c := j.changes[key]
 	if c == nil {
@@ -132,7 +135,8 @@ func (j *joiner) count(key changeKey, a, b *verdict) {
 	}
 	c.Records++
 	s := sample{a: *a, b: *b, rank: mix(a.place, a.offset)}
-	at, _ := slices.BinarySearchFunc(c.Samples, s.rank, func(s sample, rank uint32) int { return cmp.Compare(s.rank, rank) })
+	at, _ := slices.BinarySearchFunc(c.Samples, s.rank,
+		func(s sample, rank uint32) int { return cmp.Compare(s.rank, rank) })
 	if at < j.samples {
 		c.Samples = slices.Insert(c.Samples, at, s)
 		c.Samples = c.Samples[:min(len(c.Samples), j.samples)]
@@ -147,14 +151,16 @@ func outcomeOf(k article.Kind, r article.Reason) outcome {
 	return o
 }
 
-// Two runs read the partitions of their input in different orders. Of two articles that are copies of each other, the one that is read first is
-// unique, and the other is the copy. So with the same settings, too, original and copy change places. That is no difference between the runs.
+// Two runs read the partitions of their input in different orders. Of two articles that are copies of each
+// other, the one that is read first is unique, and the other is the copy. So with the same settings, too,
+// original and copy change places. That is no difference between the runs.
 //
 // Example: for A, y is a copy of x. For B, x is a copy of y. A says unique of x and near of y, B the other way round.
 
 // find returns what the side says of a record, or nil.
 func (s *side) find(place uint32, offset int64) *verdict {
-	at, found := slices.BinarySearchFunc(s.verdicts, verdict{place: place, offset: offset}, func(v, w verdict) int { return v.compare(&w) })
+	at, found := slices.BinarySearchFunc(s.verdicts, verdict{place: place, offset: offset},
+		func(v, w verdict) int { return v.compare(&w) })
 	if !found {
 		return nil
 	}
@@ -173,16 +179,18 @@ func strength(k article.Kind) int {
 	}
 }
 
-// exchanged says whether the order of reading explains why the record of both verdicts is bound to its original on one side, and less or not
-// on the other. That side then read the record before the original, and compared the original with the record: it binds the original at
-// least as much, to the record or to an earlier article. If it does not, or has read the original before, it has judged the two articles
+// exchanged says whether the order of reading explains why the record of both verdicts is bound to its
+// original on one side, and less or not on the other. That side then read the record before the original, and
+// compared the original with the record: it binds the original at least as much, to the record or to an
+// earlier article. If it does not, or has read the original before, it has judged the two articles
 // differently.
 func exchanged(a, b *verdict, left, right *side) bool {
 	bound, other := a, right
 	if strength(b.kind) > strength(a.kind) {
 		bound, other = b, left
 	}
-	if a.kind == dead || b.kind == dead || strength(bound.kind) == 0 || bound.at == bound.place && bound.original < bound.offset {
+	if a.kind == dead || b.kind == dead || strength(bound.kind) == 0 || bound.at == bound.place &&
+		bound.original < bound.offset {
 		return false
 	}
 	original := other.find(bound.at, bound.original)

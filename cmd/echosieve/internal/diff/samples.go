@@ -12,7 +12,8 @@ import (
 	"echosieve/pipeline/text"
 )
 
-// sampler completes samples with their texts, which it reads at the coordinates of the input records. Verdicts of a shadow have no values.
+// sampler completes samples with their texts, which it reads at the coordinates of the input records.
+// Verdicts of a shadow have no values.
 type sampler struct {
 	reader *outputs.Reader
 	decode pipeline.DecodeConfig

@@ -85,7 +85,8 @@ func (l *loader) load(ctx context.Context, name string) (*side, error) {
 	s := &side{Name: name, Kinds: map[string]int{}}
 	add := func(o *outputs.Output) error {
 		if len(s.verdicts) == l.most {
-			return fmt.Errorf("%s has more than %d verdicts; read fewer with --since, or allow more with --most (32 bytes of memory each)", name, l.most)
+			return fmt.Errorf("%s has more than %d verdicts; read fewer with --since, or allow more with --most "+
+				"(32 bytes of memory each)", name, l.most)
 		}
 		s.verdicts = append(s.verdicts, l.verdict(o))
 		return nil
@@ -170,7 +171,8 @@ func parseLine(text []byte) (*outputs.Output, error) {
 		return nil, err
 	}
 	rec := record.Record{
-		Coordinates: article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}, Time: time.UnixMilli(r.Time),
+		Coordinates: article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
+		Time:        time.UnixMilli(r.Time),
 	}
 	for h := range slices.Chunk(r.Headers, 2) {
 		if len(h) == 2 {

@@ -45,10 +45,12 @@ func (c *comparison) lines() []string {
 		"A  " + c.A.line(),
 		"B  " + c.B.line(),
 		fmt.Sprintf("on both sides    %d; only A %d, only B %d", c.Both, c.OnlyA, c.OnlyB),
-		fmt.Sprintf("agree            %s, in %d of them original and copy have changed places", share(c.Agree), c.Exchanged),
+		fmt.Sprintf("agree            %s, in %d of them original and copy have changed places", share(c.Agree),
+			c.Exchanged),
 		"copies only A    " + share(c.CopiesOnlyA),
 		"copies only B    " + share(c.CopiesOnlyB),
-		fmt.Sprintf("copies of both   %s, %d with another original, %d with another root", share(c.CopiesBoth), c.OtherOriginal, c.OtherRoot),
+		fmt.Sprintf("copies of both   %s, %d with another original, %d with another root", share(c.CopiesBoth),
+			c.OtherOriginal, c.OtherRoot),
 	}
 }
 
@@ -59,7 +61,8 @@ func (s *side) line() string {
 			kinds = append(kinds, fmt.Sprintf("%d %s", n, kind))
 		}
 	}
-	return visible.Line(fmt.Sprintf("%s: %d records: %s; %d outputs repeated", s.Name, s.Records, strings.Join(kinds, ", "), s.Repeated))
+	return visible.Line(fmt.Sprintf("%s: %d records: %s; %d outputs repeated", s.Name, s.Records,
+		strings.Join(kinds, ", "), s.Repeated))
 }
 
 func (c *comparison) changeTable() string {

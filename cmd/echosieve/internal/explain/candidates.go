@@ -22,8 +22,8 @@ type candidate struct {
 // mostCandidates bounds the candidates that are described. Earlier articles come first, and of these the nearest.
 const mostCandidates = 5
 
-// addCandidates adds to the explanation of a unique article the nearest articles that the index has, and compares the texts with the
-// nearest.
+// addCandidates adds to the explanation of a unique article the nearest articles that the index has, and
+// compares the texts with the nearest.
 func (e *explainer) addCandidates(ctx context.Context, x *explanation) *explanation {
 	if x.Article.made == nil {
 		return x
@@ -42,7 +42,8 @@ func (e *explainer) addCandidates(ctx context.Context, x *explanation) *explanat
 		d.setStored(c.StoredArticle)
 		compared := e.compare(&d, &x.Article)
 		x.Candidates = append(x.Candidates, candidate{
-			described: d, Distance: c.Distance, Why: why(&x.Article, c, compared.Explanation), Figures: compared.Figures,
+			described: d, Distance: c.Distance, Why: why(&x.Article, c, compared.Explanation),
+			Figures: compared.Figures,
 		})
 		if x.Comparison == nil && d.text != "" {
 			x.compareWith(e, &d)
@@ -65,13 +66,16 @@ func why(d *described, c redisindex.Candidate, explanation string) string {
 	case !c.Kind.IsCopy():
 		return explanation
 	case d.Index == nil:
-		return "By the rule, one is a copy of the other. The index does not have this article, so it is unknown which came first."
+		return "By the rule, one is a copy of the other. The index does not have this article, so it is unknown " +
+			"which came first."
 	case c.Hidden:
-		return "By the rule this article is a copy, but the index hides the other one (echosieve index forget, or a refill)."
+		return "By the rule this article is a copy, but the index hides the other one (echosieve index forget, or " +
+			"a refill)."
 	case c.Ticket > d.Index.Ticket:
 		return fmt.Sprintf("It came later (ticket %d, this article has %d): it is the copy.", c.Ticket, d.Index.Ticket)
 	case d.Index.verdict.Kind == article.Unique:
-		return "By the rule this article is a copy, but it was not found when the verdict fell: more candidates were nearer " +
+		return "By the rule this article is a copy, but it was not found when the verdict fell: more candidates " +
+			"were nearer " +
 			"(redis.max_candidates), a list was full, or the settings of the look-ups were others."
 	default:
 		return explanation

@@ -101,7 +101,9 @@ func Command() *cobra.Command {
 func named(args []string, id string, since time.Duration) (article.Coordinates, error) {
 	switch {
 	case len(args) == 0 && id == "", len(args) > 1:
-		return article.Coordinates{}, fmt.Errorf("explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id ID, but got %d arguments", len(args))
+		return article.Coordinates{},
+			fmt.Errorf("explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id "+
+				"ID, but got %d arguments", len(args))
 	case len(args) == 1 && id != "":
 		return article.Coordinates{}, errors.New("explain wants coordinates or --id, not both")
 	case since <= 0:
@@ -136,7 +138,8 @@ func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connected{explainer: explainer{cfg: cfg, recipe: news, reader: outputs.New(cfg.Kafka, cfg.Input.DecodeConfig, cmd.ErrOrStderr())}}
+	c := &connected{explainer: explainer{cfg: cfg, recipe: news,
+		reader: outputs.New(cfg.Kafka, cfg.Input.DecodeConfig, cmd.ErrOrStderr())}}
 	c.close = func() {
 		c.reader.Close()
 		_ = client.Close() // nothing was written
@@ -161,7 +164,8 @@ type connected struct {
 }
 
 // run explains the record or the latest article with the id.
-func (c *connected) run(ctx context.Context, at article.Coordinates, id string, since time.Duration) (x *explanation, err error) {
+func (c *connected) run(ctx context.Context, at article.Coordinates, id string, since time.Duration) (x *explanation,
+	err error) {
 	var others string
 	if id == "" {
 		x, err = c.record(ctx, at)
@@ -171,7 +175,9 @@ func (c *connected) run(ctx context.Context, at article.Coordinates, id string, 
 			return nil, searchErr
 		}
 		if len(found) == 0 {
-			return nil, &command.AnswerError{Text: fmt.Sprintf("no article with the id %q is in the output topics of the last %s; search further back with --since", id, since)}
+			return nil, &command.AnswerError{Text: fmt.Sprintf(
+				"no article with the id %q is in the output topics of the last %s; search further back with --since",
+				id, since)}
 		}
 		slices.SortStableFunc(found, func(a, b *outputs.Output) int {
 			return cmp.Or(a.Record.Time.Compare(b.Record.Time), cmp.Compare(a.Input.Offset, b.Input.Offset))

@@ -24,9 +24,11 @@ import (
 
 // explanation is the result of the command. Its JSON names must not change.
 type explanation struct {
-	Output     string              `json:"output,omitempty"` // coordinates of the published record; empty: none was found
-	Recipe     string              `json:"recipe,omitempty"` // with which the verdict was reached
-	Verdict    string              `json:"verdict"`          // unique, possible, near, exact or dead; empty: none was found
+	// coordinates of the published record; empty: none was found
+	Output string `json:"output,omitempty"`
+	Recipe string `json:"recipe,omitempty"` // with which the verdict was reached
+	// unique, possible, near, exact or dead; empty: none was found
+	Verdict    string              `json:"verdict"`
 	Reason     string              `json:"reason,omitempty"`
 	Detail     string              `json:"detail,omitempty"` // of a dead letter
 	Distance   int                 `json:"distance"`         // bits
@@ -35,12 +37,14 @@ type explanation struct {
 	Chain      []described         `json:"chain"` // the original, its original, and so on to the root
 	Comparison *compare.Comparison `json:"comparison,omitempty"`
 	Numbers    *numbers            `json:"numbers,omitempty"`
-	Texts      []sidebyside.Run    `json:"texts,omitempty"` // left the original or the nearest candidate, right the article
-	Candidates []candidate         `json:"candidates"`      // of a unique article: the nearest that the index has now
-	Notes      []string            `json:"notes"`
+	// left the original or the nearest candidate, right the article
+	Texts      []sidebyside.Run `json:"texts,omitempty"`
+	Candidates []candidate      `json:"candidates"` // of a unique article: the nearest that the index has now
+	Notes      []string         `json:"notes"`
 }
 
-// relation is what the headers say of the relation between the article and its original. The shares are empty if the headers tell none.
+// relation is what the headers say of the relation between the article and its original. The shares are empty
+// if the headers tell none.
 type relation struct {
 	Name       string `json:"name"`
 	Similarity string `json:"similarity,omitempty"`
@@ -138,15 +142,17 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 	return e.addCandidates(ctx, x), nil
 }
 
-// output explains an output. If it is in another topic than the configured ones, such as that of a shadow, the verdicts about earlier
-// articles are searched there.
+// output explains an output. If it is in another topic than the configured ones, such as that of a shadow,
+// the verdicts about earlier articles are searched there.
 func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation, error) {
 	if !slices.Contains(e.reader.Topics(), o.Record.Topic) {
 		e.reader.SearchIn(o.Record.Topic)
 	}
-	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(), Distance: o.Verdict.Distance}
+	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(),
+		Distance: o.Verdict.Distance}
 	r := o.Record
-	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) { // left out of the output: a shadow, or a large dead letter
+	// left out of the output: a shadow, or a large dead letter
+	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) {
 		var err error
 		if r, err = e.reader.Record(ctx, o.Input); err != nil && !errors.Is(err, consumer.ErrNoRecord) {
 			return nil, err
@@ -166,10 +172,12 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 		return x, nil
 	}
 	if o.Recipe != e.recipe.ID() {
-		x.Notes = append(x.Notes, fmt.Sprintf("the verdict was reached with the recipe %s; the figures are those of the configured recipe %s", o.Recipe, e.recipe.ID()))
+		x.Notes = append(x.Notes,
+			fmt.Sprintf("the verdict was reached with the recipe %s; the figures are those of the configured recipe %s", o.Recipe, e.recipe.ID()))
 	}
 	e.addStored(ctx, x, &x.Article)
-	if s := x.Article.Index; s != nil && s.verdict.Kind != 0 && (s.verdict.Kind != o.Verdict.Kind || s.verdict.Root != o.Verdict.Root) {
+	if s := x.Article.Index; s != nil && s.verdict.Kind != 0 &&
+		(s.verdict.Kind != o.Verdict.Kind || s.verdict.Root != o.Verdict.Root) {
 		e.addOwner(ctx, x, o) // the index has another verdict
 	}
 	if o.Verdict.Kind == article.Unique {
@@ -179,15 +187,18 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 	x.Relation = newRelation(o.Verdict.Likeness)
 	e.addChain(ctx, x, o.Verdict)
 	x.compareWith(e, &x.Chain[0])
-	if c := x.Comparison; c != nil && o.Recipe == e.recipe.ID() && c.Distance != x.Distance && o.Verdict.Kind != article.Exact {
-		x.Notes = append(x.Notes, fmt.Sprintf("the fingerprints differ in %d bits now, the header says %d: was the topic of the original recreated, or a value changed?", c.Distance, x.Distance))
+	if c := x.Comparison; c != nil && o.Recipe == e.recipe.ID() && c.Distance != x.Distance &&
+		o.Verdict.Kind != article.Exact {
+		x.Notes = append(x.Notes,
+			fmt.Sprintf("the fingerprints differ in %d bits now, the header says %d: was the topic of the "+
+				"original recreated, or a value changed?", c.Distance, x.Distance))
 	}
 	return x, nil
 }
 
-// addOwner adds that an earlier owner of the input partition has published the output. That explains why it is not what this service would
-// publish; after a restart it is so for every earlier output. Without the right to see the group, and to the outputs
-// of another group, it adds nothing.
+// addOwner adds that an earlier owner of the input partition has published the output. That explains why it
+// is not what this service would publish; after a restart it is so for every earlier output. Without the
+// right to see the group, and to the outputs of another group, it adds nothing.
 func (e *explainer) addOwner(ctx context.Context, x *explanation, o *outputs.Output) {
 	if !slices.Contains(e.cfg.Kafka.Topics.All()[1:], o.Record.Topic) {
 		return
@@ -196,13 +207,16 @@ func (e *explainer) addOwner(ctx context.Context, x *explanation, o *outputs.Out
 	if err != nil {
 		return
 	}
-	if earlier, err := archive.EarlierOwner(ctx, e.cfg.Kafka.Group, o.Input, o.Record.Coordinates); err == nil && earlier {
-		x.Notes = append(x.Notes, "an earlier owner of the input partition has published the record; later owners do not publish it again, whatever they decide")
+	if earlier, err := archive.EarlierOwner(ctx, e.cfg.Kafka.Group, o.Input, o.Record.Coordinates); err == nil &&
+		earlier {
+		x.Notes = append(x.Notes,
+			"an earlier owner of the input partition has published the record; later owners do not publish it "+
+				"again, whatever they decide")
 	}
 }
 
-// openTransactions says in which output partitions of an input record a transaction is open: records from there on cannot be read yet, and a
-// verdict may be among them.
+// openTransactions says in which output partitions of an input record a transaction is open: records from
+// there on cannot be read yet, and a verdict may be among them.
 func (e *explainer) openTransactions(ctx context.Context, input article.Coordinates) (notes []string) {
 	for _, topic := range e.reader.Topics() {
 		archive, err := e.reader.Archive(topic)
@@ -215,8 +229,11 @@ func (e *explainer) openTransactions(ctx context.Context, input article.Coordina
 		}
 		p := input.Partition % int32(n)
 		if from, open, err := archive.OpenTransaction(ctx, topic, p); err == nil && open {
-			notes = append(notes, fmt.Sprintf("in %s/%d a transaction is open from offset %d on: what stands there cannot be read before it ends, and the verdict may be there; "+
-				"if it stays, kafka-transactions.sh find-hanging names its producer, and abort ends it", topic, p, from))
+			notes = append(notes,
+				fmt.Sprintf("in %s/%d a transaction is open from offset %d on: what stands there cannot be read "+
+					"before it ends, and the verdict may be there; "+
+					"if it stays, kafka-transactions.sh find-hanging names its producer, and abort ends it", topic, p,
+					from))
 		}
 	}
 	return notes
@@ -235,7 +252,8 @@ func (e *explainer) describe(r record.Record) described {
 		if r.Oversize != nil {
 			d.Gone = fmt.Sprintf("the value has %d bytes: too large for kafka.max_message_bytes", r.Oversize.ValueBytes)
 			if r.Oversize.Batch > 0 {
-				d.Gone = fmt.Sprintf("decompressing the record's batch takes %d MiB of memory: too much", r.Oversize.Batch>>20)
+				d.Gone = fmt.Sprintf("decompressing the record's batch takes %d MiB of memory: too much",
+					r.Oversize.Batch>>20)
 			}
 		}
 		return d
@@ -253,9 +271,10 @@ func (e *explainer) describe(r record.Record) described {
 	return d
 }
 
-// fetch describes the article with the coordinates, as far as Kafka and the index have it. known are entries of the index in which it may
-// be.
-func (e *explainer) fetch(ctx context.Context, x *explanation, ref article.Ref, known []redisindex.Candidate) described {
+// fetch describes the article with the coordinates, as far as Kafka and the index have it. known are entries
+// of the index in which it may be.
+func (e *explainer) fetch(ctx context.Context, x *explanation, ref article.Ref,
+	known []redisindex.Candidate) described {
 	r, err := e.reader.Record(ctx, ref.Coordinates)
 	if err == nil {
 		d := e.describe(r)
@@ -273,7 +292,8 @@ func (e *explainer) fetch(ctx context.Context, x *explanation, ref article.Ref, 
 
 // setStored adds what the index has. It replaces what is not known from the text.
 func (d *described) setStored(s keyspace.StoredArticle) {
-	d.Index = &stored{Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket, Overflow: s.Overflow, Hidden: s.Hidden, verdict: s.Verdict}
+	d.Index = &stored{Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket, Overflow: s.Overflow, Hidden: s.Hidden,
+		verdict: s.Verdict}
 	if s.Verdict.Kind != 0 {
 		d.Index.Verdict = s.Verdict.Kind.String()
 		if s.Verdict.Kind != article.Unique {
@@ -341,7 +361,8 @@ func (e *explainer) addChain(ctx context.Context, x *explanation, v article.Verd
 			return
 		}
 		if !next.Kind.IsCopy() { // the chain is broken, but the root is known
-			x.Notes = append(x.Notes, "what stands between "+v.Original.String()+" and the root is not known: neither the output topics nor the index have its verdict")
+			x.Notes = append(x.Notes, "what stands between "+v.Original.String()+
+				" and the root is not known: neither the output topics nor the index have its verdict")
 			x.Chain = append(x.Chain, e.fetch(ctx, x, v.Root, known))
 			return
 		}
@@ -352,7 +373,8 @@ func (e *explainer) addChain(ctx context.Context, x *explanation, v article.Verd
 	}
 }
 
-// verdictOf returns the verdict about an earlier article: from the output topics or else from the index. Its kind is 0 if neither has it.
+// verdictOf returns the verdict about an earlier article: from the output topics or else from the index. Its
+// kind is 0 if neither has it.
 func (e *explainer) verdictOf(ctx context.Context, d *described, at article.Coordinates) article.Verdict {
 	if !d.Time.IsZero() {
 		if o, err := e.reader.Verdict(ctx, at, d.Time); err == nil {
@@ -380,12 +402,13 @@ func (x *explanation) compareWith(e *explainer, earlier *described) {
 	x.Numbers = numbersOf(earlier.text, later.text)
 }
 
-// compare compares two articles of which a look-up for the later one has found the earlier one: the verdict names it, or it is a candidate. If
-// a text is lost, so are the anchors that may have found it.
+// compare compares two articles of which a look-up for the later one has found the earlier one: the verdict
+// names it, or it is a candidate. If a text is lost, so are the anchors that may have found it.
 func (e *explainer) compare(earlier, later *described) compare.Comparison {
 	names := [2]string{earlier.Record, later.Record}
 	lost := earlier.text == "" || later.text == ""
-	return compare.Articles(e.recipe.ID(), e.cfg.IndexConfig(e.recipe.ID()), names, earlier.made, later.made, e.cfg.Detection, lost)
+	return compare.Articles(e.recipe.ID(), e.cfg.IndexConfig(e.recipe.ID()), names, earlier.made, later.made,
+		e.cfg.Detection, lost)
 }
 
 // number matches a number with its separators, in clean text.

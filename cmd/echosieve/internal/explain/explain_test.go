@@ -24,10 +24,12 @@ import (
 const (
 	ferry = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
 		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
-		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school choir sang. " +
+		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school " +
+		"choir sang. " +
 		"The operator plans two more such boats for the southern islands, where fuel is brought by truck each week."
 	bees = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, twice " +
-		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the hives and " +
+		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the " +
+		"hives and " +
 		"serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
 )
 
@@ -59,7 +61,8 @@ func TestExplain(t *testing.T) {
 	}
 	var all []string
 	for i, v := range []string{
-		value("a", ferry), value("other", bees), value("b", second), value("same", "<p>"+ferry+"</p>"), `{"id":"dead"}`, value("b", bees+" Again."),
+		value("a", ferry), value("other", bees), value("b", second), value("same", "<p>"+ferry+"</p>"),
+		`{"id":"dead"}`, value("b", bees+" Again."),
 	} {
 		all = append(all, publish(int32(i%2), v))
 		w.Verdicts(t, i+1) // in this order
@@ -126,7 +129,8 @@ func TestExplain(t *testing.T) {
 		w.CreateTopics(t, "articles-shadow")
 		var at string
 		for _, o := range w.Verdicts(t, len(all)) {
-			published := w.PublishTo(t, &kgo.Record{Topic: "articles-shadow", Timestamp: o.Timestamp, Headers: o.Headers})
+			published := w.PublishTo(t, &kgo.Record{Topic: "articles-shadow", Timestamp: o.Timestamp,
+				Headers: o.Headers})
 			if coordinates(o) == outputs[near] {
 				at = published
 			}
@@ -195,21 +199,26 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// A copy of a copy that is too far from the root: the chain leads over the copy, also when retention has removed the records.
+// A copy of a copy that is too far from the root: the chain leads over the copy, also when retention has
+// removed the records.
 func TestExplainChain(t *testing.T) {
 	w := inprocess.Start(t)
 	now := time.Now()
-	sentences := func(from, to int) string { // each of ten words that occur nowhere else, of letters that scanners do not confuse
+	// each of ten words that occur nowhere else, of letters that scanners do not confuse
+	sentences := func(from, to int) string {
 		var b strings.Builder
 		for i := 10 * from; i < 10*to; i++ {
-			b.WriteString(string([]byte{"ghkoprs"[i%7], "ciotv"[i%5], "cghikoprstv"[i%11], "cghikoprstvxz"[i%13], "kxz"[i%3], ' '}))
+			b.WriteString(string([]byte{"ghkoprs"[i%7], "ciotv"[i%5], "cghikoprstv"[i%11], "cghikoprstvxz"[i%13],
+				"kxz"[i%3], ' '}))
 		}
 		return b.String()
 	}
 	var all []string
-	const subject = "ferry ferry ferry bridge bridge bridge harbour harbour harbour channel channel channel pilots pilots pilots tugs tugs tugs "
+	const subject = "ferry ferry ferry bridge bridge bridge harbour harbour harbour channel channel channel " +
+		"pilots pilots pilots tugs tugs tugs "
 	for i, text := range []string{sentences(0, 12), sentences(2, 15), sentences(6, 20)} {
-		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second), value(fmt.Sprint("n", i), subject+text)))
+		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second),
+			value(fmt.Sprint("n", i), subject+text)))
 		w.Verdicts(t, i+1)
 	}
 	x := explained(t, w, all[2])
@@ -288,7 +297,8 @@ func TestWhyNamesHiddenEntries(t *testing.T) {
 	require.Contains(t, why(unique, c, ""), "the index hides the other one")
 	d := described{Record: "articles/0/2", ID: "articles/0/2"}
 	d.setStored(c.StoredArticle)
-	require.Equal(t, "articles/0/2, hidden in the index with fingerprint 0000000000000000: no later article is a copy of it", d.line())
+	require.Equal(t, "articles/0/2, hidden in the index with fingerprint 0000000000000000: no later article is a "+
+		"copy of it", d.line())
 	c.Ticket, c.Hidden = 8, false
 	require.Contains(t, why(unique, c, ""), "It came later (ticket 8, this article has 7)")
 }

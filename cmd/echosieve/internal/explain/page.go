@@ -24,7 +24,8 @@ func (x *explanation) writePage(b *bytes.Buffer) {
 	}
 	p("<h1>%s</h1>\n", x.title())
 	if len(x.Chain) > 0 {
-		p("<p dir=\"auto\"><strong>%s</strong><br>%s <strong>%s</strong></p>\n", x.Article.name(), map[bool]string{true: "resembles", false: "repeats"}[x.Verdict == "possible"], x.Chain[0].name())
+		p("<p dir=\"auto\"><strong>%s</strong><br>%s <strong>%s</strong></p>\n", x.Article.name(),
+			map[bool]string{true: "resembles", false: "repeats"}[x.Verdict == "possible"], x.Chain[0].name())
 	} else {
 		p("<p dir=\"auto\"><strong>%s</strong></p>\n", x.Article.name())
 	}

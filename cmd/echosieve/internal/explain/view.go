@@ -36,7 +36,8 @@ func (x *explanation) print(w io.Writer, terminal sidebyside.Terminal) error {
 	}
 	report := command.Fit(b.String())
 	if x.Texts != nil {
-		report += fmt.Sprintf("\n%s (left) and %s (right)\n%s", x.Comparison.A.Name, x.Comparison.B.Name, terminal.Render(x.Texts))
+		report += fmt.Sprintf("\n%s (left) and %s (right)\n%s", x.Comparison.A.Name, x.Comparison.B.Name,
+			terminal.Render(x.Texts))
 	}
 	for _, note := range x.Notes {
 		report += command.Fit("\nNote: " + visible.Line(note) + "\n")
@@ -55,11 +56,13 @@ func (x *explanation) headline() string {
 	case "unique":
 		return x.Output + ": unique"
 	}
-	line := fmt.Sprintf("%s: %s, decided by %s, %s from its original", x.Output, x.Verdict, x.Reason, command.Count(x.Distance, "bit"))
+	line := fmt.Sprintf("%s: %s, decided by %s, %s from its original", x.Output, x.Verdict, x.Reason,
+		command.Count(x.Distance, "bit"))
 	if r := x.Relation; r != nil {
 		line += ", relation " + r.Name
 		if r.Similarity != "" {
-			line += fmt.Sprintf(" (similarity %s, %s of it is in the original, %s of the original is in it)", r.Similarity, r.Contained, r.Contains)
+			line += fmt.Sprintf(" (similarity %s, %s of it is in the original, %s of the original is in it)",
+				r.Similarity, r.Contained, r.Contains)
 		}
 	}
 	return visible.Line(line)
@@ -109,7 +112,8 @@ func (d *described) line() string {
 		known := fmt.Sprintf("in the index with fingerprint %s, ticket %d", i.Fingerprint, i.Ticket)
 		switch {
 		case i.Hidden:
-			known = fmt.Sprintf("hidden in the index with fingerprint %s: no later article is a copy of it", i.Fingerprint)
+			known = fmt.Sprintf("hidden in the index with fingerprint %s: no later article is a copy of it",
+				i.Fingerprint)
 		case i.Verdict == "":
 			known += ", undecided"
 		}

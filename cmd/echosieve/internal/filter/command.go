@@ -54,12 +54,14 @@ func Command() *cobra.Command {
 	}
 	only := cmd.Flags().StringSlice("only", nil, "write only these topics: unique, possible, duplicate, dead")
 	var p paths
-	cmd.Flags().StringVar(&p.unique, "unique", "", "`file` for the topics unique and possible, in place of standard output")
+	cmd.Flags().StringVar(&p.unique, "unique", "",
+		"`file` for the topics unique and possible, in place of standard output")
 	cmd.Flags().StringVar(&p.duplicate, "duplicate", "", "`file` for the topic duplicate")
 	cmd.Flags().StringVar(&p.dead, "dead", "", "`file` for the topic dead")
 	folder := cmd.Flags().String("state", "", "`folder` that keeps the articles of this run for the next one")
 	headersOnly := cmd.Flags().Bool("headers-only", false, "write only id and verdict of each article")
-	times := cmd.Flags().StringSlice("time-field", defaultTimes, "members that hold the time of an article, the best first")
+	times := cmd.Flags().StringSlice("time-field", defaultTimes,
+		"members that hold the time of an article, the best first")
 	config.AddFlags(cmd.Flags(), "window", "recipe", "detection", "policy", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		cfg, err := config.Load(cmd.Flags())
@@ -101,7 +103,8 @@ func topics(names []string) (wanted [article.DestinationCount]bool, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(d article.Destination) bool { return d.String() == name })
 		if i < 0 {
-			return wanted, fmt.Errorf("--only has %q, which is no topic: name some of unique, possible, duplicate, dead", name)
+			return wanted, fmt.Errorf(
+				"--only has %q, which is no topic: name some of unique, possible, duplicate, dead", name)
 		}
 		wanted[all[i]] = true
 	}

@@ -44,7 +44,8 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.DecodeConfig}, input: input{decode: cfg.Input.DecodeConfig, limit: cfg.Kafka.MaxMessageBytes}}
+	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.DecodeConfig}, input: input{decode: cfg.Input.DecodeConfig,
+		limit: cfg.Kafka.MaxMessageBytes}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{
 		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
@@ -55,11 +56,13 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 	} else if r.index, err = memindex.Open(folder, settings, made.ID()); err != nil {
 		return nil, fmt.Errorf("--state: %w", err)
 	}
-	r.pipe, err = pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig, MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, r.index, nil)
+	r.pipe, err = pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig,
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, r.index, nil)
 	return r, err
 }
 
-// filter reads, decides and writes until the input ends or ctx does. Articles are read and prepared ahead, decided and written in their order.
+// filter reads, decides and writes until the input ends or ctx does. Articles are read and prepared ahead,
+// decided and written in their order.
 func (r *run) filter(ctx context.Context) error {
 	ahead, stop := context.WithCancel(ctx)
 	defer stop()
@@ -162,7 +165,8 @@ func (c *counts) total() (n int64) {
 // progress is the state of the run in one line. total is the size of the input in bytes, -1 if unknown.
 func (r *run) progress(elapsed time.Duration, total int64) string {
 	c, read := &r.counts, r.input.bytes.Load()
-	text := fmt.Sprintf("%d read, %.0f/s, %d copies, %d dead", c.total(), float64(c.total())/max(elapsed.Seconds(), 1e-3),
+	text := fmt.Sprintf("%d read, %.0f/s, %d copies, %d dead", c.total(),
+		float64(c.total())/max(elapsed.Seconds(), 1e-3),
 		c.exact.Load()+c.near.Load(), c.topics[article.ToDead].Load())
 	if total > 0 && read > 0 {
 		text += fmt.Sprintf(", %d%%%s", 100*read/total, files.TimeLeft(elapsed, read, total))
@@ -177,6 +181,7 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 	for _, to := range append(article.VerdictDestinations(), article.ToDead) {
 		topics = append(topics, fmt.Sprintf("%d %s", c.topics[to].Load(), to))
 	}
-	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", command.Count(int(c.total()), "article"), elapsed.Seconds(),
+	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", command.Count(int(c.total()), "article"),
+		elapsed.Seconds(),
 		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.exact.Load(), c.near.Load())
 }

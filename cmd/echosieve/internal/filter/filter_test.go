@@ -27,7 +27,8 @@ import (
 // filtered runs the command with standard input and arguments.
 func filtered(t testing.TB, in string, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), in, append([]string{"filter"}, args...)...)
+	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), in,
+		append([]string{"filter"}, args...)...)
 }
 
 // verdicts are "id verdict topic original's id" of each line.
@@ -35,15 +36,18 @@ func verdicts(out string) (all []string) {
 	for line := range strings.Lines(out) {
 		v := gjson.Get(line, "echosieve")
 		all = append(all, strings.TrimSpace(strings.Join([]string{
-			gjson.Get(line, "id").String(), v.Get("verdict").String(), v.Get("topic").String(), v.Get("original.id").String(),
+			gjson.Get(line, "id").String(), v.Get("verdict").String(), v.Get("topic").String(),
+			v.Get("original.id").String(),
 		}, " ")))
 	}
 	return all
 }
 
 const (
-	harbour = "The city council approved a $4.2 million plan on Tuesday to rebuild the old harbour bridge, which was closed in March after a barge struck one of its piers."
-	barley  = "Researchers at the college of agriculture said that a new variety of barley needs a third less water than those that are grown today in the dry valley."
+	harbour = "The city council approved a $4.2 million plan on Tuesday to rebuild the old harbour bridge, which " +
+		"was closed in March after a barge struck one of its piers."
+	barley = "Researchers at the college of agriculture said that a new variety of barley needs a third less " +
+		"water than those that are grown today in the dry valley."
 )
 
 func line(id, text string, more ...string) string {
@@ -52,20 +56,25 @@ func line(id, text string, more ...string) string {
 
 func TestMessyFile(t *testing.T) {
 	long := line("long", strings.Repeat("x", 2<<20))
-	path := commandtest.File(t, "messy.jsonl", "\ufeff"+line("a", harbour, `,"n":1.50`)+"\n"+line("a", harbour)+`{"id":"cut","text":"x`+"\n"+
-		`{"id":"none"}`+"\r\n"+long+line("b", barley, `,"echosieve":{"verdict":"near"}`)+line("c", "RIVERTON (Press) - "+harbour)+
+	path := commandtest.File(t, "messy.jsonl", "\ufeff"+line("a", harbour, `,"n":1.50`)+"\n"+line("a", harbour)+
+		`{"id":"cut","text":"x`+"\n"+
+		`{"id":"none"}`+"\r\n"+long+line("b", barley, `,"echosieve":{"verdict":"near"}`)+
+		line("c", "RIVERTON (Press) - "+harbour)+
 		"{\"id\":\"gbk\",\"text\":\"\xb8\xdb\xb8\xdb\"}\n[1]\n"+line("blank", " "))
 	code, out, errOut := filtered(t, "", path)
 	require.Equal(t, command.ExitNo, code)
 	require.Equal(t, []string{
-		"a unique unique", "a exact duplicate a", "dead dead", "none dead dead", "dead dead", "b unique unique", "c near duplicate a",
+		"a unique unique", "a exact duplicate a", "dead dead", "none dead dead", "dead dead", "b unique unique",
+		"c near duplicate a",
 		"gbk dead dead", "dead dead", "blank dead dead",
 	}, verdicts(out))
 	for _, l := range strings.Split(strings.TrimSpace(out), "\n") {
 		require.True(t, json.Valid([]byte(l)), l)
 	}
-	require.True(t, strings.HasPrefix(out, `{"id":"a","text":"`+harbour+`","n":1.50,"echosieve":{"verdict":"unique","topic":"unique","record":"`+path+`/0/1"}}`), out)
-	require.Contains(t, out, `{"value":"{\"id\":\"cut\",\"text\":\"x","echosieve":{"verdict":"dead","reason":"not_json",`)
+	require.True(t, strings.HasPrefix(out, `{"id":"a","text":"`+harbour+
+		`","n":1.50,"echosieve":{"verdict":"unique","topic":"unique","record":"`+path+`/0/1"}}`), out)
+	require.Contains(t, out,
+		`{"value":"{\"id\":\"cut\",\"text\":\"x","echosieve":{"verdict":"dead","reason":"not_json",`)
 	require.Equal(t, 1, strings.Count(out, `"id":"b"`))
 	require.Contains(t, errOut, "10 articles in ")
 	require.Contains(t, errOut, ": 2 unique, 0 possible, 2 duplicate, 6 dead; copies: 1 exact, 1 near\n")
@@ -74,7 +83,8 @@ func TestMessyFile(t *testing.T) {
 	again := filepath.Join(t.TempDir(), "again.jsonl")
 	require.NoError(t, os.WriteFile(again, []byte(out), 0o600))
 	_, second, _ := filtered(t, "", again, "--only", "unique,possible,duplicate")
-	require.Equal(t, []string{"a unique unique", "a exact duplicate a", "b unique unique", "c near duplicate a"}, verdicts(second), "its output is input, too")
+	require.Equal(t, []string{"a unique unique", "a exact duplicate a", "b unique unique", "c near duplicate a"},
+		verdicts(second), "its output is input, too")
 }
 
 func TestOutputs(t *testing.T) {
@@ -107,7 +117,8 @@ func TestOutputs(t *testing.T) {
 		"is a directory":                {dir},
 		"no such file or directory":     {in, "--dead", at("no/folder")},
 	} {
-		commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), want, append([]string{"filter"}, args...)...)
+		commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), want,
+			append([]string{"filter"}, args...)...)
 	}
 	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(read("u")), "a mistake destroys nothing")
 }
@@ -148,7 +159,8 @@ func TestOrder(t *testing.T) {
 	_, want, _ := filtered(t, "", path, path)
 	records := gjson.Get("["+strings.ReplaceAll(strings.TrimSpace(want), "\n", ",")+"]", "#.echosieve.record").Array()
 	for i, r := range records {
-		require.Equal(t, fmt.Sprintf("%s%s/0/%d", path, []string{"", "#2"}[2*i/len(records)], i%(len(records)/2)+1), r.String())
+		require.Equal(t, fmt.Sprintf("%s%s/0/%d", path, []string{"", "#2"}[2*i/len(records)], i%(len(records)/2)+1),
+			r.String())
 	}
 	require.Equal(t, 154, len(records))
 	require.Contains(t, want, `"unique","topic":"unique","record":"`+path+`/0/`)
@@ -159,12 +171,15 @@ func TestOrder(t *testing.T) {
 }
 
 func TestWindow(t *testing.T) {
-	in := line("a", harbour, `,"ts":1700000000`) + line("b", harbour, `,"ts":"2023-11-14 23:13:20"`) + line("c", harbour, `,"published":"Wed, 22 Nov 2023 00:00:00 GMT"`) +
+	in := line("a", harbour, `,"ts":1700000000`) + line("b", harbour, `,"ts":"2023-11-14 23:13:20"`) +
+		line("c", harbour, `,"published":"Wed, 22 Nov 2023 00:00:00 GMT"`) +
 		line("d", harbour) + line("e", harbour, `,"ts":null,"date":"2023-11-14"`)
 	_, out, _ := filtered(t, in, "--window", "24h")
-	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c unique unique", "d exact duplicate c", "e exact duplicate a"}, verdicts(out))
+	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c unique unique", "d exact duplicate c",
+		"e exact duplicate a"}, verdicts(out))
 	_, out, _ = filtered(t, in, "--window", "24h", "--time-field", "none")
-	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c exact duplicate a", "d exact duplicate a", "e exact duplicate a"}, verdicts(out))
+	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c exact duplicate a", "d exact duplicate a",
+		"e exact duplicate a"}, verdicts(out))
 }
 
 func TestTimes(t *testing.T) {
@@ -182,7 +197,8 @@ func TestTimes(t *testing.T) {
 		`{"created_at":{"$date":{"$numberLong":"1700000000000"}}}`: "",
 		`{"date":"2023-11-14","text":"x","ts":1700000000}`:         "2023-11-14T22:13:20Z",
 		`{"ts":"soon","date":"2023-11-14"}`:                        "2023-11-14T00:00:00Z",
-		`{"ts":2023}`:                                              "", `{"ts":-1}`: "", `{"ts":1e300}`: "", `{"ts":"NaN"}`: "", `{"ts":[]}`: "", `{"ts":""}`: "", `{"a":{"ts":1700000000}}`: "", `x`: "", ``: "",
+		`{"ts":2023}`:                                              "", `{"ts":-1}`: "", `{"ts":1e300}`: "",
+		`{"ts":"NaN"}`: "", `{"ts":[]}`: "", `{"ts":""}`: "", `{"a":{"ts":1700000000}}`: "", `x`: "", ``: "",
 	} {
 		at, ok := timeFields(defaultTimes).find([]byte(value))
 		require.Equal(t, want != "", ok, value)
@@ -202,7 +218,8 @@ func TestInterrupt(t *testing.T) {
 	ended := make(chan int, 1)
 	var errOut bytes.Buffer
 	go func() {
-		ended <- command.Execute(ctx, command.Program(&cobra.Command{Use: "echosieve"}, Command()), []string{"filter"}, in, printed, &errOut)
+		ended <- command.Execute(ctx, command.Program(&cobra.Command{Use: "echosieve"}, Command()),
+			[]string{"filter"}, in, printed, &errOut)
 		printed.Close()
 	}()
 	_, err = io.WriteString(feed, line("a", harbour)+line("b", harbour))
@@ -228,7 +245,8 @@ func TestNobodyReads(t *testing.T) {
 	in.Close()
 	defer out.Close()
 	var errOut bytes.Buffer
-	code := command.Execute(t.Context(), command.Program(&cobra.Command{Use: "echosieve"}, Command()), []string{"filter"}, strings.NewReader(line("a", harbour)), out, &errOut)
+	code := command.Execute(t.Context(), command.Program(&cobra.Command{Use: "echosieve"}, Command()),
+		[]string{"filter"}, strings.NewReader(line("a", harbour)), out, &errOut)
 	require.Equal(t, command.ExitOK, code)
 	require.Empty(t, errOut.String())
 }

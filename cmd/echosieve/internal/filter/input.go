@@ -23,8 +23,8 @@ const (
 	skipped = "skipped"
 )
 
-// input makes records of the articles of files. The coordinates of a record are the name of its file, the number of the run and the number
-// of the article in the file.
+// input makes records of the articles of files. The coordinates of a record are the name of its file, the
+// number of the run and the number of the article in the file.
 type input struct {
 	names  []string // "-" is standard input
 	stdin  io.Reader
@@ -85,7 +85,8 @@ func (in *input) readFile(ctx context.Context, name, source string, take func(re
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		r := record.Record{Coordinates: article.Coordinates{Topic: source, Partition: in.runs[source].number, Offset: int64(number)}}
+		r := record.Record{Coordinates: article.Coordinates{Topic: source, Partition: in.runs[source].number,
+			Offset: int64(number)}}
 		skip := (*files.SkipError)(nil)
 		switch {
 		case errors.As(err, &skip) && skip.Kind == files.NoPage:
@@ -109,7 +110,8 @@ func (in *input) readFile(ctx context.Context, name, source string, take func(re
 	return nil
 }
 
-// batches sends the records of all files in batches to out, which it closes at the end. A record waits for others only while nobody receives.
+// batches sends the records of all files in batches to out, which it closes at the end. A record waits for
+// others only while nobody receives.
 func (in *input) batches(ctx context.Context, out chan<- []record.Record) error {
 	defer close(out)
 	records := make(chan record.Record, 16)

@@ -10,9 +10,10 @@ import (
 
 // sourceRun is the run in which a file is read. Its number is part of the articles' coordinates.
 //
-// A run that did not reach the end of its input, because it was interrupted or killed, is taken up by the next run that reads the file: the same
-// line with the same text is then the same record, and gets the same verdict again. After a whole run, the file is read under a new number:
-// what it still holds is a copy. So nobody needs to know which lines were written before a crash, and what a feed repeats is found.
+// A run that did not reach the end of its input, because it was interrupted or killed, is taken up by the
+// next run that reads the file: the same line with the same text is then the same record, and gets the same
+// verdict again. After a whole run, the file is read under a new number: what it still holds is a copy. So
+// nobody needs to know which lines were written before a crash, and what a feed repeats is found.
 type sourceRun struct {
 	number  int32
 	started time.Time // stands for the time of articles that have none
@@ -53,7 +54,8 @@ func endRuns(x *memindex.Index, runs map[string]sourceRun) error {
 	return x.Sync()
 }
 
-// most is the memory that may wait for the garbage collector beside the index, in bytes. With the default, as much as the index takes would wait.
+// most is the memory that may wait for the garbage collector beside the index, in bytes. With the default, as
+// much as the index takes would wait.
 const most = 256 << 20
 
 // collect makes the garbage collector run sooner, the larger the index is.

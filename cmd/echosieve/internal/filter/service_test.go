@@ -25,7 +25,8 @@ import (
 	"echosieve/test/tier"
 )
 
-// ofService returns the lines that the articles of a JSON Lines file get with the verdicts of the service, on the index in Redis.
+// ofService returns the lines that the articles of a JSON Lines file get with the verdicts of the service, on
+// the index in Redis.
 func ofService(t *testing.T, addr, path string) string {
 	t.Helper()
 	cfg := config.Default()
@@ -36,7 +37,8 @@ func ofService(t *testing.T, addr, path string) string {
 	defer client.Close()
 	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
-	pipe, err := pipeline.New(pipeline.Config{Decode: cfg.Input.AsJSON(), MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
+	pipe, err := pipeline.New(pipeline.Config{Decode: cfg.Input.AsJSON(), MaxMessageBytes: cfg.Kafka.MaxMessageBytes},
+		made, index, nil)
 	require.NoError(t, err)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -44,8 +46,10 @@ func ofService(t *testing.T, addr, path string) string {
 	var lines []byte
 	for value := range bytes.Lines(data) {
 		n++
-		r := record.Record{Coordinates: article.Coordinates{Topic: path, Offset: n}, Value: bytes.TrimSpace(value), Time: now}
-		batch, err := pipe.Prepare(t.Context(), []record.Record{r}) // one by one: of a claim of several, later ones are candidates, too
+		r := record.Record{Coordinates: article.Coordinates{Topic: path, Offset: n}, Value: bytes.TrimSpace(value),
+			Time: now}
+		// one by one: of a claim of several, later ones are candidates, too
+		batch, err := pipe.Prepare(t.Context(), []record.Record{r})
 		require.NoError(t, err)
 		decided, err := pipe.Decide(t.Context(), batch)
 		require.NoError(t, err)

@@ -53,7 +53,8 @@ func TestState(t *testing.T) {
 	today := commandtest.File(t, "today.jsonl", line("a", harbour)+line("b", barley))
 	_, out, errOut := filtered(t, "", "--state", state, today)
 	require.Equal(t, []string{"a unique unique", "b unique unique"}, verdicts(out), errOut)
-	require.NoError(t, os.WriteFile(today, []byte(line("b", barley)+line("c", "RIVERTON (Press) - "+harbour)+line("d", "Other "+barley)), 0o600))
+	require.NoError(t, os.WriteFile(today, []byte(line("b", barley)+line("c", "RIVERTON (Press) - "+harbour)+
+		line("d", "Other "+barley)), 0o600))
 	_, out, _ = filtered(t, "", "--state", state, today)
 	require.Equal(t, []string{"b exact duplicate b", "c near duplicate a", "d near duplicate b"}, verdicts(out))
 	require.Contains(t, out, `"original":{"id":"b","record":"`+today+`/1/2"}`)
@@ -67,16 +68,18 @@ func TestState(t *testing.T) {
 		"holds other files, such as today.jsonl":                  {"--state", filepath.Dir(today)},
 		"--state: mkdir " + today:                                 {"--state", today},
 	} {
-		commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), want, append([]string{"filter"}, args...)...)
+		commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), want,
+			append([]string{"filter"}, args...)...)
 	}
 }
 
-// A process is killed while it waits for more input. The next one gives the lines that were written the same verdicts, and the others those that
-// they would have had. Meanwhile nobody else gets the folder.
+// A process is killed while it waits for more input. The next one gives the lines that were written the same
+// verdicts, and the others those that they would have had. Meanwhile nobody else gets the folder.
 func TestKilled(t *testing.T) {
 	var lines []string
 	for n := range 40 {
-		lines = append(lines, line(fmt.Sprint(n), fmt.Sprintf("Report %d. %s", n-n%3, []string{harbour, barley}[n/3%2])))
+		lines = append(lines,
+			line(fmt.Sprint(n), fmt.Sprintf("Report %d. %s", n-n%3, []string{harbour, barley}[n/3%2])))
 	}
 	all := strings.Join(lines, "")
 	_, want, _ := filtered(t, all, "--state", filepath.Join(t.TempDir(), "undisturbed"))
@@ -98,7 +101,8 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, c.Process.Kill())
 	require.Error(t, c.Wait())
 
-	_, got, errOut := filtered(t, lines[0], "--state", state, commandtest.File(t, "x", lines[1])) // another file does not end the run
+	// another file does not end the run
+	_, got, errOut := filtered(t, lines[0], "--state", state, commandtest.File(t, "x", lines[1]))
 	require.Contains(t, got, "exact", errOut)
 	_, got, errOut = filtered(t, all, "--state", state)
 	require.Equal(t, want, got, errOut)

@@ -14,19 +14,24 @@ type timeFields []string
 
 // defaultTimes are the names that crawlers and feeds use.
 var defaultTimes = []string{
-	"ts", "time", "timestamp", "published_at", "publishedAt", "published", "publish_time", "pubDate", "pub_date", "datePublished", "date",
+	"ts", "time", "timestamp", "published_at", "publishedAt", "published", "publish_time", "pubDate", "pub_date",
+	"datePublished", "date",
 	"created_at", "fetched_at",
 }
 
 // layouts are the forms of a time that is a text. A time without a zone is in UTC.
 var layouts = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
-	"2006-01-02 15:04", "2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02", "20060102", "20060102150405",
-	"2006年1月2日 15:04:05", "2006年1月2日 15:04", "2006年1月2日", time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST",
+	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
+	"2006-01-02 15:04:05 -0700",
+	"2006-01-02 15:04", "2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02", "20060102",
+	"20060102150405",
+	"2006年1月2日 15:04:05", "2006年1月2日 15:04", "2006年1月2日", time.RFC1123Z, time.RFC1123,
+	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST",
 	"2 Jan 2006 15:04:05 -0700", time.ANSIC, time.UnixDate,
 }
 
-// find returns the time of an article, a JSON object. Numbers count seconds, milliseconds, microseconds or nanoseconds since 1970.
+// find returns the time of an article, a JSON object. Numbers count seconds, milliseconds, microseconds or
+// nanoseconds since 1970.
 func (names timeFields) find(value []byte) (at time.Time, ok bool) {
 	best := len(names)
 	gjson.ParseBytes(value).ForEach(func(key, v gjson.Result) bool {
@@ -48,7 +53,8 @@ func parseTime(v gjson.Result) (time.Time, bool) {
 	if v.Type == gjson.Number {
 		text = v.Raw
 	}
-	if n, err := strconv.ParseFloat(text, 64); err == nil && len(text) != len("20060102") && len(text) != len("20060102150405") {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && len(text) != len("20060102") &&
+		len(text) != len("20060102150405") {
 		if !(n >= 1e8 && n < 1e19) { // a year, or another small number, is no time
 			return time.Time{}, false
 		}

@@ -28,7 +28,8 @@ The service may run meanwhile.`
 // Command returns the command group.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{Use: "index", Short: "Refill, show and repair the index in Redis", Long: help}
-	cmd.AddCommand(newRefillCommand(), newStatsCommand(), newLookupCommand(), newForgetCommand(), newVerifyCommand(), newAcceptCommand())
+	cmd.AddCommand(newRefillCommand(), newStatsCommand(), newLookupCommand(), newForgetCommand(), newVerifyCommand(),
+		newAcceptCommand())
 	return cmd
 }
 
@@ -106,7 +107,8 @@ func (o *opened) scan(ctx context.Context, errOut io.Writer, fn func(admin.Keys)
 }
 
 // articles goes through all articles of the index, and returns the number of damaged fields.
-func (o *opened) articles(ctx context.Context, errOut io.Writer, fn func([]keyspace.StoredArticle) error) (damaged int, err error) {
+func (o *opened) articles(ctx context.Context, errOut io.Writer, fn func([]keyspace.StoredArticle) error) (
+	damaged int, err error) {
 	err = o.scan(ctx, errOut, func(k admin.Keys) error {
 		found, bad, err := k.Articles(ctx)
 		damaged += bad

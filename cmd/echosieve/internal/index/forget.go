@@ -36,7 +36,8 @@ const maxPasses = 10
 
 func newForgetCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "forget TOPIC/PARTITION/OFFSET|ID", Short: "Let no later article be a copy of an article", Long: forgetHelp,
+		Use: "forget TOPIC/PARTITION/OFFSET|ID", Short: "Let no later article be a copy of an article",
+		Long: forgetHelp,
 		Example: `  echosieve index forget articles/3/128077 --config echosieve.yaml
   echosieve index forget https://news.example/2026/1 --config echosieve.yaml`,
 		Args: command.One("the coordinates of one article, such as articles/3/128077, or an id"),
@@ -63,20 +64,23 @@ func newForgetCommand() *cobra.Command {
 		}
 		copies := len(f.hidden) - len(f.found)
 		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "articles": len(f.found), "copies": copies, "already": !f.anew})
+			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "articles": len(f.found),
+				"copies": copies, "already": !f.anew})
 		}
 		out := &printer{w: cmd.OutOrStdout()}
 		if !f.anew {
 			out.line("%d articles with the %s %q were forgotten already, and %d articles that have one of them as root", len(f.found), kind, args[0], copies)
 			return out.err
 		}
-		out.line("%d articles with the %s %q are forgotten, and %d articles that have one of them as root", len(f.found), kind, args[0], copies)
+		out.line("%d articles with the %s %q are forgotten, and %d articles that have one of them as root",
+			len(f.found), kind, args[0], copies)
 		return out.err
 	}
 	return cmd
 }
 
-// wantedArticle says what the argument of forget is, id or coordinates, and returns what finds the articles that it names.
+// wantedArticle says what the argument of forget is, id or coordinates, and returns what finds the articles
+// that it names.
 func wantedArticle(as, arg string) (kind string, wanted func(article.Ref) bool, err error) {
 	at, notCoordinates := article.ParseCoordinates(arg)
 	if as == "" {
@@ -95,14 +99,17 @@ func wantedArticle(as, arg string) (kind string, wanted func(article.Ref) bool, 
 	}
 }
 
-// forget hides the entries of the wanted articles, and the entries of all articles whose root one of them is, and marks them as forgotten. It
-// finds nothing if the index has no wanted article.
+// forget hides the entries of the wanted articles, and the entries of all articles whose root one of them is,
+// and marks them as forgotten. It finds nothing if the index has no wanted article.
 func forget(ctx context.Context, errOut io.Writer, index *opened, wanted func(article.Ref) bool) (*forgetter, error) {
-	f := &forgetter{index: index, wanted: wanted, found: map[article.Coordinates]bool{}, hidden: map[article.Coordinates]bool{}}
+	f := &forgetter{index: index, wanted: wanted, found: map[article.Coordinates]bool{},
+		hidden: map[article.Coordinates]bool{}}
 	for pass := range maxPasses {
 		f.left = 0
 		before := len(f.hidden)
-		if _, err := index.articles(ctx, errOut, func(found []keyspace.StoredArticle) error { return f.hide(ctx, found) }); err != nil {
+		if _, err := index.articles(ctx, errOut, func(found []keyspace.StoredArticle) error {
+			return f.hide(ctx, found)
+		}); err != nil {
 			return nil, err
 		}
 		if len(f.found) == 0 || f.left == 0 && len(f.hidden) == before && pass > 0 {
@@ -112,7 +119,8 @@ func forget(ctx context.Context, errOut io.Writer, index *opened, wanted func(ar
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%d articles were hidden, but more come, or one gets no verdict: type the command again", len(f.hidden))
+	return nil, fmt.Errorf("%d articles were hidden, but more come, or one gets no verdict: type the command again",
+		len(f.hidden))
 }
 
 // forgetter is the state of the command forget.
@@ -125,7 +133,8 @@ type forgetter struct {
 	anew   bool                         // one of the articles was not marked as forgotten before
 }
 
-// hide hides those of the stored articles that are to be forgotten. They are marked first: whatever happens then, a refill knows of them.
+// hide hides those of the stored articles that are to be forgotten. They are marked first: whatever happens
+// then, a refill knows of them.
 func (f *forgetter) hide(ctx context.Context, stored []keyspace.StoredArticle) error {
 	var forgotten []keyspace.StoredArticle
 	var marks []article.Ref

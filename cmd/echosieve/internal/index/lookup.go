@@ -54,13 +54,15 @@ type known struct {
 
 func newLookupCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "lookup TEXT|ID|FINGERPRINT|COORDINATES", Short: "Print what the index knows of an article", Long: lookupHelp,
+		Use: "lookup TEXT|ID|FINGERPRINT|COORDINATES", Short: "Print what the index knows of an article",
+		Long: lookupHelp,
 		Example: `  echosieve index lookup articles/3/128077 --config echosieve.yaml
   echosieve index lookup @article.html --config echosieve.yaml --json`,
 		Args: command.One("one text, id, fingerprint or coordinates"),
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	as := cmd.Flags().String("as", "", "what the argument is: text, id, fingerprint or coordinates (default: by its form)")
+	as := cmd.Flags().String("as", "",
+		"what the argument is: text, id, fingerprint or coordinates (default: by its form)")
 	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *as != "" && !slices.Contains(kinds, *as) {

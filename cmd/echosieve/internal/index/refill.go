@@ -63,8 +63,10 @@ func newRefillCommand() *cobra.Command {
 		Args: command.NoArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	from := cmd.Flags().String("from", fromOutputs, "topics to read: outputs keeps published verdicts, input reaches new ones")
-	since := schema.DurationFlag(cmd.Flags(), "since", 0, "how far back records are read, by their timestamps; 0: the window; longer if the service is behind")
+	from := cmd.Flags().String("from", fromOutputs,
+		"topics to read: outputs keeps published verdicts, input reaches new ones")
+	since := schema.DurationFlag(cmd.Flags(), "since", 0,
+		"how far back records are read, by their timestamps; 0: the window; longer if the service is behind")
 	restart := cmd.Flags().Bool("restart", false, "begin again, whatever an earlier refill has done")
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "policy", "input")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -79,7 +81,8 @@ func newRefillCommand() *cobra.Command {
 			return err
 		}
 		defer index.client.Close()
-		r := &refiller{index: index, from: *from, began: time.Now(), progress: &progress{out: cmd.ErrOrStderr(), what: "records"}}
+		r := &refiller{index: index, from: *from, began: time.Now(), progress: &progress{out: cmd.ErrOrStderr(),
+			what: "records"}}
 		r.oldest = r.began.Add(-cmp.Or(*since, index.cfg.Window))
 		summary, err := r.refill(cmd.Context(), *restart)
 		if err == nil || errors.As(err, new(*command.AnswerError)) {
@@ -102,7 +105,9 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 		return nil, err
 	}
 	if slices.Max(r.committed) == 0 {
-		return nil, fmt.Errorf("the group %s has committed nothing in %s: name the group of the service with --kafka.group", kafka.Group, kafka.Topics.Input)
+		return nil, fmt.Errorf(
+			"the group %s has committed nothing in %s: name the group of the service with --kafka.group", kafka.Group,
+			kafka.Topics.Input)
 	}
 	if r.parts, err = r.findParts(ctx); err != nil {
 		return nil, err
@@ -134,7 +139,8 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 		return nil, err
 	}
 	if lost, err := r.shared.LostMore(ctx); err != nil || lost {
-		return nil, errors.Join(err, errors.New("during the refill Redis has lost data again: end the cause, and type the command again"))
+		return nil, errors.Join(err,
+			errors.New("during the refill Redis has lost data again: end the cause, and type the command again"))
 	}
 	r.summary.Seconds = time.Since(r.began).Seconds()
 	if err := r.cure(ctx); err != nil {
@@ -157,7 +163,8 @@ func (r *refiller) cure(ctx context.Context) (err error) {
 	return err
 }
 
-// declareFilled declares that the index has what the group had committed when the refill began, unless another recipe has published a part of it.
+// declareFilled declares that the index has what the group had committed when the refill began, unless
+// another recipe has published a part of it.
 func (r *refiller) declareFilled(ctx context.Context) error {
 	kafka, h := r.index.cfg.Kafka, r.index.handover()
 	if r.from == fromOutputs {

@@ -58,10 +58,11 @@ func warns(t *testing.T, w *inprocess.World) bool {
 	return strings.Contains(string(text), "Redis lost articles")
 }
 
-// A refill that reads further back than the one before gives back what that one left out. Only one that has read the whole window, and
-// all that Kafka ever had of it, ends the warning of the loss.
+// A refill that reads further back than the one before gives back what that one left out. Only one that has
+// read the whole window, and all that Kafka ever had of it, ends the warning of the loss.
 func TestRefillReadsFurtherBack(t *testing.T) {
-	// The markers of exactly once are younger than the outputs of this test: brokers would find the start of the log for --since.
+	// The markers of exactly once are younger than the outputs of this test: brokers would find the start of
+	// the log for --since.
 	w := inprocess.Start(t, func(c *config.Config) { c.Kafka.Delivery = consumer.AtLeastOnce })
 	const each = 12
 	for i := range 2 * each {
@@ -115,25 +116,29 @@ func TestRefillOfAnAddedPartition(t *testing.T) {
 	require.NoError(t, err)
 	defer archive.Close()
 	r := &refiller{
-		index: &opened{cfg: w.Config}, archive: archive, from: fromInput, oldest: time.Now().Add(-time.Hour), committed: []int64{1}, progress: &progress{},
+		index: &opened{cfg: w.Config}, archive: archive, from: fromInput, oldest: time.Now().Add(-time.Hour),
+		committed: []int64{1}, progress: &progress{},
 	}
 	parts, err := r.findParts(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []part{{input, 0, 0, 1}}, parts)
 }
 
-// What index forget has forgotten stays forgotten: after a loss of entries that the marks outlive, and in the index of a new recipe.
+// What index forget has forgotten stays forgotten: after a loss of entries that the marks outlive, and in the
+// index of a new recipe.
 func TestRefillLeavesForgottenArticles(t *testing.T) {
 	w := inprocess.Start(t)
 	w.Stop() // miniredis lacks what forget needs
 	w.Config.Redis.Addrs = []string{redisserver.Start(t).Addr}
 	w.Run(t)
 	t.Cleanup(func() { w.Stop() })
-	const text = "The harbour authority said on Monday that the ferry between both islands will run again from next week, after the " +
+	const text = "The harbour authority said on Monday that the ferry between both islands will run again from " +
+		"next week, after the " +
 		"repair of its second engine took eleven days longer than the shipyard had promised in spring."
 	at := w.Publish(t, 0, time.Now(), inprocess.Value("a", "", text))
 	w.Publish(t, 0, time.Now(), inprocess.Value("b", "", text+" Tickets cost the same."))
-	other := w.Publish(t, 0, time.Now(), inprocess.Value("c", "", "Quite another report about beetles in the forests of the north, where foresters count them by hand."))
+	other := w.Publish(t, 0, time.Now(), inprocess.Value("c", "",
+		"Quite another report about beetles in the forests of the north, where foresters count them by hand."))
 	w.Verdicts(t, 3)
 	w.Stop()
 

@@ -19,8 +19,8 @@ import (
 const (
 	batchRecords = 256
 	batchBytes   = 4 << 20
-	// workers is the number of parts at which a process works at a time. Texts are processed on all cores anyway; more workers only bridge
-	// the waits for Kafka and Redis.
+	// workers is the number of parts at which a process works at a time. Texts are processed on all cores
+	// anyway; more workers only bridge the waits for Kafka and Redis.
 	workers = 3
 	// pollInterval is the pause before a process asks again for parts that other processes have.
 	pollInterval = time.Second
@@ -56,10 +56,12 @@ type refiller struct {
 
 // pipeline returns the stages of the service, without metrics.
 func (o *opened) pipeline() (*pipeline.Pipeline, error) {
-	return pipeline.New(pipeline.Config{Decode: o.cfg.Input.DecodeConfig, MaxMessageBytes: o.cfg.Kafka.MaxMessageBytes, Window: o.cfg.Window}, o.recipe, o.Index, nil)
+	return pipeline.New(pipeline.Config{Decode: o.cfg.Input.DecodeConfig,
+		MaxMessageBytes: o.cfg.Kafka.MaxMessageBytes, Window: o.cfg.Window}, o.recipe, o.Index, nil)
 }
 
-// findParts lists what is to be read. Unique articles come first: with them in the index, most later copies are caught again.
+// findParts lists what is to be read. Unique articles come first: with them in the index, most later copies
+// are caught again.
 func (r *refiller) findParts(ctx context.Context) ([]part, error) {
 	topics := r.index.cfg.Kafka.Topics
 	names := []string{topics.Unique}
@@ -89,7 +91,8 @@ func (r *refiller) findParts(ctx context.Context) ([]part, error) {
 			if p.to = held.Next; r.from == fromInput {
 				p.to = committedIn(r.committed, i)
 			}
-			// Brokers delete from the start. If the first record that is left is of the window, some before it may have been, too.
+			// Brokers delete from the start. If the first record that is left is of the window, some before
+			// it may have been, too.
 			if p.from == held.First && held.First > 0 && !slices.Contains(r.cut, topic) {
 				r.cut = append(r.cut, topic)
 			}
@@ -161,9 +164,10 @@ func (r *refiller) workAt(ctx context.Context, p part) (done bool, err error) {
 		return true, nil
 	}
 	b := &batch{r: r, part: p, begun: known.From}
-	err = r.archive.Read(ctx, article.Coordinates{Topic: p.topic, Partition: p.partition, Offset: known.To}, p.to, func(rec *record.Record) error {
-		return b.add(ctx, rec)
-	})
+	err = r.archive.Read(ctx, article.Coordinates{Topic: p.topic, Partition: p.partition, Offset: known.To}, p.to,
+		func(rec *record.Record) error {
+			return b.add(ctx, rec)
+		})
 	if err == nil {
 		err = b.flush(ctx, p.to)
 	}
@@ -315,7 +319,8 @@ func (r *refiller) areForgotten(ctx context.Context, refs []article.Ref) ([]bool
 	return r.index.AreForgotten(ctx, refs)
 }
 
-// forgetAgain forgets the forgotten articles that were decided again, and those that became their copies. It needs the rights of index forget.
+// forgetAgain forgets the forgotten articles that were decided again, and those that became their copies. It
+// needs the rights of index forget.
 func (r *refiller) forgetAgain(ctx context.Context) error {
 	again := map[article.Coordinates]bool{}
 	r.forgotten.Range(func(at, _ any) bool {

@@ -154,7 +154,8 @@ func (s *stats) addList(l admin.List, top int) {
 // cut keeps the longest lists.
 func (s *stats) cut(top int) {
 	slices.SortFunc(s.LongestList, func(a, b hotList) int {
-		return cmp.Or(cmp.Compare(b.Length, a.Length), a.Slice.Compare(b.Slice), cmp.Compare(a.Block, b.Block), cmp.Compare(a.Value, b.Value))
+		return cmp.Or(cmp.Compare(b.Length, a.Length), a.Slice.Compare(b.Slice), cmp.Compare(a.Block, b.Block),
+			cmp.Compare(a.Value, b.Value))
 	})
 	s.LongestList = s.LongestList[:min(top, len(s.LongestList))]
 }
@@ -167,12 +168,14 @@ func (s *stats) print(w io.Writer) error {
 	for _, p := range s.Slices {
 		out.line("slice from %s: %d articles", p.From.UTC().Format(time.RFC3339), p.Articles)
 	}
-	for _, kind := range []keyspace.KeyKind{keyspace.KeyEntries, keyspace.KeyLists, keyspace.KeyDamaged, keyspace.KeyOthers} {
+	for _, kind := range []keyspace.KeyKind{keyspace.KeyEntries, keyspace.KeyLists, keyspace.KeyDamaged,
+		keyspace.KeyOthers} {
 		out.line("%s: %s", kind, units.BytesSize(float64(s.Bytes[kind])))
 	}
 	out.line("%d block lists, %.1f fingerprints on average, %d full", s.Lists, s.MeanLength, s.FullLists)
 	for _, l := range s.LongestList {
-		out.line("  %5d fingerprints: block %d, value %s, slice from %s", l.Length, l.Block, l.Value, l.Slice.UTC().Format(time.RFC3339))
+		out.line("  %5d fingerprints: block %d, value %s, slice from %s", l.Length, l.Block, l.Value,
+			l.Slice.UTC().Format(time.RFC3339))
 	}
 	return out.err
 }
@@ -196,7 +199,8 @@ func (o *opened) missing(ctx context.Context) error {
 	return &command.AnswerError{Text: text}
 }
 
-// printer prints lines, broken at the width of a terminal, and keeps the first error. Nothing is hidden in its arguments.
+// printer prints lines, broken at the width of a terminal, and keeps the first error. Nothing is hidden in
+// its arguments.
 type printer struct {
 	w   io.Writer
 	err error

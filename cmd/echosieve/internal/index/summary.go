@@ -21,11 +21,12 @@ type summary struct {
 	Differs   int64 `json:"differs"`   // in the index with another verdict than the published one, which stays
 	Forgotten int64 `json:"forgotten"` // left forgotten: only replays find them
 	// Records that are not stored.
-	Uncommitted  int64   `json:"uncommitted"`   // the service may still decide them, or their original or root
-	OtherRecipe  int64   `json:"other_recipe"`  // published by another recipe
-	NotPublished int64   `json:"not_published"` // records of output topics that Echosieve has not published, or of another input topic
-	NoText       int64   `json:"no_text"`       // null values, and records that the service refuses
-	Old          int64   `json:"old"`           // outside of the window
+	Uncommitted int64 `json:"uncommitted"`  // the service may still decide them, or their original or root
+	OtherRecipe int64 `json:"other_recipe"` // published by another recipe
+	// records of output topics that Echosieve has not published, or of another input topic
+	NotPublished int64   `json:"not_published"`
+	NoText       int64   `json:"no_text"` // null values, and records that the service refuses
+	Old          int64   `json:"old"`     // outside of the window
 	Seconds      float64 `json:"seconds"`
 	Cured        bool    `json:"cured"` // the services no longer warn of the loss
 	// Cut are topics whose first record is of the window: records before it may have been deleted.
@@ -57,23 +58,27 @@ func (s *summary) print(w io.Writer, asJSON bool) error {
 	}
 	out := &printer{w: w}
 	out.line("%d articles restored, %d decided, %d were there, in %.1f s", s.Restored, s.Decided, s.Held, s.Seconds)
-	out.line("left out:  %d the service may still decide, %d of another recipe, %d without text, %d older than the window, %d not published by this service",
+	out.line("left out:  %d the service may still decide, %d of another recipe, %d without text, %d older than "+
+		"the window, %d not published by this service",
 		s.Uncommitted, s.OtherRecipe, s.NoText, s.Old, s.NotPublished)
 	out.line("%d have another verdict in the index, which stays", s.Differs)
 	if s.Forgotten > 0 {
 		out.line("%d stay forgotten (index forget)", s.Forgotten)
 	}
 	if s.Cured {
-		out.line("if articles were forgotten before the loss (index forget) and this refill names none, forget them again")
+		out.line("if articles were forgotten before the loss (index forget) and this refill names none, forget " +
+			"them again")
 		out.line("the services no longer warn of the loss")
 	}
 	if len(s.Cut) > 0 {
-		out.line("records of the window may be missing, because Kafka has deleted the beginning of %s; the warning of the loss stays", strings.Join(s.Cut, ", "))
+		out.line("records of the window may be missing, because Kafka has deleted the beginning of %s; the "+
+			"warning of the loss stays", strings.Join(s.Cut, ", "))
 	}
 	return out.err
 }
 
-// committedIn is the offset that was committed in a partition; 0 if there is none, as in a partition that was added since.
+// committedIn is the offset that was committed in a partition; 0 if there is none, as in a partition that was
+// added since.
 func committedIn(committed []int64, partition int32) int64 {
 	if int(partition) < len(committed) {
 		return committed[partition]
@@ -84,7 +89,9 @@ func committedIn(committed []int64, partition int32) int64 {
 // answer is the error of a refill that has left out articles that could have been there.
 func (s *summary) answer() error {
 	if s.OtherRecipe > 0 {
-		return &command.AnswerError{Text: fmt.Sprintf("%d articles were published by another recipe and were left out; with --from input they get new verdicts", s.OtherRecipe)}
+		return &command.AnswerError{Text: fmt.Sprintf(
+			"%d articles were published by another recipe and were left out; with --from input they get new verdicts",
+			s.OtherRecipe)}
 	}
 	return nil
 }

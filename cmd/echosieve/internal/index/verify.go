@@ -52,7 +52,8 @@ func newVerifyCommand() *cobra.Command {
 			err = command.PrintJSON(cmd.OutOrStdout(), v)
 		} else {
 			out := &printer{w: cmd.OutOrStdout()}
-			out.line("%d articles, %d missing in a block list, %d repaired, %d damaged fields", v.Articles, v.Unlisted, v.Repaired, v.Damaged)
+			out.line("%d articles, %d missing in a block list, %d repaired, %d damaged fields", v.Articles,
+				v.Unlisted, v.Repaired, v.Damaged)
 			out.line("%d fingerprints in block lists, %d without an entry", v.Fingerprints, v.WithoutEntry)
 			err = out.err
 		}

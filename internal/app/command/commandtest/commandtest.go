@@ -1,5 +1,5 @@
-// Package commandtest runs command lines in tests. A test that imports it does not see the settings that are in the environment
-// of the user.
+// Package commandtest runs command lines in tests. A test that imports it does not see the settings that are
+// in the environment of the user.
 package commandtest
 
 import (
@@ -20,7 +20,8 @@ import (
 
 func init() {
 	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "ECHOSIEVE_") && !strings.HasPrefix(name, "ECHOSIEVE_TEST_") {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "ECHOSIEVE_") &&
+			!strings.HasPrefix(name, "ECHOSIEVE_TEST_") {
 			_ = os.Unsetenv(name) // fails only for a name that cannot be one
 		}
 	}
@@ -52,8 +53,9 @@ func Answer[T any](t testing.TB, cmd *cobra.Command, args ...string) (answer T) 
 	return answer
 }
 
-// WrongUsage runs one command line and requires the answer to wrong usage: one line on standard error that contains want, which says
-// what to type, exit code 2, and nothing on standard output, so that no script takes the answer for a result.
+// WrongUsage runs one command line and requires the answer to wrong usage: one line on standard error that
+// contains want, which says what to type, exit code 2, and nothing on standard output, so that no script
+// takes the answer for a result.
 func WrongUsage(t testing.TB, program *cobra.Command, want string, args ...string) {
 	t.Helper()
 	code, out, errOut := Run(t, program, "", args...)
@@ -65,12 +67,14 @@ func WrongUsage(t testing.TB, program *cobra.Command, want string, args ...strin
 	require.Less(t, len(errOut), 600)
 }
 
-// Documented requires that every command has a short description and, unless withoutJSON names the command, the flag --json.
+// Documented requires that every command has a short description and, unless withoutJSON names the command,
+// the flag --json.
 func Documented(t *testing.T, cmd *cobra.Command, withoutJSON ...string) {
 	t.Helper()
 	require.NotEmpty(t, cmd.Short, cmd.CommandPath())
 	if cmd.Runnable() && cmd.HasParent() && !cmd.Hidden {
-		require.Equal(t, !slices.Contains(withoutJSON, cmd.Name()), cmd.Flags().Lookup("json") != nil, cmd.CommandPath())
+		require.Equal(t, !slices.Contains(withoutJSON, cmd.Name()), cmd.Flags().Lookup("json") != nil,
+			cmd.CommandPath())
 	}
 	for _, sub := range cmd.Commands() {
 		Documented(t, sub, withoutJSON...)
@@ -81,7 +85,8 @@ func Documented(t *testing.T, cmd *cobra.Command, withoutJSON ...string) {
 func FitsTerminal(t testing.TB, out string) {
 	t.Helper()
 	for line := range strings.Lines(out) {
-		require.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")), command.Columns, "%s\nin\n%s", line, out)
+		require.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")), command.Columns,
+			"%s\nin\n%s", line, out)
 	}
 }
 

@@ -21,7 +21,8 @@ type setting struct {
 // layer holds the settings of one source, by the names of their keys.
 type layer map[string]setting
 
-// readFile reads a YAML file. If path is empty it returns no settings. Every mistake is reported as "file:line: message".
+// readFile reads a YAML file. If path is empty it returns no settings. Every mistake is reported as
+// "file:line: message".
 func (s *Schema) readFile(path string) (layer, error) {
 	if path == "" {
 		return layer{}, nil
@@ -46,8 +47,9 @@ func (s *Schema) readFile(path string) (layer, error) {
 	return f.out, errors.Join(f.errs...)
 }
 
-// errAlias replaces the message of the YAML parser about an unknown alias. It is the only message of the parser that quotes the file, and
-// the quoted alias can be a password: one that begins with an asterisk and stands without quotes.
+// errAlias replaces the message of the YAML parser about an unknown alias. It is the only message of the
+// parser that quotes the file, and the quoted alias can be a password: one that begins with an asterisk and
+// stands without quotes.
 var errAlias = errors.New("yaml: a value begins with *, which YAML reads as an alias; put the value in quotes")
 
 func withoutValue(err error) error {
@@ -160,14 +162,15 @@ func (s *Schema) names() []string {
 	return names
 }
 
-// mostLines bounds the lines of a file in which syntaxError searches. It reads the beginnings of the file again and again.
+// mostLines bounds the lines of a file in which syntaxError searches. It reads the beginnings of the file
+// again and again.
 const mostLines = 2000
 
 // parserLine is the parser's own report of a line. Often it is that of the token before or behind the mistake.
 var parserLine = regexp.MustCompile(`^yaml: (line \d+: )?`)
 
-// syntaxError returns the error about a file that is no YAML, with the line of the mistake: the lines before it are YAML by themselves, and
-// with it they are not.
+// syntaxError returns the error about a file that is no YAML, with the line of the mistake: the lines before
+// it are YAML by themselves, and with it they are not.
 func syntaxError(path string, data []byte, err error) error {
 	err = withoutValue(err)
 	lines := bytes.SplitAfter(data, []byte("\n"))

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// AddFlags adds a flag for each key, except for secrets: every user of a machine can read the command lines of all processes. The
-// _file key of a secret has a flag. If sections are named, the flags of other sections are hidden, which means that they work, and help does
-// not list them. A key outside of all sections is a section by itself. AddFlags panics if there is no such section: that is a mistake in
-// the program.
+// AddFlags adds a flag for each key, except for secrets: every user of a machine can read the command lines
+// of all processes. The _file key of a secret has a flag. If sections are named, the flags of other sections
+// are hidden, which means that they work, and help does not list them. A key outside of all sections is a
+// section by itself. AddFlags panics if there is no such section: that is a mistake in the program.
 func (s *Schema) AddFlags(flags *pflag.FlagSet, sections ...string) {
 	unknown := slices.Clone(sections)
 	for _, k := range s.keys {

@@ -20,12 +20,12 @@ type Sources struct {
 	Flags   *pflag.FlagSet // flags added by AddFlags, already parsed
 }
 
-// Origins maps the name of each key to the place where its value was written: "default", "file:line", the name of a variable or
-// a flag.
+// Origins maps the name of each key to the place where its value was written: "default", "file:line", the
+// name of a variable or a flag.
 type Origins map[string]string
 
-// Load fills the struct that into points to, which has the type that was given to New. The error joins all mistakes of the first source
-// that has any.
+// Load fills the struct that into points to, which has the type that was given to New. The error joins all
+// mistakes of the first source that has any.
 func (s *Schema) Load(into any, from Sources) (Origins, error) {
 	merged := layer{}
 	for _, read := range []func() (layer, error){

@@ -13,19 +13,24 @@ func TestFileMistakes(t *testing.T) {
 		yaml string
 		want []string
 	}{
-		"unknown key":       {"windw: 1h\n", []string{`e.yaml:1: unknown key windw; did you mean window?`}},
-		"unknown nested":    {"kafka:\n  broker: x\n", []string{`e.yaml:2: unknown key kafka.broker; did you mean kafka.brokers?`}},
-		"wrong place":       {"brokers: [x]\n", []string{`:1: unknown key brokers; did you mean kafka.brokers?`}},
-		"unknown section":   {"\nkafak:\n  brokers: x\n", []string{`:2: unknown key kafak; did you mean kafka?`}},
-		"nothing near":      {"zzzzzzzzzzzzzzz: 1\n", []string{":1: unknown key zzzzzzzzzzzzzzz"}},
-		"duration":          {"window: soon\n", []string{`:1: window wants a duration such as 7d, 168h, 30s or 250ms, not "soon"`}},
-		"plain number":      {"window: 7\n", []string{`:1: window wants a duration`}},
-		"size":              {"kafka: {max_message_bytes: big}\n", []string{`:1: kafka.max_message_bytes wants a size`}},
-		"negative size":     {"kafka: {max_message_bytes: -1}\n", []string{`kafka.max_message_bytes wants a size`}},
-		"bool":              {"kafka: {create_topics: yes}\n", []string{`kafka.create_topics wants true or false, not "yes"`}},
-		"overflow":          {"small: 256\n", []string{`:1: small wants a whole number, 0 or more, of at most 8 bits`}},
-		"not a number":      {"weight: .nan\n", []string{`:1: weight wants a number`}},
-		"map for list":      {"kafka:\n  brokers: {a: b}\n", []string{`:2: kafka.brokers wants one value of type list`}},
+		"unknown key": {"windw: 1h\n", []string{`e.yaml:1: unknown key windw; did you mean window?`}},
+		"unknown nested": {"kafka:\n  broker: x\n",
+			[]string{`e.yaml:2: unknown key kafka.broker; did you mean kafka.brokers?`}},
+		"wrong place":     {"brokers: [x]\n", []string{`:1: unknown key brokers; did you mean kafka.brokers?`}},
+		"unknown section": {"\nkafak:\n  brokers: x\n", []string{`:2: unknown key kafak; did you mean kafka?`}},
+		"nothing near":    {"zzzzzzzzzzzzzzz: 1\n", []string{":1: unknown key zzzzzzzzzzzzzzz"}},
+		"duration": {"window: soon\n",
+			[]string{`:1: window wants a duration such as 7d, 168h, 30s or 250ms, not "soon"`}},
+		"plain number": {"window: 7\n", []string{`:1: window wants a duration`}},
+		"size": {"kafka: {max_message_bytes: big}\n",
+			[]string{`:1: kafka.max_message_bytes wants a size`}},
+		"negative size": {"kafka: {max_message_bytes: -1}\n", []string{`kafka.max_message_bytes wants a size`}},
+		"bool": {"kafka: {create_topics: yes}\n",
+			[]string{`kafka.create_topics wants true or false, not "yes"`}},
+		"overflow":     {"small: 256\n", []string{`:1: small wants a whole number, 0 or more, of at most 8 bits`}},
+		"not a number": {"weight: .nan\n", []string{`:1: weight wants a number`}},
+		"map for list": {"kafka:\n  brokers: {a: b}\n",
+			[]string{`:2: kafka.brokers wants one value of type list`}},
 		"list of lists":     {"kafka:\n  brokers: [[a]]\n", []string{`:2: kafka.brokers wants a list of plain values`}},
 		"list for scalar":   {"window: [1h]\n", []string{`:1: window wants one value of type duration`}},
 		"scalar as section": {"kafka: here\n", []string{`:1: kafka is a section`}},
@@ -35,11 +40,12 @@ func TestFileMistakes(t *testing.T) {
 		"two documents":     {"window: 1h\n---\nwindow: 2h\n", []string{`more than one YAML document`}},
 		"not YAML":          {"a: [\n", []string{"e.yaml:1: no YAML:"}},
 		"all are reported":  {"windw: 1h\nsmall: x\n", []string{":1: unknown key windw", ":2: small wants"}},
-		"secret not shown":  {"kafka: {password: [hunter2]}\n", []string{"kafka.password wants one value of type string"}},
-		"secret as alias":   {"kafka: {password: *hunter2}\n", []string{"e.yaml:1: no YAML: a value begins with *"}},
-		"secret as anchor":  {"kafka: {password: &hunter2}\n", []string{"kafka.password has no value"}},
-		"secret as map":     {"kafka: {password: {hunter2: x}}\n", []string{"kafka.password wants one value"}},
-		"secret cut open":   {"kafka: {password: hunter2\n", []string{"e.yaml:1: no YAML:"}},
+		"secret not shown": {"kafka: {password: [hunter2]}\n",
+			[]string{"kafka.password wants one value of type string"}},
+		"secret as alias":  {"kafka: {password: *hunter2}\n", []string{"e.yaml:1: no YAML: a value begins with *"}},
+		"secret as anchor": {"kafka: {password: &hunter2}\n", []string{"kafka.password has no value"}},
+		"secret as map":    {"kafka: {password: {hunter2: x}}\n", []string{"kafka.password wants one value"}},
+		"secret cut open":  {"kafka: {password: hunter2\n", []string{"e.yaml:1: no YAML:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := load(t, c.yaml, nil, nil)
@@ -102,5 +108,6 @@ func TestFlagsOfUnknownSections(t *testing.T) {
 	s := New(testPrefix, struct {
 		Window time.Duration `setting:"window" help:"x"`
 	}{})
-	require.PanicsWithValue(t, "there are no settings windw", func() { s.AddFlags(pflag.NewFlagSet("", pflag.ContinueOnError), "window", "windw") })
+	require.PanicsWithValue(t, "there are no settings windw",
+		func() { s.AddFlags(pflag.NewFlagSet("", pflag.ContinueOnError), "window", "windw") })
 }

@@ -36,8 +36,8 @@ const shortName = 5
 // leastPrefix is how many letters of a name stand for the whole name.
 const leastPrefix = 3
 
-// hasPart says whether a part of the name behind its first dot is this one, or its plural: the user left out sections, as in "brokers" for
-// "kafka.brokers" and "topic" for "kafka.topics.input".
+// hasPart says whether a part of the name behind its first dot is this one, or its plural: the user left out
+// sections, as in "brokers" for "kafka.brokers" and "topic" for "kafka.topics.input".
 func hasPart(name, part string) bool {
 	parts := strings.Split(name, ".")
 	return slices.Contains(parts[1:], part) || slices.Contains(parts[1:], part+"s")

@@ -28,11 +28,12 @@ func (s *Schema) Reference() []byte {
 	}, true)
 }
 
-// Print returns the configuration cfg as YAML, secrets as "(set)", without hidden keys that have their default. If origins is not nil, a comment
-// behind each value says where it comes from.
+// Print returns the configuration cfg as YAML, secrets as "(set)", without hidden keys that have their
+// default. If origins is not nil, a comment behind each value says where it comes from.
 func (s *Schema) Print(cfg any, origins Origins) []byte {
 	changed := s.Differences(cfg, s.original)
-	shown := slices.DeleteFunc(s.valuesOf(cfg), func(k Key) bool { return k.Hidden && !slices.Contains(changed, k.Name) })
+	shown := slices.DeleteFunc(s.valuesOf(cfg),
+		func(k Key) bool { return k.Hidden && !slices.Contains(changed, k.Name) })
 	return s.write(shown, func(k Key) []string {
 		if origins == nil {
 			return nil
@@ -75,8 +76,8 @@ func (s *Schema) Environ(cfg any) []string {
 	return environ
 }
 
-// valuesOf returns the keys with the values of cfg in place of their Default. Keys of files that hold secrets are left out: they have
-// no field.
+// valuesOf returns the keys with the values of cfg in place of their Default. Keys of files that hold secrets
+// are left out: they have no field.
 func (s *Schema) valuesOf(cfg any) []Key {
 	keys := New(s.prefix, reflect.Indirect(reflect.ValueOf(cfg)).Interface()).keys
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.secret != "" })

@@ -9,7 +9,8 @@ import (
 // interval is a part of the range of a number, bounds included.
 type interval struct{ least, most float64 }
 
-// intervals parses the tag range of a field, such as "-1,16KiB..1GiB": single values and intervals, separated by commas.
+// intervals parses the tag range of a field, such as "-1,16KiB..1GiB": single values and intervals, separated
+// by commas.
 func (k Key) intervals() ([]interval, error) {
 	var all []interval
 	for part := range strings.SplitSeq(k.Range, ",") {

@@ -1,5 +1,5 @@
-// Package schema makes a configuration of one struct with default values: command line flags, environment variables, a strict
-// YAML file, a reference file with all defaults, and a printout.
+// Package schema makes a configuration of one struct with default values: command line flags, environment
+// variables, a strict YAML file, a reference file with all defaults, and a printout.
 //
 // A key's name is the dotted path of the `setting` tags on the way to its field ("kafka.brokers"). The same name
 // gives the flag (--kafka.brokers) and the environment variable (ECHOSIEVE_KAFKA_BROKERS). A later source wins:
@@ -17,8 +17,8 @@
 //
 // An integer whose name ends in "_bytes" takes units ("64MiB").
 //
-// An unknown key in the file is an error, and so is an unknown variable with the prefix of the environment. All mistakes of one source
-// are reported together.
+// An unknown key in the file is an error, and so is an unknown variable with the prefix of the environment.
+// All mistakes of one source are reported together.
 package schema
 
 import (
@@ -63,9 +63,10 @@ type Schema struct {
 	byEnv    map[string]int
 }
 
-// New makes the schema of a struct. The values of its fields are the defaults of the settings. Every environment variable begins with the
-// prefix, "ECHOSIEVE_". New panics if a field has a type that is not supported, a name is used twice, or a setting has no help: these
-// are mistakes in the program, not in its input.
+// New makes the schema of a struct. The values of its fields are the defaults of the settings. Every
+// environment variable begins with the prefix, "ECHOSIEVE_". New panics if a field has a type that is not
+// supported, a name is used twice, or a setting has no help: these are mistakes in the program, not in its
+// input.
 func New(prefix string, defaults any) *Schema {
 	s := &Schema{
 		prefix:   prefix,
@@ -151,8 +152,8 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 	}
 }
 
-// sentence returns help with a capital at the beginning and a full stop at the end. A first word that is more than letters stays as it
-// is, "host:port" for example.
+// sentence returns help with a capital at the beginning and a full stop at the end. A first word that is more
+// than letters stays as it is, "host:port" for example.
 func sentence(help string) string {
 	if help == "" {
 		return ""
@@ -205,8 +206,8 @@ func isInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Ui
 
 func isDuration(t reflect.Type) bool { return t == reflect.TypeFor[time.Duration]() }
 
-// Differences returns the names of the keys whose values differ between two configurations, in the order of the keys. Secrets are
-// compared, too.
+// Differences returns the names of the keys whose values differ between two configurations, in the order of
+// the keys. Secrets are compared, too.
 func (s *Schema) Differences(a, b any) []string {
 	var names []string
 	others := s.valuesOf(b)

@@ -10,9 +10,12 @@ import (
 // FuzzFile feeds arbitrary files: an error that names the file, or a configuration that can be printed and read back.
 func FuzzFile(f *testing.F) {
 	for _, text := range []string{
-		"", "kafka: {brokers: [a, b]}", "kafka:\n  password: hunter2\n", "window: 7d", "kafka: &a {topics: *a}", "a: &a [*a]", "--- a\n--- b",
-		"kafka: {<<: {password: x}}", "? {a: b}\n: c", "\x00", "\xff\xfe", "kafka: !!binary aGk=", strings.Repeat("[", 5000), strings.Repeat("a: ", 300),
-		"x: &x [a,a]\ny: &y [*x,*x,*x]\nkafka: {brokers: [*y]}", "small: 256\nweight: .nan", "kafka: {max_message_bytes: 99999999999999999999GiB}",
+		"", "kafka: {brokers: [a, b]}", "kafka:\n  password: hunter2\n", "window: 7d", "kafka: &a {topics: *a}",
+		"a: &a [*a]", "--- a\n--- b",
+		"kafka: {<<: {password: x}}", "? {a: b}\n: c", "\x00", "\xff\xfe", "kafka: !!binary aGk=",
+		strings.Repeat("[", 5000), strings.Repeat("a: ", 300),
+		"x: &x [a,a]\ny: &y [*x,*x,*x]\nkafka: {brokers: [*y]}", "small: 256\nweight: .nan",
+		"kafka: {max_message_bytes: 99999999999999999999GiB}",
 		"kafka: {password: [hunter2]}",
 	} {
 		f.Add([]byte(text))
@@ -70,7 +73,8 @@ func FuzzEnviron(f *testing.F) {
 			value = filepath.Join(t.TempDir(), "none") // arbitrary paths could name files of this machine
 		}
 		cfg := testDefaults()
-		_, err := s.Load(&cfg, Sources{Environ: []string{testPrefix + name + "=" + value}, Ignored: []string{testPrefix + "TEST_"}})
+		_, err := s.Load(&cfg, Sources{Environ: []string{testPrefix + name + "=" + value},
+			Ignored: []string{testPrefix + "TEST_"}})
 		if err == nil {
 			s.Print(cfg, nil)
 			s.Values(cfg)

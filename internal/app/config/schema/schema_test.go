@@ -108,8 +108,10 @@ func TestHiddenKey(t *testing.T) {
 // Each source beats the one before it, for a scalar as for a list.
 func TestPrecedence(t *testing.T) {
 	yaml := "window: 1h\nkafka:\n  brokers: [file:1, file:2]\n  topics: {input: from-file}\n"
-	environ := []string{"ECHOSIEVE_WINDOW=2h", "ECHOSIEVE_KAFKA_BROKERS=env:1", "HOME=/", "ECHOSIEVE_TEST_X=1", "ECHOSIEVE_CONFIG=x"}
-	args := []string{"--window=3h", "--kafka.brokers=f:1", "--kafka.brokers", "f:2,f:3", "--kafka.create_topics", "--config=x"}
+	environ := []string{"ECHOSIEVE_WINDOW=2h", "ECHOSIEVE_KAFKA_BROKERS=env:1", "HOME=/", "ECHOSIEVE_TEST_X=1",
+		"ECHOSIEVE_CONFIG=x"}
+	args := []string{"--window=3h", "--kafka.brokers=f:1", "--kafka.brokers", "f:2,f:3", "--kafka.create_topics",
+		"--config=x"}
 
 	cfg, origins, err := load(t, yaml, nil, nil)
 	require.NoError(t, err)
@@ -170,7 +172,8 @@ func TestSecrets(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "hunter2", cfg.Kafka.Password)
 
-	cfg, origins, err = load(t, "kafka: {password_file: "+path+"}\n", []string{"ECHOSIEVE_KAFKA_PASSWORD=stronger"}, nil)
+	cfg, origins, err = load(t, "kafka: {password_file: "+path+"}\n", []string{"ECHOSIEVE_KAFKA_PASSWORD=stronger"},
+		nil)
 	require.NoError(t, err)
 	require.Equal(t, "stronger", cfg.Kafka.Password)
 
@@ -213,7 +216,9 @@ func TestPrintRoundTrip(t *testing.T) {
 
 // Environ passes the whole configuration, with its secrets, to another process.
 func TestEnvironRoundTrip(t *testing.T) {
-	want, _, err := load(t, "kafka: {brokers: [x:1, y:2], password: secret, topics: {input: \"\"}}\nweight: .25\nwindow: 90m\n", nil, nil)
+	want, _, err := load(
+		t, "kafka: {brokers: [x:1, y:2], password: secret, topics: {input: \"\"}}\nweight: .25\nwindow: 90m\n", nil,
+		nil)
 	require.NoError(t, err)
 	environ := New(testPrefix, testDefaults()).Environ(&want)
 	got, _, err := load(t, "", environ, nil)

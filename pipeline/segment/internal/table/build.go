@@ -19,9 +19,9 @@ type node struct {
 	children []uint16 // the codes that follow it
 }
 
-// Build enters all words of a dictionary into an empty table. Of words that are there twice the last one counts. Build yields a smaller
-// table than Builder.Add for each word: all children of a node are placed at once, shorter prefixes first, and of one length those with the
-// most children first.
+// Build enters all words of a dictionary into an empty table. Of words that are there twice the last one
+// counts. Build yields a smaller table than Builder.Add for each word: all children of a node are placed at
+// once, shorter prefixes first, and of one length those with the most children first.
 func (b *Builder) Build(words []Word) {
 	words = slices.Clone(words)
 	slices.SortStableFunc(words, func(x, y Word) int { return slices.Compare(x.Codes, y.Codes) })

@@ -71,7 +71,8 @@ func (b *Builder) Number(weight float64) (uint16, error) {
 	return number, nil
 }
 
-// Add adds a word, or changes its weight. Words of more than MaxWord characters are left out, because cppjieba does not look for them.
+// Add adds a word, or changes its weight. Words of more than MaxWord characters are left out, because
+// cppjieba does not look for them.
 func (b *Builder) Add(word string, weight float64) error {
 	codes, err := b.Codes([]rune(word))
 	if err != nil {

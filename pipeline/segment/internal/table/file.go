@@ -11,7 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The file is one zstd frame. In it, little-endian: magic, header, sections in the order of sections, trie, CRC-32C of all of these.
+// The file is one zstd frame. In it, little-endian: magic, header, sections in the order of sections, trie,
+// CRC-32C of all of these.
 const (
 	magic   = "ECHOCUT\n"
 	version = 2
@@ -39,8 +40,10 @@ func (t *Table) Marshal() ([]byte, error) {
 	b.WriteString(magic)
 	f := newTrie(t)
 	h := header{
-		Version: version, Codes: uint32(len(t.Runes)), Known: uint32(len(t.Model.Emit)), Weights: uint32(len(t.Weights)),
-		Entries: uint32(len(t.Entries)), Nodes: uint32(len(f.gaps)), Parents: uint32(len(f.steps)), Sum: t.Sum, Default: t.Default,
+		Version: version, Codes: uint32(len(t.Runes)), Known: uint32(len(t.Model.Emit)),
+		Weights: uint32(len(t.Weights)),
+		Entries: uint32(len(t.Entries)), Nodes: uint32(len(f.gaps)), Parents: uint32(len(f.steps)), Sum: t.Sum,
+		Default: t.Default,
 	}
 	parts := append(append([]any{h}, t.sections()...), f.bytes())
 	for _, part := range parts {
@@ -96,7 +99,8 @@ func read(r io.Reader) (*Table, *trie, error) {
 	if h.Version != version {
 		return nil, nil, fmt.Errorf("table: version %d, this program reads version %d", h.Version, version)
 	}
-	if h.Codes > MaxCodes || h.Known > h.Codes || h.Weights > MaxWeights || h.Entries > MaxEntries || h.Nodes > h.Entries || h.Parents > h.Codes+h.Nodes {
+	if h.Codes > MaxCodes || h.Known > h.Codes || h.Weights > MaxWeights || h.Entries > MaxEntries ||
+		h.Nodes > h.Entries || h.Parents > h.Codes+h.Nodes {
 		return nil, nil, fmt.Errorf("table: damaged: too large: %+v", h)
 	}
 	t := &Table{

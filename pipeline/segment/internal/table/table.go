@@ -67,7 +67,8 @@ var Forbidden = [][2]int{{0, 0}, {0, 3}, {1, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 1},
 // validate reports the first thing that would make a search go wrong or leave the table.
 func (t *Table) validate() error {
 	codes := len(t.Runes)
-	if codes < First || codes > MaxCodes || len(t.Root) != codes || len(t.Single) != codes || First+len(t.Model.Emit) > codes {
+	if codes < First || codes > MaxCodes || len(t.Root) != codes || len(t.Single) != codes ||
+		First+len(t.Model.Emit) > codes {
 		return fmt.Errorf("table: %d characters, %d of them in the model", codes, len(t.Model.Emit))
 	}
 	if len(t.Weights) == 0 || len(t.Weights) > MaxWeights || !math.IsInf(t.Weights[0], -1) {

@@ -7,10 +7,12 @@ import (
 	"slices"
 )
 
-// trie is the form that Entries have in the file. It takes half the space of the array, which is mostly places of other nodes.
+// trie is the form that Entries have in the file. It takes half the space of the array, which is mostly
+// places of other nodes.
 //
-// Nodes come level by level, beginning with the roots, and within a level as Build places them: those with the most children first. So
-// the first child of a node mostly lies just behind the first child of the node before.
+// Nodes come level by level, beginning with the roots, and within a level as Build places them: those with
+// the most children first. So the first child of a node mostly lies just behind the first child of the node
+// before.
 type trie struct {
 	children []uint16 // of each root, by code, and then of each node
 	gaps     []uint16 // of each node: its code minus the code of the sibling before it
@@ -117,7 +119,8 @@ func (f *trie) enter(t *Table) error {
 	return nil
 }
 
-// planes returns all lowest bytes of the values, then all second bytes, and so on: these compress better than whole values.
+// planes returns all lowest bytes of the values, then all second bytes, and so on: these compress better than
+// whole values.
 func planes[T uint16 | uint32](values []T, size int) []byte {
 	bytes := make([]byte, 0, size*len(values))
 	for k := range size {

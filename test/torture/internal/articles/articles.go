@@ -1,5 +1,5 @@
-// Package articles writes the records that the fault runner publishes, and knows of each record what a service without a mistake must
-// make of it. The same seed gives the same records.
+// Package articles writes the records that the fault runner publishes, and knows of each record what a
+// service without a mistake must make of it. The same seed gives the same records.
 package articles
 
 import (
@@ -21,8 +21,8 @@ import (
 const (
 	edition       = 500
 	editionCopies = 130
-	// maxFamily is the most copies that a text gets. The index offers at most 8 articles of one fingerprint as originals: with more
-	// copies, a copy could miss its original without a mistake of the service.
+	// maxFamily is the most copies that a text gets. The index offers at most 8 articles of one fingerprint
+	// as originals: with more copies, a copy could miss its original without a mistake of the service.
 	maxFamily  = 6
 	remembered = 20_000         // texts that can still be copied: the last ones
 	spread     = 72 * time.Hour // of the records' timestamps
@@ -66,11 +66,13 @@ type Fact struct {
 	Step   int // of a Version: its place in the chain
 }
 
-// MustMatch says whether two articles of one family must count as copies of each other, whichever the service compares with the
-// other. Two Near articles need not: they differ in two sentences, which the service may judge either way.
+// MustMatch says whether two articles of one family must count as copies of each other, whichever the service
+// compares with the other. Two Near articles need not: they differ in two sentences, which the service may
+// judge either way.
 func (f Fact) MustMatch(g Fact) bool { return f.MayMatch(g) && (f.Role != Near || g.Role != Near) }
 
-// MayMatch says whether one of two articles may count as a copy of the other. Versions of a chain may if they are neighbours.
+// MayMatch says whether one of two articles may count as a copy of the other. Versions of a chain may if they
+// are neighbours.
 func (f Fact) MayMatch(g Fact) bool {
 	return f.Family == g.Family && (f.Role != Version || (f.Step-g.Step <= 1 && g.Step-f.Step <= 1))
 }
@@ -107,16 +109,18 @@ type Writer struct {
 	number   int       // of the last record
 }
 
-// NewWriter returns a writer. Its ids begin with the prefix: writers with different prefixes write different ids. A mixed writer writes
-// chains, broken records and null values between the articles.
+// NewWriter returns a writer. Its ids begin with the prefix: writers with different prefixes write different
+// ids. A mixed writer writes chains, broken records and null values between the articles.
 func NewWriter(seed uint64, prefix string, recipe *recipe.Recipe, mixed bool) *Writer {
 	index := keyspace.DefaultConfig()
 	index.Search = recipe.Search()
 	w := &Writer{
-		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, Index: index, now: time.Now(), prefix: prefix, mixed: mixed,
+		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, Index: index, now: time.Now(), prefix: prefix,
+		mixed: mixed,
 		Facts: map[string]Fact{}, Reasons: map[string]pipeline.RejectReason{},
 	}
-	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra", "zet", "wo"}
+	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra",
+		"zet", "wo"}
 	for _, a := range syllables {
 		for _, b := range syllables {
 			for _, c := range syllables {
@@ -190,7 +194,8 @@ func (w *Writer) textRecord(id, text string) *kgo.Record {
 	return w.record(id, value)
 }
 
-// record gives the record a timestamp of the last three days: copies then lie in one slice of the index's window or in two.
+// record gives the record a timestamp of the last three days: copies then lie in one slice of the index's
+// window or in two.
 func (w *Writer) record(id string, value []byte) *kgo.Record {
 	if w.Avro && value != nil {
 		value = w.asAvro(value)
@@ -239,8 +244,8 @@ func (w *Writer) copyText(id string) string {
 	return f.text
 }
 
-// pick draws a family that may get one more copy. Half of the draws are among the last six: the service then decides original and copy
-// at the same time, in different processes.
+// pick draws a family that may get one more copy. Half of the draws are among the last six: the service then
+// decides original and copy at the same time, in different processes.
 func (w *Writer) pick() *family {
 	var f *family
 	for f == nil || f.copies == maxFamily {

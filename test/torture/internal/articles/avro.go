@@ -15,7 +15,8 @@ const AvroSchema = `{"type": "record", "name": "Article", "fields": [
 // AvroSchemas is the number of ids under which the registry must know AvroSchema, from 1 on.
 const AvroSchemas = 2000
 
-// schemaRecords is the number of records in a row that name one id. A service asks the registry for each id once: this often it must.
+// schemaRecords is the number of records in a row that name one id. A service asks the registry for each id
+// once: this often it must.
 const schemaRecords = 100
 
 var avroSchema = avro.MustParse(AvroSchema)

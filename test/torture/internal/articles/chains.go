@@ -10,9 +10,9 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// A chain is a text that is rewritten several times. Each version drops the four oldest of its twenty sentences and adds four new ones.
-// Neighbours in the chain are copies of each other; versions further apart are not. A chain shows whether a copy of a copy names the
-// right root.
+// A chain is a text that is rewritten several times. Each version drops the four oldest of its twenty
+// sentences and adds four new ones. Neighbours in the chain are copies of each other; versions further apart
+// are not. A chain shows whether a copy of a copy names the right root.
 const (
 	chainSentences = 20 // of a version
 	chainShift     = 4  // sentences that each version drops
@@ -20,8 +20,8 @@ const (
 	maxVersions    = 6
 )
 
-// chain returns the records of a chain, with the ids id-0, id-1 and so on. The versions come in a random order. Half of the chains
-// repeat one version exactly.
+// chain returns the records of a chain, with the ids id-0, id-1 and so on. The versions come in a random
+// order. Half of the chains repeat one version exactly.
 func (w *Writer) chain(id string) []*kgo.Record {
 	versions := w.versions(minVersions + w.random.IntN(maxVersions-minVersions+1))
 	steps := w.random.Perm(len(versions))
@@ -62,19 +62,22 @@ func (w *Writer) versions(n int) []string {
 	}
 }
 
-// nearBothWays says whether the service finds one article as a near copy of the other, whichever of the two comes first.
+// nearBothWays says whether the service finds one article as a near copy of the other, whichever of the two
+// comes first.
 func (w *Writer) nearBothWays(a, b *article.Article) bool {
 	plan := w.Index.Plan()
-	return plan.Judge(&w.Index.Rule, a, b).Kind == article.Near && plan.Judge(&w.Index.Rule, b, a).Kind == article.Near &&
+	return plan.Judge(&w.Index.Rule, a, b).Kind == article.Near &&
+		plan.Judge(&w.Index.Rule, b, a).Kind == article.Near &&
 		plan.Finds(a, b) && plan.Finds(b, a)
 }
 
-// extends says whether an article continues the chain: the service finds it as a copy of the last version, whichever of the two comes
-// first, and does not judge it a copy of an earlier version.
+// extends says whether an article continues the chain: the service finds it as a copy of the last version,
+// whichever of the two comes first, and does not judge it a copy of an earlier version.
 func (w *Writer) extends(chain []article.Article, a *article.Article) bool {
 	if len(chain) == 0 {
 		return true
 	}
 	return w.nearBothWays(a, &chain[len(chain)-1]) &&
-		!slices.ContainsFunc(chain[:len(chain)-1], func(b article.Article) bool { return w.Index.Compare(a, &b).Kind.IsCopy() })
+		!slices.ContainsFunc(chain[:len(chain)-1],
+			func(b article.Article) bool { return w.Index.Compare(a, &b).Kind.IsCopy() })
 }

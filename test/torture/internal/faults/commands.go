@@ -20,8 +20,8 @@ const (
 	laterArticles   = 1500 // published after a refill, so that copies of articles from before the loss are among them
 )
 
-// refill deletes all data in Redis and lets index refill fill the index beside processes that serve, of which one is killed meanwhile. Then
-// more articles must be published before the round may end.
+// refill deletes all data in Redis and lets index refill fill the index beside processes that serve, of which
+// one is killed meanwhile. Then more articles must be published before the round may end.
 func refill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
 	if err := until(ctx, func() bool { return r.Watcher.Decided() >= earlierArticles }); err != nil {
 		return "", err
@@ -64,8 +64,8 @@ func until(ctx context.Context, isSo func() bool) error {
 	return nil
 }
 
-// killInTheMiddle runs a command again and again until several runs were killed before they had ended. A run that succeeds shows how long
-// this machine needs: later runs are killed sooner.
+// killInTheMiddle runs a command again and again until several runs were killed before they had ended. A run
+// that succeeds shows how long this machine needs: later runs are killed sooner.
 func killInTheMiddle(ctx context.Context, r *rig.Round, random *rand.Rand, args ...string) (kills int, err error) {
 	var last rig.Ended
 	latest := 2 * time.Second

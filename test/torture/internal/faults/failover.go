@@ -16,8 +16,8 @@ import (
 	"echosieve/test/torture/internal/wait"
 )
 
-// replicated is a master with a replica that can replace it: the servers that Sentinel watches, or the part of a cluster that serves one
-// slot.
+// replicated is a master with a replica that can replace it: the servers that Sentinel watches, or the part
+// of a cluster that serves one slot.
 type replicated interface {
 	Master(ctx context.Context) (*redisserver.Server, error)
 	Client(s *redisserver.Server) *redis.Client
@@ -28,8 +28,8 @@ type replicated interface {
 	WaitReady(ctx context.Context) error
 }
 
-// pickReplicated draws a master and its replica. In a cluster every master has keys in use, because the names of the keys spread over all
-// slots.
+// pickReplicated draws a master and its replica. In a cluster every master has keys in use, because the names
+// of the keys spread over all slots.
 func pickReplicated(r *rig.Round, random *rand.Rand) replicated {
 	slot := random.IntN(slots)
 	if r.Cluster != nil {
@@ -39,10 +39,11 @@ func pickReplicated(r *rig.Round, random *rand.Rand) replicated {
 }
 
 // removal takes a master away and says how. giveBack undoes that; it is called when the replica has become the master.
-type removal func(ctx context.Context, r *rig.Round, random *rand.Rand, servers replicated, master *redisserver.Server) (proof string, giveBack func() error, err error)
+type removal func(ctx context.Context, r *rig.Round, random *rand.Rand, servers replicated,
+	master *redisserver.Server) (proof string, giveBack func() error, err error)
 
-// failover returns a fault in which the replica becomes the master. The former master then comes back as a replica, so that the next fault
-// finds all servers complete.
+// failover returns a fault in which the replica becomes the master. The former master then comes back as a
+// replica, so that the next fault finds all servers complete.
 func failover(remove removal) injector {
 	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
 		servers, d := pickReplicated(r, random), atLeast(d, random, 500*time.Millisecond, 3*time.Second)
@@ -69,7 +70,8 @@ func failover(remove removal) injector {
 			if err := errors.Join(err, giveBack(), servers.WaitReady(limited)); err != nil {
 				return "", err
 			}
-			return fmt.Sprintf("%s was the master, %s; %.1fs later %s was", before.Addr, how, took.Seconds(), after.Addr), nil
+			return fmt.Sprintf("%s was the master, %s; %.1fs later %s was", before.Addr, how, took.Seconds(),
+				after.Addr), nil
 		})
 	}
 }
@@ -90,13 +92,15 @@ func replaced(ctx context.Context, servers replicated, former *redisserver.Serve
 func nothing() error { return nil }
 
 // byCommand replaces the master as an operator does.
-func byCommand(ctx context.Context, _ *rig.Round, _ *rand.Rand, servers replicated, _ *redisserver.Server) (string, func() error, error) {
+func byCommand(ctx context.Context, _ *rig.Round, _ *rand.Rand, servers replicated, _ *redisserver.Server) (string,
+	func() error, error) {
 	_, err := servers.Failover(ctx)
 	return "replaced by command", nothing, err
 }
 
 // killMaster kills the master. The sentinels, or the other masters of the cluster, notice that and promote the replica.
-func killMaster(_ context.Context, _ *rig.Round, _ *rand.Rand, _ replicated, master *redisserver.Server) (string, func() error, error) {
+func killMaster(_ context.Context, _ *rig.Round, _ *rand.Rand, _ replicated, master *redisserver.Server) (string,
+	func() error, error) {
 	master.Kill()
 	return "killed", func() error {
 		master.Restart()
@@ -104,16 +108,18 @@ func killMaster(_ context.Context, _ *rig.Round, _ *rand.Rand, _ replicated, mas
 	}, nil
 }
 
-// killMasterAhead kills the master while the replica lacks its last writes, which are then lost for certain. A service with
-// redis.wait_replicas must not rely on those writes.
-func killMasterAhead(ctx context.Context, r *rig.Round, random *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
+// killMasterAhead kills the master while the replica lacks its last writes, which are then lost for certain.
+// A service with redis.wait_replicas must not rely on those writes.
+func killMasterAhead(ctx context.Context, r *rig.Round, random *rand.Rand, servers replicated,
+	master *redisserver.Server) (string, func() error, error) {
 	mend, err := servers.CutReplication(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	before, err := written(ctx, servers.Client(master))
 	ahead := 0
-	for cut := between(random, 300*time.Millisecond, 1500*time.Millisecond); err == nil && ahead == 0; { // while Kafka is away, the service writes nothing
+	// while Kafka is away, the service writes nothing
+	for cut := between(random, 300*time.Millisecond, 1500*time.Millisecond); err == nil && ahead == 0; {
 		if err = wait.For(ctx, cut); err == nil {
 			ahead, err = written(ctx, servers.Client(master))
 			ahead -= before
@@ -140,8 +146,10 @@ func written(ctx context.Context, master *redis.Client) (int, error) {
 	return n, err
 }
 
-// freezeMaster stops the master until it is replaced. When it resumes, it still believes for a moment that it is the master.
-func freezeMaster(ctx context.Context, _ *rig.Round, _ *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
+// freezeMaster stops the master until it is replaced. When it resumes, it still believes for a moment that it
+// is the master.
+func freezeMaster(ctx context.Context, _ *rig.Round, _ *rand.Rand, servers replicated, master *redisserver.Server) (
+	string, func() error, error) {
 	pid := master.Pid()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return "", nil, err
@@ -153,8 +161,10 @@ func freezeMaster(ctx context.Context, _ *rig.Round, _ *rand.Rand, servers repli
 	return "frozen", resume, nil
 }
 
-// cutMaster cuts the network before the master until it is replaced. The master goes on running and executes the commands that it already has.
-func cutMaster(ctx context.Context, r *rig.Round, random *rand.Rand, servers replicated, master *redisserver.Server) (string, func() error, error) {
+// cutMaster cuts the network before the master until it is replaced. The master goes on running and executes
+// the commands that it already has.
+func cutMaster(ctx context.Context, r *rig.Round, random *rand.Rand, servers replicated, master *redisserver.Server) (
+	string, func() error, error) {
 	n, err := r.RedisNet.To(master.Addr)
 	if err != nil {
 		return "", nil, err
@@ -185,7 +195,8 @@ func readOnly(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Durat
 		return "", err
 	}
 	proof, err := r.Outage(ctx, "redis", atLeast(d, random, time.Second, 4*time.Second), func() (string, error) {
-		return "", servers.Client(master).ReplicaOf(ctx, "127.0.0.1", "1").Err() // nobody listens there, so the server keeps its data
+		// nobody listens there, so the server keeps its data
+		return "", servers.Client(master).ReplicaOf(ctx, "127.0.0.1", "1").Err()
 	}, func() error {
 		ctx, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
 		defer cancel()
@@ -223,8 +234,8 @@ func (s shard) CutReplication(ctx context.Context) (func(context.Context) error,
 	return s.Cluster.CutReplication(ctx, s.slot)
 }
 
-// moveSlots moves slots that hold keys in use from master to master, slowly. The slot of the ticket counter is among them: every batch
-// uses the counter.
+// moveSlots moves slots that hold keys in use from master to master, slowly. The slot of the ticket counter
+// is among them: every batch uses the counter.
 func moveSlots(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
 	return r.Disturb(ctx, "redis", func() (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
@@ -250,13 +261,15 @@ func moveSlots(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Dura
 			}
 			// While Kafka is away, the service sends no commands and meets no errors: then move once more.
 			if ask, next := after["ASK"]-before["ASK"], after["MOVED"]-before["MOVED"]; ask > 0 && next > 0 {
-				return fmt.Sprintf("%d keys moved; Redis replied ASK %d times and MOVED %d times", moved, ask, next), nil
+				return fmt.Sprintf("%d keys moved; Redis replied ASK %d times and MOVED %d times", moved, ask, next),
+					nil
 			}
 		}
 	})
 }
 
-// migrate moves a slot, and up to 50 other slots of the same master that hold keys, to another master. It returns the number of keys.
+// migrate moves a slot, and up to 50 other slots of the same master that hold keys, to another master. It
+// returns the number of keys.
 func migrate(ctx context.Context, c *redisserver.Cluster, slot int, random *rand.Rand) (int, error) {
 	from, err := c.Owner(ctx, slot)
 	if err != nil {

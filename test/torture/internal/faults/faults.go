@@ -1,6 +1,6 @@
-// Package faults has the faults that a round injects. To add a fault: write its injector in the file of the part that it touches, add a line to
-// the table in this file, and give it a mistake of the service that it must reveal in ../../mutants_test.go. Help, default schedule and
-// summary follow from the table.
+// Package faults has the faults that a round injects. To add a fault: write its injector in the file of the
+// part that it touches, add a line to the table in this file, and give it a mistake of the service that it
+// must reveal in ../../mutants_test.go. Help, default schedule and summary follow from the table.
 package faults
 
 import (
@@ -13,7 +13,8 @@ import (
 	"echosieve/test/torture/internal/rig"
 )
 
-// Lane is the part of the system that a fault touches. The faults of one lane follow each other; faults of different lanes overlap.
+// Lane is the part of the system that a fault touches. The faults of one lane follow each other; faults of
+// different lanes overlap.
 type Lane uint8
 
 // The lanes.
@@ -29,8 +30,9 @@ const (
 type Fault struct {
 	Lane  Lane
 	About string // for the help text
-	// Inject lets the fault happen and waits until it is over. The fault lasts at least d; with 0 its duration is drawn. Inject returns a
-	// proof that the fault happened, or an error that says why there is none.
+	// Inject lets the fault happen and waits until it is over. The fault lasts at least d; with 0 its
+	// duration is drawn. Inject returns a proof that the fault happened, or an error that says why there is
+	// none.
 	Inject injector
 
 	needs func(rig.Options) bool // the servers that the fault needs; nil: any
@@ -49,58 +51,82 @@ func redisCluster(o rig.Options) bool  { return o.RedisKind == rig.ClusterRedis 
 
 // All are the faults by their names on the command line.
 var All = map[string]Fault{
-	"kill":   {Lane: Processes, Inject: kill, About: "kill a process with SIGKILL, start another"},
-	"term":   {Lane: Processes, Inject: terminate, About: "end a process with SIGTERM, start another"},
-	"storm":  {Lane: Processes, Inject: storm, About: "processes join and leave faster than the group settles"},
-	"zombie": {Lane: Processes, Inject: zombie, About: "freeze a process until others have its partitions, then let it resume"},
+	"kill":  {Lane: Processes, Inject: kill, About: "kill a process with SIGKILL, start another"},
+	"term":  {Lane: Processes, Inject: terminate, About: "end a process with SIGTERM, start another"},
+	"storm": {Lane: Processes, Inject: storm, About: "processes join and leave faster than the group settles"},
+	"zombie": {Lane: Processes, Inject: zombie,
+		About: "freeze a process until others have its partitions, then let it resume"},
 	"zombie-held": {
-		Lane: Processes, Inject: zombieHeld, needs: oneBroker, About: "freeze a process while the network holds its batches back, until others have its partitions",
+		Lane: Processes, Inject: zombieHeld, needs: oneBroker,
+		About: "freeze a process while the network holds its batches back, until others have its partitions",
 	},
 	"crash": {Lane: Processes, Inject: crash, About: "three processes end themselves at drawn crash points"},
 	"crash-every": {
-		Lane: Processes, Inject: crashEverywhere, named: true, About: "a process ends itself at every crash point, with SIGKILL and with SIGTERM",
+		Lane: Processes, Inject: crashEverywhere, named: true,
+		About: "a process ends itself at every crash point, with SIGKILL and with SIGTERM",
 	},
 
-	"refill":  {Lane: Processes, Inject: refill, needs: rig.Options.OwnRedis, named: true, About: "delete all data in Redis; index refill, killed on its way, fills the index"},
+	"refill": {Lane: Processes, Inject: refill, needs: rig.Options.OwnRedis, named: true,
+		About: "delete all data in Redis; index refill, killed on its way, fills the index"},
 	"forget":  {Lane: Processes, Inject: forget, named: true, About: "index forget is killed on its way"},
 	"explain": {Lane: Processes, Inject: explain, named: true, About: "explain verdicts while other faults last"},
 	"shadow":  {Lane: Processes, Inject: shadow, named: true, About: "a shadow runs beside the service and is killed"},
 
-	"redis-stall":         {Lane: Redis, Inject: stallRedis, needs: plainRedis, About: "Redis stops without closing a connection"},
-	"redis-restart":       {Lane: Redis, Inject: restartRedis, needs: plainRedis, About: "kill Redis and start it again with its data"},
-	"redis-empty":         {Lane: Redis, Inject: emptyRedis, needs: plainRedis, named: true, About: "delete all data in Redis"},
+	"redis-stall": {Lane: Redis, Inject: stallRedis, needs: plainRedis,
+		About: "Redis stops without closing a connection"},
+	"redis-restart": {Lane: Redis, Inject: restartRedis, needs: plainRedis,
+		About: "kill Redis and start it again with its data"},
+	"redis-empty": {Lane: Redis, Inject: emptyRedis, needs: plainRedis, named: true,
+		About: "delete all data in Redis"},
 	"redis-reset":         {Lane: Redis, Inject: resetRedis, About: "Redis closes all connections, several times"},
 	"redis-script-flush":  {Lane: Redis, Inject: flushScripts, About: "Redis forgets the scripts"},
 	"redis-out-of-memory": {Lane: Redis, Inject: outOfMemory, About: "Redis refuses writes"},
 
-	"redis-failover":      {Lane: Redis, Inject: failover(byCommand), needs: redisReplicas, About: "replace the master by command"},
-	"redis-master-kill":   {Lane: Redis, Inject: failover(killMaster), needs: redisReplicas, About: "kill the master"},
-	"redis-master-behind": {Lane: Redis, Inject: failover(killMasterAhead), needs: redisReplicas, About: "kill the master while its replica lacks its last writes"},
-	"redis-master-frozen": {Lane: Redis, Inject: failover(freezeMaster), needs: redisReplicas, About: "freeze the master until it is replaced"},
-	"redis-master-cut":    {Lane: Redis, Inject: failover(cutMaster), needs: redisReplicas, About: "cut the network before the master until it is replaced"},
-	"redis-readonly":      {Lane: Redis, Inject: readOnly, needs: redisSentinel, About: "the master becomes a replica without notice and refuses writes"},
-	"redis-slots":         {Lane: Redis, Inject: moveSlots, needs: redisCluster, About: "move slots in use between masters"},
+	"redis-failover": {Lane: Redis, Inject: failover(byCommand), needs: redisReplicas,
+		About: "replace the master by command"},
+	"redis-master-kill": {Lane: Redis, Inject: failover(killMaster), needs: redisReplicas, About: "kill the master"},
+	"redis-master-behind": {Lane: Redis, Inject: failover(killMasterAhead), needs: redisReplicas,
+		About: "kill the master while its replica lacks its last writes"},
+	"redis-master-frozen": {Lane: Redis, Inject: failover(freezeMaster), needs: redisReplicas,
+		About: "freeze the master until it is replaced"},
+	"redis-master-cut": {Lane: Redis, Inject: failover(cutMaster), needs: redisReplicas,
+		About: "cut the network before the master until it is replaced"},
+	"redis-readonly": {Lane: Redis, Inject: readOnly, needs: redisSentinel,
+		About: "the master becomes a replica without notice and refuses writes"},
+	"redis-slots": {Lane: Redis, Inject: moveSlots, needs: redisCluster,
+		About: "move slots in use between masters"},
 
-	"broker-kill":      {Lane: Kafka, Inject: killBroker, needs: oneBroker, About: "kill the broker with SIGKILL"},
-	"broker-restart":   {Lane: Kafka, Inject: restartBroker, needs: oneBroker, About: "end the broker with SIGTERM and start it again"},
-	"hostile-frames":   {Lane: Kafka, Inject: hostileFrames, About: "batches whose decompression takes much memory"},
-	"partitions":       {Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},
-	"leader-kill":      {Lane: Kafka, Inject: killLeader, needs: threeBrokers, About: "kill the leader of a partition until another broker leads"},
-	"leader-stop":      {Lane: Kafka, Inject: stopLeader, needs: threeBrokers, About: "end the leader of a partition with SIGTERM until another broker leads"},
-	"coordinator-kill": {Lane: Kafka, Inject: killCoordinator, needs: threeBrokers, About: "kill the coordinator of a transactional id until another broker coordinates it"},
-	"forget-producers": {Lane: Kafka, Inject: forgetProducers, needs: oneBroker, named: true, About: "the broker forgets producers that are silent for a moment"},
-	"broker-lost":      {Lane: Kafka, Inject: loseBroker, needs: threeBrokers, About: "one broker is away while everything else goes on"},
-	"broker-cut":       {Lane: Kafka, Inject: cutBroker, needs: threeBrokers, About: "cut the leader of a partition off from everybody"},
-	"two-brokers-lost": {Lane: Kafka, Inject: loseTwoBrokers, needs: threeBrokers, About: "two of three brokers are away"},
+	"broker-kill": {Lane: Kafka, Inject: killBroker, needs: oneBroker, About: "kill the broker with SIGKILL"},
+	"broker-restart": {Lane: Kafka, Inject: restartBroker, needs: oneBroker,
+		About: "end the broker with SIGTERM and start it again"},
+	"hostile-frames": {Lane: Kafka, Inject: hostileFrames, About: "batches whose decompression takes much memory"},
+	"partitions":     {Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},
+	"leader-kill": {Lane: Kafka, Inject: killLeader, needs: threeBrokers,
+		About: "kill the leader of a partition until another broker leads"},
+	"leader-stop": {Lane: Kafka, Inject: stopLeader, needs: threeBrokers,
+		About: "end the leader of a partition with SIGTERM until another broker leads"},
+	"coordinator-kill": {Lane: Kafka, Inject: killCoordinator, needs: threeBrokers,
+		About: "kill the coordinator of a transactional id until another broker coordinates it"},
+	"forget-producers": {Lane: Kafka, Inject: forgetProducers, needs: oneBroker, named: true,
+		About: "the broker forgets producers that are silent for a moment"},
+	"broker-lost": {Lane: Kafka, Inject: loseBroker, needs: threeBrokers,
+		About: "one broker is away while everything else goes on"},
+	"broker-cut": {Lane: Kafka, Inject: cutBroker, needs: threeBrokers,
+		About: "cut the leader of a partition off from everybody"},
+	"two-brokers-lost": {Lane: Kafka, Inject: loseTwoBrokers, needs: threeBrokers,
+		About: "two of three brokers are away"},
 
-	"registry-away": {Lane: Registry, Inject: registryAway, named: true, About: "articles are in Avro, and the schema registry is away for a while"},
+	"registry-away": {Lane: Registry, Inject: registryAway, named: true,
+		About: "articles are in Avro, and the schema registry is away for a while"},
 
-	"redis-slow":     {Lane: Redis, Inject: slow("redis"), About: "a slow network before Redis"},
-	"redis-cut":      {Lane: Redis, Inject: cut("redis"), About: "requests to Redis or replies are lost"},
-	"redis-hang-ups": {Lane: Redis, Inject: hangUps("redis"), About: "connections to Redis end soon after they are opened"},
-	"kafka-slow":     {Lane: Kafka, Inject: slow("kafka"), About: "a slow network before Kafka"},
-	"kafka-cut":      {Lane: Kafka, Inject: cut("kafka"), About: "requests to Kafka or replies are lost"},
-	"kafka-hang-ups": {Lane: Kafka, Inject: hangUps("kafka"), About: "connections to Kafka end soon after they are opened"},
+	"redis-slow": {Lane: Redis, Inject: slow("redis"), About: "a slow network before Redis"},
+	"redis-cut":  {Lane: Redis, Inject: cut("redis"), About: "requests to Redis or replies are lost"},
+	"redis-hang-ups": {Lane: Redis, Inject: hangUps("redis"),
+		About: "connections to Redis end soon after they are opened"},
+	"kafka-slow": {Lane: Kafka, Inject: slow("kafka"), About: "a slow network before Kafka"},
+	"kafka-cut":  {Lane: Kafka, Inject: cut("kafka"), About: "requests to Kafka or replies are lost"},
+	"kafka-hang-ups": {Lane: Kafka, Inject: hangUps("kafka"),
+		About: "connections to Kafka end soon after they are opened"},
 }
 
 // Names are the names of all faults, in order.

@@ -18,16 +18,19 @@ import (
 const (
 	// frameBytes is the size of the value that makes a frame hostile. The decompressor needs the largest window for it.
 	frameBytes = frames.Window * 3 / 4
-	// frameArticles is the number of articles in a frame behind that value: more than a batch of the service, so that the decompressor
-	// stays open while the service decides the first ones. The frame does not compress them: together they must stay below 1 MiB.
+	// frameArticles is the number of articles in a frame behind that value: more than a batch of the service,
+	// so that the decompressor stays open while the service decides the first ones. The frame does not
+	// compress them: together they must stay below 1 MiB.
 	frameArticles = 300
 )
 
-// hostileFrames publishes a frame to each partition that takes as much memory to decompress as brokers accept. Its articles are articles
-// like all others.
+// hostileFrames publishes a frame to each partition that takes as much memory to decompress as brokers
+// accept. Its articles are articles like all others.
 func hostileFrames(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(r.KafkaAddrs...), kgo.DefaultProduceTopic(r.Topic), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.WithCompressor(frames.Zstd{}), kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Minute), kgo.AlwaysRetryEOF())
+	client, err := kgo.NewClient(kgo.SeedBrokers(r.KafkaAddrs...), kgo.DefaultProduceTopic(r.Topic),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.WithCompressor(frames.Zstd{}), kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30),
+		kgo.ProducerLinger(time.Minute), kgo.AlwaysRetryEOF())
 	if err != nil {
 		return "", err
 	}
@@ -61,5 +64,6 @@ func hostileFrames(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.
 		}
 	}
 	r.Wrote(written, len(records))
-	return fmt.Sprintf("%d frames of %d MiB and %d articles are stored", r.Partitions, frameBytes>>20, frameArticles), nil
+	return fmt.Sprintf("%d frames of %d MiB and %d articles are stored", r.Partitions, frameBytes>>20, frameArticles),
+		nil
 }

@@ -107,16 +107,19 @@ func killCoordinator(ctx context.Context, r *rig.Round, random *rand.Rand, _ tim
 	}
 	took := time.Since(start)
 	r.Brokers[before].Restart()
-	return fmt.Sprintf("broker %d coordinated %s, another one %.1fs later", before+1, id, took.Seconds()), inSync(ctx, r)
+	return fmt.Sprintf("broker %d coordinated %s, another one %.1fs later", before+1, id, took.Seconds()),
+		inSync(ctx, r)
 }
 
 // producerMemory is the broker setting that says for how long leaders remember a silent producer.
 const producerMemory = "producer.id.expiration.ms"
 
-// forgetProducers makes the broker forget producers at once, until it has forgotten all producers of an output partition.
+// forgetProducers makes the broker forget producers at once, until it has forgotten all producers of an
+// output partition.
 func forgetProducers(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (proof string, err error) {
 	set := func(value string) error {
-		res, err := r.Admin.AlterBrokerConfigs(context.WithoutCancel(ctx), []kadm.AlterConfig{{Name: producerMemory, Value: &value}})
+		res, err := r.Admin.AlterBrokerConfigs(context.WithoutCancel(ctx),
+			[]kadm.AlterConfig{{Name: producerMemory, Value: &value}})
 		for _, one := range res {
 			err = errors.Join(err, one.Err)
 		}
@@ -132,7 +135,8 @@ func forgetProducers(ctx context.Context, r *rig.Round, random *rand.Rand, d tim
 	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
 		producers, err := r.Admin.DescribeProducers(ctx, dead)
 		if err == nil && len(producers[r.Topics().Dead].Partitions[partition].ActiveProducers) == 0 {
-			return fmt.Sprintf("no producer of partition %d of the dead topic is known", partition), wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
+			return fmt.Sprintf("no producer of partition %d of the dead topic is known", partition),
+				wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
 		}
 		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
 			return "", err
@@ -141,8 +145,8 @@ func forgetProducers(ctx context.Context, r *rig.Round, random *rand.Rand, d tim
 	return "", errors.New("the broker remembers its producers")
 }
 
-// cutBroker cuts the leader of a partition off from the clients and from the other brokers. The broker goes on running and believes that it
-// leads. With min.insync.replicas=2 it can acknowledge no record.
+// cutBroker cuts the leader of a partition off from the clients and from the other brokers. The broker goes
+// on running and believes that it leads. With min.insync.replicas=2 it can acknowledge no record.
 func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
 	all, err := linksOf(r, "kafka")
 	if err != nil {
@@ -168,7 +172,8 @@ func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Dura
 			return "", fmt.Errorf("the broker that is cut off believes that broker %d leads: %w", believed, err)
 		}
 		wentOn, err := keepsWorking(ctx, r, atLeast(d, random, 10*time.Second, 15*time.Second))
-		return fmt.Sprintf("%s; %s; the broker that was cut off still believed that it leads; %s", how, moved, wentOn), err
+		return fmt.Sprintf("%s; %s; the broker that was cut off still believed that it leads; %s", how, moved,
+			wentOn), err
 	})
 }
 
@@ -188,7 +193,8 @@ func awaitNewLeader(ctx context.Context, r *rig.Round, partition int32, before i
 			return "", fmt.Errorf("%s still leads partition %d", r.Brokers[before].Addr, partition)
 		}
 	}
-	return fmt.Sprintf("broker %d led partition %d, %.1fs later broker %d", before+1, partition, time.Since(start).Seconds(), after+1), nil
+	return fmt.Sprintf("broker %d led partition %d, %.1fs later broker %d", before+1, partition,
+		time.Since(start).Seconds(), after+1), nil
 }
 
 // leader returns the place in r.Brokers of the leader of a partition of the input topic, as the asked broker sees it.
@@ -216,7 +222,8 @@ func seenBy(ctx context.Context, asked *kafkaserver.Server, topics ...string) (k
 	return kadm.NewClient(client).ListTopics(ctx, topics...)
 }
 
-// inSync waits until every replica of the round's topics has caught up and all brokers know that. Then the next broker may fail.
+// inSync waits until every replica of the round's topics has caught up and all brokers know that. Then the
+// next broker may fail.
 func inSync(ctx context.Context, r *rig.Round) error {
 	outputs := r.Topics()
 	for end := time.Now().Add(rig.ReadyTimeout); ; {
@@ -271,7 +278,8 @@ func keepsWorking(ctx context.Context, r *rig.Round, d time.Duration) (string, e
 		case published > 0 && decided > 0:
 			return fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided), nil
 		case time.Since(start) > rig.ReadyTimeout:
-			return "", fmt.Errorf("with one of three brokers away, %d records were published and %d decided", published, decided)
+			return "", fmt.Errorf("with one of three brokers away, %d records were published and %d decided",
+				published, decided)
 		}
 		d = time.Second // Redis may be away at the same time
 	}

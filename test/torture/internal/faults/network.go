@@ -21,8 +21,9 @@ func linksOf(r *rig.Round, component string) (network.Network, error) {
 	return n, nil
 }
 
-// vitalLinks draws links without which the processes can do nothing and which no replica replaces. In a Redis Cluster these can be the links of
-// one master: the other nodes still hear it on their own ports, and do not replace it. Elsewhere they are all links.
+// vitalLinks draws links without which the processes can do nothing and which no replica replaces. In a Redis
+// Cluster these can be the links of one master: the other nodes still hear it on their own ports, and do not
+// replace it. Elsewhere they are all links.
 func vitalLinks(ctx context.Context, r *rig.Round, component string, random *rand.Rand) (network.Network, error) {
 	all, err := linksOf(r, component)
 	if err != nil || component != "redis" || r.Cluster == nil || random.IntN(2) == 0 {
@@ -35,8 +36,8 @@ func vitalLinks(ctx context.Context, r *rig.Round, component string, random *ran
 	return all.To(master.Addr)
 }
 
-// restore removes all toxics from the links and waits until servers that replicate have found each other again. Until then some of them may
-// take a master for lost and replace it.
+// restore removes all toxics from the links and waits until servers that replicate have found each other
+// again. Until then some of them may take a master for lost and replace it.
 func restore(ctx context.Context, r *rig.Round, component string, n network.Network) error {
 	n.RemoveToxics(ctx)
 	switch {
@@ -67,14 +68,17 @@ func slow(component string) injector {
 		n := all.Some(random)
 		defer func() { err = errors.Join(err, restore(ctx, r, component, n)) }()
 		attributes := fmt.Sprintf(`"latency": %d, "jitter": %d`, delay.Milliseconds(), delay.Milliseconds()/4)
-		if err := errors.Join(n.AddToxic("latency", "upstream", 1, attributes), n.AddToxic("latency", "downstream", 1, attributes)); err != nil {
+		if err := errors.Join(n.AddToxic("latency", "upstream", 1, attributes),
+			n.AddToxic("latency", "downstream", 1, attributes)); err != nil {
 			return "", err
 		}
 		answers, quickest := n.Probe(ctx, component, rig.ReadyTimeout)
 		if answers < len(n) || quickest < delay {
-			return "", fmt.Errorf("over the slow network %d of %d servers answered, the first after %s", answers, len(n), quickest)
+			return "", fmt.Errorf("over the slow network %d of %d servers answered, the first after %s", answers,
+				len(n), quickest)
 		}
-		return fmt.Sprintf("an answer took %s (servers: %d)", quickest.Round(time.Millisecond), len(n)), wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
+		return fmt.Sprintf("an answer took %s (servers: %d)", quickest.Round(time.Millisecond), len(n)),
+			wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
 	}
 }
 
@@ -102,9 +106,11 @@ func hangUps(component string) injector {
 		lasts := atLeast(d, random, 2*time.Second, 4*time.Second)
 		failed, tries := 0, 0
 		// Repeated, because a toxic never affects a connection that it has spared once.
-		for start := time.Now(); time.Since(start) < lasts || failed == 0 && time.Since(start) < rig.ReadyTimeout; tries += len(n) {
+		for start := time.Now(); time.Since(start) < lasts || failed == 0 &&
+			time.Since(start) < rig.ReadyTimeout; tries += len(n) {
 			n.RemoveToxics(ctx)
-			if err := n.AddToxic("reset_peer", network.Directions[random.IntN(2)], 0.5, fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
+			if err := n.AddToxic("reset_peer", network.Directions[random.IntN(2)], 0.5,
+				fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
 				return "", err
 			}
 			answers, _ := n.Probe(ctx, component, time.Second)

@@ -81,8 +81,8 @@ func regrouped(ctx context.Context, r *rig.Round, before int) (string, error) {
 	return "", fmt.Errorf("the group stayed in generation %d", r.Generation())
 }
 
-// zombie freezes a process until the others have its partitions. When the process resumes, it still has records of its old partitions in
-// its hands, and must not commit them.
+// zombie freezes a process until the others have its partitions. When the process resumes, it still has
+// records of its old partitions in its hands, and must not commit them.
 func zombie(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
 	p, err := r.Pick(random)
 	if err != nil {
@@ -107,8 +107,9 @@ func zombie(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 	return p.Name + " was frozen meanwhile: " + proof, nil
 }
 
-// zombieHeld freezes a process whose requests the network holds back. They reach the broker when others have taken its partitions over: then
-// the process resumes, too, and goes on. Meanwhile there is no fault of Kafka: it would change the same proxies and let the requests pass.
+// zombieHeld freezes a process whose requests the network holds back. They reach the broker when others have
+// taken its partitions over: then the process resumes, too, and goes on. Meanwhile there is no fault of
+// Kafka: it would change the same proxies and let the requests pass.
 func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (proof string, err error) {
 	r.BreakingKafka.Lock()
 	defer r.BreakingKafka.Unlock()
@@ -160,7 +161,8 @@ func publishes(ctx context.Context, p *process.Process) error {
 	return fmt.Errorf("%s has published nothing", p.Name)
 }
 
-// joined waits until the process is in the group. The group does not notice the end of a process that has not joined it.
+// joined waits until the process is in the group. The group does not notice the end of a process that has not
+// joined it.
 func joined(ctx context.Context, p *process.Process) error {
 	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
 		if p.Generation() > 0 {
@@ -204,7 +206,8 @@ func crashEverywhere(ctx context.Context, r *rig.Round, random *rand.Rand, _ tim
 	return strings.Join(proofs, "; "), nil
 }
 
-// crashSetting is a value of crashpoint.Variable: the process ends itself when it passes the point for the n-th time, n being drawn.
+// crashSetting is a value of crashpoint.Variable: the process ends itself when it passes the point for the
+// n-th time, n being drawn.
 func crashSetting(random *rand.Rand, p crashpoint.Point, term bool) string {
 	n := 1 + random.IntN(8)
 	if slices.Contains(crashpoint.TakeOver(), p) {
@@ -252,7 +255,8 @@ func crashAll(ctx context.Context, r *rig.Round, settings []string) (string, err
 
 // awaitCrash waits until the process has ended itself, and checks that it did so at its point.
 func awaitCrash(ctx context.Context, r *rig.Round, p *process.Process, setting string) error {
-	limit := time.NewTimer(2 * rig.ReadyTimeout) // the process starts, joins the group, and waits for servers that are away
+	// the process starts, joins the group, and waits for servers that are away
+	limit := time.NewTimer(2 * rig.ReadyTimeout)
 	defer limit.Stop()
 	select {
 	case <-p.Exited():

@@ -18,7 +18,8 @@ import (
 	"echosieve/test/torture/internal/wait"
 )
 
-// stallRedis stops the Redis process without closing a connection. Redis gets no request meanwhile, but executes some of them later.
+// stallRedis stops the Redis process without closing a connection. Redis gets no request meanwhile, but
+// executes some of them later.
 func stallRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
 	pid := r.RedisServer.Pid()
 	return r.Outage(ctx, "redis", atLeast(d, random, 4*time.Second, 7*time.Second), func() (string, error) {
@@ -45,7 +46,9 @@ func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.D
 	}, func() error {
 		s.Restart()
 		now, err := r.RedisClient.DBSize(ctx).Result()
-		for end := time.Now().Add(rig.ReadyTimeout); err != nil && time.Now().Before(end) && wait.For(ctx, 20*time.Millisecond) == nil; { // connections of the killed server fail first
+		// connections of the killed server fail first
+		for end := time.Now().Add(rig.ReadyTimeout); err != nil && time.Now().Before(end) &&
+			wait.For(ctx, 20*time.Millisecond) == nil; {
 			now, err = r.RedisClient.DBSize(ctx).Result()
 		}
 		if err != nil || now < keys {
@@ -125,7 +128,8 @@ func flushScripts(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Durati
 // outOfMemory sets a memory limit that makes Redis refuse each command that could need memory.
 func outOfMemory(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
 	limit := func(bytes string) error {
-		return r.EachMaster(ctx, func(master *redis.Client) error { return master.ConfigSet(ctx, "maxmemory", bytes).Err() })
+		return r.EachMaster(ctx,
+			func(master *redis.Client) error { return master.ConfigSet(ctx, "maxmemory", bytes).Err() })
 	}
 	return r.Outage(ctx, "redis", atLeast(d, random, 2*time.Second, 5*time.Second), func() (string, error) {
 		if err := limit("1"); err != nil {

@@ -9,7 +9,8 @@ import (
 	"echosieve/test/torture/internal/rig"
 )
 
-// registryAway stops the schema registry and starts it again. The articles name new schemas all the time, so records wait meanwhile.
+// registryAway stops the schema registry and starts it again. The articles name new schemas all the time, so
+// records wait meanwhile.
 func registryAway(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
 	return r.Outage(ctx, "registry", atLeast(d, random, 4*time.Second, 8*time.Second), func() (string, error) {
 		r.Registry.Stop()

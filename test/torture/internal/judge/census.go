@@ -8,8 +8,8 @@ import (
 	"echosieve/pipeline"
 )
 
-// Census counts the records without which a promise is not tested at all, by a name for the summary. A run in which a count stays zero
-// has failed, because it has shown nothing about that promise.
+// Census counts the records without which a promise is not tested at all, by a name for the summary. A run in
+// which a count stays zero has failed, because it has shown nothing about that promise.
 type Census map[string]int
 
 // Counts that the runner itself knows.
@@ -31,8 +31,8 @@ const (
 
 var codecNames = []string{"none", "gzip", "snappy", "lz4", "zstd"}
 
-// Count counts the records of the input topic, and the findings about the outputs. breakable are the reasons of dead letters that must occur, as
-// TooLarge must.
+// Count counts the records of the input topic, and the findings about the outputs. breakable are the reasons
+// of dead letters that must occur, as TooLarge must.
 func (c Census) Count(inputs map[string]*kgo.Record, found Findings, breakable []pipeline.RejectReason) {
 	c[copiesOfCopies] = found.Links
 	c[nullValues] = 0

@@ -10,13 +10,15 @@ import (
 	"echosieve/test/ledger"
 )
 
-// Loss is a loss of all data in Redis after which a refill has filled the index. Offsets are by partition of the input topic.
+// Loss is a loss of all data in Redis after which a refill has filled the index. Offsets are by partition of
+// the input topic.
 type Loss struct {
 	Committed map[int32]int64 // when the data was lost; no record from here on was decided yet
 	Refilled  map[int32]int64 // ends of the topic when the refill had ended
 }
 
-// excuses says whether two articles may both come through: one was decided before the loss, and the other before the refill had ended.
+// excuses says whether two articles may both come through: one was decided before the loss, and the other
+// before the refill had ended.
 func (l Loss) excuses(a, b string) bool {
 	if Below(b, l.Committed) {
 		a, b = b, a
@@ -42,8 +44,8 @@ func Below(input string, offsets map[int32]int64) bool {
 // Input returns the coordinates of the input record that an output belongs to.
 func Input(output *kgo.Record) string { return ledger.Headers(output)[pipeline.HeaderInput] }
 
-// Shadow checks the topic of a shadow: it has each input record, without its value, and the outputs of the service do not have any record
-// of the shadow.
+// Shadow checks the topic of a shadow: it has each input record, without its value, and the outputs of the
+// service do not have any record of the shadow.
 func Shadow(inputs map[string]*kgo.Record, outputs, shadowed []*kgo.Record) (bad []ledger.Violation) {
 	if shadowed == nil {
 		return nil
@@ -55,7 +57,8 @@ func Shadow(inputs map[string]*kgo.Record, outputs, shadowed []*kgo.Record) (bad
 	for _, o := range shadowed {
 		input := Input(o)
 		if _, marked := ledger.Headers(o)[pipeline.HeaderShadow]; !marked || inputs[input] == nil || o.Value != nil {
-			bad = append(bad, ledger.Violation{Kind: ledger.Stray, Text: fmt.Sprintf("%s is not what a shadow publishes of %q", ledger.Coordinates(o), input)})
+			bad = append(bad, ledger.Violation{Kind: ledger.Stray,
+				Text: fmt.Sprintf("%s is not what a shadow publishes of %q", ledger.Coordinates(o), input)})
 		}
 		delete(left, input)
 	}

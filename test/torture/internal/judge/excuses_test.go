@@ -53,8 +53,10 @@ func TestMistakesOfAShadowAreFound(t *testing.T) {
 	product := record("v", pipeline.HeaderInput, "in/0/1")
 	require.Empty(t, Shadow(inputs, []*kgo.Record{product}, []*kgo.Record{good}))
 	for name, c := range map[string]struct{ output, shadowed *kgo.Record }{
-		"another record":            {product, record("", pipeline.HeaderInput, "in/0/2", pipeline.HeaderShadow, "unique")},
-		"a value":                   {product, record("v", pipeline.HeaderInput, "in/0/1", pipeline.HeaderShadow, "unique")},
+		"another record": {product, record("", pipeline.HeaderInput, "in/0/2", pipeline.HeaderShadow,
+			"unique")},
+		"a value": {product, record("v", pipeline.HeaderInput, "in/0/1", pipeline.HeaderShadow,
+			"unique")},
 		"not marked":                {product, record("", pipeline.HeaderInput, "in/0/1")},
 		"in a topic of the service": {good, good},
 	} {

@@ -1,5 +1,5 @@
-// Package judge accounts for a round of the fault runner: it checks what the service published of the records that package articles
-// wrote, and whether the round tested every promise at all.
+// Package judge accounts for a round of the fault runner: it checks what the service published of the records
+// that package articles wrote, and whether the round tested every promise at all.
 package judge
 
 import (
@@ -16,14 +16,16 @@ import (
 
 // Findings are the result of Judge.
 type Findings struct {
-	Texts      int                           // different texts among the inputs; all versions of a chain count as one
-	Links      int                           // copies of copies: their roots were compared with the ends of their chains
+	Texts int // different texts among the inputs; all versions of a chain count as one
+	// copies of copies: their roots were compared with the ends of their chains
+	Links      int
 	Dead       map[pipeline.RejectReason]int // dead letters by their reasons
 	Regained   int                           // copies that were caught after a refill, of articles from before the loss
 	Violations []ledger.Violation
 }
 
-// Judge checks every promise: those of package ledger, and those that need to know which articles are copies of each other.
+// Judge checks every promise: those of package ledger, and those that need to know which articles are copies
+// of each other.
 func Judge(run ledger.Run, written *articles.Writer, x Excuses) Findings {
 	run.Reason = func(input string) pipeline.RejectReason { return written.Reasons[string(run.Inputs[input].Key)] }
 	report := run.Check()
@@ -44,10 +46,12 @@ type member struct {
 	forgotten bool // it, or another article of its family
 }
 
-// relate compares the verdicts with the facts, which have the articles' ids as keys. A copy must repeat an article of its own family.
-// Of two articles that must match, one must be a copy. One article of each family must come through as unique. relate counts the
-// families, and the copies that a refill made the service catch.
-func (x Excuses) relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome, facts map[string]articles.Fact) (texts, regained int, bad []ledger.Violation) {
+// relate compares the verdicts with the facts, which have the articles' ids as keys. A copy must repeat an
+// article of its own family. Of two articles that must match, one must be a copy. One article of each family
+// must come through as unique. relate counts the families, and the copies that a refill made the service
+// catch.
+func (x Excuses) relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
+	facts map[string]articles.Fact) (texts, regained int, bad []ledger.Violation) {
 	families := map[string][]member{}
 	at := map[string]articles.Fact{} // by coordinates
 	for _, input := range slices.Sorted(maps.Keys(inputs)) {
@@ -71,33 +75,40 @@ func (x Excuses) relate(inputs map[string]*kgo.Record, seen map[string]*ledger.O
 			original, named := o.Headers[pipeline.HeaderOriginal]
 			of, known := at[original]
 			if named && (!known || of.Family != family || o.IsCopy() && !a.MayMatch(of)) {
-				bad = append(bad, ledger.Violation{Kind: ledger.Unrelated, Text: fmt.Sprintf("%s (%s) names as its original %s, which has another text", a.input, o.Verdict(), original)})
+				bad = append(bad, ledger.Violation{Kind: ledger.Unrelated,
+					Text: fmt.Sprintf("%s (%s) names as its original %s, which has another text", a.input,
+						o.Verdict(), original)})
 			}
 			if o.IsThrough() {
 				through = true
 				bad = append(bad, x.twins(a, families[family][:i], seen)...)
 			}
 			for _, l := range x.Losses {
-				if o.IsCopy() && slices.ContainsFunc(families[family], func(b member) bool { return l.regains(b.input, a.input) && a.MustMatch(b.Fact) }) {
+				if o.IsCopy() && slices.ContainsFunc(families[family],
+					func(b member) bool { return l.regains(b.input, a.input) && a.MustMatch(b.Fact) }) {
 					regained++
 				}
 			}
 		}
 		if !through {
-			bad = append(bad, ledger.Violation{Kind: ledger.LostText, Text: fmt.Sprintf("neither article %s nor any of its copies came through as unique", family)})
+			bad = append(bad, ledger.Violation{Kind: ledger.LostText,
+				Text: fmt.Sprintf("neither article %s nor any of its copies came through as unique", family)})
 		}
 	}
 	return len(families), regained, bad
 }
 
-// twins returns a violation for each of the others that came through although it must match a, which came through as well.
+// twins returns a violation for each of the others that came through although it must match a, which came
+// through as well.
 func (x Excuses) twins(a member, others []member, seen map[string]*ledger.Outcome) (bad []ledger.Violation) {
 	for _, b := range others {
 		if a.forgotten || slices.ContainsFunc(x.Losses, func(l Loss) bool { return l.excuses(a.input, b.input) }) {
 			continue
 		}
 		if o := seen[b.input]; o != nil && o.IsThrough() && a.MustMatch(b.Fact) {
-			bad = append(bad, ledger.Violation{Kind: ledger.Twin, Text: fmt.Sprintf("%s and %s are copies of each other, but neither was published as a copy", b.input, a.input)})
+			bad = append(bad, ledger.Violation{Kind: ledger.Twin,
+				Text: fmt.Sprintf("%s and %s are copies of each other, but neither was published as a copy", b.input,
+					a.input)})
 		}
 	}
 	return bad

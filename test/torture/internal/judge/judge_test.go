@@ -30,8 +30,9 @@ type honest struct {
 	run    ledger.Run
 }
 
-// newHonest runs a writer's records through the pipeline and the index in memory: as a service does, in small batches of one partition
-// each. Every tenth result of Write stands for an aborted transaction: the service does not get its records.
+// newHonest runs a writer's records through the pipeline and the index in memory: as a service does, in small
+// batches of one partition each. Every tenth result of Write stands for an aborted transaction: the service
+// does not get its records.
 func newHonest(t *testing.T) *honest {
 	recipe, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
@@ -43,8 +44,10 @@ func newHonest(t *testing.T) *honest {
 		},
 	}
 	decode := pipeline.DefaultDecodeConfig()
-	index := memindex.New(memindex.Config{Window: 168 * time.Hour, Generations: 2, Search: h.writer.Index.Search, BlockBits: h.writer.Index.Plan().Layout.Bits})
-	service, err := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: articles.MaxMessageBytes}, recipe, index, nil)
+	index := memindex.New(memindex.Config{Window: 168 * time.Hour, Generations: 2, Search: h.writer.Index.Search,
+		BlockBits: h.writer.Index.Plan().Layout.Bits})
+	service, err := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: articles.MaxMessageBytes}, recipe,
+		index, nil)
 	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(5, 5))
 	var ends [partitionsIn]int64
@@ -70,7 +73,8 @@ func newHonest(t *testing.T) *honest {
 			h.run.Inputs[ledger.Coordinates(r)] = r
 			batches[p] = append(batches[p], record.Record{
 				Coordinates: article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
-				Key:         r.Key, Value: r.Value, Time: r.Timestamp, Headers: []record.Header{{Key: r.Headers[0].Key, Value: r.Headers[0].Value}},
+				Key:         r.Key, Value: r.Value, Time: r.Timestamp,
+				Headers: []record.Header{{Key: r.Headers[0].Key, Value: r.Headers[0].Value}},
 			})
 		}
 		decide(random.IntN(partitionsIn))
@@ -99,8 +103,10 @@ func (h *honest) published(o *pipeline.Output) *kgo.Record {
 // outputs are a copy of the honest outputs, for one mistake to change.
 type outputs []*kgo.Record
 
-// find returns the first output, and its headers, for which is returns true. The fact is the writer's about that article.
-func (all outputs) find(t *testing.T, d *articles.Writer, is func(headers map[string]string, f articles.Fact) bool) (*kgo.Record, map[string]string) {
+// find returns the first output, and its headers, for which is returns true. The fact is the writer's about
+// that article.
+func (all outputs) find(t *testing.T, d *articles.Writer, is func(headers map[string]string, f articles.Fact) bool) (
+	*kgo.Record, map[string]string) {
 	for _, r := range all {
 		if h := ledger.Headers(r); is(h, d.Facts[string(r.Key)]) {
 			return r, h
@@ -111,7 +117,9 @@ func (all outputs) find(t *testing.T, d *articles.Writer, is func(headers map[st
 }
 
 func (all outputs) of(t *testing.T, input string) *kgo.Record {
-	r, _ := all.find(t, &articles.Writer{}, func(h map[string]string, _ articles.Fact) bool { return h[pipeline.HeaderInput] == input })
+	r, _ := all.find(t, &articles.Writer{}, func(h map[string]string, _ articles.Fact) bool {
+		return h[pipeline.HeaderInput] == input
+	})
 	return r
 }
 
@@ -151,12 +159,15 @@ var misreported = map[string]struct {
 		set(r, pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID, string(r.Key))
 		return all
 	}},
-	"the root has the id of the original": {ledger.WrongRoot, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, h := all.find(t, d, isCopyOfCopy)
-		set(r, pipeline.HeaderRootID, h[pipeline.HeaderOriginalID])
-		return all
+	"the root has the id of the original": {ledger.WrongRoot,
+		func(t *testing.T, d *articles.Writer, all outputs) outputs {
+			r, h := all.find(t, d, isCopyOfCopy)
+			set(r, pipeline.HeaderRootID, h[pipeline.HeaderOriginalID])
+			return all
+		}},
+	"a record is left out": {ledger.Lost, func(_ *testing.T, _ *articles.Writer, all outputs) outputs {
+		return all[1:]
 	}},
-	"a record is left out": {ledger.Lost, func(_ *testing.T, _ *articles.Writer, all outputs) outputs { return all[1:] }},
 	"a good article is dead": {ledger.Lost, func(t *testing.T, d *articles.Writer, all outputs) outputs {
 		r, _ := all.find(t, d, isFirst)
 		unset(r, pipeline.HeaderVerdict, pipeline.HeaderRoot, pipeline.HeaderRootID)
@@ -172,21 +183,29 @@ var misreported = map[string]struct {
 		return all
 	}},
 	"a copy is unique": {ledger.Twin, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, h := all.find(t, d, func(h map[string]string, f articles.Fact) bool { return isNear(h, f) && f.Role != articles.Version })
+		r, h := all.find(t, d, func(h map[string]string, f articles.Fact) bool {
+			return isNear(h, f) &&
+				f.Role != articles.Version
+		})
 		r.Topic = "unique"
 		unset(r, pipeline.HeaderOriginal, pipeline.HeaderOriginalID)
-		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID, string(r.Key))
+		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID,
+			string(r.Key))
 		return all
 	}},
-	"a version names a version that is not its neighbour": {ledger.Unrelated, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, _ := all.find(t, d, func(h map[string]string, f articles.Fact) bool {
-			return isNear(h, f) && f.Role == articles.Version && f.Step == 0
-		})
-		group := d.Facts[string(r.Key)].Family
-		far, h := all.find(t, d, func(_ map[string]string, f articles.Fact) bool { return f.Family == group && f.Step == 2 })
-		set(r, pipeline.HeaderOriginal, h[pipeline.HeaderInput], pipeline.HeaderOriginalID, string(far.Key))
-		return all
-	}},
+	"a version names a version that is not its neighbour": {ledger.Unrelated,
+		func(t *testing.T, d *articles.Writer, all outputs) outputs {
+			r, _ := all.find(t, d, func(h map[string]string, f articles.Fact) bool {
+				return isNear(h, f) && f.Role == articles.Version && f.Step == 0
+			})
+			group := d.Facts[string(r.Key)].Family
+			far, h := all.find(t, d, func(_ map[string]string, f articles.Fact) bool {
+				return f.Family == group &&
+					f.Step == 2
+			})
+			set(r, pipeline.HeaderOriginal, h[pipeline.HeaderInput], pipeline.HeaderOriginalID, string(far.Key))
+			return all
+		}},
 	"a copy of another text": {ledger.Unrelated, func(t *testing.T, d *articles.Writer, all outputs) outputs {
 		r, _ := all.find(t, d, isNear)
 		other, h := all.find(t, d, func(h map[string]string, f articles.Fact) bool {
@@ -205,7 +224,8 @@ var misreported = map[string]struct {
 			return h[pipeline.HeaderReason] == string(pipeline.WrongType)
 		})
 		r.Topic = "unique"
-		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID, "list")
+		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID,
+			"list")
 		return all
 	}},
 	"a wrong reason": {ledger.Misplaced, func(t *testing.T, d *articles.Writer, all outputs) outputs {
@@ -240,13 +260,15 @@ var misreported = map[string]struct {
 		r.Value = append(slices.Clone(r.Value), ' ')
 		return all
 	}},
-	"the records of a partition in the opposite order": {ledger.Order, func(_ *testing.T, _ *articles.Writer, all outputs) outputs {
-		slices.Reverse(all)
-		return all
-	}},
+	"the records of a partition in the opposite order": {ledger.Order,
+		func(_ *testing.T, _ *articles.Writer, all outputs) outputs {
+			slices.Reverse(all)
+			return all
+		}},
 }
 
-// Judge reports nothing about the outputs of a service without a mistake, and reports each mistake that is put into them.
+// Judge reports nothing about the outputs of a service without a mistake, and reports each mistake that is
+// put into them.
 func TestMistakesInOutputsAreFound(t *testing.T) {
 	h := newHonest(t)
 	found := Judge(h.run, h.writer, Excuses{})

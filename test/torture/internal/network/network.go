@@ -17,11 +17,13 @@ import (
 	"echosieve/test/loopback"
 )
 
-// Link is the way to one server that the service processes and the other servers use: a proxy in front of its port and, where servers
-// form a cluster, in front of each of its ports for the other servers. The runner itself goes past the proxies.
+// Link is the way to one server that the service processes and the other servers use: a proxy in front of its
+// port and, where servers form a cluster, in front of each of its ports for the other servers. The runner
+// itself goes past the proxies.
 type Link []*toxiproxy.Proxy
 
-// Front returns a front that puts a proxy before each address of a server and adds the link to the network. The test ends the proxies.
+// Front returns a front that puts a proxy before each address of a server and adds the link to the network.
+// The test ends the proxies.
 func (n *Network) Front(t testing.TB, component string) loopback.Front {
 	return func(own ...string) (reached []string) {
 		server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
@@ -42,7 +44,8 @@ func (n *Network) Front(t testing.TB, component string) loopback.Front {
 // Addr is the address at which clients reach the server through the proxy.
 func (l Link) Addr() string { return l[0].Listen }
 
-// Network is the links to all servers of a kind, or to some of them. The links of brokers have the order of the brokers.
+// Network is the links to all servers of a kind, or to some of them. The links of brokers have the order of
+// the brokers.
 type Network []Link
 
 // ErrNoProxy says that there is no proxy in front of a server.
@@ -58,9 +61,9 @@ func (n Network) To(addr string) (Network, error) {
 	return nil, fmt.Errorf("%s: %w", addr, ErrNoProxy)
 }
 
-// Around returns all links to a broker and from it to the other brokers. A broker that is cut off there hears nobody, and nobody hears
-// it. Of the proxies of a broker, the first is for clients, then comes one for each broker that replicates from it, then one for each
-// broker that speaks to its controller.
+// Around returns all links to a broker and from it to the other brokers. A broker that is cut off there hears
+// nobody, and nobody hears it. Of the proxies of a broker, the first is for clients, then comes one for each
+// broker that replicates from it, then one for each broker that speaks to its controller.
 func (n Network) Around(broker int) Network {
 	all := Link{n[broker][0]}
 	for to, l := range n {
@@ -104,10 +107,11 @@ func (n Network) Some(random *rand.Rand) Network {
 // Directions are those of the data that pass a link: requests go upstream, replies downstream.
 var Directions = []string{"upstream", "downstream"}
 
-// AddToxic adds a toxic of Toxiproxy to each link: its kind and JSON attributes are those of Toxiproxy's documentation. It affects one
-// direction of a share (0 to 1) of the connections.
+// AddToxic adds a toxic of Toxiproxy to each link: its kind and JSON attributes are those of Toxiproxy's
+// documentation. It affects one direction of a share (0 to 1) of the connections.
 func (n Network) AddToxic(kind, direction string, share float64, attributes string) error {
-	toxic := fmt.Sprintf(`{"name": "%[1]s-%[2]s", "type": %[1]q, "stream": %[2]q, "toxicity": %[3]f, "attributes": {%[4]s}}`,
+	toxic := fmt.Sprintf(
+		`{"name": "%[1]s-%[2]s", "type": %[1]q, "stream": %[2]q, "toxicity": %[3]f, "attributes": {%[4]s}}`,
 		kind, direction, share, attributes)
 	var errs []error
 	for _, l := range n {
@@ -128,8 +132,8 @@ func (n Network) RemoveToxics(ctx context.Context) {
 	}
 }
 
-// Cut cuts the links in these directions: connections stay open, but nothing passes. It returns a proof, or an error if a server still
-// answered.
+// Cut cuts the links in these directions: connections stay open, but nothing passes. It returns a proof, or
+// an error if a server still answered.
 func (n Network) Cut(ctx context.Context, component string, directions ...string) (proof string, err error) {
 	for _, direction := range directions {
 		if err := n.AddToxic("timeout", direction, 1, `"timeout": 0`); err != nil {

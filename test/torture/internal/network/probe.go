@@ -13,9 +13,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Probe asks all servers at the same time for a sign of life. It returns the number of servers that answered, and the time until the
-// first answer.
-func (n Network) Probe(ctx context.Context, component string, limit time.Duration) (answers int, quickest time.Duration) {
+// Probe asks all servers at the same time for a sign of life. It returns the number of servers that answered,
+// and the time until the first answer.
+func (n Network) Probe(ctx context.Context, component string, limit time.Duration) (answers int,
+	quickest time.Duration) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for _, l := range n {
@@ -41,7 +42,8 @@ func Probe(ctx context.Context, component, addr string, limit time.Duration) err
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if component == "redis" {
-		client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, ReadTimeout: limit, ContextTimeoutEnabled: true})
+		client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, ReadTimeout: limit,
+			ContextTimeoutEnabled: true})
 		defer client.Close()
 		return client.Ping(ctx).Err()
 	}

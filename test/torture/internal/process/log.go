@@ -42,7 +42,8 @@ const (
 )
 
 // endings end the causes of their component and subject.
-var endings = []string{`"kafka operation works again"`, `"connection is up"`, `"Redis no longer needs attention"`, newGeneration}
+var endings = []string{`"kafka operation works again"`, `"connection is up"`, `"Redis no longer needs attention"`,
+	newGeneration}
 
 func (l *log) line(line []byte) {
 	l.mu.Lock()

@@ -24,12 +24,15 @@ func TestRepeated(t *testing.T) {
 		lines []string
 		noise map[string]int
 	}{
-		"once each":              {[]string{fetchFails, commitFails, redisDown}, map[string]int{}},
-		"at each retry":          {[]string{fetchFails, fetchFails, fetchFails2}, map[string]int{"consumer": 2}},
-		"for another reason":     {[]string{fetchFails, another, fetchFails}, map[string]int{"consumer": 1}},
-		"after it worked":        {[]string{fetchFails, fetchWorks, fetchFails, redisDown, redisUp, redisDown}, map[string]int{}},
-		"after another worked":   {[]string{commitFails, fetchWorks, redisUp, commitFails}, map[string]int{"consumer": 1}},
-		"in the next generation": {[]string{fetchFails, commitFails, joined, fetchFails, commitFails}, map[string]int{}},
+		"once each":          {[]string{fetchFails, commitFails, redisDown}, map[string]int{}},
+		"at each retry":      {[]string{fetchFails, fetchFails, fetchFails2}, map[string]int{"consumer": 2}},
+		"for another reason": {[]string{fetchFails, another, fetchFails}, map[string]int{"consumer": 1}},
+		"after it worked": {[]string{fetchFails, fetchWorks, fetchFails, redisDown, redisUp, redisDown},
+			map[string]int{}},
+		"after another worked": {[]string{commitFails, fetchWorks, redisUp, commitFails},
+			map[string]int{"consumer": 1}},
+		"in the next generation": {[]string{fetchFails, commitFails, joined, fetchFails, commitFails},
+			map[string]int{}},
 		"joining ends no outage": {[]string{redisDown, joined, redisDown}, map[string]int{"redis": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

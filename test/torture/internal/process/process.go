@@ -1,4 +1,5 @@
-// Package process runs one service process of the fault runner: its start, its end, what it logs and what its HTTP interface says.
+// Package process runs one service process of the fault runner: its start, its end, what it logs and what its
+// HTTP interface says.
 package process
 
 import (
@@ -49,7 +50,8 @@ func Start(c Command, ended func(*Process)) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Name: c.Name, exited: make(chan struct{}), log: &log{file: file, standing: map[cause]bool{}, repeated: map[string]int{}}}
+	p := &Process{Name: c.Name, exited: make(chan struct{}), log: &log{file: file, standing: map[cause]bool{},
+		repeated: map[string]int{}}}
 	p.asked.Store(c.Doomed)
 	cmd := exec.Command(c.Binary, c.Args...)
 	cmd.Env = append(os.Environ(), c.Env...)
@@ -102,7 +104,8 @@ func (p *Process) Crashed() bool {
 // Exited is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Err says how the process ended; nil means exit code 0. It is for calling when Exited is closed, or from the callback of Start.
+// Err says how the process ended; nil means exit code 0. It is for calling when Exited is closed, or from the
+// callback of Start.
 func (p *Process) Err() error { return p.child.Err() }
 
 // WasKilled says whether SIGKILL ended the process. It is for calling when Exited is closed.
@@ -142,8 +145,8 @@ func (p *Process) Kill() error {
 // ErrBadExit says that a process did not end with exit code 0, or not in time, after its SIGTERM.
 var ErrBadExit = errors.New("bad exit")
 
-// Terminate ends the process with SIGTERM, as an orchestrator does, and waits until it has ended. The process must end with exit code 0
-// within the limit: an error that is ErrBadExit says that it did not.
+// Terminate ends the process with SIGTERM, as an orchestrator does, and waits until it has ended. The process
+// must end with exit code 0 within the limit: an error that is ErrBadExit says that it did not.
 func (p *Process) Terminate(limit time.Duration) error {
 	p.asked.Store(true)
 	inTime := p.child.Stop(limit)
@@ -164,7 +167,8 @@ func (p *Process) Discard() {
 	<-p.exited
 }
 
-// State returns what /readyz says: whether the process is ready, and for each component ("redis", "kafka") whether it is up.
+// State returns what /readyz says: whether the process is ready, and for each component ("redis", "kafka")
+// whether it is up.
 func (p *Process) State(ctx context.Context) (ready bool, up map[string]bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -234,8 +238,8 @@ func (p *Process) get(ctx context.Context, path string) (*http.Response, error) 
 	return http.DefaultClient.Do(req)
 }
 
-// Repeated is the number of warnings and errors about a component that say again what stands already: its own, and those of the package that
-// speaks to it.
+// Repeated is the number of warnings and errors about a component that say again what stands already: its
+// own, and those of the package that speaks to it.
 func (p *Process) Repeated(component string) int {
 	p.log.mu.Lock()
 	defer p.log.mu.Unlock()

@@ -32,8 +32,9 @@ type Ended struct {
 	Code     int // exit code; -1 if the command was killed
 }
 
-// Command runs a command of the service's program, with the configuration of the processes, and kills it with SIGKILL after a time. With
-// 0 it lets the command end by itself, which is a violation if that takes longer than ReadyTimeout.
+// Command runs a command of the service's program, with the configuration of the processes, and kills it with
+// SIGKILL after a time. With 0 it lets the command end by itself, which is a violation if that takes longer
+// than ReadyTimeout.
 func (r *Round) Command(ctx context.Context, killAfter time.Duration, args ...string) (Ended, error) {
 	var out, errOut bytes.Buffer
 	cmd := exec.Command(r.Binary, r.arguments(args...)...)
@@ -83,8 +84,9 @@ func (r *Round) Insist(ctx context.Context, args ...string) (Ended, error) {
 	}
 }
 
-// EmptyIndex ends all processes, deletes all data in Redis and starts as many processes again. All records that were decided are
-// committed then: their verdicts must survive. It returns those records' offsets by partition, for Refilled.
+// EmptyIndex ends all processes, deletes all data in Redis and starts as many processes again. All records
+// that were decided are committed then: their verdicts must survive. It returns those records' offsets by
+// partition, for Refilled.
 func (r *Round) EmptyIndex(ctx context.Context, empty func() error) (committed map[int32]int64, err error) {
 	for _, healthy := range []interface {
 		Lock()
@@ -118,8 +120,8 @@ func (r *Round) EmptyIndex(ctx context.Context, empty func() error) (committed m
 	return nil, errors.New("the processes never committed all that they had published")
 }
 
-// settled says whether each output belongs to a committed record. A process leaves others uncommitted if it ends in the middle of a batch,
-// because of kafka.drain_timeout.
+// settled says whether each output belongs to a committed record. A process leaves others uncommitted if it
+// ends in the middle of a batch, because of kafka.drain_timeout.
 func (r *Round) settled(ctx context.Context) (committed map[int32]int64, all bool, err error) {
 	offsets, err := r.Admin.FetchOffsets(ctx, r.Topic)
 	if err == nil {
@@ -136,7 +138,8 @@ func (r *Round) settled(ctx context.Context) (committed map[int32]int64, all boo
 	}), err
 }
 
-// Refilled notes that the index, which was emptied when these offsets were committed, is filled again: later copies must be caught.
+// Refilled notes that the index, which was emptied when these offsets were committed, is filled again: later
+// copies must be caught.
 func (r *Round) Refilled(ctx context.Context, committed map[int32]int64) error {
 	ends, err := r.ends(ctx, r.Topic)
 	if err != nil {
@@ -185,8 +188,9 @@ func (r *Round) Decided(ctx context.Context, random *rand.Rand) (string, error) 
 	}
 }
 
-// Replay lets processes of a new consumer group decide all records of the input topic again, with the same index and the same output
-// topics. Package ledger then compares the verdicts. Nothing must be published or decided meanwhile.
+// Replay lets processes of a new consumer group decide all records of the input topic again, with the same
+// index and the same output topics. Package ledger then compares the verdicts. Nothing must be published or
+// decided meanwhile.
 func (r *Round) Replay(ctx context.Context) error {
 	r.mu.Lock()
 	r.replay = true
@@ -241,8 +245,9 @@ func (r *Round) StartShadow() (err error) {
 	return err
 }
 
-// AwaitShadow waits until the topic of the shadow has an output of so many records, or until no new record got one for the duration patience.
-// It returns the records of the topic and ends the shadow. Without a shadow it returns nil.
+// AwaitShadow waits until the topic of the shadow has an output of so many records, or until no new record
+// got one for the duration patience. It returns the records of the topic and ends the shadow. Without a
+// shadow it returns nil.
 func (r *Round) AwaitShadow(ctx context.Context, want int, patience time.Duration) ([]*kgo.Record, error) {
 	if r.shadow == nil {
 		return nil, nil

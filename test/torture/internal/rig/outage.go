@@ -12,17 +12,20 @@ import (
 )
 
 const (
-	// redLimit bounds the time until /readyz of every process says that a server is away. The service probes every 2 s, and a probe may
-	// take 5 s. A fault that only writes can notice shows when the next article comes, which an outage of the other server may delay.
+	// redLimit bounds the time until /readyz of every process says that a server is away. The service probes
+	// every 2 s, and a probe may take 5 s. A fault that only writes can notice shows when the next article
+	// comes, which an outage of the other server may delay.
 	redLimit = 2 * time.Minute
 	// greenLimit bounds the time until /readyz of every process says that the server is back.
 	greenLimit = 2 * time.Minute
 )
 
-// Outage takes a server away with begin, which returns a proof that it is away. Outage then waits for at least d, and until every process
-// says at /readyz and /metrics that the server is down. It brings the server back with end and waits until every process says that the
-// server is up. Processes that end or freeze during the outage are excused.
-func (r *Round) Outage(ctx context.Context, component string, d time.Duration, begin func() (string, error), end func() error) (string, error) {
+// Outage takes a server away with begin, which returns a proof that it is away. Outage then waits for at
+// least d, and until every process says at /readyz and /metrics that the server is down. It brings the server
+// back with end and waits until every process says that the server is up. Processes that end or freeze during
+// the outage are excused.
+func (r *Round) Outage(ctx context.Context, component string, d time.Duration, begin func() (string, error),
+	end func() error) (string, error) {
 	return r.disturb(ctx, component, func(live []witness) (string, error) {
 		start := time.Now()
 		proof, err := begin()
@@ -30,7 +33,8 @@ func (r *Round) Outage(ctx context.Context, component string, d time.Duration, b
 			isDown := func(_ bool, up map[string]bool) bool { return !up[component] }
 			for _, p := range r.awaitState(ctx, live, redLimit, isDown) {
 				if !p.excused() {
-					r.Violate(unready, "%s has been away for %.1fs, but /readyz of %s does not report that", component, time.Since(start).Seconds(), p.Name)
+					r.Violate(unready, "%s has been away for %.1fs, but /readyz of %s does not report that",
+						component, time.Since(start).Seconds(), p.Name)
 				}
 			}
 			red := time.Since(start)
@@ -46,8 +50,9 @@ func (r *Round) Outage(ctx context.Context, component string, d time.Duration, b
 	})
 }
 
-// Disturb waits until a server is up for every process, calls do, which returns a proof that the fault happened, and waits until the server
-// is up for every process again. No process may write a warning for each retry meanwhile.
+// Disturb waits until a server is up for every process, calls do, which returns a proof that the fault
+// happened, and waits until the server is up for every process again. No process may write a warning for each
+// retry meanwhile.
 func (r *Round) Disturb(ctx context.Context, component string, do func() (string, error)) (string, error) {
 	return r.disturb(ctx, component, func([]witness) (string, error) { return do() })
 }
@@ -80,8 +85,9 @@ func (r *Round) disturb(ctx context.Context, component string, do func([]witness
 	return fmt.Sprintf("%s, green %.1fs later", proof, time.Since(back).Seconds()), nil
 }
 
-// checkMetric waits until the metric of every process says that the component is down, as /readyz does. It can take a moment: at the end of
-// a group generation a process forgets the failures of that generation, and says that Kafka is up until the next attempt fails.
+// checkMetric waits until the metric of every process says that the component is down, as /readyz does. It
+// can take a moment: at the end of a group generation a process forgets the failures of that generation, and
+// says that Kafka is up until the next attempt fails.
 func (r *Round) checkMetric(ctx context.Context, procs []witness, component string) error {
 	want := fmt.Sprintf("echosieve_connection_up{component=%q} 0\n", component)
 	for _, p := range procs {
@@ -94,7 +100,8 @@ func (r *Round) checkMetric(ctx context.Context, procs []witness, component stri
 				if err != nil {
 					return err
 				}
-				r.Violate(unready, "%s is away, but the metric echosieve_connection_up of %s does not report that", component, p.Name)
+				r.Violate(unready, "%s is away, but the metric echosieve_connection_up of %s does not report that",
+					component, p.Name)
 				break
 			}
 			if err := wait.For(ctx, 100*time.Millisecond); err != nil {
@@ -122,8 +129,10 @@ func (r *Round) witnesses() []witness {
 
 func (w witness) excused() bool { return !w.Running() || w.Thaws() != w.thaws }
 
-// awaitState waits until each process that is not excused has the state. It returns the processes that did not have it within the limit.
-func (r *Round) awaitState(ctx context.Context, procs []witness, limit time.Duration, has func(ready bool, up map[string]bool) bool) []witness {
+// awaitState waits until each process that is not excused has the state. It returns the processes that did
+// not have it within the limit.
+func (r *Round) awaitState(ctx context.Context, procs []witness, limit time.Duration,
+	has func(ready bool, up map[string]bool) bool) []witness {
 	end := time.Now().Add(limit)
 	for {
 		var missing []witness

@@ -19,7 +19,8 @@ const (
 	ClusterRedis  = "cluster"  // three masters with a replica each
 )
 
-// startRedis starts the servers that the options ask for, unless they name servers that run already, and a client for the runner.
+// startRedis starts the servers that the options ask for, unless they name servers that run already, and a
+// client for the runner.
 func (g *Rig) startRedis() {
 	front := g.front("redis", &g.RedisNet)
 	switch {
@@ -32,15 +33,16 @@ func (g *Rig) startRedis() {
 		g.Sentinel = redisserver.StartSentinelBehind(g.Host, front)
 		g.redisAddrs = g.Sentinel.Addrs()
 	default:
-		g.RedisServer = redisserver.StartBehind(g.Host, front, "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
+		g.RedisServer = redisserver.StartBehind(g.Host, front, "--appendonly", "yes", "--appendfsync", "always",
+			"--maxmemory-policy", "noeviction")
 		g.redisAddrs = []string{g.RedisServer.Addr}
 	}
 	dialer := net.Dialer{Timeout: time.Second}
 	o := &redis.UniversalOptions{
 		Addrs: g.redisAddrs, IsClusterMode: g.RedisKind == ClusterRedis,
 		MaxRetries: -1, DialerRetries: 1,
-		// go-redis 9 answers with earlier failures for a second once as many attempts to connect have failed as the pool has places: a large
-		// pool keeps it trying.
+		// go-redis 9 answers with earlier failures for a second once as many attempts to connect have failed
+		// as the pool has places: a large pool keeps it trying.
 		PoolSize: 10_000,
 		// On a busy machine a healthy server may take seconds to answer.
 		ReadTimeout: ReadyTimeout, WriteTimeout: ReadyTimeout, ContextTimeoutEnabled: true,

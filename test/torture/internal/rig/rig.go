@@ -1,5 +1,5 @@
-// Package rig holds the parts that the rounds of the fault runner and its faults share: the servers, the service processes of a round, and
-// outages that every process must notice and report.
+// Package rig holds the parts that the rounds of the fault runner and its faults share: the servers, the
+// service processes of a round, and outages that every process must notice and report.
 package rig
 
 import (
@@ -36,7 +36,8 @@ type Options struct {
 	Binary      string // of the service; empty: built from this source
 	// RedisKind is PlainRedis, SentinelRedis or ClusterRedis.
 	RedisKind string
-	// RedisAddrs are addresses of a Redis that the run uses and does not break. If they are empty, the run starts its own.
+	// RedisAddrs are addresses of a Redis that the run uses and does not break. If they are empty, the run
+	// starts its own.
 	RedisAddrs   []string
 	WaitReplicas uint     // redis.wait_replicas of the processes, except with PlainRedis
 	ServiceFlags []string // more arguments of the processes
@@ -135,7 +136,8 @@ func (g *Rig) startRegistry() {
 	for id := 1; id <= articles.AvroSchemas; id++ {
 		g.Registry.SeedSchema(fmt.Sprintf("articles-%d", id), 1, id, sr.Schema{Schema: articles.AvroSchema})
 	}
-	g.ServiceFlags = append(slices.Clone(g.ServiceFlags), "--input.format", "avro", "--input.framing", "confluent", "--input.registry.urls", "http://"+g.Registry.Addr)
+	g.ServiceFlags = append(slices.Clone(g.ServiceFlags), "--input.format", "avro", "--input.framing", "confluent",
+		"--input.registry.urls", "http://"+g.Registry.Addr)
 }
 
 // NewWriter returns a writer of articles as the processes read them.
@@ -161,10 +163,12 @@ func (g *Rig) serviceKafka() string {
 	return strings.Join(addrs, ",")
 }
 
-// Build builds the service of this source, with its crash points, and returns the path of the binary. args are more arguments of go build.
+// Build builds the service of this source, with its crash points, and returns the path of the binary. args
+// are more arguments of go build.
 func Build(ctx context.Context, dir string, args ...string) (string, error) {
 	binary := filepath.Join(dir, "echosieve")
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-trimpath", "-tags", "crashpoints", "-o", binary}, args, []string{"echosieve/cmd/echosieve"})...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-trimpath", "-tags", "crashpoints", "-o",
+		binary}, args, []string{"echosieve/cmd/echosieve"})...)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the service: %w\n%s", err, output)
 	}

@@ -24,11 +24,13 @@ import (
 const (
 	// SessionTimeout is that of the processes' consumer group.
 	SessionTimeout = 6 * time.Second
-	// ReadyTimeout bounds each wait for servers and processes that must become ready: far more than an idle machine needs.
+	// ReadyTimeout bounds each wait for servers and processes that must become ready: far more than an idle
+	// machine needs.
 	ReadyTimeout = 3 * time.Minute
 
 	window = 168 * time.Hour
-	// maxMemory is the most resident memory of a process in bytes, as GOMEMLIMIT of deploy/k8s/base: the container may have a quarter more.
+	// maxMemory is the most resident memory of a process in bytes, as GOMEMLIMIT of deploy/k8s/base: the
+	// container may have a quarter more.
 	maxMemory   = 400 << 20
 	stopTimeout = 2 * time.Minute // from SIGTERM to the end of a process
 )
@@ -43,8 +45,8 @@ const (
 	Swollen ledger.Kind = "memory"
 )
 
-// Round is the state of one round that faults read and change: the service processes, their traffic and the violations found so far.
-// Its methods are safe for concurrent use.
+// Round is the state of one round that faults read and change: the service processes, their traffic and the
+// violations found so far. Its methods are safe for concurrent use.
 type Round struct {
 	*Rig
 	Topic   string // input; also the consumer group, the namespace in Redis and the prefix of the output topics
@@ -123,7 +125,8 @@ func (r *Round) Start() (*process.Process, error) { return r.start(false, r.serv
 // StartAside starts a service process that reaches the broker on a way of its own. No other fault picks this process.
 func (r *Round) StartAside() (*process.Process, error) { return r.start(true, r.Brokers[0].Aside) }
 
-// StartDoomed starts a service process with one more environment variable, which will end it. No other fault picks this process.
+// StartDoomed starts a service process with one more environment variable, which will end it. No other fault
+// picks this process.
 func (r *Round) StartDoomed(env string) (*process.Process, error) {
 	return r.start(true, r.serviceKafka(), env)
 }
@@ -163,10 +166,12 @@ func (r *Round) argumentsAt(kafka string, command ...string) []string {
 	}
 	return slices.Concat(command, []string{
 		"--kafka.brokers", kafka, "--kafka.group", group, "--kafka.topics.input", r.Topic,
-		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead", topics.Dead,
+		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead",
+		topics.Dead,
 		"--redis.namespace", r.Topic, "--window", window.String(), "--http.listen", "127.0.0.1:0",
 		// Short times, so that others serve the partitions of a killed process within the round.
-		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.drain_timeout", "2s", "--kafka.commit_interval", "200ms",
+		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.drain_timeout", "2s", "--kafka.commit_interval",
+		"200ms",
 	}, r.redisFlags(), r.ServiceFlags)
 }
 
@@ -245,7 +250,8 @@ func (r *Round) Generation() int {
 
 // WaitReady waits until all processes are ready. It returns false if they are not within ReadyTimeout.
 func (r *Round) WaitReady(ctx context.Context) bool {
-	return len(r.awaitState(ctx, r.witnesses(), ReadyTimeout, func(ready bool, _ map[string]bool) bool { return ready })) == 0
+	return len(r.awaitState(ctx, r.witnesses(), ReadyTimeout,
+		func(ready bool, _ map[string]bool) bool { return ready })) == 0
 }
 
 // WatchSkipped notes how many records the processes find published by an earlier owner, until ctx ends.

@@ -32,7 +32,8 @@ type Summary struct {
 
 // NewSummary returns a summary of no rounds.
 func NewSummary() *Summary {
-	return &Summary{violations: map[ledger.Kind]int{}, forgiven: map[ledger.Kind]int{}, faults: map[string]*count{}, checked: judge.Census{}}
+	return &Summary{violations: map[ledger.Kind]int{}, forgiven: map[ledger.Kind]int{}, faults: map[string]*count{},
+		checked: judge.Census{}}
 }
 
 // Result is one round's part of the summary.
@@ -44,9 +45,11 @@ type Result struct {
 	Checked                 judge.Census
 }
 
-// forgivable are the violations that a round may have after it destroyed data in Redis: a service without that data cannot know better.
-// Cycles are among them, and lost texts as well, because two articles that name each other leave their text without a unique article.
-var forgivable = []ledger.Kind{ledger.Contradiction, ledger.Twin, ledger.Cycle, ledger.SelfDuplicate, ledger.WrongRoot, ledger.LostText}
+// forgivable are the violations that a round may have after it destroyed data in Redis: a service without
+// that data cannot know better. Cycles are among them, and lost texts as well, because two articles that name
+// each other leave their text without a unique article.
+var forgivable = []ledger.Kind{ledger.Contradiction, ledger.Twin, ledger.Cycle, ledger.SelfDuplicate,
+	ledger.WrongRoot, ledger.LostText}
 
 // Forgives says whether the summary forgives a violation of this kind.
 func (r Result) Forgives(kind ledger.Kind) bool {
@@ -120,7 +123,8 @@ func (s *Summary) Failed() bool {
 }
 
 // always are the kinds that the table shows even if there were none.
-var always = []ledger.Kind{ledger.Lost, ledger.Twice, ledger.Contradiction, ledger.SelfDuplicate, ledger.Twin, ledger.Cycle, ledger.WrongRoot, ledger.LostText, ledger.Misplaced, ledger.Order}
+var always = []ledger.Kind{ledger.Lost, ledger.Twice, ledger.Contradiction, ledger.SelfDuplicate, ledger.Twin,
+	ledger.Cycle, ledger.WrongRoot, ledger.LostText, ledger.Misplaced, ledger.Order}
 
 // Print writes the table.
 func (s *Summary) Print(out io.Writer) {

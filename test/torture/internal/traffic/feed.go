@@ -21,7 +21,8 @@ type Feed struct {
 }
 
 // codecs are all compressions of Kafka, by their numbers in a record batch.
-var codecs = []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()}
+var codecs = []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(),
+	kgo.Lz4Compression(), kgo.ZstdCompression()}
 
 // NewFeed returns a feed for a topic.
 func NewFeed(addrs []string, topic string) (*Feed, error) {
@@ -37,10 +38,13 @@ func NewFeed(addrs []string, topic string) (*Feed, error) {
 }
 
 func newPublisher(addrs []string, topic string, opts ...kgo.Opt) (*kgo.Client, error) {
-	// Metadata is refreshed often, so that new partitions are used soon. Each copy has a key of its own: original and copy may lie in
-	// different partitions. Faults cut connections as soon as they open; without AlwaysRetryEOF the client calls that a wrong configuration.
-	return kgo.NewClient(append(opts, kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic), kgo.ProducerBatchMaxBytes(articles.MaxMessageBytes),
-		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second), kgo.AlwaysRetryEOF())...)
+	// Metadata is refreshed often, so that new partitions are used soon. Each copy has a key of its own:
+	// original and copy may lie in different partitions. Faults cut connections as soon as they open; without
+	// AlwaysRetryEOF the client calls that a wrong configuration.
+	return kgo.NewClient(append(opts, kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic),
+		kgo.ProducerBatchMaxBytes(articles.MaxMessageBytes),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.MetadataMinAge(250*time.Millisecond),
+		kgo.MetadataMaxAge(2*time.Second), kgo.AlwaysRetryEOF())...)
 }
 
 // Acknowledged returns the number of records that the broker has acknowledged.
@@ -49,8 +53,8 @@ func (f *Feed) Acknowledged() int64 { return f.acknowledged.Load() }
 // Enough tells the feed and the transactions of a round to stop: all faults are over. It may be called once.
 func (f *Feed) Enough() { close(f.enough) }
 
-// Run publishes rate records a second, until at least so many records are sent. It goes on until Enough is called, unless fixed. It
-// returns the number of records sent; the broker has acknowledged all of them.
+// Run publishes rate records a second, until at least so many records are sent. It goes on until Enough is
+// called, unless fixed. It returns the number of records sent; the broker has acknowledged all of them.
 func (f *Feed) Run(ctx context.Context, written *articles.Writer, rate, records int, fixed bool) (int, error) {
 	defer func() {
 		for _, c := range f.clients {
@@ -67,7 +71,8 @@ func (f *Feed) Run(ctx context.Context, written *articles.Writer, rate, records 
 		case <-ctx.Done():
 			return sent, ctx.Err()
 		}
-		// After a longer pause (the broker was away) the feed sends only one second's worth of the missed records at once.
+		// After a longer pause (the broker was away) the feed sends only one second's worth of the missed
+		// records at once.
 		due += float64(rate) * min(time.Since(last), time.Second).Seconds()
 		last = time.Now()
 		for due >= 1 {

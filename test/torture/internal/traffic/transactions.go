@@ -21,9 +21,10 @@ const (
 	minTransactions    = 4 // of a round
 )
 
-// Transactions publishes articles in transactions and aborts every second one. A fault of Kafka and a transaction exclude each other: a
-// single Kafka 4.3.1 broker that is killed while a transaction is open can lose the transaction's markers. The readers of the partition
-// then wait forever or get aborted records, without a mistake of the service.
+// Transactions publishes articles in transactions and aborts every second one. A fault of Kafka and a
+// transaction exclude each other: a single Kafka 4.3.1 broker that is killed while a transaction is open can
+// lose the transaction's markers. The readers of the partition then wait forever or get aborted records,
+// without a mistake of the service.
 type Transactions struct {
 	// Written knows the articles of committed and of aborted transactions.
 	Written *articles.Writer
@@ -37,8 +38,10 @@ type Transactions struct {
 	begun    int
 }
 
-// NewTransactions returns transactions for a topic. Run holds noFaults while a transaction is open: nobody may break Kafka then.
-func NewTransactions(addrs []string, topic string, admin *kadm.Client, noFaults sync.Locker, written *articles.Writer) (*Transactions, error) {
+// NewTransactions returns transactions for a topic. Run holds noFaults while a transaction is open: nobody
+// may break Kafka then.
+func NewTransactions(addrs []string, topic string, admin *kadm.Client, noFaults sync.Locker,
+	written *articles.Writer) (*Transactions, error) {
 	client, err := newPublisher(addrs, topic, kgo.TransactionalID(topic))
 	if err != nil {
 		return nil, err

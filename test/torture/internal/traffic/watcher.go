@@ -39,8 +39,8 @@ func NewWatcher(addrs []string, topics ...string) (*Watcher, error) {
 		w.position[t] = map[int32]int64{}
 	}
 	var err error
-	// Metadata is refreshed often: a broker that is cut off from the other brokers, but not from the runner, still believes that it leads
-	// its partitions and answers without an error.
+	// Metadata is refreshed often: a broker that is cut off from the other brokers, but not from the runner,
+	// still believes that it leads its partitions and answers without an error.
 	w.client, err = kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(w.topics...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(200*time.Millisecond),
 		kgo.MetadataMinAge(250*time.Millisecond), kgo.MetadataMaxAge(2*time.Second),
@@ -78,7 +78,8 @@ func (w *Watcher) Decided() int {
 	return len(w.inputsSeen)
 }
 
-// Unique draws an output with the verdict unique and returns the coordinates of its input record, or nothing if it met none.
+// Unique draws an output with the verdict unique and returns the coordinates of its input record, or nothing
+// if it met none.
 func (w *Watcher) Unique(random *rand.Rand) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,8 +134,9 @@ func (w *Watcher) Drain(ctx context.Context, admin *kadm.Client) ([]*kgo.Record,
 	}
 }
 
-// ReadAll returns the records of a topic by their coordinates, without those of aborted transactions. The records that the broker has
-// are the input of a round, not those that the publisher believes to have published.
+// ReadAll returns the records of a topic by their coordinates, without those of aborted transactions. The
+// records that the broker has are the input of a round, not those that the publisher believes to have
+// published.
 func ReadAll(ctx context.Context, addrs []string, admin *kadm.Client, topic string) (map[string]*kgo.Record, error) {
 	ends, err := admin.ListEndOffsets(ctx, topic)
 	if err == nil {
@@ -143,9 +145,10 @@ func ReadAll(ctx context.Context, addrs []string, admin *kadm.Client, topic stri
 	if err != nil {
 		return nil, fmt.Errorf("ends of the input topic: %w", err)
 	}
-	// The markers of transactions are read as well: after aborted records at the end of a partition, only a marker shows that the end was
-	// reached.
-	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	// The markers of transactions are read as well: after aborted records at the end of a partition, only a
+	// marker shows that the end was reached.
+	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.AlwaysRetryEOF(), kgo.KeepControlRecords())
 	if err != nil {
 		return nil, err

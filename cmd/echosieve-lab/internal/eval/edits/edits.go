@@ -1,5 +1,5 @@
-// Package edits makes copies and look-alikes of articles in any language, each by a known edit. The label follows from the edit, never from
-// a measure of similarity.
+// Package edits makes copies and look-alikes of articles in any language, each by a known edit. The label
+// follows from the edit, never from a measure of similarity.
 package edits
 
 import (
@@ -24,7 +24,8 @@ type Corpus struct {
 	pool      []string   // all sentences
 }
 
-// NewCorpus returns a corpus of at least one article. The language is a BCP 47 tag such as "tr", by which letters become capitals.
+// NewCorpus returns a corpus of at least one article. The language is a BCP 47 tag such as "tr", by which
+// letters become capitals.
 func NewCorpus(language string, articles []string) *Corpus {
 	c := &Corpus{language: language, articles: articles}
 	for _, text := range articles {
@@ -47,8 +48,8 @@ func (c *Corpus) random(seed uint64, base int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(base)))
 }
 
-// Edits returns the edits of an article, always the same ones for a seed. Edits that would change nothing, such as accents removed from an
-// English text, are left out.
+// Edits returns the edits of an article, always the same ones for a seed. Edits that would change nothing,
+// such as accents removed from an English text, are left out.
 func (c *Corpus) Edits(base int, seed uint64) []Edit {
 	m := &maker{Corpus: c, Rand: c.random(seed, base), base: base}
 	text, s := c.articles[base], c.sentences[base]
@@ -77,7 +78,8 @@ func (c *Corpus) Edits(base int, seed uint64) []Edit {
 // copy adds a copy of the base, if it differs.
 func (m *maker) copy(kind, text string) {
 	if text != m.articles[m.base] {
-		m.edits = append(m.edits, Edit{Kind: kind, Copy: true, Earlier: m.articles[m.base], Later: text, Bases: []int{m.base}})
+		m.edits = append(m.edits, Edit{Kind: kind, Copy: true, Earlier: m.articles[m.base], Later: text,
+			Bases: []int{m.base}})
 	}
 }
 
@@ -216,7 +218,8 @@ func (c *Corpus) Mixed(n int, seed uint64) []string {
 	return list
 }
 
-// Repost returns an edited copy of a text. By n, a tenth of its words is replaced, a third of its sentences cut off, or a paragraph added.
+// Repost returns an edited copy of a text. By n, a tenth of its words is replaced, a third of its sentences
+// cut off, or a paragraph added.
 func (c *Corpus) Repost(text string, n int, seed uint64) string {
 	m := &maker{Corpus: c, Rand: rand.New(rand.NewPCG(seed, uint64(n)))}
 	switch n % 3 {

@@ -9,8 +9,10 @@ import (
 )
 
 func article(n int) string {
-	return fmt.Sprintf("Die Stadt Nr. %d baut %d Häuser am Fluß. „Wir beginnen im März“, sagt Bürgermeisterin %s. Der Rat stimmte zu! "+
-		"Die Kosten liegen bei 1.2%02d.500 Euro und 3,%d Prozent. Kommt Straße %s dazu? Am Ende zählen %d Stimmen.\n", n, n*7+12, name(n), n, n+10, name(n+1), n+90)
+	return fmt.Sprintf("Die Stadt Nr. %d baut %d Häuser am Fluß. „Wir beginnen im März“, sagt Bürgermeisterin %s. "+
+		"Der Rat stimmte zu! "+
+		"Die Kosten liegen bei 1.2%02d.500 Euro und 3,%d Prozent. Kommt Straße %s dazu? Am Ende zählen %d Stimmen.\n",
+		n, n*7+12, name(n), n, n+10, name(n+1), n+90)
 }
 
 func name(n int) string {
@@ -33,7 +35,8 @@ func corpus() *Corpus {
 
 func TestPiecesAreTheText(t *testing.T) {
 	for _, text := range []string{
-		article(1), "", "東京で12日、首相は「検討する」と述べた。野党は反対した。\n続く", "กรุงเทพ รัฐบาล ประกาศ 12 มาตรการ ใหม่", "ندا. ندی؟ بله، ۱۲ نفر.", "a.b. c",
+		article(1), "", "東京で12日、首相は「検討する」と述べた。野党は反対した。\n続く", "กรุงเทพ รัฐบาล ประกาศ 12 มาตรการ ใหม่",
+		"ندا. ندی؟ بله، ۱۲ نفر.", "a.b. c",
 	} {
 		require.Equal(t, text, join(sentences(text)))
 		require.Equal(t, text, join(words(text)))
@@ -54,10 +57,12 @@ func TestEdits(t *testing.T) {
 		}
 	}
 	text := c.articles[0]
-	for _, kind := range []string{"words_05", "words_20", "sentence_cut", "standfirst_changed", "reordered", "paragraph_added", "punctuation_lost", "upper_case"} {
+	for _, kind := range []string{"words_05", "words_20", "sentence_cut", "standfirst_changed", "reordered",
+		"paragraph_added", "punctuation_lost", "upper_case"} {
 		require.True(t, kinds[kind].Copy, kind)
 	}
-	for _, kind := range []string{"numbers_changed", "another_article", "shared_quote", "same_frame_half", "same_frame_1x"} {
+	for _, kind := range []string{"numbers_changed", "another_article", "shared_quote", "same_frame_half",
+		"same_frame_1x"} {
 		require.Equal(t, kind, kinds[kind].Kind)
 		require.False(t, kinds[kind].Copy, kind)
 	}
@@ -110,7 +115,8 @@ func TestVersions(t *testing.T) {
 	for i := range 30 {
 		var text strings.Builder
 		for j := range 12 {
-			fmt.Fprintf(&text, "%s%s %s%s %s in %d. ", name(i*7+j), name(j), name(i+j*3), name(i*i+j), name(i+11*j), 100*i+j)
+			fmt.Fprintf(&text, "%s%s %s%s %s in %d. ", name(i*7+j), name(j), name(i+j*3), name(i*i+j), name(i+11*j),
+				100*i+j)
 		}
 		articles = append(articles, text.String())
 	}
@@ -126,10 +132,12 @@ func TestVersions(t *testing.T) {
 		require.True(t, strings.HasSuffix(kinds[kind].Later, text), kind)
 	}
 	require.InDelta(t, len(text)*2/3, len(kinds["take_half_added"].Earlier), 60)
-	require.True(t, strings.HasSuffix(kinds["live_blog_grown"].Later, kinds["live_blog_grown"].Earlier), "new entries stand on top")
+	require.True(t, strings.HasSuffix(kinds["live_blog_grown"].Later, kinds["live_blog_grown"].Earlier),
+		"new entries stand on top")
 	require.LessOrEqual(t, len(kinds["live_blog_grown"].Later), len(kinds["live_blog_grown"].Earlier)*8/5)
 	require.True(t, strings.HasSuffix(kinds["breaking_flash"].Later, kinds["breaking_flash"].Earlier))
-	for _, kind := range []string{"roundup_of_3", "roundup_of_4", "short_above_one_list", "same_prose_1x", "same_prose_4x"} {
+	for _, kind := range []string{"roundup_of_3", "roundup_of_4", "short_above_one_list", "same_prose_1x",
+		"same_prose_4x"} {
 		require.Equal(t, kind, kinds[kind].Kind)
 		require.False(t, kinds[kind].Copy, kind)
 		require.GreaterOrEqual(t, len(kinds[kind].Bases), 2, kind)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// losses are the ways in which writers, keyboards and programs lose or add marks. Each is an edit of a copy. Where a text has none of the
-// characters, it stays as it is.
+// losses are the ways in which writers, keyboards and programs lose or add marks. Each is an edit of a copy.
+// Where a text has none of the characters, it stays as it is.
 var losses = []struct {
 	kind  string
 	apply func(m *maker, text string) string
@@ -37,7 +37,8 @@ var losses = []struct {
 }
 
 var (
-	plainLetters  = strings.NewReplacer("đ", "d", "Đ", "D", "ł", "l", "Ł", "L", "ø", "o", "Ø", "O", "ı", "i", "ß", "ss", "æ", "ae", "œ", "oe", "ɗ", "d", "ɓ", "b", "ƙ", "k")
+	plainLetters = strings.NewReplacer("đ", "d", "Đ", "D", "ł", "l", "Ł", "L", "ø", "o", "Ø", "O", "ı", "i", "ß",
+		"ss", "æ", "ae", "œ", "oe", "ɗ", "d", "ɓ", "b", "ƙ", "k")
 	plainCyrillic = strings.NewReplacer("ё", "е", "Ё", "Е", "ґ", "г", "Ґ", "Г")
 	plainArabic   = strings.NewReplacer("أ", "ا", "إ", "ا", "آ", "ا", "ٱ", "ا", "ى", "ي", "ة", "ه")
 	apostrophes   = strings.NewReplacer("'", "’", "’", "ʼ", "ʼ", "'")
@@ -75,7 +76,8 @@ func (m *maker) addMarks(text string, script *unicode.RangeTable, marks string) 
 	runes, choice := []rune(text), []rune(marks)
 	for i, r := range runes {
 		b.WriteRune(r)
-		if unicode.IsLetter(r) && unicode.Is(script, r) && i+1 < len(runes) && unicode.IsLetter(runes[i+1]) && m.IntN(3) == 0 {
+		if unicode.IsLetter(r) && unicode.Is(script, r) && i+1 < len(runes) && unicode.IsLetter(runes[i+1]) &&
+			m.IntN(3) == 0 {
 			b.WriteRune(choice[m.IntN(len(choice))])
 		}
 	}
@@ -84,7 +86,8 @@ func (m *maker) addMarks(text string, script *unicode.RangeTable, marks string) 
 
 // nativeDigits writes ASCII digits as the digits of the language's own script.
 func nativeDigits(m *maker, text string) string {
-	zeros := map[string]rune{"ar": 0x660, "fa": 0x6f0, "ur": 0x6f0, "hi": 0x966, "mr": 0x966, "ne": 0x966, "bn": 0x9e6, "th": 0xe50}
+	zeros := map[string]rune{"ar": 0x660, "fa": 0x6f0, "ur": 0x6f0, "hi": 0x966, "mr": 0x966, "ne": 0x966,
+		"bn": 0x9e6, "th": 0xe50}
 	zero, known := zeros[m.language]
 	if !known {
 		return text
@@ -103,7 +106,8 @@ func withoutSeparators(_ *maker, text string) string {
 	out := make([]rune, 0, len(runes))
 	for i, r := range runes {
 		if strings.ContainsRune(".,'’\u00a0\u202f\u066c", r) && i > 0 && isDigit(runes, i-1) &&
-			isDigit(runes, i+1) && isDigit(runes, i+2) && isDigit(runes, i+3) && !isDigit(runes, i+4) && !isDigit(runes, i-4) {
+			isDigit(runes, i+1) && isDigit(runes, i+2) && isDigit(runes, i+3) && !isDigit(runes, i+4) &&
+			!isDigit(runes, i-4) {
 			continue
 		}
 		out = append(out, r)

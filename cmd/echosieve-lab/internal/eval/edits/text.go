@@ -9,20 +9,23 @@ import (
 // endsSentence holds the characters that end a sentence in one script or another.
 const endsSentence = ".!?…。！？।॥۔؟።፧"
 
-// sentences cuts a text after each end of a sentence and after each line. The pieces together are the text. A Thai text has no such
-// characters: it is cut at its spaces.
+// sentences cuts a text after each end of a sentence and after each line. The pieces together are the text. A
+// Thai text has no such characters: it is cut at its spaces.
 func sentences(text string) []string {
 	pieces := cutAfter(text, func(r, next rune) bool {
 		return r == '\n' || strings.ContainsRune(endsSentence, r) && (r > 0x2fff || unicode.IsSpace(next))
 	})
 	if len(pieces) < 4 {
-		return cutAfter(text, func(r, next rune) bool { return unicode.IsSpace(r) && unicode.Is(unicode.Thai, next) || r == '\n' })
+		return cutAfter(text, func(r, next rune) bool {
+			return unicode.IsSpace(r) && unicode.Is(unicode.Thai, next) ||
+				r == '\n'
+		})
 	}
 	return pieces
 }
 
-// cutAfter cuts a text after each character for which ends is true of it and the next one, and after the white space that follows. Pieces
-// without a letter stay with the piece before.
+// cutAfter cuts a text after each character for which ends is true of it and the next one, and after the
+// white space that follows. Pieces without a letter stay with the piece before.
 func cutAfter(text string, ends func(r, next rune) bool) []string {
 	var pieces []string
 	start, ended, letters := 0, false, false
@@ -38,8 +41,8 @@ func cutAfter(text string, ends func(r, next rune) bool) []string {
 	return append(pieces, text[start:])
 }
 
-// words cuts a text into words and what is between them. Scripts without spaces between words give pieces of two characters. The pieces
-// together are the text; isWord tells words apart.
+// words cuts a text into words and what is between them. Scripts without spaces between words give pieces of
+// two characters. The pieces together are the text; isWord tells words apart.
 func words(text string) []string {
 	var pieces []string
 	start, runes, before := 0, 0, kind(0)
@@ -71,7 +74,8 @@ func kindOf(r rune) kind {
 	switch {
 	case !unicode.IsLetter(r) && !unicode.IsMark(r):
 		return noLetter
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+		unicode.Myanmar):
 		return noSpaces
 	}
 	return spaced

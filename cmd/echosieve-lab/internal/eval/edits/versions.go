@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// versionMarks number a version of a story, as news agencies of several countries do. A mark stands in front of the text.
+// versionMarks number a version of a story, as news agencies of several countries do. A mark stands in front
+// of the text.
 var versionMarks = []func(n int) string{
 	func(n int) string { return fmt.Sprintf("UPDATE %d-", n) },
 	func(n int) string { return ordinal(n) + " lead " },
@@ -22,8 +23,8 @@ func ordinal(n int) string {
 	return fmt.Sprint(n) + [...]string{"th", "st", "nd", "rd", "th"}[min(n, 4)]
 }
 
-// Versions returns versions of an article as one publisher sends them one after another, and its neighbours on a page or in a feed: other
-// articles with much text in common. It returns the same ones for a seed.
+// Versions returns versions of an article as one publisher sends them one after another, and its neighbours
+// on a page or in a feed: other articles with much text in common. It returns the same ones for a seed.
 func (c *Corpus) Versions(base int, seed uint64) []Edit {
 	m := &maker{Corpus: c, Rand: c.random(seed+1, base), base: base}
 	if len(c.sentences[base]) >= 4 {
@@ -35,7 +36,8 @@ func (c *Corpus) Versions(base int, seed uint64) []Edit {
 	m.version("dateline_replaced", m.dateline()+text, m.dateline()+text)
 	m.version("date_on_top", m.clock()+"\n"+text, m.clock()+"\n"+text)
 	if flash := beginning(text, 24); len(c.sentences[base]) > 1 {
-		m.version("breaking_flash", flash, [...]string{"BREAKING: ", "快讯：", "URGENT - ", "EILMELDUNG: "}[m.IntN(4)]+flash)
+		m.version("breaking_flash", flash, [...]string{"BREAKING: ", "快讯：", "URGENT - ", "EILMELDUNG: "}[m.IntN(4)]+
+			flash)
 	}
 	m.neighbours(text)
 	return m.edits
@@ -46,7 +48,8 @@ func (m *maker) version(kind, earlier, later string) {
 	m.edits = append(m.edits, Edit{Kind: kind, Copy: true, Earlier: earlier, Later: later, Bases: []int{m.base}})
 }
 
-// takes adds takes of a story: the later take tells more, or begins otherwise. Both have marks of one agency, with other numbers.
+// takes adds takes of a story: the later take tells more, or begins otherwise. Both have marks of one agency,
+// with other numbers.
 func (m *maker) takes(s []string) {
 	mark, n := versionMarks[m.IntN(len(versionMarks))], 1+m.IntN(3)
 	whole := join(s)
@@ -66,13 +69,15 @@ func (m *maker) takes(s []string) {
 	m.version("take_other_lead", mark(n)+whole, mark(n+1)+m.line()+join(s[1:]))
 }
 
-// liveBlog adds a live blog: a list of entries with their times, the latest first, to which the later version adds up to half.
+// liveBlog adds a live blog: a list of entries with their times, the latest first, to which the later version
+// adds up to half.
 func (m *maker) liveBlog(s []string) {
 	hour, minute := 7+m.IntN(8), m.IntN(10)
 	var entries []string
 	for _, sentence := range s {
 		minute += 5 + m.IntN(20)
-		entries = append(entries, fmt.Sprintf("%02d:%02d %s\n", (hour+minute/60)%24, minute%60, strings.TrimSpace(sentence)))
+		entries = append(entries, fmt.Sprintf("%02d:%02d %s\n", (hour+minute/60)%24, minute%60,
+			strings.TrimSpace(sentence)))
 	}
 	slices.Reverse(entries)
 	added := len(s)/6 + m.IntN(len(s)/3-len(s)/6+1)
@@ -109,7 +114,8 @@ func (m *maker) neighbours(text string) {
 	for range 8 + m.IntN(8) {
 		related.WriteString(m.line())
 	}
-	m.other("short_above_one_list", m.short(m.base)+"\n"+related.String(), m.short(others[0])+"\n"+related.String(), others[0])
+	m.other("short_above_one_list", m.short(m.base)+"\n"+related.String(), m.short(others[0])+"\n"+related.String(),
+		others[0])
 	for _, form := range []struct {
 		kind  string
 		times int
@@ -126,7 +132,8 @@ func (m *maker) short(article int) string {
 	return strings.TrimSpace(join(s[:min(3, len(s))]))
 }
 
-// prose returns sentences of other articles with at least a length in bytes, as a site puts them under each of its articles.
+// prose returns sentences of other articles with at least a length in bytes, as a site puts them under each
+// of its articles.
 func (m *maker) prose(length int) []string {
 	var list []string
 	for length > 0 {

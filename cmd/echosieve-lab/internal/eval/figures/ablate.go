@@ -17,7 +17,8 @@ type Variant struct {
 	Rule evidence.Rule
 }
 
-// Variants returns the rule with each row switched off, each kind of evidence, and named sets of both. The first one is the rule itself.
+// Variants returns the rule with each row switched off, each kind of evidence, and named sets of both. The
+// first one is the rule itself.
 func Variants(t evidence.Thresholds) []Variant {
 	list := []Variant{{"none", evidence.NewRule(t)}}
 	add := func(name string, change func(r *evidence.Rule)) {
@@ -81,7 +82,8 @@ type compared struct {
 }
 
 // Ablate judges each pair by each variant. Fingerprints, look-ups and comparisons are made once.
-func Ablate(articles map[string]article.Article, pairs []Pair, rule article.Rule, plan lookup.Plan, variants []Variant) ([]Ablation, error) {
+func Ablate(articles map[string]article.Article, pairs []Pair, rule article.Rule, plan lookup.Plan,
+	variants []Variant) ([]Ablation, error) {
 	list := make([]compared, 0, len(pairs))
 	for _, p := range pairs {
 		earlier, knownA := articles[p.A]
@@ -110,7 +112,8 @@ func Ablate(articles map[string]article.Article, pairs []Pair, rule article.Rule
 
 func comparePair(p Pair, later, earlier *article.Article, rule article.Rule, plan lookup.Plan) compared {
 	c := compared{
-		Pair: p, found: !later.Empty && !earlier.Empty && plan.Finds(later, earlier), reached: plan.InReach(later, earlier),
+		Pair: p, found: !later.Empty && !earlier.Empty && plan.Finds(later, earlier),
+		reached:  plan.InReach(later, earlier),
 		distance: simhash.Distance(later.Fingerprint, earlier.Fingerprint),
 	}
 	check := func(int, []byte, []byte) article.Judgement {

@@ -20,9 +20,10 @@ const (
 // leftOut is shown in place of a part that is not shown.
 const leftOut = " ... "
 
-// Differ cuts two texts into pieces. Passages that the other text has nowhere are marked, and long passages that both texts have are left out,
-// so that a reader sees the differences at a glance. Only letters and digits are compared, as in the normalised text: spaces and
-// punctuation are no difference. Of long texts only the beginning is compared. Time and memory are linear in the length of the texts.
+// Differ cuts two texts into pieces. Passages that the other text has nowhere are marked, and long passages
+// that both texts have are left out, so that a reader sees the differences at a glance. Only letters and
+// digits are compared, as in the normalised text: spaces and punctuation are no difference. Of long texts
+// only the beginning is compared. Time and memory are linear in the length of the texts.
 func Differ(a, b string) (left, right []Piece) {
 	ra, rb := firstRunes(a), firstRunes(b)
 	return pieces(ra, shared(ra, rb)), pieces(rb, shared(rb, ra))
@@ -43,8 +44,8 @@ func counting(text []rune) (chars []rune, places []int) {
 	return chars, places
 }
 
-// shared tells for each character of text whether it is in a passage that other has as well. A character that is not compared is
-// shared unless it stands between two characters that are not shared.
+// shared tells for each character of text whether it is in a passage that other has as well. A character that
+// is not compared is shared unless it stands between two characters that are not shared.
 func shared(text, other []rune) []bool {
 	theirs, _ := counting(other)
 	chars, places := counting(text)

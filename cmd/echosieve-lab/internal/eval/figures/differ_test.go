@@ -24,7 +24,8 @@ func TestDiffer(t *testing.T) {
 	for _, c := range []struct{ a, b, left, right string }{
 		{"", "", "", ""},
 		{"the same text", "the same text", "the same text", "the same text"},
-		{"a text, with\npunctuation", "a text with punctuation!", "a text, with\npunctuation", "a text with punctuation!"},
+		{"a text, with\npunctuation", "a text with punctuation!", "a text, with\npunctuation",
+			"a text with punctuation!"},
 		{"profit rose 12 percent", "profit rose 15 percent", "profit rose 1[2] percent", "profit rose 1[5] percent"},
 		{"short", "other", "[short]", "[other]"},
 		{"昨晚足协杯四分之一决赛青澜港队胜", "昨晚足协杯四分之一决赛泽安机车胜", "昨晚足协杯四分之一决赛[青澜港队胜]", "昨晚足协杯四分之一决赛[泽安机车胜]"},

@@ -15,8 +15,9 @@ const (
 	tail         = 0.025 // probability beyond each end of an interval
 )
 
-// Interval is the 95 % interval of a rate: with a probability of 95 %, the rate of all pairs of this sort is between Low and High. Pairs of
-// one family are alike and tend to be right or wrong together. So families are resampled, not pairs.
+// Interval is the 95 % interval of a rate: with a probability of 95 %, the rate of all pairs of this sort is
+// between Low and High. Pairs of one family are alike and tend to be right or wrong together. So families are
+// resampled, not pairs.
 type Interval struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
@@ -34,10 +35,11 @@ type term struct {
 // family holds the pairs of a rate that are resampled together.
 type family struct{ part, whole, pairs int }
 
-// interval returns the 95 % interval of the rate of the terms, nil if there are none. Its ends are percentiles of a cluster bootstrap over
-// families, from a fixed seed. If n families show no error, no resample shows one, however small n is, and the bootstrap alone would
-// give an interval of length 0. So the interval reaches at least to the bound of Clopper and Pearson: the error rate at which n families
-// without an error are still likely enough.
+// interval returns the 95 % interval of the rate of the terms, nil if there are none. Its ends are
+// percentiles of a cluster bootstrap over families, from a fixed seed. If n families show no error, no
+// resample shows one, however small n is, and the bootstrap alone would give an interval of length 0. So the
+// interval reaches at least to the bound of Clopper and Pearson: the error rate at which n families without
+// an error are still likely enough.
 func interval(terms []term) *Interval {
 	if len(terms) == 0 {
 		return nil
@@ -62,8 +64,8 @@ func interval(terms []term) *Interval {
 	}
 }
 
-// familiesOf puts terms into one family if they name a family in common, directly or through other terms. A term that names none is a
-// family by itself. The families are in the order of the first term of each.
+// familiesOf puts terms into one family if they name a family in common, directly or through other terms. A
+// term that names none is a family by itself. The families are in the order of the first term of each.
 func familiesOf(terms []term) []family {
 	parents := map[string]string{}
 	rootOf := func(name string) string {

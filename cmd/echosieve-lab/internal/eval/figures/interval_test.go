@@ -63,7 +63,8 @@ func TestIntervalWithoutErrors(t *testing.T) {
 		require.InDelta(t, 1-want, all.Low, 1e-4)
 		require.InDelta(t, 1, all.High, 0)
 	}
-	require.GreaterOrEqual(t, interval(shares(100, 1, 1)).High, interval(shares(100, 1, 0)).High, "an error more, no narrower")
+	require.GreaterOrEqual(t, interval(shares(100, 1, 1)).High, interval(shares(100, 1, 0)).High,
+		"an error more, no narrower")
 }
 
 // The intervals hold what they promise: of many draws of families that are right or wrong together, about 95 in 100

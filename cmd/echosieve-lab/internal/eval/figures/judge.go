@@ -16,8 +16,9 @@ type Scale struct {
 	Name    string   // the setting, with its unit
 	Limits  []string // as a user writes them
 	Current int      // place of the present limit
-	// Level returns the place in Limits of the strictest limit at which the later article is judged to be a copy of the earlier one,
-	// len(Limits) or more if there is none. It is not called for little text. Safe for concurrent use.
+	// Level returns the place in Limits of the strictest limit at which the later article is judged to be a
+	// copy of the earlier one, len(Limits) or more if there is none. It is not called for little text. Safe
+	// for concurrent use.
 	Level func(later, earlier *article.Article) int
 }
 
@@ -33,8 +34,8 @@ func DistanceScale(current int) Scale {
 	return s
 }
 
-// SimilarityScale returns the scale of Thresholds.Near, the least similarity of copies in the second check. All other settings stay as they
-// are.
+// SimilarityScale returns the scale of Thresholds.Near, the least similarity of copies in the second check.
+// All other settings stay as they are.
 func SimilarityScale(plan lookup.Plan, current evidence.Thresholds) Scale {
 	values := []float64{current.Near}
 	for percent := 95; percent >= 10; percent -= 5 {

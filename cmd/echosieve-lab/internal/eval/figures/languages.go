@@ -5,7 +5,8 @@ type LanguageResult struct {
 	Language   string  `json:"language"`
 	Articles   int     `json:"articles"`   // of the file
 	Candidates float64 `json:"candidates"` // an article, in a corpus of CorpusArticles
-	// Stream counts the edited copies at the end of a stream of articles that are made of shuffled sentences, and the copies caught.
+	// Stream counts the edited copies at the end of a stream of articles that are made of shuffled sentences,
+	// and the copies caught.
 	StreamArticles int     `json:"stream_articles"`
 	StreamCopies   int     `json:"stream_copies"`
 	StreamCaught   int     `json:"stream_caught"`

@@ -23,8 +23,8 @@ type Pair struct {
 	Families []string // pairs with a family in common tend to be right or wrong together; may be empty
 }
 
-// FamilyColumns are the columns of a pairs file, and the fields of an article, that name families. The first one that is present and not
-// empty counts.
+// FamilyColumns are the columns of a pairs file, and the fields of an article, that name families. The first
+// one that is present and not empty counts.
 var FamilyColumns = []string{"base", "cluster"}
 
 // PairParser reads the lines of a pairs file in order. With Labelled false, two columns are enough.

@@ -70,14 +70,15 @@ type PairsResult struct {
 	LookAlikes int `json:"look_alikes"`
 	Debatable  int `json:"debatable"` // labelled -1: they count in the table of their kind only
 	Rates
-	F1              float64               `json:"f1"`
-	CandidateRecall float64               `json:"candidate_recall"` // share of the copies that a look-up finds
-	Intervals       Intervals             `json:"intervals"`
-	WithoutFamily   int                   `json:"without_family"` // pairs that name no family: each is a family by itself
-	Warnings        []string              `json:"warnings"`       // rates that may be chance
-	Kinds           map[string]KindResult `json:"kinds"`
-	Distance        []AtDistance          `json:"distance"`
-	Wrong           []WrongPair           `json:"wrong_pairs"` // false alarms first, then by kind
+	F1              float64   `json:"f1"`
+	CandidateRecall float64   `json:"candidate_recall"` // share of the copies that a look-up finds
+	Intervals       Intervals `json:"intervals"`
+	// pairs that name no family: each is a family by itself
+	WithoutFamily int                   `json:"without_family"`
+	Warnings      []string              `json:"warnings"` // rates that may be chance
+	Kinds         map[string]KindResult `json:"kinds"`
+	Distance      []AtDistance          `json:"distance"`
+	Wrong         []WrongPair           `json:"wrong_pairs"` // false alarms first, then by kind
 }
 
 // MaxPlainDistance is the largest limit for which plain distance is reported, in bits.
@@ -93,9 +94,9 @@ type judged struct {
 	plain int // distance between the SimHashes, in bits
 }
 
-// Pairs judges each pair. Pairs in ignore, in either order of their articles, count only in the kind IgnoredKind, and not at all if an
-// article is unknown. A labelled pair with an unknown article is an error. If pairs of one kind have different labels, the kind of the
-// label that comes later is named "kind (label)".
+// Pairs judges each pair. Pairs in ignore, in either order of their articles, count only in the kind
+// IgnoredKind, and not at all if an article is unknown. A labelled pair with an unknown article is an error.
+// If pairs of one kind have different labels, the kind of the label that comes later is named "kind (label)".
 func Pairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judge) (PairsResult, error) {
 	r := PairsResult{Docs: len(articles), Kinds: map[string]KindResult{}}
 	kinds := byKind{}

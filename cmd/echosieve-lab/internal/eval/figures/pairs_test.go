@@ -16,7 +16,8 @@ func newArticle(digest byte, fp simhash.Fingerprint) article.Article {
 }
 
 // byDistance is the rule of four blocks and three bits, without a second check.
-var byDistance = ByRecipe(article.Rule{MaxDistance: 3}, lookup.New(article.Search{Rule: article.Rule{MaxDistance: 3}, Blocks: 4}, 0), article.DefaultPolicy())
+var byDistance = ByRecipe(article.Rule{MaxDistance: 3},
+	lookup.New(article.Search{Rule: article.Rule{MaxDistance: 3}, Blocks: 4}, 0), article.DefaultPolicy())
 
 func TestPairs(t *testing.T) {
 	articles := map[string]article.Article{
@@ -39,7 +40,8 @@ func TestPairs(t *testing.T) {
 		{A: "near", B: "tpl", Label: Partial, Kind: "digest"},
 		{A: "far", B: "tpl", Label: HardNegative, Kind: "ignored"},
 	}
-	r, err := Pairs(articles, pairs, []Pair{{A: "tpl", B: "far"}, {A: "far", B: "tpl"}, {A: "a", B: "unknown"}}, byDistance)
+	r, err := Pairs(articles, pairs, []Pair{{A: "tpl", B: "far"}, {A: "far", B: "tpl"}, {A: "a", B: "unknown"}},
+		byDistance)
 	require.NoError(t, err)
 	require.Equal(t, 7, r.Docs)
 	require.Equal(t, 8, r.Pairs)
@@ -66,13 +68,16 @@ func TestPairs(t *testing.T) {
 	}
 	none := map[string]int{"none": 1} // distance tells no relation
 	require.Equal(t, map[string]KindResult{
-		"exact": {Label: 1, N: 1, Flagged: 1, Relations: map[string]int{"equal": 1}}, "edit": {Label: 1, N: 3, Flagged: 1, Relations: none},
+		"exact":    {Label: 1, N: 1, Flagged: 1, Relations: map[string]int{"equal": 1}},
+		"edit":     {Label: 1, N: 3, Flagged: 1, Relations: none},
 		"template": {N: 1, Flagged: 1, Relations: none}, "background": {N: 2, Relations: map[string]int{}},
-		IgnoredKind: {Label: -1, N: 1, Relations: map[string]int{}}, "digest": {Label: -1, N: 1, Flagged: 1, Relations: none},
+		IgnoredKind: {Label: -1, N: 1, Relations: map[string]int{}},
+		"digest":    {Label: -1, N: 1, Flagged: 1, Relations: none},
 	}, r.Kinds)
 	require.Len(t, r.Distance, 33)
 	require.Equal(t, AtDistance{0, Rates{Recall: 1. / 4, Precision: 1. / 2, FalsePositiveRate: 1. / 3}}, r.Distance[0])
-	require.Equal(t, AtDistance{16, Rates{Recall: 3. / 4, Precision: 3. / 5, FalsePositiveRate: 2. / 3}}, r.Distance[16])
+	require.Equal(t, AtDistance{16, Rates{Recall: 3. / 4, Precision: 3. / 5, FalsePositiveRate: 2. / 3}},
+		r.Distance[16])
 
 	_, err = Pairs(articles, []Pair{{A: "a", B: "nobody", Label: Copy}}, nil, byDistance)
 	require.ErrorContains(t, err, "nobody")
@@ -81,7 +86,8 @@ func TestPairs(t *testing.T) {
 // Scripts rely on the JSON names.
 func TestJSONNames(t *testing.T) {
 	out, err := json.Marshal(PairsResult{
-		Kinds: map[string]KindResult{"k": {Interval: &Interval{}, Relations: map[string]int{"equal": 1}}}, Distance: []AtDistance{{}}, Wrong: []WrongPair{{}}, Warnings: []string{},
+		Kinds:    map[string]KindResult{"k": {Interval: &Interval{}, Relations: map[string]int{"equal": 1}}},
+		Distance: []AtDistance{{}}, Wrong: []WrongPair{{}}, Warnings: []string{},
 	})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"docs":0,"pairs":0,"copies":0,"look_alikes":0,"debatable":0,

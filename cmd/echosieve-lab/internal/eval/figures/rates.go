@@ -24,7 +24,8 @@ type Intervals struct {
 	CandidateRecall   *Interval `json:"candidate_recall"`
 }
 
-// rate computes the figures over all kinds. Each figure is a share of some of the pairs, and its families are the families of these pairs.
+// rate computes the figures over all kinds. Each figure is a share of some of the pairs, and its families are
+// the families of these pairs.
 func (r *PairsResult) rate(list []judged) {
 	var recall, precision, alarms, candidates, f1 []term
 	var plain [MaxPlainDistance + 1]counts
@@ -94,9 +95,11 @@ func (r *PairsResult) warnings() []string {
 		switch i := f.Interval; {
 		case i == nil:
 		case i.Few:
-			out = append(out, fmt.Sprintf("%s: fewer than %d families stand behind it (%d): it may be chance", f.Name, FewFamilies, i.Families))
+			out = append(out, fmt.Sprintf("%s: fewer than %d families stand behind it (%d): it may be chance", f.Name,
+				FewFamilies, i.Families))
 		case i.Largest > 0.5:
-			out = append(out, fmt.Sprintf("%s: one family has %.0f %% of its pairs and decides it", f.Name, 100*i.Largest))
+			out = append(out, fmt.Sprintf("%s: one family has %.0f %% of its pairs and decides it", f.Name,
+				100*i.Largest))
 		}
 	}
 	few := 0
@@ -106,7 +109,8 @@ func (r *PairsResult) warnings() []string {
 		}
 	}
 	if few > 0 {
-		out = append(out, fmt.Sprintf("fewer than %d families stand behind the rate of %d of %d kinds: each of these rates may be chance",
+		out = append(out, fmt.Sprintf(
+			"fewer than %d families stand behind the rate of %d of %d kinds: each of these rates may be chance",
 			FewFamilies, few, len(r.Kinds)))
 	}
 	return out

@@ -33,9 +33,10 @@ type StreamVerdict struct {
 
 // StreamCounts counts the articles of a language, kind or publisher.
 type StreamCounts struct {
-	Copies        int `json:"copies"`
-	Caught        int `json:"caught"`    // copies that are judged to be copies
-	Published     int `json:"published"` // copies and originals that are judged to be copies, but not sent to the topic of duplicates
+	Copies int `json:"copies"`
+	Caught int `json:"caught"` // copies that are judged to be copies
+	// copies and originals that are judged to be copies, but not sent to the topic of duplicates
+	Published     int `json:"published"`
 	Originals     int `json:"originals"`
 	Dropped       int `json:"dropped"`        // originals that are judged to be copies
 	WrongOriginal int `json:"wrong_original"` // caught copies whose root belongs to another cluster
@@ -71,8 +72,8 @@ type Delay struct {
 	P90    float64 `json:"p90"`
 }
 
-// Repeat is an article with the article that it was judged to repeat, certainly or possibly. If it was judged unique, the other article is
-// the first one of its cluster.
+// Repeat is an article with the article that it was judged to repeat, certainly or possibly. If it was judged
+// unique, the other article is the first one of its cluster.
 type Repeat struct {
 	ID            string `json:"id"`
 	Title         string `json:"title"`
@@ -87,10 +88,11 @@ type Repeat struct {
 
 // StreamResult is the result of Stream. The caller sets Skipped, Lookups and Candidates.
 type StreamResult struct {
-	Articles        int                     `json:"articles"`
-	Skipped         int                     `json:"skipped"`          // marked as ambiguous and left out
-	Dead            int                     `json:"dead"`             // could not be processed; they do not count
-	OriginalMissing int                     `json:"original_missing"` // copies without their original in the stream: they count as originals
+	Articles int `json:"articles"`
+	Skipped  int `json:"skipped"` // marked as ambiguous and left out
+	Dead     int `json:"dead"`    // could not be processed; they do not count
+	// copies without their original in the stream: they count as originals
+	OriginalMissing int                     `json:"original_missing"`
 	Languages       map[string]StreamCounts `json:"languages"`
 	Kinds           map[string]StreamCounts `json:"kinds"`
 	Publishers      map[string]StreamCounts `json:"publishers"`
@@ -124,10 +126,11 @@ func (r *StreamResult) Total() StreamCounts {
 var gaps = []struct {
 	name string
 	from time.Duration
-}{{"0", 0}, {"1h", time.Hour}, {"6h", 6 * time.Hour}, {"1d", 24 * time.Hour}, {"3d", 3 * 24 * time.Hour}, {"7d", 7 * 24 * time.Hour}}
+}{{"0", 0}, {"1h", time.Hour}, {"6h", 6 * time.Hour}, {"1d", 24 * time.Hour}, {"3d", 3 * 24 * time.Hour},
+	{"7d", 7 * 24 * time.Hour}}
 
-// Stream compares verdicts with labels. The articles are in the order in which they were judged; verdicts[i] is the verdict on articles[i].
-// An article that is labelled a copy of a later one is an error.
+// Stream compares verdicts with labels. The articles are in the order in which they were judged; verdicts[i]
+// is the verdict on articles[i]. An article that is labelled a copy of a later one is an error.
 func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, error) {
 	firsts, missing, err := clusters(articles, verdicts)
 	if err != nil {
@@ -193,9 +196,9 @@ func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, e
 	return r, nil
 }
 
-// clusters returns for each article the place of the first article of its cluster, which may be the article itself. If the original of some
-// copies is not in the stream, or is a dead letter, the first of these copies is the first of the cluster; missing counts such
-// articles.
+// clusters returns for each article the place of the first article of its cluster, which may be the article
+// itself. If the original of some copies is not in the stream, or is a dead letter, the first of these copies
+// is the first of the cluster; missing counts such articles.
 func clusters(articles []StreamArticle, verdicts []StreamVerdict) (firsts []int, missing int, err error) {
 	places := make(map[string]int, len(articles))
 	for i, a := range articles {
@@ -212,7 +215,8 @@ func clusters(articles []StreamArticle, verdicts []StreamVerdict) (firsts []int,
 		}
 		if original, known := places[a.DupOf]; known {
 			if original >= i {
-				return nil, 0, fmt.Errorf("article %s is labelled a copy of %s, which does not come before it", a.ID, a.DupOf)
+				return nil, 0, fmt.Errorf("article %s is labelled a copy of %s, which does not come before it", a.ID,
+					a.DupOf)
 			}
 			firsts[i] = firsts[original]
 		} else if first, known := absent[a.DupOf]; known {
@@ -250,8 +254,8 @@ func (r *StreamResult) gap(delay time.Duration) *GapCounts {
 	return &r.Gaps[i]
 }
 
-// quantile returns the smallest value such that at least the share q of the values is not larger; 0 if there are none. The values must be
-// sorted.
+// quantile returns the smallest value such that at least the share q of the values is not larger; 0 if there
+// are none. The values must be sorted.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

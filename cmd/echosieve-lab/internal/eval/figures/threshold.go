@@ -34,9 +34,9 @@ type LimitsResult struct {
 	nearest    [][]Nearest
 }
 
-// Limits finds for each article the earlier article that is most similar to it, and counts the articles that each limit would flag. It
-// compares all pairs, on all cores, whatever the times of the articles. 20,000 articles take about a second, and twice as many
-// take four times as long. It fails only if ctx ends.
+// Limits finds for each article the earlier article that is most similar to it, and counts the articles that
+// each limit would flag. It compares all pairs, on all cores, whatever the times of the articles. 20,000
+// articles take about a second, and twice as many take four times as long. It fails only if ctx ends.
 func Limits(ctx context.Context, articles []article.Article, scale Scale) (LimitsResult, error) {
 	r := LimitsResult{Docs: len(articles), Scale: scale.Name, nearest: make([][]Nearest, len(scale.Limits))}
 	places, compared := r.distinct(articles)
@@ -46,7 +46,8 @@ func Limits(ctx context.Context, articles []article.Article, scale Scale) (Limit
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for from := int(next.Add(chunk) - chunk); from < len(compared) && ctx.Err() == nil; from = int(next.Add(chunk) - chunk) {
+			for from := int(next.Add(chunk) - chunk); from < len(compared) &&
+				ctx.Err() == nil; from = int(next.Add(chunk) - chunk) {
 				for i := from; i < min(from+chunk, len(compared)); i++ {
 					found[i] = nearestOf(compared[:i], &compared[i], scale)
 				}
@@ -70,7 +71,8 @@ func Limits(ctx context.Context, articles []article.Article, scale Scale) (Limit
 	return r, nil
 }
 
-// distinct returns the articles to compare. It leaves out empty articles, little text, and articles with the text of an earlier one.
+// distinct returns the articles to compare. It leaves out empty articles, little text, and articles with the
+// text of an earlier one.
 func (r *LimitsResult) distinct(articles []article.Article) (places []int, compared []article.Article) {
 	seen := map[article.Digest]bool{}
 	for i, a := range articles {
@@ -89,8 +91,8 @@ func (r *LimitsResult) distinct(articles []article.Article) (places []int, compa
 	return places, compared
 }
 
-// nearestOf returns the place among earlier of the article that is most similar to a; of several, the first. The level is len(scale.Limits) if
-// none is similar enough.
+// nearestOf returns the place among earlier of the article that is most similar to a; of several, the first.
+// The level is len(scale.Limits) if none is similar enough.
 func nearestOf(earlier []article.Article, a *article.Article, scale Scale) Nearest {
 	best := Nearest{Level: len(scale.Limits)}
 	for j := range earlier {
@@ -101,11 +103,13 @@ func nearestOf(earlier []article.Article, a *article.Article, scale Scale) Neare
 	return best
 }
 
-// Sample draws pairs at random: at most each pairs at every level between from and to, none twice. The same seed draws the same pairs.
+// Sample draws pairs at random: at most each pairs at every level between from and to, none twice. The same
+// seed draws the same pairs.
 func (r *LimitsResult) Sample(from, to, each int, seed uint64) []Nearest {
 	var out []Nearest
 	for level := max(0, from); level <= min(to, len(r.nearest)-1); level++ {
-		// Each level has a separate random source, so the pairs of a level do not depend on which other levels are shown.
+		// Each level has a separate random source, so the pairs of a level do not depend on which other
+		// levels are shown.
 		random := rand.New(rand.NewPCG(seed, uint64(level)))
 		for n, i := range random.Perm(len(r.nearest[level])) {
 			if n == each {
@@ -127,7 +131,8 @@ type Side struct {
 
 // SamplePair is a pair for the user to read.
 type SamplePair struct {
-	Limit   string `json:"limit"` // the strictest limit at which the later article is judged to be a copy of the earlier one
+	// the strictest limit at which the later article is judged to be a copy of the earlier one
+	Limit   string `json:"limit"`
 	Earlier Side   `json:"earlier"`
 	Later   Side   `json:"later"`
 }

@@ -7,8 +7,8 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 )
 
-// bars is a chart of horizontal bars. It is HTML, not a drawing, so that the browser can break long names into lines, beside their bars or,
-// on a narrow screen, above them.
+// bars is a chart of horizontal bars. It is HTML, not a drawing, so that the browser can break long names
+// into lines, beside their bars or, on a narrow screen, above them.
 type bars struct {
 	Title string
 	Ticks []tick
@@ -61,8 +61,9 @@ func (c *bars) addShare(name, class string, share float64, interval *figures.Int
 // peak is the ratio of the largest to the smallest number at which a linear axis would hide the small numbers.
 const peak = 50
 
-// countBars returns a chart of numbers. If a peak would hide the small ones, the axis is logarithmic: the length of the bar of n is
-// log(1+n), so that the bar of 0 has no length. The bar at the index now is marked; none if now is negative.
+// countBars returns a chart of numbers. If a peak would hide the small ones, the axis is logarithmic: the
+// length of the bar of n is log(1+n), so that the bar of 0 has no length. The bar at the index now is marked;
+// none if now is negative.
 func countBars(title string, names []string, counts []int, now int) bars {
 	least, most := math.MaxInt, 1
 	for _, n := range counts {

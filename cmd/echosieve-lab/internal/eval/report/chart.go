@@ -25,8 +25,8 @@ var (
 	faint      = color.RGBA{R: 225, G: 225, B: 225, A: 255}
 )
 
-// chartWidth is the width for which text sizes are chosen. The page scales charts to the screen: on a telephone, text of 10 points is
-// about 10 pixels high.
+// chartWidth is the width for which text sizes are chosen. The page scales charts to the screen: on a
+// telephone, text of 10 points is about 10 pixels high.
 const chartWidth = 12.5 * vg.Centimeter
 
 // line is a line of a chart.
@@ -68,8 +68,8 @@ func ticks(labels []string) plot.ConstantTicks {
 	return out
 }
 
-// lineChart draws lines of shares, 0 to 1, over an axis with labels at 0, 1, ... A vertical line marks the place now; none if now is
-// negative.
+// lineChart draws lines of shares, 0 to 1, over an axis with labels at 0, 1, ... A vertical line marks the
+// place now; none if now is negative.
 func lineChart(x, y string, labels []string, now int, lines ...line) (template.HTML, error) {
 	p := newPlot(x, y)
 	p.X.Tick.Marker = ticks(labels)
@@ -83,7 +83,8 @@ func lineChart(x, y string, labels []string, now int, lines ...line) (template.H
 		{Value: 1, Label: "1"},
 	}
 	if now >= 0 {
-		lines = append(lines, line{"present setting", grey, plotter.XYs{{X: float64(now), Y: 0}, {X: float64(now), Y: 1}}, true})
+		lines = append(lines,
+			line{"present setting", grey, plotter.XYs{{X: float64(now), Y: 0}, {X: float64(now), Y: 1}}, true})
 	}
 	var legend strings.Builder
 	for _, l := range lines {
@@ -105,8 +106,8 @@ func lineChart(x, y string, labels []string, now int, lines ...line) (template.H
 	return "<figcaption>" + template.HTML(legend.String()) + "</figcaption>" + svg, err
 }
 
-// render draws the chart as an SVG element. Its XML namespaces are left out: HTML does not need them, and so a page holds no
-// address.
+// render draws the chart as an SVG element. Its XML namespaces are left out: HTML does not need them, and so
+// a page holds no address.
 func render(p *plot.Plot, height vg.Length, about string) (template.HTML, error) {
 	canvas := vgsvg.New(chartWidth, height)
 	p.Draw(draw.New(canvas))
@@ -119,7 +120,8 @@ func render(p *plot.Plot, height vg.Length, about string) (template.HTML, error)
 	if !found {
 		return "", fmt.Errorf("report: chart: no SVG element")
 	}
-	inner = bytes.ReplaceAll(inner, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,sans-serif;"))
+	inner = bytes.ReplaceAll(inner, []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:Liberation Sans,Arial,sans-serif;"))
 	element := fmt.Sprintf(`<svg viewBox="0 0 %.4g %.4g" role="img" aria-label="%s">`,
 		chartWidth.Points(), height.Points(), template.HTMLEscapeString(visible(about)))
 	return template.HTML(element + string(inner)), nil

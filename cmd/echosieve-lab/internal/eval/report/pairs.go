@@ -66,7 +66,8 @@ func distanceChart(r *figures.PairsResult) (template.HTML, error) {
 	end := float64(r.Distance[len(r.Distance)-1].K)
 	lines = append(lines,
 		line{"recall as set", green, plotter.XYs{{X: 0, Y: r.Recall}, {X: end, Y: r.Recall}}, true},
-		line{"false positives as set", vermillion, plotter.XYs{{X: 0, Y: r.FalsePositiveRate}, {X: end, Y: r.FalsePositiveRate}}, true})
+		line{"false positives as set", vermillion, plotter.XYs{{X: 0, Y: r.FalsePositiveRate},
+			{X: end, Y: r.FalsePositiveRate}}, true})
 	return lineChart("largest Hamming distance, bits", "share", labels, -1, lines...)
 }
 
@@ -77,9 +78,12 @@ func kindParts(kinds map[string]figures.KindResult) []kindsPart {
 		label              int
 		title, about, bars string
 	}{
-		{figures.Copy, "Copies by kind", "All of them should be flagged. The line in a bar is its 95 % interval.", goodBar},
-		{figures.HardNegative, "Look-alikes by kind", "None of them should be flagged. The line in a bar is its 95 % interval.", badBar},
-		{figures.Partial, "Debatable pairs by kind", "Partial copies, other pairs labelled -1 and ignored pairs: they count in no figure above.", neutralBar},
+		{figures.Copy, "Copies by kind", "All of them should be flagged. The line in a bar is its 95 % interval.",
+			goodBar},
+		{figures.HardNegative, "Look-alikes by kind",
+			"None of them should be flagged. The line in a bar is its 95 % interval.", badBar},
+		{figures.Partial, "Debatable pairs by kind",
+			"Partial copies, other pairs labelled -1 and ignored pairs: they count in no figure above.", neutralBar},
 	} {
 		part := kindsPart{Title: p.title, About: p.about, Chart: shareBars("share flagged")}
 		for _, name := range slices.Sorted(maps.Keys(kinds)) {

@@ -23,10 +23,13 @@ var about = About{Recipe: "news-1-" + hostile, Version: hostile, Files: []string
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	repeats := []figures.Repeat{{
-		ID: hostile, Title: hostile, Language: hostile, Kind: hostile, OriginalID: hostile, OriginalTitle: hostile, Reason: "overlap",
+		ID: hostile, Title: hostile, Language: hostile, Kind: hostile, OriginalID: hostile, OriginalTitle: hostile,
+		Reason: "overlap",
 	}}
-	counts := map[string]figures.StreamCounts{hostile: {Copies: 3, Caught: 2, Originals: 5, Dropped: 1}, "转载": {Copies: 1}}
-	side := figures.Side{ID: hostile, Title: hostile, Publisher: hostile, Text: []figures.Piece{{Text: hostile}, {Text: hostile, Differs: true}}}
+	counts := map[string]figures.StreamCounts{hostile: {Copies: 3, Caught: 2, Originals: 5, Dropped: 1},
+		"转载": {Copies: 1}}
+	side := figures.Side{ID: hostile, Title: hostile, Publisher: hostile,
+		Text: []figures.Piece{{Text: hostile}, {Text: hostile, Differs: true}}}
 	distances := make([]figures.AtDistance, figures.MaxPlainDistance+1)
 	for k := range distances {
 		distances[k] = figures.AtDistance{K: k, Rates: figures.Rates{Recall: float64(k) / 32, Precision: 1}}
@@ -39,14 +42,16 @@ func pages(t *testing.T) map[string]string {
 	return map[string]string{
 		"pairs": render(func(w io.Writer) error {
 			interval := &figures.Interval{Low: 0.25, High: 0.75, Families: 3, Few: true}
-			wrong := figures.WrongPair{A: hostile, B: hostile, Kind: hostile, Reason: "overlap", Distance: 7, Earlier: side, Later: side}
+			wrong := figures.WrongPair{A: hostile, B: hostile, Kind: hostile, Reason: "overlap", Distance: 7,
+				Earlier: side, Later: side}
 			missed := wrong
 			missed.Label, missed.Possible = figures.Copy, true
 			return Pairs(w, about, figures.PairsResult{
 				Docs: 2, Pairs: 3, Distance: distances, Intervals: figures.Intervals{Recall: interval},
 				WithoutFamily: 2, Warnings: []string{"recall: few"}, Wrong: []figures.WrongPair{wrong, wrong, missed},
 				Kinds: map[string]figures.KindResult{
-					hostile: {Label: 1, N: 2, Flagged: 1, Interval: interval}, "look-alike": {N: 1}, "part": {Label: -1, N: 1},
+					hostile: {Label: 1, N: 2, Flagged: 1, Interval: interval}, "look-alike": {N: 1},
+					"part": {Label: -1, N: 1},
 				},
 			})
 		}),
@@ -58,8 +63,9 @@ func pages(t *testing.T) map[string]string {
 		}),
 		"threshold": render(func(w io.Writer) error {
 			return Threshold(w, about, figures.ThresholdResult{
-				LimitsResult: figures.LimitsResult{Scale: hostile, Limits: []figures.AtLimit{{Limit: hostile, Pairs: 2}, {Limit: "0.5", Pairs: 7, Share: 1}}},
-				Current:      "0.5", Samples: []figures.SamplePair{{Limit: hostile, Earlier: side, Later: side}},
+				LimitsResult: figures.LimitsResult{Scale: hostile,
+					Limits: []figures.AtLimit{{Limit: hostile, Pairs: 2}, {Limit: "0.5", Pairs: 7, Share: 1}}},
+				Current: "0.5", Samples: []figures.SamplePair{{Limit: hostile, Earlier: side, Later: side}},
 			})
 		}),
 		"empty pairs":     render(func(w io.Writer) error { return Pairs(w, About{}, figures.PairsResult{}) }),
@@ -85,7 +91,8 @@ var loads = regexp.MustCompile(`(?i)url\(|@import|https?:|javascript:`)
 // A page loads nothing and runs nothing, with any text in the articles.
 func TestPagesAreSelfContained(t *testing.T) {
 	allowed := map[string]bool{}
-	for _, name := range strings.Fields(`html head meta title style body h1 h2 h3 p dl div dt dd figure figcaption span b br
+	for _, name := range strings.Fields(
+		`html head meta title style body h1 h2 h3 p dl div dt dd figure figcaption span b br
 		table tbody tr th td small footer article section header mark i details summary svg g path text`) {
 		allowed[name] = true
 	}
@@ -174,7 +181,8 @@ func TestWrongPairs(t *testing.T) {
 	require.Contains(t, summaries[0], ": 2 false alarms")
 	require.Contains(t, summaries[1], ": 1 missed")
 	require.Equal(t, []string{
-		"false alarm · reason: overlap · 7 bits", "false alarm · reason: overlap · 7 bits", "missed, possible · reason: overlap · 7 bits",
+		"false alarm · reason: overlap · 7 bits", "false alarm · reason: overlap · 7 bits",
+		"missed, possible · reason: overlap · 7 bits",
 	}, headers)
 	require.Equal(t, [2]int{6, 6}, [2]int{sections, marks})
 }
@@ -197,7 +205,8 @@ func TestIntervalsOnPage(t *testing.T) {
 	for name, title := range map[string]string{"look-alike": "Look-alikes by kind", "part": "Debatable pairs by kind"} {
 		before, _, _ := strings.Cut(page, "<td>"+name+"</td>")
 		require.Equal(t, 1, strings.Count(page, "<td>"+name+"</td>"))
-		require.Equal(t, title, before[strings.LastIndex(before, "<h2>")+len("<h2>"):strings.LastIndex(before, "</h2>")])
+		require.Equal(t, title,
+			before[strings.LastIndex(before, "<h2>")+len("<h2>"):strings.LastIndex(before, "</h2>")])
 	}
 }
 

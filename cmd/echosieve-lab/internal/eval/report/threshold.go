@@ -24,7 +24,8 @@ func Threshold(w io.Writer, about About, r figures.ThresholdResult) error {
 	charts := map[string]template.HTML{}
 	if len(points) > 1 {
 		var err error
-		if charts["share"], err = lineChart(r.Scale, "share flagged", labels, now, line{"flagged", blue, points, false}); err != nil {
+		if charts["share"], err = lineChart(r.Scale, "share flagged", labels, now,
+			line{"flagged", blue, points, false}); err != nil {
 			return err
 		}
 	}

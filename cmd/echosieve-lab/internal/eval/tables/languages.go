@@ -11,7 +11,8 @@ import (
 	"echosieve/internal/app/command"
 )
 
-// weakRecall is the recall below which, and weakFalse the share of false joins above which, a kind of a language is listed.
+// weakRecall is the recall below which, and weakFalse the share of false joins above which, a kind of a
+// language is listed.
 const (
 	weakRecall = 0.88
 	weakFalse  = 0.05
@@ -22,7 +23,8 @@ func Languages(w io.Writer, r figures.LanguagesResult) error {
 	var b strings.Builder
 	t := newTable("", "articles", "recall", "95 %", "false", "95 %", "candidates", "stream")
 	for _, l := range r.Languages {
-		t.AppendRow(languageRow(l.Language, l.Articles, &l.PairsResult, fmt.Sprintf("%.2f", l.Candidates), streamShare(&l)))
+		t.AppendRow(languageRow(l.Language, l.Articles, &l.PairsResult, fmt.Sprintf("%.2f", l.Candidates),
+			streamShare(&l)))
 	}
 	if len(r.Languages) > 1 {
 		t.AppendFooter(languageRow("all", "", &r.All, "", ""))
@@ -34,7 +36,8 @@ func Languages(w io.Writer, r figures.LanguagesResult) error {
 	for _, l := range r.Languages {
 		for _, name := range sortedKeys(l.Kinds) {
 			k := l.Kinds[name]
-			if k.Label == figures.Copy && k.Share() < weakRecall || k.Label == figures.HardNegative && k.Share() > weakFalse {
+			if k.Label == figures.Copy && k.Share() < weakRecall || k.Label == figures.HardNegative &&
+				k.Share() > weakFalse {
 				weak.AppendRow(table.Row{l.Language, name, k.N, k.Flagged, k.Possible, share(k.Share())})
 			}
 		}
@@ -48,7 +51,8 @@ func Languages(w io.Writer, r figures.LanguagesResult) error {
 
 func languageRow(name string, articles any, p *figures.PairsResult, candidates, stream string) table.Row {
 	return table.Row{
-		name, articles, fmt.Sprintf("%.3f", p.Recall), shortEnds(p.Intervals.Recall), fmt.Sprintf("%.3f", p.FalsePositiveRate),
+		name, articles, fmt.Sprintf("%.3f", p.Recall), shortEnds(p.Intervals.Recall),
+		fmt.Sprintf("%.3f", p.FalsePositiveRate),
 		shortEnds(p.Intervals.FalsePositiveRate), candidates, stream,
 	}
 }

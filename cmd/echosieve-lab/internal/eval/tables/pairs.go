@@ -54,7 +54,8 @@ func printKinds(b *strings.Builder, title string, label int, kinds map[string]fi
 	t := newTable("kind", "pairs", "flagged", "published", "possible", "share", "95 % interval", "families")
 	for _, name := range sortedKeys(kinds) {
 		if k := kinds[name]; k.Label == label {
-			t.AppendRow(table.Row{rowName(name), k.N, k.Flagged, k.Published, k.Possible, share(k.Share()), ends(k.Interval), families(k.Interval)})
+			t.AppendRow(table.Row{rowName(name), k.N, k.Flagged, k.Published, k.Possible, share(k.Share()),
+				ends(k.Interval), families(k.Interval)})
 		}
 	}
 	if t.Length() > 0 {
@@ -68,7 +69,8 @@ func printWrong(b *strings.Builder, wrong []figures.WrongPair) {
 	}
 	t := newTable("verdict", "bits", "reason", "kind", "articles")
 	for _, p := range wrong[:min(len(wrong), MostListed)] {
-		t.AppendRow(table.Row{strings.ReplaceAll(p.Verdict(), ", ", ",\n"), p.Distance, p.Reason, rowName(p.Kind), both(visible.Line(p.A), visible.Line(p.B))})
+		t.AppendRow(table.Row{strings.ReplaceAll(p.Verdict(), ", ", ",\n"), p.Distance, p.Reason, rowName(p.Kind),
+			both(visible.Line(p.A), visible.Line(p.B))})
 	}
 	if more := len(wrong) - MostListed; more > 0 {
 		t.AppendFooter(table.Row{"", "", "", "", fmt.Sprintf("and %d more, see --html", more)})

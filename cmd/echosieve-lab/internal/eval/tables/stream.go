@@ -33,8 +33,10 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 		fmt.Fprintf(&b, "caught copies came %s after their originals (median), 90 %% within %s\n",
 			seconds(r.Delay.Median), seconds(r.Delay.P90))
 	}
-	fmt.Fprintf(&b, "%d of %d originals dropped (%s)\n", total.Dropped, total.Originals, share(float64(total.Dropped)/float64(max(1, total.Originals))))
-	fmt.Fprintf(&b, "%.1f block lists read and %.2f candidates per article (a look-up reads one list in each slice of the window)\n\n", r.Lookups, r.Candidates)
+	fmt.Fprintf(&b, "%d of %d originals dropped (%s)\n", total.Dropped, total.Originals,
+		share(float64(total.Dropped)/float64(max(1, total.Originals))))
+	fmt.Fprintf(&b, "%.1f block lists read and %.2f candidates per article (a look-up reads one list in each "+
+		"slice of the window)\n\n", r.Lookups, r.Candidates)
 	for _, part := range []struct {
 		name   string
 		counts map[string]figures.StreamCounts
@@ -44,7 +46,8 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 		{"kind", r.Kinds, sortedKeys(r.Kinds)},
 		{"publisher", r.Publishers, r.LargestPublishers()},
 	} {
-		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "published", "wrong\noriginal", "possible")
+		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "published", "wrong\noriginal",
+			"possible")
 		shown := part.order
 		if part.name == "publisher" {
 			shown = shown[:min(len(shown), MostListed)]
@@ -55,7 +58,8 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 			if c.Copies > 0 {
 				caught = share(c.CaughtShare())
 			}
-			t.AppendRow(table.Row{rowName(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.Published, c.WrongOriginal, c.Possible})
+			t.AppendRow(table.Row{rowName(name), c.Copies, c.Caught, caught, c.Originals, c.Dropped, c.Published,
+				c.WrongOriginal, c.Possible})
 		}
 		if more := len(part.order) - len(shown); more > 0 {
 			t.AppendFooter(table.Row{fmt.Sprintf("and %d smaller ones, see --json", more)})
@@ -86,7 +90,8 @@ func printRepeats(b *strings.Builder, title string, repeats []figures.Repeat) {
 		if r.Distance >= 0 {
 			bits = fmt.Sprint(r.Distance)
 		}
-		t.AppendRow(table.Row{bits, strings.ReplaceAll(testOf(r), ": ", ":\n"), rowName(r.Kind), both(named(r.ID, r.Title), named(r.OriginalID, r.OriginalTitle))})
+		t.AppendRow(table.Row{bits, strings.ReplaceAll(testOf(r), ": ", ":\n"), rowName(r.Kind),
+			both(named(r.ID, r.Title), named(r.OriginalID, r.OriginalTitle))})
 	}
 	if more := len(repeats) - MostListed; more > 0 {
 		t.AppendFooter(table.Row{"", "", "", fmt.Sprintf("and %d more, see --json", more)})

@@ -18,7 +18,9 @@ import (
 // Threshold writes how many articles each limit would flag, and the sampled pairs side by side.
 func Threshold(w io.Writer, r figures.ThresholdResult) error {
 	var b strings.Builder
-	b.WriteString(command.Fit(fmt.Sprintf("%d articles: %d have the same text as an earlier one, %d are too short for anything else\n", r.Docs, r.Exact, r.LittleText)))
+	b.WriteString(command.Fit(
+		fmt.Sprintf("%d articles: %d have the same text as an earlier one, %d are too short for anything else\n",
+			r.Docs, r.Exact, r.LittleText)))
 	t := newTable(r.Scale, "flagged here first", "flagged in all", "share")
 	for _, l := range r.Limits {
 		mark := ""
@@ -41,7 +43,8 @@ func Threshold(w io.Writer, r figures.ThresholdResult) error {
 		sides := newTable(wrapped(half, mark, head(p.Earlier)...), wrapped(half, mark, head(p.Later)...))
 		sides.SetColumnConfigs([]table.ColumnConfig{{Number: 1, WidthMin: half}, {Number: 2, WidthMin: half}})
 		sides.AppendRow(table.Row{wrapped(half, mark, p.Earlier.Text...), wrapped(half, mark, p.Later.Text...)})
-		fmt.Fprintf(&b, "\nPair %d of %d: flagged from %s %s on\n%s\n", i+1, len(r.Samples), r.Scale, p.Limit, sides.Render())
+		fmt.Fprintf(&b, "\nPair %d of %d: flagged from %s %s on\n%s\n", i+1, len(r.Samples), r.Scale, p.Limit,
+			sides.Render())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -50,8 +53,9 @@ func Threshold(w io.Writer, r figures.ThresholdResult) error {
 // head returns the line above a text.
 func head(s figures.Side) []figures.Piece { return []figures.Piece{{Text: named(s.ID, s.Title)}} }
 
-// wrapped breaks the pieces into lines of a width, and puts mark before and behind text that the other article does not have. Marks are closed
-// at the end of each line: a colour that stays on would run into the next column.
+// wrapped breaks the pieces into lines of a width, and puts mark before and behind text that the other
+// article does not have. Marks are closed at the end of each line: a colour that stays on would run into the
+// next column.
 func wrapped(width int, mark [2]string, pieces ...figures.Piece) string {
 	opening, closing := text.StringWidthWithoutEscSequences(mark[0]), text.StringWidthWithoutEscSequences(mark[1])
 	var b strings.Builder
