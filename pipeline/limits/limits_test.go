@@ -39,7 +39,7 @@ func TestFewNumbers(t *testing.T) {
 			if doc := value.Doc.Text(); doc != "" {
 				reason = doc
 			}
-			require.Regexp(t, `Chosen\s+on\s+(labelled\s+pairs|languages)|Reason: `, reason, value.Names[0].Name)
+			require.Regexp(t, `Chosen\s+on\s+(labelled\s+pairs|languages)|Reason:\s`, reason, value.Names[0].Name)
 		}
 		groups = append(groups, len(consts.Specs))
 		all += len(consts.Specs)
