@@ -15,7 +15,7 @@ const (
 	Unique Kind = iota + 1 // repeats no earlier article in the window
 	Near                   // a copy of an earlier article by the recipe's rule
 	Exact                  // has the same normalised text as an earlier article
-	// resembles an earlier article, but not enough: published as unique, with a mark for people
+	// resembles an earlier article, but not enough: published as unique, with a mark for people.
 	Possible
 )
 
@@ -63,7 +63,7 @@ const (
 	ReasonLittle                 // too little text: a copy must be equal or, of a flash, contain it
 	ReasonUnknown                // one of the signatures is missing or has an unknown version
 	ReasonLead                   // the texts begin differently, and main words differ
-	// each text is about a word that is no main word of the other, or many main words differ
+	// each text is about a word that is no main word of the other, or many main words differ.
 	ReasonSubject
 	reasonCount
 )

@@ -230,8 +230,10 @@ func testReach(t *testing.T, newIndex factory) {
 	eight := anchored(5, base^(3<<62|3<<46|3<<30|3<<14), 2) // no block is equal
 	nine := anchored(6, base^0x1ff, 1)
 	articles := []article.Article{a, four, five, two, probed, eight, nine}
-	want := []article.Verdict{unique(a), near(a, a, 4), unique(five), near(a, a, 8), unique(probed), near(a, a, 8),
-		unique(nine)}
+	want := []article.Verdict{
+		unique(a), near(a, a, 4), unique(five), near(a, a, 8), unique(probed), near(a, a, 8),
+		unique(nine),
+	}
 	require.Equal(t, want, claim(t, x, articles...))
 	for i, c := range articles {
 		require.Equal(t, want[i], claimOne(t, x, c), "replay of %d", i)

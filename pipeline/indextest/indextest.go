@@ -46,11 +46,15 @@ func (p Params) Search() article.Search {
 			case len(later) == 0 || len(earlier) == 0:
 				return article.Judgement{Kind: article.Near, Reason: article.ReasonDistance}
 			case later[0] == earlier[0]:
-				return article.Judgement{Kind: article.Near, Reason: article.ReasonOverlap,
-					Likeness: likeness(later, earlier)}
+				return article.Judgement{
+					Kind: article.Near, Reason: article.ReasonOverlap,
+					Likeness: likeness(later, earlier),
+				}
 			case max(later[0], earlier[0])-min(later[0], earlier[0]) == 1:
-				return article.Judgement{Kind: article.Possible, Reason: article.ReasonValues,
-					Likeness: likeness(later, earlier)}
+				return article.Judgement{
+					Kind: article.Possible, Reason: article.ReasonValues,
+					Likeness: likeness(later, earlier),
+				}
 			default:
 				return article.Judgement{Reason: article.ReasonNumbers}
 			}
@@ -134,8 +138,10 @@ func unique(c article.Article) article.Verdict {
 }
 
 func near(original, root article.Article, distance int) article.Verdict {
-	return article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: original.Ref(),
-		Root: root.Ref(), Distance: distance, Destination: article.ToDuplicate}
+	return article.Verdict{
+		Kind: article.Near, Reason: article.ReasonDistance, Original: original.Ref(),
+		Root: root.Ref(), Distance: distance, Destination: article.ToDuplicate,
+	}
 }
 
 func exact(original, root article.Article) article.Verdict {

@@ -32,7 +32,7 @@ const (
 	httpHeaderTimeout = 5 * time.Second
 	httpReadTimeout   = 10 * time.Second
 	httpWriteTimeout  = 90 * time.Second // a CPU profile takes 30 s before its first byte
-	// longer than a usual scrape interval; connections closes idle ones sooner if it needs room
+	// longer than a usual scrape interval; connections closes idle ones sooner if it needs room.
 	httpIdleTimeout     = 2 * time.Minute
 	httpMaxHeaderBytes  = 16 << 10
 	httpShutdownTimeout = 2 * time.Second

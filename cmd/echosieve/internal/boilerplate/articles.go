@@ -18,7 +18,8 @@ import (
 // readArticles calls add with every article of a file or topic. It returns how many there were, and how many
 // lines or records held none; add returns false for a text without words.
 func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(article.Content) bool) (articles,
-	bad int, err error) {
+	bad int, err error,
+) {
 	from, isFile := files.OrTopic(from)
 	isFile = isFile || from == "-"
 	size := int64(-1)
@@ -55,7 +56,8 @@ func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(a
 }
 
 func readFile(cmd *cobra.Command, cfg config.Config, name string, progress *files.Progress,
-	take func(*record.Record)) error {
+	take func(*record.Record),
+) error {
 	for rec, err := range produce.NewLines(cfg, progress).Records(cmd.Context(), []string{name}, cmd.InOrStdin()) {
 		if err != nil {
 			return err
