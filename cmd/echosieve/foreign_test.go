@@ -96,7 +96,6 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 			{commandtest.File(t, "dead", `{"id": "`+"\u202e"+`", "text": 1}`)}},
 		"filter":       {{w.articles}, {w.bad}, {foreign}},
 		"index stats":  {{}},
-		"index verify": {{}, {"--repair"}},
 		"index refill": {{}, {"--from", foreign}},
 		"index forget": {{w.unique}, {foreign}, {"articles/0/99"}},
 		"index accept": {{}, {foreign}, {"--kafka.group", foreign}, {"--redis.namespace", "other"}},

@@ -100,11 +100,6 @@ func TestIndexCommands(t *testing.T) {
 	require.Contains(t, errOut, `the id "articles/9/9"`)
 	require.NotContains(t, errOut, "--as")
 
-	var v struct{ Articles, Unlisted, Damaged, WithoutEntry int }
-	runIndex(t, command.ExitOK, &v, flags, "verify", "--json", "--repair")
-	require.Equal(t, 3, v.Articles)
-	require.Zero(t, v.Unlisted+v.Damaged+v.WithoutEntry)
-
 	runIndex(t, command.ExitNo, nil, flags, "forget", "articles/9/9")
 	before, err := x.Claim(t.Context(), claimed)
 	require.NoError(t, err)

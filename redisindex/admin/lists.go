@@ -15,8 +15,6 @@ type List struct {
 	Value        uint64    // of the block
 	Fingerprints []simhash.Fingerprint
 	Full         bool // it loses its oldest fingerprint for each new one
-
-	slice int64
 }
 
 // SliceStart returns the beginning of the slice in which a time lies.
@@ -69,6 +67,6 @@ func (k Keys) listsOf(ctx context.Context, key string) ([]List, error) {
 func (t *Tools) newList(ref keyspace.ListRef, fingerprints []simhash.Fingerprint) List {
 	return List{
 		From: time.UnixMilli(t.keys.Layout.Start(ref.Slice)), Block: ref.Block, Value: ref.Value,
-		Fingerprints: fingerprints, Full: len(fingerprints) >= keyspace.MaxMembers, slice: ref.Slice,
+		Fingerprints: fingerprints, Full: len(fingerprints) >= keyspace.MaxMembers,
 	}
 }

@@ -1,4 +1,4 @@
-// Package index is the command group index: it refills the index of the service, shows what is in it, and repairs it.
+// Package index is the command group index: it refills the index of the service, shows it, and forgets articles.
 package index
 
 import (
@@ -27,9 +27,8 @@ The service may run meanwhile.`
 
 // Command returns the command group.
 func Command() *cobra.Command {
-	cmd := &cobra.Command{Use: "index", Short: "Refill, show and repair the index in Redis", Long: help}
-	cmd.AddCommand(newRefillCommand(), newStatsCommand(), newLookupCommand(), newForgetCommand(), newVerifyCommand(),
-		newAcceptCommand())
+	cmd := &cobra.Command{Use: "index", Short: "Refill and show the index in Redis", Long: help}
+	cmd.AddCommand(newRefillCommand(), newStatsCommand(), newLookupCommand(), newForgetCommand(), newAcceptCommand())
 	return cmd
 }
 
