@@ -23,7 +23,7 @@ import (
 // Path is the path of the list of pages. Each page is below it, under the name of its file.
 const Path = "/docs/"
 
-//go:embed *.md *.png docs.css
+//go:embed *.md *.png *.schema.json docs.css
 var files embed.FS
 
 var markdown = goldmark.New(

@@ -191,6 +191,9 @@ func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Con
 	if url := o.firstString(fields.URL); len(url) <= article.MaxURLBytes {
 		content.URL = strings.Clone(url)
 	}
+	for i := 0; c.FindPublished && content.Published.IsZero() && i < len(fields.Published); i++ {
+		content.Published, _ = ParseTime(o.get(fields.Published[i]))
+	}
 	return nil
 }
 

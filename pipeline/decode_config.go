@@ -24,6 +24,8 @@ type DecodeConfig struct {
 	MaxBytes int `setting:"-"`
 	// Memory bounds the values that are decoded at a time. All copies of the settings share it. nil: no bound.
 	Memory *Memory `setting:"-"`
+	// FindPublished asks for Content.Published. Only stories need it.
+	FindPublished bool `setting:"-"`
 	// MaxFuture only decides which timestamps are counted as future, not any verdict.
 	MaxFuture time.Duration `setting:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
 	// PublisherLabels only decides what is counted, not any verdict.
@@ -44,7 +46,8 @@ type FieldConfig struct {
 	Title     []string `setting:"title" help:"Paths of the title. It does not affect verdicts."`
 	Text      []string `setting:"text" help:"Paths of the text. The first that exists must be a string."`
 	Publisher []string `setting:"publisher" help:"Paths of the publisher's name."`
-	URL       []string `setting:"url" help:"Paths of the address; eval shows its host where the publisher is missing."`
+	URL       []string `setting:"url" help:"Paths of the address; its host stands for a missing publisher in eval and in stories."`
+	Published []string `setting:"published" help:"Paths of the time of publication, for stories: RFC 3339 and other usual forms, or a number since 1970. It does not affect verdicts."`
 }
 
 // The values of DecodeConfig.Format and DecodeConfig.Tombstones.
@@ -67,6 +70,8 @@ func DefaultDecodeConfig() DecodeConfig {
 			Text:      []string{"text", "content", "body"},
 			Publisher: []string{"source"},
 			URL:       []string{"url"},
+			Published: []string{"published_at", "publishedAt", "published", "publish_time", "pubDate", "pub_date",
+				"datePublished", "date"},
 		},
 		Framing:     FramingNone,
 		Compression: CompressionAuto,
@@ -175,6 +180,7 @@ func (c *DecodeConfig) paths() FieldConfig {
 		Text:      within("text", c.Fields.Text, defaults.Text),
 		Publisher: within("publisher", c.Fields.Publisher, defaults.Publisher),
 		URL:       within("url", c.Fields.URL, defaults.URL),
+		Published: within("published", c.Fields.Published, defaults.Published),
 	}
 }
 

@@ -82,3 +82,23 @@ echosieve_pipeline_event_time_total{case="future"} 4
 echosieve_pipeline_event_time_total{case="late"} 4
 `), "echosieve_pipeline_event_time_total"))
 }
+
+// The first path that holds a time counts: other fields of these names hold flags.
+func TestPublished(t *testing.T) {
+	cfg := pipeline.DefaultDecodeConfig()
+	cfg.FindPublished = true
+	for value, want := range map[string]string{
+		`"published":true,"pubDate":"Tue, 14 Nov 2023 22:13:20 GMT"`:    "2023-11-14T22:13:20Z",
+		`"date":1700000000000`:                                          "2023-11-14T22:13:20Z",
+		`"date":{"$date":"2023-11-14T22:13:20.000Z"}`:                   "2023-11-14T22:13:20Z",
+		`"date":"yesterday"`:                                            "0001-01-01T00:00:00Z",
+		`"published":{"a":1},"date":[],"fetched_at":"2023-11-14T00:00"`: "0001-01-01T00:00:00Z",
+	} {
+		c, reject := cfg.Decode(&record.Record{Value: []byte(`{"text":"x",` + value + `}`)})
+		require.Nil(t, reject)
+		require.Equal(t, want, c.Published.UTC().Format(time.RFC3339Nano), value)
+	}
+	cfg.FindPublished = false
+	c, _ := cfg.Decode(&record.Record{Value: []byte(`{"text":"x","date":1700000000000}`)})
+	require.Zero(t, c.Published, "the service does not ask")
+}

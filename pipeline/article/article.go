@@ -75,6 +75,8 @@ type Content struct {
 	// count. Each is "" if the record does not say it. Longer ones than MaxTitleBytes and MaxPublisherBytes
 	// are cut. A URL longer than MaxURLBytes counts as missing.
 	Title, Publisher, URL string
+	// Published is when the publisher says that it published the article; zero if that is unknown or was not asked.
+	Published time.Time
 }
 
 // Origin says which record a text comes from, as far as fingerprints depend on it: it decides which rows of

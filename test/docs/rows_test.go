@@ -146,6 +146,12 @@ var rows = []row{
 		command: "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318 echosieve run --config echosieve.yaml",
 		parsed:  "a service runs already; test/e2e sends traces to a receiver",
 	},
+	// docs/stories.md
+	{
+		command: "echosieve filter --stories stories.jsonl articles.jsonl.gz > judged.jsonl",
+		with:    []string{"> judged.jsonl", "> judged.jsonl || true"}, output: fileText("stories.jsonl"),
+		want: []string{`^\{"root":\{"id":`, `"copies":2,`},
+	},
 	// docs/output.md
 	{
 		command: "echosieve explain --config echosieve.yaml articles-duplicate/2/1517", find: duplicate,

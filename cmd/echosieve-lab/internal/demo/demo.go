@@ -137,6 +137,7 @@ func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view,
 	}
 	if serve { // without the burst: the console shows the sample
 		v.summary(0, 0)
+		v.showStories()
 		v.invite(cfg, listen)
 		return outputs.each(ctx, math.MaxInt, v.show)
 	}
@@ -148,6 +149,7 @@ func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view,
 		return err
 	}
 	v.summary(burst, time.Since(began))
+	v.showStories()
 	return nil
 }
 

@@ -78,7 +78,8 @@ func TestDemoTable(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, runDemo(t.Context(), &out, io.Discard, false, false))
 	for _, want := range []string{"VERDICT", "metrics             http://127.0.0.1:", "not_json", "77 records: ",
-		"(p50)", "3000 more at once: "} {
+		"(p50)", "3000 more at once: ",
+		"The 3 largest stories", "2 copies, 3 publishers, first 青澜日报: 青澜市地铁七号线二期今日开通 ~"} {
 		require.Contains(t, out.String(), want)
 	}
 	for line := range strings.Lines(out.String()) {

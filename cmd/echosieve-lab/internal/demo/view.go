@@ -20,18 +20,20 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
+	"echosieve/stories"
 )
 
 // view prints verdicts when they arrive, and a summary: in columns, or as JSON Lines. Not for concurrent use.
 type view struct {
-	out    io.Writer
-	decode *pipeline.DecodeConfig
-	json   bool
-	colour bool
-	titles map[string]string // article id -> title, to show the title that a copy repeats
-	seen   int
-	counts map[string]int
-	delays []time.Duration // from the timestamp of a record until its verdict was read
+	out     io.Writer
+	decode  *pipeline.DecodeConfig
+	json    bool
+	colour  bool
+	titles  map[string]string // article id -> title, to show the title that a copy repeats
+	seen    int
+	counts  map[string]int
+	stories *stories.Fold
+	delays  []time.Duration // from the timestamp of a record until its verdict was read
 }
 
 // verdictRow is one verdict. With --json it is one line of the output; its JSON names must not change.
@@ -47,8 +49,10 @@ type verdictRow struct {
 }
 
 func newView(out io.Writer, decode *pipeline.DecodeConfig, records []record.Record, asJSON bool) *view {
-	v := &view{out: out, decode: decode, json: asJSON, colour: files.OnTerminal(out), titles: map[string]string{},
-		counts: map[string]int{}}
+	published := *decode
+	published.FindPublished = true
+	v := &view{out: out, decode: &published, json: asJSON, colour: files.OnTerminal(out), titles: map[string]string{},
+		counts: map[string]int{}, stories: stories.NewFold(&stories.Rules{Window: config.Default().Window})}
 	for i := range records {
 		if content, reject := decode.Decode(&records[i]); reject == nil {
 			v.titles[content.ID] = titleOf(content)
@@ -71,9 +75,9 @@ func (v *view) start(brokers []string, listen, recipe string) {
 func (v *view) show(r *kgo.Record) {
 	v.seen++
 	v.delays = append(v.delays, time.Since(r.Timestamp))
-	h := map[string]string{}
-	for _, header := range r.Headers {
-		h[header.Key] = string(header.Value)
+	h, headers := map[string]string{}, make([]record.Header, len(r.Headers))
+	for i, header := range r.Headers {
+		h[header.Key], headers[i] = string(header.Value), record.Header{Key: header.Key, Value: header.Value}
 	}
 	row := verdictRow{
 		Verdict: h[pipeline.HeaderVerdict], Distance: h[pipeline.HeaderDistance],
@@ -84,6 +88,10 @@ func (v *view) show(r *kgo.Record) {
 	}
 	content, _ := v.decode.Decode(&record.Record{Value: r.Value})
 	row.ID, row.Title = content.ID, titleOf(content)
+	if says, err := pipeline.ParseHeaders(headers); err == nil && says.Reject == nil {
+		v.stories.Add(&says.Verdict, article.Ref{ID: content.ID, Coordinates: says.Input}, content, says.LeftOut,
+			r.Timestamp)
+	}
 	if row.Verdict == "dead" && row.Title == "" {
 		row.Title = string(r.Value)
 	}
@@ -151,6 +159,26 @@ func (v *view) summary(burst int, took time.Duration) {
 	if burst > 0 {
 		fmt.Fprintf(v.out, "%d more at once: %.0f verdicts/s, with Kafka and Redis in the same process\n", burst,
 			float64(burst)/took.Seconds())
+	}
+}
+
+// largest is the number of stories that the demo prints.
+const largest = 3
+
+// showStories prints the largest stories.
+func (v *view) showStories() {
+	all := v.stories.Records()
+	all = all[:min(largest, len(all))]
+	if !v.json {
+		fmt.Fprintf(v.out, "\nThe %d largest stories (docs/stories.md):\n", len(all))
+	}
+	for _, s := range all {
+		if v.json {
+			v.writeJSON(s)
+			continue
+		}
+		fmt.Fprintf(v.out, "%d copies, %d publishers, first %s: %s\n", s.Copies, s.Publishers,
+			text.Snip(visible.Line(s.ByPublisher[0].Name), 14, "~"), text.Snip(visible.Line(s.Root.Title), titleWidth, "~"))
 	}
 }
 

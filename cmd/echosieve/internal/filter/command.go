@@ -14,6 +14,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/pipeline/article"
+	"echosieve/stories"
 )
 
 const help = `Filter writes each article of the files with its verdict: one line of JSON an article, in the order of the files,
@@ -31,6 +32,9 @@ TSV with a header, and WARC, plain, .gz or .zst. "-", or no file, means standard
 
 A damaged line gives a line with the verdict dead, and its text as member "value". So nothing is lost: each article is in one line of
 one output. Lines go to standard output, except those with a file of their own.
+
+With --stories, one line of JSON for each story follows at the end, the largest first: an article with all that repeat it, who carried
+it, who was first and which copy to show (docs/stories.md). Only the articles of this run count.
 
 With --state, later runs know the articles of this one. A run that was interrupted or killed is repeated: until a run has read all of its
 files, the same line of the same file gets the same verdict again. After a whole run, an article that comes again is a copy, in the
@@ -50,6 +54,7 @@ func Command() *cobra.Command {
 		Example: `  echosieve filter articles.jsonl > judged.jsonl
   zcat dump.json.gz | echosieve filter --only unique,possible > new.jsonl
   echosieve filter --state seen --only unique,possible today.jsonl > new.jsonl
+  echosieve filter --stories stories.jsonl articles.jsonl > judged.jsonl
   echosieve filter --unique new.jsonl --duplicate copies.jsonl --dead broken.jsonl 2026-*.csv`,
 	}
 	only := cmd.Flags().StringSlice("only", nil, "write only these topics: unique, possible, duplicate, dead")
@@ -58,6 +63,9 @@ func Command() *cobra.Command {
 		"`file` for the topics unique and possible, in place of standard output")
 	cmd.Flags().StringVar(&p.duplicate, "duplicate", "", "`file` for the topic duplicate")
 	cmd.Flags().StringVar(&p.dead, "dead", "", "`file` for the topic dead")
+	cmd.Flags().StringVar(&p.stories, "stories", "", "`file` for the stories, one line each; - is standard output")
+	owners := cmd.Flags().String("owners", "",
+		"`file` with the owners of publishers that count as one, as in docs/stories.md")
 	folder := cmd.Flags().String("state", "", "`folder` that keeps the articles of this run for the next one")
 	headersOnly := cmd.Flags().Bool("headers-only", false, "write only id and verdict of each article")
 	times := cmd.Flags().StringSlice("time-field", defaultTimes,
@@ -92,6 +100,13 @@ func Command() *cobra.Command {
 		defer r.index.Close()
 		r.input.names, r.input.stdin, r.input.times = names, cmd.InOrStdin(), *times
 		r.output.headersOnly, r.output.wanted = *headersOnly, wanted
+		if p.stories != "" {
+			rules := &stories.Rules{Window: cfg.Window}
+			if rules.Owners, err = stories.Owners(*owners); err != nil {
+				return fmt.Errorf("--owners: %w", err)
+			}
+			r.output.stories, r.output.decode.FindPublished = stories.NewFold(rules), true
+		}
 		return r.execute(cmd, p, *folder != "")
 	}
 	return cmd
@@ -134,6 +149,9 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	}
 	err = r.filter(cmd.Context())
 	stop()
+	if err == nil {
+		err = r.output.writeStories()
+	}
 	if err = errors.Join(err, r.output.close(err == nil)); errors.Is(err, syscall.EPIPE) {
 		return nil // nobody reads any more, as behind head
 	}

@@ -131,6 +131,7 @@ func (r *run) decide(batch *pipeline.Batch) error {
 		if err := r.output.write(out); err != nil {
 			return err
 		}
+		r.output.tell(out)
 		r.counts.add(out)
 	}
 	collect(r.index)

@@ -11,6 +11,7 @@ import (
 	"echosieve/internal/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/stories"
 )
 
 // memberName is the name of the member that holds the verdict.
@@ -24,10 +25,13 @@ type outputs struct {
 	writers     [article.DestinationCount]*bufio.Writer
 	files       []*os.File
 	line        []byte
+
+	stories     *stories.Fold // nil: nobody asks for stories
+	storyWriter *bufio.Writer
 }
 
-// paths are the files for topics; empty: standard output.
-type paths struct{ unique, duplicate, dead string }
+// paths are the files for topics, where empty stands for standard output, and for stories, where empty stands for none.
+type paths struct{ unique, duplicate, dead, stories string }
 
 // open creates the files. What has none goes to stdout. None may be one of the inputs.
 func (o *outputs) open(stdout io.Writer, p paths, inputs []string) error {
@@ -39,6 +43,7 @@ func (o *outputs) open(stdout io.Writer, p paths, inputs []string) error {
 		{"unique", p.unique, []article.Destination{article.ToUnique, article.ToPossible}},
 		{"duplicate", p.duplicate, []article.Destination{article.ToDuplicate}},
 		{"dead", p.dead, []article.Destination{article.ToDead}},
+		{"stories", p.stories, nil},
 	} {
 		w := standard
 		if to.path != "" && to.path != "-" {
@@ -47,6 +52,9 @@ func (o *outputs) open(stdout io.Writer, p paths, inputs []string) error {
 				return fmt.Errorf("--%s: %w", to.flag, err)
 			}
 			w = bufio.NewWriterSize(f, 1<<18)
+		}
+		if to.topics == nil {
+			o.storyWriter = w
 		}
 		for _, topic := range to.topics {
 			o.writers[topic] = w
@@ -111,6 +119,31 @@ func (o *outputs) object(out *pipeline.Output) ([]byte, error) {
 		id = content.ID
 	}
 	return json.Marshal(map[string]string{"id": id})
+}
+
+// tell adds an output to the stories.
+func (o *outputs) tell(out *pipeline.Output) {
+	if o.stories == nil || out.Verdict.Root == (article.Ref{}) { // nor of a dead letter or a null value
+		return
+	}
+	content, _ := o.decode.Decode(out.Record) // out.Content is without text and address
+	ref := article.Ref{ID: content.ID, Coordinates: out.Record.Coordinates}
+	o.stories.Add(&out.Verdict, ref, content, out.LeftOut, out.Record.Time)
+}
+
+// writeStories writes one line of JSON for each story.
+func (o *outputs) writeStories() error {
+	if o.stories == nil {
+		return nil
+	}
+	e := json.NewEncoder(o.storyWriter)
+	e.SetEscapeHTML(false)
+	for _, r := range o.stories.Records() {
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+	}
+	return o.storyWriter.Flush()
 }
 
 // flush hands all lines to the files.

@@ -2,9 +2,9 @@ package filter
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"echosieve/pipeline"
 
 	"github.com/tidwall/gjson"
 )
@@ -19,54 +19,16 @@ var defaultTimes = []string{
 	"created_at", "fetched_at",
 }
 
-// layouts are the forms of a time that is a text. A time without a zone is in UTC.
-var layouts = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
-	"2006-01-02 15:04:05 -0700",
-	"2006-01-02 15:04", "2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02", "20060102",
-	"20060102150405",
-	"2006年1月2日 15:04:05", "2006年1月2日 15:04", "2006年1月2日", time.RFC1123Z, time.RFC1123,
-	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST",
-	"2 Jan 2006 15:04:05 -0700", time.ANSIC, time.UnixDate,
-}
-
-// find returns the time of an article, a JSON object. Numbers count seconds, milliseconds, microseconds or
-// nanoseconds since 1970.
+// find returns the time of an article, a JSON object.
 func (names timeFields) find(value []byte) (at time.Time, ok bool) {
 	best := len(names)
 	gjson.ParseBytes(value).ForEach(func(key, v gjson.Result) bool {
 		if i := slices.Index(names[:best], key.Str); i >= 0 {
-			if date := v.Get("$date"); date.Exists() { // as MongoDB exports it
-				v = date
-			}
-			if t, valid := parseTime(v); valid {
+			if t, valid := pipeline.ParseTime(v); valid {
 				at, best = t, i
 			}
 		}
 		return best > 0
 	})
 	return at, best < len(names)
-}
-
-func parseTime(v gjson.Result) (time.Time, bool) {
-	text := strings.TrimSpace(v.Str)
-	if v.Type == gjson.Number {
-		text = v.Raw
-	}
-	if n, err := strconv.ParseFloat(text, 64); err == nil && len(text) != len("20060102") &&
-		len(text) != len("20060102150405") {
-		if !(n >= 1e8 && n < 1e19) { // a year, or another small number, is no time
-			return time.Time{}, false
-		}
-		for n >= 1e11 { // the year 5138 in seconds
-			n /= 1000
-		}
-		return time.UnixMilli(int64(n * 1000)), true
-	}
-	for _, layout := range layouts {
-		if t, err := time.Parse(layout, text); err == nil && t.Year() > 0 {
-			return t, true
-		}
-	}
-	return time.Time{}, false
 }

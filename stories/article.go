@@ -1,0 +1,114 @@
+package stories
+
+import (
+	"cmp"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"echosieve/pipeline/article"
+)
+
+// Article is all that a story keeps of an article.
+type Article struct {
+	article.Ref
+	Publisher, Title, URL string
+	Time                  time.Time // in UTC and milliseconds; see Rules.Describe
+	Length                int       // of the text, in characters; see Rules.Describe
+}
+
+// maxPublisherBytes is the length of the longest name of a publisher. Longer ones are cut, as in the metric.
+const maxPublisherBytes = 64
+
+// maxAhead is how long after its record's timestamp an article may have been published: clocks differ.
+const maxAhead = time.Hour
+
+// Describe returns an article as stories see it. leftOut is the share of the text that is boilerplate, and at the
+// timestamp of the record.
+//
+// Without a publisher, the host of the address stands for it; without an address, it is empty. The time is that of
+// the publication, unless it lies more than a window before the timestamp or more than an hour after it: then it is
+// the timestamp. A page that claims next year, or 1970, is not first. The length counts neither white space nor
+// HTML elements nor boilerplate.
+func (r *Rules) Describe(ref article.Ref, c article.Content, leftOut float64, at time.Time) Article {
+	if p := c.Published; !p.Before(at.Add(-r.Window)) && !p.After(at.Add(maxAhead)) {
+		at = p
+	}
+	name := article.Cut(strings.ToValidUTF8(strings.TrimSpace(c.Publisher), ""), maxPublisherBytes)
+	if name == "" {
+		name = article.Cut(host(c.URL), maxPublisherBytes)
+	}
+	return Article{
+		Ref: ref, Publisher: cmp.Or(r.Owners[name], name), Title: c.Title, URL: c.URL,
+		Time:   at.UTC().Truncate(time.Millisecond),
+		Length: int(math.Round(float64(characters(c.Text)) * (1 - math.Round(100*leftOut)/100))),
+	}
+}
+
+// host returns the host of an address without www.
+func host(address string) string {
+	if !strings.Contains(address, "://") {
+		address = "//" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(strings.ToValidUTF8(strings.ToLower(u.Hostname()), ""), "www.")
+}
+
+// characters counts the characters of a text outside of HTML elements that are no white space.
+func characters(text string) (n int) {
+	for text != "" {
+		if end := elementEnd(text); end > 0 {
+			text = text[end:]
+			continue
+		}
+		c, size := utf8.DecodeRuneInString(text)
+		if !unicode.IsSpace(c) {
+			n++
+		}
+		text = text[size:]
+	}
+	return n
+}
+
+// elementEnd returns the length of the tag or comment at the beginning of a text; 0 if there is none.
+func elementEnd(text string) int {
+	if len(text) < 3 || text[0] != '<' {
+		return 0
+	}
+	if c := text[1]; c == '/' || c == '!' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+		return 1 + strings.IndexByte(text, '>')
+	}
+	return 0
+}
+
+// byTime orders articles by their time.
+func byTime(a, b Article) int {
+	return cmp.Or(a.Time.Compare(b.Time), compareCoordinates(a.Coordinates, b.Coordinates))
+}
+
+// compareRoots puts a root before articles that are none.
+func compareRoots(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func compareCoordinates(a, b article.Coordinates) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition),
+		cmp.Compare(a.Offset, b.Offset))
+}
+
+func comparePartitions(a, b Position) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+}

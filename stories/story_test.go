@@ -1,0 +1,216 @@
+package stories
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+)
+
+var day = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// placed is a copy at its place in an output topic.
+type placed struct {
+	at Position
+	Copy
+}
+
+// randomStory makes a root and its copies in three partitions of two topics. Times, lengths and publishers repeat.
+func randomStory(rng *rand.Rand, copies, names int) (root Article, all []placed) {
+	one := func(i int) Article {
+		return Article{
+			Ref: article.Ref{ID: fmt.Sprint("id", i),
+				Coordinates: article.Coordinates{Topic: "a", Partition: int32(i % 4), Offset: int64(i)}},
+			Publisher: fmt.Sprint("publisher", rng.IntN(names)), Length: rng.IntN(4),
+			Time: day.Add(time.Duration(rng.IntN(copies)) * time.Minute),
+		}
+	}
+	next := map[Position]int64{}
+	for i := range copies {
+		at := Position{Topic: uint32(rng.IntN(2)), Partition: int32(rng.IntN(3))}
+		next[at] += 1 + rng.Int64N(3)
+		c := Copy{Article: one(i + 1), Exact: rng.IntN(2) == 0, Relation: article.Relation(rng.IntN(6))}
+		all = append(all, placed{Position{at.Topic, at.Partition, next[at]}, c})
+	}
+	return one(0), all
+}
+
+// fold folds copies in a random order that keeps the order within each partition, and repeats some of them as a
+// process does that goes on from an older committed offset.
+func fold(rng *rand.Rand, root Article, all []placed, rules *Rules) *Story {
+	s := New(root.Ref)
+	var lanes [][]placed
+	for _, p := range all {
+		i := slices.IndexFunc(lanes, func(l []placed) bool { return comparePartitions(l[0].at, p.at) == 0 })
+		if i < 0 {
+			i, lanes = len(lanes), append(lanes, nil)
+		}
+		lanes[i] = append(lanes[i], p)
+	}
+	at := make([]int, len(lanes))
+	for open := len(lanes); open > 0; {
+		i := rng.IntN(len(lanes))
+		if at[i] == len(lanes[i]) {
+			if rng.IntN(5) > 0 {
+				continue
+			}
+			at[i] = -1
+			open--
+		}
+		if at[i] < 0 {
+			continue
+		}
+		s.Add(lanes[i][at[i]].at, lanes[i][at[i]].Copy, rules)
+		if at[i]++; rng.IntN(10) == 0 {
+			at[i] = rng.IntN(at[i] + 1)
+		}
+		if rng.IntN(len(all)) == 0 {
+			s.SetRoot(root)
+		}
+	}
+	s.SetRoot(root)
+	return s
+}
+
+func TestOrderAndRepetitionDoNotMatter(t *testing.T) {
+	rules := &Rules{Window: time.Hour, Trusted: []string{"publisher7", "publisher3"}}
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		root, all := randomStory(rng, 1+rng.IntN(200), 1+rng.IntN(150))
+		want := expected(root, all, rules)
+		for range 3 {
+			got := fold(rng, root, all, rules).Record(day, rules)
+			require.Equal(t, want, got, "seed %d", seed)
+		}
+	}
+}
+
+// expected counts a story in the plain way, with all articles in memory.
+func expected(root Article, all []placed, rules *Rules) Record {
+	articles := []placed{{Copy: Copy{Article: root}}}
+	articles = append(articles, all...)
+	early := slices.Clone(articles)
+	slices.SortFunc(early, func(a, b placed) int {
+		return cmp.Or(a.Time.Compare(b.Time), compareRoots(a.ID == root.ID, b.ID == root.ID),
+			compareCoordinates(a.Coordinates, b.Coordinates))
+	})
+	r := Record{Root: rootOf(root), Copies: len(all), FirstTime: early[0].Time, LastTime: early[len(early)-1].Time,
+		State: Open, Version: uint64(len(all)) + 1}
+	first := map[string]int{} // publisher -> place in early
+	total, revised := map[string]int{}, map[string]int{}
+	for i, a := range early {
+		if _, known := first[a.Publisher]; !known {
+			first[a.Publisher] = i
+		}
+		total[a.Publisher]++
+		if a.Relation == article.Revises || a.Relation == article.Extends {
+			revised[a.Publisher]++
+		}
+		if a.Exact {
+			r.Exact++
+		}
+	}
+	r.Near = r.Copies - r.Exact
+	var names []string
+	for name, n := range revised {
+		r.Versions += min(n, total[name]-1)
+	}
+	for name := range first {
+		names = append(names, name)
+	}
+	r.Publishers = len(names)
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(early[first[a]].Time.Compare(early[first[b]].Time), cmp.Compare(a, b))
+	})
+	names = names[:min(MaxNamed, len(names))]
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
+	for _, name := range names {
+		a := early[first[name]]
+		p := Publisher{name, total[name], a.Time, a.ID, a.Relation.String()}
+		if name == root.Publisher {
+			p.Copies--
+		}
+		if a.ID == root.ID {
+			p.Relation = "root"
+		}
+		r.ByPublisher = append(r.ByPublisher, p)
+	}
+	slices.SortStableFunc(early, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(rules.rank(a.Publisher), rules.rank(b.Publisher)), cmp.Compare(b.Length, a.Length))
+	})
+	best := early[0]
+	r.Best = Best{best.ID, best.Coordinates.String(), best.Publisher, "", "trusted"}
+	for _, other := range early[1:] {
+		switch {
+		case rules.rank(other.Publisher) > rules.rank(best.Publisher):
+		case other.Length < best.Length:
+			if r.Best.Why == "trusted" {
+				r.Best.Why = "longest"
+			}
+		default:
+			r.Best.Why = "earliest"
+		}
+	}
+	return r
+}
+
+// Ten thousand publishers are counted exactly, forty thousand within 2 %, and neither takes more memory than the bound.
+func TestManyPublishers(t *testing.T) {
+	for n, estimated := range map[int]bool{10_000: false, 40_000: true} {
+		rng := rand.New(rand.NewPCG(1, uint64(n)))
+		s := New(article.Ref{ID: "root"})
+		for i, name := range rng.Perm(n) {
+			a := Article{Ref: article.Ref{ID: fmt.Sprint(i)}, Publisher: fmt.Sprint(name),
+				Time: day.Add(time.Duration(name) * time.Second)}
+			s.Add(Position{Offset: int64(i)}, Copy{Article: a}, &Rules{})
+		}
+		r := s.Record(day, &Rules{})
+		require.Equal(t, n, r.Copies)
+		require.Equal(t, estimated, r.Estimated)
+		require.InEpsilon(t, n, r.Publishers, .02)
+		if !estimated {
+			require.Equal(t, n, r.Publishers)
+		}
+		require.Len(t, r.ByPublisher, MaxNamed)
+		for i, p := range r.ByPublisher {
+			require.Equal(t, fmt.Sprint(i), p.Name, "the first ones have their names, whenever they arrive")
+		}
+		require.LessOrEqual(t, len(s.publishers.others), maxOthers)
+	}
+}
+
+func TestRelated(t *testing.T) {
+	s := New(article.Ref{ID: "root"})
+	for i := range 2 * MaxRelated {
+		a := Article{Ref: article.Ref{ID: fmt.Sprint(i)}, Time: day.Add(-time.Duration(i) * time.Minute)}
+		require.True(t, s.Relate(Position{Offset: int64(i)}, a))
+		require.False(t, s.Relate(Position{Offset: int64(i)}, a))
+	}
+	require.Zero(t, s.Copies())
+	s.Add(Position{Topic: 1}, Copy{Article: Article{Time: day}}, &Rules{})
+	r := s.Record(day, &Rules{})
+	require.Equal(t, 1, r.Copies)
+	require.Len(t, r.Related, MaxRelated)
+	require.Equal(t, fmt.Sprint(2*MaxRelated-1), r.Related[0].ID, "the earliest ones stay")
+}
+
+func TestUnknownRootAndEnd(t *testing.T) {
+	rules := &Rules{Window: time.Hour}
+	s := New(article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "t"}})
+	s.Add(Position{}, Copy{Article: Article{Ref: article.Ref{ID: "c"}, Publisher: "P", Time: day}}, rules)
+	r := s.Record(day.Add(time.Hour), rules)
+	require.Equal(t, Open, r.State)
+	require.Equal(t, 1, r.Publishers, "nobody knows that of the root")
+	require.Equal(t, "earliest", r.Best.Why)
+	require.Equal(t, Ended, s.Record(day.Add(time.Hour+1), rules).State)
+	out, err := json.Marshal(r.Root)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"id":"r","coordinates":"t/0/0","publisher":""}`, string(out))
+}
