@@ -295,8 +295,8 @@ func (c *claim) fetchCandidates(ctx context.Context, open []*task) error {
 	}
 	c.fetched = make([][]*keyspace.Entry, len(values))
 	for n, cmd := range values {
-		if listed[n] {
-			c.x.losses.CountCandidate(cmd.Err() != nil, c.x.layout.Keeps(fields[n].Slice, now), c.x.metrics.missing)
+		if cmd.Err() != nil && listed[n] && c.x.layout.Keeps(fields[n].Slice, now) {
+			c.x.metrics.missing.Inc()
 		}
 		entries, err := c.x.keys.DecodeField(fields[n], cmd.Val())
 		if err != nil {

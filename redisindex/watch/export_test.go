@@ -8,11 +8,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// The kinds of loss and of warning, and the least number of gaps that is a loss.
+// The kinds of loss and of warning.
 const (
 	LossMissing, LossRollback, LossEviction, LossDamage = lossMissing, lossRollback, lossEviction, lossDamage
 	WarnMemory, WarnSave                                = warnMemory, warnSave
-	GapsLeast                                           = gapsLeast
 )
 
 // LossKinds are all kinds of loss.
@@ -37,12 +36,6 @@ func (l *Losses) Hold() (release func()) {
 // Round returns what a monitor does in one round.
 func (l *Losses) Round() func(context.Context) {
 	return newMonitor(l, func(string, string) {}).round
-}
-
-// Gaps returns the counts of candidates: those read, those without an entry, and those without one in slices
-// that do not count.
-func (l *Losses) Gaps() (read, missing, expired int64) {
-	return l.gaps.read.Load(), l.gaps.missing.Load(), l.gaps.expired.Load()
 }
 
 // Counted is how often a kind of loss was counted.

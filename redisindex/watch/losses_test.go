@@ -35,28 +35,6 @@ func TestLossWarningEnds(t *testing.T) {
 	require.Zero(t, testutil.ToFloat64(x.metrics.lastLoss))
 }
 
-// A loss that is known explains candidates without entries for as long as lists can lead to lost entries.
-func TestTracesOfAKnownLoss(t *testing.T) {
-	client := redisrig.Client(t, redisserver.Start(t).Addr)
-	cfg := redisrig.Config(redisrig.Standard)
-	x := NewLosses(client, keyspace.New(cfg, 0), cfg.Window, nil, slog.New(slog.DiscardHandler))
-	m := newMonitor(x, func(string, string) {})
-	x.Recall(nil)
-	noticed := func(before time.Duration) int {
-		lost := fmt.Sprintf("%d missing", time.Now().Add(-before).UnixMilli())
-		require.NoError(t, client.HSet(t.Context(), x.watermarks.markerKeys[0], "lost", lost).Err())
-		m.checkLosses(t.Context())
-		clear(m.noticed) // it was longer ago than lossQuiet
-		x.gaps.read.Store(100)
-		x.gaps.missing.Store(100)
-		m.checkLosses(t.Context())
-		return int(testutil.ToFloat64(x.metrics.losses.WithLabelValues(lossMissing)))
-	}
-	m.checkLosses(t.Context()) // loads the scripts
-	require.Zero(t, noticed(x.keys.Layout.Lifetime-time.Minute))
-	require.Equal(t, 1, noticed(x.keys.Layout.Lifetime+time.Minute))
-}
-
 // A witness speaks only as long as its keys cannot have expired, and the sample stays small and spread over
 // the lifetime of the keys.
 func TestWitnessesAreASample(t *testing.T) {

@@ -126,14 +126,9 @@ func (m *monitor) checkNumbers(ctx context.Context) bool {
 	return err == nil
 }
 
-// reportKeys reports that keys are gone: witnesses lack them, or too many candidates have no entry. That is
-// no loss of its own if something else that was noticed shortly before explains it, or if a loss of the time
-// of the candidates is known.
+// reportKeys reports that keys are gone: witnesses lack them. That is no loss of its own if something else
+// that was noticed shortly before explains it.
 func (m *monitor) reportKeys(ctx context.Context, lost []witness, lacking []string) {
-	gaps := m.l.gaps.loss()
-	if gaps && !m.l.watermarks.hasLoss(time.Now()) {
-		lacking = append(lacking, "entries of candidates")
-	}
 	if len(lacking) == 0 {
 		return
 	}

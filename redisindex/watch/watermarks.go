@@ -263,12 +263,3 @@ func (w *watermarks) isCured() bool {
 	defer w.mu.Unlock()
 	return w.cured > 0 && w.cured >= w.lastLossAt()
 }
-
-// hasLoss says whether the markers name a loss whose traces can still be there: block lists of lost entries.
-// A refill restores the articles of a window, but lists live longer than that, so traces are left after it,
-// too.
-func (w *watermarks) hasLoss(now time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return now.Sub(time.UnixMilli(w.lastLossAt())) < w.lifetime
-}

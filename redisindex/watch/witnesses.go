@@ -21,8 +21,8 @@ import (
 // loss, however rare.
 //
 // A loss of a small share of the keys shows sooner or later: in each round the monitor looks at
-// witnessesRound of the sample, chosen at random. A process that has just started has no witnesses; gaps
-// speaks for the articles from before.
+// witnessesRound of the sample, chosen at random. A process that has just started has no witnesses: entries
+// that were deleted during the stop show in the counter of candidates without an entry only.
 //
 // Safe for concurrent use.
 type witnesses struct {

@@ -159,12 +159,6 @@ var others = []mistake{
 	{"witnesses-never-expire", []edit{
 		{"watch/witnesses.go", "return !now.Before(k.until)", "return false"},
 	}, "watch ^TestWitnessesAreASample$"},
-	{"candidates-without-entries-are-ordinary", []edit{
-		{"watch/monitor.go", "if gaps && !m.l.watermarks.hasLoss(time.Now()) {", "if gaps && false {"},
-	}, "watch ^TestEntriesDeletedWhileTheServiceWasStopped$/^packed$"},
-	{"traces-of-a-known-loss-are-a-new-one", []edit{
-		{"watch/monitor.go", "if gaps && !m.l.watermarks.hasLoss(time.Now()) {", "if gaps {"},
-	}, "watch ^TestTracesOfAKnownLoss$"},
 	{"a-refill-cures-later-losses", []edit{
 		{"watch/watermarks.go", "return w.cured > 0 && w.cured >= w.lastLossAt()", "return w.cured > 0"},
 	}, "watch ^TestCure$"},
