@@ -168,7 +168,13 @@ func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, 
 // the right Describe on the group.
 func (a *Archive) Committed(ctx context.Context, group, topic string) ([]int64, error) {
 	id, known, err := a.commits(ctx, group, topic)
-	return committedOffsets(known, func(label string) bool { return ofOtherTopic(label, id) }), err
+	offsets := make([]int64, len(known))
+	for _, c := range known {
+		if c.Next > 0 && !c.OfOtherTopic(id) {
+			offsets[c.Partition] = c.Next
+		}
+	}
+	return offsets, err
 }
 
 // EarlierOwner says whether an output was published by another owner of its input partition than the one that
@@ -180,9 +186,9 @@ func (a *Archive) EarlierOwner(ctx context.Context, group string, input, output 
 		return false, err
 	}
 	owner := wire.Identity{ID: wire.NoProducerID}
-	for _, p := range known {
-		if p.Partition == int(input.Partition) {
-			owner, _ = parseOwner(p.Metadata)
+	for _, c := range known {
+		if c.Partition == input.Partition {
+			owner = c.Owner
 		}
 	}
 	res, err := a.fetch(ctx, output, 1)
@@ -200,13 +206,13 @@ func (a *Archive) EarlierOwner(ctx context.Context, group string, input, output 
 // (Labels.Recall). It needs the right Describe on the group.
 func (a *Archive) Labels(ctx context.Context, group, topic string) (map[article.Coordinates]string, error) {
 	_, known, err := a.commits(ctx, group, topic)
-	return labelsOf(topic, known), err
+	return IndexLabels(topic, known), err
 }
 
 // commits returns the id of a topic, and a group's commits in all its partitions.
 func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.TopicID,
-	known []kafka.OffsetFetchPartition, err error) {
-	known, err = retried(ctx, a, "offsets of group "+group, func() ([]kafka.OffsetFetchPartition, error) {
+	known []Commit, err error) {
+	known, err = retried(ctx, a, "offsets of group "+group, func() ([]Commit, error) {
 		now, err := a.cluster.topic(ctx, topic)
 		if err != nil {
 			return nil, a.cluster.rootCause(ctx, err)
@@ -215,17 +221,6 @@ func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.Top
 		return a.cluster.committed(ctx, group, topic, firstPartitions(len(now.Partitions)))
 	})
 	return id, known, err
-}
-
-// committedOffsets returns the offsets by partition, 0 where there is none or its label is that of another topic.
-func committedOffsets(known []kafka.OffsetFetchPartition, other func(label string) bool) []int64 {
-	offsets := make([]int64, len(known))
-	for _, p := range known {
-		if p.CommittedOffset > 0 && !other(p.Metadata) {
-			offsets[p.Partition] = p.CommittedOffset
-		}
-	}
-	return offsets
 }
 
 // errStop ends a read early.

@@ -194,7 +194,7 @@ func (c *cluster) offsets(ctx context.Context, topic string, partition int32) (f
 }
 
 // moveToEnds sets the offset of each position to the end of its log, records of open transactions included.
-func (c *cluster) moveToEnds(ctx context.Context, positions []position) error {
+func (c *cluster) moveToEnds(ctx context.Context, positions []Position) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req := &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}, IsolationLevel: kafka.ReadUncommitted}
@@ -215,7 +215,7 @@ func (c *cluster) moveToEnds(ctx context.Context, positions []position) error {
 		if err := res.Topics[p.Topic][at].Error; err != nil {
 			return fmt.Errorf("%s/%d: %w", p.Topic, p.Partition, err)
 		}
-		p.offset = res.Topics[p.Topic][at].LastOffset
+		p.Offset = res.Topics[p.Topic][at].LastOffset
 	}
 	return nil
 }
@@ -276,42 +276,6 @@ func (c *cluster) metadata(ctx context.Context, topics []string) (*wire.Metadata
 	return c.wire.Metadata(ctx, topics...)
 }
 
-// committed returns the committed offsets of a group with their labels, for the given partitions. A group
-// that does not exist has committed none: its offsets are -1.
-func (c *cluster) committed(ctx context.Context, group, topic string, partitions []int) ([]kafka.OffsetFetchPartition,
-	error) {
-	if len(partitions) == 0 {
-		return nil, nil // an empty list in the request would mean all partitions
-	}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	res, err := c.client.OffsetFetch(ctx,
-		&kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}})
-	if err == nil {
-		err = res.Error
-	}
-	if errors.Is(err, kafka.GroupIdNotFound) {
-		none := make([]kafka.OffsetFetchPartition, len(partitions))
-		for i, p := range partitions {
-			none[i] = kafka.OffsetFetchPartition{Partition: p, CommittedOffset: -1}
-		}
-		return none, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range res.Topics[topic] {
-		if p.Error != nil {
-			return nil, fmt.Errorf("partition %d: %w", p.Partition, p.Error)
-		}
-	}
-	if len(res.Topics[topic]) != len(partitions) {
-		return nil, fmt.Errorf("the broker sent offsets of %d partitions, %d were requested", len(res.Topics[topic]),
-			len(partitions))
-	}
-	return res.Topics[topic], nil
-}
-
 // leave removes a member from a group. It is no error if the group does not know the member.
 func (c *cluster) leave(ctx context.Context, group, member string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -321,26 +285,4 @@ func (c *cluster) leave(ctx context.Context, group, member string) error {
 		return nil
 	}
 	return err
-}
-
-// commit stores the next offsets to read with their labels, for a member of the group. kafka-go's own commit
-// has no labels. After an error the offsets may be stored or not.
-func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic string,
-	commits ...kafka.OffsetCommit) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	req := &kafka.OffsetCommitRequest{
-		GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID,
-		Topics: map[string][]kafka.OffsetCommit{topic: commits},
-	}
-	res, err := c.client.OffsetCommit(ctx, req)
-	if err != nil {
-		return err
-	}
-	for _, p := range res.Topics[topic] {
-		if p.Error != nil {
-			return fmt.Errorf("partition %d: %w", p.Partition, p.Error)
-		}
-	}
-	return nil
 }

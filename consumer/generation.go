@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 
@@ -123,14 +122,14 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 func (g *groupGeneration) open(ctx context.Context, at start) (*partition, error) {
 	offset, own := at.offset, (*ownership)(nil)
 	if g.c.exactlyOnce {
-		g.drop(int32(at.partition))
+		g.drop(at.partition)
 		var err error
-		if own, err = g.takeOver(ctx, int32(at.partition)); err != nil {
+		if own, err = g.takeOver(ctx, at.partition); err != nil {
 			return nil, err
 		}
 		offset = own.next
 	}
-	p := newPartition(g.c, int32(at.partition), offset, own)
+	p := newPartition(g.c, at.partition, offset, own)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.partitions[p.id] = p
@@ -199,17 +198,17 @@ func (g *groupGeneration) commitUntil(ctx, work context.Context) {
 func (g *groupGeneration) commit(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	marks, commits := map[*partition]*mark{}, []kafka.OffsetCommit(nil)
+	marks, commits := map[*partition]*Commit{}, []Commit(nil)
 	for _, p := range g.partitions {
-		if m := p.mark.Load(); m.next >= 0 && m != p.committed {
-			marks[p], commits = m, append(commits, g.offsetCommit(p.id, m.next, p.ownerWords(m)))
+		if m := p.mark.Load(); m.Next >= 0 && m != p.committed {
+			marks[p], commits = m, append(commits, *m)
 		}
 	}
 	if len(commits) == 0 {
 		return
 	}
 	crashpoint.Here(crashpoint.BeforeCommit)
-	if err := g.c.cluster.commit(ctx, g.gen, g.c.input.name, commits...); err != nil {
+	if err := g.store(ctx, commits...); err != nil {
 		g.c.metrics.commits.WithLabelValues("error").Inc()
 		g.c.reporter.failed(opCommit, g.c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
 		return
@@ -222,8 +221,13 @@ func (g *groupGeneration) commit(ctx context.Context) {
 	}
 }
 
-// offsetCommit is the commit of an offset of the input topic, with its label. words are those of the
-// partition's owner, or none.
-func (g *groupGeneration) offsetCommit(partition int32, next int64, words []label.Word) kafka.OffsetCommit {
-	return kafka.OffsetCommit{Partition: int(partition), Offset: next, Metadata: g.c.label(g.topicID, words...)}
+// store commits with the label of the index.
+func (g *groupGeneration) store(ctx context.Context, commits ...Commit) error {
+	if g.c.labels != nil {
+		index := g.c.labels.Label()
+		for i := range commits {
+			commits[i].Index = index
+		}
+	}
+	return g.c.cluster.commit(ctx, g.gen, g.c.input.name, g.topicID, commits...)
 }

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/article"
 
@@ -110,9 +109,6 @@ func (b balancer) AssignGroups(members []kafka.GroupMember, partitions []kafka.P
 	return b.RangeGroupBalancer.AssignGroups(members, partitions)
 }
 
-// maxLabelBytes bounds the word index, so that the label has room for other words.
-const maxLabelBytes = 1024
-
 // labelsInterval is the time between two looks at the labels of all partitions; tests set a shorter one.
 const labelsInterval = 5 * time.Second
 
@@ -132,32 +128,9 @@ type Labels interface {
 // KeepLabels makes the consumer commit and recall labels. It may be called once, before Run.
 func (c *Consumer) KeepLabels(l Labels) { c.labels = l }
 
-// label returns the metadata to commit beside an offset of the topic. words are those of the partition's
-// owner, or none.
-func (c *Consumer) label(id wire.TopicID, words ...label.Word) string {
-	index, of := "", ""
-	if c.labels != nil {
-		index = c.labels.Label()
-	}
-	if len(index) > maxLabelBytes {
-		index = ""
-	}
-	if id.Known() {
-		of = id.String()
-	}
-	words = append([]label.Word{{Name: label.Index, Value: index}}, words...)
-	return label.Make(append(words, label.Word{Name: label.TopicID, Value: of})...)
-}
-
-// ofOtherTopic says whether an offset with this label belongs to another topic than id.
-func ofOtherTopic(text string, id wire.TopicID) bool {
-	of := label.Value(text, label.TopicID)
-	return of != "" && id.Known() && of != id.String()
-}
-
 // start is where a group generation begins in a partition: at offset, or at the log start if offset is negative.
 type start struct {
-	partition int
+	partition int32
 	offset    int64
 	recreated bool // the group's offset belonged to a topic that was deleted and recreated
 }
@@ -205,17 +178,17 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 	c.recallLabels(committed)
 	starts := make([]start, 0, len(assigned))
 	for _, p := range committed {
-		if !slices.ContainsFunc(assigned, func(a kafka.PartitionAssignment) bool { return a.ID == p.Partition }) {
+		if !slices.ContainsFunc(assigned, func(a kafka.PartitionAssignment) bool { return a.ID == int(p.Partition) }) {
 			continue
 		}
-		at := start{partition: p.Partition, offset: p.CommittedOffset}
-		if p.CommittedOffset >= 0 && ofOtherTopic(p.Metadata, now.ID) {
-			at.recreated, at.offset = true, kafka.FirstOffset
+		at := start{partition: p.Partition, offset: p.Next}
+		if p.Next >= 0 && p.OfOtherTopic(now.ID) {
+			at.recreated, at.offset = true, -1
 		}
 		// Brokers drop a group's offsets with the topic. Then the only evidence is that this process has
 		// served the old topic. A process that has just started cannot tell this case from a group that never
 		// committed.
-		if p.CommittedOffset < 0 && c.lastServed.Known() && now.ID.Known() && c.lastServed != now.ID {
+		if p.Next < 0 && c.lastServed.Known() && now.ID.Known() && c.lastServed != now.ID {
 			at.recreated = true
 		}
 		starts = append(starts, at)
@@ -223,21 +196,10 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 	return starts, nil
 }
 
-func (c *Consumer) recallLabels(committed []kafka.OffsetFetchPartition) {
+func (c *Consumer) recallLabels(committed []Commit) {
 	if c.labels != nil {
-		c.labels.Recall(labelsOf(c.input.name, committed))
+		c.labels.Recall(IndexLabels(c.input.name, committed))
 	}
-}
-
-// labelsOf returns the words of the index beside committed offsets of a topic.
-func labelsOf(topic string, committed []kafka.OffsetFetchPartition) map[article.Coordinates]string {
-	labels := map[article.Coordinates]string{}
-	for _, p := range committed {
-		if index := label.Value(p.Metadata, label.Index); index != "" && p.CommittedOffset >= 0 {
-			labels[article.Coordinates{Topic: topic, Partition: int32(p.Partition), Offset: p.CommittedOffset}] = index
-		}
-	}
-	return labels
 }
 
 // watchLabels recalls the labels until ctx ends, because members that commit beside this one do not tell it. A request

@@ -2,15 +2,11 @@ package consumer
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
 
 	"github.com/segmentio/kafka-go/protocol"
@@ -32,13 +28,6 @@ const (
 	upkeepInterval = time.Second
 )
 
-// position is an offset in one partition of an output topic.
-type position struct {
-	wire.TopicPartition
-	topicID wire.TopicID
-	offset  int64
-}
-
 // ownership is the result of a take-over.
 type ownership struct {
 	by *takeover
@@ -54,10 +43,10 @@ type ownership struct {
 	foreign foreign
 	// before are the positions from which the output partitions were read back. As long as records in
 	// acknowledged lie ahead, they are committed again.
-	before []position
+	before []Position
 	// ends are the output partitions of this input partition, each with a position of which every output
 	// before it belongs to a record before the mark, or is in acknowledged.
-	ends []position
+	ends []Position
 	// labelled says that the commit of next names a position in every output partition.
 	labelled bool
 	// fenced says that no earlier owner can publish, or has published, anything that this owner does not know.
@@ -91,15 +80,15 @@ func (o *ownership) renew(ctx context.Context) error {
 }
 
 // positions returns the positions to commit with the mark next, while no output is on its way.
-func (o *ownership) positions(next int64, ws *writers) []position {
+func (o *ownership) positions(next int64, ws *writers) []Position {
 	if o.acknowledged.len > 0 && next <= o.acknowledged.highest {
 		return o.before
 	}
 	positions := slices.Clone(o.ends)
 	for i := range positions {
 		for _, w := range ws {
-			if w != nil && w.topic == positions[i].Topic && w.end > positions[i].offset {
-				positions[i].offset = w.end
+			if w != nil && w.topic == positions[i].Topic && w.end > positions[i].Offset {
+				positions[i].Offset = w.end
 			}
 		}
 	}
@@ -113,10 +102,10 @@ func (o *ownership) moved(now *outputTopics) bool {
 		return false
 	}
 	positions, err := positionsIn(now.topics, o.by.partition)
-	return err == nil && slices.ContainsFunc(positions, func(p position) bool {
-		return !slices.ContainsFunc(o.ends, func(e position) bool {
+	return err == nil && slices.ContainsFunc(positions, func(p Position) bool {
+		return !slices.ContainsFunc(o.ends, func(e Position) bool {
 			return e.TopicPartition == p.TopicPartition &&
-				e.topicID == p.topicID
+				e.TopicID == p.TopicID
 		})
 	})
 }
@@ -161,8 +150,8 @@ func (p *partition) refreshPositions(ctx context.Context) {
 		return // the next refresh does it
 	}
 	p.own.ends, p.own.refreshed = ends, time.Now()
-	if now := p.mark.Load(); !slices.Equal(now.positions, p.own.positions(now.next, p.writers)) {
-		p.setMark(now.next)
+	if now := p.mark.Load(); !slices.Equal(now.Positions, p.own.positions(now.Next, p.writers)) {
+		p.setMark(now.Next)
 	}
 }
 
@@ -171,8 +160,8 @@ func (p *partition) refreshPositions(ctx context.Context) {
 func outputPartition(input int32, partitions int) int32 { return input % int32(partitions) }
 
 // positionsIn returns the starts of the partitions of these topics that hold the outputs of an input partition.
-func positionsIn(topics []wire.Topic, input int32) ([]position, error) {
-	positions := make([]position, len(topics))
+func positionsIn(topics []wire.Topic, input int32) ([]Position, error) {
+	positions := make([]Position, len(topics))
 	for i, t := range topics {
 		switch {
 		case t.Err != nil:
@@ -180,52 +169,8 @@ func positionsIn(topics []wire.Topic, input int32) ([]position, error) {
 		case len(t.Partitions) == 0:
 			return nil, protocol.NewErrNoTopic(t.Name)
 		}
-		positions[i] = position{
+		positions[i] = Position{
 			wire.TopicPartition{Topic: t.Name, Partition: outputPartition(input, len(t.Partitions))}, t.ID, 0}
 	}
 	return positions, nil
-}
-
-// ownerWords returns the words of a label that say under which identity the outputs were written, and from
-// where the next owner of the partition reads them back.
-func ownerWords(as wire.Identity, positions []position) []label.Word {
-	texts := make([]string, len(positions))
-	for i, p := range positions {
-		texts[i] = strings.Join([]string{p.Topic, strconv.Itoa(int(p.Partition)), p.topicID.String(),
-			strconv.FormatInt(p.offset, 10)}, "/")
-	}
-	return []label.Word{{Name: label.Producer, Value: fmt.Sprintf("%d/%d", as.ID, as.Epoch)},
-		{Name: label.Outputs, Value: strings.Join(texts, ",")}}
-}
-
-// parseOwner reads the words of ownerWords. The producer id is wire.NoProducerID if the label holds none: it
-// was committed by an owner without a transactional id, or by a tool. Positions that cannot be read are left
-// out.
-func parseOwner(text string) (as wire.Identity, positions []position) {
-	if _, err := fmt.Sscanf(label.Value(text, label.Producer), "%d/%d", &as.ID, &as.Epoch); err != nil {
-		return wire.Identity{ID: wire.NoProducerID, Epoch: -1}, nil
-	}
-	for one := range strings.SplitSeq(label.Value(text, label.Outputs), ",") {
-		if p, ok := parsePosition(one); ok {
-			positions = append(positions, p)
-		}
-	}
-	return as, positions
-}
-
-func parsePosition(s string) (p position, ok bool) {
-	parts := strings.Split(s, "/")
-	if len(parts) != 4 {
-		return position{}, false
-	}
-	partition, errPartition := strconv.ParseInt(parts[1], 10, 32)
-	id, errID := base64.RawURLEncoding.DecodeString(parts[2])
-	offset, errOffset := strconv.ParseInt(parts[3], 10, 64)
-	if errPartition != nil || errID != nil || len(id) != len(p.topicID) || errOffset != nil || offset < 0 ||
-		partition < 0 {
-		return position{}, false
-	}
-	p.TopicPartition = wire.TopicPartition{Topic: parts[0], Partition: int32(partition)}
-	p.topicID, p.offset = wire.TopicID(id), offset
-	return p, true
 }

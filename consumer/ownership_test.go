@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/article"
 
@@ -15,24 +14,17 @@ import (
 // A commit names the positions of the moment at which its mark was set, however much later it is sent.
 func TestPositionsBelongToTheirMark(t *testing.T) {
 	own := &ownership{as: wire.Identity{ID: 7, Epoch: 3},
-		ends: []position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, offset: 10}}}
+		ends: []Position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, Offset: 10}}}
 	unique := &writer{topic: "unique", end: 20}
 	p := &partition{own: own, writers: &writers{article.ToUnique: unique}}
-	text := func() string { return label.Make(p.ownerWords(p.mark.Load())...) }
 	p.setMark(5)
-	marked := text()
-	as, positions := parseOwner(marked)
-	require.Equal(t, own.as, as)
-	require.Equal(t, int64(20), positions[0].offset)
+	marked := *p.mark.Load()
+	require.Equal(t, own.as, marked.Owner)
+	require.Equal(t, int64(20), marked.Positions[0].Offset)
 	unique.end = 30 // an output of a record after the mark
-	require.Equal(t, marked, text())
+	require.Equal(t, marked, *p.mark.Load())
 	p.setMark(6)
-	require.NotEqual(t, marked, text())
-
-	_, positions = parseOwner("producer:7/3 outputs:unique/0/AQ/5")
-	require.Empty(t, positions, "no topic id")
-	as, _ = parseOwner("topic-id:AQ")
-	require.Equal(t, int64(wire.NoProducerID), as.ID)
+	require.NotEqual(t, marked.Positions, p.mark.Load().Positions)
 }
 
 func TestRenewalInterval(t *testing.T) {

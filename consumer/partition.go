@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/consumer/internal/label"
+	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
@@ -32,10 +32,10 @@ type partition struct {
 	own     *ownership // nil with kafka.delivery: at_least_once
 	writers *writers
 
-	// mark is how far the partition is done; its next is -1 as long as that is not known.
-	mark          atomic.Pointer[mark]
+	// mark is how far the partition is done; its Next is -1 as long as that is not known.
+	mark          atomic.Pointer[Commit]
 	stop          func(error)  // ends run with an error; set by run
-	committed     *mark        // nil before the first commit; used by the commit loop only
+	committed     *Commit      // the latest mark that was committed; used by the commit loop only
 	highWatermark atomic.Int64 // the offset after the last record that all in-sync replicas have
 }
 
@@ -46,12 +46,6 @@ type batch struct {
 	permit   permit
 	prepared *pipeline.Batch // nil before prepare, and if there are no records
 	span     trace.Span      // nil if the batch is not traced
-}
-
-// mark is an offset and the positions that belong to it. Both are committed together.
-type mark struct {
-	next      int64      // every output of the records before it is acknowledged
-	positions []position // in no output partition does an output of a record at or after next stand before its position
 }
 
 // newPartition returns a partition of the input topic. offset is the offset that the group has committed in
@@ -68,21 +62,14 @@ func newPartition(c *Consumer, id int32, offset int64, own *ownership) *partitio
 	return p
 }
 
-// setMark is called only while no output of the partition is on its way.
+// setMark is called only while no output of the partition is on its way. The positions belong to this moment,
+// however much later the mark is committed.
 func (p *partition) setMark(next int64) {
-	m := &mark{next: next}
+	m := &Commit{Partition: p.id, Next: next, Owner: wire.Identity{ID: wire.NoProducerID}}
 	if p.own != nil {
-		m.positions = p.own.positions(next, p.writers)
+		m.Owner, m.Positions = p.own.as, p.own.positions(next, p.writers)
 	}
 	p.mark.Store(m)
-}
-
-// ownerWords returns the words of the label that belong to the mark.
-func (p *partition) ownerWords(m *mark) []label.Word {
-	if p.own == nil {
-		return nil
-	}
-	return ownerWords(p.own.as, m.positions)
 }
 
 // run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way
@@ -109,7 +96,7 @@ func (p *partition) run(ctx, work context.Context) error {
 // partitions that wait do not stop the others.
 func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
-	for offset := p.mark.Load().next; ctx.Err() == nil; offset = max(offset, p.mark.Load().next) {
+	for offset := p.mark.Load().Next; ctx.Err() == nil; offset = max(offset, p.mark.Load().Next) {
 		reading, halt := context.WithCancel(ctx)
 		fetched := make(chan *batch, 1)
 		go p.fetch(reading, offset, fetched)
@@ -203,7 +190,7 @@ func (p *partition) failed(ctx context.Context, err error) {
 	case errors.Is(err, errTakenOver), errors.Is(err, errStandingLost):
 		p.stop(err)
 	case ctx.Err() == nil:
-		p.c.fail(fmt.Errorf("consumer: %s/%d from offset %d: %w", p.topic, p.id, p.mark.Load().next, err))
+		p.c.fail(fmt.Errorf("consumer: %s/%d from offset %d: %w", p.topic, p.id, p.mark.Load().Next, err))
 	}
 }
 
@@ -249,7 +236,7 @@ func (p *partition) unacknowledged(outputs []pipeline.Output) []pipeline.Output 
 // observeLag sets the lag metric: the high watermark minus the mark. Records that were fetched and not yet
 // marked count as lag.
 func (p *partition) observeLag() {
-	if next := p.mark.Load().next; next >= 0 {
+	if next := p.mark.Load().Next; next >= 0 {
 		p.c.metrics.lag.WithLabelValues(p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
 	}
 }

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/label"
-	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/article"
 
-	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 )
@@ -68,7 +66,7 @@ func TestLabelsAreRecalled(t *testing.T) {
 	require.True(t, ok, "a first start is told that nothing is remembered")
 	require.Empty(t, recalled)
 
-	labelers := []*labeler{{}, {label: strings.Repeat("x", maxLabelBytes+1)}} // no label, and one that is too long
+	labelers := []*labeler{{}, {label: strings.Repeat("x", maxIndexBytes+1)}} // no label, and one that is too long
 	var members []*member
 	for _, l := range labelers {
 		members = append(members, startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepLabels(l) }))
@@ -111,35 +109,4 @@ func TestLabelsAreWatched(t *testing.T) {
 		// far fewer generations begin
 		return len(a) == 1 && slices.Equal(a, b) && labelers[0].calls() > 5 && labelers[1].calls() > 5
 	}, patience, 20*time.Millisecond)
-}
-
-// A label with words of the index does not begin with the topic's id: versions without such words compare a
-// label that does as a whole.
-func TestLabels(t *testing.T) {
-	id, other := wire.TopicID{1}, wire.TopicID{2}
-	c := &Consumer{}
-	require.Equal(t, "topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id), "without words of the index")
-	require.Empty(t, c.label(wire.TopicID{}))
-	c.KeepLabels(&labeler{label: "x=1&y=2"})
-	require.Equal(t, "index:x=1&y=2 topic-id:AQAAAAAAAAAAAAAAAAAAAA", c.label(id))
-	for _, l := range []string{c.label(id), (&Consumer{}).label(id), "later:x topic-id:AQAAAAAAAAAAAAAAAAAAAA"} {
-		require.False(t, ofOtherTopic(l, id))
-		require.True(t, ofOtherTopic(l, other))
-		require.False(t, ofOtherTopic(l, wire.TopicID{}), "a broker without ids")
-	}
-	for _, l := range []string{"", "a tool's", c.label(wire.TopicID{})} {
-		require.False(t, ofOtherTopic(l, id), l)
-	}
-}
-
-// A group has offsets that other tools have committed, and offsets with words that this version does not know.
-func TestLabelsOfOthers(t *testing.T) {
-	require.Equal(t, map[article.Coordinates]string{
-		{Topic: "in", Partition: 2, Offset: 7}: "x=1",
-	}, labelsOf("in", []kafka.OffsetFetchPartition{
-		{Partition: 0, CommittedOffset: 5, Metadata: "topic-id:AQ"},
-		{Partition: 1, CommittedOffset: 6, Metadata: "a tool's"},
-		{Partition: 2, CommittedOffset: 7, Metadata: "later:y index:x=1 topic-id:AQ"},
-		{Partition: 3, CommittedOffset: -1},
-	}))
 }

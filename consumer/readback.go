@@ -18,18 +18,18 @@ import (
 
 // readBack reads the output partitions from their committed positions to our own marker: first those of positions, then
 // those that only the commit names. It sets what own knows of outputs. pid is the producer id of the commit.
-func (t *takeover) readBack(ctx context.Context, own *ownership, positions, committed []position, pid int64) error {
+func (t *takeover) readBack(ctx context.Context, own *ownership, positions, committed []Position, pid int64) error {
 	former, err := t.formerPositions(ctx, own, missingFrom(committed, positions))
 	if err != nil {
 		return err
 	}
 	deadline := time.Now().Add(markerPatience)
 	for _, p := range positions {
-		if p.offset, err = t.readFrom(ctx, p, committed); err != nil {
+		if p.Offset, err = t.readFrom(ctx, p, committed); err != nil {
 			return err
 		}
 		own.before = append(own.before, p)
-		if p.offset, err = t.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline); err != nil {
+		if p.Offset, err = t.readPosition(ctx, own, p.TopicPartition, p.Offset, pid, deadline); err != nil {
 			return fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
 		}
 		own.ends = append(own.ends, p)
@@ -46,12 +46,12 @@ func (t *takeover) readBack(ctx context.Context, own *ownership, positions, comm
 // formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the
 // number of partitions has changed since, or an output topic has got another name. Where this user may no longer write,
 // own is not fenced.
-func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []position) (left []position,
+func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []Position) (left []Position,
 	err error) {
 	for _, p := range positions {
 		now, err := t.cluster.topic(ctx, p.Topic)
-		if err == nil && now.ID == p.topicID && int(p.Partition) < len(now.Partitions) {
-			err = t.fence(ctx, []position{p})
+		if err == nil && now.ID == p.TopicID && int(p.Partition) < len(now.Partitions) {
+			err = t.fence(ctx, []Position{p})
 			if err == nil {
 				left = append(left, p)
 			}
@@ -69,13 +69,13 @@ func (t *takeover) formerPositions(ctx context.Context, own *ownership, position
 // readFrom returns the offset from which a position is read back: its position in the commit, or its present offset if
 // the commit names none. A topic that was recreated since the commit is read from its start: an owner who did not
 // notice that may have published there.
-func (t *takeover) readFrom(ctx context.Context, p position, committed []position) (int64, error) {
-	at := slices.IndexFunc(committed, func(c position) bool { return c.TopicPartition == p.TopicPartition })
+func (t *takeover) readFrom(ctx context.Context, p Position, committed []Position) (int64, error) {
+	at := slices.IndexFunc(committed, func(c Position) bool { return c.TopicPartition == p.TopicPartition })
 	switch {
 	case at < 0:
-		return p.offset, nil
-	case committed[at].topicID == p.topicID:
-		return committed[at].offset, nil
+		return p.Offset, nil
+	case committed[at].TopicID == p.TopicID:
+		return committed[at].Offset, nil
 	}
 	first, _, err := t.cluster.offsets(ctx, p.Topic, p.Partition)
 	if err != nil {
@@ -85,10 +85,10 @@ func (t *takeover) readFrom(ctx context.Context, p position, committed []positio
 }
 
 // missingFrom returns those of the positions that name a partition which is not among known.
-func missingFrom(positions, known []position) []position {
-	var missing []position
+func missingFrom(positions, known []Position) []Position {
+	var missing []Position
 	for _, p := range positions {
-		if !slices.ContainsFunc(known, func(k position) bool { return k.TopicPartition == p.TopicPartition }) {
+		if !slices.ContainsFunc(known, func(k Position) bool { return k.TopicPartition == p.TopicPartition }) {
 			missing = append(missing, p)
 		}
 	}
@@ -148,7 +148,7 @@ func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.Topi
 
 // readFormer is readPosition for a topic that may no longer be among the configured ones. kafka-go's transport finds
 // the leaders of those only.
-func (t *takeover) readFormer(ctx context.Context, own *ownership, p position, pid int64, deadline time.Time) error {
+func (t *takeover) readFormer(ctx context.Context, own *ownership, p Position, pid int64, deadline time.Time) error {
 	c, err := newCluster(t.cluster.cfg, p.Topic)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (t *takeover) readFormer(ctx context.Context, own *ownership, p position, p
 	defer c.close()
 	there := *t
 	there.cluster = c
-	_, err = there.readPosition(ctx, own, p.TopicPartition, p.offset, pid, deadline)
+	_, err = there.readPosition(ctx, own, p.TopicPartition, p.Offset, pid, deadline)
 	return err
 }
 

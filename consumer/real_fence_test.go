@@ -175,8 +175,7 @@ func TestForgetfulBrokers(t *testing.T) {
 		require.Eventually(t, func() bool {
 			text, err := committedLabel(cfg)
 			require.NoError(t, err)
-			owner, _ := parseOwner(text)
-			return owner.ID == former.as.ID && forgotten(t, cfg)
+			return parseCommit(0, 0, text).Owner.ID == former.as.ID && forgotten(t, cfg)
 		}, patience, time.Second)
 		next := takeOver(t, testTakeOver(t, cfg))
 		require.NotEqual(t, former.as.ID, next.as.ID)

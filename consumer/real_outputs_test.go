@@ -16,9 +16,10 @@ import (
 )
 
 // commitAt commits an offset of an owner's input partition with the label that names the producer id and the positions.
-func commitAt(t *testing.T, to *takeover, offset, pid int64, positions []position) {
+func commitAt(t *testing.T, to *takeover, offset, pid int64, positions []Position) {
 	t.Helper()
-	commitLabel(t, to, offset, label.Make(ownerWords(wire.Identity{ID: pid}, positions)...))
+	c := Commit{Owner: wire.Identity{ID: pid}, Positions: positions}
+	commitLabel(t, to, offset, c.metadata(wire.TopicID{}))
 }
 
 func commitLabel(t *testing.T, to *takeover, offset int64, text string) {
@@ -70,10 +71,10 @@ func realPositions(t *testing.T, cfg Config) {
 	commitAt(t, to, 4, own.as.ID, own.ends)
 	own.by.inputID = wire.TopicID{1}
 	commitLabel(t, to, 4, label.Make(label.Word{Name: label.TopicID, Value: wire.TopicID{2}.String()}))
-	committed, pid, err := own.by.position(t.Context())
+	committed, err := own.by.position(t.Context())
 	require.NoError(t, err)
-	require.Negative(t, committed.next, "an offset of the input topic before it was recreated")
-	require.Equal(t, own.as.ID, pid)
+	require.Negative(t, committed.Next, "an offset of the input topic before it was recreated")
+	require.Equal(t, own.as.ID, committed.Owner.ID)
 }
 
 // realChangedOutputs changes the output topics between two owners.
@@ -117,13 +118,13 @@ func realChangedOutputs(t *testing.T, cfg Config) {
 	}, patience, 50*time.Millisecond)
 	require.Eventually(t, func() bool {
 		now, err := second.cluster.topic(context.Background(), cfg.Topics.Duplicate)
-		return err == nil && now.ID != duplicate.topicID && publishAs(second, next.as, 0, cfg.Topics.Duplicate,
+		return err == nil && now.ID != duplicate.TopicID && publishAs(second, next.as, 0, cfg.Topics.Duplicate,
 			7) == nil
 	}, patience, 50*time.Millisecond)
 	third := takeOver(t, testTakeOver(t, renamed))
 	require.True(t, third.fenced)
 	requirePublished(t, third, 7)
-	require.NotEqual(t, duplicate.topicID, third.ends[1].topicID)
+	require.NotEqual(t, duplicate.TopicID, third.ends[1].TopicID)
 }
 
 // realMorePartitions gives an output topic more partitions between two owners.
@@ -189,10 +190,10 @@ func realDeletedMarkers(t *testing.T, cfg Config) {
 	require.NoError(t, second.fence(t.Context(), next.ends))
 	require.Eventually(t, func() bool { // the marker is there
 		_, end, err := second.cluster.offsets(context.Background(), unique.Topic, 0)
-		return err == nil && end > unique.offset+1
+		return err == nil && end > unique.Offset+1
 	}, patience, 10*time.Millisecond)
 	truncate(cfg.Topics.Unique, 0)
-	_, err := second.readPosition(t.Context(), &ownership{}, unique.TopicPartition, unique.offset, wire.NoProducerID,
+	_, err := second.readPosition(t.Context(), &ownership{}, unique.TopicPartition, unique.Offset, wire.NoProducerID,
 		time.Now())
 	require.ErrorIs(t, err, errNoMarker)
 	requirePublished(t, takeOver(t, second)) // fences anew
@@ -237,13 +238,13 @@ func realLateCommit(t *testing.T, cfg Config) {
 	serves(t, m)
 	eventuallyCommitted(t, cfg)
 	gen := &kafka.Generation{GroupID: cfg.Group, ID: 1, MemberID: "somebody"}
-	commits := []kafka.OffsetCommit{{Partition: 0, Offset: 7}}
-	require.Error(t, m.cluster.commit(t.Context(), gen, cfg.Topics.Input, commits...), "the group has another member")
+	commits := []Commit{{Next: 7}}
+	require.Error(t, m.cluster.commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group has another member")
 	m.stop(t)
 	late, err := newCluster(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	defer late.close()
-	require.Error(t, late.commit(t.Context(), gen, cfg.Topics.Input, commits...), "the group is empty")
+	require.Error(t, late.commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group is empty")
 	require.Zero(t, committed(t, client(t, cfg), cfg))
 }
 

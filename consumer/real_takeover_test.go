@@ -32,10 +32,10 @@ func testTakeOver(t *testing.T, cfg Config) *takeover {
 }
 
 // outputEnds are the output partitions of a take-over, as they are now.
-func outputEnds(t *testing.T, to *takeover) []position {
+func outputEnds(t *testing.T, to *takeover) []Position {
 	t.Helper()
 	p := &sender{cluster: to.cluster, topics: to.cluster.cfg.Topics.destinations()}
-	var positions []position
+	var positions []Position
 	require.Eventually(t, func() bool { // a topic may be new
 		var err error
 		positions, err = p.positions(context.Background(), to.partition)
@@ -168,7 +168,7 @@ func readsToItsOwnMarker(t *testing.T, cfg Config, former *takeover) {
 	require.Equal(t, startOver, react(err))
 
 	require.NoError(t, publishAs(former, former.as, 1, unique.Topic, 30), "the marker is not there yet")
-	require.NoError(t, c.fence(t.Context(), []position{{TopicPartition: unique}}))
+	require.NoError(t, c.fence(t.Context(), []Position{{TopicPartition: unique}}))
 	_, err = c.readPosition(t.Context(), own, unique, end, wire.NoProducerID, time.Now().Add(patience))
 	require.NoError(t, err)
 	require.True(t, own.acknowledged.has(30), "the former owner's last batch")

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/consumer/internal/label"
-
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -31,20 +29,20 @@ func realMixedDelivery(t *testing.T, cfg Config) {
 	first.stop(t)
 	downgraded := start(AtLeastOnce)
 	upgraded.stop(t)
-	last := start(ExactlyOnce)
+	latest := start(ExactlyOnce)
 	downgraded.stop(t)
 	n := stop()
 	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
-	last.stop(t)
+	latest.stop(t)
 	t.Logf("%d of %d records delivered again", len(all)-n, n)
 	require.Less(t, len(all)-n, n/10)
 
 	// What the last member has committed names positions again, and its input topic.
 	text, err := committedLabel(cfg)
 	require.NoError(t, err)
-	as, positions := parseOwner(text)
-	require.Positive(t, as.ID)
-	require.Len(t, positions, 3)
-	require.NotEmpty(t, label.Value(text, label.TopicID))
+	last := parseCommit(0, 0, text)
+	require.Positive(t, last.Owner.ID)
+	require.Len(t, last.Positions, 3)
+	require.NotEmpty(t, last.topicID)
 }

@@ -72,7 +72,7 @@ func (s *sender) ownWriters(partition int32) *writers {
 }
 
 // positions returns the output partitions of an input partition, with the ends of their logs.
-func (s *sender) positions(ctx context.Context, partition int32) ([]position, error) {
+func (s *sender) positions(ctx context.Context, partition int32) ([]Position, error) {
 	m, err := s.cluster.metadata(ctx, s.cluster.cfg.Topics.All()[1:])
 	if err != nil {
 		return nil, err

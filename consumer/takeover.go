@@ -213,12 +213,12 @@ func (g *groupGeneration) tryTakeOver(ctx context.Context, t *takeover) (*owners
 			return nil, fmt.Errorf("log start: %w", err)
 		}
 	}
-	words := ownerWords(own.as, own.positions(own.next, &writers{}))
-	return own, g.c.cluster.commit(ctx, g.gen, t.input, g.offsetCommit(t.partition, own.next, words))
+	return own, g.store(ctx, Commit{Partition: t.partition, Next: own.next, Owner: own.as,
+		Positions: own.positions(own.next, &writers{})})
 }
 
 // attempt goes through the steps 1 to 4. positions are the output partitions of this input partition as they are now.
-func (t *takeover) attempt(ctx context.Context, positions []position) (*ownership, error) {
+func (t *takeover) attempt(ctx context.Context, positions []Position) (*ownership, error) {
 	if err := t.init(ctx); err != nil {
 		return nil, err
 	}
@@ -227,15 +227,16 @@ func (t *takeover) attempt(ctx context.Context, positions []position) (*ownershi
 		return nil, err
 	}
 	own := &ownership{by: t, as: t.as, fencedAt: time.Now()}
-	committed, pid, err := t.position(ctx)
+	committed, err := t.position(ctx)
 	if err != nil {
 		return nil, err
 	}
-	own.next = committed.next
-	own.labelled = pid == t.as.ID && committed.next >= 0 && len(missingFrom(positions, committed.positions)) == 0
+	sameID := committed.Owner.ID == t.as.ID
+	own.next = committed.Next
+	own.labelled = sameID && committed.Next >= 0 && len(missingFrom(positions, committed.Positions)) == 0
 	// Without a commit, the first epoch of a producer id shows that nobody has published under the id before.
-	own.fenced = pid == t.as.ID || committed.next < 0 && t.first == 0
-	if err := t.readBack(ctx, own, positions, committed.positions, pid); err != nil {
+	own.fenced = sameID || committed.Next < 0 && t.first == 0
+	if err := t.readBack(ctx, own, positions, committed.Positions, committed.Owner.ID); err != nil {
 		return nil, err
 	}
 	crashpoint.Here(crashpoint.AfterReadBack)
@@ -259,7 +260,7 @@ func (t *takeover) init(ctx context.Context) error {
 }
 
 // fence sends the markers of our epoch into the positions.
-func (t *takeover) fence(ctx context.Context, positions []position) error {
+func (t *takeover) fence(ctx context.Context, positions []Position) error {
 	partitions := make([]wire.TopicPartition, len(positions))
 	for i, p := range positions {
 		partitions[i] = p.TopicPartition
@@ -279,23 +280,16 @@ func (t *takeover) fence(ctx context.Context, positions []position) error {
 	return nil
 }
 
-// position reads the mark that the group has committed for the partition, and the producer id that it was
-// committed with: wire.NoProducerID if it was committed without one. The mark's next is negative if the group
-// has committed none.
-func (t *takeover) position(ctx context.Context) (mark, int64, error) {
+// position reads what the group has committed for the partition.
+func (t *takeover) position(ctx context.Context) (Commit, error) {
 	committed, err := t.cluster.committed(ctx, t.group, t.input, []int{int(t.partition)})
 	if err != nil {
-		return mark{}, 0, fmt.Errorf("position: %w", err)
+		return Commit{}, fmt.Errorf("position: %w", err)
 	}
-	at := committed[0]
-	switch {
-	case at.CommittedOffset < 0:
-		return mark{next: kafka.FirstOffset}, wire.NoProducerID, nil
-	case ofOtherTopic(at.Metadata, t.inputID):
-		return mark{next: kafka.FirstOffset}, t.as.ID, nil // nobody has published records of the present topic
+	if committed[0].OfOtherTopic(t.inputID) {
+		return Commit{Next: -1, Owner: t.as}, nil // nobody has published records of the present topic
 	}
-	owner, positions := parseOwner(at.Metadata)
-	return mark{at.CommittedOffset, positions}, owner.ID, nil
+	return committed[0], nil
 }
 
 // ask sends a request to the coordinator of the id until there is an answer that is not to be asked for again.

@@ -1,0 +1,179 @@
+package consumer
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"echosieve/consumer/internal/label"
+	"echosieve/consumer/internal/wire"
+	"echosieve/pipeline/article"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// Position is an offset in one partition of an output topic.
+type Position struct {
+	wire.TopicPartition
+	TopicID wire.TopicID
+	Offset  int64
+}
+
+// Commit is an offset of an input partition in a consumer group, and what its label says (package label).
+type Commit struct {
+	Partition int32
+	// Next is the offset of the next record to read. Every output of the records before it is acknowledged.
+	// It is negative if the group has committed none.
+	Next int64
+	// Owner is the identity under which the partition's owner publishes. Its ID is wire.NoProducerID if the
+	// owner has no transactional id, or if a tool has committed.
+	Owner wire.Identity
+	// Positions say from where the next owner reads back what is published: in no output partition does an
+	// output of a record at or after Next stand before its position.
+	Positions []Position
+	// Index is the label of the index, or "".
+	Index string
+
+	topicID string // of the input topic, as the label has it
+}
+
+// maxIndexBytes bounds the label of the index, so that the commit's label has room for other words.
+const maxIndexBytes = 1024
+
+// metadata returns the label to commit for a topic with the id.
+func (c *Commit) metadata(id wire.TopicID) string {
+	var words []label.Word
+	if len(c.Index) <= maxIndexBytes {
+		words = append(words, label.Word{Name: label.Index, Value: c.Index})
+	}
+	if c.Owner.ID != wire.NoProducerID {
+		texts := make([]string, len(c.Positions))
+		for i, p := range c.Positions {
+			texts[i] = strings.Join([]string{p.Topic, strconv.Itoa(int(p.Partition)), p.TopicID.String(),
+				strconv.FormatInt(p.Offset, 10)}, "/")
+		}
+		words = append(words, label.Word{Name: label.Producer, Value: fmt.Sprintf("%d/%d", c.Owner.ID, c.Owner.Epoch)},
+			label.Word{Name: label.Outputs, Value: strings.Join(texts, ",")})
+	}
+	if id.Known() {
+		words = append(words, label.Word{Name: label.TopicID, Value: id.String()})
+	}
+	return label.Make(words...)
+}
+
+// parseCommit reads an offset with its label. Positions that cannot be read are left out.
+func parseCommit(partition int, next int64, text string) Commit {
+	c := Commit{Partition: int32(partition), Next: next, Owner: wire.Identity{ID: wire.NoProducerID, Epoch: -1},
+		Index: label.Value(text, label.Index), topicID: label.Value(text, label.TopicID)}
+	var owner wire.Identity
+	if _, err := fmt.Sscanf(label.Value(text, label.Producer), "%d/%d", &owner.ID, &owner.Epoch); err != nil {
+		return c
+	}
+	c.Owner = owner
+	for one := range strings.SplitSeq(label.Value(text, label.Outputs), ",") {
+		if p, ok := parsePosition(one); ok {
+			c.Positions = append(c.Positions, p)
+		}
+	}
+	return c
+}
+
+// OfOtherTopic says whether the offset belongs to another topic than the one with the id: a topic that had its
+// name and was deleted.
+func (c *Commit) OfOtherTopic(id wire.TopicID) bool {
+	return c.topicID != "" && id.Known() && c.topicID != id.String()
+}
+
+func parsePosition(s string) (p Position, ok bool) {
+	parts := strings.Split(s, "/")
+	if len(parts) != 4 {
+		return Position{}, false
+	}
+	partition, errPartition := strconv.ParseInt(parts[1], 10, 32)
+	id, errID := base64.RawURLEncoding.DecodeString(parts[2])
+	offset, errOffset := strconv.ParseInt(parts[3], 10, 64)
+	if errPartition != nil || errID != nil || len(id) != len(p.TopicID) || errOffset != nil || offset < 0 ||
+		partition < 0 {
+		return Position{}, false
+	}
+	p.TopicPartition = wire.TopicPartition{Topic: parts[0], Partition: int32(partition)}
+	p.TopicID, p.Offset = wire.TopicID(id), offset
+	return p, true
+}
+
+// IndexLabels returns the labels of the index beside committed offsets of a topic, by offset.
+func IndexLabels(topic string, commits []Commit) map[article.Coordinates]string {
+	labels := map[article.Coordinates]string{}
+	for _, c := range commits {
+		if c.Index != "" && c.Next >= 0 {
+			labels[article.Coordinates{Topic: topic, Partition: c.Partition, Offset: c.Next}] = c.Index
+		}
+	}
+	return labels
+}
+
+// committed returns the committed offsets of a group with their labels, for the given partitions. A group
+// that does not exist has committed none: its offsets are -1.
+func (c *cluster) committed(ctx context.Context, group, topic string, partitions []int) ([]Commit, error) {
+	if len(partitions) == 0 {
+		return nil, nil // an empty list in the request would mean all partitions
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	res, err := c.client.OffsetFetch(ctx,
+		&kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}})
+	if err == nil {
+		err = res.Error
+	}
+	if errors.Is(err, kafka.GroupIdNotFound) {
+		none := make([]Commit, len(partitions))
+		for i, p := range partitions {
+			none[i] = parseCommit(p, -1, "")
+		}
+		return none, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	commits := make([]Commit, 0, len(partitions))
+	for _, p := range res.Topics[topic] {
+		if p.Error != nil {
+			return nil, fmt.Errorf("partition %d: %w", p.Partition, p.Error)
+		}
+		commits = append(commits, parseCommit(p.Partition, p.CommittedOffset, p.Metadata))
+	}
+	if len(commits) != len(partitions) {
+		return nil, fmt.Errorf("the broker sent offsets of %d partitions, %d were requested", len(commits),
+			len(partitions))
+	}
+	return commits, nil
+}
+
+// commit stores the commits of a topic with the id, for a member of the group. kafka-go's own commit has no
+// labels. After an error the offsets may be stored or not.
+func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic string, id wire.TopicID,
+	commits ...Commit) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	offsets := make([]kafka.OffsetCommit, len(commits))
+	for i, c := range commits {
+		offsets[i] = kafka.OffsetCommit{Partition: int(c.Partition), Offset: c.Next, Metadata: c.metadata(id)}
+	}
+	req := &kafka.OffsetCommitRequest{
+		GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID,
+		Topics: map[string][]kafka.OffsetCommit{topic: offsets},
+	}
+	res, err := c.client.OffsetCommit(ctx, req)
+	if err != nil {
+		return err
+	}
+	for _, p := range res.Topics[topic] {
+		if p.Error != nil {
+			return fmt.Errorf("partition %d: %w", p.Partition, p.Error)
+		}
+	}
+	return nil
+}
