@@ -21,11 +21,12 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
 	}
-	c, err := newCluster(cfg, cfg.Topics.All()...)
+	cl, err := newCluster(cfg, cfg.Topics.All()...)
 	if err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
 	}
-	defer c.close()
+	defer cl.close()
+	c := checker{cl}
 	if err := c.ping(ctx); err != nil {
 		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
 	}
@@ -54,13 +55,16 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 	return append(findings, c.checkProducerID(ctx)...)
 }
 
+// checker asks one cluster.
+type checker struct{ *cluster }
+
 // checkDelivery says how the service delivers.
-func (c *cluster) checkDelivery(ctx context.Context) (f diag.Finding, exactlyOnce bool) {
+func (c checker) checkDelivery(ctx context.Context) (f diag.Finding, exactlyOnce bool) {
 	const subject = "delivery"
 	if c.cfg.Delivery == AtLeastOnce {
 		return diag.New(diag.OK, subject, "at least once, as kafka.delivery says", ""), false
 	}
-	err := c.tryExactlyOnce(ctx)
+	err := tryExactlyOnce(ctx, c.cluster)
 	var lack *diag.Problem
 	switch {
 	case err == nil:
@@ -76,18 +80,19 @@ func (c *cluster) checkDelivery(ctx context.Context) (f diag.Finding, exactlyOnc
 
 // checkProducerID requests a producer id and does not use it, which changes nothing in the cluster. It
 // returns a finding only if there is a problem.
-func (c *cluster) checkProducerID(ctx context.Context) []diag.Finding {
+func (c checker) checkProducerID(ctx context.Context) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	const subject = "producer id"
+	var findings []diag.Finding
+	ids := &producerIDs{cluster: c.cluster, onRefusal: func(p *diag.Problem) {
+		findings = append(findings, p.Finding(diag.Warning, subject))
+	}}
 	var retry backoff
 	for {
-		_, _, err := c.initProducerID(ctx)
-		if p := notIdempotent(err); p != nil {
-			return []diag.Finding{p.Finding(diag.Warning, subject)}
-		}
+		_, _, err := ids.next(ctx)
 		if err == nil {
-			return nil
+			return findings
 		}
 		// Just after the start of a cluster, brokers may not give ids yet.
 		if permanent(err) || retry.wait(ctx) != nil {
@@ -104,7 +109,7 @@ func fromError(subject string, err error) diag.Finding {
 	return diag.New(diag.Failure, subject, err.Error(), "see the broker's log")
 }
 
-func (c *cluster) checkTopic(ctx context.Context, name string, t *wire.Topic) []diag.Finding {
+func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []diag.Finding {
 	subject := "topic " + name
 	switch {
 	case t == nil:
@@ -141,23 +146,8 @@ func (c *cluster) checkTopic(ctx context.Context, name string, t *wire.Topic) []
 	return findings
 }
 
-// lackingRight says which right is missing on a topic that this user may see; nil if none is.
-func (c *cluster) lackingRight(t *wire.Topic) *diag.Problem {
-	right, operation := "Write", wire.MayWrite
-	if t.Name == c.cfg.Topics.Input {
-		right, operation = "Read", wire.MayRead
-	}
-	if !t.Operations.Lack(operation) {
-		return nil
-	}
-	return &diag.Problem{
-		Cause: "this user has no " + right + " right on " + t.Name, Remedy: "grant " + right + " on the topic",
-		Err: kafka.TopicAuthorizationFailed, Permanent: true,
-	}
-}
-
 // checkOutputSettings compares settings of an output topic with the records that are published into it.
-func (c *cluster) checkOutputSettings(ctx context.Context, name string) []diag.Finding {
+func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Finding {
 	subject := "topic " + name
 	input := c.cfg.Topics.Input
 	all, err := c.readSettings(ctx, name, input)
@@ -201,7 +191,7 @@ func (c *cluster) checkOutputSettings(ctx context.Context, name string) []diag.F
 	return findings
 }
 
-func (c *cluster) checkGroup(ctx context.Context) diag.Finding {
+func (c checker) checkGroup(ctx context.Context) diag.Finding {
 	subject := "group " + c.cfg.Group
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -220,38 +210,4 @@ func (c *cluster) checkGroup(ctx context.Context) diag.Finding {
 			return fromError(subject, err)
 		}
 	}
-}
-
-// explainClosed finds out why the brokers close connections, or do not answer: perhaps they are no brokers. A
-// listener that expects a login closes the connection without an answer, and so does a listener that does not
-// expect TLS: the error alone cannot tell the two apart. The request for protocol versions can: a listener
-// that expects a login answers it before the login.
-func (c *cluster) explainClosed(ctx context.Context, err error) error {
-	if !diag.IsClosed(err) && !diag.IsTimeout(err) {
-		return err
-	}
-	for _, addr := range c.cfg.Brokers {
-		switch speaks := diag.Speaks(ctx, addr); speaks {
-		case diag.SpeaksController:
-			return &diag.Problem{Cause: addr + " is the port of a controller",
-				Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true}
-		case diag.SpeaksRedis, diag.SpeaksHTTP:
-			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err,
-				Permanent: true}
-		}
-		switch {
-		case probeTLS(ctx, addr, c.tls, clientID) == nil:
-			if c.cfg.SASL.Mechanism != "" {
-				return err
-			}
-			return &diag.Problem{
-				Cause:  "the listener wants a login (SASL)",
-				Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
-				Err:    err, Permanent: true,
-			}
-		case c.tls != nil && probeTLS(ctx, addr, nil, clientID) == nil:
-			return broker.NotTLS(err)
-		}
-	}
-	return err
 }

@@ -32,13 +32,12 @@ const (
 // cluster is a Kafka cluster and the ways to reach it: kafka-go's transport for requests, the dialer of
 // kafka-go's consumer group, and the requests of package wire. Safe for concurrent use.
 type cluster struct {
-	cfg       Config
-	transport *kafka.Transport
-	dialer    *kafka.Dialer
-	tls       *tls.Config // nil: without TLS
-	client    *kafka.Client
-	wire      *wire.Client
-	codec     wire.Codec // of published batches
+	cfg    Config
+	dialer *kafka.Dialer
+	tls    *tls.Config // nil: without TLS
+	client *kafka.Client
+	wire   *wire.Client
+	codec  wire.Codec // of published batches
 }
 
 // clientID is the name that brokers show in logs and quotas.
@@ -57,7 +56,7 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 	tcp := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	c := &cluster{cfg: cfg, tls: tlsConfig}
 	c.codec, _ = wire.CodecNamed(cfg.Compression) // Validate has checked the name
-	c.transport = &kafka.Transport{
+	transport := &kafka.Transport{
 		Dial:           c.guarded(tcp),
 		DialTimeout:    dialTimeout,
 		MetadataTTL:    metadataTTL,
@@ -77,65 +76,13 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 		},
 	}
 	addr := kafka.TCP(cfg.Brokers...)
-	c.client = &kafka.Client{Addr: addr, Timeout: requestTimeout, Transport: c.transport}
-	c.wire = &wire.Client{Transport: c.transport, Addr: addr, ClientID: clientID}
+	c.client = &kafka.Client{Addr: addr, Timeout: requestTimeout, Transport: transport}
+	c.wire = &wire.Client{Transport: transport, Addr: addr, ClientID: clientID}
 	return c, nil
 }
 
-// wrongPort is the remedy for an address where no broker answers but a server of another kind.
-const wrongPort = "set kafka.brokers to the brokers, port 9092 as a rule"
-
-// guarded returns a function that dials, with TLS if the settings say so, and checks what the server sends
-// before kafka-go reads it.
-func (c *cluster) guarded(tcp *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
-	var d dialer = tcp
-	if c.tls != nil {
-		d = &tls.Dialer{NetDialer: tcp, Config: c.tls}
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := d.DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return diag.GuardKafka(conn, address, wrongPort), nil
-	}
-}
-
 // close drops idle connections; requests under way end on their own.
-func (c *cluster) close() { c.transport.CloseIdleConnections() }
-
-// dialer is a net.Dialer, or a tls.Dialer.
-type dialer interface {
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-}
-
-// probe opens a connection only to check that the broker answers. kafka-go v0.4.51 needs this check: to find
-// the group's coordinator it always takes the first of kafka.brokers that accepts a connection, and it logs
-// in without a deadline. The operating system also accepts connections for a process that hangs, so one
-// hanging broker would keep every member from joining. Connections with TLS need no probe: a hanging broker
-// does not answer the handshake, and kafka-go bounds the handshake.
-func probe(ctx context.Context, d dialer, network, address, clientID string) error {
-	conn, err := d.DialContext(ctx, network, address)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
-		return err
-	}
-	return wire.Probe(conn, clientID)
-}
-
-// probeTLS probes a broker with TLS, or without it if config is nil.
-func probeTLS(ctx context.Context, addr string, config *tls.Config, clientID string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	var d dialer = new(net.Dialer)
-	if config != nil {
-		d = &tls.Dialer{Config: config}
-	}
-	return probe(ctx, d, "tcp", addr, clientID)
-}
+func (c *cluster) close() { c.wire.Transport.CloseIdleConnections() }
 
 // ping makes one round trip to any broker.
 func (c *cluster) ping(ctx context.Context) error {
@@ -143,6 +90,40 @@ func (c *cluster) ping(ctx context.Context) error {
 	defer cancel()
 	_, err := c.client.ApiVersions(ctx, &kafka.ApiVersionsRequest{})
 	return explain(err)
+}
+
+// explainClosed finds out why the brokers close connections, or do not answer: perhaps they are no brokers. A
+// listener that expects a login closes the connection without an answer, and so does a listener that does not
+// expect TLS: the error alone cannot tell the two apart. The request for protocol versions can: a listener
+// that expects a login answers it before the login.
+func (c *cluster) explainClosed(ctx context.Context, err error) error {
+	if !diag.IsClosed(err) && !diag.IsTimeout(err) {
+		return err
+	}
+	for _, addr := range c.cfg.Brokers {
+		switch speaks := diag.Speaks(ctx, addr); speaks {
+		case diag.SpeaksController:
+			return &diag.Problem{Cause: addr + " is the port of a controller",
+				Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true}
+		case diag.SpeaksRedis, diag.SpeaksHTTP:
+			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err,
+				Permanent: true}
+		}
+		switch {
+		case probeTLS(ctx, addr, c.tls, clientID) == nil:
+			if c.cfg.SASL.Mechanism != "" {
+				return err
+			}
+			return &diag.Problem{
+				Cause:  "the listener wants a login (SASL)",
+				Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
+				Err:    err, Permanent: true,
+			}
+		case c.tls != nil && probeTLS(ctx, addr, nil, clientID) == nil:
+			return broker.NotTLS(err)
+		}
+	}
+	return err
 }
 
 // rootCause replaces the error "topic not found" if no broker was ever reached. kafka-go's transport then
@@ -274,15 +255,4 @@ func (c *cluster) metadata(ctx context.Context, topics []string) (*wire.Metadata
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return c.wire.Metadata(ctx, topics...)
-}
-
-// leave removes a member from a group. It is no error if the group does not know the member.
-func (c *cluster) leave(ctx context.Context, group, member string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	err := c.wire.LeaveGroup(ctx, group, member)
-	if errors.Is(err, kafka.UnknownMemberId) || errors.Is(err, kafka.GroupIdNotFound) {
-		return nil
-	}
-	return err
 }

@@ -15,14 +15,8 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// The values of kafka.delivery. The empty one is ExactlyOnce where brokers and rights allow it, otherwise AtLeastOnce.
-const (
-	ExactlyOnce = "exactly_once"
-	AtLeastOnce = "at_least_once"
-)
-
 // transactionalIDPrefix begins the transactional ids of this group.
-func (c Config) transactionalIDPrefix() string { return cmp.Or(c.TransactionalIDPrefix, c.Group) }
+func transactionalIDPrefix(c *Config) string { return cmp.Or(c.TransactionalIDPrefix, c.Group) }
 
 // WarnWith makes the consumer call warn when it works, but worse than it could. kind names the warning. It
 // may be called once, before Run.
@@ -36,13 +30,13 @@ func (c *Consumer) chooseDelivery(ctx context.Context) error {
 	if c.cfg.Delivery == AtLeastOnce {
 		return nil
 	}
-	err := c.cluster.tryExactlyOnce(ctx)
+	err := tryExactlyOnce(ctx, c.cluster)
 	var lack *diag.Problem
 	switch {
 	case err == nil:
 		c.exactlyOnce = true
 		c.metrics.exactlyOnce.Set(1)
-		c.fenceMemory = c.cluster.fenceMemory(ctx)
+		c.fenceMemory = fenceMemory(ctx, c.cluster)
 		return nil
 	case errors.As(err, &lack) && lack.Permanent && c.cfg.Delivery == "":
 		c.log.Warn("delivery is at least once: after a crash or a rebalance some records are published twice",
@@ -68,7 +62,7 @@ const (
 
 // fenceMemory returns how long brokers remember a fence, math.MaxInt64 if this user may not read it. All
 // brokers are taken to have the same settings.
-func (c *cluster) fenceMemory(ctx context.Context) time.Duration {
+func fenceMemory(ctx context.Context, c *cluster) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	memory := time.Duration(math.MaxInt64)
@@ -94,7 +88,7 @@ func (c *cluster) fenceMemory(ctx context.Context) time.Duration {
 
 // tryExactlyOnce checks that brokers and rights allow exactly once. For that it asks for the identity of a
 // transactional id that no partition uses. The error is a permanent *diag.Problem if they do not.
-func (c *cluster) tryExactlyOnce(ctx context.Context) error {
+func tryExactlyOnce(ctx context.Context, c *cluster) error {
 	m, err := c.metadata(ctx, c.cfg.Topics.All()[1:])
 	if err != nil {
 		return err
@@ -109,7 +103,7 @@ func (c *cluster) tryExactlyOnce(ctx context.Context) error {
 			}
 		}
 	}
-	prefix := c.cfg.transactionalIDPrefix()
+	prefix := transactionalIDPrefix(&c.cfg)
 	t := &takeover{cluster: c, id: prefix + "/check", node: -1}
 	err = t.ask(ctx, func(ctx context.Context) error {
 		_, err := c.wire.InitProducer(ctx, t.node, t.id, transactionTimeout)

@@ -36,8 +36,8 @@ type faults struct {
 
 // into makes the connections of c pass through f.
 func (f *faults) into(c *cluster) {
-	dial := c.transport.Dial
-	c.transport.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := c.wire.Transport.Dial
+	c.wire.Transport.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err

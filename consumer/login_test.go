@@ -67,7 +67,7 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 		write(unsecured("bob", time.Now(), seconds(8)))
 		produce(t, client(t, admin), numbered(admin.Topics.Input, fmt.Sprint("r", sent), 3, 3)...)
 		sent += 3
-		consumeUntil(t, admin, admin.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == sent })
+		consumeUntil(t, admin, outTopics(admin.Topics), func(all []*kgo.Record) bool { return len(bySource(all)) == sent })
 	}
 	m.stop(t)
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -136,6 +139,7 @@ type member struct {
 	t      *testing.T
 	reg    *prometheus.Registry
 	health *health
+	logged *logged
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -153,8 +157,9 @@ func startMember(t *testing.T, cfg Config, h Handler, change ...func(*Consumer))
 // newMember is for tests that change the Consumer before it runs.
 func newMember(t *testing.T, cfg Config, h Handler) *member {
 	t.Helper()
-	m := &member{t: t, reg: prometheus.NewRegistry(), health: &health{}, done: make(chan error, 1)}
-	c, err := New(cfg, h, m.reg, testLog(t), m.health.report)
+	m := &member{t: t, reg: prometheus.NewRegistry(), health: &health{}, logged: &logged{out: t.Output()},
+		done: make(chan error, 1)}
+	c, err := New(cfg, h, m.reg, m.logged.logger(), m.health.report)
 	require.NoError(t, err)
 	m.Consumer = c
 	return m
@@ -196,4 +201,28 @@ func (m *member) value(t *testing.T, name string) float64 {
 	}
 	t.Fatalf("no metric %s", name)
 	return 0
+}
+
+// logged collects log lines, and shows them.
+type logged struct {
+	out io.Writer
+	mu  sync.Mutex
+	bytes.Buffer
+}
+
+func (l *logged) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = l.out.Write(b)
+	return l.Buffer.Write(b)
+}
+
+func (l *logged) count(s string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.String(), s)
 }

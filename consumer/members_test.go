@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -55,7 +54,6 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	cl := client(t, cfg)
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
 	deciding, release := make(chan struct{}), make(chan struct{})
-	log := &logged{}
 	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		close(deciding)
 		select {
@@ -65,11 +63,10 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 			return ctx.Err()
 		}
 	}})
-	m.log = slog.New(slog.NewTextHandler(log, nil))
 	m.start()
 	<-deciding
 	m.cancel()
-	require.Eventually(t, func() bool { return log.count("the group generation has ended") == 1 }, patience,
+	require.Eventually(t, func() bool { return m.logged.count("the group generation has ended") == 1 }, patience,
 		time.Millisecond)
 	close(release)
 	m.stop(t)
@@ -84,17 +81,15 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	cl := client(t, cfg)
 	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
 	deciding := make(chan struct{})
-	log := &logged{}
 	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		close(deciding)
 		<-ctx.Done()
 		return ctx.Err()
 	}})
-	m.log = slog.New(slog.NewTextHandler(log, nil))
 	m.start()
 	<-deciding
 	m.stop(t)
-	require.Zero(t, log.count("could not leave the group in time"), "Run does not just stop waiting for the group")
+	require.Zero(t, m.logged.count("could not leave the group in time"), "Run does not just stop waiting for the group")
 	require.Zero(t, committed(t, cl, cfg))
 }
 
@@ -102,13 +97,12 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 func TestCreatedTopicsAreLogged(t *testing.T) {
 	_, cfg := fake(t)
 	for starts, want := range []int{1, 0} {
-		log := &logged{}
-		m := startMember(t, cfg, &router{}, func(c *Consumer) { c.log = slog.New(slog.NewTextHandler(log, nil)) })
-		require.Eventually(t, func() bool { return log.count("joined group generation") > 0 }, patience,
+		m := startMember(t, cfg, &router{})
+		require.Eventually(t, func() bool { return m.logged.count("joined group generation") > 0 }, patience,
 			time.Millisecond)
 		m.stop(t)
-		require.Equal(t, want, log.count("created topics"), "start %d", starts)
-		_, line, _ := strings.Cut(log.String(), "created topics")
+		require.Equal(t, want, m.logged.count("created topics"), "start %d", starts)
+		_, line, _ := strings.Cut(m.logged.String(), "created topics")
 		for _, topic := range cfg.Topics.All()[:4*want] {
 			require.Contains(t, line, topic)
 		}
@@ -174,7 +168,7 @@ func TestFirstStartReportsNoFailure(t *testing.T) {
 	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 }, patience,
 		time.Millisecond)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 30, 3)...)
-	consumeUntil(t, cfg, cfg.Topics.out(), atLeast(30))
+	consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(30))
 	m.stop(t)
 	require.Empty(t, m.health.failures())
 }
@@ -239,22 +233,4 @@ func TestRebalanceIsNoFailure(t *testing.T) {
 	require.EqualValues(t, 1, syncs.Load())
 	require.GreaterOrEqual(t, commits.Load(), int64(3))
 	require.Empty(t, m.health.failures())
-}
-
-// A group that rebalances without end is a failure.
-func TestEndlessRebalanceIsAFailure(t *testing.T) {
-	k, cfg := fake(t)
-	ensureTopics(t, cfg)
-	k.ControlKey(int16(kmsg.SyncGroup), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
-		res := req.ResponseKind().(*kmsg.SyncGroupResponse)
-		res.ErrorCode = int16(kafka.RebalanceInProgress)
-		return res, nil, true
-	})
-	m := newMember(t, cfg, &router{})
-	m.reporter.rebalanceTime = 50 * time.Millisecond
-	m.start()
-	require.Eventually(t, func() bool { return errors.Is(m.health.last(), kafka.RebalanceInProgress) }, patience,
-		10*time.Millisecond)
-	m.stop(t)
 }

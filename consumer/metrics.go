@@ -29,6 +29,18 @@ type metrics struct {
 	lostRecords         prometheus.Counter
 }
 
+// Operations as they stand in metrics and logs.
+const (
+	opJoin    = "join"
+	opFetch   = "fetch"
+	opPublish = "publish"
+	opCommit  = "commit"
+	// opTakeOver is the take-over of an input partition.
+	opTakeOver = "takeover"
+)
+
+var operations = []string{opJoin, opFetch, opPublish, opCommit, opTakeOver}
+
 // Outcomes of take-overs, as label values.
 const (
 	outcomeFenced   = "fenced"

@@ -53,7 +53,7 @@ func NewProducer(cfg Config, topic string) (*Producer, error) {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
 	return &Producer{cluster: c, topic: topic, writer: &kafka.Writer{
-		Addr: c.client.Addr, Topic: topic, Transport: c.transport, Balancer: kafka.Murmur2Balancer{},
+		Addr: c.client.Addr, Topic: topic, Transport: c.wire.Transport, Balancer: kafka.Murmur2Balancer{},
 		RequiredAcks: kafka.RequireAll, Compression: kafka.Compression(c.codec),
 		BatchBytes: int64(cfg.MaxMessageBytes), BatchSize: maxBatchRecords, BatchTimeout: batchDelay,
 		MaxAttempts: 1, // write tries again, also after errors for which the Writer would not
@@ -149,28 +149,4 @@ func (p *Producer) Close() error {
 	p.closed = true
 	defer p.cluster.close()
 	return p.writer.Close()
-}
-
-// FindTopic makes sure, before a tool publishes into a topic, that the topic exists. The error is a
-// *MissingTopicsError, or names another fault and its remedy.
-func FindTopic(ctx context.Context, cfg Config, topic string) error {
-	c, err := newCluster(cfg, topic)
-	if err != nil {
-		return fmt.Errorf("consumer: %w", err)
-	}
-	defer c.close()
-	patience, cancel := context.WithTimeout(ctx, topicPatience)
-	defer cancel()
-	var retry backoff
-	for {
-		missing, err := c.missing(ctx, []string{topic})
-		switch {
-		case err != nil:
-			return explainProduce(topic, c.explainClosed(ctx, err))
-		case len(missing) == 0:
-			return nil
-		case retry.wait(patience) != nil:
-			return &MissingTopicsError{Topics: missing}
-		}
-	}
 }

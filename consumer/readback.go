@@ -218,7 +218,7 @@ func (f *foreign) add(at article.Coordinates, why string) {
 }
 
 // endOf returns a function that asks for the high watermark of a partition.
-func (c *cluster) endOf(topic string, partition int32) func(context.Context) (int64, error) {
+func endOf(c *cluster, topic string, partition int32) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		_, end, err := c.offsets(ctx, topic, partition)
 		return end, err

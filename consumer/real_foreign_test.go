@@ -12,7 +12,6 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
 
-	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
 )
 
@@ -35,7 +34,7 @@ func realForeign(t *testing.T, cfg Config) {
 	require.NoError(t, publishAs(a, first.as, int32(2+len(forged)), cfg.Topics.Unique, 9))
 
 	b := testTakeOver(t, cfg)
-	b.inputEnd = b.cluster.endOf(b.input, b.partition)
+	b.inputEnd = endOf(b.cluster, b.input, b.partition)
 	second := takeOver(t, b)
 	require.Equal(t, 3, second.acknowledged.len)
 	for _, offset := range []int64{4, 5, 9} {
@@ -98,9 +97,4 @@ func TestOffsetSet(t *testing.T) {
 	require.Equal(t, 4, s.len)
 	require.Equal(t, int64(math.MaxInt64), s.highest)
 	require.Len(t, s.words, 3)
-}
-
-// A commit that brokers refuse for its label says what to do.
-func TestLongLabelsAreExplained(t *testing.T) {
-	require.ErrorContains(t, explain(kafka.OffsetMetadataTooLarge), "offset.metadata.max.bytes")
 }

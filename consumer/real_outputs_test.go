@@ -148,7 +148,7 @@ func realMorePartitions(t *testing.T, cfg Config) {
 		n, err := first.cluster.topic(context.Background(), cfg.Topics.Unique)
 		return err == nil && len(n.Partitions) == 5
 	}, patience, 10*time.Millisecond)
-	now, err := first.cluster.metadata(t.Context(), cfg.Topics.out())
+	now, err := first.cluster.metadata(t.Context(), outTopics(cfg.Topics))
 	require.NoError(t, err)
 	require.True(t, own.moved(&outputTopics{now.Topics, time.Now()}))
 	next := takeOver(t, inFour())
@@ -215,7 +215,7 @@ func realLostVerdicts(t *testing.T, cfg Config) {
 	m.stop(t)
 	require.Equal(t, 6.0, m.value(t, alreadyAcknowledged))
 	require.Equal(t, 14.0, m.value(t, "echosieve_consumer_acknowledged_records_total"))
-	out := bySource(consumeUntil(t, cfg, cfg.Topics.out(), atLeast(20)))
+	out := bySource(consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(20)))
 	require.Len(t, out, 20)
 	archive, err := NewArchive(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)

@@ -115,7 +115,7 @@ func realTakeOver(t *testing.T, cfg Config) {
 	require.Equal(t, second.ends, second.positions(9, &writers{}))
 
 	// The first owner goes on: the next record batch, a repeated one, another partition, and a new beginning.
-	for _, topic := range cfg.Topics.out() {
+	for _, topic := range outTopics(cfg.Topics) {
 		for _, sequence := range []int32{0, 2, 3} {
 			require.ErrorIs(t, publishAs(a, first.as, sequence, topic, 20, 21), kafka.InvalidProducerEpoch,
 				"%s, sequence %d", topic, sequence)

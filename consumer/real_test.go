@@ -91,7 +91,7 @@ func realConfig(s *kafkaserver.Server, name string) Config {
 	return cfg
 }
 
-func (t Topics) out() []string { return []string{t.Unique, t.Duplicate, t.Dead} }
+func outTopics(t Topics) []string { return []string{t.Unique, t.Duplicate, t.Dead} }
 
 // ends returns the sum of the end offsets of the input topic.
 func ends(t *testing.T, cfg Config) int64 {
@@ -141,7 +141,7 @@ func realTransactions(t *testing.T, cfg Config) {
 		require.NoError(t, cl.EndTransaction(ctx, kgo.TransactionEndTry(commit)))
 	}
 	m := startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(len(want)))
+	out := consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(len(want)))
 	eventuallyCommitted(t, cfg)
 	m.stop(t)
 	require.Len(t, out, len(want))
@@ -170,7 +170,7 @@ func realCodecs(t *testing.T, cfg Config) {
 		group := cfg
 		group.Compression, group.Group = codec, fmt.Sprint(cfg.Group, codec)
 		m := startMember(t, group, &router{})
-		out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast((i+1)*len(in)))
+		out := consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast((i+1)*len(in)))
 		m.stop(t)
 		copies := bySource(out)
 		for _, want := range in {
@@ -213,7 +213,7 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	back := time.Now()
 	s.Restart()
 	n := stop()
-	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
+	all := consumeUntil(t, cfg, outTopics(cfg.Topics), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
 	require.Eventually(t, func() bool { return m.health.last() == nil }, patience, 20*time.Millisecond, "healthy again")
 	t.Logf("healthy again %s after the broker's start began", time.Since(back).Round(time.Second))

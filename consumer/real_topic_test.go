@@ -192,7 +192,7 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 	}, patience, 100*time.Millisecond)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-next", 5, 1)...)
 	m := startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(10))
+	out := consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(10))
 	m.stop(t)
 	require.Len(t, out, 10)
 	require.Len(t, bySource(out), 10, "each record has different coordinates")

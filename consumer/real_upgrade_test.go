@@ -32,7 +32,7 @@ func realMixedDelivery(t *testing.T, cfg Config) {
 	latest := start(ExactlyOnce)
 	downgraded.stop(t)
 	n := stop()
-	all := consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
+	all := consumeUntil(t, cfg, outTopics(cfg.Topics), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
 	eventuallyCommitted(t, cfg)
 	latest.stop(t)
 	t.Logf("%d of %d records delivered again", len(all)-n, n)

@@ -199,13 +199,13 @@ func realTimestampLimits(t *testing.T, cfg Config) {
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), limitedArticle(cfg, future, ""))
 	m := startMember(t, cfg, realPipeline(t, cfg))
-	first := consumeUntil(t, cfg, cfg.Topics.out(), atLeast(1))
+	first := consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(1))
 	require.Equal(t, cfg.Topics.Unique, first[0].Topic, "%v", first[0].Headers)
 	require.Equal(t, future.UnixMilli(), first[0].Timestamp.UnixMilli(), "created topics take what the input takes")
 	m.stop(t)
 
 	hour := time.Hour.Milliseconds()
-	setLimit(t, cfg, futureLimit, fmt.Sprint(hour), cfg.Topics.out()...)
+	setLimit(t, cfg, futureLimit, fmt.Sprint(hour), outTopics(cfg.Topics)...)
 	setLimit(t, cfg, pastLimit, fmt.Sprint(hour), cfg.Topics.Unique, cfg.Topics.Duplicate)
 	now := time.Now()
 	produce(t, client(t, cfg),
@@ -243,7 +243,7 @@ func realLoweredLimit(t *testing.T, cfg Config) {
 	m.limits.interval = time.Hour
 	m.start()
 	serves(t, m)
-	setLimit(t, cfg, futureLimit, hour, cfg.Topics.out()...)
+	setLimit(t, cfg, futureLimit, hour, outTopics(cfg.Topics)...)
 	probe := client(t, cfg)
 	require.Eventually(t, func() bool { // the leader applies the limit a moment after it shows it
 		r := &kgo.Record{Topic: cfg.Topics.Unique, Timestamp: time.Now().Add(10 * time.Hour), Value: []byte("probe")}
@@ -262,7 +262,7 @@ func realLoweredLimit(t *testing.T, cfg Config) {
 		limitedArticle(cfg, time.Now(), " Tugs will help."))
 	eventuallyCommitted(t, cfg)
 	m.stop(t)
-	out := bySource(consumeUntil(t, cfg, cfg.Topics.out(), func(all []*kgo.Record) bool {
+	out := bySource(consumeUntil(t, cfg, outTopics(cfg.Topics), func(all []*kgo.Record) bool {
 		found := bySource(all)
 		delete(found, "") // of probes
 		return len(found) == 3
@@ -277,7 +277,7 @@ func realLoweredLimit(t *testing.T, cfg Config) {
 func realCompactedOutput(t *testing.T, cfg Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
-	setLimit(t, cfg, cleanupPolicy, "compact", cfg.Topics.out()...)
+	setLimit(t, cfg, cleanupPolicy, "compact", outTopics(cfg.Topics)...)
 	keyless := func(suffix string) *kgo.Record {
 		r := limitedArticle(cfg, time.Now(), suffix)
 		r.Key = nil

@@ -42,7 +42,7 @@ func TestSecuredKafka(t *testing.T) {
 			cfg.SASL = SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
 			produce(t, client(t, admin), numbered(admin.Topics.Input, "u", 30, 3)...)
 			m := startMember(t, cfg, &router{})
-			consumeUntil(t, admin, admin.Topics.out(),
+			consumeUntil(t, admin, outTopics(admin.Topics),
 				func(all []*kgo.Record) bool { return len(bySource(all)) == 30*(i+1) })
 			m.stop(t)
 			for _, f := range Check(context.Background(), cfg) {
@@ -193,7 +193,7 @@ func allow(t *testing.T, cfg Config, user string) {
 	}
 	add(kmsg.ACLResourceTypeTopic, cfg.Topics.Input, kmsg.ACLResourcePatternTypeLiteral, kmsg.ACLOperationRead)
 	add(kmsg.ACLResourceTypeGroup, cfg.Group, kmsg.ACLResourcePatternTypePrefixed, kmsg.ACLOperationRead)
-	for _, topic := range cfg.Topics.out() {
+	for _, topic := range outTopics(cfg.Topics) {
 		add(kmsg.ACLResourceTypeTopic, topic, kmsg.ACLResourcePatternTypeLiteral, kmsg.ACLOperationWrite)
 	}
 	res, err := req.RequestWith(context.Background(), client(t, cfg))

@@ -158,8 +158,8 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 	t := &takeover{
 		cluster: c.cluster, limiter: c.limiter, group: c.cfg.Group, input: c.input.name, inputID: g.topicID,
 		partition: partition,
-		id:        transactionalID(c.cfg.transactionalIDPrefix(), c.input.name, partition),
-		memory:    min(c.fenceMemory, producerForgotten), inputEnd: c.cluster.endOf(c.input.name, partition),
+		id:        transactionalID(transactionalIDPrefix(&c.cfg), c.input.name, partition),
+		memory:    min(c.fenceMemory, producerForgotten), inputEnd: endOf(c.cluster, c.input.name, partition),
 	}
 	subject, began := strconv.Itoa(int(partition)), time.Now()
 	var retry backoff

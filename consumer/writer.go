@@ -221,7 +221,10 @@ func (p *producerIDs) next(ctx context.Context) (id int64, epoch int16, err erro
 	if p.refused.Load() {
 		return wire.NoProducerID, -1, nil
 	}
-	id, epoch, err = p.cluster.initProducerID(ctx)
+	asking, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	id, epoch, err = p.cluster.wire.InitProducerID(asking)
+	err = p.cluster.rootCause(ctx, err)
 	if problem := notIdempotent(err); problem != nil {
 		if p.refused.CompareAndSwap(false, true) && p.onRefusal != nil {
 			p.onRefusal(problem)
@@ -229,13 +232,6 @@ func (p *producerIDs) next(ctx context.Context) (id int64, epoch int16, err erro
 		return wire.NoProducerID, -1, nil
 	}
 	return id, epoch, err
-}
-
-func (c *cluster) initProducerID(ctx context.Context) (id int64, epoch int16, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	id, epoch, err = c.wire.InitProducerID(ctx)
-	return id, epoch, c.rootCause(ctx, err)
 }
 
 // notIdempotent explains why a broker gives no producer ids, if trying again is pointless. It returns nil for

@@ -1,15 +1,11 @@
 package consumer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -273,37 +269,16 @@ func addPartitions(t *testing.T, cfg Config, topic string, n int32) {
 	require.Zero(t, res.Topics[0].ErrorCode)
 }
 
-// logged collects log lines.
-type logged struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.Write(b)
-}
-
-func (l *logged) count(s string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.String(), s)
-}
-
 func TestWithoutProducerIDsBatchesAreSentAllTheSame(t *testing.T) {
 	k, cfg := fake(t)
 	ensureTopics(t, cfg)
 	refuseProducerIDs(k)
 	produce(t, client(t, cfg, kgo.DisableIdempotentWrite()), numbered(cfg.Topics.Input, "u", 30, 3)...)
-	log := &logged{}
-	m := newMember(t, cfg, &router{})
-	m.reporter.log = slog.New(slog.NewTextHandler(log, nil))
-	m.start()
+	m := startMember(t, cfg, &router{})
 	consumeUntil(t, cfg, outputs, atLeast(30))
 	m.stop(t)
-	require.Equal(t, 1, log.count("batches carry no sequence numbers"))
-	require.Equal(t, 1, log.count("grant IdempotentWrite on the cluster"))
+	require.Equal(t, 1, m.logged.count("batches carry no sequence numbers"))
+	require.Equal(t, 1, m.logged.count("grant IdempotentWrite on the cluster"))
 	require.NoError(t, m.health.last())
 
 	findings := Check(context.Background(), cfg)

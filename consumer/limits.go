@@ -1,0 +1,104 @@
+package consumer
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"echosieve/internal/base/diag"
+	"echosieve/pipeline"
+)
+
+// outputLimits knows which records the output topics take, and how long they keep them. It reads their
+// settings again from time to time, because they can be changed while the service runs. Safe for concurrent
+// use.
+type outputLimits struct {
+	cluster *cluster
+	log     *slog.Logger
+	limits  atomic.Pointer[pipeline.BatchLimits]
+	// retention is the shortest time, in nanoseconds, for which one of the topics keeps records.
+	retention atomic.Int64
+	stale     chan struct{} // of capacity 1: a topic has refused a record
+	// interval is the time after which the limits are read again.
+	interval time.Duration
+}
+
+const (
+	// limitsInterval is outputLimits.interval, except in tests.
+	limitsInterval = 30 * time.Second
+	// minLimitsInterval is the least time between two reads. Brokers apply a changed setting up to a moment
+	// later than they show it.
+	minLimitsInterval = time.Second
+)
+
+// now returns the latest limits.
+func (o *outputLimits) now() pipeline.BatchLimits {
+	if l := o.limits.Load(); l != nil {
+		return *l
+	}
+	return pipeline.BatchLimits{}
+}
+
+// read reads the limits. Without the right to read them there are none: then a topic's refusal shows them.
+// read returns an error only if trying again may help.
+func (o *outputLimits) read(ctx context.Context) error {
+	topics := o.cluster.cfg.Topics
+	all, err := o.cluster.readSettings(ctx, topics.All()[1:]...)
+	switch {
+	case isConnection(err), diag.IsTimeout(err), ctx.Err() != nil:
+		return err
+	case err != nil && o.limits.Load() == nil:
+		o.log.Warn("the settings of output topics cannot be read, so records that a topic does not take are "+
+			"noticed only when it refuses them: "+
+			"grant DescribeConfigs on the output topics", "err", err)
+	}
+	limits, retention := o.now(), time.Duration(math.MaxInt64)
+	for to, name := range topics.destinations() {
+		if s, known := all[name]; known && name != "" {
+			l := s.limits(name)
+			limits[to] = &l
+			retention = min(retention, s.retention())
+		}
+	}
+	o.limits.Store(&limits)
+	o.retention.Store(int64(retention))
+	return nil
+}
+
+// refused says that a topic has refused a record that its limits allowed.
+func (o *outputLimits) refused(r refused) {
+	select {
+	case o.stale <- struct{}{}:
+		o.log.Warn("an output topic refuses records that its settings allowed when they were read; they become "+
+			"dead letters",
+			"record", r.output.Record.String(), "reason", r.why.Reason, "detail", r.why.Detail)
+	default: // said already
+	}
+}
+
+// keepFresh reads the limits again and again, until ctx ends.
+func (o *outputLimits) keepFresh(ctx context.Context) {
+	ticker := time.NewTicker(minLimitsInterval)
+	defer ticker.Stop()
+	read := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		select {
+		case <-o.stale:
+		default:
+			if time.Since(read) < o.interval {
+				continue
+			}
+		}
+		read = time.Now()
+		if err := o.read(ctx); err != nil {
+			o.log.Debug("cannot read the settings of the output topics", "err", err)
+		}
+	}
+}

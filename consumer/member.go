@@ -1,0 +1,134 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// serveGenerations serves one group generation after another until ctx ends. It returns an error only if the
+// group refuses this member permanently before the member was ever in the group.
+func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGroup) error {
+	joined := false
+	member := "" // the id of this member in the latest group generation
+	rejoined := func() {}
+	defer func() { rejoined() }()
+	for ctx.Err() == nil {
+		gen, err := group.Next(ctx)
+		switch {
+		case err == nil:
+			rejoined()
+			joined, member = true, gen.MemberID
+			c.reporter.ok(opJoin, c.cfg.Group)
+			assigned := c.assigned.Swap(-1)
+			gen.Start(func(ctx context.Context) { c.serve(ctx, gen, assigned) })
+		case ctx.Err() != nil: // Run has closed the group
+		case !joined && permanent(err):
+			return fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, explain(err))
+		default:
+			// kafka-go itself waits before it tries again.
+			c.reporter.failed(opJoin, c.cfg.Group, fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, err))
+			if member != "" && !errors.Is(err, kafka.RebalanceInProgress) {
+				former := member
+				member = ""
+				watch, stop := context.WithCancel(ctx)
+				rejoined = stop
+				go c.leaveAs(watch, former)
+			}
+		}
+	}
+	return nil
+}
+
+// leaveAs takes a former id of this member out of the group, as soon as the coordinator answers. It returns
+// when that is done, or when ctx ends because this member has joined again.
+//
+// kafka-go v0.4.51 forgets its member id after every error, except if the group rebalances. It sends
+// LeaveGroup once, which fails while the coordinator is away. Afterwards the group would wait a session
+// timeout for the forgotten member, and this process with it.
+func (c *Consumer) leaveAs(ctx context.Context, member string) {
+	var retry backoff
+	for {
+		err := c.leave(ctx, member)
+		if err == nil || permanent(err) {
+			c.log.Debug("left the group as its former member", "group", c.cfg.Group, "member", member, "err", err)
+			break
+		}
+		if retry.wait(ctx) != nil {
+			return
+		}
+	}
+	c.reporter.changed(opJoin, c.cfg.Group, fmt.Errorf(
+		"consumer: join group %s: the brokers answer again; the group waits until its other processes have "+
+			"joined, at most %s (kafka.session_timeout)",
+		c.cfg.Group, c.cfg.SessionTimeout))
+}
+
+// leave takes a member out of the group. It is no error if the group does not know the member.
+func (c *Consumer) leave(ctx context.Context, member string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	err := c.cluster.wire.LeaveGroup(ctx, c.cfg.Group, member)
+	if errors.Is(err, kafka.UnknownMemberId) || errors.Is(err, kafka.GroupIdNotFound) {
+		return nil
+	}
+	return err
+}
+
+// waitUntilLeft waits for the end of the last group generation. It gives up after a time: a member that is
+// joining waits for the other members, and the process must not wait for them when it stops.
+func (c *Consumer) waitUntilLeft(left <-chan struct{}) {
+	timer := time.NewTimer(c.cfg.DrainTimeout + requestTimeout)
+	defer timer.Stop()
+	select {
+	case <-left:
+	case <-timer.C:
+		c.log.Warn("could not leave the group in time, its other members will notice after the session timeout",
+			"group", c.cfg.Group)
+	}
+}
+
+// heartbeatInterval is a second, or less for short sessions: ten heartbeats in a session, so that a few may be late.
+func heartbeatInterval(session time.Duration) time.Duration { return min(time.Second, session/10) }
+
+func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
+	return kafka.ConsumerGroupConfig{
+		ID:                c.cfg.Group,
+		Brokers:           c.cfg.Brokers,
+		Dialer:            c.cluster.dialer,
+		Topics:            []string{c.input.name},
+		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, assigned: &c.assigned}},
+		HeartbeatInterval: heartbeatInterval(c.cfg.SessionTimeout),
+		SessionTimeout:    c.cfg.SessionTimeout,
+		// members drain and commit before they join again: DrainTimeout is at most half of it
+		RebalanceTimeout: c.cfg.SessionTimeout,
+		JoinGroupBackoff: time.Second,
+		StartOffset:      kafka.FirstOffset,
+		ErrorLogger: kafka.LoggerFunc(func(format string, args ...any) {
+			c.log.Debug("kafka-go reports", "detail", fmt.Sprintf(format, args...))
+		}),
+	}
+}
+
+// balancer is kafka-go's range balancer. It also stores how many partitions of the topic it has assigned.
+type balancer struct {
+	kafka.RangeGroupBalancer
+	topic    string
+	assigned *atomic.Int64
+}
+
+// AssignGroups implements kafka.GroupBalancer. Only the leader of a group generation calls it.
+func (b balancer) AssignGroups(members []kafka.GroupMember, partitions []kafka.Partition) kafka.GroupMemberAssignments {
+	n := int64(0)
+	for _, p := range partitions {
+		if p.Topic == b.topic {
+			n++
+		}
+	}
+	b.assigned.Store(n)
+	return b.RangeGroupBalancer.AssignGroups(members, partitions)
+}

@@ -1,0 +1,124 @@
+package consumer
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+)
+
+// reporter reports failures to metrics, log and health. If an operation fails many times or for many
+// partitions, only the first failure is logged, and one line when the operation works again for all of them.
+// Safe for concurrent use.
+type reporter struct {
+	metrics *metrics
+	log     *slog.Logger
+	health  func(component string, call fmt.Stringer, err error)
+
+	// rebalanceTime is how long the answers that belong to every rebalance may last before they count as a failure.
+	rebalanceTime time.Duration
+
+	mu          sync.Mutex
+	failing     map[failure]error
+	rebalancing map[failure]time.Time // since when such an answer has come again and again
+}
+
+// newReporter returns a reporter of a member with the session timeout. health must not block.
+func newReporter(m *metrics, log *slog.Logger, health func(component string, call fmt.Stringer, err error),
+	session time.Duration) *reporter {
+	return &reporter{metrics: m, log: log, health: health, rebalanceTime: 2 * session, failing: map[failure]error{},
+		rebalancing: map[failure]time.Time{}}
+}
+
+// failure is what fails. It is the call that health learns of.
+type failure struct{ operation, subject string }
+
+func (f failure) String() string { return f.operation + " " + f.subject }
+
+// failed records that an operation on a subject (a partition, a topic, the group) failed and will be tried again.
+func (r *reporter) failed(operation, subject string, err error) {
+	err = explain(err)
+	r.metrics.errors.WithLabelValues(operation, kind(err)).Inc()
+	r.metrics.retries.WithLabelValues(operation).Inc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if routine(err) && r.isShort(failure{operation, subject}) {
+		r.log.Debug("the group rebalances", "operation", operation, "subject", subject, "err", err)
+		return
+	}
+	if !r.fails(operation) {
+		r.log.Warn("kafka operation fails, trying again", "operation", operation, "subject", subject, "err", err)
+	}
+	key := failure{operation, subject}
+	r.failing[key] = err
+	r.health("kafka", key, err)
+}
+
+// isShort says whether the operation has been refused for less than rebalanceTime, because the group rebalances.
+func (r *reporter) isShort(key failure) bool {
+	since, known := r.rebalancing[key]
+	if !known {
+		since = time.Now()
+		r.rebalancing[key] = since
+	}
+	return time.Since(since) < r.rebalanceTime
+}
+
+// changed replaces the reason of a failure, if the operation fails for the subject.
+func (r *reporter) changed(operation, subject string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := failure{operation, subject}
+	if _, known := r.failing[key]; known {
+		r.log.Info("kafka operation still fails, for another reason", "operation", operation, "subject", subject,
+			"err", err)
+		r.failing[key] = err
+		r.health("kafka", key, err)
+	}
+}
+
+// leftGeneration drops the failures of the operations that belong to a group generation: partitions may
+// belong to another member after it. If one of them failed, this member counts as failing until it has joined
+// the next group generation, because nothing has worked since.
+func (r *reporter) leftGeneration(group string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.rebalancing, func(key failure, _ time.Time) bool { return key.operation != opJoin })
+	join := failure{opJoin, group}
+	for key, err := range r.failing {
+		if key.operation == opJoin {
+			continue
+		}
+		r.failing[join] = err
+		r.health("kafka", join, err)
+		delete(r.failing, key)
+		r.health("kafka", key, nil)
+	}
+}
+
+// ok records that the operation works for the subject.
+func (r *reporter) ok(operation, subject string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := failure{operation, subject}
+	delete(r.rebalancing, key)
+	if _, known := r.failing[key]; !known {
+		return
+	}
+	delete(r.failing, key)
+	if !r.fails(operation) {
+		r.log.Info("kafka operation works again", "operation", operation)
+	}
+	r.health("kafka", key, nil)
+}
+
+// fails says whether the operation fails for any subject.
+func (r *reporter) fails(operation string) bool {
+	for key := range r.failing {
+		if key.operation == operation {
+			return true
+		}
+	}
+	return false
+}

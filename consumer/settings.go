@@ -1,0 +1,106 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"echosieve/pipeline"
+)
+
+// Settings that decide which records a topic takes.
+const (
+	sizeLimit     = "max.message.bytes"
+	cleanupPolicy = "cleanup.policy"
+	timeType      = "message.timestamp.type"
+	// futureLimit and pastLimit bound how far ahead of the broker's clock a timestamp may be, and how far behind.
+	futureLimit = "message.timestamp.after.max.ms"
+	pastLimit   = "message.timestamp.before.max.ms"
+	// retentionTime is how long a topic keeps records.
+	retentionTime = "retention.ms"
+	// bothLimit bounds both on brokers before 3.6. Brokers up to 3.9 use it where one of the others has its
+	// default, which is no limit. Kafka 4.0 has removed it.
+	bothLimit = "message.timestamp.difference.max.ms"
+)
+
+// topicSettings are the values of these settings in one topic. Brokers leave out the settings that they do not know.
+type topicSettings map[string]string
+
+// settings returns the settings of the topics whose settings can be read. readSettings also returns why the
+// others cannot.
+func (c *cluster) settings(ctx context.Context, topics ...string) map[string]topicSettings {
+	all, _ := c.readSettings(ctx, topics...)
+	return all
+}
+
+func (c *cluster) readSettings(ctx context.Context, topics ...string) (all map[string]topicSettings, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	req := &kafka.DescribeConfigsRequest{}
+	for _, name := range topics {
+		req.Resources = append(req.Resources, kafka.DescribeConfigRequestResource{
+			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+			ConfigNames: []string{sizeLimit, cleanupPolicy, timeType, futureLimit, pastLimit, bothLimit, retentionTime},
+		})
+	}
+	res, err := c.client.DescribeConfigs(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	all = map[string]topicSettings{}
+	for _, r := range res.Resources {
+		if r.Error != nil {
+			err = fmt.Errorf("topic %s: %w", r.ResourceName, r.Error)
+			continue
+		}
+		all[r.ResourceName] = topicSettings{}
+		for _, e := range r.ConfigEntries {
+			all[r.ResourceName][e.ConfigName] = e.ConfigValue
+		}
+	}
+	return all, err
+}
+
+// limits returns which records the topic takes.
+func (s topicSettings) limits(topic string) pipeline.TopicLimits {
+	l := pipeline.NoLimits(topic)
+	if n, err := strconv.Atoi(s[sizeLimit]); err == nil {
+		l.MaxBytes = n
+	}
+	l.NeedsKey = strings.Contains(s[cleanupPolicy], "compact")
+	if s[timeType] != "LogAppendTime" { // the broker replaces timestamps then, and checks none
+		l.MaxAhead, l.MaxBehind = s.distance(futureLimit), s.distance(pastLimit)
+	}
+	return l
+}
+
+// distance returns one of the limits of timestamps.
+func (s topicSettings) distance(name string) time.Duration {
+	if _, known := s[name]; !known || milliseconds(s[name]) == math.MaxInt64 {
+		name = bothLimit
+	}
+	return milliseconds(s[name])
+}
+
+// retention returns how long the topic keeps a record at least, as far as time decides.
+func (s topicSettings) retention() time.Duration {
+	if policy, known := s[cleanupPolicy]; known && !strings.Contains(policy, "delete") {
+		return math.MaxInt64
+	}
+	return milliseconds(s[retentionTime])
+}
+
+// milliseconds reads a time in a setting. It is math.MaxInt64 if the setting is missing or negative, or too
+// large: then there is no limit.
+func milliseconds(setting string) time.Duration {
+	ms, err := strconv.ParseInt(setting, 10, 64)
+	if err != nil || ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
+		return math.MaxInt64
+	}
+	return time.Duration(ms) * time.Millisecond
+}
