@@ -111,7 +111,7 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 	}
 	r := newReporter(m, log, health, cfg.SessionTimeout)
 	c := &Consumer{
-		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, sender: newSender(cl, m, r),
+		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, sender: newSender(cl, m, r, log),
 		handler: handler, metrics: m, reporter: r, log: log, labelsInterval: labelsInterval,
 		limits:      &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
 		limiter:     newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"time"
 
 	"echosieve/consumer/internal/wire"
@@ -36,7 +34,7 @@ func (c *Consumer) chooseDelivery(ctx context.Context) error {
 	case err == nil:
 		c.exactlyOnce = true
 		c.metrics.exactlyOnce.Set(1)
-		c.fenceMemory = fenceMemory(ctx, c.cluster)
+		c.fenceMemory = c.cluster.producerMemory(ctx)
 		return nil
 	case errors.As(err, &lack) && lack.Permanent && c.cfg.Delivery == "":
 		c.log.Warn("delivery is at least once: after a crash or a rebalance some records are published twice",
@@ -52,38 +50,6 @@ func (c *Consumer) chooseDelivery(ctx context.Context) error {
 // sooner than by default.
 func (c *Consumer) renewalInterval() time.Duration {
 	return min(fenceRenewal, c.fenceMemory/renewalsInMemory, time.Duration(c.limits.retention.Load())/renewalsInMemory)
-}
-
-// Settings of brokers that say for how long they remember a producer and a transactional id that are silent.
-const (
-	producerMemory      = "producer.id.expiration.ms"
-	transactionalMemory = "transactional.id.expiration.ms"
-)
-
-// fenceMemory returns how long brokers remember a fence, math.MaxInt64 if this user may not read it. All
-// brokers are taken to have the same settings.
-func fenceMemory(ctx context.Context, c *cluster) time.Duration {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	memory := time.Duration(math.MaxInt64)
-	m, err := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}})
-	if err != nil || len(m.Brokers) == 0 {
-		return memory
-	}
-	res, err := c.client.DescribeConfigs(ctx,
-		&kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
-			ResourceType: kafka.ResourceTypeBroker, ResourceName: strconv.Itoa(m.Brokers[0].ID),
-			ConfigNames: []string{producerMemory, transactionalMemory},
-		}}})
-	if err != nil {
-		return memory
-	}
-	for _, r := range res.Resources {
-		for _, e := range r.ConfigEntries {
-			memory = min(memory, milliseconds(e.ConfigValue))
-		}
-	}
-	return memory
 }
 
 // tryExactlyOnce checks that brokers and rights allow exactly once. For that it asks for the identity of a

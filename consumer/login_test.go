@@ -32,7 +32,7 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 	cfg := admin
 	cfg.CreateTopics, cfg.Brokers = false, []string{s.LoginAddr}
 	file := filepath.Join(t.TempDir(), "token")
-	cfg.SASL = SASL{Mechanism: mechanismOAuth, TokenFile: file}
+	cfg.SASL = SASL{Mechanism: "oauthbearer", TokenFile: file}
 	write := func(token string) { require.NoError(t, os.WriteFile(file, []byte(token+"\n"), 0o600)) }
 	now := time.Now()
 

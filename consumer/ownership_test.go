@@ -39,9 +39,4 @@ func TestRenewalInterval(t *testing.T) {
 		c.limits.retention.Store(int64(at.retention))
 		require.Equal(t, at.want, c.renewalInterval())
 	}
-	require.Equal(t, time.Hour, topicSettings{cleanupPolicy: "delete", retentionTime: "3600000"}.retention())
-	require.Equal(t, time.Duration(math.MaxInt64),
-		topicSettings{cleanupPolicy: "delete", retentionTime: "-1"}.retention())
-	require.Equal(t, time.Duration(math.MaxInt64),
-		topicSettings{cleanupPolicy: "compact", retentionTime: "3600000"}.retention())
 }

@@ -66,7 +66,7 @@ func TestLabelsAreRecalled(t *testing.T) {
 	require.True(t, ok, "a first start is told that nothing is remembered")
 	require.Empty(t, recalled)
 
-	labelers := []*labeler{{}, {label: strings.Repeat("x", maxIndexBytes+1)}} // no label, and one that is too long
+	labelers := []*labeler{{}, {label: strings.Repeat("x", 1025)}} // no label, and one that is too long
 	var members []*member
 	for _, l := range labelers {
 		members = append(members, startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepLabels(l) }))

@@ -13,7 +13,6 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // fenced tries what brokers promise to an owner that publishes plain batches beside the empty transaction of
@@ -140,8 +139,8 @@ func TestForgetfulBrokers(t *testing.T) {
 	const memory = 6 * time.Second
 	start := func(t testing.TB, version string) *kafkaserver.Server {
 		ms, often := "6000", "500"
-		return kafkaserver.Start(t, version, kafkaserver.With(producerMemory, ms),
-			kafkaserver.With(transactionalMemory, ms),
+		return kafkaserver.Start(t, version, kafkaserver.With("producer.id.expiration.ms", ms),
+			kafkaserver.With("transactional.id.expiration.ms", ms),
 			kafkaserver.With("producer.id.expiration.check.interval.ms", often),
 			kafkaserver.With("transaction.remove.expired.transaction.cleanup.interval.ms", often))
 	}
@@ -173,9 +172,7 @@ func TestForgetfulBrokers(t *testing.T) {
 		// and counts as unfenced.
 		former := takeOver(t, testTakeOver(t, cfg))
 		require.Eventually(t, func() bool {
-			text, err := committedLabel(cfg)
-			require.NoError(t, err)
-			return parseCommit(0, 0, text).Owner.ID == former.as.ID && forgotten(t, cfg)
+			return lastCommit(t, cfg).Owner.ID == former.as.ID && forgotten(t, cfg)
 		}, patience, time.Second)
 		next := takeOver(t, testTakeOver(t, cfg))
 		require.NotEqual(t, former.as.ID, next.as.ID)
@@ -218,16 +215,13 @@ func forgotten(t *testing.T, cfg Config) bool {
 	return true
 }
 
-func committedLabel(cfg Config) (string, error) {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))
-	if err != nil {
-		return "", err
-	}
-	defer cl.Close()
-	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
-	if err != nil {
-		return "", err
-	}
-	at, _ := offsets.Lookup(cfg.Topics.Input, 0)
-	return at.Metadata, at.Err
+// lastCommit returns what the group has committed for partition 0.
+func lastCommit(t *testing.T, cfg Config) Commit {
+	t.Helper()
+	c, err := newCluster(cfg, cfg.Topics.Input)
+	require.NoError(t, err)
+	defer c.close()
+	commits, err := c.committed(t.Context(), cfg.Group, cfg.Topics.Input, []int{0})
+	require.NoError(t, err)
+	return commits[0]
 }

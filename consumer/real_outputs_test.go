@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/consumer/internal/label"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/article"
 
@@ -15,19 +14,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// commitAt commits an offset of an owner's input partition with the label that names the producer id and the positions.
+// commitAt commits an offset of an owner's input partition with the producer id and the positions. Nobody is a member
+// of the group.
 func commitAt(t *testing.T, to *takeover, offset, pid int64, positions []Position) {
 	t.Helper()
-	c := Commit{Owner: wire.Identity{ID: pid}, Positions: positions}
-	commitLabel(t, to, offset, c.metadata(wire.TopicID{}))
+	commitAs(t, to, wire.TopicID{}, Commit{Next: offset, Owner: wire.Identity{ID: pid}, Positions: positions})
 }
 
-func commitLabel(t *testing.T, to *takeover, offset int64, text string) {
+// commitAs commits for a topic with the id.
+func commitAs(t *testing.T, to *takeover, id wire.TopicID, c Commit) {
 	t.Helper()
-	offsets := kadm.Offsets{}
-	offsets.Add(kadm.Offset{Topic: to.input, Partition: to.partition, At: offset, LeaderEpoch: -1, Metadata: text})
-	require.NoError(t, kadm.NewClient(client(t, to.cluster.cfg)).CommitAllOffsets(context.Background(), to.group,
-		offsets))
+	c.Partition = to.partition
+	nobody := &kafka.Generation{GroupID: to.group, ID: -1}
+	require.Eventually(t, func() bool { // the group's coordinator may be new
+		return to.cluster.commit(context.Background(), nobody, to.input, id, c) == nil
+	}, patience, 10*time.Millisecond)
 }
 
 // requirePublished checks which input records a take-over has found.
@@ -51,7 +52,8 @@ func realPositions(t *testing.T, cfg Config) {
 	require.False(t, own.fenced, "the commit is gone, and the id is not new")
 	requirePublished(t, own)
 
-	commitLabel(t, to, 2, "")
+	unowned := wire.Identity{ID: wire.NoProducerID}
+	commitAs(t, to, wire.TopicID{}, Commit{Next: 2, Owner: unowned})
 	own = takeOver(t, testTakeOver(t, cfg))
 	require.Equal(t, int64(2), own.next)
 	require.False(t, own.fenced, "a tool or a version without exactly once has committed")
@@ -70,7 +72,7 @@ func realPositions(t *testing.T, cfg Config) {
 
 	commitAt(t, to, 4, own.as.ID, own.ends)
 	own.by.inputID = wire.TopicID{1}
-	commitLabel(t, to, 4, label.Make(label.Word{Name: label.TopicID, Value: wire.TopicID{2}.String()}))
+	commitAs(t, to, wire.TopicID{2}, Commit{Next: 4, Owner: unowned})
 	committed, err := own.by.position(t.Context())
 	require.NoError(t, err)
 	require.Negative(t, committed.Next, "an offset of the input topic before it was recreated")

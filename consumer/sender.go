@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"sync"
@@ -39,9 +40,9 @@ type sender struct {
 // each writer may be used by another goroutine.
 type writers [article.DestinationCount]*writer
 
-func newSender(c *cluster, m *metrics, r *reporter) *sender {
+func newSender(c *cluster, m *metrics, r *reporter, log *slog.Logger) *sender {
 	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
-		r.log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
+		log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
 	return &sender{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r,
 		own: map[int32]*writers{}}

@@ -104,3 +104,35 @@ func milliseconds(setting string) time.Duration {
 	}
 	return time.Duration(ms) * time.Millisecond
 }
+
+// Settings of brokers that say for how long they remember a producer and a transactional id that are silent.
+const (
+	producerTime      = "producer.id.expiration.ms"
+	transactionalTime = "transactional.id.expiration.ms"
+)
+
+// producerMemory returns how long brokers remember a producer and its transactional id, math.MaxInt64 if this user may not read it. All
+// brokers are taken to have the same settings.
+func (c *cluster) producerMemory(ctx context.Context) time.Duration {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	memory := time.Duration(math.MaxInt64)
+	m, err := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}})
+	if err != nil || len(m.Brokers) == 0 {
+		return memory
+	}
+	res, err := c.client.DescribeConfigs(ctx,
+		&kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
+			ResourceType: kafka.ResourceTypeBroker, ResourceName: strconv.Itoa(m.Brokers[0].ID),
+			ConfigNames: []string{producerTime, transactionalTime},
+		}}})
+	if err != nil {
+		return memory
+	}
+	for _, r := range res.Resources {
+		for _, e := range r.ConfigEntries {
+			memory = min(memory, milliseconds(e.ConfigValue))
+		}
+	}
+	return memory
+}
