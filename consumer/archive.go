@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
@@ -37,26 +38,26 @@ const archivePatience = 30 * time.Second
 // count articles. It commits nothing and needs only the rights Read and Describe on the topics. Once a broker
 // has answered, requests that fail are tried again for archivePatience. Safe for concurrent use.
 type Archive struct {
-	cluster *cluster
-	limiter *limiter    // of the decompressors of Record, which a page of a running service may call often
-	reached atomic.Bool // a broker has accepted a connection
+	cluster *broker.Cluster
+	limiter *broker.Limiter // of the decompressors of Record, which a page of a running service may call often
+	reached atomic.Bool     // a broker has accepted a connection
 }
 
 // NewArchive returns an archive of the given topics. It does not dial. The caller closes the archive.
-func NewArchive(cfg Config, topics ...string) (*Archive, error) {
-	c, err := newCluster(cfg, topics...)
+func NewArchive(cfg broker.Config, topics ...string) (*Archive, error) {
+	c, err := broker.New(cfg, topics...)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: archive: %w", err)
 	}
-	return &Archive{cluster: c, limiter: newLimiter(1, cfg.MaxInFlightBytes, nil)}, nil
+	return &Archive{cluster: c, limiter: broker.NewLimiter(1, cfg.MaxInFlightBytes, nil)}, nil
 }
 
 // Close closes the connections.
-func (a *Archive) Close() { a.cluster.close() }
+func (a *Archive) Close() { a.cluster.Close() }
 
 // Partitions returns the number of partitions of a topic.
 func (a *Archive) Partitions(ctx context.Context, topic string) (int, error) {
-	return retried(ctx, a, "partitions of "+topic, func() (int, error) { return a.cluster.partitions(ctx, topic) })
+	return retried(ctx, a, "partitions of "+topic, func() (int, error) { return a.cluster.Partitions(ctx, topic) })
 }
 
 // Offsets are the offsets that a partition holds: First <= offset < Next. Records from Next on belong to open
@@ -99,13 +100,13 @@ func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32
 func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel, topic string, partition int32,
 	wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
 	return retried(ctx, a, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 		defer cancel()
-		res, err := a.cluster.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{
+		res, err := a.cluster.Client.ListOffsets(ctx, &kafka.ListOffsetsRequest{
 			IsolationLevel: level, Topics: map[string][]kafka.OffsetRequest{topic: wanted},
 		})
 		if err != nil {
-			return kafka.PartitionOffsets{}, a.cluster.rootCause(ctx, err)
+			return kafka.PartitionOffsets{}, a.cluster.RootCause(ctx, err)
 		}
 		for _, p := range res.Topics[topic] {
 			return p, p.Error
@@ -119,7 +120,7 @@ func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel,
 func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
 	var found *record.Record
 	// A broker sends the first record batch whole, so one byte asks for this batch only.
-	_, err := a.read(ctx, c, 1, a.limiter.waitDecoder(ctx), func(r *record.Record) error {
+	_, err := a.read(ctx, c, 1, a.limiter.WaitDecoder(ctx), func(r *record.Record) error {
 		found = r
 		return errStop
 	})
@@ -137,7 +138,7 @@ func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Rec
 // records while Read runs, it goes on with the first record that is left.
 func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, fn func(*record.Record) error) error {
 	for empty := 0; from.Offset < to && empty < emptyFetches; {
-		next, err := a.read(ctx, from, a.cluster.cfg.FetchMaxBytes, wire.Unbounded, func(r *record.Record) error {
+		next, err := a.read(ctx, from, a.cluster.Config.FetchMaxBytes, wire.Unbounded, func(r *record.Record) error {
 			if r.Offset >= to {
 				return errStop
 			}
@@ -206,19 +207,19 @@ func (a *Archive) EarlierOwner(ctx context.Context, group string, input, output 
 // (Labels.Recall). It needs the right Describe on the group.
 func (a *Archive) Labels(ctx context.Context, group, topic string) (map[article.Coordinates]string, error) {
 	_, known, err := a.commits(ctx, group, topic)
-	return IndexLabels(topic, known), err
+	return broker.IndexLabels(topic, known), err
 }
 
 // commits returns the id of a topic, and a group's commits in all its partitions.
 func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.TopicID,
-	known []Commit, err error) {
-	known, err = retried(ctx, a, "offsets of group "+group, func() ([]Commit, error) {
-		now, err := a.cluster.topic(ctx, topic)
+	known []broker.Commit, err error) {
+	known, err = retried(ctx, a, "offsets of group "+group, func() ([]broker.Commit, error) {
+		now, err := a.cluster.Topic(ctx, topic)
 		if err != nil {
-			return nil, a.cluster.rootCause(ctx, err)
+			return nil, a.cluster.RootCause(ctx, err)
 		}
 		id = now.ID
-		return a.cluster.committed(ctx, group, topic, firstPartitions(len(now.Partitions)))
+		return a.cluster.Committed(ctx, group, topic, firstPartitions(len(now.Partitions)))
 	})
 	return id, known, err
 }
@@ -233,7 +234,7 @@ func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes i
 	if err != nil {
 		return from.Offset, err
 	}
-	records := wire.NewReader(res, from.Offset, a.cluster.cfg.MaxMessageBytes, reserve)
+	records := wire.NewReader(res, from.Offset, a.cluster.Config.MaxMessageBytes, reserve)
 	defer records.Close()
 	for {
 		r, ok, err := records.Next()
@@ -255,13 +256,13 @@ func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes i
 
 // fetch fetches once.
 func (a *Archive) fetch(ctx context.Context, from article.Coordinates, maxBytes int) (*wire.FetchResponse, error) {
-	cfg := &a.cluster.cfg
+	cfg := &a.cluster.Config
 	return retried(ctx, a, "fetch "+from.String(), func() (*wire.FetchResponse, error) {
-		res, err := a.cluster.wire.Fetch(ctx, wire.FetchRequest{
+		res, err := a.cluster.Wire.Fetch(ctx, wire.FetchRequest{
 			Topic: from.Topic, Partition: from.Partition, Offset: from.Offset, MaxWait: cfg.FetchMaxWait,
-			MaxBytes: maxBytes, MaxResponse: cfg.maxFetchBytes(), Reserve: func(int64) error { return nil },
+			MaxBytes: maxBytes, MaxResponse: cfg.MaxFetchBytes(), Reserve: func(int64) error { return nil },
 		})
-		return res, a.cluster.rootCause(ctx, err)
+		return res, a.cluster.RootCause(ctx, err)
 	})
 }
 
@@ -296,7 +297,7 @@ func isUnreachable(err error) bool {
 // explainRead advises what a command can do that reads topics. The advice of explain is for the service,
 // which may also create topics and writes to some of them.
 func explainRead(err error) error {
-	err = explain(err)
+	err = broker.Explain(err)
 	missing := []error{kafka.UnknownTopicOrPartition, kafka.TopicAuthorizationFailed, protocol.ErrNoTopic,
 		protocol.ErrNoPartition}
 	var problem *diag.Problem
@@ -315,5 +316,5 @@ func worthRetrying(err error) bool {
 			return false
 		}
 	}
-	return !permanent(err)
+	return !broker.Permanent(err)
 }

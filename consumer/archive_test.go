@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-func openArchive(t *testing.T, cfg Config) *Archive {
+func openArchive(t *testing.T, cfg broker.Config) *Archive {
 	t.Helper()
 	a, err := NewArchive(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
@@ -144,7 +145,7 @@ func emptyFetch(req *kmsg.FetchRequest) kmsg.Response {
 }
 
 // realArchive requires that an archive shows committed records only, and goes on behind records that were deleted.
-func realArchive(t *testing.T, cfg Config) {
+func realArchive(t *testing.T, cfg broker.Config) {
 	ensureTopics(t, cfg)
 	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Input
 	plain := client(t, cfg)

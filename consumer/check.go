@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 
@@ -17,22 +18,22 @@ import (
 // Check dials the cluster and checks everything that Run needs. It changes no topic and no group. Findings
 // are in a fixed order: brokers, topics (input first), group, and delivery: a warning if it is at least once
 // although that is not set, and another one if batches cannot carry sequence numbers.
-func Check(ctx context.Context, cfg Config) []diag.Finding {
+func Check(ctx context.Context, cfg broker.Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
 	}
-	cl, err := newCluster(cfg, cfg.Topics.All()...)
+	cl, err := broker.New(cfg, cfg.Topics.All()...)
 	if err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
 	}
-	defer cl.close()
+	defer cl.Close()
 	c := checker{cl}
-	if err := c.ping(ctx); err != nil {
-		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
+	if err := c.Ping(ctx); err != nil {
+		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.ExplainClosed(ctx, err))}
 	}
-	m, err := c.metadata(ctx, cfg.Topics.All())
+	m, err := c.Metadata(ctx, cfg.Topics.All())
 	if err != nil {
-		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.explainClosed(ctx, err))}
+		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.ExplainClosed(ctx, err))}
 	}
 	findings := []diag.Finding{diag.New(diag.OK, "brokers "+strings.Join(cfg.Brokers, ","),
 		fmt.Sprintf("%d reachable", m.Brokers), "")}
@@ -56,20 +57,20 @@ func Check(ctx context.Context, cfg Config) []diag.Finding {
 }
 
 // checker asks one cluster.
-type checker struct{ *cluster }
+type checker struct{ *broker.Cluster }
 
 // checkDelivery says how the service delivers.
 func (c checker) checkDelivery(ctx context.Context) (f diag.Finding, exactlyOnce bool) {
 	const subject = "delivery"
-	if c.cfg.Delivery == AtLeastOnce {
+	if c.Config.Delivery == broker.AtLeastOnce {
 		return diag.New(diag.OK, subject, "at least once, as kafka.delivery says", ""), false
 	}
-	err := tryExactlyOnce(ctx, c.cluster)
+	err := tryExactlyOnce(ctx, c.Cluster)
 	var lack *diag.Problem
 	switch {
 	case err == nil:
 		return diag.New(diag.OK, subject, "exactly once", ""), true
-	case errors.As(err, &lack) && lack.Permanent && c.cfg.Delivery == "":
+	case errors.As(err, &lack) && lack.Permanent && c.Config.Delivery == "":
 		f = lack.Finding(diag.Warning, subject)
 		f.Problem = "at least once: " + f.Problem
 		return f, false
@@ -81,21 +82,21 @@ func (c checker) checkDelivery(ctx context.Context) (f diag.Finding, exactlyOnce
 // checkProducerID requests a producer id and does not use it, which changes nothing in the cluster. It
 // returns a finding only if there is a problem.
 func (c checker) checkProducerID(ctx context.Context) []diag.Finding {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 	defer cancel()
 	const subject = "producer id"
 	var findings []diag.Finding
-	ids := &producerIDs{cluster: c.cluster, onRefusal: func(p *diag.Problem) {
+	ids := &producerIDs{cluster: c.Cluster, onRefusal: func(p *diag.Problem) {
 		findings = append(findings, p.Finding(diag.Warning, subject))
 	}}
-	var retry backoff
+	var retry broker.Backoff
 	for {
 		_, _, err := ids.next(ctx)
 		if err == nil {
 			return findings
 		}
 		// Just after the start of a cluster, brokers may not give ids yet.
-		if permanent(err) || retry.wait(ctx) != nil {
+		if broker.Permanent(err) || retry.Wait(ctx) != nil {
 			return []diag.Finding{fromError(subject, err)}
 		}
 	}
@@ -103,7 +104,7 @@ func (c checker) checkProducerID(ctx context.Context) []diag.Finding {
 
 // fromError makes a Failure of an error.
 func fromError(subject string, err error) diag.Finding {
-	if p, ok := explain(err).(*diag.Problem); ok { //nolint:errorlint // explain returns the Problem itself
+	if p, ok := broker.Explain(err).(*diag.Problem); ok { //nolint:errorlint // explain returns the Problem itself
 		return p.Finding(diag.Failure, subject)
 	}
 	return diag.New(diag.Failure, subject, err.Error(), "see the broker's log")
@@ -115,10 +116,10 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 	case t == nil:
 		return []diag.Finding{diag.New(diag.Failure, subject, "the broker sent no metadata of it",
 			"see the broker's log")}
-	case errors.Is(t.Err, kafka.UnknownTopicOrPartition) && c.cfg.CreateTopics:
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	case errors.Is(t.Err, kafka.UnknownTopicOrPartition) && c.Config.CreateTopics:
+		ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 		defer cancel()
-		if err := c.createTopics(ctx, []string{name}, true); err != nil {
+		if err := c.CreateTopics(ctx, []string{name}, true); err != nil {
 			return []diag.Finding{fromError(subject, err)}
 		}
 		return []diag.Finding{diag.New(diag.OK, subject, "does not exist yet; it is created at start", "")}
@@ -134,10 +135,10 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 			add(diag.Failure, fmt.Sprintf("partition %d has no leader", p.ID), "look for brokers that are down")
 		}
 	}
-	if p := c.lackingRight(t); p != nil {
+	if p := c.LackingRight(t); p != nil {
 		add(diag.Failure, p.Cause, p.Remedy)
 	}
-	if name != c.cfg.Topics.Input {
+	if name != c.Config.Topics.Input {
 		findings = append(findings, c.checkOutputSettings(ctx, name)...)
 	}
 	if len(findings) == 0 {
@@ -149,8 +150,8 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 // checkOutputSettings compares settings of an output topic with the records that are published into it.
 func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Finding {
 	subject := "topic " + name
-	input := c.cfg.Topics.Input
-	all, err := c.readSettings(ctx, name, input)
+	input := c.Config.Topics.Input
+	all, err := c.ReadSettings(ctx, name, input)
 	settings, known := all[name]
 	if !known {
 		return []diag.Finding{diag.New(diag.Warning, subject, fmt.Sprintf("its settings cannot be read (%v)", err),
@@ -161,43 +162,43 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 	add := func(s diag.Severity, problem, remedy string) {
 		findings = append(findings, diag.New(s, subject, problem, remedy))
 	}
-	limits := settings.limits(name)
-	if limits.MaxBytes < c.cfg.MaxMessageBytes {
+	limits := settings.Limits(name)
+	if limits.MaxBytes < c.Config.MaxMessageBytes {
 		add(diag.Failure, fmt.Sprintf(
 			"max.message.bytes is %d, below kafka.max_message_bytes %d: larger records become dead letters",
-			limits.MaxBytes, c.cfg.MaxMessageBytes),
+			limits.MaxBytes, c.Config.MaxMessageBytes),
 			"raise the first or lower the second")
 	}
 	if limits.NeedsKey {
 		add(diag.Failure, "cleanup.policy is compact: records without a key become dead letters, and records disappear", "set it to delete")
 	}
-	if settings[timeType] == "LogAppendTime" {
+	if settings[broker.TimeType] == "LogAppendTime" {
 		add(diag.Warning, "message.timestamp.type is LogAppendTime: record timestamps are replaced",
 			"set it to CreateTime")
 	}
 	if limits.MaxBehind < math.MaxInt64 {
 		add(diag.Warning, fmt.Sprintf(
 			"%s is %s: a record that is older when it is decided, after an outage or in an archive, becomes a "+
-				"dead letter", pastLimit, limits.MaxBehind),
+				"dead letter", broker.PastLimit, limits.MaxBehind),
 			"remove the limit")
 	}
-	if in, known := all[input]; known && in[timeType] != "LogAppendTime" &&
-		limits.MaxAhead < in.limits(input).MaxAhead {
+	if in, known := all[input]; known && in[broker.TimeType] != "LogAppendTime" &&
+		limits.MaxAhead < in.Limits(input).MaxAhead {
 		add(diag.Warning, fmt.Sprintf(
 			"%s is %s, less than the input topic allows: a record with a timestamp in between becomes a dead letter",
-			futureLimit, limits.MaxAhead),
+			broker.FutureLimit, limits.MaxAhead),
 			"give both topics the same limit")
 	}
 	return findings
 }
 
 func (c checker) checkGroup(ctx context.Context) diag.Finding {
-	subject := "group " + c.cfg.Group
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	subject := "group " + c.Config.Group
+	ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 	defer cancel()
-	var retry backoff
+	var retry broker.Backoff
 	for {
-		res, err := c.client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{Key: c.cfg.Group,
+		res, err := c.Client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{Key: c.Config.Group,
 			KeyType: kafka.CoordinatorKeyTypeConsumer})
 		if err == nil {
 			err = res.Error
@@ -206,7 +207,7 @@ func (c checker) checkGroup(ctx context.Context) diag.Finding {
 			return diag.New(diag.OK, subject, "coordinator found", "")
 		}
 		// Just after the start of a cluster, the coordinator may not answer yet.
-		if permanent(err) || retry.wait(ctx) != nil {
+		if broker.Permanent(err) || retry.Wait(ctx) != nil {
 			return fromError(subject, err)
 		}
 	}

@@ -31,6 +31,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
@@ -64,8 +65,8 @@ type Handler interface {
 
 // Consumer is one member of the consumer group. New makes it, and Run may be called once.
 type Consumer struct {
-	cfg                      Config
-	cluster                  *cluster
+	cfg                      broker.Config
+	cluster                  *broker.Cluster
 	input                    *inputTopic
 	sender                   *sender
 	limits                   *outputLimits
@@ -73,9 +74,9 @@ type Consumer struct {
 	labels                   Labels // may be nil
 	labelsInterval           time.Duration
 	tracer                   trace.Tracer // nil: nothing is traced
-	limiter                  *limiter
-	metrics                  *metrics
-	reporter                 *reporter
+	limiter                  *broker.Limiter
+	metrics                  *broker.Metrics
+	reporter                 *broker.Reporter
 	log                      *slog.Logger
 	batchRecords, batchBytes int // limits of one batch; its last record may exceed batchBytes
 	warn                     func(kind, text string)
@@ -96,25 +97,25 @@ const maxBatchBytes = 4 << 20
 // New validates the configuration and reads certificate and password files. It does not dial. health learns
 // which operations fail: it gets "kafka", the operation, and the reason after each failure, and a nil error
 // when that operation works again or is given up. It must not block. reg may be nil in tests.
-func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logger,
+func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slog.Logger,
 	health func(component string, call fmt.Stringer, err error)) (*Consumer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	cl, err := newCluster(cfg, cfg.Topics.All()...)
+	cl, err := broker.New(cfg, cfg.Topics.All()...)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	m, err := newMetrics(reg)
+	m, err := broker.NewMetrics(reg)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	r := newReporter(m, log, health, cfg.SessionTimeout)
+	r := broker.NewReporter(m, log, health, cfg.SessionTimeout)
 	c := &Consumer{
 		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, sender: newSender(cl, m, r, log),
 		handler: handler, metrics: m, reporter: r, log: log, labelsInterval: labelsInterval,
 		limits:      &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
-		limiter:     newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
+		limiter:     broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
 		fenceMemory: math.MaxInt64, upkeepInterval: upkeepInterval,
 		warn:         func(string, string) {},
 		takeovers:    semaphore.NewWeighted(parallelTakeOvers),
@@ -127,7 +128,7 @@ func New(cfg Config, handler Handler, reg prometheus.Registerer, log *slog.Logge
 }
 
 // Ping makes one round trip to a broker. The error says what to do.
-func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.ping(ctx) }
+func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.Ping(ctx) }
 
 // Run consumes until ctx ends. Then it finishes work under way within the drain timeout, commits, leaves the
 // group and returns nil. It waits for brokers that do not answer, at start and later. It returns an error
@@ -136,14 +137,14 @@ func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.ping(ctx) 
 func (c *Consumer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer c.cluster.close()
+	defer c.cluster.Close()
 	c.fail = func(err error) { cancel(&handlerError{err}) }
 
 	switch err := c.prepare(ctx); {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return fmt.Errorf("consumer: %w", explain(err))
+		return fmt.Errorf("consumer: %w", broker.Explain(err))
 	}
 	group, err := kafka.NewConsumerGroup(c.groupConfig())
 	if err != nil {

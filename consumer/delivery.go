@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // transactionalIDPrefix begins the transactional ids of this group.
-func transactionalIDPrefix(c *Config) string { return cmp.Or(c.TransactionalIDPrefix, c.Group) }
+func transactionalIDPrefix(c *broker.Config) string { return cmp.Or(c.TransactionalIDPrefix, c.Group) }
 
 // WarnWith makes the consumer call warn when it works, but worse than it could. kind names the warning. It
 // may be called once, before Run.
@@ -24,8 +25,8 @@ func (c *Consumer) WarnWith(warn func(kind, text string)) { c.warn = warn }
 // cannot be had, or if the coordinator does not answer.
 func (c *Consumer) chooseDelivery(ctx context.Context) error {
 	c.exactlyOnce = false
-	c.metrics.exactlyOnce.Set(0)
-	if c.cfg.Delivery == AtLeastOnce {
+	c.metrics.ExactlyOnce.Set(0)
+	if c.cfg.Delivery == broker.AtLeastOnce {
 		return nil
 	}
 	err := tryExactlyOnce(ctx, c.cluster)
@@ -33,8 +34,8 @@ func (c *Consumer) chooseDelivery(ctx context.Context) error {
 	switch {
 	case err == nil:
 		c.exactlyOnce = true
-		c.metrics.exactlyOnce.Set(1)
-		c.fenceMemory = c.cluster.producerMemory(ctx)
+		c.metrics.ExactlyOnce.Set(1)
+		c.fenceMemory = c.cluster.ProducerMemory(ctx)
 		return nil
 	case errors.As(err, &lack) && lack.Permanent && c.cfg.Delivery == "":
 		c.log.Warn("delivery is at least once: after a crash or a rebalance some records are published twice",
@@ -54,8 +55,8 @@ func (c *Consumer) renewalInterval() time.Duration {
 
 // tryExactlyOnce checks that brokers and rights allow exactly once. For that it asks for the identity of a
 // transactional id that no partition uses. The error is a permanent *diag.Problem if they do not.
-func tryExactlyOnce(ctx context.Context, c *cluster) error {
-	m, err := c.metadata(ctx, c.cfg.Topics.All()[1:])
+func tryExactlyOnce(ctx context.Context, c *broker.Cluster) error {
+	m, err := c.Metadata(ctx, c.Config.Topics.All()[1:])
 	if err != nil {
 		return err
 	}
@@ -64,15 +65,15 @@ func tryExactlyOnce(ctx context.Context, c *cluster) error {
 			return &diag.Problem{
 				Cause: "this user may not read the output topic " + t.Name +
 					", so it cannot find out what an earlier process has published",
-				Remedy: "grant Read on the output topics, or set kafka.delivery: " + AtLeastOnce,
+				Remedy: "grant Read on the output topics, or set kafka.delivery: " + broker.AtLeastOnce,
 				Err:    kafka.TopicAuthorizationFailed, Permanent: true,
 			}
 		}
 	}
-	prefix := transactionalIDPrefix(&c.cfg)
+	prefix := transactionalIDPrefix(&c.Config)
 	t := &takeover{cluster: c, id: prefix + "/check", node: -1}
 	err = t.ask(ctx, func(ctx context.Context) error {
-		_, err := c.wire.InitProducer(ctx, t.node, t.id, transactionTimeout)
+		_, err := c.Wire.InitProducer(ctx, t.node, t.id, transactionTimeout)
 		return err
 	})
 	if problem := notTransactional(err, prefix); problem != nil {
@@ -89,19 +90,19 @@ func notTransactional(err error, prefix string) *diag.Problem {
 		return &diag.Problem{
 			Cause: "this user may not use transactional ids that begin with " + prefix,
 			Remedy: fmt.Sprintf("grant Write on the transactional ids with the prefix %s, or set kafka.delivery: %s",
-				prefix, AtLeastOnce),
+				prefix, broker.AtLeastOnce),
 			Err: err, Permanent: true,
 		}
 	case errors.Is(err, kafka.InvalidTransactionTimeout):
 		return &diag.Problem{
 			Cause:  "the brokers allow no transaction of " + transactionTimeout.String(),
-			Remedy: fmt.Sprintf("raise transaction.max.timeout.ms, or set kafka.delivery: %s", AtLeastOnce),
+			Remedy: fmt.Sprintf("raise transaction.max.timeout.ms, or set kafka.delivery: %s", broker.AtLeastOnce),
 			Err:    err, Permanent: true,
 		}
 	case errors.Is(err, wire.ErrNoTransactions), errors.Is(err, kafka.UnsupportedVersion):
 		return &diag.Problem{
 			Cause:  "the brokers have no transactions",
-			Remedy: fmt.Sprintf("use Kafka 2.3 or later, or set kafka.delivery: %s", AtLeastOnce),
+			Remedy: fmt.Sprintf("use Kafka 2.3 or later, or set kafka.delivery: %s", broker.AtLeastOnce),
 			Err:    err, Permanent: true,
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"echosieve/consumer/broker"
 	"echosieve/internal/base/diag"
 
 	"github.com/stretchr/testify/require"
@@ -52,7 +53,7 @@ func TestExactlyOnceByNameNeedsTheRight(t *testing.T) {
 	k, cfg := fake(t)
 	ensureTopics(t, cfg)
 	refuseTransactionalIDs(k)
-	cfg.Delivery = ExactlyOnce
+	cfg.Delivery = broker.ExactlyOnce
 	c, err := New(cfg, &router{}, nil, testLog(t), (&health{}).report)
 	require.NoError(t, err)
 	require.ErrorContains(t, c.Run(t.Context()), "kafka.delivery")

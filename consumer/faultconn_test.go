@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"echosieve/consumer/broker"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -35,9 +36,9 @@ type faults struct {
 }
 
 // into makes the connections of c pass through f.
-func (f *faults) into(c *cluster) {
-	dial := c.wire.Transport.Dial
-	c.wire.Transport.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+func (f *faults) into(c *broker.Cluster) {
+	dial := c.Wire.Transport.Dial
+	c.Wire.Transport.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err

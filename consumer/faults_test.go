@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"echosieve/consumer/broker"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -211,7 +212,7 @@ func hanging(t *testing.T) (address string) {
 }
 
 func TestFirstBrokerThatHangsIsPassedOver(t *testing.T) {
-	for _, login := range []SASL{{}, {Mechanism: "plain", Username: "u", Password: "p"}} {
+	for _, login := range []broker.SASL{{}, {Mechanism: "plain", Username: "u", Password: "p"}} {
 		t.Run("login "+login.Mechanism, func(t *testing.T) {
 			var opts []kfake.Opt
 			if login.Mechanism != "" {

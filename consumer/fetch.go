@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 
@@ -15,7 +16,7 @@ import (
 // closes out. After an error it waits and tries again.
 func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) {
 	defer close(out)
-	var retry backoff
+	var retry broker.Backoff
 	for ctx.Err() == nil {
 		next, err := p.fetchOnce(ctx, offset, out)
 		if errors.Is(err, kafka.OffsetOutOfRange) {
@@ -28,14 +29,14 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) 
 			continue // the broker works: its response waited below our memory limit for too long
 		}
 		if err != nil {
-			p.c.reporter.failed(opFetch, p.name, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id,
+			p.c.reporter.Failed(broker.OpFetch, p.name, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id,
 				offset, err))
-			if retry.wait(ctx) != nil {
+			if retry.Wait(ctx) != nil {
 				return
 			}
 		} else {
-			p.c.reporter.ok(opFetch, p.name)
-			retry.reset()
+			p.c.reporter.OK(broker.OpFetch, p.name)
+			retry.Reset()
 		}
 		offset = next
 	}
@@ -45,14 +46,14 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) 
 // also with an error: the records before a damaged batch have been handed on.
 func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *batch) (int64, error) {
 	if offset < 0 {
-		first, _, err := p.c.cluster.offsets(ctx, p.topic, p.id)
+		first, _, err := p.c.cluster.Offsets(ctx, p.topic, p.id)
 		if err != nil {
 			return offset, err // still unknown: a guess of 0 would count all records that retention has removed as lost
 		}
 		p.setMark(first)
 		return first, nil
 	}
-	res, release, err := p.c.cluster.fetch(ctx, p.c.limiter, p.topic, p.id, offset)
+	res, release, err := p.c.cluster.Fetch(ctx, p.c.limiter, p.topic, p.id, offset)
 	if err != nil {
 		return offset, err
 	}
@@ -62,12 +63,12 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *bat
 		crashpoint.Here(crashpoint.AfterFetch)
 	}
 	requested := offset
-	records := wire.NewReader(res, offset, p.c.cfg.MaxMessageBytes, p.c.limiter.tryDecoder)
+	records := wire.NewReader(res, offset, p.c.cfg.MaxMessageBytes, p.c.limiter.TryDecoder)
 	defer func() {
 		records.Close()
 		aborted, control := records.Skipped()
-		p.c.metrics.skipped.WithLabelValues("aborted").Add(float64(aborted))
-		p.c.metrics.skipped.WithLabelValues("control").Add(float64(control))
+		p.c.metrics.Skipped.WithLabelValues("aborted").Add(float64(aborted))
+		p.c.metrics.Skipped.WithLabelValues("control").Add(float64(control))
 	}()
 	for records.More() && err == nil {
 		offset, err = p.handOn(ctx, records, offset, out)
@@ -81,25 +82,25 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *bat
 
 // handOn waits for memory, reads one batch and hands it on. It returns the offset to go on with, also with an error.
 func (p *partition) handOn(ctx context.Context, records *wire.Reader, offset int64, out chan<- *batch) (int64, error) {
-	// Memory of the decompressor comes before that of records, or there is a deadlock: see limiter. A batch
+	// Memory of the decompressor comes before that of records, or there is a deadlock: see broker.Limiter. A batch
 	// goes on into the next record batch if that record batch's decompressor need not be waited for. If the
 	// record batch is damaged, readBatch returns the error.
-	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil {
+	if err := records.Open(p.c.limiter.WaitDecoder(ctx)); err != nil && ctx.Err() != nil {
 		return offset, ctx.Err()
 	}
-	permit, err := p.c.limiter.acquire(ctx, p.c.batchRecords, p.c.batchBytes+p.c.cfg.MaxMessageBytes)
+	permit, err := p.c.limiter.Acquire(ctx, p.c.batchRecords, p.c.batchBytes+p.c.cfg.MaxMessageBytes)
 	if err != nil {
 		return offset, err
 	}
 	b, size, bad := p.readBatch(records)
-	b.permit = p.c.limiter.reduce(permit, len(b.records), size)
+	b.permit = p.c.limiter.Reduce(permit, len(b.records), size)
 	if b.next == offset {
-		p.c.limiter.release(b.permit)
+		p.c.limiter.Release(b.permit)
 		return offset, bad
 	}
 	p.startTrace(b)
-	p.c.metrics.fetchedRecords.Add(float64(len(b.records)))
-	p.c.metrics.fetchedBytes.Add(float64(size))
+	p.c.metrics.FetchedRecords.Add(float64(len(b.records)))
+	p.c.metrics.FetchedBytes.Add(float64(size))
 	if err := p.send(ctx, b, out); err != nil {
 		return offset, err
 	}
@@ -144,7 +145,7 @@ var errRecreated = errors.New("the topic was recreated")
 // number of lost records is a distance of offsets: it includes transaction markers and records that
 // compaction had removed.
 func (p *partition) reset(ctx context.Context, offset int64, out chan<- *batch) (int64, error) {
-	first, last, err := p.c.cluster.offsets(ctx, p.topic, p.id)
+	first, last, err := p.c.cluster.Offsets(ctx, p.topic, p.id)
 	if err != nil {
 		return offset, err
 	}
@@ -158,8 +159,8 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *batch) 
 		return offset, err
 	}
 	lost := max(first-offset, 0)
-	p.c.metrics.offsetResets.Inc()
-	p.c.metrics.lostRecords.Add(float64(lost))
+	p.c.metrics.OffsetResets.Inc()
+	p.c.metrics.LostRecords.Add(float64(lost))
 	p.c.log.Warn("the broker no longer has the next offset, reading from the start of the log: records were lost",
 		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last,
 		"lost_records_at_most", lost)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 
@@ -32,9 +33,9 @@ type groupGeneration struct {
 func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInAll int64) {
 	topic := c.cfg.Topics.Input
 	assigned := gen.Assignments[topic]
-	c.metrics.rebalances.Inc()
-	c.metrics.assigned.Set(float64(len(assigned)))
-	defer c.metrics.assigned.Set(0)
+	c.metrics.Rebalances.Inc()
+	c.metrics.Assigned.Set(float64(len(assigned)))
+	defer c.metrics.Assigned.Set(0)
 	c.log.Info("joined group generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", len(assigned))
 
 	gen.Start(func(ctx context.Context) { c.endOnTopicChange(ctx, assignedInAll) })
@@ -62,9 +63,9 @@ func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInA
 	g.drain(work, drained)
 	g.commit(last)
 
-	c.reporter.leftGeneration(c.cfg.Group)
+	c.reporter.LeftGeneration(c.cfg.Group)
 	for _, p := range g.partitions {
-		c.metrics.lag.DeleteLabelValues(p.name)
+		c.metrics.Lag.DeleteLabelValues(p.name)
 	}
 	c.log.Info("left group generation", "group", c.cfg.Group, "generation", gen.ID)
 }
@@ -76,7 +77,7 @@ func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drai
 	for _, at := range starts {
 		switch {
 		case at.recreated:
-			g.c.metrics.offsetResets.Inc()
+			g.c.metrics.OffsetResets.Inc()
 			g.c.log.Warn("the topic was recreated since the group committed, reading from the start of its log: "+
 				"records of the old topic without a verdict are lost",
 				"topic", g.c.input.name, "partition", at.partition)
@@ -104,7 +105,7 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 		}
 		switch {
 		case errors.Is(err, errTakenOver):
-			g.c.metrics.takeovers.WithLabelValues(outcomeLost).Inc()
+			g.c.metrics.Takeovers.WithLabelValues(broker.OutcomeLost).Inc()
 			g.c.log.Warn("another process has taken the partition over, joining the group again", "topic",
 				g.c.input.name, "partition", at.partition)
 			g.end()
@@ -198,36 +199,42 @@ func (g *groupGeneration) commitUntil(ctx, work context.Context) {
 func (g *groupGeneration) commit(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	marks, commits := map[*partition]*Commit{}, []Commit(nil)
-	for _, p := range g.partitions {
-		if m := p.mark.Load(); m.Next >= 0 && m != p.committed {
-			marks[p], commits = m, append(commits, *m)
-		}
-	}
+	marks, commits := g.moved()
 	if len(commits) == 0 {
 		return
 	}
 	crashpoint.Here(crashpoint.BeforeCommit)
 	if err := g.store(ctx, commits...); err != nil {
-		g.c.metrics.commits.WithLabelValues("error").Inc()
-		g.c.reporter.failed(opCommit, g.c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
+		g.c.metrics.Commits.WithLabelValues("error").Inc()
+		g.c.reporter.Failed(broker.OpCommit, g.c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
 		return
 	}
 	crashpoint.Here(crashpoint.AfterCommit)
-	g.c.metrics.commits.WithLabelValues("ok").Inc()
-	g.c.reporter.ok(opCommit, g.c.cfg.Group)
+	g.c.metrics.Commits.WithLabelValues("ok").Inc()
+	g.c.reporter.OK(broker.OpCommit, g.c.cfg.Group)
 	for p, m := range marks {
 		p.committed = m
 	}
 }
 
+// moved returns the marks that are not committed yet, and what to commit for them.
+func (g *groupGeneration) moved() (marks map[*partition]*broker.Commit, commits []broker.Commit) {
+	marks = map[*partition]*broker.Commit{}
+	for _, p := range g.partitions {
+		if m := p.mark.Load(); m.Next >= 0 && m != p.committed {
+			marks[p], commits = m, append(commits, *m)
+		}
+	}
+	return marks, commits
+}
+
 // store commits with the label of the index.
-func (g *groupGeneration) store(ctx context.Context, commits ...Commit) error {
+func (g *groupGeneration) store(ctx context.Context, commits ...broker.Commit) error {
 	if g.c.labels != nil {
 		index := g.c.labels.Label()
 		for i := range commits {
 			commits[i].Index = index
 		}
 	}
-	return g.c.cluster.commit(ctx, g.gen, g.c.input.name, g.topicID, commits...)
+	return g.c.cluster.Commit(ctx, g.gen, g.c.input.name, g.topicID, commits...)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/pipeline"
 
 	"github.com/stretchr/testify/require"
@@ -21,8 +22,8 @@ const patience = 5 * time.Minute
 
 // testConfig returns settings with short intervals: members notice changes and commit quickly. Its timeouts
 // are long: on a busy machine no member loses its partitions, and drains end with a commit.
-func testConfig(brokers ...string) Config {
-	cfg := DefaultConfig()
+func testConfig(brokers ...string) broker.Config {
+	cfg := broker.DefaultConfig()
 	cfg.Brokers = brokers
 	cfg.CreateTopics = true
 	cfg.Partitions = 3
@@ -38,7 +39,7 @@ func testLog(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-func fake(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, Config) {
+func fake(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, broker.Config) {
 	t.Helper()
 	opts = append([]kfake.Opt{kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second)}, opts...)
 	c, err := kfake.NewCluster(opts...)
@@ -47,7 +48,7 @@ func fake(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, Config) {
 	return c, testConfig(c.ListenAddrs()...)
 }
 
-func client(t *testing.T, cfg Config, opts ...kgo.Opt) *kgo.Client {
+func client(t *testing.T, cfg broker.Config, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	cl, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(cfg.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
@@ -76,7 +77,7 @@ func numbered(topic, prefix string, n, partitions int) []*kgo.Record {
 }
 
 // consumeUntil reads topics from the start until enough returns true.
-func consumeUntil(t *testing.T, cfg Config, topics []string, enough func(all []*kgo.Record) bool) []*kgo.Record {
+func consumeUntil(t *testing.T, cfg broker.Config, topics []string, enough func(all []*kgo.Record) bool) []*kgo.Record {
 	t.Helper()
 	cl := client(t, cfg, kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxWait(100*time.Millisecond))
@@ -116,7 +117,7 @@ func bySource(recs []*kgo.Record) map[string][]*kgo.Record {
 	return m
 }
 
-func ensureTopics(t *testing.T, cfg Config) {
+func ensureTopics(t *testing.T, cfg broker.Config) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -132,7 +133,7 @@ var compressions = []kgo.CompressionCodec{
 }
 
 // committed returns the sum of the group's offsets.
-func committed(t *testing.T, cl *kgo.Client, cfg Config) int64 {
+func committed(t *testing.T, cl *kgo.Client, cfg broker.Config) int64 {
 	t.Helper()
 	n, err := askCommitted(cl, cfg)
 	require.NoError(t, err)
@@ -141,7 +142,7 @@ func committed(t *testing.T, cl *kgo.Client, cfg Config) int64 {
 
 // askCommitted is committed for callers that retry: brokers answer with an error while the group has no
 // coordinator yet.
-func askCommitted(cl *kgo.Client, cfg Config) (n int64, err error) {
+func askCommitted(cl *kgo.Client, cfg broker.Config) (n int64, err error) {
 	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
 	if err == nil {
 		err = offsets.Error()
@@ -153,7 +154,7 @@ func askCommitted(cl *kgo.Client, cfg Config) (n int64, err error) {
 // feed produces portions of 200 records until stop is called, so that a member which takes long to join finds
 // records, however slow the machine is. The first portion is produced before feed returns. stop returns the
 // number of records.
-func feed(t *testing.T, cfg Config, pause time.Duration) (stop func() int) {
+func feed(t *testing.T, cfg broker.Config, pause time.Duration) (stop func() int) {
 	cl := client(t, cfg)
 	const portion = 200
 	// a client whose broker goes away before the first answer gives up

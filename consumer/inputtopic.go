@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 
 	"github.com/segmentio/kafka-go"
@@ -17,7 +18,7 @@ import (
 // deleted and recreated, an old position means another record: a member that went on from it would skip the
 // records before it. The broker reports an error only if the new log is shorter.
 type inputTopic struct {
-	cluster *cluster
+	cluster *broker.Cluster
 	name    string
 	id      atomic.Pointer[wire.TopicID]
 }
@@ -25,7 +26,7 @@ type inputTopic struct {
 // wasRecreated asks a broker for the id of the topic, and says whether it differs from the id of this group
 // generation. It returns false if no broker answers or brokers have no ids.
 func (t *inputTopic) wasRecreated(ctx context.Context) bool {
-	now, err := t.cluster.topic(ctx, t.name)
+	now, err := t.cluster.Topic(ctx, t.name)
 	return err == nil && t.differs(now.ID)
 }
 
@@ -57,14 +58,14 @@ func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
 		now, err := c.describeTopics(ctx)
 		switch {
 		case errors.Is(err, kafka.UnknownTopicOrPartition):
-			c.reporter.failed(opJoin, c.input.name, err)
+			c.reporter.Failed(broker.OpJoin, c.input.name, err)
 		case err != nil: // fetches and the health probe report it
 		case c.input.differs(now.ID), assigned >= 0 && int64(len(now.Partitions)) != assigned:
 			c.log.Info("the input topic has changed, joining again", "topic", c.input.name, "partitions",
 				len(now.Partitions))
 			return
 		default:
-			c.reporter.ok(opJoin, c.input.name)
+			c.reporter.OK(broker.OpJoin, c.input.name)
 		}
 	}
 }
@@ -73,7 +74,7 @@ func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
 // partitions that this process owns.
 func (c *Consumer) describeTopics(ctx context.Context) (input wire.Topic, err error) {
 	asked := time.Now()
-	m, err := c.cluster.metadata(ctx, c.cfg.Topics.All())
+	m, err := c.cluster.Metadata(ctx, c.cfg.Topics.All())
 	if err != nil {
 		return wire.Topic{}, err
 	}
@@ -99,17 +100,17 @@ type start struct {
 // startPositions asks brokers for the topic's id and for the group's offsets in the assigned partitions,
 // until they answer. It returns an error only when ctx ends.
 func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
-	var retry backoff
+	var retry broker.Backoff
 	for {
 		starts, err := c.startPositionsOnce(ctx, assigned)
 		if err == nil {
-			c.reporter.ok(opJoin, c.cfg.Group)
+			c.reporter.OK(broker.OpJoin, c.cfg.Group)
 			return starts, nil
 		}
 		if ctx.Err() == nil {
-			c.reporter.failed(opJoin, c.cfg.Group, fmt.Errorf("consumer: positions of group %s: %w", c.cfg.Group, err))
+			c.reporter.Failed(broker.OpJoin, c.cfg.Group, fmt.Errorf("consumer: positions of group %s: %w", c.cfg.Group, err))
 		}
-		if err := retry.wait(ctx); err != nil {
+		if err := retry.Wait(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -119,7 +120,7 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 	// The topic's id is read before anything is fetched. Otherwise the topic could be recreated in between:
 	// records of the old topic would be committed under the id of the new one, and a restart would resume in
 	// the new topic at an offset of the old.
-	now, err := c.cluster.topic(ctx, c.input.name)
+	now, err := c.cluster.Topic(ctx, c.input.name)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 			partitions = append(partitions, a.ID)
 		}
 	}
-	committed, err := c.cluster.committed(ctx, c.cfg.Group, c.input.name, partitions)
+	committed, err := c.cluster.Committed(ctx, c.cfg.Group, c.input.name, partitions)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/pipeline/article"
 )
 
@@ -26,9 +27,9 @@ type Labels interface {
 // KeepLabels makes the consumer commit and recall labels. It may be called once, before Run.
 func (c *Consumer) KeepLabels(l Labels) { c.labels = l }
 
-func (c *Consumer) recallLabels(committed []Commit) {
+func (c *Consumer) recallLabels(committed []broker.Commit) {
 	if c.labels != nil {
-		c.labels.Recall(IndexLabels(c.input.name, committed))
+		c.labels.Recall(broker.IndexLabels(c.input.name, committed))
 	}
 }
 
@@ -46,11 +47,11 @@ func (c *Consumer) watchLabels(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		n, err := c.cluster.partitions(ctx, c.input.name)
+		n, err := c.cluster.Partitions(ctx, c.input.name)
 		if err != nil {
 			continue
 		}
-		if committed, err := c.cluster.committed(ctx, c.cfg.Group, c.input.name, firstPartitions(n)); err == nil {
+		if committed, err := c.cluster.Committed(ctx, c.cfg.Group, c.input.name, firstPartitions(n)); err == nil {
 			c.recallLabels(committed)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
 )
@@ -15,7 +16,7 @@ import (
 // settings again from time to time, because they can be changed while the service runs. Safe for concurrent
 // use.
 type outputLimits struct {
-	cluster *cluster
+	cluster *broker.Cluster
 	log     *slog.Logger
 	limits  atomic.Pointer[pipeline.BatchLimits]
 	// retention is the shortest time, in nanoseconds, for which one of the topics keeps records.
@@ -44,10 +45,10 @@ func (o *outputLimits) now() pipeline.BatchLimits {
 // read reads the limits. Without the right to read them there are none: then a topic's refusal shows them.
 // read returns an error only if trying again may help.
 func (o *outputLimits) read(ctx context.Context) error {
-	topics := o.cluster.cfg.Topics
-	all, err := o.cluster.readSettings(ctx, topics.All()[1:]...)
+	topics := o.cluster.Config.Topics
+	all, err := o.cluster.ReadSettings(ctx, topics.All()[1:]...)
 	switch {
-	case isConnection(err), diag.IsTimeout(err), ctx.Err() != nil:
+	case broker.IsConnection(err), diag.IsTimeout(err), ctx.Err() != nil:
 		return err
 	case err != nil && o.limits.Load() == nil:
 		o.log.Warn("the settings of output topics cannot be read, so records that a topic does not take are "+
@@ -55,11 +56,11 @@ func (o *outputLimits) read(ctx context.Context) error {
 			"grant DescribeConfigs on the output topics", "err", err)
 	}
 	limits, retention := o.now(), time.Duration(math.MaxInt64)
-	for to, name := range topics.destinations() {
+	for to, name := range topics.Destinations() {
 		if s, known := all[name]; known && name != "" {
-			l := s.limits(name)
+			l := s.Limits(name)
 			limits[to] = &l
-			retention = min(retention, s.retention())
+			retention = min(retention, s.Retention())
 		}
 	}
 	o.limits.Store(&limits)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/internal/base/diag"
 	"echosieve/test/kafkaserver"
 
@@ -32,7 +33,7 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 	cfg := admin
 	cfg.CreateTopics, cfg.Brokers = false, []string{s.LoginAddr}
 	file := filepath.Join(t.TempDir(), "token")
-	cfg.SASL = SASL{Mechanism: "oauthbearer", TokenFile: file}
+	cfg.SASL = broker.SASL{Mechanism: "oauthbearer", TokenFile: file}
 	write := func(token string) { require.NoError(t, os.WriteFile(file, []byte(token+"\n"), 0o600)) }
 	now := time.Now()
 

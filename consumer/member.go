@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"echosieve/consumer/broker"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -23,15 +24,15 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 		case err == nil:
 			rejoined()
 			joined, member = true, gen.MemberID
-			c.reporter.ok(opJoin, c.cfg.Group)
+			c.reporter.OK(broker.OpJoin, c.cfg.Group)
 			assigned := c.assigned.Swap(-1)
 			gen.Start(func(ctx context.Context) { c.serve(ctx, gen, assigned) })
 		case ctx.Err() != nil: // Run has closed the group
-		case !joined && permanent(err):
-			return fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, explain(err))
+		case !joined && broker.Permanent(err):
+			return fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, broker.Explain(err))
 		default:
 			// kafka-go itself waits before it tries again.
-			c.reporter.failed(opJoin, c.cfg.Group, fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, err))
+			c.reporter.Failed(broker.OpJoin, c.cfg.Group, fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, err))
 			if member != "" && !errors.Is(err, kafka.RebalanceInProgress) {
 				former := member
 				member = ""
@@ -51,18 +52,18 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 // LeaveGroup once, which fails while the coordinator is away. Afterwards the group would wait a session
 // timeout for the forgotten member, and this process with it.
 func (c *Consumer) leaveAs(ctx context.Context, member string) {
-	var retry backoff
+	var retry broker.Backoff
 	for {
 		err := c.leave(ctx, member)
-		if err == nil || permanent(err) {
+		if err == nil || broker.Permanent(err) {
 			c.log.Debug("left the group as its former member", "group", c.cfg.Group, "member", member, "err", err)
 			break
 		}
-		if retry.wait(ctx) != nil {
+		if retry.Wait(ctx) != nil {
 			return
 		}
 	}
-	c.reporter.changed(opJoin, c.cfg.Group, fmt.Errorf(
+	c.reporter.Changed(broker.OpJoin, c.cfg.Group, fmt.Errorf(
 		"consumer: join group %s: the brokers answer again; the group waits until its other processes have "+
 			"joined, at most %s (kafka.session_timeout)",
 		c.cfg.Group, c.cfg.SessionTimeout))
@@ -70,9 +71,9 @@ func (c *Consumer) leaveAs(ctx context.Context, member string) {
 
 // leave takes a member out of the group. It is no error if the group does not know the member.
 func (c *Consumer) leave(ctx context.Context, member string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, broker.AnswerTimeout)
 	defer cancel()
-	err := c.cluster.wire.LeaveGroup(ctx, c.cfg.Group, member)
+	err := c.cluster.Wire.LeaveGroup(ctx, c.cfg.Group, member)
 	if errors.Is(err, kafka.UnknownMemberId) || errors.Is(err, kafka.GroupIdNotFound) {
 		return nil
 	}
@@ -82,7 +83,7 @@ func (c *Consumer) leave(ctx context.Context, member string) error {
 // waitUntilLeft waits for the end of the last group generation. It gives up after a time: a member that is
 // joining waits for the other members, and the process must not wait for them when it stops.
 func (c *Consumer) waitUntilLeft(left <-chan struct{}) {
-	timer := time.NewTimer(c.cfg.DrainTimeout + requestTimeout)
+	timer := time.NewTimer(c.cfg.DrainTimeout + broker.RequestTimeout)
 	defer timer.Stop()
 	select {
 	case <-left:
@@ -99,7 +100,7 @@ func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 	return kafka.ConsumerGroupConfig{
 		ID:                c.cfg.Group,
 		Brokers:           c.cfg.Brokers,
-		Dialer:            c.cluster.dialer,
+		Dialer:            c.cluster.Dialer,
 		Topics:            []string{c.input.name},
 		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, assigned: &c.assigned}},
 		HeartbeatInterval: heartbeatInterval(c.cfg.SessionTimeout),

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/consumer/broker"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
@@ -144,7 +145,7 @@ type member struct {
 	done   chan error
 }
 
-func startMember(t *testing.T, cfg Config, h Handler, change ...func(*Consumer)) *member {
+func startMember(t *testing.T, cfg broker.Config, h Handler, change ...func(*Consumer)) *member {
 	t.Helper()
 	m := newMember(t, cfg, h)
 	for _, f := range change {
@@ -155,7 +156,7 @@ func startMember(t *testing.T, cfg Config, h Handler, change ...func(*Consumer))
 }
 
 // newMember is for tests that change the Consumer before it runs.
-func newMember(t *testing.T, cfg Config, h Handler) *member {
+func newMember(t *testing.T, cfg broker.Config, h Handler) *member {
 	t.Helper()
 	m := &member{t: t, reg: prometheus.NewRegistry(), health: &health{}, logged: &logged{out: t.Output()},
 		done: make(chan error, 1)}

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"echosieve/consumer/broker"
 	"echosieve/pipeline/record"
 )
 
@@ -114,7 +115,7 @@ func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 	k, cfg := fake(t)
 	cfg.Partitions, cfg.SessionTimeout, cfg.DrainTimeout = 1, time.Minute, 12*time.Second // the last commit has 3 s
 	// no commit before the first record
-	cfg.Delivery = AtLeastOnce
+	cfg.Delivery = broker.AtLeastOnce
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
 	var commits atomic.Int64

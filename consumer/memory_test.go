@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"echosieve/consumer/broker"
 	"echosieve/pipeline/record"
 )
 
@@ -43,7 +44,7 @@ func inUse(t *testing.T) (bytes float64) {
 
 // produceBacklog fills every partition with a batch of articles that compress well and one article that does
 // not compress.
-func produceBacklog(t *testing.T, cfg Config, articles, textBytes int) (n int) {
+func produceBacklog(t *testing.T, cfg broker.Config, articles, textBytes int) (n int) {
 	t.Helper()
 	text := []byte("u" + strings.Repeat("article ", textBytes/8))
 	noise := make([]byte, 256<<10)
@@ -122,7 +123,7 @@ func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n*partitions))
 	require.Len(t, out, n*partitions)
 	m.stop(t)
-	_, err := m.limiter.tryDecoder(1 << 30)
+	_, err := m.limiter.TryDecoder(1 << 30)
 	require.NoError(t, err, "nothing is held")
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 
 	"github.com/segmentio/kafka-go/protocol"
@@ -43,10 +44,10 @@ type ownership struct {
 	foreign foreign
 	// before are the positions from which the output partitions were read back. As long as records in
 	// acknowledged lie ahead, they are committed again.
-	before []Position
+	before []broker.Position
 	// ends are the output partitions of this input partition, each with a position of which every output
 	// before it belongs to a record before the mark, or is in acknowledged.
-	ends []Position
+	ends []broker.Position
 	// labelled says that the commit of next names a position in every output partition.
 	labelled bool
 	// fenced says that no earlier owner can publish, or has published, anything that this owner does not know.
@@ -80,7 +81,7 @@ func (o *ownership) renew(ctx context.Context) error {
 }
 
 // positions returns the positions to commit with the mark next, while no output is on its way.
-func (o *ownership) positions(next int64, ws *writers) []Position {
+func (o *ownership) positions(next int64, ws *writers) []broker.Position {
 	if o.acknowledged.len > 0 && next <= o.acknowledged.highest {
 		return o.before
 	}
@@ -102,8 +103,8 @@ func (o *ownership) moved(now *outputTopics) bool {
 		return false
 	}
 	positions, err := positionsIn(now.topics, o.by.partition)
-	return err == nil && slices.ContainsFunc(positions, func(p Position) bool {
-		return !slices.ContainsFunc(o.ends, func(e Position) bool {
+	return err == nil && slices.ContainsFunc(positions, func(p broker.Position) bool {
+		return !slices.ContainsFunc(o.ends, func(e broker.Position) bool {
 			return e.TopicPartition == p.TopicPartition &&
 				e.TopicID == p.TopicID
 		})
@@ -146,7 +147,7 @@ func (p *partition) fades() bool {
 // would otherwise keep old positions, and their next owner would read all that others have published since.
 func (p *partition) refreshPositions(ctx context.Context) {
 	ends := slices.Clone(p.own.ends)
-	if p.c.cluster.moveToEnds(ctx, ends) != nil {
+	if p.c.cluster.MoveToEnds(ctx, ends) != nil {
 		return // the next refresh does it
 	}
 	p.own.ends, p.own.refreshed = ends, time.Now()
@@ -160,8 +161,8 @@ func (p *partition) refreshPositions(ctx context.Context) {
 func outputPartition(input int32, partitions int) int32 { return input % int32(partitions) }
 
 // positionsIn returns the starts of the partitions of these topics that hold the outputs of an input partition.
-func positionsIn(topics []wire.Topic, input int32) ([]Position, error) {
-	positions := make([]Position, len(topics))
+func positionsIn(topics []wire.Topic, input int32) ([]broker.Position, error) {
+	positions := make([]broker.Position, len(topics))
 	for i, t := range topics {
 		switch {
 		case t.Err != nil:
@@ -169,8 +170,8 @@ func positionsIn(topics []wire.Topic, input int32) ([]Position, error) {
 		case len(t.Partitions) == 0:
 			return nil, protocol.NewErrNoTopic(t.Name)
 		}
-		positions[i] = Position{
-			wire.TopicPartition{Topic: t.Name, Partition: outputPartition(input, len(t.Partitions))}, t.ID, 0}
+		at := wire.TopicPartition{Topic: t.Name, Partition: outputPartition(input, len(t.Partitions))}
+		positions[i] = broker.Position{TopicPartition: at, TopicID: t.ID}
 	}
 	return positions, nil
 }

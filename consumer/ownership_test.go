@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/article"
 
@@ -14,17 +15,18 @@ import (
 // A commit names the positions of the moment at which its mark was set, however much later it is sent.
 func TestPositionsBelongToTheirMark(t *testing.T) {
 	own := &ownership{as: wire.Identity{ID: 7, Epoch: 3},
-		ends: []Position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, Offset: 10}}}
+		ends: []broker.Position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, Offset: 10}}}
 	unique := &writer{topic: "unique", end: 20}
 	p := &partition{own: own, writers: &writers{article.ToUnique: unique}}
+	g := &groupGeneration{partitions: map[int32]*partition{0: p}}
 	p.setMark(5)
-	marked := *p.mark.Load()
-	require.Equal(t, own.as, marked.Owner)
-	require.Equal(t, int64(20), marked.Positions[0].Offset)
 	unique.end = 30 // an output of a record after the mark
-	require.Equal(t, marked, *p.mark.Load())
+	_, commits := g.moved()
+	require.Equal(t, own.as, commits[0].Owner)
+	require.Equal(t, int64(20), commits[0].Positions[0].Offset)
 	p.setMark(6)
-	require.NotEqual(t, marked.Positions, p.mark.Load().Positions)
+	_, commits = g.moved()
+	require.Equal(t, int64(30), commits[0].Positions[0].Offset)
 }
 
 func TestRenewalInterval(t *testing.T) {

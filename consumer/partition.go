@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 	"echosieve/internal/base/tracing"
@@ -32,17 +33,17 @@ type partition struct {
 	writers *writers
 
 	// mark is how far the partition is done; its Next is -1 as long as that is not known.
-	mark          atomic.Pointer[Commit]
-	stop          func(error)  // ends run with an error; set by run
-	committed     *Commit      // the latest mark that was committed; used by the commit loop only
-	highWatermark atomic.Int64 // the offset after the last record that all in-sync replicas have
+	mark          atomic.Pointer[broker.Commit]
+	stop          func(error)    // ends run with an error; set by run
+	committed     *broker.Commit // the latest mark that was committed; used by the commit loop only
+	highWatermark atomic.Int64   // the offset after the last record that all in-sync replicas have
 }
 
 // batch is a run of records that goes through the stages together.
 type batch struct {
 	records  []record.Record // may be empty: then only the offset moves
 	next     int64           // offset to commit when the batch is done
-	permit   permit
+	permit   broker.Permit
 	prepared *pipeline.Batch // nil before prepare, and if there are no records
 	span     trace.Span      // nil if the batch is not traced
 }
@@ -64,7 +65,7 @@ func newPartition(c *Consumer, id int32, offset int64, own *ownership) *partitio
 // setMark is called only while no output of the partition is on its way. The positions belong to this moment,
 // however much later the mark is committed.
 func (p *partition) setMark(next int64) {
-	m := &Commit{Partition: p.id, Next: next, Owner: wire.Identity{ID: wire.NoProducerID}}
+	m := &broker.Commit{Partition: p.id, Next: next, Owner: wire.Identity{ID: wire.NoProducerID}}
 	if p.own != nil {
 		m.Owner, m.Positions = p.own.as, p.own.positions(next, p.writers)
 	}
@@ -228,7 +229,7 @@ func (p *partition) unacknowledged(outputs []pipeline.Output) []pipeline.Output 
 		return outputs
 	}
 	left := slices.DeleteFunc(outputs, func(o pipeline.Output) bool { return p.own.acknowledged.has(o.Record.Offset) })
-	p.c.metrics.alreadyAcknowledged.Add(float64(len(outputs) - len(left)))
+	p.c.metrics.AlreadyAcknowledged.Add(float64(len(outputs) - len(left)))
 	return left
 }
 
@@ -236,13 +237,13 @@ func (p *partition) unacknowledged(outputs []pipeline.Output) []pipeline.Output 
 // marked count as lag.
 func (p *partition) observeLag() {
 	if next := p.mark.Load().Next; next >= 0 {
-		p.c.metrics.lag.WithLabelValues(p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
+		p.c.metrics.Lag.WithLabelValues(p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
 	}
 }
 
 // release returns the memory of a batch that is done or dropped, and ends its trace.
 func (p *partition) release(b *batch) {
-	p.c.limiter.release(b.permit)
+	p.c.limiter.Release(b.permit)
 	if b.span != nil {
 		b.span.End()
 	}

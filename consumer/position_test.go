@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/consumer/internal/label"
 	"echosieve/pipeline/article"
 
 	"github.com/stretchr/testify/require"
@@ -86,7 +85,7 @@ func TestLabelsAreRecalled(t *testing.T) {
 	}
 	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
 	require.NoError(t, err)
-	offsets.Each(func(o kadm.OffsetResponse) { require.NotContains(t, o.Metadata, label.Index+":") })
+	offsets.Each(func(o kadm.OffsetResponse) { require.NotContains(t, o.Metadata, "index:") })
 }
 
 // Members see the labels that others commit while they run: a member that stands by is told where the group is.

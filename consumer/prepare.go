@@ -2,25 +2,26 @@ package consumer
 
 import (
 	"context"
+	"echosieve/consumer/broker"
 	"errors"
 	"time"
 )
 
 // prepare waits until brokers, topics and the group's coordinator answer.
 func (c *Consumer) prepare(ctx context.Context) error {
-	var retry backoff
+	var retry broker.Backoff
 	for {
 		err := c.prepareOnce(ctx)
-		var missing *MissingTopicsError
+		var missing *broker.MissingTopicsError
 		switch {
 		case err == nil:
-			c.reporter.ok(opJoin, c.cfg.Group)
+			c.reporter.OK(broker.OpJoin, c.cfg.Group)
 			return nil
-		case permanent(err), errors.As(err, &missing), ctx.Err() != nil:
+		case broker.Permanent(err), errors.As(err, &missing), ctx.Err() != nil:
 			return err
 		}
-		c.reporter.failed(opJoin, c.cfg.Group, err)
-		if err := retry.wait(ctx); err != nil {
+		c.reporter.Failed(broker.OpJoin, c.cfg.Group, err)
+		if err := retry.Wait(ctx); err != nil {
 			return err
 		}
 	}
@@ -30,13 +31,13 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	var err error
 	if c.cfg.CreateTopics {
 		var created []string
-		if created, err = c.cluster.ensureTopics(ctx, c.cfg.Topics.All()); len(created) > 0 {
+		if created, err = c.cluster.EnsureTopics(ctx, c.cfg.Topics.All()); len(created) > 0 {
 			c.log.Info("created topics", "topics", created, "partitions", c.cfg.Partitions, "replication",
 				c.cfg.Replication)
 		}
 	} else {
 		// A topic that was created a moment ago may not be known to every broker yet.
-		err = c.cluster.waitForTopics(ctx, c.cfg.Topics.All(), 3*time.Second)
+		err = c.cluster.WaitForTopics(ctx, c.cfg.Topics.All(), 3*time.Second)
 	}
 	if err != nil {
 		return err
@@ -56,12 +57,12 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 // checkRights returns a permanent *diag.Problem if this user may see a topic but not use it. A topic that it
 // may not see is missing.
 func (c *Consumer) checkRights(ctx context.Context) error {
-	m, err := c.cluster.metadata(ctx, c.cfg.Topics.All())
+	m, err := c.cluster.Metadata(ctx, c.cfg.Topics.All())
 	if err != nil {
 		return err
 	}
 	for i := range m.Topics {
-		if p := c.cluster.lackingRight(&m.Topics[i]); p != nil {
+		if p := c.cluster.LackingRight(&m.Topics[i]); p != nil {
 			return p
 		}
 	}
@@ -71,15 +72,15 @@ func (c *Consumer) checkRights(ctx context.Context) error {
 // waitForGroup returns nil when the group's coordinator answers. In a new cluster the first such request
 // creates the coordinators' topic, and for a moment no coordinator is available.
 func (c *Consumer) waitForGroup(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, broker.SettleTimeout)
 	defer cancel()
-	var retry backoff
+	var retry broker.Backoff
 	for {
-		_, err := c.cluster.committed(ctx, c.cfg.Group, c.cfg.Topics.Input, []int{0})
+		_, err := c.cluster.Committed(ctx, c.cfg.Group, c.cfg.Topics.Input, []int{0})
 		switch {
 		case err == nil:
 			return nil
-		case kind(err) != "coordinator", retry.wait(ctx) != nil:
+		case broker.Kind(err) != "coordinator", retry.Wait(ctx) != nil:
 			return err
 		}
 	}

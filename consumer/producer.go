@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/record"
@@ -34,7 +35,7 @@ const (
 // with a key are placed as the Java client places them, records without one at random. Safe for concurrent
 // use; the order between concurrent calls is not defined.
 type Producer struct {
-	cluster *cluster
+	cluster *broker.Cluster
 	topic   string
 	acked   atomic.Int64
 
@@ -44,17 +45,17 @@ type Producer struct {
 }
 
 // NewProducer validates the configuration and reads certificate and password files. It does not dial.
-func NewProducer(cfg Config, topic string) (*Producer, error) {
+func NewProducer(cfg broker.Config, topic string) (*Producer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	c, err := newCluster(cfg, topic)
+	c, err := broker.New(cfg, topic)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
 	return &Producer{cluster: c, topic: topic, writer: &kafka.Writer{
-		Addr: c.client.Addr, Topic: topic, Transport: c.wire.Transport, Balancer: kafka.Murmur2Balancer{},
-		RequiredAcks: kafka.RequireAll, Compression: kafka.Compression(c.codec),
+		Addr: c.Client.Addr, Topic: topic, Transport: c.Wire.Transport, Balancer: kafka.Murmur2Balancer{},
+		RequiredAcks: kafka.RequireAll, Compression: kafka.Compression(c.Codec),
 		BatchBytes: int64(cfg.MaxMessageBytes), BatchSize: maxBatchRecords, BatchTimeout: batchDelay,
 		MaxAttempts: 1, // write tries again, also after errors for which the Writer would not
 	}}, nil
@@ -70,7 +71,7 @@ func (p *Producer) Produce(ctx context.Context, records []record.Record) error {
 		return errors.New("consumer: producer is closed")
 	}
 	for run := range slices.Chunk(records, maxBatchRecords) {
-		for part := range wire.Split(run, p.cluster.cfg.MaxMessageBytes) {
+		for part := range wire.Split(run, p.cluster.Config.MaxMessageBytes) {
 			messages := make([]kafka.Message, len(part))
 			for i := range part {
 				messages[i] = messageOf(&part[i])
@@ -100,7 +101,7 @@ func messageOf(r *record.Record) kafka.Message {
 func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
-	var retry backoff
+	var retry broker.Backoff
 	for {
 		err := p.writer.WriteMessages(ctx, messages...)
 		if err == nil {
@@ -117,7 +118,7 @@ func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 			p.acked.Add(int64(len(messages) - len(failed)))
 			messages = failed
 		}
-		if permanent(err) || errors.Is(err, kafka.MessageSizeTooLarge) || retry.wait(ctx) != nil {
+		if broker.Permanent(err) || errors.Is(err, kafka.MessageSizeTooLarge) || retry.Wait(ctx) != nil {
 			return err
 		}
 	}
@@ -127,7 +128,7 @@ func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 func explainProduce(topic string, err error) error {
 	var problem *diag.Problem
 	explained := errors.As(err, &problem) // by somebody who knew more, such as createTopics
-	err = explain(err)
+	err = broker.Explain(err)
 	switch {
 	case explained, !errors.As(err, &problem):
 	case errors.Is(err, kafka.TopicAuthorizationFailed):
@@ -147,6 +148,6 @@ func (p *Producer) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	defer p.cluster.close()
+	defer p.cluster.Close()
 	return p.writer.Close()
 }

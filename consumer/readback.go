@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
@@ -18,7 +19,7 @@ import (
 
 // readBack reads the output partitions from their committed positions to our own marker: first those of positions, then
 // those that only the commit names. It sets what own knows of outputs. pid is the producer id of the commit.
-func (t *takeover) readBack(ctx context.Context, own *ownership, positions, committed []Position, pid int64) error {
+func (t *takeover) readBack(ctx context.Context, own *ownership, positions, committed []broker.Position, pid int64) error {
 	former, err := t.formerPositions(ctx, own, missingFrom(committed, positions))
 	if err != nil {
 		return err
@@ -46,12 +47,12 @@ func (t *takeover) readBack(ctx context.Context, own *ownership, positions, comm
 // formerPositions fences those of the positions that still exist, and returns them. The former owner wrote there: the
 // number of partitions has changed since, or an output topic has got another name. Where this user may no longer write,
 // own is not fenced.
-func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []Position) (left []Position,
+func (t *takeover) formerPositions(ctx context.Context, own *ownership, positions []broker.Position) (left []broker.Position,
 	err error) {
 	for _, p := range positions {
-		now, err := t.cluster.topic(ctx, p.Topic)
+		now, err := t.cluster.Topic(ctx, p.Topic)
 		if err == nil && now.ID == p.TopicID && int(p.Partition) < len(now.Partitions) {
-			err = t.fence(ctx, []Position{p})
+			err = t.fence(ctx, []broker.Position{p})
 			if err == nil {
 				left = append(left, p)
 			}
@@ -69,15 +70,15 @@ func (t *takeover) formerPositions(ctx context.Context, own *ownership, position
 // readFrom returns the offset from which a position is read back: its position in the commit, or its present offset if
 // the commit names none. A topic that was recreated since the commit is read from its start: an owner who did not
 // notice that may have published there.
-func (t *takeover) readFrom(ctx context.Context, p Position, committed []Position) (int64, error) {
-	at := slices.IndexFunc(committed, func(c Position) bool { return c.TopicPartition == p.TopicPartition })
+func (t *takeover) readFrom(ctx context.Context, p broker.Position, committed []broker.Position) (int64, error) {
+	at := slices.IndexFunc(committed, func(c broker.Position) bool { return c.TopicPartition == p.TopicPartition })
 	switch {
 	case at < 0:
 		return p.Offset, nil
 	case committed[at].TopicID == p.TopicID:
 		return committed[at].Offset, nil
 	}
-	first, _, err := t.cluster.offsets(ctx, p.Topic, p.Partition)
+	first, _, err := t.cluster.Offsets(ctx, p.Topic, p.Partition)
 	if err != nil {
 		return 0, fmt.Errorf("log start of %s/%d: %w", p.Topic, p.Partition, err)
 	}
@@ -85,10 +86,10 @@ func (t *takeover) readFrom(ctx context.Context, p Position, committed []Positio
 }
 
 // missingFrom returns those of the positions that name a partition which is not among known.
-func missingFrom(positions, known []Position) []Position {
-	var missing []Position
+func missingFrom(positions, known []broker.Position) []broker.Position {
+	var missing []broker.Position
 	for _, p := range positions {
-		if !slices.ContainsFunc(known, func(k Position) bool { return k.TopicPartition == p.TopicPartition }) {
+		if !slices.ContainsFunc(known, func(k broker.Position) bool { return k.TopicPartition == p.TopicPartition }) {
 			missing = append(missing, p)
 		}
 	}
@@ -118,7 +119,7 @@ func (f *foreign) noMarker() error {
 // the transactional id another producer id since, batches of both are ours.
 func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64,
 	deadline time.Time) (int64, error) {
-	var retry backoff
+	var retry broker.Backoff
 	for {
 		next, marker, err := t.readTail(ctx, own, p, offset, pid)
 		switch {
@@ -128,18 +129,18 @@ func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.Topi
 			return 0, ctx.Err()
 		case errors.Is(err, kafka.OffsetOutOfRange):
 			// Retention has removed what stood there; or the log was cut off, and offsets are given out again.
-			if next, _, err = t.cluster.offsets(ctx, p.Topic, p.Partition); err != nil {
+			if next, _, err = t.cluster.Offsets(ctx, p.Topic, p.Partition); err != nil {
 				next = offset
 			}
 		}
 		if next > offset {
-			retry.reset()
+			retry.Reset()
 		} else if time.Now().After(deadline) {
 			if err == nil {
 				err = own.foreign.noMarker()
 			}
 			return 0, err
-		} else if err != nil && retry.wait(ctx) != nil {
+		} else if err != nil && retry.Wait(ctx) != nil {
 			return 0, err
 		}
 		offset = next
@@ -148,12 +149,12 @@ func (t *takeover) readPosition(ctx context.Context, own *ownership, p wire.Topi
 
 // readFormer is readPosition for a topic that may no longer be among the configured ones. kafka-go's transport finds
 // the leaders of those only.
-func (t *takeover) readFormer(ctx context.Context, own *ownership, p Position, pid int64, deadline time.Time) error {
-	c, err := newCluster(t.cluster.cfg, p.Topic)
+func (t *takeover) readFormer(ctx context.Context, own *ownership, p broker.Position, pid int64, deadline time.Time) error {
+	c, err := broker.New(t.cluster.Config, p.Topic)
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	there := *t
 	there.cluster = c
 	_, err = there.readPosition(ctx, own, p.TopicPartition, p.Offset, pid, deadline)
@@ -164,13 +165,13 @@ func (t *takeover) readFormer(ctx context.Context, own *ownership, p Position, p
 // marker.
 func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPartition, offset, pid int64) (
 	next int64, marker bool, err error) {
-	res, release, err := t.cluster.fetchTail(ctx, t.limiter, p.Topic, p.Partition, offset)
+	res, release, err := t.cluster.FetchTail(ctx, t.limiter, p.Topic, p.Partition, offset)
 	if err != nil {
 		return offset, false, err
 	}
 	defer release()
 	reading := &reading{takeover: t, own: own}
-	tail := wire.NewTail(res, offset, t.cluster.cfg.maxFetchBytes())
+	tail := wire.NewTail(res, offset, t.cluster.Config.MaxFetchBytes())
 	for {
 		batch, err := tail.Next()
 		if err != nil || batch == nil {
@@ -187,7 +188,7 @@ func (t *takeover) readTail(ctx context.Context, own *ownership, p wire.TopicPar
 				return tail.Offset(), true, nil
 			}
 		case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:
-			err := batch.Records(t.limiter.waitDecoder(ctx), func(r *record.Record) error {
+			err := batch.Records(t.limiter.WaitDecoder(ctx), func(r *record.Record) error {
 				at.Offset = r.Offset
 				return reading.collect(ctx, at, r)
 			})
@@ -218,9 +219,9 @@ func (f *foreign) add(at article.Coordinates, why string) {
 }
 
 // endOf returns a function that asks for the high watermark of a partition.
-func endOf(c *cluster, topic string, partition int32) func(context.Context) (int64, error) {
+func endOf(c *broker.Cluster, topic string, partition int32) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
-		_, end, err := c.offsets(ctx, topic, partition)
+		_, end, err := c.Offsets(ctx, topic, partition)
 		return end, err
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-func realCompacted(t *testing.T, cfg Config) {
+func realCompacted(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	cl := client(t, cfg)
 	compact, often, soon := "compact", "200", "0.01"
@@ -50,16 +51,16 @@ func realCompacted(t *testing.T, cfg Config) {
 }
 
 // countRecords reads the input topic with the consumer's own reader.
-func countRecords(t *testing.T, cfg Config) int {
+func countRecords(t *testing.T, cfg broker.Config) int {
 	t.Helper()
-	c, err := newCluster(cfg, cfg.Topics.All()...)
+	c, err := broker.New(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
-	defer c.close()
-	_, end, err := c.offsets(context.Background(), cfg.Topics.Input, 0)
+	defer c.Close()
+	_, end, err := c.Offsets(context.Background(), cfg.Topics.Input, 0)
 	require.NoError(t, err)
 	n := 0
 	for offset := int64(0); offset < end; {
-		res, _, err := c.fetch(context.Background(), newLimiter(100, 64<<20, nil), cfg.Topics.Input, 0, offset)
+		res, _, err := c.Fetch(context.Background(), broker.NewLimiter(100, 64<<20, nil), cfg.Topics.Input, 0, offset)
 		require.NoError(t, err)
 		records := wire.NewReader(res, offset, 1<<20, wire.Unbounded)
 		for {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/tier"
@@ -18,7 +19,7 @@ import (
 // fenced tries what brokers promise to an owner that publishes plain batches beside the empty transaction of
 // its fence. It returns a function that requires that they refuse the former owner, and that the present one
 // goes on.
-func fenced(t *testing.T, cfg Config) (refused func(when string)) {
+func fenced(t *testing.T, cfg broker.Config) (refused func(when string)) {
 	ensureTopics(t, cfg)
 	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
 	a := testTakeOver(t, cfg)
@@ -37,17 +38,17 @@ func fenced(t *testing.T, cfg Config) (refused func(when string)) {
 	require.NoError(t, publishAs(a, first.as, 0, unique.Topic, 1))
 	stable("before the transaction")
 	require.NoError(t, a.ask(t.Context(), func(ctx context.Context) error {
-		return a.cluster.wire.AddPartitions(ctx, a.node, a.id, a.as, []wire.TopicPartition{unique})
+		return a.cluster.Wire.AddPartitions(ctx, a.node, a.id, a.as, []wire.TopicPartition{unique})
 	}))
 	require.NoError(t, publishAs(a, first.as, 1, unique.Topic, 2), "a plain batch in the empty transaction")
 	stable("in the transaction")
 	require.NoError(t, a.ask(t.Context(),
-		func(ctx context.Context) error { return a.cluster.wire.EndTransaction(ctx, a.node, a.id, a.as) }))
+		func(ctx context.Context) error { return a.cluster.Wire.EndTransaction(ctx, a.node, a.id, a.as) }))
 	require.NoError(t, publishAs(a, first.as, 2, unique.Topic, 3))
-	_, before, err := a.cluster.offsets(t.Context(), unique.Topic, 0)
+	_, before, err := a.cluster.Offsets(t.Context(), unique.Topic, 0)
 	require.NoError(t, err)
 	require.NoError(t, publishAs(a, first.as, 2, unique.Topic, 3), "the same batch again")
-	_, after, err := a.cluster.offsets(t.Context(), unique.Topic, 0)
+	_, after, err := a.cluster.Offsets(t.Context(), unique.Topic, 0)
 	require.NoError(t, err)
 	require.LessOrEqual(t, after-before, int64(1), "the marker, and no second copy")
 	require.ErrorIs(t, publishAs(a, first.as, 9, unique.Topic, 4), kafka.OutOfOrderSequenceNumber)
@@ -106,12 +107,12 @@ func TestFenceOutlivesLeaders(t *testing.T) {
 			require.NoError(t, publishEventually(t, a, first.as, 0, unique))
 			second := takeOver(t, b)
 			for i, end := range []func(*kafkaserver.Server){(*kafkaserver.Server).Stop, (*kafkaserver.Server).Kill} {
-				now, err := b.cluster.topic(t.Context(), unique.Topic)
+				now, err := b.cluster.Topic(t.Context(), unique.Topic)
 				require.NoError(t, err)
 				leader := now.Partitions[0].Leader
 				end(c.Servers[leader-1])
 				require.Eventually(t, func() bool {
-					now, err := b.cluster.topic(context.Background(), unique.Topic)
+					now, err := b.cluster.Topic(context.Background(), unique.Topic)
 					return err == nil && now.Partitions[0].Leader >= 0 && now.Partitions[0].Leader != leader
 				}, patience, 50*time.Millisecond)
 				require.ErrorIs(t, publishEventually(t, a, first.as, 1, unique), kafka.InvalidProducerEpoch)
@@ -124,7 +125,7 @@ func TestFenceOutlivesLeaders(t *testing.T) {
 }
 
 // inSyncAgain waits until all replicas of a topic have caught up: then the next broker may fail.
-func inSyncAgain(t *testing.T, cfg Config, topic string) {
+func inSyncAgain(t *testing.T, cfg broker.Config, topic string) {
 	t.Helper()
 	admin := kadm.NewClient(client(t, cfg))
 	require.Eventually(t, func() bool {
@@ -182,7 +183,7 @@ func TestForgetfulBrokers(t *testing.T) {
 
 // oldArticlesKeepTheFence: brokers forget a producer whose latest batch has old timestamps, and the owner
 // makes them remember it.
-func oldArticlesKeepTheFence(t *testing.T, cfg Config) {
+func oldArticlesKeepTheFence(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
 	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
@@ -196,7 +197,7 @@ func oldArticlesKeepTheFence(t *testing.T, cfg Config) {
 	produce(t, client(t, cfg), old)
 	published := consumeUntil(t, cfg, []string{unique.Topic}, atLeast(1))[0]
 	require.Eventually(t, func() bool {
-		_, end, err := zombie.cluster.offsets(context.Background(), unique.Topic, 0)
+		_, end, err := zombie.cluster.Offsets(context.Background(), unique.Topic, 0)
 		return err == nil && end > published.Offset+1
 	}, patience, 10*time.Millisecond, "a marker follows the article")
 	require.ErrorIs(t, publishTo(zombie, first.as, 0, unique, 9), kafka.InvalidProducerEpoch)
@@ -204,7 +205,7 @@ func oldArticlesKeepTheFence(t *testing.T, cfg Config) {
 }
 
 // forgotten says whether the transaction coordinators know the id of partition 0 no longer.
-func forgotten(t *testing.T, cfg Config) bool {
+func forgotten(t *testing.T, cfg broker.Config) bool {
 	t.Helper()
 	described, err := kadm.NewClient(client(t, cfg)).DescribeTransactions(t.Context(),
 		transactionalID(cfg.Group, cfg.Topics.Input, 0))
@@ -216,12 +217,12 @@ func forgotten(t *testing.T, cfg Config) bool {
 }
 
 // lastCommit returns what the group has committed for partition 0.
-func lastCommit(t *testing.T, cfg Config) Commit {
+func lastCommit(t *testing.T, cfg broker.Config) broker.Commit {
 	t.Helper()
-	c, err := newCluster(cfg, cfg.Topics.Input)
+	c, err := broker.New(cfg, cfg.Topics.Input)
 	require.NoError(t, err)
-	defer c.close()
-	commits, err := c.committed(t.Context(), cfg.Group, cfg.Topics.Input, []int{0})
+	defer c.Close()
+	commits, err := c.Committed(t.Context(), cfg.Group, cfg.Topics.Input, []int{0})
 	require.NoError(t, err)
 	return commits[0]
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
@@ -17,7 +18,7 @@ import (
 
 // realForeign appends record batches under our producer id that are none of our outputs. A take-over skips them, counts
 // them and names them, and takes no memory for the offsets that they claim.
-func realForeign(t *testing.T, cfg Config) {
+func realForeign(t *testing.T, cfg broker.Config) {
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
 	a := testTakeOver(t, cfg)
@@ -77,7 +78,7 @@ func publishRaw(to *takeover, as wire.Identity, sequence int32, topic, source st
 		return err
 	}
 	wire.SetSequence(raw, as.ID, as.Epoch, sequence)
-	_, err = to.cluster.wire.Produce(context.Background(), topic, 0, raw)
+	_, err = to.cluster.Wire.Produce(context.Background(), topic, 0, raw)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/article"
 
@@ -16,18 +17,18 @@ import (
 
 // commitAt commits an offset of an owner's input partition with the producer id and the positions. Nobody is a member
 // of the group.
-func commitAt(t *testing.T, to *takeover, offset, pid int64, positions []Position) {
+func commitAt(t *testing.T, to *takeover, offset, pid int64, positions []broker.Position) {
 	t.Helper()
-	commitAs(t, to, wire.TopicID{}, Commit{Next: offset, Owner: wire.Identity{ID: pid}, Positions: positions})
+	commitAs(t, to, wire.TopicID{}, broker.Commit{Next: offset, Owner: wire.Identity{ID: pid}, Positions: positions})
 }
 
 // commitAs commits for a topic with the id.
-func commitAs(t *testing.T, to *takeover, id wire.TopicID, c Commit) {
+func commitAs(t *testing.T, to *takeover, id wire.TopicID, c broker.Commit) {
 	t.Helper()
 	c.Partition = to.partition
 	nobody := &kafka.Generation{GroupID: to.group, ID: -1}
 	require.Eventually(t, func() bool { // the group's coordinator may be new
-		return to.cluster.commit(context.Background(), nobody, to.input, id, c) == nil
+		return to.cluster.Commit(context.Background(), nobody, to.input, id, c) == nil
 	}, patience, 10*time.Millisecond)
 }
 
@@ -41,7 +42,7 @@ func requirePublished(t *testing.T, own *ownership, offsets ...int64) {
 }
 
 // realPositions lets owners find commits that do not say, or do not say truly, where to read back.
-func realPositions(t *testing.T, cfg Config) {
+func realPositions(t *testing.T, cfg broker.Config) {
 	ensureTopics(t, cfg)
 	to := testTakeOver(t, cfg)
 	own := takeOver(t, to)
@@ -53,7 +54,7 @@ func realPositions(t *testing.T, cfg Config) {
 	requirePublished(t, own)
 
 	unowned := wire.Identity{ID: wire.NoProducerID}
-	commitAs(t, to, wire.TopicID{}, Commit{Next: 2, Owner: unowned})
+	commitAs(t, to, wire.TopicID{}, broker.Commit{Next: 2, Owner: unowned})
 	own = takeOver(t, testTakeOver(t, cfg))
 	require.Equal(t, int64(2), own.next)
 	require.False(t, own.fenced, "a tool or a version without exactly once has committed")
@@ -72,7 +73,7 @@ func realPositions(t *testing.T, cfg Config) {
 
 	commitAt(t, to, 4, own.as.ID, own.ends)
 	own.by.inputID = wire.TopicID{1}
-	commitAs(t, to, wire.TopicID{2}, Commit{Next: 4, Owner: unowned})
+	commitAs(t, to, wire.TopicID{2}, broker.Commit{Next: 4, Owner: unowned})
 	committed, err := own.by.position(t.Context())
 	require.NoError(t, err)
 	require.Negative(t, committed.Next, "an offset of the input topic before it was recreated")
@@ -80,7 +81,7 @@ func realPositions(t *testing.T, cfg Config) {
 }
 
 // realChangedOutputs changes the output topics between two owners.
-func realChangedOutputs(t *testing.T, cfg Config) {
+func realChangedOutputs(t *testing.T, cfg broker.Config) {
 	ensureTopics(t, cfg)
 	ctx := t.Context()
 	admin := kadm.NewClient(client(t, cfg))
@@ -119,7 +120,7 @@ func realChangedOutputs(t *testing.T, cfg Config) {
 		return err == nil
 	}, patience, 50*time.Millisecond)
 	require.Eventually(t, func() bool {
-		now, err := second.cluster.topic(context.Background(), cfg.Topics.Duplicate)
+		now, err := second.cluster.Topic(context.Background(), cfg.Topics.Duplicate)
 		return err == nil && now.ID != duplicate.TopicID && publishAs(second, next.as, 0, cfg.Topics.Duplicate,
 			7) == nil
 	}, patience, 50*time.Millisecond)
@@ -130,7 +131,7 @@ func realChangedOutputs(t *testing.T, cfg Config) {
 }
 
 // realMorePartitions gives an output topic more partitions between two owners.
-func realMorePartitions(t *testing.T, cfg Config) {
+func realMorePartitions(t *testing.T, cfg broker.Config) {
 	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(t.Context(), 5, 1, nil, cfg.Topics.Input)
 	require.NoError(t, err)
 	ensureTopics(t, cfg)
@@ -147,10 +148,10 @@ func realMorePartitions(t *testing.T, cfg Config) {
 
 	addPartitions(t, cfg, cfg.Topics.Unique, 5)
 	require.Eventually(t, func() bool {
-		n, err := first.cluster.topic(context.Background(), cfg.Topics.Unique)
+		n, err := first.cluster.Topic(context.Background(), cfg.Topics.Unique)
 		return err == nil && len(n.Partitions) == 5
 	}, patience, 10*time.Millisecond)
-	now, err := first.cluster.metadata(t.Context(), outTopics(cfg.Topics))
+	now, err := first.cluster.Metadata(t.Context(), outTopics(cfg.Topics))
 	require.NoError(t, err)
 	require.True(t, own.moved(&outputTopics{now.Topics, time.Now()}))
 	next := takeOver(t, inFour())
@@ -165,7 +166,7 @@ func realMorePartitions(t *testing.T, cfg Config) {
 }
 
 // realDeletedMarkers deletes records and markers from the output topics.
-func realDeletedMarkers(t *testing.T, cfg Config) {
+func realDeletedMarkers(t *testing.T, cfg broker.Config) {
 	ensureTopics(t, cfg)
 	truncate := func(topic string, keep int64) {
 		t.Helper()
@@ -191,7 +192,7 @@ func realDeletedMarkers(t *testing.T, cfg Config) {
 	unique := next.ends[0]
 	require.NoError(t, second.fence(t.Context(), next.ends))
 	require.Eventually(t, func() bool { // the marker is there
-		_, end, err := second.cluster.offsets(context.Background(), unique.Topic, 0)
+		_, end, err := second.cluster.Offsets(context.Background(), unique.Topic, 0)
 		return err == nil && end > unique.Offset+1
 	}, patience, 10*time.Millisecond)
 	truncate(cfg.Topics.Unique, 0)
@@ -203,7 +204,7 @@ func realDeletedMarkers(t *testing.T, cfg Config) {
 
 // realLostVerdicts: an owner has published records and dies before it commits. Redis has lost their verdicts,
 // and the next owner decides them differently.
-func realLostVerdicts(t *testing.T, cfg Config) {
+func realLostVerdicts(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "d", 20, 1)...)
@@ -234,24 +235,24 @@ func realLostVerdicts(t *testing.T, cfg Config) {
 }
 
 // realLateCommit: a member commits after it has lost its partitions.
-func realLateCommit(t *testing.T, cfg Config) {
+func realLateCommit(t *testing.T, cfg broker.Config) {
 	ensureTopics(t, cfg)
 	m := startMember(t, cfg, &router{})
 	serves(t, m)
 	eventuallyCommitted(t, cfg)
 	gen := &kafka.Generation{GroupID: cfg.Group, ID: 1, MemberID: "somebody"}
-	commits := []Commit{{Next: 7}}
-	require.Error(t, m.cluster.commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group has another member")
+	commits := []broker.Commit{{Next: 7}}
+	require.Error(t, m.cluster.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group has another member")
 	m.stop(t)
-	late, err := newCluster(cfg, cfg.Topics.All()...)
+	late, err := broker.New(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
-	defer late.close()
-	require.Error(t, late.commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group is empty")
+	defer late.Close()
+	require.Error(t, late.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group is empty")
 	require.Zero(t, committed(t, client(t, cfg), cfg))
 }
 
 // realRecreatedOutput recreates an output topic while a member runs.
-func realRecreatedOutput(t *testing.T, cfg Config) {
+func realRecreatedOutput(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
 	admin := kadm.NewClient(client(t, cfg))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -15,15 +16,15 @@ import (
 )
 
 // testTakeOver is a take-over of partition 0.
-func testTakeOver(t *testing.T, cfg Config) *takeover {
+func testTakeOver(t *testing.T, cfg broker.Config) *takeover {
 	t.Helper()
-	c, err := newCluster(cfg, cfg.Topics.All()...)
+	c, err := broker.New(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
-	t.Cleanup(c.close)
-	m, err := newMetrics(nil)
+	t.Cleanup(c.Close)
+	m, err := broker.NewMetrics(nil)
 	require.NoError(t, err)
 	return &takeover{
-		cluster: c, limiter: newLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
+		cluster: c, limiter: broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
 		input: cfg.Topics.Input, partition: 0, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0),
 		memory: producerForgotten,
 		// most tests have outputs of records that are not there
@@ -32,10 +33,10 @@ func testTakeOver(t *testing.T, cfg Config) *takeover {
 }
 
 // outputEnds are the output partitions of a take-over, as they are now.
-func outputEnds(t *testing.T, to *takeover) []Position {
+func outputEnds(t *testing.T, to *takeover) []broker.Position {
 	t.Helper()
-	p := &sender{cluster: to.cluster, topics: to.cluster.cfg.Topics.destinations()}
-	var positions []Position
+	p := &sender{cluster: to.cluster, topics: to.cluster.Config.Topics.Destinations()}
+	var positions []broker.Position
 	require.Eventually(t, func() bool { // a topic may be new
 		var err error
 		positions, err = p.positions(context.Background(), to.partition)
@@ -79,12 +80,12 @@ func publishTo(to *takeover, as wire.Identity, sequence int32, at wire.TopicPart
 		return err
 	}
 	wire.SetSequence(raw, as.ID, as.Epoch, sequence)
-	_, err = to.cluster.wire.Produce(context.Background(), at.Topic, int(at.Partition), raw)
+	_, err = to.cluster.Wire.Produce(context.Background(), at.Topic, int(at.Partition), raw)
 	return err
 }
 
 // realTakeOver lets one owner after the other take over a partition. None commits by itself: the test does.
-func realTakeOver(t *testing.T, cfg Config) {
+func realTakeOver(t *testing.T, cfg broker.Config) {
 	ensureTopics(t, cfg)
 	out := cfg.Topics
 	a := testTakeOver(t, cfg)
@@ -129,7 +130,7 @@ func realTakeOver(t *testing.T, cfg Config) {
 
 	// The service's own writer never gets beyond the fence, however often it tries, and whatever it takes for
 	// a new beginning.
-	p := &sender{cluster: a.cluster, topics: cfg.Topics.destinations(), ids: &producerIDs{cluster: a.cluster}}
+	p := &sender{cluster: a.cluster, topics: cfg.Topics.Destinations(), ids: &producerIDs{cluster: a.cluster}}
 	w := p.fencedWriters(0, first)[article.ToUnique]
 	for range 3 {
 		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1, time.Now()), errTakenOver)
@@ -147,15 +148,15 @@ func realTakeOver(t *testing.T, cfg Config) {
 
 // readsToItsOwnMarker gives out a new epoch and holds its markers back. Until they come, the former owner's
 // batches are appended.
-func readsToItsOwnMarker(t *testing.T, cfg Config, former *takeover) {
+func readsToItsOwnMarker(t *testing.T, cfg broker.Config, former *takeover) {
 	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
 	c := testTakeOver(t, cfg)
 	require.NoError(t, c.ask(t.Context(), func(ctx context.Context) (err error) {
-		c.as, err = c.cluster.wire.InitProducer(ctx, c.node, c.id, transactionTimeout)
+		c.as, err = c.cluster.Wire.InitProducer(ctx, c.node, c.id, transactionTimeout)
 		return err
 	}))
 	own := &ownership{next: 0}
-	_, end, err := c.cluster.offsets(t.Context(), unique.Topic, 0)
+	_, end, err := c.cluster.Offsets(t.Context(), unique.Topic, 0)
 	require.NoError(t, err)
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -168,7 +169,7 @@ func readsToItsOwnMarker(t *testing.T, cfg Config, former *takeover) {
 	require.Equal(t, startOver, react(err))
 
 	require.NoError(t, publishAs(former, former.as, 1, unique.Topic, 30), "the marker is not there yet")
-	require.NoError(t, c.fence(t.Context(), []Position{{TopicPartition: unique}}))
+	require.NoError(t, c.fence(t.Context(), []broker.Position{{TopicPartition: unique}}))
 	_, err = c.readPosition(t.Context(), own, unique, end, wire.NoProducerID, time.Now().Add(patience))
 	require.NoError(t, err)
 	require.True(t, own.acknowledged.has(30), "the former owner's last batch")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
 	"echosieve/test/kafkaserver"
@@ -44,7 +45,7 @@ func sharedOr(t testing.TB, version string) *kafkaserver.Server {
 func TestRealKafka(t *testing.T) {
 	t.Parallel()
 	onVersions(t, sharedOr, func(t *testing.T, s *kafkaserver.Server) {
-		for name, test := range map[string]func(*testing.T, Config){
+		for name, test := range map[string]func(*testing.T, broker.Config){
 			"transactions": realTransactions, "archive": realArchive, "codecs": realCodecs, "compacted": realCompacted,
 			"deleted": realDeleted, "recreated": realRecreated, "stale commit": realStaleCommit,
 			"offset deltas":    realOffsetDeltas,
@@ -83,25 +84,25 @@ func TestBrokerGoesAndComesBack(t *testing.T) {
 }
 
 // realConfig uses topics and a group of the name.
-func realConfig(s *kafkaserver.Server, name string) Config {
+func realConfig(s *kafkaserver.Server, name string) broker.Config {
 	cfg := testConfig(strings.Split(s.Addr, ",")...)
 	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
-	cfg.Topics = Topics{Input: name, Unique: name + "-unique", Duplicate: name + "-duplicate", Dead: name + "-dead"}
+	cfg.Topics = broker.Topics{Input: name, Unique: name + "-unique", Duplicate: name + "-duplicate", Dead: name + "-dead"}
 	cfg.Group = name
 	return cfg
 }
 
-func outTopics(t Topics) []string { return []string{t.Unique, t.Duplicate, t.Dead} }
+func outTopics(t broker.Topics) []string { return []string{t.Unique, t.Duplicate, t.Dead} }
 
 // ends returns the sum of the end offsets of the input topic.
-func ends(t *testing.T, cfg Config) int64 {
+func ends(t *testing.T, cfg broker.Config) int64 {
 	t.Helper()
-	c, err := newCluster(cfg, cfg.Topics.All()...)
+	c, err := broker.New(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
-	defer c.close()
+	defer c.Close()
 	var n int64
 	for p := range int32(cfg.Partitions) {
-		_, last, err := c.offsets(context.Background(), cfg.Topics.Input, p)
+		_, last, err := c.Offsets(context.Background(), cfg.Topics.Input, p)
 		require.NoError(t, err)
 		n += last
 	}
@@ -109,7 +110,7 @@ func ends(t *testing.T, cfg Config) int64 {
 }
 
 // eventuallyCommitted waits until all offsets of the input topic are committed, offsets of transaction markers too.
-func eventuallyCommitted(t *testing.T, cfg Config) {
+func eventuallyCommitted(t *testing.T, cfg broker.Config) {
 	t.Helper()
 	cl := client(t, cfg)
 	want := ends(t, cfg)
@@ -119,7 +120,7 @@ func eventuallyCommitted(t *testing.T, cfg Config) {
 	}, patience, 100*time.Millisecond, "committed offsets reach the end of the log")
 }
 
-func realTransactions(t *testing.T, cfg Config) {
+func realTransactions(t *testing.T, cfg broker.Config) {
 	ensureTopics(t, cfg)
 	cl := client(t, cfg, kgo.TransactionalID(cfg.Group), kgo.ProducerBatchCompression(kgo.ZstdCompression()))
 	plain := client(t, cfg)
@@ -152,7 +153,7 @@ func realTransactions(t *testing.T, cfg Config) {
 		"aborted records; a marker in each partition for each transaction")
 }
 
-func realCodecs(t *testing.T, cfg Config) {
+func realCodecs(t *testing.T, cfg broker.Config) {
 	ensureTopics(t, cfg)
 	var in []*kgo.Record
 	for i, codec := range compressions {
@@ -189,7 +190,7 @@ func realCodecs(t *testing.T, cfg Config) {
 	}
 }
 
-func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
+func realRestart(t *testing.T, s *kafkaserver.Server, cfg broker.Config) {
 	cfg.Partitions = 6
 	// The member cannot leave the group while the broker is away. It must do so afterwards: waiting for its
 	// former session would take longer than the test.
@@ -206,7 +207,9 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	up := m.health.reportsUp()
 	t.Logf("while the broker is away: %v", m.health.last())
 	require.Eventually(t,
-		func() bool { return testutil.ToFloat64(m.metrics.errors.WithLabelValues(opJoin, "connection")) > 0 },
+		func() bool {
+			return testutil.ToFloat64(m.metrics.Errors.WithLabelValues(broker.OpJoin, "connection")) > 0
+		},
 		patience, 20*time.Millisecond,
 		"the group generation has ended, and the member tries to join again")
 	require.Equal(t, up, m.health.reportsUp(), "nothing works again before the broker is back")
@@ -222,7 +225,7 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	t.Logf("%d of %d records delivered again", len(all)-n, n)
 }
 
-func realCheck(t *testing.T, cfg Config) {
+func realCheck(t *testing.T, cfg broker.Config) {
 	cfg.CreateTopics = false
 	ctx := context.Background()
 	for _, f := range Check(ctx, cfg)[1:5] {
@@ -239,8 +242,8 @@ func realCheck(t *testing.T, cfg Config) {
 		setting       string
 		input, output *string
 		limited       int
-	}{{futureLimit, &far, &hour, 3}, {futureLimit, &far, &far, 0}, {pastLimit, &hour, &hour, 3},
-		{pastLimit, &hour, &far, 0}} {
+	}{{broker.FutureLimit, &far, &hour, 3}, {broker.FutureLimit, &far, &far, 0}, {broker.PastLimit, &hour, &hour, 3},
+		{broker.PastLimit, &hour, &far, 0}} {
 		for _, topic := range cfg.Topics.All() {
 			limit := step.output
 			if topic == cfg.Topics.Input {

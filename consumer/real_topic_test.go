@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/record"
 
@@ -17,13 +18,13 @@ import (
 )
 
 // produceToNew produces to a topic that was created a moment ago. It waits until brokers know the topic.
-func produceToNew(t *testing.T, cfg Config, recs ...*kgo.Record) {
+func produceToNew(t *testing.T, cfg broker.Config, recs ...*kgo.Record) {
 	t.Helper()
 	produce(t, client(t, cfg, kgo.UnknownTopicRetries(-1)), recs...)
 }
 
 // inUnique waits until every record is in the unique topic.
-func inUnique(t *testing.T, cfg Config, want []*kgo.Record) []*kgo.Record {
+func inUnique(t *testing.T, cfg broker.Config, want []*kgo.Record) []*kgo.Record {
 	t.Helper()
 	return consumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
 		seen := map[string]bool{}
@@ -40,7 +41,7 @@ func inUnique(t *testing.T, cfg Config, want []*kgo.Record) []*kgo.Record {
 }
 
 // startOnThirty starts a member, and waits until it has decided the thirty records of the input topic.
-func startOnThirty(t *testing.T, cfg Config) *member {
+func startOnThirty(t *testing.T, cfg broker.Config) *member {
 	t.Helper()
 	ensureTopics(t, cfg)
 	before := numbered(cfg.Topics.Input, "before", 30, 3)
@@ -50,14 +51,14 @@ func startOnThirty(t *testing.T, cfg Config) *member {
 	return m
 }
 
-func deleteInput(t *testing.T, cfg Config) {
+func deleteInput(t *testing.T, cfg broker.Config) {
 	t.Helper()
 	_, err := kadm.NewClient(client(t, cfg)).DeleteTopic(context.Background(), cfg.Topics.Input)
 	require.NoError(t, err)
 }
 
 // inputID returns the id by which the broker knows the input topic, zero while it knows none.
-func inputID(t *testing.T, cfg Config) kadm.TopicID {
+func inputID(t *testing.T, cfg broker.Config) kadm.TopicID {
 	t.Helper()
 	topics, err := kadm.NewClient(client(t, cfg)).ListTopics(context.Background(), cfg.Topics.Input)
 	require.NoError(t, err)
@@ -67,7 +68,7 @@ func inputID(t *testing.T, cfg Config) kadm.TopicID {
 // recreateInput returns when the broker has the new topic. The broker knows the old topic for a moment after
 // the controller has deleted it. In that moment EnsureTopics finds nothing missing, and records can still go
 // to the old log.
-func recreateInput(t *testing.T, cfg Config) {
+func recreateInput(t *testing.T, cfg broker.Config) {
 	t.Helper()
 	before := inputID(t, cfg)
 	deleteInput(t, cfg)
@@ -80,14 +81,14 @@ func recreateInput(t *testing.T, cfg Config) {
 	}, patience, 10*time.Millisecond, "the broker has the new topic")
 }
 
-func realDeleted(t *testing.T, cfg Config) {
+func realDeleted(t *testing.T, cfg broker.Config) {
 	m := startOnThirty(t, cfg)
 	deleteInput(t, cfg)
 	require.Eventually(t, func() bool { return inputID(t, cfg) == kadm.TopicID{} }, patience, 10*time.Millisecond,
 		"the broker no longer has the topic")
 	require.Eventually(t, func() bool { return m.health.last() != nil }, patience, 50*time.Millisecond,
 		"health reports that the topic is missing")
-	require.ErrorContains(t, runFor(t, func() Config { c := cfg; c.CreateTopics = false; return c }()),
+	require.ErrorContains(t, runFor(t, func() broker.Config { c := cfg; c.CreateTopics = false; return c }()),
 		cfg.Topics.Input)
 	looked := m.value(t, "echosieve_consumer_errors_total")
 	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 }, patience,
@@ -105,7 +106,7 @@ func realDeleted(t *testing.T, cfg Config) {
 }
 
 // realRecreated recreates the topic quickly and fills it, so that the old positions are inside the new log.
-func realRecreated(t *testing.T, cfg Config) {
+func realRecreated(t *testing.T, cfg broker.Config) {
 	m := startOnThirty(t, cfg)
 	eventuallyCommitted(t, cfg)
 	recreateInput(t, cfg)
@@ -119,7 +120,7 @@ func realRecreated(t *testing.T, cfg Config) {
 
 // realStaleCommit: a member commits once more before it notices that the topic was recreated, and is killed.
 // So the group has offsets of the old topic that are inside the new log.
-func realStaleCommit(t *testing.T, cfg Config) {
+func realStaleCommit(t *testing.T, cfg broker.Config) {
 	m := startOnThirty(t, cfg)
 	eventuallyCommitted(t, cfg)
 	m.stop(t)
@@ -163,12 +164,12 @@ func realStaleCommit(t *testing.T, cfg Config) {
 }
 
 // realOffsetDeltas sends an uncompressed batch whose records all claim the batch's first offset. Brokers accept it.
-func realOffsetDeltas(t *testing.T, cfg Config) {
+func realOffsetDeltas(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
-	c, err := newCluster(cfg, cfg.Topics.All()...)
+	c, err := broker.New(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
-	defer c.close()
+	defer c.Close()
 	// offsets in a batch of its records, of its checksum, and of the first byte that the checksum covers
 	const header, sum, summed = 61, 17, 21
 	var batch []record.Record
@@ -187,7 +188,7 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 	copy(raw[header:], first)
 	binary.BigEndian.PutUint32(raw[sum:], crc32.Checksum(raw[summed:], crc32.MakeTable(crc32.Castagnoli)))
 	require.Eventually(t, func() bool {
-		_, err := c.wire.Produce(context.Background(), cfg.Topics.Input, 0, raw)
+		_, err := c.Wire.Produce(context.Background(), cfg.Topics.Input, 0, raw)
 		return err == nil
 	}, patience, 100*time.Millisecond)
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-next", 5, 1)...)
@@ -200,7 +201,7 @@ func realOffsetDeltas(t *testing.T, cfg Config) {
 }
 
 // realSmallLimit publishes to a topic that takes single records, but no batch of the usual size.
-func realSmallLimit(t *testing.T, cfg Config) {
+func realSmallLimit(t *testing.T, cfg broker.Config) {
 	cfg.Partitions, cfg.Compression = 1, "none"
 	limit := "4096" // from the start: brokers apply a change a moment later
 	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), 1, 1,

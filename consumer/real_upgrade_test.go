@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,7 @@ import (
 
 // realMixedDelivery replaces members one by one, forth and back, as an upgrade and a downgrade do: a member
 // without exactly once commits labels without positions, and reads those of others.
-func realMixedDelivery(t *testing.T, cfg Config) {
+func realMixedDelivery(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 6
 	ensureTopics(t, cfg)
 	stop := feed(t, cfg, 60*time.Millisecond)
@@ -25,13 +26,13 @@ func realMixedDelivery(t *testing.T, cfg Config) {
 			patience, 10*time.Millisecond)
 		return m
 	}
-	first := start(AtLeastOnce)
-	upgraded := start(ExactlyOnce)
+	first := start(broker.AtLeastOnce)
+	upgraded := start(broker.ExactlyOnce)
 	require.Positive(t, upgraded.value(t, "echosieve_consumer_takeovers_total"))
 	first.stop(t)
-	downgraded := start(AtLeastOnce)
+	downgraded := start(broker.AtLeastOnce)
 	upgraded.stop(t)
-	latest := start(ExactlyOnce)
+	latest := start(broker.ExactlyOnce)
 	downgraded.stop(t)
 	n := stop()
 	all := consumeUntil(t, cfg, outTopics(cfg.Topics), func(all []*kgo.Record) bool { return len(bySource(all)) == n })

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"echosieve/consumer/broker"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
@@ -100,7 +101,7 @@ const alreadyAcknowledged = "echosieve_consumer_already_acknowledged_records_tot
 // The acknowledgement of a record is lost, and its retry is refused. The next record has as many bytes and
 // records: the broker must not take it for a repeat of the first.
 func TestRecordAfterARefusalIsNoRepeat(t *testing.T) {
-	for _, delivery := range []string{AtLeastOnce, ExactlyOnce} {
+	for _, delivery := range []string{broker.AtLeastOnce, broker.ExactlyOnce} {
 		t.Run(delivery, func(t *testing.T) { recordAfterARefusalIsNoRepeat(t, delivery) })
 	}
 }
@@ -130,7 +131,7 @@ func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
 	})
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-first", 1, 1)...)
 	m.start()
-	if delivery == AtLeastOnce {
+	if delivery == broker.AtLeastOnce {
 		consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
 	} else {
 		require.Eventually(t, func() bool { return m.value(t, alreadyAcknowledged) == 1 }, patience,
@@ -139,14 +140,14 @@ func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
 	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-other", 1, 1)...)
 	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
 	m.stop(t)
-	if delivery == AtLeastOnce {
+	if delivery == broker.AtLeastOnce {
 		require.Zero(t, m.value(t, alreadyAcknowledged))
 	}
 	require.Equal(t, []string{"u-first000000", "u-other000000"}, values(out))
 }
 
 // realPipeline is the service's handler with an index in memory.
-func realPipeline(t *testing.T, cfg Config) *pipeline.Pipeline {
+func realPipeline(t *testing.T, cfg broker.Config) *pipeline.Pipeline {
 	t.Helper()
 	made, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
@@ -165,22 +166,22 @@ const limitedText = "The harbour board voted on Monday to deepen the eastern cha
 	"Anna Velde, who chairs the " +
 	"board, and remove 140,000 cubic metres of silt."
 
-func limitedArticle(cfg Config, at time.Time, suffix string) *kgo.Record {
+func limitedArticle(cfg broker.Config, at time.Time, suffix string) *kgo.Record {
 	return &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("k"), Timestamp: at,
 		Value: fmt.Appendf(nil, `{"text":%q}`, limitedText+suffix)}
 }
 
 // setLimit changes a setting of topics, and waits until the broker shows the change.
-func setLimit(t *testing.T, cfg Config, name, value string, topics ...string) {
+func setLimit(t *testing.T, cfg broker.Config, name, value string, topics ...string) {
 	t.Helper()
 	admin := kadm.NewClient(client(t, cfg))
 	_, err := admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: name, Value: &value}}, topics...)
 	require.NoError(t, err)
-	c, err := newCluster(cfg, topics...)
+	c, err := broker.New(cfg, topics...)
 	require.NoError(t, err)
-	defer c.close()
+	defer c.Close()
 	require.Eventually(t, func() bool {
-		all, err := c.readSettings(context.Background(), topics...)
+		all, err := c.ReadSettings(context.Background(), topics...)
 		for _, s := range all {
 			if s[name] != value {
 				return false
@@ -192,10 +193,10 @@ func setLimit(t *testing.T, cfg Config, name, value string, topics ...string) {
 
 // realTimestampLimits: topics that we create take every timestamp that the input takes. Where a topic takes
 // fewer, the record becomes a dead letter before it is claimed, so later articles are not copies of it.
-func realTimestampLimits(t *testing.T, cfg Config) {
+func realTimestampLimits(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	far, future := "9223372036854775807", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
-	kafkaserver.CreateTopics(t, client(t, cfg), 1, map[string]*string{futureLimit: &far}, cfg.Topics.Input)
+	kafkaserver.CreateTopics(t, client(t, cfg), 1, map[string]*string{broker.FutureLimit: &far}, cfg.Topics.Input)
 	ensureTopics(t, cfg)
 	produce(t, client(t, cfg), limitedArticle(cfg, future, ""))
 	m := startMember(t, cfg, realPipeline(t, cfg))
@@ -205,8 +206,8 @@ func realTimestampLimits(t *testing.T, cfg Config) {
 	m.stop(t)
 
 	hour := time.Hour.Milliseconds()
-	setLimit(t, cfg, futureLimit, fmt.Sprint(hour), outTopics(cfg.Topics)...)
-	setLimit(t, cfg, pastLimit, fmt.Sprint(hour), cfg.Topics.Unique, cfg.Topics.Duplicate)
+	setLimit(t, cfg, broker.FutureLimit, fmt.Sprint(hour), outTopics(cfg.Topics)...)
+	setLimit(t, cfg, broker.PastLimit, fmt.Sprint(hour), cfg.Topics.Unique, cfg.Topics.Duplicate)
 	now := time.Now()
 	produce(t, client(t, cfg),
 		limitedArticle(cfg, future.Add(time.Minute), " Fishermen had feared for the oyster beds."),
@@ -234,16 +235,16 @@ func realTimestampLimits(t *testing.T, cfg Config) {
 
 // realLoweredLimit: the limit is lowered after the service has read it. The broker refuses a record that is
 // in the index by then.
-func realLoweredLimit(t *testing.T, cfg Config) {
+func realLoweredLimit(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	far, hour := "9223372036854775807", fmt.Sprint(time.Hour.Milliseconds())
-	kafkaserver.CreateTopics(t, client(t, cfg), 1, map[string]*string{futureLimit: &far}, cfg.Topics.Input)
+	kafkaserver.CreateTopics(t, client(t, cfg), 1, map[string]*string{broker.FutureLimit: &far}, cfg.Topics.Input)
 	ensureTopics(t, cfg)
 	m := newMember(t, cfg, realPipeline(t, cfg))
 	m.limits.interval = time.Hour
 	m.start()
 	serves(t, m)
-	setLimit(t, cfg, futureLimit, hour, outTopics(cfg.Topics)...)
+	setLimit(t, cfg, broker.FutureLimit, hour, outTopics(cfg.Topics)...)
 	probe := client(t, cfg)
 	require.Eventually(t, func() bool { // the leader applies the limit a moment after it shows it
 		r := &kgo.Record{Topic: cfg.Topics.Unique, Timestamp: time.Now().Add(10 * time.Hour), Value: []byte("probe")}
@@ -274,10 +275,10 @@ func realLoweredLimit(t *testing.T, cfg Config) {
 
 // realCompactedOutput: compacted topics refuse records without a key, the dead topic too, and the broker does
 // not let the settings be read.
-func realCompactedOutput(t *testing.T, cfg Config) {
+func realCompactedOutput(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	ensureTopics(t, cfg)
-	setLimit(t, cfg, cleanupPolicy, "compact", outTopics(cfg.Topics)...)
+	setLimit(t, cfg, broker.CleanupPolicy, "compact", outTopics(cfg.Topics)...)
 	keyless := func(suffix string) *kgo.Record {
 		r := limitedArticle(cfg, time.Now(), suffix)
 		r.Key = nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/internal/base/diag"
 	"echosieve/internal/base/tlsfiles"
 	"echosieve/test/certs"
@@ -39,7 +40,7 @@ func TestSecuredKafka(t *testing.T) {
 		t.Run(mechanism, func(t *testing.T) {
 			cfg := cfg
 			cfg.Group += mechanism
-			cfg.SASL = SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
+			cfg.SASL = broker.SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
 			produce(t, client(t, admin), numbered(admin.Topics.Input, "u", 30, 3)...)
 			m := startMember(t, cfg, &router{})
 			consumeUntil(t, admin, outTopics(admin.Topics),
@@ -54,21 +55,21 @@ func TestSecuredKafka(t *testing.T) {
 
 	other := certs.NewAuthority(t).File
 	for name, c := range map[string]struct {
-		spoil func(*Config)
+		spoil func(*broker.Config)
 		want  string
 	}{
-		"password":     {func(c *Config) { c.SASL.Password = "wrong" }, "check kafka.sasl.username and the password"},
-		"no login":     {func(c *Config) { c.SASL = SASL{} }, "kafka.sasl.mechanism"},
-		"no tls":       {func(c *Config) { c.TLS = tlsfiles.Config{} }, "kafka.tls.enabled"},
-		"wrong ca":     {func(c *Config) { c.TLS.CAFile = other }, "kafka.tls.ca_file"},
-		"wrong name":   {func(c *Config) { c.TLS.ServerName = "elsewhere" }, "kafka.tls.server_name"},
-		"no rights":    {func(c *Config) { c.SASL.Username, c.SASL.Password = "eve", "evil" }, "grant Read"},
-		"wrong group":  {func(c *Config) { c.Group = "x" }, "grant Read on the group"},
-		"plain to tls": {func(c *Config) { c.Brokers = admin.Brokers }, "kafka.tls.enabled"},
+		"password":     {func(c *broker.Config) { c.SASL.Password = "wrong" }, "check kafka.sasl.username and the password"},
+		"no login":     {func(c *broker.Config) { c.SASL = broker.SASL{} }, "kafka.sasl.mechanism"},
+		"no tls":       {func(c *broker.Config) { c.TLS = tlsfiles.Config{} }, "kafka.tls.enabled"},
+		"wrong ca":     {func(c *broker.Config) { c.TLS.CAFile = other }, "kafka.tls.ca_file"},
+		"wrong name":   {func(c *broker.Config) { c.TLS.ServerName = "elsewhere" }, "kafka.tls.server_name"},
+		"no rights":    {func(c *broker.Config) { c.SASL.Username, c.SASL.Password = "eve", "evil" }, "grant Read"},
+		"wrong group":  {func(c *broker.Config) { c.Group = "x" }, "grant Read on the group"},
+		"plain to tls": {func(c *broker.Config) { c.Brokers = admin.Brokers }, "kafka.tls.enabled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := cfg
-			cfg.SASL = SASL{Mechanism: "scram-sha-256", Username: "alice", Password: "secret"}
+			cfg.SASL = broker.SASL{Mechanism: "scram-sha-256", Username: "alice", Password: "secret"}
 			c.spoil(&cfg)
 			failed := false
 			for _, f := range Check(context.Background(), cfg) {
@@ -84,15 +85,15 @@ func TestSecuredKafka(t *testing.T) {
 	t.Run("a topic that is missing is named at once", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), deliveryTimeout/2) // a Producer tries twice as long
 		defer cancel()
-		missing := (*MissingTopicsError)(nil)
+		missing := (*broker.MissingTopicsError)(nil)
 		require.ErrorAs(t, FindTopic(ctx, admin, "nowhere"), &missing)
 		require.Equal(t, []string{"nowhere"}, missing.Topics)
 		require.NoError(t, FindTopic(ctx, admin, admin.Topics.Input))
 		cfg := cfg
-		cfg.SASL = SASL{Mechanism: "scram-sha-256", Username: "alice", Password: "secret"}
+		cfg.SASL = broker.SASL{Mechanism: "scram-sha-256", Username: "alice", Password: "secret"}
 		require.NoError(t, FindTopic(ctx, cfg, cfg.Topics.Unique), "the right Write is enough")
 		require.ErrorContains(t, FindTopic(ctx, cfg, "nowhere"), "grant Write on it, and check that it exists")
-		cfg.SASL = SASL{}
+		cfg.SASL = broker.SASL{}
 		require.ErrorContains(t, FindTopic(ctx, cfg, cfg.Topics.Unique), "the listener wants a login")
 	})
 	t.Run("a controller is no broker", func(t *testing.T) {
@@ -106,20 +107,20 @@ func TestSecuredKafka(t *testing.T) {
 	t.Run("listeners", func(t *testing.T) { listeners(t, s, cfg) })
 	t.Run("run ends on a wrong password", func(t *testing.T) {
 		cfg := cfg
-		cfg.SASL = SASL{Mechanism: "scram-sha-512", Username: "alice", Password: "wrong"}
+		cfg.SASL = broker.SASL{Mechanism: "scram-sha-512", Username: "alice", Password: "wrong"}
 		require.ErrorContains(t, runFor(t, cfg), "check kafka.sasl.username")
 	})
 	t.Run("run ends without a right on the group", func(t *testing.T) {
 		cfg := cfg
 		cfg.Group = "x"
-		cfg.SASL = SASL{Mechanism: "scram-sha-512", Username: "alice", Password: "secret"}
+		cfg.SASL = broker.SASL{Mechanism: "scram-sha-512", Username: "alice", Password: "secret"}
 		require.ErrorContains(t, runFor(t, cfg), "grant Read on the group")
 	})
 }
 
 // listeners tries each kind of client with each kind of listener. The check names the setting that does not
 // fit, and how to set it.
-func listeners(t *testing.T, s *kafkaserver.Server, cfg Config) {
+func listeners(t *testing.T, s *kafkaserver.Server, cfg broker.Config) {
 	const (
 		fits   = ""
 		login  = "set kafka.sasl.mechanism, kafka.sasl.username and a password"
@@ -149,12 +150,12 @@ func listeners(t *testing.T, s *kafkaserver.Server, cfg Config) {
 		} {
 			for _, mechanism := range []string{"plain", "scram-sha-256"} {
 				cfg := cfg
-				cfg.Brokers, cfg.TLS, cfg.SASL = []string{listener.addr}, tlsfiles.Config{}, SASL{}
+				cfg.Brokers, cfg.TLS, cfg.SASL = []string{listener.addr}, tlsfiles.Config{}, broker.SASL{}
 				if c.tls {
 					cfg.TLS = encrypted
 				}
 				if c.login {
-					cfg.SASL = SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
+					cfg.SASL = broker.SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
 				}
 				f := Check(t.Context(), cfg)[0]
 				if c.want == fits {
@@ -168,7 +169,7 @@ func listeners(t *testing.T, s *kafkaserver.Server, cfg Config) {
 	}
 }
 
-func runFor(t *testing.T, cfg Config) error {
+func runFor(t *testing.T, cfg broker.Config) error {
 	t.Helper()
 	m := startMember(t, cfg, &router{})
 	select {
@@ -182,7 +183,7 @@ func runFor(t *testing.T, cfg Config) error {
 
 // allow gives a user the rights that suffice: Read on the input topic and on groups that begin like the
 // configured one, Write on the output topics.
-func allow(t *testing.T, cfg Config, user string) {
+func allow(t *testing.T, cfg broker.Config, user string) {
 	t.Helper()
 	req := kmsg.NewPtrCreateACLsRequest()
 	add := func(kind kmsg.ACLResourceType, name string, pattern kmsg.ACLResourcePatternType, op kmsg.ACLOperation) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 	"echosieve/internal/base/diag"
@@ -26,11 +27,11 @@ import (
 // sender publishes outputs to the output topics and waits until all in-sync replicas have them. Safe for concurrent use
 // by different input partitions.
 type sender struct {
-	cluster  *cluster
+	cluster  *broker.Cluster
 	ids      *producerIDs
 	topics   [article.DestinationCount]string
-	metrics  *metrics
-	reporter *reporter
+	metrics  *broker.Metrics
+	reporter *broker.Reporter
 
 	mu  sync.Mutex
 	own map[int32]*writers // by input partition
@@ -40,11 +41,11 @@ type sender struct {
 // each writer may be used by another goroutine.
 type writers [article.DestinationCount]*writer
 
-func newSender(c *cluster, m *metrics, r *reporter, log *slog.Logger) *sender {
+func newSender(c *broker.Cluster, m *broker.Metrics, r *broker.Reporter, log *slog.Logger) *sender {
 	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
 		log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
-	return &sender{cluster: c, ids: ids, topics: c.cfg.Topics.destinations(), metrics: m, reporter: r,
+	return &sender{cluster: c, ids: ids, topics: c.Config.Topics.Destinations(), metrics: m, reporter: r,
 		own: map[int32]*writers{}}
 }
 
@@ -73,8 +74,8 @@ func (s *sender) ownWriters(partition int32) *writers {
 }
 
 // positions returns the output partitions of an input partition, with the ends of their logs.
-func (s *sender) positions(ctx context.Context, partition int32) ([]Position, error) {
-	m, err := s.cluster.metadata(ctx, s.cluster.cfg.Topics.All()[1:])
+func (s *sender) positions(ctx context.Context, partition int32) ([]broker.Position, error) {
+	m, err := s.cluster.Metadata(ctx, s.cluster.Config.Topics.All()[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (s *sender) positions(ctx context.Context, partition int32) ([]Position, er
 	if err != nil {
 		return nil, err
 	}
-	return positions, s.cluster.moveToEnds(ctx, positions)
+	return positions, s.cluster.MoveToEnds(ctx, positions)
 }
 
 // fencedWriters returns the writers of an input partition that this process has taken over. They write only
@@ -188,7 +189,7 @@ func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all 
 	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
 	defer func() { tracing.End(span, err) }()
-	for part := range wire.Split(all.records, s.cluster.cfg.MaxMessageBytes) {
+	for part := range wire.Split(all.records, s.cluster.Config.MaxMessageBytes) {
 		more, err := s.send(ctx, w, partition, outgoing{part, all.outputs[:len(part)]})
 		if err != nil {
 			return nil, err
@@ -202,12 +203,12 @@ func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all 
 // permanently, which it returns. The writer keeps a retry from repeating records.
 func (s *sender) send(ctx context.Context, w *writer, partition int32, batch outgoing) ([]refused, error) {
 	part, subject := batch.records, w.topic+"<"+strconv.Itoa(int(partition))
-	raw, err := wire.EncodeBatch(part, s.cluster.codec)
+	raw, err := wire.EncodeBatch(part, s.cluster.Codec)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: publish to %s: %w", w.topic, err)
 	}
 	latest := slices.MaxFunc(part, func(a, b record.Record) int { return a.Time.Compare(b.Time) }).Time
-	var retry backoff
+	var retry broker.Backoff
 	for {
 		if err = w.write(ctx, raw, len(part), latest); err == nil {
 			break
@@ -220,18 +221,18 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 			return nil, err
 		}
 		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
-			s.metrics.errors.WithLabelValues(opPublish, kind(err)).Inc()
-			s.reporter.ok(opPublish, subject)
+			s.metrics.Errors.WithLabelValues(broker.OpPublish, broker.Kind(err)).Inc()
+			s.reporter.OK(broker.OpPublish, subject)
 			return s.sendHalves(ctx, w, partition, batch, why)
 		}
-		s.reporter.failed(opPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
-		if err := retry.wait(ctx); err != nil {
+		s.reporter.Failed(broker.OpPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
+		if err := retry.Wait(ctx); err != nil {
 			_ = w.giveUp()
 			return nil, err
 		}
 	}
-	s.reporter.ok(opPublish, subject)
-	s.metrics.acknowledged.WithLabelValues(w.to.String()).Add(float64(len(part)))
+	s.reporter.OK(broker.OpPublish, subject)
+	s.metrics.Acknowledged.WithLabelValues(w.to.String()).Add(float64(len(part)))
 	return nil, nil
 }
 
@@ -272,5 +273,5 @@ func refusal(topic string, err error) *pipeline.RejectError {
 		return nil
 	}
 	return &pipeline.RejectError{Reason: reason, Detail: fmt.Sprintf("topic %s refused the record: %s", topic,
-		explain(code))}
+		broker.Explain(code))}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 
@@ -58,8 +59,8 @@ func transactionalID(prefix, topic string, partition int32) string {
 // No error is answered with a higher epoch that this process has chosen itself: leaders accept any higher
 // epoch, and so the fence of the next owner would be overtaken.
 type takeover struct {
-	cluster   *cluster
-	limiter   *limiter
+	cluster   *broker.Cluster
+	limiter   *broker.Limiter
 	group     string
 	input     string // topic
 	inputID   wire.TopicID
@@ -162,20 +163,20 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 		memory:    min(c.fenceMemory, producerForgotten), inputEnd: endOf(c.cluster, c.input.name, partition),
 	}
 	subject, began := strconv.Itoa(int(partition)), time.Now()
-	var retry backoff
+	var retry broker.Backoff
 	for {
 		own, err := g.tryTakeOver(ctx, t)
 		switch {
 		case err == nil:
-			c.reporter.ok(opTakeOver, subject)
-			c.metrics.takeoverSeconds.Observe(time.Since(began).Seconds())
-			outcome := outcomeFenced
+			c.reporter.OK(broker.OpTakeOver, subject)
+			c.metrics.TakeoverSeconds.Observe(time.Since(began).Seconds())
+			outcome := broker.OutcomeFenced
 			if !own.fenced {
-				outcome = outcomeUnfenced
+				outcome = broker.OutcomeUnfenced
 			}
-			c.metrics.takeovers.WithLabelValues(outcome).Inc()
+			c.metrics.Takeovers.WithLabelValues(outcome).Inc()
 			if n := own.foreign.count; n > 0 {
-				c.metrics.skipped.WithLabelValues("foreign").Add(float64(n))
+				c.metrics.Skipped.WithLabelValues("foreign").Add(float64(n))
 				c.log.Warn("skipped records in output topics that are under this service's producer id and none "+
 					"of its outputs",
 					"topic", t.input, "partition", partition, "count", n, "first", own.foreign.named)
@@ -186,8 +187,8 @@ func (g *groupGeneration) takeOver(ctx context.Context, partition int32) (*owner
 		case react(err) == leave:
 			return nil, errTakenOver
 		}
-		c.reporter.failed(opTakeOver, subject, fmt.Errorf("consumer: take over %s/%d: %w", t.input, partition, err))
-		if retry.wait(ctx) != nil {
+		c.reporter.Failed(broker.OpTakeOver, subject, fmt.Errorf("consumer: take over %s/%d: %w", t.input, partition, err))
+		if retry.Wait(ctx) != nil {
 			return nil, ctx.Err()
 		}
 	}
@@ -209,16 +210,16 @@ func (g *groupGeneration) tryTakeOver(ctx context.Context, t *takeover) (*owners
 		return own, nil
 	}
 	if own.next < 0 {
-		if own.next, _, err = g.c.cluster.offsets(ctx, t.input, t.partition); err != nil {
+		if own.next, _, err = g.c.cluster.Offsets(ctx, t.input, t.partition); err != nil {
 			return nil, fmt.Errorf("log start: %w", err)
 		}
 	}
-	return own, g.store(ctx, Commit{Partition: t.partition, Next: own.next, Owner: own.as,
+	return own, g.store(ctx, broker.Commit{Partition: t.partition, Next: own.next, Owner: own.as,
 		Positions: own.positions(own.next, &writers{})})
 }
 
 // attempt goes through the steps 1 to 4. positions are the output partitions of this input partition as they are now.
-func (t *takeover) attempt(ctx context.Context, positions []Position) (*ownership, error) {
+func (t *takeover) attempt(ctx context.Context, positions []broker.Position) (*ownership, error) {
 	if err := t.init(ctx); err != nil {
 		return nil, err
 	}
@@ -247,7 +248,7 @@ func (t *takeover) attempt(ctx context.Context, positions []Position) (*ownershi
 func (t *takeover) init(ctx context.Context) error {
 	t.node = -1
 	err := t.ask(ctx, func(ctx context.Context) (err error) {
-		t.as, err = t.cluster.wire.InitProducer(ctx, t.node, t.id, transactionTimeout)
+		t.as, err = t.cluster.Wire.InitProducer(ctx, t.node, t.id, transactionTimeout)
 		return err
 	})
 	if err != nil {
@@ -260,19 +261,19 @@ func (t *takeover) init(ctx context.Context) error {
 }
 
 // fence sends the markers of our epoch into the positions.
-func (t *takeover) fence(ctx context.Context, positions []Position) error {
+func (t *takeover) fence(ctx context.Context, positions []broker.Position) error {
 	partitions := make([]wire.TopicPartition, len(positions))
 	for i, p := range positions {
 		partitions[i] = p.TopicPartition
 	}
 	err := t.ask(ctx, func(ctx context.Context) error {
-		return t.cluster.wire.AddPartitions(ctx, t.node, t.id, t.as, partitions)
+		return t.cluster.Wire.AddPartitions(ctx, t.node, t.id, t.as, partitions)
 	})
 	if err != nil {
 		return fmt.Errorf("fence with transactional id %s: %w", t.id, err)
 	}
 	crashpoint.Here(crashpoint.AfterAddPartitions)
-	err = t.ask(ctx, func(ctx context.Context) error { return t.cluster.wire.EndTransaction(ctx, t.node, t.id, t.as) })
+	err = t.ask(ctx, func(ctx context.Context) error { return t.cluster.Wire.EndTransaction(ctx, t.node, t.id, t.as) })
 	if err != nil {
 		return fmt.Errorf("end of the fence with transactional id %s: %w", t.id, err)
 	}
@@ -281,20 +282,20 @@ func (t *takeover) fence(ctx context.Context, positions []Position) error {
 }
 
 // position reads what the group has committed for the partition.
-func (t *takeover) position(ctx context.Context) (Commit, error) {
-	committed, err := t.cluster.committed(ctx, t.group, t.input, []int{int(t.partition)})
+func (t *takeover) position(ctx context.Context) (broker.Commit, error) {
+	committed, err := t.cluster.Committed(ctx, t.group, t.input, []int{int(t.partition)})
 	if err != nil {
-		return Commit{}, fmt.Errorf("position: %w", err)
+		return broker.Commit{}, fmt.Errorf("position: %w", err)
 	}
 	if committed[0].OfOtherTopic(t.inputID) {
-		return Commit{Next: -1, Owner: t.as}, nil // nobody has published records of the present topic
+		return broker.Commit{Next: -1, Owner: t.as}, nil // nobody has published records of the present topic
 	}
 	return committed[0], nil
 }
 
 // ask sends a request to the coordinator of the id until there is an answer that is not to be asked for again.
 func (t *takeover) ask(ctx context.Context, request func(context.Context) error) error {
-	retry, began := backoff{first: busyPause}, time.Now()
+	retry, began := broker.Backoff{First: busyPause}, time.Now()
 	for {
 		err := t.found(ctx)
 		if err == nil {
@@ -307,7 +308,7 @@ func (t *takeover) ask(ctx context.Context, request func(context.Context) error)
 		default:
 			return err
 		}
-		if time.Since(began) > takeOverPatience || retry.wait(ctx) != nil {
+		if time.Since(began) > takeOverPatience || retry.Wait(ctx) != nil {
 			return err
 		}
 	}
@@ -316,7 +317,7 @@ func (t *takeover) ask(ctx context.Context, request func(context.Context) error)
 // found makes sure that the coordinator is known.
 func (t *takeover) found(ctx context.Context) (err error) {
 	if t.node < 0 {
-		t.node, err = t.cluster.wire.Coordinator(ctx, t.id)
+		t.node, err = t.cluster.Wire.Coordinator(ctx, t.id)
 	}
 	return err
 }

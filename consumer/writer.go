@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
@@ -31,7 +32,7 @@ import (
 // stand, and what follows when its sequence cannot go on, is a matter of its identity. Not safe for
 // concurrent use.
 type writer struct {
-	cluster  *cluster
+	cluster  *broker.Cluster
 	identity identity
 	to       article.Destination
 	topic    string
@@ -44,7 +45,7 @@ type writer struct {
 	latest    time.Time // latest timestamp in the latest acknowledged batch since the fence; zero: there was none
 }
 
-func newWriter(c *cluster, as identity, to article.Destination, topic string, choose func(partitions int) int) *writer {
+func newWriter(c *broker.Cluster, as identity, to article.Destination, topic string, choose func(partitions int) int) *writer {
 	return &writer{cluster: c, identity: as, to: to, topic: topic, choose: choose, partition: -1, end: -1}
 }
 
@@ -65,8 +66,8 @@ func (w *writer) write(ctx context.Context, raw []byte, n int, latest time.Time)
 	wire.SetSequence(raw, as.ID, as.Epoch, w.next)
 	before := w.pending
 	w.pending = true
-	base, err := w.cluster.wire.Produce(ctx, w.topic, w.partition, raw)
-	err = w.cluster.rootCause(ctx, err)
+	base, err := w.cluster.Wire.Produce(ctx, w.topic, w.partition, raw)
+	err = w.cluster.RootCause(ctx, err)
 	switch {
 	case err == nil, errors.Is(err, kafka.DuplicateSequenceNumber): // a duplicate: an earlier attempt was appended
 		w.next = int32((int64(w.next) + int64(n)) & math.MaxInt32) // 0 follows the largest number
@@ -113,7 +114,7 @@ func (w *writer) restart() error {
 // the topic has that partition: if partitions are added meanwhile, only the leader to which the batch was
 // sent knows whether it was appended.
 func (w *writer) choosePartition(ctx context.Context) error {
-	n, err := w.cluster.partitions(ctx, w.topic)
+	n, err := w.cluster.Partitions(ctx, w.topic)
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (o *ownIdentity) refused(error) error {
 
 // producerIDs gives a producer id to each writer that needs one. Safe for concurrent use.
 type producerIDs struct {
-	cluster *cluster
+	cluster *broker.Cluster
 	refused atomic.Bool
 	// onRefusal is called once, if brokers refuse ids.
 	onRefusal func(*diag.Problem)
@@ -221,10 +222,10 @@ func (p *producerIDs) next(ctx context.Context) (id int64, epoch int16, err erro
 	if p.refused.Load() {
 		return wire.NoProducerID, -1, nil
 	}
-	asking, cancel := context.WithTimeout(ctx, requestTimeout)
+	asking, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 	defer cancel()
-	id, epoch, err = p.cluster.wire.InitProducerID(asking)
-	err = p.cluster.rootCause(ctx, err)
+	id, epoch, err = p.cluster.Wire.InitProducerID(asking)
+	err = p.cluster.RootCause(ctx, err)
 	if problem := notIdempotent(err); problem != nil {
 		if p.refused.CompareAndSwap(false, true) && p.onRefusal != nil {
 			p.onRefusal(problem)

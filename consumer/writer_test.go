@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
@@ -23,11 +24,11 @@ import (
 )
 
 // oneWriter returns a writer to partition 0 of the unique topic.
-func oneWriter(t *testing.T, cfg Config) *writer {
+func oneWriter(t *testing.T, cfg broker.Config) *writer {
 	t.Helper()
-	c, err := newCluster(cfg, cfg.Topics.All()...)
+	c, err := broker.New(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
-	t.Cleanup(c.close)
+	t.Cleanup(c.Close)
 	return newWriter(c, newOwnIdentity(&producerIDs{cluster: c}), article.ToUnique, cfg.Topics.Unique,
 		func(int) int { return 0 })
 }
@@ -245,7 +246,7 @@ func TestPendingBatchKeepsItsPartition(t *testing.T) {
 	require.Error(t, w.write(t.Context(), raw, 1, time.Now()))
 	addPartitions(t, cfg, cfg.Topics.Unique, 2)
 	require.Eventually(t, func() bool {
-		n, err := w.cluster.partitions(t.Context(), cfg.Topics.Unique)
+		n, err := w.cluster.Partitions(t.Context(), cfg.Topics.Unique)
 		return err == nil && n == 2
 	}, patience, 10*time.Millisecond)
 	what = pass
@@ -258,7 +259,7 @@ func TestPendingBatchKeepsItsPartition(t *testing.T) {
 	}
 }
 
-func addPartitions(t *testing.T, cfg Config, topic string, n int32) {
+func addPartitions(t *testing.T, cfg broker.Config, topic string, n int32) {
 	t.Helper()
 	req := kmsg.NewPtrCreatePartitionsRequest()
 	more := kmsg.NewCreatePartitionsRequestTopic()

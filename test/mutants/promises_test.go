@@ -6,7 +6,7 @@ const (
 	takingOver   = "^TestRealKafka$/^4.3.1$/^take-over$"
 
 	fenceFirst    = "	if err := t.fence(ctx, positions); err != nil {\n		return nil, err\n	}\n"
-	markerMissing = "		if next > offset {\n			retry.reset()\n"
+	markerMissing = "		if next > offset {\n			retry.Reset()\n"
 	endIsEnough   = "		if err == nil && next == offset {\n			return next, nil\n		}\n" + markerMissing
 )
 
@@ -78,16 +78,16 @@ var promises = []mistake{
 		{"../consumer/readback.go", markerMissing, endIsEnough},
 	}, takingOver},
 	{"positions-of-another-moment", []edit{
-		{"../consumer/partition.go", "return ownerWords(p.own.as, m.positions)",
-			"return ownerWords(p.own.as, p.own.positions(m.next, p.writers))"},
+		{"../consumer/generation.go", "marks[p], commits = m, append(commits, *m)", "marks[p] = m\n			if p.own != nil " +
+			"{\n				m.Positions = p.own.positions(m.Next, p.writers)\n			}\n			commits = append(commits, *m)"},
 	}, "^TestPositionsBelongToTheirMark$"},
 	{"looks-in-one-topic-only", []edit{
 		{"../consumer/partition.go", "return p.own.acknowledged.has(o.Record.Offset) })",
 			"return p.own.acknowledged.has(o.Record.Offset) && o.Destination == 0 })"},
 	}, "^TestRealKafka$/^4.3.1$/^lost_verdicts$"},
 	{"commits-for-any-generation", []edit{
-		{"../consumer/cluster.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"},
-	}, "^TestRealKafka$/^4.3.1$/^late_commit$"},
+		{"../consumer/broker/commit.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"},
+	}, "../consumer ^TestRealKafka$/^4.3.1$/^late_commit$"},
 	{"fenced-owner-goes-on", []edit{
 		{"../consumer/writer.go",
 			"	if react(err) == leave {\n		return errTakenOver\n	}\n	return errStandingLost\n",

@@ -33,7 +33,7 @@ type edit = mutant.Edit
 
 const decideCall = "\t\toutputs, err := p.c.handler.Decide(claim, b.prepared)\n"
 
-const openDecompressor = "	if err := records.Open(p.c.limiter.waitDecoder(ctx)); err != nil && ctx.Err() != nil " +
+const openDecompressor = "	if err := records.Open(p.c.limiter.WaitDecoder(ctx)); err != nil && ctx.Err() != nil " +
 	"{\n		return offset, ctx.Err()\n	}\n"
 
 var mistakes = []mistake{
@@ -56,7 +56,7 @@ var mistakes = []mistake{
 	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "retry-that-skips", edits: []edit{
 		{"consumer/sender.go",
-			"		if err := retry.wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, " +
+			"		if err := retry.Wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, " +
 				"err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "publishes-what-is-published", edits: []edit{
@@ -71,10 +71,10 @@ var mistakes = []mistake{
 			"		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n",
 			"		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},
 		{"consumer/sender.go",
-			"		s.reporter.failed(opPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, " +
-				"err))\n		if err := retry.wait(ctx); err != nil {\n			_ = " +
+			"		s.reporter.Failed(broker.OpPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, " +
+				"err))\n		if err := retry.Wait(ctx); err != nil {\n			_ = " +
 				"w.giveUp()\n			return nil, err\n		}\n", ""},
-		{"consumer/sender.go", "	var retry backoff\n", ""},
+		{"consumer/sender.go", "	var retry broker.Backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "failure-counts-as-done", edits: []edit{
 		{"consumer/partition.go", "				check(p.finishBatch(ctx, b))\n",
@@ -104,11 +104,11 @@ var mistakes = []mistake{
 	}, faults: "refill", want: []ledger.Kind{ledger.Contradiction, ledger.Twin}},
 	// One process has all partitions, and so all decompressors.
 	{name: "decompressors-without-bound", edits: []edit{
-		{"consumer/memory.go",
+		{"consumer/broker/memory.go",
 			"		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {\n			return " +
 				"nil, err\n		}\n		return func() { l.releaseDecoder(n) }, nil\n",
 			"		return wire.Unbounded(n)\n"},
-		{"consumer/memory.go",
+		{"consumer/broker/memory.go",
 			"	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {\n		return nil, " +
 				"wire.ErrNoMemory\n	}\n	return func() { l.releaseDecoder(n) }, nil\n",
 			"	return wire.Unbounded(n)\n"},

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/consumer"
+	"echosieve/consumer/broker"
 	"echosieve/internal/app/registry"
 	"echosieve/internal/base/hostport"
 	"echosieve/pipeline"
@@ -28,15 +28,15 @@ import (
 // Config holds all settings. Package schema makes flags, environment variables and the reference file from
 // the tags of the fields.
 type Config struct {
-	Kafka     consumer.Config `setting:"kafka" help:"Where articles come from and verdicts go."`
-	Redis     RedisConfig     `setting:"redis" help:"The index of earlier articles."`
-	Window    time.Duration   `setting:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
-	Recipe    string          `setting:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
-	Detection recipe.Config   `setting:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
-	Policy    article.Policy  `setting:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
-	Input     InputConfig     `setting:"input" help:"How a record's value holds the article."`
-	HTTP      HTTPConfig      `setting:"http" help:"Metrics and health."`
-	Log       LogConfig       `setting:"log" help:"The log, written to standard error."`
+	Kafka     broker.Config  `setting:"kafka" help:"Where articles come from and verdicts go."`
+	Redis     RedisConfig    `setting:"redis" help:"The index of earlier articles."`
+	Window    time.Duration  `setting:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
+	Recipe    string         `setting:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
+	Detection recipe.Config  `setting:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
+	Policy    article.Policy `setting:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
+	Input     InputConfig    `setting:"input" help:"How a record's value holds the article."`
+	HTTP      HTTPConfig     `setting:"http" help:"Metrics and health."`
+	Log       LogConfig      `setting:"log" help:"The log, written to standard error."`
 	// Arguments are the arguments with which a command gets this configuration, without secrets. Load sets them.
 	Arguments []string     `setting:"-"`
 	Shadow    ShadowConfig `setting:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
@@ -100,7 +100,7 @@ type LogConfig struct {
 // Default returns the default of every setting. Kafka and Redis are on this machine.
 func Default() Config {
 	return Config{
-		Kafka: consumer.DefaultConfig(),
+		Kafka: broker.DefaultConfig(),
 		Redis: RedisConfig{
 			Namespace: "echosieve",
 			Options:   connection.DefaultOptions(),

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"echosieve/consumer"
+	"echosieve/consumer/broker"
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex/keyspace"
@@ -33,7 +34,7 @@ type Config struct {
 	// Version is that of the program.
 	Version string
 	// Kafka names the brokers and topics that records are read from.
-	Kafka  consumer.Config
+	Kafka  broker.Config
 	Decode pipeline.DecodeConfig
 	Recipe *recipe.Recipe
 	// Index says how the index of the service looks articles up and judges them.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"echosieve/consumer"
+	"echosieve/consumer/broker"
 	"echosieve/internal/app/files"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -40,7 +41,7 @@ var ErrNoVerdict = errors.New(
 
 // Reader reads topics. Safe for concurrent use, except SearchIn.
 type Reader struct {
-	cfg      consumer.Config
+	cfg      broker.Config
 	topics   []string
 	decode   pipeline.DecodeConfig
 	out      io.Writer
@@ -50,7 +51,7 @@ type Reader struct {
 }
 
 // New returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
-func New(cfg consumer.Config, decode pipeline.DecodeConfig, out io.Writer) *Reader {
+func New(cfg broker.Config, decode pipeline.DecodeConfig, out io.Writer) *Reader {
 	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, out: out,
 		archives: map[string]*consumer.Archive{}}
 }
@@ -101,7 +102,7 @@ func (r *Reader) Topics() []string { return r.topics }
 // SearchIn makes a topic the only one in which verdicts are searched.
 func (r *Reader) SearchIn(topic string) { r.topics = []string{topic} }
 
-func outputTopics(t consumer.Topics) []string {
+func outputTopics(t broker.Topics) []string {
 	if t.Shadow != "" {
 		return []string{t.Shadow}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"echosieve/consumer"
+	"echosieve/consumer/broker"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
@@ -56,7 +57,7 @@ func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Wri
 		return err
 	}
 	err := consumer.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Input)
-	if missing := (*consumer.MissingTopicsError)(nil); errors.As(err, &missing) {
+	if missing := (*broker.MissingTopicsError)(nil); errors.As(err, &missing) {
 		return fmt.Errorf("the topic %s does not exist, or this user has no right on it; create it, type the "+
 			"command again with --kafka.create_topics, or name another one with --kafka.topics.input",
 			cfg.Kafka.Topics.Input)

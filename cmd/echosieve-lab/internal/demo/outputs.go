@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/consumer"
+	"echosieve/consumer/broker"
 	"echosieve/pipeline"
 )
 
@@ -22,7 +22,7 @@ type outputs struct {
 	waiting map[int64]*kgo.Record
 }
 
-func newOutputs(cfg consumer.Config) (*outputs, error) {
+func newOutputs(cfg broker.Config) (*outputs, error) {
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(cfg.Brokers...),
 		kgo.ConsumeTopics(cfg.Topics.Unique, cfg.Topics.Duplicate, cfg.Topics.Dead),

@@ -132,8 +132,8 @@ func TestLoadPublishesFiles(t *testing.T) {
 	require.Contains(t, errOut, "articles.jsonl:21:")
 }
 
-// broker starts a broker with the topics of the default configuration and returns its address.
-func broker(t *testing.T) string {
+// startBroker starts a broker with the topics of the default configuration and returns its address.
+func startBroker(t *testing.T) string {
 	t.Helper()
 	topics := config.Default().Kafka.Topics
 	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, topics.Input, topics.Unique, topics.Duplicate,
@@ -150,7 +150,7 @@ func noService(t *testing.T) (args []string) {
 		_, _ = w.Write([]byte("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 1\n"))
 	}))
 	t.Cleanup(metrics.Close)
-	return []string{"--real", "--kafka.brokers", broker(t), "--metrics", metrics.URL + "/metrics"}
+	return []string{"--real", "--kafka.brokers", startBroker(t), "--metrics", metrics.URL + "/metrics"}
 }
 
 func TestLoadSaysWhatIsMissing(t *testing.T) {
@@ -215,7 +215,7 @@ func TestLoadInterrupted(t *testing.T) {
 
 // A service that cannot start ends the run, and so do output topics that nobody could write to.
 func TestLoadWithoutOutputTopic(t *testing.T) {
-	code, _, out, errOut := loaded(t, "--real", "--kafka.brokers", broker(t), "--kafka.topics.dead", "nowhere",
+	code, _, out, errOut := loaded(t, "--real", "--kafka.brokers", startBroker(t), "--kafka.topics.dead", "nowhere",
 		"--redis.addrs", "127.0.0.1:1")
 	require.Equal(t, command.ExitFailed, code)
 	require.Empty(t, out)

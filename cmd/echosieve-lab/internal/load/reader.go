@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
-	"echosieve/consumer"
+	"echosieve/consumer/broker"
 	"echosieve/pipeline"
 )
 
@@ -31,7 +31,7 @@ type reader struct {
 }
 
 // newReader asks the brokers for the ends of the output topics. The caller calls run, or closes the client.
-func newReader(ctx context.Context, cfg consumer.Config, trial string, l *ledger) (*reader, error) {
+func newReader(ctx context.Context, cfg broker.Config, trial string, l *ledger) (*reader, error) {
 	ends, err := outputEnds(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func newReader(ctx context.Context, cfg consumer.Config, trial string, l *ledger
 	return r, err
 }
 
-func outputEnds(ctx context.Context, cfg consumer.Config) (kadm.ListedOffsets, error) {
+func outputEnds(ctx context.Context, cfg broker.Config) (kadm.ListedOffsets, error) {
 	client, err := newClient(cfg)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func outputEnds(ctx context.Context, cfg consumer.Config) (kadm.ListedOffsets, e
 	return ends, nil
 }
 
-func outputs(t consumer.Topics) []string {
+func outputs(t broker.Topics) []string {
 	names := []string{t.Unique, t.Duplicate, t.Dead}
 	if t.Possible != "" {
 		names = append(names, t.Possible)
@@ -76,7 +76,7 @@ func outputs(t consumer.Topics) []string {
 
 // newClient returns a client of franz-go. Package consumer uses another library: an independent reader does
 // not share its faults. It does not dial.
-func newClient(cfg consumer.Config, more ...kgo.Opt) (*kgo.Client, error) {
+func newClient(cfg broker.Config, more ...kgo.Opt) (*kgo.Client, error) {
 	tlsConfig, err := cfg.TLS.Load()
 	if err != nil {
 		return nil, fmt.Errorf("kafka.%w", err)

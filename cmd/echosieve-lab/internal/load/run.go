@@ -7,12 +7,12 @@ import (
 	"io"
 	"time"
 
-	"echosieve/consumer"
+	"echosieve/consumer/broker"
 )
 
 // Setup says where the articles come from and where they go.
 type Setup struct {
-	Kafka     consumer.Config
+	Kafka     broker.Config
 	InProcess bool      // Kafka and Redis are in this process
 	Process   *Process  // the service that was started; nil: services that run already are measured
 	Metrics   []string  // URLs of /metrics of the services

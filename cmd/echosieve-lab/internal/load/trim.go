@@ -7,7 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"echosieve/consumer"
+	"echosieve/consumer/broker"
 )
 
 // trimInterval is how often trim deletes records.
@@ -15,7 +15,7 @@ const trimInterval = 2 * time.Second
 
 // trim deletes records from the in-process Kafka until ctx ends, because they are kept in the memory of this
 // process. It deletes input that the service has committed, and output that the reader has read.
-func trim(ctx context.Context, cfg consumer.Config, read func() kadm.Offsets) error {
+func trim(ctx context.Context, cfg broker.Config, read func() kadm.Offsets) error {
 	client, err := newClient(cfg)
 	if err != nil {
 		return err

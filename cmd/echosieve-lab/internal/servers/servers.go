@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"echosieve/consumer"
+	"echosieve/consumer/broker"
 	"echosieve/internal/app/config"
 	"echosieve/internal/base/tlsfiles"
 	"echosieve/redisindex/connection"
@@ -43,7 +43,7 @@ func Start() (*Servers, error) {
 
 // Configure returns cfg with these servers in place of the configured ones. Missing topics will be created.
 func (s *Servers) Configure(cfg config.Config) config.Config {
-	cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL = s.kafka.ListenAddrs(), tlsfiles.Config{}, consumer.SASL{}
+	cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL = s.kafka.ListenAddrs(), tlsfiles.Config{}, broker.SASL{}
 	cfg.Kafka.CreateTopics, cfg.Kafka.Replication = true, 1
 	cfg.Redis.Options = connection.DefaultOptions()
 	cfg.Redis.Addrs = []string{s.redis.Addr()}

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/consumer"
+	"echosieve/consumer/broker"
 	"echosieve/internal/app/config"
 	"echosieve/test/inprocess"
 	"echosieve/test/redisserver"
@@ -63,7 +64,7 @@ func warns(t *testing.T, w *inprocess.World) bool {
 func TestRefillReadsFurtherBack(t *testing.T) {
 	// The markers of exactly once are younger than the outputs of this test: brokers would find the start of
 	// the log for --since.
-	w := inprocess.Start(t, func(c *config.Config) { c.Kafka.Delivery = consumer.AtLeastOnce })
+	w := inprocess.Start(t, func(c *config.Config) { c.Kafka.Delivery = broker.AtLeastOnce })
 	const each = 12
 	for i := range 2 * each {
 		at := time.Now().Add(-5 * time.Hour)

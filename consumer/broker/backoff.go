@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"cmp"
@@ -13,19 +13,19 @@ const (
 	maxBackoff = 3 * time.Second
 )
 
-// backoff waits between attempts. The pause doubles from minBackoff to maxBackoff. It is random within
+// Backoff waits between attempts. The pause doubles from minBackoff to maxBackoff. It is random within
 // bounds, so that partitions and processes do not try again at the same moment. The zero value is ready.
-type backoff struct {
-	first  time.Duration // the first pause; 0: minBackoff
+type Backoff struct {
+	First  time.Duration // the first pause; 0: minBackoff
 	pauses *exponential.ExponentialBackOff
 }
 
-// wait returns nil after the next pause, or ctx's error if ctx ends first.
-func (b *backoff) wait(ctx context.Context) error {
+// Wait returns nil after the next pause, or ctx's error if ctx ends first.
+func (b *Backoff) Wait(ctx context.Context) error {
 	if b.pauses == nil {
 		b.pauses = exponential.NewExponentialBackOff()
-		b.pauses.InitialInterval, b.pauses.MaxInterval, b.pauses.Multiplier = cmp.Or(b.first, minBackoff), maxBackoff, 2
-		b.reset()
+		b.pauses.InitialInterval, b.pauses.MaxInterval, b.pauses.Multiplier = cmp.Or(b.First, minBackoff), maxBackoff, 2
+		b.Reset()
 	}
 	timer := time.NewTimer(b.pauses.NextBackOff())
 	defer timer.Stop()
@@ -37,7 +37,7 @@ func (b *backoff) wait(ctx context.Context) error {
 	}
 }
 
-func (b *backoff) reset() {
+func (b *Backoff) Reset() {
 	if b.pauses != nil {
 		b.pauses.Reset()
 	}

@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 // kafka-go may ask for memory after the fetch has returned. Nobody would release that memory, so none is granted.
 func TestMemoryOfAResponseIsAlwaysReleased(t *testing.T) {
-	l := newLimiter(1, 400, nil)
+	l := NewLimiter(1, 400, nil)
 	p := &responsePermit{limiter: l}
 	require.NoError(t, p.acquire(t.Context(), 1<<16))
 	require.False(t, l.responses.TryAcquire(1), "larger than the share: the whole share is held")

@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"errors"
@@ -71,8 +71,8 @@ func (t Topics) named() []string {
 	return names
 }
 
-// destinations returns the topic of each destination; empty: no topic of its own.
-func (t Topics) destinations() [article.DestinationCount]string {
+// Destinations returns the topic of each destination; empty: no topic of its own.
+func (t Topics) Destinations() [article.DestinationCount]string {
 	if t.Shadow != "" {
 		return [...]string{article.ToShadow: t.Shadow}
 	}
@@ -154,9 +154,9 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// maxFetchBytes is the size of the largest fetch response that is read. Brokers send the first batch whole,
+// MaxFetchBytes is the size of the largest fetch response that is read. Brokers send the first batch whole,
 // however large, so it is larger than fetch_max_bytes. For example, with the defaults of 1 MiB for both
 // settings it is 65 MiB.
-func (c Config) maxFetchBytes() int {
+func (c Config) MaxFetchBytes() int {
 	return c.FetchMaxBytes + min(max(64<<20, 32*c.MaxMessageBytes), 1<<30)
 }

@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"fmt"
@@ -14,28 +14,28 @@ import (
 // The answers that belong to every rebalance are a failure once they have come for two sessions.
 func TestEndlessRebalanceIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, err := newMetrics(nil)
+		m, err := NewMetrics(nil)
 		require.NoError(t, err)
 		var failing error
-		r := newReporter(m, slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) { failing = err },
+		r := NewReporter(m, slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) { failing = err },
 			time.Minute)
 		for range 2 {
-			r.failed(opJoin, "group", kafka.RebalanceInProgress)
+			r.Failed(OpJoin, "group", kafka.RebalanceInProgress)
 			time.Sleep(2*time.Minute - 1)
-			r.failed(opJoin, "group", kafka.RebalanceInProgress)
+			r.Failed(OpJoin, "group", kafka.RebalanceInProgress)
 			require.NoError(t, failing)
-			r.ok(opJoin, "group") // then time begins again
+			r.OK(OpJoin, "group") // then time begins again
 		}
-		r.failed(opJoin, "group", kafka.RebalanceInProgress)
+		r.Failed(OpJoin, "group", kafka.RebalanceInProgress)
 		time.Sleep(2 * time.Minute)
-		r.failed(opJoin, "group", kafka.RebalanceInProgress)
+		r.Failed(OpJoin, "group", kafka.RebalanceInProgress)
 		require.ErrorIs(t, failing, kafka.RebalanceInProgress)
-		r.ok(opJoin, "group")
+		r.OK(OpJoin, "group")
 		require.NoError(t, failing)
 	})
 }
 
 // A commit that brokers refuse for its label says what to do.
 func TestLongLabelsAreExplained(t *testing.T) {
-	require.ErrorContains(t, explain(kafka.OffsetMetadataTooLarge), "offset.metadata.max.bytes")
+	require.ErrorContains(t, Explain(kafka.OffsetMetadataTooLarge), "offset.metadata.max.bytes")
 }

@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// reporter reports failures to metrics, log and health. If an operation fails many times or for many
+// Reporter reports failures to metrics, log and health. If an operation fails many times or for many
 // partitions, only the first failure is logged, and one line when the operation works again for all of them.
 // Safe for concurrent use.
-type reporter struct {
-	metrics *metrics
+type Reporter struct {
+	metrics *Metrics
 	log     *slog.Logger
 	health  func(component string, call fmt.Stringer, err error)
 
@@ -24,10 +24,10 @@ type reporter struct {
 	rebalancing map[failure]time.Time // since when such an answer has come again and again
 }
 
-// newReporter returns a reporter of a member with the session timeout. health must not block.
-func newReporter(m *metrics, log *slog.Logger, health func(component string, call fmt.Stringer, err error),
-	session time.Duration) *reporter {
-	return &reporter{metrics: m, log: log, health: health, rebalanceTime: 2 * session, failing: map[failure]error{},
+// NewReporter returns a reporter of a member with the session timeout. health must not block.
+func NewReporter(m *Metrics, log *slog.Logger, health func(component string, call fmt.Stringer, err error),
+	session time.Duration) *Reporter {
+	return &Reporter{metrics: m, log: log, health: health, rebalanceTime: 2 * session, failing: map[failure]error{},
 		rebalancing: map[failure]time.Time{}}
 }
 
@@ -36,10 +36,10 @@ type failure struct{ operation, subject string }
 
 func (f failure) String() string { return f.operation + " " + f.subject }
 
-// failed records that an operation on a subject (a partition, a topic, the group) failed and will be tried again.
-func (r *reporter) failed(operation, subject string, err error) {
-	err = explain(err)
-	r.metrics.errors.WithLabelValues(operation, kind(err)).Inc()
+// Failed records that an operation on a subject (a partition, a topic, the group) failed and will be tried again.
+func (r *Reporter) Failed(operation, subject string, err error) {
+	err = Explain(err)
+	r.metrics.Errors.WithLabelValues(operation, Kind(err)).Inc()
 	r.metrics.retries.WithLabelValues(operation).Inc()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *reporter) failed(operation, subject string, err error) {
 }
 
 // isShort says whether the operation has been refused for less than rebalanceTime, because the group rebalances.
-func (r *reporter) isShort(key failure) bool {
+func (r *Reporter) isShort(key failure) bool {
 	since, known := r.rebalancing[key]
 	if !known {
 		since = time.Now()
@@ -65,8 +65,8 @@ func (r *reporter) isShort(key failure) bool {
 	return time.Since(since) < r.rebalanceTime
 }
 
-// changed replaces the reason of a failure, if the operation fails for the subject.
-func (r *reporter) changed(operation, subject string, err error) {
+// Changed replaces the reason of a failure, if the operation fails for the subject.
+func (r *Reporter) Changed(operation, subject string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := failure{operation, subject}
@@ -78,16 +78,16 @@ func (r *reporter) changed(operation, subject string, err error) {
 	}
 }
 
-// leftGeneration drops the failures of the operations that belong to a group generation: partitions may
+// LeftGeneration drops the failures of the operations that belong to a group generation: partitions may
 // belong to another member after it. If one of them failed, this member counts as failing until it has joined
 // the next group generation, because nothing has worked since.
-func (r *reporter) leftGeneration(group string) {
+func (r *Reporter) LeftGeneration(group string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.rebalancing, func(key failure, _ time.Time) bool { return key.operation != opJoin })
-	join := failure{opJoin, group}
+	maps.DeleteFunc(r.rebalancing, func(key failure, _ time.Time) bool { return key.operation != OpJoin })
+	join := failure{OpJoin, group}
 	for key, err := range r.failing {
-		if key.operation == opJoin {
+		if key.operation == OpJoin {
 			continue
 		}
 		r.failing[join] = err
@@ -97,8 +97,8 @@ func (r *reporter) leftGeneration(group string) {
 	}
 }
 
-// ok records that the operation works for the subject.
-func (r *reporter) ok(operation, subject string) {
+// OK records that the operation works for the subject.
+func (r *Reporter) OK(operation, subject string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := failure{operation, subject}
@@ -114,7 +114,7 @@ func (r *reporter) ok(operation, subject string) {
 }
 
 // fails says whether the operation fails for any subject.
-func (r *reporter) fails(operation string) bool {
+func (r *Reporter) fails(operation string) bool {
 	for key := range r.failing {
 		if key.operation == operation {
 			return true

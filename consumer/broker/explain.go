@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// explain translates an error of kafka-go into a *diag.Problem. It returns an error without a translation unchanged.
-func explain(err error) error {
+// Explain translates an error of kafka-go into a *diag.Problem. It returns an error without a translation unchanged.
+func Explain(err error) error {
 	var known *diag.Problem
 	if err == nil || errors.As(err, &known) {
 		return err
@@ -103,8 +103,8 @@ var problems = map[kafka.Error]diag.Problem{
 		Remedy: "raise group.max.size or run fewer processes"},
 }
 
-// broker names a Kafka broker in explanations of faults of network and TLS.
-var broker = diag.Server{
+// server names a Kafka broker in explanations of faults of network and TLS.
+var server = diag.Server{
 	Name: "the broker", Possessive: "the broker's", Kind: "broker",
 	Settings: "kafka", Addresses: "kafka.brokers", AlsoCheck: " and the brokers' advertised.listeners",
 	TLSSetting: "the listener's ssl.enabled.protocols",
@@ -126,7 +126,7 @@ func explainConnection(err error) *diag.Problem {
 		return &diag.Problem{Cause: "the listener speaks TLS",
 			Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS", Err: err}
 	default:
-		return broker.Explain(err)
+		return server.Explain(err)
 	}
 }
 
@@ -139,10 +139,10 @@ func routine(err error) bool {
 	return errors.Is(err, kafka.RebalanceInProgress) || errors.Is(err, kafka.IllegalGeneration)
 }
 
-// permanent says whether trying again is pointless until somebody changes settings or rights.
-func permanent(err error) bool {
+// Permanent says whether trying again is pointless until somebody changes settings or rights.
+func Permanent(err error) bool {
 	var p *diag.Problem
-	return errors.As(explain(err), &p) && p.Permanent
+	return errors.As(Explain(err), &p) && p.Permanent
 }
 
 const (
@@ -152,8 +152,8 @@ const (
 	kindRefused = "refused"
 )
 
-// kind returns the label of an error in the metrics.
-func kind(err error) string {
+// Kind returns the label of an error in the metrics.
+func Kind(err error) string {
 	var code kafka.Error
 	if !errors.As(err, &code) {
 		switch {
@@ -161,9 +161,9 @@ func kind(err error) string {
 			return "not_leader"
 		case diag.IsTimeout(err):
 			return "timeout"
-		case permanent(err):
+		case Permanent(err):
 			return "auth"
-		case isConnection(err):
+		case IsConnection(err):
 			return "connection"
 		default:
 			return "other"
@@ -193,7 +193,7 @@ func kind(err error) string {
 	}
 }
 
-func isConnection(err error) bool {
+func IsConnection(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
 	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, io.EOF) ||

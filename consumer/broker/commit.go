@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"echosieve/consumer/internal/label"
+	"echosieve/consumer/broker/internal/label"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/article"
 
@@ -115,15 +115,15 @@ func IndexLabels(topic string, commits []Commit) map[article.Coordinates]string 
 	return labels
 }
 
-// committed returns the committed offsets of a group with their labels, for the given partitions. A group
+// Committed returns the committed offsets of a group with their labels, for the given partitions. A group
 // that does not exist has committed none: its offsets are -1.
-func (c *cluster) committed(ctx context.Context, group, topic string, partitions []int) ([]Commit, error) {
+func (c *Cluster) Committed(ctx context.Context, group, topic string, partitions []int) ([]Commit, error) {
 	if len(partitions) == 0 {
 		return nil, nil // an empty list in the request would mean all partitions
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
-	res, err := c.client.OffsetFetch(ctx,
+	res, err := c.Client.OffsetFetch(ctx,
 		&kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}})
 	if err == nil {
 		err = res.Error
@@ -152,11 +152,11 @@ func (c *cluster) committed(ctx context.Context, group, topic string, partitions
 	return commits, nil
 }
 
-// commit stores the commits of a topic with the id, for a member of the group. kafka-go's own commit has no
+// Commit stores the commits of a topic with the id, for a member of the group. kafka-go's own commit has no
 // labels. After an error the offsets may be stored or not.
-func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic string, id wire.TopicID,
+func (c *Cluster) Commit(ctx context.Context, gen *kafka.Generation, topic string, id wire.TopicID,
 	commits ...Commit) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	offsets := make([]kafka.OffsetCommit, len(commits))
 	for i, c := range commits {
@@ -166,7 +166,7 @@ func (c *cluster) commit(ctx context.Context, gen *kafka.Generation, topic strin
 		GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID,
 		Topics: map[string][]kafka.OffsetCommit{topic: offsets},
 	}
-	res, err := c.client.OffsetCommit(ctx, req)
+	res, err := c.Client.OffsetCommit(ctx, req)
 	if err != nil {
 		return err
 	}

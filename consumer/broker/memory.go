@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// limiter bounds the memory of the whole process for data between the broker's answer and the mark: a quarter
+// Limiter bounds the memory of the whole process for data between the broker's answer and the mark: a quarter
 // of kafka.max_in_flight_bytes for fetch responses, which are still compressed, the rest for records, and a
 // quarter more for decompressors. Memory is allocated only after a permit for it was granted.
 //
@@ -23,15 +23,15 @@ import (
 // Waiters are served in order. A request for more than a whole share waits until nobody else holds any part
 // of the share, and then exceeds it. For example, with 64 MiB a fetch response of 20 MiB waits until it is
 // the only response in memory.
-type limiter struct {
+type Limiter struct {
 	responses, decoders, records, bytes             *semaphore.Weighted
 	maxResponses, maxDecoders, maxRecords, maxBytes int64
-	metrics                                         *metrics
+	metrics                                         *Metrics
 }
 
-func newLimiter(records, bytes int, m *metrics) *limiter {
+func NewLimiter(records, bytes int, m *Metrics) *Limiter {
 	quarter := max(bytes/4, 1)
-	l := &limiter{maxResponses: int64(quarter), maxDecoders: int64(quarter), maxRecords: int64(records),
+	l := &Limiter{maxResponses: int64(quarter), maxDecoders: int64(quarter), maxRecords: int64(records),
 		maxBytes: int64(max(bytes-quarter, 1)), metrics: m}
 	l.responses, l.decoders = semaphore.NewWeighted(l.maxResponses), semaphore.NewWeighted(l.maxDecoders)
 	l.records, l.bytes = semaphore.NewWeighted(l.maxRecords), semaphore.NewWeighted(l.maxBytes)
@@ -43,8 +43,8 @@ func newLimiter(records, bytes int, m *metrics) *limiter {
 // two are more than a container of 512 MiB can spare.
 const largeDecoder = 16 << 20
 
-// waitDecoder returns a wire.Reserve that waits for memory in the share of decompressors.
-func (l *limiter) waitDecoder(ctx context.Context) wire.Reserve {
+// WaitDecoder returns a wire.Reserve that waits for memory in the share of decompressors.
+func (l *Limiter) WaitDecoder(ctx context.Context) wire.Reserve {
 	return func(n int64) (func(), error) {
 		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {
 			return nil, err
@@ -53,43 +53,43 @@ func (l *limiter) waitDecoder(ctx context.Context) wire.Reserve {
 	}
 }
 
-// tryDecoder is a wire.Reserve that does not wait.
-func (l *limiter) tryDecoder(n int64) (release func(), err error) {
+// TryDecoder is a wire.Reserve that does not wait.
+func (l *Limiter) TryDecoder(n int64) (release func(), err error) {
 	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {
 		return nil, wire.ErrNoMemory
 	}
 	return func() { l.releaseDecoder(n) }, nil
 }
 
-func (l *limiter) releaseDecoder(n int64) {
+func (l *Limiter) releaseDecoder(n int64) {
 	if n >= largeDecoder {
 		debug.FreeOSMemory()
 	}
 	l.decoders.Release(min(n, l.maxDecoders))
 }
 
-// permit is the share of the limiter that a batch of records holds.
-type permit struct {
+// Permit is the share of the limiter that a batch of records holds.
+type Permit struct {
 	records, bytes int64
 	counted        bool // in the metrics
 }
 
-// acquire waits for a permit for a batch that is not decompressed yet. records and bytes are the most that it can need.
-func (l *limiter) acquire(ctx context.Context, records, bytes int) (permit, error) {
-	p := permit{records: min(int64(records), l.maxRecords), bytes: min(int64(bytes), l.maxBytes)}
+// Acquire waits for a permit for a batch that is not decompressed yet. records and bytes are the most that it can need.
+func (l *Limiter) Acquire(ctx context.Context, records, bytes int) (Permit, error) {
+	p := Permit{records: min(int64(records), l.maxRecords), bytes: min(int64(bytes), l.maxBytes)}
 	if err := l.records.Acquire(ctx, p.records); err != nil {
-		return permit{}, err
+		return Permit{}, err
 	}
 	if err := l.bytes.Acquire(ctx, p.bytes); err != nil {
 		l.records.Release(p.records)
-		return permit{}, err
+		return Permit{}, err
 	}
 	return p, nil
 }
 
-// reduce gives back the part of the permit that the batch did not need.
-func (l *limiter) reduce(p permit, records, bytes int) permit {
-	used := permit{min(int64(records), p.records), min(int64(bytes), p.bytes), true}
+// Reduce gives back the part of the permit that the batch did not need.
+func (l *Limiter) Reduce(p Permit, records, bytes int) Permit {
+	used := Permit{min(int64(records), p.records), min(int64(bytes), p.bytes), true}
 	l.records.Release(p.records - used.records)
 	l.bytes.Release(p.bytes - used.bytes)
 	l.metrics.inFlightRecords.Add(float64(used.records))
@@ -97,7 +97,7 @@ func (l *limiter) reduce(p permit, records, bytes int) permit {
 	return used
 }
 
-func (l *limiter) release(p permit) {
+func (l *Limiter) Release(p Permit) {
 	if p.counted { // the metrics come first, so that they never show more than the limit
 		l.metrics.inFlightRecords.Sub(float64(p.records))
 		l.metrics.inFlightBytes.Sub(float64(p.bytes))
@@ -117,7 +117,7 @@ const smallResponse = 1 << 10
 // kafka-go reads responses in another goroutine. That goroutine can call acquire after the fetch has returned
 // because its context ended. Nobody would release that memory, so acquire fails after release.
 type responsePermit struct {
-	limiter *limiter
+	limiter *Limiter
 
 	mu       sync.Mutex
 	held     int64

@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 // Settings that decide which records a topic takes.
 const (
 	sizeLimit     = "max.message.bytes"
-	cleanupPolicy = "cleanup.policy"
-	timeType      = "message.timestamp.type"
-	// futureLimit and pastLimit bound how far ahead of the broker's clock a timestamp may be, and how far behind.
-	futureLimit = "message.timestamp.after.max.ms"
-	pastLimit   = "message.timestamp.before.max.ms"
+	CleanupPolicy = "cleanup.policy"
+	TimeType      = "message.timestamp.type"
+	// FutureLimit and pastLimit bound how far ahead of the broker's clock a timestamp may be, and how far behind.
+	FutureLimit = "message.timestamp.after.max.ms"
+	PastLimit   = "message.timestamp.before.max.ms"
 	// retentionTime is how long a topic keeps records.
 	retentionTime = "retention.ms"
 	// bothLimit bounds both on brokers before 3.6. Brokers up to 3.9 use it where one of the others has its
@@ -28,37 +28,37 @@ const (
 	bothLimit = "message.timestamp.difference.max.ms"
 )
 
-// topicSettings are the values of these settings in one topic. Brokers leave out the settings that they do not know.
-type topicSettings map[string]string
+// TopicSettings are the values of these settings in one topic. Brokers leave out the settings that they do not know.
+type TopicSettings map[string]string
 
 // settings returns the settings of the topics whose settings can be read. readSettings also returns why the
 // others cannot.
-func (c *cluster) settings(ctx context.Context, topics ...string) map[string]topicSettings {
-	all, _ := c.readSettings(ctx, topics...)
+func (c *Cluster) settings(ctx context.Context, topics ...string) map[string]TopicSettings {
+	all, _ := c.ReadSettings(ctx, topics...)
 	return all
 }
 
-func (c *cluster) readSettings(ctx context.Context, topics ...string) (all map[string]topicSettings, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+func (c *Cluster) ReadSettings(ctx context.Context, topics ...string) (all map[string]TopicSettings, err error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	req := &kafka.DescribeConfigsRequest{}
 	for _, name := range topics {
 		req.Resources = append(req.Resources, kafka.DescribeConfigRequestResource{
 			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
-			ConfigNames: []string{sizeLimit, cleanupPolicy, timeType, futureLimit, pastLimit, bothLimit, retentionTime},
+			ConfigNames: []string{sizeLimit, CleanupPolicy, TimeType, FutureLimit, PastLimit, bothLimit, retentionTime},
 		})
 	}
-	res, err := c.client.DescribeConfigs(ctx, req)
+	res, err := c.Client.DescribeConfigs(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	all = map[string]topicSettings{}
+	all = map[string]TopicSettings{}
 	for _, r := range res.Resources {
 		if r.Error != nil {
 			err = fmt.Errorf("topic %s: %w", r.ResourceName, r.Error)
 			continue
 		}
-		all[r.ResourceName] = topicSettings{}
+		all[r.ResourceName] = TopicSettings{}
 		for _, e := range r.ConfigEntries {
 			all[r.ResourceName][e.ConfigName] = e.ConfigValue
 		}
@@ -66,30 +66,30 @@ func (c *cluster) readSettings(ctx context.Context, topics ...string) (all map[s
 	return all, err
 }
 
-// limits returns which records the topic takes.
-func (s topicSettings) limits(topic string) pipeline.TopicLimits {
+// Limits returns which records the topic takes.
+func (s TopicSettings) Limits(topic string) pipeline.TopicLimits {
 	l := pipeline.NoLimits(topic)
 	if n, err := strconv.Atoi(s[sizeLimit]); err == nil {
 		l.MaxBytes = n
 	}
-	l.NeedsKey = strings.Contains(s[cleanupPolicy], "compact")
-	if s[timeType] != "LogAppendTime" { // the broker replaces timestamps then, and checks none
-		l.MaxAhead, l.MaxBehind = s.distance(futureLimit), s.distance(pastLimit)
+	l.NeedsKey = strings.Contains(s[CleanupPolicy], "compact")
+	if s[TimeType] != "LogAppendTime" { // the broker replaces timestamps then, and checks none
+		l.MaxAhead, l.MaxBehind = s.distance(FutureLimit), s.distance(PastLimit)
 	}
 	return l
 }
 
 // distance returns one of the limits of timestamps.
-func (s topicSettings) distance(name string) time.Duration {
+func (s TopicSettings) distance(name string) time.Duration {
 	if _, known := s[name]; !known || milliseconds(s[name]) == math.MaxInt64 {
 		name = bothLimit
 	}
 	return milliseconds(s[name])
 }
 
-// retention returns how long the topic keeps a record at least, as far as time decides.
-func (s topicSettings) retention() time.Duration {
-	if policy, known := s[cleanupPolicy]; known && !strings.Contains(policy, "delete") {
+// Retention returns how long the topic keeps a record at least, as far as time decides.
+func (s TopicSettings) Retention() time.Duration {
+	if policy, known := s[CleanupPolicy]; known && !strings.Contains(policy, "delete") {
 		return math.MaxInt64
 	}
 	return milliseconds(s[retentionTime])
@@ -111,17 +111,17 @@ const (
 	transactionalTime = "transactional.id.expiration.ms"
 )
 
-// producerMemory returns how long brokers remember a producer and its transactional id, math.MaxInt64 if this user may not read it. All
+// ProducerMemory returns how long brokers remember a producer and its transactional id, math.MaxInt64 if this user may not read it. All
 // brokers are taken to have the same settings.
-func (c *cluster) producerMemory(ctx context.Context) time.Duration {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+func (c *Cluster) ProducerMemory(ctx context.Context) time.Duration {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	memory := time.Duration(math.MaxInt64)
-	m, err := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}})
+	m, err := c.Client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}})
 	if err != nil || len(m.Brokers) == 0 {
 		return memory
 	}
-	res, err := c.client.DescribeConfigs(ctx,
+	res, err := c.Client.DescribeConfigs(ctx,
 		&kafka.DescribeConfigsRequest{Resources: []kafka.DescribeConfigRequestResource{{
 			ResourceType: kafka.ResourceTypeBroker, ResourceName: strconv.Itoa(m.Brokers[0].ID),
 			ConfigNames: []string{producerTime, transactionalTime},

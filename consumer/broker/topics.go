@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// missing returns the names of the topics that do not exist or that this user may not see.
-func (c *cluster) missing(ctx context.Context, topics []string) ([]string, error) {
-	m, err := c.metadata(ctx, topics)
+// Missing returns the names of the topics that do not exist or that this user may not see.
+func (c *Cluster) Missing(ctx context.Context, topics []string) ([]string, error) {
+	m, err := c.Metadata(ctx, topics)
 	if err != nil {
 		return nil, err
 	}
@@ -41,39 +41,39 @@ func (e *MissingTopicsError) Error() string {
 		"kafka.create_topics: true", strings.Join(e.Topics, ", "))
 }
 
-// settleTimeout is how long new topics, and the group coordinator of a new cluster, may take until they answer.
-const settleTimeout = 15 * time.Second
+// SettleTimeout is how long new topics, and the group coordinator of a new cluster, may take until they answer.
+const SettleTimeout = 15 * time.Second
 
-// ensureTopics creates the topics that are missing and returns their names, also if the topics do not answer in time.
-func (c *cluster) ensureTopics(ctx context.Context, topics []string) (created []string, err error) {
-	missing, err := c.missing(ctx, topics)
+// EnsureTopics creates the topics that are missing and returns their names, also if the topics do not answer in time.
+func (c *Cluster) EnsureTopics(ctx context.Context, topics []string) (created []string, err error) {
+	missing, err := c.Missing(ctx, topics)
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
-	if err := c.createTopics(ctx, missing, false); err != nil {
+	if err := c.CreateTopics(ctx, missing, false); err != nil {
 		return nil, err
 	}
-	if err := c.waitForTopics(ctx, topics, settleTimeout); err != nil {
+	if err := c.WaitForTopics(ctx, topics, SettleTimeout); err != nil {
 		return missing, err
 	}
 	return missing, c.waitForLeaders(ctx, missing)
 }
 
-// createTopics creates topics. With dry it changes nothing and only asks whether the broker would create them.
-func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) error {
+// CreateTopics creates topics. With dry it changes nothing and only asks whether the broker would create them.
+func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) error {
 	req := &kafka.CreateTopicsRequest{ValidateOnly: dry}
 	// nil if it is created, too: then all topics get the broker's limits
-	input := c.settings(ctx, c.cfg.Topics.Input)[c.cfg.Topics.Input]
+	input := c.settings(ctx, c.Config.Topics.Input)[c.Config.Topics.Input]
 	for _, name := range names {
-		topic := kafka.TopicConfig{Topic: name, NumPartitions: c.cfg.Partitions, ReplicationFactor: c.cfg.Replication}
-		if name != c.cfg.Topics.Input {
+		topic := kafka.TopicConfig{Topic: name, NumPartitions: c.Config.Partitions, ReplicationFactor: c.Config.Replication}
+		if name != c.Config.Topics.Input {
 			topic.ConfigEntries = []kafka.ConfigEntry{
-				{ConfigName: sizeLimit, ConfigValue: fmt.Sprint(c.cfg.MaxMessageBytes)},
+				{ConfigName: sizeLimit, ConfigValue: fmt.Sprint(c.Config.MaxMessageBytes)},
 				// Records are published with the timestamps of the input, so the topic must take whatever the
 				// input takes.
-				{ConfigName: timeType, ConfigValue: "CreateTime"},
+				{ConfigName: TimeType, ConfigValue: "CreateTime"},
 			}
-			for _, limit := range []string{futureLimit, pastLimit, bothLimit} {
+			for _, limit := range []string{FutureLimit, PastLimit, bothLimit} {
 				if value, known := input[limit]; known {
 					topic.ConfigEntries = append(topic.ConfigEntries,
 						kafka.ConfigEntry{ConfigName: limit, ConfigValue: value})
@@ -82,7 +82,7 @@ func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) er
 		}
 		req.Topics = append(req.Topics, topic)
 	}
-	res, err := c.client.CreateTopics(ctx, req)
+	res, err := c.Client.CreateTopics(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -102,13 +102,13 @@ func (c *cluster) createTopics(ctx context.Context, names []string, dry bool) er
 	return nil
 }
 
-// waitForTopics returns nil when a broker knows all these topics. After patience it returns a *MissingTopicsError.
-func (c *cluster) waitForTopics(ctx context.Context, topics []string, patience time.Duration) error {
+// WaitForTopics returns nil when a broker knows all these topics. After patience it returns a *MissingTopicsError.
+func (c *Cluster) WaitForTopics(ctx context.Context, topics []string, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var retry backoff
+	var retry Backoff
 	for {
-		missing, err := c.missing(ctx, topics)
+		missing, err := c.Missing(ctx, topics)
 		if err == nil && len(missing) == 0 {
 			return nil
 		}
@@ -116,7 +116,7 @@ func (c *cluster) waitForTopics(ctx context.Context, topics []string, patience t
 			slices.Sort(missing)
 			err = &MissingTopicsError{Topics: missing}
 		}
-		if permanent(err) || retry.wait(ctx) != nil {
+		if Permanent(err) || retry.Wait(ctx) != nil {
 			return err
 		}
 	}
@@ -124,18 +124,18 @@ func (c *cluster) waitForTopics(ctx context.Context, topics []string, patience t
 
 // waitForLeaders returns nil when the leader of every partition of the topics answers. The topics were
 // created a moment ago: a broker can list a topic before the topic's leader knows of it.
-func (c *cluster) waitForLeaders(ctx context.Context, topics []string) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+func (c *Cluster) waitForLeaders(ctx context.Context, topics []string) error {
+	ctx, cancel := context.WithTimeout(ctx, SettleTimeout)
 	defer cancel()
 	for _, topic := range topics {
-		for partition := range int32(c.cfg.Partitions) {
-			var retry backoff
+		for partition := range int32(c.Config.Partitions) {
+			var retry Backoff
 			for {
-				_, _, err := c.offsets(ctx, topic, partition)
+				_, _, err := c.Offsets(ctx, topic, partition)
 				if err == nil {
 					break
 				}
-				if permanent(err) || retry.wait(ctx) != nil {
+				if Permanent(err) || retry.Wait(ctx) != nil {
 					return fmt.Errorf("topic %s: %w", topic, err)
 				}
 			}
@@ -144,10 +144,10 @@ func (c *cluster) waitForLeaders(ctx context.Context, topics []string) error {
 	return nil
 }
 
-// lackingRight says which right is missing on a topic that this user may see; nil if none is.
-func (c *cluster) lackingRight(t *wire.Topic) *diag.Problem {
+// LackingRight says which right is missing on a topic that this user may see; nil if none is.
+func (c *Cluster) LackingRight(t *wire.Topic) *diag.Problem {
 	right, operation := "Write", wire.MayWrite
-	if t.Name == c.cfg.Topics.Input {
+	if t.Name == c.Config.Topics.Input {
 		right, operation = "Read", wire.MayRead
 	}
 	if !t.Operations.Lack(operation) {

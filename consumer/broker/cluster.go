@@ -1,4 +1,7 @@
-package consumer
+// Package broker reaches a Kafka cluster for all of consumer: its settings, connections and requests, the memory that
+// answers may take, topics and their settings, and what brokers' errors mean. It knows no consumer group but for the
+// offsets that one has committed (Commit), and nothing of how outputs are delivered.
+package broker
 
 import (
 	"context"
@@ -19,32 +22,33 @@ import (
 const (
 	// dialTimeout bounds connecting, TLS and login together.
 	dialTimeout = 10 * time.Second
-	// requestTimeout bounds a request that the broker answers at once.
-	requestTimeout = wire.RequestTimeout
-	// answerTimeout bounds a small request that any broker can answer. It is short, so that another broker is
+	// RequestTimeout bounds a request that the broker answers at once.
+	RequestTimeout = wire.RequestTimeout
+	// AnswerTimeout bounds a small request that any broker can answer. It is short, so that another broker is
 	// tried soon.
-	answerTimeout = 3 * time.Second
+	AnswerTimeout = 3 * time.Second
 	// metadataTTL is the greatest age of the transport's metadata. After a leader has moved, requests fail
 	// for up to this time.
 	metadataTTL = time.Second
 )
 
-// cluster is a Kafka cluster and the ways to reach it: kafka-go's transport for requests, the dialer of
-// kafka-go's consumer group, and the requests of package wire. Safe for concurrent use.
-type cluster struct {
-	cfg    Config
-	dialer *kafka.Dialer
-	tls    *tls.Config // nil: without TLS
-	client *kafka.Client
-	wire   *wire.Client
-	codec  wire.Codec // of published batches
+// Cluster is a Kafka cluster and the ways to reach it. Safe for concurrent use.
+type Cluster struct {
+	Config Config
+	Client *kafka.Client // the requests of kafka-go
+	Wire   *wire.Client  // the requests of package wire, over the same connections
+	Dialer *kafka.Dialer // of kafka-go's consumer group
+	Codec  wire.Codec    // of published batches
+
+	tls *tls.Config // nil: without TLS
 }
 
 // clientID is the name that brokers show in logs and quotas.
 const clientID = "echosieve"
 
-// newCluster reads certificate files; it does not dial. The caller closes the cluster.
-func newCluster(cfg Config, topics ...string) (*cluster, error) {
+// New returns a cluster whose leaders of the given topics are known to requests. It reads certificate files and does
+// not dial. The caller closes the cluster.
+func New(cfg Config, topics ...string) (*Cluster, error) {
 	tlsConfig, err := cfg.TLS.Load()
 	if err != nil {
 		return nil, fmt.Errorf("kafka.%w", err)
@@ -54,8 +58,8 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 		return nil, err
 	}
 	tcp := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
-	c := &cluster{cfg: cfg, tls: tlsConfig}
-	c.codec, _ = wire.CodecNamed(cfg.Compression) // Validate has checked the name
+	c := &Cluster{Config: cfg, tls: tlsConfig}
+	c.Codec, _ = wire.CodecNamed(cfg.Compression) // Validate has checked the name
 	transport := &kafka.Transport{
 		Dial:           c.guarded(tcp),
 		DialTimeout:    dialTimeout,
@@ -64,7 +68,7 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 		ClientID:       clientID,
 		SASL:           mechanism,
 	}
-	c.dialer = &kafka.Dialer{
+	c.Dialer = &kafka.Dialer{
 		ClientID: clientID, Timeout: dialTimeout, DualStack: true, SASLMechanism: mechanism,
 		DialFunc: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if tlsConfig == nil {
@@ -76,31 +80,31 @@ func newCluster(cfg Config, topics ...string) (*cluster, error) {
 		},
 	}
 	addr := kafka.TCP(cfg.Brokers...)
-	c.client = &kafka.Client{Addr: addr, Timeout: requestTimeout, Transport: transport}
-	c.wire = &wire.Client{Transport: transport, Addr: addr, ClientID: clientID}
+	c.Client = &kafka.Client{Addr: addr, Timeout: RequestTimeout, Transport: transport}
+	c.Wire = &wire.Client{Transport: transport, Addr: addr, ClientID: clientID}
 	return c, nil
 }
 
-// close drops idle connections; requests under way end on their own.
-func (c *cluster) close() { c.wire.Transport.CloseIdleConnections() }
+// Close drops idle connections; requests under way end on their own.
+func (c *Cluster) Close() { c.Wire.Transport.CloseIdleConnections() }
 
-// ping makes one round trip to any broker.
-func (c *cluster) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+// Ping makes one round trip to any broker.
+func (c *Cluster) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	_, err := c.client.ApiVersions(ctx, &kafka.ApiVersionsRequest{})
-	return explain(err)
+	_, err := c.Client.ApiVersions(ctx, &kafka.ApiVersionsRequest{})
+	return Explain(err)
 }
 
-// explainClosed finds out why the brokers close connections, or do not answer: perhaps they are no brokers. A
+// ExplainClosed finds out why the brokers close connections, or do not answer: perhaps they are no brokers. A
 // listener that expects a login closes the connection without an answer, and so does a listener that does not
 // expect TLS: the error alone cannot tell the two apart. The request for protocol versions can: a listener
 // that expects a login answers it before the login.
-func (c *cluster) explainClosed(ctx context.Context, err error) error {
+func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
 	if !diag.IsClosed(err) && !diag.IsTimeout(err) {
 		return err
 	}
-	for _, addr := range c.cfg.Brokers {
+	for _, addr := range c.Config.Brokers {
 		switch speaks := diag.Speaks(ctx, addr); speaks {
 		case diag.SpeaksController:
 			return &diag.Problem{Cause: addr + " is the port of a controller",
@@ -111,7 +115,7 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 		}
 		switch {
 		case probeTLS(ctx, addr, c.tls, clientID) == nil:
-			if c.cfg.SASL.Mechanism != "" {
+			if c.Config.SASL.Mechanism != "" {
 				return err
 			}
 			return &diag.Problem{
@@ -120,27 +124,27 @@ func (c *cluster) explainClosed(ctx context.Context, err error) error {
 				Err:    err, Permanent: true,
 			}
 		case c.tls != nil && probeTLS(ctx, addr, nil, clientID) == nil:
-			return broker.NotTLS(err)
+			return server.NotTLS(err)
 		}
 	}
 	return err
 }
 
-// rootCause replaces the error "topic not found" if no broker was ever reached. kafka-go's transport then
+// RootCause replaces the error "topic not found" if no broker was ever reached. kafka-go's transport then
 // knows no topics, and hides the reason. A metadata request for no topics returns the reason.
-func (c *cluster) rootCause(ctx context.Context, err error) error {
+func (c *Cluster) RootCause(ctx context.Context, err error) error {
 	if !errors.Is(err, protocol.ErrNoTopic) {
 		return err
 	}
-	if _, cause := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}}); cause != nil {
+	if _, cause := c.Client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}}); cause != nil {
 		return cause
 	}
 	return err
 }
 
-// partitions returns the number of partitions of a topic, from metadata at most metadataTTL old.
-func (c *cluster) partitions(ctx context.Context, topic string) (int, error) {
-	m, err := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
+// Partitions returns the number of partitions of a topic, from metadata at most metadataTTL old.
+func (c *Cluster) Partitions(ctx context.Context, topic string) (int, error) {
+	m, err := c.Client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
 	if err != nil {
 		return 0, err
 	}
@@ -156,15 +160,15 @@ func (c *cluster) partitions(ctx context.Context, topic string) (int, error) {
 	return len(m.Topics[0].Partitions), nil
 }
 
-// offsets returns the first offset that the broker has, and the offset after the last record.
-func (c *cluster) offsets(ctx context.Context, topic string, partition int32) (first, last int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+// Offsets returns the first offset that the broker has, and the offset after the last record.
+func (c *Cluster) Offsets(ctx context.Context, topic string, partition int32) (first, last int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	res, err := c.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{
+	res, err := c.Client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{
 		topic: {kafka.FirstOffsetOf(int(partition)), kafka.LastOffsetOf(int(partition))},
 	}})
 	if err != nil {
-		return 0, 0, c.rootCause(ctx, err)
+		return 0, 0, c.RootCause(ctx, err)
 	}
 	for _, p := range res.Topics[topic] {
 		if p.Partition == int(partition) {
@@ -174,17 +178,17 @@ func (c *cluster) offsets(ctx context.Context, topic string, partition int32) (f
 	return 0, 0, protocol.NewErrNoPartition(topic, partition)
 }
 
-// moveToEnds sets the offset of each position to the end of its log, records of open transactions included.
-func (c *cluster) moveToEnds(ctx context.Context, positions []Position) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+// MoveToEnds sets the offset of each position to the end of its log, records of open transactions included.
+func (c *Cluster) MoveToEnds(ctx context.Context, positions []Position) error {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	req := &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}, IsolationLevel: kafka.ReadUncommitted}
 	for _, p := range positions {
 		req.Topics[p.Topic] = append(req.Topics[p.Topic], kafka.LastOffsetOf(int(p.Partition)))
 	}
-	res, err := c.client.ListOffsets(ctx, req)
+	res, err := c.Client.ListOffsets(ctx, req)
 	if err != nil {
-		return c.rootCause(ctx, err)
+		return c.RootCause(ctx, err)
 	}
 	for i := range positions {
 		p := &positions[i]
@@ -201,46 +205,46 @@ func (c *cluster) moveToEnds(ctx context.Context, positions []Position) error {
 	return nil
 }
 
-// fetch asks the partition's leader for committed records from offset on. The caller calls release when it no
+// Fetch asks the partition's leader for committed records from offset on. The caller calls release when it no
 // longer uses the response. Errors of the broker are kafka.Error.
-func (c *cluster) fetch(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (
+func (c *Cluster) Fetch(ctx context.Context, l *Limiter, topic string, partition int32, offset int64) (
 	res *wire.FetchResponse, release func(), err error) {
 	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset,
-		MaxWait: c.cfg.FetchMaxWait})
+		MaxWait: c.Config.FetchMaxWait})
 }
 
-// tailWait is how long a broker may hold back the answer to fetchTail while there is nothing new.
+// tailWait is how long a broker may hold back the answer to FetchTail while there is nothing new.
 const tailWait = 100 * time.Millisecond
 
-// fetchTail is fetch for records that need not be committed.
-func (c *cluster) fetchTail(ctx context.Context, l *limiter, topic string, partition int32, offset int64) (
+// FetchTail is fetch for records that need not be committed.
+func (c *Cluster) FetchTail(ctx context.Context, l *Limiter, topic string, partition int32, offset int64) (
 	res *wire.FetchResponse, release func(), err error) {
 	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset,
 		MaxWait: tailWait, Uncommitted: true})
 }
 
 // fetchWith completes the request with the limits of memory, and sends it.
-func (c *cluster) fetchWith(ctx context.Context, l *limiter, r wire.FetchRequest) (res *wire.FetchResponse,
+func (c *Cluster) fetchWith(ctx context.Context, l *Limiter, r wire.FetchRequest) (res *wire.FetchResponse,
 	release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	memory := &responsePermit{limiter: l}
-	r.MaxBytes, r.MaxResponse = min(c.cfg.FetchMaxBytes, int(l.maxResponses)), c.cfg.maxFetchBytes()
+	r.MaxBytes, r.MaxResponse = min(c.Config.FetchMaxBytes, int(l.maxResponses)), c.Config.MaxFetchBytes()
 	r.Reserve = func(n int64) error { return memory.acquire(ctx, n) }
-	res, err = c.wire.Fetch(ctx, r)
+	res, err = c.Wire.Fetch(ctx, r)
 	if err != nil {
 		memory.release()
-		return nil, nil, c.rootCause(ctx, err)
+		return nil, nil, c.RootCause(ctx, err)
 	}
 	return res, memory.release, nil
 }
 
-// topic asks a broker about one topic, past the transport's cache. If the topic does not exist, the error is
+// Topic asks a broker about one topic, past the transport's cache. If the topic does not exist, the error is
 // kafka.UnknownTopicOrPartition.
-func (c *cluster) topic(ctx context.Context, name string) (wire.Topic, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+func (c *Cluster) Topic(ctx context.Context, name string) (wire.Topic, error) {
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
-	m, err := c.wire.Metadata(ctx, name)
+	m, err := c.Wire.Metadata(ctx, name)
 	switch {
 	case err != nil:
 		return wire.Topic{}, err
@@ -250,9 +254,9 @@ func (c *cluster) topic(ctx context.Context, name string) (wire.Topic, error) {
 	return m.Topics[0], m.Topics[0].Err
 }
 
-// metadata asks a broker about topics, past the transport's cache.
-func (c *cluster) metadata(ctx context.Context, topics []string) (*wire.Metadata, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+// Metadata asks a broker about topics, past the transport's cache.
+func (c *Cluster) Metadata(ctx context.Context, topics []string) (*wire.Metadata, error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	return c.wire.Metadata(ctx, topics...)
+	return c.Wire.Metadata(ctx, topics...)
 }

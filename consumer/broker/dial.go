@@ -1,4 +1,4 @@
-package consumer
+package broker
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const wrongPort = "set kafka.brokers to the brokers, port 9092 as a rule"
 
 // guarded returns a function that dials, with TLS if the settings say so, and checks what the server sends
 // before kafka-go reads it.
-func (c *cluster) guarded(tcp *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+func (c *Cluster) guarded(tcp *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	var d dialer = tcp
 	if c.tls != nil {
 		d = &tls.Dialer{NetDialer: tcp, Config: c.tls}
@@ -45,7 +45,7 @@ func probe(ctx context.Context, d dialer, network, address, clientID string) err
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(AnswerTimeout)); err != nil {
 		return err
 	}
 	return wire.Probe(conn, clientID)
@@ -53,7 +53,7 @@ func probe(ctx context.Context, d dialer, network, address, clientID string) err
 
 // probeTLS probes a broker with TLS, or without it if config is nil.
 func probeTLS(ctx context.Context, addr string, config *tls.Config, clientID string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	var d dialer = new(net.Dialer)
 	if config != nil {
