@@ -154,10 +154,7 @@ func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outp
 	error) {
 	var topics [article.DestinationCount]outgoing
 	for _, o := range outputs {
-		rec := record.Record{Key: o.Record.Key, Value: o.Record.Value, Headers: o.Headers, Time: o.Time}
-		if o.OmitValue {
-			rec.Value = nil
-		}
+		rec := record.Record{Key: o.Record.Key, Value: o.PublishedValue(), Headers: o.Headers, Time: o.Time}
 		if o.OmitKey {
 			rec.Key = o.Key
 		}

@@ -39,8 +39,8 @@ func (b *BatchLimits) ofDead() *TopicLimits {
 }
 
 // refuse returns why the topics of verdicts would refuse a record; nil if they all would take it. The topic
-// of the record is not known before it is claimed, so each topic counts.
-func (b *BatchLimits) refuse(r *record.Record, now time.Time) *RejectError {
+// of the record is not known before it is claimed, so each topic counts. size is an upper bound of its output.
+func (b *BatchLimits) refuse(r *record.Record, size int, now time.Time) *RejectError {
 	for to, l := range b {
 		if l == nil || article.Destination(to) == article.ToDead {
 			continue
@@ -49,8 +49,8 @@ func (b *BatchLimits) refuse(r *record.Record, now time.Time) *RejectError {
 			return reject
 		}
 		// A shadow leaves values out, so its records are smaller.
-		if n := recordBytes(r) + maxVerdictHeaderBytes; n > l.MaxBytes && article.Destination(to) != article.ToShadow {
-			return tooLarge(n, l.MaxBytes, "topic "+l.Topic+" takes")
+		if size > l.MaxBytes && article.Destination(to) != article.ToShadow {
+			return tooLarge(size, l.MaxBytes, "topic "+l.Topic+" takes")
 		}
 		if l.NeedsKey && r.Key == nil {
 			return &RejectError{Refused, "topic " + l.Topic +
@@ -77,7 +77,7 @@ func (l *TopicLimits) refuseTime(at, now time.Time) *RejectError {
 }
 
 func tooLarge(bytes, most int, who string) *RejectError {
-	return &RejectError{TooLarge, fmt.Sprintf("%d bytes with headers, but %s %d", bytes, who, most)}
+	return &RejectError{TooLarge, fmt.Sprintf("%d bytes with the verdict, but %s %d", bytes, who, most)}
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

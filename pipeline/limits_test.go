@@ -1,8 +1,12 @@
 package pipeline_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -157,5 +161,47 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "unique", out[0].VerdictName(), "no copy of an article that was not published")
 		index = newMemIndex()
+	}
+}
+
+// With a verdict in the value, the value is the record's and the verdict, and records are measured with it.
+func TestVerdictInTheValue(t *testing.T) {
+	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
+	decide := func(most int, limits pipeline.BatchLimits, values ...string) []pipeline.Output {
+		p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Member, c.MaxMessageBytes = "verdict", most })
+		b, err := p.Prepare(t.Context(), records(values...))
+		require.NoError(t, err)
+		b.Limits = limits
+		outputs, err := p.Decide(t.Context(), b)
+		require.NoError(t, err)
+		return outputs
+	}
+	with := strings.Replace(articleJSON, "{", `{ "verdict" : {"verdict":"near"}, `, 1)
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	_, err := w.Write([]byte(articleJSON))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	outputs := decide(1<<20, pipeline.BatchLimits{}, articleJSON, with, zipped.String(), "null", "{")
+	const unique = `"verdict":{"verdict":"unique","topic":"unique","record":"articles/0/0"}}`
+	require.Equal(t, strings.TrimSuffix(articleJSON, "}")+","+unique, string(outputs[0].PublishedValue()))
+	var copied struct{ Verdict pipeline.Member }
+	require.NoError(t, json.Unmarshal(outputs[1].PublishedValue(), &copied))
+	require.Equal(t, outputs[1].Member(), copied.Verdict)
+	require.Equal(t, "exact", copied.Verdict.Verdict)
+	require.Equal(t, 1, strings.Count(string(outputs[1].PublishedValue()), `"verdict":{`))
+	require.Equal(t, zipped.Bytes(), outputs[2].PublishedValue())
+	require.Nil(t, outputs[3].PublishedValue())
+	require.Equal(t, "{", string(outputs[4].PublishedValue()), "a dead letter can be published again as it is")
+	for _, o := range outputs[:3] {
+		require.NotEmpty(t, header(o, pipeline.HeaderVerdict), "headers stay")
+	}
+
+	small := pipeline.NoLimits("small")
+	small.MaxBytes = 8 << 10 // the headers alone would fit
+	for _, o := range [][]pipeline.Output{decide(8<<10, pipeline.BatchLimits{}, articleJSON),
+		decide(1<<20, pipeline.BatchLimits{article.ToUnique: &small}, articleJSON)} {
+		require.Equal(t, string(pipeline.TooLarge), o[0].Reason)
+		require.Equal(t, articleJSON, string(o[0].PublishedValue()))
 	}
 }

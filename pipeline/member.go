@@ -3,11 +3,78 @@ package pipeline
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"echosieve/pipeline/article"
 )
+
+// OutputConfig says where an output states its verdict.
+type OutputConfig struct {
+	Verdict string `setting:"verdict" help:"Where an output states its verdict: headers, or value: in a last member of the JSON object, too, for sinks that drop headers (docs/output.md)."`
+	Member  string `setting:"member" help:"Name of that member. A member that came in with this name is replaced."`
+}
+
+// The values of OutputConfig.Verdict.
+const (
+	VerdictInHeaders = "headers"
+	VerdictInValue   = "value"
+)
+
+// DefaultOutputConfig states verdicts in headers only.
+func DefaultOutputConfig() OutputConfig { return OutputConfig{VerdictInHeaders, "echosieve"} }
+
+// maxMemberName is the longest OutputConfig.Member, in bytes.
+const maxMemberName = 100
+
+// Validate returns the first mistake, with its key first. Values that the settings of the input describe must
+// be JSON objects if a member is to be added to them, and must not keep the article in that member.
+func (c OutputConfig) Validate(in DecodeConfig) error {
+	if c.Verdict != VerdictInHeaders && c.Verdict != VerdictInValue {
+		return fmt.Errorf("verdict: %q is not one of headers, value", c.Verdict)
+	}
+	if !isPlainName(c.Member) || len(c.Member) > maxMemberName {
+		return fmt.Errorf("member: %q must be a name of letters, digits, _ and -, at most %d", c.Member, maxMemberName)
+	}
+	if c.Verdict == VerdictInHeaders {
+		return nil
+	}
+	for _, f := range []struct {
+		ok        bool
+		key, have string
+	}{
+		{in.Format == FormatJSON, "format", in.Format},
+		{in.Framing == FramingNone, "framing", in.Framing},
+		{in.Preset == "", "preset", in.Preset},
+		{in.Compression == CompressionAuto || in.Compression == CompressionNone, "compression", in.Compression},
+	} {
+		if !f.ok {
+			return fmt.Errorf("verdict: value adds a member to plain JSON objects, and input.%s is %s: "+
+				"leave output.verdict at headers", f.key, f.have)
+		}
+	}
+	for _, paths := range [][]string{in.Fields.ID, in.Fields.Title, in.Fields.Text, in.Fields.Publisher, in.Fields.URL} {
+		for _, path := range paths {
+			first, _, _ := strings.Cut(path, ".")
+			if first == c.Member || gjson.Get(`{"`+c.Member+`":1}`, first).Exists() {
+				return fmt.Errorf("member: %s would replace the field %s of input.fields: choose another name", c.Member,
+					path)
+			}
+		}
+	}
+	return nil
+}
+
+// MemberName is the name of the member to add; empty: none.
+func (c OutputConfig) MemberName() string {
+	if c.Verdict == VerdictInValue {
+		return c.Member
+	}
+	return ""
+}
 
 // Member is what an output says of its article, as a member of the article's JSON object. Its JSON names are
 // those of the headers and must not change.
@@ -107,4 +174,35 @@ func appendOthers(dst, object []byte, name string) []byte {
 			dst = append(dst, member...)
 		}
 	}
+}
+
+// addMember adds the verdict to the value, if the settings say so. A value that is no JSON object, because it is
+// compressed, stays as it is.
+func (p *Pipeline) addMember(o *Output) (err error) {
+	value := o.Record.Value
+	if p.cfg.Member == "" || !validObject(value) {
+		return nil
+	}
+	m := o.Member()
+	o.Value, err = m.AppendTo(make([]byte, 0, len(value)+512), p.cfg.Member, value)
+	return err
+}
+
+// maxMemberBytes is an upper bound of the bytes by which a member of that name lengthens a value: the length of
+// one in which every text is as long as it can be. JSON writes a control character with six bytes.
+func maxMemberBytes(name string) (int, error) {
+	if name == "" {
+		return 0, nil
+	}
+	at := strings.Repeat("t", maxCoordinatesBytes)
+	ref := &MemberRef{ID: strings.Repeat("\x01", article.MaxIDBytes), Record: at}
+	const number = 0.123456789012345678 // the longest form
+	distance := 64
+	longest := strings.Repeat("x", 32) // names of verdicts, reasons, topics and relations are shorter
+	m := Member{
+		Verdict: longest, Reason: longest, Topic: longest, Relation: longest, Similarity: number, Contained: number,
+		Contains: number, Distance: &distance, Original: ref, Root: ref, LeftOut: number, Record: at,
+	}
+	out, err := m.AppendTo(nil, name, []byte("{}"))
+	return len(out), err
 }

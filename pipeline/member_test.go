@@ -79,3 +79,49 @@ func TestMemberSaysWhatTheHeadersSay(t *testing.T) {
 	out = tombstoneOutput(r, "recipe")
 	require.Equal(t, Member{Verdict: "unique", Reason: "tombstone", Topic: "unique", Record: "t/0/2"}, out.Member())
 }
+
+// Records are measured before the verdict is known, so the bound must hold for every verdict.
+func TestMemberFitsItsBound(t *testing.T) {
+	long := article.Ref{ID: strings.Repeat("\x01", article.MaxIDBytes),
+		Coordinates: article.Coordinates{Topic: strings.Repeat("t", 249), Partition: 1<<31 - 1, Offset: 1<<63 - 1}}
+	v := &article.Verdict{Kind: article.Near, Original: long, Root: long, Distance: 64, Likeness: article.SameText}
+	v.Relation, v.Reason, v.Destination = article.Contained, article.ReasonOverlap, article.ToDuplicate
+	out := verdictOutput(&record.Record{Coordinates: long.Coordinates, Value: []byte(`{"a":1}`)},
+		&article.Article{CleanBytes: 3, FurnitureBytes: 1}, v, "recipe")
+	p := &Pipeline{cfg: Config{Member: strings.Repeat("m", maxMemberName)}}
+	require.NoError(t, p.addMember(&out))
+	bound, err := maxMemberBytes(p.cfg.Member)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(out.Value), len(`{"a":1}`)+bound)
+	require.Less(t, bound, 8<<10, "a bound too high makes dead letters of records that fit")
+}
+
+func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
+	for want, change := range map[string]func(*OutputConfig, *DecodeConfig){
+		"":                       func(*OutputConfig, *DecodeConfig) {},
+		`verdict: "body"`:        func(o *OutputConfig, _ *DecodeConfig) { o.Verdict = "body" },
+		`member: ""`:             func(o *OutputConfig, _ *DecodeConfig) { o.Member = "" },
+		`member: "a.b"`:          func(o *OutputConfig, _ *DecodeConfig) { o.Member = "a.b" },
+		"input.format is avro":   func(_ *OutputConfig, in *DecodeConfig) { in.Format = FormatAvro },
+		"input.format is html":   func(_ *OutputConfig, in *DecodeConfig) { in.Format = FormatHTML },
+		"input.framing is":       func(_ *OutputConfig, in *DecodeConfig) { in.Framing = FramingConfluent },
+		"input.preset is":        func(_ *OutputConfig, in *DecodeConfig) { in.Preset = "debezium" },
+		"input.compression is":   func(_ *OutputConfig, in *DecodeConfig) { in.Compression = CompressionZstd },
+		"replace the field text": func(o *OutputConfig, _ *DecodeConfig) { o.Member = "text" },
+		"replace the field e*.x": func(_ *OutputConfig, in *DecodeConfig) { in.Fields.Text = []string{"e*.x"} },
+	} {
+		out, in := DefaultOutputConfig(), DefaultDecodeConfig()
+		out.Verdict = VerdictInValue
+		change(&out, &in)
+		if err := out.Validate(in); want == "" {
+			require.NoError(t, err)
+			require.Equal(t, "echosieve", out.MemberName())
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+	}
+	avro := DefaultDecodeConfig()
+	avro.Format = FormatAvro
+	require.NoError(t, DefaultOutputConfig().Validate(avro))
+	require.Empty(t, DefaultOutputConfig().MemberName())
+}

@@ -23,6 +23,8 @@ type Output struct {
 	Time time.Time
 	// Headers are all headers of the published record: the record's own, then ours.
 	Headers []record.Header
+	// Value is published in place of the record's value, unless it is nil: the value with the verdict in it.
+	Value []byte
 	// OmitValue says that the value is too large even for the dead topic. The record is published with a null
 	// value, and the input coordinates in its headers tell where to find the value.
 	OmitValue bool
@@ -44,6 +46,18 @@ type Output struct {
 	LeftOut float64
 
 	publisher string // see publisherCounter.name; empty for tombstones and dead letters
+}
+
+// PublishedValue is the value of the published record.
+func (o *Output) PublishedValue() []byte {
+	switch {
+	case o.OmitValue:
+		return nil
+	case o.Value != nil:
+		return o.Value
+	default:
+		return o.Record.Value
+	}
 }
 
 // VerdictName returns the verdict as the metrics and the console show it: "dead" for a dead letter, otherwise

@@ -10,6 +10,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -31,6 +32,8 @@ type Config struct {
 	MaxMessageBytes int
 	// Window is the window of the index. A record whose timestamp is older is counted as late. 0: none is counted.
 	Window time.Duration
+	// Member is the name of the member with the verdict that JSON objects get; empty: none is added.
+	Member string
 }
 
 // Pipeline runs the stages over batches of records. Safe for concurrent use.
@@ -42,6 +45,7 @@ type Pipeline struct {
 	publishers *publisherCounter
 	now        func() time.Time
 	cores      chan struct{} // bounds the articles that are fingerprinted at a time, and hence the threads in cgo
+	added      int           // most bytes that a verdict adds to a record
 	asking     int           // workers of a batch beyond those that have a core: they ask for schemas
 }
 
@@ -63,9 +67,11 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 		publishers: newPublisherCounter(cfg.Decode.PublisherLabels, set), now: time.Now,
 		cores: cores, asking: asking,
 	}
-	if err := set.Err(); err != nil {
+	member, err := maxMemberBytes(cfg.Member)
+	if err = errors.Join(err, set.Err()); err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
+	p.added = maxVerdictHeaderBytes + member
 	return p, nil
 }
 
@@ -121,7 +127,7 @@ func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, err
 				r.Oversize.Batch>>20)}},
 			nil
 	}
-	if n := recordBytes(r) + maxVerdictHeaderBytes; n > p.cfg.MaxMessageBytes {
+	if n := recordBytes(r) + p.added; n > p.cfg.MaxMessageBytes {
 		return prepared{reject: tooLarge(n, p.cfg.MaxMessageBytes, "the output topics take")}, nil
 	}
 	if r.Value == nil {
@@ -198,6 +204,9 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 		case !one.tombstone:
 			out := verdictOutput(r, &one.article, &verdicts[0], p.recipe.ID())
 			out.Content, out.publisher = one.content, one.publisher
+			if err := p.addMember(&out); err != nil {
+				return nil, err
+			}
 			outputs = append(outputs, out)
 			verdicts = verdicts[1:]
 		case p.cfg.Decode.Tombstones == TombstonesUnique:
@@ -225,7 +234,7 @@ func (p *Pipeline) rejectBeyondLimits(b *Batch) {
 	for i := range b.prepared {
 		one := &b.prepared[i]
 		if one.reject == nil && (!one.tombstone || p.cfg.Decode.Tombstones == TombstonesUnique) {
-			one.reject = b.Limits.refuse(&b.Records[i], now)
+			one.reject = b.Limits.refuse(&b.Records[i], recordBytes(&b.Records[i])+p.added, now)
 		}
 	}
 }

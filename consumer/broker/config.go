@@ -24,7 +24,7 @@ type Config struct {
 
 	MaxMessageBytes int           `setting:"max_message_bytes" range:"16KiB..1GiB" help:"Largest batch sent; larger records become dead letters. Never above max.message.bytes of the output topics."`
 	FetchMaxBytes   int           `setting:"fetch_max_bytes" range:"1KiB..1GiB" help:"Bytes per fetch of a partition, at most a quarter of max_in_flight_bytes. Raise it for slow links, lower it to save memory."`
-	FetchMaxWait    time.Duration `setting:"fetch_max_wait" hidden:"true" range:"10ms..10s" help:"Longest time that a broker holds a fetch back for new records."`
+	FetchMaxWait    time.Duration `setting:"-"` // longest time that a broker holds a fetch back for new records
 	Compression     string        `setting:"compression" help:"Codec of published batches: none, gzip, snappy, lz4 or zstd."`
 
 	CommitInterval time.Duration `setting:"commit_interval" hidden:"true" range:"10ms..1h" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`

@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,4 +73,24 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 			require.Contains(t, output, "\n- `"+reason+"`: ")
 		}
 	}
+}
+
+// The table of docs/output.md has a column for each member of a verdict in the value, of a type that holds it.
+func TestTableHasEveryMember(t *testing.T) {
+	statement := regexp.MustCompile(`(?s)echosieve Tuple\((.*)\)\n\) ENGINE`).FindSubmatch(read(t, "docs/output.md"))
+	require.NotNil(t, statement)
+	columns := map[string]string{}
+	for _, c := range regexp.MustCompile(`(\w+) (\w+(?:\([^)]*\))?)`).FindAllStringSubmatch(string(statement[1]), -1) {
+		columns[c[1]] = c[2]
+	}
+	types := map[string]string{"string": "String", "float64": "Float32", "*int": "Nullable(UInt8)",
+		"*pipeline.MemberRef": "Tuple(id String, record String)"}
+	want := map[string]string{}
+	for f := range reflect.TypeFor[pipeline.Member]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if want[name] = types[f.Type.String()]; name == "detail" { // of dead letters
+			delete(want, name)
+		}
+	}
+	require.Equal(t, want, columns)
 }

@@ -22,7 +22,7 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 	outputs []*kgo.Record) map[string]*ledger.Outcome {
 	t.Helper()
 	report := ledger.Run{
-		Inputs: inputs, Outputs: outputs, Partitions: partitions,
+		Inputs: inputs, Outputs: outputs, Partitions: partitions, Member: c.member,
 		Topics: ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"},
 		Reason: func(input string) pipeline.RejectReason { return reason(r, inputs[input]) },
 	}.Check()

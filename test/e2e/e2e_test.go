@@ -32,6 +32,8 @@ func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 // cluster is the servers, the namespace and the topics of one run.
 type cluster struct {
 	kafka, redis, namespace, topic string
+
+	member string // output.member, if the verdict is in the value, too
 }
 
 func (c cluster) settings() service.Settings {

@@ -89,7 +89,7 @@ func waitCommitted(t *testing.T, c cluster, records int) {
 // the other still lacks what was decided there, until it is refilled.
 func TestProcessesWithDifferentWindows(t *testing.T) {
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Start(t).Addr)
-	settings := c.settings()
+	settings := c.settings().With(service.Settings{"output.verdict": "value"}) // a refill reads such values
 	records := recent(fresh(articles(t))[:1200])
 	a := service.Start(t, settings)
 	b := service.Start(t, settings.With(service.Settings{"window": "24h"}))

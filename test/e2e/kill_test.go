@@ -34,7 +34,9 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	redis := redisserver.Start(t)
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redis.Addr)
 	// A short session timeout, so that others serve the partitions of a killed process within the test.
+	c.member = "judged"
 	settings := c.settings().With(service.Settings{
+		"output.verdict": "value", "output.member": c.member,
 		"kafka.session_timeout": "2s", "kafka.drain_timeout": "1s", "kafka.commit_interval": "200ms",
 	})
 	services := make([]*service.Process, 3)

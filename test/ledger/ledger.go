@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tidwall/gjson"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
@@ -52,6 +53,8 @@ type Run struct {
 	// Outputs are the records of the output topics, in the order of their partitions.
 	Outputs []*kgo.Record
 	Topics  Topics
+	// Member is the name of the member with the verdict that values have. Empty: none has.
+	Member string
 	// Partitions is the number of partitions that each output topic has.
 	Partitions int32
 	// MayRepeat says that records may have several outputs: delivery is at least once, or a tool has reset
@@ -143,7 +146,7 @@ func account(r Run) (map[string]*Outcome, []Violation) {
 			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the input %q", Coordinates(out), input)})
 			continue
 		}
-		if what := difference(in, out); what != "" {
+		if what := r.difference(in, out); what != "" {
 			bad = append(bad, Violation{Altered, fmt.Sprintf("the %s of %s changed in %s", what, input,
 				Coordinates(out))})
 		}
@@ -177,11 +180,12 @@ func (r Run) decidedAnew(headers map[string]string) bool {
 }
 
 // difference names the first part of the record that is changed in the output, or is empty.
-func difference(in, out *kgo.Record) string {
+func (r Run) difference(in, out *kgo.Record) string {
 	switch {
 	case (in.Key == nil) != (out.Key == nil), string(in.Key) != string(out.Key):
 		return "key"
-	case !omitted(in, out) && ((in.Value == nil) != (out.Value == nil) || string(in.Value) != string(out.Value)):
+	case !omitted(in, out) && ((in.Value == nil) != (out.Value == nil) ||
+		string(in.Value) != r.withoutMember(out, in.Value)):
 		return "value"
 	case in.Timestamp.UnixMilli() != out.Timestamp.UnixMilli():
 		return "timestamp"
@@ -190,6 +194,20 @@ func difference(in, out *kgo.Record) string {
 	default:
 		return ""
 	}
+}
+
+// withoutMember returns the value of an output without the member with its verdict, if the member stands last and
+// says what the headers say; else the whole value.
+func (r Run) withoutMember(out *kgo.Record, input []byte) string {
+	value, h := string(out.Value), Headers(out)
+	start := strings.TrimSuffix(strings.TrimRight(string(input), " \r\n"), "}")
+	v := gjson.Get(value, r.Member)
+	if r.Member == "" || value != start+`,"`+r.Member+`":`+v.Raw+"}" ||
+		v.Get("verdict").String() != h[pipeline.HeaderVerdict] || v.Get("record").String() != h[pipeline.HeaderInput] ||
+		v.Get("original.record").String() != h[pipeline.HeaderOriginal] {
+		return value
+	}
+	return string(input)
 }
 
 // omitted says whether the output is a dead letter that names the size of the record's value instead of

@@ -28,15 +28,16 @@ import (
 // Config holds all settings. Package schema makes flags, environment variables and the reference file from
 // the tags of the fields.
 type Config struct {
-	Kafka     broker.Config  `setting:"kafka" help:"Where articles come from and verdicts go."`
-	Redis     RedisConfig    `setting:"redis" help:"The index of earlier articles."`
-	Window    time.Duration  `setting:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
-	Recipe    string         `setting:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
-	Detection recipe.Config  `setting:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
-	Policy    article.Policy `setting:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
-	Input     InputConfig    `setting:"input" help:"How a record's value holds the article."`
-	HTTP      HTTPConfig     `setting:"http" help:"Metrics and health."`
-	Log       LogConfig      `setting:"log" help:"The log, written to standard error."`
+	Kafka     broker.Config         `setting:"kafka" help:"Where articles come from and verdicts go."`
+	Redis     RedisConfig           `setting:"redis" help:"The index of earlier articles."`
+	Window    time.Duration         `setting:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
+	Recipe    string                `setting:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
+	Detection recipe.Config         `setting:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
+	Policy    article.Policy        `setting:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
+	Input     InputConfig           `setting:"input" help:"How a record's value holds the article."`
+	Output    pipeline.OutputConfig `setting:"output" help:"How an output states its verdict."`
+	HTTP      HTTPConfig            `setting:"http" help:"Metrics and health."`
+	Log       LogConfig             `setting:"log" help:"The log, written to standard error."`
 	// Arguments are the arguments with which a command gets this configuration, without secrets. Load sets them.
 	Arguments []string     `setting:"-"`
 	Shadow    ShadowConfig `setting:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
@@ -111,6 +112,7 @@ func Default() Config {
 		Detection: recipe.DefaultConfig(),
 		Policy:    article.DefaultPolicy(),
 		Input:     InputConfig{DecodeConfig: pipeline.DefaultDecodeConfig()},
+		Output:    pipeline.DefaultOutputConfig(),
 		HTTP:      HTTPConfig{Listen: "127.0.0.1:9464", Open: slices.Clone(openPaths)},
 		Log:       LogConfig{Level: "info", Format: LogText},
 	}
@@ -168,6 +170,7 @@ func (c Config) Validate() error {
 		c.validateDetection(),
 		inSection("policy", c.Policy.Validate()),
 		inSection("input", c.Input.Validate()),
+		inSection("output", c.Output.Validate(c.Input.DecodeConfig)),
 		c.validateShadow(),
 	}
 	for _, f := range []struct {

@@ -58,7 +58,6 @@ func TestSettingsWithoutSenseAreRefused(t *testing.T) {
 	for _, args := range [][]string{
 		{"--kafka.max_message_bytes=1024"}, // every article would be a dead letter
 		{"--kafka.max_message_bytes=2632"},
-		{"--kafka.fetch_max_wait=1ns"},
 		{"--kafka.commit_interval=1ns"},
 		{"--kafka.drain_timeout=1ns"},
 		{"--kafka.batch_records=1000000000"},

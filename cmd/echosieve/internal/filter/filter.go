@@ -44,8 +44,8 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.DecodeConfig}, input: input{decode: cfg.Input.DecodeConfig,
-		limit: cfg.Kafka.MaxMessageBytes}}
+	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.DecodeConfig, member: cfg.Output.Member},
+		input: input{decode: cfg.Input.DecodeConfig, limit: cfg.Kafka.MaxMessageBytes}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{
 		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,

@@ -14,12 +14,10 @@ import (
 	"echosieve/stories"
 )
 
-// memberName is the name of the member that holds the verdict.
-const memberName = "echosieve"
-
 // outputs writes one JSON line for each output.
 type outputs struct {
 	decode      pipeline.DecodeConfig
+	member      string // name of the member that holds the verdict
 	headersOnly bool
 	wanted      [article.DestinationCount]bool
 	writers     [article.DestinationCount]*bufio.Writer
@@ -101,7 +99,7 @@ func (o *outputs) write(out *pipeline.Output) error {
 		return err
 	}
 	member := out.Member()
-	if o.line, err = member.AppendTo(o.line[:0], memberName, object); err != nil {
+	if o.line, err = member.AppendTo(o.line[:0], o.member, object); err != nil {
 		return err
 	}
 	_, err = o.writers[out.Destination].Write(append(o.line, '\n'))
