@@ -237,3 +237,21 @@ func TestLinksAreCounted(t *testing.T) {
 	}
 	require.Equal(t, 1, run.Check().Links, "the one whose original is a copy")
 }
+
+// The member of a verdict stands last, and says what the headers say.
+func TestMemberOfAVerdict(t *testing.T) {
+	const given = `{"a":1}`
+	in := &kgo.Record{Key: []byte("k"), Value: []byte(given), Timestamp: now}
+	for value, want := range map[string]string{
+		`{"a":1,"m":{"verdict":"unique","record":"` + a + `"}}`: "",
+		`{"a":1,"m":{"verdict":"near","record":"` + a + `"}}`:   "value",
+		`{"a":1,"m":{"verdict":"unique","record":"` + b + `"}}`: "value",
+		`{"m":{"verdict":"unique","record":"` + a + `"},"a":1}`: "value",
+		`{"a":2,"m":{"verdict":"unique","record":"` + a + `"}}`: "value",
+	} {
+		out := unique(a)
+		out.Value = []byte(value)
+		require.Equal(t, want, Run{Member: "m"}.difference(in, out), value)
+		require.Equal(t, "value", Run{}.difference(in, out), value)
+	}
+}
