@@ -1,7 +1,6 @@
-// Package consumer owns everything that speaks Kafka. As a member of a consumer group it fetches the input
-// topic, hands records to a Handler in batches, publishes the outputs that the Handler returns, and commits
-// offsets. It also creates and checks topics (EnsureTopics, Check), publishes for command-line tools
-// (Producer), and reads records outside of a group (Archive).
+// Package consumer is the service as a member of a consumer group: it fetches the input topic, hands records to a
+// Handler in batches, publishes the outputs that the Handler returns, and commits offsets. It and the packages below
+// it are all that speaks Kafka: broker reaches the cluster, tools serves commands.
 //
 // Delivery is exactly once where brokers allow it (takeover.go, delivery.go), otherwise at least once. In
 // both: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. An offset is
@@ -18,8 +17,7 @@
 // (sender.go, writer.go), and groupGeneration.commit commits the marks.
 //
 // kafka-go forms the group and keeps connections. Its Reader and Writer are not used by the service: package
-// wire reads and writes record batches instead, and its package comment says why. No package outside of
-// consumer imports kafka-go.
+// wire reads and writes record batches instead, and its package comment says why.
 package consumer
 
 import (
@@ -112,15 +110,23 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 	}
 	r := broker.NewReporter(m, log, health, cfg.SessionTimeout)
 	c := &Consumer{
-		cfg: cfg, cluster: cl, input: &inputTopic{cluster: cl, name: cfg.Topics.Input}, sender: newSender(cl, m, r, log),
-		handler: handler, metrics: m, reporter: r, log: log, labelsInterval: labelsInterval,
-		limits:      &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
-		limiter:     broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
-		fenceMemory: math.MaxInt64, upkeepInterval: upkeepInterval,
-		warn:         func(string, string) {},
-		takeovers:    semaphore.NewWeighted(parallelTakeOvers),
-		batchRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
-		batchBytes:   min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)),
+		cfg:            cfg,
+		cluster:        cl,
+		input:          &inputTopic{cluster: cl, name: cfg.Topics.Input},
+		sender:         newSender(cl, m, r, log),
+		handler:        handler,
+		metrics:        m,
+		reporter:       r,
+		log:            log,
+		labelsInterval: labelsInterval,
+		limits:         &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
+		limiter:        broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
+		fenceMemory:    math.MaxInt64,
+		upkeepInterval: upkeepInterval,
+		warn:           func(string, string) {},
+		takeovers:      semaphore.NewWeighted(parallelTakeOvers),
+		batchRecords:   min(cfg.BatchRecords, cfg.MaxInFlightRecords),
+		batchBytes:     min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)),
 	}
 	c.input.id.Store(&wire.TopicID{})
 	c.assigned.Store(-1)

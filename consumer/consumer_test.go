@@ -14,6 +14,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -23,23 +24,23 @@ import (
 var outputs = []string{"articles-unique", "articles-duplicate", "articles-dead"}
 
 func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
-	_, cfg := fake(t)
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
+	_, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
 	const n = 3000
-	recs := numbered(cfg.Topics.Input, "", n, 3)
+	recs := kafkatest.Numbered(cfg.Topics.Input, "", n, 3)
 	for i, r := range recs {
 		r.Value = fmt.Appendf(nil, "%c%06d", "udxs"[i%4], i)
 	}
-	produce(t, cl, recs...)
+	kafkatest.Produce(t, cl, recs...)
 	h := &router{}
 	m := startMember(t, cfg, h)
-	all := consumeUntil(t, cfg, outputs, atLeast(n*3/4))
+	all := kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(n*3/4))
 	last := map[string]int64{}
 	for _, r := range all {
 		require.Equal(t, map[byte]string{'u': "articles-unique", 'd': "articles-duplicate",
 			'x': "articles-dead"}[r.Value[0]], r.Topic)
-		source := strings.Split(header(r, pipeline.HeaderInput), "/")
+		source := strings.Split(kafkatest.Header(r, pipeline.HeaderInput), "/")
 		require.Equal(t, strconv.Itoa(int(r.Partition)), source[1], "input partition p goes to output partition p")
 		offset, err := strconv.ParseInt(source[2], 10, 64)
 		require.NoError(t, err)
@@ -50,7 +51,7 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 	}
 	m.stop(t)
 	require.Equal(t, n*3/4, h.published)
-	require.Equal(t, int64(n), committed(t, cl, cfg))
+	require.Equal(t, int64(n), kafkatest.Committed(t, cl, cfg))
 	require.Zero(t, m.value(t, "echosieve_consumer_in_flight_records"))
 	require.Zero(t, m.value(t, "echosieve_consumer_in_flight_bytes"))
 	require.EqualValues(t, n, m.value(t, "echosieve_consumer_fetched_records_total"))
@@ -59,9 +60,9 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 }
 
 func TestRecordsAreUnchangedByteForByte(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	in := []*kgo.Record{
 		{Key: nil, Value: []byte("value"), Timestamp: time.UnixMilli(1)},
 		{Key: []byte{}, Value: []byte{}, Timestamp: time.UnixMilli(0)},
@@ -73,12 +74,12 @@ func TestRecordsAreUnchangedByteForByte(t *testing.T) {
 	for _, r := range in {
 		r.Topic = cfg.Topics.Input
 	}
-	produce(t, client(t, cfg), in...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), in...)
 	m := startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, outputs, atLeast(len(in)))
+	out := kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(len(in)))
 	m.stop(t)
-	original := consumeUntil(t, cfg, []string{cfg.Topics.Input}, atLeast(len(in)))
-	copies := bySource(out)
+	original := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Input}, kafkatest.AtLeast(len(in)))
+	copies := kafkatest.BySource(out)
 	for _, want := range original {
 		got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
 		require.Len(t, got, 1)
@@ -93,10 +94,10 @@ func TestRecordsAreUnchangedByteForByte(t *testing.T) {
 }
 
 func TestInFlightIsBounded(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.MaxInFlightRecords, cfg.BatchRecords = 64, 32
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 3000, 3)...)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 3000, 3)...)
 	var most atomic.Int64
 	var m *member
 	ready := make(chan struct{})
@@ -109,27 +110,27 @@ func TestInFlightIsBounded(t *testing.T) {
 		return nil
 	}})
 	close(ready)
-	consumeUntil(t, cfg, outputs, atLeast(3000))
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(3000))
 	m.stop(t)
 	require.LessOrEqual(t, most.Load(), int64(64))
 	require.Positive(t, most.Load())
 }
 
 func TestRecordAboveTheWholeBudgetPasses(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.MaxInFlightBytes = 1000
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg),
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg),
 		&kgo.Record{Topic: cfg.Topics.Input, Value: []byte("u" + strings.Repeat("a", 5000))},
 		&kgo.Record{Topic: cfg.Topics.Input, Value: []byte("u" + strings.Repeat("b", 5000))})
 	m := startMember(t, cfg, &router{})
-	consumeUntil(t, cfg, outputs, atLeast(2))
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(2))
 	m.stop(t)
 }
 
 func TestMetricsHaveTheirNames(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	_, err := New(testConfig("127.0.0.1:1"), &router{}, reg, testLog(t), (&health{}).report)
+	_, err := New(kafkatest.Config("127.0.0.1:1"), &router{}, reg, kafkatest.Log(t), (&health{}).report)
 	require.NoError(t, err)
 	families, err := reg.Gather()
 	require.NoError(t, err)
@@ -155,12 +156,12 @@ func TestMetricsHaveTheirNames(t *testing.T) {
 // A batch that waits for its schemas when the member stops is not committed. The next member gets it. Another
 // error of Prepare ends Run.
 func TestBatchThatWasNotPreparedIsDeliveredAgain(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.DrainTimeout = time.Second
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
 	const n = 300
-	produce(t, cl, numbered(cfg.Topics.Input, "u", n, 3)...)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", n, 3)...)
 	waits := make(chan bool, n)
 	m := startMember(t, cfg, &router{prepare: func(ctx context.Context, _ []record.Record) error {
 		waits <- true
@@ -169,16 +170,16 @@ func TestBatchThatWasNotPreparedIsDeliveredAgain(t *testing.T) {
 	}})
 	<-waits
 	m.stop(t)
-	require.LessOrEqual(t, committed(t, cl, cfg), int64(0))
+	require.LessOrEqual(t, kafkatest.Committed(t, cl, cfg), int64(0))
 	require.Zero(t, m.value(t, "echosieve_consumer_in_flight_records"))
 
 	h := &router{}
 	m = startMember(t, cfg, h)
-	consumeUntil(t, cfg, outputs, atLeast(n))
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(n))
 	m.stop(t)
 	require.Equal(t, n, h.published)
 
-	produce(t, cl, numbered(cfg.Topics.Input, "u", 3, 3)...)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 3, 3)...)
 	m = startMember(t, cfg,
 		&router{prepare: func(context.Context, []record.Record) error { return errors.New("no schemas at all") }})
 	require.ErrorContains(t, <-m.done, "no schemas at all")

@@ -6,6 +6,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/internal/base/diag"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -28,15 +29,15 @@ func refuseTransactionalIDs(k *kfake.Cluster) {
 }
 
 func TestWithoutTheRightDeliveryIsAtLeastOnce(t *testing.T) {
-	k, cfg := fake(t)
-	ensureTopics(t, cfg)
+	k, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	refuseTransactionalIDs(k)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 30, 3)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
 	m := newMember(t, cfg, &router{})
 	warnings := map[string]string{}
 	m.WarnWith(func(kind, text string) { warnings[kind] = text })
 	m.start()
-	consumeUntil(t, cfg, outputs, atLeast(30))
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
 	require.Zero(t, m.value(t, "echosieve_consumer_exactly_once"))
 	m.stop(t)
 	require.Contains(t, warnings["delivery"], "grant Write on the transactional ids with the prefix "+cfg.Group)
@@ -50,11 +51,11 @@ func TestWithoutTheRightDeliveryIsAtLeastOnce(t *testing.T) {
 }
 
 func TestExactlyOnceByNameNeedsTheRight(t *testing.T) {
-	k, cfg := fake(t)
-	ensureTopics(t, cfg)
+	k, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	refuseTransactionalIDs(k)
 	cfg.Delivery = broker.ExactlyOnce
-	c, err := New(cfg, &router{}, nil, testLog(t), (&health{}).report)
+	c, err := New(cfg, &router{}, nil, kafkatest.Log(t), (&health{}).report)
 	require.NoError(t, err)
 	require.ErrorContains(t, c.Run(t.Context()), "kafka.delivery")
 
@@ -63,11 +64,11 @@ func TestExactlyOnceByNameNeedsTheRight(t *testing.T) {
 }
 
 func TestDeliveryIsExactlyOnceWhereItCanBe(t *testing.T) {
-	_, cfg := fake(t)
-	ensureTopics(t, cfg)
+	_, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	m := startMember(t, cfg, &router{})
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 30, 3)...)
-	consumeUntil(t, cfg, outputs, atLeast(30))
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
 	require.Equal(t, 1.0, m.value(t, "echosieve_consumer_exactly_once"))
 	require.Equal(t, 3.0, m.value(t, "echosieve_consumer_takeovers_total"))
 	m.stop(t)

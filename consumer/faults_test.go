@@ -1,12 +1,14 @@
 package consumer
 
 import (
-	"echosieve/consumer/broker"
 	"fmt"
 	"net"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"echosieve/consumer/broker"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -14,34 +16,34 @@ import (
 )
 
 func TestDeletedRecordsAreCountedAndPassed(t *testing.T) {
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
-	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
 	m := startMember(t, cfg, &router{})
-	consumeUntil(t, cfg, outputs, atLeast(10))
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
 	m.stop(t)
-	produce(t, cl, numbered(cfg.Topics.Input, "d", 20, 1)...)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "d", 20, 1)...)
 	require.NoError(t, k.DeleteRecords(cfg.Topics.Input, 0, 25))
 	m = startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, []string{"articles-duplicate"}, atLeast(5))
+	out := kafkatest.ConsumeUntil(t, cfg, []string{"articles-duplicate"}, kafkatest.AtLeast(5))
 	m.stop(t)
 	require.Len(t, out, 5)
 	require.EqualValues(t, 1, m.value(t, "echosieve_consumer_offset_resets_total"))
 	require.EqualValues(t, 15, m.value(t, "echosieve_consumer_lost_records_total"), "offsets 10 to 24")
-	require.Equal(t, int64(30), committed(t, cl, cfg))
+	require.Equal(t, int64(30), kafkatest.Committed(t, cl, cfg))
 }
 
 // The broker drops the group's offsets with the topic, before the member can commit once more.
 func TestRecreatedTopicIsNoticedWithoutOffsets(t *testing.T) {
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.CommitInterval = time.Hour // only at the end of a group generation
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
-	produce(t, cl, numbered(cfg.Topics.Input, "u", 30, 3)...)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
 	m := startMember(t, cfg, &router{})
-	consumeUntil(t, cfg, outputs, atLeast(30))
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
 	k.ControlKey(int16(kmsg.OffsetFetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()
 		return withoutOffsets(req.(*kmsg.OffsetFetchRequest)), nil, true
@@ -51,15 +53,15 @@ func TestRecreatedTopicIsNoticedWithoutOffsets(t *testing.T) {
 		require.NoError(t, k.CreateTopic(cfg.Topics.Input, 3, nil))
 	}
 	recreate()
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "d", 30, 3)...)
-	consumeUntil(t, cfg, []string{cfg.Topics.Duplicate}, atLeast(30))
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "d", 30, 3)...)
+	kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Duplicate}, kafkatest.AtLeast(30))
 	require.EqualValues(t, 3, m.value(t, "echosieve_consumer_offset_resets_total"))
 	m.stop(t)
 
 	recreate() // while the service was stopped
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "x", 30, 3)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "x", 30, 3)...)
 	m = startMember(t, cfg, &router{})
-	consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(30))
+	kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(30))
 	require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"),
 		"a new process cannot tell this from a first start")
 	m.stop(t)
@@ -68,10 +70,10 @@ func TestRecreatedTopicIsNoticedWithoutOffsets(t *testing.T) {
 // A group without a commit begins at the log start. While the broker does not tell it, the position is
 // unknown: it is not 0, which retention may have removed long ago.
 func TestUnknownPositionStaysUnknown(t *testing.T) {
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 20, 1)...)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 20, 1)...)
 	require.NoError(t, k.DeleteRecords(cfg.Topics.Input, 0, 15))
 	var refused atomic.Int64
 	k.ControlKey(int16(kmsg.ListOffsets), func(kmsg.Request) (kmsg.Response, error, bool) {
@@ -80,10 +82,10 @@ func TestUnknownPositionStaysUnknown(t *testing.T) {
 			return nil, nil, false
 		}
 		refused.Add(1)
-		return nil, errCut, true // kfake closes the connection
+		return nil, kafkatest.ErrCut, true // kfake closes the connection
 	})
 	m := startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(5))
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(5))
 	m.stop(t)
 	require.Len(t, out, 5)
 	require.EqualValues(t, 4, refused.Load(), "the fault fired")
@@ -107,28 +109,28 @@ func withoutOffsets(req *kmsg.OffsetFetchRequest) kmsg.Response {
 }
 
 func TestCommitBeyondTheEndGoesBackToTheStart(t *testing.T) {
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
 	m := startMember(t, cfg, &router{})
-	consumeUntil(t, cfg, outputs, atLeast(10))
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
 	// The topic is recreated while the member serves it.
 	require.NoError(t, k.DeleteTopic(cfg.Topics.Input))
 	require.NoError(t, k.CreateTopic(cfg.Topics.Input, 1, nil))
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "d", 3, 1)...)
-	out := consumeUntil(t, cfg, []string{"articles-duplicate"}, atLeast(3))
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "d", 3, 1)...)
+	out := kafkatest.ConsumeUntil(t, cfg, []string{"articles-duplicate"}, kafkatest.AtLeast(3))
 	require.Len(t, out, 3)
 	m.stop(t)
 }
 
 func TestOrderIsKeptWhenPublishingFails(t *testing.T) {
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.MaxMessageBytes = 2048 // many small requests
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	const n = 2000
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", n, 1)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", n, 1)...)
 	var requests, refused atomic.Int64
 	k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()
@@ -148,7 +150,7 @@ func TestOrderIsKeptWhenPublishingFails(t *testing.T) {
 		return res, nil, true
 	})
 	m := startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n))
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n))
 	m.stop(t)
 	require.Positive(t, refused.Load(), "the fault fired")
 	require.Len(t, out, n)
@@ -159,30 +161,30 @@ func TestOrderIsKeptWhenPublishingFails(t *testing.T) {
 }
 
 func TestLeaderMovesBetweenBrokers(t *testing.T) {
-	k, cfg := fake(t, kfake.NumBrokers(3))
+	k, cfg := kafkatest.Fake(t, kfake.NumBrokers(3))
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
 	m := startMember(t, cfg, &router{})
 	for i := range 6 {
 		for _, topic := range []string{cfg.Topics.Input, cfg.Topics.Unique} {
 			require.NoError(t, k.MoveTopicPartition(topic, 0, int32(i%3)))
 		}
-		produce(t, cl, numbered(cfg.Topics.Input, fmt.Sprintf("u%d-", i), 50, 1)...)
+		kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, fmt.Sprintf("u%d-", i), 50, 1)...)
 		// The next move comes while some of these are under way.
 		require.Eventually(t,
 			func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > float64(50*i) },
-			patience, time.Millisecond)
+			kafkatest.Patience, time.Millisecond)
 	}
-	out := consumeUntil(t, cfg, outputs, atLeast(300))
+	out := kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(300))
 	m.stop(t)
 	require.Len(t, out, 300)
 	require.NoError(t, m.health.last())
 }
 
 func TestPartitionsMissedWhenSharingOutAreFoundLater(t *testing.T) {
-	k, cfg := fake(t)
-	ensureTopics(t, cfg)
+	k, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	var asked atomic.Int64
 	k.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()
@@ -196,9 +198,9 @@ func TestPartitionsMissedWhenSharingOutAreFoundLater(t *testing.T) {
 		res.Topics = append(res.Topics, topic)
 		return res, nil, true
 	})
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 3)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 3)...)
 	m := startMember(t, cfg, &router{})
-	consumeUntil(t, cfg, outputs, atLeast(10))
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
 	m.stop(t)
 	require.Greater(t, asked.Load(), int64(1), "the fault fired")
 }
@@ -218,13 +220,13 @@ func TestFirstBrokerThatHangsIsPassedOver(t *testing.T) {
 			if login.Mechanism != "" {
 				opts = append(opts, kfake.EnableSASL(), kfake.Superuser("PLAIN", login.Username, login.Password))
 			}
-			_, cfg := fake(t, opts...)
+			_, cfg := kafkatest.Fake(t, opts...)
 			cfg.SASL = login
-			ensureTopics(t, cfg)
+			kafkatest.EnsureTopics(t, cfg)
 			cfg.Brokers = append([]string{hanging(t)}, cfg.Brokers...)
 			m := startMember(t, cfg, &router{})
 			require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 },
-				patience, 50*time.Millisecond, "the group is joined through the second")
+				kafkatest.Patience, 50*time.Millisecond, "the group is joined through the second")
 			m.stop(t)
 		})
 	}

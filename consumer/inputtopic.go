@@ -108,7 +108,11 @@ func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.Partitio
 			return starts, nil
 		}
 		if ctx.Err() == nil {
-			c.reporter.Failed(broker.OpJoin, c.cfg.Group, fmt.Errorf("consumer: positions of group %s: %w", c.cfg.Group, err))
+			c.reporter.Failed(
+				broker.OpJoin,
+				c.cfg.Group,
+				fmt.Errorf("consumer: positions of group %s: %w", c.cfg.Group, err),
+			)
 		}
 		if err := retry.Wait(ctx); err != nil {
 			return nil, err
@@ -127,7 +131,7 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 	c.input.id.Store(&now.ID)
 	// Offsets of all partitions are read, for their labels: the members of the group must know the same
 	// before one of them writes.
-	partitions := firstPartitions(len(now.Partitions))
+	partitions := broker.FirstPartitions(len(now.Partitions))
 	for _, a := range assigned {
 		if a.ID >= len(now.Partitions) {
 			partitions = append(partitions, a.ID)

@@ -51,17 +51,13 @@ func (c *Consumer) watchLabels(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		if committed, err := c.cluster.Committed(ctx, c.cfg.Group, c.input.name, firstPartitions(n)); err == nil {
+		if committed, err := c.cluster.Committed(
+			ctx,
+			c.cfg.Group,
+			c.input.name,
+			broker.FirstPartitions(n),
+		); err == nil {
 			c.recallLabels(committed)
 		}
 	}
-}
-
-// firstPartitions returns the ids of the partitions of a topic with n partitions.
-func firstPartitions(n int) []int {
-	ids := make([]int, n)
-	for i := range ids {
-		ids[i] = i
-	}
-	return ids
 }

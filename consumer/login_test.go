@@ -12,6 +12,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/internal/base/diag"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,8 +28,8 @@ func unsecured(user string, issued, end time.Time) string {
 // tokens logs in to a real broker with tokens of a file that is replaced while the process runs, and with the
 // mistakes of operators. The broker wants a new login of every connection after five seconds.
 func tokens(t *testing.T, s *kafkaserver.Server) {
-	admin := realConfig(s, "oauth")
-	ensureTopics(t, admin)
+	admin := kafkatest.RealConfig(s, "oauth")
+	kafkatest.EnsureTopics(t, admin)
 	allow(t, admin, "bob")
 	cfg := admin
 	cfg.CreateTopics, cfg.Brokers = false, []string{s.LoginAddr}
@@ -64,11 +65,19 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 	write(unsecured("bob", time.Now(), seconds(8)))
 	m := startMember(t, cfg, &router{})
 	for start, sent := time.Now(), 0; m.value(t, "echosieve_consumer_rebalances_total") < 3; {
-		require.Less(t, time.Since(start), patience)
+		require.Less(t, time.Since(start), kafkatest.Patience)
 		write(unsecured("bob", time.Now(), seconds(8)))
-		produce(t, client(t, admin), numbered(admin.Topics.Input, fmt.Sprint("r", sent), 3, 3)...)
+		kafkatest.Produce(
+			t,
+			kafkatest.Client(t, admin),
+			kafkatest.Numbered(admin.Topics.Input, fmt.Sprint("r", sent), 3, 3)...)
 		sent += 3
-		consumeUntil(t, admin, outTopics(admin.Topics), func(all []*kgo.Record) bool { return len(bySource(all)) == sent })
+		kafkatest.ConsumeUntil(
+			t,
+			admin,
+			kafkatest.OutTopics(admin.Topics),
+			func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == sent },
+		)
 	}
 	m.stop(t)
 }

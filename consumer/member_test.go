@@ -19,6 +19,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 )
 
 // router is a Handler that sends records by the first byte of their value: d to duplicate, x to dead, s to
@@ -181,7 +182,7 @@ func (m *member) stop(t *testing.T) {
 	case err := <-m.done:
 		m.done <- err
 		require.NoError(t, err)
-	case <-time.After(patience):
+	case <-time.After(kafkatest.Patience):
 		t.Fatal("Run did not return")
 	}
 }

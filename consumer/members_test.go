@@ -17,14 +17,15 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 )
 
 func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 6
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
-	stop := feed(t, cfg, 20*time.Millisecond)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
+	stop := kafkatest.Feed(t, cfg, 20*time.Millisecond)
 	first := startMember(t, cfg, &router{})
 	serves(t, first)
 	second := startMember(t, cfg, &router{})
@@ -33,10 +34,15 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	third := startMember(t, cfg, &router{})
 	serves(t, third)
 	n := stop()
-	all := consumeUntil(t, cfg, outputs, func(all []*kgo.Record) bool { return len(bySource(all)) == n })
+	all := kafkatest.ConsumeUntil(
+		t,
+		cfg,
+		outputs,
+		func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == n },
+	)
 	second.stop(t)
 	third.stop(t)
-	require.Equal(t, int64(n), committed(t, cl, cfg))
+	require.Equal(t, int64(n), kafkatest.Committed(t, cl, cfg))
 	t.Logf("%d of %d records delivered again", len(all)-n, n)
 	require.Less(t, len(all)-n, n/20, "an orderly hand-over repeats almost nothing")
 }
@@ -44,16 +50,20 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 // serves waits until partitions are assigned to the member.
 func serves(t *testing.T, m *member) {
 	t.Helper()
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 }, patience,
-		time.Millisecond)
+	require.Eventually(
+		t,
+		func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 },
+		kafkatest.Patience,
+		time.Millisecond,
+	)
 }
 
 func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
-	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
 	deciding, release := make(chan struct{}), make(chan struct{})
 	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		close(deciding)
@@ -67,20 +77,24 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	m.start()
 	<-deciding
 	m.cancel()
-	require.Eventually(t, func() bool { return m.logged.count("the group generation has ended") == 1 }, patience,
-		time.Millisecond)
+	require.Eventually(
+		t,
+		func() bool { return m.logged.count("the group generation has ended") == 1 },
+		kafkatest.Patience,
+		time.Millisecond,
+	)
 	close(release)
 	m.stop(t)
-	require.Equal(t, int64(10), committed(t, cl, cfg))
+	require.Equal(t, int64(10), kafkatest.Committed(t, cl, cfg))
 }
 
 func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
 	cfg.DrainTimeout = 300 * time.Millisecond
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
-	produce(t, cl, numbered(cfg.Topics.Input, "u", 10, 1)...)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
 	deciding := make(chan struct{})
 	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		close(deciding)
@@ -91,15 +105,15 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	<-deciding
 	m.stop(t)
 	require.Zero(t, m.logged.count("could not leave the group in time"), "Run does not just stop waiting for the group")
-	require.Zero(t, committed(t, cl, cfg))
+	require.Zero(t, kafkatest.Committed(t, cl, cfg))
 }
 
 // A start creates the missing topics and logs their names. The next start creates and logs none.
 func TestCreatedTopicsAreLogged(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	for starts, want := range []int{1, 0} {
 		m := startMember(t, cfg, &router{})
-		require.Eventually(t, func() bool { return m.logged.count("joined group generation") > 0 }, patience,
+		require.Eventually(t, func() bool { return m.logged.count("joined group generation") > 0 }, kafkatest.Patience,
 			time.Millisecond)
 		m.stop(t)
 		require.Equal(t, want, m.logged.count("created topics"), "start %d", starts)
@@ -112,12 +126,12 @@ func TestCreatedTopicsAreLogged(t *testing.T) {
 
 // Commits hang, one of them while the group generation ends: the drain and the last commit share one budget.
 func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions, cfg.SessionTimeout, cfg.DrainTimeout = 1, time.Minute, 12*time.Second // the last commit has 3 s
 	// no commit before the first record
 	cfg.Delivery = broker.AtLeastOnce
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
 	var commits atomic.Int64
 	k.ControlKey(int16(kmsg.OffsetCommit), func(kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()
@@ -125,7 +139,13 @@ func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 		return nil, nil, true // no answer
 	})
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return commits.Load() > 0 }, patience, time.Millisecond, "a commit hangs")
+	require.Eventually(
+		t,
+		func() bool { return commits.Load() > 0 },
+		kafkatest.Patience,
+		time.Millisecond,
+		"a commit hangs",
+	)
 	start := time.Now()
 	m.stop(t)
 	require.Less(t, time.Since(start), cfg.SessionTimeout)
@@ -150,26 +170,30 @@ func TestOvertimeHasOneBudget(t *testing.T) {
 }
 
 func TestMissingTopicsAreNamed(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.CreateTopics = false
 	m := startMember(t, cfg, &router{})
 	select {
 	case err := <-m.done:
 		require.ErrorContains(t, err, "articles, articles-dead, articles-duplicate, articles-unique")
 		require.ErrorContains(t, err, "create them or set kafka.create_topics: true")
-	case <-time.After(patience):
+	case <-time.After(kafkatest.Patience):
 		t.Fatal("Run goes on")
 	}
 }
 
 // The first start against an empty cluster: everything works, so nothing is reported as failing.
 func TestFirstStartReportsNoFailure(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 }, patience,
-		time.Millisecond)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 30, 3)...)
-	consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(30))
+	require.Eventually(
+		t,
+		func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 },
+		kafkatest.Patience,
+		time.Millisecond,
+	)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
+	kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(30))
 	m.stop(t)
 	require.Empty(t, m.health.failures())
 }
@@ -183,14 +207,14 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 		"a deadline exceeded": fmt.Errorf("read: %w", context.DeadlineExceeded),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, cfg := fake(t)
-			ensureTopics(t, cfg)
-			produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 1, 1)...)
+			_, cfg := kafkatest.Fake(t)
+			kafkatest.EnsureTopics(t, cfg)
+			kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 1, 1)...)
 			m := startMember(t, cfg, &router{decide: func(context.Context, []record.Record) error { return broken }})
 			select {
 			case err := <-m.done:
 				require.ErrorIs(t, err, broken)
-			case <-time.After(patience):
+			case <-time.After(kafkatest.Patience):
 				t.Fatal("Run goes on")
 			}
 		})
@@ -199,10 +223,10 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 
 // The answers that belong to every rebalance are no failures: nobody must be alarmed.
 func TestRebalanceIsNoFailure(t *testing.T) {
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
 	var syncs, commits atomic.Int64
 	k.ControlKey(int16(kmsg.SyncGroup), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		res := req.ResponseKind().(*kmsg.SyncGroupResponse)
@@ -229,7 +253,7 @@ func TestRebalanceIsNoFailure(t *testing.T) {
 		return res, nil, true
 	})
 	m := startMember(t, cfg, &router{})
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
 	require.EqualValues(t, 1, syncs.Load())
 	require.GreaterOrEqual(t, commits.Load(), int64(3))

@@ -16,6 +16,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 )
 
 // inUse returns the bytes of live memory that this package, package wire and the functions that they call
@@ -51,13 +52,13 @@ func produceBacklog(t *testing.T, cfg broker.Config, articles, textBytes int) (n
 	_, err := rand.Read(noise)
 	require.NoError(t, err)
 	noise[0] = 'u'
-	cl := client(t, cfg, kgo.ProducerBatchCompression(kgo.ZstdCompression()))
+	cl := kafkatest.Client(t, cfg, kgo.ProducerBatchCompression(kgo.ZstdCompression()))
 	for p := range int32(cfg.Partitions) {
 		recs := make([]*kgo.Record, articles)
 		for i := range recs {
 			recs[i] = &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: text}
 		}
-		produce(t, cl, append(recs, &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: noise})...)
+		kafkatest.Produce(t, cl, append(recs, &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: noise})...)
 	}
 	return cfg.Partitions * (articles + 1)
 }
@@ -68,10 +69,10 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	runtime.MemProfileRate = 1 << 14
 	defer func() { runtime.MemProfileRate = rate }()
 	const partitions, limit, textBytes = 200, 16 << 20, 4096
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions, cfg.MaxInFlightBytes = partitions, limit
 	cfg.SessionTimeout = 30 * time.Second
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	n := produceBacklog(t, cfg, 120, textBytes)
 	var asked atomic.Int64
 	k.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
@@ -87,11 +88,11 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 			return ctx.Err()
 		}
 	}})
-	require.Eventually(t, func() bool { return asked.Load() >= partitions }, patience, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return asked.Load() >= partitions }, kafkatest.Patience, 10*time.Millisecond,
 		"every partition has fetched")
 	most := 0.0
 	// the replies to the fetches are on their way
-	for end := time.Now().Add(patience); most <= 0.5*limit && time.Now().Before(end); {
+	for end := time.Now().Add(kafkatest.Patience); most <= 0.5*limit && time.Now().Before(end); {
 		most = inUse(t)
 	}
 	require.Greater(t, most, 0.5*limit, "the limit was reached")
@@ -104,7 +105,7 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return m.value(t, "echosieve_consumer_acknowledged_records_total") == float64(
 			n)
-	}, patience, 50*time.Millisecond, "every record is published")
+	}, kafkatest.Patience, 50*time.Millisecond, "every record is published")
 	require.NoError(t, m.health.last())
 	m.stop(t)
 }
@@ -113,14 +114,19 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 // decompressor takes the whole share. A partition that held records while it waits for its decompressor would
 // wait for a partition that has the decompressor and waits for records.
 func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	const partitions, n = 4, 300
 	cfg.Partitions, cfg.BatchRecords, cfg.MaxInFlightRecords, cfg.MaxInFlightBytes = partitions, 10, 10, 2<<20
-	ensureTopics(t, cfg)
-	cl := client(t, cfg, kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerLinger(100*time.Millisecond))
-	produce(t, cl, numbered(cfg.Topics.Input, "u", n*partitions, partitions)...)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(
+		t,
+		cfg,
+		kgo.ProducerBatchCompression(kgo.ZstdCompression()),
+		kgo.ProducerLinger(100*time.Millisecond),
+	)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", n*partitions, partitions)...)
 	m := startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n*partitions))
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n*partitions))
 	require.Len(t, out, n*partitions)
 	m.stop(t)
 	_, err := m.limiter.TryDecoder(1 << 30)
@@ -130,9 +136,9 @@ func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {
 // Three partitions wait for records at the same time, although one response may take all memory. If a fetch held
 // memory while it waits, the second would wait for the first.
 func TestIdlePartitionsHoldNoMemory(t *testing.T) {
-	k, cfg := fake(t)
-	cfg.FetchMaxWait, cfg.MaxInFlightBytes = patience, 4<<10
-	ensureTopics(t, cfg)
+	k, cfg := kafkatest.Fake(t)
+	cfg.FetchMaxWait, cfg.MaxInFlightBytes = kafkatest.Patience, 4<<10
+	kafkatest.EnsureTopics(t, cfg)
 	var asked atomic.Int64
 	k.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()
@@ -140,9 +146,9 @@ func TestIdlePartitionsHoldNoMemory(t *testing.T) {
 		return nil, nil, false
 	})
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return asked.Load() >= 3 }, patience/2, time.Millisecond,
+	require.Eventually(t, func() bool { return asked.Load() >= 3 }, kafkatest.Patience/2, time.Millisecond,
 		"every partition waits for records")
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 3)...)
-	consumeUntil(t, cfg, outputs, atLeast(10))
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 3)...)
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
 	m.stop(t)
 }

@@ -11,16 +11,20 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 )
 
 // Twelve of fourteen partitions wait for a schema in the middle of their records. They hold no memory
 // meanwhile, the other two go on, and in the end each record is published once, in order.
 func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	const partitions, waiting, n = 14, 12, 60
 	cfg.Partitions, cfg.BatchRecords, cfg.MaxInFlightRecords = partitions, 10, 20
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", n*partitions, partitions)...)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(
+		t,
+		kafkatest.Client(t, cfg),
+		kafkatest.Numbered(cfg.Topics.Input, "u", n*partitions, partitions)...)
 	known, waits := make(chan struct{}), make(chan string, 1000)
 	m := startMember(t, cfg, &router{prepare: func(_ context.Context, recs []record.Record) error {
 		last := recs[len(recs)-1]
@@ -57,13 +61,13 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 			return of >= atLeast
 		}
 	}
-	consumeUntil(t, cfg, []string{cfg.Topics.Unique}, done((partitions-waiting)*n))
+	kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, done((partitions-waiting)*n))
 	require.Eventually(t, func() bool {
 		return m.value(t, "echosieve_consumer_in_flight_records") == 0 &&
 			m.value(t, "echosieve_consumer_in_flight_bytes") == 0
-	}, patience, time.Millisecond, "partitions that wait hold no memory")
+	}, kafkatest.Patience, time.Millisecond, "partitions that wait hold no memory")
 	close(known)
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n*partitions))
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n*partitions))
 	require.Len(t, out, n*partitions)
 	next := map[int32]string{}
 	for _, r := range out {
@@ -75,9 +79,9 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 
 // A partition that waits for a schema gives itself up at once.
 func TestPartitionsThatWaitForASchemaStop(t *testing.T) {
-	_, cfg := fake(t)
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 3, 3)...)
+	_, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 3, 3)...)
 	waits := make(chan string, 100)
 	m := startMember(t, cfg, &router{prepare: func(_ context.Context, recs []record.Record) error {
 		return &pipeline.Pending{Schema: "7", Record: recs[0].String(), Why: errors.New("away"),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"echosieve/pipeline/article"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -50,16 +51,16 @@ func (n *labeler) last() ([]string, bool) {
 // TestLabelsAreRecalled: every member is given the committed labels at its next start, also labels of
 // partitions that are assigned to other members. The offsets do not change.
 func TestLabelsAreRecalled(t *testing.T) {
-	_, cfg := fake(t)
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
-	produce(t, cl, numbered(cfg.Topics.Input, "u", 30, 3)...)
+	_, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
 	first := &labeler{label: "index.1.2"}
 	m := startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepLabels(first) })
 	require.Eventually(t, func() bool {
-		n, err := askCommitted(cl, cfg)
+		n, err := kafkatest.AskCommitted(cl, cfg)
 		return err == nil && n == 30
-	}, patience, 20*time.Millisecond)
+	}, kafkatest.Patience, 20*time.Millisecond)
 	m.stop(t)
 	recalled, ok := first.last()
 	require.True(t, ok, "a first start is told that nothing is remembered")
@@ -74,10 +75,10 @@ func TestLabelsAreRecalled(t *testing.T) {
 		require.Eventually(t, func() bool {
 			recalled, ok := l.last()
 			return ok && slices.Equal(recalled, []string{"index.1.2", "index.1.2", "index.1.2"})
-		}, patience, 20*time.Millisecond)
+		}, kafkatest.Patience, 20*time.Millisecond)
 	}
-	more := numbered(cfg.Topics.Input, "more", 30, 3)
-	produce(t, cl, more...)
+	more := kafkatest.Numbered(cfg.Topics.Input, "more", 30, 3)
+	kafkatest.Produce(t, cl, more...)
 	all := inUnique(t, cfg, more)
 	require.Len(t, all, 60, "members went on where the group stood")
 	for _, m := range members {
@@ -90,10 +91,10 @@ func TestLabelsAreRecalled(t *testing.T) {
 
 // Members see the labels that others commit while they run: a member that stands by is told where the group is.
 func TestLabelsAreWatched(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	cl := client(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
 	labelers := []*labeler{{label: "first"}, {label: "second"}}
 	for _, l := range labelers {
 		startMember(t, cfg, &router{}, func(c *Consumer) {
@@ -101,11 +102,11 @@ func TestLabelsAreWatched(t *testing.T) {
 			c.labelsInterval = 20 * time.Millisecond
 		})
 	}
-	produce(t, cl, numbered(cfg.Topics.Input, "u", 1, 1)...)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 1, 1)...)
 	require.Eventually(t, func() bool {
 		a, _ := labelers[0].last()
 		b, _ := labelers[1].last()
 		// far fewer generations begin
 		return len(a) == 1 && slices.Equal(a, b) && labelers[0].calls() > 5 && labelers[1].calls() > 5
-	}, patience, 20*time.Millisecond)
+	}, kafkatest.Patience, 20*time.Millisecond)
 }

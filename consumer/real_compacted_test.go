@@ -8,6 +8,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -16,30 +17,30 @@ import (
 
 func realCompacted(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
-	cl := client(t, cfg)
+	cl := kafkatest.Client(t, cfg)
 	compact, often, soon := "compact", "200", "0.01"
 	configs := map[string]*string{"cleanup.policy": &compact, "segment.ms": &often, "min.cleanable.dirty.ratio": &soon}
 	_, err := kadm.NewClient(cl).CreateTopic(t.Context(), 1, 1, configs, cfg.Topics.Input)
 	require.NoError(t, err)
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	var in []*kgo.Record
 	for i := range 600 {
 		in = append(in, &kgo.Record{Topic: cfg.Topics.Input, Key: fmt.Append(nil, i%7),
 			Value: fmt.Appendf(nil, "u%d", i)})
 	}
-	produce(t, cl, in[:500]...)
+	kafkatest.Produce(t, cl, in[:500]...)
 	compacted := func() int { // records left, by our own reader
 		time.Sleep(250 * time.Millisecond)
-		produce(t, cl, &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("roll"), Value: []byte("u")})
+		kafkatest.Produce(t, cl, &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("roll"), Value: []byte("u")})
 		return countRecords(t, cfg)
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(kafkatest.Patience)
 	for compacted() > 100 {
 		require.True(t, time.Now().Before(deadline), "the broker did not compact")
 	}
-	produce(t, cl, in[500:]...)
+	kafkatest.Produce(t, cl, in[500:]...)
 	m := startMember(t, cfg, &router{})
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
 	last := map[string]string{}
 	for _, r := range inUnique(t, cfg, in[593:]) {

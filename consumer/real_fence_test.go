@@ -9,6 +9,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/kafkatest"
 	"echosieve/test/tier"
 
 	"github.com/segmentio/kafka-go"
@@ -20,13 +21,13 @@ import (
 // its fence. It returns a function that requires that they refuse the former owner, and that the present one
 // goes on.
 func fenced(t *testing.T, cfg broker.Config) (refused func(when string)) {
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
 	a := testTakeOver(t, cfg)
 	first := takeOver(t, a)
 	stable := func(after string) {
 		t.Helper()
-		admin := kadm.NewClient(client(t, cfg))
+		admin := kadm.NewClient(kafkatest.Client(t, cfg))
 		read, err := admin.ListCommittedOffsets(t.Context(), unique.Topic)
 		require.NoError(t, err)
 		end, err := admin.ListEndOffsets(t.Context(), unique.Topic)
@@ -66,7 +67,7 @@ func fenced(t *testing.T, cfg broker.Config) (refused func(when string)) {
 		sequence++
 	}
 	refused("at once")
-	admin := kadm.NewClient(client(t, cfg))
+	admin := kadm.NewClient(kafkatest.Client(t, cfg))
 	ends, err := admin.ListEndOffsets(t.Context(), unique.Topic)
 	require.NoError(t, err)
 	_, err = admin.DeleteRecords(t.Context(), ends.Offsets())
@@ -82,7 +83,7 @@ func publishEventually(t *testing.T, to *takeover, as wire.Identity, sequence in
 	require.Eventually(t, func() bool {
 		err = publishTo(to, as, sequence, at, 100)
 		return err == nil || codeOf(err) == kafka.InvalidProducerEpoch || codeOf(err) == kafka.OutOfOrderSequenceNumber
-	}, patience, 20*time.Millisecond)
+	}, kafkatest.Patience, 20*time.Millisecond)
 	return err
 }
 
@@ -98,9 +99,9 @@ func TestFenceOutlivesLeaders(t *testing.T) {
 	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
 		t.Run(version, func(t *testing.T) {
 			c := kafkaserver.StartCluster(t, version, 3)
-			cfg := testConfig(c.Addrs()...)
+			cfg := kafkatest.Config(c.Addrs()...)
 			cfg.Partitions, cfg.Replication = 1, 3
-			ensureTopics(t, cfg)
+			kafkatest.EnsureTopics(t, cfg)
 			unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
 			a, b := testTakeOver(t, cfg), testTakeOver(t, cfg)
 			first := takeOver(t, a)
@@ -114,7 +115,7 @@ func TestFenceOutlivesLeaders(t *testing.T) {
 				require.Eventually(t, func() bool {
 					now, err := b.cluster.Topic(context.Background(), unique.Topic)
 					return err == nil && now.Partitions[0].Leader >= 0 && now.Partitions[0].Leader != leader
-				}, patience, 50*time.Millisecond)
+				}, kafkatest.Patience, 50*time.Millisecond)
 				require.ErrorIs(t, publishEventually(t, a, first.as, 1, unique), kafka.InvalidProducerEpoch)
 				require.NoError(t, publishEventually(t, b, second.as, int32(i), unique))
 				c.Servers[leader-1].Restart()
@@ -127,11 +128,11 @@ func TestFenceOutlivesLeaders(t *testing.T) {
 // inSyncAgain waits until all replicas of a topic have caught up: then the next broker may fail.
 func inSyncAgain(t *testing.T, cfg broker.Config, topic string) {
 	t.Helper()
-	admin := kadm.NewClient(client(t, cfg))
+	admin := kadm.NewClient(kafkatest.Client(t, cfg))
 	require.Eventually(t, func() bool {
 		topics, err := admin.ListTopics(context.Background(), topic)
 		return err == nil && len(topics[topic].Partitions[0].ISR) == 3
-	}, patience, 100*time.Millisecond)
+	}, kafkatest.Patience, 100*time.Millisecond)
 }
 
 // TestForgetfulBrokers: brokers forget silent producers and transactional ids after seconds.
@@ -145,18 +146,22 @@ func TestForgetfulBrokers(t *testing.T) {
 			kafkaserver.With("producer.id.expiration.check.interval.ms", often),
 			kafkaserver.With("transaction.remove.expired.transaction.cleanup.interval.ms", often))
 	}
-	onVersions(t, start, func(t *testing.T, s *kafkaserver.Server) {
-		cfg := realConfig(s, "forget")
+	kafkatest.OnVersions(t, start, func(t *testing.T, s *kafkaserver.Server) {
+		cfg := kafkatest.RealConfig(s, "forget")
 		cfg.Partitions = 1
-		ensureTopics(t, cfg)
+		kafkatest.EnsureTopics(t, cfg)
 		unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
 		zombie := testTakeOver(t, cfg)
 		first := takeOver(t, zombie)
 		require.NoError(t, publishAs(zombie, first.as, 0, unique.Topic, 0))
 
 		m := startMember(t, cfg, &router{})
-		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience,
-			10*time.Millisecond)
+		require.Eventually(
+			t,
+			func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 },
+			kafkatest.Patience,
+			10*time.Millisecond,
+		)
 		require.Equal(t, memory, m.fenceMemory)
 		idle := time.Now()
 		for time.Since(idle) < 3*memory {
@@ -164,8 +169,8 @@ func TestForgetfulBrokers(t *testing.T) {
 				"the owner keeps its fence")
 			time.Sleep(memory / 10)
 		}
-		produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
-		eventuallyCommitted(t, cfg)
+		kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
+		kafkatest.EventuallyCommitted(t, cfg)
 		require.Equal(t, 1.0, m.value(t, "echosieve_consumer_takeovers_total"), "it has never lost its standing")
 		m.stop(t)
 
@@ -174,7 +179,7 @@ func TestForgetfulBrokers(t *testing.T) {
 		former := takeOver(t, testTakeOver(t, cfg))
 		require.Eventually(t, func() bool {
 			return lastCommit(t, cfg).Owner.ID == former.as.ID && forgotten(t, cfg)
-		}, patience, time.Second)
+		}, kafkatest.Patience, time.Second)
 		next := takeOver(t, testTakeOver(t, cfg))
 		require.NotEqual(t, former.as.ID, next.as.ID)
 		require.False(t, next.fenced)
@@ -185,21 +190,25 @@ func TestForgetfulBrokers(t *testing.T) {
 // makes them remember it.
 func oldArticlesKeepTheFence(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
 	zombie := testTakeOver(t, cfg)
 	first := takeOver(t, zombie)
 	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 }, patience,
-		10*time.Millisecond)
-	old := numbered(cfg.Topics.Input, "u", 1, 1)[0]
+	require.Eventually(
+		t,
+		func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 },
+		kafkatest.Patience,
+		10*time.Millisecond,
+	)
+	old := kafkatest.Numbered(cfg.Topics.Input, "u", 1, 1)[0]
 	old.Timestamp = time.Now().Add(-48 * time.Hour)
-	produce(t, client(t, cfg), old)
-	published := consumeUntil(t, cfg, []string{unique.Topic}, atLeast(1))[0]
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), old)
+	published := kafkatest.ConsumeUntil(t, cfg, []string{unique.Topic}, kafkatest.AtLeast(1))[0]
 	require.Eventually(t, func() bool {
 		_, end, err := zombie.cluster.Offsets(context.Background(), unique.Topic, 0)
 		return err == nil && end > published.Offset+1
-	}, patience, 10*time.Millisecond, "a marker follows the article")
+	}, kafkatest.Patience, 10*time.Millisecond, "a marker follows the article")
 	require.ErrorIs(t, publishTo(zombie, first.as, 0, unique, 9), kafka.InvalidProducerEpoch)
 	m.stop(t)
 }
@@ -207,7 +216,7 @@ func oldArticlesKeepTheFence(t *testing.T, cfg broker.Config) {
 // forgotten says whether the transaction coordinators know the id of partition 0 no longer.
 func forgotten(t *testing.T, cfg broker.Config) bool {
 	t.Helper()
-	described, err := kadm.NewClient(client(t, cfg)).DescribeTransactions(t.Context(),
+	described, err := kadm.NewClient(kafkatest.Client(t, cfg)).DescribeTransactions(t.Context(),
 		transactionalID(cfg.Group, cfg.Topics.Input, 0))
 	require.NoError(t, err)
 	for _, d := range described {

@@ -12,6 +12,7 @@ import (
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -19,8 +20,8 @@ import (
 // realForeign appends record batches under our producer id that are none of our outputs. A take-over skips them, counts
 // them and names them, and takes no memory for the offsets that they claim.
 func realForeign(t *testing.T, cfg broker.Config) {
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", 10, 1)...)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
 	a := testTakeOver(t, cfg)
 	first := takeOver(t, a)
 	commitAt(t, a, 4, first.as.ID, first.ends)
@@ -50,7 +51,7 @@ func realForeign(t *testing.T, cfg broker.Config) {
 	require.NoError(t, publishRaw(b, wire.Identity{ID: second.as.ID, Epoch: math.MaxInt16}, 0, cfg.Topics.Unique, ""))
 	commitAt(t, b, 4, second.as.ID, second.ends)
 	c := testTakeOver(t, cfg)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), kafkatest.Patience)
 	defer cancel()
 	_, err := c.attempt(ctx, outputEnds(t, c))
 	var problem *diag.Problem

@@ -8,7 +8,9 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
+	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
+	"echosieve/test/kafkatest"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
@@ -29,7 +31,7 @@ func commitAs(t *testing.T, to *takeover, id wire.TopicID, c broker.Commit) {
 	nobody := &kafka.Generation{GroupID: to.group, ID: -1}
 	require.Eventually(t, func() bool { // the group's coordinator may be new
 		return to.cluster.Commit(context.Background(), nobody, to.input, id, c) == nil
-	}, patience, 10*time.Millisecond)
+	}, kafkatest.Patience, 10*time.Millisecond)
 }
 
 // requirePublished checks which input records a take-over has found.
@@ -43,7 +45,7 @@ func requirePublished(t *testing.T, own *ownership, offsets ...int64) {
 
 // realPositions lets owners find commits that do not say, or do not say truly, where to read back.
 func realPositions(t *testing.T, cfg broker.Config) {
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	to := testTakeOver(t, cfg)
 	own := takeOver(t, to)
 	require.True(t, own.fenced, "nobody has published under a new id")
@@ -82,9 +84,9 @@ func realPositions(t *testing.T, cfg broker.Config) {
 
 // realChangedOutputs changes the output topics between two owners.
 func realChangedOutputs(t *testing.T, cfg broker.Config) {
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	ctx := t.Context()
-	admin := kadm.NewClient(client(t, cfg))
+	admin := kadm.NewClient(kafkatest.Client(t, cfg))
 	first := testTakeOver(t, cfg)
 	own := takeOver(t, first)
 	commitAt(t, first, 2, own.as.ID, own.ends)
@@ -93,7 +95,7 @@ func realChangedOutputs(t *testing.T, cfg broker.Config) {
 
 	renamed := cfg
 	renamed.Topics.Unique += "-renamed"
-	ensureTopics(t, renamed)
+	kafkatest.EnsureTopics(t, renamed)
 	second := testTakeOver(t, renamed)
 	next := takeOver(t, second)
 	require.True(t, next.fenced, "the earlier owner wrote only to positions that the commit names")
@@ -118,12 +120,12 @@ func realChangedOutputs(t *testing.T, cfg broker.Config) {
 	require.Eventually(t, func() bool {
 		_, err := admin.CreateTopic(ctx, 3, 1, nil, cfg.Topics.Duplicate)
 		return err == nil
-	}, patience, 50*time.Millisecond)
+	}, kafkatest.Patience, 50*time.Millisecond)
 	require.Eventually(t, func() bool {
 		now, err := second.cluster.Topic(context.Background(), cfg.Topics.Duplicate)
 		return err == nil && now.ID != duplicate.TopicID && publishAs(second, next.as, 0, cfg.Topics.Duplicate,
 			7) == nil
-	}, patience, 50*time.Millisecond)
+	}, kafkatest.Patience, 50*time.Millisecond)
 	third := takeOver(t, testTakeOver(t, renamed))
 	require.True(t, third.fenced)
 	requirePublished(t, third, 7)
@@ -132,9 +134,9 @@ func realChangedOutputs(t *testing.T, cfg broker.Config) {
 
 // realMorePartitions gives an output topic more partitions between two owners.
 func realMorePartitions(t *testing.T, cfg broker.Config) {
-	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(t.Context(), 5, 1, nil, cfg.Topics.Input)
+	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).CreateTopic(t.Context(), 5, 1, nil, cfg.Topics.Input)
 	require.NoError(t, err)
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	inFour := func() *takeover { // input partition 4 publishes to output partition 4 modulo 3
 		to := testTakeOver(t, cfg)
 		to.partition, to.id = 4, transactionalID(cfg.Group, cfg.Topics.Input, 4)
@@ -146,12 +148,12 @@ func realMorePartitions(t *testing.T, cfg broker.Config) {
 	commitAt(t, first, 2, own.as.ID, own.ends)
 	require.NoError(t, publishTo(first, own.as, 0, own.ends[0].TopicPartition, 2, 3))
 
-	addPartitions(t, cfg, cfg.Topics.Unique, 5)
+	kafkatest.AddPartitions(t, cfg, cfg.Topics.Unique, 5)
 	require.Eventually(t, func() bool {
 		n, err := first.cluster.Topic(context.Background(), cfg.Topics.Unique)
 		return err == nil && len(n.Partitions) == 5
-	}, patience, 10*time.Millisecond)
-	now, err := first.cluster.Metadata(t.Context(), outTopics(cfg.Topics))
+	}, kafkatest.Patience, 10*time.Millisecond)
+	now, err := first.cluster.Metadata(t.Context(), kafkatest.OutTopics(cfg.Topics))
 	require.NoError(t, err)
 	require.True(t, own.moved(&outputTopics{now.Topics, time.Now()}))
 	next := takeOver(t, inFour())
@@ -167,10 +169,10 @@ func realMorePartitions(t *testing.T, cfg broker.Config) {
 
 // realDeletedMarkers deletes records and markers from the output topics.
 func realDeletedMarkers(t *testing.T, cfg broker.Config) {
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	truncate := func(topic string, keep int64) {
 		t.Helper()
-		admin := kadm.NewClient(client(t, cfg))
+		admin := kadm.NewClient(kafkatest.Client(t, cfg))
 		offsets, err := admin.ListEndOffsets(t.Context(), topic)
 		require.NoError(t, err)
 		at, _ := offsets.Lookup(topic, 0)
@@ -194,7 +196,7 @@ func realDeletedMarkers(t *testing.T, cfg broker.Config) {
 	require.Eventually(t, func() bool { // the marker is there
 		_, end, err := second.cluster.Offsets(context.Background(), unique.Topic, 0)
 		return err == nil && end > unique.Offset+1
-	}, patience, 10*time.Millisecond)
+	}, kafkatest.Patience, 10*time.Millisecond)
 	truncate(cfg.Topics.Unique, 0)
 	_, err := second.readPosition(t.Context(), &ownership{}, unique.TopicPartition, unique.Offset, wire.NoProducerID,
 		time.Now())
@@ -206,21 +208,21 @@ func realDeletedMarkers(t *testing.T, cfg broker.Config) {
 // and the next owner decides them differently.
 func realLostVerdicts(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "d", 20, 1)...)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "d", 20, 1)...)
 	first := testTakeOver(t, cfg)
 	own := takeOver(t, first)
 	commitAt(t, first, 0, own.as.ID, own.ends)
 	require.NoError(t, publishAs(first, own.as, 0, cfg.Topics.Unique, 0, 1, 2, 3, 4, 6))
 
 	m := startMember(t, cfg, &router{}) // its verdict is duplicate
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
 	require.Equal(t, 6.0, m.value(t, alreadyAcknowledged))
 	require.Equal(t, 14.0, m.value(t, "echosieve_consumer_acknowledged_records_total"))
-	out := bySource(consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(20)))
+	out := kafkatest.BySource(kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(20)))
 	require.Len(t, out, 20)
-	archive, err := NewArchive(cfg, cfg.Topics.All()...)
+	archive, err := tools.NewArchive(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	defer archive.Close()
 	for source, records := range out {
@@ -236,49 +238,60 @@ func realLostVerdicts(t *testing.T, cfg broker.Config) {
 
 // realLateCommit: a member commits after it has lost its partitions.
 func realLateCommit(t *testing.T, cfg broker.Config) {
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	m := startMember(t, cfg, &router{})
 	serves(t, m)
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	gen := &kafka.Generation{GroupID: cfg.Group, ID: 1, MemberID: "somebody"}
 	commits := []broker.Commit{{Next: 7}}
-	require.Error(t, m.cluster.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group has another member")
+	require.Error(
+		t,
+		m.cluster.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...),
+		"the group has another member",
+	)
 	m.stop(t)
 	late, err := broker.New(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	defer late.Close()
 	require.Error(t, late.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group is empty")
-	require.Zero(t, committed(t, client(t, cfg), cfg))
+	require.Zero(t, kafkatest.Committed(t, kafkatest.Client(t, cfg), cfg))
 }
 
 // realRecreatedOutput recreates an output topic while a member runs.
 func realRecreatedOutput(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	admin := kadm.NewClient(client(t, cfg))
+	kafkatest.EnsureTopics(t, cfg)
+	admin := kadm.NewClient(kafkatest.Client(t, cfg))
 	send := func(n int) {
 		t.Helper()
-		produce(t, client(t, cfg), numbered(cfg.Topics.Input, fmt.Sprint("u", n, "-"), 10, 1)...)
+		kafkatest.Produce(
+			t,
+			kafkatest.Client(t, cfg),
+			kafkatest.Numbered(cfg.Topics.Input, fmt.Sprint("u", n, "-"), 10, 1)...)
 	}
 	send(1)
 	m := startMember(t, cfg, &router{})
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	before := m.value(t, "echosieve_consumer_takeovers_total")
 	_, err := admin.DeleteTopic(t.Context(), cfg.Topics.Unique)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		_, err := admin.CreateTopic(context.Background(), 1, 1, nil, cfg.Topics.Unique)
 		return err == nil
-	}, patience, 50*time.Millisecond)
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") > before }, patience,
+	}, kafkatest.Patience, 50*time.Millisecond)
+	require.Eventually(
+		t,
+		func() bool { return m.value(t, "echosieve_consumer_takeovers_total") > before },
+		kafkatest.Patience,
 		50*time.Millisecond,
-		"an idle member takes over again, too")
+		"an idle member takes over again, too",
+	)
 	send(2)
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(10))
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(10))
 	require.Len(t, out, 10)
-	sources := bySource(out)
+	sources := kafkatest.BySource(out)
 	require.Len(t, sources, 10)
 
 	// Whoever comes next finds the positions of the present topic.

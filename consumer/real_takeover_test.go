@@ -10,6 +10,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
@@ -41,14 +42,14 @@ func outputEnds(t *testing.T, to *takeover) []broker.Position {
 		var err error
 		positions, err = p.positions(context.Background(), to.partition)
 		return err == nil
-	}, patience, 10*time.Millisecond)
+	}, kafkatest.Patience, 10*time.Millisecond)
 	return positions
 }
 
 // takeOver repeats attempts until one succeeds, as long as no other owner is met.
 func takeOver(t *testing.T, to *takeover) *ownership {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(kafkatest.Patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		own, err := to.attempt(context.Background(), outputEnds(t, to))
 		if err == nil {
 			return own
@@ -86,7 +87,7 @@ func publishTo(to *takeover, as wire.Identity, sequence int32, at wire.TopicPart
 
 // realTakeOver lets one owner after the other take over a partition. None commits by itself: the test does.
 func realTakeOver(t *testing.T, cfg broker.Config) {
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	out := cfg.Topics
 	a := testTakeOver(t, cfg)
 	first := takeOver(t, a)
@@ -116,7 +117,7 @@ func realTakeOver(t *testing.T, cfg broker.Config) {
 	require.Equal(t, second.ends, second.positions(9, &writers{}))
 
 	// The first owner goes on: the next record batch, a repeated one, another partition, and a new beginning.
-	for _, topic := range outTopics(cfg.Topics) {
+	for _, topic := range kafkatest.OutTopics(cfg.Topics) {
 		for _, sequence := range []int32{0, 2, 3} {
 			require.ErrorIs(t, publishAs(a, first.as, sequence, topic, 20, 21), kafka.InvalidProducerEpoch,
 				"%s, sequence %d", topic, sequence)
@@ -160,7 +161,7 @@ func readsToItsOwnMarker(t *testing.T, cfg broker.Config, former *takeover) {
 	require.NoError(t, err)
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err = c.readPosition(short, own, unique, end, wire.NoProducerID, time.Now().Add(patience))
+	_, err = c.readPosition(short, own, unique, end, wire.NoProducerID, time.Now().Add(kafkatest.Patience))
 	require.ErrorIs(t, err, context.DeadlineExceeded, "the end of the log is not the end of the reading")
 	bounded, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -170,7 +171,7 @@ func readsToItsOwnMarker(t *testing.T, cfg broker.Config, former *takeover) {
 
 	require.NoError(t, publishAs(former, former.as, 1, unique.Topic, 30), "the marker is not there yet")
 	require.NoError(t, c.fence(t.Context(), []broker.Position{{TopicPartition: unique}}))
-	_, err = c.readPosition(t.Context(), own, unique, end, wire.NoProducerID, time.Now().Add(patience))
+	_, err = c.readPosition(t.Context(), own, unique, end, wire.NoProducerID, time.Now().Add(kafkatest.Patience))
 	require.NoError(t, err)
 	require.True(t, own.acknowledged.has(30), "the former owner's last batch")
 	require.ErrorIs(t, publishAs(former, former.as, 2, unique.Topic, 31), kafka.InvalidProducerEpoch)

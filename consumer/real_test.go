@@ -13,7 +13,7 @@ import (
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
 	"echosieve/test/kafkaserver"
-	"echosieve/test/tier"
+	"echosieve/test/kafkatest"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -23,30 +23,12 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(kafkaserver.Main(m)) }
 
-// onVersions runs a test on a broker of each version. The one before the present runs only with make test-all.
-func onVersions(t *testing.T, start func(t testing.TB, version string) *kafkaserver.Server,
-	run func(t *testing.T, s *kafkaserver.Server)) {
-	t.Run(kafkaserver.V4, func(t *testing.T) { run(t, start(t, kafkaserver.V4)) })
-	t.Run(kafkaserver.V3, func(t *testing.T) {
-		tier.All(t)
-		run(t, start(t, kafkaserver.V3))
-	})
-}
-
-// sharedOr is the shared broker if it has the version, else a broker of its own.
-func sharedOr(t testing.TB, version string) *kafkaserver.Server {
-	if version == kafkaserver.V4 {
-		return kafkaserver.Shared(t)
-	}
-	return kafkaserver.Start(t, version)
-}
-
 // TestRealKafka runs the tests that an in-process broker cannot answer.
 func TestRealKafka(t *testing.T) {
 	t.Parallel()
-	onVersions(t, sharedOr, func(t *testing.T, s *kafkaserver.Server) {
+	kafkatest.OnVersions(t, kafkatest.SharedOr, func(t *testing.T, s *kafkaserver.Server) {
 		for name, test := range map[string]func(*testing.T, broker.Config){
-			"transactions": realTransactions, "archive": realArchive, "codecs": realCodecs, "compacted": realCompacted,
+			"transactions": realTransactions, "codecs": realCodecs, "compacted": realCompacted,
 			"deleted": realDeleted, "recreated": realRecreated, "stale commit": realStaleCommit,
 			"offset deltas":    realOffsetDeltas,
 			"timestamp limits": realTimestampLimits, "lowered limit": realLoweredLimit,
@@ -61,7 +43,7 @@ func TestRealKafka(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel() // they mostly wait
-				test(t, realConfig(s, strings.ReplaceAll(name, " ", "-")))
+				test(t, kafkatest.RealConfig(s, strings.ReplaceAll(name, " ", "-")))
 			})
 		}
 	})
@@ -73,77 +55,40 @@ func TestBrokerGoesAndComesBack(t *testing.T) {
 	start := func(t testing.TB, version string) *kafkaserver.Server {
 		return kafkaserver.Start(t, version, kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))
 	}
-	onVersions(t, start, func(t *testing.T, s *kafkaserver.Server) {
-		oldArticlesKeepTheFence(t, realConfig(s, "old"))
-		refused := fenced(t, realConfig(s, "fence"))
-		realRestart(t, s, realConfig(s, "restart"))
+	kafkatest.OnVersions(t, start, func(t *testing.T, s *kafkaserver.Server) {
+		oldArticlesKeepTheFence(t, kafkatest.RealConfig(s, "old"))
+		refused := fenced(t, kafkatest.RealConfig(s, "fence"))
+		realRestart(t, s, kafkatest.RealConfig(s, "restart"))
 		refused("after the broker was killed")
 		s.Restart()
 		refused("after a restart")
 	})
 }
 
-// realConfig uses topics and a group of the name.
-func realConfig(s *kafkaserver.Server, name string) broker.Config {
-	cfg := testConfig(strings.Split(s.Addr, ",")...)
-	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
-	cfg.Topics = broker.Topics{Input: name, Unique: name + "-unique", Duplicate: name + "-duplicate", Dead: name + "-dead"}
-	cfg.Group = name
-	return cfg
-}
-
-func outTopics(t broker.Topics) []string { return []string{t.Unique, t.Duplicate, t.Dead} }
-
-// ends returns the sum of the end offsets of the input topic.
-func ends(t *testing.T, cfg broker.Config) int64 {
-	t.Helper()
-	c, err := broker.New(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	defer c.Close()
-	var n int64
-	for p := range int32(cfg.Partitions) {
-		_, last, err := c.Offsets(context.Background(), cfg.Topics.Input, p)
-		require.NoError(t, err)
-		n += last
-	}
-	return n
-}
-
-// eventuallyCommitted waits until all offsets of the input topic are committed, offsets of transaction markers too.
-func eventuallyCommitted(t *testing.T, cfg broker.Config) {
-	t.Helper()
-	cl := client(t, cfg)
-	want := ends(t, cfg)
-	require.Eventually(t, func() bool {
-		n, err := askCommitted(cl, cfg)
-		return err == nil && n == want
-	}, patience, 100*time.Millisecond, "committed offsets reach the end of the log")
-}
-
 func realTransactions(t *testing.T, cfg broker.Config) {
-	ensureTopics(t, cfg)
-	cl := client(t, cfg, kgo.TransactionalID(cfg.Group), kgo.ProducerBatchCompression(kgo.ZstdCompression()))
-	plain := client(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg, kgo.TransactionalID(cfg.Group), kgo.ProducerBatchCompression(kgo.ZstdCompression()))
+	plain := kafkatest.Client(t, cfg)
 	ctx := context.Background()
 	want := map[string]bool{}
 	for i := range 20 {
 		require.NoError(t, cl.BeginTransaction())
 		commit := i%3 != 1
-		for _, r := range numbered(cfg.Topics.Input, fmt.Sprintf("u%d-%v-", i, commit), 30, 3) {
-			produce(t, cl, r)
+		for _, r := range kafkatest.Numbered(cfg.Topics.Input, fmt.Sprintf("u%d-%v-", i, commit), 30, 3) {
+			kafkatest.Produce(t, cl, r)
 			if commit {
 				want[string(r.Value)] = true
 			}
 		}
-		for _, r := range numbered(cfg.Topics.Input, fmt.Sprintf("uplain%d-", i), 6, 3) {
-			produce(t, plain, r)
+		for _, r := range kafkatest.Numbered(cfg.Topics.Input, fmt.Sprintf("uplain%d-", i), 6, 3) {
+			kafkatest.Produce(t, plain, r)
 			want[string(r.Value)] = true
 		}
 		require.NoError(t, cl.EndTransaction(ctx, kgo.TransactionEndTry(commit)))
 	}
 	m := startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(len(want)))
-	eventuallyCommitted(t, cfg)
+	out := kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(len(want)))
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
 	require.Len(t, out, len(want))
 	for _, r := range out {
@@ -153,27 +98,35 @@ func realTransactions(t *testing.T, cfg broker.Config) {
 		"aborted records; a marker in each partition for each transaction")
 }
 
+// codecs are the values of kafka.compression.
+var codecs = []string{"none", "gzip", "snappy", "lz4", "zstd"}
+
+// compressions are the same codecs of the other client.
+var compressions = []kgo.CompressionCodec{
+	kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(),
+}
+
 func realCodecs(t *testing.T, cfg broker.Config) {
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	var in []*kgo.Record
 	for i, codec := range compressions {
-		cl := client(t, cfg, kgo.ProducerBatchCompression(codec), kgo.ProducerLinger(10*time.Millisecond))
-		recs := numbered(cfg.Topics.Input, fmt.Sprintf("%c%s %s", "udx"[i%3], codecs[i],
+		cl := kafkatest.Client(t, cfg, kgo.ProducerBatchCompression(codec), kgo.ProducerLinger(10*time.Millisecond))
+		recs := kafkatest.Numbered(cfg.Topics.Input, fmt.Sprintf("%c%s %s", "udx"[i%3], codecs[i],
 			strings.Repeat("words ", 100)), 300, 3)
 		recs[0].Key, recs[1].Key = []byte{}, []byte("key")
 		recs[2].Headers = []kgo.RecordHeader{{Key: "nil"}, {Key: "empty", Value: []byte{}},
 			{Key: "", Value: []byte("v")}}
 		recs[3].Timestamp = time.UnixMilli(0)
-		produce(t, cl, recs...)
+		kafkatest.Produce(t, cl, recs...)
 		in = append(in, recs...)
 	}
 	for i, codec := range codecs {
 		group := cfg
 		group.Compression, group.Group = codec, fmt.Sprint(cfg.Group, codec)
 		m := startMember(t, group, &router{})
-		out := consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast((i+1)*len(in)))
+		out := kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast((i+1)*len(in)))
 		m.stop(t)
-		copies := bySource(out)
+		copies := kafkatest.BySource(out)
 		for _, want := range in {
 			got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition,
 				Offset: want.Offset}.String()]
@@ -194,14 +147,14 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg broker.Config) {
 	cfg.Partitions = 6
 	// The member cannot leave the group while the broker is away. It must do so afterwards: waiting for its
 	// former session would take longer than the test.
-	cfg.SessionTimeout, cfg.DrainTimeout = 2*patience, 2*time.Second
-	ensureTopics(t, cfg)
-	stop := feed(t, cfg, 40*time.Millisecond)
+	cfg.SessionTimeout, cfg.DrainTimeout = 2*kafkatest.Patience, 2*time.Second
+	kafkatest.EnsureTopics(t, cfg)
+	stop := kafkatest.Feed(t, cfg, 40*time.Millisecond)
 	m := startMember(t, cfg, &router{})
 	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > 0 },
-		patience, 20*time.Millisecond, "records are being published")
+		kafkatest.Patience, 20*time.Millisecond, "records are being published")
 	s.Kill()
-	require.Eventually(t, func() bool { return m.health.last() != nil }, patience, 20*time.Millisecond,
+	require.Eventually(t, func() bool { return m.health.last() != nil }, kafkatest.Patience, 20*time.Millisecond,
 		"the loss is reported")
 	require.Error(t, m.Ping(context.Background()))
 	up := m.health.reportsUp()
@@ -210,15 +163,26 @@ func realRestart(t *testing.T, s *kafkaserver.Server, cfg broker.Config) {
 		func() bool {
 			return testutil.ToFloat64(m.metrics.Errors.WithLabelValues(broker.OpJoin, "connection")) > 0
 		},
-		patience, 20*time.Millisecond,
+		kafkatest.Patience, 20*time.Millisecond,
 		"the group generation has ended, and the member tries to join again")
 	require.Equal(t, up, m.health.reportsUp(), "nothing works again before the broker is back")
 	back := time.Now()
 	s.Restart()
 	n := stop()
-	all := consumeUntil(t, cfg, outTopics(cfg.Topics), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
-	eventuallyCommitted(t, cfg)
-	require.Eventually(t, func() bool { return m.health.last() == nil }, patience, 20*time.Millisecond, "healthy again")
+	all := kafkatest.ConsumeUntil(
+		t,
+		cfg,
+		kafkatest.OutTopics(cfg.Topics),
+		func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == n },
+	)
+	kafkatest.EventuallyCommitted(t, cfg)
+	require.Eventually(
+		t,
+		func() bool { return m.health.last() == nil },
+		kafkatest.Patience,
+		20*time.Millisecond,
+		"healthy again",
+	)
 	t.Logf("healthy again %s after the broker's start began", time.Since(back).Round(time.Second))
 	require.NoError(t, m.Ping(context.Background()))
 	m.stop(t)
@@ -232,12 +196,12 @@ func realCheck(t *testing.T, cfg broker.Config) {
 		require.Equal(t, diag.Failure, f.Severity, "%+v", f)
 		require.Contains(t, f.Remedy, "kafka.create_topics: true")
 	}
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	for _, f := range Check(ctx, cfg) {
 		require.Equal(t, diag.OK, f.Severity, "%+v", f)
 	}
 	hour, far := "3600000", "9223372036854775807"
-	admin := kadm.NewClient(client(t, cfg))
+	admin := kadm.NewClient(kafkatest.Client(t, cfg))
 	for _, step := range []struct {
 		setting       string
 		input, output *string
@@ -261,7 +225,7 @@ func realCheck(t *testing.T, cfg broker.Config) {
 				}
 			}
 			return limited == step.limited
-		}, patience, 200*time.Millisecond)
+		}, kafkatest.Patience, 200*time.Millisecond)
 	}
 	cfg.MaxMessageBytes *= 2
 	require.Contains(t, fmt.Sprint(Check(ctx, cfg)),

@@ -11,6 +11,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -20,13 +21,13 @@ import (
 // produceToNew produces to a topic that was created a moment ago. It waits until brokers know the topic.
 func produceToNew(t *testing.T, cfg broker.Config, recs ...*kgo.Record) {
 	t.Helper()
-	produce(t, client(t, cfg, kgo.UnknownTopicRetries(-1)), recs...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg, kgo.UnknownTopicRetries(-1)), recs...)
 }
 
 // inUnique waits until every record is in the unique topic.
 func inUnique(t *testing.T, cfg broker.Config, want []*kgo.Record) []*kgo.Record {
 	t.Helper()
-	return consumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
+	return kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
 		seen := map[string]bool{}
 		for _, r := range all {
 			seen[string(r.Value)] = true
@@ -43,9 +44,9 @@ func inUnique(t *testing.T, cfg broker.Config, want []*kgo.Record) []*kgo.Record
 // startOnThirty starts a member, and waits until it has decided the thirty records of the input topic.
 func startOnThirty(t *testing.T, cfg broker.Config) *member {
 	t.Helper()
-	ensureTopics(t, cfg)
-	before := numbered(cfg.Topics.Input, "before", 30, 3)
-	produce(t, client(t, cfg), before...)
+	kafkatest.EnsureTopics(t, cfg)
+	before := kafkatest.Numbered(cfg.Topics.Input, "before", 30, 3)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), before...)
 	m := startMember(t, cfg, &router{})
 	inUnique(t, cfg, before)
 	return m
@@ -53,14 +54,14 @@ func startOnThirty(t *testing.T, cfg broker.Config) *member {
 
 func deleteInput(t *testing.T, cfg broker.Config) {
 	t.Helper()
-	_, err := kadm.NewClient(client(t, cfg)).DeleteTopic(context.Background(), cfg.Topics.Input)
+	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).DeleteTopic(context.Background(), cfg.Topics.Input)
 	require.NoError(t, err)
 }
 
 // inputID returns the id by which the broker knows the input topic, zero while it knows none.
 func inputID(t *testing.T, cfg broker.Config) kadm.TopicID {
 	t.Helper()
-	topics, err := kadm.NewClient(client(t, cfg)).ListTopics(context.Background(), cfg.Topics.Input)
+	topics, err := kadm.NewClient(kafkatest.Client(t, cfg)).ListTopics(context.Background(), cfg.Topics.Input)
 	require.NoError(t, err)
 	return topics[cfg.Topics.Input].ID
 }
@@ -72,48 +73,64 @@ func recreateInput(t *testing.T, cfg broker.Config) {
 	t.Helper()
 	before := inputID(t, cfg)
 	deleteInput(t, cfg)
-	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), int32(cfg.Partitions),
+	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).CreateTopic(context.Background(), int32(cfg.Partitions),
 		int16(cfg.Replication), nil, cfg.Topics.Input)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		id := inputID(t, cfg)
 		return id != before && id != kadm.TopicID{}
-	}, patience, 10*time.Millisecond, "the broker has the new topic")
+	}, kafkatest.Patience, 10*time.Millisecond, "the broker has the new topic")
 }
 
 func realDeleted(t *testing.T, cfg broker.Config) {
 	m := startOnThirty(t, cfg)
 	deleteInput(t, cfg)
-	require.Eventually(t, func() bool { return inputID(t, cfg) == kadm.TopicID{} }, patience, 10*time.Millisecond,
-		"the broker no longer has the topic")
-	require.Eventually(t, func() bool { return m.health.last() != nil }, patience, 50*time.Millisecond,
+	require.Eventually(
+		t,
+		func() bool { return inputID(t, cfg) == kadm.TopicID{} },
+		kafkatest.Patience,
+		10*time.Millisecond,
+		"the broker no longer has the topic",
+	)
+	require.Eventually(t, func() bool { return m.health.last() != nil }, kafkatest.Patience, 50*time.Millisecond,
 		"health reports that the topic is missing")
 	require.ErrorContains(t, runFor(t, func() broker.Config { c := cfg; c.CreateTopics = false; return c }()),
 		cfg.Topics.Input)
 	looked := m.value(t, "echosieve_consumer_errors_total")
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 }, patience,
-		10*time.Millisecond, "the member checks again and again")
+	require.Eventually(
+		t,
+		func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 },
+		kafkatest.Patience,
+		10*time.Millisecond,
+		"the member checks again and again",
+	)
 	require.Error(t, m.health.last(), "health stays bad while the topic is missing")
 	require.LessOrEqual(t, m.value(t, "echosieve_consumer_rebalances_total"), 3.0, "few rebalances meanwhile")
 
-	ensureTopics(t, cfg)
-	after := numbered(cfg.Topics.Input, "after", 30, 3)
+	kafkatest.EnsureTopics(t, cfg)
+	after := kafkatest.Numbered(cfg.Topics.Input, "after", 30, 3)
 	produceToNew(t, cfg, after...)
 	inUnique(t, cfg, after)
-	eventuallyCommitted(t, cfg)
-	require.Eventually(t, func() bool { return m.health.last() == nil }, patience, 50*time.Millisecond, "healthy again")
+	kafkatest.EventuallyCommitted(t, cfg)
+	require.Eventually(
+		t,
+		func() bool { return m.health.last() == nil },
+		kafkatest.Patience,
+		50*time.Millisecond,
+		"healthy again",
+	)
 	m.stop(t)
 }
 
 // realRecreated recreates the topic quickly and fills it, so that the old positions are inside the new log.
 func realRecreated(t *testing.T, cfg broker.Config) {
 	m := startOnThirty(t, cfg)
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	recreateInput(t, cfg)
-	after := numbered(cfg.Topics.Input, "after", 3000, 3)
+	after := kafkatest.Numbered(cfg.Topics.Input, "after", 3000, 3)
 	produceToNew(t, cfg, after...)
 	inUnique(t, cfg, after)
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	require.Positive(t, m.value(t, "echosieve_consumer_offset_resets_total"), "the reset is counted")
 	m.stop(t)
 }
@@ -122,34 +139,34 @@ func realRecreated(t *testing.T, cfg broker.Config) {
 // So the group has offsets of the old topic that are inside the new log.
 func realStaleCommit(t *testing.T, cfg broker.Config) {
 	m := startOnThirty(t, cfg)
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
-	cl := client(t, cfg)
+	cl := kafkatest.Client(t, cfg)
 	group := kadm.NewClient(cl)
 	left, err := group.FetchOffsets(t.Context(), cfg.Group)
 	require.NoError(t, err)
 	recreateInput(t, cfg)
 	require.Eventually(t, func() bool {
-		n, err := askCommitted(cl, cfg)
+		n, err := kafkatest.AskCommitted(cl, cfg)
 		return err == nil && n == 0
-	}, patience, 50*time.Millisecond, "the broker drops the offsets with the topic")
+	}, kafkatest.Patience, 50*time.Millisecond, "the broker drops the offsets with the topic")
 	require.NoError(t, group.CommitAllOffsets(t.Context(), cfg.Group, left.Offsets()))
-	require.Equal(t, int64(30), committed(t, cl, cfg))
+	require.Equal(t, int64(30), kafkatest.Committed(t, cl, cfg))
 
-	after := numbered(cfg.Topics.Input, "after", 300, 3)
+	after := kafkatest.Numbered(cfg.Topics.Input, "after", 300, 3)
 	produceToNew(t, cfg, after...)
 	m = startMember(t, cfg, &router{})
 	inUnique(t, cfg, after)
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
 	require.Equal(t, 3.0, m.value(t, "echosieve_consumer_offset_resets_total"))
 
 	again := func(value string, fetched float64) {
 		last := &kgo.Record{Topic: cfg.Topics.Input, Value: []byte(value)}
-		produce(t, cl, last)
+		kafkatest.Produce(t, cl, last)
 		m = startMember(t, cfg, &router{})
 		inUnique(t, cfg, []*kgo.Record{last})
-		eventuallyCommitted(t, cfg)
+		kafkatest.EventuallyCommitted(t, cfg)
 		m.stop(t)
 		require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"))
 		require.Equal(t, fetched, m.value(t, "echosieve_consumer_fetched_records_total"))
@@ -166,7 +183,7 @@ func realStaleCommit(t *testing.T, cfg broker.Config) {
 // realOffsetDeltas sends an uncompressed batch whose records all claim the batch's first offset. Brokers accept it.
 func realOffsetDeltas(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	c, err := broker.New(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
 	defer c.Close()
@@ -175,7 +192,7 @@ func realOffsetDeltas(t *testing.T, cfg broker.Config) {
 	var batch []record.Record
 	var first []byte // each record as the first of a batch
 	now := time.Now()
-	for _, r := range numbered(cfg.Topics.Input, "u", 5, 1) {
+	for _, r := range kafkatest.Numbered(cfg.Topics.Input, "u", 5, 1) {
 		batch = append(batch, record.Record{Value: r.Value, Time: now})
 		alone, err := wire.EncodeBatch(batch[len(batch)-1:], 0)
 		require.NoError(t, err)
@@ -190,13 +207,13 @@ func realOffsetDeltas(t *testing.T, cfg broker.Config) {
 	require.Eventually(t, func() bool {
 		_, err := c.Wire.Produce(context.Background(), cfg.Topics.Input, 0, raw)
 		return err == nil
-	}, patience, 100*time.Millisecond)
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-next", 5, 1)...)
+	}, kafkatest.Patience, 100*time.Millisecond)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u-next", 5, 1)...)
 	m := startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(10))
+	out := kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(10))
 	m.stop(t)
 	require.Len(t, out, 10)
-	require.Len(t, bySource(out), 10, "each record has different coordinates")
+	require.Len(t, kafkatest.BySource(out), 10, "each record has different coordinates")
 	require.Equal(t, "u000004", string(out[4].Value))
 }
 
@@ -204,15 +221,15 @@ func realOffsetDeltas(t *testing.T, cfg broker.Config) {
 func realSmallLimit(t *testing.T, cfg broker.Config) {
 	cfg.Partitions, cfg.Compression = 1, "none"
 	limit := "4096" // from the start: brokers apply a change a moment later
-	_, err := kadm.NewClient(client(t, cfg)).CreateTopic(context.Background(), 1, 1,
+	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).CreateTopic(context.Background(), 1, 1,
 		map[string]*string{"max.message.bytes": &limit}, cfg.Topics.Unique)
 	require.NoError(t, err)
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	const n = 100
-	recs := numbered(cfg.Topics.Input, "u"+strings.Repeat("words ", 100), n, 1)
-	produce(t, client(t, cfg), recs...)
+	recs := kafkatest.Numbered(cfg.Topics.Input, "u"+strings.Repeat("words ", 100), n, 1)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), recs...)
 	m := startMember(t, cfg, &router{})
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n))
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n))
 	m.stop(t)
 	require.Len(t, out, n)
 	for i, r := range out {

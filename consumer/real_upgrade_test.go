@@ -6,6 +6,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -15,15 +16,15 @@ import (
 // without exactly once commits labels without positions, and reads those of others.
 func realMixedDelivery(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 6
-	ensureTopics(t, cfg)
-	stop := feed(t, cfg, 60*time.Millisecond)
+	kafkatest.EnsureTopics(t, cfg)
+	stop := kafkatest.Feed(t, cfg, 60*time.Millisecond)
 	start := func(delivery string) *member {
 		t.Helper()
 		own := cfg
 		own.Delivery = delivery
 		m := startMember(t, own, &router{})
 		require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > 0 },
-			patience, 10*time.Millisecond)
+			kafkatest.Patience, 10*time.Millisecond)
 		return m
 	}
 	first := start(broker.AtLeastOnce)
@@ -35,8 +36,13 @@ func realMixedDelivery(t *testing.T, cfg broker.Config) {
 	latest := start(broker.ExactlyOnce)
 	downgraded.stop(t)
 	n := stop()
-	all := consumeUntil(t, cfg, outTopics(cfg.Topics), func(all []*kgo.Record) bool { return len(bySource(all)) == n })
-	eventuallyCommitted(t, cfg)
+	all := kafkatest.ConsumeUntil(
+		t,
+		cfg,
+		kafkatest.OutTopics(cfg.Topics),
+		func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == n },
+	)
+	kafkatest.EventuallyCommitted(t, cfg)
 	latest.stop(t)
 	t.Logf("%d of %d records delivered again", len(all)-n, n)
 	require.Less(t, len(all)-n, n/10)

@@ -22,6 +22,7 @@ import (
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/kafkatest"
 )
 
 // A topic that refuses some records permanently, whatever the reason, stops neither these records nor the others.
@@ -36,11 +37,11 @@ func TestRefusedRecordsBecomeDeadLetters(t *testing.T) {
 		{kafka.InvalidRecord, pipeline.Refused},
 	} {
 		t.Run(c.code.Title(), func(t *testing.T) {
-			k, cfg := fake(t)
+			k, cfg := kafkatest.Fake(t)
 			cfg.Partitions, cfg.Compression = 1, "none"
-			ensureTopics(t, cfg)
+			kafkatest.EnsureTopics(t, cfg)
 			const n = 300
-			recs := numbered(cfg.Topics.Input, "u", n, 1)
+			recs := kafkatest.Numbered(cfg.Topics.Input, "u", n, 1)
 			var bad []string
 			for i := range recs {
 				if i%97 == 5 || i == n-1 {
@@ -48,7 +49,7 @@ func TestRefusedRecordsBecomeDeadLetters(t *testing.T) {
 					bad = append(bad, string(recs[i].Value))
 				}
 			}
-			produce(t, client(t, cfg), recs...)
+			kafkatest.Produce(t, kafkatest.Client(t, cfg), recs...)
 			var deadRefused atomic.Int64
 			k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
 				k.KeepControl()
@@ -60,12 +61,12 @@ func TestRefusedRecordsBecomeDeadLetters(t *testing.T) {
 				if topic.Topic == cfg.Topics.Dead {
 					deadRefused.Add(1)
 				}
-				return produceError(req, c.code), nil, true
+				return kafkatest.ProduceError(req, c.code), nil, true
 			})
 			m := startMember(t, cfg, &router{})
-			out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(n-len(bad)))
-			dead := consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(len(bad)))
-			eventuallyCommitted(t, cfg)
+			out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n-len(bad)))
+			dead := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(len(bad)))
+			kafkatest.EventuallyCommitted(t, cfg)
 			m.stop(t)
 			require.Len(t, out, n-len(bad))
 			for i := 1; i < len(out); i++ {
@@ -73,26 +74,13 @@ func TestRefusedRecordsBecomeDeadLetters(t *testing.T) {
 			}
 			require.Len(t, dead, len(bad))
 			for _, r := range dead {
-				require.Equal(t, string(c.reason), header(r, pipeline.HeaderReason))
-				require.Equal(t, header(r, pipeline.HeaderInput), string(r.Key))
+				require.Equal(t, string(c.reason), kafkatest.Header(r, pipeline.HeaderReason))
+				require.Equal(t, kafkatest.Header(r, pipeline.HeaderInput), string(r.Key))
 			}
 			require.Positive(t, deadRefused.Load(), "the dead topic refused, too")
 			require.NoError(t, m.health.last())
 		})
 	}
-}
-
-func produceError(req kmsg.Request, code kafka.Error) kmsg.Response {
-	res := req.ResponseKind().(*kmsg.ProduceResponse)
-	for _, rt := range req.(*kmsg.ProduceRequest).Topics {
-		topic := kmsg.NewProduceResponseTopic()
-		topic.Topic = rt.Topic
-		p := kmsg.NewProduceResponseTopicPartition()
-		p.Partition, p.ErrorCode = rt.Partitions[0].Partition, int16(code)
-		topic.Partitions = append(topic.Partitions, p)
-		res.Topics = append(res.Topics, topic)
-	}
-	return res
 }
 
 // alreadyAcknowledged counts the records that a take-over has found in the outputs.
@@ -109,41 +97,41 @@ func TestRecordAfterARefusalIsNoRepeat(t *testing.T) {
 // recordAfterARefusalIsNoRepeat loses the acknowledgement of a record and refuses its retry. At least once
 // makes a dead letter of it, too. Exactly once reads that it is published.
 func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.Delivery = delivery
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	m := newMember(t, cfg, &router{})
-	f := &faults{key: int16(kmsg.Produce), choose: func(n int64) fault {
+	f := &kafkatest.Faults{Key: int16(kmsg.Produce), Choose: func(n int64) kafkatest.Fault {
 		if n == 1 {
-			return loseAnswer
+			return kafkatest.LoseAnswer
 		}
-		return pass
+		return kafkatest.Pass
 	}}
-	f.into(m.cluster)
+	f.Into(m.cluster)
 	var requests atomic.Int64
 	k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()
 		if req.(*kmsg.ProduceRequest).Topics[0].Topic == cfg.Topics.Unique && requests.Add(1) == 2 {
-			return produceError(req, kafka.InvalidTimestamp), nil, true
+			return kafkatest.ProduceError(req, kafka.InvalidTimestamp), nil, true
 		}
 		return nil, nil, false
 	})
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-first", 1, 1)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u-first", 1, 1)...)
 	m.start()
 	if delivery == broker.AtLeastOnce {
-		consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
+		kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(1))
 	} else {
-		require.Eventually(t, func() bool { return m.value(t, alreadyAcknowledged) == 1 }, patience,
+		require.Eventually(t, func() bool { return m.value(t, alreadyAcknowledged) == 1 }, kafkatest.Patience,
 			10*time.Millisecond)
 	}
-	produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u-other", 1, 1)...)
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u-other", 1, 1)...)
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(2))
 	m.stop(t)
 	if delivery == broker.AtLeastOnce {
 		require.Zero(t, m.value(t, alreadyAcknowledged))
 	}
-	require.Equal(t, []string{"u-first000000", "u-other000000"}, values(out))
+	require.Equal(t, []string{"u-first000000", "u-other000000"}, kafkatest.Values(out))
 }
 
 // realPipeline is the service's handler with an index in memory.
@@ -174,7 +162,7 @@ func limitedArticle(cfg broker.Config, at time.Time, suffix string) *kgo.Record 
 // setLimit changes a setting of topics, and waits until the broker shows the change.
 func setLimit(t *testing.T, cfg broker.Config, name, value string, topics ...string) {
 	t.Helper()
-	admin := kadm.NewClient(client(t, cfg))
+	admin := kadm.NewClient(kafkatest.Client(t, cfg))
 	_, err := admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: name, Value: &value}}, topics...)
 	require.NoError(t, err)
 	c, err := broker.New(cfg, topics...)
@@ -188,7 +176,7 @@ func setLimit(t *testing.T, cfg broker.Config, name, value string, topics ...str
 			}
 		}
 		return err == nil
-	}, patience, 50*time.Millisecond)
+	}, kafkatest.Patience, 50*time.Millisecond)
 }
 
 // realTimestampLimits: topics that we create take every timestamp that the input takes. Where a topic takes
@@ -196,40 +184,46 @@ func setLimit(t *testing.T, cfg broker.Config, name, value string, topics ...str
 func realTimestampLimits(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	far, future := "9223372036854775807", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
-	kafkaserver.CreateTopics(t, client(t, cfg), 1, map[string]*string{broker.FutureLimit: &far}, cfg.Topics.Input)
-	ensureTopics(t, cfg)
-	produce(t, client(t, cfg), limitedArticle(cfg, future, ""))
+	kafkaserver.CreateTopics(
+		t,
+		kafkatest.Client(t, cfg),
+		1,
+		map[string]*string{broker.FutureLimit: &far},
+		cfg.Topics.Input,
+	)
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), limitedArticle(cfg, future, ""))
 	m := startMember(t, cfg, realPipeline(t, cfg))
-	first := consumeUntil(t, cfg, outTopics(cfg.Topics), atLeast(1))
+	first := kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(1))
 	require.Equal(t, cfg.Topics.Unique, first[0].Topic, "%v", first[0].Headers)
 	require.Equal(t, future.UnixMilli(), first[0].Timestamp.UnixMilli(), "created topics take what the input takes")
 	m.stop(t)
 
 	hour := time.Hour.Milliseconds()
-	setLimit(t, cfg, broker.FutureLimit, fmt.Sprint(hour), outTopics(cfg.Topics)...)
+	setLimit(t, cfg, broker.FutureLimit, fmt.Sprint(hour), kafkatest.OutTopics(cfg.Topics)...)
 	setLimit(t, cfg, broker.PastLimit, fmt.Sprint(hour), cfg.Topics.Unique, cfg.Topics.Duplicate)
 	now := time.Now()
-	produce(t, client(t, cfg),
+	kafkatest.Produce(t, kafkatest.Client(t, cfg),
 		limitedArticle(cfg, future.Add(time.Minute), " Fishermen had feared for the oyster beds."),
 		&kgo.Record{Topic: cfg.Topics.Input, Timestamp: future, Value: []byte("no JSON")},
 		limitedArticle(cfg, now.Add(-2*time.Hour), " Nobody was hurt."),
 		limitedArticle(cfg, now, ""),
 		limitedArticle(cfg, now.Add(time.Second), " Tugs will help."))
 	m = startMember(t, cfg, realPipeline(t, cfg))
-	dead := consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(3))
-	eventuallyCommitted(t, cfg)
+	dead := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(3))
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
 	for i, reason := range []pipeline.RejectReason{pipeline.Timestamp, pipeline.NotJSON, pipeline.Timestamp} {
-		require.Equal(t, string(reason), header(dead[i], pipeline.HeaderReason))
+		require.Equal(t, string(reason), kafkatest.Header(dead[i], pipeline.HeaderReason))
 		require.WithinDuration(t, time.Now(), dead[i].Timestamp, time.Hour)
-		require.NotEmpty(t, header(dead[i], pipeline.HeaderTime))
+		require.NotEmpty(t, kafkatest.Header(dead[i], pipeline.HeaderTime))
 	}
-	require.Equal(t, "2099-01-01T00:01:00.000Z", header(dead[0], pipeline.HeaderTime))
-	unique := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
-	copies := consumeUntil(t, cfg, []string{cfg.Topics.Duplicate}, atLeast(1))
-	require.Equal(t, cfg.Topics.Input+"/0/4", header(unique[1], pipeline.HeaderInput),
+	require.Equal(t, "2099-01-01T00:01:00.000Z", kafkatest.Header(dead[0], pipeline.HeaderTime))
+	unique := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(2))
+	copies := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Duplicate}, kafkatest.AtLeast(1))
+	require.Equal(t, cfg.Topics.Input+"/0/4", kafkatest.Header(unique[1], pipeline.HeaderInput),
 		"no copy of an article that was not published")
-	require.Equal(t, cfg.Topics.Input+"/0/4", header(copies[0], pipeline.HeaderOriginal))
+	require.Equal(t, cfg.Topics.Input+"/0/4", kafkatest.Header(copies[0], pipeline.HeaderOriginal))
 	require.Zero(t, m.value(t, "echosieve_consumer_errors_total"), "no topic refused anything")
 }
 
@@ -238,47 +232,65 @@ func realTimestampLimits(t *testing.T, cfg broker.Config) {
 func realLoweredLimit(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	far, hour := "9223372036854775807", fmt.Sprint(time.Hour.Milliseconds())
-	kafkaserver.CreateTopics(t, client(t, cfg), 1, map[string]*string{broker.FutureLimit: &far}, cfg.Topics.Input)
-	ensureTopics(t, cfg)
+	kafkaserver.CreateTopics(
+		t,
+		kafkatest.Client(t, cfg),
+		1,
+		map[string]*string{broker.FutureLimit: &far},
+		cfg.Topics.Input,
+	)
+	kafkatest.EnsureTopics(t, cfg)
 	m := newMember(t, cfg, realPipeline(t, cfg))
 	m.limits.interval = time.Hour
 	m.start()
 	serves(t, m)
-	setLimit(t, cfg, broker.FutureLimit, hour, outTopics(cfg.Topics)...)
-	probe := client(t, cfg)
+	setLimit(t, cfg, broker.FutureLimit, hour, kafkatest.OutTopics(cfg.Topics)...)
+	probe := kafkatest.Client(t, cfg)
 	require.Eventually(t, func() bool { // the leader applies the limit a moment after it shows it
 		r := &kgo.Record{Topic: cfg.Topics.Unique, Timestamp: time.Now().Add(10 * time.Hour), Value: []byte("probe")}
 		return errors.Is(probe.ProduceSync(context.Background(), r).FirstErr(), kerr.InvalidTimestamp)
-	}, patience, 50*time.Millisecond)
+	}, kafkatest.Patience, 50*time.Millisecond)
 
-	produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), ""))
-	dead := consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
-	require.Equal(t, string(pipeline.Timestamp), header(dead[0], pipeline.HeaderReason))
-	require.Contains(t, header(dead[0], pipeline.HeaderDetail), "refused the record")
+	kafkatest.Produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), ""))
+	dead := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(1))
+	require.Equal(t, string(pipeline.Timestamp), kafkatest.Header(dead[0], pipeline.HeaderReason))
+	require.Contains(t, kafkatest.Header(dead[0], pipeline.HeaderDetail), "refused the record")
 	require.WithinDuration(t, time.Now(), dead[0].Timestamp, time.Hour)
-	require.Eventually(t, func() bool { return m.limits.now()[article.ToUnique].MaxAhead == time.Hour }, patience,
-		50*time.Millisecond, "the limit is read again")
+	require.Eventually(
+		t,
+		func() bool { return m.limits.now()[article.ToUnique].MaxAhead == time.Hour },
+		kafkatest.Patience,
+		50*time.Millisecond,
+		"the limit is read again",
+	)
 
-	produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), " Nobody was hurt."),
+	kafkatest.Produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), " Nobody was hurt."),
 		limitedArticle(cfg, time.Now(), " Tugs will help."))
-	eventuallyCommitted(t, cfg)
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
-	out := bySource(consumeUntil(t, cfg, outTopics(cfg.Topics), func(all []*kgo.Record) bool {
-		found := bySource(all)
-		delete(found, "") // of probes
-		return len(found) == 3
-	}))
+	out := kafkatest.BySource(
+		kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), func(all []*kgo.Record) bool {
+			found := kafkatest.BySource(all)
+			delete(found, "") // of probes
+			return len(found) == 3
+		}),
+	)
 	second, third := out[cfg.Topics.Input+"/0/1"][0], out[cfg.Topics.Input+"/0/2"][0]
-	require.Contains(t, header(second, pipeline.HeaderDetail), "ahead of the clock")
-	require.Equal(t, "unique", header(third, pipeline.HeaderVerdict), "no copy of an article that was not published")
+	require.Contains(t, kafkatest.Header(second, pipeline.HeaderDetail), "ahead of the clock")
+	require.Equal(
+		t,
+		"unique",
+		kafkatest.Header(third, pipeline.HeaderVerdict),
+		"no copy of an article that was not published",
+	)
 }
 
 // realCompactedOutput: compacted topics refuse records without a key, the dead topic too, and the broker does
 // not let the settings be read.
 func realCompactedOutput(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
-	setLimit(t, cfg, broker.CleanupPolicy, "compact", outTopics(cfg.Topics)...)
+	kafkatest.EnsureTopics(t, cfg)
+	setLimit(t, cfg, broker.CleanupPolicy, "compact", kafkatest.OutTopics(cfg.Topics)...)
 	keyless := func(suffix string) *kgo.Record {
 		r := limitedArticle(cfg, time.Now(), suffix)
 		r.Key = nil
@@ -291,16 +303,21 @@ func realCompactedOutput(t *testing.T, cfg broker.Config) {
 	known := m.limits.now()
 	require.True(t, known[article.ToUnique].NeedsKey)
 	m.limits.limits.Store(&pipeline.BatchLimits{}) // as without the right to read them
-	produce(t, client(t, cfg), keyless(""))
-	dead := consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(1))
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), keyless(""))
+	dead := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(1))
 	require.Equal(t, cfg.Topics.Input+"/0/0", string(dead[0].Key), "the smallest form has a key")
-	require.NotEmpty(t, header(dead[0], pipeline.HeaderValueOmitted))
+	require.NotEmpty(t, kafkatest.Header(dead[0], pipeline.HeaderValueOmitted))
 	m.limits.limits.Store(&known)
-	produce(t, client(t, cfg), keyless(" Tugs will help."), limitedArticle(cfg, time.Now(), " Nobody was hurt."))
-	dead = consumeUntil(t, cfg, []string{cfg.Topics.Dead}, atLeast(2))
-	require.Contains(t, header(dead[1], pipeline.HeaderDetail), "is compacted")
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(1))
-	require.Equal(t, cfg.Topics.Input+"/0/2", header(out[0], pipeline.HeaderInput))
-	eventuallyCommitted(t, cfg)
+	kafkatest.Produce(
+		t,
+		kafkatest.Client(t, cfg),
+		keyless(" Tugs will help."),
+		limitedArticle(cfg, time.Now(), " Nobody was hurt."),
+	)
+	dead = kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(2))
+	require.Contains(t, kafkatest.Header(dead[1], pipeline.HeaderDetail), "is compacted")
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(1))
+	require.Equal(t, cfg.Topics.Input+"/0/2", kafkatest.Header(out[0], pipeline.HeaderInput))
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
 }

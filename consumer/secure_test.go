@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
 	"echosieve/internal/base/diag"
 	"echosieve/internal/base/tlsfiles"
 	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -28,8 +30,8 @@ func TestSecuredKafka(t *testing.T) {
 		t.Parallel()
 		tokens(t, s)
 	})
-	admin := realConfig(s, "secure")
-	ensureTopics(t, admin)
+	admin := kafkatest.RealConfig(s, "secure")
+	kafkatest.EnsureTopics(t, admin)
 	allow(t, admin, "alice")
 
 	cfg := admin
@@ -41,10 +43,10 @@ func TestSecuredKafka(t *testing.T) {
 			cfg := cfg
 			cfg.Group += mechanism
 			cfg.SASL = broker.SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
-			produce(t, client(t, admin), numbered(admin.Topics.Input, "u", 30, 3)...)
+			kafkatest.Produce(t, kafkatest.Client(t, admin), kafkatest.Numbered(admin.Topics.Input, "u", 30, 3)...)
 			m := startMember(t, cfg, &router{})
-			consumeUntil(t, admin, outTopics(admin.Topics),
-				func(all []*kgo.Record) bool { return len(bySource(all)) == 30*(i+1) })
+			kafkatest.ConsumeUntil(t, admin, kafkatest.OutTopics(admin.Topics),
+				func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == 30*(i+1) })
 			m.stop(t)
 			for _, f := range Check(context.Background(), cfg) {
 				require.NotEqual(t, diag.Failure, f.Severity, "%+v", f)
@@ -83,24 +85,24 @@ func TestSecuredKafka(t *testing.T) {
 		})
 	}
 	t.Run("a topic that is missing is named at once", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), deliveryTimeout/2) // a Producer tries twice as long
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second) // a Producer tries twice as long
 		defer cancel()
 		missing := (*broker.MissingTopicsError)(nil)
-		require.ErrorAs(t, FindTopic(ctx, admin, "nowhere"), &missing)
+		require.ErrorAs(t, tools.FindTopic(ctx, admin, "nowhere"), &missing)
 		require.Equal(t, []string{"nowhere"}, missing.Topics)
-		require.NoError(t, FindTopic(ctx, admin, admin.Topics.Input))
+		require.NoError(t, tools.FindTopic(ctx, admin, admin.Topics.Input))
 		cfg := cfg
 		cfg.SASL = broker.SASL{Mechanism: "scram-sha-256", Username: "alice", Password: "secret"}
-		require.NoError(t, FindTopic(ctx, cfg, cfg.Topics.Unique), "the right Write is enough")
-		require.ErrorContains(t, FindTopic(ctx, cfg, "nowhere"), "grant Write on it, and check that it exists")
+		require.NoError(t, tools.FindTopic(ctx, cfg, cfg.Topics.Unique), "the right Write is enough")
+		require.ErrorContains(t, tools.FindTopic(ctx, cfg, "nowhere"), "grant Write on it, and check that it exists")
 		cfg.SASL = broker.SASL{}
-		require.ErrorContains(t, FindTopic(ctx, cfg, cfg.Topics.Unique), "the listener wants a login")
+		require.ErrorContains(t, tools.FindTopic(ctx, cfg, cfg.Topics.Unique), "the listener wants a login")
 	})
 	t.Run("a controller is no broker", func(t *testing.T) {
 		cfg := admin
 		cfg.Brokers = []string{s.ControllerAddr}
 		want := s.ControllerAddr + " is the port of a controller"
-		require.ErrorContains(t, FindTopic(t.Context(), cfg, cfg.Topics.Input),
+		require.ErrorContains(t, tools.FindTopic(t.Context(), cfg, cfg.Topics.Input),
 			want+": set kafka.brokers to a listener for clients, port 9092 as a rule")
 		require.Contains(t, Check(t.Context(), cfg)[0].Problem, want)
 	})
@@ -175,7 +177,7 @@ func runFor(t *testing.T, cfg broker.Config) error {
 	select {
 	case err := <-m.done:
 		return err
-	case <-time.After(patience):
+	case <-time.After(kafkatest.Patience):
 		t.Fatal("Run goes on")
 		return nil
 	}
@@ -194,10 +196,10 @@ func allow(t *testing.T, cfg broker.Config, user string) {
 	}
 	add(kmsg.ACLResourceTypeTopic, cfg.Topics.Input, kmsg.ACLResourcePatternTypeLiteral, kmsg.ACLOperationRead)
 	add(kmsg.ACLResourceTypeGroup, cfg.Group, kmsg.ACLResourcePatternTypePrefixed, kmsg.ACLOperationRead)
-	for _, topic := range outTopics(cfg.Topics) {
+	for _, topic := range kafkatest.OutTopics(cfg.Topics) {
 		add(kmsg.ACLResourceTypeTopic, topic, kmsg.ACLResourcePatternTypeLiteral, kmsg.ACLOperationWrite)
 	}
-	res, err := req.RequestWith(context.Background(), client(t, cfg))
+	res, err := req.RequestWith(context.Background(), kafkatest.Client(t, cfg))
 	require.NoError(t, err)
 	for _, r := range res.Results {
 		require.Zero(t, r.ErrorCode)
@@ -206,7 +208,7 @@ func allow(t *testing.T, cfg broker.Config, user string) {
 	acls := kmsg.NewPtrDescribeACLsRequest() // the broker applies rules a moment later
 	acls.ResourceType, acls.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
 	acls.Principal, acls.Operation, acls.PermissionType = &principal, kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
-	cl := client(t, cfg)
+	cl := kafkatest.Client(t, cfg)
 	require.Eventually(t, func() bool {
 		res, err := acls.RequestWith(context.Background(), cl)
 		n := 0
@@ -214,5 +216,5 @@ func allow(t *testing.T, cfg broker.Config, user string) {
 			n += len(res.Resources[i].ACLs)
 		}
 		return n == len(req.Creations)
-	}, patience, 10*time.Millisecond)
+	}, kafkatest.Patience, 10*time.Millisecond)
 }

@@ -21,6 +21,7 @@ import (
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 )
 
 // oneWriter returns a writer to partition 0 of the unique topic.
@@ -44,53 +45,46 @@ func batchWith(t *testing.T, value string) []byte {
 func writeUntilTaken(t *testing.T, w *writer, value string) {
 	t.Helper()
 	raw := batchWith(t, value)
-	require.Eventually(t, func() bool { return w.write(t.Context(), raw, 1, time.Now()) == nil }, patience,
+	require.Eventually(t, func() bool { return w.write(t.Context(), raw, 1, time.Now()) == nil }, kafkatest.Patience,
 		time.Millisecond)
-}
-
-func values(recs []*kgo.Record) (all []string) {
-	for _, r := range recs {
-		all = append(all, string(r.Value))
-	}
-	return all
 }
 
 // Acknowledgements are lost, and requests that the client has given up are late: they reach the broker before
 // their retry, or many batches later.
 func TestRetriesRepeatNothing(t *testing.T) {
-	for name, what := range map[string]fault{"answer lost": loseAnswer, "request held": hold} {
+	for name, what := range map[string]kafkatest.Fault{"answer lost": kafkatest.LoseAnswer, "request held": kafkatest.Hold} {
 		t.Run(name, func(t *testing.T) {
-			_, cfg := fake(t)
+			_, cfg := kafkatest.Fake(t)
 			cfg.MaxMessageBytes = 2048 // many small requests
 			cfg.Partitions = 2
 			cfg.SessionTimeout = 30 * time.Second // no redelivery
-			ensureTopics(t, cfg)
+			kafkatest.EnsureTopics(t, cfg)
 			const n = 2000
-			produce(t, client(t, cfg), numbered(cfg.Topics.Input, "u", n, 2)...)
-			f := &faults{key: int16(kmsg.Produce)}
-			f.choose = func(n int64) fault {
+			kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", n, 2)...)
+			f := &kafkatest.Faults{Key: int16(kmsg.Produce)}
+			f.Choose = func(n int64) kafkatest.Fault {
 				if n%5 == 3 {
 					return what
 				}
-				return pass
+				return kafkatest.Pass
 			}
 			m := newMember(t, cfg, &router{})
-			f.into(m.cluster)
+			f.Into(m.cluster)
 			m.start()
 			late := 0
 			require.Eventually(t, func() bool {
-				late += f.release(t)
+				late += f.Release(t)
 				return m.value(t, "echosieve_consumer_acknowledged_records_total") == n
-			}, patience, 5*time.Millisecond)
-			late += f.release(t)
+			}, kafkatest.Patience, 5*time.Millisecond)
+			late += f.Release(t)
 			require.Greater(t, m.value(t, "echosieve_consumer_retries_total"), 3.0, "the fault fired")
-			require.Equal(t, what == hold, late > 3, "requests came late")
+			require.Equal(t, what == kafkatest.Hold, late > 3, "requests came late")
 			require.Equal(t, 1.0, m.value(t, "echosieve_consumer_rebalances_total"))
 			m.stop(t)
-			produce(t, client(t, cfg), &kgo.Record{Topic: cfg.Topics.Unique, Value: []byte("end")},
+			kafkatest.Produce(t, kafkatest.Client(t, cfg), &kgo.Record{Topic: cfg.Topics.Unique, Value: []byte("end")},
 				&kgo.Record{Topic: cfg.Topics.Unique, Partition: 1, Value: []byte("end")})
-			out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
-				return len(slices.DeleteFunc(values(all), func(v string) bool { return v != "end" })) == 2
+			out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
+				return len(slices.DeleteFunc(kafkatest.Values(all), func(v string) bool { return v != "end" })) == 2
 			})
 			next := []int{0, 1}
 			for _, r := range out {
@@ -107,33 +101,33 @@ func TestRetriesRepeatNothing(t *testing.T) {
 // A batch is given up, and another one of the same size is sent. The broker must not mistake the second for a
 // repeat of the first, and must not append the first after the second.
 func TestGivenUpBatchesAreFenced(t *testing.T) {
-	_, cfg := fake(t)
-	ensureTopics(t, cfg)
+	_, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	w := oneWriter(t, cfg)
-	what := hold
-	f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
-	f.into(w.cluster)
+	what := kafkatest.Hold
+	f := &kafkatest.Faults{Key: int16(kmsg.Produce), Choose: func(int64) kafkatest.Fault { return what }}
+	f.Into(w.cluster)
 	require.Error(t, w.write(t.Context(), batchWith(t, "held"), 1, time.Now()))
-	require.EqualValues(t, 1, f.seen.Load())
+	require.EqualValues(t, 1, f.Seen.Load())
 	require.NoError(t, w.giveUp())
-	what = loseAnswer
+	what = kafkatest.LoseAnswer
 	require.Error(t, w.write(t.Context(), batchWith(t, "appended"), 1, time.Now()))
-	require.EqualValues(t, 2, f.seen.Load())
+	require.EqualValues(t, 2, f.Seen.Load())
 	require.NoError(t, w.giveUp())
-	what = pass
+	what = kafkatest.Pass
 	writeUntilTaken(t, w, "last")
-	require.Equal(t, 1, f.release(t))
+	require.Equal(t, 1, f.Release(t))
 	writeUntilTaken(t, w, "after")
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
 		return len(all) > 0 && string(all[len(all)-1].Value) == "after"
 	})
-	require.Equal(t, []string{"appended", "last", "after"}, values(out))
+	require.Equal(t, []string{"appended", "last", "after"}, kafkatest.Values(out))
 }
 
 func TestSequenceNumbersThatABrokerLostAreRenewed(t *testing.T) {
-	k, cfg := fake(t)
+	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	w := oneWriter(t, cfg)
 	writeUntilTaken(t, w, "before")
 	require.NoError(t, k.DeleteTopic(cfg.Topics.Unique))
@@ -142,17 +136,21 @@ func TestSequenceNumbersThatABrokerLostAreRenewed(t *testing.T) {
 	require.Eventually(t, func() bool { // the metadata can be from the moment between the two topics
 		refused = w.write(t.Context(), batchWith(t, "after"), 1, time.Now())
 		return !errors.Is(refused, kafka.UnknownTopicOrPartition) && !errors.Is(refused, protocol.ErrNoTopic)
-	}, patience, 10*time.Millisecond)
+	}, kafkatest.Patience, 10*time.Millisecond)
 	require.ErrorIs(t, refused, kafka.OutOfOrderSequenceNumber, "a log that was never written wants 0")
 	writeUntilTaken(t, w, "after")
 	writeUntilTaken(t, w, "next")
-	require.Equal(t, []string{"after", "next"}, values(consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))))
+	require.Equal(
+		t,
+		[]string{"after", "next"},
+		kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(2))),
+	)
 }
 
 func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	w := oneWriter(t, cfg)
 	var want []string
 	take := func(value string) {
@@ -174,7 +172,11 @@ func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
 	require.Zero(t, w.next)
 	take("with the smallest")
 	require.Equal(t, int32(1), w.next)
-	require.Equal(t, want, values(consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(len(want)))))
+	require.Equal(
+		t,
+		want,
+		kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(len(want)))),
+	)
 }
 
 // A fenced writer never chooses an epoch: leaders would accept it, and the fence of the next owner would be overtaken.
@@ -185,8 +187,8 @@ func TestFencedWritersLoseTheirStanding(t *testing.T) {
 		transactionAbortable:          errStandingLost, kafka.InvalidProducerIDMapping: errStandingLost,
 		kafka.InvalidProducerEpoch: errTakenOver, kafka.ProducerFenced: errTakenOver,
 	} {
-		k, cfg := fake(t)
-		ensureTopics(t, cfg)
+		k, cfg := kafkatest.Fake(t)
+		kafkatest.EnsureTopics(t, cfg)
 		k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
 			k.KeepControl()
 			produce := req.(*kmsg.ProduceRequest)
@@ -215,68 +217,64 @@ func TestFencedWritersLoseTheirStanding(t *testing.T) {
 // take-over finds out whether it has it.
 func TestOldBatchesAreNotSentAgain(t *testing.T) {
 	for age, want := range map[time.Duration]error{time.Minute: nil, 48 * time.Hour: errStandingLost} {
-		_, cfg := fake(t)
-		ensureTopics(t, cfg)
+		_, cfg := kafkatest.Fake(t)
+		kafkatest.EnsureTopics(t, cfg)
 		w := oneWriter(t, cfg)
 		w.identity = fencedIdentity{as: wire.Identity{ID: 7, Epoch: 3}, memory: producerForgotten}
-		what := loseAnswer
-		f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
-		f.into(w.cluster)
+		what := kafkatest.LoseAnswer
+		f := &kafkatest.Faults{Key: int16(kmsg.Produce), Choose: func(int64) kafkatest.Fault { return what }}
+		f.Into(w.cluster)
 		raw, latest := batchWith(t, "pending"), time.Now().Add(-age)
 		err := w.write(t.Context(), raw, 1, latest)
 		require.Error(t, err)
 		require.NotErrorIs(t, err, errStandingLost)
-		what = pass
+		what = kafkatest.Pass
 		require.ErrorIs(t, w.write(t.Context(), raw, 1, latest), want, "%s", age)
-		require.Equal(t, []string{"pending"}, values(consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(1))))
+		require.Equal(
+			t,
+			[]string{"pending"},
+			kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(1))),
+		)
 	}
 }
 
 // Partitions are added while nobody knows whether a batch was appended: only the leader to which it was sent can tell.
 func TestPendingBatchKeepsItsPartition(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	w := oneWriter(t, cfg)
 	w.choose = func(n int) int { return 1 % n }
-	what := loseAnswer
-	f := &faults{key: int16(kmsg.Produce), choose: func(int64) fault { return what }}
-	f.into(w.cluster)
+	what := kafkatest.LoseAnswer
+	f := &kafkatest.Faults{Key: int16(kmsg.Produce), Choose: func(int64) kafkatest.Fault { return what }}
+	f.Into(w.cluster)
 	raw := batchWith(t, "pending")
 	require.Error(t, w.write(t.Context(), raw, 1, time.Now()))
-	addPartitions(t, cfg, cfg.Topics.Unique, 2)
+	kafkatest.AddPartitions(t, cfg, cfg.Topics.Unique, 2)
 	require.Eventually(t, func() bool {
 		n, err := w.cluster.Partitions(t.Context(), cfg.Topics.Unique)
 		return err == nil && n == 2
-	}, patience, 10*time.Millisecond)
-	what = pass
+	}, kafkatest.Patience, 10*time.Millisecond)
+	what = kafkatest.Pass
 	require.NoError(t, w.write(t.Context(), raw, 1, time.Now()))
 	writeUntilTaken(t, w, "next")
-	out := consumeUntil(t, cfg, []string{cfg.Topics.Unique}, atLeast(2))
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(2))
 	require.Len(t, out, 2)
 	for _, r := range out {
 		require.Equal(t, map[string]int32{"pending": 0, "next": 1}[string(r.Value)], r.Partition)
 	}
 }
 
-func addPartitions(t *testing.T, cfg broker.Config, topic string, n int32) {
-	t.Helper()
-	req := kmsg.NewPtrCreatePartitionsRequest()
-	more := kmsg.NewCreatePartitionsRequestTopic()
-	more.Topic, more.Count = topic, n
-	req.Topics, req.TimeoutMillis = append(req.Topics, more), 10_000
-	res, err := req.RequestWith(t.Context(), client(t, cfg))
-	require.NoError(t, err)
-	require.Zero(t, res.Topics[0].ErrorCode)
-}
-
 func TestWithoutProducerIDsBatchesAreSentAllTheSame(t *testing.T) {
-	k, cfg := fake(t)
-	ensureTopics(t, cfg)
+	k, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	refuseProducerIDs(k)
-	produce(t, client(t, cfg, kgo.DisableIdempotentWrite()), numbered(cfg.Topics.Input, "u", 30, 3)...)
+	kafkatest.Produce(
+		t,
+		kafkatest.Client(t, cfg, kgo.DisableIdempotentWrite()),
+		kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
 	m := startMember(t, cfg, &router{})
-	consumeUntil(t, cfg, outputs, atLeast(30))
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
 	m.stop(t)
 	require.Equal(t, 1, m.logged.count("batches carry no sequence numbers"))
 	require.Equal(t, 1, m.logged.count("grant IdempotentWrite on the cluster"))

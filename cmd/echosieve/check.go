@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/registry"
@@ -254,7 +255,7 @@ func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []d
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	subject, topic := "index "+x.Keys().ID.String(), cfg.Kafka.Topics.Input
-	archive, err := consumer.NewArchive(cfg.Kafka, topic)
+	archive, err := tools.NewArchive(cfg.Kafka, topic)
 	if err != nil {
 		return []diag.Finding{skipped(subject, err.Error())}
 	}

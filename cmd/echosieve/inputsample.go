@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline"
@@ -55,7 +55,7 @@ func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []d
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	topic := cfg.Kafka.Topics.Input
-	archive, err := consumer.NewArchive(cfg.Kafka, topic)
+	archive, err := tools.NewArchive(cfg.Kafka, topic)
 	if err != nil {
 		return []diag.Finding{skipped("input", err.Error())}
 	}

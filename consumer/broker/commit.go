@@ -177,3 +177,12 @@ func (c *Cluster) Commit(ctx context.Context, gen *kafka.Generation, topic strin
 	}
 	return nil
 }
+
+// FirstPartitions returns the ids of the partitions of a topic with n partitions.
+func FirstPartitions(n int) []int {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = i
+	}
+	return ids
+}

@@ -20,7 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/service"
 )
@@ -51,7 +51,7 @@ func Start(t *testing.T, edits ...func(*config.Config)) *World {
 	for _, edit := range edits {
 		edit(&w.Config)
 	}
-	require.NoError(t, consumer.EnsureTopics(t.Context(), w.Config.Kafka))
+	require.NoError(t, tools.EnsureTopics(t.Context(), w.Config.Kafka))
 	w.Kafka, err = kgo.NewClient(kgo.SeedBrokers(kafka.ListenAddrs()...),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
 	require.NoError(t, err)

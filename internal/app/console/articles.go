@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/outputs"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/internal/app/visible"
@@ -135,8 +135,10 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 		return shown{}, fmt.Errorf("the console reads the configured topics only, and %q is none of them", at.Topic)
 	}
 	rec, err := c.archive.Record(ctx, at)
-	if errors.Is(err, consumer.ErrNoRecord) {
-		return shown{}, errors.New("Kafka no longer has this record, or has none there yet") //nolint:staticcheck // a sentence of the page
+	if errors.Is(err, tools.ErrNoRecord) {
+		return shown{}, errors.New(
+			"Kafka no longer has this record, or has none there yet",
+		) //nolint:staticcheck // a sentence of the page
 	}
 	if err != nil {
 		return shown{}, err

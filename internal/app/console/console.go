@@ -18,6 +18,7 @@ import (
 
 	"echosieve/consumer"
 	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex/keyspace"
@@ -44,7 +45,7 @@ type Config struct {
 // Console shows one service. New makes it, and Close ends it. Safe for concurrent use.
 type Console struct {
 	cfg     Config
-	archive *consumer.Archive
+	archive *tools.Archive
 	feed    *feed
 	log     *slog.Logger
 	topics  map[string]bool // the topics that records are read from
@@ -59,7 +60,7 @@ const maxWorking = 2
 // New returns the console of a service. The caller closes the console.
 func New(cfg Config, log *slog.Logger) (*Console, error) {
 	topics := cfg.Kafka.Topics.All()
-	archive, err := consumer.NewArchive(cfg.Kafka, topics...)
+	archive, err := tools.NewArchive(cfg.Kafka, topics...)
 	if err != nil {
 		return nil, err
 	}

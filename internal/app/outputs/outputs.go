@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"echosieve/consumer"
 	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/files"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -47,13 +47,13 @@ type Reader struct {
 	out      io.Writer
 	progress progress
 	mu       sync.Mutex
-	archives map[string]*consumer.Archive // by topic
+	archives map[string]*tools.Archive // by topic
 }
 
 // New returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
 func New(cfg broker.Config, decode pipeline.DecodeConfig, out io.Writer) *Reader {
 	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, out: out,
-		archives: map[string]*consumer.Archive{}}
+		archives: map[string]*tools.Archive{}}
 }
 
 // Close closes the connections.
@@ -64,13 +64,13 @@ func (r *Reader) Close() {
 }
 
 // Archive returns the archive of a topic. Its records may name other topics.
-func (r *Reader) Archive(topic string) (*consumer.Archive, error) {
+func (r *Reader) Archive(topic string) (*tools.Archive, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a := r.archives[topic]; a != nil {
 		return a, nil
 	}
-	a, err := consumer.NewArchive(r.cfg, topic)
+	a, err := tools.NewArchive(r.cfg, topic)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (r *Reader) Record(ctx context.Context, c article.Coordinates) (record.Reco
 		return record.Record{}, err
 	}
 	if c.Offset < offsets.First || c.Offset >= offsets.Next {
-		return record.Record{}, fmt.Errorf("%s: %w (the partition has %d to %d)", c, consumer.ErrNoRecord,
+		return record.Record{}, fmt.Errorf("%s: %w (the partition has %d to %d)", c, tools.ErrNoRecord,
 			offsets.First, offsets.Next-1)
 	}
 	return a.Record(ctx, c)
@@ -159,7 +159,7 @@ func (r *Reader) verdictIn(ctx context.Context, topic string, input article.Coor
 
 // scan calls fn with the outputs of a partition from the first one that is not older than since. Other
 // records are passed over. It ends without error when fn returns errStop.
-func (r *Reader) scan(ctx context.Context, a *consumer.Archive, topic string, partition int32, since time.Time,
+func (r *Reader) scan(ctx context.Context, a *tools.Archive, topic string, partition int32, since time.Time,
 	fn func(*Output) error) error {
 	ms := max(0, since.UnixMilli()) // Kafka takes negative times for requests of another kind
 	first, err := a.OffsetAt(ctx, topic, partition, time.UnixMilli(ms))

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/consumer"
 	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
@@ -50,13 +50,13 @@ func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Wri
 		}
 	}
 	if cfg.Kafka.CreateTopics {
-		created, err := consumer.EnsureInput(ctx, cfg.Kafka)
+		created, err := tools.EnsureInput(ctx, cfg.Kafka)
 		if created {
 			fmt.Fprintf(errOut, "created topic %s with %d partitions\n", cfg.Kafka.Topics.Input, cfg.Kafka.Partitions)
 		}
 		return err
 	}
-	err := consumer.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Input)
+	err := tools.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Input)
 	if missing := (*broker.MissingTopicsError)(nil); errors.As(err, &missing) {
 		return fmt.Errorf("the topic %s does not exist, or this user has no right on it; create it, type the "+
 			"command again with --kafka.create_topics, or name another one with --kafka.topics.input",
@@ -76,7 +76,7 @@ type Options struct {
 // article.
 func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (
 	Summary, error) {
-	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
+	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
 	if err != nil {
 		return Summary{Topic: cfg.Kafka.Topics.Input}, err
 	}
@@ -121,7 +121,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	return summary, err
 }
 
-func newSummary(cfg config.Config, out *consumer.Producer, progress *files.Progress) Summary {
+func newSummary(cfg config.Config, out *tools.Producer, progress *files.Progress) Summary {
 	s := Summary{Topic: cfg.Kafka.Topics.Input, Published: out.Acknowledged(), Bad: progress.Bad.Load(),
 		Seconds: progress.Elapsed().Seconds()}
 	s.PerSecond = float64(s.Published) / max(s.Seconds, 1e-3)
@@ -130,7 +130,7 @@ func newSummary(cfg config.Config, out *consumer.Producer, progress *files.Progr
 
 // publisher hands records to the producer in batches, no faster than at its rate.
 type publisher struct {
-	out   *consumer.Producer
+	out   *tools.Producer
 	rate  float64 // records a second; 0: no limit
 	start time.Time
 	added int
@@ -138,7 +138,7 @@ type publisher struct {
 	bytes int
 }
 
-func newPublisher(out *consumer.Producer, rate float64) *publisher {
+func newPublisher(out *tools.Producer, rate float64) *publisher {
 	return &publisher{out: out, rate: rate, start: time.Now()}
 }
 

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"time"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/pipeline"
@@ -22,7 +22,7 @@ const shareOfCopies = .3
 // each under a new id. The sample itself is not repeated: within the window every repetition would be an exact copy.
 // The summary is valid also if there is an error. With loop the end of ctx is no error.
 func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer, o Options) (Summary, error) {
-	out, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
+	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
 	if err != nil {
 		return Summary{Topic: cfg.Kafka.Topics.Input}, err
 	}

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/cmd/echosieve-lab/internal/servers"
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/service"
@@ -77,7 +77,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	}
 	// The topics must exist before the service starts, because the service remembers for a second that a
 	// topic is missing.
-	if err := consumer.EnsureTopics(ctx, cfg.Kafka); err != nil {
+	if err := tools.EnsureTopics(ctx, cfg.Kafka); err != nil {
 		return err
 	}
 	s, err := service.New(ctx, cfg, cfg.Log.NewLogger(logs))
@@ -118,7 +118,7 @@ func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view,
 	if err := waitReady(sampleCtx, "http://"+listen+"/readyz"); err != nil {
 		return err
 	}
-	producer, err := consumer.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
+	producer, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func waitReady(ctx context.Context, readyz string) error {
 }
 
 // publishSample publishes one record after the other, with a pause between them.
-func publishSample(ctx context.Context, producer *consumer.Producer, records []record.Record) error {
+func publishSample(ctx context.Context, producer *tools.Producer, records []record.Record) error {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for _, rec := range records {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"echosieve/cmd/echosieve-lab/internal/servers"
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/config/schema"
@@ -160,7 +160,7 @@ func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdi
 	}
 	switch {
 	case f.real && cfg.Kafka.CreateTopics: // all of them: the verdicts are read, too
-		err = consumer.EnsureTopics(ctx, cfg.Kafka)
+		err = tools.EnsureTopics(ctx, cfg.Kafka)
 	case f.real:
 		err = produce.Ready(ctx, cfg, nil, progress)
 	default:
@@ -168,7 +168,7 @@ func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdi
 		if inProcess, err = servers.Start(); err == nil {
 			defer inProcess.Close()
 			setup.InProcess, cfg = true, inProcess.Configure(cfg)
-			err = consumer.EnsureTopics(ctx, cfg.Kafka)
+			err = tools.EnsureTopics(ctx, cfg.Kafka)
 		}
 	}
 	if err != nil {

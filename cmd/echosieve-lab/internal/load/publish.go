@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/pipeline/record"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // publisher publishes the records of one trial evenly.
 type publisher struct {
-	out    *consumer.Producer
+	out    *tools.Producer
 	source Source
 	ledger *ledger
 	trial  string

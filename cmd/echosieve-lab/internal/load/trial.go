@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 )
 
 // mostGrowth is how fast the delay may grow at a rate that counts as sustained, in seconds for each second.
@@ -37,7 +37,7 @@ func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result
 	if err != nil {
 		return Result{}, err
 	}
-	out, err := consumer.NewProducer(m.Kafka, m.Kafka.Topics.Input)
+	out, err := tools.NewProducer(m.Kafka, m.Kafka.Topics.Input)
 	if err != nil {
 		r.client.Close()
 		return Result{}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/cmd/echosieve-lab/internal/servers"
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 )
 
@@ -21,7 +21,7 @@ func TestTrim(t *testing.T) {
 	defer inProcess.Close()
 	cfg := inProcess.Configure(config.Default()).Kafka
 	cfg.Partitions = 2
-	require.NoError(t, consumer.EnsureTopics(t.Context(), cfg))
+	require.NoError(t, tools.EnsureTopics(t.Context(), cfg))
 	client, err := newClient(cfg, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	require.NoError(t, err)
 	defer client.Close()

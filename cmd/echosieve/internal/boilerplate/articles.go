@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/produce"
@@ -69,7 +69,7 @@ func readFile(cmd *cobra.Command, cfg config.Config, name string, progress *file
 
 // readTopic reads the records that the topic holds now, without a consumer group.
 func readTopic(ctx context.Context, cfg config.Config, topic string, take func(*record.Record)) error {
-	archive, err := consumer.NewArchive(cfg.Kafka, topic)
+	archive, err := tools.NewArchive(cfg.Kafka, topic)
 	if err != nil {
 		return err
 	}

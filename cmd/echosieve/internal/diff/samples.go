@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/outputs"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline"
@@ -66,7 +66,7 @@ func (s *sampler) content(ctx context.Context, x *sample, at article.Coordinates
 	r, err := s.reader.Record(ctx, at)
 	if err != nil {
 		x.Gone = err.Error()
-		if !errors.Is(err, consumer.ErrNoRecord) {
+		if !errors.Is(err, tools.ErrNoRecord) {
 			s.away = err
 		}
 		return article.Content{}, false

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/config/schema"
@@ -120,7 +120,7 @@ func named(args []string, id string, since time.Duration) (article.Coordinates, 
 
 // answer makes the absence of what was asked for an answer.
 func answer(err error) error {
-	if errors.Is(err, consumer.ErrNoRecord) || errors.Is(err, outputs.ErrNoVerdict) {
+	if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, outputs.ErrNoVerdict) {
 		return &command.AnswerError{Text: err.Error()}
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"echosieve/cmd/echosieve/internal/compare"
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/outputs"
 	"echosieve/internal/app/sidebyside"
@@ -110,7 +110,7 @@ type explainer struct {
 // record explains the record with the coordinates, which may be of an output topic or of the input topic.
 func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explanation, error) {
 	r, err := e.reader.Record(ctx, at)
-	gone := errors.Is(err, consumer.ErrNoRecord)
+	gone := errors.Is(err, tools.ErrNoRecord)
 	if err != nil && !gone {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 	// left out of the output: a shadow, or a large dead letter
 	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) {
 		var err error
-		if r, err = e.reader.Record(ctx, o.Input); err != nil && !errors.Is(err, consumer.ErrNoRecord) {
+		if r, err = e.reader.Record(ctx, o.Input); err != nil && !errors.Is(err, tools.ErrNoRecord) {
 			return nil, err
 		}
 	}
@@ -172,8 +172,14 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 		return x, nil
 	}
 	if o.Recipe != e.recipe.ID() {
-		x.Notes = append(x.Notes,
-			fmt.Sprintf("the verdict was reached with the recipe %s; the figures are those of the configured recipe %s", o.Recipe, e.recipe.ID()))
+		x.Notes = append(
+			x.Notes,
+			fmt.Sprintf(
+				"the verdict was reached with the recipe %s; the figures are those of the configured recipe %s",
+				o.Recipe,
+				e.recipe.ID(),
+			),
+		)
 	}
 	e.addStored(ctx, x, &x.Article)
 	if s := x.Article.Index; s != nil && s.verdict.Kind != 0 &&

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 )
@@ -51,7 +51,7 @@ func newAcceptCommand() *cobra.Command {
 // accept returns what was accepted; "" if nothing was lacking.
 func accept(ctx context.Context, index *opened) (string, error) {
 	kafka := index.cfg.Kafka
-	archive, err := consumer.NewArchive(kafka, kafka.Topics.Input)
+	archive, err := tools.NewArchive(kafka, kafka.Topics.Input)
 	if err != nil {
 		return "", err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/config/schema"
@@ -97,7 +97,7 @@ func newRefillCommand() *cobra.Command {
 func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 	kafka := r.index.cfg.Kafka
 	var err error
-	if r.archive, err = consumer.NewArchive(kafka, kafka.Topics.All()...); err != nil {
+	if r.archive, err = tools.NewArchive(kafka, kafka.Topics.All()...); err != nil {
 		return nil, err
 	}
 	defer r.archive.Close()

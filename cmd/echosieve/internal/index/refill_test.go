@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/consumer"
 	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/test/inprocess"
 	"echosieve/test/redisserver"
@@ -71,7 +71,14 @@ func TestRefillReadsFurtherBack(t *testing.T) {
 		if i >= each {
 			at = time.Now()
 		}
-		text := fmt.Sprintf("Report %d of the harbour: ferry %d brought %d guests and %d cars to island %d before noon.", i, 3*i, 7*i*i, 11*i+i*i*i, 13*i)
+		text := fmt.Sprintf(
+			"Report %d of the harbour: ferry %d brought %d guests and %d cars to island %d before noon.",
+			i,
+			3*i,
+			7*i*i,
+			11*i+i*i*i,
+			13*i,
+		)
 		w.Publish(t, int32(i%2), at, inprocess.Value(fmt.Sprint(i), "", text))
 	}
 	w.Verdicts(t, 2*each)
@@ -113,7 +120,7 @@ func TestRefillOfAnAddedPartition(t *testing.T) {
 	for partition := range int32(2) {
 		w.PublishTo(t, &kgo.Record{Topic: input, Partition: partition, Timestamp: time.Now(), Value: []byte("{}")})
 	}
-	archive, err := consumer.NewArchive(w.Config.Kafka, input)
+	archive, err := tools.NewArchive(w.Config.Kafka, input)
 	require.NoError(t, err)
 	defer archive.Close()
 	r := &refiller{

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"echosieve/consumer"
+	"echosieve/consumer/tools"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
@@ -38,7 +38,7 @@ func (p part) name() string { return fmt.Sprintf("%s/%d", p.topic, p.partition) 
 // refiller is the work of one process at a refill.
 type refiller struct {
 	index     *opened
-	archive   *consumer.Archive
+	archive   *tools.Archive
 	from      string // fromOutputs or fromInput
 	began     time.Time
 	oldest    time.Time // records from before are left out

@@ -1,4 +1,4 @@
-package consumer
+package tools
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,9 +17,9 @@ import (
 )
 
 func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 7
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	p, err := NewProducer(cfg, cfg.Topics.Input)
 	require.NoError(t, err)
 	ctx := context.Background()
@@ -38,7 +39,7 @@ func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
 	require.Error(t, p.Produce(ctx, nil))
 
 	java := kgo.StickyKeyPartitioner(nil).ForTopic(cfg.Topics.Input)
-	for _, r := range consumeUntil(t, cfg, []string{cfg.Topics.Input}, atLeast(n+2)) {
+	for _, r := range kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Input}, kafkatest.AtLeast(n+2)) {
 		if r.Key != nil {
 			require.EqualValues(t, java.Partition(r, 7), r.Partition, "key %s", r.Key)
 			require.WithinDuration(t, time.Now(), r.Timestamp, time.Minute)
@@ -49,10 +50,10 @@ func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
 }
 
 func TestProducerReportsWhatCannotBeDelivered(t *testing.T) {
-	_, cfg := fake(t)
+	_, cfg := kafkatest.Fake(t)
 	cfg.MaxMessageBytes = 4 << 20
 	cfg.Compression = "none"
-	ensureTopics(t, cfg)
+	kafkatest.EnsureTopics(t, cfg)
 	p, err := NewProducer(cfg, cfg.Topics.Input)
 	require.NoError(t, err)
 	require.ErrorContains(t, p.Produce(context.Background(), []record.Record{{Value: make([]byte, 2<<20)}}),
@@ -63,22 +64,25 @@ func TestProducerReportsWhatCannotBeDelivered(t *testing.T) {
 
 // A lost acknowledgement may repeat a record, but nothing is lost and the order of a key is kept.
 func TestProducerRetriesKeepTheOrder(t *testing.T) {
-	_, cfg := fake(t)
-	ensureTopics(t, cfg)
+	_, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	p, err := NewProducer(cfg, cfg.Topics.Input)
 	require.NoError(t, err)
-	f := &faults{key: int16(kmsg.Produce), choose: func(n int64) fault { return []fault{loseAnswer, pass}[n%2] }}
-	f.into(p.cluster)
+	f := &kafkatest.Faults{
+		Key:    int16(kmsg.Produce),
+		Choose: func(n int64) kafkatest.Fault { return []kafkatest.Fault{kafkatest.LoseAnswer, kafkatest.Pass}[n%2] },
+	}
+	f.Into(p.cluster)
 	const n = 20
 	for i := range n {
 		require.NoError(t, p.Produce(t.Context(), []record.Record{{Key: []byte("k"), Value: fmt.Append(nil, i)}}))
 	}
 	require.NoError(t, p.Close())
 	require.EqualValues(t, n, p.Acknowledged())
-	require.Greater(t, f.seen.Load(), int64(n), "the fault fired")
+	require.Greater(t, f.Seen.Load(), int64(n), "the fault fired")
 	next := 0
-	for _, r := range consumeUntil(t, cfg, []string{cfg.Topics.Input},
-		func(all []*kgo.Record) bool { return slices.Contains(values(all), "19") }) {
+	for _, r := range kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Input},
+		func(all []*kgo.Record) bool { return slices.Contains(kafkatest.Values(all), "19") }) {
 		at, err := strconv.Atoi(string(r.Value))
 		require.NoError(t, err)
 		require.LessOrEqual(t, at, next, "nothing is passed over")

@@ -1,8 +1,7 @@
-package consumer
+package kafkatest
 
 import (
 	"context"
-	"echosieve/consumer/broker"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -11,32 +10,34 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"echosieve/consumer/broker"
+
 	"github.com/stretchr/testify/require"
 )
 
-// fault is a failure of a request on its way.
-type fault int
+// Fault is a failure of a request on its way.
+type Fault int
 
 const (
-	pass       fault = iota
-	loseAnswer       // the broker handles it, the connection ends before the answer arrives
-	hold             // the connection ends; the broker gets the request later, when the test says so
+	Pass       Fault = iota
+	LoseAnswer       // the broker handles it, the connection ends before the answer arrives
+	Hold             // the connection ends; the broker gets the request later, when the test says so
 )
 
-var errCut = errors.New("the connection was cut")
+var ErrCut = errors.New("the connection was cut")
 
-// faults chooses faults for requests of one kind, on all connections of a cluster.
-type faults struct {
-	key    int16
-	choose func(n int64) fault // n counts the requests of the kind, from 1
+// Faults chooses faults for requests of one kind, on all connections of a cluster.
+type Faults struct {
+	Key    int16
+	Choose func(n int64) Fault // n counts the requests of the kind, from 1
 
-	seen atomic.Int64
+	Seen atomic.Int64
 	mu   sync.Mutex
 	held []func() error
 }
 
-// into makes the connections of c pass through f.
-func (f *faults) into(c *broker.Cluster) {
+// Into makes the connections of c pass through f.
+func (f *Faults) Into(c *broker.Cluster) {
 	dial := c.Wire.Transport.Dial
 	c.Wire.Transport.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -47,8 +48,8 @@ func (f *faults) into(c *broker.Cluster) {
 	}
 }
 
-// release hands the requests that were held so far to the broker and waits for its answers. It returns their number.
-func (f *faults) release(t *testing.T) int {
+// Release hands the requests that were held so far to the broker and waits for its answers. It returns their number.
+func (f *Faults) Release(t *testing.T) int {
 	f.mu.Lock()
 	held := f.held
 	f.held = nil
@@ -62,7 +63,7 @@ func (f *faults) release(t *testing.T) int {
 // faultConn reads the frames that are written to it.
 type faultConn struct {
 	net.Conn
-	faults *faults
+	faults *Faults
 	frame  []byte
 	broken atomic.Bool
 }
@@ -83,11 +84,11 @@ func (c *faultConn) Write(b []byte) (int, error) {
 }
 
 func (c *faultConn) send(frame []byte) error {
-	what := pass
-	if f := c.faults; int16(binary.BigEndian.Uint16(frame[4:])) == f.key {
-		what = f.choose(f.seen.Add(1))
+	what := Pass
+	if f := c.faults; int16(binary.BigEndian.Uint16(frame[4:])) == f.Key {
+		what = f.Choose(f.Seen.Add(1))
 	}
-	if what == hold {
+	if what == Hold {
 		c.broken.Store(true)
 		request := append([]byte(nil), frame...)
 		c.faults.mu.Lock()
@@ -96,7 +97,7 @@ func (c *faultConn) send(frame []byte) error {
 		return nil
 	}
 	_, err := c.Conn.Write(frame)
-	if what == loseAnswer {
+	if what == LoseAnswer {
 		if err := readFrame(c.Conn); err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func (c *faultConn) send(frame []byte) error {
 
 func (c *faultConn) Read(b []byte) (int, error) {
 	if c.broken.Load() {
-		return 0, errCut
+		return 0, ErrCut
 	}
 	return c.Conn.Read(b)
 }

@@ -1,4 +1,4 @@
-package consumer
+package tools
 
 import (
 	"context"

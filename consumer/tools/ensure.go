@@ -1,9 +1,10 @@
-package consumer
+package tools
 
 import (
 	"context"
-	"echosieve/consumer/broker"
 	"fmt"
+
+	"echosieve/consumer/broker"
 )
 
 // EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.

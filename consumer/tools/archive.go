@@ -1,4 +1,6 @@
-package consumer
+// Package tools does for commands what needs no consumer group: it creates and checks topics, publishes records
+// (Producer) and reads them (Archive). Of it, the service uses the Archive, for the console.
+package tools
 
 import (
 	"context"
@@ -219,7 +221,7 @@ func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.Top
 			return nil, a.cluster.RootCause(ctx, err)
 		}
 		id = now.ID
-		return a.cluster.Committed(ctx, group, topic, firstPartitions(len(now.Partitions)))
+		return a.cluster.Committed(ctx, group, topic, broker.FirstPartitions(len(now.Partitions)))
 	})
 	return id, known, err
 }

@@ -1,9 +1,10 @@
-package consumer
+package tools
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,12 +12,16 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
+
+func TestMain(m *testing.M) { os.Exit(kafkaserver.Main(m)) }
 
 func openArchive(t *testing.T, cfg broker.Config) *Archive {
 	t.Helper()
@@ -28,7 +33,7 @@ func openArchive(t *testing.T, cfg broker.Config) *Archive {
 
 // Commands fail at once if nothing listens at any of the addresses, instead of waiting for a restart.
 func TestArchiveWithoutBrokers(t *testing.T) {
-	cfg := testConfig("127.0.0.1:1", "127.0.0.1:2")
+	cfg := kafkatest.Config("127.0.0.1:1", "127.0.0.1:2")
 	topic := cfg.Topics.Input
 	for name, request := range map[string]func(*Archive, context.Context) error{
 		"partitions": func(a *Archive, ctx context.Context) error { _, err := a.Partitions(ctx, topic); return err },
@@ -54,8 +59,8 @@ func TestArchiveWithoutBrokers(t *testing.T) {
 
 // A broker that has answered once and is away now is waited for, because it may restart.
 func TestArchiveWaitsForARestart(t *testing.T) {
-	k, cfg := fake(t)
-	ensureTopics(t, cfg)
+	k, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	a := openArchive(t, cfg)
 	_, err := a.Partitions(t.Context(), cfg.Topics.Input)
 	require.NoError(t, err)
@@ -68,13 +73,17 @@ func TestArchiveWaitsForARestart(t *testing.T) {
 }
 
 func TestArchive(t *testing.T) {
-	k, cfg := fake(t)
-	ensureTopics(t, cfg)
+	k, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Input
 	start := time.UnixMilli(1_700_000_000_000)
 	for i := range 10 { // a record batch each
-		produce(t, client(t, cfg), &kgo.Record{Topic: topic, Partition: 1, Value: fmt.Append(nil, i),
-			Timestamp: start.Add(time.Duration(i) * time.Second)})
+		kafkatest.Produce(
+			t,
+			kafkatest.Client(t, cfg),
+			&kgo.Record{Topic: topic, Partition: 1, Value: fmt.Append(nil, i),
+				Timestamp: start.Add(time.Duration(i) * time.Second)},
+		)
 	}
 
 	n, err := a.Partitions(ctx, topic)
@@ -144,21 +153,27 @@ func emptyFetch(req *kmsg.FetchRequest) kmsg.Response {
 	return res
 }
 
-// realArchive requires that an archive shows committed records only, and goes on behind records that were deleted.
-func realArchive(t *testing.T, cfg broker.Config) {
-	ensureTopics(t, cfg)
+// An archive shows committed records only, and goes on behind records that were deleted.
+func TestArchiveOfRealKafka(t *testing.T) {
+	kafkatest.OnVersions(t, kafkatest.SharedOr, func(t *testing.T, s *kafkaserver.Server) {
+		archiveOfRealKafka(t, kafkatest.RealConfig(s, "archive"))
+	})
+}
+
+func archiveOfRealKafka(t *testing.T, cfg broker.Config) {
+	kafkatest.EnsureTopics(t, cfg)
 	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Input
-	plain := client(t, cfg)
+	plain := kafkatest.Client(t, cfg)
 	for i := range 5 {
-		produce(t, plain, &kgo.Record{Topic: topic, Value: fmt.Append(nil, i)})
+		kafkatest.Produce(t, plain, &kgo.Record{Topic: topic, Value: fmt.Append(nil, i)})
 	}
-	transactional := client(t, cfg, kgo.TransactionalID(cfg.Group))
+	transactional := kafkatest.Client(t, cfg, kgo.TransactionalID(cfg.Group))
 	require.NoError(t, transactional.BeginTransaction())
-	produce(t, transactional, &kgo.Record{Topic: topic, Value: []byte("aborted")})
+	kafkatest.Produce(t, transactional, &kgo.Record{Topic: topic, Value: []byte("aborted")})
 	require.NoError(t, transactional.EndTransaction(ctx, kgo.TryAbort))
-	produce(t, plain, &kgo.Record{Topic: topic, Value: []byte("7")})
+	kafkatest.Produce(t, plain, &kgo.Record{Topic: topic, Value: []byte("7")})
 	require.NoError(t, transactional.BeginTransaction())
-	produce(t, transactional, &kgo.Record{Topic: topic, Value: []byte("open")})
+	kafkatest.Produce(t, transactional, &kgo.Record{Topic: topic, Value: []byte("open")})
 
 	offsets, err := a.Offsets(ctx, topic, 0)
 	require.NoError(t, err)
@@ -184,8 +199,8 @@ func realArchive(t *testing.T, cfg broker.Config) {
 
 // A group that does not exist has committed nothing: that is an answer, and not to be asked for again.
 func TestArchiveOfAGroupThatDoesNotExist(t *testing.T) {
-	_, cfg := fake(t)
-	ensureTopics(t, cfg)
+	_, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	a, err := NewArchive(cfg, cfg.Topics.Input)
 	require.NoError(t, err)
 	defer a.Close()

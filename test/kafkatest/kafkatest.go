@@ -1,0 +1,203 @@
+// Package kafkatest has what the tests of consumer and of the packages below it share: brokers in the process or real
+// ones, records, other clients, and connections that lose requests.
+package kafkatest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"echosieve/consumer/broker"
+	"echosieve/pipeline"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Patience bounds each wait for a fact. Only a test that hangs reaches it.
+const Patience = 5 * time.Minute
+
+// Config returns settings with short intervals: members notice changes and commit quickly. Its timeouts
+// are long: on a busy machine no member loses its partitions, and drains end with a commit.
+func Config(brokers ...string) broker.Config {
+	cfg := broker.DefaultConfig()
+	cfg.Brokers = brokers
+	cfg.CreateTopics = true
+	cfg.Partitions = 3
+	cfg.Replication = 1
+	cfg.FetchMaxWait = 100 * time.Millisecond
+	cfg.CommitInterval = 100 * time.Millisecond
+	cfg.SessionTimeout = 30 * time.Second
+	cfg.DrainTimeout = 15 * time.Second
+	return cfg
+}
+
+func Log(t *testing.T) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func Fake(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, broker.Config) {
+	t.Helper()
+	opts = append([]kfake.Opt{kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second)}, opts...)
+	c, err := kfake.NewCluster(opts...)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c, Config(c.ListenAddrs()...)
+}
+
+func Client(t *testing.T, cfg broker.Config, opts ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	cl, err := kgo.NewClient(append([]kgo.Opt{
+		kgo.SeedBrokers(cfg.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.MetadataMinAge(50 * time.Millisecond), kgo.ProducerBatchMaxBytes(8 << 20),
+	}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(cl.Close)
+	return cl
+}
+
+func Produce(t *testing.T, cl *kgo.Client, recs ...*kgo.Record) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	require.NoError(t, cl.ProduceSync(ctx, recs...).FirstErr())
+}
+
+// Numbered returns n records "<prefix><i>" spread over the partitions.
+func Numbered(topic, prefix string, n, partitions int) []*kgo.Record {
+	recs := make([]*kgo.Record, n)
+	for i := range recs {
+		recs[i] = &kgo.Record{Topic: topic, Partition: int32(i % partitions),
+			Value: fmt.Appendf(nil, "%s%06d", prefix, i)}
+	}
+	return recs
+}
+
+// ConsumeUntil reads topics from the start until enough returns true.
+func ConsumeUntil(t *testing.T, cfg broker.Config, topics []string, enough func(all []*kgo.Record) bool) []*kgo.Record {
+	t.Helper()
+	cl := Client(t, cfg, kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(100*time.Millisecond))
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	var all []*kgo.Record
+	for !enough(all) {
+		fs := cl.PollFetches(ctx)
+		if ctx.Err() != nil {
+			t.Fatalf("only %d records in %v", len(all), topics)
+		}
+		all = append(all, fs.Records()...)
+	}
+	return all
+}
+
+func AtLeast(n int) func([]*kgo.Record) bool {
+	return func(all []*kgo.Record) bool { return len(all) >= n }
+}
+
+func Header(r *kgo.Record, key string) string {
+	for _, h := range r.Headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+// BySource maps coordinates of an input record to the outputs made of it.
+func BySource(recs []*kgo.Record) map[string][]*kgo.Record {
+	m := make(map[string][]*kgo.Record)
+	for _, r := range recs {
+		m[Header(r, pipeline.HeaderInput)] = append(m[Header(r, pipeline.HeaderInput)], r)
+	}
+	return m
+}
+
+func EnsureTopics(t *testing.T, cfg broker.Config) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	c, err := broker.New(cfg, cfg.Topics.All()...)
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.EnsureTopics(ctx, cfg.Topics.All())
+	require.NoError(t, err)
+}
+
+// Committed returns the sum of the group's offsets.
+func Committed(t *testing.T, cl *kgo.Client, cfg broker.Config) int64 {
+	t.Helper()
+	n, err := AskCommitted(cl, cfg)
+	require.NoError(t, err)
+	return n
+}
+
+// AskCommitted is committed for callers that retry: brokers answer with an error while the group has no
+// coordinator yet.
+func AskCommitted(cl *kgo.Client, cfg broker.Config) (n int64, err error) {
+	offsets, err := kadm.NewClient(cl).FetchOffsets(context.Background(), cfg.Group)
+	if err == nil {
+		err = offsets.Error()
+	}
+	offsets.Each(func(o kadm.OffsetResponse) { n += max(o.At, 0) })
+	return n, err
+}
+
+// Feed produces portions of 200 records until stop is called, so that a member which takes long to join finds
+// records, however slow the machine is. The first portion is produced before feed returns. stop returns the
+// number of records.
+func Feed(t *testing.T, cfg broker.Config, pause time.Duration) (stop func() int) {
+	cl := Client(t, cfg)
+	const portion = 200
+	// a client whose broker goes away before the first answer gives up
+	Produce(t, cl, Numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...)
+	n := portion
+	ctx, cancel := context.WithCancel(t.Context())
+	var feeding sync.WaitGroup
+	feeding.Go(func() {
+		for ctx.Err() == nil {
+			time.Sleep(pause)
+			if err := cl.ProduceSync(t.Context(),
+				Numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...).FirstErr(); err != nil {
+				if t.Context().Err() == nil {
+					t.Error(err)
+				}
+				return
+			}
+			n += portion
+		}
+	})
+	return func() int {
+		cancel()
+		feeding.Wait()
+		return n
+	}
+}
+
+func Values(recs []*kgo.Record) (all []string) {
+	for _, r := range recs {
+		all = append(all, string(r.Value))
+	}
+	return all
+}
+
+func ProduceError(req kmsg.Request, code kafka.Error) kmsg.Response {
+	res := req.ResponseKind().(*kmsg.ProduceResponse)
+	for _, rt := range req.(*kmsg.ProduceRequest).Topics {
+		topic := kmsg.NewProduceResponseTopic()
+		topic.Topic = rt.Topic
+		p := kmsg.NewProduceResponseTopicPartition()
+		p.Partition, p.ErrorCode = rt.Partitions[0].Partition, int16(code)
+		topic.Partitions = append(topic.Partitions, p)
+		res.Topics = append(res.Topics, topic)
+	}
+	return res
+}

@@ -1,0 +1,87 @@
+package kafkatest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"echosieve/consumer/broker"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/tier"
+)
+
+// OnVersions runs a test on a broker of each version. The one before the present runs only with make test-all.
+func OnVersions(t *testing.T, start func(t testing.TB, version string) *kafkaserver.Server,
+	run func(t *testing.T, s *kafkaserver.Server)) {
+	t.Run(kafkaserver.V4, func(t *testing.T) { run(t, start(t, kafkaserver.V4)) })
+	t.Run(kafkaserver.V3, func(t *testing.T) {
+		tier.All(t)
+		run(t, start(t, kafkaserver.V3))
+	})
+}
+
+// SharedOr is the shared broker if it has the version, else a broker of its own.
+func SharedOr(t testing.TB, version string) *kafkaserver.Server {
+	if version == kafkaserver.V4 {
+		return kafkaserver.Shared(t)
+	}
+	return kafkaserver.Start(t, version)
+}
+
+// RealConfig uses topics and a group of the name.
+func RealConfig(s *kafkaserver.Server, name string) broker.Config {
+	cfg := Config(strings.Split(s.Addr, ",")...)
+	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
+	cfg.Topics = broker.Topics{
+		Input:     name,
+		Unique:    name + "-unique",
+		Duplicate: name + "-duplicate",
+		Dead:      name + "-dead",
+	}
+	cfg.Group = name
+	return cfg
+}
+
+func OutTopics(t broker.Topics) []string { return []string{t.Unique, t.Duplicate, t.Dead} }
+
+// ends returns the sum of the end offsets of the input topic.
+func ends(t *testing.T, cfg broker.Config) int64 {
+	t.Helper()
+	c, err := broker.New(cfg, cfg.Topics.All()...)
+	require.NoError(t, err)
+	defer c.Close()
+	var n int64
+	for p := range int32(cfg.Partitions) {
+		_, last, err := c.Offsets(context.Background(), cfg.Topics.Input, p)
+		require.NoError(t, err)
+		n += last
+	}
+	return n
+}
+
+// EventuallyCommitted waits until all offsets of the input topic are committed, offsets of transaction markers too.
+func EventuallyCommitted(t *testing.T, cfg broker.Config) {
+	t.Helper()
+	cl := Client(t, cfg)
+	want := ends(t, cfg)
+	require.Eventually(t, func() bool {
+		n, err := AskCommitted(cl, cfg)
+		return err == nil && n == want
+	}, Patience, 100*time.Millisecond, "committed offsets reach the end of the log")
+}
+
+func AddPartitions(t *testing.T, cfg broker.Config, topic string, n int32) {
+	t.Helper()
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	more := kmsg.NewCreatePartitionsRequestTopic()
+	more.Topic, more.Count = topic, n
+	req.Topics, req.TimeoutMillis = append(req.Topics, more), 10_000
+	res, err := req.RequestWith(t.Context(), Client(t, cfg))
+	require.NoError(t, err)
+	require.Zero(t, res.Topics[0].ErrorCode)
+}
