@@ -87,7 +87,7 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 			{w.near, "--html", page}, {w.near, "--whole"}, {w.unique}, {w.dead}, {w.broken},
 			{"--id", "near" + foreign}, {"--id", foreign}, {foreign}, {"articles/0/99"},
 		},
-		"diff": {{outputs, "articles-other", "--html", page}, {outputs, foreign}},
+		"diff": {{outputs, "articles-other"}, {outputs, foreign}},
 		"compare": {{foreign + indexedText, "Tickets. " + foreign, "--texts"},
 			{indexedText, indexedText + foreign}, {w.bad, w.articles}},
 		"index lookup": {{"near" + foreign, "--as", "id"}, {w.near},

@@ -3,7 +3,8 @@
 #
 # The folder then has, for each architecture, an archive with both programs, and a Debian and an RPM package with the service; for each program
 # its software bill of materials; and the checksums of them all. The same commit and the same version give the same bytes: times are those
-# of the commit, and names, modes and owners are set. It needs Go, git and GNU tar. nfpm is built at the version of tools.mod.
+# of the commit, and names, modes and owners are set. It needs Go, git and GNU tar. nfpm and cyclonedx-gomod are built at the
+# versions of tools.mod.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -71,6 +72,7 @@ for arch in "${architectures[@]}"; do
 		--packager rpm --target "$out/echosieve-$PACKAGE_VERSION-1.$machine.rpm" >&2
 done
 for name in echosieve echosieve-lab; do
-	go run ./deploy/release/sbom "$name" "$version" "$work/echosieve-$version-linux-${architectures[0]}/$name" >"$out/$name-$version.cdx.json"
+	go tool -modfile=deploy/release/tools.mod cyclonedx-gomod bin -json -noserial -notimestamp -std -version "$version" \
+		-output "$out/$name-$version.cdx.json" "$work/echosieve-$version-linux-${architectures[0]}/$name" >&2
 done
 (cd "$out" && sha256sum -- echosieve[-_]* >SHA256SUMS)

@@ -4,7 +4,6 @@ package diff
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +38,7 @@ func Command() *cobra.Command {
 		Short: "Compare the verdicts of two runs: a service and a shadow",
 		Long:  help,
 		Example: `  echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h
-  echosieve diff --config echosieve.yaml old.jsonl.gz articles-shadow --html diff.html`,
+  echosieve diff --config echosieve.yaml old.jsonl.gz articles-shadow --samples 10`,
 		Args: twoSides,
 	}
 	asJSON := command.AddJSONFlag(cmd)
@@ -47,7 +46,6 @@ func Command() *cobra.Command {
 	since := schema.DurationFlag(cmd.Flags(), "since", 0,
 		"how far back the records lie whose verdicts are read; 0: all")
 	most := cmd.Flags().Int("most", 10_000_000, "most verdicts of a side")
-	page := cmd.Flags().String("html", "", "also write the result as a page into this file")
 	config.AddFlags(cmd.Flags(), "kafka", "input")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
@@ -81,11 +79,6 @@ func Command() *cobra.Command {
 					args[0], result.A.Records, args[1], result.B.Records)}
 		}
 		(&sampler{reader: reader, decode: cfg.Input.DecodeConfig, places: &l.places}).complete(cmd.Context(), &result)
-		if *page != "" {
-			if err := os.WriteFile(*page, []byte(result.page()), 0o600); err != nil {
-				return fmt.Errorf("%w; name a file that can be written after --html", err)
-			}
-		}
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), result)
 		}

@@ -3,8 +3,6 @@ package diff
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -139,18 +137,12 @@ func TestDiff(t *testing.T) {
 			}
 		}
 	})
-	t.Run("text and page", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "diff.html")
-		code, out, errOut := run(t, w, service, shadow, "--html", file)
+	t.Run("text", func(t *testing.T) {
+		code, out, errOut := run(t, w, service, shadow)
 		require.Equal(t, command.ExitOK, code, errOut)
-		page, err := os.ReadFile(file)
-		require.NoError(t, err)
 		require.Contains(t, out, "unique")
 		require.Contains(t, out, "near (overlap)")
 		require.NotContains(t, out, "\u202e")
-		require.NotContains(t, string(page), "\u202e")
-		require.NotContains(t, string(page), "<script")
-		require.Contains(t, string(page), `<div class="sidebyside">`)
 	})
 	t.Run("limits", func(t *testing.T) {
 		code, _, errOut := run(t, w, service, shadow, "--most", "3")

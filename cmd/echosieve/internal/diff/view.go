@@ -2,7 +2,6 @@ package diff
 
 import (
 	"fmt"
-	"html"
 	"io"
 	"strings"
 
@@ -106,31 +105,4 @@ func (s *sample) line() string {
 		parts = append(parts, "no texts: "+s.Gone)
 	}
 	return visible.Line(strings.Join(parts, ", "))
-}
-
-// page returns the result as a page.
-func (c *comparison) page() string {
-	var b strings.Builder
-	b.WriteString("<h1>Two runs compared</h1>\n<ul>\n")
-	for _, line := range c.lines() {
-		b.WriteString("<li>" + html.EscapeString(line) + "</li>\n")
-	}
-	b.WriteString("</ul>\n<table>\n<tr><th>A</th><th>B</th><th>records</th></tr>\n")
-	for _, change := range c.Changes {
-		fmt.Fprintf(&b, "<tr><td>%s</td><td>%s</td><td>%d</td></tr>\n", change.A, change.B, change.Records)
-	}
-	b.WriteString("</table>\n")
-	for _, change := range c.Changes {
-		fmt.Fprintf(&b, "<h2>%s</h2>\n", html.EscapeString(change.String()))
-		for _, s := range change.Samples {
-			b.WriteString("<p dir=\"auto\">" + html.EscapeString(s.line()) + "</p>\n")
-			if s.Texts != nil {
-				b.WriteString(sidebyside.HTML(s.Texts, false))
-			}
-		}
-	}
-	for _, note := range c.Notes {
-		b.WriteString("<p><strong>Note:</strong> " + html.EscapeString(visible.Line(note)) + "</p>\n")
-	}
-	return sidebyside.Page("Two runs compared", b.String())
 }
