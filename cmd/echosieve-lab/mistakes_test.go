@@ -46,8 +46,8 @@ func TestWrongUsage(t *testing.T) {
 	}{
 		{[]string{"eval", "stream", "--docs", noText, noText}, "name the articles with --docs"},
 		{[]string{"eval", "pairs"},
-			"eval pairs needs --docs FILE and --pairs FILE; see echosieve-lab eval pairs --help"},
-		{[]string{"eval", "stream", "--json"}, "eval stream needs --docs FILE"},
+			`required flag(s) "docs", "pairs" not set`},
+		{[]string{"eval", "stream", "--json"}, `required flag(s) "docs" not set`},
 		{[]string{"eval", "stream", "--docs", noText, "--min-caught", "95"},
 			"--min-caught is 95, must be between 0 and 1"},
 		{[]string{"eval", "threshold", "--docs", noText, "--limit", "0"}, "--limit must be at least 1"},

@@ -58,11 +58,6 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"completion", "bash", "extra"}, "see echosieve completion bash --help"},
 		{"", []string{"help", "prnt"}, "did you mean echosieve config print?"},
 		{"", []string{"help", "config", "prnt"}, "did you mean echosieve config print?"},
-		// Commands of echosieve-lab, with any arguments.
-		{"", []string{"demo"}, "demo is a command of echosieve-lab; type echosieve-lab demo"},
-		{"", []string{"bench", "--redis", noText}, "type echosieve-lab bench"},
-		{"", []string{"load", "--help"}, "type echosieve-lab load"},
-		{"", []string{"eval", "pairs", "--docs", noText}, "type echosieve-lab eval"},
 		// Arguments.
 		{"", []string{"version", "extra"}, `version takes no arguments, but got "extra"; see echosieve version --help`},
 		{"", []string{"run", "echosieve.yaml"}, "see echosieve run --help"},
@@ -94,7 +89,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"diff", "@none.jsonl", "b"}, "no such file: none.jsonl"},
 		{"", []string{"diff", notJSON, "b"}, "passwd:1: "},
 		{"", []string{"diff", noText, "b"}, "expected are records with headers"},
-		{"", []string{"boilerplate", "learn", "--from", noText}, "boilerplate learn needs --out FILE"},
+		{"", []string{"boilerplate", "learn", "--from", noText}, `required flag(s) "out" not set`},
 		{"", []string{"boilerplate", "learn", "--from", noText, "--out", notJSON},
 			"--out wants a table of echosieve boilerplate learn, or a new file"},
 		{"", []string{"boilerplate", "learn", "--from", noText, "--out", "x", "--starts-in", "1s"},
@@ -131,7 +126,7 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"run", "--redis.password", "x"},
 			"--redis.password is no flag, because every user of a machine can read command lines; put the secret " +
 				"into a file and type --redis.password_file FILE"},
-		{"", []string{"compare", "a", "b", "--top"}, "--top needs a value, for example --top 20"},
+		{"", []string{"compare", "a", "b", "--top"}, "flag needs an argument: --top; see echosieve compare --help"},
 		{"", []string{"version", "---"}, "see echosieve version --help"},
 		{"", []string{"--version", "extra"}, `unknown command "extra"; see echosieve --help`},
 		{"", []string{"run", "--version"}, "unknown flag: --version; see echosieve run --help"},

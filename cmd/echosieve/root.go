@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"echosieve/cmd/echosieve/internal/boilerplate"
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/cmd/echosieve/internal/diff"
@@ -70,9 +68,6 @@ func newRootCommand() *cobra.Command {
 		newRunCommand(),
 		command.Version(),
 	)
-	for _, name := range moved {
-		commands = append(commands, newMovedCommand(name))
-	}
 	return command.Program(root, commands...)
 }
 
@@ -81,20 +76,3 @@ const (
 	groupService  = "service"
 	groupVerdicts = "verdicts"
 )
-
-// moved names the commands of echosieve-lab. A user may expect them here.
-var moved = []string{"bench", "demo", "eval", "load"}
-
-// newMovedCommand returns a command that always fails: its error names the program that has the command. The
-// help does not list it.
-func newMovedCommand(name string) *cobra.Command {
-	return &cobra.Command{
-		Use:                name,
-		Short:              "A command of echosieve-lab",
-		Hidden:             true,
-		DisableFlagParsing: true,
-		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%s is a command of echosieve-lab; type echosieve-lab %[1]s", name)
-		},
-	}
-}

@@ -47,7 +47,6 @@ func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 		}
 		return cmd.Help()
 	}
-	root.PersistentPreRunE = requireFlags
 	root.AddCommand(commands...)
 	addHelpAll(root)
 	addManCommand(root)

@@ -122,24 +122,9 @@ func One(wants string) cobra.PositionalArgs {
 	}
 }
 
-// requireFlags returns an error that names the required flags that are missing, as the user must type them.
-func requireFlags(cmd *cobra.Command, _ []string) error {
-	var missing []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, required := f.Annotations[cobra.BashCompOneRequiredFlag]; required && !f.Changed {
-			missing = append(missing, "--"+f.Name+" FILE") // every required flag of our commands names a file
-		}
-	})
-	if missing == nil {
-		return nil
-	}
-	return fmt.Errorf("%s needs %s; see %s --help", NameOf(cmd), strings.Join(missing, " and "), cmd.CommandPath())
-}
-
 // explainFlag translates an error of pflag: the message says what to type instead.
 func explainFlag(cmd *cobra.Command, err error) error {
-	unknown, invalid, missing := (*pflag.NotExistError)(nil), (*pflag.InvalidValueError)(nil),
-		(*pflag.ValueRequiredError)(nil)
+	unknown, invalid := (*pflag.NotExistError)(nil), (*pflag.InvalidValueError)(nil)
 	switch {
 	case errors.As(err, &unknown):
 		return unknownFlag(cmd, unknown)
@@ -149,13 +134,6 @@ func explainFlag(cmd *cobra.Command, err error) error {
 			want = invalid.Unwrap().Error()
 		}
 		return fmt.Errorf("--%s %s, not %q", invalid.GetFlag().Name, want, invalid.GetValue())
-	case errors.As(err, &missing):
-		f := missing.GetFlag()
-		example := f.DefValue
-		if example == "" {
-			example = "VALUE"
-		}
-		return fmt.Errorf("--%s needs a value, for example --%[1]s %s", f.Name, example)
 	default:
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	}

@@ -151,7 +151,7 @@ func TestEvalPairsExitCodes(t *testing.T) {
 		{append(args, "--max-fpr", "NaN"), command.ExitFailed, "must be between 0 and 1"},
 		{append(args, "--html", "/nonexistent/report.html"), command.ExitFailed, "--html"},
 		{append(args, "extra"), command.ExitFailed, "extra"},
-		{[]string{"pairs", "--docs", evalDocs}, command.ExitFailed, `needs --pairs FILE`},
+		{[]string{"pairs", "--docs", evalDocs}, command.ExitFailed, `required flag(s) "pairs" not set`},
 		{[]string{"pairs", "--docs", evalDocs, "--pairs", evalDocs}, command.ExitFailed, "stream.jsonl:1: want id_a"},
 		{[]string{"pairs", "--docs", "/nonexistent", "--pairs", evalPairsF}, command.ExitFailed, "/nonexistent"},
 		{[]string{"pairs", "--docs", twice, "--pairs", evalPairsF}, command.ExitFailed, `two articles have the id "a"`},

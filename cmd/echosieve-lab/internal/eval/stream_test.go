@@ -212,7 +212,7 @@ func TestEvalStreamBadInput(t *testing.T) {
 		{"seconds since 1970", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":1700000000000`))}},
 		{"seconds since 1970", []string{"--docs", writeLines(t, newArticle("a", storm, `,"ts":"yesterday"`))}},
 		{"/nonexistent", []string{"--docs", "/nonexistent"}},
-		{"needs --docs FILE", nil},
+		{`required flag(s) "docs" not set`, nil},
 		{"name the articles with --docs", []string{"--docs", evalDocs, "other.jsonl"}},
 		{"--min-caught", []string{"--docs", evalDocs, "--min-caught", "95"}},
 		{"does not answer", []string{"--docs", evalDocs, "--redis", "127.0.0.1:1"}},
