@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"echosieve/pipeline/article"
 
@@ -70,14 +72,20 @@ func (s *publisherCounter) expose(label string) {
 }
 
 // name returns the name under which an article of the publisher is counted: short, valid UTF-8, and without a
-// reference to the record that it was read from. It is publisherNone if the article names no publisher, and
-// empty if nothing is counted.
+// reference to the record that it was read from. People read /metrics on terminals: U+FFFD stands for every
+// character that is not to be seen. It is publisherNone if the article names no publisher, and empty if
+// nothing is counted.
 func (s *publisherCounter) name(publisher string) string {
 	if s == nil {
 		return ""
 	}
-	return strings.Clone(cmp.Or(strings.ToValidUTF8(publisher[:min(len(publisher), maxPublisherBytes)], ""),
-		publisherNone))
+	short := strings.ToValidUTF8(publisher[:min(len(publisher), maxPublisherBytes)], "")
+	return strings.Clone(cmp.Or(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, short), publisherNone))
 }
 
 // count counts one verdict on an article. The name is that of its publisher; nothing is counted if it is empty.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/config"
 	"echosieve/test/inprocess"
 	"echosieve/test/redisserver"
 )
@@ -30,7 +33,9 @@ type foreignWorld struct {
 }
 
 func newForeignWorld(t *testing.T) *foreignWorld {
-	w := &foreignWorld{World: inprocess.Start(t)}
+	w := &foreignWorld{World: inprocess.Start(t, func(cfg *config.Config) {
+		cfg.Input.PublisherLabels, cfg.HTTP.Console, cfg.HTTP.Look = 5, true, true
+	})}
 	w.Stop() // miniredis lacks what the commands of the index need
 	w.Config.Redis.Addrs = []string{redisserver.Start(t).Addr}
 	w.Run(t)
@@ -155,6 +160,39 @@ func TestForeignText(t *testing.T) {
 		}
 	}
 	require.Greater(t, shown, 50, "the foreign texts are not shown at all")
+}
+
+// TestForeignAnswers requires the same of what the listener answers: people read it with curl.
+func TestForeignAnswers(t *testing.T) {
+	w, shown := newForeignWorld(t), 0
+	value, err := json.Marshal([]map[string]string{{"id": foreign, "title": foreign, "text": indexedText + foreign}})
+	require.NoError(t, err)
+	for path, body := range map[string]string{
+		"/metrics": "", "/readyz": "", "/healthz": "", "/": "", "/v1/look": string(value), "/console/api/feed": "",
+		"/console/api/find?q=" + url.QueryEscape(foreign): "", "/console/api/verdict?at=" + url.QueryEscape(w.near): "",
+		"/console/api/titles?at=" + url.QueryEscape(w.near): "", "/" + url.PathEscape(foreign): "",
+	} {
+		method := http.MethodGet
+		if body != "" {
+			method = http.MethodPost
+		}
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+w.HTTP+path, strings.NewReader(body))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		text := make([]byte, 1<<20)
+		n, wait := 0, strings.HasSuffix(path, "feed") // the feed does not end: its first event is enough
+		for n < len(text) && err == nil && !(wait && strings.Contains(string(text[:n]), "\n\n")) {
+			var more int
+			more, err = answer.Body.Read(text[n:])
+			n += more
+		}
+		answer.Body.Close()
+		requireHarmless(t, string(text[:n]), []string{path})
+		shown += strings.Count(string(text[:n]), "owned")
+	}
+	require.Greater(t, shown, 10, "the foreign texts are not shown at all")
 }
 
 // requireHarmless requires that a text shows everything that is in it, and that no line of it is forged.

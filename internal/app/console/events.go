@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"echosieve/internal/app/visible"
 )
 
 const (
@@ -64,7 +66,7 @@ func (e *eventWriter) send(name string, data any) error {
 	if err := e.control.SetWriteDeadline(time.Now().Add(eventTimeout)); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", name, text); err != nil {
+	if _, err := fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", name, visible.JSON(text)); err != nil {
 		return err
 	}
 	return e.control.Flush()
