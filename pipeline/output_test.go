@@ -28,6 +28,16 @@ func value(headers []record.Header, key string) string {
 	return ""
 }
 
+// A long detail ends with a whole character, wherever its bytes are cut.
+func TestDetailIsCutAtACharacter(t *testing.T) {
+	for lead := range 3 {
+		reject := &RejectError{NoText, strings.Repeat("x", lead) + strings.Repeat("\u65b0", maxDetailBytes)}
+		out := deadOutput(recordOf("{}"), reject, 1<<20)
+		require.Equal(t, reject.Detail[:lead+(maxDetailBytes-lead)/3*3], out.Detail)
+		require.Equal(t, out.Detail, value(out.Headers, HeaderDetail))
+	}
+}
+
 func TestVerdictHeaders(t *testing.T) {
 	r := recordOf("{}")
 	r.Headers = []record.Header{{Key: "trace"}, header("echosieve-verdict", "forged"),

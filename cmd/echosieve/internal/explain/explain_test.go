@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/require"
@@ -176,6 +177,19 @@ func TestExplain(t *testing.T) {
 		require.Empty(t, x.Verdict)
 		require.Contains(t, x.Notes[0], "has not decided it yet")
 		require.NotEmpty(t, x.Candidates)
+		require.Len(t, x.Notes, 1)
+
+		// A program that is gone has left a transaction open where the verdict goes to.
+		other, err := kgo.NewClient(kgo.SeedBrokers(w.Config.Kafka.Brokers...), kgo.TransactionalID("gone"),
+			kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		require.NoError(t, err)
+		defer other.Close()
+		require.NoError(t, other.BeginTransaction())
+		hanging := &kgo.Record{Topic: w.Config.Kafka.Topics.Duplicate, Value: []byte("x")}
+		require.NoError(t, other.ProduceSync(t.Context(), hanging).FirstErr())
+		x = explained(t, w, x.Article.Record)
+		require.Contains(t, strings.Join(x.Notes, "\n"), fmt.Sprintf("in %s/0 a transaction is open from offset %d on",
+			hanging.Topic, hanging.Offset))
 	})
 	t.Run("original removed", func(t *testing.T) {
 		w.Delete(t, "articles", 0, 1)
@@ -287,6 +301,18 @@ func TestExplainShadow(t *testing.T) {
 
 func coordinates(r *kgo.Record) string {
 	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
+}
+
+// A line of the terminal has the beginning of a long title, whole characters and in its columns.
+func TestLongTitlesAreCut(t *testing.T) {
+	for _, letter := range []string{"x", "\u65b0", "\x1b"} {
+		d := described{Record: "articles/0/2", ID: "articles/0/2", Title: strings.Repeat(letter, 4<<20)}
+		line := d.line()
+		require.LessOrEqual(t, text.StringWidth(line), mostTitle+len(`articles/0/2, ""`))
+		require.True(t, utf8.ValidString(line))
+		require.Greater(t, text.StringWidth(line), mostTitle)
+		require.NotContains(t, line, "\x1b")
+	}
 }
 
 // A hidden entry has the highest ticket there is, but its article may have come first.
