@@ -97,14 +97,9 @@ var rows = []row{
 	},
 	// docs/from-simhash.md
 	{
-		command: "echosieve filter articles.jsonl > news.jsonl", with: []string{"articles.jsonl", "articles.jsonl.gz",
-			"news.jsonl", "news.jsonl || true"},
-		output: fileText("news.jsonl"), want: []string{`"verdict":"near"`},
-	},
-	{
-		command: "echosieve filter --recipe classic-python-200 articles.jsonl > classic.jsonl",
-		with:    []string{"articles.jsonl", "articles.jsonl.gz", "classic.jsonl", "classic.jsonl || true"},
-		output:  fileText("classic.jsonl"), want: []string{`"verdict":"exact"`},
+		command: "echosieve-lab eval versus articles.jsonl --recipe classic-python-200 --html versus.html",
+		with:    []string{"articles.jsonl", "articles.jsonl.gz"},
+		want:    []string{`(?m)^only classic-python-200 +\d+`},
 	},
 	// docs/install.md
 	{command: "make release", parsed: "test/deploy runs its script"},

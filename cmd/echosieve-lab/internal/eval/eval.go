@@ -18,6 +18,7 @@ const help = `Eval measures the filter on your own articles.
   threshold   without labels: how many articles each limit would flag, and a sample of pairs near the limit, side by
               side; by reading them you choose a limit
   languages   without labels, in any language: copies and look-alikes made by known edits, candidates, a stream
+  versus      without labels: which articles one recipe drops and another keeps, side by side with their originals
   ablate      which copies and look-alikes are joined if a part of the rule is switched off
 
 Every setting of the service (--detection.*, --recipe, --window, --input.fields.*) can be given to each of them, or
@@ -43,7 +44,7 @@ func Command() *cobra.Command {
 		Example: example,
 	}
 	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newThresholdCommand(), newLanguagesCommand(),
-		newAblateCommand())
+		newAblateCommand(), newVersusCommand())
 	return cmd
 }
 

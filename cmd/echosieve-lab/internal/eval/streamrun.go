@@ -30,9 +30,10 @@ type streamEval struct {
 	skipped  int
 	timed    int  // number of calls of time
 	timeless bool // the first article has no time
+	all      bool // no article is skipped as ambiguous
 }
 
-func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index *ownIndex, reader *reader) (*streamEval, error) {
+func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index pipeline.Index, reader *reader) (*streamEval, error) {
 	cfg.Input.DecodeConfig = cfg.Input.AsJSON()
 	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
@@ -42,7 +43,7 @@ func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index *ownIndex, re
 // add adds a line of the stream to the batch, and decides the batch if it is full.
 func (s *streamEval) add(ctx context.Context, line []byte) error {
 	labels := gjson.GetManyBytes(line, "ambig", "ts", "dup_of", "lang", "kind")
-	if labels[0].Bool() {
+	if labels[0].Bool() && !s.all {
 		s.skipped++
 		return nil
 	}

@@ -30,6 +30,7 @@ var (
 	pairsPage     = parse("pairs.html")
 	streamPage    = parse("stream.html")
 	thresholdPage = parse("threshold.html")
+	versusPage    = parse("versus.html")
 )
 
 func parse(page string) *template.Template {

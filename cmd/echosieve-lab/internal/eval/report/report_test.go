@@ -68,6 +68,11 @@ func pages(t *testing.T) map[string]string {
 				Current: "0.5", Samples: []figures.SamplePair{{Limit: hostile, Earlier: side, Later: side}},
 			})
 		}),
+		"versus": render(func(w io.Writer) error {
+			return Versus(w, about, figures.VersusResult{Recipes: [2]string{hostile, "b"},
+				Samples: []figures.VersusPair{{Recipe: hostile, Earlier: side, Later: side}}})
+		}),
+		"empty versus":    render(func(w io.Writer) error { return Versus(w, About{}, figures.VersusResult{}) }),
 		"empty pairs":     render(func(w io.Writer) error { return Pairs(w, About{}, figures.PairsResult{}) }),
 		"empty stream":    render(func(w io.Writer) error { return Stream(w, About{}, figures.StreamResult{}) }),
 		"empty threshold": render(func(w io.Writer) error { return Threshold(w, About{}, figures.ThresholdResult{}) }),

@@ -30,6 +30,16 @@ func Threshold(w io.Writer, r figures.ThresholdResult) error {
 		t.AppendRow(table.Row{l.Limit + mark, l.Pairs, l.Flagged, gauge(l.Share)})
 	}
 	fmt.Fprintf(&b, "%s\n", t.Render())
+	for i, p := range r.Samples {
+		fmt.Fprintf(&b, "\nPair %d of %d: flagged from %s %s on\n", i+1, len(r.Samples), r.Scale, p.Limit)
+		sideBySide(w, &b, p.Earlier, p.Later)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// sideBySide adds two articles, as wide as the terminal w allows.
+func sideBySide(w io.Writer, b *strings.Builder, earlier, later figures.Side) {
 	half, mark := (command.Columns-2)/2, [2]string{"[", "]"}
 	if terminal, ok := visible.Terminal(w); ok {
 		if os.Getenv("NO_COLOR") == "" {
@@ -39,15 +49,10 @@ func Threshold(w io.Writer, r figures.ThresholdResult) error {
 			half = max(20, (columns-2)/2)
 		}
 	}
-	for i, p := range r.Samples {
-		sides := newTable(wrapped(half, mark, head(p.Earlier)...), wrapped(half, mark, head(p.Later)...))
-		sides.SetColumnConfigs([]table.ColumnConfig{{Number: 1, WidthMin: half}, {Number: 2, WidthMin: half}})
-		sides.AppendRow(table.Row{wrapped(half, mark, p.Earlier.Text...), wrapped(half, mark, p.Later.Text...)})
-		fmt.Fprintf(&b, "\nPair %d of %d: flagged from %s %s on\n%s\n", i+1, len(r.Samples), r.Scale, p.Limit,
-			sides.Render())
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	sides := newTable(wrapped(half, mark, head(earlier)...), wrapped(half, mark, head(later)...))
+	sides.SetColumnConfigs([]table.ColumnConfig{{Number: 1, WidthMin: half}, {Number: 2, WidthMin: half}})
+	sides.AppendRow(table.Row{wrapped(half, mark, earlier.Text...), wrapped(half, mark, later.Text...)})
+	b.WriteString(sides.Render() + "\n")
 }
 
 // head returns the line above a text.

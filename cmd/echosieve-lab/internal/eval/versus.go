@@ -1,0 +1,128 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/cmd/echosieve-lab/internal/eval/report"
+	"echosieve/cmd/echosieve-lab/internal/eval/tables"
+	"echosieve/internal/app/config"
+	"echosieve/pipeline/memindex"
+)
+
+const versusHelp = `Versus sends the articles of a file, in their order, through the recipe of the settings and through another one, and prints
+how many articles both would drop, only one, or neither. Then it shows articles that only one of them drops, side by side with the
+article that each would repeat. Read them: copies that the other misses, or reports that it would have lost?
+
+It needs no labels and no server. Times are those of the field "ts", in seconds since 1970; without it, each article is one second
+later than the one before.`
+
+// versusOptions holds the values of the flags of eval versus.
+type versusOptions struct {
+	file, recipe string
+	each         int
+}
+
+func newVersusCommand() *cobra.Command {
+	var o versusOptions
+	cmd := &cobra.Command{
+		Use:   "versus FILE",
+		Short: "Without labels: what one recipe drops and another keeps, side by side",
+		Long:  versusHelp,
+		Example: `  echosieve-lab eval versus articles.jsonl.gz --html versus.html
+  echosieve-lab eval versus articles.jsonl.gz --recipe classic-yanyiwu --each 3`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	output := newOutput(cmd, "the articles that only one drops", report.Versus, tables.Versus)
+	cmd.Flags().IntVar(&o.each, "each", 10, "articles to show of those that only one recipe drops")
+	config.AddFlags(cmd.Flags(), "window", "detection", "policy", "input")
+	other := pflag.NewFlagSet("", pflag.ContinueOnError)
+	other.StringVar(&o.recipe, "recipe", "classic-python-200", "the other recipe")
+	*cmd.Flags().Lookup("recipe") = *other.Lookup("recipe") // it does not change the settings
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New("name the file of articles")
+		}
+		o.file = args[0]
+		if o.each < 0 {
+			return errors.New("--each must not be negative")
+		}
+		if err := output.validate(); err != nil {
+			return err
+		}
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		result, recipeIDs, err := evalVersus(cmd, cfg, o)
+		if err != nil {
+			return err
+		}
+		return output.show(cmd.OutOrStdout(), result, recipeIDs, o.file)
+	}
+	return cmd
+}
+
+func evalVersus(cmd *cobra.Command, cfg config.Config, o versusOptions) (r figures.VersusResult, ids string, err error) {
+	other := cfg
+	if other.Recipe = o.recipe; other.Recipe == cfg.Recipe {
+		return r, "", fmt.Errorf("--recipe is %s, as in the settings: name another one", o.recipe)
+	}
+	if err := other.Validate(); err != nil {
+		return r, "", fmt.Errorf("--%w", err)
+	}
+	var verdicts [2][]figures.StreamVerdict
+	var both [2]string
+	for i, c := range []config.Config{cfg, other} {
+		if verdicts[i], both[i], err = verdictsOf(cmd, c, o.file); err != nil {
+			return r, "", err
+		}
+		cmd.SetErr(io.Discard) // the second run has the same to say of the file
+	}
+	if len(verdicts[0]) != len(verdicts[1]) {
+		return r, "", fmt.Errorf("%s has changed while it was read", o.file)
+	}
+	r = figures.Versus([2]string{cfg.Recipe, other.Recipe}, verdicts)
+	drawn, wanted := r.Sample(o.each), map[int]bool{}
+	for _, d := range drawn {
+		wanted[d.Article], wanted[d.Original] = true, true
+	}
+	texts, err := articlesAt(cmd.Context(), cfg, o.file, wanted)
+	for _, d := range drawn {
+		p := figures.VersusPair{Recipe: r.Recipes[d.Recipe]}
+		p.Earlier, p.Later = sidesOf(texts[d.Original], texts[d.Article])
+		r.Samples = append(r.Samples, p)
+	}
+	return r, strings.Join(both[:], " and "), err
+}
+
+// verdictsOf returns the verdicts of one recipe on the articles of a file, with an index in this process.
+func verdictsOf(cmd *cobra.Command, cfg config.Config, file string) ([]figures.StreamVerdict, string, error) {
+	made, err := cfg.LoadRecipe()
+	if err != nil {
+		return nil, "", err
+	}
+	layout := cfg.IndexConfig(made.ID())
+	index := memindex.New(memindex.Config{
+		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
+		BlockBits: layout.Plan().Layout.Bits, MaxCandidates: layout.MaxCandidates,
+	})
+	reader := newReader(cmd, file)
+	s, err := newStreamEval(cfg, made, index, reader)
+	if err != nil {
+		return nil, "", err
+	}
+	s.all = true
+	err = reader.each(cmd.Context(), file, cfg.Input.AsJSON(), func(line []byte) error { return s.add(cmd.Context(), line) })
+	if err == nil {
+		err = s.flush(cmd.Context())
+	}
+	err = reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err)
+	return s.verdicts, made.ID(), err
+}
