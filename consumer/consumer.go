@@ -54,7 +54,7 @@ type Handler interface {
 	// refuses permanently. Of an output that has the smallest form already, the topic's refusal counts as a
 	// failure, which is tried again. Refused blocks while the index does not answer, and returns an error
 	// when ctx ends. Any other error ends Run.
-	Refused(ctx context.Context, b *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (pipeline.Output,
+	Refused(ctx context.Context, b *pipeline.Batch, out *pipeline.Output, why *record.RejectError) (pipeline.Output,
 		error)
 	// Acknowledged is called when all outputs of a batch are acknowledged. took is the time from the decision
 	// until then.

@@ -67,7 +67,7 @@ func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Outp
 }
 
 // Refused sends the record to dead: first as it is with the present time, then in its smallest form.
-func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (
+func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *record.RejectError) (
 	pipeline.Output, error) {
 	dead := *out
 	dead.Time = time.Now()

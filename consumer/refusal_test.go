@@ -21,6 +21,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/kafkatest"
 )
@@ -29,12 +30,12 @@ import (
 func TestRefusedRecordsBecomeDeadLetters(t *testing.T) {
 	for _, c := range []struct {
 		code   kafka.Error
-		reason pipeline.RejectReason
+		reason record.RejectReason
 	}{
-		{kafka.InvalidTimestamp, pipeline.Timestamp},
-		{kafka.MessageSizeTooLarge, pipeline.TooLarge},
-		{kafka.RecordListTooLarge, pipeline.TooLarge},
-		{kafka.InvalidRecord, pipeline.Refused},
+		{kafka.InvalidTimestamp, record.Timestamp},
+		{kafka.MessageSizeTooLarge, record.TooLarge},
+		{kafka.RecordListTooLarge, record.TooLarge},
+		{kafka.InvalidRecord, record.Refused},
 	} {
 		t.Run(c.code.Title(), func(t *testing.T) {
 			k, cfg := kafkatest.Fake(t)
@@ -213,7 +214,7 @@ func realTimestampLimits(t *testing.T, cfg broker.Config) {
 	dead := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(3))
 	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
-	for i, reason := range []pipeline.RejectReason{pipeline.Timestamp, pipeline.NotJSON, pipeline.Timestamp} {
+	for i, reason := range []record.RejectReason{record.Timestamp, record.NotJSON, record.Timestamp} {
 		require.Equal(t, string(reason), kafkatest.Header(dead[i], pipeline.HeaderReason))
 		require.WithinDuration(t, time.Now(), dead[i].Timestamp, time.Hour)
 		require.NotEmpty(t, kafkatest.Header(dead[i], pipeline.HeaderTime))
@@ -253,7 +254,7 @@ func realLoweredLimit(t *testing.T, cfg broker.Config) {
 
 	kafkatest.Produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), ""))
 	dead := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(1))
-	require.Equal(t, string(pipeline.Timestamp), kafkatest.Header(dead[0], pipeline.HeaderReason))
+	require.Equal(t, string(record.Timestamp), kafkatest.Header(dead[0], pipeline.HeaderReason))
 	require.Contains(t, kafkatest.Header(dead[0], pipeline.HeaderDetail), "refused the record")
 	require.WithinDuration(t, time.Now(), dead[0].Timestamp, time.Hour)
 	require.Eventually(

@@ -136,7 +136,7 @@ func (c *Consumer) publishBatch(ctx context.Context, ws *writers, partition int3
 // refused is an output that its topic will never take.
 type refused struct {
 	output *pipeline.Output
-	why    *pipeline.RejectError
+	why    *record.RejectError
 }
 
 // outgoing is what goes into one topic: records, and the outputs that they were made of.
@@ -236,7 +236,7 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent
 // until single records are left: those that the topic refuses alone are returned.
 func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, batch outgoing,
-	why *pipeline.RejectError) ([]refused, error) {
+	why *record.RejectError) ([]refused, error) {
 	if err := w.giveUp(); err != nil {
 		return nil, err
 	}
@@ -254,21 +254,21 @@ func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, bat
 
 // refusal returns why a topic refuses a batch permanently; nil if the same batch may be taken later. A part
 // of the batch may be taken.
-func refusal(topic string, err error) *pipeline.RejectError {
+func refusal(topic string, err error) *record.RejectError {
 	var code kafka.Error
 	if !errors.As(err, &code) {
 		return nil
 	}
-	reason := pipeline.Refused
+	reason := record.Refused
 	switch code {
 	case kafka.InvalidTimestamp:
-		reason = pipeline.Timestamp
+		reason = record.Timestamp
 	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge:
-		reason = pipeline.TooLarge
+		reason = record.TooLarge
 	case kafka.InvalidRecord: // a compacted topic and no key, or a check that the broker's owner has added
 	default:
 		return nil
 	}
-	return &pipeline.RejectError{Reason: reason, Detail: fmt.Sprintf("topic %s refused the record: %s", topic,
-		broker.Explain(code))}
+	return record.Reject(reason, "topic %s refused the record: %s", topic,
+		broker.Explain(code))
 }

@@ -17,51 +17,19 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// RejectReason says why a record became a dead letter. Reasons are label values of metrics, so the list below is
-// complete.
-type RejectReason string
-
-// The reasons for dead letters.
-const (
-	NotJSON   RejectReason = "not_json"   // the value is no JSON object
-	NotAvro   RejectReason = "not_avro"   // the value does not fit its Avro schema
-	NoSchema  RejectReason = "no_schema"  // there is no Avro schema for the value
-	NotUTF8   RejectReason = "not_utf8"   // the text is in another encoding
-	NoText    RejectReason = "no_text"    // no text field, or a null one
-	WrongType RejectReason = "wrong_type" // the text field is not a string
-	EmptyText RejectReason = "empty_text" // nothing is left after cleaning
-	TooLarge  RejectReason = "too_large"  // with our headers, the record would be too large for an output topic
-	Timestamp RejectReason = "timestamp"  // an output topic takes no record with this timestamp
-	Refused   RejectReason = "refused"    // an output topic takes no such record for another reason
-	// Deleted is the reason of Decode only: Prepare treats the record as one with a null value.
-	Deleted RejectReason = "deleted" // the envelope reports a deletion
-)
-
-// RejectError says why a record can never be processed. The input is bad; trying again does not help.
-type RejectError struct {
-	Reason RejectReason
-	Detail string
-}
-
-func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail }
-
-// IsDeletion says whether the envelope of the record reports a deletion. Such a record counts as one with a null value
-// and is no dead letter.
-func (e *RejectError) IsDeletion() bool { return e != nil && e.Reason == Deleted }
-
 // Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the
 // id. It is safe for concurrent use and takes time linear in the length of the value. If a schema cannot be had for
 // schemaTimeout, the record is rejected.
-func (c *DecodeConfig) Decode(r *record.Record) (content article.Content, reject *RejectError) {
+func (c *DecodeConfig) Decode(r *record.Record) (content article.Content, reject *record.RejectError) {
 	ctx := context.Background()
 	if c.Format == FormatAvro {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, schemaTimeout)
 		defer cancel()
 	}
-	err := c.With(ctx, r, func(found article.Content, why *RejectError) { content, reject = found, why })
+	err := c.With(ctx, r, func(found article.Content, why *record.RejectError) { content, reject = found, why })
 	if err != nil {
-		return article.Content{ID: r.String()}, &RejectError{NoSchema, err.Error()}
+		return article.Content{ID: r.String()}, record.Reject(record.NoSchema, "%v", err)
 	}
 	return content, reject
 }
@@ -69,7 +37,9 @@ func (c *DecodeConfig) Decode(r *record.Record) (content article.Content, reject
 // With is Decode, and calls fn with the article. It waits for c.Memory before it decompresses the value, and gives the
 // memory back when fn returns: who fingerprints the text does so in fn, and waits there for nothing. The error is that
 // of ctx, or of c.Schemas if its server did not answer; then fn is not called.
-func (c *DecodeConfig) With(ctx context.Context, r *record.Record, fn func(article.Content, *RejectError)) error {
+func (c *DecodeConfig) With(
+	ctx context.Context, r *record.Record, fn func(article.Content, *record.RejectError),
+) error {
 	room := &share{memory: c.Memory}
 	defer func() { room.keep(0) }()
 	content, reject, err := c.decode(ctx, r, room)
@@ -80,7 +50,7 @@ func (c *DecodeConfig) With(ctx context.Context, r *record.Record, fn func(artic
 }
 
 // decode finds the article. room then holds the memory that the article takes.
-func (c *DecodeConfig) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *RejectError,
+func (c *DecodeConfig) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *record.RejectError,
 	error) {
 	content := article.Content{ID: r.String()}
 	if c.Format == FormatAvro {
@@ -94,7 +64,7 @@ func (c *DecodeConfig) decode(ctx context.Context, r *record.Record, room *share
 	return content, reject, err
 }
 
-func (c *DecodeConfig) unframeAndFind(r *record.Record, value []byte, content *article.Content) *RejectError {
+func (c *DecodeConfig) unframeAndFind(r *record.Record, value []byte, content *article.Content) *record.RejectError {
 	value, _, reject := c.unframe(r, value)
 	if reject != nil {
 		return reject
@@ -106,7 +76,7 @@ func (c *DecodeConfig) unframeAndFind(r *record.Record, value []byte, content *a
 // longer is read again with more memory: waiting for that much each time would keep other articles waiting.
 func (c *DecodeConfig) decodeAvro(
 	ctx context.Context, r *record.Record, room *share, content article.Content,
-) (article.Content, *RejectError, error) {
+) (article.Content, *record.RejectError, error) {
 	schema, reject, err := c.schemaOf(ctx, r)
 	for _, more := range []int{startBytes, startBytes + c.maxBytes()} {
 		if err != nil || reject != nil {
@@ -125,7 +95,7 @@ func (c *DecodeConfig) decodeAvro(
 // longer and may be, tooLong is set, and room holds nothing.
 func (c *DecodeConfig) findAvro(
 	ctx context.Context, r *record.Record, room *share, schema *avrojson.Schema, more int, content *article.Content,
-) (tooLong bool, reject *RejectError, err error) {
+) (tooLong bool, reject *record.RejectError, err error) {
 	p, reject, err := c.open(ctx, r.Value, room, func(n int) int { return 3*n + more - startBytes })
 	defer p.release()
 	if err != nil || reject != nil {
@@ -141,13 +111,13 @@ func (c *DecodeConfig) findAvro(
 		room.keep(0)
 		return true, nil, nil
 	case bad != nil:
-		return false, &RejectError{NotAvro, bad.Error() + of(id)}, nil
+		return false, record.Reject(record.NotAvro, "%v%s", bad, of(id)), nil
 	}
 	return false, c.find(r, asJSON, content), nil
 }
 
 // find finds the article in a value without compression and framing. It keeps no reference to the value.
-func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Content) *RejectError {
+func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Content) *record.RejectError {
 	if c.Format == FormatText || c.Format == FormatHTML {
 		if reject := notUTF8(value); reject != nil {
 			return reject
@@ -170,14 +140,14 @@ func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Con
 		content.ID = id
 	}
 	if c.deletes(&o) {
-		return &RejectError{Deleted, fmt.Sprintf("the %s envelope reports a deletion", c.Preset)}
+		return record.Reject(record.Deleted, "the %s envelope reports a deletion", c.Preset)
 	}
 	text, path := o.first(fields.Text)
 	switch {
 	case path == "":
-		return &RejectError{NoText, fmt.Sprintf("none of the text fields %q is there", fields.Text)}
+		return record.Reject(record.NoText, "none of the text fields %q is there", fields.Text)
 	case text.Type != gjson.String:
-		return &RejectError{WrongType, fmt.Sprintf("field %q is a JSON %s, not a string", path, typeName(text))}
+		return record.Reject(record.WrongType, "field %q is a JSON %s, not a string", path, typeName(text))
 	}
 	if !utf8.ValidString(text.Raw) {
 		reject := notUTF8([]byte(text.Raw))

@@ -60,9 +60,9 @@ func FuzzJSON(f *testing.F) {
 		allowed := isObject
 		switch {
 		case reject == nil:
-		case reject.Reason == NotJSON:
+		case reject.Reason == record.NotJSON:
 			allowed = !isObject || deeperThan(value, maxDepth)
-		case reject.Reason == NotUTF8: // an object whose text is no UTF-8, or no object
+		case reject.Reason == record.NotUTF8: // an object whose text is no UTF-8, or no object
 			allowed = !utf8.Valid(value)
 		}
 		if !allowed {
@@ -85,7 +85,7 @@ func FuzzHTMLValue(f *testing.F) {
 	f.Fuzz(func(t *testing.T, page []byte) {
 		doc, reject := cfg.Decode(recordOf(string(page)))
 		if !utf8.Valid(page) {
-			if reject == nil || reject.Reason != NotUTF8 || doc.Text != "" || doc.ID == "" {
+			if reject == nil || reject.Reason != record.NotUTF8 || doc.Text != "" || doc.ID == "" {
 				t.Fatalf("%v %+v", reject, doc)
 			}
 			return
@@ -108,7 +108,7 @@ func FuzzHeaders(f *testing.F) {
 		in := []record.Header{{Key: key1, Value: value1}, {Key: key2, Value: value2}, {Key: key1, Value: value2}}
 		r := recordOf("x")
 		r.Headers = in
-		out := deadOutput(r, &RejectError{NotJSON, "detail"}, 1<<20)
+		out := deadOutput(r, record.Reject(record.NotJSON, "detail"), 1<<20)
 		var foreign []string
 		ours := map[string]int{}
 		for _, h := range out.Headers {

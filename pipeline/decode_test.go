@@ -57,21 +57,21 @@ func TestDecodeRejects(t *testing.T) {
 	cfg := DefaultDecodeConfig()
 	for name, c := range map[string]struct {
 		value string
-		want  RejectReason
+		want  record.RejectReason
 	}{
-		"empty value": {"", NotJSON},
-		"plain text":  {"hello", NotJSON},
-		"array":       {`["text"]`, NotJSON},
-		"cut off":     {`{"text":"x"`, NotJSON},
-		"two values":  {`{"text":"x"} {}`, NotJSON},
+		"empty value": {"", record.NotJSON},
+		"plain text":  {"hello", record.NotJSON},
+		"array":       {`["text"]`, record.NotJSON},
+		"cut off":     {`{"text":"x"`, record.NotJSON},
+		"two values":  {`{"text":"x"} {}`, record.NotJSON},
 		"deep nesting": {`{"a":` + strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000) + `,"text":"x"}`,
-			NotJSON},
-		"no text":     {`{"id":"a"}`, NoText},
-		"null text":   {`{"text":null}`, NoText},
-		"number":      {`{"text":5}`, WrongType},
-		"array text":  {`{"text":["a"]}`, WrongType},
-		"object text": {`{"text":{}}`, WrongType},
-		"boolean":     {`{"text":true,"body":"x"}`, WrongType},
+			record.NotJSON},
+		"no text":     {`{"id":"a"}`, record.NoText},
+		"null text":   {`{"text":null}`, record.NoText},
+		"number":      {`{"text":5}`, record.WrongType},
+		"array text":  {`{"text":["a"]}`, record.WrongType},
+		"object text": {`{"text":{}}`, record.WrongType},
+		"boolean":     {`{"text":true,"body":"x"}`, record.WrongType},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, reject := cfg.Decode(recordOf(c.value))
@@ -130,7 +130,7 @@ func TestDepth(t *testing.T) {
 	_, reject := cfg.Decode(recordOf(nested(1000)))
 	require.Nil(t, reject)
 	_, reject = cfg.Decode(recordOf(nested(1001)))
-	require.Equal(t, NotJSON, reject.Reason)
+	require.Equal(t, record.NotJSON, reject.Reason)
 }
 
 func FuzzDecode(f *testing.F) {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 
 	"echosieve/internal/base/zstdframes"
+	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -32,7 +32,7 @@ const (
 )
 
 // compressionOf returns the compression of a value. A value that has another one than it should have is rejected.
-func (c *DecodeConfig) compressionOf(value []byte) (string, *RejectError) {
+func (c *DecodeConfig) compressionOf(value []byte) (string, *record.RejectError) {
 	expected, found := c.Compression, CompressionOf(value)
 	switch {
 	case expected == CompressionAuto && c.Format == FormatAvro && c.Framing != FramingConfluent:
@@ -40,9 +40,9 @@ func (c *DecodeConfig) compressionOf(value []byte) (string, *RejectError) {
 	case expected == CompressionAuto, expected == found:
 		return found, nil
 	case expected == CompressionGzip, expected == CompressionZstd:
-		return "", &RejectError{NotJSON,
-			fmt.Sprintf("the value is not compressed with %s: %s; input.compression auto takes both kinds",
-				expected, excerpt(value))}
+		return "", record.Reject(record.NotJSON,
+			"the value is not compressed with %s: %s; input.compression auto takes both kinds",
+			expected, excerpt(value))
 	}
 	return CompressionNone, nil
 }
@@ -71,7 +71,7 @@ func (p *plain) release() {
 // open decompresses a value. It waits until room holds the memory of all that becomes of the value: weigh tells how
 // much that is, by the size of the decompressed value. The caller releases the value. The error is that of ctx.
 func (c *DecodeConfig) open(ctx context.Context, value []byte, room *share, weigh func(n int) int) (plain,
-	*RejectError, error) {
+	*record.RejectError, error) {
 	codec, reject := c.compressionOf(value)
 	if reject != nil {
 		return plain{}, reject, nil
@@ -101,9 +101,9 @@ func (c *DecodeConfig) open(ctx context.Context, value []byte, room *share, weig
 	case err != nil:
 		return p, damaged(codec, err), nil
 	case len(p.bytes) > u.limit:
-		return p, &RejectError{TooLarge,
-			fmt.Sprintf("decompressed with %s, the value has more than %d bytes (kafka.max_message_bytes)",
-				codec, u.limit)}, nil
+		return p, record.Reject(record.TooLarge,
+			"decompressed with %s, the value has more than %d bytes (kafka.max_message_bytes)",
+			codec, u.limit), nil
 	}
 	return p, nil, nil
 }
@@ -176,10 +176,9 @@ func (u *unzipper) rest(start plain) (plain, error) {
 }
 
 // damaged says why a value cannot be decompressed.
-func damaged(codec string, err error) *RejectError {
+func damaged(codec string, err error) *record.RejectError {
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		return &RejectError{TooLarge,
-			fmt.Sprintf("decompressed with %s, the value has more than kafka.max_message_bytes", codec)}
+		return record.Reject(record.TooLarge, "decompressed with %s, the value has more than kafka.max_message_bytes", codec)
 	}
-	return &RejectError{NotJSON, fmt.Sprintf("the value begins like %s and cannot be decompressed: %v", codec, err)}
+	return record.Reject(record.NotJSON, "the value begins like %s and cannot be decompressed: %v", codec, err)
 }

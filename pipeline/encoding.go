@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"echosieve/pipeline/record"
 )
 
 // signatures are the beginnings of values that are no JSON, and what such a value looks like. The first that
@@ -34,45 +35,43 @@ var signatures = []struct{ prefix, looksLike string }{
 const notObject = "the value is not a JSON object: "
 
 // notJSON says why a value is no JSON object, and where.
-func notJSON(value []byte) *RejectError {
+func notJSON(value []byte) *record.RejectError {
 	if len(value) == 0 {
-		return &RejectError{NotJSON, notObject + "it is empty"}
+		return record.Reject(record.NotJSON, notObject+"it is empty")
 	}
 	for _, s := range signatures {
 		if bytes.HasPrefix(value, []byte(s.prefix)) {
-			return &RejectError{NotJSON, notObject + "it looks like " + s.looksLike}
+			return record.Reject(record.NotJSON, notObject+"it looks like %s", s.looksLike)
 		}
 	}
 	if value[0] == 0 && len(value) >= schemaFraming {
-		return &RejectError{NotJSON,
-			fmt.Sprintf(notObject+
-				"it looks like a schema registry's framing, schema id %d: set input.framing to confluent, and "+
-				"input.format "+
-				"to avro unless JSON follows", binary.BigEndian.Uint32(value[1:]))}
+		return record.Reject(record.NotJSON, notObject+
+			"it looks like a schema registry's framing, schema id %d: set input.framing to confluent, and "+
+			"input.format to avro unless JSON follows", binary.BigEndian.Uint32(value[1:]))
 	}
 	if reject := notUTF8(value); reject != nil {
 		return reject
 	}
 	if deeperThan(value, maxDepth) {
-		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it is nested deeper than %d levels", maxDepth)}
+		return record.Reject(record.NotJSON, notObject+"it is nested deeper than %d levels", maxDepth)
 	}
 	var syntax *json.SyntaxError
 	var whole json.RawMessage
 	if err := json.Unmarshal(value, &whole); errors.As(err, &syntax) {
 		if at := int(syntax.Offset) - 1; at >= 0 && at < len(value) &&
 			syntax.Error() != "unexpected end of JSON input" {
-			return &RejectError{NotJSON, fmt.Sprintf(notObject+"%s at byte %d: %s", syntax, at, excerpt(value[at:]))}
+			return record.Reject(record.NotJSON, notObject+"%s at byte %d: %s", syntax, at, excerpt(value[at:]))
 		}
-		return &RejectError{NotJSON, fmt.Sprintf(notObject+"it is cut off after %d bytes", len(value))}
+		return record.Reject(record.NotJSON, notObject+"it is cut off after %d bytes", len(value))
 	}
-	return &RejectError{NotJSON, notObject + "it is " + excerpt(bytes.TrimLeft(value, " \t\r\n"))}
+	return record.Reject(record.NotJSON, notObject+"it is %s", excerpt(bytes.TrimLeft(value, " \t\r\n")))
 }
 
 // excerpt quotes the beginning of foreign bytes.
 func excerpt(b []byte) string { return strconv.QuoteToASCII(string(b[:min(len(b), 16)])) }
 
 // notUTF8 says where a text is no UTF-8, and which encoding it looks like. It returns nil for UTF-8.
-func notUTF8(text []byte) *RejectError {
+func notUTF8(text []byte) *record.RejectError {
 	at := 0
 	for at < len(text) {
 		if text[at] < utf8.RuneSelf {
@@ -81,8 +80,8 @@ func notUTF8(text []byte) *RejectError {
 		}
 		r, size := utf8.DecodeRune(text[at:])
 		if r == utf8.RuneError && size == 1 {
-			return &RejectError{NotUTF8, fmt.Sprintf("no UTF-8 at byte %d: %s; it looks like %s", at,
-				excerpt(text[at:]), encodingOf(text))}
+			return record.Reject(record.NotUTF8, "no UTF-8 at byte %d: %s; it looks like %s", at,
+				excerpt(text[at:]), encodingOf(text))
 		}
 		at += size
 	}

@@ -6,6 +6,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/record"
 )
 
 func TestWhatIsNoJSONSaysWhatItLooksLike(t *testing.T) {
@@ -36,7 +38,7 @@ func TestWhatIsNoJSONSaysWhatItLooksLike(t *testing.T) {
 	} {
 		_, reject := cfg.Decode(recordOf(c.value))
 		require.NotNil(t, reject, "%q", c.value)
-		require.Equal(t, NotJSON, reject.Reason, "%q", c.value)
+		require.Equal(t, record.NotJSON, reject.Reason, "%q", c.value)
 		require.Contains(t, reject.Detail, c.detail, "%q", c.value)
 		require.LessOrEqual(t, len(reject.Detail), maxDetailBytes)
 	}
@@ -67,7 +69,7 @@ func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 			}
 			content, reject := cfg.Decode(recordOf(value))
 			require.NotNil(t, reject, "%q", value)
-			require.Equal(t, NotUTF8, reject.Reason, "%q", value)
+			require.Equal(t, record.NotUTF8, reject.Reason, "%q", value)
 			require.Contains(t, reject.Detail, c.guess, "%q", value)
 			require.NotEmpty(t, content.ID)
 		}
@@ -78,5 +80,5 @@ func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 	require.Nil(t, reject)
 	// Bytes of GBK can be those of JSON's syntax.
 	_, reject = cfg.Decode(recordOf("{\"text\":\"\x95\x5c\"}"))
-	require.Equal(t, NotUTF8, reject.Reason)
+	require.Equal(t, record.NotUTF8, reject.Reason)
 }

@@ -40,7 +40,7 @@ func (b *BatchLimits) ofDead() *TopicLimits {
 
 // refuse returns why the topics of verdicts would refuse a record; nil if they all would take it. The topic
 // of the record is not known before it is claimed, so each topic counts. size is an upper bound of its output.
-func (b *BatchLimits) refuse(r *record.Record, size int, now time.Time) *RejectError {
+func (b *BatchLimits) refuse(r *record.Record, size int, now time.Time) *record.RejectError {
 	for to, l := range b {
 		if l == nil || article.Destination(to) == article.ToDead {
 			continue
@@ -53,15 +53,15 @@ func (b *BatchLimits) refuse(r *record.Record, size int, now time.Time) *RejectE
 			return tooLarge(size, l.MaxBytes, "topic "+l.Topic+" takes")
 		}
 		if l.NeedsKey && r.Key == nil {
-			return &RejectError{Refused, "topic " + l.Topic +
-				" is compacted and takes no record without a key: set its cleanup.policy to delete"}
+			return record.Reject(record.Refused,
+				"topic %s is compacted and takes no record without a key: set its cleanup.policy to delete", l.Topic)
 		}
 	}
 	return nil
 }
 
 // refuseTime returns why the topic refuses a timestamp, or nil. Brokers let -1 pass, which stands for "no timestamp".
-func (l *TopicLimits) refuseTime(at, now time.Time) *RejectError {
+func (l *TopicLimits) refuseTime(at, now time.Time) *record.RejectError {
 	if l == nil || at.UnixMilli() == -1 {
 		return nil
 	}
@@ -72,12 +72,12 @@ func (l *TopicLimits) refuseTime(at, now time.Time) *RejectError {
 	if distance <= most {
 		return nil
 	}
-	return &RejectError{Timestamp, fmt.Sprintf("the timestamp %s is %s %s the clock, and topic %s takes at most %s",
-		formatTime(at), distance.Round(time.Second), direction, l.Topic, most)}
+	return record.Reject(record.Timestamp, "the timestamp %s is %s %s the clock, and topic %s takes at most %s",
+		formatTime(at), distance.Round(time.Second), direction, l.Topic, most)
 }
 
-func tooLarge(bytes, most int, who string) *RejectError {
-	return &RejectError{TooLarge, fmt.Sprintf("%d bytes with the verdict, but %s %d", bytes, who, most)}
+func tooLarge(bytes, most int, who string) *record.RejectError {
+	return record.Reject(record.TooLarge, "%d bytes with the verdict, but %s %d", bytes, who, most)
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
@@ -88,7 +88,7 @@ func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05
 //
 // The article stands in the index, but is not published, so no later article may be its copy: Refused
 // retracts it. It blocks while the index is away, and returns an error only when ctx ends.
-func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *RejectError) (Output, error) {
+func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *record.RejectError) (Output, error) {
 	if out.Verdict.Kind == 0 {
 		return smallestDead(out, p.now()), nil
 	}
@@ -103,14 +103,14 @@ func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *Reje
 }
 
 // dead returns the dead letter of a record of the batch.
-func (p *Pipeline) dead(b *Batch, r *record.Record, why *RejectError) Output {
+func (p *Pipeline) dead(b *Batch, r *record.Record, why *record.RejectError) Output {
 	most, now := p.cfg.MaxMessageBytes, p.now()
 	limits := b.Limits.ofDead()
 	if limits != nil {
 		most = min(most, limits.MaxBytes)
 	}
 	out := deadOutput(r, why, most)
-	if why.Reason == Timestamp || limits.refuseTime(r.Time, now) != nil {
+	if why.Reason == record.Timestamp || limits.refuseTime(r.Time, now) != nil {
 		out.restamp(now)
 	}
 	if b.Traceparent != "" {

@@ -37,28 +37,28 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 		name   string
 		limits pipeline.TopicLimits
 		change func(r *record.Record, now time.Time)
-		reason pipeline.RejectReason // empty: an article
+		reason record.RejectReason // empty: an article
 	}{
 		{"now", limits, func(*record.Record, time.Time) {}, ""},
 		{"just early enough", limits,
 			func(r *record.Record, now time.Time) { r.Time = now.Add(-2*time.Hour + time.Minute) }, ""},
 		{"too old", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(-2*time.Hour - time.Minute) },
-			pipeline.Timestamp},
+			record.Timestamp},
 		{"ahead", limits, func(r *record.Record, now time.Time) { r.Time = now.Add(time.Hour + time.Minute) },
-			pipeline.Timestamp},
+			record.Timestamp},
 		{"as far as it goes", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(math.MaxInt64) },
-			pipeline.Timestamp},
+			record.Timestamp},
 		{"as far back", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(math.MinInt64) },
-			pipeline.Timestamp},
+			record.Timestamp},
 		{"no timestamp", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(-1) }, ""},
-		{"1969", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(-2) }, pipeline.Timestamp},
-		{"too large", limits, func(r *record.Record, _ time.Time) { r.Key = make([]byte, most) }, pipeline.TooLarge},
+		{"1969", limits, func(r *record.Record, _ time.Time) { r.Time = time.UnixMilli(-2) }, record.Timestamp},
+		{"too large", limits, func(r *record.Record, _ time.Time) { r.Key = make([]byte, most) }, record.TooLarge},
 		{"a tombstone", limits, func(r *record.Record, _ time.Time) { r.Value, r.Time = nil, time.UnixMilli(0) },
-			pipeline.Timestamp},
+			record.Timestamp},
 		{"no limits", pipeline.NoLimits("out"), func(r *record.Record, _ time.Time) {
 			r.Time, r.Key = time.UnixMilli(math.MaxInt64), make([]byte, most)
 		}, ""},
-		{"without a key", keys, func(*record.Record, time.Time) {}, pipeline.Refused},
+		{"without a key", keys, func(*record.Record, time.Time) {}, record.Refused},
 		{"with an empty key", keys, func(r *record.Record, _ time.Time) { r.Key = []byte{} }, ""},
 	} {
 		for _, to := range verdicts { // each alone: the topic is not known before the article is decided
@@ -80,8 +80,8 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 				}
 				require.Equal(t, string(c.reason), out[0].Reason)
 				require.Equal(t, article.ToDead, out[0].Destination)
-				require.Equal(t, c.reason == pipeline.TooLarge, out[0].OmitValue)
-				if c.reason == pipeline.Timestamp {
+				require.Equal(t, c.reason == record.TooLarge, out[0].OmitValue)
+				if c.reason == record.Timestamp {
 					require.WithinDuration(t, time.Now(), out[0].Time, time.Minute)
 					require.NotEmpty(t, header(out[0], pipeline.HeaderTime))
 				}
@@ -122,7 +122,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		p := newPipeline(t, index, nil, nil)
 		var h interface {
 			Decide(context.Context, *pipeline.Batch) ([]pipeline.Output, error)
-			Refused(context.Context, *pipeline.Batch, *pipeline.Output, *pipeline.RejectError) (pipeline.Output, error)
+			Refused(context.Context, *pipeline.Batch, *pipeline.Output, *record.RejectError) (pipeline.Output, error)
 		} = p
 		to := article.ToDead
 		if shadow {
@@ -136,8 +136,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		out, err := h.Decide(t.Context(), b)
 		require.NoError(t, err)
 		require.Equal(t, "unique", out[0].VerdictName())
-		dead, err := h.Refused(t.Context(), b, &out[0], &pipeline.RejectError{Reason: pipeline.Timestamp,
-			Detail: "why"})
+		dead, err := h.Refused(t.Context(), b, &out[0], record.Reject(record.Timestamp, "why"))
 		require.NoError(t, err)
 		require.Equal(t, to, dead.Destination)
 		require.Equal(t, shadow, dead.OmitValue)
@@ -148,7 +147,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		} {
 			require.Equal(t, want, header(dead, name))
 		}
-		smallest, err := h.Refused(t.Context(), b, &dead, &pipeline.RejectError{Reason: pipeline.TooLarge})
+		smallest, err := h.Refused(t.Context(), b, &dead, &record.RejectError{Reason: record.TooLarge})
 		require.NoError(t, err)
 		require.True(t, smallest.Smallest && smallest.OmitKey && smallest.OmitValue)
 		require.Equal(t, to, smallest.Destination)
@@ -201,7 +200,7 @@ func TestVerdictInTheValue(t *testing.T) {
 	small.MaxBytes = 8 << 10 // the headers alone would fit
 	for _, o := range [][]pipeline.Output{decide(8<<10, pipeline.BatchLimits{}, articleJSON),
 		decide(1<<20, pipeline.BatchLimits{article.ToUnique: &small}, articleJSON)} {
-		require.Equal(t, string(pipeline.TooLarge), o[0].Reason)
+		require.Equal(t, string(record.TooLarge), o[0].Reason)
 		require.Equal(t, articleJSON, string(o[0].PublishedValue()))
 	}
 }

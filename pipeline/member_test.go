@@ -73,7 +73,7 @@ func TestMemberSaysWhatTheHeadersSay(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, strings.TrimSuffix(strings.TrimPrefix(string(got), `{"e":`), "}"))
 	}
-	out := deadOutput(r, &RejectError{NoText, "why"}, 1<<20)
+	out := deadOutput(r, record.Reject(record.NoText, "why"), 1<<20)
 	require.Equal(t, Member{Verdict: "dead", Reason: "no_text", Detail: "why", Topic: "dead", Record: "t/0/2"},
 		out.Member())
 	out = tombstoneOutput(r, "recipe")

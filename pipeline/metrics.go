@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -119,16 +120,16 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"possible", article.ReasonLead.String()},
 		{"possible", article.ReasonSubject.String()},
 		{"skipped", "tombstone"},
-		{"dead", string(NotJSON)},
-		{"dead", string(NotAvro)},
-		{"dead", string(NoSchema)},
-		{"dead", string(NotUTF8)},
-		{"dead", string(NoText)},
-		{"dead", string(WrongType)},
-		{"dead", string(EmptyText)},
-		{"dead", string(TooLarge)},
-		{"dead", string(Timestamp)},
-		{"dead", string(Refused)},
+		{"dead", string(record.NotJSON)},
+		{"dead", string(record.NotAvro)},
+		{"dead", string(record.NoSchema)},
+		{"dead", string(record.NotUTF8)},
+		{"dead", string(record.NoText)},
+		{"dead", string(record.WrongType)},
+		{"dead", string(record.EmptyText)},
+		{"dead", string(record.TooLarge)},
+		{"dead", string(record.Timestamp)},
+		{"dead", string(record.Refused)},
 	} {
 		// so that the series exists with 0 from the start: rate() needs a first value
 		m.records.WithLabelValues(v[0], v[1])

@@ -177,7 +177,7 @@ func tombstoneOutput(r *record.Record, recipeID string) Output {
 
 // deadOutput builds a dead letter. If the record is too large for the dead topic, its value is omitted; if it
 // is still too large, its key and its own headers are omitted as well. The rest always fits.
-func deadOutput(r *record.Record, reject *RejectError, maxBytes int) Output {
+func deadOutput(r *record.Record, reject *record.RejectError, maxBytes int) Output {
 	detail := reject.Detail
 	if len(detail) > maxDetailBytes {
 		detail = strings.ToValidUTF8(detail[:maxDetailBytes], "") // the cut may be within a character
@@ -253,7 +253,7 @@ type OutputHeaders struct {
 	// LeftOut is the share of the text that the fingerprint ignores, in steps of 0.01.
 	LeftOut float64
 	// Reject says why the record is a dead letter; nil for others.
-	Reject *RejectError
+	Reject *record.RejectError
 }
 
 // ErrNoOutput says that a record does not come from an output topic of Echosieve.
@@ -273,7 +273,7 @@ func ParseHeaders(headers []record.Header) (OutputHeaders, error) {
 	d := headerDecoder{values: values}
 	p := OutputHeaders{Input: d.coordinates(HeaderInput), Recipe: values[HeaderRecipe]}
 	if _, ok := values[HeaderVerdict]; !ok {
-		p.Reject = &RejectError{Reason: RejectReason(values[HeaderReason]), Detail: values[HeaderDetail]}
+		p.Reject = record.Reject(record.RejectReason(values[HeaderReason]), "%s", values[HeaderDetail])
 		return p, d.err
 	}
 	p.Verdict = d.verdict()

@@ -47,7 +47,7 @@ func TestParseHeadersReadsWhatWasPublished(t *testing.T) {
 	require.Equal(t, OutputHeaders{Verdict: article.Verdict{Kind: article.Unique}, Input: r.Coordinates, Recipe: "x"},
 		got)
 
-	reject := &RejectError{NoText, "none of the fields"}
+	reject := record.Reject(record.NoText, "none of the fields")
 	got, err = ParseHeaders(deadOutput(r, reject, 1<<20).Headers)
 	require.NoError(t, err)
 	require.Equal(t, OutputHeaders{Input: r.Coordinates, Reject: reject}, got)

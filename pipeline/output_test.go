@@ -31,7 +31,7 @@ func value(headers []record.Header, key string) string {
 // A long detail ends with a whole character, wherever its bytes are cut.
 func TestDetailIsCutAtACharacter(t *testing.T) {
 	for lead := range 3 {
-		reject := &RejectError{NoText, strings.Repeat("x", lead) + strings.Repeat("\u65b0", maxDetailBytes)}
+		reject := record.Reject(record.NoText, "%s%s", strings.Repeat("x", lead), strings.Repeat("\u65b0", maxDetailBytes))
 		out := deadOutput(recordOf("{}"), reject, 1<<20)
 		require.Equal(t, reject.Detail[:lead+(maxDetailBytes-lead)/3*3], out.Detail)
 		require.Equal(t, out.Detail, value(out.Headers, HeaderDetail))
@@ -113,7 +113,7 @@ func TestVerdictHeaders(t *testing.T) {
 
 func TestDeadOutputAlwaysFits(t *testing.T) {
 	const limit = 4096
-	reject := &RejectError{TooLarge, strings.Repeat("d", 1000)}
+	reject := record.Reject(record.TooLarge, "%s", strings.Repeat("d", 1000))
 	for name, c := range map[string]struct {
 		key, value, header      int
 		omitValue, omitKey, all bool
@@ -154,6 +154,6 @@ func TestVerdictHeadersFitTheirBound(t *testing.T) {
 	longest.Relation = article.Contained
 	out := verdictOutput(r, &article.Article{}, longest, strings.Repeat("r", 64))
 	require.LessOrEqual(t, recordBytes(&record.Record{Headers: out.Headers})-recordBytes(r), maxVerdictHeaderBytes)
-	dead := deadOutput(r, &RejectError{TooLarge, strings.Repeat("d", 9999)}, 1)
+	dead := deadOutput(r, record.Reject(record.TooLarge, "%s", strings.Repeat("d", 9999)), 1)
 	require.LessOrEqual(t, recordBytes(&record.Record{Headers: dead.Headers})-recordBytes(r), maxDeadHeaderBytes)
 }

@@ -92,7 +92,7 @@ type prepared struct {
 	article   article.Article
 	content   article.Content // without the text and the URL
 	publisher string          // see publisherCounter.name
-	reject    *RejectError
+	reject    *record.RejectError
 	tombstone bool
 }
 
@@ -122,10 +122,8 @@ func (p *Pipeline) Prepare(ctx context.Context, recs []record.Record) (*Batch, e
 // prepare decodes and fingerprints one record.
 func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, error) {
 	if r.Oversize != nil && r.Oversize.Batch > 0 {
-		return prepared{reject: &RejectError{TooLarge, fmt.Sprintf(
-				"decompressing its record batch takes %d MiB of memory: publish smaller batches",
-				r.Oversize.Batch>>20)}},
-			nil
+		return prepared{reject: record.Reject(record.TooLarge,
+			"decompressing its record batch takes %d MiB of memory: publish smaller batches", r.Oversize.Batch>>20)}, nil
 	}
 	if n := recordBytes(r) + p.added; n > p.cfg.MaxMessageBytes {
 		return prepared{reject: tooLarge(n, p.cfg.MaxMessageBytes, "the output topics take")}, nil
@@ -135,7 +133,7 @@ func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, err
 	}
 	start := time.Now()
 	var one prepared
-	err := p.cfg.Decode.With(ctx, r, func(content article.Content, reject *RejectError) {
+	err := p.cfg.Decode.With(ctx, r, func(content article.Content, reject *record.RejectError) {
 		p.metrics.observe(StageDecode, time.Since(start))
 		one = p.fingerprint(r, content, reject)
 	})
@@ -143,7 +141,7 @@ func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, err
 }
 
 // fingerprint makes the article of what was decoded.
-func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject *RejectError) prepared {
+func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject *record.RejectError) prepared {
 	switch {
 	case reject.IsDeletion():
 		return prepared{tombstone: true}
@@ -155,7 +153,7 @@ func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)
 	if a.Empty {
-		return prepared{reject: &RejectError{EmptyText, "no letter or digit is left after cleaning"}}
+		return prepared{reject: record.Reject(record.EmptyText, "no letter or digit is left after cleaning")}
 	}
 	p.metrics.countText(&a)
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
@@ -164,7 +162,7 @@ func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject
 }
 
 // Article returns the article that Prepare made of Records[i]. Both results are nil if the record is a tombstone.
-func (b *Batch) Article(i int) (*article.Article, *RejectError) {
+func (b *Batch) Article(i int) (*article.Article, *record.RejectError) {
 	switch one := &b.prepared[i]; {
 	case one.reject != nil:
 		return nil, one.reject

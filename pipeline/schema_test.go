@@ -51,7 +51,7 @@ func (s schemas) Schema(ctx context.Context, id string) (*avrojson.Schema, error
 		}
 	}
 	if !s.ids[id] {
-		return nil, fmt.Errorf("asked: %w", &pipeline.RejectError{Reason: pipeline.NoSchema, Detail: "no schema " + id})
+		return nil, fmt.Errorf("asked: %w", record.Reject(record.NoSchema, "%s", "no schema "+id))
 	}
 	return avrojson.Parse(storySchema)
 }
@@ -72,7 +72,7 @@ func TestAvroValues(t *testing.T) {
 	guidText := "30313233-3435-3637-3839-616263646566"
 	for name, c := range map[string]struct {
 		framing, header, value string
-		reason                 pipeline.RejectReason
+		reason                 record.RejectReason
 		detail                 string
 	}{
 		"number before the value": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + value, "", ""},
@@ -80,23 +80,23 @@ func TestAvroValues(t *testing.T) {
 		"number in the header":    {pipeline.FramingConfluent, "\x00\x00\x00\x00\x07", value, "", ""},
 		"UUID in the header":      {pipeline.FramingConfluent, guid, value, "", ""},
 		"other number": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x08" + value,
-			pipeline.NoSchema, "no schema 8"},
+			record.NoSchema, "no schema 8"},
 		"number above all": {pipeline.FramingConfluent, "", "\x00\xff\xff\xff\xff" + value,
-			pipeline.NoSchema, "4294967295 can be no number"},
-		"header without an id": {pipeline.FramingConfluent, "x", value, pipeline.NoSchema, "no schema"},
-		"no framing": {pipeline.FramingConfluent, "", value, pipeline.NotAvro,
+			record.NoSchema, "4294967295 can be no number"},
+		"header without an id": {pipeline.FramingConfluent, "x", value, record.NoSchema, "no schema"},
+		"no framing": {pipeline.FramingConfluent, "", value, record.NotAvro,
 			"no schema registry framing"},
-		"empty": {pipeline.FramingConfluent, "", "", pipeline.NotAvro,
+		"empty": {pipeline.FramingConfluent, "", "", record.NotAvro,
 			"no schema registry framing"},
-		"nothing behind the framing": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07", pipeline.NotAvro,
+		"nothing behind the framing": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07", record.NotAvro,
 			"cut off, at byte 0 of 0; its schema is 7"},
 		"JSON behind the framing": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + `{"text":"x"}`,
-			pipeline.NotAvro, ""},
+			record.NotAvro, ""},
 		"one schema":      {pipeline.FramingNone, "", value, "", ""},
-		"one schema, cut": {pipeline.FramingNone, "", value[:3], pipeline.NotAvro, "cut off"},
+		"one schema, cut": {pipeline.FramingNone, "", value[:3], record.NotAvro, "cut off"},
 		"no UTF-8": {pipeline.FramingNone, "", strings.Replace(value, "x", "\xff", 1),
-			pipeline.NotUTF8, ""},
-		"no text": {pipeline.FramingNone, "", "\x02a\x00\x00\x00\x00", pipeline.NoText, ""},
+			record.NotUTF8, ""},
+		"no text": {pipeline.FramingNone, "", "\x02a\x00\x00\x00\x00", record.NoText, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := avroConfig(c.framing, "", "7", guidText)
@@ -127,7 +127,7 @@ func TestAvroEnvelope(t *testing.T) {
 	cfg.Preset = "debezium"
 	event := map[string]any{"id": "", "text": nil, "op": "c", "source": "",
 		"after": map[string]any{"id": int64(7), "text": "x"}}
-	decode := func() (article.Content, *pipeline.RejectError) {
+	decode := func() (article.Content, *record.RejectError) {
 		value, err := avro.MustParse(storySchema).Encode(event)
 		require.NoError(t, err)
 		return cfg.Decode(&record.Record{Value: value})
@@ -201,7 +201,7 @@ func TestDecodeSaysThatTheRegistryIsAway(t *testing.T) {
 	cfg := avroConfig(pipeline.FramingConfluent)
 	cfg.Schemas = schemas{err: func(context.Context) error { return errors.New("no registry answers") }}
 	_, reject := cfg.Decode(&record.Record{Value: []byte("\x00\x00\x00\x00\x07x")})
-	require.Equal(t, &pipeline.RejectError{Reason: pipeline.NoSchema, Detail: "no registry answers"}, reject)
+	require.Equal(t, record.Reject(record.NoSchema, "no registry answers"), reject)
 	asJSON := cfg.AsJSON()
 	content, reject := asJSON.Decode(&record.Record{Value: []byte(`{"id":"a","text":"x"}`)})
 	require.Nil(t, reject)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 )
 
 // Shadow decides as its Pipeline does, and sends every output to the topic of the shadow instead of the topic
@@ -26,7 +27,7 @@ func (s *Shadow) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 }
 
 // Refused returns the output of Pipeline.Refused.
-func (s *Shadow) Refused(ctx context.Context, b *Batch, out *Output, why *RejectError) (Output, error) {
+func (s *Shadow) Refused(ctx context.Context, b *Batch, out *Output, why *record.RejectError) (Output, error) {
 	dead, err := s.Pipeline.Refused(ctx, b, out, why)
 	if dead.Destination != article.ToShadow {
 		s.redirect(&dead)

@@ -25,7 +25,7 @@ func TestValuesWaitForMemory(t *testing.T) {
 			cfg := DefaultDecodeConfig()
 			cfg.Memory = NewMemory(100 << 10) // less than the value
 			var free bool
-			require.NoError(t, cfg.With(t.Context(), recordOf(value), func(c article.Content, reject *RejectError) {
+			require.NoError(t, cfg.With(t.Context(), recordOf(value), func(c article.Content, reject *record.RejectError) {
 				require.Nil(t, reject)
 				require.Equal(t, "x", c.Text)
 				free = cfg.Memory.free.TryAcquire(100 << 10)
@@ -36,7 +36,7 @@ func TestValuesWaitForMemory(t *testing.T) {
 			ended, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer end()
 			err := cfg.With(ended, recordOf(value),
-				func(article.Content, *RejectError) { t.Error("there is no memory") })
+				func(article.Content, *record.RejectError) { t.Error("there is no memory") })
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		})
 	}
@@ -88,7 +88,7 @@ func TestLongAvro(t *testing.T) {
 		{"name":"nulls","type":{"type":"array","items":"null"}}]}`)
 	require.NoError(t, err)
 	// 32,768 and 491,520 items of five bytes
-	for items, reason := range map[byte]RejectReason{0x01: "", 0x0f: NotAvro} {
+	for items, reason := range map[byte]record.RejectReason{0x01: "", 0x0f: record.NotAvro} {
 		cfg := DecodeConfig{Format: FormatAvro, Framing: FramingNone, Memory: NewMemory(1 << 10), MaxBytes: 1 << 20}
 		cfg.Fields = DefaultDecodeConfig().Fields
 		cfg.Schemas = askedSchema(func(string) (*avrojson.Schema, error) { return schema, nil })

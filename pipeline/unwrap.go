@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -33,7 +32,9 @@ const headerSchemaID = "__value_schema_id"
 
 // unframe returns a value without its framing, and the id of the schema, if the framing has one. It shares the memory
 // of the value.
-func (c *DecodeConfig) unframe(r *record.Record, value []byte) (rest []byte, schema string, reject *RejectError) {
+func (c *DecodeConfig) unframe(r *record.Record, value []byte) (
+	rest []byte, schema string, reject *record.RejectError,
+) {
 	if c.Framing != FramingConfluent {
 		return value, "", nil
 	}
@@ -49,18 +50,17 @@ func (c *DecodeConfig) unframe(r *record.Record, value []byte) (rest []byte, sch
 	if header >= 0 {
 		return value, "", nil
 	}
-	reason := NotJSON
+	reason := record.NotJSON
 	if c.Format == FormatAvro {
-		reason = NotAvro
+		reason = record.NotAvro
 	}
-	return nil, "", &RejectError{reason,
-		fmt.Sprintf("the value has no schema registry framing (a zero byte and four bytes of the schema's id) and "+
-			"the record no header %s: %s; "+
-			"set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))}
+	return nil, "", record.Reject(reason,
+		"the value has no schema registry framing (a zero byte and four bytes of the schema's id) and the record no "+
+			"header %s: %s; set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))
 }
 
 // beginning returns at least the first n bytes of a value without compression, or all of it.
-func (c *DecodeConfig) beginning(value []byte, n int) ([]byte, *RejectError) {
+func (c *DecodeConfig) beginning(value []byte, n int) ([]byte, *record.RejectError) {
 	codec, reject := c.compressionOf(value)
 	if reject != nil || codec == CompressionNone {
 		return value, reject
@@ -83,8 +83,8 @@ func (c *DecodeConfig) maxBytes() int { return cmp.Or(c.MaxBytes, defaultMaxByte
 // Schemas finds the schemas with which Avro values were written. Safe for concurrent use.
 type Schemas interface {
 	// Schema returns the schema with an id: a number, a UUID, or "" for values without an id. It may ask a server. An
-	// error that is a *RejectError says that there is no such schema, or none that Avro values can have. Any other
-	// error says that the server did not answer.
+	// error that is a *record.RejectError says that there is no such schema, or none that Avro values can have. Any
+	// other error says that the server did not answer.
 	Schema(ctx context.Context, id string) (*avrojson.Schema, error)
 }
 
@@ -113,7 +113,7 @@ func schemaID(b []byte) (id string, rest []byte) {
 
 // schemaOf returns the schema of a record's value. It waits for the server of schemas, so it is asked before the value
 // takes memory.
-func (c *DecodeConfig) schemaOf(ctx context.Context, r *record.Record) (*avrojson.Schema, *RejectError, error) {
+func (c *DecodeConfig) schemaOf(ctx context.Context, r *record.Record) (*avrojson.Schema, *record.RejectError, error) {
 	begin, reject := c.beginning(r.Value, longestFraming)
 	if reject != nil {
 		return nil, reject, nil
@@ -123,13 +123,13 @@ func (c *DecodeConfig) schemaOf(ctx context.Context, r *record.Record) (*avrojso
 		return nil, reject, nil
 	}
 	if n, err := strconv.ParseUint(id, 10, 64); err == nil && n > math.MaxInt32 {
-		return nil, &RejectError{NoSchema, fmt.Sprintf("%d can be no number of a schema", n)}, nil
+		return nil, record.Reject(record.NoSchema, "%d can be no number of a schema", n), nil
 	}
 	if c.Schemas == nil {
-		return nil, &RejectError{NoSchema, "the program was given no schemas"}, nil
+		return nil, record.Reject(record.NoSchema, "the program was given no schemas"), nil
 	}
 	schema, err := c.Schemas.Schema(ctx, id)
-	if reject := (*RejectError)(nil); errors.As(err, &reject) {
+	if reject := (*record.RejectError)(nil); errors.As(err, &reject) {
 		return nil, reject, nil
 	}
 	return schema, nil, err

@@ -51,7 +51,7 @@ func TestUnwrap(t *testing.T) {
 		name                 string
 		framing, compression string
 		value                string
-		reason               RejectReason // empty: the article is found
+		reason               record.RejectReason // empty: the article is found
 		detail               string
 	}{
 		{"plain", FramingNone, CompressionAuto, plain, "", ""},
@@ -59,28 +59,30 @@ func TestUnwrap(t *testing.T) {
 		{"zstd", FramingNone, CompressionAuto, zstandard(t, plain), "", ""},
 		{"gzip by name", FramingNone, CompressionGzip, gzipped(t, plain), "", ""},
 		{"zstd by name", FramingNone, CompressionZstd, zstandard(t, plain), "", ""},
-		{"gzip, none expected", FramingNone, CompressionNone, gzipped(t, plain), NotJSON, "input.compression"},
-		{"plain, gzip expected", FramingNone, CompressionGzip, plain, NotJSON, "not compressed with gzip"},
-		{"zstd, gzip expected", FramingNone, CompressionGzip, zstandard(t, plain), NotJSON, "not compressed with gzip"},
-		{"gzip, cut", FramingNone, CompressionAuto, gzipped(t, plain)[:25], NotJSON, "cannot be decompressed"},
-		{"zstd, cut", FramingNone, CompressionAuto, zstandard(t, plain)[:12], NotJSON, "cannot be decompressed"},
+		{"gzip, none expected", FramingNone, CompressionNone, gzipped(t, plain), record.NotJSON, "input.compression"},
+		{"plain, gzip expected", FramingNone, CompressionGzip, plain, record.NotJSON, "not compressed with gzip"},
+		{"zstd, gzip expected", FramingNone, CompressionGzip, zstandard(t, plain), record.NotJSON,
+			"not compressed with gzip"},
+		{"gzip, cut", FramingNone, CompressionAuto, gzipped(t, plain)[:25], record.NotJSON, "cannot be decompressed"},
+		{"zstd, cut", FramingNone, CompressionAuto, zstandard(t, plain)[:12], record.NotJSON, "cannot be decompressed"},
 		{"gzip, as large as allowed", FramingNone, CompressionAuto, gzipped(t, large), "", ""},
 		{"zstd, as large as allowed", FramingNone, CompressionAuto, zstandard(t, large), "", ""},
 		{"zstd of a stream, as large as allowed", FramingNone, CompressionAuto, streamed(t, large), "", ""},
-		{"gzip bomb", FramingNone, CompressionAuto, gzipped(t, bomb), TooLarge, "more than 307200 bytes"},
-		{"zstd bomb", FramingNone, CompressionAuto, zstandard(t, bomb), TooLarge, "more than 307200 bytes"},
-		{"zstd bomb of a stream", FramingNone, CompressionAuto, streamed(t, bomb), TooLarge, "more than 307200 bytes"},
+		{"gzip bomb", FramingNone, CompressionAuto, gzipped(t, bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb", FramingNone, CompressionAuto, zstandard(t, bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb of a stream", FramingNone, CompressionAuto, streamed(t, bomb), record.TooLarge, "more than 307200 bytes"},
 		{"zstd of a stream with a large window", FramingNone, CompressionAuto, streamed(t, plain), "", ""},
 		{"two frames", FramingNone, CompressionAuto, zstandard(t, plain[:9]) + streamed(t, plain[9:]), "", ""},
 		{"two members", FramingNone, CompressionAuto, gzipped(t, plain[:9]) + gzipped(t, plain[9:]), "", ""},
 		{"zstd that claims 256 MiB in one segment", FramingNone, CompressionAuto,
-			"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10\x01\x00\x00", TooLarge, "kafka.max_message_bytes"},
+			"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10\x01\x00\x00", record.TooLarge, "kafka.max_message_bytes"},
 		{"framed", FramingConfluent, CompressionAuto, framed, "", ""},
 		{"framed, then compressed", FramingConfluent, CompressionAuto, gzipped(t, framed), "", ""},
-		{"framed, none expected", FramingNone, CompressionAuto, framed, NotJSON, "set input.framing to confluent"},
-		{"framing expected", FramingConfluent, CompressionAuto, plain, NotJSON, "set input.framing to none"},
-		{"cut within the framing", FramingConfluent, CompressionAuto, framed[:4], NotJSON, "set input.framing to none"},
-		{"nothing after the framing", FramingConfluent, CompressionAuto, framed[:5], NotJSON, "empty"},
+		{"framed, none expected", FramingNone, CompressionAuto, framed, record.NotJSON, "set input.framing to confluent"},
+		{"framing expected", FramingConfluent, CompressionAuto, plain, record.NotJSON, "set input.framing to none"},
+		{"cut within the framing", FramingConfluent, CompressionAuto, framed[:4], record.NotJSON,
+			"set input.framing to none"},
+		{"nothing after the framing", FramingConfluent, CompressionAuto, framed[:5], record.NotJSON, "empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := DefaultDecodeConfig()
@@ -161,7 +163,7 @@ func TestPresets(t *testing.T) {
 		cfg.Preset = preset
 		_, reject := cfg.Decode(recordOf(value))
 		require.NotNil(t, reject, preset)
-		require.Equal(t, Deleted, reject.Reason, preset)
+		require.Equal(t, record.Deleted, reject.Reason, preset)
 	}
 
 	cfg := DefaultDecodeConfig()

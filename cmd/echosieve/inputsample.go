@@ -35,7 +35,7 @@ type inputSample struct {
 }
 
 // reject counts a dead letter.
-func (s *inputSample) reject(r *pipeline.RejectError) {
+func (s *inputSample) reject(r *record.RejectError) {
 	if s.reasons == nil {
 		s.reasons = map[string]int{}
 	}
@@ -98,7 +98,7 @@ func (s *inputSample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *r
 	a, _ := made.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time})
 	switch {
 	case a.Empty:
-		s.reject(&pipeline.RejectError{Reason: pipeline.EmptyText, Detail: "no letter or digit is left after cleaning"})
+		s.reject(record.Reject(record.EmptyText, "no letter or digit is left after cleaning"))
 		return
 	case a.Features == 0:
 		s.noWords++

@@ -2,6 +2,7 @@
 package record
 
 import (
+	"fmt"
 	"time"
 
 	"echosieve/pipeline/article"
@@ -52,3 +53,40 @@ func (r *Record) Size() int {
 	}
 	return n
 }
+
+// RejectReason says why a record became a dead letter. Reasons are label values of metrics, so the list below is
+// complete.
+type RejectReason string
+
+// The reasons for dead letters.
+const (
+	NotJSON   RejectReason = "not_json"   // the value is no JSON object
+	NotAvro   RejectReason = "not_avro"   // the value does not fit its Avro schema
+	NoSchema  RejectReason = "no_schema"  // there is no Avro schema for the value
+	NotUTF8   RejectReason = "not_utf8"   // the text is in another encoding
+	NoText    RejectReason = "no_text"    // no text field, or a null one
+	WrongType RejectReason = "wrong_type" // the text field is not a string
+	EmptyText RejectReason = "empty_text" // nothing is left after cleaning
+	TooLarge  RejectReason = "too_large"  // with our headers, the record would be too large for an output topic
+	Timestamp RejectReason = "timestamp"  // an output topic takes no record with this timestamp
+	Refused   RejectReason = "refused"    // an output topic takes no such record for another reason
+	// Deleted is the reason of the decoder only: the pipeline treats the record as one with a null value.
+	Deleted RejectReason = "deleted" // the envelope reports a deletion
+)
+
+// RejectError says why a record can never be processed. The input is bad; trying again does not help.
+type RejectError struct {
+	Reason RejectReason
+	Detail string
+}
+
+// Reject returns the error of a record for a reason, with a detail as fmt.Sprintf makes it.
+func Reject(reason RejectReason, format string, args ...any) *RejectError {
+	return &RejectError{reason, fmt.Sprintf(format, args...)}
+}
+
+func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail }
+
+// IsDeletion says whether the envelope of the record reports a deletion. Such a record counts as one with a null value
+// and is no dead letter.
+func (e *RejectError) IsDeletion() bool { return e != nil && e.Reason == Deleted }

@@ -12,6 +12,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 )
 
 func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
@@ -27,9 +28,9 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		require.Contains(t, doc, "\n- `"+header+"`: ")
 	}
 	for _, reason := range []string{
-		string(pipeline.NotJSON), string(pipeline.NotUTF8), string(pipeline.NoText), string(pipeline.WrongType),
-		string(pipeline.EmptyText),
-		string(pipeline.TooLarge), string(pipeline.Timestamp), string(pipeline.Refused),
+		string(record.NotJSON), string(record.NotUTF8), string(record.NoText), string(record.WrongType),
+		string(record.EmptyText),
+		string(record.TooLarge), string(record.Timestamp), string(record.Refused),
 	} {
 		require.Contains(t, doc, "\n- `"+reason+"`: ")
 	}

@@ -24,7 +24,7 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 	report := ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: partitions, Member: c.member,
 		Topics: ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"},
-		Reason: func(input string) pipeline.RejectReason { return reason(r, inputs[input]) },
+		Reason: func(input string) record.RejectReason { return reason(r, inputs[input]) },
 	}.Check()
 	require.Empty(t, report.Violations)
 	return report.Seen
@@ -33,7 +33,7 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 // reason is the reason of the dead letter that a record must become, or empty. The broken records of
 // withBroken have known reasons. An article of the corpus may be broken as well: then decoding it gives the
 // reason.
-func reason(r *recipe.Recipe, in *kgo.Record) pipeline.RejectReason {
+func reason(r *recipe.Recipe, in *kgo.Record) record.RejectReason {
 	if in.Value == nil {
 		return ""
 	}
@@ -46,7 +46,7 @@ func reason(r *recipe.Recipe, in *kgo.Record) pipeline.RejectReason {
 		return reject.Reason
 	}
 	if a, _ := r.Fingerprint(doc.Text, article.Origin{}); a.Empty {
-		return pipeline.EmptyText
+		return record.EmptyText
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 	"echosieve/sample"
 )
 
@@ -115,9 +115,9 @@ func wordsOf(story string) string {
 }
 
 // broken are values that become dead letters, with their reasons.
-var broken = map[string]pipeline.RejectReason{
-	"not JSON": pipeline.NotJSON, `{"id":"no-text"}`: pipeline.NoText, `{"id":"wrong","text":7}`: pipeline.WrongType,
-	`{"id":"empty","text":"<p> </p>"}`: pipeline.EmptyText, "": pipeline.NotJSON, "{}": pipeline.NoText,
+var broken = map[string]record.RejectReason{
+	"not JSON": record.NotJSON, `{"id":"no-text"}`: record.NoText, `{"id":"wrong","text":7}`: record.WrongType,
+	`{"id":"empty","text":"<p> </p>"}`: record.EmptyText, "": record.NotJSON, "{}": record.NoText,
 }
 
 // withBroken puts broken records and null values between the records, and gives each record headers, a forged

@@ -28,6 +28,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -175,9 +176,9 @@ func TestAvroOfStrangers(t *testing.T) {
 	report := ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: partitions,
 		Topics: ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"},
-		Reason: func(input string) pipeline.RejectReason {
+		Reason: func(input string) record.RejectReason {
 			if slices.ContainsFunc(bad, func(r *kgo.Record) bool { return input == ledger.Coordinates(r) }) {
-				return pipeline.NoSchema
+				return record.NoSchema
 			}
 			return reason(made, asJSON[input])
 		},

@@ -11,6 +11,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 )
 
 // verdicts checks that each record is in the topic of its verdict, that each article and null value has a
@@ -21,7 +22,7 @@ func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
 	}
 	for _, input := range slices.Sorted(maps.Keys(seen)) {
 		o := seen[input]
-		want, reason := r.Reason(input), pipeline.RejectReason(o.Headers[pipeline.HeaderReason])
+		want, reason := r.Reason(input), record.RejectReason(o.Headers[pipeline.HeaderReason])
 		topic, known := r.Topics.Of(o)
 		switch {
 		case want == "" && o.Verdict() == "":

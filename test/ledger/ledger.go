@@ -16,6 +16,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 )
 
 // Kind is a kind of violation.
@@ -65,7 +66,7 @@ type Run struct {
 	Forgotten []string
 	// Reason returns the reason of the dead letter that an input record must become. It is empty for articles
 	// and null values, which must not become dead letters.
-	Reason func(input string) pipeline.RejectReason
+	Reason func(input string) record.RejectReason
 }
 
 // Topics are the output topics. If Possible is empty, possible copies go to Unique.
@@ -214,7 +215,7 @@ func (r Run) withoutMember(out *kgo.Record, input []byte) string {
 // holding the value.
 func omitted(in, out *kgo.Record) bool {
 	h := Headers(out)
-	return out.Value == nil && h[pipeline.HeaderReason] == string(pipeline.TooLarge) &&
+	return out.Value == nil && h[pipeline.HeaderReason] == string(record.TooLarge) &&
 		h[pipeline.HeaderValueOmitted] == strconv.Itoa(len(in.Value))
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 var now = time.UnixMilli(1_700_000_000_000)
@@ -164,9 +164,9 @@ func TestViolationsAreFound(t *testing.T) {
 			report := Run{
 				Inputs: inputs(), Outputs: append(test.outputs, test.rest...), Partitions: 2,
 				Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
-				Reason: func(input string) pipeline.RejectReason {
+				Reason: func(input string) record.RejectReason {
 					if input == broken {
-						return pipeline.NotJSON
+						return record.NotJSON
 					}
 					return ""
 				},
@@ -184,9 +184,9 @@ func TestRecordsMayRepeat(t *testing.T) {
 	run := Run{
 		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"}, MayRepeat: true,
 		Outputs: []*kgo.Record{unique(a), unique(a), unique(b), unique(c), dead(broken, "not_json"), tombstone()},
-		Reason: func(input string) pipeline.RejectReason {
+		Reason: func(input string) record.RejectReason {
 			if input == broken {
-				return pipeline.NotJSON
+				return record.NotJSON
 			}
 			return ""
 		},
@@ -213,9 +213,9 @@ func TestRepeatsOfForgottenArticles(t *testing.T) {
 				MayRepeat: true, Forgotten: test.forgotten,
 				Outputs: []*kgo.Record{unique(a), test.first, unique(b), unique(c), dead(broken, "not_json"),
 					tombstone()},
-				Reason: func(input string) pipeline.RejectReason {
+				Reason: func(input string) record.RejectReason {
 					if input == broken {
-						return pipeline.NotJSON
+						return record.NotJSON
 					}
 					return ""
 				},
@@ -233,7 +233,7 @@ func TestLinksAreCounted(t *testing.T) {
 	run := Run{
 		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
 		Outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)},
-		Reason:  func(string) pipeline.RejectReason { return "" },
+		Reason:  func(string) record.RejectReason { return "" },
 	}
 	require.Equal(t, 1, run.Check().Links, "the one whose original is a copy")
 }

@@ -156,7 +156,7 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 	if rec.Oversize != nil || rec.Value == nil {
 		return shown{}, fmt.Errorf("the record has no value that can be shown (%d bytes)", rec.Size())
 	}
-	err = c.cfg.Decode.With(ctx, &rec, func(content article.Content, reject *pipeline.RejectError) {
+	err = c.cfg.Decode.With(ctx, &rec, func(content article.Content, reject *record.RejectError) {
 		if reject != nil { // a dead letter is shown as it is
 			content = article.Content{Text: string(rec.Value)}
 		}

@@ -6,7 +6,6 @@ package look
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"echosieve/internal/app/config"
@@ -119,13 +118,13 @@ func (l *Looker) Look(ctx context.Context, values [][]byte) (Answer, error) {
 func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article, error) {
 	r := record.Record{Value: value, Time: now}
 	if len(r.Value) > l.largest {
-		return dead("", &pipeline.RejectError{Reason: pipeline.TooLarge,
-			Detail: fmt.Sprintf("%d bytes, kafka.max_message_bytes is %d", len(r.Value), l.largest)}), nil
+		return dead("", record.Reject(record.TooLarge,
+			"%d bytes, kafka.max_message_bytes is %d", len(r.Value), l.largest)), nil
 	}
 	var content article.Content
-	var reject *pipeline.RejectError
+	var reject *record.RejectError
 	var a article.Article
-	if err := l.input.With(ctx, &r, func(found article.Content, why *pipeline.RejectError) {
+	if err := l.input.With(ctx, &r, func(found article.Content, why *record.RejectError) {
 		if content, reject = found, why; reject == nil {
 			a, _ = l.recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: now})
 		}
@@ -143,8 +142,7 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article,
 		return dead(content.ID, reject), nil //nolint:nilerr // the reject is the answer
 	}
 	if a.Empty {
-		return dead(content.ID, &pipeline.RejectError{Reason: pipeline.EmptyText,
-			Detail: "no letter or digit is left after cleaning"}), nil
+		return dead(content.ID, record.Reject(record.EmptyText, "no letter or digit is left after cleaning")), nil
 	}
 	a.ID, a.Time = content.ID, now
 	advice, err := l.index.Advise(ctx, &a)
@@ -154,7 +152,7 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article,
 	return l.describe(&a, &advice), nil
 }
 
-func dead(id string, reject *pipeline.RejectError) Article {
+func dead(id string, reject *record.RejectError) Article {
 	return Article{
 		ID: id, Verdict: article.ToDead.String(), Destination: article.ToDead.String(), Reason: string(reject.Reason),
 		Detail: reject.Detail, Nearest: []Nearest{},

@@ -51,9 +51,9 @@ type Lines struct {
 	waiting          []record.Record
 	waitingBytes     int
 
-	refused int64                 // articles that the service will refuse
-	reason  pipeline.RejectReason // of the first of them
-	hint    string                // how the text of the first of them can be found
+	refused int64               // articles that the service will refuse
+	reason  record.RejectReason // of the first of them
+	hint    string              // how the text of the first of them can be found
 
 	// pieces of files that were left out, and pages whose encoding was guessed
 	bad, unread, noPages, guessed files.Tally
@@ -209,7 +209,7 @@ func (l *Lines) piece(f *file, lines *files.ArticleReader) error {
 	place := fmt.Sprintf("%s:%d", f.name, number)
 	skip := (*files.SkipError)(nil)
 	var rec record.Record
-	var reject *pipeline.RejectError
+	var reject *record.RejectError
 	if err == nil {
 		rec, reject, skip = l.record(line, lines.Time())
 	} else if errors.Is(err, io.EOF) {
@@ -251,7 +251,7 @@ func (l *Lines) piece(f *file, lines *files.ArticleReader) error {
 
 // withoutText counts a record that the service will refuse, and publishes it: the dead letter is for whoever
 // made it. At the beginning the record waits if its text seems to stand under another name.
-func (l *Lines) withoutText(f *file, rec record.Record, reject *pipeline.RejectError, idle bool) error {
+func (l *Lines) withoutText(f *file, rec record.Record, reject *record.RejectError, idle bool) error {
 	isList := false
 	if l.refused++; l.refused == 1 {
 		l.reason = reject.Reason
@@ -308,7 +308,7 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 // is the id of the article. The id is found by the decoder of the service, so that the service finds the same
 // id in the record. reject is the reason for which the service will refuse the record; skip says why the line
 // is no record at all.
-func (l *Lines) record(line []byte, at time.Time) (r record.Record, reject *pipeline.RejectError,
+func (l *Lines) record(line []byte, at time.Time) (r record.Record, reject *record.RejectError,
 	skip *files.SkipError) {
 	if at.IsZero() {
 		at = time.Now()
@@ -316,7 +316,7 @@ func (l *Lines) record(line []byte, at time.Time) (r record.Record, reject *pipe
 	r = record.Record{Value: bytes.Clone(line), Time: at}
 	content, reject := l.input.Decode(&r)
 	// The decoder guesses at an encoding before it says that a line is no JSON.
-	if reject != nil && (reject.Reason == pipeline.NotJSON || reject.Reason == pipeline.NotUTF8 &&
+	if reject != nil && (reject.Reason == record.NotJSON || reject.Reason == record.NotUTF8 &&
 		!gjson.ValidBytes(line)) {
 		return r, nil, &files.SkipError{Cause: "no JSON object", Detail: reject.Detail}
 	}

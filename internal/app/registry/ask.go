@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"echosieve/internal/base/diag"
-	"echosieve/pipeline"
 	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/record"
 )
 
 const (
@@ -48,18 +48,19 @@ func (r *refusal) aboutRequest() bool {
 }
 
 // reject says that the refusal belongs to the id.
-func (r *refusal) reject(id string) *pipeline.RejectError {
+func (r *refusal) reject(id string) *record.RejectError {
 	if r.unknown {
-		return noSchema("%s", r.detail)
+		return record.Reject(record.NoSchema, "%s", r.detail)
 	}
-	return noSchema("the registry answers %s for schema %s, while it answers for others", r.answer, id)
+	return record.Reject(record.NoSchema,
+		"the registry answers %s for schema %s, while it answers for others", r.answer, id)
 }
 
 // ask asks the registry for a schema and for those that it names. text is the bytes of their texts. An error
-// is a *pipeline.RejectError or a *refusal.
+// is a *record.RejectError or a *refusal.
 func (c *Client) ask(ctx context.Context, id string) (schema *avrojson.Schema, text int, err error) {
 	if id == "" {
-		return nil, 0, noSchema("the record's header names no schema")
+		return nil, 0, record.Reject(record.NoSchema, "the record's header names no schema")
 	}
 	ctx, end := context.WithTimeout(ctx, askTimeout)
 	defer end()
@@ -69,10 +70,10 @@ func (c *Client) ask(ctx context.Context, id string) (schema *avrojson.Schema, t
 		return nil, 0, newRefusal(err, x, fmt.Sprintf("the registry knows no schema %s", id))
 	}
 	if found.Type != sr.TypeAvro {
-		return nil, 0, noSchema("schema %s is of the type %s, and input.format is avro", id, found.Type)
+		return nil, 0, record.Reject(record.NoSchema, "schema %s is of the type %s, and input.format is avro", id, found.Type)
 	}
 	texts, err := c.references(ctx, found, map[string]bool{})
-	if reject := (*pipeline.RejectError)(nil); errors.As(err, &reject) {
+	if reject := (*record.RejectError)(nil); errors.As(err, &reject) {
 		return nil, 0, reject
 	}
 	if err != nil {
@@ -83,7 +84,7 @@ func (c *Client) ask(ctx context.Context, id string) (schema *avrojson.Schema, t
 		text += len(t)
 	}
 	if schema, err = avrojson.Parse(found.Schema, texts...); err != nil {
-		return nil, 0, noSchema("schema %s is none that Avro allows: %v", id, err)
+		return nil, 0, record.Reject(record.NoSchema, "schema %s is none that Avro allows: %v", id, err)
 	}
 	return schema, text, nil
 }
@@ -113,7 +114,7 @@ func (c *Client) references(ctx context.Context, of sr.Schema, seen map[string]b
 			continue
 		}
 		if seen[key] = true; len(seen) > mostReferences {
-			return nil, noSchema("a schema names more than %d others", mostReferences)
+			return nil, record.Reject(record.NoSchema, "a schema names more than %d others", mostReferences)
 		}
 		found, err := c.server.SchemaByVersion(ctx, r.Subject, r.Version)
 		if err != nil {

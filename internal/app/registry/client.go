@@ -3,14 +3,13 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/sr"
 
-	"echosieve/pipeline"
 	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/record"
 )
 
 const (
@@ -54,7 +53,7 @@ type found struct {
 
 // unknown is why there is no schema for an id.
 type unknown struct {
-	why    *pipeline.RejectError
+	why    *record.RejectError
 	judged bool // with patience, or by a clear answer: the service takes no other
 	since  time.Time
 }
@@ -66,7 +65,7 @@ func newClient(server *sr.Client) *Client {
 	}
 }
 
-// Schema implements pipeline.Schemas. It asks once: an error that is no *pipeline.RejectError is a *diag.Problem.
+// Schema implements pipeline.Schemas. It asks once: an error that is no *record.RejectError is a *diag.Problem.
 func (c *Client) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
 	if schema, err := c.remembered(id, false); schema != nil || err != nil {
 		return schema, err
@@ -102,7 +101,7 @@ func (c *Client) enter(ctx context.Context) (leave func(), err error) {
 // fetch asks for a schema and remembers it, or a clear answer that there is none.
 func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error) {
 	schema, text, err := c.ask(ctx, id)
-	var why *pipeline.RejectError
+	var why *record.RejectError
 	switch {
 	case err == nil:
 		c.rememberSchema(id, schema, text)
@@ -142,7 +141,7 @@ func (c *Client) rememberSchema(id string, schema *avrojson.Schema, text int) {
 	delete(c.unknown, id)
 }
 
-func (c *Client) rememberUnknown(id string, why *pipeline.RejectError, judged bool) error {
+func (c *Client) rememberUnknown(id string, why *record.RejectError, judged bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for other := range c.unknown {
@@ -153,8 +152,4 @@ func (c *Client) rememberUnknown(id string, why *pipeline.RejectError, judged bo
 	}
 	c.unknown[id] = unknown{why, judged || c.unknown[id].judged, c.now()}
 	return why
-}
-
-func noSchema(format string, args ...any) *pipeline.RejectError {
-	return &pipeline.RejectError{Reason: pipeline.NoSchema, Detail: fmt.Sprintf(format, args...)}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"echosieve/internal/base/tlsfiles"
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 const text = `{"type":"record","name":"Story","fields":[{"name":"text","type":"string"}]}`
@@ -34,9 +34,9 @@ func open(t testing.TB, s Server) *Client {
 
 func requireNoSchema(t testing.TB, err error, detail string) {
 	t.Helper()
-	reject := (*pipeline.RejectError)(nil)
+	reject := (*record.RejectError)(nil)
 	require.ErrorAs(t, err, &reject)
-	require.Equal(t, pipeline.NoSchema, reject.Reason)
+	require.Equal(t, record.NoSchema, reject.Reason)
 	require.Contains(t, reject.Detail, detail)
 }
 
@@ -99,7 +99,7 @@ func TestUnknownIDs(t *testing.T) {
 	require.Empty(t, c.unknown)
 
 	for id := range mostUnknown + 10 {
-		_ = c.rememberUnknown(strconv.Itoa(id), noSchema("none"), true)
+		_ = c.rememberUnknown(strconv.Itoa(id), record.Reject(record.NoSchema, "none"), true)
 		c.rememberSchema(strconv.Itoa(-id), c.schemas["7"].schema, len(text))
 	}
 	require.Len(t, c.unknown, mostUnknown)

@@ -36,7 +36,7 @@ type trial struct {
 }
 
 // Waiting returns the schemas for the service. Its errors are *pipeline.Pending, which wait and ask again, or
-// *pipeline.RejectError. report is called with why a call waits while the registry does not answer, and with
+// *record.RejectError. report is called with why a call waits while the registry does not answer, and with
 // nil when it waits no longer.
 func (c *Client) Waiting(report func(component string, call fmt.Stringer, err error)) pipeline.Schemas {
 	return waiting{c, report}
@@ -109,7 +109,7 @@ func (t *trial) left(now time.Time, patience time.Duration) time.Duration {
 	return max(t.since.Add(patience).Sub(now), 10*time.Millisecond)
 }
 
-// try asks once. An error is a *pipeline.RejectError, or a *refusal after which the registry is to be asked
+// try asks once. An error is a *record.RejectError, or a *refusal after which the registry is to be asked
 // again, or that of ctx.
 func (w waiting) try(ctx context.Context, id string, t *trial) (*avrojson.Schema, error) {
 	if schema, err := w.remembered(id, true); schema != nil || err != nil {

@@ -144,7 +144,7 @@ func isArticle(cfg config.Config, recipe *recipe.Recipe, r *record.Record) (ok b
 		return false, reject.Error()
 	}
 	if a, _ := recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time}); a.Empty {
-		return false, string(pipeline.EmptyText)
+		return false, string(record.EmptyText)
 	}
 	return true, ""
 }

@@ -187,7 +187,7 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 			for w := range queue {
 				a, _ := recipe.Fingerprint(w.content.Text, originOf(w.content))
 				if a.Empty {
-					r.noteBad(w.line, string(pipeline.EmptyText))
+					r.noteBad(w.line, string(record.EmptyText))
 				}
 				add(fingerprinted{w.line, w.content.ID, w.families, a})
 			}

@@ -123,7 +123,7 @@ func (r *run) decide(batch *pipeline.Batch) error {
 		if r.counts.articles.Load() == 0 && bytes.IndexByte(out.Record.Value, 0) >= 0 {
 			return r.noArticle(out.Detail)
 		}
-		if reason := pipeline.RejectReason(out.Reason); reason != pipeline.NotJSON {
+		if reason := record.RejectReason(out.Reason); reason != record.NotJSON {
 			r.counts.articles.Add(1)
 		} else if r.counts.firstDamaged == "" {
 			r.counts.firstDamaged = fmt.Sprintf("article %d: %s", out.Record.Offset, out.Detail)

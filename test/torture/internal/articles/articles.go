@@ -11,9 +11,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/redisindex/keyspace"
 )
 
@@ -40,12 +40,12 @@ const (
 const MaxMessageBytes = 1 << 20
 
 // Breakable are the defects that a small value can have: reasons of dead letters.
-func (w *Writer) Breakable() []pipeline.RejectReason {
-	notReadable := pipeline.NotJSON
+func (w *Writer) Breakable() []record.RejectReason {
+	notReadable := record.NotJSON
 	if w.Avro {
-		notReadable = pipeline.NotAvro
+		notReadable = record.NotAvro
 	}
-	return []pipeline.RejectReason{notReadable, pipeline.NoText, pipeline.WrongType, pipeline.EmptyText}
+	return []record.RejectReason{notReadable, record.NoText, record.WrongType, record.EmptyText}
 }
 
 // Role says how an article relates to the others of its family.
@@ -90,7 +90,7 @@ type Writer struct {
 	// Facts are known of each article, by its id, which is the record's key.
 	Facts map[string]Fact
 	// Reasons are those for which broken records must become dead letters, by the record's key.
-	Reasons map[string]pipeline.RejectReason
+	Reasons map[string]record.RejectReason
 	// Index finds and judges copies as a service with the default configuration does.
 	Index keyspace.Config
 	// Avro says that the values are written in Avro, not in JSON. It is for setting before the first Write.
@@ -117,7 +117,7 @@ func NewWriter(seed uint64, prefix string, recipe *recipe.Recipe, mixed bool) *W
 	w := &Writer{
 		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, Index: index, now: time.Now(), prefix: prefix,
 		mixed: mixed,
-		Facts: map[string]Fact{}, Reasons: map[string]pipeline.RejectReason{},
+		Facts: map[string]Fact{}, Reasons: map[string]record.RejectReason{},
 	}
 	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra",
 		"zet", "wo"}
@@ -138,7 +138,7 @@ func (w *Writer) Write() []*kgo.Record {
 	switch {
 	case !w.mixed:
 	case w.number%everyTooLarge == 0:
-		return one(w.broken(id, pipeline.TooLarge))
+		return one(w.broken(id, record.TooLarge))
 	case w.number%everyBroken == 0:
 		reasons := w.Breakable()
 		return one(w.broken(id, reasons[w.number/everyBroken%len(reasons)]))
@@ -153,17 +153,17 @@ func (w *Writer) Write() []*kgo.Record {
 func one(r *kgo.Record) []*kgo.Record { return []*kgo.Record{r} }
 
 // broken returns a record that must become a dead letter for the reason.
-func (w *Writer) broken(id string, reason pipeline.RejectReason) *kgo.Record {
+func (w *Writer) broken(id string, reason record.RejectReason) *kgo.Record {
 	key := fmt.Sprintf("%s-%s", reason, id)
 	w.Reasons[key] = reason
-	value := map[pipeline.RejectReason]string{
-		pipeline.NotJSON:   `{"id":"cut off","text":"The first words and`,
-		pipeline.NotAvro:   `{"id":"cut off","text":"The first words and`,
-		pipeline.NoText:    `{"id":"no-text","title":"A picture"}`,
-		pipeline.WrongType: `{"id":"list","text":["one","two"]}`,
-		pipeline.EmptyText: `{"id":"empty","text":"<p> - </p>"}`,
+	value := map[record.RejectReason]string{
+		record.NotJSON:   `{"id":"cut off","text":"The first words and`,
+		record.NotAvro:   `{"id":"cut off","text":"The first words and`,
+		record.NoText:    `{"id":"no-text","title":"A picture"}`,
+		record.WrongType: `{"id":"list","text":["one","two"]}`,
+		record.EmptyText: `{"id":"empty","text":"<p> - </p>"}`,
 	}[reason]
-	if reason == pipeline.TooLarge {
+	if reason == record.TooLarge {
 		// The input topic takes this value. The output topics would not take it together with the headers of a verdict.
 		value = `{"id":"large","text":"` + strings.Repeat("large ", (MaxMessageBytes-2048)/6) + `"}`
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 	"echosieve/test/frames"
 	"echosieve/test/torture/internal/rig"
 )
@@ -41,7 +41,7 @@ func hostileFrames(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.
 	var records []*kgo.Record
 	for p := range int32(r.Partitions) {
 		key := fmt.Sprintf("frame-%d-%d", seed, p)
-		written.Reasons[key] = pipeline.TooLarge
+		written.Reasons[key] = record.TooLarge
 		frame := []*kgo.Record{{Key: []byte(key), Value: value}}
 		for range frameArticles {
 			frame = slices.Concat(frame, written.Write())

@@ -5,7 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // Census counts the records without which a promise is not tested at all, by a name for the summary. A run in
@@ -33,7 +33,7 @@ var codecNames = []string{"none", "gzip", "snappy", "lz4", "zstd"}
 
 // Count counts the records of the input topic, and the findings about the outputs. breakable are the reasons
 // of dead letters that must occur, as TooLarge must.
-func (c Census) Count(inputs map[string]*kgo.Record, found Findings, breakable []pipeline.RejectReason) {
+func (c Census) Count(inputs map[string]*kgo.Record, found Findings, breakable []record.RejectReason) {
 	c[copiesOfCopies] = found.Links
 	c[nullValues] = 0
 	for _, name := range codecNames {
@@ -45,7 +45,7 @@ func (c Census) Count(inputs map[string]*kgo.Record, found Findings, breakable [
 			c[nullValues]++
 		}
 	}
-	for _, reason := range append(slices.Clone(breakable), pipeline.TooLarge) {
+	for _, reason := range append(slices.Clone(breakable), record.TooLarge) {
 		c[deadLetters+string(reason)] = found.Dead[reason]
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/articles"
 )
@@ -19,21 +20,21 @@ type Findings struct {
 	Texts int // different texts among the inputs; all versions of a chain count as one
 	// copies of copies: their roots were compared with the ends of their chains
 	Links      int
-	Dead       map[pipeline.RejectReason]int // dead letters by their reasons
-	Regained   int                           // copies that were caught after a refill, of articles from before the loss
+	Dead       map[record.RejectReason]int // dead letters by their reasons
+	Regained   int                         // copies that were caught after a refill, of articles from before the loss
 	Violations []ledger.Violation
 }
 
 // Judge checks every promise: those of package ledger, and those that need to know which articles are copies
 // of each other.
 func Judge(run ledger.Run, written *articles.Writer, x Excuses) Findings {
-	run.Reason = func(input string) pipeline.RejectReason { return written.Reasons[string(run.Inputs[input].Key)] }
+	run.Reason = func(input string) record.RejectReason { return written.Reasons[string(run.Inputs[input].Key)] }
 	report := run.Check()
 	texts, regained, bad := x.relate(run.Inputs, report.Seen, written.Facts)
-	dead := map[pipeline.RejectReason]int{}
+	dead := map[record.RejectReason]int{}
 	for _, o := range report.Seen {
 		if o.Verdict() == "" {
-			dead[pipeline.RejectReason(o.Headers[pipeline.HeaderReason])]++
+			dead[record.RejectReason(o.Headers[pipeline.HeaderReason])]++
 		}
 	}
 	return Findings{texts, report.Links, dead, regained, append(report.Violations, bad...)}

@@ -221,7 +221,7 @@ var misreported = map[string]struct {
 	}},
 	"a broken record passes": {ledger.Misplaced, func(t *testing.T, d *articles.Writer, all outputs) outputs {
 		r, h := all.find(t, d, func(h map[string]string, _ articles.Fact) bool {
-			return h[pipeline.HeaderReason] == string(pipeline.WrongType)
+			return h[pipeline.HeaderReason] == string(record.WrongType)
 		})
 		r.Topic = "unique"
 		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID,
@@ -230,9 +230,9 @@ var misreported = map[string]struct {
 	}},
 	"a wrong reason": {ledger.Misplaced, func(t *testing.T, d *articles.Writer, all outputs) outputs {
 		r, _ := all.find(t, d, func(h map[string]string, _ articles.Fact) bool {
-			return h[pipeline.HeaderReason] == string(pipeline.TooLarge)
+			return h[pipeline.HeaderReason] == string(record.TooLarge)
 		})
-		set(r, pipeline.HeaderReason, string(pipeline.NotJSON))
+		set(r, pipeline.HeaderReason, string(record.NotJSON))
 		return all
 	}},
 	"another partition": {ledger.Misplaced, func(_ *testing.T, _ *articles.Writer, all outputs) outputs {
