@@ -126,13 +126,7 @@ func statusFrom(a *Access, from, user, password string) int {
 // from the address of the guesser, too.
 func TestRightLoginsPassWhileOthersGuess(t *testing.T) {
 	a := load(t, settings(t, "basic_auth_users: {alice: "+hash(t, "secret")+", bob: "+hash(t, "other")+"}\n", ""))
-	waiting := func(n int) {
-		require.Eventually(t, func() bool {
-			a.checking.mu.Lock()
-			defer a.checking.mu.Unlock()
-			return len(a.checking.waiting) == n
-		}, time.Minute, time.Millisecond)
-	}
+	waiting := func(n int) { await(t, &a.checking, n) }
 	for i := range 3 {
 		require.Equal(t, http.StatusUnauthorized, statusFrom(a, fmt.Sprintf("10.0.0.%d", i), "alice", "guess"))
 		require.Equal(t, http.StatusUnauthorized, statusFrom(a, fmt.Sprintf("2001:db8::%d", i), "eve", "guess"))
@@ -152,18 +146,14 @@ func TestRightLoginsPassWhileOthersGuess(t *testing.T) {
 	}
 	waiting(maxWaiting)
 	require.Equal(t, http.StatusTooManyRequests, statusFrom(a, "10.0.0.1", "alice", "guess"), "one guess more")
-	right, order := make(chan int, 2), make(chan bool, 1)
+	right := make(chan int, 2)
 	guessers.Go(func() { right <- statusFrom(a, "198.51.100.7", "alice", "secret") })
 	guessers.Go(func() { right <- statusFrom(a, "10.0.0.1", "bob", "other") })
 	require.Equal(t, http.StatusTooManyRequests, <-codes, "a guesser makes room")
 	require.Equal(t, http.StatusTooManyRequests, <-codes)
 	waiting(maxWaiting)
-	go func() { // the two come first
-		one, other := <-right, <-right
-		order <- one == http.StatusOK && other == http.StatusOK && len(codes) <= 1
-	}()
 	a.checking.leave(held, false)
-	require.True(t, <-order, "right logins come before guesses")
+	require.Equal(t, [2]int{http.StatusOK, http.StatusOK}, [2]int{<-right, <-right})
 	guessers.Wait()
 	require.Equal(t, http.StatusOK, statusFrom(a, "10.0.0.1", "alice", "secret"))
 	require.Empty(t, a.checking.waiting)
@@ -179,6 +169,36 @@ func TestRightLoginsPassWhileOthersGuess(t *testing.T) {
 	require.False(t, a.checking.enter(ended, held), "who is gone does not wait")
 	a.checking.leave(held, true)
 	require.True(t, a.checking.enter(t.Context(), held))
+}
+
+// await waits until so many wait in the queue.
+func await(t *testing.T, q *queue, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return len(q.waiting) == n
+	}, time.Minute, time.Millisecond)
+}
+
+// Who has the turn says so before anybody else has it: the order depends on no clock.
+func TestRightLoginsComeBeforeGuesses(t *testing.T) {
+	var q queue
+	wrong, right, held := guesser{address: "192.0.2.1"}, guesser{address: "192.0.2.2"}, guesser{address: "192.0.2.3"}
+	q.note(wrong)
+	require.True(t, q.enter(t.Context(), held))
+	turns := make(chan guesser, 4)
+	for i, from := range []guesser{wrong, right, wrong, right} {
+		go func() {
+			if q.enter(t.Context(), from) {
+				turns <- from
+				q.leave(from, from == right)
+			}
+		}()
+		await(t, &q, i+1)
+	}
+	q.leave(held, false)
+	require.Equal(t, [4]guesser{right, right, wrong, wrong}, [4]guesser{<-turns, <-turns, <-turns, <-turns})
 }
 
 func TestMistakesInFiles(t *testing.T) {
