@@ -2,22 +2,13 @@ package redisindex
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"math/rand/v2"
-	"os"
-	"strconv"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/indextest"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
@@ -191,101 +182,4 @@ func TestWaitEndsWithTheCaller(t *testing.T) {
 	}
 	_, err := x.Claim(ctx, []article.Article{b})
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-// Of three articles the second is near the first, and the third is near the second only. Three workers claim
-// them at the same time. The root of all must be the first one by ticket. Some calls crash and are made
-// again, as after a kill. ECHOSIEVE_TEST_CHAINS sets the number of chains.
-func TestChainsNameTheirRoot(t *testing.T) {
-	chains := 300
-	if s := os.Getenv("ECHOSIEVE_TEST_CHAINS"); s != "" {
-		var err error
-		chains, err = strconv.Atoi(s)
-		require.NoError(t, err)
-	}
-	redisrig.OnServers(t, func(t *testing.T, addr string) {
-		cfg := redisrig.Config(redisrig.Standard)
-		const workers = 3
-		claims := make([][]article.Article, workers) // by partition
-		r := rand.New(rand.NewPCG(uint64(chains), 1))
-		var all []article.Article
-		for n := range chains {
-			base := simhash.Fingerprint(r.Uint64())
-			for i, w := range r.Perm(workers) {
-				c := redisrig.Article(n, base^[]simhash.Fingerprint{0, 3, 31}[i])
-				c.Partition, c.ID = int32(w), fmt.Sprintf("%d/%d", n, i)
-				copy(c.Digest[:], c.ID)
-				claims[w] = append(claims[w], c)
-				all = append(all, c)
-			}
-		}
-		verdicts := make([][]article.Verdict, workers)
-		var group sync.WaitGroup
-		for w := range workers {
-			client := redisrig.Client(t, addr)
-			client.AddHook(crasher{})
-			x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
-			require.NoError(t, err)
-			r := rand.New(rand.NewPCG(uint64(chains), uint64(2+w)))
-			group.Go(func() { verdicts[w] = claimThroughCrashes(t, x, claims[w], r) })
-		}
-		group.Wait()
-		final, long := map[article.Coordinates]article.Verdict{}, 0
-		for w := range workers {
-			require.Len(t, verdicts[w], len(claims[w]))
-			for i, v := range verdicts[w] {
-				final[claims[w][i].Coordinates] = v
-				if v.Kind.IsCopy() && v.Root != v.Original {
-					long++
-				}
-			}
-		}
-		require.Empty(t, indextest.Inconsistent(redisrig.Standard, all, final, true))
-		require.Greater(t, long, chains/20, "chains of three")
-	})
-}
-
-// crash makes the client fail at one pipeline of a call, and ends the call.
-type crash struct {
-	left   int // pipelines until then
-	cancel context.CancelFunc
-}
-
-type crashKey struct{}
-
-// crasher is the hook that makes crashes.
-type crasher struct{ redisrig.NoHook }
-
-// ProcessPipelineHook implements redis.Hook.
-func (crasher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if c, ok := ctx.Value(crashKey{}).(*crash); ok {
-			if c.left--; c.left < 0 {
-				c.cancel()
-				return errCrash
-			}
-		}
-		return next(ctx, cmds)
-	}
-}
-
-// claimThroughCrashes claims one article after another. One attempt in ten crashes, and is made again.
-func claimThroughCrashes(t *testing.T, x *Index, claims []article.Article, r *rand.Rand) (verdicts []article.Verdict) {
-	for i := 0; i < len(claims); {
-		ctx, cancel := context.WithCancel(t.Context())
-		if r.IntN(10) == 0 {
-			ctx = context.WithValue(ctx, crashKey{}, &crash{r.IntN(8), cancel})
-		}
-		m, err := x.Claim(ctx, claims[i:i+1])
-		cancel()
-		switch {
-		case err == nil:
-			verdicts = append(verdicts, m[0])
-			i++
-		case !errors.Is(err, errCrash):
-			t.Error(err)
-			return verdicts
-		}
-	}
-	return verdicts
 }
