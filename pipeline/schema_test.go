@@ -1,19 +1,13 @@
 package pipeline_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/avro"
 
@@ -207,68 +201,3 @@ func TestDecodeSaysThatTheRegistryIsAway(t *testing.T) {
 	require.Nil(t, reject)
 	require.Equal(t, "a", content.ID)
 }
-
-// BenchmarkFormats compares the CPU time per article of each format with that of the same article as JSON.
-// Formats take turns, so that other work on the machine meets all alike; the least of several rounds counts.
-func BenchmarkFormats(b *testing.B) {
-	news, err := news()
-	require.NoError(b, err)
-	text := strings.Repeat(
-		"The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the "+
-			"silos. 港务局周一投票决定加深东部航道。\n", 15)
-	asJSON, err := json.Marshal(map[string]string{"id": "a", "text": text, "source": "Reuters"})
-	require.NoError(b, err)
-	var gzipped bytes.Buffer
-	w := gzip.NewWriter(&gzipped)
-	_, _ = w.Write(asJSON)
-	require.NoError(b, w.Close())
-	encoder, err := zstd.NewWriter(nil)
-	require.NoError(b, err)
-	framing := "\x00\x00\x00\x00\x07"
-	known, err := avrojson.Parse(storySchema)
-	require.NoError(b, err)
-	formats := []struct {
-		name          string
-		format, frame string
-		value         []byte
-	}{
-		{"json", pipeline.FormatJSON, pipeline.FramingNone, asJSON},
-		{"json-framed", pipeline.FormatJSON, pipeline.FramingConfluent, append([]byte(framing), asJSON...)},
-		{"avro", pipeline.FormatAvro, pipeline.FramingConfluent, append([]byte(framing), avroValue(b, "a", text)...)},
-		{"gzip", pipeline.FormatJSON, pipeline.FramingNone, gzipped.Bytes()},
-		{"zstd", pipeline.FormatJSON, pipeline.FramingNone, encoder.EncodeAll(asJSON, nil)},
-	}
-	const rounds, articles = 40, 20
-	least := make([]time.Duration, len(formats))
-	for range b.N {
-		for range rounds {
-			for i, f := range formats {
-				cfg := pipeline.DefaultDecodeConfig()
-				cfg.Format, cfg.Framing, cfg.Schemas = f.format, f.frame, always{known}
-				p, err := pipeline.New(pipeline.Config{Decode: cfg, MaxMessageBytes: math.MaxInt}, news, nil, nil)
-				require.NoError(b, err)
-				recs := make([]record.Record, 1)
-				start := time.Now()
-				for range articles {
-					recs[0] = record.Record{Value: f.value}
-					batch := prepare(b, p, recs)
-					if _, reject := batch.Article(0); reject != nil {
-						b.Fatal(f.name, reject)
-					}
-				}
-				if took := time.Since(start) / articles; least[i] == 0 || took < least[i] {
-					least[i] = took
-				}
-			}
-		}
-	}
-	for i, f := range formats {
-		ratio := float64(least[i]) / float64(least[0])
-		b.ReportMetric(ratio, f.name+"/json")
-		fmt.Fprintf(os.Stderr, "%-12s %8s an article, %.3f x JSON\n", f.name, least[i], ratio)
-	}
-}
-
-type always struct{ schema *avrojson.Schema }
-
-func (a always) Schema(context.Context, string) (*avrojson.Schema, error) { return a.schema, nil }

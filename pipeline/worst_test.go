@@ -3,10 +3,8 @@
 package pipeline
 
 import (
-	"maps"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,22 +59,6 @@ func TestWorstBatches(t *testing.T) {
 
 // worstGrowth is the memory of the default settings without that of an idle service and of fetched data, in bytes.
 const worstGrowth = 250 << 20
-
-// BenchmarkWorstBatches reports the peak of the memory that whole batches of 256 values take: run it with GOMAXPROCS 2
-// and 16.
-func BenchmarkWorstBatches(b *testing.B) {
-	stages := newWorst(b)
-	values := worstValues(b)
-	for _, kind := range slices.Sorted(maps.Keys(values)) {
-		b.Run(kind, func(b *testing.B) {
-			var peak int64
-			for b.Loop() {
-				peak = max(peak, peakMemory(b, func() { prepareWorst(b, stages, values[kind], 256) }))
-			}
-			b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
-		})
-	}
-}
 
 func newWorst(t testing.TB) *Pipeline {
 	t.Helper()

@@ -37,20 +37,6 @@ func TestBlocksPartitionTheFingerprint(t *testing.T) {
 	}
 }
 
-func TestNeighboursShareABlock(t *testing.T) {
-	r := seeded(t)
-	for k := range 64 {
-		for range 100 {
-			a := Fingerprint(r.Uint64())
-			b := a
-			for range k { // at most k bits, some perhaps flipped back
-				b ^= 1 << r.IntN(64)
-			}
-			require.True(t, shareBlock(a, b, k), "k = %d, %s and %s", k, a, b)
-		}
-	}
-}
-
 // One more flipped bit than k, one in each block, leaves none equal: the blocks are no wider than they must be.
 func TestFartherFingerprintsNeedNotShareABlock(t *testing.T) {
 	for k := range 64 {

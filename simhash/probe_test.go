@@ -87,46 +87,9 @@ func costOf(flipped uint64, sums []float64) float64 {
 	return cost
 }
 
-func TestWithoutProbesTheBlocksRemain(t *testing.T) {
-	var sums Sums
-	require.Equal(t, Blocks(0x0123456789abcdef, 3), Layout{Count: 4}.AppendProbes(nil, 0x0123456789abcdef, &sums, 0))
-}
-
 func TestProbesPanicOutsideTheirRange(t *testing.T) {
 	var sums Sums
 	for _, c := range [][3]int{{0, 0, 0}, {65, 0, 0}, {4, -1, 0}, {4, 65, 0}, {4, 0, -1}, {4, 0, MaxProbes + 1}} {
 		require.Panics(t, func() { Layout{c[0], c[1]}.AppendProbes(nil, 0, &sums, c[2]) }, "%v", c)
-	}
-}
-
-func TestProbesDoNotAllocate(t *testing.T) {
-	features := randomFeatures(seeded(t))
-	dst := make([]Block, 0, 4*(MaxProbes+1))
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		var sums Sums
-		fp := SumWeights(features, &sums)
-		dst = Layout{Count: 4}.AppendProbes(dst[:0], fp, &sums, MaxProbes)
-	}))
-}
-
-func BenchmarkSumWeights(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2))
-	features := make([]Feature, 300)
-	for i := range features {
-		features[i] = Feature{r.Uint64(), 5 + 20*r.Float64()}
-	}
-	var sums Sums
-	for b.Loop() {
-		SumWeights(features, &sums)
-	}
-}
-
-func BenchmarkAppendProbes(b *testing.B) {
-	var sums Sums
-	fp := SumWeights(randomFeatures(rand.New(rand.NewPCG(1, 2))), &sums)
-	dst := make([]Block, 0, 4*17)
-	b.ReportAllocs()
-	for b.Loop() {
-		dst = Layout{Count: 4}.AppendProbes(dst[:0], fp, &sums, 16)
 	}
 }

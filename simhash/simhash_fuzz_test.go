@@ -29,20 +29,6 @@ func FuzzSum(f *testing.F) {
 	})
 }
 
-// Any weights at all: no panic, and weights that cannot be used change nothing.
-func FuzzSumWeights(f *testing.F) {
-	f.Add(uint64(1), 1.0, uint64(2), math.NaN())
-	f.Add(uint64(1), math.MaxFloat64, uint64(2), math.SmallestNonzeroFloat64)
-	f.Fuzz(func(t *testing.T, h1 uint64, w1 float64, h2 uint64, w2 float64) {
-		got := Sum([]Feature{{h1, w1}, {h2, w2}})
-		if !(w2 > 0) || math.IsInf(w2, 1) {
-			if alone := Sum([]Feature{{h1, w1}}); alone != got {
-				t.Fatalf("weight %v counted: %s, without it %s", w2, got, alone)
-			}
-		}
-	})
-}
-
 func FuzzBlocks(f *testing.F) {
 	f.Add(uint64(0), uint64(7), 3)
 	f.Add(uint64(math.MaxUint64), uint64(0), 63)

@@ -68,29 +68,3 @@ func TestNearest(t *testing.T) {
 	require.Greater(t, capped, 100)
 	require.Greater(t, lone, 100)
 }
-
-// BenchmarkNearest offers full lists, as for an article in a flood on one template: all fingerprints are near
-// each other, and most lists hold the same ones.
-func BenchmarkNearest(b *testing.B) {
-	r := rand.New(rand.NewPCG(7, 8))
-	lists := make([][]simhash.Fingerprint, 24)
-	for i := range lists {
-		for range MaxMembers {
-			fp := simhash.Fingerprint(0)
-			for range 6 {
-				fp ^= 1 << r.IntN(16)
-			}
-			lists[i] = append(lists[i], fp)
-		}
-	}
-	plan := New(article.Search{Rule: article.Rule{MaxDistance: 21}, Blocks: 3, Probes: 3, LoneDistance: 12}, 0)
-	near := NewNearest(&plan, 24)
-	b.ReportAllocs()
-	for b.Loop() {
-		near.Reset()
-		for i, list := range lists {
-			near.Offer(1, i/5, list, 0xff)
-		}
-		_ = near.Take()
-	}
-}
