@@ -126,23 +126,6 @@ func TestProduceBadLines(t *testing.T) {
 	published(t, broker, 4)
 }
 
-// Bad lines before the first good one are reported all the same, and so are very many without a good one.
-func TestProduceReportsBadLinesBeforeTheFirstGoodOne(t *testing.T) {
-	broker := testBroker(t)
-	code, _, errOut := echosieve(t, "bad\n{\"text\":\"1\"}\n", "produce", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, command.ExitNo, code)
-	require.Contains(t, errOut, "stdin:1: the value is not a JSON object: ")
-	code, out, errOut := echosieve(t, strings.Repeat("bad\n", 102), "produce", "--kafka.brokers",
-		broker.ListenAddrs()[0])
-	require.Equal(t, command.ExitFailed, code)
-	require.Empty(t, out)
-	require.Contains(t, errOut, "there is no article in standard input (stdin:1: the value is not a JSON object: ")
-	require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
-	code, _, errOut = echosieve(t, "bad\n", "produce", "--strict", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, command.ExitNo, code)
-	require.Contains(t, errOut, "stdin:1: stopped at a bad line")
-}
-
 func TestProduceStrict(t *testing.T) {
 	broker := testBroker(t)
 	file := commandtest.File(t, "bad.jsonl", badLines)
@@ -175,30 +158,6 @@ func TestProduceManyRecords(t *testing.T) {
 		seen[string(r.Key)] = true
 	}
 	require.Len(t, seen, n)
-}
-
-func TestProduceFailures(t *testing.T) {
-	broker := testBroker(t)
-	for name, c := range map[string]struct {
-		args []string
-		want string
-	}{
-		"no such file": {[]string{"/does/not/exist"}, "no such file"},
-		"cut off": {
-			[]string{commandtest.File(t, "cut.gz", filestest.Gzip(t, strings.Repeat(`{"text":"x"}`+"\n", 100))[:40])},
-			"unexpected EOF",
-		},
-		"not for text": {[]string{"--input.format", "text"}, "a service with input.format text does not read"},
-		"wrong flag":   {[]string{"--kafka.broker", "x"}, "did you mean --kafka.brokers?"},
-		"wrong value":  {[]string{"--window", "x"}, "--window"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			args := append([]string{"produce", "--kafka.brokers", broker.ListenAddrs()[0]}, c.args...)
-			code, _, errOut := echosieve(t, "", args...)
-			require.Equal(t, command.ExitFailed, code)
-			require.Contains(t, errOut, c.want)
-		})
-	}
 }
 
 // Records of a slow writer do not wait for a full batch, and an interrupt ends waiting for more.
@@ -274,20 +233,6 @@ func TestProduceLoop(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, line, "records published to articles in ")
 	require.NoError(t, wait(t, cmd))
-}
-
-// Lines that are articles to produce, and dead letters to the service, are counted with the reason of the first.
-func TestProduceCountsDeadLetters(t *testing.T) {
-	broker := testBroker(t)
-	file := commandtest.File(t, "a.jsonl", `{"text":"x"}`+"\n"+`{"titel":"no text"}`+"\n"+`{"text":null}`+"\n")
-	code, out, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0], file)
-	require.Equal(t, command.ExitOK, code, errOut)
-	require.Contains(t, out, "3 records published to articles in ")
-	require.Contains(t, out, ", 0 bad lines\n2 of the records will be dead letters: no_text; see input.fields\n")
-
-	code, out, errOut = echosieve(t, `{"text":"x"}`, "produce", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, command.ExitOK, code, errOut)
-	require.NotContains(t, out, "dead letters")
 }
 
 // Produce creates the topic into which it publishes, and no other: it needs no right on the outputs.

@@ -12,9 +12,6 @@ import (
 
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
-	"echosieve/internal/app/config"
-	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
 	"echosieve/simhash"
 )
 
@@ -153,46 +150,6 @@ func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
 		require.True(t, got.Found)
 		require.Contains(t, got.FoundBy, "block 0")
 	}
-}
-
-// Two texts whose fingerprints differ only in bits that a look-up leaves out have an equal block.
-func TestCompareEqualBlocks(t *testing.T) {
-	cfg := config.Default()
-	recipe, err := recipe.Load(cfg.RecipeConfig())
-	require.NoError(t, err)
-	index := cfg.IndexConfig(recipe.ID())
-	narrower, probes, anchors := 0, 0, 0
-	for _, word := range strings.Fields(compareOther) {
-		c := compareTexts(recipe, index, article.Origin{}, [2]string{},
-			[2]string{compareText, compareText + " " + word}, cfg.Detection)
-		want, whole := []int{}, 0
-		for i, end := range []int{22, 43, 64} {
-			start := 21*i + min(i, 1)
-			a, b := c.A.Bits[start:end], c.B.Bits[start:end]
-			if a[:16] == b[:16] {
-				want = append(want, i)
-			}
-			if a == b {
-				whole++
-			}
-		}
-		require.Equal(t, want, c.EqualBlocks)
-		require.Equal(t, c.Found, len(c.FoundBy) > 0)
-		if len(want) > whole {
-			narrower++
-		}
-		for _, by := range c.FoundBy {
-			if strings.Contains(by, "probe") {
-				probes++
-			}
-			if strings.Contains(by, "anchor") {
-				anchors++
-			}
-		}
-	}
-	require.Positive(t, narrower, "no pair shows the difference")
-	require.Positive(t, probes)
-	require.Positive(t, anchors)
 }
 
 func TestCompareReadsFilesAndStandardInput(t *testing.T) {
