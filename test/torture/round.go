@@ -27,8 +27,6 @@ type round struct {
 	*rig.Round
 	o    *options
 	plan plan
-
-	shadowed []*kgo.Record // the topic of the shadow, if there was one
 }
 
 // runRound makes one round: it starts the processes, publishes and injects, waits for the verdicts, and
@@ -83,7 +81,7 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 func (r *round) prepare(ctx context.Context) error {
 	out := r.Topics()
 	kafkaserver.CreateTopics(r.Host, r.KafkaClient, int32(r.Partitions), nil, r.Topic, out.Unique, out.Duplicate,
-		out.Dead, r.ShadowTopic())
+		out.Dead)
 	var err error
 	if r.Feed, err = traffic.NewFeed(r.KafkaAddrs, r.Topic); err != nil {
 		return err
@@ -140,9 +138,6 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.Record, outputs []*kgo.Record,
 	err error) {
 	if err := r.Watcher.Await(ctx, sent, r.o.patience); err != nil {
-		return nil, nil, err
-	}
-	if r.shadowed, err = r.AwaitShadow(ctx, sent, r.o.patience); err != nil {
 		return nil, nil, err
 	}
 	if err := r.TerminateAll(); err != nil {
@@ -206,7 +201,6 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
 		MayRepeat: len(excuses.Losses)+len(excuses.Forgotten) > 0, Forgotten: excuses.Forgotten,
 	}, written, excuses)
-	found.Violations = append(found.Violations, judge.Shadow(inputs, outputs, r.shadowed)...)
 	if checked != nil {
 		checked.Count(inputs, found, written.Breakable())
 		if len(excuses.Losses) > 0 {
@@ -214,9 +208,6 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		}
 		if skipped := r.Skipped(); skipped > 0 || r.plan.ends() > 2 {
 			checked[judge.Skipped] = skipped
-		}
-		if r.shadowed != nil {
-			checked[judge.Shadowed] = len(r.shadowed)
 		}
 	}
 	result := r.Result()

@@ -58,13 +58,13 @@ func TestRoundWithReplicas(t *testing.T) {
 	}
 }
 
-// Operators repair and try things while processes and Redis fail, and their commands are killed on their way.
+// Operators repair while processes and Redis fail, and their commands are killed on their way.
 func TestRoundWithCommands(t *testing.T) {
 	loopback.SkipShort(t)
 	tier.All(t)
 	t.Parallel()
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults",
-		"shadow,refill,explain,forget,redis-stall"}, output{t})
+		"refill,forget,redis-stall"}, output{t})
 	require.Zero(t, code)
 }
 
@@ -88,7 +88,7 @@ func TestSeedGivesTheSchedule(t *testing.T) {
 // Every fault is usual for some servers, or a round has it only if it is named. No fault can be named for
 // servers that it does not suit.
 func TestFaultsSuitTheServers(t *testing.T) {
-	notUsual := []string{"redis-empty", "crash-every", "refill", "forget", "explain", "shadow", "forget-producers",
+	notUsual := []string{"redis-empty", "crash-every", "refill", "forget", "forget-producers",
 		"registry-away"}
 	reached := map[string]bool{}
 	for _, brokers := range []string{"1", "3"} {

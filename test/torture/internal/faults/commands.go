@@ -105,38 +105,3 @@ func forget(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 	e, err := r.Insist(ctx, "index", "forget", input, "--json")
 	return fmt.Sprintf("killed %d times, then: %s", kills, e.Out), err
 }
-
-// explain explains verdicts while other faults last. An error must say why: see rig.Command.
-func explain(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
-	answers, failures := 0, 0
-	for end := time.Now().Add(2 * rig.ReadyTimeout); answers+failures < 5 || answers == 0; {
-		input, err := r.Decided(ctx, random)
-		if err != nil {
-			return "", err
-		}
-		e, err := r.Command(ctx, 0, "explain", input)
-		if err != nil {
-			return "", err
-		}
-		if failures++; e.Code == 0 {
-			answers, failures = answers+1, failures-1
-		}
-		if answers == 0 && time.Now().After(end) {
-			return "", fmt.Errorf("no verdict was explained: %s", e.Err)
-		}
-	}
-	return fmt.Sprintf("%d verdicts were explained, %d not", answers, failures), nil
-}
-
-// shadow starts a shadow, kills it twice and starts it again. The last one goes on until the end of the round.
-func shadow(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
-	for range commandKills {
-		if err := r.StartShadow(); err != nil {
-			return "", err
-		}
-		if err := wait.For(ctx, between(random, time.Second, 6*time.Second)); err != nil {
-			return "", err
-		}
-	}
-	return fmt.Sprintf("the shadow was killed %d times", commandKills-1), nil
-}

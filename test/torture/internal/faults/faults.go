@@ -68,9 +68,7 @@ var All = map[string]Fault{
 
 	"refill": {Lane: Processes, Inject: refill, needs: rig.Options.OwnRedis, named: true,
 		About: "delete all data in Redis; index refill, killed on its way, fills the index"},
-	"forget":  {Lane: Processes, Inject: forget, named: true, About: "index forget is killed on its way"},
-	"explain": {Lane: Processes, Inject: explain, named: true, About: "explain verdicts while other faults last"},
-	"shadow":  {Lane: Processes, Inject: shadow, named: true, About: "a shadow runs beside the service and is killed"},
+	"forget": {Lane: Processes, Inject: forget, named: true, About: "index forget is killed on its way"},
 
 	"redis-stall": {Lane: Redis, Inject: stallRedis, needs: plainRedis,
 		About: "Redis stops without closing a connection"},

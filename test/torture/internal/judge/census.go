@@ -16,7 +16,6 @@ type Census map[string]int
 const (
 	Regained         = "copies caught after a refill"
 	Skipped          = "records that an earlier owner had published"
-	Shadowed         = "records in the topic of the shadow"
 	CommittedRecords = "records of committed transactions"
 	AbortedRecords   = "records of aborted transactions"
 )

@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
@@ -43,32 +41,3 @@ func Below(input string, offsets map[int32]int64) bool {
 
 // Input returns the coordinates of the input record that an output belongs to.
 func Input(output *kgo.Record) string { return ledger.Headers(output)[pipeline.HeaderInput] }
-
-// Shadow checks the topic of a shadow: it has each input record, without its value, and the outputs of the
-// service do not have any record of the shadow.
-func Shadow(inputs map[string]*kgo.Record, outputs, shadowed []*kgo.Record) (bad []ledger.Violation) {
-	if shadowed == nil {
-		return nil
-	}
-	left := map[string]bool{}
-	for input := range inputs {
-		left[input] = true
-	}
-	for _, o := range shadowed {
-		input := Input(o)
-		if _, marked := ledger.Headers(o)[pipeline.HeaderShadow]; !marked || inputs[input] == nil || o.Value != nil {
-			bad = append(bad, ledger.Violation{Kind: ledger.Stray,
-				Text: fmt.Sprintf("%s is not what a shadow publishes of %q", ledger.Coordinates(o), input)})
-		}
-		delete(left, input)
-	}
-	for input := range left {
-		bad = append(bad, ledger.Violation{Kind: ledger.Lost, Text: input + " has no output of the shadow"})
-	}
-	for _, o := range outputs {
-		if _, marked := ledger.Headers(o)[pipeline.HeaderShadow]; marked {
-			bad = append(bad, ledger.Violation{Kind: ledger.Stray, Text: ledger.Coordinates(o) + " is of the shadow"})
-		}
-	}
-	return bad
-}

@@ -36,31 +36,3 @@ func TestTwinsAroundARefill(t *testing.T) {
 		require.Empty(t, bad, "later articles are not copies of a forgotten one")
 	}
 }
-
-func TestMistakesOfAShadowAreFound(t *testing.T) {
-	inputs := map[string]*kgo.Record{"in/0/1": {}}
-	record := func(value string, headers ...string) *kgo.Record {
-		r := &kgo.Record{}
-		if value != "" {
-			r.Value = []byte(value)
-		}
-		for i := 0; i < len(headers); i += 2 {
-			r.Headers = append(r.Headers, kgo.RecordHeader{Key: headers[i], Value: []byte(headers[i+1])})
-		}
-		return r
-	}
-	good := record("", pipeline.HeaderInput, "in/0/1", pipeline.HeaderShadow, "unique")
-	product := record("v", pipeline.HeaderInput, "in/0/1")
-	require.Empty(t, Shadow(inputs, []*kgo.Record{product}, []*kgo.Record{good}))
-	for name, c := range map[string]struct{ output, shadowed *kgo.Record }{
-		"another record": {product, record("", pipeline.HeaderInput, "in/0/2", pipeline.HeaderShadow,
-			"unique")},
-		"a value": {product, record("v", pipeline.HeaderInput, "in/0/1", pipeline.HeaderShadow,
-			"unique")},
-		"not marked":                {product, record("", pipeline.HeaderInput, "in/0/1")},
-		"in a topic of the service": {good, good},
-	} {
-		require.NotEmpty(t, Shadow(inputs, []*kgo.Record{c.output}, []*kgo.Record{c.shadowed}), name)
-	}
-	require.Len(t, Shadow(inputs, nil, []*kgo.Record{}), 1, "a record without an output")
-}

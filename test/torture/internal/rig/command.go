@@ -18,8 +18,6 @@ import (
 	"echosieve/internal/app/child"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/judge"
-	"echosieve/test/torture/internal/process"
-	"echosieve/test/torture/internal/traffic"
 	"echosieve/test/torture/internal/wait"
 )
 
@@ -218,57 +216,6 @@ func (r *Round) Replay(ctx context.Context) error {
 		}
 		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
 			return err
-		}
-	}
-}
-
-// ShadowTopic is the output topic of the shadow.
-func (r *Round) ShadowTopic() string { return r.Topic + "-shadow" }
-
-// StartShadow starts a shadow beside the processes, which the next call kills with SIGKILL and replaces.
-func (r *Round) StartShadow() (err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.shadow != nil {
-		if err := r.shadow.Kill(); err != nil {
-			return err
-		}
-	}
-	r.started++
-	r.shadow, err = process.Start(process.Command{
-		Name: fmt.Sprintf("shadow-%d", r.started), Dir: r.Dir, Binary: r.Binary, Args: r.arguments("run", "--shadow"),
-	}, func(p *process.Process) {
-		if !p.Asked() {
-			r.Violate(EndedByItself, "%s ended by itself: %v", p.Name, p.Err())
-		}
-	})
-	return err
-}
-
-// AwaitShadow waits until the topic of the shadow has an output of so many records, or until no new record
-// got one for the duration patience. It returns the records of the topic and ends the shadow. Without a
-// shadow it returns nil.
-func (r *Round) AwaitShadow(ctx context.Context, want int, patience time.Duration) ([]*kgo.Record, error) {
-	if r.shadow == nil {
-		return nil, nil
-	}
-	for changed, before := time.Now(), 0; ; {
-		records, err := traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.ShadowTopic())
-		if err != nil {
-			return nil, err
-		}
-		inputsSeen := map[string]bool{}
-		for _, o := range records {
-			inputsSeen[judge.Input(o)] = true
-		}
-		if len(inputsSeen) > before {
-			changed, before = time.Now(), len(inputsSeen)
-		}
-		if len(inputsSeen) >= want || time.Since(changed) > patience {
-			return slices.AppendSeq([]*kgo.Record{}, maps.Values(records)), r.Terminate(r.shadow)
-		}
-		if err := wait.For(ctx, time.Second); err != nil {
-			return nil, err
 		}
 	}
 }

@@ -62,7 +62,6 @@ type Round struct {
 	mu         sync.Mutex
 	excuses    judge.Excuses
 	replay     bool
-	shadow     *process.Process // the last one; nil if there was none
 	processes  []*process.Process
 	skipped    map[string]int // records that a process, by its name, found published
 	started    int
@@ -229,9 +228,6 @@ func (r *Round) TerminateAll() error {
 func (r *Round) Close() {
 	r.mu.Lock()
 	left := slices.Clone(r.processes)
-	if r.shadow != nil {
-		left = append(left, r.shadow)
-	}
 	r.mu.Unlock()
 	for _, p := range left {
 		p.Discard()
