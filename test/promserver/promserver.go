@@ -136,66 +136,36 @@ func (p *Prom) Problem(ctx context.Context, query string) string {
 	if len(answer) == 0 {
 		return "no series"
 	}
-	for _, s := range answer {
-		if !math.IsNaN(s.value) {
-			return ""
-		}
+	if slices.ContainsFunc(answer, func(v float64) bool { return !math.IsNaN(v) }) {
+		return ""
 	}
 	return "only NaN: nothing was observed"
 }
 
-// series is one element of an instant vector.
-type series struct {
-	labels map[string]string
-	value  float64
-}
-
-// query evaluates a query that returns an instant vector.
-func (p *Prom) query(ctx context.Context, query string) ([]series, error) {
+// query returns the numbers of a query that is an instant vector.
+func (p *Prom) query(ctx context.Context, query string) ([]float64, error) {
 	body, err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(query))
 	if err != nil {
 		return nil, err
 	}
 	var answer struct {
 		Data struct {
-			Result []struct {
-				Metric map[string]string
-				Value  [2]any
-			}
+			Result []struct{ Value [2]any }
 		}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, fmt.Errorf("not an instant vector: %w: %s", err, body)
 	}
-	vector := make([]series, len(answer.Data.Result))
+	vector := make([]float64, len(answer.Data.Result))
 	for i, r := range answer.Data.Result {
 		text, _ := r.Value[1].(string)
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			return nil, fmt.Errorf("not a number: %w: %s", err, body)
 		}
-		vector[i] = series{labels: r.Metric, value: v}
+		vector[i] = v
 	}
 	return vector, nil
-}
-
-// Labels returns the values of a label in the results of the queries, sorted, each value once.
-func (p *Prom) Labels(t testing.TB, queries []string, label string) []string {
-	t.Helper()
-	var values []string
-	for _, q := range queries {
-		answer, err := p.query(t.Context(), q)
-		if err != nil {
-			t.Fatalf("%s: %v", q, err)
-		}
-		for _, s := range answer {
-			if v, ok := s.labels[label]; ok {
-				values = append(values, v)
-			}
-		}
-	}
-	slices.Sort(values)
-	return slices.Compact(values)
 }
 
 func (p *Prom) get(ctx context.Context, path string) ([]byte, error) {
