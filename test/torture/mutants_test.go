@@ -120,6 +120,9 @@ var mistakes = []mistake{
 			"	b, size, bad := p.readBatch(records)\n"},
 	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost},
 		args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
+	{name: "foreign-outputs-believed", edits: []edit{
+		{"consumer/readback.go", "		t.own.foreign.add(at, err.Error())\n		return nil\n", "		return err\n"},
+	}, faults: "forged-outputs", want: []ledger.Kind{ledger.Lost}},
 	{name: "no-schema-while-the-registry-is-away", edits: []edit{
 		{"internal/app/registry/wait.go", "	if !errors.As(err, &no) || ctx.Err() != nil {\n",
 			"	if err != nil && !errors.As(err, &no) {\n		return nil, noSchema(\"the registry knows no " +

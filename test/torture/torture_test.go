@@ -64,7 +64,7 @@ func TestRoundWithCommands(t *testing.T) {
 	tier.All(t)
 	t.Parallel()
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults",
-		"refill,forget,redis-stall"}, output{t})
+		"refill,forget,forged-outputs,redis-stall"}, output{t})
 	require.Zero(t, code)
 }
 
@@ -89,7 +89,7 @@ func TestSeedGivesTheSchedule(t *testing.T) {
 // servers that it does not suit.
 func TestFaultsSuitTheServers(t *testing.T) {
 	notUsual := []string{"redis-empty", "crash-every", "refill", "forget", "forget-producers",
-		"registry-away"}
+		"registry-away", "forged-outputs"}
 	reached := map[string]bool{}
 	for _, brokers := range []string{"1", "3"} {
 		for _, redis := range []string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis} {

@@ -107,6 +107,8 @@ var All = map[string]Fault{
 		About: "kill the coordinator of a transactional id until another broker coordinates it"},
 	"forget-producers": {Lane: Kafka, Inject: forgetProducers, needs: oneBroker, named: true,
 		About: "the broker forgets producers that are silent for a moment"},
+	"forged-outputs": {Lane: Kafka, Inject: forgeOutputs, named: true,
+		About: "a stranger writes to the output topics under the service's producer ids"},
 	"broker-lost": {Lane: Kafka, Inject: loseBroker, needs: threeBrokers,
 		About: "one broker is away while everything else goes on"},
 	"broker-cut": {Lane: Kafka, Inject: cutBroker, needs: threeBrokers,

@@ -13,6 +13,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/test/forged"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/wait"
 )
@@ -56,7 +57,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		w.mu.Lock()
 		fetches.EachRecord(func(r *kgo.Record) {
 			w.position[r.Topic][r.Partition] = r.Offset + 1
-			if r.Attrs.IsControl() {
+			if r.Attrs.IsControl() || string(r.Key) == forged.Key {
 				return
 			}
 			w.outputs = append(w.outputs, r)
