@@ -62,18 +62,22 @@ func serve(w http.ResponseWriter, title, body string) {
 		body)
 }
 
+// order is the order in which to read the pages.
+var order = []string{
+	"install", "configuration", "output", "stories", "detection", "from-simhash", "reliability", "operations", "runbook",
+	"security", "metrics", "tuning", "evaluation", "recipe-change", "platforms", "benchmarks", "scale",
+}
+
 // contents returns the list of pages.
 func contents() string {
-	entries, err := files.ReadDir(".")
-	if err != nil {
-		panic(err) // the folder is embedded
-	}
 	var b strings.Builder
 	b.WriteString("<h1>Documentation</h1>\n<ul>\n")
-	for _, e := range entries {
-		if source, err := files.ReadFile(e.Name()); err == nil && path.Ext(e.Name()) == ".md" {
-			fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", e.Name(), html.EscapeString(title(source)))
+	for _, name := range order {
+		source, err := files.ReadFile(name + ".md")
+		if err != nil {
+			panic(err) // the folder is embedded
 		}
+		fmt.Fprintf(&b, "<li><a href=\"%s.md\">%s</a></li>\n", name, html.EscapeString(title(source)))
 	}
 	b.WriteString("</ul>\n")
 	return b.String()

@@ -25,6 +25,7 @@ func TestLinksAreServed(t *testing.T) {
 	_, list := get(t, Path)
 	pages, err := filepath.Glob("*.md")
 	require.NoError(t, err)
+	require.Len(t, order, len(pages), "each page has its place in the order")
 	link := regexp.MustCompile(`(?:href|src)="([^"]+)"`)
 	followed := 0
 	for _, page := range pages {

@@ -45,6 +45,8 @@ func TestWrongUsage(t *testing.T) {
 		{"", []string{"xyzzy"}, `unknown command "xyzzy"; see echosieve --help`},
 		{"", []string{"config"}, "config needs one of its commands: print, reference; see echosieve config --help"},
 		{"", []string{"config", "prnt"}, "did you mean echosieve config print?"},
+		{"", []string{"run", "--http.console", "false"}, "write --http.console=false"},
+		{"", []string{"filter", "--headers-only", "true"}, "write --headers-only=true"},
 		{"", []string{"completion", "bsh"}, "did you mean echosieve completion bash?"},
 		{"", []string{"help", "prnt"}, "did you mean echosieve config print?"},
 		// Arguments.

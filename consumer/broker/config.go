@@ -71,6 +71,17 @@ func (t Topics) named() []string {
 	return names
 }
 
+// twice names two topics that have one name; empty: there are none.
+func (t Topics) twice() string {
+	keys, names := []string{"input", "unique", "duplicate", "dead", "possible"}, t.named()
+	for i, name := range names {
+		if j := slices.Index(names, name); j < i && name != "" {
+			return "topics." + keys[j] + " and kafka.topics." + keys[i]
+		}
+	}
+	return ""
+}
+
 // Destinations returns the topic of each destination; empty: no topic of its own.
 func (t Topics) Destinations() [article.DestinationCount]string {
 	if t.Shadow != "" {
@@ -112,8 +123,6 @@ const (
 // Validate returns all mistakes that show without dialling or reading files. The ranges of numbers are in the
 // tags of the fields; package config checks them.
 func (c Config) Validate() error {
-	names := c.Topics.named()
-	slices.Sort(names)
 	_, isCodec := wire.CodecNamed(c.Compression)
 	named := c.SASL.Mechanism != "" && c.SASL.Mechanism != mechanismOAuth // the login is a user name with a password
 	var errs []error
@@ -129,7 +138,7 @@ func (c Config) Validate() error {
 		{"topics.unique", c.Topics.Unique != "", "must not be empty"},
 		{"topics.duplicate", c.Topics.Duplicate != "", "must not be empty"},
 		{"topics.dead", c.Topics.Dead != "", "must not be empty"},
-		{"topics", len(slices.Compact(names)) == len(c.Topics.named()), "must be different names"},
+		{c.Topics.twice(), c.Topics.twice() == "", "have the same name: each needs its own"},
 		{"compression", isCodec, "must be none, gzip, snappy, lz4 or zstd"},
 		{"drain_timeout", c.DrainTimeout <= c.SessionTimeout/2, "must be at most half of session_timeout"},
 		{"delivery", slices.Contains([]string{"", ExactlyOnce, AtLeastOnce}, c.Delivery),

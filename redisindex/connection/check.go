@@ -95,6 +95,10 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 				ListpackBytes, listpackEntries, intsetEntries))
 		return findings
 	}
+	if settings["maxmemory"] == "0" {
+		add(diag.Info, "maxmemory", "is 0: Redis grows until the system kills it",
+			"CONFIG SET maxmemory to less than the machine has (docs/operations.md, Sizing)")
+	}
 	if policy := settings["maxmemory-policy"]; policy != "" && policy != "noeviction" {
 		severity, when := diag.Warning, "under memory pressure"
 		if settings["maxmemory"] == "0" {

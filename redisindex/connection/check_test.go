@@ -34,7 +34,8 @@ func checkAll(ctx context.Context, client redis.UniversalClient, cfg keyspace.Co
 }
 
 func TestCheck(t *testing.T) {
-	good := []string{"--maxmemory-policy", "noeviction", "--hash-max-listpack-value", "1024", "--appendonly", "yes"}
+	good := []string{"--maxmemory-policy", "noeviction", "--hash-max-listpack-value", "1024", "--appendonly", "yes",
+		"--maxmemory", "1gb"}
 	for _, test := range []struct {
 		name string
 		args []string
@@ -45,7 +46,9 @@ func TestCheck(t *testing.T) {
 		{"no persistence", []string{"--appendonly", "no"}, nil, []string{"warning appendonly"}},
 		{"evicts", []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, nil,
 			[]string{"warning maxmemory-policy"}},
-		{"may evict later", []string{"--maxmemory-policy", "volatile-ttl"}, nil, []string{"info maxmemory-policy"}},
+		{"may evict later", []string{"--maxmemory", "0", "--maxmemory-policy", "volatile-ttl"}, nil,
+			[]string{"info maxmemory", "info maxmemory-policy"}},
+		{"no bound", []string{"--maxmemory", "0"}, nil, []string{"info maxmemory"}},
 		{"large hashes", []string{"--hash-max-listpack-value", "64"}, nil, []string{"warning hash-max-listpack-value"}},
 		{"very large hashes", []string{"--hash-max-listpack-value", "2048"}, nil,
 			[]string{"warning hash-max-listpack-value"}},
@@ -77,7 +80,7 @@ func TestCheck(t *testing.T) {
 // With redis.buckets: sets, Check requires a setting for sets, and none for hashes of block lists.
 func TestCheckSets(t *testing.T) {
 	server := redisserver.Start(t, "--hash-max-listpack-value", "2048", "--appendonly", "yes",
-		"--set-max-intset-entries", "512")
+		"--maxmemory", "1gb", "--set-max-intset-entries", "512")
 	client := redisrig.Client(t, server.Addr)
 	findings := checkAll(t.Context(), client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
 	require.Equal(t, []string{"warning set-max-intset-entries"}, problems(findings))
@@ -222,7 +225,8 @@ func TestSentinelsWantALogin(t *testing.T) {
 // Check asks every node of a cluster, because the settings of a replica count once it is a master.
 func TestCheckAsksAllNodes(t *testing.T) {
 	t.Parallel()
-	cluster := redisserver.StartCluster(t, 3, 1, "--appendonly", "yes", "--hash-max-listpack-value", "1024")
+	cluster := redisserver.StartCluster(t, 3, 1, "--appendonly", "yes", "--hash-max-listpack-value", "1024",
+		"--maxmemory", "1gb")
 	o := redisrig.Crowded(redisrig.ClusterOptions(cluster))
 	check := func() []string {
 		client := redisrig.Connect(t, o)
@@ -234,7 +238,7 @@ func TestCheckAsksAllNodes(t *testing.T) {
 	require.Empty(t, check())
 	replica := cluster.Servers[4]
 	require.NoError(t, cluster.Client(replica).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
-	require.Equal(t, []string{"info maxmemory-policy"}, check())
+	require.Equal(t, []string{"warning maxmemory-policy"}, check())
 	o.WaitReplicas, o.WaitTimeout = 2, time.Second
 	findings := check()
 	require.Contains(t, findings, "failure redis", "a trial claim fails")

@@ -27,10 +27,33 @@ func refuseMistakes(cmd *cobra.Command) {
 				sub.Args, sub.RunE = commandArgs, needCommand
 			}
 			refuseMistakes(sub)
-		} else if cmd.Name() == "completion" {
+			continue
+		}
+		if cmd.Name() == "completion" {
 			sub.Args = NoArgs
 		}
+		takes := sub.Args
+		sub.Args = func(cmd *cobra.Command, args []string) error {
+			if err := looseValue(cmd, args); err != nil || takes == nil {
+				return err
+			}
+			return takes(cmd, args)
+		}
 	}
+}
+
+// looseValue refuses "--flag false": a flag that is true or false takes its value behind an equals sign.
+func looseValue(cmd *cobra.Command, args []string) (err error) {
+	i := slices.IndexFunc(args, func(a string) bool { return a == "true" || a == "false" })
+	if i < 0 {
+		return nil
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "bool" && err == nil {
+			err = fmt.Errorf("--%s %s: write --%s=%s (a file of that name is ./%s)", f.Name, args[i], f.Name, args[i], args[i])
+		}
+	})
+	return err
 }
 
 // commandArgs refuses arguments of a command that has sub-commands: the first argument should have been one of them.

@@ -67,13 +67,12 @@ func newForgetCommand() *cobra.Command {
 			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "articles": len(f.found),
 				"copies": copies, "already": !f.anew})
 		}
-		out := &printer{w: cmd.OutOrStdout()}
+		out, state := &printer{w: cmd.OutOrStdout()}, "forgotten"
 		if !f.anew {
-			out.line("%d articles with the %s %q were forgotten already, and %d articles that have one of them as root", len(f.found), kind, args[0], copies)
-			return out.err
+			state = "forgotten already"
 		}
-		out.line("%d articles with the %s %q are forgotten, and %d articles that have one of them as root",
-			len(f.found), kind, args[0], copies)
+		out.line("%s with the %s %q %s, and %s with such a root", command.Count(len(f.found), "article"), kind, args[0],
+			state, command.Count(copies, "article"))
 		return out.err
 	}
 	return cmd

@@ -162,11 +162,11 @@ func (s *stats) cut(top int) {
 
 func (s *stats) print(w io.Writer) error {
 	out := &printer{w: w}
-	out.line("%d articles: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", s.Articles,
+	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", command.Count(int(s.Articles), "article"),
 		s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"], s.ByVerdict["possible"], s.ByVerdict["none"])
 	out.line("%d overflow entries, %d hidden entries, %d damaged fields", s.Overflow, s.Hidden, s.Damaged)
 	for _, p := range s.Slices {
-		out.line("slice from %s: %d articles", p.From.UTC().Format(time.RFC3339), p.Articles)
+		out.line("slice from %s: %s", p.From.UTC().Format(time.RFC3339), command.Count(int(p.Articles), "article"))
 	}
 	for _, kind := range []keyspace.KeyKind{keyspace.KeyEntries, keyspace.KeyLists, keyspace.KeyDamaged,
 		keyspace.KeyOthers} {

@@ -57,7 +57,7 @@ func (s *summary) print(w io.Writer, asJSON bool) error {
 		return command.PrintJSON(w, s)
 	}
 	out := &printer{w: w}
-	out.line("%d articles restored, %d decided, %d were there, in %.1f s", s.Restored, s.Decided, s.Held, s.Seconds)
+	out.line("%s restored, %d decided, %d were there, in %.1f s", command.Count(int(s.Restored), "article"), s.Decided, s.Held, s.Seconds)
 	out.line("left out:  %d the service may still decide, %d of another recipe, %d without text, %d older than "+
 		"the window, %d not published by this service",
 		s.Uncommitted, s.OtherRecipe, s.NoText, s.Old, s.NotPublished)

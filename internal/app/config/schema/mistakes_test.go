@@ -114,3 +114,16 @@ func TestFlagsOfUnknownSections(t *testing.T) {
 	require.PanicsWithValue(t, "there are no settings windw",
 		func() { s.AddFlags(pflag.NewFlagSet("", pflag.ContinueOnError), "window", "windw") })
 }
+
+// Kubernetes sets variables for each service of a namespace, also for one with our name.
+func TestServiceLinksAreNoSettings(t *testing.T) {
+	links := []string{"ECHOSIEVE_PORT=tcp://10.0.0.1:9464", "ECHOSIEVE_PORT_9464_TCP=tcp://10.0.0.1:9464", "ECHOSIEVE_PORT_9464_TCP_ADDR=10.0.0.1",
+		"ECHOSIEVE_SERVICE_HOST=10.0.0.1", "ECHOSIEVE_SERVICE_PORT=9464", "ECHOSIEVE_SERVICE_PORT_HTTP=9464", "ECHOSIEVE_WEB_PORT=tcp://10.0.0.2:80",
+		"ECHOSIEVE_WEB_SERVICE_HOST=10.0.0.2"}
+	_, _, err := load(t, "", links, nil)
+	require.NoError(t, err)
+	for _, wrong := range []string{"ECHOSIEVE_WEB_PORT=80", "ECHOSIEVE_WEB_SERVICE_HOST=10.0.0.2", "ECHOSIEVE_WINDW=1h"} {
+		_, _, err := load(t, "", append(links[:6:6], wrong), nil)
+		require.ErrorContains(t, err, "unknown variable")
+	}
+}

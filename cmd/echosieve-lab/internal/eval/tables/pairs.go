@@ -16,8 +16,8 @@ import (
 // Pairs writes the figures of eval pairs as tables.
 func Pairs(w io.Writer, r figures.PairsResult) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d articles, %d pairs: %d copies, %d look-alikes, %d debatable\n",
-		r.Docs, r.Pairs, r.Copies, r.LookAlikes, r.Debatable)
+	fmt.Fprintf(&b, "%s, %s: %d copies, %d look-alikes, %d debatable\n",
+		command.Count(r.Docs, "article"), command.Count(r.Pairs, "pair"), r.Copies, r.LookAlikes, r.Debatable)
 	if r.WithoutFamily > 0 {
 		fmt.Fprintf(&b, "%d pairs name no base or cluster: each of them is a family by itself\n", r.WithoutFamily)
 	}

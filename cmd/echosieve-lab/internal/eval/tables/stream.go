@@ -25,8 +25,8 @@ const MostListed = 20
 func Stream(w io.Writer, r figures.StreamResult) error {
 	var b strings.Builder
 	total := r.Total()
-	fmt.Fprintf(&b, "%d articles, %d skipped as ambiguous, %d dead letters, %d copies without their original\n",
-		r.Articles, r.Skipped, r.Dead, r.OriginalMissing)
+	fmt.Fprintf(&b, "%s, %d skipped as ambiguous, %s, %d copies without their original\n",
+		command.Count(r.Articles, "article"), r.Skipped, command.Count(r.Dead, "dead letter"), r.OriginalMissing)
 	if total.Copies > 0 {
 		fmt.Fprintf(&b, "%d of %d copies caught (%s), %d with a wrong original\n",
 			total.Caught, total.Copies, share(total.CaughtShare()), total.WrongOriginal)

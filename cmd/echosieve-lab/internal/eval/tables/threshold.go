@@ -19,8 +19,8 @@ import (
 func Threshold(w io.Writer, r figures.ThresholdResult) error {
 	var b strings.Builder
 	b.WriteString(command.Fit(
-		fmt.Sprintf("%d articles: %d have the same text as an earlier one, %d are too short for anything else\n",
-			r.Docs, r.Exact, r.LittleText)))
+		fmt.Sprintf("%s: %d have the same text as an earlier one, %d are too short for anything else\n",
+			command.Count(r.Docs, "article"), r.Exact, r.LittleText)))
 	t := newTable(r.Scale, "flagged here first", "flagged in all", "share")
 	for _, l := range r.Limits {
 		mark := ""

@@ -8,12 +8,13 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/app/command"
 )
 
 // Versus writes what each recipe would drop, and samples of what only one would.
 func Versus(w io.Writer, r figures.VersusResult) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d articles, %d dead letters\n", r.Articles, r.Dead)
+	fmt.Fprintf(&b, "%s, %s\n", command.Count(r.Articles, "article"), command.Count(r.Dead, "dead letter"))
 	t := newTable("dropped by", "articles", "share")
 	for _, row := range []struct {
 		by string
