@@ -72,6 +72,7 @@ type Builder struct {
 	bitmap        uint64   // of the values of all numbers but constants
 	constants     uint64   // bitmap of years and telephone numbers
 	numbersRead   bool
+	head          int // see SetHead
 	values        leastHashes      // of the numbers with two significant digits or more
 	words         int              // number of words added so far
 	last          uint64           // the word added last
@@ -91,9 +92,13 @@ func (b *Builder) Reset() {
 	b.words = 0
 	clear(b.mins[:])
 	b.before, b.anchors = [2]uint64{}, leastHashes{}
-	b.numbersRead = false
+	b.numbersRead, b.head = false, 0
 	b.times, b.mains, b.main = 0, 0, [limits.MainWords]byte{}
 }
+
+// SetHead says how long the lines above the article are, in bytes of its clean text: their numbers number the
+// version. Call it before the methods that read the text.
+func (b *Builder) SetHead(bytes int) { b.head = bytes }
 
 // Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in
 // order, of the words that hold a letter or digit.
@@ -240,7 +245,7 @@ func (b *Builder) readNumbers(clean string) {
 }
 
 func (b *Builder) addNumber(n *numbers) {
-	version := n.at < limits.HeadBytes
+	version := n.at < max(limits.HeadBytes, b.head)
 	value := simhash.Mix(n.value + 1)
 	bit := uint64(1) << ((value >> 32) % bodyBits)
 	if version {
@@ -261,7 +266,7 @@ func (b *Builder) addNumber(n *numbers) {
 	} else {
 		b.facts = append(b.facts, newFact(n.context, len(b.facts), value))
 	}
-	if n.value >= 10 {
+	if n.value >= 10 && n.at >= b.head {
 		b.values.add(value)
 	}
 }

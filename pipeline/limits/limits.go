@@ -81,8 +81,8 @@ const (
 	PhoneDigits = 10
 	FirstYear   = 1901
 	LastYear    = 2099
-	// FlashBits is the largest number of bits, of 240, with which the words of a flash are compared. Reason:
-	// with half of them set, one replaced word in 16 goes unseen.
+	// FlashBits is the largest number of bits, of 240, with which the words of a flash are compared.
+	// Reason: with half of them set, one replaced word in 16 goes unseen.
 	FlashBits = 120
 )
 
@@ -121,8 +121,8 @@ const (
 
 // What is left out of a page (package page). Widths are in columns: a Chinese character takes two.
 const (
-	// FurnitureLines is the least number of lines in a row that are left out. Reason: headline, byline and
-	// place are three.
+	// FurnitureLines is the least number of lines in a row that are left out, and the largest number of lines
+	// above an article whose numbers number the version. Reason: headline, byline and place are three.
 	FurnitureLines = 4
 	// LongLine is the width from which a line is part of the article whatever it ends with, and below which
 	// lines together are no article. Chosen on labelled pairs.

@@ -22,7 +22,7 @@ func (f *Finder) withoutAddresses(clean string) string {
 
 // hasAddress tells whether a text may have something that appendWithoutAddresses leaves out.
 func hasAddress(clean string) bool {
-	for _, sign := range [...]string{"](", "][", "://", "www.", "data:"} {
+	for _, sign := range [...]string{"](", "][", "]: ", "://", "www.", "data:"} {
 		if strings.Contains(clean, sign) {
 			return true
 		}
@@ -33,6 +33,8 @@ func hasAddress(clean string) bool {
 // appendWithoutAddresses appends a clean text without addresses. Time is linear in its length.
 func appendWithoutAddresses(dst []byte, clean string) []byte {
 	picture := -1 // where in dst the picture begins whose name is being read
+	line := 0     // where in dst the line begins
+	label := true // no square bracket has ended in the line
 	for i := 0; i < len(clean); {
 		c := clean[i]
 		switch {
@@ -48,6 +50,14 @@ func appendWithoutAddresses(dst []byte, clean string) []byte {
 				i += 1 + n
 				continue
 			}
+			if label && line < len(dst) && dst[line] == '[' {
+				if n := definition(clean[i+1:]); n > 0 {
+					dst = dst[:line]
+					i += 1 + n
+					continue
+				}
+			}
+			label = false
 			i += reference(clean[i+1:])
 		case c == ':' && addressBegins(clean[i:], dst):
 			dst = withoutLabel(withoutScheme(dst))
@@ -60,6 +70,9 @@ func appendWithoutAddresses(dst []byte, clean string) []byte {
 		}
 		dst = append(dst, c)
 		i++
+		if c == '\n' {
+			line, label = len(dst), true
+		}
 	}
 	return dst
 }
@@ -111,6 +124,20 @@ func reference(s string) int {
 		return 0
 	}
 	return end + 1
+}
+
+// definition returns the length of what follows the label of a reference at the beginning of a line, such as
+// ": /news/41" behind [12], up to the end of the line. It is 0 if this is no address.
+func definition(s string) int {
+	if !strings.HasPrefix(s, ":") {
+		return 0
+	}
+	line, _, _ := strings.Cut(s, "\n")
+	address := strings.TrimSpace(line[1:])
+	if address == "" || strings.IndexByte(address, ' ') >= 0 || !strings.ContainsAny(address, "/#.") {
+		return 0
+	}
+	return len(line)
 }
 
 // addressBegins tells whether an address continues at a colon, behind before.

@@ -17,6 +17,8 @@ func TestAddressesAreLeftOut(t *testing.T) {
 		"[![quay](data:image/png;base64,ab+/cd==)](/x/) b":              "[] b",
 		"data:image/png;base64,ab+/cd== b":                              " b",
 		"the [quay][12] opens [again][].\n[12]: https://a.example\nend": "the [quay] opens [again].\n\nend",
+		"the [quay]\n[12]: /news/41\n[quay]: b.html\nend":               "the [quay]\n\n\nend",
+		"[12]: see there\n[a]: b":                                       "[12]: see there\n[a]: b",
 		"at https://a.example/b(c)?d=e, or www.b.example/f.":            "at , or .",
 		"点击https://a.example/b，查看":                                      "点击，查看",
 		// none of these is an address
@@ -26,8 +28,10 @@ func TestAddressesAreLeftOut(t *testing.T) {
 	} {
 		require.Equal(t, want, NewFinder(HTMLText, nil).withoutAddresses(clean), clean)
 	}
-	hostile := strings.Repeat("](", 1<<20)
-	require.Equal(t, hostile, string(appendWithoutAddresses(nil, hostile)))
+	for _, part := range []string{"](", "[]:x ", "[]:/"} {
+		hostile := "x" + strings.Repeat(part, 1<<20)
+		require.Equal(t, hostile, string(appendWithoutAddresses(nil, hostile)))
+	}
 }
 
 func TestWrappedParagraphsAreJoined(t *testing.T) {

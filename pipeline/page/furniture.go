@@ -25,7 +25,7 @@ type bodyScratch struct {
 }
 
 // appendBody appends the lines of a clean text that belong to its article, with line ends. It leaves out runs
-// of at least limits.FurnitureLines furniture lines, unless a run is a table, and repeated lines. See judge
+// of at least limits.FurnitureLines furniture lines, unless a run is a table, repeated lines, and code. See judge
 // for a text that is hardly more than that.
 //
 // whole says that nothing is left out. Then nothing is appended, and the caller uses the clean text itself.
@@ -35,18 +35,19 @@ func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bo
 		return dst, true
 	}
 	s.split(clean)
-	repeats := s.markRepeats(clean)
+	gone := s.markRepeats(clean)
+	gone = s.markCode(clean) || gone
 	s.markRuns()
 	s.markIslands()
 	switch s.judge() {
 	case isFurnitureOnly:
 		return dst, false
 	case isList:
-		if !repeats {
+		if !gone {
 			return dst, true
 		}
 		for i := range s.lines {
-			s.lines[i].keep = !s.lines[i].repeat
+			s.lines[i].keep = !s.lines[i].gone
 		}
 	}
 	for _, l := range s.lines {
@@ -153,7 +154,7 @@ func (s *bodyScratch) judge() verdict {
 		case l.keep:
 			left += l.width
 			lines += count(l.width >= limits.ShortLine)
-		case !l.repeat:
+		case !l.gone:
 			out += l.width
 			s.widths = append(s.widths, l.width)
 		}
@@ -191,7 +192,8 @@ type textLine struct {
 	digit      bool // the line has a digit
 	keep       bool // the line is part of the article
 	second     int  // the next line that is equal, for the first of them; 0: none
-	repeat     bool // at least two other lines are equal, an earlier one among them
+	code       bool // see isCode
+	gone       bool // the line is left out whatever the others are: a repeat, or code
 }
 
 type lineKind uint8

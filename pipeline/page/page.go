@@ -49,7 +49,7 @@ func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left
 	}
 	kept := f.withoutBoilerplate(around, from)
 	left.Boilerplate = len(around) - len(kept)
-	body = f.withoutFurniture(f.unwrapped(f.withoutAddresses(kept)))
+	body = f.withoutFurniture(f.unwrapped(f.withoutAddresses(withoutRest(kept))))
 	left.Furniture = max(0, len(clean)-left.Boilerplate-len(body))
 	return body, left
 }

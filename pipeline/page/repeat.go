@@ -39,8 +39,8 @@ func (s *bodyScratch) markRepeats(clean string) (found bool) {
 				first.second = i
 				break
 			}
-			s.lines[first.second].isRepeat()
-			l.isRepeat()
+			s.lines[first.second].leaveOut()
+			l.leaveOut()
 			found = true
 			break
 		}
@@ -51,4 +51,5 @@ func (s *bodyScratch) markRepeats(clean string) (found bool) {
 	return found
 }
 
-func (l *textLine) isRepeat() { l.kind, l.keep, l.repeat = weakLine, false, true }
+// leaveOut leaves a line out. It does not end a run of furniture.
+func (l *textLine) leaveOut() { l.kind, l.keep, l.gone = weakLine, false, true }

@@ -51,6 +51,7 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
+		s.signature.SetHead(page.Head(body))
 		a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors, body)
 		// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled,
 		// unless a few words are repeated thousands of times.
