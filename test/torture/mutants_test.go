@@ -124,9 +124,7 @@ var mistakes = []mistake{
 		{"consumer/readback.go", "		t.own.foreign.add(at, err.Error())\n		return nil\n", "		return err\n"},
 	}, faults: "forged-outputs", want: []ledger.Kind{ledger.Lost}},
 	{name: "no-schema-while-the-registry-is-away", edits: []edit{
-		{"internal/app/registry/wait.go", "	if !errors.As(err, &no) || ctx.Err() != nil {\n",
-			"	if err != nil && !errors.As(err, &no) {\n		return nil, noSchema(\"the registry knows no " +
-				"schema %s\", id)\n	}\n	if no == nil || ctx.Err() != nil {\n"},
+		{"internal/app/registry/wait.go", "		w.setAway(no)\n		return nil, no\n", "		return nil, no.reject(id)\n"},
 	}, faults: "registry-away", want: []ledger.Kind{ledger.Lost}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
