@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,11 +30,6 @@ func (l *Losses) LastShown() time.Time {
 func (l *Losses) Hold() (release func()) {
 	l.watermarks.mu.Lock()
 	return l.watermarks.mu.Unlock
-}
-
-// Round returns what a monitor does in one round.
-func (l *Losses) Round() func(context.Context) {
-	return newMonitor(l, func(string, string) {}).round
 }
 
 // Counted is how often a kind of loss was counted.

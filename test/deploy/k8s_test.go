@@ -153,17 +153,6 @@ func TestKustomizations(t *testing.T) {
 	require.ElementsMatch(t, append(base, "ServiceMonitor", "ScaledObject"), kustomize(t, "example").kinds)
 }
 
-func TestMisspeltFieldsAreErrors(t *testing.T) {
-	for kind, object := range map[string]string{
-		"Deployment":     `{"spec": {"template": {"spec": {"containers": [{"readynessProbe": {}}]}}}}`,
-		"NetworkPolicy":  `{"spec": {"podselector": {}}}`,
-		"ServiceMonitor": `{"spec": {"endpoints": [{"intervall": "15s"}]}}`,
-		"ScaledObject":   `{"spec": {"triggers": [{"metadata": {"lagTreshold": "5"}}]}}`,
-	} {
-		require.Error(t, new(manifests).decode(kind, []byte(object)), kind)
-	}
-}
-
 func forBoth(t *testing.T, test func(t *testing.T, m *manifests)) {
 	for _, dir := range []string{"base", "example"} {
 		t.Run(dir, func(t *testing.T) { test(t, kustomize(t, dir)) })

@@ -69,6 +69,22 @@ func tombstone() *kgo.Record {
 	return r
 }
 
+// reason is that of the broken record.
+func reason(input string) record.RejectReason {
+	if input == broken {
+		return record.NotJSON
+	}
+	return ""
+}
+
+// kinds are those of the violations of a run.
+func kinds(r Run) (all []Kind) {
+	for _, v := range r.Check().Violations {
+		all = append(all, v.Kind)
+	}
+	return all
+}
+
 func change(r *kgo.Record, f func(*kgo.Record)) *kgo.Record {
 	f(r)
 	return r
@@ -161,21 +177,11 @@ func TestViolationsAreFound(t *testing.T) {
 			if test.rest == nil {
 				test.rest = rest
 			}
-			report := Run{
+			require.Equal(t, test.want, kinds(Run{
 				Inputs: inputs(), Outputs: append(test.outputs, test.rest...), Partitions: 2,
 				Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
-				Reason: func(input string) record.RejectReason {
-					if input == broken {
-						return record.NotJSON
-					}
-					return ""
-				},
-			}.Check()
-			var kinds []Kind
-			for _, v := range report.Violations {
-				kinds = append(kinds, v.Kind)
-			}
-			require.Equal(t, test.want, kinds, "%v", report.Violations)
+				Reason: reason,
+			}))
 		})
 	}
 }
@@ -184,12 +190,7 @@ func TestRecordsMayRepeat(t *testing.T) {
 	run := Run{
 		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"}, MayRepeat: true,
 		Outputs: []*kgo.Record{unique(a), unique(a), unique(b), unique(c), dead(broken, "not_json"), tombstone()},
-		Reason: func(input string) record.RejectReason {
-			if input == broken {
-				return record.NotJSON
-			}
-			return ""
-		},
+		Reason:  reason,
 	}
 	require.Empty(t, run.Check().Violations)
 }
@@ -213,18 +214,9 @@ func TestRepeatsOfForgottenArticles(t *testing.T) {
 				MayRepeat: true, Forgotten: test.forgotten,
 				Outputs: []*kgo.Record{unique(a), test.first, unique(b), unique(c), dead(broken, "not_json"),
 					tombstone()},
-				Reason: func(input string) record.RejectReason {
-					if input == broken {
-						return record.NotJSON
-					}
-					return ""
-				},
+				Reason: reason,
 			}
-			var kinds []Kind
-			for _, v := range run.Check().Violations {
-				kinds = append(kinds, v.Kind)
-			}
-			require.Equal(t, test.want, kinds)
+			require.Equal(t, test.want, kinds(run))
 		})
 	}
 }
@@ -233,7 +225,7 @@ func TestLinksAreCounted(t *testing.T) {
 	run := Run{
 		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
 		Outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)},
-		Reason:  func(string) record.RejectReason { return "" },
+		Reason:  reason,
 	}
 	require.Equal(t, 1, run.Check().Links, "the one whose original is a copy")
 }

@@ -25,24 +25,3 @@ func TestOperands(t *testing.T) {
 		})
 	}
 }
-
-func TestSubstitute(t *testing.T) {
-	require.Equal(t, `rate(a{job=~"x"}[10m] offset 1s) / max_over_time(b[5m:1s])`,
-		Substitute(`rate(a{job=~"$job"}[$__rate_interval] offset 1d) / max_over_time(b[$__range:5m])`,
-			map[string]string{"job": "x"}))
-}
-
-func TestSubstituteLeavesNoVariable(t *testing.T) {
-	selected := map[string]string{}
-	for _, v := range variables(t) {
-		selected[v.Name] = ".*"
-	}
-	for _, expr := range BoardExprs(t) {
-		require.NotContains(t, Substitute(expr, selected), "$")
-	}
-}
-
-func TestEscape(t *testing.T) {
-	require.Equal(t, `127\\.0\\.0\\.1:9464`, choice([]string{"127.0.0.1:9464"}))
-	require.Equal(t, `(a|b\\+)`, choice([]string{"a", "b+"}))
-}

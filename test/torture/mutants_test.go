@@ -37,8 +37,7 @@ const openDecompressor = "	if err := records.Open(p.c.limiter.WaitDecoder(ctx));
 	"{\n		return offset, ctx.Err()\n	}\n"
 
 var mistakes = []mistake{
-	// Several mistakes that show without a fault, in one service. TestMistakesInOutputsAreFound in
-	// internal/judge has them one by one.
+	// Several mistakes that show without a fault, in one service. Packages ledger and judge have them one by one.
 	{name: "misreports", edits: []edit{
 		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,",
 			"	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = " +

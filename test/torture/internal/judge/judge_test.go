@@ -140,40 +140,14 @@ func isFirst(h map[string]string, f articles.Fact) bool {
 	return h[pipeline.HeaderVerdict] == "unique" && f.Family != "" && f.Role == articles.First
 }
 
-func isCopyOfCopy(h map[string]string, f articles.Fact) bool {
-	return isNear(h, f) && h[pipeline.HeaderRoot] != h[pipeline.HeaderOriginal]
-}
-
-// misreported are mistakes of a service as they show in its outputs, each with the violation that Judge must report.
+// misreported are mistakes of a service as they show in its outputs, each with the violation that Judge must report:
+// those that package ledger cannot know, and one that it reports.
 var misreported = map[string]struct {
 	want   ledger.Kind
 	change func(t *testing.T, d *articles.Writer, all outputs) outputs
 }{
-	"the original is the root": {ledger.WrongRoot, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, h := all.find(t, d, isCopyOfCopy)
-		set(r, pipeline.HeaderRoot, h[pipeline.HeaderOriginal], pipeline.HeaderRootID, h[pipeline.HeaderOriginalID])
-		return all
-	}},
-	"a copy is its own root": {ledger.WrongRoot, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, h := all.find(t, d, isNear)
-		set(r, pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID, string(r.Key))
-		return all
-	}},
-	"the root has the id of the original": {ledger.WrongRoot,
-		func(t *testing.T, d *articles.Writer, all outputs) outputs {
-			r, h := all.find(t, d, isCopyOfCopy)
-			set(r, pipeline.HeaderRootID, h[pipeline.HeaderOriginalID])
-			return all
-		}},
 	"a record is left out": {ledger.Lost, func(_ *testing.T, _ *articles.Writer, all outputs) outputs {
 		return all[1:]
-	}},
-	"a good article is dead": {ledger.Lost, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, _ := all.find(t, d, isFirst)
-		unset(r, pipeline.HeaderVerdict, pipeline.HeaderRoot, pipeline.HeaderRootID)
-		set(r, pipeline.HeaderReason, "no_text")
-		r.Topic = "dead"
-		return all
 	}},
 	"a text does not come through": {ledger.LostText, func(t *testing.T, d *articles.Writer, all outputs) outputs {
 		_, h := all.find(t, d, isNear)
@@ -214,57 +188,6 @@ var misreported = map[string]struct {
 		set(r, pipeline.HeaderOriginal, h[pipeline.HeaderInput], pipeline.HeaderOriginalID, string(other.Key))
 		return all
 	}},
-	"a copy in the unique topic": {ledger.Misplaced, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, _ := all.find(t, d, isNear)
-		r.Topic = "unique"
-		return all
-	}},
-	"a broken record passes": {ledger.Misplaced, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, h := all.find(t, d, func(h map[string]string, _ articles.Fact) bool {
-			return h[pipeline.HeaderReason] == string(record.WrongType)
-		})
-		r.Topic = "unique"
-		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID,
-			"list")
-		return all
-	}},
-	"a wrong reason": {ledger.Misplaced, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, _ := all.find(t, d, func(h map[string]string, _ articles.Fact) bool {
-			return h[pipeline.HeaderReason] == string(record.TooLarge)
-		})
-		set(r, pipeline.HeaderReason, string(record.NotJSON))
-		return all
-	}},
-	"another partition": {ledger.Misplaced, func(_ *testing.T, _ *articles.Writer, all outputs) outputs {
-		for _, r := range all {
-			r.Partition = (r.Partition + 1) % partitionsOut
-		}
-		return all
-	}},
-	"an aborted record comes out": {ledger.Stray, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		_, h := all.find(t, d, isFirst)
-		aborted := *all.of(t, h[pipeline.HeaderInput])
-		aborted.Headers = slices.Clone(aborted.Headers)
-		set(&aborted, pipeline.HeaderInput, "in/0/1000000")
-		return append(all, &aborted)
-	}},
-	"two answers": {ledger.Contradiction, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, _ := all.find(t, d, isNear)
-		again := *r
-		again.Headers = slices.Clone(r.Headers)
-		set(&again, pipeline.HeaderDistance, "16")
-		return append(all, &again)
-	}},
-	"a value is changed": {ledger.Altered, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, _ := all.find(t, d, isFirst)
-		r.Value = append(slices.Clone(r.Value), ' ')
-		return all
-	}},
-	"the records of a partition in the opposite order": {ledger.Order,
-		func(_ *testing.T, _ *articles.Writer, all outputs) outputs {
-			slices.Reverse(all)
-			return all
-		}},
 }
 
 // Judge reports nothing about the outputs of a service without a mistake, and reports each mistake that is
