@@ -1,20 +1,20 @@
 // Package consumer is the service as a member of a consumer group: it fetches the input topic, hands records to a
 // Handler in batches, publishes the outputs that the Handler returns, and commits offsets. It and the packages below
-// it are all that speaks Kafka: broker reaches the cluster, tools serves commands.
+// it are all that speaks Kafka: broker reaches the cluster,
+// delivery publishes outputs, tools serves commands.
 //
-// Delivery is exactly once where brokers allow it (takeover.go, delivery.go), otherwise at least once. In
-// both: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. An offset is
-// committed only after every output of the records before it was acknowledged by all in-sync replicas.
-// Records that were published and not committed are delivered again after a crash, and get the same verdicts.
-// With exactly once they are not published again.
+// Delivery is exactly once where brokers allow it (package delivery), otherwise at least once. In both: committed
+// offset <= acknowledged outputs <= decided verdicts <= stored entries. An offset is committed only after every output
+// of the records before it was acknowledged by all in-sync replicas. Records that were published and not committed are
+// delivered again after a crash, and get the same verdicts. With exactly once they are not published again.
 //
 // Records of one input partition keep their order in each output topic: input partition p always goes to
 // output partition p modulo the number of output partitions.
 //
-// The path of a record: Consumer.Run joins the group (consumer.go), groupGeneration.start starts three
-// goroutines for each assigned partition (generation.go), and they fetch (fetch.go), prepare and finish
-// (partition.go) batches of records. finish calls the Handler, sender.publish waits for acknowledgements
-// (sender.go, writer.go), and groupGeneration.commit commits the marks.
+// The path of a record: Consumer.Run (run.go) joins the group (member.go), groupGeneration.start starts three
+// goroutines for each assigned partition (generation.go), and they fetch (fetch.go), prepare and finish (stages.go)
+// batches of records. finish calls the Handler, delivery.Owner.Publish waits for acknowledgements, and
+// groupGeneration.commit commits the marks.
 //
 // kafka-go forms the group and keeps connections. Its Reader and Writer are not used by the service: package
 // wire reads and writes record batches instead, and its package comment says why.
@@ -22,22 +22,20 @@ package consumer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync/atomic"
 	"time"
 
 	"echosieve/consumer/broker"
+	"echosieve/consumer/delivery"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/segmentio/kafka-go"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/semaphore"
 )
 
 // Handler turns records into outputs, batch by batch. Calls for different partitions are concurrent. Within a
@@ -61,13 +59,25 @@ type Handler interface {
 	Acknowledged(outputs []pipeline.Output, took time.Duration)
 }
 
+// Labels are stored beside the group's committed offsets (package label), and survive a restart of all
+// members. The index stores which one it is and how far it has counted. So it notices after a restart that
+// Redis has lost data, and that another index was used.
+type Labels interface {
+	// Label returns the words of the index to store: one word without spaces, at most 1 KiB, or "". It is
+	// called before each commit.
+	Label() string
+	// Recall is called whenever partitions are assigned, and every 5 seconds, with the labels of all
+	// partitions of the input topic that have one, by the offset beside which the label stands. Calls may be
+	// concurrent. The map belongs to Recall.
+	Recall(labels map[article.Coordinates]string)
+}
+
 // Consumer is one member of the consumer group. New makes it, and Run may be called once.
 type Consumer struct {
 	cfg                      broker.Config
 	cluster                  *broker.Cluster
 	input                    *inputTopic
-	sender                   *sender
-	limits                   *outputLimits
+	delivery                 *delivery.Delivery
 	handler                  Handler
 	labels                   Labels // may be nil
 	labelsInterval           time.Duration
@@ -78,16 +88,14 @@ type Consumer struct {
 	log                      *slog.Logger
 	batchRecords, batchBytes int // limits of one batch; its last record may exceed batchBytes
 	warn                     func(kind, text string)
-	exactlyOnce              bool                         // how records are delivered; set by prepare
-	fenceMemory              time.Duration                // how long brokers remember a fence; set by prepare
-	upkeepInterval           time.Duration                // upkeepInterval; tests set a shorter one
-	outputs                  atomic.Pointer[outputTopics] // nil before the first look
-	takeovers                *semaphore.Weighted          // bounds the take-overs at a time
-	lastServed               wire.TopicID                 // id of the input topic in the latest group generation
+	lastServed               wire.TopicID // id of the input topic in the latest group generation
 	// partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
 	assigned atomic.Int64
 	fail     func(error) // ends Run with an error
 }
+
+// labelsInterval is the time between two looks at the labels of all partitions; tests set a shorter one.
+const labelsInterval = 5 * time.Second
 
 // maxBatchBytes bounds the payload of one batch, as far as single records allow.
 const maxBatchBytes = 4 << 20
@@ -109,22 +117,19 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
 	r := broker.NewReporter(m, log, health, cfg.SessionTimeout)
+	limiter := broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m)
 	c := &Consumer{
 		cfg:            cfg,
 		cluster:        cl,
 		input:          &inputTopic{cluster: cl, name: cfg.Topics.Input},
-		sender:         newSender(cl, m, r, log),
+		delivery:       delivery.New(cl, limiter, m, r, log),
 		handler:        handler,
 		metrics:        m,
 		reporter:       r,
 		log:            log,
 		labelsInterval: labelsInterval,
-		limits:         &outputLimits{cluster: cl, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
-		limiter:        broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
-		fenceMemory:    math.MaxInt64,
-		upkeepInterval: upkeepInterval,
+		limiter:        limiter,
 		warn:           func(string, string) {},
-		takeovers:      semaphore.NewWeighted(parallelTakeOvers),
 		batchRecords:   min(cfg.BatchRecords, cfg.MaxInFlightRecords),
 		batchBytes:     min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)),
 	}
@@ -136,45 +141,23 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 // Ping makes one round trip to a broker. The error says what to do.
 func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.Ping(ctx) }
 
-// Run consumes until ctx ends. Then it finishes work under way within the drain timeout, commits, leaves the
-// group and returns nil. It waits for brokers that do not answer, at start and later. It returns an error
-// where waiting cannot help: topics or rights are missing or the login is refused at start, or the Handler
-// returned an error.
-func (c *Consumer) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer c.cluster.Close()
-	c.fail = func(err error) { cancel(&handlerError{err}) }
-
-	switch err := c.prepare(ctx); {
-	case ctx.Err() != nil:
-		return nil
-	case err != nil:
-		return fmt.Errorf("consumer: %w", broker.Explain(err))
-	}
-	group, err := kafka.NewConsumerGroup(c.groupConfig())
-	if err != nil {
-		return fmt.Errorf("consumer: %w", err)
-	}
-	go c.limits.keepFresh(ctx)
-	left := make(chan struct{})
-	go func() {
-		<-ctx.Done()
-		// Close ends the group generation, waits until it is drained and committed, and leaves the group.
-		_ = group.Close()
-		close(left)
-	}()
-	go c.watchLabels(ctx)
-	err = c.serveGenerations(ctx, group)
-	cancel(err)
-	c.waitUntilLeft(left)
-	var failed *handlerError
-	if err == nil && errors.As(context.Cause(ctx), &failed) {
-		err = failed.error
-	}
-	return err
+// inputTopic knows the id of the topic that the positions of this group generation belong to. If a topic is
+// deleted and recreated, an old position means another record: a member that went on from it would skip the
+// records before it. The broker reports an error only if the new log is shorter.
+type inputTopic struct {
+	cluster *broker.Cluster
+	name    string
+	id      atomic.Pointer[wire.TopicID]
 }
 
-// handlerError is the cause of an end of Run that nobody asked for. It tells an error of the Handler that
-// wraps context.Canceled from the end of Run's context.
-type handlerError struct{ error }
+// wasRecreated asks a broker for the id of the topic, and says whether it differs from the id of this group
+// generation. It returns false if no broker answers or brokers have no ids.
+func (t *inputTopic) wasRecreated(ctx context.Context) bool {
+	now, err := t.cluster.Topic(ctx, t.name)
+	return err == nil && t.differs(now.ID)
+}
+
+func (t *inputTopic) differs(now wire.TopicID) bool {
+	id := *t.id.Load()
+	return id.Known() && now.Known() && id != now
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
 	"echosieve/internal/base/diag"
 	"echosieve/test/kafkatest"
 
@@ -43,7 +44,7 @@ func TestWithoutTheRightDeliveryIsAtLeastOnce(t *testing.T) {
 	require.Contains(t, warnings["delivery"], "grant Write on the transactional ids with the prefix "+cfg.Group)
 	require.NoError(t, m.health.last())
 
-	findings := Check(context.Background(), cfg)
+	findings := tools.Check(context.Background(), cfg)
 	last := findings[len(findings)-1]
 	require.Equal(t, "delivery", last.Subject)
 	require.Equal(t, diag.Warning, last.Severity)
@@ -59,7 +60,7 @@ func TestExactlyOnceByNameNeedsTheRight(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, c.Run(t.Context()), "kafka.delivery")
 
-	findings := Check(context.Background(), cfg)
+	findings := tools.Check(context.Background(), cfg)
 	require.Equal(t, diag.Failure, findings[len(findings)-1].Severity)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
+	"echosieve/consumer/delivery"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 
@@ -104,13 +105,13 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 			err = p.run(ctx, work)
 		}
 		switch {
-		case errors.Is(err, errTakenOver):
+		case errors.Is(err, delivery.ErrTakenOver):
 			g.c.metrics.Takeovers.WithLabelValues(broker.OutcomeLost).Inc()
 			g.c.log.Warn("another process has taken the partition over, joining the group again", "topic",
 				g.c.input.name, "partition", at.partition)
 			g.end()
 			return
-		case !errors.Is(err, errStandingLost):
+		case !errors.Is(err, delivery.ErrStandingLost):
 			return
 		}
 		g.c.log.Warn("the output partitions no longer know this producer, taking the partition over again", "topic",
@@ -119,18 +120,15 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 }
 
 // open returns the partition, ready to run. With exactly once it takes the partition over. An error is ctx's
-// or errTakenOver.
+// or delivery.ErrTakenOver.
 func (g *groupGeneration) open(ctx context.Context, at start) (*partition, error) {
-	offset, own := at.offset, (*ownership)(nil)
-	if g.c.exactlyOnce {
-		g.drop(at.partition)
-		var err error
-		if own, err = g.takeOver(ctx, at.partition); err != nil {
-			return nil, err
-		}
-		offset = own.next
+	g.drop(at.partition)
+	owner, err := g.c.delivery.Own(ctx, delivery.Input{Partition: at.partition, TopicID: g.topicID, Committed: at.offset,
+		Commit: func(ctx context.Context, c broker.Commit) error { return g.store(ctx, c) }})
+	if err != nil {
+		return nil, err
 	}
-	p := newPartition(g.c, at.partition, offset, own)
+	p := newPartition(g.c, at.partition, owner)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.partitions[p.id] = p

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"echosieve/consumer/broker"
@@ -13,27 +12,6 @@ import (
 
 	"github.com/segmentio/kafka-go"
 )
-
-// inputTopic knows the id of the topic that the positions of this group generation belong to. If a topic is
-// deleted and recreated, an old position means another record: a member that went on from it would skip the
-// records before it. The broker reports an error only if the new log is shorter.
-type inputTopic struct {
-	cluster *broker.Cluster
-	name    string
-	id      atomic.Pointer[wire.TopicID]
-}
-
-// wasRecreated asks a broker for the id of the topic, and says whether it differs from the id of this group
-// generation. It returns false if no broker answers or brokers have no ids.
-func (t *inputTopic) wasRecreated(ctx context.Context) bool {
-	now, err := t.cluster.Topic(ctx, t.name)
-	return err == nil && t.differs(now.ID)
-}
-
-func (t *inputTopic) differs(now wire.TopicID) bool {
-	id := *t.id.Load()
-	return id.Known() && now.Known() && id != now
-}
 
 // topicCheckInterval is the longest time for which a change of the input topic can go unnoticed.
 const topicCheckInterval = 2 * time.Second
@@ -86,7 +64,7 @@ func (c *Consumer) describeTopics(ctx context.Context) (input wire.Topic, err er
 			outputs = append(outputs, t)
 		}
 	}
-	c.outputs.Store(&outputTopics{outputs, asked})
+	c.delivery.Saw(outputs, asked)
 	return input, input.Err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
 	"echosieve/internal/base/diag"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/kafkatest"
@@ -49,7 +50,7 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 			write(c.token)
 		}
 		failed := false
-		for _, f := range Check(context.Background(), cfg) {
+		for _, f := range tools.Check(context.Background(), cfg) {
 			if f.Severity == diag.Failure {
 				failed = true
 				require.Contains(t, f.Remedy, c.want, "%s: %+v", name, f)
@@ -67,17 +68,11 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 	for start, sent := time.Now(), 0; m.value(t, "echosieve_consumer_rebalances_total") < 3; {
 		require.Less(t, time.Since(start), kafkatest.Patience)
 		write(unsecured("bob", time.Now(), seconds(8)))
-		kafkatest.Produce(
-			t,
-			kafkatest.Client(t, admin),
+		kafkatest.Produce(t, kafkatest.Client(t, admin),
 			kafkatest.Numbered(admin.Topics.Input, fmt.Sprint("r", sent), 3, 3)...)
 		sent += 3
-		kafkatest.ConsumeUntil(
-			t,
-			admin,
-			kafkatest.OutTopics(admin.Topics),
-			func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == sent },
-		)
+		kafkatest.ConsumeUntil(t, admin, kafkatest.OutTopics(admin.Topics),
+			func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == sent })
 	}
 	m.stop(t)
 }

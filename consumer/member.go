@@ -2,11 +2,12 @@ package consumer
 
 import (
 	"context"
-	"echosieve/consumer/broker"
 	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"echosieve/consumer/broker"
 
 	"github.com/segmentio/kafka-go"
 )

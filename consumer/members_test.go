@@ -34,12 +34,8 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 	third := startMember(t, cfg, &router{})
 	serves(t, third)
 	n := stop()
-	all := kafkatest.ConsumeUntil(
-		t,
-		cfg,
-		outputs,
-		func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == n },
-	)
+	all := kafkatest.ConsumeUntil(t, cfg, outputs,
+		func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == n })
 	second.stop(t)
 	third.stop(t)
 	require.Equal(t, int64(n), kafkatest.Committed(t, cl, cfg))
@@ -50,12 +46,8 @@ func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
 // serves waits until partitions are assigned to the member.
 func serves(t *testing.T, m *member) {
 	t.Helper()
-	require.Eventually(
-		t,
-		func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 },
-		kafkatest.Patience,
-		time.Millisecond,
-	)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 },
+		kafkatest.Patience, time.Millisecond)
 }
 
 func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
@@ -77,12 +69,8 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	m.start()
 	<-deciding
 	m.cancel()
-	require.Eventually(
-		t,
-		func() bool { return m.logged.count("the group generation has ended") == 1 },
-		kafkatest.Patience,
-		time.Millisecond,
-	)
+	require.Eventually(t, func() bool { return m.logged.count("the group generation has ended") == 1 },
+		kafkatest.Patience, time.Millisecond)
 	close(release)
 	m.stop(t)
 	require.Equal(t, int64(10), kafkatest.Committed(t, cl, cfg))
@@ -139,13 +127,8 @@ func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 		return nil, nil, true // no answer
 	})
 	m := startMember(t, cfg, &router{})
-	require.Eventually(
-		t,
-		func() bool { return commits.Load() > 0 },
-		kafkatest.Patience,
-		time.Millisecond,
-		"a commit hangs",
-	)
+	require.Eventually(t, func() bool { return commits.Load() > 0 }, kafkatest.Patience, time.Millisecond,
+		"a commit hangs")
 	start := time.Now()
 	m.stop(t)
 	require.Less(t, time.Since(start), cfg.SessionTimeout)
@@ -186,12 +169,8 @@ func TestMissingTopicsAreNamed(t *testing.T) {
 func TestFirstStartReportsNoFailure(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	m := startMember(t, cfg, &router{})
-	require.Eventually(
-		t,
-		func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 },
-		kafkatest.Patience,
-		time.Millisecond,
-	)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 },
+		kafkatest.Patience, time.Millisecond)
 	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
 	kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(30))
 	m.stop(t)

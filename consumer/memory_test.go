@@ -118,12 +118,8 @@ func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {
 	const partitions, n = 4, 300
 	cfg.Partitions, cfg.BatchRecords, cfg.MaxInFlightRecords, cfg.MaxInFlightBytes = partitions, 10, 10, 2<<20
 	kafkatest.EnsureTopics(t, cfg)
-	cl := kafkatest.Client(
-		t,
-		cfg,
-		kgo.ProducerBatchCompression(kgo.ZstdCompression()),
-		kgo.ProducerLinger(100*time.Millisecond),
-	)
+	cl := kafkatest.Client(t, cfg, kgo.ProducerBatchCompression(kgo.ZstdCompression()),
+		kgo.ProducerLinger(100*time.Millisecond))
 	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", n*partitions, partitions)...)
 	m := startMember(t, cfg, &router{})
 	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n*partitions))

@@ -21,9 +21,7 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 	const partitions, waiting, n = 14, 12, 60
 	cfg.Partitions, cfg.BatchRecords, cfg.MaxInFlightRecords = partitions, 10, 20
 	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(
-		t,
-		kafkatest.Client(t, cfg),
+	kafkatest.Produce(t, kafkatest.Client(t, cfg),
 		kafkatest.Numbered(cfg.Topics.Input, "u", n*partitions, partitions)...)
 	known, waits := make(chan struct{}), make(chan string, 1000)
 	m := startMember(t, cfg, &router{prepare: func(_ context.Context, recs []record.Record) error {

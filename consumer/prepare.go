@@ -2,9 +2,10 @@ package consumer
 
 import (
 	"context"
-	"echosieve/consumer/broker"
 	"errors"
 	"time"
+
+	"echosieve/consumer/broker"
 )
 
 // prepare waits until brokers, topics and the group's coordinator answer.
@@ -45,13 +46,14 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	if err := c.checkRights(ctx); err != nil {
 		return err
 	}
-	if err := c.limits.read(ctx); err != nil {
-		return err
-	}
 	if err := c.waitForGroup(ctx); err != nil {
 		return err
 	}
-	return c.chooseDelivery(ctx)
+	lack, err := c.delivery.Prepare(ctx)
+	if lack != "" {
+		c.warn("delivery", lack)
+	}
+	return err
 }
 
 // checkRights returns a permanent *diag.Problem if this user may see a topic but not use it. A topic that it
@@ -85,3 +87,7 @@ func (c *Consumer) waitForGroup(ctx context.Context) error {
 		}
 	}
 }
+
+// WarnWith makes the consumer call warn when it works, but worse than it could. kind names the warning. It
+// may be called once, before Run.
+func (c *Consumer) WarnWith(warn func(kind, text string)) { c.warn = warn }

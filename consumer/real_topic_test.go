@@ -85,25 +85,15 @@ func recreateInput(t *testing.T, cfg broker.Config) {
 func realDeleted(t *testing.T, cfg broker.Config) {
 	m := startOnThirty(t, cfg)
 	deleteInput(t, cfg)
-	require.Eventually(
-		t,
-		func() bool { return inputID(t, cfg) == kadm.TopicID{} },
-		kafkatest.Patience,
-		10*time.Millisecond,
-		"the broker no longer has the topic",
-	)
+	require.Eventually(t, func() bool { return inputID(t, cfg) == kadm.TopicID{} }, kafkatest.Patience,
+		10*time.Millisecond, "the broker no longer has the topic")
 	require.Eventually(t, func() bool { return m.health.last() != nil }, kafkatest.Patience, 50*time.Millisecond,
 		"health reports that the topic is missing")
 	require.ErrorContains(t, runFor(t, func() broker.Config { c := cfg; c.CreateTopics = false; return c }()),
 		cfg.Topics.Input)
 	looked := m.value(t, "echosieve_consumer_errors_total")
-	require.Eventually(
-		t,
-		func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 },
-		kafkatest.Patience,
-		10*time.Millisecond,
-		"the member checks again and again",
-	)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 },
+		kafkatest.Patience, 10*time.Millisecond, "the member checks again and again")
 	require.Error(t, m.health.last(), "health stays bad while the topic is missing")
 	require.LessOrEqual(t, m.value(t, "echosieve_consumer_rebalances_total"), 3.0, "few rebalances meanwhile")
 
@@ -112,13 +102,8 @@ func realDeleted(t *testing.T, cfg broker.Config) {
 	produceToNew(t, cfg, after...)
 	inUnique(t, cfg, after)
 	kafkatest.EventuallyCommitted(t, cfg)
-	require.Eventually(
-		t,
-		func() bool { return m.health.last() == nil },
-		kafkatest.Patience,
-		50*time.Millisecond,
-		"healthy again",
-	)
+	require.Eventually(t, func() bool { return m.health.last() == nil }, kafkatest.Patience, 50*time.Millisecond,
+		"healthy again")
 	m.stop(t)
 }
 

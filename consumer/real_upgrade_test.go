@@ -36,12 +36,8 @@ func realMixedDelivery(t *testing.T, cfg broker.Config) {
 	latest := start(broker.ExactlyOnce)
 	downgraded.stop(t)
 	n := stop()
-	all := kafkatest.ConsumeUntil(
-		t,
-		cfg,
-		kafkatest.OutTopics(cfg.Topics),
-		func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == n },
-	)
+	all := kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics),
+		func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == n })
 	kafkatest.EventuallyCommitted(t, cfg)
 	latest.stop(t)
 	t.Logf("%d of %d records delivered again", len(all)-n, n)

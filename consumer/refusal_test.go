@@ -2,8 +2,6 @@ package consumer
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -11,14 +9,11 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/consumer/broker"
 	"echosieve/pipeline"
-	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -160,38 +155,13 @@ func limitedArticle(cfg broker.Config, at time.Time, suffix string) *kgo.Record 
 		Value: fmt.Appendf(nil, `{"text":%q}`, limitedText+suffix)}
 }
 
-// setLimit changes a setting of topics, and waits until the broker shows the change.
-func setLimit(t *testing.T, cfg broker.Config, name, value string, topics ...string) {
-	t.Helper()
-	admin := kadm.NewClient(kafkatest.Client(t, cfg))
-	_, err := admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: name, Value: &value}}, topics...)
-	require.NoError(t, err)
-	c, err := broker.New(cfg, topics...)
-	require.NoError(t, err)
-	defer c.Close()
-	require.Eventually(t, func() bool {
-		all, err := c.ReadSettings(context.Background(), topics...)
-		for _, s := range all {
-			if s[name] != value {
-				return false
-			}
-		}
-		return err == nil
-	}, kafkatest.Patience, 50*time.Millisecond)
-}
-
 // realTimestampLimits: topics that we create take every timestamp that the input takes. Where a topic takes
 // fewer, the record becomes a dead letter before it is claimed, so later articles are not copies of it.
 func realTimestampLimits(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
 	far, future := "9223372036854775807", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
-	kafkaserver.CreateTopics(
-		t,
-		kafkatest.Client(t, cfg),
-		1,
-		map[string]*string{broker.FutureLimit: &far},
-		cfg.Topics.Input,
-	)
+	kafkaserver.CreateTopics(t, kafkatest.Client(t, cfg), 1, map[string]*string{broker.FutureLimit: &far},
+		cfg.Topics.Input)
 	kafkatest.EnsureTopics(t, cfg)
 	kafkatest.Produce(t, kafkatest.Client(t, cfg), limitedArticle(cfg, future, ""))
 	m := startMember(t, cfg, realPipeline(t, cfg))
@@ -201,8 +171,8 @@ func realTimestampLimits(t *testing.T, cfg broker.Config) {
 	m.stop(t)
 
 	hour := time.Hour.Milliseconds()
-	setLimit(t, cfg, broker.FutureLimit, fmt.Sprint(hour), kafkatest.OutTopics(cfg.Topics)...)
-	setLimit(t, cfg, broker.PastLimit, fmt.Sprint(hour), cfg.Topics.Unique, cfg.Topics.Duplicate)
+	kafkatest.SetLimit(t, cfg, broker.FutureLimit, fmt.Sprint(hour), kafkatest.OutTopics(cfg.Topics)...)
+	kafkatest.SetLimit(t, cfg, broker.PastLimit, fmt.Sprint(hour), cfg.Topics.Unique, cfg.Topics.Duplicate)
 	now := time.Now()
 	kafkatest.Produce(t, kafkatest.Client(t, cfg),
 		limitedArticle(cfg, future.Add(time.Minute), " Fishermen had feared for the oyster beds."),
@@ -226,99 +196,4 @@ func realTimestampLimits(t *testing.T, cfg broker.Config) {
 		"no copy of an article that was not published")
 	require.Equal(t, cfg.Topics.Input+"/0/4", kafkatest.Header(copies[0], pipeline.HeaderOriginal))
 	require.Zero(t, m.value(t, "echosieve_consumer_errors_total"), "no topic refused anything")
-}
-
-// realLoweredLimit: the limit is lowered after the service has read it. The broker refuses a record that is
-// in the index by then.
-func realLoweredLimit(t *testing.T, cfg broker.Config) {
-	cfg.Partitions = 1
-	far, hour := "9223372036854775807", fmt.Sprint(time.Hour.Milliseconds())
-	kafkaserver.CreateTopics(
-		t,
-		kafkatest.Client(t, cfg),
-		1,
-		map[string]*string{broker.FutureLimit: &far},
-		cfg.Topics.Input,
-	)
-	kafkatest.EnsureTopics(t, cfg)
-	m := newMember(t, cfg, realPipeline(t, cfg))
-	m.limits.interval = time.Hour
-	m.start()
-	serves(t, m)
-	setLimit(t, cfg, broker.FutureLimit, hour, kafkatest.OutTopics(cfg.Topics)...)
-	probe := kafkatest.Client(t, cfg)
-	require.Eventually(t, func() bool { // the leader applies the limit a moment after it shows it
-		r := &kgo.Record{Topic: cfg.Topics.Unique, Timestamp: time.Now().Add(10 * time.Hour), Value: []byte("probe")}
-		return errors.Is(probe.ProduceSync(context.Background(), r).FirstErr(), kerr.InvalidTimestamp)
-	}, kafkatest.Patience, 50*time.Millisecond)
-
-	kafkatest.Produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), ""))
-	dead := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(1))
-	require.Equal(t, string(record.Timestamp), kafkatest.Header(dead[0], pipeline.HeaderReason))
-	require.Contains(t, kafkatest.Header(dead[0], pipeline.HeaderDetail), "refused the record")
-	require.WithinDuration(t, time.Now(), dead[0].Timestamp, time.Hour)
-	require.Eventually(
-		t,
-		func() bool { return m.limits.now()[article.ToUnique].MaxAhead == time.Hour },
-		kafkatest.Patience,
-		50*time.Millisecond,
-		"the limit is read again",
-	)
-
-	kafkatest.Produce(t, probe, limitedArticle(cfg, time.Now().Add(2*time.Hour), " Nobody was hurt."),
-		limitedArticle(cfg, time.Now(), " Tugs will help."))
-	kafkatest.EventuallyCommitted(t, cfg)
-	m.stop(t)
-	out := kafkatest.BySource(
-		kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), func(all []*kgo.Record) bool {
-			found := kafkatest.BySource(all)
-			delete(found, "") // of probes
-			return len(found) == 3
-		}),
-	)
-	second, third := out[cfg.Topics.Input+"/0/1"][0], out[cfg.Topics.Input+"/0/2"][0]
-	require.Contains(t, kafkatest.Header(second, pipeline.HeaderDetail), "ahead of the clock")
-	require.Equal(
-		t,
-		"unique",
-		kafkatest.Header(third, pipeline.HeaderVerdict),
-		"no copy of an article that was not published",
-	)
-}
-
-// realCompactedOutput: compacted topics refuse records without a key, the dead topic too, and the broker does
-// not let the settings be read.
-func realCompactedOutput(t *testing.T, cfg broker.Config) {
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	setLimit(t, cfg, broker.CleanupPolicy, "compact", kafkatest.OutTopics(cfg.Topics)...)
-	keyless := func(suffix string) *kgo.Record {
-		r := limitedArticle(cfg, time.Now(), suffix)
-		r.Key = nil
-		return r
-	}
-	m := newMember(t, cfg, realPipeline(t, cfg))
-	m.limits.interval = time.Hour
-	m.start()
-	serves(t, m)
-	known := m.limits.now()
-	require.True(t, known[article.ToUnique].NeedsKey)
-	m.limits.limits.Store(&pipeline.BatchLimits{}) // as without the right to read them
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), keyless(""))
-	dead := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(1))
-	require.Equal(t, cfg.Topics.Input+"/0/0", string(dead[0].Key), "the smallest form has a key")
-	require.NotEmpty(t, kafkatest.Header(dead[0], pipeline.HeaderValueOmitted))
-	m.limits.limits.Store(&known)
-	kafkatest.Produce(
-		t,
-		kafkatest.Client(t, cfg),
-		keyless(" Tugs will help."),
-		limitedArticle(cfg, time.Now(), " Nobody was hurt."),
-	)
-	dead = kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(2))
-	require.Contains(t, kafkatest.Header(dead[1], pipeline.HeaderDetail), "is compacted")
-	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(1))
-	require.Equal(t, cfg.Topics.Input+"/0/2", kafkatest.Header(out[0], pipeline.HeaderInput))
-	kafkatest.EventuallyCommitted(t, cfg)
-	m.stop(t)
 }

@@ -48,7 +48,7 @@ func TestSecuredKafka(t *testing.T) {
 			kafkatest.ConsumeUntil(t, admin, kafkatest.OutTopics(admin.Topics),
 				func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == 30*(i+1) })
 			m.stop(t)
-			for _, f := range Check(context.Background(), cfg) {
+			for _, f := range tools.Check(context.Background(), cfg) {
 				require.NotEqual(t, diag.Failure, f.Severity, "%+v", f)
 				require.NotEqual(t, "producer id", f.Subject, "Write on the topics suffices: %+v", f)
 			}
@@ -74,7 +74,7 @@ func TestSecuredKafka(t *testing.T) {
 			cfg.SASL = broker.SASL{Mechanism: "scram-sha-256", Username: "alice", Password: "secret"}
 			c.spoil(&cfg)
 			failed := false
-			for _, f := range Check(context.Background(), cfg) {
+			for _, f := range tools.Check(context.Background(), cfg) {
 				if f.Severity == diag.Failure {
 					failed = true
 					t.Logf("%+v", f)
@@ -104,7 +104,7 @@ func TestSecuredKafka(t *testing.T) {
 		want := s.ControllerAddr + " is the port of a controller"
 		require.ErrorContains(t, tools.FindTopic(t.Context(), cfg, cfg.Topics.Input),
 			want+": set kafka.brokers to a listener for clients, port 9092 as a rule")
-		require.Contains(t, Check(t.Context(), cfg)[0].Problem, want)
+		require.Contains(t, tools.Check(t.Context(), cfg)[0].Problem, want)
 	})
 	t.Run("listeners", func(t *testing.T) { listeners(t, s, cfg) })
 	t.Run("run ends on a wrong password", func(t *testing.T) {
@@ -159,7 +159,7 @@ func listeners(t *testing.T, s *kafkaserver.Server, cfg broker.Config) {
 				if c.login {
 					cfg.SASL = broker.SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
 				}
-				f := Check(t.Context(), cfg)[0]
+				f := tools.Check(t.Context(), cfg)[0]
 				if c.want == fits {
 					require.Equal(t, diag.OK, f.Severity, "%s to %s: %+v", c.name, listener.name, f)
 					continue

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/consumer"
 	"echosieve/consumer/tools"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
@@ -169,7 +168,7 @@ func failed(f diag.Finding) bool { return f.Severity == diag.Failure }
 func checkKafka(ctx context.Context, cfg config.Config) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	return consumer.Check(ctx, cfg.Kafka)
+	return tools.Check(ctx, cfg.Kafka)
 }
 
 // checkRegistry checks the schema registry; nil without one.

@@ -111,8 +111,8 @@ const (
 	transactionalTime = "transactional.id.expiration.ms"
 )
 
-// ProducerMemory returns how long brokers remember a producer and its transactional id, math.MaxInt64 if this user may not read it. All
-// brokers are taken to have the same settings.
+// ProducerMemory returns how long brokers remember a producer and its transactional id, math.MaxInt64 if this user
+// may not read it. All brokers are taken to have the same settings.
 func (c *Cluster) ProducerMemory(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/consumer/broker"
@@ -84,4 +85,24 @@ func AddPartitions(t *testing.T, cfg broker.Config, topic string, n int32) {
 	res, err := req.RequestWith(t.Context(), Client(t, cfg))
 	require.NoError(t, err)
 	require.Zero(t, res.Topics[0].ErrorCode)
+}
+
+// SetLimit changes a setting of topics, and waits until the broker shows the change.
+func SetLimit(t *testing.T, cfg broker.Config, name, value string, topics ...string) {
+	t.Helper()
+	admin := kadm.NewClient(Client(t, cfg))
+	_, err := admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: name, Value: &value}}, topics...)
+	require.NoError(t, err)
+	c, err := broker.New(cfg, topics...)
+	require.NoError(t, err)
+	defer c.Close()
+	require.Eventually(t, func() bool {
+		all, err := c.ReadSettings(context.Background(), topics...)
+		for _, s := range all {
+			if s[name] != value {
+				return false
+			}
+		}
+		return err == nil
+	}, Patience, 50*time.Millisecond)
 }

@@ -180,38 +180,38 @@ var others = []mistake{
 			"if ok || !ok || at.Offset >= 0 {"},
 	}, "watch ^TestLack$"},
 	{"takes-the-end-for-the-marker", []edit{
-		{"../consumer/readback.go", markerMissing, endIsEnough},
+		{"../consumer/delivery/readback.go", markerMissing, endIsEnough},
 	}, takingOver},
 	{"reads-batches-of-others", []edit{
-		{"../consumer/readback.go", "case by.ID == t.as.ID || by.ID == pid && pid != wire.NoProducerID:", "default:"},
+		{"../consumer/delivery/readback.go", "case by.ID == t.as.ID || by.ID == t.pid && t.pid != wire.NoProducerID:", "default:"},
 	}, takingOver},
 	{"owner-raises-its-epoch", []edit{
-		{"../consumer/sender.go", "return own.identity() })", "return &ownIdentity{ids: s.ids, as: own.as} })"},
+		{"../consumer/delivery/sender.go", "return own.identity() })", "return &ownIdentity{ids: s.ids, as: own.as} })"},
 	}, takingOver},
 	{"sends-old-batches-again", []edit{
-		{"../consumer/writer.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"},
+		{"../consumer/delivery/identity.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"},
 	}, "^TestOldBatchesAreNotSentAgain$"},
 	{"reads-before-the-fence", []edit{
-		{"../consumer/takeover.go", fenceFirst, ""},
-		{"../consumer/readback.go", markerMissing, endIsEnough},
-		{"../consumer/takeover.go", "	crashpoint.Here(crashpoint.AfterReadBack)\n", fenceFirst},
+		{"../consumer/delivery/takeover.go", fenceFirst, ""},
+		{"../consumer/delivery/readback.go", markerMissing, endIsEnough},
+		{"../consumer/delivery/takeover.go", "	crashpoint.Here(crashpoint.AfterReadBack)\n", fenceFirst},
 	}, takingOver},
 	{"waits-for-a-forgotten-marker", []edit{
-		{"../consumer/readback.go", "} else if time.Now().After(deadline) {",
-			"} else if false && time.Now().After(deadline) {"},
+		{"../consumer/delivery/readback.go", "} else if time.Now().After(t.deadline) {",
+			"} else if false && time.Now().After(t.deadline) {"},
 	}, takingOver},
 	{"keeps-its-epoch", []edit{
-		{"../consumer/takeover.go", "	t.node = -1\n	err := t.ask(",
+		{"../consumer/delivery/fence.go", "	t.node = -1\n	err := t.ask(",
 			"	if t.begun {\n		return nil\n	}\n	t.node = -1\n	err := t.ask("},
 	}, takingOver},
 	{"forgets-former-outputs", []edit{
-		{"../consumer/readback.go", "missingFrom(committed, positions))\n	if err", "nil)\n	if err"},
-	}, "^TestRealKafka$/^4.3.1$/^changed_outputs$"},
+		{"../consumer/delivery/readback.go", "missingFrom(committed, positions))\n	if err", "nil)\n	if err"},
+	}, "^TestCases$/^changed_outputs$"},
 	{"never-renews-its-fence", []edit{
-		{"../consumer/ownership.go", "case time.Since(own.fencedAt) >= p.c.renewalInterval(), ", "case "},
+		{"../consumer/delivery/owner.go", "case time.Since(own.fencedAt) >= o.renewalInterval(), ", "case "},
 	}, "^TestForgetfulBrokers$/^4.3.1$"},
 	{"owner-chooses-its-epoch", []edit{
-		{"../consumer/writer.go", "func (fencedIdentity) renew() error { return errStandingLost }",
+		{"../consumer/delivery/identity.go", "func (fencedIdentity) renew() error { return ErrStandingLost }",
 			"func (fencedIdentity) renew() error { return nil }"},
 	}, "^TestFencedWritersLoseTheirStanding$"},
 	{"an-ended-run-is-taken-up", []edit{

@@ -3,7 +3,7 @@ package mutants
 const (
 	interleaving = "^TestInterleaving$/^Mini$"
 	contract     = "^TestContract$/^Mini$"
-	takingOver   = "^TestRealKafka$/^4.3.1$/^take-over$"
+	takingOver   = "^TestRealKafka$/^4.3.1$/^(take-over|late_marker)$"
 
 	fenceFirst    = "	if err := t.fence(ctx, positions); err != nil {\n		return nil, err\n	}\n"
 	markerMissing = "		if next > offset {\n			retry.Reset()\n"
@@ -71,26 +71,25 @@ var promises = []mistake{
 		{"index.go", "defer c.served()", "_ = c"},
 	}, "^TestWaitsForRedis$"},
 	{"positions-past-what-was-found", []edit{
-		{"../consumer/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {", "if false {"},
-	}, takingOver},
+		{"../consumer/delivery/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {", "if false {"},
+	}, "^TestPositions$"},
 	{"takes-over-without-a-fence", []edit{
-		{"../consumer/takeover.go", fenceFirst, ""},
-		{"../consumer/readback.go", markerMissing, endIsEnough},
+		{"../consumer/delivery/takeover.go", fenceFirst, ""},
+		{"../consumer/delivery/readback.go", markerMissing, endIsEnough},
 	}, takingOver},
 	{"positions-of-another-moment", []edit{
-		{"../consumer/generation.go", "marks[p], commits = m, append(commits, *m)", "marks[p] = m\n			if p.own != nil " +
-			"{\n				m.Positions = p.own.positions(m.Next, p.writers)\n			}\n			commits = append(commits, *m)"},
+		{"../consumer/generation.go", "append(commits, *m)", "append(commits, *p.owner.Positions(m.Next))"},
 	}, "^TestPositionsBelongToTheirMark$"},
 	{"looks-in-one-topic-only", []edit{
-		{"../consumer/partition.go", "return p.own.acknowledged.has(o.Record.Offset) })",
-			"return p.own.acknowledged.has(o.Record.Offset) && o.Destination == 0 })"},
+		{"../consumer/stages.go", "return p.owner.Acknowledged(o.Record.Offset) })",
+			"return p.owner.Acknowledged(o.Record.Offset) && o.Destination == 0 })"},
 	}, "^TestRealKafka$/^4.3.1$/^lost_verdicts$"},
 	{"commits-for-any-generation", []edit{
 		{"../consumer/broker/commit.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"},
 	}, "../consumer ^TestRealKafka$/^4.3.1$/^late_commit$"},
 	{"fenced-owner-goes-on", []edit{
-		{"../consumer/writer.go",
-			"	if react(err) == leave {\n		return errTakenOver\n	}\n	return errStandingLost\n",
-			"	_ = err\n	return errStandingLost\n"},
+		{"../consumer/delivery/identity.go",
+			"	if react(err) == leave {\n		return ErrTakenOver\n	}\n	return ErrStandingLost\n",
+			"	_ = err\n	return ErrStandingLost\n"},
 	}, "^TestFencedWritersLoseTheirStanding$"},
 }

@@ -44,39 +44,39 @@ var mistakes = []mistake{
 				"v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: " +
 				"v.Destination, Verdict: *v,"},
 		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
-		{"consumer/ownership.go", "return input % int32(partitions)", "return (input + 1) % int32(partitions)"},
+		{"consumer/delivery/ownership.go", "return input % int32(partitions)", "return (input + 1) % int32(partitions)"},
 		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
 	}, faults: "kill", want: []ledger.Kind{ledger.WrongRoot, ledger.Lost, ledger.Misplaced, ledger.Stray}, every: true},
 	{name: "does-not-know-zstd", edits: []edit{
 		{"consumer/internal/wire/compress.go", "	case 4:\n", "	case 5:\n"},
 	}, faults: "kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "commit-before-publish", edits: []edit{
-		{"consumer/partition.go", decideCall, "		p.setMark(b.next)\n" + decideCall},
+		{"consumer/stages.go", decideCall, "		p.setMark(b.next)\n" + decideCall},
 	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "retry-that-skips", edits: []edit{
-		{"consumer/sender.go",
+		{"consumer/delivery/sender.go",
 			"		if err := retry.Wait(ctx); err != nil {\n			_ = w.giveUp()\n			return nil, " +
 				"err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "publishes-what-is-published", edits: []edit{
-		{"consumer/partition.go", "	if p.own == nil || p.own.acknowledged.len == 0 {\n", "	if true {\n"},
+		{"consumer/delivery/owner.go", "return o.own != nil && o.own.acknowledged.has(offset)", "return false"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}},
 	{name: "draw-tickets-before-store-entries", edits: []edit{
 		{"redisindex/index.go", "{c.storeLists, c.storeEntries, c.drawTickets,",
 			"{c.drawTickets, c.storeLists, c.storeEntries,"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
-		{"consumer/sender.go",
+		{"consumer/delivery/sender.go",
 			"		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n",
 			"		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},
-		{"consumer/sender.go",
+		{"consumer/delivery/sender.go",
 			"		s.reporter.Failed(broker.OpPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, " +
 				"err))\n		if err := retry.Wait(ctx); err != nil {\n			_ = " +
 				"w.giveUp()\n			return nil, err\n		}\n", ""},
-		{"consumer/sender.go", "	var retry broker.Backoff\n", ""},
+		{"consumer/delivery/sender.go", "	var retry broker.Backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "failure-counts-as-done", edits: []edit{
-		{"consumer/partition.go", "				check(p.finishBatch(ctx, b))\n",
+		{"consumer/stages.go", "				check(p.finishBatch(ctx, b))\n",
 			"				_ = p.finishBatch(ctx, b)\n				p.setMark(b.next)\n"},
 	}, faults: "redis-stall,term,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "marker-across-generations", edits: []edit{
@@ -120,7 +120,7 @@ var mistakes = []mistake{
 	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost},
 		args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
 	{name: "foreign-outputs-believed", edits: []edit{
-		{"consumer/readback.go", "		t.own.foreign.add(at, err.Error())\n		return nil\n", "		return err\n"},
+		{"consumer/delivery/readback.go", "		t.own.foreign.add(at, err.Error())\n		return nil\n", "		return err\n"},
 	}, faults: "forged-outputs", want: []ledger.Kind{ledger.Lost}},
 	{name: "no-schema-while-the-registry-is-away", edits: []edit{
 		{"internal/app/registry/wait.go", "		w.setAway(no)\n		return nil, no\n", "		return nil, no.reject(id)\n"},

@@ -1,8 +1,7 @@
-package consumer
+package delivery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +14,7 @@ import (
 
 const (
 	// positionsInterval is the time between two refreshes of the positions of a partition: see
-	// partition.refreshPositions. In that time the other writers of an output partition write no more than a
+	// Owner.refresh. In that time the other writers of an output partition write no more than a
 	// take-over can read in a moment.
 	positionsInterval = 30 * time.Second
 	// fenceRenewal is the longest time between two renewals of a fence. Brokers forget a silent producer
@@ -25,14 +24,15 @@ const (
 	renewalsInMemory = 3
 	// producerForgotten is producer.id.expiration.ms by default.
 	producerForgotten = 24 * time.Hour
-	// upkeepInterval is the time between two looks whether there is something to do for the ownership of a partition.
-	upkeepInterval = time.Second
+	// UpkeepInterval is the time between two calls of Owner.Upkeep.
+	UpkeepInterval = time.Second
 )
 
 // ownership is the result of a take-over.
 type ownership struct {
-	by *takeover
-	as wire.Identity
+	by        *fencer
+	partition int32 // of the input topic
+	as        wire.Identity
 	// next is the offset to go on with, negative if the group has committed none.
 	next int64
 	// acknowledged are the records from next on whose outputs stand in the output topics.
@@ -67,8 +67,8 @@ type outputTopics struct {
 func (o *ownership) identity() fencedIdentity { return fencedIdentity{o.as, o.by.memory} }
 
 // renew writes markers of the same epoch once more. So brokers do not forget the transactional id, the
-// leaders do not forget the epoch, and retention does not remove the last marker. The error is errTakenOver
-// or errStandingLost.
+// leaders do not forget the epoch, and retention does not remove the last marker. The error is ErrTakenOver
+// or ErrStandingLost.
 func (o *ownership) renew(ctx context.Context) error {
 	if err := o.by.fence(ctx, o.ends); err != nil {
 		if ctx.Err() != nil {
@@ -102,58 +102,13 @@ func (o *ownership) moved(now *outputTopics) bool {
 	if now == nil || !now.asked.After(o.began) {
 		return false
 	}
-	positions, err := positionsIn(now.topics, o.by.partition)
+	positions, err := positionsIn(now.topics, o.partition)
 	return err == nil && slices.ContainsFunc(positions, func(p broker.Position) bool {
 		return !slices.ContainsFunc(o.ends, func(e broker.Position) bool {
 			return e.TopicPartition == p.TopicPartition &&
 				e.TopicID == p.TopicID
 		})
 	})
-}
-
-// upkeep keeps up what the take-over has established. The error is errTakenOver or errStandingLost.
-func (p *partition) upkeep(ctx context.Context) error {
-	switch own := p.own; {
-	case own.moved(p.c.outputs.Load()):
-		return errors.Join(errStandingLost, errOutputsChanged)
-	case time.Since(own.fencedAt) >= p.c.renewalInterval(), p.fades():
-		for _, w := range p.writers {
-			if w != nil {
-				w.latest = time.Time{}
-			}
-		}
-		return own.renew(ctx)
-	case time.Since(own.refreshed) >= positionsInterval:
-		p.refreshPositions(ctx)
-	}
-	return nil
-}
-
-// fades says whether a leader may forget this owner soon. Brokers take the latest timestamp in a producer's
-// latest record batch for the time at which they heard of the producer, and outputs have the timestamps of
-// the input: after an old article, the next look at expired producers removes this one, and a former owner
-// could publish. A marker has the time of the broker's clock. While the owner publishes, each of its record
-// batches makes the leader remember it again.
-func (p *partition) fades() bool {
-	for _, w := range p.writers {
-		if w != nil && !w.latest.IsZero() && !w.identity.remembered(w.latest) {
-			return true
-		}
-	}
-	return false
-}
-
-// refreshPositions moves the positions to the ends of the output partitions. Partitions that publish little
-// would otherwise keep old positions, and their next owner would read all that others have published since.
-func (p *partition) refreshPositions(ctx context.Context) {
-	ends := slices.Clone(p.own.ends)
-	if p.c.cluster.MoveToEnds(ctx, ends) != nil {
-		return // the next refresh does it
-	}
-	p.own.ends, p.own.refreshed = ends, time.Now()
-	if now := p.mark.Load(); !slices.Equal(now.Positions, p.own.positions(now.Next, p.writers)) {
-		p.setMark(now.Next)
-	}
 }
 
 // outputPartition returns the partition that holds the outputs of an input partition, in a topic with so many

@@ -1,4 +1,4 @@
-package consumer
+package delivery
 
 import (
 	"context"
@@ -25,9 +25,10 @@ func testTakeOver(t *testing.T, cfg broker.Config) *takeover {
 	m, err := broker.NewMetrics(nil)
 	require.NoError(t, err)
 	return &takeover{
-		cluster: c, limiter: broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
-		input: cfg.Topics.Input, partition: 0, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0),
-		memory: producerForgotten,
+		fencer: fencer{cluster: c, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0),
+			memory: producerForgotten},
+		limiter: broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
+		input: cfg.Topics.Input,
 		// most tests have outputs of records that are not there
 		inputEnd: func(context.Context) (int64, error) { return 1000, nil },
 	}
@@ -36,7 +37,7 @@ func testTakeOver(t *testing.T, cfg broker.Config) *takeover {
 // outputEnds are the output partitions of a take-over, as they are now.
 func outputEnds(t *testing.T, to *takeover) []broker.Position {
 	t.Helper()
-	p := &sender{cluster: to.cluster, topics: to.cluster.Config.Topics.Destinations()}
+	p := &Delivery{cluster: to.cluster}
 	var positions []broker.Position
 	require.Eventually(t, func() bool { // a topic may be new
 		var err error
@@ -85,8 +86,8 @@ func publishTo(to *takeover, as wire.Identity, sequence int32, at wire.TopicPart
 	return err
 }
 
-// realTakeOver lets one owner after the other take over a partition. None commits by itself: the test does.
-func realTakeOver(t *testing.T, cfg broker.Config) {
+// oneAfterTheOther lets one owner after the other take over a partition. None commits by itself: the test does.
+func oneAfterTheOther(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
 	out := cfg.Topics
 	a := testTakeOver(t, cfg)
@@ -134,22 +135,23 @@ func realTakeOver(t *testing.T, cfg broker.Config) {
 	p := &sender{cluster: a.cluster, topics: cfg.Topics.Destinations(), ids: &producerIDs{cluster: a.cluster}}
 	w := p.fencedWriters(0, first)[article.ToUnique]
 	for range 3 {
-		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1, time.Now()), errTakenOver)
+		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1, time.Now()), ErrTakenOver)
 	}
 	w.pending = true
-	require.ErrorIs(t, w.giveUp(), errStandingLost)
+	require.ErrorIs(t, w.giveUp(), ErrStandingLost)
 
 	// An owner that gets the partition back has another epoch than the first time.
 	third := takeOver(t, a)
 	require.Greater(t, third.as.Epoch, second.as.Epoch)
 	require.NoError(t, publishAs(a, third.as, 0, out.Unique, 12))
-
-	readsToItsOwnMarker(t, cfg, a)
 }
 
-// readsToItsOwnMarker gives out a new epoch and holds its markers back. Until they come, the former owner's
-// batches are appended.
-func readsToItsOwnMarker(t *testing.T, cfg broker.Config, former *takeover) {
+// lateMarker gives out a new epoch and holds its markers back. Until they come, the former owner's batches are
+// appended.
+func lateMarker(t *testing.T, cfg broker.Config) {
+	kafkatest.EnsureTopics(t, cfg)
+	former := testTakeOver(t, cfg)
+	takeOver(t, former)
 	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
 	c := testTakeOver(t, cfg)
 	require.NoError(t, c.ask(t.Context(), func(ctx context.Context) (err error) {
@@ -161,18 +163,22 @@ func readsToItsOwnMarker(t *testing.T, cfg broker.Config, former *takeover) {
 	require.NoError(t, err)
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err = c.readPosition(short, own, unique, end, wire.NoProducerID, time.Now().Add(kafkatest.Patience))
+	back := c.reading(own, wire.NoProducerID)
+	back.deadline = time.Now().Add(kafkatest.Patience)
+	_, err = back.readPosition(short, unique, end)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "the end of the log is not the end of the reading")
 	bounded, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	_, err = c.readPosition(bounded, own, unique, end, wire.NoProducerID, time.Now())
+	back.deadline = time.Now()
+	_, err = back.readPosition(bounded, unique, end)
 	require.ErrorIs(t, err, errNoMarker)
 	require.Equal(t, startOver, react(err))
 
-	require.NoError(t, publishAs(former, former.as, 1, unique.Topic, 30), "the marker is not there yet")
+	require.NoError(t, publishAs(former, former.as, 0, unique.Topic, 30), "the marker is not there yet")
 	require.NoError(t, c.fence(t.Context(), []broker.Position{{TopicPartition: unique}}))
-	_, err = c.readPosition(t.Context(), own, unique, end, wire.NoProducerID, time.Now().Add(kafkatest.Patience))
+	back.deadline = time.Now().Add(kafkatest.Patience)
+	_, err = back.readPosition(t.Context(), unique, end)
 	require.NoError(t, err)
 	require.True(t, own.acknowledged.has(30), "the former owner's last batch")
-	require.ErrorIs(t, publishAs(former, former.as, 2, unique.Topic, 31), kafka.InvalidProducerEpoch)
+	require.ErrorIs(t, publishAs(former, former.as, 1, unique.Topic, 31), kafka.InvalidProducerEpoch)
 }

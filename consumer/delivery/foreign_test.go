@@ -1,4 +1,4 @@
-package consumer
+package delivery
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// realForeign appends record batches under our producer id that are none of our outputs. A take-over skips them, counts
-// them and names them, and takes no memory for the offsets that they claim.
-func realForeign(t *testing.T, cfg broker.Config) {
+// foreignOutputs appends record batches under our producer id that are none of our outputs. A take-over skips them,
+// counts them and names them, and takes no memory for the offsets that they claim.
+func foreignOutputs(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
 	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
 	a := testTakeOver(t, cfg)
@@ -36,7 +36,10 @@ func realForeign(t *testing.T, cfg broker.Config) {
 	require.NoError(t, publishAs(a, first.as, int32(2+len(forged)), cfg.Topics.Unique, 9))
 
 	b := testTakeOver(t, cfg)
-	b.inputEnd = endOf(b.cluster, b.input, b.partition)
+	b.inputEnd = func(ctx context.Context) (int64, error) {
+		_, end, err := b.cluster.Offsets(ctx, b.input, b.partition)
+		return end, err
+	}
 	second := takeOver(t, b)
 	require.Equal(t, 3, second.acknowledged.len)
 	for _, offset := range []int64{4, 5, 9} {
@@ -46,8 +49,14 @@ func realForeign(t *testing.T, cfg broker.Config) {
 	require.Len(t, second.foreign.named, mostNamed)
 	require.Contains(t, second.foreign.named[0], "but the input ends at offset 10")
 	require.Contains(t, second.foreign.named[0], cfg.Topics.Unique+"/0/")
+}
 
-	// An epoch above ours shuts our marker out, however often we get the next one.
+// foreignEpoch: another program has written with our producer id and an epoch above ours, which shuts our marker out,
+// however often we get the next one.
+func foreignEpoch(t *testing.T, cfg broker.Config) {
+	kafkatest.EnsureTopics(t, cfg)
+	b := testTakeOver(t, cfg)
+	second := takeOver(t, b)
 	require.NoError(t, publishRaw(b, wire.Identity{ID: second.as.ID, Epoch: math.MaxInt16}, 0, cfg.Topics.Unique, ""))
 	commitAt(t, b, 4, second.as.ID, second.ends)
 	c := testTakeOver(t, cfg)

@@ -1,15 +1,12 @@
-package consumer
+package delivery
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/consumer/tools"
-	"echosieve/pipeline/article"
 	"echosieve/test/kafkatest"
 
 	"github.com/segmentio/kafka-go"
@@ -43,8 +40,8 @@ func requirePublished(t *testing.T, own *ownership, offsets ...int64) {
 	}
 }
 
-// realPositions lets owners find commits that do not say, or do not say truly, where to read back.
-func realPositions(t *testing.T, cfg broker.Config) {
+// commitsThatDoNotSay lets owners find commits that do not say, or do not say truly, where to read back.
+func commitsThatDoNotSay(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
 	to := testTakeOver(t, cfg)
 	own := takeOver(t, to)
@@ -74,16 +71,16 @@ func realPositions(t *testing.T, cfg broker.Config) {
 	requirePublished(t, own, 2, 3)
 
 	commitAt(t, to, 4, own.as.ID, own.ends)
-	own.by.inputID = wire.TopicID{1}
+	to.inputID = wire.TopicID{1}
 	commitAs(t, to, wire.TopicID{2}, broker.Commit{Next: 4, Owner: unowned})
-	committed, err := own.by.position(t.Context())
+	committed, err := to.position(t.Context())
 	require.NoError(t, err)
 	require.Negative(t, committed.Next, "an offset of the input topic before it was recreated")
-	require.Equal(t, own.as.ID, committed.Owner.ID)
+	require.Equal(t, to.as.ID, committed.Owner.ID)
 }
 
-// realChangedOutputs changes the output topics between two owners.
-func realChangedOutputs(t *testing.T, cfg broker.Config) {
+// changedOutputs changes the output topics between two owners.
+func changedOutputs(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
 	ctx := t.Context()
 	admin := kadm.NewClient(kafkatest.Client(t, cfg))
@@ -132,8 +129,8 @@ func realChangedOutputs(t *testing.T, cfg broker.Config) {
 	require.NotEqual(t, duplicate.TopicID, third.ends[1].TopicID)
 }
 
-// realMorePartitions gives an output topic more partitions between two owners.
-func realMorePartitions(t *testing.T, cfg broker.Config) {
+// morePartitions gives an output topic more partitions between two owners.
+func morePartitions(t *testing.T, cfg broker.Config) {
 	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).CreateTopic(t.Context(), 5, 1, nil, cfg.Topics.Input)
 	require.NoError(t, err)
 	kafkatest.EnsureTopics(t, cfg)
@@ -167,8 +164,8 @@ func realMorePartitions(t *testing.T, cfg broker.Config) {
 	}
 }
 
-// realDeletedMarkers deletes records and markers from the output topics.
-func realDeletedMarkers(t *testing.T, cfg broker.Config) {
+// deletedMarkers deletes records and markers from the output topics.
+func deletedMarkers(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
 	truncate := func(topic string, keep int64) {
 		t.Helper()
@@ -198,105 +195,9 @@ func realDeletedMarkers(t *testing.T, cfg broker.Config) {
 		return err == nil && end > unique.Offset+1
 	}, kafkatest.Patience, 10*time.Millisecond)
 	truncate(cfg.Topics.Unique, 0)
-	_, err := second.readPosition(t.Context(), &ownership{}, unique.TopicPartition, unique.Offset, wire.NoProducerID,
-		time.Now())
+	back := second.reading(&ownership{}, wire.NoProducerID)
+	back.deadline = time.Now()
+	_, err := back.readPosition(t.Context(), unique.TopicPartition, unique.Offset)
 	require.ErrorIs(t, err, errNoMarker)
 	requirePublished(t, takeOver(t, second)) // fences anew
-}
-
-// realLostVerdicts: an owner has published records and dies before it commits. Redis has lost their verdicts,
-// and the next owner decides them differently.
-func realLostVerdicts(t *testing.T, cfg broker.Config) {
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "d", 20, 1)...)
-	first := testTakeOver(t, cfg)
-	own := takeOver(t, first)
-	commitAt(t, first, 0, own.as.ID, own.ends)
-	require.NoError(t, publishAs(first, own.as, 0, cfg.Topics.Unique, 0, 1, 2, 3, 4, 6))
-
-	m := startMember(t, cfg, &router{}) // its verdict is duplicate
-	kafkatest.EventuallyCommitted(t, cfg)
-	m.stop(t)
-	require.Equal(t, 6.0, m.value(t, alreadyAcknowledged))
-	require.Equal(t, 14.0, m.value(t, "echosieve_consumer_acknowledged_records_total"))
-	out := kafkatest.BySource(kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(20)))
-	require.Len(t, out, 20)
-	archive, err := tools.NewArchive(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	defer archive.Close()
-	for source, records := range out {
-		require.Len(t, records, 1, source)
-		from, err := article.ParseCoordinates(source)
-		require.NoError(t, err)
-		at := article.Coordinates{Topic: records[0].Topic, Partition: records[0].Partition, Offset: records[0].Offset}
-		earlier, err := archive.EarlierOwner(t.Context(), cfg.Group, from, at)
-		require.NoError(t, err)
-		require.Equal(t, records[0].Topic == cfg.Topics.Unique, earlier, source)
-	}
-}
-
-// realLateCommit: a member commits after it has lost its partitions.
-func realLateCommit(t *testing.T, cfg broker.Config) {
-	kafkatest.EnsureTopics(t, cfg)
-	m := startMember(t, cfg, &router{})
-	serves(t, m)
-	kafkatest.EventuallyCommitted(t, cfg)
-	gen := &kafka.Generation{GroupID: cfg.Group, ID: 1, MemberID: "somebody"}
-	commits := []broker.Commit{{Next: 7}}
-	require.Error(
-		t,
-		m.cluster.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...),
-		"the group has another member",
-	)
-	m.stop(t)
-	late, err := broker.New(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	defer late.Close()
-	require.Error(t, late.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group is empty")
-	require.Zero(t, kafkatest.Committed(t, kafkatest.Client(t, cfg), cfg))
-}
-
-// realRecreatedOutput recreates an output topic while a member runs.
-func realRecreatedOutput(t *testing.T, cfg broker.Config) {
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	admin := kadm.NewClient(kafkatest.Client(t, cfg))
-	send := func(n int) {
-		t.Helper()
-		kafkatest.Produce(
-			t,
-			kafkatest.Client(t, cfg),
-			kafkatest.Numbered(cfg.Topics.Input, fmt.Sprint("u", n, "-"), 10, 1)...)
-	}
-	send(1)
-	m := startMember(t, cfg, &router{})
-	kafkatest.EventuallyCommitted(t, cfg)
-	before := m.value(t, "echosieve_consumer_takeovers_total")
-	_, err := admin.DeleteTopic(t.Context(), cfg.Topics.Unique)
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		_, err := admin.CreateTopic(context.Background(), 1, 1, nil, cfg.Topics.Unique)
-		return err == nil
-	}, kafkatest.Patience, 50*time.Millisecond)
-	require.Eventually(
-		t,
-		func() bool { return m.value(t, "echosieve_consumer_takeovers_total") > before },
-		kafkatest.Patience,
-		50*time.Millisecond,
-		"an idle member takes over again, too",
-	)
-	send(2)
-	kafkatest.EventuallyCommitted(t, cfg)
-	m.stop(t)
-	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(10))
-	require.Len(t, out, 10)
-	sources := kafkatest.BySource(out)
-	require.Len(t, sources, 10)
-
-	// Whoever comes next finds the positions of the present topic.
-	next := takeOver(t, testTakeOver(t, cfg))
-	require.True(t, next.fenced)
-	require.True(t, next.labelled)
-	requirePublished(t, next)
 }

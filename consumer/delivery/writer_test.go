@@ -1,24 +1,19 @@
-package consumer
+package delivery
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"math"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
@@ -47,55 +42,6 @@ func writeUntilTaken(t *testing.T, w *writer, value string) {
 	raw := batchWith(t, value)
 	require.Eventually(t, func() bool { return w.write(t.Context(), raw, 1, time.Now()) == nil }, kafkatest.Patience,
 		time.Millisecond)
-}
-
-// Acknowledgements are lost, and requests that the client has given up are late: they reach the broker before
-// their retry, or many batches later.
-func TestRetriesRepeatNothing(t *testing.T) {
-	for name, what := range map[string]kafkatest.Fault{"answer lost": kafkatest.LoseAnswer, "request held": kafkatest.Hold} {
-		t.Run(name, func(t *testing.T) {
-			_, cfg := kafkatest.Fake(t)
-			cfg.MaxMessageBytes = 2048 // many small requests
-			cfg.Partitions = 2
-			cfg.SessionTimeout = 30 * time.Second // no redelivery
-			kafkatest.EnsureTopics(t, cfg)
-			const n = 2000
-			kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", n, 2)...)
-			f := &kafkatest.Faults{Key: int16(kmsg.Produce)}
-			f.Choose = func(n int64) kafkatest.Fault {
-				if n%5 == 3 {
-					return what
-				}
-				return kafkatest.Pass
-			}
-			m := newMember(t, cfg, &router{})
-			f.Into(m.cluster)
-			m.start()
-			late := 0
-			require.Eventually(t, func() bool {
-				late += f.Release(t)
-				return m.value(t, "echosieve_consumer_acknowledged_records_total") == n
-			}, kafkatest.Patience, 5*time.Millisecond)
-			late += f.Release(t)
-			require.Greater(t, m.value(t, "echosieve_consumer_retries_total"), 3.0, "the fault fired")
-			require.Equal(t, what == kafkatest.Hold, late > 3, "requests came late")
-			require.Equal(t, 1.0, m.value(t, "echosieve_consumer_rebalances_total"))
-			m.stop(t)
-			kafkatest.Produce(t, kafkatest.Client(t, cfg), &kgo.Record{Topic: cfg.Topics.Unique, Value: []byte("end")},
-				&kgo.Record{Topic: cfg.Topics.Unique, Partition: 1, Value: []byte("end")})
-			out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
-				return len(slices.DeleteFunc(kafkatest.Values(all), func(v string) bool { return v != "end" })) == 2
-			})
-			next := []int{0, 1}
-			for _, r := range out {
-				if string(r.Value) != "end" {
-					require.Equal(t, fmt.Sprintf("u%06d", next[r.Partition]), string(r.Value))
-					next[r.Partition] += 2
-				}
-			}
-			require.Equal(t, []int{n, n + 1}, next)
-		})
-	}
 }
 
 // A batch is given up, and another one of the same size is sent. The broker must not mistake the second for a
@@ -140,11 +86,8 @@ func TestSequenceNumbersThatABrokerLostAreRenewed(t *testing.T) {
 	require.ErrorIs(t, refused, kafka.OutOfOrderSequenceNumber, "a log that was never written wants 0")
 	writeUntilTaken(t, w, "after")
 	writeUntilTaken(t, w, "next")
-	require.Equal(
-		t,
-		[]string{"after", "next"},
-		kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(2))),
-	)
+	require.Equal(t, []string{"after", "next"},
+		kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(2))))
 }
 
 func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
@@ -172,20 +115,17 @@ func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
 	require.Zero(t, w.next)
 	take("with the smallest")
 	require.Equal(t, int32(1), w.next)
-	require.Equal(
-		t,
-		want,
-		kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(len(want)))),
-	)
+	require.Equal(t, want,
+		kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(len(want)))))
 }
 
 // A fenced writer never chooses an epoch: leaders would accept it, and the fence of the next owner would be overtaken.
 func TestFencedWritersLoseTheirStanding(t *testing.T) {
 	for code, want := range map[kafka.Error]error{
-		kafka.OutOfOrderSequenceNumber: errStandingLost, kafka.UnknownProducerId: errStandingLost,
-		kafka.InvalidTransactionState: errStandingLost,
-		transactionAbortable:          errStandingLost, kafka.InvalidProducerIDMapping: errStandingLost,
-		kafka.InvalidProducerEpoch: errTakenOver, kafka.ProducerFenced: errTakenOver,
+		kafka.OutOfOrderSequenceNumber: ErrStandingLost, kafka.UnknownProducerId: ErrStandingLost,
+		kafka.InvalidTransactionState: ErrStandingLost,
+		transactionAbortable:          ErrStandingLost, kafka.InvalidProducerIDMapping: ErrStandingLost,
+		kafka.InvalidProducerEpoch: ErrTakenOver, kafka.ProducerFenced: ErrTakenOver,
 	} {
 		k, cfg := kafkatest.Fake(t)
 		kafkatest.EnsureTopics(t, cfg)
@@ -216,7 +156,7 @@ func TestFencedWritersLoseTheirStanding(t *testing.T) {
 // An acknowledgement is lost. A leader that may have forgotten the batch would append it again, so only a
 // take-over finds out whether it has it.
 func TestOldBatchesAreNotSentAgain(t *testing.T) {
-	for age, want := range map[time.Duration]error{time.Minute: nil, 48 * time.Hour: errStandingLost} {
+	for age, want := range map[time.Duration]error{time.Minute: nil, 48 * time.Hour: ErrStandingLost} {
 		_, cfg := kafkatest.Fake(t)
 		kafkatest.EnsureTopics(t, cfg)
 		w := oneWriter(t, cfg)
@@ -227,14 +167,11 @@ func TestOldBatchesAreNotSentAgain(t *testing.T) {
 		raw, latest := batchWith(t, "pending"), time.Now().Add(-age)
 		err := w.write(t.Context(), raw, 1, latest)
 		require.Error(t, err)
-		require.NotErrorIs(t, err, errStandingLost)
+		require.NotErrorIs(t, err, ErrStandingLost)
 		what = kafkatest.Pass
 		require.ErrorIs(t, w.write(t.Context(), raw, 1, latest), want, "%s", age)
-		require.Equal(
-			t,
-			[]string{"pending"},
-			kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(1))),
-		)
+		require.Equal(t, []string{"pending"},
+			kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(1))))
 	}
 }
 
@@ -263,34 +200,4 @@ func TestPendingBatchKeepsItsPartition(t *testing.T) {
 	for _, r := range out {
 		require.Equal(t, map[string]int32{"pending": 0, "next": 1}[string(r.Value)], r.Partition)
 	}
-}
-
-func TestWithoutProducerIDsBatchesAreSentAllTheSame(t *testing.T) {
-	k, cfg := kafkatest.Fake(t)
-	kafkatest.EnsureTopics(t, cfg)
-	refuseProducerIDs(k)
-	kafkatest.Produce(
-		t,
-		kafkatest.Client(t, cfg, kgo.DisableIdempotentWrite()),
-		kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
-	m := startMember(t, cfg, &router{})
-	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
-	m.stop(t)
-	require.Equal(t, 1, m.logged.count("batches carry no sequence numbers"))
-	require.Equal(t, 1, m.logged.count("grant IdempotentWrite on the cluster"))
-	require.NoError(t, m.health.last())
-
-	findings := Check(context.Background(), cfg)
-	last := findings[len(findings)-1]
-	require.Equal(t, diag.Warning, last.Severity)
-	require.Contains(t, last.Remedy, "IdempotentWrite")
-}
-
-func refuseProducerIDs(k *kfake.Cluster) {
-	k.ControlKey(int16(kmsg.InitProducerID), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
-		res := req.ResponseKind().(*kmsg.InitProducerIDResponse)
-		res.ErrorCode = int16(kafka.ClusterAuthorizationFailed)
-		return res, nil, true
-	})
 }

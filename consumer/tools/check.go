@@ -1,4 +1,4 @@
-package consumer
+package tools
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"echosieve/consumer/broker"
+	"echosieve/consumer/delivery"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
 
@@ -65,7 +66,7 @@ func (c checker) checkDelivery(ctx context.Context) (f diag.Finding, exactlyOnce
 	if c.Config.Delivery == broker.AtLeastOnce {
 		return diag.New(diag.OK, subject, "at least once, as kafka.delivery says", ""), false
 	}
-	err := tryExactlyOnce(ctx, c.Cluster)
+	err := delivery.TryExactlyOnce(ctx, c.Cluster)
 	var lack *diag.Problem
 	switch {
 	case err == nil:
@@ -85,15 +86,14 @@ func (c checker) checkProducerID(ctx context.Context) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 	defer cancel()
 	const subject = "producer id"
-	var findings []diag.Finding
-	ids := &producerIDs{cluster: c.Cluster, onRefusal: func(p *diag.Problem) {
-		findings = append(findings, p.Finding(diag.Warning, subject))
-	}}
 	var retry broker.Backoff
 	for {
-		_, _, err := ids.next(ctx)
+		refusal, err := delivery.TryProducerIDs(ctx, c.Cluster)
+		if refusal != nil {
+			return []diag.Finding{refusal.Finding(diag.Warning, subject)}
+		}
 		if err == nil {
-			return findings
+			return nil
 		}
 		// Just after the start of a cluster, brokers may not give ids yet.
 		if broker.Permanent(err) || retry.Wait(ctx) != nil {
@@ -170,7 +170,8 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 			"raise the first or lower the second")
 	}
 	if limits.NeedsKey {
-		add(diag.Failure, "cleanup.policy is compact: records without a key become dead letters, and records disappear", "set it to delete")
+		add(diag.Failure, "cleanup.policy is compact: records without a key become dead letters, and records disappear",
+			"set it to delete")
 	}
 	if settings[broker.TimeType] == "LogAppendTime" {
 		add(diag.Warning, "message.timestamp.type is LogAppendTime: record timestamps are replaced",

@@ -1,4 +1,4 @@
-package consumer
+package delivery
 
 import (
 	"context"
@@ -69,12 +69,12 @@ func (o *outputLimits) read(ctx context.Context) error {
 }
 
 // refused says that a topic has refused a record that its limits allowed.
-func (o *outputLimits) refused(r refused) {
+func (o *outputLimits) refused(r Refused) {
 	select {
 	case o.stale <- struct{}{}:
 		o.log.Warn("an output topic refuses records that its settings allowed when they were read; they become "+
 			"dead letters",
-			"record", r.output.Record.String(), "reason", r.why.Reason, "detail", r.why.Detail)
+			"record", r.Output.Record.String(), "reason", r.Why.Reason, "detail", r.Why.Detail)
 	default: // said already
 	}
 }

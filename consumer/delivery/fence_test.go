@@ -1,4 +1,4 @@
-package consumer
+package delivery
 
 import (
 	"context"
@@ -135,84 +135,6 @@ func inSyncAgain(t *testing.T, cfg broker.Config, topic string) {
 	}, kafkatest.Patience, 100*time.Millisecond)
 }
 
-// TestForgetfulBrokers: brokers forget silent producers and transactional ids after seconds.
-func TestForgetfulBrokers(t *testing.T) {
-	t.Parallel() // it mostly waits
-	const memory = 6 * time.Second
-	start := func(t testing.TB, version string) *kafkaserver.Server {
-		ms, often := "6000", "500"
-		return kafkaserver.Start(t, version, kafkaserver.With("producer.id.expiration.ms", ms),
-			kafkaserver.With("transactional.id.expiration.ms", ms),
-			kafkaserver.With("producer.id.expiration.check.interval.ms", often),
-			kafkaserver.With("transaction.remove.expired.transaction.cleanup.interval.ms", often))
-	}
-	kafkatest.OnVersions(t, start, func(t *testing.T, s *kafkaserver.Server) {
-		cfg := kafkatest.RealConfig(s, "forget")
-		cfg.Partitions = 1
-		kafkatest.EnsureTopics(t, cfg)
-		unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
-		zombie := testTakeOver(t, cfg)
-		first := takeOver(t, zombie)
-		require.NoError(t, publishAs(zombie, first.as, 0, unique.Topic, 0))
-
-		m := startMember(t, cfg, &router{})
-		require.Eventually(
-			t,
-			func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 },
-			kafkatest.Patience,
-			10*time.Millisecond,
-		)
-		require.Equal(t, memory, m.fenceMemory)
-		idle := time.Now()
-		for time.Since(idle) < 3*memory {
-			require.ErrorIs(t, publishTo(zombie, first.as, 1, unique, 1), kafka.InvalidProducerEpoch,
-				"the owner keeps its fence")
-			time.Sleep(memory / 10)
-		}
-		kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
-		kafkatest.EventuallyCommitted(t, cfg)
-		require.Equal(t, 1.0, m.value(t, "echosieve_consumer_takeovers_total"), "it has never lost its standing")
-		m.stop(t)
-
-		// Nobody keeps the id now. Whoever comes after the brokers have forgotten it has another producer id,
-		// and counts as unfenced.
-		former := takeOver(t, testTakeOver(t, cfg))
-		require.Eventually(t, func() bool {
-			return lastCommit(t, cfg).Owner.ID == former.as.ID && forgotten(t, cfg)
-		}, kafkatest.Patience, time.Second)
-		next := takeOver(t, testTakeOver(t, cfg))
-		require.NotEqual(t, former.as.ID, next.as.ID)
-		require.False(t, next.fenced)
-	})
-}
-
-// oldArticlesKeepTheFence: brokers forget a producer whose latest batch has old timestamps, and the owner
-// makes them remember it.
-func oldArticlesKeepTheFence(t *testing.T, cfg broker.Config) {
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
-	zombie := testTakeOver(t, cfg)
-	first := takeOver(t, zombie)
-	m := startMember(t, cfg, &router{})
-	require.Eventually(
-		t,
-		func() bool { return m.value(t, "echosieve_consumer_takeovers_total") == 1 },
-		kafkatest.Patience,
-		10*time.Millisecond,
-	)
-	old := kafkatest.Numbered(cfg.Topics.Input, "u", 1, 1)[0]
-	old.Timestamp = time.Now().Add(-48 * time.Hour)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), old)
-	published := kafkatest.ConsumeUntil(t, cfg, []string{unique.Topic}, kafkatest.AtLeast(1))[0]
-	require.Eventually(t, func() bool {
-		_, end, err := zombie.cluster.Offsets(context.Background(), unique.Topic, 0)
-		return err == nil && end > published.Offset+1
-	}, kafkatest.Patience, 10*time.Millisecond, "a marker follows the article")
-	require.ErrorIs(t, publishTo(zombie, first.as, 0, unique, 9), kafka.InvalidProducerEpoch)
-	m.stop(t)
-}
-
 // forgotten says whether the transaction coordinators know the id of partition 0 no longer.
 func forgotten(t *testing.T, cfg broker.Config) bool {
 	t.Helper()
@@ -223,15 +145,4 @@ func forgotten(t *testing.T, cfg broker.Config) bool {
 		return d.Err != nil
 	}
 	return true
-}
-
-// lastCommit returns what the group has committed for partition 0.
-func lastCommit(t *testing.T, cfg broker.Config) broker.Commit {
-	t.Helper()
-	c, err := broker.New(cfg, cfg.Topics.Input)
-	require.NoError(t, err)
-	defer c.Close()
-	commits, err := c.Committed(t.Context(), cfg.Group, cfg.Topics.Input, []int{0})
-	require.NoError(t, err)
-	return commits[0]
 }

@@ -1,7 +1,6 @@
-package consumer
+package delivery
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 
-	"github.com/segmentio/kafka-go"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -73,19 +71,6 @@ func (s *sender) ownWriters(partition int32) *writers {
 	return s.own[partition]
 }
 
-// positions returns the output partitions of an input partition, with the ends of their logs.
-func (s *sender) positions(ctx context.Context, partition int32) ([]broker.Position, error) {
-	m, err := s.cluster.Metadata(ctx, s.cluster.Config.Topics.All()[1:])
-	if err != nil {
-		return nil, err
-	}
-	positions, err := positionsIn(m.Topics, partition)
-	if err != nil {
-		return nil, err
-	}
-	return positions, s.cluster.MoveToEnds(ctx, positions)
-}
-
 // fencedWriters returns the writers of an input partition that this process has taken over. They write only
 // to the partitions that the take-over has fenced.
 func (s *sender) fencedWriters(partition int32, own *ownership) *writers {
@@ -100,43 +85,10 @@ func (s *sender) fencedWriters(partition int32, own *ownership) *writers {
 	return ws
 }
 
-// publishBatch returns nil when every output of a batch, read from this input partition, is acknowledged. If
-// a topic refuses an output permanently, its dead letter is published, and replaces it in outputs.
-// publishBatch tries until ctx ends. It returns ctx's error, or errStandingLost or errTakenOver if ws can
-// write no more.
-func (c *Consumer) publishBatch(ctx context.Context, ws *writers, partition int32, b *pipeline.Batch,
-	outputs []pipeline.Output) error {
-	pending := make([]*pipeline.Output, len(outputs))
-	for i := range outputs {
-		pending[i] = &outputs[i]
-	}
-	for len(pending) > 0 {
-		refusals, err := c.sender.publish(ctx, ws, partition, pending)
-		if err != nil {
-			return err
-		}
-		pending = pending[:0]
-		slices.SortFunc(refusals,
-			func(a, b refused) int { return cmp.Compare(a.output.Record.Offset, b.output.Record.Offset) })
-		for _, r := range refusals {
-			dead, err := c.handler.Refused(ctx, b, r.output, r.why)
-			if err != nil {
-				return err
-			}
-			*r.output = dead
-			pending = append(pending, r.output)
-		}
-		if len(refusals) > 0 {
-			c.limits.refused(refusals[0])
-		}
-	}
-	return nil
-}
-
-// refused is an output that its topic will never take.
-type refused struct {
-	output *pipeline.Output
-	why    *record.RejectError
+// Refused is an output that its topic will never take.
+type Refused struct {
+	Output *pipeline.Output
+	Why    *record.RejectError
 }
 
 // outgoing is what goes into one topic: records, and the outputs that they were made of.
@@ -147,10 +99,10 @@ type outgoing struct {
 
 // publish returns when every output is acknowledged, except those that their topics refuse permanently, which
 // it returns. It publishes to the topics in parallel, with one Produce request for each topic and
-// kafka.max_message_bytes. It tries until ctx ends and returns ctx's error, or errStandingLost or
-// errTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their
+// kafka.max_message_bytes. It tries until ctx ends and returns ctx's error, or ErrStandingLost or
+// ErrTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their
 // order.
-func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]refused,
+func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]Refused,
 	error) {
 	var topics [article.DestinationCount]outgoing
 	for _, o := range outputs {
@@ -164,7 +116,7 @@ func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outp
 		}
 		topics[to].records, topics[to].outputs = append(topics[to].records, rec), append(topics[to].outputs, o)
 	}
-	var refusals [article.DestinationCount][]refused
+	var refusals [article.DestinationCount][]Refused
 	var errs [article.DestinationCount]error
 	var wait sync.WaitGroup
 	for to := range topics {
@@ -181,7 +133,7 @@ func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outp
 
 // publishTo sends the records through one writer, part after part. A part is sent only when the one before is
 // acknowledged, so that a retry cannot change the order.
-func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all outgoing) (refusals []refused,
+func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all outgoing) (refusals []Refused,
 	err error) {
 	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
@@ -198,7 +150,7 @@ func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all 
 
 // send publishes one record batch, as often as needed, except for the records that the topic refuses
 // permanently, which it returns. The writer keeps a retry from repeating records.
-func (s *sender) send(ctx context.Context, w *writer, partition int32, batch outgoing) ([]refused, error) {
+func (s *sender) send(ctx context.Context, w *writer, partition int32, batch outgoing) ([]Refused, error) {
 	part, subject := batch.records, w.topic+"<"+strconv.Itoa(int(partition))
 	raw, err := wire.EncodeBatch(part, s.cluster.Codec)
 	if err != nil {
@@ -214,7 +166,7 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 			_ = w.giveUp() // who can write no more need not
 			return nil, ctx.Err()
 		}
-		if errors.Is(err, errStandingLost) || errors.Is(err, errTakenOver) {
+		if errors.Is(err, ErrStandingLost) || errors.Is(err, ErrTakenOver) {
 			return nil, err
 		}
 		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
@@ -236,13 +188,13 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent
 // until single records are left: those that the topic refuses alone are returned.
 func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, batch outgoing,
-	why *record.RejectError) ([]refused, error) {
+	why *record.RejectError) ([]Refused, error) {
 	if err := w.giveUp(); err != nil {
 		return nil, err
 	}
 	half := len(batch.records) / 2
 	if half == 0 {
-		return []refused{{batch.outputs[0], why}}, nil
+		return []Refused{{batch.outputs[0], why}}, nil
 	}
 	first, err := s.send(ctx, w, partition, outgoing{batch.records[:half], batch.outputs[:half]})
 	if err != nil {
@@ -250,25 +202,4 @@ func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, bat
 	}
 	second, err := s.send(ctx, w, partition, outgoing{batch.records[half:], batch.outputs[half:]})
 	return append(first, second...), err
-}
-
-// refusal returns why a topic refuses a batch permanently; nil if the same batch may be taken later. A part
-// of the batch may be taken.
-func refusal(topic string, err error) *record.RejectError {
-	var code kafka.Error
-	if !errors.As(err, &code) {
-		return nil
-	}
-	reason := record.Refused
-	switch code {
-	case kafka.InvalidTimestamp:
-		reason = record.Timestamp
-	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge:
-		reason = record.TooLarge
-	case kafka.InvalidRecord: // a compacted topic and no key, or a check that the broker's owner has added
-	default:
-		return nil
-	}
-	return record.Reject(reason, "topic %s refused the record: %s", topic,
-		broker.Explain(code))
 }

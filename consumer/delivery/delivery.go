@@ -1,0 +1,207 @@
+// Package delivery publishes the outputs of input partitions into the output topics, each once where brokers allow it.
+// Own makes this process the owner of a partition; the comment of takeover says how, and which interleavings each step
+// closes. The package knows no consumer group and no handler, and starts nothing that outlives a call. Who has an
+// Owner meets two ends: ErrTakenOver, after which another process has the partition, and ErrStandingLost, after which
+// the partition must be taken over again.
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"echosieve/consumer/broker"
+	"echosieve/consumer/internal/wire"
+	"echosieve/internal/base/diag"
+	"echosieve/pipeline"
+)
+
+// Delivery is how one process delivers. Its methods may be called at the same time, except Prepare.
+type Delivery struct {
+	cluster     *broker.Cluster
+	sender      *sender
+	limits      *outputLimits
+	limiter     *broker.Limiter
+	metrics     *broker.Metrics
+	reporter    *broker.Reporter
+	log         *slog.Logger
+	exactlyOnce bool                         // set by Prepare
+	fenceMemory time.Duration                // how long brokers remember a fence; set by Prepare
+	topics      atomic.Pointer[outputTopics] // nil before the first look
+	takeovers   *semaphore.Weighted          // bounds the take-overs at a time
+}
+
+// parallelTakeOvers is how many partitions are taken over at a time. Each takes some round trips to coordinators and
+// leaders.
+const parallelTakeOvers = 16
+
+// New returns the delivery of a process. It does not dial.
+func New(c *broker.Cluster, l *broker.Limiter, m *broker.Metrics, r *broker.Reporter, log *slog.Logger) *Delivery {
+	return &Delivery{
+		cluster: c, sender: newSender(c, m, r, log), limiter: l, metrics: m, reporter: r, log: log,
+		limits:      &outputLimits{cluster: c, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
+		fenceMemory: math.MaxInt64, takeovers: semaphore.NewWeighted(parallelTakeOvers),
+	}
+}
+
+// Prepare reads what the output topics take, and sets how this process delivers. lack is not empty if delivery is
+// only at least once although that is not set: it says why, and what to do. It returns an error if exactly once is
+// set by name and cannot be had, or if the cluster does not answer.
+func (d *Delivery) Prepare(ctx context.Context) (lack string, err error) {
+	if err := d.limits.read(ctx); err != nil {
+		return "", err
+	}
+	d.exactlyOnce = false
+	d.metrics.ExactlyOnce.Set(0)
+	cfg := &d.cluster.Config
+	if cfg.Delivery == broker.AtLeastOnce {
+		return "", nil
+	}
+	err = TryExactlyOnce(ctx, d.cluster)
+	var problem *diag.Problem
+	switch {
+	case err == nil:
+		d.exactlyOnce = true
+		d.metrics.ExactlyOnce.Set(1)
+		d.fenceMemory = d.cluster.ProducerMemory(ctx)
+		return "", nil
+	case errors.As(err, &problem) && problem.Permanent && cfg.Delivery == "":
+		d.log.Warn("delivery is at least once: after a crash or a rebalance some records are published twice",
+			"cause", problem.Cause, "remedy", problem.Remedy, "err", problem.Err)
+		return "delivery is at least once: " + problem.Error(), nil
+	default:
+		return "", fmt.Errorf("kafka.delivery: %w", err)
+	}
+}
+
+// Limits returns which records the output topics take, as far as this user may know.
+func (d *Delivery) Limits() pipeline.BatchLimits { return d.limits.now() }
+
+// KeepLimits reads the limits again from time to time, until ctx ends: they can change while the service runs.
+func (d *Delivery) KeepLimits(ctx context.Context) { d.limits.keepFresh(ctx) }
+
+// Saw tells owners how a broker has described the output topics, in an answer to a request of the time asked.
+func (d *Delivery) Saw(topics []wire.Topic, asked time.Time) {
+	d.topics.Store(&outputTopics{topics, asked})
+}
+
+// Input is an input partition to own.
+type Input struct {
+	Partition int32
+	TopicID   wire.TopicID // of the input topic
+	Committed int64        // the offset that the group has committed, negative if there is none
+	// Commit commits for the partition, as a member of the group.
+	Commit func(context.Context, broker.Commit) error
+}
+
+// Own makes this process the owner of an input partition. With exactly once it takes the partition over: it repeats
+// attempts until one succeeds, and commits the position if the commit that was there does not say where to read back.
+// The error is ctx's or ErrTakenOver.
+func (d *Delivery) Own(ctx context.Context, in Input) (*Owner, error) {
+	owner := &Owner{Next: in.Committed, partition: in.Partition, sender: d.sender, limits: d.limits, topics: &d.topics,
+		memory: d.fenceMemory}
+	if !d.exactlyOnce {
+		owner.writers = d.sender.ownWriters(in.Partition)
+		return owner, nil
+	}
+	own, err := d.takeOver(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	owner.own, owner.Next, owner.writers = own, own.next, d.sender.fencedWriters(in.Partition, own)
+	return owner, nil
+}
+
+// takeOver repeats attempts until one succeeds.
+func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
+	if err := d.takeovers.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer d.takeovers.Release(1)
+	cfg := &d.cluster.Config
+	topic := cfg.Topics.Input
+	t := &takeover{
+		fencer: fencer{cluster: d.cluster, id: transactionalID(idPrefix(cfg), topic, in.Partition),
+			memory: min(d.fenceMemory, producerForgotten)},
+		limiter: d.limiter, group: cfg.Group, input: topic, inputID: in.TopicID, partition: in.Partition,
+		inputEnd: func(ctx context.Context) (int64, error) {
+			_, end, err := d.cluster.Offsets(ctx, topic, in.Partition)
+			return end, err
+		},
+	}
+	subject, began := strconv.Itoa(int(in.Partition)), time.Now()
+	var retry broker.Backoff
+	for {
+		own, err := d.tryTakeOver(ctx, t, in)
+		switch {
+		case err == nil:
+			d.reporter.OK(broker.OpTakeOver, subject)
+			d.metrics.TakeoverSeconds.Observe(time.Since(began).Seconds())
+			outcome := broker.OutcomeFenced
+			if !own.fenced {
+				outcome = broker.OutcomeUnfenced
+			}
+			d.metrics.Takeovers.WithLabelValues(outcome).Inc()
+			if n := own.foreign.count; n > 0 {
+				d.metrics.Skipped.WithLabelValues("foreign").Add(float64(n))
+				d.log.Warn("skipped records in output topics that are under this service's producer id and none "+
+					"of its outputs",
+					"topic", t.input, "partition", in.Partition, "count", n, "first", own.foreign.named)
+			}
+			return own, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case react(err) == leave:
+			return nil, ErrTakenOver
+		}
+		d.reporter.Failed(broker.OpTakeOver, subject, fmt.Errorf("consumer: take over %s/%d: %w", t.input, in.Partition, err))
+		if retry.Wait(ctx) != nil {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tryTakeOver makes one attempt, and commits the position if need be.
+func (d *Delivery) tryTakeOver(ctx context.Context, t *takeover, in Input) (*ownership, error) {
+	began := time.Now()
+	positions, err := d.positions(ctx, t.partition)
+	if err != nil {
+		return nil, fmt.Errorf("output partitions: %w", err)
+	}
+	own, err := t.attempt(ctx, positions)
+	if err != nil {
+		return nil, err
+	}
+	own.began, own.refreshed = began, began
+	if own.labelled {
+		return own, nil
+	}
+	if own.next < 0 {
+		if own.next, _, err = d.cluster.Offsets(ctx, t.input, t.partition); err != nil {
+			return nil, fmt.Errorf("log start: %w", err)
+		}
+	}
+	// The first output is published only after the next owner can find it.
+	return own, in.Commit(ctx, broker.Commit{Partition: t.partition, Next: own.next, Owner: own.as,
+		Positions: own.positions(own.next, &writers{})})
+}
+
+// positions returns the output partitions of an input partition, with the ends of their logs.
+func (d *Delivery) positions(ctx context.Context, partition int32) ([]broker.Position, error) {
+	m, err := d.cluster.Metadata(ctx, d.cluster.Config.Topics.All()[1:])
+	if err != nil {
+		return nil, err
+	}
+	positions, err := positionsIn(m.Topics, partition)
+	if err != nil {
+		return nil, err
+	}
+	return positions, d.cluster.MoveToEnds(ctx, positions)
+}

@@ -1,0 +1,111 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"echosieve/consumer/broker"
+	"echosieve/consumer/internal/wire"
+	"echosieve/internal/base/crashpoint"
+)
+
+// idPrefix begins the transactional ids of the group.
+func idPrefix(c *broker.Config) string { return cmp.Or(c.TransactionalIDPrefix, c.Group) }
+
+// transactionalID names the writer for an input partition.
+func transactionalID(prefix, topic string, partition int32) string {
+	return prefix + "/" + topic + "/" + strconv.Itoa(int(partition))
+}
+
+// fencer holds the transactional id of an input partition at the id's coordinator.
+type fencer struct {
+	cluster *broker.Cluster
+	id      string        // transactional id
+	memory  time.Duration // how long leaders remember a producer
+
+	node  int32 // of the id's coordinator; -1: not known
+	as    wire.Identity
+	first int16 // the first epoch that was given out for this take-over; valid if begun
+	begun bool
+}
+
+const (
+	// transactionTimeout is how long the empty transaction of a fence may stay open. If this process dies
+	// between opening and ending it, the next owner waits no longer than that.
+	transactionTimeout = 10 * time.Second
+	// takeOverPatience is how long a coordinator may be busy before the take-over counts as failing. It is
+	// twice transactionTimeout.
+	takeOverPatience = 2 * transactionTimeout
+	// busyPause is the first pause before a request to a busy coordinator is repeated. Coordinators end a
+	// transaction in milliseconds.
+	busyPause = 5 * time.Millisecond
+)
+
+// init gets a new epoch.
+func (t *fencer) init(ctx context.Context) error {
+	t.node = -1
+	err := t.ask(ctx, func(ctx context.Context) (err error) {
+		t.as, err = t.cluster.Wire.InitProducer(ctx, t.node, t.id, transactionTimeout)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("epoch of transactional id %s: %w", t.id, err)
+	}
+	if !t.begun {
+		t.begun, t.first = true, t.as.Epoch
+	}
+	return nil
+}
+
+// fence sends the markers of our epoch into the positions.
+func (t *fencer) fence(ctx context.Context, positions []broker.Position) error {
+	partitions := make([]wire.TopicPartition, len(positions))
+	for i, p := range positions {
+		partitions[i] = p.TopicPartition
+	}
+	err := t.ask(ctx, func(ctx context.Context) error {
+		return t.cluster.Wire.AddPartitions(ctx, t.node, t.id, t.as, partitions)
+	})
+	if err != nil {
+		return fmt.Errorf("fence with transactional id %s: %w", t.id, err)
+	}
+	crashpoint.Here(crashpoint.AfterAddPartitions)
+	err = t.ask(ctx, func(ctx context.Context) error { return t.cluster.Wire.EndTransaction(ctx, t.node, t.id, t.as) })
+	if err != nil {
+		return fmt.Errorf("end of the fence with transactional id %s: %w", t.id, err)
+	}
+	crashpoint.Here(crashpoint.AfterEndTransaction)
+	return nil
+}
+
+// ask sends a request to the coordinator of the id until there is an answer that is not to be asked for again.
+func (t *fencer) ask(ctx context.Context, request func(context.Context) error) error {
+	retry, began := broker.Backoff{First: busyPause}, time.Now()
+	for {
+		err := t.found(ctx)
+		if err == nil {
+			err = request(ctx)
+		}
+		switch react(err) {
+		case lookUp:
+			t.node = -1
+		case sendAgain:
+		default:
+			return err
+		}
+		if time.Since(began) > takeOverPatience || retry.Wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// found makes sure that the coordinator is known.
+func (t *fencer) found(ctx context.Context) (err error) {
+	if t.node < 0 {
+		t.node, err = t.cluster.Wire.Coordinator(ctx, t.id)
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"echosieve/consumer/broker"
+	"echosieve/consumer/internal/wire"
+	"echosieve/internal/base/crashpoint"
+	"echosieve/pipeline/article"
+)
+
+// A take-over makes this process the only writer for one input partition, and finds out what its former
+// owners have published. It runs at the start of a group generation, before the partition is fetched, and
+// again when a leader has lost the sequence numbers of this writer. Each input partition has a transactional
+// id of its own, so whoever takes over fences the former owner, whatever its name.
+//
+//  1. init: the coordinator of the id gives out the id's producer id with the next epoch.
+//  2. fence: an empty transaction over the output partitions. Its markers carry the new epoch into their
+//     logs. Once the leader of an output partition has appended the marker, it refuses every batch of an
+//     older epoch.
+//  3. position: the group's committed offset, and the positions that were committed with it. In no output
+//     partition does an output of a record at or after the offset stand before its position.
+//  4. read back: each output partition, from its position to our own marker. This gives the records at or
+//     after the committed offset that are published already.
+//  5. run: every record from the committed offset on is decided. Those that are published already are not
+//     published again.
+//
+// Which interleavings each step closes, with A the former owner and B the process that takes over:
+//
+//   - A publishes, and dies before it commits. B finds the output in step 4.
+//   - A is frozen, B takes over, A wakes and goes on. Its batches carry an older epoch: the leader refuses
+//     them after the marker.
+//   - A broker holds A's last request during the take-over. If it appends the batch before the marker, B
+//     finds it in step 4, because B reads to its own marker and not to the end that it sees. If it comes to
+//     the batch after the marker, it refuses the batch.
+//   - A reads back, and B takes over meanwhile. A's own marker has an older epoch than B's. A's first batch is refused.
+//   - B commits a new offset while records that step 4 has found still lie ahead, and C takes over from B.
+//     The commit holds the old positions until the mark has passed all records that were found (see
+//     ownership.positions): so C finds them, too.
+//   - A commits after B has read the position. The group's coordinator refuses it, because B is in a later
+//     group generation.
+//   - A sends a batch of old articles, and the acknowledgement is lost. Leaders measure their memory of a
+//     producer by the timestamps in its batches, so a restarted leader may have forgotten A, and would append
+//     the same batch again. A sends no such batch again: it takes the partition over anew, and step 4 finds
+//     the batch if it was appended.
+//   - Redis has lost a verdict, and B decides a record differently from A. B looks for the record in all
+//     output partitions, not only in that of the new verdict.
+//
+// No error is answered with a higher epoch that this process has chosen itself: leaders accept any higher
+// epoch, and so the fence of the next owner would be overtaken.
+type takeover struct {
+	fencer
+	limiter   *broker.Limiter
+	group     string
+	input     string // topic
+	inputID   wire.TopicID
+	partition int32
+	inputEnd  func(context.Context) (int64, error)
+}
+
+// attempt goes through the steps 1 to 4. positions are the output partitions of this input partition as they are now.
+func (t *takeover) attempt(ctx context.Context, positions []broker.Position) (*ownership, error) {
+	if err := t.init(ctx); err != nil {
+		return nil, err
+	}
+	crashpoint.Here(crashpoint.AfterInit)
+	if err := t.fence(ctx, positions); err != nil {
+		return nil, err
+	}
+	own := &ownership{by: &t.fencer, partition: t.partition, as: t.as, fencedAt: time.Now()}
+	committed, err := t.position(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sameID := committed.Owner.ID == t.as.ID
+	own.next = committed.Next
+	own.labelled = sameID && committed.Next >= 0 && len(missingFrom(positions, committed.Positions)) == 0
+	// Without a commit, the first epoch of a producer id shows that nobody has published under the id before.
+	own.fenced = sameID || committed.Next < 0 && t.first == 0
+	if err := t.reading(own, committed.Owner.ID).all(ctx, positions, committed.Positions); err != nil {
+		return nil, err
+	}
+	crashpoint.Here(crashpoint.AfterReadBack)
+	return own, nil
+}
+
+// reading returns what reads back for own. pid is the producer id of the commit.
+func (t *takeover) reading(own *ownership, pid int64) *reading {
+	return &reading{fencer: &t.fencer, limiter: t.limiter, own: own, pid: pid, inputEnd: t.inputEnd,
+		input: article.Coordinates{Topic: t.input, Partition: t.partition}}
+}
+
+// position reads what the group has committed for the partition.
+func (t *takeover) position(ctx context.Context) (broker.Commit, error) {
+	committed, err := t.cluster.Committed(ctx, t.group, t.input, []int{int(t.partition)})
+	if err != nil {
+		return broker.Commit{}, fmt.Errorf("position: %w", err)
+	}
+	if committed[0].OfOtherTopic(t.inputID) {
+		return broker.Commit{Next: -1, Owner: t.as}, nil // nobody has published records of the present topic
+	}
+	return committed[0], nil
+}

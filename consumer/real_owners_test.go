@@ -1,0 +1,171 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"echosieve/consumer/broker"
+	"echosieve/consumer/delivery"
+	"echosieve/consumer/internal/wire"
+	"echosieve/consumer/tools"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
+	"echosieve/test/kafkatest"
+)
+
+// realLostVerdicts: an owner has published records and dies before it commits. Redis has lost their verdicts,
+// and the next owner decides them differently.
+func realLostVerdicts(t *testing.T, cfg broker.Config) {
+	cfg.Partitions = 1
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "d", 20, 1)...)
+	_, owner := formerOwner(t, cfg)
+	var published []*pipeline.Output
+	for _, offset := range []int64{0, 1, 2, 3, 4, 6} {
+		published = append(published, outputOf(cfg, offset))
+	}
+	refusals, err := owner.Publish(t.Context(), published)
+	require.NoError(t, err)
+	require.Empty(t, refusals)
+
+	m := startMember(t, cfg, &router{}) // its verdict is duplicate
+	kafkatest.EventuallyCommitted(t, cfg)
+	m.stop(t)
+	require.Equal(t, 6.0, m.value(t, alreadyAcknowledged))
+	require.Equal(t, 14.0, m.value(t, "echosieve_consumer_acknowledged_records_total"))
+	out := kafkatest.BySource(kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(20)))
+	require.Len(t, out, 20)
+	archive, err := tools.NewArchive(cfg, cfg.Topics.All()...)
+	require.NoError(t, err)
+	defer archive.Close()
+	for source, records := range out {
+		require.Len(t, records, 1, source)
+		from, err := article.ParseCoordinates(source)
+		require.NoError(t, err)
+		at := article.Coordinates{Topic: records[0].Topic, Partition: records[0].Partition, Offset: records[0].Offset}
+		earlier, err := archive.EarlierOwner(t.Context(), cfg.Group, from, at)
+		require.NoError(t, err)
+		require.Equal(t, records[0].Topic == cfg.Topics.Unique, earlier, source)
+	}
+}
+
+// realLateCommit: a member commits after it has lost its partitions.
+func realLateCommit(t *testing.T, cfg broker.Config) {
+	kafkatest.EnsureTopics(t, cfg)
+	m := startMember(t, cfg, &router{})
+	serves(t, m)
+	kafkatest.EventuallyCommitted(t, cfg)
+	gen := &kafka.Generation{GroupID: cfg.Group, ID: 1, MemberID: "somebody"}
+	commits := []broker.Commit{{Next: 7}}
+	require.Error(t, m.cluster.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...),
+		"the group has another member")
+	m.stop(t)
+	late, err := broker.New(cfg, cfg.Topics.All()...)
+	require.NoError(t, err)
+	defer late.Close()
+	require.Error(t, late.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group is empty")
+	require.Zero(t, kafkatest.Committed(t, kafkatest.Client(t, cfg), cfg))
+}
+
+// realRecreatedOutput recreates an output topic while a member runs.
+func realRecreatedOutput(t *testing.T, cfg broker.Config) {
+	cfg.Partitions = 1
+	kafkatest.EnsureTopics(t, cfg)
+	admin := kadm.NewClient(kafkatest.Client(t, cfg))
+	send := func(n int) {
+		t.Helper()
+		kafkatest.Produce(t, kafkatest.Client(t, cfg),
+			kafkatest.Numbered(cfg.Topics.Input, fmt.Sprint("u", n, "-"), 10, 1)...)
+	}
+	send(1)
+	m := startMember(t, cfg, &router{})
+	kafkatest.EventuallyCommitted(t, cfg)
+	before := m.value(t, "echosieve_consumer_takeovers_total")
+	_, err := admin.DeleteTopic(t.Context(), cfg.Topics.Unique)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err := admin.CreateTopic(context.Background(), 1, 1, nil, cfg.Topics.Unique)
+		return err == nil
+	}, kafkatest.Patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_takeovers_total") > before },
+		kafkatest.Patience, 50*time.Millisecond, "an idle member takes over again, too")
+	send(2)
+	kafkatest.EventuallyCommitted(t, cfg)
+	m.stop(t)
+	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(10))
+	require.Len(t, out, 10)
+	sources := kafkatest.BySource(out)
+	require.Len(t, sources, 10)
+
+	// Whoever comes next finds the positions of the present topic.
+	now, err := m.cluster.Topic(t.Context(), cfg.Topics.Unique)
+	require.NoError(t, err)
+	require.Contains(t, lastCommit(t, cfg).Positions, broker.Position{
+		TopicPartition: wire.TopicPartition{Topic: now.Name}, TopicID: now.ID, Offset: 11}, "a marker and ten records")
+}
+
+// lastCommit returns what the group has committed for partition 0.
+func lastCommit(t *testing.T, cfg broker.Config) broker.Commit {
+	t.Helper()
+	c, err := broker.New(cfg, cfg.Topics.Input)
+	require.NoError(t, err)
+	defer c.Close()
+	commits, err := c.Committed(t.Context(), cfg.Group, cfg.Topics.Input, []int{0})
+	require.NoError(t, err)
+	return commits[0]
+}
+
+// formerOwner makes an owner of partition 0 that is in no group and commits nothing but its first position.
+func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Owner) {
+	t.Helper()
+	c, err := broker.New(cfg, cfg.Topics.All()...)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	m, err := broker.NewMetrics(nil)
+	require.NoError(t, err)
+	r := broker.NewReporter(m, kafkatest.Log(t), (&health{}).report, time.Minute)
+	d := delivery.New(c, broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), m, r, kafkatest.Log(t))
+	_, err = d.Prepare(t.Context())
+	require.NoError(t, err)
+	nobody := &kafka.Generation{GroupID: cfg.Group, ID: -1}
+	owner, err := d.Own(t.Context(), delivery.Input{Committed: -1,
+		Commit: func(ctx context.Context, commit broker.Commit) error {
+			return c.Commit(ctx, nobody, cfg.Topics.Input, wire.TopicID{}, commit)
+		}})
+	require.NoError(t, err)
+	return c, owner
+}
+
+// outputOf is an output of a record of partition 0, to the unique topic.
+func outputOf(cfg broker.Config, offset int64) *pipeline.Output {
+	r := &record.Record{Value: []byte("v"), Time: time.Now()}
+	r.Topic, r.Offset = cfg.Topics.Input, offset
+	return &pipeline.Output{Record: r, Time: r.Time, Destination: article.ToUnique,
+		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}}}
+}
+
+// A commit names the positions of the moment at which its mark was set, however much later it is sent.
+func TestPositionsBelongToTheirMark(t *testing.T) {
+	_, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
+	_, owner := formerOwner(t, cfg)
+	p := &partition{owner: owner}
+	g := &groupGeneration{partitions: map[int32]*partition{0: p}}
+	p.setMark(5)
+	marked := *p.mark.Load()
+	require.NotEmpty(t, marked.Positions)
+	_, err := owner.Publish(t.Context(), []*pipeline.Output{outputOf(cfg, 5)}) // after the mark
+	require.NoError(t, err)
+	_, commits := g.moved()
+	require.Equal(t, []broker.Commit{marked}, commits)
+	p.setMark(6)
+	_, commits = g.moved()
+	require.NotEqual(t, marked.Positions, commits[0].Positions)
+}
