@@ -39,16 +39,39 @@ func (r *Rule) Explain(distance int, c Comparison) (row *Row, decided Figure, wi
 	return row, row.figure(e), with
 }
 
-// Figures returns what each row measures, in their order. It is empty if a signature holds no information.
-func (r *Rule) Figures(distance int, c Comparison) []Figure {
-	e := r.evidence(distance, c)
-	var list []Figure
+// Asked is what a row measures, beside its limit, and what the row said.
+type Asked struct {
+	Figure
+	State string
+}
+
+// The values of Asked.State. A row that decides ends the rule, so those behind it are not asked.
+const (
+	Passed   = "passed"
+	Decided  = "decided"
+	NotAsked = "not asked"
+)
+
+// Figures returns what each row measures, in their order. Of rows with the same figure there is one. It is empty if a
+// signature holds no information.
+func (r *Rule) Figures(distance int, c Comparison) (list []Asked) {
+	decider, e := r.decide(distance, c)
+	if decider == nil {
+		return nil
+	}
+	state := Passed
 	for i := range rows {
-		if !c.Known {
-			break
+		if &rows[i] == decider {
+			state = Decided
 		}
-		if f := rows[i].figure(e); !slices.Contains(list, f) {
-			list = append(list, f)
+		f := rows[i].figure(e)
+		if same := slices.IndexFunc(list, func(a Asked) bool { return a.Figure == f }); same < 0 {
+			list = append(list, Asked{f, state})
+		} else if state == Decided {
+			list[same].State = Decided
+		}
+		if state == Decided {
+			state = NotAsked
 		}
 	}
 	return list

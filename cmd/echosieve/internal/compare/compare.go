@@ -187,15 +187,33 @@ type Figure struct {
 	Name     string   `json:"name"`
 	Value    string   `json:"value"`
 	Limit    string   `json:"limit"`
+	State    string   `json:"state"`              // passed, decided, or not asked because a row above decided
 	Settings []string `json:"settings,omitempty"` // that hold the limit; none: it is part of the recipe
 }
 
 // figures lists the measures of the rule. Without signatures there is the distance only.
 func (c *Comparison) figures(rule *evidence.Rule) []Figure {
-	list := []Figure{{"bits that differ", fmt.Sprint(c.Distance), fmt.Sprintf("at most %d", c.MaxDistance),
-		[]string{"detection.max_distance"}}}
-	for _, f := range rule.Figures(c.Distance, c.compared) {
-		list = append(list, newFigure(f))
+	bits := Figure{Name: "bits that differ", Value: fmt.Sprint(c.Distance), Limit: fmt.Sprintf("at most %d", c.MaxDistance),
+		State: evidence.Passed, Settings: []string{"detection.max_distance"}}
+	beyond := c.Distance > c.MaxDistance
+	asked := rule.Figures(c.Distance, c.compared)
+	if beyond || len(asked) == 0 {
+		bits.State = evidence.Decided
+	}
+	list := []Figure{bits}
+	for _, a := range asked {
+		f := newFigure(a.Figure)
+		if f.State = a.State; beyond {
+			f.State = evidence.NotAsked
+		}
+		same := slices.IndexFunc(list, func(other Figure) bool { return other.Name == f.Name })
+		if same >= 0 && f.State != evidence.Decided {
+			continue // a figure with two limits stands there once, with that which decides
+		}
+		if same >= 0 {
+			list = slices.Delete(list, same, same+1)
+		}
+		list = append(list, f)
 	}
 	return list
 }

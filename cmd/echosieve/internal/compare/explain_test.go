@@ -51,6 +51,20 @@ func TestExplanationsFollowFromRows(t *testing.T) {
 		row, _, _ := rule.Explain(c.Distance, c.compared)
 		require.Contains(t, c.Explanation, row.Says)
 		said[row.Says] = true
+
+		names, state := map[string]bool{}, evidence.Passed
+		for _, f := range c.figures(&rule) {
+			require.False(t, names[f.Name], "%s stands there twice", f.Name)
+			names[f.Name] = true
+			if f.State == evidence.Decided {
+				require.Equal(t, evidence.Passed, state)
+				require.Contains(t, c.Explanation, f.String())
+				state = evidence.NotAsked
+				continue
+			}
+			require.Equal(t, state, f.State, f.Name)
+		}
+		require.Equal(t, evidence.NotAsked, state, "one row decides")
 	}
 	require.Len(t, said, len(evidence.Rows()), "each row explains something")
 }

@@ -57,9 +57,10 @@ func (x *explanation) writePage(b *bytes.Buffer) {
 }
 
 func writeFigures(p func(string, ...any), figures []compare.Figure) {
-	p("<table>\n<tr><th>figure</th><th>value</th><th>limit</th></tr>\n")
+	p("<table>\n<tr><th>figure</th><th>value</th><th>limit</th><th></th></tr>\n")
 	for _, f := range figures {
-		p("<tr><td>%s</td><td>%s</td><td>%s <small>%s</small></td></tr>\n", f.Name, f.Value, f.Limit, f.Setting())
+		p("<tr><td>%s</td><td>%s</td><td>%s <small>%s</small></td><td>%s</td></tr>\n", f.Name, f.Value, f.Limit,
+			f.Setting(), f.State)
 	}
 	p("</table>\n")
 }

@@ -135,7 +135,11 @@ func (x *explanation) numberLine() string {
 	if x.Numbers == nil || len(x.Numbers.Original)+len(x.Numbers.Article) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("numbers only left: %s; only right: %s", list(x.Numbers.Original), list(x.Numbers.Article))
+	line := fmt.Sprintf("numbers only left: %s; only right: %s", list(x.Numbers.Original), list(x.Numbers.Article))
+	if s := x.Comparison.Signature; s != nil && s.Contradictions == 0 && len(x.Numbers.Original)*len(x.Numbers.Article) > 0 {
+		line += " (a figure in place of another is seen only if it is among the up to 13 that are sampled; these are not)"
+	}
+	return line
 }
 
 // mostNumbers bounds the numbers of a line. JSON has all of them.
@@ -154,14 +158,14 @@ func list(words []string) string {
 
 // figureTable lists figures in a table of less than 80 columns.
 func figureTable(figures []compare.Figure) string {
-	t := command.NewTable("figure", "value", "limit", "detection.")
+	t := command.NewTable("figure", "value", "limit", "", "detection.")
 	t.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 1, WidthMax: 20, WidthMaxEnforcer: text.WrapSoft},
 		{Number: 3, WidthMax: 26, WidthMaxEnforcer: text.WrapSoft},
-		{Number: 4, WidthMax: 14, WidthMaxEnforcer: text.WrapSoft},
+		{Number: 5, WidthMax: 14, WidthMaxEnforcer: text.WrapSoft},
 	})
 	for _, f := range figures {
-		t.AppendRow(table.Row{f.Name, f.Value, f.Limit, strings.ReplaceAll(f.Setting(), "detection.", "")})
+		t.AppendRow(table.Row{f.Name, f.Value, f.Limit, f.State, strings.ReplaceAll(f.Setting(), "detection.", "")})
 	}
 	return t.Render()
 }
