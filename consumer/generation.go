@@ -11,6 +11,7 @@ import (
 	"echosieve/consumer/delivery"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
+	"echosieve/internal/base/stopping"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -28,10 +29,11 @@ type groupGeneration struct {
 }
 
 // serve consumes the assigned partitions until ctx, the group generation, ends. Then it lets work under way
-// finish, commits and returns, all within the drain timeout. Only after that kafka-go joins the next group
-// generation or leaves the group. assignedInAll is the number of partitions of the topic that this member has
+// finish, commits and returns, all within the drain timeout, and sooner if the process ends and the servers that
+// the work needs are away (package stopping). Only after that kafka-go joins the next group generation or leaves
+// the group. assignedInAll is the number of partitions of the topic that this member has
 // assigned to members as the group's leader; negative if it is not the leader.
-func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInAll int64) {
+func (c *Consumer) serve(ctx, process context.Context, gen *kafka.Generation, assignedInAll int64) {
 	topic := c.cfg.Topics.Input
 	assigned := gen.Assignments[topic]
 	c.metrics.Rebalances.Inc()
@@ -58,7 +60,7 @@ func (c *Consumer) serve(ctx context.Context, gen *kafka.Generation, assignedInA
 	})
 	work, last, stop := drainContexts(ctx, c.cfg.DrainTimeout)
 	defer stop()
-	drained := g.start(ctx, work, starts)
+	drained := g.start(ctx, stopping.With(work, process), starts)
 	g.commitUntil(ctx, work)
 	c.log.Info("the group generation has ended, finishing work under way", "group", c.cfg.Group, "generation", gen.ID)
 	g.drain(work, drained)

@@ -27,7 +27,7 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 			joined, member = true, gen.MemberID
 			c.reporter.OK(broker.OpJoin, c.cfg.Group)
 			assigned := c.assigned.Swap(-1)
-			gen.Start(func(ctx context.Context) { c.serve(ctx, gen, assigned) })
+			gen.Start(func(generation context.Context) { c.serve(generation, ctx, gen, assigned) })
 		case ctx.Err() != nil: // Run has closed the group
 		case !joined && broker.Permanent(err):
 			return fmt.Errorf("consumer: join group %s: %w", c.cfg.Group, broker.Explain(err))

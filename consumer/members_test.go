@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/consumer/broker"
+	"echosieve/internal/base/stopping"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 )
@@ -94,6 +95,54 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	m.stop(t)
 	require.Zero(t, m.logged.count("could not leave the group in time"), "Run does not just stop waiting for the group")
 	require.Zero(t, kafkatest.Committed(t, cl, cfg))
+}
+
+// The process stops while the servers are away that two of three partitions need: the index of one, the output topic of
+// another. The third partition finishes and commits its work, and then nothing is waited for.
+func TestStopDoesNotWaitForServersThatAreAway(t *testing.T) {
+	k, cfg := kafkatest.Fake(t)
+	cfg.SessionTimeout, cfg.DrainTimeout = kafkatest.Patience, kafkatest.Patience/2
+	kafkatest.EnsureTopics(t, cfg)
+	cl := kafkatest.Client(t, cfg)
+	var refused atomic.Int64
+	k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		topic := req.(*kmsg.ProduceRequest).Topics[0]
+		if topic.Topic != cfg.Topics.Unique || topic.Partitions[0].Partition != 1 {
+			return nil, nil, false
+		}
+		refused.Add(1)
+		return kafkatest.ProduceError(req, kafka.NotEnoughReplicas), nil, true
+	})
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
+	deciding, release := make(chan int32, 100), make(chan struct{})
+	m := startMember(t, cfg, &router{decide: func(ctx context.Context, recs []record.Record) error {
+		switch recs[0].Partition {
+		case 0: // as the index does it
+			retry, cancel := stopping.Retry(ctx)
+			defer cancel()
+			deciding <- 0
+			<-retry.Done()
+			return retry.Err()
+		case 2:
+			deciding <- 2
+			<-release
+		}
+		return nil
+	}})
+	for seen := map[int32]bool{}; len(seen) < 2; {
+		seen[<-deciding] = true
+	}
+	require.Eventually(t, func() bool { return refused.Load() > 1 }, kafkatest.Patience, time.Millisecond)
+	start := time.Now()
+	m.cancel()
+	require.Eventually(t, func() bool {
+		return m.logged.count("the process stops while work under way fails") == 2
+	}, kafkatest.Patience, time.Millisecond)
+	close(release)
+	m.stop(t)
+	require.Less(t, time.Since(start), cfg.DrainTimeout/2)
+	require.Equal(t, int64(10), kafkatest.Committed(t, cl, cfg), "the third partition's work")
 }
 
 // A start creates the missing topics and logs their names. The next start creates and logs none.

@@ -10,6 +10,7 @@ import (
 
 	"echosieve/consumer/delivery"
 	"echosieve/internal/base/crashpoint"
+	"echosieve/internal/base/stopping"
 	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
 )
@@ -131,7 +132,11 @@ func (p *partition) failed(ctx context.Context, err error) {
 	switch {
 	case errors.Is(err, delivery.ErrTakenOver), errors.Is(err, delivery.ErrStandingLost):
 		p.stop(err)
-	case ctx.Err() == nil:
+	case ctx.Err() != nil:
+	case stopping.Began(ctx):
+		p.c.log.Warn("the process stops while work under way fails, its records will be delivered again",
+			"topic", p.topic, "partition", p.id, "err", err)
+	default:
 		p.c.fail(fmt.Errorf("consumer: %s/%d from offset %d: %w", p.topic, p.id, p.mark.Load().Next, err))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"echosieve/internal/base/crashpoint"
 	"echosieve/internal/base/diag"
 	"echosieve/internal/base/metricset"
+	"echosieve/internal/base/stopping"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/connection"
@@ -101,8 +102,8 @@ const runsPerAttempt = 10
 
 // Claim implements pipeline.Index. As long as Redis does not serve the claim (it is away, read-only, loading,
 // out of memory, or refuses a command), Claim runs the claim again, after pauses that grow to about 5
-// seconds, until ctx ends. An id or signature that is too long is a mistake of the caller: Claim returns an
-// error at once.
+// seconds, until ctx ends or, if ctx comes from stopping.With, soon after the process has begun to stop. An id
+// or signature that is too long is a mistake of the caller: Claim returns an error at once.
 func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error) {
 	for i := range articles {
 		if a := &articles[i]; len(a.ID) > article.MaxIDBytes || len(a.Signature) > article.MaxSignatureBytes {
@@ -120,25 +121,29 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 	pause.MaxInterval = 5 * time.Second
 	c := newCall(x, articles)
 	defer c.served()
-	var last error
-	verdicts, err := backoff.Retry(ctx,
-		func() ([]article.Verdict, error) {
-			var v []article.Verdict
-			v, last = x.attempt(ctx, articles, c)
-			return v, last
-		},
-		backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(0),
-		backoff.WithNotify(func(err error, wait time.Duration) {
+	calling := ctx
+	for {
+		verdicts, err := x.attempt(calling, articles, c)
+		if err == nil {
+			return verdicts, nil
+		}
+		if calling == ctx { // it has failed for the first time
+			var cancel context.CancelFunc
+			calling, cancel = stopping.Retry(ctx)
+			defer cancel()
+		}
+		wait := pause.NextBackOff()
+		if calling.Err() == nil {
 			x.metrics.retries.Inc()
 			x.log.DebugContext(ctx, "claim failed, trying again", "err", err, "kind", classify(err), "wait", wait)
-		}))
-	if err != nil {
-		if !errors.Is(last, err) {
-			err = errors.Join(err, last)
 		}
-		return nil, fmt.Errorf("redisindex: claim: %w", err)
+		if ended := stopping.Wait(calling, wait); ended != nil {
+			if !errors.Is(err, ended) {
+				err = errors.Join(ended, err)
+			}
+			return nil, fmt.Errorf("redisindex: claim: %w", err)
+		}
 	}
-	return verdicts, nil
 }
 
 // attempt runs the claim until it has verdicts, or until it fails with an error that needs a pause.

@@ -1,6 +1,7 @@
 package redisindex
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/base/stopping"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
@@ -148,7 +150,7 @@ func TestWaitsForRedis(t *testing.T) {
 				return
 			}
 			waits[call], was = err, was+1
-			require.Equal(t, "verdicts of 1 articles from t/0/1 on", call.String())
+			require.Contains(t, call.String(), "verdicts of 1 articles from t/0/")
 			noticed()
 		})
 	require.NoError(t, err)
@@ -164,6 +166,19 @@ func TestWaitsForRedis(t *testing.T) {
 	require.Equal(t, want, claimOne(t, x, redisrig.Article(1, 1)))
 	<-restarted
 	require.Positive(t, was)
+	require.Empty(t, waits)
+
+	// The process stops while Redis is away: the claim gives up, although its own context goes on.
+	process, stop := context.WithCancel(t.Context())
+	down = make(chan struct{})
+	noticed = sync.OnceFunc(func() { close(down) })
+	server.Kill()
+	go func() {
+		<-down
+		stop()
+	}()
+	_, err = x.Claim(stopping.With(t.Context(), process), []article.Article{redisrig.Article(1, 2)})
+	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, waits)
 	families, err := reg.Gather()
 	require.NoError(t, err)

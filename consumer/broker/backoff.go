@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"echosieve/internal/base/stopping"
+
 	exponential "github.com/cenkalti/backoff/v5"
 )
 
@@ -20,23 +22,18 @@ type Backoff struct {
 	pauses *exponential.ExponentialBackOff
 }
 
-// Wait returns nil after the next pause, or ctx's error if ctx ends first.
+// Wait returns nil after the next pause, sooner when the process begins to stop (package stopping), or ctx's error if
+// ctx ends first.
 func (b *Backoff) Wait(ctx context.Context) error {
 	if b.pauses == nil {
 		b.pauses = exponential.NewExponentialBackOff()
 		b.pauses.InitialInterval, b.pauses.MaxInterval, b.pauses.Multiplier = cmp.Or(b.First, minBackoff), maxBackoff, 2
 		b.Reset()
 	}
-	timer := time.NewTimer(b.pauses.NextBackOff())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return stopping.Wait(ctx, b.pauses.NextBackOff())
 }
 
+// Reset begins with the first pause again.
 func (b *Backoff) Reset() {
 	if b.pauses != nil {
 		b.pauses.Reset()

@@ -13,6 +13,7 @@ import (
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
 	"echosieve/internal/base/diag"
+	"echosieve/internal/base/stopping"
 	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -158,7 +159,7 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 	}
 	latest := slices.MaxFunc(part, func(a, b record.Record) int { return a.Time.Compare(b.Time) }).Time
 	var retry broker.Backoff
-	for {
+	for first := true; ; first = false {
 		if err = w.write(ctx, raw, len(part), latest); err == nil {
 			break
 		}
@@ -173,6 +174,11 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 			s.metrics.Errors.WithLabelValues(broker.OpPublish, broker.Kind(err)).Inc()
 			s.reporter.OK(broker.OpPublish, subject)
 			return s.sendHalves(ctx, w, partition, batch, why)
+		}
+		if first {
+			var cancel context.CancelFunc
+			ctx, cancel = stopping.Retry(ctx)
+			defer cancel()
 		}
 		s.reporter.Failed(broker.OpPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
 		if err := retry.Wait(ctx); err != nil {

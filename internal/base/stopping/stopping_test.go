@@ -1,0 +1,45 @@
+package stopping
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRetriesEndSoonAfterTheStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		process, stop := context.WithCancel(t.Context())
+		work := With(context.WithoutCancel(process), process)
+		early, cancel := Retry(work)
+		defer cancel()
+		start := time.Now()
+		time.AfterFunc(time.Hour, stop)
+		require.NoError(t, Wait(early, 2*time.Hour))
+		require.Equal(t, time.Hour, time.Since(start), "a pause ends when the stop begins")
+		require.True(t, Began(early))
+		require.NoError(t, Wait(early, patience/2))
+		late, cancel := Retry(work)
+		defer cancel()
+		require.ErrorIs(t, Wait(early, time.Hour), context.Canceled)
+		require.Equal(t, time.Hour+patience, time.Since(start))
+		require.NoError(t, late.Err(), "it has failed later")
+		<-late.Done()
+		require.Equal(t, time.Hour+patience*3/2, time.Since(start))
+		require.NoError(t, work.Err())
+	})
+}
+
+func TestWithoutAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		retry, cancel := Retry(ctx)
+		defer cancel()
+		require.False(t, Began(retry))
+		require.NoError(t, Wait(retry, time.Hour))
+		end()
+		require.ErrorIs(t, Wait(retry, time.Hour), context.Canceled)
+	})
+}
