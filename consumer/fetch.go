@@ -53,7 +53,7 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *bat
 		p.setMark(first)
 		return first, nil
 	}
-	res, release, err := p.c.cluster.Fetch(ctx, p.c.limiter, p.topic, p.id, offset)
+	res, release, err := p.c.cluster.Fetch(ctx, p.c.limiter, p.topic, p.id, offset, p.c.cfg.FetchMaxBytes)
 	if err != nil {
 		return offset, err
 	}

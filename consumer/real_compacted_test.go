@@ -61,7 +61,8 @@ func countRecords(t *testing.T, cfg broker.Config) int {
 	require.NoError(t, err)
 	n := 0
 	for offset := int64(0); offset < end; {
-		res, _, err := c.Fetch(context.Background(), broker.NewLimiter(100, 64<<20, nil), cfg.Topics.Input, 0, offset)
+		res, _, err := c.Fetch(context.Background(), broker.NewLimiter(100, 64<<20, nil), cfg.Topics.Input, 0, offset,
+			cfg.FetchMaxBytes)
 		require.NoError(t, err)
 		records := wire.NewReader(res, offset, 1<<20, wire.Unbounded)
 		for {

@@ -205,12 +205,12 @@ func (c *Cluster) MoveToEnds(ctx context.Context, positions []Position) error {
 	return nil
 }
 
-// Fetch asks the partition's leader for committed records from offset on. The caller calls release when it no
-// longer uses the response. Errors of the broker are kafka.Error.
-func (c *Cluster) Fetch(ctx context.Context, l *Limiter, topic string, partition int32, offset int64) (
+// Fetch asks the partition's leader for committed records from offset on: about maxBytes, but at least one record batch.
+// The caller calls release when it no longer uses the response. Errors of the broker are kafka.Error.
+func (c *Cluster) Fetch(ctx context.Context, l *Limiter, topic string, partition int32, offset int64, maxBytes int) (
 	res *wire.FetchResponse, release func(), err error) {
 	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset,
-		MaxWait: c.Config.FetchMaxWait})
+		MaxWait: c.Config.FetchMaxWait, MaxBytes: maxBytes})
 }
 
 // tailWait is how long a broker may hold back the answer to FetchTail while there is nothing new.
@@ -220,7 +220,7 @@ const tailWait = 100 * time.Millisecond
 func (c *Cluster) FetchTail(ctx context.Context, l *Limiter, topic string, partition int32, offset int64) (
 	res *wire.FetchResponse, release func(), err error) {
 	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset,
-		MaxWait: tailWait, Uncommitted: true})
+		MaxWait: tailWait, MaxBytes: c.Config.FetchMaxBytes, Uncommitted: true})
 }
 
 // fetchWith completes the request with the limits of memory, and sends it.
@@ -229,7 +229,7 @@ func (c *Cluster) fetchWith(ctx context.Context, l *Limiter, r wire.FetchRequest
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	memory := &responsePermit{limiter: l}
-	r.MaxBytes, r.MaxResponse = min(c.Config.FetchMaxBytes, int(l.maxResponses)), c.Config.MaxFetchBytes()
+	r.MaxBytes, r.MaxResponse = min(r.MaxBytes, int(l.maxResponses)), c.Config.MaxFetchBytes()
 	r.Reserve = func(n int64) error { return memory.acquire(ctx, n) }
 	res, err = c.Wire.Fetch(ctx, r)
 	if err != nil {

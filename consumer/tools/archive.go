@@ -41,7 +41,7 @@ const archivePatience = 30 * time.Second
 // has answered, requests that fail are tried again for archivePatience. Safe for concurrent use.
 type Archive struct {
 	cluster *broker.Cluster
-	limiter *broker.Limiter // of the decompressors of Record, which a page of a running service may call often
+	limiter *broker.Limiter // of Record, which a page of a running service may call often
 	reached atomic.Bool     // a broker has accepted a connection
 }
 
@@ -118,11 +118,12 @@ func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel,
 }
 
 // Record returns one record. The error is ErrNoRecord if Kafka has no committed record there. A record above
-// kafka.max_message_bytes comes without its value.
+// kafka.max_message_bytes comes without its value. All calls together take a quarter of kafka.max_in_flight_bytes for
+// responses, and as much for decompressors: they wait for each other. Who needs more runs alone.
 func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
 	var found *record.Record
 	// A broker sends the first record batch whole, so one byte asks for this batch only.
-	_, err := a.read(ctx, c, 1, a.limiter.WaitDecoder(ctx), func(r *record.Record) error {
+	_, err := a.read(ctx, c, 1, a.limiter, func(r *record.Record) error {
 		found = r
 		return errStop
 	})
@@ -139,8 +140,9 @@ func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Rec
 // without the offset to. fn may keep the record. Read ends with the first error of fn. If retention removes
 // records while Read runs, it goes on with the first record that is left.
 func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, fn func(*record.Record) error) error {
+	alone := broker.NewLimiter(1, a.cluster.Config.MaxInFlightBytes, nil) // fn may wait for other calls of Read
 	for empty := 0; from.Offset < to && empty < emptyFetches; {
-		next, err := a.read(ctx, from, a.cluster.Config.FetchMaxBytes, wire.Unbounded, func(r *record.Record) error {
+		next, err := a.read(ctx, from, a.cluster.Config.FetchMaxBytes, alone, func(r *record.Record) error {
 			if r.Offset >= to {
 				return errStop
 			}
@@ -194,9 +196,13 @@ func (a *Archive) EarlierOwner(ctx context.Context, group string, input, output 
 			owner = c.Owner
 		}
 	}
-	res, err := a.fetch(ctx, output, 1)
-	if err != nil || owner.ID == wire.NoProducerID {
+	res, release, err := a.fetch(ctx, output, 1, a.limiter)
+	if err != nil {
 		return false, err
+	}
+	defer release()
+	if owner.ID == wire.NoProducerID {
+		return false, nil
 	}
 	batch, err := wire.NewTail(res, output.Offset, 0).Next()
 	if err != nil || batch == nil || batch.Producer().ID == wire.NoProducerID {
@@ -230,13 +236,14 @@ func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.Top
 var errStop = errors.New("stop")
 
 // read fetches once and calls fn with the records. It returns the offset to go on with.
-func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, reserve wire.Reserve,
+func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, l *broker.Limiter,
 	fn func(*record.Record) error) (next int64, err error) {
-	res, err := a.fetch(ctx, from, maxBytes)
+	res, release, err := a.fetch(ctx, from, maxBytes, l)
 	if err != nil {
 		return from.Offset, err
 	}
-	records := wire.NewReader(res, from.Offset, a.cluster.Config.MaxMessageBytes, reserve)
+	defer release()
+	records := wire.NewReader(res, from.Offset, a.cluster.Config.MaxMessageBytes, l.WaitDecoder(ctx))
 	defer records.Close()
 	for {
 		r, ok, err := records.Next()
@@ -256,16 +263,14 @@ func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes i
 	}
 }
 
-// fetch fetches once.
-func (a *Archive) fetch(ctx context.Context, from article.Coordinates, maxBytes int) (*wire.FetchResponse, error) {
-	cfg := &a.cluster.Config
-	return retried(ctx, a, "fetch "+from.String(), func() (*wire.FetchResponse, error) {
-		res, err := a.cluster.Wire.Fetch(ctx, wire.FetchRequest{
-			Topic: from.Topic, Partition: from.Partition, Offset: from.Offset, MaxWait: cfg.FetchMaxWait,
-			MaxBytes: maxBytes, MaxResponse: cfg.MaxFetchBytes(), Reserve: func(int64) error { return nil },
-		})
-		return res, a.cluster.RootCause(ctx, err)
+// fetch fetches once. The caller calls release when it no longer uses the response.
+func (a *Archive) fetch(ctx context.Context, from article.Coordinates, maxBytes int, l *broker.Limiter) (
+	res *wire.FetchResponse, release func(), err error) {
+	res, err = retried(ctx, a, "fetch "+from.String(), func() (res *wire.FetchResponse, err error) {
+		res, release, err = a.cluster.Fetch(ctx, l, from.Topic, from.Partition, from.Offset, maxBytes)
+		return res, err
 	})
+	return res, release, err
 }
 
 // retried calls request until it succeeds, fails for a reason that trying again does not remove, or has

@@ -213,3 +213,27 @@ func TestArchiveOfAGroupThatDoesNotExist(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, make([]int64, cfg.Partitions), offsets)
 }
+
+// Calls of Record wait until the responses of the others have left memory.
+func TestRecordsShareTheirMemory(t *testing.T) {
+	_, cfg := kafkatest.Fake(t)
+	cfg.MaxInFlightBytes = 16 << 10
+	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg, kgo.ProducerBatchCompression(kgo.NoCompression())),
+		&kgo.Record{Topic: cfg.Topics.Input, Value: make([]byte, 5000)})
+	a, at := openArchive(t, cfg), article.Coordinates{Topic: cfg.Topics.Input}
+	_, release, err := a.fetch(t.Context(), at, 1, a.limiter)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = a.Record(ctx, at)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	release()
+	r, err := a.Record(t.Context(), at)
+	require.NoError(t, err)
+	require.Len(t, r.Value, 5000)
+	require.NoError(t, a.Read(t.Context(), at, 1, func(*record.Record) error {
+		_, err := a.Record(t.Context(), at) // while Read holds its response
+		return err
+	}))
+}
