@@ -171,6 +171,21 @@ var others = []mistake{
 	{"one-call-speaks-for-all", []edit{
 		{"../internal/app/service/health.go", "delete(c.waits, call)", "clear(c.waits)"},
 	}, "^TestHealthChanges$"},
+	{"one-answer-of-the-registry-is-believed", []edit{
+		{"../internal/app/registry/wait.go", "if !patient && !w.isClear(id, no.answer) {", "if false {"},
+	}, "^TestANodeThatLagsIsAskedAgain$"},
+	{"values-wait-for-no-memory", []edit{
+		{"../pipeline/memory.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"},
+	}, "^TestValuesWaitForMemory$"},
+	{"a-reload-is-not-judged", []edit{
+		{"../internal/app/access/access.go", "if err = f.judge(cfg, old); err == nil {", "if err = nil; err == nil {"},
+	}, "^TestReloadJudgesAsTheStart$"},
+	{"a-refill-brings-forgotten-articles-back", []edit{
+		{"admin/forgotten.go", "append(forgotten, err == nil && ", "append(forgotten, err != nil && "},
+	}, "../cmd/echosieve/internal/index ^TestRefillLeavesForgottenArticles$"},
+	{"a-claimed-size-is-believed", []edit{
+		{"../internal/base/diag/guard.go", "size > maxFrameBytes || ", ""},
+	}, "^TestGuardKafka$"},
 	{"blind-to-another-process", []edit{
 		{"watch/reporter.go", "if r.committed == nil || before[partition] == commit {",
 			"if before[partition] != commit || true {"},
