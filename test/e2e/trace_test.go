@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"context"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -114,31 +112,4 @@ func stageNames(children map[string][]*tracepb.Span, of string) []string {
 		names = append(names, s.GetName())
 	}
 	return names
-}
-
-// A receiver that accepts spans and never answers delays no article, and the service stops in time.
-func TestReceiverThatHangsDelaysNothing(t *testing.T) {
-	receiver := otlpreceiver.Start(t)
-	receiver.Answer = func(r *http.Request) int {
-		<-r.Context().Done()
-		return http.StatusServiceUnavailable
-	}
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.URL)
-	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "3600000")
-	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
-	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "16")
-	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
-	p := service.Start(t, c.settings())
-	p.WaitReady(t)
-	records := fresh(articles(t)[:1000])
-	publish(t, c, records)
-	watch(t, c, len(records), func(int) {})
-	require.Equal(t, 1, receiver.Requests(), "the first request hangs, and no other is sent")
-	require.Zero(t, p.Metric(t, `echosieve_tracing_spans_total{outcome="exported"}`))
-	require.Positive(t, p.Metric(t, `echosieve_tracing_spans_total{outcome="dropped"}`))
-	p.WaitReady(t)
-	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
-	defer cancel()
-	require.Zero(t, p.End(t))
-	require.NoError(t, ctx.Err(), "the service waits for the receiver when it stops")
 }

@@ -26,21 +26,6 @@ import (
 
 func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func TestHealthIsDownUntilReported(t *testing.T) {
-	h := newHealth(nil, discardLog(), "kafka", "redis")
-	ready, states := h.state()
-	require.False(t, ready)
-	require.Equal(t, "not reported yet", states["kafka"].Error)
-
-	probed(h, "kafka", nil)
-	ready, states = h.state()
-	require.False(t, ready, "redis has not reported")
-	require.True(t, states["kafka"].Up)
-	probed(h, "redis", nil)
-	ready, _ = h.state()
-	require.True(t, ready)
-}
-
 // caller is a call that may wait.
 type caller string
 

@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
-	"os"
-	"syscall"
 	"testing"
-	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/internal/app/config"
@@ -71,19 +67,4 @@ func TestReload(t *testing.T) {
 	r.running.Log.Level = "debug"
 	require.Equal(t, reloadApplied, r.reload(), "back to the first configuration")
 	require.Equal(t, slog.LevelInfo, level.Level())
-}
-
-func TestReloadOnSignals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newReloader(config.Default(), prometheus.NewRegistry(), discardLog())
-		signals := make(chan os.Signal)
-		r.signals, r.load, r.level = signals, func() (config.Config, error) { return config.Default(), nil },
-			new(slog.LevelVar)
-		go r.run(t.Context())
-		for i := range 3 {
-			signals <- syscall.SIGHUP
-			synctest.Wait()
-			require.InDelta(t, i+1, testutil.ToFloat64(r.outcomes.WithLabelValues(reloadUnchanged)), 0)
-		}
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -42,38 +41,6 @@ func TestEvalPairs(t *testing.T) {
 	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, "candidate recall")
 	require.Contains(t, out, "\nlookalike ")
-}
-
-// Scripts rely on the JSON names.
-func TestEvalPairsJSON(t *testing.T) {
-	// with a copy that is labelled as none
-	_, out, _ := runEval(t, "pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--json")
-	requireShape(
-		t, out, []string{"kinds", "kinds.*.relations"},
-		slices.Concat(
-			[]string{
-				"candidate_recall", "copies", "debatable", "distance", "distance.false_positive_rate", "distance.k",
-				"distance.precision",
-				"distance.recall", "docs", "f1", "false_positive_rate", "intervals",
-			},
-			intervalNames("intervals.candidate_recall"), intervalNames("intervals.f1"),
-			intervalNames("intervals.false_positive_rate"), intervalNames("intervals.precision"),
-			intervalNames("intervals.recall"),
-			[]string{"kinds", "kinds.*", "kinds.*.flagged"}, intervalNames("kinds.*.interval"),
-			[]string{
-				"kinds.*.label", "kinds.*.n", "kinds.*.possible", "kinds.*.published", "kinds.*.relations",
-				"kinds.*.relations.*", "look_alikes", "pairs", "precision", "recall", "warnings",
-				"without_family", "wrong_pairs", "wrong_pairs.candidate", "wrong_pairs.distance", "wrong_pairs.id_a",
-				"wrong_pairs.id_b",
-				"wrong_pairs.kind", "wrong_pairs.label", "wrong_pairs.possible", "wrong_pairs.reason",
-			},
-		)...,
-	)
-}
-
-// intervalNames are the JSON names of an interval.
-func intervalNames(at string) []string {
-	return []string{at, at + ".families", at + ".few_families", at + ".high", at + ".largest_family", at + ".low"}
 }
 
 // Families are told from the pairs, else from the articles, and stand in every output.

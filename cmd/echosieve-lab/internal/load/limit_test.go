@@ -54,13 +54,3 @@ func TestSustained(t *testing.T) {
 	require.Contains(t, p.unsustained(delays(50*ms, 50*ms), 1), "1 records have no verdict")
 	require.NotEmpty(t, p.unsustained(nil, 0))
 }
-
-func TestQuantile(t *testing.T) {
-	const ms = time.Millisecond
-	require.Zero(t, quantile(nil, .5))
-	require.InDelta(t, 3, quantile([]time.Duration{3 * ms}, .99), 0)
-	four := []time.Duration{1 * ms, 2 * ms, 3 * ms, 4 * ms}
-	for q, want := range map[float64]float64{0: 1, .25: 1, .5: 2, .51: 3, .75: 3, .99: 4, 1: 4} {
-		require.InDelta(t, want, quantile(four, q), 0, q)
-	}
-}

@@ -124,20 +124,6 @@ func TestPagesAreSelfContained(t *testing.T) {
 	require.Contains(t, pages(t)["stream"], "&lt;script", "the text itself is shown")
 }
 
-// Tables scroll by themselves, so that a page is never wider than the screen.
-func TestTablesScroll(t *testing.T) {
-	tables := 0
-	for name, page := range pages(t) {
-		elements(t, page, func(n *html.Node) {
-			if n.Data == "table" {
-				tables++
-				require.Equal(t, []html.Attribute{{Key: "class", Val: "scroll"}}, n.Parent.Attr, name)
-			}
-		})
-	}
-	require.Greater(t, tables, 10)
-}
-
 var svgs = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
 // Charts are well-formed, so that browsers do not have to guess, and hold text.
@@ -213,11 +199,6 @@ func TestIntervalsOnPage(t *testing.T) {
 		require.Equal(t, title,
 			before[strings.LastIndex(before, "<h2>")+len("<h2>"):strings.LastIndex(before, "</h2>")])
 	}
-}
-
-// Names of bars are text of the page, in any script.
-func TestBarNames(t *testing.T) {
-	require.Contains(t, pages(t)["stream"], `<span class="name">转载</span>`)
 }
 
 // A peak must not hide the valley beside it, because the user looks for the valley.
