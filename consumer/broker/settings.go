@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -31,13 +32,27 @@ const (
 // TopicSettings are the values of these settings in one topic. Brokers leave out the settings that they do not know.
 type TopicSettings map[string]string
 
-// settings returns the settings of the topics whose settings can be read. readSettings also returns why the
-// others cannot.
-func (c *Cluster) settings(ctx context.Context, topics ...string) map[string]TopicSettings {
-	all, _ := c.ReadSettings(ctx, topics...)
-	return all
+// ErrNotKnownYet says that a broker does not know the settings of a topic that exists. Trying again helps.
+var ErrNotKnownYet = errors.New("the topic is new, and a broker does not know its settings yet")
+
+// WaitForSettings is ReadSettings for topics that exist. Brokers learn of a new topic one after another: one that does
+// not know a topic is asked again, for at most SettleTimeout. Then the error is an ErrNotKnownYet.
+func (c *Cluster) WaitForSettings(ctx context.Context, topics ...string) (map[string]TopicSettings, error) {
+	ctx, cancel := context.WithTimeout(ctx, SettleTimeout)
+	defer cancel()
+	var retry Backoff
+	for {
+		all, err := c.ReadSettings(ctx, topics...)
+		if !errors.Is(err, kafka.UnknownTopicOrPartition) {
+			return all, err
+		}
+		if retry.Wait(ctx) != nil {
+			return all, fmt.Errorf("%w: %s", ErrNotKnownYet, err.Error())
+		}
+	}
 }
 
+// ReadSettings returns the settings of the topics whose settings can be read, and why one of the others cannot.
 func (c *Cluster) ReadSettings(ctx context.Context, topics ...string) (all map[string]TopicSettings, err error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()

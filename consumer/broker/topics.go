@@ -62,8 +62,14 @@ func (c *Cluster) EnsureTopics(ctx context.Context, topics []string) (created []
 // CreateTopics creates topics. With dry it changes nothing and only asks whether the broker would create them.
 func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) error {
 	req := &kafka.CreateTopicsRequest{ValidateOnly: dry}
-	// nil if it is created, too: then all topics get the broker's limits
-	input := c.settings(ctx, c.Config.Topics.Input)[c.Config.Topics.Input]
+	var input TopicSettings // nil if the input is created, too: then all topics get the broker's limits
+	if !dry && !slices.Contains(names, c.Config.Topics.Input) {
+		all, err := c.WaitForSettings(ctx, c.Config.Topics.Input)
+		if errors.Is(err, ErrNotKnownYet) {
+			return err
+		}
+		input = all[c.Config.Topics.Input]
+	}
 	for _, name := range names {
 		topic := kafka.TopicConfig{Topic: name, NumPartitions: c.Config.Partitions, ReplicationFactor: c.Config.Replication}
 		if name != c.Config.Topics.Input {

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"sync/atomic"
@@ -46,9 +47,9 @@ func (o *outputLimits) now() pipeline.BatchLimits {
 // read returns an error only if trying again may help.
 func (o *outputLimits) read(ctx context.Context) error {
 	topics := o.cluster.Config.Topics
-	all, err := o.cluster.ReadSettings(ctx, topics.All()[1:]...)
+	all, err := o.cluster.WaitForSettings(ctx, topics.All()[1:]...)
 	switch {
-	case broker.IsConnection(err), diag.IsTimeout(err), ctx.Err() != nil:
+	case errors.Is(err, broker.ErrNotKnownYet), broker.IsConnection(err), diag.IsTimeout(err), ctx.Err() != nil:
 		return err
 	case err != nil && o.limits.Load() == nil:
 		o.log.Warn("the settings of output topics cannot be read, so records that a topic does not take are "+

@@ -151,8 +151,11 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Finding {
 	subject := "topic " + name
 	input := c.Config.Topics.Input
-	all, err := c.ReadSettings(ctx, name, input)
+	all, err := c.WaitForSettings(ctx, name)
 	settings, known := all[name]
+	if errors.Is(err, broker.ErrNotKnownYet) {
+		return []diag.Finding{diag.New(diag.Warning, subject, broker.ErrNotKnownYet.Error(), "check again in a moment")}
+	}
 	if !known {
 		return []diag.Finding{diag.New(diag.Warning, subject, fmt.Sprintf("its settings cannot be read (%v)", err),
 			"grant DescribeConfigs: without it, records that the topic does not take are noticed only when it "+
@@ -183,6 +186,7 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 				"dead letter", broker.PastLimit, limits.MaxBehind),
 			"remove the limit")
 	}
+	all, _ = c.ReadSettings(ctx, input)
 	if in, known := all[input]; known && in[broker.TimeType] != "LogAppendTime" &&
 		limits.MaxAhead < in.Limits(input).MaxAhead {
 		add(diag.Warning, fmt.Sprintf(
