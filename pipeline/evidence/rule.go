@@ -271,8 +271,11 @@ var needs = []Need{
 		func(e evidence) float64 { return e.Possible },
 	},
 	{
-		"all main words and all numbers of one text, which is no part of the other", "detection.possible",
-		func(e evidence) bool { return e.J < e.Near && e.vouched && e.OtherMain == 0 && !e.part },
+		"all main words and all numbers of one text, which is no part of the other, and as much of a beginning as `near`",
+		"detection.possible",
+		func(e evidence) bool {
+			return e.J < e.Near && e.vouched && e.OtherMain == 0 && !e.part && e.Lead >= e.Near
+		},
 		func(e evidence) float64 { return e.Possible },
 	},
 	{

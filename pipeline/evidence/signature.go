@@ -72,7 +72,7 @@ type Builder struct {
 	bitmap        uint64   // of the values of all numbers but constants
 	constants     uint64   // bitmap of years and telephone numbers
 	numbersRead   bool
-	head          int // see SetHead
+	head          int              // see SetHead
 	values        leastHashes      // of the numbers with two significant digits or more
 	words         int              // number of words added so far
 	last          uint64           // the word added last
