@@ -96,7 +96,7 @@ func TestAlertsAreCompleteAndTested(t *testing.T) {
 }
 
 // The runbook has one section for each alert, below the heading of its severity, and no other section. Each section answers the
-// same four questions.
+// same three questions.
 func TestRunbookHasASectionForEachAlert(t *testing.T) {
 	severity := map[string]string{}
 	for _, a := range alerts(t) {
@@ -106,7 +106,7 @@ func TestRunbookHasASectionForEachAlert(t *testing.T) {
 	for alert, section := range sections {
 		require.Equal(t, severity[alert], section.severity, alert)
 		rest := section.text
-		for _, question := range []string{"\n- **Means:** ", "\n- **See:** ", "\n- **Do:** ", "\n- **Do not** "} {
+		for _, question := range []string{"\n- **Means:** ", "\n- **See:** ", "\n- **Do:** "} {
 			_, after, found := strings.Cut(rest, question)
 			require.True(t, found, "%s: no %q, or not in this order", alert, question)
 			rest = after
