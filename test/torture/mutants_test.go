@@ -84,8 +84,8 @@ var mistakes = []mistake{
 			"	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, " +
 				"old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil " +
 				"{\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
-		{"consumer/partition.go", "// batch is a run of records",
-			"var markers sync.Map\n\n// batch is a run of records"},
+		{"consumer/generation.go", "// groupGeneration is this member's part",
+			"var markers sync.Map\n\n// groupGeneration is this member's part"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "redelivery-is-a-copy-of-itself", edits: []edit{
 		{"redisindex/claim.go", "if e.Coordinates == t.Coordinates {", "if false {"},
