@@ -58,7 +58,7 @@ func others(t *testing.T) map[string][]string {
 		"http.open":      {"/readyz"},
 		"policy.revises": policies, "policy.overlaps": policies, "input.tombstones": {"skip"}, "input.preset": {
 			"connect"}, "input.framing": {"confluent"}, "input.compression": {"zstd"}, "policy.contained": policies,
-		"policy.extends": policies, "policy.same_id": policies,
+		"policy.extends": policies, "policy.same_id": policies, "output.verdict": {"value"},
 		"input.schema_file": {}, "input.registry.urls": {}, "input.registry.username": {},
 		"input.registry.password": {}, "input.registry.password_file": {}, "input.registry.tls.enabled": {},
 		"input.registry.tls.cert_file": {}, "input.registry.tls.key_file": {}, "input.registry.tls.ca_file": {},
