@@ -67,7 +67,8 @@ const (
 func (s *Story) Record(now time.Time, rules *Rules) Record {
 	best, first, last := s.best, s.first, s.last
 	carried := publishers{slices.Clone(s.publishers.named), slices.Clone(s.publishers.others), s.publishers.dropped}
-	if s.rootKnown {
+	_, known := s.Root()
+	if known {
 		best = rules.better(best, candidate{Article: s.root, root: true})
 		if s.root.Time.Before(first) {
 			first = s.root.Time
@@ -89,7 +90,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 	}
 	for i, p := range carried.named {
 		r.ByPublisher[i] = Publisher{p.name, p.articles, p.first, p.ref.ID, p.relation}
-		if s.rootKnown && p.name == s.root.Publisher {
+		if known && p.name == s.root.Publisher {
 			r.ByPublisher[i].Copies--
 		}
 	}

@@ -33,7 +33,7 @@ type Copy struct {
 // Story is the state of one story. The zero Story is empty. Not for concurrent use.
 type Story struct {
 	root       Article // only its Ref, until SetRoot
-	rootKnown  bool
+	rootAsked  bool    // SetRoot was called
 	copies     int
 	exact      int
 	best       candidate // of the copies
@@ -48,8 +48,14 @@ type Story struct {
 // New returns the empty story of a root.
 func New(root article.Ref) *Story { return &Story{root: Article{Ref: root}} }
 
-// RootKnown says whether SetRoot was called.
-func (s *Story) RootKnown() bool { return s.rootKnown }
+// Root returns the root. It is known if SetRoot has told more than its Ref.
+func (s *Story) Root() (root Article, known bool) { return s.root, !s.root.Time.IsZero() }
+
+// NeedsRoot says whether the story has copies, and SetRoot was not called.
+func (s *Story) NeedsRoot() bool { return s.copies > 0 && !s.rootAsked }
+
+// Version returns the number of changes.
+func (s *Story) Version() uint64 { return s.version }
 
 // Copies returns the number of articles beside the root.
 func (s *Story) Copies() int { return s.copies }
@@ -57,10 +63,11 @@ func (s *Story) Copies() int { return s.copies }
 // Last returns the time of the latest copy.
 func (s *Story) Last() time.Time { return s.last }
 
-// SetRoot adds publisher, title, address, time and length of the root, which the headers of a copy do not tell.
+// SetRoot adds publisher, title, address, time and length of the root, which the headers of a copy do not tell. An
+// article with nothing but its Ref says that the record of the root is gone. Only the first call counts.
 func (s *Story) SetRoot(root Article) {
-	if !s.rootKnown {
-		s.root, s.rootKnown = root, true
+	if !s.rootAsked {
+		s.root, s.rootAsked = root, true
 		s.version++
 	}
 }

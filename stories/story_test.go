@@ -68,6 +68,9 @@ func fold(rng *rand.Rand, root Article, all []placed, rules *Rules) *Story {
 			continue
 		}
 		s.Add(lanes[i][at[i]].at, lanes[i][at[i]].Copy, rules)
+		if rng.IntN(10) == 0 {
+			s, _ = Decode(s.Encode())
+		}
 		if at[i]++; rng.IntN(10) == 0 {
 			at[i] = rng.IntN(at[i] + 1)
 		}
@@ -86,8 +89,11 @@ func TestOrderAndRepetitionDoNotMatter(t *testing.T) {
 		root, all := randomStory(rng, 1+rng.IntN(200), 1+rng.IntN(150))
 		want := expected(root, all, rules)
 		for range 3 {
-			got := fold(rng, root, all, rules).Record(day, rules)
-			require.Equal(t, want, got, "seed %d", seed)
+			s := fold(rng, root, all, rules)
+			require.Equal(t, want, s.Record(day, rules), "seed %d", seed)
+			stored, err := Decode(s.Encode())
+			require.NoError(t, err)
+			require.Equal(t, want, stored.Record(day, rules), "seed %d", seed)
 		}
 	}
 }
@@ -182,7 +188,10 @@ func TestManyPublishers(t *testing.T) {
 		for i, p := range r.ByPublisher {
 			require.Equal(t, fmt.Sprint(i), p.Name, "the first ones have their names, whenever they arrive")
 		}
-		require.LessOrEqual(t, len(s.publishers.others), maxOthers)
+		require.LessOrEqual(t, len(s.Encode()), 256<<10)
+		stored, err := Decode(s.Encode())
+		require.NoError(t, err)
+		require.Equal(t, r, stored.Record(day, &Rules{}))
 	}
 }
 
@@ -213,4 +222,37 @@ func TestUnknownRootAndEnd(t *testing.T) {
 	out, err := json.Marshal(r.Root)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"id":"r","coordinates":"t/0/0","publisher":""}`, string(out))
+}
+
+// FuzzDecode reads any bytes. Bytes that it can read make a state that is written and read again without a change.
+func FuzzDecode(f *testing.F) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	root, all := randomStory(rng, 80, 90)
+	s := fold(rng, root, all, &Rules{})
+	s.Relate(Position{Topic: 9}, all[0].Article)
+	f.Add(s.Encode())
+	f.Add(New(root.Ref).Encode())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Decode(data)
+		if err != nil {
+			require.ErrorIs(t, err, ErrState)
+			return
+		}
+		state := s.Encode()
+		again, err := Decode(state)
+		require.NoError(t, err)
+		require.Equal(t, state, again.Encode())
+	})
+}
+
+func TestDamagedState(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	root, all := randomStory(rng, 80, 90)
+	state := fold(rng, root, all, &Rules{}).Encode()
+	for n := range state {
+		_, err := Decode(state[:n])
+		require.ErrorIs(t, err, ErrState, "%d of %d bytes", n, len(state))
+	}
+	_, err := Decode(append(state, 0))
+	require.ErrorIs(t, err, ErrState)
 }
