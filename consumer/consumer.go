@@ -59,6 +59,16 @@ type Handler interface {
 	Acknowledged(outputs []pipeline.Output, took time.Duration)
 }
 
+// Snapshots is a Handler whose outputs are snapshots of states that other processes change, too. Such an output is
+// published again whenever its record is delivered again: the fence keeps older ones from following, but what an
+// earlier owner has published is not left out. It needs exactly_once, and broker.Topics.SnapshotsFor.
+type Snapshots interface {
+	Handler
+	// Outdated is called when the outputs of a batch are acknowledged. It returns those whose states have changed
+	// since, anew. When it returns none, the batch is done. Errors are as in Decide.
+	Outdated(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error)
+}
+
 // Labels are stored beside the group's committed offsets (package label), and survive a restart of all
 // members. The index stores which one it is and how far it has counted. So it notices after a restart that
 // Redis has lost data, and that another index was used.
@@ -137,6 +147,10 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 	c.assigned.Store(-1)
 	return c, nil
 }
+
+// InputID returns the id of the input topic in this group generation; zero as long as it is unknown, and where brokers
+// have no ids. While a batch is decided it is the id of the batch's topic.
+func (c *Consumer) InputID() [16]byte { return *c.input.id.Load() }
 
 // Ping makes one round trip to a broker. The error says what to do.
 func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.Ping(ctx) }

@@ -163,6 +163,9 @@ func (p *partition) finishBatch(ctx context.Context, b *batch) error {
 		}
 		crashpoint.Here(crashpoint.AfterPublish)
 		p.c.handler.Acknowledged(outputs, time.Since(start))
+		if err := p.publishOutdated(ctx, b.prepared); err != nil {
+			return err
+		}
 	}
 	p.setMark(b.next)
 	crashpoint.Here(crashpoint.AfterMark)
@@ -199,6 +202,23 @@ func (p *partition) publish(ctx context.Context, b *pipeline.Batch, outputs []pi
 			*r.Output = dead
 			pending = append(pending, r.Output)
 		}
+	}
+	return nil
+}
+
+// publishOutdated publishes snapshots of the batch until none is outdated.
+func (p *partition) publishOutdated(ctx context.Context, b *pipeline.Batch) error {
+	handler, ok := p.c.handler.(Snapshots)
+	for ok {
+		start := time.Now()
+		outputs, err := handler.Outdated(ctx, b)
+		if err != nil || len(outputs) == 0 {
+			return err
+		}
+		if err := p.publish(ctx, b, outputs); err != nil {
+			return err
+		}
+		handler.Acknowledged(outputs, time.Since(start))
 	}
 	return nil
 }

@@ -250,8 +250,6 @@ type OutputHeaders struct {
 	Input article.Coordinates
 	// Recipe is the id of the recipe; empty for a dead letter.
 	Recipe string
-	// LeftOut is the share of the text that the fingerprint ignores, in steps of 0.01.
-	LeftOut float64
 	// Reject says why the record is a dead letter; nil for others.
 	Reject *record.RejectError
 }
@@ -277,7 +275,6 @@ func ParseHeaders(headers []record.Header) (OutputHeaders, error) {
 		return p, d.err
 	}
 	p.Verdict = d.verdict()
-	p.LeftOut = optional(&d, HeaderLeftOut, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
 	if _, ok := values[HeaderFingerprint]; ok {
 		f := decode(&d, HeaderFingerprint, simhash.Parse)
 		p.Fingerprint = &f

@@ -83,7 +83,9 @@ type Batch struct {
 	Traceparent string
 	// Limits are those of the output topics when the batch is decided. Records that they exclude become dead
 	// letters before they are claimed.
-	Limits   BatchLimits
+	Limits BatchLimits
+	// Work is what another handler than Pipeline keeps of the batch.
+	Work     any
 	prepared []prepared // prepared[i] belongs to Records[i]
 }
 

@@ -2,7 +2,6 @@ package stories
 
 import (
 	"cmp"
-	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -26,14 +25,13 @@ const maxPublisherBytes = 64
 // maxAhead is how long after its record's timestamp an article may have been published: clocks differ.
 const maxAhead = time.Hour
 
-// Describe returns an article as stories see it. leftOut is the share of the text that is boilerplate, and at the
-// timestamp of the record.
+// Describe returns an article as stories see it. at is the timestamp of its record.
 //
 // Without a publisher, the host of the address stands for it; without an address, it is empty. The time is that of
 // the publication, unless it lies more than a window before the timestamp or more than an hour after it: then it is
-// the timestamp. A page that claims next year, or 1970, is not first. The length counts neither white space nor
-// HTML elements nor boilerplate.
-func (r *Rules) Describe(ref article.Ref, c article.Content, leftOut float64, at time.Time) Article {
+// the timestamp. A page that claims next year, or 1970, is not first. The length counts neither white space nor tags
+// of HTML.
+func (r *Rules) Describe(ref article.Ref, c article.Content, at time.Time) Article {
 	if p := c.Published; !p.Before(at.Add(-r.Window)) && !p.After(at.Add(maxAhead)) {
 		at = p
 	}
@@ -44,7 +42,7 @@ func (r *Rules) Describe(ref article.Ref, c article.Content, leftOut float64, at
 	return Article{
 		Ref: ref, Publisher: cmp.Or(r.Owners[name], name), Title: c.Title, URL: c.URL,
 		Time:   at.UTC().Truncate(time.Millisecond),
-		Length: int(math.Round(float64(characters(c.Text)) * (1 - math.Round(100*leftOut)/100))),
+		Length: characters(c.Text),
 	}
 }
 
@@ -60,7 +58,7 @@ func host(address string) string {
 	return strings.TrimPrefix(strings.ToValidUTF8(strings.ToLower(u.Hostname()), ""), "www.")
 }
 
-// characters counts the characters of a text outside of HTML elements that are no white space.
+// characters counts the characters of a text that are neither in tags of HTML nor white space.
 func characters(text string) (n int) {
 	for text != "" {
 		if end := elementEnd(text); end > 0 {

@@ -24,8 +24,8 @@ func NewFold(rules *Rules) *Fold {
 }
 
 // Add adds the next article with its verdict; see Rules.Describe. Each article is added once.
-func (f *Fold) Add(v *article.Verdict, ref article.Ref, content article.Content, leftOut float64, at time.Time) {
-	a := f.rules.Describe(ref, content, leftOut, at)
+func (f *Fold) Add(v *article.Verdict, ref article.Ref, content article.Content, at time.Time) {
+	a := f.rules.Describe(ref, content, at)
 	position := Position{Offset: f.outputs}
 	f.outputs++
 	if at.After(f.now) {

@@ -112,7 +112,8 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 		"ready":        {{"--http.listen", w.HTTP}, {"--http.listen", foreign + ":1"}},
 		"config print": {{"--redis.username", foreign}, {"--window", foreign}},
 		// otherwise only a log, in which slog quotes, and the Writer of all commands
-		"run": {{"--kafka.topics.input", foreign}},
+		"run":     {{"--kafka.topics.input", foreign}},
+		"stories": {{"--kafka.topics.input", foreign}, {"--owners", foreign}},
 	}
 }
 

@@ -66,6 +66,7 @@ func newRootCommand() *cobra.Command {
 		newProduceCommand(),
 		newReadyCommand(),
 		newRunCommand(),
+		newStoriesCommand(),
 		command.Version(),
 	)
 	return command.Program(root, commands...)

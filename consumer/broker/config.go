@@ -52,6 +52,9 @@ type Topics struct {
 	// Shadow is set for a shadow: it publishes all outputs to this topic and uses no other output topic.
 	// Package config sets it from shadow.topic; it is no setting of its own.
 	Shadow string `setting:"-"`
+	// SnapshotsFor, unless 0, says that the topic Shadow holds a snapshot for each key. It is created with one partition,
+	// compacted, and keeps a snapshot for so long.
+	SnapshotsFor time.Duration `setting:"-"`
 }
 
 // All returns the names of the topics that this process uses, input first.
@@ -64,6 +67,9 @@ func (t Topics) All() []string {
 
 // named returns the names that stand under kafka.topics, input first.
 func (t Topics) named() []string {
+	if t.SnapshotsFor > 0 { // the input is an output topic of the service
+		return []string{t.Input, t.Shadow}
+	}
 	names := []string{t.Input, t.Unique, t.Duplicate, t.Dead}
 	if t.Possible != "" {
 		names = append(names, t.Possible)

@@ -24,6 +24,7 @@ const (
 	PastLimit   = "message.timestamp.before.max.ms"
 	// retentionTime is how long a topic keeps records.
 	retentionTime = "retention.ms"
+	segmentTime   = "segment.ms"
 	// bothLimit bounds both on brokers before 3.6. Brokers up to 3.9 use it where one of the others has its
 	// default, which is no limit. Kafka 4.0 has removed it.
 	bothLimit = "message.timestamp.difference.max.ms"

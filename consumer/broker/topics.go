@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,7 +73,17 @@ func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) er
 	}
 	for _, name := range names {
 		topic := kafka.TopicConfig{Topic: name, NumPartitions: c.Config.Partitions, ReplicationFactor: c.Config.Replication}
-		if name != c.Config.Topics.Input {
+		switch keep := c.Config.Topics.SnapshotsFor; {
+		case name == c.Config.Topics.Input:
+		case keep > 0:
+			topic.NumPartitions = 1 // whoever changes the state of a key, its snapshots follow each other
+			topic.ConfigEntries = []kafka.ConfigEntry{
+				{ConfigName: CleanupPolicy, ConfigValue: "compact,delete"},
+				{ConfigName: retentionTime, ConfigValue: strconv.FormatInt(keep.Milliseconds(), 10)},
+				// Segments that are written to are neither compacted nor deleted.
+				{ConfigName: segmentTime, ConfigValue: strconv.FormatInt(time.Hour.Milliseconds(), 10)},
+			}
+		default:
 			topic.ConfigEntries = []kafka.ConfigEntry{
 				{ConfigName: sizeLimit, ConfigValue: fmt.Sprint(c.Config.MaxMessageBytes)},
 				// Records are published with the timestamps of the input, so the topic must take whatever the

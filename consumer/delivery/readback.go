@@ -190,6 +190,9 @@ func (t *reading) readTail(ctx context.Context, p wire.TopicPartition, offset in
 // collect adds the input record that the output names, if it lies ahead. at is the place of the output. A record that
 // we cannot have written is skipped and counted.
 func (t *reading) collect(ctx context.Context, at article.Coordinates, r *record.Record) error {
+	if t.cluster.Config.Topics.SnapshotsFor > 0 {
+		return nil // snapshots are published again
+	}
 	input, err := pipeline.InputOf(r.Headers)
 	switch {
 	case err != nil:

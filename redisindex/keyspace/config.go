@@ -14,6 +14,7 @@
 //	ns:seq                              string  ticket counter
 //	ns:r:<name>:...                     hash    how far a refill is, and who works at which partition
 //	ns:h:<group>                        hash    where the group's commits of other indexes end, and up to where this index was filled
+//	ns:t, ns:t:<n>:<root>               string  generation of the stories; state of a story in it (package stories)
 //	ns:life, cluster: 64 ns:life:{n}    hash    seen: raised every 3 seconds; lost: the last loss; cured: the last loss that was refilled
 //
 // <redis.namespace>:forgotten is a hash of all indexes of the namespace: the coordinates and id of each

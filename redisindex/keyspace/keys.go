@@ -99,6 +99,14 @@ func (k Keys) Refill(name string, losses uint32) string {
 // index was filled.
 func (k Keys) Handover(group string) string { return k.Prefix + "h:" + group }
 
+// StoryGeneration holds the name of the generation of stories.
+func (k Keys) StoryGeneration() string { return k.Prefix + "t" }
+
+// Story is the state of the story of a root, whose coordinates are given.
+func (k Keys) Story(generation, root string) string {
+	return k.Prefix + "t:" + generation + ":" + root
+}
+
 // Forgotten is the hash of the articles that were forgotten in any index of a namespace.
 func Forgotten(namespace string) string { return namespace + ":forgotten" }
 

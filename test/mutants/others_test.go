@@ -2,6 +2,20 @@ package mutants
 
 // others are tested if a file that they change differs from the branch main, and with make test-all.
 var others = []mistake{
+	{"stories-count-an-offset-twice", []edit{
+		{"../stories/story.go", "case at.Offset <= s.highest[i].Offset:", "case false:"},
+	}, "../stories/projector ^TestSchedules$/^Mini$"},
+	{"stories-are-not-checked-again", []edit{
+		{"../stories/projector/projector.go", "if now[i].Version() != t.Version() &&", "if false &&"},
+	}, "../stories/projector ^TestSchedules$/^Mini$"},
+	{"stories-publish-only-what-they-changed", []edit{
+		{"../stories/projector/projector.go", "} else if t.Version() == before {",
+			"} else if t.Version() == before {\n\t\t\tt.Story = stories.New(t.root)"},
+	}, "../stories/projector ^TestRepeatedBatchIsPublishedAgain$/^Mini$"},
+	{"stories-without-a-fence", []edit{
+		{"../internal/app/service/stories.go", "kafka.Delivery = broker.ExactlyOnce",
+			"kafka.Delivery = broker.AtLeastOnce"},
+	}, "^TestStoriesFollowTheService$"},
 	{"stores-entries-before-lists", []edit{
 		{"index.go", "{c.storeLists, c.storeEntries,", "{c.storeEntries, c.storeLists,"},
 	}, "^TestNodeAwayDuringStore$"},

@@ -89,7 +89,7 @@ func (v *view) show(r *kgo.Record) {
 	content, _ := v.decode.Decode(&record.Record{Value: r.Value})
 	row.ID, row.Title = content.ID, titleOf(content)
 	if says, err := pipeline.ParseHeaders(headers); err == nil && says.Reject == nil {
-		v.stories.Add(&says.Verdict, article.Ref{ID: content.ID, Coordinates: says.Input}, content, says.LeftOut,
+		v.stories.Add(&says.Verdict, article.Ref{ID: content.ID, Coordinates: says.Input}, content,
 			r.Timestamp)
 	}
 	if row.Verdict == "dead" && row.Title == "" {

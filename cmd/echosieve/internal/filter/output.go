@@ -126,7 +126,7 @@ func (o *outputs) tell(out *pipeline.Output) {
 	}
 	content, _ := o.decode.Decode(out.Record) // out.Content is without text and address
 	ref := article.Ref{ID: content.ID, Coordinates: out.Record.Coordinates}
-	o.stories.Add(&out.Verdict, ref, content, out.LeftOut, out.Record.Time)
+	o.stories.Add(&out.Verdict, ref, content, out.Record.Time)
 }
 
 // writeStories writes one line of JSON for each story.

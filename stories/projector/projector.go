@@ -1,0 +1,241 @@
+// Package projector turns the records of the output topics into the records of stories: a consumer.Handler whose outputs
+// are snapshots of the stories that a batch has touched.
+//
+// Redis holds the state of each story, and the topic of stories its latest snapshot. That stays true while processes
+// die, freeze and repeat records:
+//
+//  1. The consumer takes a partition over before it reads it: its fence keeps a former owner from publishing an older
+//     snapshot after ours.
+//  2. Decide folds the batch into the states. A story passes each offset once, so a repeated batch counts nothing.
+//  3. It returns a snapshot of each story that the batch touched, also of one that had passed all its records: its
+//     former owner may have died before it published.
+//  4. When they are acknowledged, Outdated reads the states again. If another process has changed a story meanwhile,
+//     its snapshot may stand before ours, which is older. So ours is published again, until none has changed.
+//  5. Only then the consumer commits.
+package projector
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
+	"echosieve/stories"
+	"echosieve/stories/store"
+
+	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/sync/errgroup"
+)
+
+// Projector is the handler of one output topic. All fields are set before its first call. Safe for concurrent use.
+type Projector struct {
+	Store  *store.Store
+	Rules  *stories.Rules
+	Decode pipeline.DecodeConfig // with FindPublished
+	// Root returns the record of a root. found is false if Kafka no longer has it.
+	Root func(ctx context.Context, at article.Coordinates) (r record.Record, found bool, err error)
+	// Topic tells the topic that is read from others, and from its predecessors of the same name.
+	Topic func() uint32
+	// Health learns what fails: "redis" or "kafka", the call, and the reason; nil when the call works again.
+	Health  func(component string, call fmt.Stringer, err error)
+	Metrics *Metrics
+}
+
+// rootsAtATime bounds the roots that are read from Kafka at a time.
+const rootsAtATime = 8
+
+// touched is a story with what a batch adds to it.
+type touched struct {
+	store.Entry
+	root  article.Ref
+	added []addition
+}
+
+// addition is an article for a story.
+type addition struct {
+	at      stories.Position
+	copy    stories.Copy
+	related bool // it resembles the root without repeating it
+}
+
+// Prepare implements consumer.Handler.
+func (p *Projector) Prepare(_ context.Context, records []record.Record) (*pipeline.Batch, error) {
+	return &pipeline.Batch{Records: records}, nil
+}
+
+// Decide implements consumer.Handler. It blocks while Redis does not answer.
+func (p *Projector) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error) {
+	all, err := p.read(ctx, b.Records)
+	if err != nil {
+		return nil, err
+	}
+	for pending := all; len(pending) > 0 && err == nil; {
+		pending, err = p.apply(ctx, pending)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.snapshots(b, all)
+}
+
+// Outdated implements consumer.Snapshots.
+func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []pipeline.Output, err error) {
+	published := b.Work.([]*touched)
+	if len(published) == 0 {
+		return nil, nil
+	}
+	var now []store.Entry
+	if err := p.patiently(ctx, "redis", "versions", func() (err error) {
+		now, err = p.Store.Read(ctx, refs(published))
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	var grown []*touched
+	for i, t := range published {
+		if now[i].Version() != t.Version() && now[i].Copies() > 0 {
+			t.Entry = now[i]
+			grown = append(grown, t)
+		}
+	}
+	return p.snapshots(b, grown)
+}
+
+// Refused implements consumer.Handler. A record of a story is below any limit but a mistaken one.
+func (p *Projector) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (
+	pipeline.Output, error) {
+	return pipeline.Output{}, fmt.Errorf("the topic of stories refuses the story of %s: %w", out.Record.Key, why)
+}
+
+// Acknowledged implements consumer.Handler.
+func (p *Projector) Acknowledged(outputs []pipeline.Output, _ time.Duration) {
+	p.Metrics.published.Add(float64(len(outputs)))
+}
+
+// apply reads the states of stories, adds the batch, and stores them. It returns those that somebody else has changed
+// meanwhile.
+func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched, err error) {
+	var entries []store.Entry
+	if err := p.patiently(ctx, "redis", "states", func() (err error) {
+		entries, err = p.Store.Read(ctx, refs(all))
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	var changed []*touched
+	roots, rootsCtx := errgroup.WithContext(ctx)
+	roots.SetLimit(rootsAtATime)
+	for i, t := range all {
+		t.Entry = entries[i]
+		before := t.Version()
+		for _, a := range t.added {
+			if a.related {
+				t.Relate(a.at, a.copy.Article)
+			} else {
+				t.Add(a.at, a.copy, p.Rules)
+			}
+		}
+		if t.NeedsRoot() {
+			roots.Go(func() error { return p.findRoot(rootsCtx, t) })
+		} else if t.Version() == before {
+			continue
+		}
+		changed = append(changed, t)
+	}
+	if err := roots.Wait(); err != nil || len(changed) == 0 {
+		return nil, err
+	}
+	entries = entries[:0]
+	for _, t := range changed {
+		entries = append(entries, t.Entry)
+	}
+	return again, p.patiently(ctx, "redis", "change", func() error {
+		done, err := p.Store.Swap(ctx, entries)
+		for i := range done {
+			if !done[i] {
+				again = append(again, changed[i])
+			}
+		}
+		return err
+	})
+}
+
+// findRoot adds the facts of the root.
+func (p *Projector) findRoot(ctx context.Context, t *touched) error {
+	return p.patiently(ctx, "kafka", "root "+t.root.Coordinates.String(), func() error {
+		r, found, err := p.Root(ctx, t.root.Coordinates)
+		if err != nil {
+			return err
+		}
+		root := stories.Article{Ref: t.root}
+		if content, reject := p.Decode.Decode(&r); found && reject == nil {
+			root = p.Rules.Describe(t.root, content, r.Time)
+		}
+		t.SetRoot(root)
+		return nil
+	})
+}
+
+// snapshots returns the outputs of stories with copies, and keeps them in the batch.
+func (p *Projector) snapshots(b *pipeline.Batch, all []*touched) (outputs []pipeline.Output, err error) {
+	var published []*touched
+	for _, t := range all {
+		if t.Copies() == 0 {
+			continue // only related articles so far
+		}
+		var value bytes.Buffer
+		e := json.NewEncoder(&value)
+		e.SetEscapeHTML(false)
+		now := time.Now()
+		if err := e.Encode(t.Record(now, p.Rules)); err != nil {
+			return nil, err
+		}
+		outputs = append(outputs, pipeline.Output{
+			Record: &record.Record{Coordinates: t.root.Coordinates, Key: []byte(t.root.Coordinates.String()),
+				Value: bytes.TrimSpace(value.Bytes())},
+			Destination: article.ToShadow, Time: now,
+		})
+		published = append(published, t)
+	}
+	b.Work = published
+	return outputs, nil
+}
+
+func refs(all []*touched) []article.Ref {
+	roots := make([]article.Ref, len(all))
+	for i, t := range all {
+		roots[i] = t.root
+	}
+	return roots
+}
+
+// call is a call that may fail, for Health.
+type call string
+
+func (c *call) String() string { return "stories: " + string(*c) }
+
+// patiently tries until it works or ctx ends, or the generation of the stories has ended.
+func (p *Projector) patiently(ctx context.Context, component, what string, try func() error) error {
+	c, failed := call(what), false
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 20*time.Millisecond, 5*time.Second
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := try()
+		if errors.Is(err, store.ErrGeneration) {
+			err = backoff.Permanent(err)
+		} else if err != nil && ctx.Err() == nil {
+			failed = true
+			p.Health(component, &c, err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(0))
+	if failed {
+		p.Health(component, &c, nil)
+	}
+	return err
+}

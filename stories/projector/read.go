@@ -1,0 +1,99 @@
+package projector
+
+import (
+	"context"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
+	"echosieve/stories"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Metrics are those of all projectors of a process.
+type Metrics struct {
+	records   *prometheus.CounterVec
+	published prometheus.Counter
+}
+
+// The results of records of the output topics, as label values.
+const (
+	resultCopy    = "copy"
+	resultRelated = "related"
+	resultNone    = "none"    // the record belongs to no story: it repeats nothing, or has a null value
+	resultForeign = "foreign" // the record is not from Echosieve, or its headers are damaged
+)
+
+// NewMetrics registers the metrics, unless reg is nil.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		records: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_stories_records_total",
+			Help: "Records of the output topics that were read for stories, repeated ones too, by what they are.",
+		}, []string{"result"}),
+		published: promauto.With(reg).NewCounter(prometheus.CounterOpts{
+			Name: "echosieve_stories_published_total",
+			Help: "Snapshots of stories that brokers have acknowledged.",
+		}),
+	}
+	for _, result := range []string{resultCopy, resultRelated, resultNone, resultForeign} {
+		m.records.WithLabelValues(result)
+	}
+	return m
+}
+
+// registry is the component of the server of schemas.
+const registry = "registry"
+
+// read returns the stories that records of an output topic touch, in the order of their first records.
+func (p *Projector) read(ctx context.Context, records []record.Record) ([]*touched, error) {
+	var all []*touched
+	places := map[article.Coordinates]*touched{}
+	for i := range records {
+		root, a, result, err := p.parse(ctx, &records[i])
+		if err != nil {
+			return nil, err
+		}
+		p.Metrics.records.WithLabelValues(result).Inc()
+		if result != resultCopy && result != resultRelated {
+			continue
+		}
+		t := places[root.Coordinates]
+		if t == nil {
+			t = &touched{root: root}
+			all, places[root.Coordinates] = append(all, t), t
+		}
+		t.added = append(t.added, a)
+	}
+	return all, nil
+}
+
+// parse reads one record. The error is that of the server of schemas.
+func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.Ref, a addition, result string,
+	err error) {
+	says, bad := pipeline.ParseHeaders(r.Headers)
+	root, found := stories.RootOf(&says.Verdict)
+	switch {
+	case bad != nil:
+		return root, a, resultForeign, nil
+	case says.Reject != nil, !found, says.Verdict.Kind == article.Unique:
+		return root, a, resultNone, nil
+	}
+	a.at = stories.Position{Topic: p.Topic(), Partition: r.Partition, Offset: r.Offset}
+	input := *r // an article without an id is named by its coordinates
+	input.Coordinates = says.Input
+	err = p.patiently(ctx, registry, "schema of "+r.String(), func() error {
+		// An article that cannot be read any more, such as one whose schema is gone, counts without its facts.
+		return p.Decode.With(ctx, &input, func(content article.Content, _ *pipeline.RejectError) {
+			a.copy.Article = p.Rules.Describe(article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Time)
+		})
+	})
+	a.copy.Exact, a.copy.Relation = says.Verdict.Kind == article.Exact, says.Verdict.Relation
+	a.related = says.Verdict.Kind == article.Possible
+	if result = resultCopy; a.related {
+		result = resultRelated
+	}
+	return root, a, result, err
+}

@@ -1,0 +1,123 @@
+// Package store keeps the states of stories in Redis, each in one key. Processes that change the same story at a time
+// compare and swap: whoever comes second reads the new state and folds its copies into that.
+package store
+
+import (
+	"context"
+	_ "embed" // for the script
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/stories"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed lua/swap.lua
+var swapSource string
+
+var swapScript = redis.NewScript(swapSource)
+
+// ErrGeneration says that the stories are built anew: somebody asked for it, or Redis has lost them.
+var ErrGeneration = errors.New("the stories are built anew")
+
+// Store holds the stories of one index in one generation. Safe for concurrent use.
+type Store struct {
+	client     redis.UniversalClient
+	session    *connection.Session
+	keys       keyspace.Keys
+	generation string
+	lifetime   time.Duration
+}
+
+// Open returns the store of the current generation. With rebuild, or if Redis knows none, it begins a new one, which is
+// empty; the keys of the old one expire. The name of a generation is the time of its beginning, so it never comes
+// again, even if Redis has lost it. lifetime is how long a story stays after its last change. Open waits a minute for a
+// Redis that does not answer.
+func Open(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys, namespace string,
+	lifetime time.Duration, rebuild bool) (*Store, error) {
+	s := &Store{client: client, session: connection.NewSession(client, namespace, swapScript), keys: keys,
+		lifetime: lifetime}
+	begun := strconv.FormatInt(time.Now().UnixMicro(), 36)
+	err := s.session.Patiently(ctx, "generation of stories", func() error {
+		how := redis.SetArgs{Mode: "NX"}
+		if rebuild {
+			how.Mode = ""
+		}
+		err := client.SetArgs(ctx, keys.StoryGeneration(), begun, how).Err()
+		if err != nil && !errors.Is(err, redis.Nil) { // nil: there is one already
+			return err
+		}
+		s.generation, err = client.Get(ctx, keys.StoryGeneration()).Result()
+		return err
+	})
+	return s, err
+}
+
+// Generation is the name of the generation.
+func (s *Store) Generation() string { return s.generation }
+
+// Entry is a story as it was read.
+type Entry struct {
+	*stories.Story
+	read string // empty: there was none
+}
+
+// Read returns the stories of roots, empty ones where there are none. A state that cannot be read counts as none. The
+// error is ErrGeneration if there is another generation by now.
+func (s *Store) Read(ctx context.Context, roots []article.Ref) ([]Entry, error) {
+	pipe := s.client.Pipeline()
+	generation := pipe.Get(ctx, s.keys.StoryGeneration())
+	replies := make([]*redis.StringCmd, len(roots))
+	for i, root := range roots {
+		replies[i] = pipe.Get(ctx, s.keys.Story(s.generation, root.Coordinates.String()))
+	}
+	if err := connection.Execute(ctx, pipe); err != nil {
+		return nil, err
+	}
+	if generation.Val() != s.generation {
+		return nil, ErrGeneration
+	}
+	entries := make([]Entry, len(roots))
+	for i := range roots {
+		state, err := replies[i].Bytes()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return nil, err
+		}
+		entries[i].read = string(state)
+		if entries[i].Story, err = stories.Decode(state); err != nil {
+			entries[i].Story = stories.New(roots[i])
+		}
+	}
+	return entries, nil
+}
+
+// Swap stores the stories, each unless somebody else has changed it since it was read. done says which are stored.
+func (s *Store) Swap(ctx context.Context, entries []Entry) (done []bool, err error) {
+	if err := s.session.EnsureScripts(ctx); err != nil {
+		return nil, err
+	}
+	pipe := s.client.Pipeline()
+	replies := make([]*redis.Cmd, len(entries))
+	for i, e := range entries {
+		root, _ := e.Root()
+		replies[i] = pipe.EvalSha(ctx, swapScript.Hash(), []string{s.keys.Story(s.generation, root.Coordinates.String())},
+			e.read, e.Encode(), s.lifetime.Milliseconds())
+	}
+	if err := connection.Execute(ctx, pipe); err != nil {
+		s.session.Lacks(err)
+		return nil, err
+	}
+	done = make([]bool, len(entries))
+	for i, r := range replies {
+		if done[i], err = r.Bool(); err != nil {
+			return nil, fmt.Errorf("swap: %w", err)
+		}
+	}
+	return done, nil
+}
