@@ -107,7 +107,7 @@ func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []
 }
 
 // Refused implements consumer.Handler. A record of a story is below any limit but a mistaken one.
-func (p *Projector) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *pipeline.RejectError) (
+func (p *Projector) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *record.RejectError) (
 	pipeline.Output, error) {
 	return pipeline.Output{}, fmt.Errorf("the topic of stories refuses the story of %s: %w", out.Record.Key, why)
 }

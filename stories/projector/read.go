@@ -86,7 +86,7 @@ func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.R
 	input.Coordinates = says.Input
 	err = p.patiently(ctx, registry, "schema of "+r.String(), func() error {
 		// An article that cannot be read any more, such as one whose schema is gone, counts without its facts.
-		return p.Decode.With(ctx, &input, func(content article.Content, _ *pipeline.RejectError) {
+		return p.Decode.With(ctx, &input, func(content article.Content, _ *record.RejectError) {
 			a.copy.Article = p.Rules.Describe(article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Time)
 		})
 	})
