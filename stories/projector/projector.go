@@ -1,4 +1,4 @@
-// Package projector turns the records of the output topics into the records of stories: a consumer.Handler whose outputs
+// Package projector turns the records of the output topics into records of stories. It is a consumer.Handler whose outputs
 // are snapshots of the stories that a batch has touched.
 //
 // Redis holds the state of each story, and the topic of stories its latest snapshot. That stays true while processes

@@ -147,6 +147,8 @@ var rows = []row{
 		with:    []string{"> judged.jsonl", "> judged.jsonl || true"}, output: fileText("stories.jsonl"),
 		want: []string{`^\{"root":\{"id":`, `"copies":2,`},
 	},
+	{command: "echosieve stories --config echosieve.yaml --http.listen 127.0.0.1:9465",
+		parsed: "test/e2e runs it beside a service"},
 	// docs/output.md
 	{
 		command: "echosieve explain --config echosieve.yaml articles-duplicate/2/1517", find: duplicate,
