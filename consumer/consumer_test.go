@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"echosieve/pipeline"
-	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 
@@ -57,40 +56,6 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 	require.EqualValues(t, n, m.value(t, "echosieve_consumer_fetched_records_total"))
 	require.EqualValues(t, n*3/4, m.value(t, "echosieve_consumer_acknowledged_records_total"))
 	require.NoError(t, m.health.last())
-}
-
-func TestRecordsAreUnchangedByteForByte(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	in := []*kgo.Record{
-		{Key: nil, Value: []byte("value"), Timestamp: time.UnixMilli(1)},
-		{Key: []byte{}, Value: []byte{}, Timestamp: time.UnixMilli(0)},
-		{Key: []byte("k"), Value: nil, Timestamp: time.UnixMilli(1700000000123)},
-		{Key: []byte{0, 255}, Value: []byte("d\x00\xff"), Headers: []kgo.RecordHeader{{Key: "", Value: nil},
-			{Key: "a", Value: []byte{}}, {Key: "a", Value: []byte("b")}}},
-		{Value: []byte("x" + strings.Repeat("long ", 20000))},
-	}
-	for _, r := range in {
-		r.Topic = cfg.Topics.Input
-	}
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), in...)
-	m := startMember(t, cfg, &router{})
-	out := kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(len(in)))
-	m.stop(t)
-	original := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Input}, kafkatest.AtLeast(len(in)))
-	copies := kafkatest.BySource(out)
-	for _, want := range original {
-		got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition, Offset: want.Offset}.String()]
-		require.Len(t, got, 1)
-		require.Equal(t, want.Key, got[0].Key)
-		require.Equal(t, want.Value, got[0].Value)
-		require.Equal(t, want.Timestamp, got[0].Timestamp)
-		require.Equal(t, len(want.Headers)+1, len(got[0].Headers))
-		for i := range want.Headers {
-			require.Equal(t, want.Headers[i], got[0].Headers[i])
-		}
-	}
 }
 
 func TestInFlightIsBounded(t *testing.T) {

@@ -63,14 +63,3 @@ func TestExactlyOnceByNameNeedsTheRight(t *testing.T) {
 	findings := tools.Check(context.Background(), cfg)
 	require.Equal(t, diag.Failure, findings[len(findings)-1].Severity)
 }
-
-func TestDeliveryIsExactlyOnceWhereItCanBe(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	kafkatest.EnsureTopics(t, cfg)
-	m := startMember(t, cfg, &router{})
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
-	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
-	require.Equal(t, 1.0, m.value(t, "echosieve_consumer_exactly_once"))
-	require.Equal(t, 3.0, m.value(t, "echosieve_consumer_takeovers_total"))
-	m.stop(t)
-}

@@ -108,22 +108,6 @@ func withoutOffsets(req *kmsg.OffsetFetchRequest) kmsg.Response {
 	return res
 }
 
-func TestCommitBeyondTheEndGoesBackToTheStart(t *testing.T) {
-	k, cfg := kafkatest.Fake(t)
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
-	m := startMember(t, cfg, &router{})
-	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
-	// The topic is recreated while the member serves it.
-	require.NoError(t, k.DeleteTopic(cfg.Topics.Input))
-	require.NoError(t, k.CreateTopic(cfg.Topics.Input, 1, nil))
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "d", 3, 1)...)
-	out := kafkatest.ConsumeUntil(t, cfg, []string{"articles-duplicate"}, kafkatest.AtLeast(3))
-	require.Len(t, out, 3)
-	m.stop(t)
-}
-
 func TestOrderIsKeptWhenPublishingFails(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
 	cfg.MaxMessageBytes = 2048 // many small requests

@@ -30,7 +30,6 @@ func TestRealKafka(t *testing.T) {
 			"deleted": realDeleted, "recreated": realRecreated, "stale commit": realStaleCommit,
 			"offset deltas":    realOffsetDeltas,
 			"timestamp limits": realTimestampLimits,
-			"small limit":      realSmallLimit,
 			"lost verdicts":    realLostVerdicts,
 			"late commit":      realLateCommit, "mixed delivery": realMixedDelivery,
 			"recreated output": realRecreatedOutput,

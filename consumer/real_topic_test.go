@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/crc32"
-	"strings"
 	"testing"
 	"time"
 
@@ -200,25 +199,4 @@ func realOffsetDeltas(t *testing.T, cfg broker.Config) {
 	require.Len(t, out, 10)
 	require.Len(t, kafkatest.BySource(out), 10, "each record has different coordinates")
 	require.Equal(t, "u000004", string(out[4].Value))
-}
-
-// realSmallLimit publishes to a topic that takes single records, but no batch of the usual size.
-func realSmallLimit(t *testing.T, cfg broker.Config) {
-	cfg.Partitions, cfg.Compression = 1, "none"
-	limit := "4096" // from the start: brokers apply a change a moment later
-	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).CreateTopic(context.Background(), 1, 1,
-		map[string]*string{"max.message.bytes": &limit}, cfg.Topics.Unique)
-	require.NoError(t, err)
-	kafkatest.EnsureTopics(t, cfg)
-	const n = 100
-	recs := kafkatest.Numbered(cfg.Topics.Input, "u"+strings.Repeat("words ", 100), n, 1)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), recs...)
-	m := startMember(t, cfg, &router{})
-	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n))
-	m.stop(t)
-	require.Len(t, out, n)
-	for i, r := range out {
-		require.Equal(t, string(recs[i].Value), string(r.Value), "in order")
-	}
-	require.Positive(t, m.value(t, "echosieve_consumer_errors_total"), "the limit was met")
 }
