@@ -114,7 +114,8 @@ const maxBatchBytes = 4 << 20
 // which operations fail: it gets "kafka", the operation, and the reason after each failure, and a nil error
 // when that operation works again or is given up. It must not block. reg may be nil in tests.
 func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slog.Logger,
-	health func(component string, call fmt.Stringer, err error)) (*Consumer, error) {
+	health func(component string, call fmt.Stringer, err error),
+) (*Consumer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}

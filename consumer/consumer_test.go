@@ -37,8 +37,10 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 	all := kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(n*3/4))
 	last := map[string]int64{}
 	for _, r := range all {
-		require.Equal(t, map[byte]string{'u': "articles-unique", 'd': "articles-duplicate",
-			'x': "articles-dead"}[r.Value[0]], r.Topic)
+		require.Equal(t, map[byte]string{
+			'u': "articles-unique", 'd': "articles-duplicate",
+			'x': "articles-dead",
+		}[r.Value[0]], r.Topic)
 		source := strings.Split(kafkatest.Header(r, pipeline.HeaderInput), "/")
 		require.Equal(t, strconv.Itoa(int(r.Partition)), source[1], "input partition p goes to output partition p")
 		offset, err := strconv.ParseInt(source[2], 10, 64)

@@ -125,8 +125,10 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 // or delivery.ErrTakenOver.
 func (g *groupGeneration) open(ctx context.Context, at start) (*partition, error) {
 	g.drop(at.partition)
-	owner, err := g.c.delivery.Own(ctx, delivery.Input{Partition: at.partition, TopicID: g.topicID, Committed: at.offset,
-		Commit: func(ctx context.Context, c broker.Commit) error { return g.store(ctx, c) }})
+	owner, err := g.c.delivery.Own(ctx, delivery.Input{
+		Partition: at.partition, TopicID: g.topicID, Committed: at.offset,
+		Commit: func(ctx context.Context, c broker.Commit) error { return g.store(ctx, c) },
+	})
 	if err != nil {
 		return nil, err
 	}

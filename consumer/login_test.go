@@ -41,8 +41,10 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 
 	for name, c := range map[string]struct{ token, want string }{
 		"no file": {"", "have a program write it"},
-		"expired": {unsecured("bob", now.Add(-time.Hour), now.Add(-time.Minute)),
-			"look for the program that should renew it"},
+		"expired": {
+			unsecured("bob", now.Add(-time.Hour), now.Add(-time.Minute)),
+			"look for the program that should renew it",
+		},
 		"no token":  {"not.a.token", "check issuer, audience"},
 		"no rights": {unsecured("eve", now, now.Add(time.Hour)), "grant Read"},
 	} {

@@ -68,7 +68,8 @@ func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Outp
 
 // Refused sends the record to dead: first as it is with the present time, then in its smallest form.
 func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *record.RejectError) (
-	pipeline.Output, error) {
+	pipeline.Output, error,
+) {
 	dead := *out
 	dead.Time = time.Now()
 	if out.Destination == article.ToDead {
@@ -159,8 +160,10 @@ func startMember(t *testing.T, cfg broker.Config, h Handler, change ...func(*Con
 // newMember is for tests that change the Consumer before it runs.
 func newMember(t *testing.T, cfg broker.Config, h Handler) *member {
 	t.Helper()
-	m := &member{t: t, reg: prometheus.NewRegistry(), health: &health{}, logged: &logged{out: t.Output()},
-		done: make(chan error, 1)}
+	m := &member{
+		t: t, reg: prometheus.NewRegistry(), health: &health{}, logged: &logged{out: t.Output()},
+		done: make(chan error, 1),
+	}
 	c, err := New(cfg, h, m.reg, m.logged.logger(), m.health.report)
 	require.NoError(t, err)
 	m.Consumer = c

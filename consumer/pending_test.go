@@ -34,7 +34,8 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 		if last.Partition >= waiting || last.Offset < n/2 {
 			return nil
 		}
-		return &pipeline.Pending{Schema: "7", Record: last.String(), Why: errors.New("away"),
+		return &pipeline.Pending{
+			Schema: "7", Record: last.String(), Why: errors.New("away"),
 			Settle: func(ctx context.Context, at string) error {
 				waits <- at
 				select {
@@ -43,7 +44,8 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 				case <-ctx.Done():
 					return ctx.Err()
 				}
-			}}
+			},
+		}
 	}})
 	for range waiting {
 		require.Contains(t, <-waits, cfg.Topics.Input+"/")
@@ -82,12 +84,14 @@ func TestPartitionsThatWaitForASchemaStop(t *testing.T) {
 	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 3, 3)...)
 	waits := make(chan string, 100)
 	m := startMember(t, cfg, &router{prepare: func(_ context.Context, recs []record.Record) error {
-		return &pipeline.Pending{Schema: "7", Record: recs[0].String(), Why: errors.New("away"),
+		return &pipeline.Pending{
+			Schema: "7", Record: recs[0].String(), Why: errors.New("away"),
 			Settle: func(ctx context.Context, at string) error {
 				waits <- at
 				<-ctx.Done()
 				return ctx.Err()
-			}}
+			},
+		}
 	}})
 	<-waits
 	m.stop(t)

@@ -25,8 +25,10 @@ func realCompacted(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
 	var in []*kgo.Record
 	for i := range 600 {
-		in = append(in, &kgo.Record{Topic: cfg.Topics.Input, Key: fmt.Append(nil, i%7),
-			Value: fmt.Appendf(nil, "u%d", i)})
+		in = append(in, &kgo.Record{
+			Topic: cfg.Topics.Input, Key: fmt.Append(nil, i%7),
+			Value: fmt.Appendf(nil, "u%d", i),
+		})
 	}
 	kafkatest.Produce(t, cl, in[:500]...)
 	compacted := func() int { // records left, by our own reader

@@ -108,7 +108,8 @@ func realRecreatedOutput(t *testing.T, cfg broker.Config) {
 	now, err := m.cluster.Topic(t.Context(), cfg.Topics.Unique)
 	require.NoError(t, err)
 	require.Contains(t, lastCommit(t, cfg).Positions, broker.Position{
-		TopicPartition: wire.TopicPartition{Topic: now.Name}, TopicID: now.ID, Offset: 11}, "a marker and ten records")
+		TopicPartition: wire.TopicPartition{Topic: now.Name}, TopicID: now.ID, Offset: 11,
+	}, "a marker and ten records")
 }
 
 // lastCommit returns what the group has committed for partition 0.
@@ -135,10 +136,12 @@ func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Ow
 	_, err = d.Prepare(t.Context())
 	require.NoError(t, err)
 	nobody := &kafka.Generation{GroupID: cfg.Group, ID: -1}
-	owner, err := d.Own(t.Context(), delivery.Input{Committed: -1,
+	owner, err := d.Own(t.Context(), delivery.Input{
+		Committed: -1,
 		Commit: func(ctx context.Context, commit broker.Commit) error {
 			return c.Commit(ctx, nobody, cfg.Topics.Input, wire.TopicID{}, commit)
-		}})
+		},
+	})
 	require.NoError(t, err)
 	return c, owner
 }
@@ -147,8 +150,10 @@ func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Ow
 func outputOf(cfg broker.Config, offset int64) *pipeline.Output {
 	r := &record.Record{Value: []byte("v"), Time: time.Now()}
 	r.Topic, r.Offset = cfg.Topics.Input, offset
-	return &pipeline.Output{Record: r, Time: r.Time, Destination: article.ToUnique,
-		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}}}
+	return &pipeline.Output{
+		Record: r, Time: r.Time, Destination: article.ToUnique,
+		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}},
+	}
 }
 
 // A commit names the positions of the moment at which its mark was set, however much later it is sent.

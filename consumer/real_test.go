@@ -100,8 +100,11 @@ func realCodecs(t *testing.T, cfg broker.Config) {
 		recs := kafkatest.Numbered(cfg.Topics.Input, fmt.Sprintf("%c%s %s", "udx"[i%3], codecs[i],
 			strings.Repeat("words ", 100)), 300, 3)
 		recs[0].Key, recs[1].Key = []byte{}, []byte("key")
-		recs[2].Headers = []kgo.RecordHeader{{Key: "nil"}, {Key: "empty", Value: []byte{}},
-			{Key: "", Value: []byte("v")}}
+		recs[2].Headers = []kgo.RecordHeader{
+			{Key: "nil"},
+			{Key: "empty", Value: []byte{}},
+			{Key: "", Value: []byte("v")},
+		}
 		recs[3].Timestamp = time.UnixMilli(0)
 		kafkatest.Produce(t, cl, recs...)
 		in = append(in, recs...)
@@ -114,8 +117,10 @@ func realCodecs(t *testing.T, cfg broker.Config) {
 		m.stop(t)
 		copies := kafkatest.BySource(out)
 		for _, want := range in {
-			got := copies[article.Coordinates{Topic: want.Topic, Partition: want.Partition,
-				Offset: want.Offset}.String()]
+			got := copies[article.Coordinates{
+				Topic: want.Topic, Partition: want.Partition,
+				Offset: want.Offset,
+			}.String()]
 			require.Len(t, got, i+1, "published with %s", codec)
 			last := got[len(got)-1]
 			require.Equal(t, want.Key, last.Key)

@@ -135,10 +135,14 @@ func realPipeline(t *testing.T, cfg broker.Config) *pipeline.Pipeline {
 	t.Helper()
 	made, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
-	index := memindex.New(memindex.Config{Window: 24 * time.Hour, Generations: 2,
-		Search: recipe.DefaultConfig().Search()})
-	stages, err := pipeline.New(pipeline.Config{Decode: pipeline.DefaultDecodeConfig(),
-		MaxMessageBytes: cfg.MaxMessageBytes}, made, index, nil)
+	index := memindex.New(memindex.Config{
+		Window: 24 * time.Hour, Generations: 2,
+		Search: recipe.DefaultConfig().Search(),
+	})
+	stages, err := pipeline.New(pipeline.Config{
+		Decode:          pipeline.DefaultDecodeConfig(),
+		MaxMessageBytes: cfg.MaxMessageBytes,
+	}, made, index, nil)
 	require.NoError(t, err)
 	return stages
 }
@@ -151,8 +155,10 @@ const limitedText = "The harbour board voted on Monday to deepen the eastern cha
 	"board, and remove 140,000 cubic metres of silt."
 
 func limitedArticle(cfg broker.Config, at time.Time, suffix string) *kgo.Record {
-	return &kgo.Record{Topic: cfg.Topics.Input, Key: []byte("k"), Timestamp: at,
-		Value: fmt.Appendf(nil, `{"text":%q}`, limitedText+suffix)}
+	return &kgo.Record{
+		Topic: cfg.Topics.Input, Key: []byte("k"), Timestamp: at,
+		Value: fmt.Appendf(nil, `{"text":%q}`, limitedText+suffix),
+	}
 }
 
 // realTimestampLimits: topics that we create take every timestamp that the input takes. Where a topic takes

@@ -57,7 +57,8 @@ func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 // it calls halt, which makes in end, and returns what to wait for. next is the offset after the batches that
 // were handed on, or -1.
 func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, out chan<- *batch) (next int64,
-	pending *pipeline.Pending) {
+	pending *pipeline.Pending,
+) {
 	next = -1
 	failed := false
 	for b := range in {

@@ -129,7 +129,7 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 		}
 		if calling == ctx { // it has failed for the first time
 			var cancel context.CancelFunc
-			calling, cancel = stopping.Retry(ctx)
+			calling, cancel = stopping.Retry(ctx) //nolint:fatcontext // once
 			defer cancel()
 		}
 		wait := pause.NextBackOff()

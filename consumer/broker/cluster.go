@@ -107,11 +107,15 @@ func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
 	for _, addr := range c.Config.Brokers {
 		switch speaks := diag.Speaks(ctx, addr); speaks {
 		case diag.SpeaksController:
-			return &diag.Problem{Cause: addr + " is the port of a controller",
-				Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true}
+			return &diag.Problem{
+				Cause:  addr + " is the port of a controller",
+				Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true,
+			}
 		case diag.SpeaksRedis, diag.SpeaksHTTP:
-			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err,
-				Permanent: true}
+			return &diag.Problem{
+				Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err,
+				Permanent: true,
+			}
 		}
 		switch {
 		case probeTLS(ctx, addr, c.tls, clientID) == nil:
@@ -208,9 +212,12 @@ func (c *Cluster) MoveToEnds(ctx context.Context, positions []Position) error {
 // Fetch asks the partition's leader for committed records from offset on: about maxBytes, but at least one record batch.
 // The caller calls release when it no longer uses the response. Errors of the broker are kafka.Error.
 func (c *Cluster) Fetch(ctx context.Context, l *Limiter, topic string, partition int32, offset int64, maxBytes int) (
-	res *wire.FetchResponse, release func(), err error) {
-	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset,
-		MaxWait: c.Config.FetchMaxWait, MaxBytes: maxBytes})
+	res *wire.FetchResponse, release func(), err error,
+) {
+	return c.fetchWith(ctx, l, wire.FetchRequest{
+		Topic: topic, Partition: partition, Offset: offset,
+		MaxWait: c.Config.FetchMaxWait, MaxBytes: maxBytes,
+	})
 }
 
 // tailWait is how long a broker may hold back the answer to FetchTail while there is nothing new.
@@ -218,14 +225,18 @@ const tailWait = 100 * time.Millisecond
 
 // FetchTail is fetch for records that need not be committed.
 func (c *Cluster) FetchTail(ctx context.Context, l *Limiter, topic string, partition int32, offset int64) (
-	res *wire.FetchResponse, release func(), err error) {
-	return c.fetchWith(ctx, l, wire.FetchRequest{Topic: topic, Partition: partition, Offset: offset,
-		MaxWait: tailWait, MaxBytes: c.Config.FetchMaxBytes, Uncommitted: true})
+	res *wire.FetchResponse, release func(), err error,
+) {
+	return c.fetchWith(ctx, l, wire.FetchRequest{
+		Topic: topic, Partition: partition, Offset: offset,
+		MaxWait: tailWait, MaxBytes: c.Config.FetchMaxBytes, Uncommitted: true,
+	})
 }
 
 // fetchWith completes the request with the limits of memory, and sends it.
 func (c *Cluster) fetchWith(ctx context.Context, l *Limiter, r wire.FetchRequest) (res *wire.FetchResponse,
-	release func(), err error) {
+	release func(), err error,
+) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	memory := &responsePermit{limiter: l}

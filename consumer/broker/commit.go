@@ -52,8 +52,10 @@ func (c *Commit) metadata(id wire.TopicID) string {
 	if c.Owner.ID != wire.NoProducerID {
 		texts := make([]string, len(c.Positions))
 		for i, p := range c.Positions {
-			texts[i] = strings.Join([]string{p.Topic, strconv.Itoa(int(p.Partition)), p.TopicID.String(),
-				strconv.FormatInt(p.Offset, 10)}, "/")
+			texts[i] = strings.Join([]string{
+				p.Topic, strconv.Itoa(int(p.Partition)), p.TopicID.String(),
+				strconv.FormatInt(p.Offset, 10),
+			}, "/")
 		}
 		words = append(words, label.Word{Name: label.Producer, Value: fmt.Sprintf("%d/%d", c.Owner.ID, c.Owner.Epoch)},
 			label.Word{Name: label.Outputs, Value: strings.Join(texts, ",")})
@@ -66,8 +68,10 @@ func (c *Commit) metadata(id wire.TopicID) string {
 
 // parseCommit reads an offset with its label. Positions that cannot be read are left out.
 func parseCommit(partition int, next int64, text string) Commit {
-	c := Commit{Partition: int32(partition), Next: next, Owner: wire.Identity{ID: wire.NoProducerID, Epoch: -1},
-		Index: label.Value(text, label.Index), topicID: label.Value(text, label.TopicID)}
+	c := Commit{
+		Partition: int32(partition), Next: next, Owner: wire.Identity{ID: wire.NoProducerID, Epoch: -1},
+		Index: label.Value(text, label.Index), topicID: label.Value(text, label.TopicID),
+	}
 	var owner wire.Identity
 	if _, err := fmt.Sscanf(label.Value(text, label.Producer), "%d/%d", &owner.ID, &owner.Epoch); err != nil {
 		return c
@@ -155,7 +159,8 @@ func (c *Cluster) Committed(ctx context.Context, group, topic string, partitions
 // Commit stores the commits of a topic with the id, for a member of the group. kafka-go's own commit has no
 // labels. After an error the offsets may be stored or not.
 func (c *Cluster) Commit(ctx context.Context, gen *kafka.Generation, topic string, id wire.TopicID,
-	commits ...Commit) error {
+	commits ...Commit,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	offsets := make([]kafka.OffsetCommit, len(commits))

@@ -16,8 +16,10 @@ import (
 func TestCommitsAreReadBack(t *testing.T) {
 	id, other := wire.TopicID{1}, wire.TopicID{2}
 	nobody := wire.Identity{ID: wire.NoProducerID, Epoch: -1}
-	owned := Commit{Next: 7, Owner: wire.Identity{ID: 7, Epoch: 3}, Index: "x=1&y=2",
-		Positions: []Position{{wire.TopicPartition{Topic: "unique", Partition: 2}, wire.TopicID{3}, math.MaxInt64}}}
+	owned := Commit{
+		Next: 7, Owner: wire.Identity{ID: 7, Epoch: 3}, Index: "x=1&y=2",
+		Positions: []Position{{wire.TopicPartition{Topic: "unique", Partition: 2}, wire.TopicID{3}, math.MaxInt64}},
+	}
 	for want, c := range map[string]Commit{
 		"topic-id:AQAAAAAAAAAAAAAAAAAAAA":               {Next: 7, Owner: nobody},
 		"index:x=1&y=2 topic-id:AQAAAAAAAAAAAAAAAAAAAA": {Next: 7, Owner: nobody, Index: "x=1&y=2"},

@@ -93,8 +93,10 @@ func (t Topics) Destinations() [article.DestinationCount]string {
 	if t.Shadow != "" {
 		return [...]string{article.ToShadow: t.Shadow}
 	}
-	return [...]string{article.ToUnique: t.Unique, article.ToPossible: t.Possible, article.ToDuplicate: t.Duplicate,
-		article.ToDead: t.Dead, article.ToShadow: ""}
+	return [...]string{
+		article.ToUnique: t.Unique, article.ToPossible: t.Possible, article.ToDuplicate: t.Duplicate,
+		article.ToDead: t.Dead, article.ToShadow: "",
+	}
 }
 
 // DefaultConfig returns a configuration for a broker on this machine.
@@ -137,8 +139,10 @@ func (c Config) Validate() error {
 		ok  bool
 		why string
 	}{
-		{"brokers", len(c.Brokers) > 0 && !slices.Contains(c.Brokers, ""),
-			"needs at least one address, none of them empty"},
+		{
+			"brokers", len(c.Brokers) > 0 && !slices.Contains(c.Brokers, ""),
+			"needs at least one address, none of them empty",
+		},
 		{"group", c.Group != "", "must not be empty"},
 		{"topics.input", c.Topics.Input != "", "must not be empty"},
 		{"topics.unique", c.Topics.Unique != "", "must not be empty"},
@@ -147,15 +151,21 @@ func (c Config) Validate() error {
 		{c.Topics.twice(), c.Topics.twice() == "", "have the same name: each needs its own"},
 		{"compression", isCodec, "must be none, gzip, snappy, lz4 or zstd"},
 		{"drain_timeout", c.DrainTimeout <= c.SessionTimeout/2, "must be at most half of session_timeout"},
-		{"delivery", slices.Contains([]string{"", ExactlyOnce, AtLeastOnce}, c.Delivery),
-			"must be exactly_once, at_least_once or empty"},
+		{
+			"delivery", slices.Contains([]string{"", ExactlyOnce, AtLeastOnce}, c.Delivery),
+			"must be exactly_once, at_least_once or empty",
+		},
 		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512", mechanismOAuth},
 			c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512, oauthbearer or empty"},
 		{"sasl", c.SASL.Mechanism != "" || c.SASL == SASL{}, "has settings but sasl.mechanism is empty"},
-		{"sasl.token_file", (c.SASL.Mechanism == mechanismOAuth) == (c.SASL.TokenFile != ""),
-			"and sasl.mechanism oauthbearer belong together"},
-		{"sasl", c.SASL.Mechanism != mechanismOAuth || c.SASL.Username+c.SASL.Password == "",
-			"has a user name or a password, but sasl.mechanism is oauthbearer: remove them"},
+		{
+			"sasl.token_file", (c.SASL.Mechanism == mechanismOAuth) == (c.SASL.TokenFile != ""),
+			"and sasl.mechanism oauthbearer belong together",
+		},
+		{
+			"sasl", c.SASL.Mechanism != mechanismOAuth || c.SASL.Username+c.SASL.Password == "",
+			"has a user name or a password, but sasl.mechanism is oauthbearer: remove them",
+		},
 		{"sasl.username", !named || c.SASL.Username != "", "must not be empty"},
 		{"sasl.password", !named || c.SASL.Password != "", "or sasl.password_file must be set"},
 	} {

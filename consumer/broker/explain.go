@@ -41,66 +41,111 @@ var sequenceLost = diag.Problem{
 
 // problems translates the error codes of brokers.
 var problems = map[kafka.Error]diag.Problem{
-	kafka.SASLAuthenticationFailed: {Cause: "the broker refused the login",
-		Remedy: "check kafka.sasl.username and the password", Permanent: true},
-	kafka.UnsupportedSASLMechanism: {Cause: "the broker does not offer this SASL mechanism",
-		Remedy: "set kafka.sasl.mechanism to one that the listener has enabled", Permanent: true},
+	kafka.SASLAuthenticationFailed: {
+		Cause:  "the broker refused the login",
+		Remedy: "check kafka.sasl.username and the password", Permanent: true,
+	},
+	kafka.UnsupportedSASLMechanism: {
+		Cause:  "the broker does not offer this SASL mechanism",
+		Remedy: "set kafka.sasl.mechanism to one that the listener has enabled", Permanent: true,
+	},
 	kafka.IllegalSASLState: {
 		Cause: "the listener knows no login (SASL), but kafka.sasl.mechanism is set",
 		Remedy: "set kafka.sasl.mechanism to \"\" and remove the other settings under kafka.sasl, or use the port " +
-			"of a listener with SASL", Permanent: true},
-	kafka.UnknownTopicOrPartition: {Cause: "the topic does not exist, or this user has no right on it",
+			"of a listener with SASL", Permanent: true,
+	},
+	kafka.UnknownTopicOrPartition: {
+		Cause: "the topic does not exist, or this user has no right on it",
 		Remedy: "create it or set kafka.create_topics: true; else grant Read on the input topic and Write on the " +
-			"output topics"},
-	kafka.TopicAuthorizationFailed: {Cause: "a right on the topic is missing, or the topic does not exist",
+			"output topics",
+	},
+	kafka.TopicAuthorizationFailed: {
+		Cause:     "a right on the topic is missing, or the topic does not exist",
 		Remedy:    "grant Read on the input topic and Write on the output topics, and check that they exist",
-		Permanent: true},
-	kafka.GroupAuthorizationFailed: {Cause: "this user may not use the consumer group",
-		Remedy: "grant Read on the group named in kafka.group, or of a shadow in shadow.group", Permanent: true},
-	kafka.TransactionalIDAuthorizationFailed: {Cause: "this user may not use the transactional id",
-		Remedy: "grant Write on it", Permanent: true},
-	kafka.ClusterAuthorizationFailed: {Cause: "this user may not do that on the cluster",
-		Remedy: "grant the right, or create the topics beforehand and set kafka.create_topics: false", Permanent: true},
-	kafka.MessageSizeTooLarge: {Cause: "the topic takes no batch of this size",
-		Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes"},
-	kafka.RecordListTooLarge: {Cause: "the topic takes no batch of this size",
-		Remedy: "raise the topic's segment.bytes or lower kafka.max_message_bytes"},
-	kafka.InvalidTimestamp: {Cause: "the output topic refuses the record's timestamp",
-		Remedy: "raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms"},
-	kafka.InvalidRecord: {Cause: "the output topic refuses the record",
+		Permanent: true,
+	},
+	kafka.GroupAuthorizationFailed: {
+		Cause:  "this user may not use the consumer group",
+		Remedy: "grant Read on the group named in kafka.group, or of a shadow in shadow.group", Permanent: true,
+	},
+	kafka.TransactionalIDAuthorizationFailed: {
+		Cause:  "this user may not use the transactional id",
+		Remedy: "grant Write on it", Permanent: true,
+	},
+	kafka.ClusterAuthorizationFailed: {
+		Cause:  "this user may not do that on the cluster",
+		Remedy: "grant the right, or create the topics beforehand and set kafka.create_topics: false", Permanent: true,
+	},
+	kafka.MessageSizeTooLarge: {
+		Cause:  "the topic takes no batch of this size",
+		Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes",
+	},
+	kafka.RecordListTooLarge: {
+		Cause:  "the topic takes no batch of this size",
+		Remedy: "raise the topic's segment.bytes or lower kafka.max_message_bytes",
+	},
+	kafka.InvalidTimestamp: {
+		Cause:  "the output topic refuses the record's timestamp",
+		Remedy: "raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms",
+	},
+	kafka.InvalidRecord: {
+		Cause: "the output topic refuses the record",
 		Remedy: "set the topic's cleanup.policy to delete, if it is compacted; else ask who runs the brokers for " +
-			"their checks"},
+			"their checks",
+	},
 	kafka.OutOfOrderSequenceNumber: sequenceLost,
 	kafka.UnknownProducerId:        sequenceLost,
-	kafka.NotEnoughReplicas: {Cause: "too few replicas are in sync",
-		Remedy: "bring brokers back or lower min.insync.replicas"},
-	kafka.NotEnoughReplicasAfterAppend: {Cause: "too few replicas are in sync",
-		Remedy: "bring brokers back or lower min.insync.replicas"},
-	kafka.LeaderNotAvailable: {Cause: "the partition has no leader",
-		Remedy: "look for brokers that are down"},
-	kafka.InvalidReplicationFactor: {Cause: "there are fewer brokers than replicas wanted",
-		Remedy: "lower kafka.replication", Permanent: true},
-	kafka.PolicyViolation: {Cause: "a policy of the cluster forbids the topic",
-		Remedy: "create the topics by hand", Permanent: true},
-	kafka.InvalidTopic: {Cause: "a topic name is invalid",
-		Remedy: "use letters, digits, '.', '_' and '-' only", Permanent: true},
-	kafka.InvalidSessionTimeout: {Cause: "the broker does not allow this session timeout",
+	kafka.NotEnoughReplicas: {
+		Cause:  "too few replicas are in sync",
+		Remedy: "bring brokers back or lower min.insync.replicas",
+	},
+	kafka.NotEnoughReplicasAfterAppend: {
+		Cause:  "too few replicas are in sync",
+		Remedy: "bring brokers back or lower min.insync.replicas",
+	},
+	kafka.LeaderNotAvailable: {
+		Cause:  "the partition has no leader",
+		Remedy: "look for brokers that are down",
+	},
+	kafka.InvalidReplicationFactor: {
+		Cause:  "there are fewer brokers than replicas wanted",
+		Remedy: "lower kafka.replication", Permanent: true,
+	},
+	kafka.PolicyViolation: {
+		Cause:  "a policy of the cluster forbids the topic",
+		Remedy: "create the topics by hand", Permanent: true,
+	},
+	kafka.InvalidTopic: {
+		Cause:  "a topic name is invalid",
+		Remedy: "use letters, digits, '.', '_' and '-' only", Permanent: true,
+	},
+	kafka.InvalidSessionTimeout: {
+		Cause:     "the broker does not allow this session timeout",
 		Remedy:    "choose kafka.session_timeout between group.min.session.timeout.ms and group.max.session.timeout.ms",
-		Permanent: true},
-	kafka.InvalidGroupId: {Cause: "the group name is invalid", Remedy: "change kafka.group",
-		Permanent: true},
-	kafka.InconsistentGroupProtocol: {Cause: "programs other than Echosieve use the group",
-		Remedy: "set kafka.group to a group that only Echosieve uses", Permanent: true},
+		Permanent: true,
+	},
+	kafka.InvalidGroupId: {
+		Cause: "the group name is invalid", Remedy: "change kafka.group",
+		Permanent: true,
+	},
+	kafka.InconsistentGroupProtocol: {
+		Cause:  "programs other than Echosieve use the group",
+		Remedy: "set kafka.group to a group that only Echosieve uses", Permanent: true,
+	},
 	kafka.OffsetMetadataTooLarge: {
 		Cause: "the brokers take no commit with so long a label: positions in the output topics stand beside " +
 			"each offset",
 		Remedy: "set offset.metadata.max.bytes of the brokers to 4096, their default, or more, or use shorter " +
 			"topic names",
 	},
-	kafka.GroupCoordinatorNotAvailable: {Cause: "the group coordinator is not ready",
-		Remedy: "wait; if it lasts, check that __consumer_offsets could be created"},
-	kafka.GroupMaxSizeReached: {Cause: "the group is full",
-		Remedy: "raise group.max.size or run fewer processes"},
+	kafka.GroupCoordinatorNotAvailable: {
+		Cause:  "the group coordinator is not ready",
+		Remedy: "wait; if it lasts, check that __consumer_offsets could be created",
+	},
+	kafka.GroupMaxSizeReached: {
+		Cause:  "the group is full",
+		Remedy: "raise group.max.size or run fewer processes",
+	},
 }
 
 // server names a Kafka broker in explanations of faults of network and TLS.
@@ -118,13 +163,17 @@ var server = diag.Server{
 func explainConnection(err error) *diag.Problem {
 	switch {
 	case errors.Is(err, protocol.ErrNoTopic), errors.Is(err, protocol.ErrNoPartition):
-		return &diag.Problem{Cause: "the topic or partition does not exist, or this user has no right on it",
-			Remedy: "create it, or grant Read on the input topic and Write on the output topics", Err: err}
+		return &diag.Problem{
+			Cause:  "the topic or partition does not exist, or this user has no right on it",
+			Remedy: "create it, or grant Read on the input topic and Write on the output topics", Err: err,
+		}
 	case errors.Is(err, protocol.ErrNoLeader):
 		return &diag.Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down", Err: err}
 	case strings.Contains(err.Error(), expectsTLS):
-		return &diag.Problem{Cause: "the listener speaks TLS",
-			Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS", Err: err}
+		return &diag.Problem{
+			Cause:  "the listener speaks TLS",
+			Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS", Err: err,
+		}
 	default:
 		return server.Explain(err)
 	}
@@ -193,6 +242,7 @@ func Kind(err error) string {
 	}
 }
 
+// IsConnection says whether the connection failed, rather than a broker that answered.
 func IsConnection(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError

@@ -29,10 +29,13 @@ type Limiter struct {
 	metrics                                         *Metrics
 }
 
+// NewLimiter returns a limiter for so many records and bytes in flight. m may be nil if no records are acquired.
 func NewLimiter(records, bytes int, m *Metrics) *Limiter {
 	quarter := max(bytes/4, 1)
-	l := &Limiter{maxResponses: int64(quarter), maxDecoders: int64(quarter), maxRecords: int64(records),
-		maxBytes: int64(max(bytes-quarter, 1)), metrics: m}
+	l := &Limiter{
+		maxResponses: int64(quarter), maxDecoders: int64(quarter), maxRecords: int64(records),
+		maxBytes: int64(max(bytes-quarter, 1)), metrics: m,
+	}
 	l.responses, l.decoders = semaphore.NewWeighted(l.maxResponses), semaphore.NewWeighted(l.maxDecoders)
 	l.records, l.bytes = semaphore.NewWeighted(l.maxRecords), semaphore.NewWeighted(l.maxBytes)
 	return l
@@ -97,6 +100,7 @@ func (l *Limiter) Reduce(p Permit, records, bytes int) Permit {
 	return used
 }
 
+// Release gives the permit back.
 func (l *Limiter) Release(p Permit) {
 	if p.counted { // the metrics come first, so that they never show more than the limit
 		l.metrics.inFlightRecords.Sub(float64(p.records))

@@ -96,8 +96,10 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	}
 	for _, op := range operations {
 		m.retries.WithLabelValues(op)
-		for _, k := range []string{"connection", "timeout", "auth", "not_leader", "coordinator", kindTooLarge,
-			kindRefused, "other"} {
+		for _, k := range []string{
+			"connection", "timeout", "auth", "not_leader", "coordinator", kindTooLarge,
+			kindRefused, "other",
+		} {
 			m.Errors.WithLabelValues(op, k)
 		}
 	}

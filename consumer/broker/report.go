@@ -26,9 +26,12 @@ type Reporter struct {
 
 // NewReporter returns a reporter of a member with the session timeout. health must not block.
 func NewReporter(m *Metrics, log *slog.Logger, health func(component string, call fmt.Stringer, err error),
-	session time.Duration) *Reporter {
-	return &Reporter{metrics: m, log: log, health: health, rebalanceTime: 2 * session, failing: map[failure]error{},
-		rebalancing: map[failure]time.Time{}}
+	session time.Duration,
+) *Reporter {
+	return &Reporter{
+		metrics: m, log: log, health: health, rebalanceTime: 2 * session, failing: map[failure]error{},
+		rebalancing: map[failure]time.Time{},
+	}
 }
 
 // failure is what fails. It is the call that health learns of.

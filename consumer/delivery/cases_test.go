@@ -88,8 +88,10 @@ func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 func output(cfg broker.Config, offset int64, at time.Time) *pipeline.Output {
 	r := &record.Record{Value: []byte("v"), Time: at}
 	r.Topic, r.Offset = cfg.Topics.Input, offset
-	return &pipeline.Output{Record: r, Time: at, Destination: article.ToUnique,
-		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}}}
+	return &pipeline.Output{
+		Record: r, Time: at, Destination: article.ToUnique,
+		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}},
+	}
 }
 
 // TestForgetfulBrokers: brokers forget silent producers and transactional ids after seconds.

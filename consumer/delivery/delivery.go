@@ -105,8 +105,10 @@ type Input struct {
 // attempts until one succeeds, and commits the position if the commit that was there does not say where to read back.
 // The error is ctx's or ErrTakenOver.
 func (d *Delivery) Own(ctx context.Context, in Input) (*Owner, error) {
-	owner := &Owner{Next: in.Committed, partition: in.Partition, sender: d.sender, limits: d.limits, topics: &d.topics,
-		memory: d.fenceMemory}
+	owner := &Owner{
+		Next: in.Committed, partition: in.Partition, sender: d.sender, limits: d.limits, topics: &d.topics,
+		memory: d.fenceMemory,
+	}
 	if !d.exactlyOnce {
 		owner.writers = d.sender.ownWriters(in.Partition)
 		return owner, nil
@@ -128,8 +130,10 @@ func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
 	cfg := &d.cluster.Config
 	topic := cfg.Topics.Input
 	t := &takeover{
-		fencer: fencer{cluster: d.cluster, id: transactionalID(idPrefix(cfg), topic, in.Partition),
-			memory: min(d.fenceMemory, producerForgotten)},
+		fencer: fencer{
+			cluster: d.cluster, id: transactionalID(idPrefix(cfg), topic, in.Partition),
+			memory: min(d.fenceMemory, producerForgotten),
+		},
 		limiter: d.limiter, group: cfg.Group, input: topic, inputID: in.TopicID, partition: in.Partition,
 		inputEnd: func(ctx context.Context) (int64, error) {
 			_, end, err := d.cluster.Offsets(ctx, topic, in.Partition)
@@ -189,8 +193,10 @@ func (d *Delivery) tryTakeOver(ctx context.Context, t *takeover, in Input) (*own
 		}
 	}
 	// The first output is published only after the next owner can find it.
-	return own, in.Commit(ctx, broker.Commit{Partition: t.partition, Next: own.next, Owner: own.as,
-		Positions: own.positions(own.next, &writers{})})
+	return own, in.Commit(ctx, broker.Commit{
+		Partition: t.partition, Next: own.next, Owner: own.as,
+		Positions: own.positions(own.next, &writers{}),
+	})
 }
 
 // positions returns the output partitions of an input partition, with the ends of their logs.

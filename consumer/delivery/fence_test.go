@@ -78,7 +78,8 @@ func fenced(t *testing.T, cfg broker.Config) (refused func(when string)) {
 
 // publishEventually sends a batch until a leader says whether it takes the batch.
 func publishEventually(t *testing.T, to *takeover, as wire.Identity, sequence int32, at wire.TopicPartition) (
-	err error) {
+	err error,
+) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		err = publishTo(to, as, sequence, at, 100)

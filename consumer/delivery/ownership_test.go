@@ -29,9 +29,11 @@ func TestRenewalInterval(t *testing.T) {
 // A commit holds the positions of before as long as published records lie ahead, and then those behind the owner's own
 // outputs.
 func TestPositions(t *testing.T) {
-	own := &ownership{as: wire.Identity{ID: 7, Epoch: 3},
+	own := &ownership{
+		as:     wire.Identity{ID: 7, Epoch: 3},
 		before: []broker.Position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, Offset: 4}},
-		ends:   []broker.Position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, Offset: 10}}}
+		ends:   []broker.Position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, Offset: 10}},
+	}
 	own.acknowledged.add(8)
 	o := &Owner{own: own, partition: 2, writers: &writers{article.ToUnique: {topic: "unique", end: 20}}}
 	require.Equal(t, &broker.Commit{Partition: 2, Next: 8, Owner: own.as, Positions: own.before}, o.Positions(8))

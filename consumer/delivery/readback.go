@@ -63,7 +63,8 @@ func (t *reading) all(ctx context.Context, positions, committed []broker.Positio
 // number of partitions has changed since, or an output topic has got another name. Where this user may no longer write,
 // own is not fenced.
 func (t *reading) formerPositions(ctx context.Context, positions []broker.Position) (left []broker.Position,
-	err error) {
+	err error,
+) {
 	for _, p := range positions {
 		now, err := t.cluster.Topic(ctx, p.Topic)
 		if err == nil && now.ID == p.TopicID && int(p.Partition) < len(now.Partitions) {
@@ -152,7 +153,8 @@ func (t *reading) readFormer(ctx context.Context, p broker.Position) error {
 // readTail fetches once. It returns the offset to go on with, and whether the batch before that offset is our own
 // marker.
 func (t *reading) readTail(ctx context.Context, p wire.TopicPartition, offset int64) (next int64, marker bool,
-	err error) {
+	err error,
+) {
 	res, release, err := t.cluster.FetchTail(ctx, t.limiter, p.Topic, p.Partition, offset)
 	if err != nil {
 		return offset, false, err

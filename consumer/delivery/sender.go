@@ -44,8 +44,10 @@ func newSender(c *broker.Cluster, m *broker.Metrics, r *broker.Reporter, log *sl
 	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
 		log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
 	}}
-	return &sender{cluster: c, ids: ids, topics: c.Config.Topics.Destinations(), metrics: m, reporter: r,
-		own: map[int32]*writers{}}
+	return &sender{
+		cluster: c, ids: ids, topics: c.Config.Topics.Destinations(), metrics: m, reporter: r,
+		own: map[int32]*writers{},
+	}
 }
 
 // newWriters returns the writers of an input partition under the identities that the function returns.
@@ -104,7 +106,8 @@ type outgoing struct {
 // ErrTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their
 // order.
 func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]Refused,
-	error) {
+	error,
+) {
 	var topics [article.DestinationCount]outgoing
 	for _, o := range outputs {
 		rec := record.Record{Key: o.Record.Key, Value: o.PublishedValue(), Headers: o.Headers, Time: o.Time}
@@ -135,7 +138,8 @@ func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outp
 // publishTo sends the records through one writer, part after part. A part is sent only when the one before is
 // acknowledged, so that a retry cannot change the order.
 func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all outgoing) (refusals []Refused,
-	err error) {
+	err error,
+) {
 	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
 	defer func() { tracing.End(span, err) }()
@@ -177,7 +181,7 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 		}
 		if first {
 			var cancel context.CancelFunc
-			ctx, cancel = stopping.Retry(ctx)
+			ctx, cancel = stopping.Retry(ctx) //nolint:fatcontext // once
 			defer cancel()
 		}
 		s.reporter.Failed(broker.OpPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
@@ -194,7 +198,8 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent
 // until single records are left: those that the topic refuses alone are returned.
 func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, batch outgoing,
-	why *record.RejectError) ([]Refused, error) {
+	why *record.RejectError,
+) ([]Refused, error) {
 	if err := w.giveUp(); err != nil {
 		return nil, err
 	}

@@ -88,8 +88,10 @@ func (t *takeover) attempt(ctx context.Context, positions []broker.Position) (*o
 
 // reading returns what reads back for own. pid is the producer id of the commit.
 func (t *takeover) reading(own *ownership, pid int64) *reading {
-	return &reading{fencer: &t.fencer, limiter: t.limiter, own: own, pid: pid, inputEnd: t.inputEnd,
-		input: article.Coordinates{Topic: t.input, Partition: t.partition}}
+	return &reading{
+		fencer: &t.fencer, limiter: t.limiter, own: own, pid: pid, inputEnd: t.inputEnd,
+		input: article.Coordinates{Topic: t.input, Partition: t.partition},
+	}
 }
 
 // position reads what the group has committed for the partition.

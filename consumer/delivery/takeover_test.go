@@ -25,8 +25,10 @@ func testTakeOver(t *testing.T, cfg broker.Config) *takeover {
 	m, err := broker.NewMetrics(nil)
 	require.NoError(t, err)
 	return &takeover{
-		fencer: fencer{cluster: c, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0),
-			memory: producerForgotten},
+		fencer: fencer{
+			cluster: c, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0),
+			memory: producerForgotten,
+		},
 		limiter: broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
 		input: cfg.Topics.Input,
 		// most tests have outputs of records that are not there

@@ -45,7 +45,8 @@ type writer struct {
 }
 
 func newWriter(c *broker.Cluster, as identity, to article.Destination, topic string,
-	choose func(partitions int) int) *writer {
+	choose func(partitions int) int,
+) *writer {
 	return &writer{cluster: c, identity: as, to: to, topic: topic, choose: choose, partition: -1, end: -1}
 }
 

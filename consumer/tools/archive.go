@@ -84,7 +84,8 @@ func (a *Archive) OffsetAt(ctx context.Context, topic string, partition int32, t
 
 // OpenTransaction returns the first offset that cannot be read because a transaction holds it, if there is one.
 func (a *Archive) OpenTransaction(ctx context.Context, topic string, partition int32) (from int64, open bool,
-	err error) {
+	err error,
+) {
 	end := kafka.LastOffsetOf(int(partition))
 	readable, err := a.listOffsets(ctx, topic, partition, end)
 	if err != nil {
@@ -95,12 +96,14 @@ func (a *Archive) OpenTransaction(ctx context.Context, topic string, partition i
 }
 
 func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32, wanted ...kafka.OffsetRequest) (
-	kafka.PartitionOffsets, error) {
+	kafka.PartitionOffsets, error,
+) {
 	return a.listOffsetsAs(ctx, kafka.ReadCommitted, topic, partition, wanted...)
 }
 
 func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel, topic string, partition int32,
-	wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
+	wanted ...kafka.OffsetRequest,
+) (kafka.PartitionOffsets, error) {
 	return retried(ctx, a, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
 		ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 		defer cancel()
@@ -220,7 +223,8 @@ func (a *Archive) Labels(ctx context.Context, group, topic string) (map[article.
 
 // commits returns the id of a topic, and a group's commits in all its partitions.
 func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.TopicID,
-	known []broker.Commit, err error) {
+	known []broker.Commit, err error,
+) {
 	known, err = retried(ctx, a, "offsets of group "+group, func() ([]broker.Commit, error) {
 		now, err := a.cluster.Topic(ctx, topic)
 		if err != nil {
@@ -237,7 +241,8 @@ var errStop = errors.New("stop")
 
 // read fetches once and calls fn with the records. It returns the offset to go on with.
 func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, l *broker.Limiter,
-	fn func(*record.Record) error) (next int64, err error) {
+	fn func(*record.Record) error,
+) (next int64, err error) {
 	res, release, err := a.fetch(ctx, from, maxBytes, l)
 	if err != nil {
 		return from.Offset, err
@@ -265,7 +270,8 @@ func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes i
 
 // fetch fetches once. The caller calls release when it no longer uses the response.
 func (a *Archive) fetch(ctx context.Context, from article.Coordinates, maxBytes int, l *broker.Limiter) (
-	res *wire.FetchResponse, release func(), err error) {
+	res *wire.FetchResponse, release func(), err error,
+) {
 	res, err = retried(ctx, a, "fetch "+from.String(), func() (res *wire.FetchResponse, err error) {
 		res, release, err = a.cluster.Fetch(ctx, l, from.Topic, from.Partition, from.Offset, maxBytes)
 		return res, err
@@ -305,8 +311,10 @@ func isUnreachable(err error) bool {
 // which may also create topics and writes to some of them.
 func explainRead(err error) error {
 	err = broker.Explain(err)
-	missing := []error{kafka.UnknownTopicOrPartition, kafka.TopicAuthorizationFailed, protocol.ErrNoTopic,
-		protocol.ErrNoPartition}
+	missing := []error{
+		kafka.UnknownTopicOrPartition, kafka.TopicAuthorizationFailed, protocol.ErrNoTopic,
+		protocol.ErrNoPartition,
+	}
 	var problem *diag.Problem
 	if errors.As(err, &problem) && slices.ContainsFunc(missing, func(e error) bool { return errors.Is(err, e) }) {
 		problem.Remedy = "check its name, or grant Read on it"
@@ -317,8 +325,10 @@ func explainRead(err error) error {
 // worthRetrying says whether a request may succeed later. A missing topic is the mistake of who named it: a
 // service waits for the topic, a command must not.
 func worthRetrying(err error) bool {
-	for _, final := range []error{kafka.OffsetOutOfRange, kafka.UnknownTopicOrPartition, protocol.ErrNoTopic,
-		protocol.ErrNoPartition} {
+	for _, final := range []error{
+		kafka.OffsetOutOfRange, kafka.UnknownTopicOrPartition, protocol.ErrNoTopic,
+		protocol.ErrNoPartition,
+	} {
 		if errors.Is(err, final) {
 			return false
 		}

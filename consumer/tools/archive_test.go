@@ -81,8 +81,10 @@ func TestArchive(t *testing.T) {
 		kafkatest.Produce(
 			t,
 			kafkatest.Client(t, cfg),
-			&kgo.Record{Topic: topic, Partition: 1, Value: fmt.Append(nil, i),
-				Timestamp: start.Add(time.Duration(i) * time.Second)},
+			&kgo.Record{
+				Topic: topic, Partition: 1, Value: fmt.Append(nil, i),
+				Timestamp: start.Add(time.Duration(i) * time.Second),
+			},
 		)
 	}
 

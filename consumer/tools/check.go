@@ -203,8 +203,10 @@ func (c checker) checkGroup(ctx context.Context) diag.Finding {
 	defer cancel()
 	var retry broker.Backoff
 	for {
-		res, err := c.Client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{Key: c.Config.Group,
-			KeyType: kafka.CoordinatorKeyTypeConsumer})
+		res, err := c.Client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{
+			Key:     c.Config.Group,
+			KeyType: kafka.CoordinatorKeyTypeConsumer,
+		})
 		if err == nil {
 			err = res.Error
 		}

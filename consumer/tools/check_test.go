@@ -40,8 +40,12 @@ func checkRealKafka(t *testing.T, cfg broker.Config) {
 		setting       string
 		input, output *string
 		limited       int
-	}{{broker.FutureLimit, &far, &hour, 3}, {broker.FutureLimit, &far, &far, 0}, {broker.PastLimit, &hour, &hour, 3},
-		{broker.PastLimit, &hour, &far, 0}} {
+	}{
+		{broker.FutureLimit, &far, &hour, 3},
+		{broker.FutureLimit, &far, &far, 0},
+		{broker.PastLimit, &hour, &hour, 3},
+		{broker.PastLimit, &hour, &far, 0},
+	} {
 		for _, topic := range cfg.Topics.All() {
 			limit := step.output
 			if topic == cfg.Topics.Input {

@@ -18,12 +18,14 @@ import (
 // Fault is a failure of a request on its way.
 type Fault int
 
+// The failures.
 const (
 	Pass       Fault = iota
 	LoseAnswer       // the broker handles it, the connection ends before the answer arrives
 	Hold             // the connection ends; the broker gets the request later, when the test says so
 )
 
+// ErrCut is the error of a connection that a test has cut.
 var ErrCut = errors.New("the connection was cut")
 
 // Faults chooses faults for requests of one kind, on all connections of a cluster.

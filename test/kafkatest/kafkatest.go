@@ -39,10 +39,12 @@ func Config(brokers ...string) broker.Config {
 	return cfg
 }
 
+// Log shows a test's log lines, of every level.
 func Log(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
+// Fake starts a cluster in this process, and returns settings for it.
 func Fake(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, broker.Config) {
 	t.Helper()
 	opts = append([]kfake.Opt{kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(time.Second)}, opts...)
@@ -52,6 +54,7 @@ func Fake(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, broker.Config) {
 	return c, Config(c.ListenAddrs()...)
 }
 
+// Client returns another client. Who uses it names the partition of each record.
 func Client(t *testing.T, cfg broker.Config, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	cl, err := kgo.NewClient(append([]kgo.Opt{
@@ -63,6 +66,7 @@ func Client(t *testing.T, cfg broker.Config, opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
+// Produce returns when the records are acknowledged.
 func Produce(t *testing.T, cl *kgo.Client, recs ...*kgo.Record) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -74,8 +78,10 @@ func Produce(t *testing.T, cl *kgo.Client, recs ...*kgo.Record) {
 func Numbered(topic, prefix string, n, partitions int) []*kgo.Record {
 	recs := make([]*kgo.Record, n)
 	for i := range recs {
-		recs[i] = &kgo.Record{Topic: topic, Partition: int32(i % partitions),
-			Value: fmt.Appendf(nil, "%s%06d", prefix, i)}
+		recs[i] = &kgo.Record{
+			Topic: topic, Partition: int32(i % partitions),
+			Value: fmt.Appendf(nil, "%s%06d", prefix, i),
+		}
 	}
 	return recs
 }
@@ -99,10 +105,12 @@ func ConsumeUntil(t *testing.T, cfg broker.Config, topics []string, enough func(
 	return all
 }
 
+// AtLeast is enough for ConsumeUntil: so many records.
 func AtLeast(n int) func([]*kgo.Record) bool {
 	return func(all []*kgo.Record) bool { return len(all) >= n }
 }
 
+// Header returns the value of a header, or "".
 func Header(r *kgo.Record, key string) string {
 	for _, h := range r.Headers {
 		if h.Key == key {
@@ -121,6 +129,7 @@ func BySource(recs []*kgo.Record) map[string][]*kgo.Record {
 	return m
 }
 
+// EnsureTopics creates the topics of the settings.
 func EnsureTopics(t *testing.T, cfg broker.Config) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -182,6 +191,7 @@ func Feed(t *testing.T, cfg broker.Config, pause time.Duration) (stop func() int
 	}
 }
 
+// Values returns the values of the records.
 func Values(recs []*kgo.Record) (all []string) {
 	for _, r := range recs {
 		all = append(all, string(r.Value))
@@ -189,6 +199,7 @@ func Values(recs []*kgo.Record) (all []string) {
 	return all
 }
 
+// ProduceError is the answer that refuses all of a request with a code.
 func ProduceError(req kmsg.Request, code kafka.Error) kmsg.Response {
 	res := req.ResponseKind().(*kmsg.ProduceResponse)
 	for _, rt := range req.(*kmsg.ProduceRequest).Topics {

@@ -18,7 +18,8 @@ import (
 
 // OnVersions runs a test on a broker of each version. The one before the present runs only with make test-all.
 func OnVersions(t *testing.T, start func(t testing.TB, version string) *kafkaserver.Server,
-	run func(t *testing.T, s *kafkaserver.Server)) {
+	run func(t *testing.T, s *kafkaserver.Server),
+) {
 	t.Run(kafkaserver.V4, func(t *testing.T) { run(t, start(t, kafkaserver.V4)) })
 	t.Run(kafkaserver.V3, func(t *testing.T) {
 		tier.All(t)
@@ -48,6 +49,7 @@ func RealConfig(s *kafkaserver.Server, name string) broker.Config {
 	return cfg
 }
 
+// OutTopics returns the output topics.
 func OutTopics(t broker.Topics) []string { return []string{t.Unique, t.Duplicate, t.Dead} }
 
 // ends returns the sum of the end offsets of the input topic.
@@ -76,6 +78,7 @@ func EventuallyCommitted(t *testing.T, cfg broker.Config) {
 	}, Patience, 100*time.Millisecond, "committed offsets reach the end of the log")
 }
 
+// AddPartitions gives a topic n partitions.
 func AddPartitions(t *testing.T, cfg broker.Config, topic string, n int32) {
 	t.Helper()
 	req := kmsg.NewPtrCreatePartitionsRequest()
