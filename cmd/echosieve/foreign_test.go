@@ -113,7 +113,7 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 		"config print": {{"--redis.username", foreign}, {"--window", foreign}},
 		// otherwise only a log, in which slog quotes, and the Writer of all commands
 		"run":     {{"--kafka.topics.input", foreign}},
-		"stories": {{"--kafka.topics.input", foreign}, {"--owners", foreign}},
+		"stories": {{"--kafka.topics.unique", foreign}, {"--owners", foreign}},
 	}
 }
 

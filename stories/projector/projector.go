@@ -1,5 +1,5 @@
-// Package projector turns the records of the output topics into records of stories. It is a consumer.Handler whose outputs
-// are snapshots of the stories that a batch has touched.
+// Package projector turns the records of the output topics into records of stories. It is a consumer.Handler with
+// snapshots of the stories that a batch has touched as its outputs.
 //
 // Redis holds the state of each story, and the topic of stories its latest snapshot. That stays true while processes
 // die, freeze and repeat records:
