@@ -17,7 +17,7 @@ import (
 
 // notYet are the cases whose verdict is still wrong, with its cause. A case that comes right must leave the list.
 var notYet = map[string]string{
-	"press-about2":  "two releases of one company share all main words and most word pairs",
+	"press-about2": "two releases of one company share all main words and most word pairs",
 }
 
 // TestCases judges the pairs of testdata/cases: inputs of crawlers that were once judged wrongly, and

@@ -14,7 +14,9 @@ const patience = time.Second
 type key struct{}
 
 // With returns ctx, which goes on when stop ends, with the news that stop has ended.
-func With(ctx, stop context.Context) context.Context { return context.WithValue(ctx, key{}, stop.Done()) }
+func With(ctx, stop context.Context) context.Context {
+	return context.WithValue(ctx, key{}, stop.Done())
+}
 
 // began returns the channel that is closed when the process begins to stop, nil if ctx does not come from With.
 func began(ctx context.Context) <-chan struct{} {
