@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 )
@@ -34,7 +34,7 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 		if last.Partition >= waiting || last.Offset < n/2 {
 			return nil
 		}
-		return &pipeline.Pending{
+		return &decode.Pending{
 			Schema: "7", Record: last.String(), Why: errors.New("away"),
 			Settle: func(ctx context.Context, at string) error {
 				waits <- at
@@ -84,7 +84,7 @@ func TestPartitionsThatWaitForASchemaStop(t *testing.T) {
 	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 3, 3)...)
 	waits := make(chan string, 100)
 	m := startMember(t, cfg, &router{prepare: func(_ context.Context, recs []record.Record) error {
-		return &pipeline.Pending{
+		return &decode.Pending{
 			Schema: "7", Record: recs[0].String(), Why: errors.New("away"),
 			Settle: func(ctx context.Context, at string) error {
 				waits <- at

@@ -14,6 +14,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -140,7 +141,7 @@ func realPipeline(t *testing.T, cfg broker.Config) *pipeline.Pipeline {
 		Search: recipe.DefaultConfig().Search(),
 	})
 	stages, err := pipeline.New(pipeline.Config{
-		Decode:          pipeline.DefaultDecodeConfig(),
+		Decode:          decode.DefaultConfig(),
 		MaxMessageBytes: cfg.MaxMessageBytes,
 	}, made, index, nil)
 	require.NoError(t, err)

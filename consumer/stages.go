@@ -13,6 +13,7 @@ import (
 	"echosieve/internal/base/stopping"
 	"echosieve/internal/base/tracing"
 	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 )
 
 // run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way
@@ -57,7 +58,7 @@ func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 // it calls halt, which makes in end, and returns what to wait for. next is the offset after the batches that
 // were handed on, or -1.
 func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, out chan<- *batch) (next int64,
-	pending *pipeline.Pending,
+	pending *decode.Pending,
 ) {
 	next = -1
 	failed := false

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -79,7 +80,7 @@ func TestTimestampsFarFromTheClock(t *testing.T) {
 
 // The first path that holds a time counts: other fields of these names hold flags.
 func TestPublished(t *testing.T) {
-	cfg := pipeline.DefaultDecodeConfig()
+	cfg := decode.DefaultConfig()
 	cfg.FindPublished = true
 	for value, want := range map[string]string{
 		`"published":true,"pubDate":"Tue, 14 Nov 2023 22:13:20 GMT"`: "2023-11-14T22:13:20Z",

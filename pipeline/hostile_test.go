@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -55,7 +56,7 @@ func newsRecipe(t testing.TB) *recipe.Recipe {
 }
 
 func decodeAndFingerprint(r *recipe.Recipe, value []byte) {
-	cfg := DefaultDecodeConfig()
+	cfg := decode.DefaultConfig()
 	if doc, reject := cfg.Decode(&record.Record{Value: value}); reject == nil {
 		r.Fingerprint(doc.Text, article.Origin{})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -23,7 +24,7 @@ import (
 // title of a page, and to the fingerprints of the classic recipes.
 func hostileCases(t testing.TB, n int) map[string]func() {
 	t.Helper()
-	news, page, cases := newsRecipe(t), DecodeConfig{Format: FormatHTML}, map[string]func(){}
+	news, page, cases := newsRecipe(t), decode.Config{Format: decode.FormatHTML}, map[string]func(){}
 	for name, value := range hostileValues(n) {
 		cases[name] = func() { decodeAndFingerprint(news, value) }
 	}

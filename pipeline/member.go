@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 )
 
 // OutputConfig says where an output states its verdict.
@@ -32,11 +33,11 @@ const maxMemberName = 100
 
 // Validate returns the first mistake, with its key first. Values that the settings of the input describe must
 // be JSON objects if a member is to be added to them, and must not keep the article in that member.
-func (c OutputConfig) Validate(in DecodeConfig) error {
+func (c OutputConfig) Validate(in decode.Config) error {
 	if c.Verdict != VerdictInHeaders && c.Verdict != VerdictInValue {
 		return fmt.Errorf("verdict: %q is not one of headers, value", c.Verdict)
 	}
-	if !isPlainName(c.Member) || len(c.Member) > maxMemberName {
+	if !decode.IsPlainName(c.Member) || len(c.Member) > maxMemberName {
 		return fmt.Errorf("member: %q must be a name of letters, digits, _ and -, at most %d", c.Member, maxMemberName)
 	}
 	if c.Verdict == VerdictInHeaders {
@@ -46,10 +47,10 @@ func (c OutputConfig) Validate(in DecodeConfig) error {
 		ok        bool
 		key, have string
 	}{
-		{in.Format == FormatJSON, "format", in.Format},
-		{in.Framing == FramingNone, "framing", in.Framing},
+		{in.Format == decode.FormatJSON, "format", in.Format},
+		{in.Framing == decode.FramingNone, "framing", in.Framing},
 		{in.Preset == "", "preset", in.Preset},
-		{in.Compression == CompressionAuto || in.Compression == CompressionNone, "compression", in.Compression},
+		{in.Compression == decode.CompressionAuto || in.Compression == decode.CompressionNone, "compression", in.Compression},
 	} {
 		if !f.ok {
 			return fmt.Errorf("verdict: value adds a member to plain JSON objects, and input.%s is %s: "+
@@ -139,48 +140,24 @@ func (m *Member) AppendTo(dst []byte, name string, object []byte) ([]byte, error
 	switch {
 	case object == nil:
 		return append(dst, own...), nil
-	case !validObject(object):
+	case !decode.IsObject(object):
 		var err error
 		if object, err = json.Marshal(map[string]string{"value": string(object)}); err != nil {
 			return dst, err
 		}
 	}
 	start := len(dst)
-	if dst = appendOthers(dst, object, name); len(dst) > start+len("{") {
+	if dst = decode.AppendWithout(dst, object, name); len(dst) > start+len("{") {
 		dst = append(dst, ',')
 	}
 	return append(dst, own[len("{"):]...), nil
-}
-
-// appendOthers appends a valid JSON object to dst without its members of a name, and without its end.
-func appendOthers(dst, object []byte, name string) []byte {
-	text := string(bytes.TrimSpace(object))
-	dst = append(dst, '{')
-	start, left := len(dst), false
-	for at := 1; ; {
-		key, rest := cutValue(text[at:])
-		if key == "" {
-			return dst
-		}
-		_, rest = cutValue(rest)
-		member := text[at : len(text)-len(rest)] // with the comma before it
-		at += len(member)
-		switch {
-		case unquoted(key) == name:
-			left = true
-		case left && len(dst) == start:
-			dst = append(dst, strings.TrimLeft(member, " \t\r\n,")...)
-		default:
-			dst = append(dst, member...)
-		}
-	}
 }
 
 // addMember adds the verdict to the value, if the settings say so. A value that is no JSON object, because it is
 // compressed, stays as it is.
 func (p *Pipeline) addMember(o *Output) (err error) {
 	value := o.Record.Value
-	if p.cfg.Member == "" || !validObject(value) {
+	if p.cfg.Member == "" || !decode.IsObject(value) {
 		return nil
 	}
 	m := o.Member()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 )
 
@@ -97,20 +98,20 @@ func TestMemberFitsItsBound(t *testing.T) {
 }
 
 func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
-	for want, change := range map[string]func(*OutputConfig, *DecodeConfig){
-		"":                       func(*OutputConfig, *DecodeConfig) {},
-		`verdict: "body"`:        func(o *OutputConfig, _ *DecodeConfig) { o.Verdict = "body" },
-		`member: ""`:             func(o *OutputConfig, _ *DecodeConfig) { o.Member = "" },
-		`member: "a.b"`:          func(o *OutputConfig, _ *DecodeConfig) { o.Member = "a.b" },
-		"input.format is avro":   func(_ *OutputConfig, in *DecodeConfig) { in.Format = FormatAvro },
-		"input.format is html":   func(_ *OutputConfig, in *DecodeConfig) { in.Format = FormatHTML },
-		"input.framing is":       func(_ *OutputConfig, in *DecodeConfig) { in.Framing = FramingConfluent },
-		"input.preset is":        func(_ *OutputConfig, in *DecodeConfig) { in.Preset = "debezium" },
-		"input.compression is":   func(_ *OutputConfig, in *DecodeConfig) { in.Compression = CompressionZstd },
-		"replace the field text": func(o *OutputConfig, _ *DecodeConfig) { o.Member = "text" },
-		"replace the field e*.x": func(_ *OutputConfig, in *DecodeConfig) { in.Fields.Text = []string{"e*.x"} },
+	for want, change := range map[string]func(*OutputConfig, *decode.Config){
+		"":                       func(*OutputConfig, *decode.Config) {},
+		`verdict: "body"`:        func(o *OutputConfig, _ *decode.Config) { o.Verdict = "body" },
+		`member: ""`:             func(o *OutputConfig, _ *decode.Config) { o.Member = "" },
+		`member: "a.b"`:          func(o *OutputConfig, _ *decode.Config) { o.Member = "a.b" },
+		"input.format is avro":   func(_ *OutputConfig, in *decode.Config) { in.Format = decode.FormatAvro },
+		"input.format is html":   func(_ *OutputConfig, in *decode.Config) { in.Format = decode.FormatHTML },
+		"input.framing is":       func(_ *OutputConfig, in *decode.Config) { in.Framing = decode.FramingConfluent },
+		"input.preset is":        func(_ *OutputConfig, in *decode.Config) { in.Preset = "debezium" },
+		"input.compression is":   func(_ *OutputConfig, in *decode.Config) { in.Compression = decode.CompressionZstd },
+		"replace the field text": func(o *OutputConfig, _ *decode.Config) { o.Member = "text" },
+		"replace the field e*.x": func(_ *OutputConfig, in *decode.Config) { in.Fields.Text = []string{"e*.x"} },
 	} {
-		out, in := DefaultOutputConfig(), DefaultDecodeConfig()
+		out, in := DefaultOutputConfig(), decode.DefaultConfig()
 		out.Verdict = VerdictInValue
 		change(&out, &in)
 		if err := out.Validate(in); want == "" {
@@ -120,8 +121,8 @@ func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		}
 	}
-	avro := DefaultDecodeConfig()
-	avro.Format = FormatAvro
+	avro := decode.DefaultConfig()
+	avro.Format = decode.FormatAvro
 	require.NoError(t, DefaultOutputConfig().Validate(avro))
 	require.Empty(t, DefaultOutputConfig().MemberName())
 }

@@ -276,7 +276,7 @@ func ParseHeaders(headers []record.Header) (OutputHeaders, error) {
 	}
 	p.Verdict = d.verdict()
 	if _, ok := values[HeaderFingerprint]; ok {
-		f := decode(&d, HeaderFingerprint, simhash.Parse)
+		f := parsed(&d, HeaderFingerprint, simhash.Parse)
 		p.Fingerprint = &f
 	}
 	return p, d.err
@@ -308,11 +308,11 @@ type headerDecoder struct {
 }
 
 func (d *headerDecoder) verdict() article.Verdict {
-	v := article.Verdict{Kind: decode(d, HeaderVerdict, article.ParseKind)}
+	v := article.Verdict{Kind: parsed(d, HeaderVerdict, article.ParseKind)}
 	v.Destination = article.Policy{}.Destination(article.Judgement{Kind: v.Kind})
 	if v.HasOriginal() {
-		v.Reason = decode(d, HeaderReason, article.ParseReason)
-		v.Distance = decode(d, HeaderDistance, strconv.Atoi)
+		v.Reason = parsed(d, HeaderReason, article.ParseReason)
+		v.Distance = parsed(d, HeaderDistance, strconv.Atoi)
 		v.Relation = optional(d, HeaderRelation, article.ParseRelation)
 		v.Similarity = optional(d, HeaderSimilarity, article.ParseShare)
 		v.Contained = optional(d, HeaderContained, article.ParseShare)
@@ -326,10 +326,10 @@ func (d *headerDecoder) verdict() article.Verdict {
 }
 
 func (d *headerDecoder) coordinates(name string) article.Coordinates {
-	return decode(d, name, article.ParseCoordinates)
+	return parsed(d, name, article.ParseCoordinates)
 }
 
-func decode[T any](d *headerDecoder, name string, parse func(string) (T, error)) T {
+func parsed[T any](d *headerDecoder, name string, parse func(string) (T, error)) T {
 	value, err := parse(d.values[name])
 	if err != nil && d.err == nil {
 		d.err = fmt.Errorf("header %s: %w", name, err)
@@ -340,7 +340,7 @@ func decode[T any](d *headerDecoder, name string, parse func(string) (T, error))
 // optional decodes the value of a header that may be missing.
 func optional[T any](d *headerDecoder, name string, parse func(string) (T, error)) (value T) {
 	if _, ok := d.values[name]; ok {
-		value = decode(d, name, parse)
+		value = parsed(d, name, parse)
 	}
 	return value
 }

@@ -1,14 +1,24 @@
 package pipeline
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 
 	"github.com/stretchr/testify/require"
 )
+
+func recordOf(value string) *record.Record {
+	return &record.Record{
+		Coordinates: article.Coordinates{Topic: "articles", Partition: 2, Offset: 41},
+		Value:       []byte(value), Time: time.UnixMilli(1_700_000_000_000),
+	}
+}
 
 // keys are the header names in their order, on which readers of the output rely.
 func keys(headers []record.Header) []string {
@@ -156,4 +166,36 @@ func TestVerdictHeadersFitTheirBound(t *testing.T) {
 	require.LessOrEqual(t, recordBytes(&record.Record{Headers: out.Headers})-recordBytes(r), maxVerdictHeaderBytes)
 	dead := deadOutput(r, record.Reject(record.TooLarge, "%s", strings.Repeat("d", 9999)), 1)
 	require.LessOrEqual(t, recordBytes(&record.Record{Headers: dead.Headers})-recordBytes(r), maxDeadHeaderBytes)
+}
+
+// Headers with our names are replaced. All other headers are kept unchanged and in their order, and ours occur once.
+func FuzzHeaders(f *testing.F) {
+	f.Add("crawler", []byte("x"), HeaderVerdict, []byte("forged"))
+	f.Add("", []byte{}, HeaderInput, []byte(nil))
+	f.Add(HeaderReason, []byte("\xff\x00"), strings.ToUpper(HeaderReason), []byte("kept"))
+	f.Fuzz(func(t *testing.T, key1 string, value1 []byte, key2 string, value2 []byte) {
+		in := []record.Header{{Key: key1, Value: value1}, {Key: key2, Value: value2}, {Key: key1, Value: value2}}
+		r := recordOf("x")
+		r.Headers = in
+		out := deadOutput(r, record.Reject(record.NotJSON, "detail"), 1<<20)
+		var foreign []string
+		ours := map[string]int{}
+		for _, h := range out.Headers {
+			if slices.Contains(ownHeaders, h.Key) {
+				ours[h.Key]++
+				continue
+			}
+			foreign = append(foreign, fmt.Sprintf("%q %q %t", h.Key, h.Value, h.Value == nil))
+		}
+		var want []string
+		for _, h := range in {
+			if !slices.Contains(ownHeaders, h.Key) {
+				want = append(want, fmt.Sprintf("%q %q %t", h.Key, h.Value, h.Value == nil))
+			}
+		}
+		if !slices.Equal(want, foreign) || len(ours) != 3 || ours[HeaderReason] != 1 || ours[HeaderDetail] != 1 ||
+			ours[HeaderInput] != 1 {
+			t.Fatalf("%q became %q, of ours %v", want, foreign, ours)
+		}
+	})
 }

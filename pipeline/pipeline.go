@@ -1,9 +1,9 @@
-// Package pipeline turns records into outputs: it decodes a record's value (decode.go), makes an article of
-// the text (package recipe), asks the index for the verdict (Index), and writes the verdict into headers of
+// Package pipeline turns records into outputs: it finds the article in a record's value (package decode), makes
+// its fingerprint (package recipe), asks the index for the verdict (Index), and writes the verdict into headers of
 // the output (output.go). It knows neither Kafka nor Redis.
 //
 // There are two classes of failure. A record that can never be processed becomes a dead letter with a
-// RejectReason, and the stream goes on. Any other failure (the index is away, the context has ended) is
+// record.RejectReason, and the stream goes on. Any other failure (the index is away, the context has ended) is
 // returned, and nothing is published. All permanent failures are found before the batch is claimed: every
 // article in the index must also reach an output, because later copies name it as their original.
 package pipeline
@@ -18,6 +18,8 @@ import (
 
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 
@@ -27,7 +29,7 @@ import (
 
 // Config says how a Pipeline decodes records and which of them are too large.
 type Config struct {
-	Decode DecodeConfig
+	Decode decode.Config
 	// MaxMessageBytes is the size of the largest record that the output topics accept, in bytes.
 	MaxMessageBytes int
 	// Window is the window of the index. A record whose timestamp is older is counted as late. 0: none is counted.
@@ -75,6 +77,18 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 	return p, nil
 }
 
+// yielding lets other articles have the core while a schema is asked for. The caller holds a core.
+type yielding struct {
+	decode.Schemas
+	cores chan struct{}
+}
+
+func (y yielding) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
+	<-y.cores
+	defer func() { y.cores <- struct{}{} }()
+	return y.Schemas.Schema(ctx, id)
+}
+
 // Batch holds consecutive records of one partition, and their articles after Prepare.
 type Batch struct {
 	Records []record.Record
@@ -99,7 +113,7 @@ type prepared struct {
 }
 
 // Prepare decodes and fingerprints the records on all cores. It keeps recs. A record that cannot be processed
-// becomes a dead letter. Prepare returns an error only if DecodeConfig.Schemas does: a *Pending says what to
+// becomes a dead letter. Prepare returns an error only if decode.Config.Schemas does: a *decode.Pending says what to
 // wait for.
 func (p *Pipeline) Prepare(ctx context.Context, recs []record.Record) (*Batch, error) {
 	b := &Batch{Records: recs, prepared: make([]prepared, len(recs))}
@@ -139,7 +153,7 @@ func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, err
 		p.metrics.observe(StageDecode, time.Since(start))
 		one = p.fingerprint(r, content, reject)
 	})
-	return one, ofRecord(err, r)
+	return one, err
 }
 
 // fingerprint makes the article of what was decoded.
@@ -209,7 +223,7 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 			}
 			outputs = append(outputs, out)
 			verdicts = verdicts[1:]
-		case p.cfg.Decode.Tombstones == TombstonesUnique:
+		case p.cfg.Decode.Tombstones == decode.TombstonesUnique:
 			outputs = append(outputs, tombstoneOutput(r, p.recipe.ID()))
 		default:
 			p.metrics.records.WithLabelValues("skipped", "tombstone").Inc()
@@ -233,7 +247,7 @@ func (p *Pipeline) rejectBeyondLimits(b *Batch) {
 	now := p.now()
 	for i := range b.prepared {
 		one := &b.prepared[i]
-		if one.reject == nil && (!one.tombstone || p.cfg.Decode.Tombstones == TombstonesUnique) {
+		if one.reject == nil && (!one.tombstone || p.cfg.Decode.Tombstones == decode.TombstonesUnique) {
 			one.reject = b.Limits.refuse(&b.Records[i], recordBytes(&b.Records[i])+p.added, now)
 		}
 	}

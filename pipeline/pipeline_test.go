@@ -14,6 +14,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -29,7 +30,7 @@ func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer,
 	t.Helper()
 	recipe, err := news()
 	require.NoError(t, err)
-	cfg := pipeline.Config{Decode: pipeline.DefaultDecodeConfig(), MaxMessageBytes: 1 << 20}
+	cfg := pipeline.Config{Decode: decode.DefaultConfig(), MaxMessageBytes: 1 << 20}
 	if change != nil {
 		change(&cfg)
 	}
@@ -203,7 +204,7 @@ func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 
 func TestTombstonesCanBeSkipped(t *testing.T) {
 	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
-	p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Decode.Tombstones = pipeline.TombstonesSkip })
+	p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Decode.Tombstones = decode.TombstonesSkip })
 	outputs, err := p.Decide(t.Context(), prepare(t, p, records("null", `{"id":"d","text":"short flash"}`)))
 	require.NoError(t, err)
 	require.Len(t, outputs, 1)
@@ -213,7 +214,7 @@ func TestTombstonesCanBeSkipped(t *testing.T) {
 // A deletion that an envelope reports is treated as a null value, and keeps its value.
 func TestDeletionsAreTombstones(t *testing.T) {
 	deletion := `{"before":{"id":"d","text":"short flash"},"after":null,"op":"d"}`
-	for _, tombstones := range []string{pipeline.TombstonesUnique, pipeline.TombstonesSkip} {
+	for _, tombstones := range []string{decode.TombstonesUnique, decode.TombstonesSkip} {
 		p := newPipeline(t, newMemIndex(), nil, func(c *pipeline.Config) {
 			c.Decode.Preset,
 				c.Decode.Tombstones = "debezium", tombstones
@@ -225,7 +226,7 @@ func TestDeletionsAreTombstones(t *testing.T) {
 		for i, o := range outputs {
 			verdicts[i] = o.VerdictName() + " " + o.Reason
 		}
-		if tombstones == pipeline.TombstonesSkip {
+		if tombstones == decode.TombstonesSkip {
 			require.Len(t, outputs, 1)
 			continue
 		}

@@ -13,7 +13,8 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -50,13 +51,13 @@ func (s schemas) Schema(ctx context.Context, id string) (*avrojson.Schema, error
 	return avrojson.Parse(storySchema)
 }
 
-func avroConfig(framing string, known ...string) pipeline.DecodeConfig {
-	cfg := pipeline.DefaultDecodeConfig()
+func avroConfig(framing string, known ...string) decode.Config {
+	cfg := decode.DefaultConfig()
 	s := schemas{ids: map[string]bool{}}
 	for _, id := range known {
 		s.ids[id] = true
 	}
-	cfg.Format, cfg.Framing, cfg.Schemas = pipeline.FormatAvro, framing, s
+	cfg.Format, cfg.Framing, cfg.Schemas = decode.FormatAvro, framing, s
 	return cfg
 }
 
@@ -69,32 +70,32 @@ func TestAvroValues(t *testing.T) {
 		reason                 record.RejectReason
 		detail                 string
 	}{
-		"number before the value": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + value, "", ""},
-		"UUID before the value":   {pipeline.FramingConfluent, "", guid + value, "", ""},
-		"number in the header":    {pipeline.FramingConfluent, "\x00\x00\x00\x00\x07", value, "", ""},
-		"UUID in the header":      {pipeline.FramingConfluent, guid, value, "", ""},
-		"other number": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x08" + value,
+		"number before the value": {decode.FramingConfluent, "", "\x00\x00\x00\x00\x07" + value, "", ""},
+		"UUID before the value":   {decode.FramingConfluent, "", guid + value, "", ""},
+		"number in the header":    {decode.FramingConfluent, "\x00\x00\x00\x00\x07", value, "", ""},
+		"UUID in the header":      {decode.FramingConfluent, guid, value, "", ""},
+		"other number": {decode.FramingConfluent, "", "\x00\x00\x00\x00\x08" + value,
 			record.NoSchema, "no schema 8"},
-		"number above all": {pipeline.FramingConfluent, "", "\x00\xff\xff\xff\xff" + value,
+		"number above all": {decode.FramingConfluent, "", "\x00\xff\xff\xff\xff" + value,
 			record.NoSchema, "4294967295 can be no number"},
-		"header without an id": {pipeline.FramingConfluent, "x", value, record.NoSchema, "no schema"},
-		"no framing": {pipeline.FramingConfluent, "", value, record.NotAvro,
+		"header without an id": {decode.FramingConfluent, "x", value, record.NoSchema, "no schema"},
+		"no framing": {decode.FramingConfluent, "", value, record.NotAvro,
 			"no schema registry framing"},
-		"empty": {pipeline.FramingConfluent, "", "", record.NotAvro,
+		"empty": {decode.FramingConfluent, "", "", record.NotAvro,
 			"no schema registry framing"},
-		"nothing behind the framing": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07", record.NotAvro,
+		"nothing behind the framing": {decode.FramingConfluent, "", "\x00\x00\x00\x00\x07", record.NotAvro,
 			"cut off, at byte 0 of 0; its schema is 7"},
-		"JSON behind the framing": {pipeline.FramingConfluent, "", "\x00\x00\x00\x00\x07" + `{"text":"x"}`,
+		"JSON behind the framing": {decode.FramingConfluent, "", "\x00\x00\x00\x00\x07" + `{"text":"x"}`,
 			record.NotAvro, ""},
-		"one schema":      {pipeline.FramingNone, "", value, "", ""},
-		"one schema, cut": {pipeline.FramingNone, "", value[:3], record.NotAvro, "cut off"},
-		"no UTF-8": {pipeline.FramingNone, "", strings.Replace(value, "x", "\xff", 1),
+		"one schema":      {decode.FramingNone, "", value, "", ""},
+		"one schema, cut": {decode.FramingNone, "", value[:3], record.NotAvro, "cut off"},
+		"no UTF-8": {decode.FramingNone, "", strings.Replace(value, "x", "\xff", 1),
 			record.NotUTF8, ""},
-		"no text": {pipeline.FramingNone, "", "\x02a\x00\x00\x00\x00", record.NoText, ""},
+		"no text": {decode.FramingNone, "", "\x02a\x00\x00\x00\x00", record.NoText, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := avroConfig(c.framing, "", "7", guidText)
-			if c.framing == pipeline.FramingConfluent {
+			if c.framing == decode.FramingConfluent {
 				cfg = avroConfig(c.framing, "7", guidText)
 			}
 			require.NoError(t, cfg.Validate())
@@ -117,7 +118,7 @@ func TestAvroValues(t *testing.T) {
 
 // An envelope may be in Avro, too: Debezium's events, among them deletions.
 func TestAvroEnvelope(t *testing.T) {
-	cfg := avroConfig(pipeline.FramingNone, "")
+	cfg := avroConfig(decode.FramingNone, "")
 	cfg.Preset = "debezium"
 	event := map[string]any{"id": "", "text": nil, "op": "c", "source": "",
 		"after": map[string]any{"id": int64(7), "text": "x"}}
@@ -139,7 +140,7 @@ func TestPrepareWaitsForSchemas(t *testing.T) {
 	asked, back := make(chan bool, 100), make(chan bool)
 	p := newPipeline(t, memindex.New(memindex.Config{Window: time.Hour, Generations: 2,
 		Search: recipe.DefaultConfig().Search()}), nil, func(c *pipeline.Config) {
-		c.Decode = avroConfig(pipeline.FramingConfluent)
+		c.Decode = avroConfig(decode.FramingConfluent)
 		c.Decode.Schemas = schemas{ids: map[string]bool{"7": true, "8": true}, err: func(ctx context.Context) error {
 			if ctx.Value(awayKey{}) == nil {
 				return nil
@@ -192,7 +193,7 @@ type awayKey struct{}
 
 // A program that only reads waits no longer than ctx allows.
 func TestDecodeSaysThatTheRegistryIsAway(t *testing.T) {
-	cfg := avroConfig(pipeline.FramingConfluent)
+	cfg := avroConfig(decode.FramingConfluent)
 	cfg.Schemas = schemas{err: func(context.Context) error { return errors.New("no registry answers") }}
 	_, reject := cfg.Decode(&record.Record{Value: []byte("\x00\x00\x00\x00\x07x")})
 	require.Equal(t, record.Reject(record.NoSchema, "no registry answers"), reject)

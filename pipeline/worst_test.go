@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -20,18 +21,18 @@ import (
 // batch.
 func worstValues(t testing.TB) map[string][]byte {
 	t.Helper()
-	most := defaultMaxBytes - 64
+	most := 1<<20 - 64
 	words := string(asJSON(hostiletext.Of(most)["words"]))
 	return map[string][]byte{
-		"title, gzip": []byte(gzipped(t, `{"text":"x y z","title":"`+strings.Repeat("a", most)+
+		"title, gzip": []byte(hostiletext.Gzip(`{"text":"x y z","title":"` + strings.Repeat("a", most) +
 			`"}`)),
-		"title of 4 MiB, gzip": []byte(gzipped(t, `{"text":"x y z","title":"`+strings.Repeat("a", 4*most)+
+		"title of 4 MiB, gzip": []byte(hostiletext.Gzip(`{"text":"x y z","title":"` + strings.Repeat("a", 4*most) +
 			`"}`)),
-		"words, gzip":             []byte(gzipped(t, words)),
-		"words, zstd of a stream": []byte(streamed(t, words)),
+		"words, gzip":             []byte(hostiletext.Gzip(words)),
+		"words, zstd of a stream": []byte(hostiletext.Streamed(words)),
 		"words":                   []byte(words[:most-6000] + `"}`),
-		"words of 294 KB, gzip":   []byte(gzipped(t, string(asJSON(hostiletext.Of(294 << 10)["words"])))),
-		"as many members as there is room": []byte(gzipped(t, `{"text":"x y z"`+strings.Repeat(`,"":0`, most/5-20)+
+		"words of 294 KB, gzip":   []byte(hostiletext.Gzip(string(asJSON(hostiletext.Of(294 << 10)["words"])))),
+		"as many members as there is room": []byte(hostiletext.Gzip(`{"text":"x y z"` + strings.Repeat(`,"":0`, most/5-20) +
 			`}`)),
 	}
 }
@@ -64,9 +65,9 @@ func newWorst(t testing.TB) *Pipeline {
 	t.Helper()
 	made, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
-	cfg := DefaultDecodeConfig()
-	cfg.Memory = NewMemory(16 << 20 / 8)
-	stages, err := New(Config{Decode: cfg, MaxMessageBytes: defaultMaxBytes}, made, nil, nil)
+	cfg := decode.DefaultConfig()
+	cfg.Memory = decode.NewMemory(16 << 20 / 8)
+	stages, err := New(Config{Decode: cfg, MaxMessageBytes: 1 << 20}, made, nil, nil)
 	require.NoError(t, err)
 	return stages
 }

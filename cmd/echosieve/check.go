@@ -179,7 +179,7 @@ func checkRegistry(ctx context.Context, cfg config.Config) []diag.Finding {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	subject := strings.Join(cfg.Input.Registry.URLs, ", ")
+	subject := strings.Join(cfg.Input.Avro.Registry.URLs, ", ")
 	err := schemas.Ping(ctx)
 	if p := (*diag.Problem)(nil); errors.As(err, &p) {
 		return []diag.Finding{p.Finding(diag.Failure, subject)}

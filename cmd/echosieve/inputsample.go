@@ -11,8 +11,8 @@ import (
 	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/internal/base/diag"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 )
@@ -72,7 +72,7 @@ func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []d
 		}
 		from := article.Coordinates{Topic: topic, Partition: p, Offset: max(offsets.First, offsets.Next-sampleRecords)}
 		if err := archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
-			s.add(cfg.Input.DecodeConfig, made, r)
+			s.add(cfg.Input.Config, made, r)
 			return nil
 		}); err != nil {
 			return []diag.Finding{skipped("input", err.Error())}
@@ -82,7 +82,7 @@ func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []d
 }
 
 // add counts a record.
-func (s *inputSample) add(input pipeline.DecodeConfig, made *recipe.Recipe, r *record.Record) {
+func (s *inputSample) add(input decode.Config, made *recipe.Recipe, r *record.Record) {
 	if r.Value == nil { // a tombstone, or too large
 		return
 	}

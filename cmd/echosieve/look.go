@@ -72,7 +72,7 @@ func newLookCommand() *cobra.Command {
 
 // readValues returns the articles of a file, and the number of lines that are none.
 func readValues(cmd *cobra.Command, cfg config.Config, names []string) (values [][]byte, bad int64, err error) {
-	cfg.Input.DecodeConfig = cfg.Input.AsJSON()
+	cfg.Input.Config = cfg.Input.AsJSON()
 	progress := files.NewProgress(cmd.ErrOrStderr(), -1, "", nil)
 	for rec, err := range produce.NewLines(cfg, progress).Records(cmd.Context(), names, cmd.InOrStdin()) {
 		if err != nil {

@@ -65,7 +65,7 @@ func newProduceCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := files.PublishesJSON(cfg.Input.DecodeConfig); err != nil {
+		if err := files.PublishesJSON(cfg.Input.Config); err != nil {
 			return err
 		}
 		options := produce.Options{Strict: *strict, Rate: *rate}

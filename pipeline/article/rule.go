@@ -1,6 +1,8 @@
 package article
 
-import "echosieve/simhash"
+import (
+	"echosieve/simhash"
+)
 
 // Search is what a recipe requires of an index: how many look-ups to make for an article, and how to judge
 // the articles that they find.

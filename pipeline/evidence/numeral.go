@@ -1,6 +1,8 @@
 package evidence
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+)
 
 // englishNumber returns the significant digits of the words two to twelve, 0 for any other word.
 func englishNumber(word string) uint64 {

@@ -1,6 +1,8 @@
 package page
 
-import "echosieve/pipeline/internal/newstext"
+import (
+	"echosieve/pipeline/internal/newstext"
+)
 
 const (
 	zhArticle, enArticle = newstext.Zh, newstext.En

@@ -1,6 +1,8 @@
 package segment
 
-import "echosieve/pipeline/segment/internal/table"
+import (
+	"echosieve/pipeline/segment/internal/table"
+)
 
 // join appends the words of the characters from i to end, each of which stands alone on the path. A letter is
 // joined with the letters and digits that follow, a digit with the digits and full stops that follow. The

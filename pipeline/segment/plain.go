@@ -1,6 +1,8 @@
 package segment
 
-import "echosieve/pipeline/segment/internal/table"
+import (
+	"echosieve/pipeline/segment/internal/table"
+)
 
 // class has the properties of a byte.
 type class uint8

@@ -1,6 +1,8 @@
 package text
 
-import "testing"
+import (
+	"testing"
+)
 
 func FuzzClean(f *testing.F) {
 	for _, text := range []string{

@@ -1,6 +1,8 @@
 package text
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+)
 
 // Greek, Cyrillic and Armenian.
 const (

@@ -24,6 +24,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
 	"echosieve/stories/store"
@@ -36,7 +37,7 @@ import (
 type Projector struct {
 	Store  *store.Store
 	Rules  *stories.Rules
-	Decode pipeline.DecodeConfig // with FindPublished
+	Decode decode.Config // with FindPublished
 	// Root returns the record of a root. found is false if Kafka no longer has it.
 	Root func(ctx context.Context, at article.Coordinates) (r record.Record, found bool, err error)
 	// Topic tells the topic that is read from others, and from its predecessors of the same name.

@@ -8,6 +8,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/redisindex/keyspace"
@@ -40,7 +41,7 @@ func reason(r *recipe.Recipe, in *kgo.Record) record.RejectReason {
 	if known, is := broken[string(in.Value)]; is {
 		return known
 	}
-	decode := pipeline.DefaultDecodeConfig()
+	decode := decode.DefaultConfig()
 	doc, reject := decode.Decode(&record.Record{Value: in.Value})
 	if reject != nil {
 		return reject.Reason
@@ -54,7 +55,7 @@ func reason(r *recipe.Recipe, in *kgo.Record) record.RejectReason {
 // checkVerdicts checks every verdict against a comparison of all articles with all others. The original of a
 // copy must be one that the copy repeats. Of two copies of each other that look-ups find, one must be
 // published as a copy.
-func checkVerdicts(t testing.TB, r *recipe.Recipe, index keyspace.Config, decode pipeline.DecodeConfig,
+func checkVerdicts(t testing.TB, r *recipe.Recipe, index keyspace.Config, decode decode.Config,
 	windowMillis int64,
 	inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 ) (copies int) {

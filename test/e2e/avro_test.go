@@ -27,6 +27,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkaserver"
@@ -184,7 +185,7 @@ func TestAvroOfStrangers(t *testing.T) {
 		},
 	}.Check()
 	require.Empty(t, report.Violations)
-	copies := checkVerdicts(t, made, indexConfig(made), pipeline.DefaultDecodeConfig(), window.Milliseconds(), asJSON,
+	copies := checkVerdicts(t, made, indexConfig(made), decode.DefaultConfig(), window.Milliseconds(), asJSON,
 		report.Seen)
 	require.Greater(t, copies, len(lines)/50, "too few of the articles are copies")
 	require.EqualValues(t, len(bad), p.Metric(t, `echosieve_pipeline_records_total{reason="no_schema",verdict="dead"}`))

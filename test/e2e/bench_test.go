@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
 	"echosieve/test/kafkaserver"
@@ -32,7 +32,7 @@ func BenchmarkService(b *testing.B) {
 	records := articles(b)
 	bareCut, err := text.LoadBareCut()
 	require.NoError(b, err)
-	decode := pipeline.DefaultDecodeConfig()
+	decode := decode.DefaultConfig()
 	var texts []string
 	for _, r := range records {
 		if doc, reject := decode.Decode(&record.Record{Value: r.Value}); reject == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex/keyspace"
 	"echosieve/test/kafkaserver"
@@ -166,7 +167,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			cpu := stop(t, stays)
 
 			seen := account(t, c, recipe, inputs, outputs)
-			checked := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(),
+			checked := checkVerdicts(t, recipe, indexConfig(recipe), decode.DefaultConfig(),
 				window.Milliseconds(), inputs, seen)
 			require.Greater(t, checked, len(records)/20, "too few of the articles are copies")
 			inOrder := checkAgainstReference(t, recipe, indexConfig(recipe), inputs, seen)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
@@ -77,7 +77,7 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	}
 
 	seen := account(t, c, recipe, inputs, outputs)
-	copies := checkVerdicts(t, recipe, indexConfig(recipe), pipeline.DefaultDecodeConfig(), window.Milliseconds(),
+	copies := checkVerdicts(t, recipe, indexConfig(recipe), decode.DefaultConfig(), window.Milliseconds(),
 		inputs, seen)
 	t.Logf("%d records, lost 0, contradictions 0, twins 0; %d copies; %d of %d outputs redelivered after %d kills",
 		len(inputs), copies, len(outputs)-len(inputs), len(outputs), killed)

@@ -9,6 +9,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -23,7 +24,7 @@ import (
 func checkAgainstReference(t testing.TB, recipe *recipe.Recipe, index keyspace.Config, inputs map[string]*kgo.Record,
 	seen map[string]*ledger.Outcome) int {
 	t.Helper()
-	decode := pipeline.DefaultDecodeConfig()
+	decode := decode.DefaultConfig()
 	var claims []article.Article
 	for _, in := range inputs {
 		doc, reject := decode.Decode(&record.Record{

@@ -17,6 +17,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
 	"echosieve/test/kafkaserver"
@@ -88,7 +89,7 @@ func TestStories(t *testing.T) {
 func expectedStories(t *testing.T, inputs map[string]*kgo.Record, outputs []*kgo.Record) map[string]stories.Record {
 	t.Helper()
 	fold := stories.NewFold(&stories.Rules{Window: window})
-	decode := pipeline.DefaultDecodeConfig()
+	decode := decode.DefaultConfig()
 	decode.FindPublished = true
 	done := map[article.Coordinates]bool{}
 	for _, r := range outputs {

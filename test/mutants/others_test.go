@@ -189,7 +189,7 @@ var others = []mistake{
 		{"../internal/app/registry/wait.go", "if !patient && !w.isClear(id, no.answer) {", "if false {"},
 	}, "^TestANodeThatLagsIsAskedAgain$"},
 	{"values-wait-for-no-memory", []edit{
-		{"../pipeline/memory.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"},
+		{"../pipeline/decode/memory.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"},
 	}, "^TestValuesWaitForMemory$"},
 	{"a-reload-is-not-judged", []edit{
 		{"../internal/app/access/access.go", "if err = f.judge(cfg, old); err == nil {", "if err = nil; err == nil {"},

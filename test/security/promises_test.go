@@ -24,7 +24,7 @@ type promise struct {
 var promises = []promise{
 	{"A publisher of the input topic may write anything", "test/hostile.TestHostileRecords"},
 	{"becomes an article or a dead letter",
-		"test/hostile.TestHostileRecords pipeline.TestDecodeRejects pipeline.FuzzDecode"},
+		"test/hostile.TestHostileRecords pipeline/decode.TestDecodeRejects pipeline/decode.FuzzDecode"},
 	{"does not stop the process", "test/hostile.TestHostileRecords"},
 	{"does not change the verdict of an article that has one", "redisindex.TestContract"},
 	{"time and memory grow no faster than its size",
@@ -36,8 +36,8 @@ var promises = []promise{
 	{"larger batch stops its partition", "test/hostile.TestBombs"},
 	{"`max.message.bytes` below", ""},
 	{"records in memory", "consumer.TestInFlightIsBounded consumer.TestMemoryIsBoundedWithManyPartitions"},
-	{"nesting of JSON and Avro", "pipeline.TestDepth pipeline/avrojson.TestHostile"},
-	{"an Avro value as JSON", "pipeline/avrojson.TestHostile"},
+	{"nesting of JSON and Avro", "pipeline/decode.TestDepth pipeline/decode/avrojson.TestHostile"},
+	{"an Avro value as JSON", "pipeline/decode/avrojson.TestHostile"},
 	{"decompress", "test/hostile.TestBombs consumer/internal/wire.TestLargeBatchesAreReadRecordByRecord " +
 		"consumer/internal/wire.TestLargestZstdWindowIsRead"},
 	{"above `kafka.max_message_bytes` is skipped", "consumer/internal/wire.TestOversizeRecordsAreCut"},

@@ -20,6 +20,7 @@ import (
 	"echosieve/internal/base/hostport"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
@@ -52,14 +53,14 @@ type RedisConfig struct {
 
 // InputConfig says how a record's value holds the article, and where the schemas of Avro values are.
 type InputConfig struct {
-	pipeline.DecodeConfig `setting:",squash"`
-	registry.Config       `setting:",squash"`
+	decode.Config `setting:",squash"`
+	Avro          registry.Config `setting:",squash"`
 }
 
 // Validate returns the mistakes, each with its key first.
 func (c InputConfig) Validate() error {
-	return errors.Join(c.DecodeConfig.Validate(), c.Config.Validate(c.Format == pipeline.FormatAvro,
-		c.Framing == pipeline.FramingConfluent))
+	return errors.Join(c.Config.Validate(), c.Avro.Validate(c.Format == decode.FormatAvro,
+		c.Framing == decode.FramingConfluent))
 }
 
 // HTTPConfig holds the settings of the listener for metrics and health.
@@ -111,7 +112,7 @@ func Default() Config {
 		Recipe:    "news",
 		Detection: recipe.DefaultConfig(),
 		Policy:    article.DefaultPolicy(),
-		Input:     InputConfig{DecodeConfig: pipeline.DefaultDecodeConfig()},
+		Input:     InputConfig{Config: decode.DefaultConfig()},
 		Output:    pipeline.DefaultOutputConfig(),
 		HTTP:      HTTPConfig{Listen: "127.0.0.1:9464", Open: slices.Clone(openPaths)},
 		Log:       LogConfig{Level: "info", Format: LogText},
@@ -170,7 +171,7 @@ func (c Config) Validate() error {
 		c.validateDetection(),
 		inSection("policy", c.Policy.Validate()),
 		inSection("input", c.Input.Validate()),
-		inSection("output", c.Output.Validate(c.Input.DecodeConfig)),
+		inSection("output", c.Output.Validate(c.Input.Config)),
 		c.validateShadow(),
 	}
 	for _, f := range []struct {

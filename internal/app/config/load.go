@@ -13,7 +13,7 @@ import (
 
 	"echosieve/internal/app/config/schema"
 	"echosieve/internal/app/files"
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 )
 
 const (
@@ -69,10 +69,10 @@ func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)
 	}
 	cfg.Arguments = arguments(flags, file)
-	if cfg.Input.Schemas, err = cfg.Input.Open(); err != nil {
+	if cfg.Input.Schemas, err = cfg.Input.Avro.Open(); err != nil {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)
 	}
-	cfg.Input.MaxBytes, cfg.Input.Memory = cfg.Kafka.MaxMessageBytes, pipeline.NewMemory(cfg.Kafka.MaxInFlightBytes/8)
+	cfg.Input.MaxBytes, cfg.Input.Memory = cfg.Kafka.MaxMessageBytes, decode.NewMemory(cfg.Kafka.MaxInFlightBytes/8)
 	return cfg, origins, nil
 }
 

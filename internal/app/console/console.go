@@ -20,6 +20,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex/keyspace"
 )
@@ -36,7 +37,7 @@ type Config struct {
 	Version string
 	// Kafka names the brokers and topics that records are read from.
 	Kafka  broker.Config
-	Decode pipeline.DecodeConfig
+	Decode decode.Config
 	Recipe *recipe.Recipe
 	// Index says how the index of the service looks articles up and judges them.
 	Index keyspace.Config

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 
 	"github.com/tidwall/gjson"
 )
@@ -42,7 +42,7 @@ var otherForms = []struct{ prefix, form, remedy string }{
 // NewArticleReader reads from r. input says under which names the articles have their text. No article is
 // longer than limit bytes, and the reader holds no more than a few times as much of the file. The caller
 // calls Close.
-func NewArticleReader(r io.Reader, limit int, input pipeline.DecodeConfig) (*ArticleReader, error) {
+func NewArticleReader(r io.Reader, limit int, input decode.Config) (*ArticleReader, error) {
 	lines, err := newLineReader(r, limit)
 	if err != nil {
 		return nil, err
@@ -56,9 +56,9 @@ func NewArticleReader(r io.Reader, limit int, input pipeline.DecodeConfig) (*Art
 }
 
 // open finds out in which form the file is.
-func (a *ArticleReader) open(input pipeline.DecodeConfig) (func() ([]byte, int, error), error) {
+func (a *ArticleReader) open(input decode.Config) (func() ([]byte, int, error), error) {
 	lines := a.lineReader
-	if input.Format != pipeline.FormatJSON {
+	if input.Format != decode.FormatJSON {
 		return lines.Next, nil
 	}
 	start, first := beginning(lines)

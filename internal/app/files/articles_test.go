@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 )
 
 func warcRecord(kind, uri, contentType, block string) string {
@@ -28,7 +28,7 @@ func response(contentType, body string) string {
 // readAll returns the articles of a file and the error that ended it, nil at its end.
 func readAll(t testing.TB, file io.Reader) (articles []string, at string, err error) {
 	t.Helper()
-	r, err := NewArticleReader(file, 1000, pipeline.DefaultDecodeConfig())
+	r, err := NewArticleReader(file, 1000, decode.DefaultConfig())
 	if err != nil {
 		return nil, "", err
 	}
@@ -145,7 +145,7 @@ func TestArticleReaderDoesNotWait(t *testing.T) {
 	in, writer := io.Pipe()
 	defer writer.Close()
 	go func() { _, _ = io.WriteString(writer, `{"id":"a"}`+"\n") }()
-	r, err := NewArticleReader(in, 1000, pipeline.DefaultDecodeConfig())
+	r, err := NewArticleReader(in, 1000, decode.DefaultConfig())
 	require.NoError(t, err)
 	defer r.Close()
 	line, number, err := r.Next()

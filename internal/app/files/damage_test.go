@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 )
 
 // Behind a damaged piece of a file the next article is read. Each piece that is left out is an error.
@@ -79,7 +79,7 @@ func TestPlaceOfDamage(t *testing.T) {
 		"[\n{\"id\":1}\n,\n,\n{\"id\":3}]":               4,
 		"\n\nid,text\n1,\"x\ny\"\n\n2,\"x\n3,x\n":        7,
 	} {
-		r, err := NewArticleReader(strings.NewReader(file), 1000, pipeline.DefaultDecodeConfig())
+		r, err := NewArticleReader(strings.NewReader(file), 1000, decode.DefaultConfig())
 		require.NoError(t, err)
 		at := 0
 		for err == nil {
@@ -196,7 +196,7 @@ func TestMemoryOfEndlessPieces(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			rest := &endless{text: strings.Repeat(f.again, 1+4096/len(f.again))}
 			in := io.MultiReader(strings.NewReader(f.start), io.LimitReader(rest, 20<<20))
-			r, err := NewArticleReader(in, 1000, pipeline.DefaultDecodeConfig())
+			r, err := NewArticleReader(in, 1000, decode.DefaultConfig())
 			for skip := (*SkipError)(nil); err == nil || errors.As(err, &skip); {
 				_, _, err = r.Next()
 			}
@@ -215,7 +215,7 @@ func TestCasesOfWebArchives(t *testing.T) {
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
-		r, err := NewArticleReader(bytes.NewReader(data), 1<<20, pipeline.DefaultDecodeConfig())
+		r, err := NewArticleReader(bytes.NewReader(data), 1<<20, decode.DefaultConfig())
 		require.NoError(t, err)
 		pages := 0
 		for {

@@ -81,7 +81,7 @@ func toUTF8(data []byte, contentType string) (text, guessed string, ok bool) {
 		if e == nil {
 			continue
 		}
-		text, strange := decode(e, data)
+		text, strange := inUTF8(e, data)
 		if strange == 0 {
 			return text, "", true
 		}
@@ -94,7 +94,7 @@ func toUTF8(data []byte, contentType string) (text, guessed string, ok bool) {
 	}
 	name := guess(data)
 	if e, _ := charset.Lookup(name); e != nil {
-		text, strange := decode(e, data)
+		text, strange := inUTF8(e, data)
 		return text, name, isText(strange, len(text))
 	}
 	return "", "", false
@@ -128,8 +128,8 @@ func byMark(data []byte) string {
 	return ""
 }
 
-// decode returns data in UTF-8, and the number of strange characters in it.
-func decode(e encoding.Encoding, data []byte) (text string, strange int) {
+// inUTF8 returns data in UTF-8, and the number of strange characters in it.
+func inUTF8(e encoding.Encoding, data []byte) (text string, strange int) {
 	decoded, err := e.NewDecoder().Bytes(data)
 	if err != nil {
 		return "", len(data)

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 )
 
 // Contents that a command expects of a file. An error about another file names the expected content.
@@ -62,8 +62,8 @@ func Check(name, holds string) error {
 
 // PublishesJSON returns an error if the service would refuse what a command publishes: articles of files and
 // of the sample, as JSON objects.
-func PublishesJSON(input pipeline.DecodeConfig) error {
-	if input.Format == pipeline.FormatJSON {
+func PublishesJSON(input decode.Config) error {
+	if input.Format == decode.FormatJSON {
 		return nil
 	}
 	return fmt.Errorf("articles are published as JSON, which a service with input.format %s does not read; "+
@@ -78,7 +78,7 @@ func (e *NoArticleError) Error() string { return e.text }
 
 // NoArticle returns a *NoArticleError: the files hold no line from which the service could make an article.
 // first is the fault of the first line, or empty if there is no line.
-func NoArticle(files []string, input pipeline.DecodeConfig, first string) error {
+func NoArticle(files []string, input decode.Config, first string) error {
 	where := strings.Join(files, ", ")
 	if len(files) == 0 || len(files) == 1 && files[0] == "-" {
 		where = "standard input"
@@ -90,7 +90,7 @@ func NoArticle(files []string, input pipeline.DecodeConfig, first string) error 
 	switch {
 	case strings.Contains(first, HoldsArticles): // an error of NewArticleReader
 		return &NoArticleError{fmt.Sprintf("there is no article in %s%s", where, first)}
-	case input.Format == pipeline.FormatJSON:
+	case input.Format == decode.FormatJSON:
 		want = fmt.Sprintf("%s, with the text under %s (input.fields.text)", HoldsArticles,
 			strings.Join(input.Fields.Text, ", "))
 	}

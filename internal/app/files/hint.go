@@ -9,7 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // Hint says how the articles in a JSON object that has no text under the configured names can be read; "" if
 // it has none. isList says that the object holds several. Hint knows no format: the text is the longest
 // string, and articles are the elements of the longest list of objects.
-func Hint(value []byte, input pipeline.DecodeConfig) (hint string, isList bool) {
+func Hint(value []byte, input decode.Config) (hint string, isList bool) {
 	object := gjson.ParseBytes(value)
 	if !gjson.ValidBytes(value) || !object.IsObject() {
 		return "", false

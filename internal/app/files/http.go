@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 )
 
 const (
@@ -218,10 +218,10 @@ func decompress(body []byte, coding string, most int) ([]byte, error) {
 
 // decompressor returns what undoes a coding of a body; nil if nothing is to undo.
 func decompressor(body []byte, coding string) (io.Reader, error) {
-	switch pipeline.CompressionOf(body) {
-	case pipeline.CompressionGzip:
+	switch decode.CompressionOf(body) {
+	case decode.CompressionGzip:
 		return gzip.NewReader(bytes.NewReader(body))
-	case pipeline.CompressionZstd:
+	case decode.CompressionZstd:
 		d, err := zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderMaxWindow(maxHTTPWindow))
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/simplifiedchinese"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 )
 
 func packed(t testing.TB, text string, pack func(w io.Writer) io.WriteCloser) string {
@@ -157,7 +157,7 @@ func TestPagesOfResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			archive := warcRecord("response", "http://a/\xe4\xf6?x=<>&y", "application/http", c.response) +
 				warcRecord("response", "http://b/", "application/http; msgtype=response", ok+"\r\n<p>next")
-			r, err := NewArticleReader(strings.NewReader(archive), 100_000, pipeline.DefaultDecodeConfig())
+			r, err := NewArticleReader(strings.NewReader(archive), 100_000, decode.DefaultConfig())
 			require.NoError(t, err)
 			got, number, err := r.Next()
 			require.Equal(t, 1, number)

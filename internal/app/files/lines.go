@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -36,14 +36,14 @@ func newLineReader(r io.Reader, limit int) (*lineReader, error) {
 	in := bufio.NewReaderSize(r, lineBufferBytes)
 	l := &lineReader{in: in, close: func() {}, limit: limit}
 	start, _ := in.Peek(4) // Next returns the error, if there is one
-	switch pipeline.CompressionOf(start) {
-	case pipeline.CompressionGzip:
+	switch decode.CompressionOf(start) {
+	case decode.CompressionGzip:
 		unzip, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, fmt.Errorf("gzip: %w", err)
 		}
 		l.in = bufio.NewReaderSize(unzip, lineBufferBytes)
-	case pipeline.CompressionZstd:
+	case decode.CompressionZstd:
 		unzip, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
 			return nil, fmt.Errorf("zstd: %w", err)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"echosieve/internal/app/config"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -85,7 +85,7 @@ type Figure struct {
 
 // Looker looks articles up. Safe for concurrent use.
 type Looker struct {
-	input   pipeline.DecodeConfig
+	input   decode.Config
 	largest int // bytes of a record
 	recipe  *recipe.Recipe
 	rule    evidence.Rule

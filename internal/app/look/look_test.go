@@ -24,6 +24,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
@@ -50,7 +51,7 @@ func newRig(t testing.TB, redis string) *rig {
 	t.Cleanup(func() { _ = client.Close() })
 	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig,
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
 	require.NoError(t, err)
 	return &rig{Looker: New(cfg, made, index), stages: stages}
@@ -142,7 +143,7 @@ func TestRequests(t *testing.T) {
 	require.Empty(t, r.look(t, `[]`+one)[0].Nearest)
 	require.Empty(t, r.look(t, `{"text": "Rain."}`)[0].ID, "without coordinates an article without an id has none")
 	require.Equal(t, "not_utf8", r.look(t, "{\"text\": \"\xff\xfe harbour\"}")[0].Reason)
-	r.input.Format = pipeline.FormatText
+	r.input.Format = decode.FormatText
 	require.Equal(t, "unique", r.look(t, `"The harbour board voted."`)[0].Verdict)
 	for request, want := range map[string]string{
 		"": "empty", "[]": "empty", " ": "empty", "{": "no JSON", "x": "no JSON", "[" + one: "no JSON",

@@ -17,6 +17,7 @@ import (
 	"echosieve/internal/app/files"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 )
 
@@ -43,7 +44,7 @@ var ErrNoVerdict = errors.New(
 type Reader struct {
 	cfg      broker.Config
 	topics   []string
-	decode   pipeline.DecodeConfig
+	decode   decode.Config
 	out      io.Writer
 	progress progress
 	mu       sync.Mutex
@@ -51,7 +52,7 @@ type Reader struct {
 }
 
 // New returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
-func New(cfg broker.Config, decode pipeline.DecodeConfig, out io.Writer) *Reader {
+func New(cfg broker.Config, decode decode.Config, out io.Writer) *Reader {
 	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, out: out,
 		archives: map[string]*tools.Archive{}}
 }

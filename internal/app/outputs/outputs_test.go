@@ -34,7 +34,7 @@ func output(topic string, partition int32, of article.Coordinates, at time.Time)
 
 func TestVerdict(t *testing.T) {
 	w := inprocess.Start(t)
-	r := outputs.New(w.Config.Kafka, w.Config.Input.DecodeConfig, io.Discard)
+	r := outputs.New(w.Config.Kafka, w.Config.Input.Config, io.Discard)
 	defer r.Close()
 	topics, start := w.Config.Kafka.Topics, time.Now().Add(-time.Hour)
 	at := func(i int64) time.Time { return start.Add(time.Duration(i) * time.Second) }
@@ -77,7 +77,7 @@ func TestVerdict(t *testing.T) {
 // A page that is fetched again and again has hundreds of outputs with one id.
 func TestByIDFindsTheLatest(t *testing.T) {
 	w := inprocess.Start(t)
-	r := outputs.New(w.Config.Kafka, w.Config.Input.DecodeConfig, io.Discard)
+	r := outputs.New(w.Config.Kafka, w.Config.Input.Config, io.Discard)
 	defer r.Close()
 	start := time.Now().Add(-time.Hour)
 	of := input(0, 5)

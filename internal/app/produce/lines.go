@@ -14,7 +14,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 
 	"github.com/tidwall/gjson"
@@ -35,7 +35,7 @@ const (
 
 // Lines turns the lines of files into records. Not for concurrent use.
 type Lines struct {
-	input    pipeline.DecodeConfig
+	input    decode.Config
 	limit    int  // of a record's size, in bytes
 	strict   bool // a bad line ends the reading
 	progress *files.Progress
@@ -62,7 +62,7 @@ type Lines struct {
 
 // NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
 func NewLines(cfg config.Config, progress *files.Progress) *Lines {
-	return &Lines{input: cfg.Input.DecodeConfig, limit: cfg.Kafka.MaxMessageBytes - recordOverhead, progress: progress}
+	return &Lines{input: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes - recordOverhead, progress: progress}
 }
 
 // Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and

@@ -10,7 +10,7 @@ import (
 	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
 )
@@ -29,7 +29,7 @@ func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer,
 	progress := files.NewProgress(errOut, -1, "published", out.Acknowledged)
 	p := newPublisher(out, o.Rate)
 	stop := progress.Start()
-	for rec := range sampleRecords(cfg.Input.DecodeConfig, loop) {
+	for rec := range sampleRecords(cfg.Input.Config, loop) {
 		if err = p.add(ctx, rec, false); err != nil {
 			break
 		}
@@ -53,7 +53,7 @@ func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer,
 
 // sampleRecords iterates over the lines of the sample, the broken ones, too, and with loop over made articles
 // without end. The key is the id of the article, as crawlers set it.
-func sampleRecords(input pipeline.DecodeConfig, loop bool) iter.Seq[record.Record] {
+func sampleRecords(input decode.Config, loop bool) iter.Seq[record.Record] {
 	return func(yield func(record.Record) bool) {
 		for line := range sample.Lines() {
 			r := record.Record{Value: line}

@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"echosieve/internal/base/diag"
-	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 )
 

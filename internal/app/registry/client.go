@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/sr"
 
-	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 )
 
@@ -25,7 +25,7 @@ const (
 // one is the schema of all values.
 type one struct{ schema *avrojson.Schema }
 
-// Schema implements pipeline.Schemas.
+// Schema implements decode.Schemas.
 func (o one) Schema(context.Context, string) (*avrojson.Schema, error) { return o.schema, nil }
 
 // Client asks a schema registry, and remembers what it said. Safe for concurrent use.
@@ -65,7 +65,7 @@ func newClient(server *sr.Client) *Client {
 	}
 }
 
-// Schema implements pipeline.Schemas. It asks once: an error that is no *record.RejectError is a *diag.Problem.
+// Schema implements decode.Schemas. It asks once: an error that is no *record.RejectError is a *diag.Problem.
 func (c *Client) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
 	if schema, err := c.remembered(id, false); schema != nil || err != nil {
 		return schema, err

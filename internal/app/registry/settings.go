@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"echosieve/internal/base/tlsfiles"
-	"echosieve/pipeline"
-	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/decode/avrojson"
 )
 
 // Config says where schemas are.
@@ -72,7 +72,7 @@ func (c Config) Validate(used, framed bool) error {
 
 // Open returns the schemas: those of the file, or a *Client. It reads files and connects to no server.
 // Without settings it returns nil.
-func (c Config) Open() (pipeline.Schemas, error) {
+func (c Config) Open() (decode.Schemas, error) {
 	switch {
 	case c.SchemaFile != "":
 		text, err := os.ReadFile(c.SchemaFile)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"echosieve/pipeline"
-	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/decode/avrojson"
 )
 
 // A refusal belongs to the id, and not to the registry, if the registry answers sensibly for another id
@@ -35,10 +35,10 @@ type trial struct {
 	times int
 }
 
-// Waiting returns the schemas for the service. Its errors are *pipeline.Pending, which wait and ask again, or
+// Waiting returns the schemas for the service. Its errors are *decode.Pending, which wait and ask again, or
 // *record.RejectError. report is called with why a call waits while the registry does not answer, and with
 // nil when it waits no longer.
-func (c *Client) Waiting(report func(component string, call fmt.Stringer, err error)) pipeline.Schemas {
+func (c *Client) Waiting(report func(component string, call fmt.Stringer, err error)) decode.Schemas {
 	return waiting{c, report}
 }
 
@@ -55,7 +55,7 @@ func (r *request) String() string { return fmt.Sprintf("schema %s of %s", r.id, 
 // Component is the name of the registry among the servers of the service.
 const Component = "registry"
 
-// Schema implements pipeline.Schemas.
+// Schema implements decode.Schemas.
 func (w waiting) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
 	if schema, err := w.remembered(id, true); schema != nil || err != nil {
 		return schema, err
@@ -67,7 +67,7 @@ func (w waiting) Schema(ctx context.Context, id string) (*avrojson.Schema, error
 			return schema, err
 		}
 	}
-	return nil, &pipeline.Pending{Schema: id, Why: no.problem, Settle: func(ctx context.Context, record string) error {
+	return nil, &decode.Pending{Schema: id, Why: no.problem, Settle: func(ctx context.Context, record string) error {
 		return w.settle(ctx, &request{id, record}, no, t)
 	}}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"echosieve/internal/base/diag"
-	"echosieve/pipeline"
-	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/decode/avrojson"
 )
 
 // answer writes an answer of a server that is no registry, or of one with a fault.
@@ -166,7 +166,7 @@ func (r *reports) now() map[string]error {
 	return all
 }
 
-func waitingFor(t *testing.T, url string) (*Client, pipeline.Schemas, *reports) {
+func waitingFor(t *testing.T, url string) (*Client, decode.Schemas, *reports) {
 	t.Helper()
 	c := open(t, Server{URLs: []string{url}})
 	c.patience = 50 * time.Millisecond
@@ -175,10 +175,10 @@ func waitingFor(t *testing.T, url string) (*Client, pipeline.Schemas, *reports) 
 }
 
 // settled asks as the service does: it waits and asks again until there is an answer.
-func settled(ctx context.Context, s pipeline.Schemas, id string) (*avrojson.Schema, error) {
+func settled(ctx context.Context, s decode.Schemas, id string) (*avrojson.Schema, error) {
 	for {
 		schema, err := s.Schema(ctx, id)
-		var pending *pipeline.Pending
+		var pending *decode.Pending
 		if !errors.As(err, &pending) {
 			return schema, err
 		}
@@ -301,7 +301,7 @@ func TestManyUnknownIDsCostOneRequestEach(t *testing.T) {
 	now := time.Now().Add(alikeFor)
 	c.now = func() time.Time { return now }
 	_, err = schemas.Schema(t.Context(), "4000")
-	require.ErrorAs(t, err, new(*pipeline.Pending), "patience comes back after a minute")
+	require.ErrorAs(t, err, new(*decode.Pending), "patience comes back after a minute")
 }
 
 // A tool or the console, which asks once, takes no patience from the service.

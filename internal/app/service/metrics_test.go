@@ -12,6 +12,7 @@ import (
 	"echosieve/internal/app/otlp"
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/redisindex"
 )
 
@@ -35,7 +36,7 @@ func TestMetricsRegisteredTwiceAreAnError(t *testing.T) {
 			return err
 		},
 		"pipeline, sources": func(reg prometheus.Registerer) error {
-			_, err := pipeline.New(pipeline.Config{Decode: pipeline.DecodeConfig{PublisherLabels: 2}}, made, nil, reg)
+			_, err := pipeline.New(pipeline.Config{Decode: decode.Config{PublisherLabels: 2}}, made, nil, reg)
 			return err
 		},
 		"redisindex": func(reg prometheus.Registerer) error {

@@ -94,7 +94,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 		return nil, errors.Join(err, s.redis.Close())
 	}
 	s.reloader.setPolicy = s.index.SetPolicy
-	decode := cfg.Input.DecodeConfig
+	decode := cfg.Input.Config
 	if s.schemas != nil {
 		decode.Schemas = s.schemas.Waiting(s.health.report)
 	}
@@ -212,7 +212,7 @@ func (s *Service) Close() {
 // newConsole returns the console of the service.
 func (s *Service) newConsole() (*console.Console, error) {
 	return console.New(console.Config{
-		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input.DecodeConfig, Recipe: s.recipe,
+		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input.Config, Recipe: s.recipe,
 		Index: s.cfg.IndexConfig(s.recipe.ID()),
 	}, s.log.With("component", "console"))
 }

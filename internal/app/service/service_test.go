@@ -20,9 +20,9 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	cfg := config.Default()
 	cfg.HTTP.Listen = "127.0.0.1:0"
 	cfg.Input.PublisherLabels = 1 // 0 leaves a metric out
-	cfg.Input.Format, cfg.Input.Framing, cfg.Input.Registry.URLs = "avro", "confluent", []string{"http://127.0.0.1:1"}
+	cfg.Input.Format, cfg.Input.Framing, cfg.Input.Avro.Registry.URLs = "avro", "confluent", []string{"http://127.0.0.1:1"}
 	var err error
-	cfg.Input.Schemas, err = cfg.Input.Open()
+	cfg.Input.Schemas, err = cfg.Input.Avro.Open()
 	require.NoError(t, err)
 	s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)

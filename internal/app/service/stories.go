@@ -192,7 +192,7 @@ func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consum
 	kafka.Delivery = broker.ExactlyOnce
 	kafka.Topics.Input, kafka.Topics.Shadow = topic, s.role.Topic
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
-	p := &projector.Projector{Store: kept, Rules: s.rules, Decode: s.cfg.Input.DecodeConfig, Root: s.root,
+	p := &projector.Projector{Store: kept, Rules: s.rules, Decode: s.cfg.Input.Config, Root: s.root,
 		Health: s.health.report, Metrics: s.metrics}
 	p.Decode.FindPublished = true
 	c, err := consumer.New(kafka, p, prometheus.NewRegistry(), s.log.With("component", "consumer", "reads", topic),

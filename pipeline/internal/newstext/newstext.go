@@ -1,7 +1,9 @@
 // Package newstext holds invented articles, and the lines around the articles of two invented sites, for tests.
 package newstext
 
-import "strings"
+import (
+	"strings"
+)
 
 // Two articles and two others, in Chinese and English.
 const (

@@ -3,7 +3,9 @@
 // gojieba. It needs cgo: in a program that was built without it, New returns ErrMissing.
 package cppjieba
 
-import "errors"
+import (
+	"errors"
+)
 
 // ErrMissing is returned by New in a program without cgo.
 var ErrMissing = errors.New(

@@ -2,7 +2,9 @@
 
 package cppjieba
 
-import "echosieve/pipeline/segment"
+import (
+	"echosieve/pipeline/segment"
+)
 
 // Segmenter is never made in this build.
 type Segmenter struct{}

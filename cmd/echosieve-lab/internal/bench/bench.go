@@ -73,7 +73,7 @@ take the median of several rounds.`,
 		if err != nil {
 			return err
 		}
-		cfg.Input.DecodeConfig = cfg.Input.AsJSON()
+		cfg.Input.Config = cfg.Input.AsJSON()
 		recipe, err := cfg.LoadRecipe()
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func readRecords(cmd *cobra.Command, names []string, limit int, cfg config.Confi
 		}
 	}
 	if !usable {
-		return nil, files.NoArticle(names, cfg.Input.DecodeConfig, first)
+		return nil, files.NoArticle(names, cfg.Input.Config, first)
 	}
 	return records, nil
 }

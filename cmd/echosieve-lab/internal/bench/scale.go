@@ -95,7 +95,7 @@ func scaleCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		cfg.Input.DecodeConfig = cfg.Input.AsJSON()
+		cfg.Input.Config = cfg.Input.AsJSON()
 		records, err := readRecords(cmd, names, *limit, cfg, made)
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/service"
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
 )
@@ -71,7 +71,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	cfg.Kafka.Partitions = 1 // one partition: one order of the verdicts, see outputs
 	cfg.HTTP.Listen, cfg.HTTP.Console = "127.0.0.1:0", true
 	cfg.Log.Level = slog.LevelWarn.String()
-	records, err := sampleRecords(&cfg.Input.DecodeConfig)
+	records, err := sampleRecords(&cfg.Input.Config)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	if err != nil {
 		return err
 	}
-	v := newView(out, &cfg.Input.DecodeConfig, records, asJSON)
+	v := newView(out, &cfg.Input.Config, records, asJSON)
 	v.start(cfg.Kafka.Brokers, s.HTTPAddr(), s.RecipeID())
 
 	serviceCtx, stop := context.WithCancel(ctx)
@@ -207,7 +207,7 @@ func burstRecords() []record.Record {
 
 // sampleRecords makes a record of each line of the shipped sample. The key is the id of the article, as
 // crawlers set it.
-func sampleRecords(decode *pipeline.DecodeConfig) ([]record.Record, error) {
+func sampleRecords(decode *decode.Config) ([]record.Record, error) {
 	var records []record.Record
 	for line := range sample.Lines() {
 		r := record.Record{Value: line}

@@ -19,6 +19,7 @@ import (
 	"echosieve/internal/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
 )
@@ -26,7 +27,7 @@ import (
 // view prints verdicts when they arrive, and a summary: in columns, or as JSON Lines. Not for concurrent use.
 type view struct {
 	out     io.Writer
-	decode  *pipeline.DecodeConfig
+	decode  *decode.Config
 	json    bool
 	colour  bool
 	titles  map[string]string // article id -> title, to show the title that a copy repeats
@@ -48,7 +49,7 @@ type verdictRow struct {
 	Detail        string `json:"detail,omitempty"`
 }
 
-func newView(out io.Writer, decode *pipeline.DecodeConfig, records []record.Record, asJSON bool) *view {
+func newView(out io.Writer, decode *decode.Config, records []record.Record, asJSON bool) *view {
 	published := *decode
 	published.FindPublished = true
 	v := &view{out: out, decode: &published, json: asJSON, colour: files.OnTerminal(out), titles: map[string]string{},

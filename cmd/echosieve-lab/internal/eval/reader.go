@@ -19,8 +19,8 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/visible"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
@@ -56,7 +56,7 @@ func newReader(cmd *cobra.Command, file string) *reader {
 }
 
 // each is eachArticle over a file of articles, with progress.
-func (r *reader) each(ctx context.Context, name string, input pipeline.DecodeConfig, f func(line []byte) error) error {
+func (r *reader) each(ctx context.Context, name string, input decode.Config, f func(line []byte) error) error {
 	return eachArticle(ctx, name, input, r.progress.Counting, f, r.skip)
 }
 
@@ -77,7 +77,7 @@ var errEnough = errors.New("enough was read")
 // eachArticle calls f with every article of a file as a line, until f fails or ctx ends. input says how the
 // file is read, as files.NewArticleReader does it. The function through wraps the file before it is read;
 // skip, unless it is nil, hears of pieces of the file that are left out.
-func eachArticle(ctx context.Context, name string, input pipeline.DecodeConfig, through func(io.Reader) io.Reader,
+func eachArticle(ctx context.Context, name string, input decode.Config, through func(io.Reader) io.Reader,
 	f func(line []byte) error,
 	skip func(place string, skip *files.SkipError),
 ) error {
@@ -129,7 +129,7 @@ func (r *reader) noteBad(place int, fault string) {
 
 // finish ends the progress and reports how many articles got no verdict. If no article got one, that is an
 // error. err is the error that ended the reading; finish returns it if it is not nil.
-func (r *reader) finish(errOut io.Writer, input pipeline.DecodeConfig, err error) error {
+func (r *reader) finish(errOut io.Writer, input decode.Config, err error) error {
 	r.stop()
 	dead := r.progress.Bad.Load()
 	r.reportSkipped(errOut)

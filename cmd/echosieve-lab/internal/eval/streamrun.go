@@ -34,8 +34,8 @@ type streamEval struct {
 }
 
 func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index pipeline.Index, reader *reader) (*streamEval, error) {
-	cfg.Input.DecodeConfig = cfg.Input.AsJSON()
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig,
+	cfg.Input.Config = cfg.Input.AsJSON()
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
 	return &streamEval{cfg: cfg, stages: stages, reader: reader}, err
 }

@@ -123,7 +123,7 @@ func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) 
 	case cmd.Flags().Changed("at") && !f.plan.FindLimit:
 		return errors.New("--at is a list of percentages of the limit; add --find-limit, or set --rate")
 	}
-	if err := files.PublishesJSON(cfg.Input.DecodeConfig); err != nil {
+	if err := files.PublishesJSON(cfg.Input.Config); err != nil {
 		return err
 	}
 	for _, m := range f.metrics {

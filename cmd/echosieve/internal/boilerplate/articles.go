@@ -24,7 +24,7 @@ func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(a
 	isFile = isFile || from == "-"
 	size := int64(-1)
 	if isFile {
-		size, cfg.Input.DecodeConfig = files.Size([]string{from}), cfg.Input.AsJSON()
+		size, cfg.Input.Config = files.Size([]string{from}), cfg.Input.AsJSON()
 	}
 	var done atomic.Int64
 	progress := files.NewProgress(cmd.ErrOrStderr(), size, "read", done.Load)

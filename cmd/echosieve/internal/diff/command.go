@@ -59,7 +59,7 @@ func Command() *cobra.Command {
 		case *most <= 0:
 			return errors.New("--most must be above 0")
 		}
-		reader := outputs.New(cfg.Kafka, cfg.Input.DecodeConfig, cmd.ErrOrStderr())
+		reader := outputs.New(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())
 		defer reader.Close()
 		l := &loader{reader: reader, places: places{numbers: map[place]uint32{}}, most: *most}
 		if *since > 0 {
@@ -78,7 +78,7 @@ func Command() *cobra.Command {
 					"one input topic?",
 					args[0], result.A.Records, args[1], result.B.Records)}
 		}
-		(&sampler{reader: reader, decode: cfg.Input.DecodeConfig, places: &l.places}).complete(cmd.Context(), &result)
+		(&sampler{reader: reader, decode: cfg.Input.Config, places: &l.places}).complete(cmd.Context(), &result)
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), result)
 		}

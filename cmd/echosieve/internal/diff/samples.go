@@ -7,8 +7,8 @@ import (
 	"echosieve/consumer/tools"
 	"echosieve/internal/app/outputs"
 	"echosieve/internal/app/sidebyside"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/text"
 )
 
@@ -16,7 +16,7 @@ import (
 // Verdicts of a shadow have no values.
 type sampler struct {
 	reader *outputs.Reader
-	decode pipeline.DecodeConfig
+	decode decode.Config
 	places *places
 	away   error // why no texts are read any more
 }

@@ -139,7 +139,7 @@ func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
 		return nil, err
 	}
 	c := &connected{explainer: explainer{cfg: cfg, recipe: news,
-		reader: outputs.New(cfg.Kafka, cfg.Input.DecodeConfig, cmd.ErrOrStderr())}}
+		reader: outputs.New(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())}}
 	c.close = func() {
 		c.reader.Close()
 		_ = client.Close() // nothing was written

@@ -39,13 +39,13 @@ type counts struct {
 
 // newRun returns a run with the pipeline of the service on an index in memory or, with a folder's name, in that folder.
 func newRun(cfg config.Config, folder string) (*run, error) {
-	cfg.Input.DecodeConfig = cfg.Input.AsJSON()
+	cfg.Input.Config = cfg.Input.AsJSON()
 	made, err := cfg.LoadRecipe()
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.DecodeConfig, member: cfg.Output.Member},
-		input: input{decode: cfg.Input.DecodeConfig, limit: cfg.Kafka.MaxMessageBytes}}
+	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.Config, member: cfg.Output.Member},
+		input: input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{
 		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
@@ -56,7 +56,7 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 	} else if r.index, err = memindex.Open(folder, settings, made.ID()); err != nil {
 		return nil, fmt.Errorf("--state: %w", err)
 	}
-	r.pipe, err = pipeline.New(pipeline.Config{Decode: cfg.Input.DecodeConfig,
+	r.pipe, err = pipeline.New(pipeline.Config{Decode: cfg.Input.Config,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, r.index, nil)
 	return r, err
 }
@@ -143,7 +143,7 @@ func (r *run) decide(batch *pipeline.Batch) error {
 
 // noArticle is the error about files in which no line is an article.
 func (r *run) noArticle(fault string) error {
-	return files.NoArticle(r.input.names, r.cfg.Input.DecodeConfig, fault)
+	return files.NoArticle(r.input.names, r.cfg.Input.Config, fault)
 }
 
 func (c *counts) add(out *pipeline.Output) {

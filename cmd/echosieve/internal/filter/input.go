@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"echosieve/internal/app/files"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 )
 
@@ -28,7 +28,7 @@ const (
 type input struct {
 	names  []string // "-" is standard input
 	stdin  io.Reader
-	decode pipeline.DecodeConfig
+	decode decode.Config
 	limit  int // of an article, in bytes
 	times  timeFields
 	runs   map[string]sourceRun // by source; nil: number 0

@@ -11,12 +11,13 @@ import (
 	"echosieve/internal/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/stories"
 )
 
 // outputs writes one JSON line for each output.
 type outputs struct {
-	decode      pipeline.DecodeConfig
+	decode      decode.Config
 	member      string // name of the member that holds the verdict
 	headersOnly bool
 	wanted      [article.DestinationCount]bool

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 
 	"github.com/tidwall/gjson"
 )
@@ -24,7 +24,7 @@ func (names timeFields) find(value []byte) (at time.Time, ok bool) {
 	best := len(names)
 	gjson.ParseBytes(value).ForEach(func(key, v gjson.Result) bool {
 		if i := slices.Index(names[:best], key.Str); i >= 0 {
-			if t, valid := pipeline.ParseTime(v); valid {
+			if t, valid := decode.ParseTime(v); valid {
 				at, best = t, i
 			}
 		}

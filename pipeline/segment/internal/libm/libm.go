@@ -5,7 +5,9 @@ package libm
 
 // #cgo LDFLAGS: -lm
 // #include <math.h>
-import "C"
+import (
+	"C"
+)
 
 // Log returns the natural logarithm of the C library.
 func Log(x float64) float64 { return float64(C.log(C.double(x))) }

@@ -12,6 +12,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -43,7 +44,7 @@ func newHonest(t *testing.T) *honest {
 			Topics: ledger.Topics{Unique: "unique", Duplicate: "duplicate", Dead: "dead"},
 		},
 	}
-	decode := pipeline.DefaultDecodeConfig()
+	decode := decode.DefaultConfig()
 	index := memindex.New(memindex.Config{Window: 168 * time.Hour, Generations: 2, Search: h.writer.Index.Search,
 		BlockBits: h.writer.Index.Plan().Layout.Bits})
 	service, err := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: articles.MaxMessageBytes}, recipe,

@@ -1,4 +1,4 @@
-package pipeline
+package decode
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// DecodeConfig says how to find the article in a record's value.
-type DecodeConfig struct {
-	Format      string      `setting:"format" help:"Form of a value: json (an object with the fields below), avro (likewise; see schema_file and registry), text or html (all of it is the text)."`
-	Preset      string      `setting:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
-	Framing     string      `setting:"framing" help:"Bytes before a value: none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
-	Compression string      `setting:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most kafka.max_message_bytes."`
-	Fields      FieldConfig `setting:"fields"`
-	Tombstones  string      `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
+// Config says how to find the article in a record's value.
+type Config struct {
+	Format      string `setting:"format" help:"Form of a value: json (an object with the fields below), avro (likewise; see schema_file and registry), text or html (all of it is the text)."`
+	Preset      string `setting:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
+	Framing     string `setting:"framing" help:"Bytes before a value: none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
+	Compression string `setting:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most kafka.max_message_bytes."`
+	Fields      Fields `setting:"fields"`
+	Tombstones  string `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
 	// Schemas are those of Avro values. They are no setting: who has the settings of a registry opens them.
 	Schemas Schemas `setting:"-"`
 	// MaxBytes is the size of the largest value without compression, in bytes: kafka.max_message_bytes. 0: 1 MiB.
@@ -32,16 +32,16 @@ type DecodeConfig struct {
 	PublisherLabels int `setting:"publisher_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_publisher_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
 }
 
-// defaultMaxBytes is DecodeConfig.MaxBytes in programs that set none.
+// defaultMaxBytes is Config.MaxBytes in programs that set none.
 const defaultMaxBytes = 1 << 20
 
-// MaxPublisherLabels is the largest DecodeConfig.PublisherLabels.
+// MaxPublisherLabels is the largest Config.PublisherLabels.
 const MaxPublisherLabels = 1000
 
-// FieldConfig lists, for each field of an article, the dotted paths to try in a JSON value, in their order.
+// Fields lists, for each field of an article, the dotted paths to try in a JSON value, in their order.
 //
 // A path that begins with "header:" leads to a record header.
-type FieldConfig struct {
+type Fields struct {
 	ID        []string `setting:"id" help:"Paths of the id; MongoDB's {\"$oid\": ...} is understood. Without an id: topic/partition/offset."`
 	Title     []string `setting:"title" help:"Paths of the title. It does not affect verdicts."`
 	Text      []string `setting:"text" help:"Paths of the text. The first that exists must be a string."`
@@ -50,7 +50,7 @@ type FieldConfig struct {
 	Published []string `setting:"published" help:"Paths of the time of publication, for stories: RFC 3339 and other usual forms, or a number since 1970. It does not affect verdicts."`
 }
 
-// The values of DecodeConfig.Format and DecodeConfig.Tombstones.
+// The values of Config.Format and Config.Tombstones.
 const (
 	FormatJSON       = "json"
 	FormatAvro       = "avro"
@@ -60,11 +60,11 @@ const (
 	TombstonesSkip   = "skip"
 )
 
-// DefaultDecodeConfig reads JSON with the field names that most crawlers use.
-func DefaultDecodeConfig() DecodeConfig {
-	return DecodeConfig{
+// DefaultConfig reads JSON with the field names that most crawlers use.
+func DefaultConfig() Config {
+	return Config{
 		Format: FormatJSON,
-		Fields: FieldConfig{
+		Fields: Fields{
 			ID:        []string{"id", "_id", "url"},
 			Title:     []string{"title"},
 			Text:      []string{"text", "content", "body"},
@@ -81,7 +81,7 @@ func DefaultDecodeConfig() DecodeConfig {
 }
 
 // Validate returns an error that names the first wrong setting and its allowed values.
-func (c DecodeConfig) Validate() error {
+func (c Config) Validate() error {
 	switch c.Format {
 	case FormatJSON, FormatAvro, FormatText, FormatHTML:
 	default:
@@ -120,14 +120,14 @@ func (c DecodeConfig) Validate() error {
 // envelope says where a system that wraps each article in a JSON object of its own puts the article.
 type envelope struct {
 	within  []string          // paths of the article in the value, in their order; "" is the value itself
-	headers map[string]string // for a field of FieldConfig, the record header that names it
+	headers map[string]string // for a field of Fields, the record header that names it
 	deletes []deletion        // each reports that an article was deleted
 }
 
 // deletion is a string at a path.
 type deletion struct{ path, value string }
 
-// envelopes are the values of DecodeConfig.Preset. Sources: the JSON converter of Kafka Connect with
+// envelopes are the values of Config.Preset. Sources: the JSON converter of Kafka Connect with
 // schemas.enable, Debezium's data change events (its MongoDB connector writes a document as a string, which
 // @fromstr reads), CloudEvents 1.0 in structured and binary mode of its Kafka binding, and change streams of
 // MongoDB's own connector.
@@ -151,14 +151,14 @@ var envelopes = map[string]envelope{
 // headerPath begins a path that leads to a record header: header:ce_id.
 const headerPath = "header:"
 
-// paths are the lists that Decode tries. A list of FieldConfig that is the default is looked for within the
+// paths are the lists that Decode tries. A list of Fields that is the default is looked for within the
 // envelope of the preset. A list of the user is taken as it is.
-func (c *DecodeConfig) paths() FieldConfig {
+func (c *Config) paths() Fields {
 	e, known := envelopes[c.Preset]
 	if !known {
 		return c.Fields
 	}
-	defaults := DefaultDecodeConfig().Fields
+	defaults := DefaultConfig().Fields
 	within := func(field string, paths, standard []string) []string {
 		if !slices.Equal(paths, standard) {
 			return paths
@@ -174,7 +174,7 @@ func (c *DecodeConfig) paths() FieldConfig {
 		}
 		return all
 	}
-	return FieldConfig{
+	return Fields{
 		ID:        within("id", c.Fields.ID, defaults.ID),
 		Title:     within("title", c.Fields.Title, defaults.Title),
 		Text:      within("text", c.Fields.Text, defaults.Text),
@@ -185,7 +185,7 @@ func (c *DecodeConfig) paths() FieldConfig {
 }
 
 // deletes says whether a value reports that an article was deleted. Such a record is treated as one with a null value.
-func (c *DecodeConfig) deletes(o *object) bool {
+func (c *Config) deletes(o *object) bool {
 	return slices.ContainsFunc(envelopes[c.Preset].deletes, func(d deletion) bool {
 		v := o.get(d.path)
 		return v.Type == gjson.String && v.Str == d.value

@@ -1,4 +1,4 @@
-package pipeline
+package decode
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 )
 
 func TestWhatIsNoJSONSaysWhatItLooksLike(t *testing.T) {
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	for _, c := range []struct{ value, detail string }{
 		{"\x00\x00\x00\x01\x2c{\"text\":\"x\"}", "schema id 300"},
 		{"\x1f\x8b\x08\x00\x00", "gzip"},
@@ -40,7 +40,7 @@ func TestWhatIsNoJSONSaysWhatItLooksLike(t *testing.T) {
 		require.NotNil(t, reject, "%q", c.value)
 		require.Equal(t, record.NotJSON, reject.Reason, "%q", c.value)
 		require.Contains(t, reject.Detail, c.detail, "%q", c.value)
-		require.LessOrEqual(t, len(reject.Detail), maxDetailBytes)
+		require.LessOrEqual(t, len(reject.Detail), 256)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 		{latin1, "latin1"}, {"caf\xe9", "latin1"}, {gbk, "GBK"}, {cyrillic, "windows-1251"},
 		{cut, "UTF-8 with damaged"}, {string(wide), "UTF-16"},
 	} {
-		for _, cfg := range []DecodeConfig{DefaultDecodeConfig(), {Format: FormatText}, {Format: FormatHTML}} {
+		for _, cfg := range []Config{DefaultConfig(), {Format: FormatText}, {Format: FormatHTML}} {
 			value := c.text
 			if cfg.Format == FormatJSON {
 				if c.guess == "UTF-16" {
@@ -75,7 +75,7 @@ func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 		}
 	}
 	// A byte in a field that is not used harms nobody.
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	_, reject := cfg.Decode(recordOf("{\"text\":\"x\",\"footer\":\"\xfc\"}"))
 	require.Nil(t, reject)
 	// Bytes of GBK can be those of JSON's syntax.

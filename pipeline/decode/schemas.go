@@ -1,18 +1,25 @@
-package pipeline
+package decode
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"echosieve/pipeline/record"
+	"echosieve/pipeline/decode/avrojson"
 )
 
-// Pending is an error of Schemas and of Prepare: it is not known yet whether there is a schema. The caller
+// Schemas finds the schemas with which Avro values were written. Safe for concurrent use.
+type Schemas interface {
+	// Schema returns the schema with an id: a number, a UUID, or "" for values without an id. It may ask a server. An
+	// error that is a *record.RejectError says that there is no such schema, or none that Avro values can have. Any
+	// other error says that the server did not answer.
+	Schema(ctx context.Context, id string) (*avrojson.Schema, error)
+}
+
+// Pending is an error of Schemas and of With: it is not known yet whether there is a schema. The caller
 // gives the memory of the batch back, calls Wait, and begins with the record again.
 type Pending struct {
 	Schema string // id
-	Record string // coordinates of the record that needs the schema; Prepare sets them
+	Record string // coordinates of the record that needs the schema; With sets them
 	Why    error
 	// Settle returns nil when Schemas can say more of the schema, and an error only if ctx ends. record is
 	// named to those who watch.
@@ -27,11 +34,3 @@ func (p *Pending) Unwrap() error { return p.Why }
 
 // Wait returns nil when it may be known whether there is the schema, and an error only if ctx ends.
 func (p *Pending) Wait(ctx context.Context) error { return p.Settle(ctx, p.Record) }
-
-// ofRecord names the record in an error of Schemas.
-func ofRecord(err error, r *record.Record) error {
-	if pending := (*Pending)(nil); errors.As(err, &pending) {
-		pending.Record = r.String()
-	}
-	return err
-}

@@ -1,4 +1,4 @@
-package pipeline
+package decode
 
 import (
 	"cmp"
@@ -10,13 +10,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
-	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 )
 
-// The values of DecodeConfig.Framing and DecodeConfig.Compression.
+// The values of Config.Framing and Config.Compression.
 const (
 	FramingNone      = "none"
 	FramingConfluent = "confluent"
@@ -32,7 +31,7 @@ const headerSchemaID = "__value_schema_id"
 
 // unframe returns a value without its framing, and the id of the schema, if the framing has one. It shares the memory
 // of the value.
-func (c *DecodeConfig) unframe(r *record.Record, value []byte) (
+func (c *Config) unframe(r *record.Record, value []byte) (
 	rest []byte, schema string, reject *record.RejectError,
 ) {
 	if c.Framing != FramingConfluent {
@@ -60,7 +59,7 @@ func (c *DecodeConfig) unframe(r *record.Record, value []byte) (
 }
 
 // beginning returns at least the first n bytes of a value without compression, or all of it.
-func (c *DecodeConfig) beginning(value []byte, n int) ([]byte, *record.RejectError) {
+func (c *Config) beginning(value []byte, n int) ([]byte, *record.RejectError) {
 	codec, reject := c.compressionOf(value)
 	if reject != nil || codec == CompressionNone {
 		return value, reject
@@ -78,18 +77,7 @@ func (c *DecodeConfig) beginning(value []byte, n int) ([]byte, *record.RejectErr
 }
 
 // maxBytes is the size of the largest decompressed value.
-func (c *DecodeConfig) maxBytes() int { return cmp.Or(c.MaxBytes, defaultMaxBytes) }
-
-// Schemas finds the schemas with which Avro values were written. Safe for concurrent use.
-type Schemas interface {
-	// Schema returns the schema with an id: a number, a UUID, or "" for values without an id. It may ask a server. An
-	// error that is a *record.RejectError says that there is no such schema, or none that Avro values can have. Any
-	// other error says that the server did not answer.
-	Schema(ctx context.Context, id string) (*avrojson.Schema, error)
-}
-
-// schemaTimeout bounds the time that Decode waits for a schema.
-const schemaTimeout = 10 * time.Second
+func (c *Config) maxBytes() int { return cmp.Or(c.MaxBytes, defaultMaxBytes) }
 
 // longestFraming is the length of the longer form of a framing, in bytes.
 const longestFraming = 17
@@ -113,7 +101,7 @@ func schemaID(b []byte) (id string, rest []byte) {
 
 // schemaOf returns the schema of a record's value. It waits for the server of schemas, so it is asked before the value
 // takes memory.
-func (c *DecodeConfig) schemaOf(ctx context.Context, r *record.Record) (*avrojson.Schema, *record.RejectError, error) {
+func (c *Config) schemaOf(ctx context.Context, r *record.Record) (*avrojson.Schema, *record.RejectError, error) {
 	begin, reject := c.beginning(r.Value, longestFraming)
 	if reject != nil {
 		return nil, reject, nil
@@ -145,22 +133,10 @@ func of(id string) string {
 
 // AsJSON returns the settings for an article that is not in a record of the input topic, but in a file or a request:
 // without framing and compression, and with the same paths.
-func (c DecodeConfig) AsJSON() DecodeConfig {
+func (c Config) AsJSON() Config {
 	c.Framing, c.Compression = FramingNone, CompressionNone
 	if c.Format == FormatAvro {
 		c.Format, c.Schemas = FormatJSON, nil
 	}
 	return c
-}
-
-// yielding lets other articles have the core while a schema is asked for. The caller holds a core.
-type yielding struct {
-	Schemas
-	cores chan struct{}
-}
-
-func (y yielding) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
-	<-y.cores
-	defer func() { y.cores <- struct{}{} }()
-	return y.Schemas.Schema(ctx, id)
 }

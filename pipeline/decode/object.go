@@ -1,6 +1,7 @@
-package pipeline
+package decode
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -10,6 +11,40 @@ import (
 
 	"github.com/tidwall/gjson"
 )
+
+// maxDepth is the deepest nesting of a JSON value that is decoded. gjson (1.20) validates recursively: without a bound,
+// a record that consists of brackets would take stack memory for each bracket, and a stack overflow ends the process.
+const maxDepth = 1000
+
+// IsObject says whether a value is a JSON object that is decoded. It takes time linear in the length of the value.
+func IsObject(value []byte) bool {
+	trimmed := bytes.TrimLeft(value, " \t\r\n")
+	return len(trimmed) > 0 && trimmed[0] == '{' && !deeperThan(value, maxDepth) && gjson.ValidBytes(value)
+}
+
+// deeperThan reports whether brackets outside strings are nested deeper than limit.
+func deeperThan(value []byte, limit int) bool {
+	if bytes.Count(value, []byte{'{'})+bytes.Count(value, []byte{'['}) <= limit {
+		return false
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
 
 // object is a JSON object whose members were found in one pass. A search by path reads the object from its
 // beginning, text included, and a record takes about ten searches. Strings in it share the memory of the
@@ -139,7 +174,7 @@ func (o *object) get(path string) gjson.Result {
 	if name, ok := strings.CutPrefix(path, headerPath); ok {
 		return o.header(name)
 	}
-	if !isPlainName(path) {
+	if !IsPlainName(path) {
 		return o.Get(path)
 	}
 	for i := range o.members {
@@ -163,8 +198,8 @@ func (o *object) header(name string) gjson.Result {
 	return gjson.Result{}
 }
 
-// isPlainName says whether a path names one member and has no character with a meaning of its own.
-func isPlainName(path string) bool {
+// IsPlainName says whether a path names one member and has no character with a meaning of its own.
+func IsPlainName(path string) bool {
 	for _, c := range []byte(path) {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
@@ -173,4 +208,28 @@ func isPlainName(path string) bool {
 		}
 	}
 	return path != ""
+}
+
+// AppendWithout appends a value that IsObject to dst, without its members of a name and without its end.
+func AppendWithout(dst, object []byte, name string) []byte {
+	text := string(bytes.TrimSpace(object))
+	dst = append(dst, '{')
+	start, left := len(dst), false
+	for at := 1; ; {
+		key, rest := cutValue(text[at:])
+		if key == "" {
+			return dst
+		}
+		_, rest = cutValue(rest)
+		member := text[at : len(text)-len(rest)] // with the comma before it
+		at += len(member)
+		switch {
+		case unquoted(key) == name:
+			left = true
+		case left && len(dst) == start:
+			dst = append(dst, strings.TrimLeft(member, " \t\r\n,")...)
+		default:
+			dst = append(dst, member...)
+		}
+	}
 }

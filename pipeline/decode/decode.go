@@ -1,4 +1,8 @@
-package pipeline
+// Package decode finds the article in the value of a record: it decompresses the value (compression.go), takes the
+// framing of a schema registry off (framing.go), and reads JSON, Avro, text or a page. A value without an article is
+// rejected with a reason, a position and a hint (encoding.go); no value ends the process, takes more time than linear in
+// its length, or more memory than Memory allows.
+package decode
 
 import (
 	"bytes"
@@ -6,10 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 
 	"github.com/tidwall/gjson"
@@ -20,7 +25,7 @@ import (
 // Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the
 // id. It is safe for concurrent use and takes time linear in the length of the value. If a schema cannot be had for
 // schemaTimeout, the record is rejected.
-func (c *DecodeConfig) Decode(r *record.Record) (content article.Content, reject *record.RejectError) {
+func (c *Config) Decode(r *record.Record) (content article.Content, reject *record.RejectError) {
 	ctx := context.Background()
 	if c.Format == FormatAvro {
 		var cancel context.CancelFunc
@@ -34,10 +39,13 @@ func (c *DecodeConfig) Decode(r *record.Record) (content article.Content, reject
 	return content, reject
 }
 
+// schemaTimeout bounds the time that Decode waits for a schema.
+const schemaTimeout = 10 * time.Second
+
 // With is Decode, and calls fn with the article. It waits for c.Memory before it decompresses the value, and gives the
 // memory back when fn returns: who fingerprints the text does so in fn, and waits there for nothing. The error is that
 // of ctx, or of c.Schemas if its server did not answer; then fn is not called.
-func (c *DecodeConfig) With(
+func (c *Config) With(
 	ctx context.Context, r *record.Record, fn func(article.Content, *record.RejectError),
 ) error {
 	room := &share{memory: c.Memory}
@@ -46,11 +54,14 @@ func (c *DecodeConfig) With(
 	if err == nil {
 		fn(content, reject)
 	}
+	if pending := (*Pending)(nil); errors.As(err, &pending) {
+		pending.Record = r.String()
+	}
 	return err
 }
 
 // decode finds the article. room then holds the memory that the article takes.
-func (c *DecodeConfig) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *record.RejectError,
+func (c *Config) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *record.RejectError,
 	error) {
 	content := article.Content{ID: r.String()}
 	if c.Format == FormatAvro {
@@ -64,7 +75,7 @@ func (c *DecodeConfig) decode(ctx context.Context, r *record.Record, room *share
 	return content, reject, err
 }
 
-func (c *DecodeConfig) unframeAndFind(r *record.Record, value []byte, content *article.Content) *record.RejectError {
+func (c *Config) unframeAndFind(r *record.Record, value []byte, content *article.Content) *record.RejectError {
 	value, _, reject := c.unframe(r, value)
 	if reject != nil {
 		return reject
@@ -74,7 +85,7 @@ func (c *DecodeConfig) unframeAndFind(r *record.Record, value []byte, content *a
 
 // decodeAvro is decode for Avro values. The JSON of most is hardly longer than the value. A value whose JSON is much
 // longer is read again with more memory: waiting for that much each time would keep other articles waiting.
-func (c *DecodeConfig) decodeAvro(
+func (c *Config) decodeAvro(
 	ctx context.Context, r *record.Record, room *share, content article.Content,
 ) (article.Content, *record.RejectError, error) {
 	schema, reject, err := c.schemaOf(ctx, r)
@@ -93,7 +104,7 @@ func (c *DecodeConfig) decodeAvro(
 
 // findAvro finds the article in an Avro value, whose JSON has at most twice its size and more bytes. If the JSON is
 // longer and may be, tooLong is set, and room holds nothing.
-func (c *DecodeConfig) findAvro(
+func (c *Config) findAvro(
 	ctx context.Context, r *record.Record, room *share, schema *avrojson.Schema, more int, content *article.Content,
 ) (tooLong bool, reject *record.RejectError, err error) {
 	p, reject, err := c.open(ctx, r.Value, room, func(n int) int { return 3*n + more - startBytes })
@@ -117,7 +128,7 @@ func (c *DecodeConfig) findAvro(
 }
 
 // find finds the article in a value without compression and framing. It keeps no reference to the value.
-func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Content) *record.RejectError {
+func (c *Config) find(r *record.Record, value []byte, content *article.Content) *record.RejectError {
 	if c.Format == FormatText || c.Format == FormatHTML {
 		if reject := notUTF8(value); reject != nil {
 			return reject
@@ -131,7 +142,7 @@ func (c *DecodeConfig) find(r *record.Record, value []byte, content *article.Con
 		content.Text, content.Title = string(value), article.Cut(htmlTitle(value), article.MaxTitleBytes)
 		return nil
 	}
-	if !validObject(value) {
+	if !IsObject(value) {
 		return notJSON(value)
 	}
 	o := newObject(value, r.Headers, make([]member, 0, 32))
@@ -224,39 +235,6 @@ func typeName(v gjson.Result) string {
 	default:
 		return "number"
 	}
-}
-
-// maxDepth is the deepest nesting of a JSON value that is decoded. gjson (1.20) validates recursively: without a bound,
-// a record that consists of brackets would take stack memory for each bracket, and a stack overflow ends the process.
-const maxDepth = 1000
-
-func validObject(value []byte) bool {
-	trimmed := bytes.TrimLeft(value, " \t\r\n")
-	return len(trimmed) > 0 && trimmed[0] == '{' && !deeperThan(value, maxDepth) && gjson.ValidBytes(value)
-}
-
-// deeperThan reports whether brackets outside strings are nested deeper than limit.
-func deeperThan(value []byte, limit int) bool {
-	if bytes.Count(value, []byte{'{'})+bytes.Count(value, []byte{'['}) <= limit {
-		return false
-	}
-	depth, inString := 0, false
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > limit {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
 }
 
 // htmlTitle returns the content of the first title element, or "".

@@ -1,4 +1,4 @@
-package pipeline
+package decode
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func recordOf(value string) *record.Record {
 }
 
 func TestDecodeJSON(t *testing.T) {
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	own := "articles/2/41"
 	for name, c := range map[string]struct {
 		value string
@@ -54,7 +54,7 @@ func TestDecodeJSON(t *testing.T) {
 }
 
 func TestDecodeRejects(t *testing.T) {
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	for name, c := range map[string]struct {
 		value string
 		want  record.RejectReason
@@ -84,18 +84,18 @@ func TestDecodeRejects(t *testing.T) {
 
 func TestDecodeOtherFormats(t *testing.T) {
 	page := `<html><head><title> A &amp; B </title></head><body>text</body></html>`
-	text := DecodeConfig{Format: FormatText}
+	text := Config{Format: FormatText}
 	doc, reject := text.Decode(recordOf("any bytes"))
 	require.Nil(t, reject)
 	require.Equal(t, article.Content{ID: "articles/2/41", Text: "any bytes"}, doc)
-	html := DecodeConfig{Format: FormatHTML}
+	html := Config{Format: FormatHTML}
 	doc, reject = html.Decode(recordOf(page))
 	require.Nil(t, reject)
 	require.Equal(t, article.Content{ID: "articles/2/41", Title: "A & B", Text: page}, doc)
 }
 
 func TestDecodeOwnPaths(t *testing.T) {
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	cfg.Fields.Text = []string{"data.article.text"}
 	cfg.Fields.ID = []string{"data.key"}
 	doc, reject := cfg.Decode(recordOf(`{"data":{"key":"k","article":{"text":"x"}}}`))
@@ -103,17 +103,17 @@ func TestDecodeOwnPaths(t *testing.T) {
 	require.Equal(t, article.Content{ID: "k", Text: "x"}, doc)
 }
 
-func TestDecodeConfigValidate(t *testing.T) {
-	require.NoError(t, DefaultDecodeConfig().Validate())
-	for name, breakIt := range map[string]func(*DecodeConfig){
-		"format":                 func(c *DecodeConfig) { c.Format = "xml" },
-		"tombstones":             func(c *DecodeConfig) { c.Tombstones = "drop" },
-		"max_future":             func(c *DecodeConfig) { c.MaxFuture = -1 },
-		"publisher_labels: -1":   func(c *DecodeConfig) { c.PublisherLabels = -1 },
-		"publisher_labels: 1001": func(c *DecodeConfig) { c.PublisherLabels = MaxPublisherLabels + 1 },
-		"fields.text":            func(c *DecodeConfig) { c.Fields.Text = nil },
+func TestValidate(t *testing.T) {
+	require.NoError(t, DefaultConfig().Validate())
+	for name, breakIt := range map[string]func(*Config){
+		"format":                 func(c *Config) { c.Format = "xml" },
+		"tombstones":             func(c *Config) { c.Tombstones = "drop" },
+		"max_future":             func(c *Config) { c.MaxFuture = -1 },
+		"publisher_labels: -1":   func(c *Config) { c.PublisherLabels = -1 },
+		"publisher_labels: 1001": func(c *Config) { c.PublisherLabels = MaxPublisherLabels + 1 },
+		"fields.text":            func(c *Config) { c.Fields.Text = nil },
 	} {
-		cfg := DefaultDecodeConfig()
+		cfg := DefaultConfig()
 		breakIt(&cfg)
 		require.ErrorContains(t, cfg.Validate(), name)
 	}
@@ -122,7 +122,7 @@ func TestDecodeConfigValidate(t *testing.T) {
 // Values may be nested as deep as SECURITY.md says, including the object itself, and not deeper. Brackets in
 // strings do not count.
 func TestDepth(t *testing.T) {
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	nested := func(depth int) string {
 		return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `,"b":"` +
 			strings.Repeat("[", 5000) + `\"{","text":"x"}`
@@ -138,7 +138,7 @@ func FuzzDecode(f *testing.F) {
 		"[[[[", "\x00", `{"text":"a","text":5}`} {
 		f.Add([]byte(s))
 	}
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	f.Fuzz(func(t *testing.T, value []byte) {
 		doc, reject := cfg.Decode(recordOf(string(value)))
 		if reject == nil && (doc.ID == "" || len(doc.ID) > article.MaxIDBytes) {

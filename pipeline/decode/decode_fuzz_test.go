@@ -1,9 +1,7 @@
-package pipeline
+package decode
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -26,7 +24,7 @@ func FuzzExtendedJSON(f *testing.F) {
 	} {
 		f.Add(id)
 	}
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	f.Fuzz(func(t *testing.T, id string) {
 		doc, reject := cfg.Decode(recordOf(`{"_id":` + id + `,"text":"x"}`))
 		if doc.ID == "" || len(doc.ID) > article.MaxIDBytes {
@@ -50,7 +48,7 @@ func FuzzJSON(f *testing.F) {
 	} {
 		f.Add([]byte(value))
 	}
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	f.Fuzz(func(t *testing.T, value []byte) {
 		doc, reject := cfg.Decode(recordOf(string(value)))
 		if reject != nil && (doc.Text != "" || reject.Detail == "") {
@@ -81,7 +79,7 @@ func FuzzHTMLValue(f *testing.F) {
 	} {
 		f.Add([]byte(page))
 	}
-	cfg := DecodeConfig{Format: FormatHTML}
+	cfg := Config{Format: FormatHTML}
 	f.Fuzz(func(t *testing.T, page []byte) {
 		doc, reject := cfg.Decode(recordOf(string(page)))
 		if !utf8.Valid(page) {
@@ -99,38 +97,6 @@ func FuzzHTMLValue(f *testing.F) {
 	})
 }
 
-// Headers with our names are replaced. All other headers are kept unchanged and in their order, and ours occur once.
-func FuzzHeaders(f *testing.F) {
-	f.Add("crawler", []byte("x"), HeaderVerdict, []byte("forged"))
-	f.Add("", []byte{}, HeaderInput, []byte(nil))
-	f.Add(HeaderReason, []byte("\xff\x00"), strings.ToUpper(HeaderReason), []byte("kept"))
-	f.Fuzz(func(t *testing.T, key1 string, value1 []byte, key2 string, value2 []byte) {
-		in := []record.Header{{Key: key1, Value: value1}, {Key: key2, Value: value2}, {Key: key1, Value: value2}}
-		r := recordOf("x")
-		r.Headers = in
-		out := deadOutput(r, record.Reject(record.NotJSON, "detail"), 1<<20)
-		var foreign []string
-		ours := map[string]int{}
-		for _, h := range out.Headers {
-			if slices.Contains(ownHeaders, h.Key) {
-				ours[h.Key]++
-				continue
-			}
-			foreign = append(foreign, fmt.Sprintf("%q %q %t", h.Key, h.Value, h.Value == nil))
-		}
-		var want []string
-		for _, h := range in {
-			if !slices.Contains(ownHeaders, h.Key) {
-				want = append(want, fmt.Sprintf("%q %q %t", h.Key, h.Value, h.Value == nil))
-			}
-		}
-		if !slices.Equal(want, foreign) || len(ours) != 3 || ours[HeaderReason] != 1 || ours[HeaderDetail] != 1 ||
-			ours[HeaderInput] != 1 {
-			t.Fatalf("%q became %q, of ours %v", want, foreign, ours)
-		}
-	})
-}
-
 // One pass over an object finds what gjson finds at each path.
 func FuzzObject(f *testing.F) {
 	for _, value := range []string{
@@ -142,7 +108,7 @@ func FuzzObject(f *testing.F) {
 		f.Add([]byte(value), "text")
 	}
 	f.Fuzz(func(t *testing.T, value []byte, path string) {
-		if !validObject(value) {
+		if !IsObject(value) {
 			return
 		}
 		o := newObject(value, nil, nil)

@@ -1,47 +1,14 @@
-package pipeline
+package decode
 
 import (
-	"bytes"
-	"compress/gzip"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/record"
 )
-
-func gzipped(t testing.TB, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write([]byte(text))
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	return b.String()
-}
-
-func zstandard(t testing.TB, text string) string {
-	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	require.NoError(t, err)
-	return string(w.EncodeAll([]byte(text), nil))
-}
-
-// streamed is compressed by a writer that does not know how much will come: the frame declares a window of 8 MiB.
-func streamed(t testing.TB, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20),
-		zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
-	require.NoError(t, err)
-	_, err = w.Write([]byte(text))
-	require.NoError(t, err)
-	require.NoError(t, w.Flush())
-	require.NoError(t, w.Close())
-	return b.String()
-}
 
 func TestUnwrap(t *testing.T) {
 	const plain, framed = `{"id":"a","text":"x"}`, "\x00\x00\x00\x01\x2c" + `{"id":"a","text":"x"}`
@@ -55,29 +22,29 @@ func TestUnwrap(t *testing.T) {
 		detail               string
 	}{
 		{"plain", FramingNone, CompressionAuto, plain, "", ""},
-		{"gzip", FramingNone, CompressionAuto, gzipped(t, plain), "", ""},
-		{"zstd", FramingNone, CompressionAuto, zstandard(t, plain), "", ""},
-		{"gzip by name", FramingNone, CompressionGzip, gzipped(t, plain), "", ""},
-		{"zstd by name", FramingNone, CompressionZstd, zstandard(t, plain), "", ""},
-		{"gzip, none expected", FramingNone, CompressionNone, gzipped(t, plain), record.NotJSON, "input.compression"},
+		{"gzip", FramingNone, CompressionAuto, hostiletext.Gzip(plain), "", ""},
+		{"zstd", FramingNone, CompressionAuto, hostiletext.Zstd(plain), "", ""},
+		{"gzip by name", FramingNone, CompressionGzip, hostiletext.Gzip(plain), "", ""},
+		{"zstd by name", FramingNone, CompressionZstd, hostiletext.Zstd(plain), "", ""},
+		{"gzip, none expected", FramingNone, CompressionNone, hostiletext.Gzip(plain), record.NotJSON, "input.compression"},
 		{"plain, gzip expected", FramingNone, CompressionGzip, plain, record.NotJSON, "not compressed with gzip"},
-		{"zstd, gzip expected", FramingNone, CompressionGzip, zstandard(t, plain), record.NotJSON,
+		{"zstd, gzip expected", FramingNone, CompressionGzip, hostiletext.Zstd(plain), record.NotJSON,
 			"not compressed with gzip"},
-		{"gzip, cut", FramingNone, CompressionAuto, gzipped(t, plain)[:25], record.NotJSON, "cannot be decompressed"},
-		{"zstd, cut", FramingNone, CompressionAuto, zstandard(t, plain)[:12], record.NotJSON, "cannot be decompressed"},
-		{"gzip, as large as allowed", FramingNone, CompressionAuto, gzipped(t, large), "", ""},
-		{"zstd, as large as allowed", FramingNone, CompressionAuto, zstandard(t, large), "", ""},
-		{"zstd of a stream, as large as allowed", FramingNone, CompressionAuto, streamed(t, large), "", ""},
-		{"gzip bomb", FramingNone, CompressionAuto, gzipped(t, bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd bomb", FramingNone, CompressionAuto, zstandard(t, bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd bomb of a stream", FramingNone, CompressionAuto, streamed(t, bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd of a stream with a large window", FramingNone, CompressionAuto, streamed(t, plain), "", ""},
-		{"two frames", FramingNone, CompressionAuto, zstandard(t, plain[:9]) + streamed(t, plain[9:]), "", ""},
-		{"two members", FramingNone, CompressionAuto, gzipped(t, plain[:9]) + gzipped(t, plain[9:]), "", ""},
+		{"gzip, cut", FramingNone, CompressionAuto, hostiletext.Gzip(plain)[:25], record.NotJSON, "cannot be decompressed"},
+		{"zstd, cut", FramingNone, CompressionAuto, hostiletext.Zstd(plain)[:12], record.NotJSON, "cannot be decompressed"},
+		{"gzip, as large as allowed", FramingNone, CompressionAuto, hostiletext.Gzip(large), "", ""},
+		{"zstd, as large as allowed", FramingNone, CompressionAuto, hostiletext.Zstd(large), "", ""},
+		{"zstd of a stream, as large as allowed", FramingNone, CompressionAuto, hostiletext.Streamed(large), "", ""},
+		{"gzip bomb", FramingNone, CompressionAuto, hostiletext.Gzip(bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb", FramingNone, CompressionAuto, hostiletext.Zstd(bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb of a stream", FramingNone, CompressionAuto, hostiletext.Streamed(bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd of a stream with a large window", FramingNone, CompressionAuto, hostiletext.Streamed(plain), "", ""},
+		{"two frames", FramingNone, CompressionAuto, hostiletext.Zstd(plain[:9]) + hostiletext.Streamed(plain[9:]), "", ""},
+		{"two members", FramingNone, CompressionAuto, hostiletext.Gzip(plain[:9]) + hostiletext.Gzip(plain[9:]), "", ""},
 		{"zstd that claims 256 MiB in one segment", FramingNone, CompressionAuto,
 			"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10\x01\x00\x00", record.TooLarge, "kafka.max_message_bytes"},
 		{"framed", FramingConfluent, CompressionAuto, framed, "", ""},
-		{"framed, then compressed", FramingConfluent, CompressionAuto, gzipped(t, framed), "", ""},
+		{"framed, then compressed", FramingConfluent, CompressionAuto, hostiletext.Gzip(framed), "", ""},
 		{"framed, none expected", FramingNone, CompressionAuto, framed, record.NotJSON, "set input.framing to confluent"},
 		{"framing expected", FramingConfluent, CompressionAuto, plain, record.NotJSON, "set input.framing to none"},
 		{"cut within the framing", FramingConfluent, CompressionAuto, framed[:4], record.NotJSON,
@@ -85,7 +52,7 @@ func TestUnwrap(t *testing.T) {
 		{"nothing after the framing", FramingConfluent, CompressionAuto, framed[:5], record.NotJSON, "empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := DefaultDecodeConfig()
+			cfg := DefaultConfig()
 			cfg.Framing, cfg.Compression, cfg.MaxBytes = c.framing, c.compression, most
 			require.NoError(t, cfg.Validate())
 			r := recordOf(c.value)
@@ -106,7 +73,7 @@ func TestUnwrap(t *testing.T) {
 
 // The schema's id can stand in a header. Then the value has no framing.
 func TestUnwrapSchemaHeader(t *testing.T) {
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	cfg.Framing = FramingConfluent
 	r := recordOf(`{"text":"x"}`)
 	r.Headers = []record.Header{{Key: "__value_schema_id", Value: make([]byte, 17)}}
@@ -143,7 +110,7 @@ func TestPresets(t *testing.T) {
 		{"MongoDB, all as a string", "mongo", `{"fullDocument":` + quoted + `}`, nil, "a", "S"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := DefaultDecodeConfig()
+			cfg := DefaultConfig()
 			cfg.Preset = c.preset
 			require.NoError(t, cfg.Validate())
 			r := recordOf(c.value)
@@ -159,14 +126,14 @@ func TestPresets(t *testing.T) {
 		"debezium": `{"before":{"id":"a"},"after":null,"op":"d"}`,
 		"mongo":    `{"operationType":"delete","documentKey":{"_id":"a"}}`,
 	} {
-		cfg := DefaultDecodeConfig()
+		cfg := DefaultConfig()
 		cfg.Preset = preset
 		_, reject := cfg.Decode(recordOf(value))
 		require.NotNil(t, reject, preset)
 		require.Equal(t, record.Deleted, reject.Reason, preset)
 	}
 
-	cfg := DefaultDecodeConfig()
+	cfg := DefaultConfig()
 	cfg.Preset, cfg.Fields.Text = "debezium", []string{"after.story"}
 	content, reject := cfg.Decode(recordOf(`{"after":{"id":"a","text":"teaser","story":"x"},"op":"c"}`))
 	require.Nil(t, reject)
@@ -177,13 +144,13 @@ func TestPresets(t *testing.T) {
 
 // Any value, in any framing, is decoded or refused, and takes memory within the bound.
 func FuzzUnwrap(f *testing.F) {
-	for _, value := range []string{`{"text":"x"}`, "\x00\x00\x00\x01\x2c{}", gzipped(f, `{"text":"x"}`),
-		zstandard(f, `{"text":"x"}`)} {
+	for _, value := range []string{`{"text":"x"}`, "\x00\x00\x00\x01\x2c{}", hostiletext.Gzip(`{"text":"x"}`),
+		hostiletext.Zstd(`{"text":"x"}`)} {
 		f.Add([]byte(value))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		for _, framing := range []string{FramingNone, FramingConfluent} {
-			cfg := DefaultDecodeConfig()
+			cfg := DefaultConfig()
 			cfg.Framing = framing
 			cfg.Memory = NewMemory(defaultMaxBytes)
 			room := share{memory: cfg.Memory}

@@ -1,4 +1,4 @@
-package pipeline
+package decode
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ const (
 )
 
 // compressionOf returns the compression of a value. A value that has another one than it should have is rejected.
-func (c *DecodeConfig) compressionOf(value []byte) (string, *record.RejectError) {
+func (c *Config) compressionOf(value []byte) (string, *record.RejectError) {
 	expected, found := c.Compression, CompressionOf(value)
 	switch {
 	case expected == CompressionAuto && c.Format == FormatAvro && c.Framing != FramingConfluent:
@@ -70,7 +70,7 @@ func (p *plain) release() {
 
 // open decompresses a value. It waits until room holds the memory of all that becomes of the value: weigh tells how
 // much that is, by the size of the decompressed value. The caller releases the value. The error is that of ctx.
-func (c *DecodeConfig) open(ctx context.Context, value []byte, room *share, weigh func(n int) int) (plain,
+func (c *Config) open(ctx context.Context, value []byte, room *share, weigh func(n int) int) (plain,
 	*record.RejectError, error) {
 	codec, reject := c.compressionOf(value)
 	if reject != nil {

@@ -1,4 +1,4 @@
-package pipeline
+package decode
 
 import (
 	"context"
@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/avrojson"
+	"echosieve/pipeline/decode/avrojson"
+	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/record"
 )
 
@@ -19,10 +20,10 @@ import (
 func TestValuesWaitForMemory(t *testing.T) {
 	long := `{"text":"x","a":"` + strings.Repeat("a", 400<<10) + `"}`
 	for name, value := range map[string]string{
-		"plain": long, "gzip": gzipped(t, long), "zstd": zstandard(t, long), "small, gzip": gzipped(t, `{"text":"x"}`),
+		"plain": long, "gzip": hostiletext.Gzip(long), "zstd": hostiletext.Zstd(long), "small, gzip": hostiletext.Gzip(`{"text":"x"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := DefaultDecodeConfig()
+			cfg := DefaultConfig()
 			cfg.Memory = NewMemory(100 << 10) // less than the value
 			var free bool
 			require.NoError(t, cfg.With(t.Context(), recordOf(value), func(c article.Content, reject *record.RejectError) {
@@ -59,12 +60,12 @@ func TestNoMemoryIsHeldForASchema(t *testing.T) {
 	schema, err := avrojson.Parse(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"}]}`)
 	require.NoError(t, err)
 	framed := "\x00\x00\x00\x00\x07\x02x"
-	for name, value := range map[string]string{"plain": framed, "gzip": gzipped(t, framed),
-		"zstd": zstandard(t, framed)} {
+	for name, value := range map[string]string{"plain": framed, "gzip": hostiletext.Gzip(framed),
+		"zstd": hostiletext.Zstd(framed)} {
 		t.Run(name, func(t *testing.T) {
-			cfg := DecodeConfig{Format: FormatAvro, Framing: FramingConfluent, Compression: CompressionAuto,
+			cfg := Config{Format: FormatAvro, Framing: FramingConfluent, Compression: CompressionAuto,
 				Memory: NewMemory(1000)}
-			cfg.Fields = DefaultDecodeConfig().Fields
+			cfg.Fields = DefaultConfig().Fields
 			cfg.Schemas = askedSchema(func(id string) (*avrojson.Schema, error) {
 				require.Equal(t, "7", id)
 				require.True(t, cfg.Memory.free.TryAcquire(1000))
@@ -89,8 +90,8 @@ func TestLongAvro(t *testing.T) {
 	require.NoError(t, err)
 	// 32,768 and 491,520 items of five bytes
 	for items, reason := range map[byte]record.RejectReason{0x01: "", 0x0f: record.NotAvro} {
-		cfg := DecodeConfig{Format: FormatAvro, Framing: FramingNone, Memory: NewMemory(1 << 10), MaxBytes: 1 << 20}
-		cfg.Fields = DefaultDecodeConfig().Fields
+		cfg := Config{Format: FormatAvro, Framing: FramingNone, Memory: NewMemory(1 << 10), MaxBytes: 1 << 20}
+		cfg.Fields = DefaultConfig().Fields
 		cfg.Schemas = askedSchema(func(string) (*avrojson.Schema, error) { return schema, nil })
 		value := []byte{2, 'x', 0x80, 0x80, 4 * items, 0}
 		if items == 0x01 {
@@ -112,13 +113,13 @@ func TestLongAvro(t *testing.T) {
 func TestContentIsCut(t *testing.T) {
 	long := strings.Repeat("新", 1000)
 	value := `{"id":"a","text":"x","title":"` + long + `","source":"` + long + `","url":"http://x/` + long + `"}`
-	content, reject := new(DecodeConfig{Format: FormatJSON, Fields: DefaultDecodeConfig().Fields}).Decode(
+	content, reject := new(Config{Format: FormatJSON, Fields: DefaultConfig().Fields}).Decode(
 		recordOf(value))
 	require.Nil(t, reject)
 	require.Equal(t, long[:510], content.Title)
 	require.Equal(t, long[:255], content.Publisher)
 	require.Empty(t, content.URL)
-	content, reject = new(DecodeConfig{Format: FormatHTML}).Decode(recordOf("<title>" + long))
+	content, reject = new(Config{Format: FormatHTML}).Decode(recordOf("<title>" + long))
 	require.Nil(t, reject)
 	require.Equal(t, long[:510], content.Title)
 }
@@ -126,7 +127,7 @@ func TestContentIsCut(t *testing.T) {
 // An error of the schemas' server is no dead letter: the record waits.
 func TestErrorOfSchemas(t *testing.T) {
 	away := errors.New("away")
-	cfg := DecodeConfig{Format: FormatAvro, Framing: FramingNone,
+	cfg := Config{Format: FormatAvro, Framing: FramingNone,
 		Schemas: askedSchema(func(string) (*avrojson.Schema, error) { return nil, away })}
 	require.ErrorIs(t, cfg.With(t.Context(), recordOf("x"), nil), away)
 }
