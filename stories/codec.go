@@ -21,8 +21,8 @@ func (c *codec) uint64(v *uint64) {
 		c.buf = binary.AppendUvarint(c.buf, *v)
 		return
 	}
-	n := 0
-	if *v, n = binary.Uvarint(c.buf); n <= 0 {
+	value, n := binary.Uvarint(c.buf)
+	if *v = value; n <= 0 {
 		c.fail()
 		return
 	}
@@ -104,12 +104,12 @@ func (c *codec) coordinates(v *article.Coordinates) {
 // id writes or reads the id behind the coordinates. An article without an id of its own has them as its id.
 func (c *codec) id(v *article.Ref) {
 	id := v.ID
-	if id == v.Coordinates.String() {
+	if id == v.String() {
 		id = ""
 	}
 	c.text(&id)
 	if v.ID = id; id == "" {
-		v.ID = v.Coordinates.String()
+		v.ID = v.String()
 	}
 }
 

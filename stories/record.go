@@ -76,8 +76,10 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 		if s.root.Time.After(last) {
 			last = s.root.Time
 		}
-		carried.add(publisher{name: s.root.Publisher, articles: 1, first: s.root.Time, ref: s.root.Ref,
-			relation: rootRelation})
+		carried.add(publisher{
+			name: s.root.Publisher, articles: 1, first: s.root.Time, ref: s.root.Ref,
+			relation: rootRelation,
+		})
 	}
 	n, exact := carried.count()
 	slices.SortFunc(carried.named, byArticle)
@@ -85,7 +87,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 		Root: rootOf(s.root), Copies: s.copies, Exact: s.exact, Near: s.copies - s.exact,
 		Publishers: n, Estimated: !exact, ByPublisher: make([]Publisher, len(carried.named)),
 		FirstTime: first, LastTime: last,
-		Best:     Best{best.ID, best.Coordinates.String(), best.Publisher, best.URL, criteria[best.why]},
+		Best:     Best{best.ID, best.String(), best.Publisher, best.URL, criteria[best.why]},
 		Versions: carried.versions(), State: Open, Version: s.version,
 	}
 	for i, p := range carried.named {
@@ -104,7 +106,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 }
 
 func rootOf(a Article) Root {
-	r := Root{ID: a.ID, Coordinates: a.Coordinates.String(), Publisher: a.Publisher, Title: a.Title, URL: a.URL}
+	r := Root{ID: a.ID, Coordinates: a.String(), Publisher: a.Publisher, Title: a.Title, URL: a.URL}
 	if !a.Time.IsZero() {
 		r.Time = &a.Time
 	}

@@ -44,7 +44,7 @@ func (r *Rules) better(a, b candidate) candidate {
 	}
 	why := slices.IndexFunc(order, func(c int) bool { return c != 0 })
 	if order[why] > 0 {
-		a, b = b, a
+		a = b
 	}
 	a.why = max(a.why, uint8(why)+1)
 	return a

@@ -26,8 +26,10 @@ type placed struct {
 func randomStory(rng *rand.Rand, copies, names int) (root Article, all []placed) {
 	one := func(i int) Article {
 		return Article{
-			Ref: article.Ref{ID: fmt.Sprint("id", i),
-				Coordinates: article.Coordinates{Topic: "a", Partition: int32(i % 4), Offset: int64(i)}},
+			Ref: article.Ref{
+				ID:          fmt.Sprint("id", i),
+				Coordinates: article.Coordinates{Topic: "a", Partition: int32(i % 4), Offset: int64(i)},
+			},
 			Publisher: fmt.Sprint("publisher", rng.IntN(names)), Length: rng.IntN(4),
 			Time: day.Add(time.Duration(rng.IntN(copies)) * time.Minute),
 		}
@@ -107,8 +109,10 @@ func expected(root Article, all []placed, rules *Rules) Record {
 		return cmp.Or(a.Time.Compare(b.Time), compareRoots(a.ID == root.ID, b.ID == root.ID),
 			compareCoordinates(a.Coordinates, b.Coordinates))
 	})
-	r := Record{Root: rootOf(root), Copies: len(all), FirstTime: early[0].Time, LastTime: early[len(early)-1].Time,
-		State: Open, Version: uint64(len(all)) + 1}
+	r := Record{
+		Root: rootOf(root), Copies: len(all), FirstTime: early[0].Time, LastTime: early[len(early)-1].Time,
+		State: Open, Version: uint64(len(all)) + 1,
+	}
 	first := map[string]int{} // publisher -> place in early
 	total, revised := map[string]int{}, map[string]int{}
 	for i, a := range early {
@@ -152,7 +156,7 @@ func expected(root Article, all []placed, rules *Rules) Record {
 		return cmp.Or(cmp.Compare(rules.rank(a.Publisher), rules.rank(b.Publisher)), cmp.Compare(b.Length, a.Length))
 	})
 	best := early[0]
-	r.Best = Best{best.ID, best.Coordinates.String(), best.Publisher, "", "trusted"}
+	r.Best = Best{best.ID, best.String(), best.Publisher, "", "trusted"}
 	for _, other := range early[1:] {
 		switch {
 		case rules.rank(other.Publisher) > rules.rank(best.Publisher):
@@ -173,8 +177,10 @@ func TestManyPublishers(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
 		s := New(article.Ref{ID: "root"})
 		for i, name := range rng.Perm(n) {
-			a := Article{Ref: article.Ref{ID: fmt.Sprint(i)}, Publisher: fmt.Sprint(name),
-				Time: day.Add(time.Duration(name) * time.Second)}
+			a := Article{
+				Ref: article.Ref{ID: fmt.Sprint(i)}, Publisher: fmt.Sprint(name),
+				Time: day.Add(time.Duration(name) * time.Second),
+			}
 			s.Add(Position{Offset: int64(i)}, Copy{Article: a}, &Rules{})
 		}
 		r := s.Record(day, &Rules{})

@@ -42,8 +42,10 @@ func newForeignWorld(t *testing.T) *foreignWorld {
 	t.Cleanup(func() { w.Stop() })
 	w.CreateTopics(t, "articles-other")
 	value := func(id, text string) string {
-		v, err := json.Marshal(map[string]string{"id": id + foreign, "title": foreign, "url": foreign,
-			"source": foreign, "text": text + " " + foreign})
+		v, err := json.Marshal(map[string]string{
+			"id": id + foreign, "title": foreign, "url": foreign,
+			"source": foreign, "text": text + " " + foreign,
+		})
 		require.NoError(t, err)
 		return string(v)
 	}
@@ -74,8 +76,10 @@ func newForeignWorld(t *testing.T) *foreignWorld {
 	for _, h := range outputs[0].Headers {
 		headers = append(headers, kgo.RecordHeader{Key: h.Key, Value: []byte(foreign)})
 	}
-	w.broken = w.PublishTo(t, &kgo.Record{Topic: w.Config.Kafka.Topics.Unique, Timestamp: now, Value: []byte("{}"),
-		Headers: headers})
+	w.broken = w.PublishTo(t, &kgo.Record{
+		Topic: w.Config.Kafka.Topics.Unique, Timestamp: now, Value: []byte("{}"),
+		Headers: headers,
+	})
 	w.bad = commandtest.File(t, "bad", "{\"id\": "+strings.ReplaceAll(foreign, "\n", " ")+"\n"+
 		value("a", indexedText)+"\n")
 	w.articles = commandtest.File(t, "articles", strings.Repeat(value("a", indexedText)+"\n", 3))
@@ -89,24 +93,45 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 	page := t.TempDir() + "/page.html"
 	return map[string][][]string{
 		"explain": {
-			{w.near, "--html", page}, {w.near, "--whole"}, {w.unique}, {w.dead}, {w.broken},
-			{"--id", "near" + foreign}, {"--id", foreign}, {foreign}, {"articles/0/99"},
+			{w.near, "--html", page},
+			{w.near, "--whole"},
+			{w.unique},
+			{w.dead},
+			{w.broken},
+			{"--id", "near" + foreign},
+			{"--id", foreign},
+			{foreign},
+			{"articles/0/99"},
 		},
 		"diff": {{outputs, "articles-other"}, {outputs, foreign}},
-		"compare": {{foreign + indexedText, "Tickets. " + foreign, "--texts"},
-			{indexedText, indexedText + foreign}, {w.bad, w.articles}},
-		"index lookup": {{"near" + foreign, "--as", "id"}, {w.near},
-			{indexedText + " " + foreign, "--as", "text"}, {foreign, "--as", "id"}, {foreign, "--as", "coordinates"}},
-		"look": {{w.articles}, {w.bad}, {foreign},
-			{commandtest.File(t, "dead", `{"id": "`+"\u202e"+`", "text": 1}`)}},
+		"compare": {
+			{foreign + indexedText, "Tickets. " + foreign, "--texts"},
+			{indexedText, indexedText + foreign},
+			{w.bad, w.articles},
+		},
+		"index lookup": {
+			{"near" + foreign, "--as", "id"},
+			{w.near},
+			{indexedText + " " + foreign, "--as", "text"},
+			{foreign, "--as", "id"},
+			{foreign, "--as", "coordinates"},
+		},
+		"look": {
+			{w.articles},
+			{w.bad},
+			{foreign},
+			{commandtest.File(t, "dead", `{"id": "`+"\u202e"+`", "text": 1}`)},
+		},
 		"filter":       {{w.articles}, {w.bad}, {foreign}},
 		"index stats":  {{}},
 		"index refill": {{}, {"--from", foreign}},
 		"index forget": {{w.unique}, {foreign}, {"articles/0/99"}},
 		"index accept": {{}, {foreign}, {"--kafka.group", foreign}, {"--redis.namespace", "other"}},
-		"boilerplate learn": {{"--from", w.articles, "--out", t.TempDir() + "/a.tsv", "--least", "2"},
+		"boilerplate learn": {
+			{"--from", w.articles, "--out", t.TempDir() + "/a.tsv", "--least", "2"},
 			{"--from", w.Config.Kafka.Topics.Input, "--out", t.TempDir() + "/b.tsv"},
-			{"--from", w.bad, "--out", w.bad}},
+			{"--from", w.bad, "--out", w.bad},
+		},
 		"check":        {{}, {"--kafka.topics.input", "no-such-topic"}, {"--detection.stop_words", w.bad}},
 		"produce":      {{w.bad}, {"--strict", w.bad}, {foreign}},
 		"ready":        {{"--http.listen", w.HTTP}, {"--http.listen", foreign + ":1"}},
@@ -184,7 +209,7 @@ func TestForeignAnswers(t *testing.T) {
 		require.NoError(t, err)
 		text := make([]byte, 1<<20)
 		n, wait := 0, strings.HasSuffix(path, "feed") // the feed does not end: its first event is enough
-		for n < len(text) && err == nil && !(wait && strings.Contains(string(text[:n]), "\n\n")) {
+		for n < len(text) && err == nil && (!wait || !strings.Contains(string(text[:n]), "\n\n")) {
 			var more int
 			more, err = answer.Body.Read(text[n:])
 			n += more

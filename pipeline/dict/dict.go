@@ -23,7 +23,7 @@ const (
 	StopWords    = "stop_words.utf8"   // one word a line, Chinese and English
 	TSCharacters = "ts_characters.txt" // lines of two characters: traditional, simplified
 
-	// lines "language word word ...", the words that are frequent in any text of the language
+	// lines "language word word ...", the words that are frequent in any text of the language.
 	FunctionWords = "function_words.txt"
 )
 

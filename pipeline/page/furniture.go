@@ -200,7 +200,7 @@ type lineKind uint8
 
 const (
 	proseLine lineKind = iota // ends a sentence, continues one, or is long
-	// ends as both sentences and headlines end: part of a run, but not furniture by itself
+	// ends as both sentences and headlines end: part of a run, but not furniture by itself.
 	weakLine
 	furnitureLine // short, and does not end a sentence
 )

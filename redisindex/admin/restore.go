@@ -74,7 +74,7 @@ type Restored uint8
 const (
 	RestoredNew  Restored = iota // its entry was stored
 	RestoredHeld                 // nothing had to be stored: a replay gets the verdict already
-	// its entry was stored as a hidden one, because an entry of the same text is stored already
+	// its entry was stored as a hidden one, because an entry of the same text is stored already.
 	RestoredHidden
 	RestoredDiffers // the index has another verdict for it, which stays
 )
@@ -82,19 +82,22 @@ const (
 // Restore stores articles with their verdicts; verdicts[i] belongs to articles[i]. It may be called again
 // with the same articles, after an error too. It tries again for a minute while Redis is away.
 func (r *Restorer) Restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (
-	outcomes []Restored, err error) {
+	outcomes []Restored, err error,
+) {
 	return r.restore(ctx, articles, verdicts, false)
 }
 
 // RestoreHidden is Restore for articles that were forgotten: replays of their records get the published
 // verdicts, and no other article finds them.
 func (r *Restorer) RestoreHidden(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (
-	outcomes []Restored, err error) {
+	outcomes []Restored, err error,
+) {
 	return r.restore(ctx, articles, verdicts, true)
 }
 
 func (r *Restorer) restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hidden bool) (
-	outcomes []Restored, err error) {
+	outcomes []Restored, err error,
+) {
 	if len(articles) == 0 {
 		return nil, nil
 	}
@@ -127,7 +130,8 @@ type decided struct {
 
 // run stores block lists and then entries, as the first two steps of a claim do.
 func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hideAll bool) (
-	[]Restored, error) {
+	[]Restored, error,
+) {
 	if err := r.tools.session.EnsureScripts(ctx); err != nil {
 		return nil, err
 	}
@@ -176,7 +180,8 @@ func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts
 // store stores the entries with their verdicts. It returns the entries that must be hidden: that of another
 // article with their digest is there.
 func (r *Restorer) store(ctx context.Context, entries []*decided) (outcomes map[*decided]Restored, hide []*decided,
-	err error) {
+	err error,
+) {
 	tools := r.tools
 	pipe := tools.client.Pipeline()
 	replies := make([]*redis.Cmd, len(entries))

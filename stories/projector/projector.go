@@ -109,7 +109,8 @@ func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []
 
 // Refused implements consumer.Handler. A record of a story is below any limit but a mistaken one.
 func (p *Projector) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Output, why *record.RejectError) (
-	pipeline.Output, error) {
+	pipeline.Output, error,
+) {
 	return pipeline.Output{}, fmt.Errorf("the topic of stories refuses the story of %s: %w", out.Record.Key, why)
 }
 
@@ -168,7 +169,7 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 
 // findRoot adds the facts of the root.
 func (p *Projector) findRoot(ctx context.Context, t *touched) error {
-	return p.patiently(ctx, "kafka", "root "+t.root.Coordinates.String(), func() error {
+	return p.patiently(ctx, "kafka", "root "+t.root.String(), func() error {
 		r, found, err := p.Root(ctx, t.root.Coordinates)
 		if err != nil {
 			return err
@@ -197,8 +198,10 @@ func (p *Projector) snapshots(b *pipeline.Batch, all []*touched) (outputs []pipe
 			return nil, err
 		}
 		outputs = append(outputs, pipeline.Output{
-			Record: &record.Record{Coordinates: t.root.Coordinates, Key: []byte(t.root.Coordinates.String()),
-				Value: bytes.TrimSpace(value.Bytes())},
+			Record: &record.Record{
+				Coordinates: t.root.Coordinates, Key: []byte(t.root.String()),
+				Value: bytes.TrimSpace(value.Bytes()),
+			},
 			Destination: article.ToShadow, Time: now,
 		})
 		published = append(published, t)

@@ -72,14 +72,15 @@ func (p *Projector) read(ctx context.Context, records []record.Record) ([]*touch
 
 // parse reads one record. The error is that of the server of schemas.
 func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.Ref, a addition, result string,
-	err error) {
+	err error,
+) {
 	says, bad := pipeline.ParseHeaders(r.Headers)
 	root, found := stories.RootOf(&says.Verdict)
 	switch {
 	case bad != nil:
-		return root, a, resultForeign, nil
+		return root, a, resultForeign, nil //nolint:nilerr // a record of somebody else is counted, and no error
 	case says.Reject != nil, !found, says.Verdict.Kind == article.Unique:
-		return root, a, resultNone, nil
+		return root, a, resultNone, nil //nolint:nilerr // bad is nil here
 	}
 	a.at = stories.Position{Topic: p.Topic(), Partition: r.Partition, Offset: r.Offset}
 	input := *r // an article without an id is named by its coordinates

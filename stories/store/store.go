@@ -40,9 +40,12 @@ type Store struct {
 // again, even if Redis has lost it. lifetime is how long a story stays after its last change. Open waits a minute for a
 // Redis that does not answer.
 func Open(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys, namespace string,
-	lifetime time.Duration, rebuild bool) (*Store, error) {
-	s := &Store{client: client, session: connection.NewSession(client, namespace, swapScript), keys: keys,
-		lifetime: lifetime}
+	lifetime time.Duration, rebuild bool,
+) (*Store, error) {
+	s := &Store{
+		client: client, session: connection.NewSession(client, namespace, swapScript), keys: keys,
+		lifetime: lifetime,
+	}
 	begun := strconv.FormatInt(time.Now().UnixMicro(), 36)
 	err := s.session.Patiently(ctx, "generation of stories", func() error {
 		how := redis.SetArgs{Mode: "NX"}
@@ -75,7 +78,7 @@ func (s *Store) Read(ctx context.Context, roots []article.Ref) ([]Entry, error) 
 	generation := pipe.Get(ctx, s.keys.StoryGeneration())
 	replies := make([]*redis.StringCmd, len(roots))
 	for i, root := range roots {
-		replies[i] = pipe.Get(ctx, s.keys.Story(s.generation, root.Coordinates.String()))
+		replies[i] = pipe.Get(ctx, s.keys.Story(s.generation, root.String()))
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
 		return nil, err
@@ -106,7 +109,7 @@ func (s *Store) Swap(ctx context.Context, entries []Entry) (done []bool, err err
 	replies := make([]*redis.Cmd, len(entries))
 	for i, e := range entries {
 		root, _ := e.Root()
-		replies[i] = pipe.EvalSha(ctx, swapScript.Hash(), []string{s.keys.Story(s.generation, root.Coordinates.String())},
+		replies[i] = pipe.EvalSha(ctx, swapScript.Hash(), []string{s.keys.Story(s.generation, root.String())},
 			e.read, e.Encode(), s.lifetime.Milliseconds())
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {

@@ -46,10 +46,14 @@ func TestStories(t *testing.T) {
 	inputs := publish(t, c, records[:400])
 	// somebody else's record, and one with a publisher of 10 KB
 	producer := client(t, kgo.SeedBrokers(c.kafka))
-	require.NoError(t, producer.ProduceSync(t.Context(), &kgo.Record{Topic: c.topic + "-duplicate",
-		Value: []byte("{}")}).FirstErr())
-	long, err := json.Marshal(map[string]string{"id": "long", "text": "A text about the long names of newspapers, twice.",
-		"source": strings.Repeat("x", 10_000)})
+	require.NoError(t, producer.ProduceSync(t.Context(), &kgo.Record{
+		Topic: c.topic + "-duplicate",
+		Value: []byte("{}"),
+	}).FirstErr())
+	long, err := json.Marshal(map[string]string{
+		"id": "long", "text": "A text about the long names of newspapers, twice.",
+		"source": strings.Repeat("x", 10_000),
+	})
 	require.NoError(t, err)
 	maps.Copy(inputs, publish(t, c, []*kgo.Record{{Value: long}, {Value: long}}))
 	watch(t, c, 402, func(int) {})
@@ -108,13 +112,13 @@ func expectedStories(t *testing.T, inputs map[string]*kgo.Record, outputs []*kgo
 	}
 	all := map[string]stories.Record{}
 	for _, r := range fold.Records() {
-		all[r.Root.Coordinates] = comparable(r)
+		all[r.Root.Coordinates] = withoutVersion(r)
 	}
 	return all
 }
 
 // comparable leaves out what depends on the way to a story.
-func comparable(r stories.Record) stories.Record {
+func withoutVersion(r stories.Record) stories.Record {
 	r.Version, r.State = 0, ""
 	return r
 }
@@ -148,7 +152,7 @@ func lastStories(t *testing.T, c cluster, topic string) map[string]stories.Recor
 			var s stories.Record
 			require.NoError(t, json.Unmarshal(r.Value, &s))
 			require.Equal(t, s.Root.Coordinates, string(r.Key))
-			all[string(r.Key)] = comparable(s)
+			all[string(r.Key)] = withoutVersion(s)
 		})
 	}
 	return all

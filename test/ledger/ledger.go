@@ -24,7 +24,7 @@ type Kind string
 
 // The kinds of violations.
 const (
-	// an input record without an output, or a good article that went to the dead topic
+	// an input record without an output, or a good article that went to the dead topic.
 	Lost          Kind = "lost"
 	Contradiction Kind = "contradictions"  // two deliveries of one record differ
 	Altered       Kind = "altered"         // key, value, timestamp or the headers of others changed
@@ -35,7 +35,7 @@ const (
 	WrongRoot     Kind = "wrong roots"     // a root that is not the end of its chain, or an article with two ids
 	Unrelated     Kind = "unrelated"       // a copy whose original has another text
 	LostText      Kind = "lost texts"      // a text without an article that was published as unique
-	// a topic or a partition that does not belong to the verdict and the input, or a wrong reason
+	// a topic or a partition that does not belong to the verdict and the input, or a wrong reason.
 	Misplaced Kind = "misplaced"
 	Twice     Kind = "twice" // an input record with more than one output
 	Order     Kind = "order" // records of one input partition in another order than their offsets

@@ -72,8 +72,10 @@ func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *ht
 	if x.Verdict != nil && x.Verdict.Original != "" {
 		original, err := c.article(ctx, x.Verdict.Original)
 		if err != nil {
-			original = shown{At: x.Verdict.Original, ID: x.Verdict.OriginalID, Title: x.Verdict.OriginalTitle,
-				Problem: err.Error()}
+			original = shown{
+				At: x.Verdict.Original, ID: x.Verdict.OriginalID, Title: x.Verdict.OriginalTitle,
+				Problem: err.Error(),
+			}
 		}
 		x.Articles = []shown{original, own}
 		if original.Problem == "" && own.Problem == "" {
@@ -136,9 +138,8 @@ func (c *Console) article(ctx context.Context, coordinates string) (shown, error
 	}
 	rec, err := c.archive.Record(ctx, at)
 	if errors.Is(err, tools.ErrNoRecord) {
-		return shown{}, errors.New(
-			"Kafka no longer has this record, or has none there yet",
-		) //nolint:staticcheck // a sentence of the page
+		//nolint:staticcheck // a sentence of the page
+		return shown{}, errors.New("Kafka no longer has this record, or has none there yet")
 	}
 	if err != nil {
 		return shown{}, err
