@@ -22,8 +22,8 @@ import (
 )
 
 func TestCommandsAreDocumented(t *testing.T) {
-	// no result; prints a file; prints the service's answer; prints JSON in any case
-	commandtest.Documented(t, newRootCommand(), "run", "reference", "ready", "filter")
+	// no result (two); prints a file; prints the service's answer; prints JSON in any case
+	commandtest.Documented(t, newRootCommand(), "run", "stories", "reference", "ready", "filter")
 }
 
 func TestHelp(t *testing.T) {

@@ -159,8 +159,8 @@ func TestRefillLeavesForgottenArticles(t *testing.T) {
 		require.NoError(t, cmd.Execute(), out)
 		return strings.Join(strings.Fields(out.String()), " ")
 	}
-	require.Contains(t, run("forget", at), "are forgotten, and 1 articles that have one of them as root")
-	require.Contains(t, run("forget", at), "were forgotten already")
+	require.Contains(t, run("forget", at), " forgotten, and 1 article with such a root")
+	require.Contains(t, run("forget", at), " forgotten already")
 
 	client := redis.NewClient(&redis.Options{Addr: w.Config.Redis.Addrs[0]})
 	t.Cleanup(func() { _ = client.Close() })
