@@ -57,13 +57,10 @@ func (c OutputConfig) Validate(in decode.Config) error {
 				"leave output.verdict at headers", f.key, f.have)
 		}
 	}
-	for _, paths := range [][]string{in.Fields.ID, in.Fields.Title, in.Fields.Text, in.Fields.Publisher, in.Fields.URL} {
-		for _, path := range paths {
-			first, _, _ := strings.Cut(path, ".")
-			if first == c.Member || gjson.Get(`{"`+c.Member+`":1}`, first).Exists() {
-				return fmt.Errorf("member: %s would replace the field %s of input.fields: choose another name", c.Member,
-					path)
-			}
+	for _, path := range in.Fields.Paths() {
+		first, _, _ := strings.Cut(path, ".")
+		if first == c.Member || gjson.Get(`{"`+c.Member+`":1}`, first).Exists() {
+			return fmt.Errorf("member: %s would replace the field %s of input.fields: choose another name", c.Member, path)
 		}
 	}
 	return nil

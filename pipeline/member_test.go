@@ -110,6 +110,7 @@ func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
 		"input.compression is":   func(_ *OutputConfig, in *decode.Config) { in.Compression = decode.CompressionZstd },
 		"replace the field text": func(o *OutputConfig, _ *decode.Config) { o.Member = "text" },
 		"replace the field e*.x": func(_ *OutputConfig, in *decode.Config) { in.Fields.Text = []string{"e*.x"} },
+		"replace the field seen": func(o *OutputConfig, in *decode.Config) { o.Member, in.Fields.Published = "seen", []string{"seen"} },
 	} {
 		out, in := DefaultOutputConfig(), decode.DefaultConfig()
 		out.Verdict = VerdictInValue

@@ -50,6 +50,11 @@ type Fields struct {
 	Published []string `setting:"published" help:"Paths of the time of publication, for stories: RFC 3339 and other usual forms, or a number since 1970. It does not affect verdicts."`
 }
 
+// Paths returns the paths of all fields.
+func (f *Fields) Paths() []string {
+	return slices.Concat(f.ID, f.Title, f.Text, f.Publisher, f.URL, f.Published)
+}
+
 // The values of Config.Format and Config.Tombstones.
 const (
 	FormatJSON       = "json"
