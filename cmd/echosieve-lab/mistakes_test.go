@@ -13,10 +13,7 @@ import (
 	"echosieve/internal/app/config"
 )
 
-const (
-	evalDocs  = "internal/eval/testdata/stream.jsonl"
-	evalPairs = "internal/eval/testdata/pairs.tsv"
-)
+const evalDocs = "internal/eval/testdata/stream.jsonl"
 
 // lab runs a command line and returns its exit code and output.
 func lab(t *testing.T, args ...string) (code int, out, errOut string) {
@@ -35,22 +32,13 @@ func TestWrongUsage(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
 	kafka := "--kafka.brokers=" + broker.ListenAddrs()[0]
-	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
-	onlyMarkup := file("markup.jsonl", `{"id":"1","text":"<br> -- <br>"}`+"\n")
-	empty, zip := file("empty.jsonl", ""), file("articles.zip", "PK\x03\x04")
+	empty := file("empty.jsonl", "")
 
 	for _, c := range []struct {
 		args []string
 		want string // part of the error; it says what to type
 	}{
-		{[]string{"eval", "stream", "--docs", noText, noText}, "name the articles with --docs"},
-		{[]string{"eval", "pairs"},
-			`required flag(s) "docs", "pairs" not set`},
-		{[]string{"eval", "stream", "--json"}, `required flag(s) "docs" not set`},
-		{[]string{"eval", "stream", "--docs", noText, "--min-caught", "95"},
-			"--min-caught is 95, must be between 0 and 1"},
-		{[]string{"eval", "threshold", "--docs", noText, "--limit", "0"}, "--limit must be at least 1"},
 		{[]string{"bench", "--rounds", "0"}, "--rounds and --limit must be at least 1"},
 		{[]string{"load", "--rate", "0"}, "--rate must be above 0 and at most 1000000 records a second"},
 		{[]string{"load", "--duration", "0s"}, "--duration must be between 1s and 24h"},
@@ -71,25 +59,9 @@ func TestWrongUsage(t *testing.T) {
 			"a service with input.format text does not read; name a service and a topic with input.format json"},
 		{[]string{"load", filepath.Join(dir, "none.jsonl")},
 			"none.jsonl; name a file of articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
-		{[]string{"eval", "stream", "--docs", dir}, "is a directory; name the files in it"},
-		{[]string{"eval", "pairs", "--docs", noText, "--pairs", filepath.Join(dir, "none.tsv")},
-			"name a file of pairs, tab-separated lines"},
-		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", notJSON},
-			"want id_a, id_b, label and kind, separated by tabs"},
 		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty},
 			"expected are pairs, tab-separated lines: id_a id_b label kind"},
-		{[]string{"eval", "threshold", "--docs", evalDocs, "--html", filepath.Join(dir, "none", "x.html")},
-			"--html: there is no directory"},
-		{[]string{"bench", notJSON}, "there is no article in " + notJSON + " (" + notJSON +
-			":1: the value is not a JSON object"},
-		{[]string{"bench", empty},
-			"expected are articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC, plain, .gz or " +
-				".zst, with the text under text, content, body (input.fields.text)"},
 		{[]string{"bench", noText}, "no_text"},
-		{[]string{"bench", onlyMarkup}, "empty_text"},
-		{[]string{"bench", zip}, zip + ": this is a zip file: type unzip -p FILE and pipe it into this command"},
-		{[]string{"eval", "threshold", "--docs", notJSON}, "(article 1: not_json"},
-		{[]string{"eval", "stream", "--docs", evalDocs, "--redis", "127.0.0.1:1"}, "check that it runs, redis.addrs"},
 		{[]string{"load", "--real", "--kafka.brokers", "127.0.0.1:1"}, "check that it runs, kafka.brokers"},
 		{[]string{"load", "--real", kafka, "--metrics", "http://127.0.0.1:1/metrics"},
 			"name /metrics at http.listen of a service that runs, or leave --metrics out"},

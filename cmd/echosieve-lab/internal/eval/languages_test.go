@@ -56,31 +56,6 @@ func TestEvalLanguages(t *testing.T) {
 	require.Contains(t, out, "words_10")
 }
 
-func TestEvalLanguagesVersions(t *testing.T) {
-	code, out, errOut := runEval(t, "languages", "--bases", "8", "--stream", "0", "--kinds", "versions", "--json",
-		englishSample(t))
-	require.Equal(t, command.ExitOK, code, errOut)
-	var r figures.LanguagesResult
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	require.Equal(t, figures.Copy, r.All.Kinds["take_third_added"].Label)
-	require.Equal(t, figures.HardNegative, r.All.Kinds["roundup_of_3"].Label)
-	require.NotContains(t, r.All.Kinds, "words_10")
-}
-
-// The two parts of a file have no article in common, and together they are the file.
-func TestEvalLanguagesParts(t *testing.T) {
-	name, sum := englishSample(t), 0
-	for _, part := range []string{"first", "second"} {
-		code, out, errOut := runEval(t, "languages", "--bases", "1", "--stream", "0", "--part", part, "--json", name)
-		require.Equal(t, command.ExitOK, code, errOut)
-		var r figures.LanguagesResult
-		require.NoError(t, json.Unmarshal([]byte(out), &r))
-		require.Positive(t, r.Languages[0].Articles)
-		sum += r.Languages[0].Articles
-	}
-	require.Equal(t, strings.Count(readFile(t, name), "\n"), sum)
-}
-
 func TestEvalLanguagesMistakes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "xx.jsonl")
 	require.NoError(t, os.WriteFile(name, []byte("{\"id\":\"1\"}\n"), 0o600))

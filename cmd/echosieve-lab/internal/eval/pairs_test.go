@@ -2,10 +2,8 @@ package eval
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,67 +39,6 @@ func TestEvalPairs(t *testing.T) {
 	require.Equal(t, command.ExitOK, code)
 	require.Contains(t, out, "candidate recall")
 	require.Contains(t, out, "\nlookalike ")
-}
-
-// Families are told from the pairs, else from the articles, and stand in every output.
-func TestEvalPairsFamilies(t *testing.T) {
-	var docs []string
-	pairs, bare := []string{"id_a\tid_b\tlabel\tkind\tnote\tbase"}, []string{"id_a\tid_b\tlabel\tkind\tedit_rate"}
-	for i := range 24 {
-		a, b := fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i)
-		labels := fmt.Sprintf(`,"cluster":%d`, i%12)
-		docs = append(docs, newArticle(a, storm, labels), newArticle(b, storm, labels))
-		pairs = append(pairs, fmt.Sprintf("%s\t%s\t0\ttemplate\t\tform-%d", a, b, i%4))
-		bare = append(bare, fmt.Sprintf("%s\t%s\t0\ttemplate\t.1", a, b))
-	}
-	file, html := writeLines(t, docs...), filepath.Join(t.TempDir(), "report.html")
-	for _, c := range []struct {
-		pairs    []string
-		families int
-	}{{pairs, 4}, {bare, 12}} {
-		args := []string{"pairs", "--docs", file, "--pairs", writeLines(t, c.pairs...)}
-		code, out, errOut := runEval(t, append(args, "--json", "--html", html)...)
-		require.Equal(t, command.ExitOK, code, errOut)
-		var r figures.PairsResult
-		require.NoError(t, json.Unmarshal([]byte(out), &r))
-		require.Equal(t, c.families, r.Intervals.FalsePositiveRate.Families)
-		require.Equal(t, c.families, r.Kinds["template"].Interval.Families)
-		require.True(t, r.Kinds["template"].Interval.Few)
-		require.Nil(t, r.Intervals.Recall, "there is no copy")
-		require.Zero(t, r.WithoutFamily)
-		warning := fmt.Sprintf("false-positive rate: fewer than 20 families stand behind it (%d)", c.families)
-		require.Contains(t, r.Warnings[len(r.Warnings)-2], warning)
-		require.Len(t, r.Wrong, 24)
-		require.Equal(t, "digest", r.Wrong[0].Reason)
-		require.Contains(t, readFile(t, html), warning)
-		require.Equal(t, 24, strings.Count(readFile(t, html), `<article class="sides">`), "every wrong pair")
-		require.Contains(t, readFile(t, html), "roofs from forty houses")
-
-		_, again, _ := runEval(t, append(args, "--json")...)
-		require.Equal(t, out, again, "the same pairs, the same intervals")
-
-		_, out, _ = runEval(t, args...)
-		require.Contains(t, out, "warning: "+warning)
-		require.Regexp(t, fmt.Sprintf(`template .* %d  few!`, c.families), out)
-		require.Contains(t, out, "and 4 more, see --html")
-	}
-}
-
-// Neither column nor field: each pair is a family by itself, and the output says so.
-func TestEvalPairsWithoutFamilies(t *testing.T) {
-	args := []string{"pairs", "--docs", evalDocs, "--pairs", evalPairsF}
-	_, out, _ := runEval(t, append(args, "--json")...)
-	var r figures.PairsResult
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	require.Equal(t, r.Pairs, r.WithoutFamily)
-	require.Equal(t, r.Copies, r.Intervals.Recall.Families)
-	require.Greater(t, r.Recall, r.Intervals.Recall.Low)
-	_, out, _ = runEval(t, args...)
-	require.Contains(t, out, "pairs name no base or cluster")
-	figures, debatable, found := strings.Cut(out, "Debatable or ignored, in no figure above:")
-	require.True(t, found)
-	require.NotContains(t, figures, "\npartial ")
-	require.Contains(t, debatable, "\npartial ")
 }
 
 func TestEvalPairsExitCodes(t *testing.T) {

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -95,43 +93,6 @@ func TestEvalTestdata(t *testing.T) {
 func runEval(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "", append([]string{"eval"}, args...)...)
-}
-
-// shape lists the paths of all keys of a JSON value. In an object whose keys are data, every key is "*".
-func shape(v any, path string, data map[string]bool) map[string]bool {
-	keys := map[string]bool{}
-	switch v := v.(type) {
-	case map[string]any:
-		for key, value := range v {
-			if data[path] {
-				key = "*"
-			}
-			sub := strings.TrimPrefix(path+"."+key, ".")
-			keys[sub] = true
-			for k := range shape(value, sub, data) {
-				keys[k] = true
-			}
-		}
-	case []any:
-		for _, value := range v {
-			for k := range shape(value, path, data) {
-				keys[k] = true
-			}
-		}
-	}
-	return keys
-}
-
-// requireShape checks that a JSON text has exactly these keys; scripts read them.
-func requireShape(t *testing.T, text string, data []string, want ...string) {
-	t.Helper()
-	var v any
-	require.NoError(t, json.Unmarshal([]byte(text), &v))
-	dynamic := map[string]bool{}
-	for _, path := range data {
-		dynamic[path] = true
-	}
-	require.Equal(t, want, slices.Sorted(maps.Keys(shape(v, "", dynamic))))
 }
 
 // writeLines writes a file of JSON Lines.

@@ -51,27 +51,3 @@ func TestDifferIsShort(t *testing.T) {
 	left, _ = Differ(strings.Repeat("x1y2z3 ", 1<<20), "")
 	require.LessOrEqual(t, len(show(left)), maxSideLen+len(leftOut)+2)
 }
-
-func FuzzDiffer(f *testing.F) {
-	f.Add("one text", "another text")
-	f.Add("\xff\x00", "中文\u202e")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		left, right := Differ(a, b)
-		for _, side := range [][]Piece{left, right} {
-			length := 0
-			for _, p := range side {
-				require.False(t, p.Cut && p.Differs)
-				if !p.Cut {
-					length += len([]rune(p.Text))
-				}
-			}
-			require.LessOrEqual(t, length, maxSideLen)
-		}
-		same, _ := Differ(a, a)
-		if chars, _ := counting([]rune(a)); len(chars) >= passage && len(a) < 1000 {
-			for _, p := range same {
-				require.False(t, p.Differs && len([]rune(p.Text)) > passage*4, "a text has all of its own passages")
-			}
-		}
-	})
-}

@@ -2,8 +2,6 @@ package figures
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,38 +63,4 @@ func TestIntervalWithoutErrors(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, interval(shares(100, 1, 1)).High, interval(shares(100, 1, 0)).High,
 		"an error more, no narrower")
-}
-
-// The intervals hold what they promise: of many draws of families that are right or wrong together, about 95 in 100
-// intervals have the true rate. Taking each pair for itself, it would be two in three.
-func TestIntervalCoverage(t *testing.T) {
-	const (
-		draws, families, size = 200, 50, 8
-		truth                 = 0.2
-	)
-	random := rand.New(rand.NewPCG(7, 7))
-	held, naive := 0, 0
-	for range draws {
-		var terms, alone []term
-		for i := range families {
-			rate := math.Pow(random.Float64(), 1/truth-1) // its mean is truth
-			for range size {
-				one := term{whole: 1}
-				if random.Float64() < rate {
-					one.part = 1
-				}
-				alone = append(alone, one)
-				one.families = []string{fmt.Sprint(i)}
-				terms = append(terms, one)
-			}
-		}
-		if got := interval(terms); got.Low <= truth && truth <= got.High {
-			held++
-		}
-		if got := interval(alone); got.Low <= truth && truth <= got.High {
-			naive++
-		}
-	}
-	require.InDelta(t, 0.94, float64(held)/draws, 0.03)
-	require.Less(t, float64(naive)/draws, 0.75)
 }

@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,23 +82,6 @@ func TestPairs(t *testing.T) {
 	require.ErrorContains(t, err, "nobody")
 }
 
-// Scripts rely on the JSON names.
-func TestJSONNames(t *testing.T) {
-	out, err := json.Marshal(PairsResult{
-		Kinds:    map[string]KindResult{"k": {Interval: &Interval{}, Relations: map[string]int{"equal": 1}}},
-		Distance: []AtDistance{{}}, Wrong: []WrongPair{{}}, Warnings: []string{},
-	})
-	require.NoError(t, err)
-	require.JSONEq(t, `{"docs":0,"pairs":0,"copies":0,"look_alikes":0,"debatable":0,
-		"recall":0,"precision":0,"false_positive_rate":0,"f1":0,"candidate_recall":0,
-		"intervals":{"recall":null,"precision":null,"f1":null,"false_positive_rate":null,"candidate_recall":null},
-		"without_family":0,"warnings":[],
-		"kinds":{"k":{"label":0,"n":0,"flagged":0,"published":0,"possible":0,
-			"interval":{"low":0,"high":0,"families":0,"largest_family":0,"few_families":false},"relations":{"equal":1}}},
-		"distance":[{"k":0,"recall":0,"precision":0,"false_positive_rate":0}],
-		"wrong_pairs":[{"id_a":"","id_b":"","label":0,"kind":"","possible":false,"candidate":false,"distance":0,"reason":""}]}`, string(out))
-}
-
 // One family with most of the look-alikes decides their rate, however many others there are.
 func TestWarningOfALargeFamily(t *testing.T) {
 	articles := map[string]article.Article{"a": newArticle(1, 0), "b": newArticle(2, 0xff_ff_ff)}
@@ -117,4 +99,39 @@ func TestWarningOfALargeFamily(t *testing.T) {
 	r, err = Pairs(articles, pairs[2:], nil, byDistance)
 	require.NoError(t, err)
 	require.Empty(t, r.Warnings)
+}
+
+func TestPairParser(t *testing.T) {
+	for _, c := range []struct {
+		header, line string
+		families     []string
+	}{
+		{"", "x\ty\t-1\tdigest", nil},
+		{"id_a\tid_b\tlabel\tkind", "x\ty\t-1\tdigest\t.5", nil},
+		{"id_a\tid_b\tlabel\tkind\tedit_rate\tjaccard\tcontainment", "x\ty\t-1\tdigest\t.1\t.2\t.3", nil},
+		{"id_a\tid_b\tlabel\tkind\tnote\tbase", "x\ty\t-1\tdigest\t\tb1, b2,", []string{"b1", "b2"}},
+		{"id_a\tid_b\tlabel\tkind\tcluster", "x\ty\t-1\tdigest\tc1", []string{"c1"}},
+		{"id_a\tid_b\tlabel\tkind\tcluster\tbase", "x\ty\t-1\tdigest\tc1\tb1", []string{"b1"}},
+		{"id_a\tid_b\tlabel\tkind\tcluster\tbase", "x\ty\t-1\tdigest\tc1", []string{"c1"}},
+	} {
+		parser := PairParser{Labelled: true}
+		if c.header != "" {
+			_, header, err := parser.Parse(c.header)
+			require.NoError(t, err)
+			require.True(t, header)
+		}
+		p, header, err := parser.Parse(c.line)
+		require.NoError(t, err, c.header)
+		require.False(t, header)
+		require.Equal(t, Pair{A: "x", B: "y", Label: Partial, Kind: "digest", Families: c.families}, p, c.header)
+	}
+	var unlabelled PairParser
+	p, _, err := unlabelled.Parse("x\ty")
+	require.NoError(t, err)
+	require.Equal(t, Pair{A: "x", B: "y"}, p)
+	labelled := PairParser{Labelled: true}
+	for _, bad := range []string{"x", "x\ty", "x\ty\t2\tk", "x\ty\tyes\tk"} {
+		_, _, err := labelled.Parse(bad)
+		require.Error(t, err, bad)
+	}
 }

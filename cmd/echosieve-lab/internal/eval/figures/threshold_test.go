@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/lookup"
 	"echosieve/pipeline/recipe"
 	"echosieve/simhash"
@@ -43,33 +42,6 @@ func TestLimits(t *testing.T) {
 	cancel()
 	_, err = Limits(ended, articles, DistanceScale(3))
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-func TestSample(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	articles := []article.Article{newArticle(0, 0)}
-	for i := range 100 {
-		fp := simhash.Fingerprint(0)
-		for range 3 {
-			fp |= 1 << random.IntN(64)
-		}
-		a := newArticle(byte(i), fp)
-		a.Digest[1] = 1
-		articles = append(articles, a)
-	}
-	r, err := Limits(t.Context(), articles, DistanceScale(3))
-	require.NoError(t, err)
-	first := r.Sample(0, 6, 4, 7)
-	require.Equal(t, first, r.Sample(0, 6, 4, 7))
-	require.NotEqual(t, first, r.Sample(0, 6, 4, 8))
-	seen, each := map[int]bool{}, map[int]int{}
-	for _, pair := range first {
-		require.False(t, seen[pair.Article])
-		seen[pair.Article] = true
-		each[pair.Level]++
-		require.LessOrEqual(t, each[pair.Level], 4)
-	}
-	require.Subset(t, first, r.Sample(2, 3, 4, 7), "the pairs of a level do not depend on the other levels")
 }
 
 // At every limit the scale gives the verdict of a service with that limit.
@@ -110,12 +82,4 @@ func TestSimilarityScaleIsTheRule(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(levels), 3, "the test has met different levels")
-}
-
-// Signatures that say nothing make no copies at any limit.
-func TestSimilarityScaleUnknown(t *testing.T) {
-	search := recipe.DefaultConfig().Search()
-	scale := SimilarityScale(lookup.New(search, 0), evidence.DefaultThresholds())
-	a, b := newArticle(1, 0), newArticle(2, 0)
-	require.Equal(t, len(scale.Limits), scale.Level(&a, &b))
 }

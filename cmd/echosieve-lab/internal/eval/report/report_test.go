@@ -1,8 +1,6 @@
 package report
 
 import (
-	"encoding/xml"
-	"errors"
 	"io"
 	"regexp"
 	"strings"
@@ -124,30 +122,6 @@ func TestPagesAreSelfContained(t *testing.T) {
 	require.Contains(t, pages(t)["stream"], "&lt;script", "the text itself is shown")
 }
 
-var svgs = regexp.MustCompile(`(?s)<svg.*?</svg>`)
-
-// Charts are well-formed, so that browsers do not have to guess, and hold text.
-func TestChartsAreWellFormed(t *testing.T) {
-	for name, want := range map[string]int{"pairs": 1, "stream": 0, "threshold": 1, "empty pairs": 0} {
-		found := svgs.FindAllString(pages(t)[name], -1)
-		require.Len(t, found, want, name)
-		for _, svg := range found {
-			paths := 0
-			for d := xml.NewDecoder(strings.NewReader(svg)); ; {
-				token, err := d.Token()
-				if errors.Is(err, io.EOF) {
-					break
-				}
-				require.NoError(t, err, name)
-				if start, ok := token.(xml.StartElement); ok && start.Name.Local == "path" {
-					paths++
-				}
-			}
-			require.Greater(t, paths, 5, name)
-		}
-	}
-}
-
 // Every wrong pair is shown side by side with its reason and the differences. False alarms and missed copies are in separate lists.
 func TestWrongPairs(t *testing.T) {
 	var summaries, headers []string
@@ -178,29 +152,6 @@ func TestWrongPairs(t *testing.T) {
 	require.Equal(t, [2]int{6, 6}, [2]int{sections, marks})
 }
 
-// Intervals, families and warnings stand beside the figures. Debatable pairs stand in a separate table.
-func TestIntervalsOnPage(t *testing.T) {
-	page := pages(t)["pairs"]
-	require.Contains(t, page, `<small>0.2500 - 0.7500<br>3 <mark>few</mark> families</small>`)
-	require.Contains(t, page, `<td>0.2500 - 0.7500</td><td>3 <mark>few</mark></td>`)
-	require.Contains(t, page, `<i style="left:25%;width:50%"></i>`)
-	require.Contains(t, page, `<p class="warning">recall: few</p>`)
-	require.Contains(t, page, "2 pairs name no base or cluster")
-	var titles []string
-	elements(t, page, func(n *html.Node) {
-		if n.Data == "h2" {
-			titles = append(titles, n.FirstChild.Data)
-		}
-	})
-	require.Subset(t, titles, []string{"Copies by kind", "Look-alikes by kind", "Debatable pairs by kind"})
-	for name, title := range map[string]string{"look-alike": "Look-alikes by kind", "part": "Debatable pairs by kind"} {
-		before, _, _ := strings.Cut(page, "<td>"+name+"</td>")
-		require.Equal(t, 1, strings.Count(page, "<td>"+name+"</td>"))
-		require.Equal(t, title,
-			before[strings.LastIndex(before, "<h2>")+len("<h2>"):strings.LastIndex(before, "</h2>")])
-	}
-}
-
 // A peak must not hide the valley beside it, because the user looks for the valley.
 func TestCountBars(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
@@ -225,10 +176,4 @@ func lengths(c bars) (out []float64) {
 		out = append(out, b.To)
 	}
 	return out
-}
-
-func TestLabel(t *testing.T) {
-	require.Equal(t, "a b c", label("a\nb\x00c"))
-	require.Equal(t, "?", label("\xff"))
-	require.Len(t, []rune(label(strings.Repeat("中", 100))), 28)
 }
