@@ -21,7 +21,6 @@ type Receiver struct {
 	Answer func(*http.Request) int
 
 	mu       sync.Mutex
-	requests int
 	spans    []*tracepb.Span
 	resource map[string]string
 }
@@ -38,9 +37,6 @@ func Start(t testing.TB) *Receiver {
 }
 
 func (r *Receiver) serve(w http.ResponseWriter, request *http.Request) {
-	r.mu.Lock()
-	r.requests++
-	r.mu.Unlock()
 	message, err := decode(request)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -72,13 +68,6 @@ func decode(request *http.Request) (*collector.ExportTraceServiceRequest, error)
 		err = proto.Unmarshal(data, message)
 	}
 	return message, err
-}
-
-// Requests returns the number of requests so far.
-func (r *Receiver) Requests() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.requests
 }
 
 // Spans returns the spans so far.

@@ -32,15 +32,6 @@ func TestFixedNames(t *testing.T) {
 	}
 }
 
-func TestPolicy(t *testing.T) {
-	cfg := Default()
-	cfg.Policy.Extends = "possible"
-	require.NoError(t, cfg.Validate())
-	require.Equal(t, cfg.Policy, cfg.IndexConfig("recipe").Policy)
-	cfg.Policy.SameID = "dead"
-	require.ErrorContains(t, cfg.Validate(), `policy.same_id is "dead"`)
-}
-
 func TestNewLogger(t *testing.T) {
 	var b bytes.Buffer
 	log := LogConfig{Level: "warn", Format: LogJSON}.NewLogger(&b)
@@ -53,4 +44,51 @@ func TestNewLogger(t *testing.T) {
 	b.Reset()
 	LogConfig{Level: "debug", Format: LogText}.NewLogger(&b).Debug("written")
 	require.Contains(t, b.String(), "level=DEBUG msg=written")
+}
+
+func TestAsShadow(t *testing.T) {
+	c := Default()
+	require.False(t, c.IsShadow())
+	s := c.AsShadow()
+	require.True(t, s.IsShadow())
+	require.Equal(t, "echosieve-shadow", s.Kafka.Group)
+	require.Equal(t, "echosieve-shadow", s.Redis.Namespace)
+	require.Equal(t, "articles-shadow", s.Kafka.Topics.Shadow)
+	require.Equal(t, c.Kafka.Topics.Input, s.Kafka.Topics.Input)
+	require.Equal(t, "echosieve-shadow:news-1", s.IndexConfig("news-1").Namespace)
+
+	c.Kafka.TransactionalIDPrefix = "ids"
+	require.Equal(t, "ids-shadow", c.AsShadow().Kafka.TransactionalIDPrefix, "the same ids would fence the service")
+
+	c.Shadow = ShadowConfig{Group: "trial.shadow", Namespace: "{trial}shadow", Topic: "trial_shadow"}
+	require.NoError(t, c.Validate())
+	s = c.AsShadow()
+	require.Equal(t, []string{"trial.shadow", "{trial}shadow", "trial_shadow"},
+		[]string{s.Kafka.Group, s.Redis.Namespace, s.Kafka.Topics.Shadow})
+}
+
+// Whatever a shadow and a service are called, and whichever files they read, they share neither group nor
+// keys nor an output topic.
+func TestShadowSharesNoNames(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"shadow.group":           func(c *Config) { c.Shadow.Group = c.Kafka.Group },
+		"shadow.namespace":       func(c *Config) { c.Shadow.Namespace = c.Redis.Namespace },
+		"shadow.topic":           func(c *Config) { c.Shadow.Topic = c.Kafka.Topics.Duplicate },
+		"kafka.group":            func(c *Config) { c.Kafka.Group = "echosieve-shadow" },
+		"redis.namespace":        func(c *Config) { c.Redis.Namespace = "echosieve-shadow" },
+		"kafka.topics.unique":    func(c *Config) { c.Kafka.Topics.Unique = "articles-shadow" },
+		"kafka.topics.duplicate": func(c *Config) { c.Kafka.Topics.Duplicate = "articles-shadow" },
+		"kafka.topics.possible":  func(c *Config) { c.Kafka.Topics.Possible = "articles-shadow" },
+		"kafka.topics.dead":      func(c *Config) { c.Kafka.Topics.Dead = "articles-shadow" },
+		"shadow.topic must differ from kafka.topics.input": func(c *Config) {
+			c.Kafka.Topics.Input, c.Shadow.Topic = "other-shadow", "other-shadow"
+		},
+	} {
+		c := Default()
+		change(&c)
+		require.ErrorContains(t, c.Validate(), name)
+	}
+	c := Default()
+	c.Kafka.Topics.Input = "other-shadow" // nobody writes into it
+	require.NoError(t, c.Validate())
 }

@@ -73,26 +73,6 @@ func TestFeedSamples(t *testing.T) {
 	require.Empty(t, near.rows, "a page that has left still gets rows")
 }
 
-// TestSampleIsFair requires that the last verdicts of a tick have the same chance to be shown as the first.
-func TestSampleIsFair(t *testing.T) {
-	now := time.Unix(1_800_000_000, 0)
-	f := newFeed(clock(&now))
-	p, _ := f.open(newFilter(nil))
-	late := 0
-	const runs, n = 400, 100
-	for range runs {
-		first := f.number
-		f.show(made(article.Unique, 0, n))
-		for _, r := range f.take(p).Rows {
-			if r.Number-first >= n/2 {
-				late++
-			}
-		}
-	}
-	// Half of 4,800 with a standard deviation of 33: outside of 6 of them by chance once in 500 million runs.
-	require.InDelta(t, runs*maxTickRows/2, late, 200)
-}
-
 func TestFeedOpensWithTheLastVerdicts(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	f := newFeed(clock(&now))

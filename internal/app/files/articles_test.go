@@ -121,6 +121,8 @@ func TestArticleReader(t *testing.T) {
 		"zip":                {"PK\x03\x04", nil, "unzip -p"},
 		"Parquet":            {"PAR1", nil, "duckdb"},
 		"feed":               {"<?xml version=\"1.0\"?><rss>", nil, "reads feeds"},
+		"PDF":                {"%PDF-1.7\n", nil, "application/pdf"},
+		"page":               {"<!doctype html>\n<p>x</p>", nil, "one HTML page"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// a pipe brings parts

@@ -68,18 +68,6 @@ func TestLineReader(t *testing.T) {
 	}
 }
 
-// A line as long as the limit is read. Of a longer line no more than the limit is kept in memory.
-func TestLineReaderLongLines(t *testing.T) {
-	long := strings.Repeat("y", 5*lineBufferBytes)
-	require.Equal(t, []string{"1:" + long, "2:z"}, readLines(t, strings.NewReader(long+"\nz"), len(long)))
-
-	l, err := newLineReader(strings.NewReader(strings.Repeat("y", 64<<20)), 100)
-	require.NoError(t, err)
-	_, _, err = l.Next()
-	require.ErrorContains(t, err, "line of 67108864 bytes, at most 100")
-	require.Less(t, cap(l.line), 4096)
-}
-
 // Files joined with cat are one text.
 func TestLineReaderJoinedFiles(t *testing.T) {
 	require.Equal(t, []string{"1:a", "2:b"},

@@ -15,13 +15,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-
-	"echosieve/pipeline/article"
-	"echosieve/redisindex"
-	"echosieve/redisindex/connection"
-	"echosieve/redisindex/keyspace"
-	"echosieve/simhash"
-	"echosieve/test/redisserver"
 )
 
 func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -92,57 +85,6 @@ func TestHealthNamesTheCallsThatWait(t *testing.T) {
 	require.Equal(t, 3*waitsShown, s.WaitingCalls)
 	require.Equal(t, waiting{Call: "call 00", Since: begun, Error: "away 0", err: s.Waiting[0].err}, *s.Waiting[0])
 	require.Equal(t, "call 09", s.Waiting[9].Call)
-}
-
-// One partition waits for ever at a key of another program. The verdicts of the others do not hide it.
-func TestReadinessWhileOnePartitionWaits(t *testing.T) {
-	server := redisserver.Start(t)
-	options := connection.DefaultOptions()
-	options.Addrs = []string{server.Addr}
-	client, err := connection.Connect(options)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	cfg := keyspace.DefaultConfig()
-	cfg.Namespace, cfg.Window = "news:recipe", time.Hour
-	cfg.Search = article.Search{Blocks: 4}
-	h := newHealth(nil, discardLog(), "redis")
-	probed(h, "redis", nil)
-	index, err := redisindex.New(client, cfg, nil, discardLog(), h.report)
-	require.NoError(t, err)
-	offset := int64(0)
-	claim := func(ctx context.Context, partition int32) error {
-		offset++
-		_, err := index.Claim(ctx, []article.Article{{
-			Coordinates: article.Coordinates{Topic: "articles", Partition: partition, Offset: offset},
-			Time:        time.Now(), Fingerprint: simhash.Fingerprint(uint64(partition+1) * 0x9E3779B97F4A7C15),
-		}})
-		return err
-	}
-	require.NoError(t, claim(t.Context(), 3))
-	keys, err := client.Keys(t.Context(), "news:recipe:*:o:*").Result()
-	require.NoError(t, err)
-	require.Len(t, keys, 1)
-	require.NoError(t, client.Set(t.Context(), keys[0], "of another program", 0).Err())
-
-	ctx, end := context.WithCancel(t.Context())
-	stuck := make(chan error, 1)
-	go func() { stuck <- claim(ctx, 3) }()
-	red := func() bool {
-		_, states := h.state()
-		return !states["redis"].Up
-	}
-	require.Eventually(t, red, time.Minute, time.Millisecond)
-	for range 20 {
-		require.NoError(t, claim(t.Context(), 0))
-		_, states := h.state()
-		require.False(t, states["redis"].Up, "partition 3 still waits")
-		require.Equal(t, 1, states["redis"].WaitingCalls)
-		require.Contains(t, states["redis"].Waiting[0].Call, "articles/3/2")
-		require.Contains(t, states["redis"].Error, keys[0])
-	}
-	end()
-	require.ErrorIs(t, <-stuck, context.Canceled)
-	require.False(t, red(), "a call that has ended waits no longer")
 }
 
 // Warnings are shown, counted and taken back by kind; a component with warnings is up.
@@ -231,22 +173,4 @@ func TestProbe(t *testing.T) {
 		require.True(t, ready, "going down is no failure of the component")
 		require.Greater(t, calls, 2)
 	})
-}
-
-func TestHealthConcurrently(t *testing.T) {
-	h := newHealth(prometheus.NewRegistry(), discardLog(), "kafka", "redis")
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			for j := range 200 {
-				h.report([]string{"kafka", "redis"}[i%2], caller(fmt.Sprint(i)), map[bool]error{true: io.EOF}[j%2 == 0])
-				h.state()
-			}
-		})
-	}
-	wg.Wait()
-	probed(h, "kafka", nil)
-	probed(h, "redis", nil)
-	ready, _ := h.state()
-	require.True(t, ready)
 }

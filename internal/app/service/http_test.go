@@ -77,17 +77,6 @@ func TestHTTPReady(t *testing.T) {
 	require.JSONEq(t, `{"status": "alive"}`, text)
 }
 
-func TestHTTPMetrics(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	registerBuildInfo(reg, "news-1-0123abcd", "ns:news-1-0123abcd:layout", true)
-	url := startHTTP(t, reg, newHealth(reg, discardLog(), "kafka"), config.HTTPConfig{})
-	status, _, text := fetch(t, http.MethodGet, url+"/metrics")
-	require.Equal(t, http.StatusOK, status)
-	require.Regexp(t, `(?m)^echosieve_build_info\{goversion="go[^"]+",index="ns:news-1-0123abcd:layout",recipe="news-1-0123abcd",revision="[^"]+",shadow="true",version="[^"]+"\} 1$`, text)
-	require.Contains(t, text, `echosieve_connection_up{component="kafka"} 0`)
-	require.NotContains(t, text, "go_goroutines", "only the registry passed in")
-}
-
 func TestHTTPMethodsAndPaths(t *testing.T) {
 	h := newHealth(nil, discardLog(), "kafka")
 	probed(h, "kafka", nil)
@@ -147,18 +136,4 @@ func TestHTTPDefaults(t *testing.T) {
 	require.False(t, config.Default().HTTP.Pprof)
 	require.False(t, config.Default().Kafka.TLS.InsecureSkipVerify)
 	require.False(t, config.Default().Redis.TLS.InsecureSkipVerify)
-}
-
-// A body is not read: the request is answered without it.
-func TestHTTPBodyIsNotRead(t *testing.T) {
-	url := startHTTP(t, prometheus.NewRegistry(), newHealth(nil, discardLog(), "kafka"), config.HTTPConfig{})
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
-	_, err = fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n\r\n")
-	require.NoError(t, err)
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	require.NoError(t, err)
-	require.Contains(t, line, "200")
 }

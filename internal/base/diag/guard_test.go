@@ -40,6 +40,25 @@ func receive(t *testing.T, guard func(net.Conn) net.Conn, request string, answer
 	return string(got), err
 }
 
+// requireGuarded requires that an answer passes the guard, in one piece and byte by byte, or that the guard
+// finds the fault.
+func requireGuarded(t *testing.T, guard func(net.Conn) net.Conn, name, request, answer, kind, fault string) {
+	t.Helper()
+	for _, pieces := range [][]string{{answer}, strings.Split(answer, "")} {
+		got, err := receive(t, guard, request, pieces...)
+		if fault == "" {
+			require.NoError(t, err, name)
+			require.Equal(t, answer, got, name)
+			continue
+		}
+		p := (*Problem)(nil)
+		require.ErrorAs(t, err, &p, name)
+		require.Contains(t, p.Cause, "a:1 sends no "+kind, name)
+		require.Contains(t, p.Cause, fault, name)
+		require.Equal(t, !strings.HasPrefix(name, "later"), p.Permanent, name)
+	}
+}
+
 func TestGuardKafka(t *testing.T) {
 	const versions, metadata = "\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x07\x00\x00",
 		"\x00\x00\x00\x0a\x00\x03\x00\x01\x00\x00\x00\x07\x00\x00"
@@ -62,19 +81,7 @@ func TestGuardKafka(t *testing.T) {
 		"later, negative":   {metadata, frame(8, 7, 1) + frame(-1), "a size of -1 bytes"},
 		"later, very large": {versions, list + frame(2<<30-1), "a size of 2147483647 bytes"},
 	} {
-		for _, pieces := range [][]string{{c.answer}, strings.Split(c.answer, "")} {
-			got, err := receive(t, guard, c.request, pieces...)
-			if c.fault == "" {
-				require.NoError(t, err, name)
-				require.Equal(t, c.answer, got, name)
-				continue
-			}
-			p := (*Problem)(nil)
-			require.ErrorAs(t, err, &p, name)
-			require.Contains(t, p.Cause, "a:1 sends no responses of Kafka: ", name)
-			require.Contains(t, p.Cause, c.fault, name)
-			require.Equal(t, !strings.HasPrefix(name, "later"), p.Permanent, name)
-		}
+		requireGuarded(t, guard, name, c.request, c.answer, "responses of Kafka: ", c.fault)
 	}
 }
 
@@ -96,19 +103,7 @@ func TestGuardRedis(t *testing.T) {
 		"map":            {"%2100000\r\n", "an array claims 4200000 elements"},
 		"later, array":   {"+OK\r\n*1000000000\r\n", "an array claims 1000000000 elements"},
 	} {
-		for _, pieces := range [][]string{{c.answer}, strings.Split(c.answer, "")} {
-			got, err := receive(t, guard, "PING\r\n", pieces...)
-			if c.fault == "" {
-				require.NoError(t, err, name)
-				require.Equal(t, c.answer, got, name)
-				continue
-			}
-			p := (*Problem)(nil)
-			require.ErrorAs(t, err, &p, name)
-			require.Contains(t, p.Cause, "a:1 sends no replies of Redis: ", name)
-			require.Contains(t, p.Cause, c.fault, name)
-			require.Equal(t, !strings.HasPrefix(name, "later"), p.Permanent, name)
-		}
+		requireGuarded(t, guard, name, "PING\r\n", c.answer, "replies of Redis: ", c.fault)
 	}
 }
 

@@ -1,44 +1,21 @@
 package tlsfiles
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// pair writes a self-signed certificate and its key.
-func pair(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	require.NoError(t, err)
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	require.NoError(t, err)
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(t.TempDir(), name)
-		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
-		return path
-	}
-	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", keyDER)
-}
+	"echosieve/test/certs"
+)
 
 func TestLoad(t *testing.T) {
 	off, err := Config{}.Load()
 	require.NoError(t, err)
 	require.Nil(t, off)
 
-	cert, key := pair(t)
+	pair := certs.NewAuthority(t).Server()
+	cert, key := pair.Cert, pair.Key
 	c := Config{Enabled: true, CAFile: cert, CertFile: cert, KeyFile: key, ServerName: "kafka"}
 	require.NoError(t, c.Validate())
 	on, err := c.Load()

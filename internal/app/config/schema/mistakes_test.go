@@ -2,9 +2,7 @@ package schema
 
 import (
 	"testing"
-	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
@@ -105,14 +103,6 @@ func mustPanic(defaults any) (text string) {
 	defer func() { text, _ = recover().(string) }()
 	New(testPrefix, defaults)
 	return ""
-}
-
-func TestFlagsOfUnknownSections(t *testing.T) {
-	s := New(testPrefix, struct {
-		Window time.Duration `setting:"window" help:"x"`
-	}{})
-	require.PanicsWithValue(t, "there are no settings windw",
-		func() { s.AddFlags(pflag.NewFlagSet("", pflag.ContinueOnError), "window", "windw") })
 }
 
 // Kubernetes sets variables for each service of a namespace, also for one with our name.

@@ -49,35 +49,3 @@ func withoutSecret(c testConfig) testConfig {
 	c.Kafka.Password = ""
 	return c
 }
-
-// FuzzEnviron feeds arbitrary variables.
-func FuzzEnviron(f *testing.F) {
-	for _, v := range [][2]string{
-		{"KAFKA_BROKERS", "a,b"},
-		{"KAFKA_PASSWORD", "hunter2"},
-		{"WINDOW", "1h"},
-		{"WINDOW", "999999999999h"},
-		{"", ""},
-		{"KAFKA", "x"},
-		{"SMALL", "-1"},
-		{"WEIGHT", "1e999"},
-		{"KAFKA_MAX_MESSAGE_BYTES", "1.5EiB"},
-		{"KAFKA_PASSWORD_FILE", "/does/not/exist"},
-		{"TEST_X", "\x00"},
-	} {
-		f.Add(v[0], v[1])
-	}
-	s := New(testPrefix, testDefaults())
-	f.Fuzz(func(t *testing.T, name, value string) {
-		if strings.HasSuffix(name, "_FILE") {
-			value = filepath.Join(t.TempDir(), "none") // arbitrary paths could name files of this machine
-		}
-		cfg := testDefaults()
-		_, err := s.Load(&cfg, Sources{Environ: []string{testPrefix + name + "=" + value},
-			Ignored: []string{testPrefix + "TEST_"}})
-		if err == nil {
-			s.Print(cfg, nil)
-			s.Values(cfg)
-		}
-	})
-}
