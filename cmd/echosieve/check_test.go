@@ -22,7 +22,6 @@ import (
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/page"
 	"echosieve/test/inprocess"
-	"echosieve/test/redisserver"
 )
 
 // checkJSON runs the command and returns its result.
@@ -59,14 +58,6 @@ func TestCheckServersAway(t *testing.T) {
 			require.NotEmpty(t, f.Remedy, "%+v", f)
 		}
 	}
-}
-
-func TestCheckMissingFiles(t *testing.T) {
-	code, result := checkJSON(t, "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1",
-		"--detection.stop_words", "/does/not/exist")
-	require.Equal(t, command.ExitNo, code)
-	require.Equal(t, []diag.Severity{diag.Failure}, severities(result, "recipe"))
-	require.Contains(t, result.Findings[0].Problem, "/does/not/exist")
 }
 
 // If all servers answer, the service could start. Commands that miniredis does not know may only lead to warnings.
@@ -189,31 +180,6 @@ func TestPrintFindings(t *testing.T) {
 	require.Contains(t, b.String(), " -> set it to noeviction\n")
 	require.NotContains(t, b.String(), "can start")
 	commandtest.FitsTerminal(t, b.String())
-}
-
-// A setting that takes a server for one of another kind is named, and no other finding hides it.
-func TestCheckNamesTheWrongMode(t *testing.T) {
-	server := redisserver.Start(t).Addr
-	for _, c := range []struct {
-		args   []string
-		remedy string
-	}{
-		{[]string{"--redis.cluster"}, "set redis.cluster: false"},
-		{[]string{"--redis.master_name", "news"}, "remove redis.master_name"},
-	} {
-		code, result := checkJSON(t, append([]string{"--kafka.brokers", "127.0.0.1:1", "--redis.addrs", server},
-			c.args...)...)
-		require.Equal(t, command.ExitNo, code)
-		var found []diag.Finding
-		for _, f := range result.Findings {
-			if f.Component == "redis" {
-				found = append(found, f)
-			}
-		}
-		require.Len(t, found, 1)
-		require.Equal(t, diag.Failure, found[0].Severity)
-		require.Contains(t, found[0].Remedy, c.remedy)
-	}
 }
 
 // A fault of the input hides neither that the group's articles are in another index nor that they are in this one.

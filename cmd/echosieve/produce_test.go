@@ -142,24 +142,6 @@ func TestProduceStrict(t *testing.T) {
 	published(t, broker, 2)
 }
 
-// More than two batches, by records (of 1,000 each) and by bytes (of 4 MiB each).
-func TestProduceManyRecords(t *testing.T) {
-	broker := testBroker(t)
-	var text strings.Builder
-	const n = 2017
-	for i := range n {
-		fmt.Fprintf(&text, `{"id":"%d","text":"%s"}`+"\n", i, strings.Repeat("t", 3000))
-	}
-	code, _, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0],
-		commandtest.File(t, "many.jsonl.zst", filestest.Zstd(t, text.String())))
-	require.Equal(t, command.ExitOK, code, errOut)
-	seen := map[string]bool{}
-	for _, r := range published(t, broker, n) {
-		seen[string(r.Key)] = true
-	}
-	require.Len(t, seen, n)
-}
-
 // Records of a slow writer do not wait for a full batch, and an interrupt ends waiting for more.
 func TestProduceSlowInput(t *testing.T) {
 	broker := testBroker(t)

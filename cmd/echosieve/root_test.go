@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -13,12 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
 	"echosieve/internal/app/build"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestCommandsAreDocumented(t *testing.T) {
@@ -194,5 +198,64 @@ func wait(t *testing.T, cmd *exec.Cmd) error {
 	case <-time.After(time.Minute):
 		require.Fail(t, "the process did not end")
 		return nil
+	}
+}
+
+func TestReady(t *testing.T) {
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		require.Equal(t, "/readyz", r.URL.Path)
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte("redis: gone\n"))
+	}))
+	defer server.Close()
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	listen := strings.TrimPrefix(server.URL, "http://")
+	ready := func(listen string) (code int, out, errOut string) {
+		return echosieve(t, "", "ready", "--http.listen", listen)
+	}
+	for _, address := range []string{listen, strings.Replace(listen, "127.0.0.1", "", 1),
+		strings.Replace(listen, "127.0.0.1", "0.0.0.0", 1)} {
+		code, out, errOut := ready(address)
+		require.Equal(t, command.ExitOK, code, errOut)
+		require.Equal(t, "redis: gone\n", out)
+	}
+	status = http.StatusServiceUnavailable
+	code, _, errOut := ready(listen)
+	require.Equal(t, command.ExitFailed, code)
+	require.Contains(t, errOut, "not ready: 503")
+	status = http.StatusUnauthorized
+	_, _, errOut = ready(listen)
+	require.Contains(t, errOut, "set http.token_file")
+	server.Close()
+	code, _, errOut = ready(listen)
+	require.Equal(t, command.ExitFailed, code)
+	require.Contains(t, errOut, "is the service running?")
+}
+
+// look reads files in the forms that produce recognises. A line that is no article is reported and makes the
+// exit code 1.
+func TestLookReadsFiles(t *testing.T) {
+	redis := "--redis.addrs=" + miniredis.RunT(t).Addr()
+	const one = `{"id":"a","text":"The harbour board voted to deepen the eastern channel."}`
+	for _, c := range []struct {
+		name, file string
+		verdicts   string
+		code       int
+		errOut     string
+	}{
+		{"one.json", one, `["unique"]`, command.ExitOK, ""},
+		{"list.json", "[" + one + ",\n" + one + "]", `["unique","unique"]`, command.ExitOK, ""},
+		{"table.csv", "id,text\na,The harbour board voted.\nb,--\n", `["unique","dead"]`, command.ExitNo,
+			"dead letter"},
+		{"cut.jsonl", one + "\n" + `{"id":"b","te`, `["unique"]`, command.ExitNo, "1 bad line left out"},
+	} {
+		// Of values in Avro, files hold the JSON.
+		code, out, errOut := echosieve(t, "", "look", redis, "--json", "--input.format", "avro", "--input.framing",
+			"confluent",
+			"--input.registry.urls", "http://127.0.0.1:1", commandtest.File(t, c.name, c.file))
+		require.Equal(t, c.code, code, "%s: %s", c.name, errOut)
+		require.JSONEq(t, c.verdicts, gjson.Get(out, "articles.#.verdict").Raw, c.name)
+		require.Contains(t, errOut, c.errOut, c.name)
 	}
 }

@@ -91,41 +91,6 @@ func TestCompareRelations(t *testing.T) {
 	require.Greater(t, extends.Contains, extends.Contained)
 }
 
-func TestCompareFindsWhatItShows(t *testing.T) {
-	c := compareJSON(t, "", "--top", "0", compareText, compareOther)
-	differ := 0
-	for i := range c.A.Bits {
-		if c.A.Bits[i] != c.B.Bits[i] {
-			differ++
-		}
-	}
-	require.Equal(t, differ, c.Distance)
-	require.Greater(t, c.Distance, c.MaxDistance)
-	require.Len(t, c.A.Fingerprint, 16)
-	require.Len(t, c.A.Digest, 32)
-	require.Len(t, c.Words, c.TotalWords)
-
-	inA, inB := 0, 0
-	for i, w := range c.Words {
-		require.Positive(t, w.CountA+w.CountB, w.Word)
-		require.Equal(t, w.CountA > 0, w.WeightA > 0, w.Word)
-		if i > 0 {
-			before := c.Words[i-1]
-			require.GreaterOrEqual(t, max(before.WeightA, before.WeightB), max(w.WeightA, w.WeightB))
-		}
-		if w.CountA > 0 {
-			inA++
-		}
-		if w.CountB > 0 {
-			inB++
-		}
-	}
-	require.Len(t, c.OnlyA, c.TotalWords-inB)
-	require.Len(t, c.OnlyB, c.TotalWords-inA)
-	require.Equal(t, c.A.Features, inA)
-	require.Equal(t, c.B.Features, inB)
-}
-
 // compare uses the blocks of the index with the same configuration. Their width does not follow from their
 // number alone.
 func TestCompareShowsTheLookupsOfTheService(t *testing.T) {

@@ -168,25 +168,6 @@ func TestDiff(t *testing.T) {
 	})
 }
 
-func TestSamplesAreSpreadAndRepeatable(t *testing.T) {
-	var a, b side
-	for i := range int64(1000) {
-		a.verdicts = append(a.verdicts, verdict{offset: i, kind: article.Unique, root: mix(0, i)})
-		b.verdicts = append(b.verdicts, verdict{offset: i, kind: article.Near, reason: article.ReasonOverlap,
-			original: i - 1, root: mix(0, -1)})
-	}
-	c := join(&a, &b, 5)
-	require.Len(t, c.Changes, 1)
-	require.Len(t, c.Changes[0].Samples, 5)
-	require.Equal(t, 1000, c.Changes[0].Records)
-	least, most := int64(1000), int64(0)
-	for i, s := range c.Changes[0].Samples {
-		require.Equal(t, s, join(&a, &b, 5).Changes[0].Samples[i])
-		least, most = min(least, s.a.offset), max(most, s.a.offset)
-	}
-	require.Greater(t, most-least, int64(100))
-}
-
 // runs makes two sides of what A and B say of records: "u" is unique, "n3" a near copy of record 3, "e3" an
 // exact one, "p3" a possible one and "d" a dead letter. Even records are in one partition, odd records in
 // another.

@@ -15,11 +15,9 @@ import (
 
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/test/inprocess"
-	"echosieve/test/ledger"
 )
 
 const (
@@ -257,46 +255,6 @@ func TestExplainChain(t *testing.T) {
 	require.Len(t, x.Chain, 2, "the headers know original and root")
 	require.Contains(t, x.Notes[0], "is not known")
 	require.Nil(t, x.Comparison)
-}
-
-// output returns the coordinates of the output that was made of an input record.
-func output(outputs []*kgo.Record, input string) string {
-	for _, r := range outputs {
-		if ledger.Headers(r)[pipeline.HeaderInput] == input {
-			return ledger.Coordinates(r)
-		}
-	}
-	return ""
-}
-
-// A shadow's verdict is explained with its own index and its own topic, beside those of the service.
-func TestExplainShadow(t *testing.T) {
-	w := inprocess.Start(t)
-	publish := func(texts ...string) (at string) {
-		for i, text := range texts {
-			at = w.Publish(t, 0, time.Now().Add(time.Duration(i)*time.Second), value(fmt.Sprint("n", i), text))
-		}
-		return at
-	}
-	at := publish(ferry, second)
-	ofService := w.Verdicts(t, 2)
-	w.Stop()
-	w.CreateTopics(t, "articles-shadow")
-	w.Config = w.Config.AsShadow()
-	w.Run(t)
-	ofShadow := w.Verdicts(t, 2)
-	w.Stop()
-	for _, key := range w.Redis.Keys() {
-		if !strings.HasPrefix(key, "echosieve-shadow:") {
-			w.Redis.Del(key)
-		}
-	}
-	service, shadow := explained(t, w, at), explained(t, w, at, "--shadow")
-	require.Equal(t, output(ofService, at), service.Output)
-	require.Nil(t, service.Article.Index)
-	require.Equal(t, output(ofShadow, at), shadow.Output)
-	require.Equal(t, "near", shadow.Article.Index.Verdict)
-	require.Equal(t, "near", shadow.Verdict)
 }
 
 func coordinates(r *kgo.Record) string {
