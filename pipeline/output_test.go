@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
-
-	"github.com/stretchr/testify/require"
+	"echosieve/simhash"
 )
 
 func recordOf(value string) *record.Record {
@@ -18,15 +19,6 @@ func recordOf(value string) *record.Record {
 		Coordinates: article.Coordinates{Topic: "articles", Partition: 2, Offset: 41},
 		Value:       []byte(value), Time: time.UnixMilli(1_700_000_000_000),
 	}
-}
-
-// keys are the header names in their order, on which readers of the output rely.
-func keys(headers []record.Header) []string {
-	names := make([]string, len(headers))
-	for i, h := range headers {
-		names[i] = h.Key
-	}
-	return names
 }
 
 func value(headers []record.Header, key string) string {
@@ -48,77 +40,56 @@ func TestDetailIsCutAtACharacter(t *testing.T) {
 	}
 }
 
+// The headers of each verdict stand in an order on which readers of the output rely. Foreign headers stay, forged ones
+// are replaced.
 func TestVerdictHeaders(t *testing.T) {
 	r := recordOf("{}")
-	r.Headers = []record.Header{{Key: "trace"}, header("echosieve-verdict", "forged"),
-		header("echosieve-other", "kept")}
+	r.Headers = []record.Header{{Key: "trace"}, header("echosieve-verdict", "forged"), header("echosieve-other", "kept")}
 	self := article.Ref{ID: "a1", Coordinates: r.Coordinates}
 	original := article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles", Partition: 0, Offset: 7}}
 	root := article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "articles", Partition: 1, Offset: 3}}
-	a := &article.Article{Fingerprint: 0xabc}
-
-	out := verdictOutput(r, a, &article.Verdict{Kind: article.Unique, Root: self}, "news-1-00000000")
-	require.Equal(t, article.ToUnique, out.Destination)
-	require.Equal(t, []string{
-		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint",
-		"echosieve-root-id", "echosieve-root", "echosieve-input", "echosieve-recipe",
-	}, keys(out.Headers))
-	require.Nil(t, out.Headers[0].Value)
-	require.Equal(t, "unique", value(out.Headers, HeaderVerdict))
-	require.Equal(t, "0000000000000abc", value(out.Headers, HeaderFingerprint))
-	require.Equal(t, "a1", value(out.Headers, HeaderRootID))
-	require.Equal(t, "articles/2/41", value(out.Headers, HeaderInput))
-
+	whole := &article.Article{Fingerprint: 0xabc}
 	partly := &article.Article{Fingerprint: 0xabc, CleanBytes: 3000, BoilerplateBytes: 600, FurnitureBytes: 390}
-	out = verdictOutput(r, partly, &article.Verdict{Kind: article.Unique, Root: self}, "news-1-00000000")
-	require.Equal(t, "0.33", value(out.Headers, HeaderLeftOut))
-
-	out = verdictOutput(r, a, &article.Verdict{
-		Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3,
-		Destination: article.ToDuplicate,
-		Likeness:    article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 84, Contains: 100},
-	}, "news-1-00000000")
-	require.Equal(t, article.ToDuplicate, out.Destination)
-	require.Equal(t, []string{
-		"trace", "echosieve-other", "echosieve-verdict", "echosieve-fingerprint", "echosieve-reason",
-		"echosieve-distance",
-		"echosieve-relation", "echosieve-similarity", "echosieve-contained", "echosieve-contains",
-		"echosieve-original-id", "echosieve-original",
-		"echosieve-root-id", "echosieve-root", "echosieve-input", "echosieve-recipe",
-	}, keys(out.Headers))
-	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
-	require.Equal(t, "overlap", value(out.Headers, HeaderReason))
-	require.Equal(t, "3", value(out.Headers, HeaderDistance))
-	require.Equal(t, "extends", value(out.Headers, HeaderRelation))
-	require.Equal(t, "0.83", value(out.Headers, HeaderSimilarity))
-	require.Equal(t, "0.84", value(out.Headers, HeaderContained))
-	require.Equal(t, "1.00", value(out.Headers, HeaderContains))
-	require.Equal(t, "articles/0/7", value(out.Headers, HeaderOriginal))
-	require.Equal(t, "articles/1/3", value(out.Headers, HeaderRoot))
-	require.Equal(t, "news-1-00000000", value(out.Headers, HeaderRecipe))
-
-	out = verdictOutput(r, a, &article.Verdict{Kind: article.Possible, Reason: article.ReasonValues,
-		Original: original, Root: self, Distance: 9, Destination: article.ToPossible}, "x")
-	require.Equal(t, article.ToPossible, out.Destination)
-	require.Equal(t, "possible", value(out.Headers, HeaderVerdict))
-	require.Equal(t, "values", value(out.Headers, HeaderReason))
-	require.Equal(t, "articles/0/7", value(out.Headers, HeaderOriginal))
-	require.Equal(t, "articles/2/41", value(out.Headers, HeaderRoot), "the root is itself")
-	require.NotContains(t, keys(out.Headers), HeaderRelation, "not told by the recipe")
-
-	out = verdictOutput(r, a, &article.Verdict{Kind: article.Near,
-		Likeness: article.Likeness{Relation: article.Revises}, Original: original, Root: root}, "x")
-	require.Equal(t, article.ToUnique, out.Destination, "by policy")
-	require.Equal(t, "near", value(out.Headers, HeaderVerdict))
-	require.Equal(t, "revises", value(out.Headers, HeaderRelation), "by the id")
-	require.NotContains(t, keys(out.Headers), HeaderSimilarity, "not told by the recipe")
-	require.Equal(t, "articles/1/3", value(out.Headers, HeaderRoot))
-
-	out = verdictOutput(r, &article.Article{LittleText: true},
-		&article.Verdict{Kind: article.Exact, Original: original, Root: original, Destination: article.ToDuplicate},
-		"x")
-	require.NotContains(t, keys(out.Headers), HeaderFingerprint)
-	require.Equal(t, "exact", value(out.Headers, HeaderVerdict))
+	const end = " input=articles/2/41 recipe=news-1-00000000"
+	for name, c := range map[string]struct {
+		article *article.Article
+		verdict article.Verdict
+		to      article.Destination
+		want    string
+	}{
+		"unique": {whole, article.Verdict{Kind: article.Unique, Root: self}, article.ToUnique,
+			"verdict=unique fingerprint=0000000000000abc root-id=a1 root=articles/2/41" + end},
+		"unique, partly left out": {partly, article.Verdict{Kind: article.Unique, Root: self}, article.ToUnique,
+			"verdict=unique fingerprint=0000000000000abc root-id=a1 root=articles/2/41" + end + " left-out=0.33"},
+		"near": {whole, article.Verdict{
+			Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3,
+			Destination: article.ToDuplicate,
+			Likeness:    article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 84, Contains: 100},
+		}, article.ToDuplicate, "verdict=near fingerprint=0000000000000abc reason=overlap distance=3 relation=extends " +
+			"similarity=0.83 contained=0.84 contains=1.00 original-id=o original=articles/0/7 root-id=r root=articles/1/3" + end},
+		"possible, no relation told": {whole, article.Verdict{Kind: article.Possible, Reason: article.ReasonValues,
+			Original: original, Root: self, Distance: 9, Destination: article.ToPossible}, article.ToPossible,
+			"verdict=possible fingerprint=0000000000000abc reason=values distance=9 original-id=o original=articles/0/7 " +
+				"root-id=a1 root=articles/2/41" + end},
+		"unique by policy, relation by the id": {whole, article.Verdict{Kind: article.Near, Original: original, Root: root,
+			Likeness: article.Likeness{Relation: article.Revises}}, article.ToUnique,
+			"verdict=near fingerprint=0000000000000abc reason=none distance=0 relation=revises original-id=o " +
+				"original=articles/0/7 root-id=r root=articles/1/3" + end},
+		"little text": {&article.Article{LittleText: true}, article.ExactVerdict(original, original), article.ToDuplicate,
+			"verdict=exact reason=digest distance=0 relation=equal similarity=1.00 contained=1.00 contains=1.00 " +
+				"original-id=o original=articles/0/7 root-id=o root=articles/0/7" + end},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := verdictOutput(r, c.article, &c.verdict, "news-1-00000000")
+			require.Equal(t, c.to, out.Destination)
+			var got []string
+			for _, h := range out.Headers {
+				got = append(got, strings.TrimPrefix(h.Key, "echosieve-")+"="+string(h.Value))
+			}
+			require.Equal(t, "trace= other=kept "+c.want, strings.Join(got, " "))
+			require.Nil(t, out.Headers[0].Value, "null stays null")
+		})
+	}
 }
 
 func TestDeadOutputAlwaysFits(t *testing.T) {
@@ -198,4 +169,67 @@ func FuzzHeaders(f *testing.F) {
 			t.Fatalf("%q became %q, of ours %v", want, foreign, ours)
 		}
 	})
+}
+
+func TestParseHeadersReadsWhatWasPublished(t *testing.T) {
+	r := recordOf("{}")
+	self := article.Ref{ID: "a1", Coordinates: r.Coordinates}
+	original := article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles", Offset: 7}}
+	root := article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "articles.old", Partition: 1, Offset: 3}}
+	fingerprint := simhash.Fingerprint(0xabc)
+	likeness := article.Likeness{Relation: article.Extends, Similarity: 57, Contained: 58, Contains: 100}
+	for name, v := range map[string]article.Verdict{
+		"unique": {Kind: article.Unique, Root: self},
+		"near": {Kind: article.Near, Reason: article.ReasonOverlap, Original: original, Root: root, Distance: 3,
+			Likeness: likeness, Destination: article.ToDuplicate},
+		"exact": article.ExactVerdict(original, original),
+		"classic": {Kind: article.Near, Reason: article.ReasonDistance, Original: original, Root: root, Distance: 3,
+			Destination: article.ToDuplicate},
+		"possible": {Kind: article.Possible, Reason: article.ReasonValues, Original: original, Root: self,
+			Distance: 9, Likeness: likeness, Destination: article.ToPossible},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := OutputHeaders{Verdict: v, Fingerprint: &fingerprint, Input: r.Coordinates,
+				Recipe: "news-1-00000000"}
+			got, err := ParseHeaders(verdictOutput(r, &article.Article{Fingerprint: fingerprint}, &v,
+				want.Recipe).Headers)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+
+			want.Fingerprint = nil
+			got, err = ParseHeaders(verdictOutput(r, &article.Article{LittleText: true}, &v, want.Recipe).Headers)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+
+	got, err := ParseHeaders(tombstoneOutput(r, "x").Headers)
+	require.NoError(t, err)
+	require.Equal(t, OutputHeaders{Verdict: article.Verdict{Kind: article.Unique}, Input: r.Coordinates, Recipe: "x"},
+		got)
+
+	reject := record.Reject(record.NoText, "none of the fields")
+	got, err = ParseHeaders(deadOutput(r, reject, 1<<20).Headers)
+	require.NoError(t, err)
+	require.Equal(t, OutputHeaders{Input: r.Coordinates, Reject: reject}, got)
+}
+
+func TestParseHeadersNamesTheBadHeader(t *testing.T) {
+	_, err := ParseHeaders(recordOf("{}").Headers)
+	require.ErrorIs(t, err, ErrNoOutput)
+	r := recordOf("{}")
+	self := article.Ref{Coordinates: r.Coordinates}
+	good := verdictOutput(r, &article.Article{}, &article.Verdict{Kind: article.Near, Reason: article.ReasonOverlap,
+		Original: self, Root: self}, "x").Headers
+	for name, bad := range map[string]string{
+		HeaderVerdict: "maybe", HeaderReason: "mood", HeaderDistance: "far", HeaderRelation: "cousin",
+		HeaderSimilarity: "1.01", HeaderContained: "x", HeaderContains: "-0.1", HeaderFingerprint: "abc",
+		HeaderInput:    "articles/1",
+		HeaderOriginal: "a/b/c/d", HeaderRoot: "articles/0/-1",
+	} {
+		headers := append(append([]record.Header{}, good...), header(name, bad))
+		_, err := ParseHeaders(headers)
+		require.ErrorContains(t, err, name)
+		require.ErrorContains(t, err, bad)
+	}
 }

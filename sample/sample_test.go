@@ -85,16 +85,3 @@ func TestArticles(t *testing.T) {
 	require.Greater(t, chinese, 30)
 	require.Greater(t, len(articles)-chinese, 20)
 }
-
-func TestExactCopiesRepeatTheText(t *testing.T) {
-	articles, _ := load(t)
-	texts := map[string]string{}
-	for _, a := range articles {
-		texts[a.ID] = strings.ToLower(string(a.Text))
-		if a.Kind == "exact" || a.Kind == "retitled" {
-			require.Equal(t, texts[a.CopyOf], texts[a.ID], a.ID)
-		} else if a.CopyOf != "" {
-			require.NotEqual(t, texts[a.CopyOf], texts[a.ID], a.ID)
-		}
-	}
-}

@@ -1,23 +1,11 @@
 package simhash
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-func TestBlocks(t *testing.T) {
-	const fp = 0x0123456789abcdef
-	for k, want := range map[int][]Block{
-		0: {{0, fp}},
-		1: {{0, 0x01234567}, {1, 0x89abcdef}},
-		2: {{0, fp >> 42}, {1, fp >> 21 & 0x1fffff}, {2, fp & 0x1fffff}},
-		3: {{0, 0x0123}, {1, 0x4567}, {2, 0x89ab}, {3, 0xcdef}},
-		7: {{0, 0x01}, {1, 0x23}, {2, 0x45}, {3, 0x67}, {4, 0x89}, {5, 0xab}, {6, 0xcd}, {7, 0xef}},
-	} {
-		require.Equal(t, want, Blocks(fp, k), "k = %d", k)
-	}
-}
 
 func TestBlocksPartitionTheFingerprint(t *testing.T) {
 	r := seeded(t)
@@ -108,4 +96,18 @@ func TestLayout(t *testing.T) {
 		}
 		require.Equal(t, c.want, got, "%+v", c.layout)
 	}
+}
+
+func FuzzBlocks(f *testing.F) {
+	f.Add(uint64(0), uint64(7), 3)
+	f.Add(uint64(math.MaxUint64), uint64(0), 63)
+	f.Fuzz(func(t *testing.T, a, b uint64, k int) {
+		k &= 63
+		if Distance(Fingerprint(a), Fingerprint(b)) <= k && !shareBlock(Fingerprint(a), Fingerprint(b), k) {
+			t.Fatalf("%x and %x share no block of %d", a, b, k+1)
+		}
+		if a == b && Blocks(Fingerprint(a), k)[k] != Blocks(Fingerprint(b), k)[k] {
+			t.Fatal("equal fingerprints have different blocks")
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/segment"
 	"echosieve/simhash"
 )
 
@@ -20,37 +21,6 @@ func TestNames(t *testing.T) {
 		require.NoError(t, err)
 		_, features := e.Fingerprint("北京的天气")
 		require.Equal(t, 2, features, "the Python recipes cut by themselves")
-	}
-}
-
-func TestHostileText(t *testing.T) {
-	for _, name := range Names() {
-		e := testExtractor(t, name)
-		for what, c := range map[string]struct {
-			text     string
-			features int // -1 = any
-		}{
-			"empty":             {"", 0},
-			"NUL only":          {"\x00\x00", 0},
-			"white space":       {" \r\n\u3000\t", 0},
-			"invalid UTF-8":     {"\xff\xfe\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80", -1},
-			"cut character":     {"北京\xe5\x8c", 1},
-			"lone continuation": {"北京\x80天气", 2},
-			"one word":          {strings.Repeat("经济 ", 100_000), 1},
-			"no separator":      {strings.Repeat("经济", 20_000), 1},
-			"unknown character": {strings.Repeat("\U00020000", 20_000), -1},
-			"never seen by HMM": {strings.Repeat("龘", 20_000), -1},
-			"one letter":        {strings.Repeat("a", 100_000), 1},
-			"digits":            {strings.Repeat("12345 ", 10_000), 1},
-			"percent and dots":  {strings.Repeat("%.", 20_000), -1},
-			"combining":         {"e" + strings.Repeat("\u0301", 20_000), -1},
-		} {
-			fp, features := e.Fingerprint(c.text)
-			if c.features >= 0 {
-				require.Equal(t, c.features, features, "%s: %s", name, what)
-			}
-			require.Equal(t, fp == 0, features == 0, "%s: %s", name, what)
-		}
 	}
 }
 
@@ -85,26 +55,41 @@ func TestWeightsMakeTheFingerprint(t *testing.T) {
 	}
 }
 
-func TestConcurrentUse(t *testing.T) {
-	texts := []string{lanxiang, strings.Repeat(lanxiang, 30), "", "Plain English text about nothing 3.5%"}
-	for _, name := range Names() {
-		e := testExtractor(t, name)
-		var want []simhash.Fingerprint
-		for _, text := range texts {
-			fp, _ := e.Fingerprint(text)
-			want = append(want, fp)
+var loadSegmenter = sync.OnceValues(func() (*segment.Segmenter, error) { return segment.New(nil) })
+
+// testExtractor returns an extractor over the words of package segment, which are cppjieba's.
+func testExtractor(t testing.TB, name string) *Extractor {
+	t.Helper()
+	segmenter, err := loadSegmenter()
+	require.NoError(t, err)
+	e, err := New(name, func(dst []string, text string) []string {
+		if strings.Contains(text, "\x00") {
+			panic("a C string would end here")
 		}
-		var workers sync.WaitGroup
-		for worker := range 4 {
-			workers.Go(func() {
-				for i := range 20 {
-					at := (worker + i) % len(texts)
-					if fp, _ := e.Fingerprint(texts[at]); fp != want[at] {
-						t.Errorf("%s: text %d: %s, alone %s", name, at, fp, want[at])
-					}
-				}
-			})
-		}
-		workers.Wait()
+		return segmenter.Cut(dst, text)
+	})
+	require.NoError(t, err)
+	return e
+}
+
+func TestKeywordLimit(t *testing.T) {
+	for length, want := range map[int]int{0: 5, 719: 5, 720: 6, 2400: 20, 24000: 200, 1 << 20: 200} {
+		require.Equal(t, want, keywordLimit(length), length)
 	}
+}
+
+func TestFNVCountsAllWords(t *testing.T) {
+	e := testExtractor(t, "classic-fnv")
+	words := map[string]Word{}
+	for _, w := range e.Weights("我们的城市，天气，天气的qwertyuiop，天气 the") {
+		words[w.Text] = w
+	}
+	require.Len(t, words, 3)
+	require.Equal(t, 3, words["天气"].Count)
+	require.InDelta(t, 3*words["天气"].IDF, words["天气"].Weight, 1e-9)
+	require.InDelta(t, 11.7392, words["qwertyuiop"].IDF, 1e-4, "unknown words have the mean IDF")
+	require.NotContains(t, words, "的")
+	require.NotContains(t, words, "the")
+	require.NotContains(t, words, "我们")
+	require.Equal(t, fnv1a("天气"), words["天气"].Hash)
 }

@@ -45,39 +45,6 @@ func TestPublishedYanyiwuPair(t *testing.T) {
 	require.NotZero(t, a)
 }
 
-// Keywords and values from older READMEs of yanyiwu/simhash and the release notes of jiebaR 0.7, whose stop words
-// were others.
-func TestPublishedKeywords(t *testing.T) {
-	for want, words := range map[uint64][]Word{
-		12814523326186814061: {
-			{Text: "CEO", Weight: 11.7392},
-			{Text: "蓝翔", Weight: 11.7392},
-			{Text: "白富美", Weight: 11.7392},
-			{Text: "升职", Weight: 10.8562},
-			{Text: "加薪", Weight: 10.6426},
-		},
-		18002950507231148557: {
-			{Text: "CEO", Weight: 11.7392},
-			{Text: "白富美", Weight: 11.7392},
-			{Text: "蓝翔", Weight: 11.7392},
-			{Text: "迎娶", Weight: 10.0505},
-			{Text: "加薪", Weight: 10.6426},
-		},
-		9679845206667243434: {
-			{Text: "文本", Weight: 8.94485},
-			{Text: "测试", Weight: 7.14724},
-			{Text: "比较", Weight: 4.77176},
-			{Text: "这是", Weight: 4.29163},
-			{Text: "一个", Weight: 2.81755},
-		},
-	} {
-		for i := range words {
-			words[i].Hash = jenkins(words[i].Text)
-		}
-		require.Equal(t, want, uint64(Sum(words)))
-	}
-}
-
 // Values from the tests of the Python package, which make words of four characters of plain text.
 func TestPublishedPython(t *testing.T) {
 	python := func(counts ...string) simhash.Fingerprint {

@@ -48,21 +48,6 @@ func TestPythonVectors(t *testing.T) {
 	}
 }
 
-// At least two vectors must have as many words as classic-python-200 keeps. Where there are more than 30
-// words, both recipes must give different fingerprints.
-func TestPythonVectorsReachTheLimit(t *testing.T) {
-	full := 0
-	for _, v := range pythonVectors(t) {
-		if v.Features == 200 {
-			full++
-		}
-		if v.Features > 30 {
-			require.NotEqual(t, v.Top30, v.Top200)
-		}
-	}
-	require.GreaterOrEqual(t, full, 2)
-}
-
 func TestPythonDictionary(t *testing.T) {
 	segmenter, err := loadPythonSegmenter()
 	require.NoError(t, err)

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"encoding/hex"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
 
@@ -117,43 +115,6 @@ func TestJaccardIsEstimated(t *testing.T) {
 	}
 }
 
-func TestContainmentOfAHalf(t *testing.T) {
-	a := newArticle(seeded(t), 600)
-	x, y := of(t, strings.Join(a, " ")), of(t, strings.Join(a[:300], " "))
-	c := Compare(&x, &y)
-	require.Greater(t, c.Containment, 0.6)
-	require.InDelta(t, 299, c.Bigrams, 10)
-}
-
-func TestCopyAndTemplate(t *testing.T) {
-	base := "the ministry said exports rose %d percent to %d billion while imports fell to %d billion and the trade " +
-		"surplus reached %d billion, the highest since the year %d when shipments to the region were first counted; " +
-		"officials expect growth of %d percent next year provided that demand from abroad holds and prices of energy " +
-		"stay where they are, although several economists warned that the outlook had darkened in recent weeks"
-	a := fmt.Sprintf(base, 12, 345, 67, 89, 1998, 7)
-	number := of(t, a)
-	for name, c := range map[string]struct {
-		text   string
-		want   article.Kind // zero: different
-		reason article.Reason
-	}{
-		"itself":         {a, article.Near, article.ReasonOverlap},
-		"no punctuation": {strings.NewReplacer(",", " ", ";", " ").Replace(a), article.Near, article.ReasonOverlap},
-		"a line more":    {a + " reporting by the news desk", article.Near, article.ReasonOverlap},
-		"other figures":  {fmt.Sprintf(base, 31, 412, 58, 77, 2003, 4), 0, article.ReasonNumbers},
-		"other text":     {strings.Join(newArticle(seeded(t), 60), " "), 0, article.ReasonOverlap},
-		"nothing":        {"", 0, article.ReasonOverlap},
-	} {
-		t.Run(name, func(t *testing.T) {
-			other := of(t, c.text)
-			comparison := Compare(&number, &other)
-			j := judge(0, comparison)
-			require.Equal(t, c.want, j.Kind, "%+v", comparison)
-			require.Equal(t, c.reason, j.Reason, "%+v", comparison)
-		})
-	}
-}
-
 func TestNoAllocations(t *testing.T) {
 	text := strings.Repeat("exports rose 12 percent to 345 billion ", 50)
 	list, dst := words(text), make([]byte, 0, Size)
@@ -165,24 +126,6 @@ func TestNoAllocations(t *testing.T) {
 		s, _ := Decode(b.Append(dst, text))
 		_ = rule.Judge(0, Compare(&s, &s))
 	}))
-}
-
-func TestHostileTexts(t *testing.T) {
-	var b Builder
-	for name, text := range map[string]string{
-		"one word":  strings.Repeat("same ", 100_000),
-		"digits":    strings.Repeat("7", 1_000_000),
-		"zeros":     strings.Repeat("0", 1_000_000),
-		"numbers":   strings.Repeat("a 1 ", 250_000),
-		"marks":     strings.Repeat("1.", 500_000),
-		"numerals":  strings.Repeat("\u4e00", 300_000),
-		"one token": strings.Repeat("x", 1_000_000),
-		"broken":    strings.Repeat("\xff1", 500_000),
-	} {
-		start := time.Now()
-		require.Len(t, build(&b, text), Size)
-		require.Less(t, time.Since(start), time.Minute, name)
-	}
 }
 
 func FuzzDecode(f *testing.F) {
@@ -205,33 +148,6 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal("a match without information")
 		}
 	})
-}
-
-func BenchmarkAppend(b *testing.B) {
-	list := newArticle(rand.New(rand.NewPCG(1, 2)), 450)
-	for i := 0; i < len(list); i += 15 {
-		list[i] = fmt.Sprint(i * 37)
-	}
-	text := strings.Join(list, " ")
-	hashes, dst := words(text), make([]byte, 0, Size)
-	var builder Builder
-	b.ReportAllocs()
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		builder.Add(hashes)
-		builder.Append(dst, text)
-	}
-}
-
-func BenchmarkCompare(b *testing.B) {
-	x := of(b, strings.Repeat("exports rose 12 percent to 345 billion ", 50))
-	var judged article.Judgement
-	rule := NewRule(DefaultThresholds())
-	b.ReportAllocs()
-	for b.Loop() {
-		judged = rule.Judge(0, Compare(&x, &x))
-	}
-	require.Equal(b, article.Near, judged.Kind)
 }
 
 // The beginning of either text is searched for in all of the other text.

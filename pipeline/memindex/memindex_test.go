@@ -1,7 +1,12 @@
 package memindex
 
 import (
+	"context"
 	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -42,4 +47,162 @@ func TestForgetsWhatIsOutsideTheWindow(t *testing.T) {
 	require.Less(t, x.stored, 5*perHour, "articles kept")
 	const late = 9*perHour + 7
 	require.Equal(t, article.Unique, claim(late, start.Add(late*time.Hour/perHour)).Kind, "a replay within the window")
+}
+
+var stateConfig = Config{Window: time.Hour, Generations: 2, Search: indextest.Params{MaxDistance: 3}.Search()}
+
+func open(t testing.TB, dir string, cfg Config) *Index {
+	t.Helper()
+	x, err := Open(dir, cfg, "recipe")
+	require.NoError(t, err)
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+// An index that is closed and opened after each call gives the verdicts that the contract wants.
+func TestStateContract(t *testing.T) {
+	indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
+		cfg := Config{Window: p.Window, Generations: p.Generations, Search: p.Search(), Policy: p.Policy}
+		return &reopening{Index: open(t, t.TempDir(), cfg), t: t, cfg: cfg}
+	})
+}
+
+type reopening struct {
+	*Index
+	t   *testing.T
+	cfg Config
+}
+
+func (r *reopening) Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error) {
+	verdicts, err := r.Index.Claim(ctx, articles)
+	if r.t.Name() != "TestStateContract/Concurrent" && r.t.Name() != "TestStateContract/Retract" && err == nil {
+		require.NoError(r.t, r.Sync())
+		require.NoError(r.t, r.Close())
+		r.Index = open(r.t, r.state.dir, r.cfg)
+	}
+	return verdicts, err
+}
+
+// numbered makes articles at times that grow by a second. One in three is a copy.
+func numbered(from, to int) (articles []article.Article) {
+	for n := from; n < to; n++ {
+		a := article.Article{Coordinates: article.Coordinates{Topic: fmt.Sprint("t", n%3), Offset: int64(n)},
+			ID: fmt.Sprint("id-", n)}
+		a.Time = time.Unix(1_700_000_000+int64(n), 0)
+		a.Fingerprint = simhash.Fingerprint(uint64(n-n%3) * 0x9E3779B97F4A7C15)
+		if n%3 == 2 {
+			a.Fingerprint ^= 1
+		}
+		a.Anchors = []uint64{uint64(a.Fingerprint), 1 << 63, 3}
+		binary.BigEndian.PutUint64(a.Digest[:], uint64(n))
+		articles = append(articles, a)
+	}
+	return articles
+}
+
+func claimed(t testing.TB, x *Index, articles []article.Article) []article.Verdict {
+	t.Helper()
+	v, err := x.Claim(t.Context(), articles)
+	require.NoError(t, err)
+	return v
+}
+
+// Wherever a crash cuts the file off, the next process has all that was synced, and decides the rest as before.
+func TestCrash(t *testing.T) {
+	dir := t.TempDir()
+	x, path := open(t, dir, stateConfig), filepath.Join(dir, indexFile)
+	first := claimed(t, x, numbered(0, 50))
+	x.SetNote("key", "value")
+	require.NoError(t, x.Sync())
+	synced, err := os.ReadFile(path)
+	require.NoError(t, err)
+	second := claimed(t, x, numbered(50, 80))
+	x.SetNote("key", "later")
+	require.NoError(t, x.Sync())
+	require.NoError(t, x.Close())
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	cuts := []int{len(synced), len(synced) + 1, len(synced) + frameHead, len(whole) - 1, len(whole)}
+	for range 10 {
+		cuts = append(cuts, len(synced)+r.IntN(len(whole)-len(synced)))
+	}
+	for _, cut := range cuts {
+		for _, tail := range [][]byte{nil, make([]byte, len(whole)-cut)} { // a file system may have lengthened the file
+			require.NoError(t, os.WriteFile(path, append(append([]byte{}, whole[:cut]...), tail...), 0o600))
+			x = open(t, dir, stateConfig)
+			note, kept := x.Note("key")
+			require.True(t, kept)
+			if cut < len(whole)-len(frameEnd) {
+				require.Equal(t, "value", note)
+			}
+			require.Equal(t, first, claimed(t, x, numbered(0, 50)), "cut to %d", cut)
+			require.Equal(t, second, claimed(t, x, numbered(50, 80)), "cut to %d", cut)
+			require.NoError(t, x.Sync())
+			require.NoError(t, x.Close())
+			x = open(t, dir, stateConfig)
+			require.Equal(t, second, claimed(t, x, numbered(50, 80)), "cut to %d, then written", cut)
+			require.NoError(t, x.Close())
+		}
+	}
+	whole[len(synced)/2] ^= 1
+	require.NoError(t, os.WriteFile(path, whole, 0o600))
+	_, err = Open(dir, stateConfig, "recipe")
+	require.ErrorContains(t, err, "is damaged behind byte")
+}
+
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir, stateConfig)
+	_, err := Open(dir, stateConfig, "recipe")
+	require.ErrorContains(t, err, "another process has the folder")
+	require.NoError(t, x.Close())
+	_, err = Open(dir, stateConfig, "other")
+	require.ErrorContains(t, err,
+		"was made with recipe recipe, and this run has other: give the settings of then, or name a new folder")
+	longer := stateConfig
+	longer.Window *= 2
+	_, err = Open(dir, longer, "recipe")
+	require.ErrorContains(t, err, "was made with window 1h0m0s, and this run has 2h0m0s")
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err = Open(file, stateConfig, "recipe")
+	require.ErrorContains(t, err, "not a directory")
+	_, err = Open(filepath.Dir(file), stateConfig, "recipe")
+	require.ErrorContains(t, err, "holds other files, such as file: name a new or empty one")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, indexFile), []byte("{}\n{}\n{}\n{}\n{}\n"), 0o600))
+	_, err = Open(dir, stateConfig, "recipe")
+	require.ErrorContains(t, err, "is no index of this program")
+}
+
+// Forgotten slices leave the file, and what is left is as before.
+func TestCopyLive(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir, stateConfig)
+	x.SetNote("key", "value")
+	before := claimed(t, x, numbered(0, 10_000))
+	require.NoError(t, x.Sync())
+	full := x.state.size
+	for n := range x.slices {
+		if n < 1_700_005_000/1800 {
+			delete(x.slices, n)
+		}
+	}
+	x.state.dead = 1 << 40
+	claimed(t, x, numbered(10_000, 10_001))
+	require.NoError(t, x.Sync())
+	require.Less(t, x.state.size, full*2/3)
+	more := claimed(t, x, numbered(10_001, 10_300))
+	require.NoError(t, x.Sync())
+	info, err := x.state.file.Stat()
+	require.NoError(t, err)
+	require.Equal(t, info.Size(), x.state.size)
+	require.NoError(t, x.Close())
+	x = open(t, dir, stateConfig)
+	note, _ := x.Note("key")
+	require.Equal(t, "value", note)
+	require.Equal(t, before[6000:], claimed(t, x, numbered(6000, 10_000)))
+	require.Equal(t, more, claimed(t, x, numbered(10_001, 10_300)))
 }

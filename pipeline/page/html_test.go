@@ -2,11 +2,9 @@ package page
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/text"
 
 	"github.com/stretchr/testify/require"
@@ -56,25 +54,4 @@ func TestPagesBeyondTheLibrary(t *testing.T) {
 		found := mainContent("<!doctype html><body>" + around[0] + "<div><p>" + enArticle + "</p></div>" + around[1])
 		require.Equal(t, inOneLine(text.Clean(enArticle)), inOneLine(text.Clean(found)), name)
 	}
-}
-
-// The library must find the same article in a page each time: a redelivered record gets the same fingerprint.
-func TestArticleOfPageIsAlwaysTheSame(t *testing.T) {
-	var pages, found []string
-	for site := range 20 {
-		pages = append(pages, newstext.Page([]string{zhArticle, enArticle, zhOther, enOther}[site%4], site))
-		found = append(found, mainContent(pages[site]))
-		require.NotEmpty(t, found[site])
-	}
-	var workers sync.WaitGroup
-	for range 8 {
-		workers.Go(func() {
-			for i, page := range pages {
-				if mainContent(page) != found[i] {
-					t.Errorf("page %d: another article was found", i)
-				}
-			}
-		})
-	}
-	workers.Wait()
 }

@@ -64,36 +64,6 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// A later version may begin with other sentences, and then fewer words are the same.
-func TestVersionWithAnotherLead(t *testing.T) {
-	r := testRecipe(t)
-	for name, c := range map[string]struct{ earlier, later, rest string }{
-		"en": {
-			"1st lead Harbour pilots at Larkfield voted on Tuesday to stop work. ",
-			`2nd lead Ministers called crisis talks as freighters queued outside the breakwater, where a tanker had run aground on its way to Dunmore. The strike
-leaves ferries and coal barges without a berth, and Larkfield's hotels with guests who cannot sail home. `,
-			enArticle,
-		},
-		"zh": {
-			"（第1稿）云溪制药宣布，其糖尿病新药获得监管部门批准，将于下季度在全国各大医院上市。",
-			"（第2稿）北川物流公司董事长辞去职务，由分管运输业务的副总经理暂代其职，股东大会将选出继任者，运输业务不受影响。",
-			zhArticle + zhOther,
-		},
-	} {
-		j := judgeTexts(r, c.earlier+c.rest, c.later+c.rest)
-		require.Equal(t, article.Near, j.Kind, "%s: %s", name, j.Reason)
-	}
-}
-
-// A short article that was cut off is a copy, as a long one is.
-func TestBeginningOfAShortArticle(t *testing.T) {
-	r := testRecipe(t)
-	for name, text := range map[string]string{"en": enArticle, "zh": zhArticle} {
-		runes := []rune(text)
-		require.Equal(t, article.Near, judgeTexts(r, text, string(runes[:len(runes)*3/5])).Kind, name)
-	}
-}
-
 // Reports of the same form without figures are about different people or places if their names differ. A copy
 // may say more of others.
 func TestOtherSubject(t *testing.T) {
@@ -125,19 +95,6 @@ func TestPartOfAnArticle(t *testing.T) {
 		require.Equal(t, article.Near, judgeTexts(r, whole, part).Kind, name)
 	}
 	require.Zero(t, judgeTexts(r, zhArticle, zhOther).Kind)
-}
-
-// Beyond 16 bits, only a part and its whole can be copies, and an article and the same article reworded.
-func TestWholeDistance(t *testing.T) {
-	r := testRecipe(t)
-	search := r.Search()
-	require.Equal(t, 21, search.MaxDistance)
-	one, _ := r.Fingerprint(zhArticle+zhOther, article.Origin{})
-	half, _ := r.Fingerprint(zhArticle, article.Origin{})
-	require.Equal(t, article.Near, search.Check(17, one.Signature, half.Signature).Kind)
-	require.Equal(t, article.Near, search.Check(17, one.Signature, one.Signature).Kind) // four equal numbers
-	require.Equal(t, article.Judgement{Reason: article.ReasonDistance},
-		search.Check(17, half.Signature, half.Signature))
 }
 
 // Beyond 12 bits an article and its copy must share the values of two blocks, or an anchor, and beyond 21

@@ -12,7 +12,6 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/lookup"
-	"echosieve/simhash"
 )
 
 // pieces cuts a text after each character for which ends returns true.
@@ -116,16 +115,4 @@ func TestLongTextsInSmallAlphabets(t *testing.T) {
 		}
 		require.Zero(t, search.Compare(&texts[1], &texts[0]).Kind, name)
 	}
-}
-
-// Texts in a small alphabet have most pairs of characters in common. Their fingerprints are as far apart as
-// those of other unrelated texts.
-func TestFingerprintsInSmallAlphabets(t *testing.T) {
-	phrases := strings.Fields(languageText(t, "th"))
-	r := rand.New(rand.NewPCG(1, 2))
-	r.Shuffle(len(phrases), func(i, j int) { phrases[i], phrases[j] = phrases[j], phrases[i] })
-	half := len(phrases) / 2
-	a, _ := testRecipe(t).Fingerprint(strings.Join(phrases[:half], " "), article.Origin{})
-	b, _ := testRecipe(t).Fingerprint(strings.Join(phrases[half:], " "), article.Origin{})
-	require.Greater(t, simhash.Distance(a.Fingerprint, b.Fingerprint), 25)
 }

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/internal/newstext"
 )
 
 // BenchmarkCut compares the CPU time of both segmenters on 2,000 articles of each corpus, in blocks that alternate.
 // of-gojieba is the share of the native one in the time of gojieba.
 func BenchmarkCut(b *testing.B) {
-	texts := map[string][]string{}
-	corpora(b, 2000, func(file, text string) { texts[file] = append(texts[file], text) })
 	s := plainPair(b)
-	for file, texts := range texts {
+	for file, texts := range newstext.Corpora(b, 2000) {
 		b.Run(file, func(b *testing.B) {
 			var native, jieba time.Duration
 			words := []string{}
@@ -26,12 +26,12 @@ func BenchmarkCut(b *testing.B) {
 					n := min(len(block), 100)
 					start := cpuTime(b)
 					for _, text := range block[:n] {
-						words = s.native.Cut(words[:0], text)
+						words = s.native.Cut(words[:0], text.Text)
 					}
 					middle := cpuTime(b)
 					for _, text := range block[:n] {
-						s.jieba.Cut(nil, text)
-						runes += len([]rune(text))
+						s.jieba.Cut(nil, text.Text)
+						runes += len([]rune(text.Text))
 					}
 					native, jieba = native+middle-start, jieba+cpuTime(b)-middle
 					block = block[n:]

@@ -4,25 +4,28 @@ package segment_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/dict"
+	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/segment"
+	"echosieve/pipeline/segment/cppjieba"
 	"echosieve/test/tier"
 )
 
 func TestCorporaAreCutAsByGojieba(t *testing.T) {
 	tier.All(t)
 	b := plainPair(t)
-	texts := 0
-	corpora(t, maxArticles, func(_, text string) {
-		b.requireSame(t, text)
-		texts++
-	})
-	t.Logf("%d texts", texts)
+	for _, docs := range newstext.Corpora(t, 5000) {
+		for _, d := range docs {
+			b.requireSame(t, d.Text)
+		}
+	}
 }
 
 func TestRandomTextsAreCutAsByGojieba(t *testing.T) {
@@ -73,7 +76,6 @@ func TestUserWordsAreFoundAsByGojieba(t *testing.T) {
 		text := g.text() + words[g.IntN(len(words))].Text + words[g.IntN(len(words))].Text + g.text()
 		b.requireSame(t, text)
 	}
-	corpora(t, 200, func(_, text string) { b.requireSame(t, text) })
 }
 
 func FuzzCut(f *testing.F) {
@@ -186,4 +188,45 @@ func (g *generator) bytes() string {
 		raw[i] = byte(g.Uint32())
 	}
 	return string(raw)
+}
+
+// both are the native segmenter and its reference, over the same user dictionary.
+type both struct {
+	native  *segment.Segmenter
+	jieba   *cppjieba.Segmenter
+	scratch []string
+}
+
+func load(words []segment.Word) (*both, error) {
+	native, err := segment.New(words)
+	if err != nil {
+		return nil, err
+	}
+	jieba, err := cppjieba.New(words)
+	return &both{native: native, jieba: jieba}, err
+}
+
+var loadPlain = sync.OnceValues(func() (*both, error) { return load(nil) })
+
+func plainPair(t testing.TB) *both {
+	t.Helper()
+	b, err := loadPlain()
+	require.NoError(t, err)
+	return b
+}
+
+// requireSame fails unless both yield the same words.
+func (b *both) requireSame(t testing.TB, text string) {
+	t.Helper()
+	b.scratch = b.native.Cut(b.scratch[:0], text)
+	want := b.jieba.Cut(nil, text)
+	if slices.Equal(want, b.scratch) {
+		return
+	}
+	at := 0
+	for at < len(want) && at < len(b.scratch) && want[at] == b.scratch[at] {
+		at++
+	}
+	part := func(words []string) []string { return words[max(0, min(at-2, len(words))):min(at+6, len(words))] }
+	t.Fatalf("%q: %q, gojieba has %q", text[:min(len(text), 200)], part(b.scratch), part(want))
 }

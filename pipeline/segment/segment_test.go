@@ -2,7 +2,6 @@ package segment_test
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,25 +78,4 @@ func TestNothingIsAllocated(t *testing.T) {
 	text := strings.Repeat("我来到北京清华大学，他来到了网易杭研大厦。plain text, 3.5% “quoted”\n", 50)
 	words := s.Cut(nil, text)
 	require.Zero(t, testing.AllocsPerRun(100, func() { words = s.Cut(words[:0], text) }))
-}
-
-func TestConcurrentUse(t *testing.T) {
-	s := native(t)
-	texts := []string{"我来到北京清华大学", "他来到了网易杭研大厦 and 3.5", strings.Repeat("小明硕士毕业于中国科学院计算所", 100), "bad \xff"}
-	var want [][]string
-	for _, text := range texts {
-		want = append(want, s.Cut(nil, text))
-	}
-	var workers sync.WaitGroup
-	for w := range 8 {
-		workers.Go(func() {
-			for i := range 200 {
-				at := (w + i) % len(texts)
-				if got := s.Cut(nil, texts[at]); strings.Join(got, "/") != strings.Join(want[at], "/") {
-					t.Errorf("%q instead of %q", got, want[at])
-				}
-			}
-		})
-	}
-	workers.Wait()
 }

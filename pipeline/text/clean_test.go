@@ -6,9 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"echosieve/pipeline/internal/newstext"
-	"echosieve/test/tier"
-
 	"github.com/stretchr/testify/require"
 )
 
@@ -127,15 +124,5 @@ func checkClean(t *testing.T, text string) {
 	}
 	if !strings.ContainsAny(clean, "<&") && Clean(clean) != clean {
 		t.Fatalf("%q is cleaned to %q, and again to %q", text, clean, Clean(clean))
-	}
-}
-
-// FuzzClean's property, on real articles.
-func TestCorpusTexts(t *testing.T) {
-	tier.All(t)
-	for _, name := range []string{"bench_zh", "bench_en"} {
-		for _, d := range newstext.Corpus(t, name, 500) {
-			checkClean(t, d.Text)
-		}
 	}
 }

@@ -2,10 +2,12 @@ package newstext
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,13 +21,9 @@ type Doc struct{ ID, Text, Cluster string }
 // the repository is used.
 func Corpus(t testing.TB, name string, limit int) []Doc {
 	t.Helper()
-	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")
-	if dir == "" {
-		dir = "../../../shared/corpora"
-	}
-	file, err := os.Open(filepath.Join(dir, name+".jsonl.gz"))
+	file, err := os.Open(filepath.Join(folder(), name+".jsonl.gz"))
 	if os.IsNotExist(err) {
-		t.Logf("no corpus %s in %s", name, dir)
+		t.Logf("no corpus %s in %s", name, folder())
 		return nil
 	}
 	require.NoError(t, err)
@@ -42,4 +40,19 @@ func Corpus(t testing.TB, name string, limit int) []Doc {
 	}
 	require.NoError(t, lines.Err())
 	return docs
+}
+
+func folder() string { return cmp.Or(os.Getenv("ECHOSIEVE_TEST_CORPORA"), "../../../shared/corpora") }
+
+// Corpora reads the first articles of each corpus, by its name.
+func Corpora(t testing.TB, limit int) map[string][]Doc {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder(), "*.jsonl.gz"))
+	require.NoError(t, err)
+	all := map[string][]Doc{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")
+		all[name] = Corpus(t, name, limit)
+	}
+	return all
 }

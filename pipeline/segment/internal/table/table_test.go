@@ -72,26 +72,6 @@ func TestFile(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// A table keeps the places of all its nodes, wherever user words have moved them.
-func TestFileOfGrownTable(t *testing.T) {
-	want := small(t)
-	b := NewBuilder(want)
-	random := rand.New(rand.NewPCG(1, 3))
-	for range 5000 {
-		word := make([]rune, 2+random.IntN(4))
-		for k := range word {
-			word[k] = '一' + rune(random.ExpFloat64()*40)
-		}
-		require.NoError(t, b.Add(string(word), -9))
-	}
-	require.NoError(t, b.Finish())
-	content, err := want.Marshal()
-	require.NoError(t, err)
-	got, err := Read(pack(t, content))
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-}
-
 func TestBadFiles(t *testing.T) {
 	good, err := small(t).Marshal()
 	require.NoError(t, err)
