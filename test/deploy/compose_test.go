@@ -1,9 +1,7 @@
 package deploy_test
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,10 +11,8 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/docker/go-units"
 	"github.com/stretchr/testify/require"
-	"go.yaml.in/yaml/v3"
 
 	"echosieve/test/promserver"
-	"echosieve/test/service"
 )
 
 func read(t *testing.T, name string) []byte {
@@ -104,19 +100,7 @@ func TestComposeFeeder(t *testing.T) {
 	require.Equal(t, []string{"feeder"}, s.Profiles)
 	require.Equal(t, types.ServiceConditionHealthy, s.DependsOn["echosieve"].Condition, "the service creates the topic")
 	require.Contains(t, s.Command, "--kafka.brokers=kafka:19092")
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
-	program, err := service.Build(t.TempDir())
-	require.NoError(t, err)
-	// Nothing listens at this port: the command gets past its flags and fails at the connection.
-	args := strings.ReplaceAll(strings.Join(s.Command, " "), "kafka:19092", "127.0.0.1:1")
-	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, program, strings.Fields(args)...).CombinedOutput()
-	require.Error(t, err)
-	require.Contains(t, string(out), "127.0.0.1:1", "%s", out)
-	require.NotContains(t, string(out), "unknown flag")
+	require.Equal(t, []string{"produce", "--sample", "--loop"}, []string(s.Command[:3]), "test/docs runs this command")
 }
 
 func TestRedisKeepsTheIndex(t *testing.T) {
@@ -152,49 +136,15 @@ func TestServiceHasNoRights(t *testing.T) {
 
 // The configuration of the service uses the names that the compose file gives to the other services.
 func TestComposeConfiguration(t *testing.T) {
-	var config struct {
-		Kafka struct {
-			Brokers      []string
-			Group        string
-			CreateTopics bool `yaml:"create_topics"`
-			Topics       struct{ Input, Unique, Duplicate, Dead string }
-		}
-		Redis struct {
-			Addrs     []string
-			Namespace string
-		}
-		Window string
-		HTTP   struct {
-			Listen    string
-			Hosts     []string
-			Console   bool
-			Generated bool `yaml:"generated_login"`
-		}
-		Recipe string
-		Input  struct {
-			PublisherLabels int `yaml:"publisher_labels"`
-		}
-	}
-	data := read(t, "deploy/echosieve.compose.yaml")
-	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
-	decoder.KnownFields(true)
-	require.NoError(t, decoder.Decode(&config))
-
+	cfg := load(t, filepath.Join(promserver.Root(t), "deploy/echosieve.compose.yaml"))
 	services := compose(t).Services
-	for _, addr := range append(config.Kafka.Brokers, config.Redis.Addrs...) {
+	for _, addr := range append(cfg.Kafka.Brokers, cfg.Redis.Addrs...) {
 		host, _, _ := strings.Cut(addr, ":")
 		require.Contains(t, services, host)
 	}
-	require.Contains(t, *services["kafka"].Environment["KAFKA_ADVERTISED_LISTENERS"], "//"+config.Kafka.Brokers[0])
-	require.True(t, config.Kafka.CreateTopics)
-	require.Equal(t, "0.0.0.0:9464", config.HTTP.Listen)
-	require.True(t, config.HTTP.Console && config.HTTP.Generated, "nobody but who reads the log may read articles")
-	require.Contains(t, services, config.HTTP.Hosts[0], "containers call the service by its name")
-	require.Equal(t, "news", config.Recipe)
-	topics := config.Kafka.Topics
-	require.NotContains(t, []string{topics.Unique, topics.Duplicate, topics.Dead}, topics.Input)
-	for _, value := range []string{topics.Input, topics.Unique, topics.Duplicate, topics.Dead, config.Window,
-		config.Redis.Namespace, config.Kafka.Group} {
-		require.NotEmpty(t, value)
-	}
+	require.Contains(t, *services["kafka"].Environment["KAFKA_ADVERTISED_LISTENERS"], "//"+cfg.Kafka.Brokers[0])
+	require.True(t, cfg.Kafka.CreateTopics)
+	require.Equal(t, "0.0.0.0:9464", cfg.HTTP.Listen)
+	require.True(t, cfg.HTTP.Console && cfg.HTTP.Generated, "nobody but who reads the log may read articles")
+	require.Contains(t, services, cfg.HTTP.Hosts[0], "containers call the service by its name")
 }

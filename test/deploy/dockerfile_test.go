@@ -2,8 +2,6 @@ package deploy_test
 
 import (
 	"debug/elf"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,7 +9,6 @@ import (
 	"testing"
 
 	"echosieve/test/promserver"
-	"echosieve/test/tier"
 
 	"github.com/stretchr/testify/require"
 )
@@ -78,32 +75,6 @@ func TestDockerfile(t *testing.T) {
 	require.Equal(t, []string{"service"}, last, "built without --target")
 	require.Len(t, users, 1)
 	require.Regexp(t, `^[1-9]\d*:[1-9]\d*$`, users[0], "not root, and by number")
-}
-
-// The command of the build stage, run by hand: it makes a static program that carries the version, and the
-// image's program and certificates take at most 40 MB.
-func TestDockerfileBuildStep(t *testing.T) {
-	tier.All(t) // TestRelease links the same program
-	var step string
-	for _, i := range instructions(string(read(t, "deploy/Dockerfile"))) {
-		if i.name == "RUN" {
-			step = strings.Join(slices.DeleteFunc(i.args,
-				func(arg string) bool { return strings.HasPrefix(arg, "--mount=") }), " ")
-		}
-	}
-	out := t.TempDir()
-	build := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(step, "/out/", out+"/", 1))
-	build.Dir = promserver.Root(t)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "VERSION=1.2.3")
-	text, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", text)
-	text, err = exec.CommandContext(t.Context(), filepath.Join(out, "echosieve"), "version").CombinedOutput()
-	require.NoError(t, err, "%s", text)
-	require.Contains(t, string(text), "1.2.3")
-	requireStatic(t, filepath.Join(out, "echosieve"))
-	info, err := os.Stat(filepath.Join(out, "echosieve"))
-	require.NoError(t, err)
-	require.Less(t, info.Size(), int64(40e6))
 }
 
 // requireStatic requires that a program needs no shared library.

@@ -139,6 +139,12 @@ func (m *manifests) config(t *testing.T) config.Config {
 	require.Len(t, m.settings.Data, 1)
 	file := filepath.Join(t.TempDir(), "echosieve.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(m.settings.Data["echosieve.yaml"]), 0o600))
+	return load(t, file)
+}
+
+// load loads the settings of a file as the service does.
+func load(t *testing.T, file string) config.Config {
+	t.Helper()
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	config.AddFlags(flags)
 	require.NoError(t, flags.Parse([]string{"--config", file}))

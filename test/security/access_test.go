@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/redisindex/connection"
-	"echosieve/test/certs"
 	"echosieve/test/service"
 )
 
@@ -42,9 +41,8 @@ func (f *fortress) testWorks(t *testing.T) {
 }
 
 // testMistakes makes usual mistakes in the settings. The commands check and run must name the cause and the
-// remedy. Package consumer tries more of them.
+// remedy. TestCertificatesAndVersions makes those of TLS; packages consumer and connection try more of them.
 func (f *fortress) testMistakes(t *testing.T) {
-	other := certs.NewAuthority(t)
 	f.allowRedis(t, "lame", "echosieve", "lame-password", "hget")
 	f.secrets = append(f.secrets, "not-the-password", "lame-password")
 	for _, m := range []struct {
@@ -61,17 +59,6 @@ func (f *fortress) testMistakes(t *testing.T) {
 			"the broker refused the login", "check kafka.sasl.username and the password", true, false,
 		},
 		{
-			"kafka: no login",
-			settings{"kafka.sasl.mechanism": "", "kafka.sasl.username": "", "kafka.sasl.password": ""},
-			"the listener wants a login | the broker closed the connection", "kafka.sasl.mechanism", false, false,
-		},
-		{
-			"kafka: no client certificate",
-			settings{"kafka.tls.cert_file": "", "kafka.tls.key_file": ""},
-			"the broker refused the TLS handshake | the broker closed the connection",
-			"set kafka.tls.cert_file and kafka.tls.key_file | kafka.tls", true, false,
-		},
-		{
 			"kafka: unknown topic",
 			settings{"kafka.topics.input": "nowhere"},
 			"or the topic does not exist", "check that they exist", true, false,
@@ -82,36 +69,9 @@ func (f *fortress) testMistakes(t *testing.T) {
 			"Redis refused the login", "check redis.username and the password", false, false,
 		},
 		{
-			"redis: untrusted certificate",
-			settings{"redis.tls.ca_file": other.File},
-			"Redis' certificate is not trusted", "set redis.tls.ca_file to the authority that signed it", false, false,
-		},
-		{
-			"redis: another name",
-			settings{"redis.tls.server_name": "elsewhere"},
-			"Redis' certificate is for another name", "set redis.tls.server_name", false, false,
-		},
-		{
-			"redis: no client certificate",
-			settings{"redis.tls.cert_file": "", "redis.tls.key_file": ""},
-			"Redis refused the TLS handshake | Redis closed the connection",
-			"set redis.tls.cert_file and redis.tls.key_file | a client certificate is missing", false, false,
-		},
-		{
-			"redis: no tls",
-			settings{"redis.tls.enabled": "false", "redis.tls.ca_file": "", "redis.tls.cert_file": "",
-				"redis.tls.key_file": ""},
-			"Redis closed the connection", "redis.tls.enabled is not what the port expects", false, false,
-		},
-		{
 			"redis: missing right",
 			settings{"redis.username": "lame", "redis.password_file": "", "redis.password": "lame-password"},
 			"a right is missing in Redis", "ACL SETUSER lame " + connection.ACLRule("echosieve"), false, true,
-		},
-		{
-			"redis: keys of others",
-			settings{"redis.namespace": "theirs"},
-			"a right is missing in Redis", "ACL SETUSER echosieve " + connection.ACLRule("theirs"), false, true,
 		},
 	} {
 		t.Run(m.name, func(t *testing.T) {
