@@ -15,14 +15,12 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/indextest"
 	"echosieve/redisindex/connection"
-	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 	"echosieve/test/tier"
 )
 
-// make test runs the contract on a cluster that waits for replicas.
 func TestContractDistributed(t *testing.T) {
 	for _, d := range redisrig.Distributed {
 		t.Run(d.Name, func(t *testing.T) {
@@ -30,36 +28,11 @@ func TestContractDistributed(t *testing.T) {
 				tier.All(t)
 			}
 			o := redisrig.Crowded(d.Start(t))
-			for _, wait := range []int{0, 1} {
-				o.WaitReplicas = wait
-				for suffix, buckets := range redisrig.Kinds {
-					t.Run(fmt.Sprint("wait ", wait, suffix), func(t *testing.T) {
-						if wait == 0 || buckets != keyspace.BucketsPacked {
-							tier.All(t)
-						}
-						client := redisrig.Connect(t, o)
-						indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
-							return newIndex(t, client, redisrig.KindConfig(p, buckets))
-						})
-					})
-				}
-			}
-		})
-	}
-}
-
-func TestInterleavingDistributed(t *testing.T) {
-	tier.All(t)
-	schedules, seed := interleavings(t)
-	for _, d := range redisrig.Distributed {
-		t.Run(d.Name, func(t *testing.T) {
-			o := redisrig.Crowded(d.Start(t))
-			for suffix, buckets := range redisrig.Kinds {
-				t.Run("Buckets"+suffix, func(t *testing.T) {
-					interleave(t, schedules/2, seed, buckets,
-						func() redis.UniversalClient { return redisrig.Connect(t, o) })
-				})
-			}
+			o.WaitReplicas = 1
+			client := redisrig.Connect(t, o)
+			indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
+				return newIndex(t, client, redisrig.Config(p))
+			})
 		})
 	}
 }

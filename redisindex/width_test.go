@@ -127,29 +127,6 @@ func TestLookupsOfAClaim(t *testing.T) {
 	}
 }
 
-// Blocks of 20 bits overlap. Two bits in the overlaps can change all four blocks, and then only probes find the copy.
-func TestWideBlocksNeedProbes(t *testing.T) {
-	client := redisrig.Client(t, miniredis.RunT(t).Addr())
-	a, b := redisrig.Article(1, 0x0123456789abcdef), redisrig.Article(2, 0x0123456789abcdef^1<<46^1<<14)
-	b.Sums = new(simhash.Sums)
-	for bit := range b.Sums {
-		b.Sums[bit] = 100
-	}
-	b.Sums[46], b.Sums[14] = 1, 1
-	for _, test := range []struct {
-		width, probes int
-		want          article.Kind
-	}{{16, 0, article.Near}, {20, 0, article.Unique}, {20, 1, article.Near}, {24, 0, article.Unique},
-		{24, 1, article.Near}} {
-		cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3, Blocks: 4,
-			Probes: test.probes})
-		cfg.BlockBits = test.width
-		x := newIndex(t, client, cfg)
-		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
-		require.Equal(t, test.want, claimOne(t, x, b).Kind, "%+v", test)
-	}
-}
-
 // turnWeak inverts n of the forty weakest bits.
 func turnWeak(c *article.Article, n int, r *rand.Rand) {
 	weakest := make([]int, len(c.Sums))

@@ -188,23 +188,6 @@ func TestRemedy(t *testing.T) {
 	require.NotContains(t, Cure{Shadow: true}.Remedy(mine, mine), "refill")
 }
 
-// What another program has written into the key counts as nothing.
-func TestHandoverOfAnotherProgram(t *testing.T) {
-	for _, text := range []string{"null", "[]", "7", `{"in/0":"x"}`, `{"Label":null,"Offsets":null}`, "not JSON"} {
-		r := newRig(t)
-		x, h := r.index(time.Hour, 10)
-		for _, field := range []string{fieldEnds, fieldFilled} {
-			require.NoError(t, r.client.HSet(t.Context(), x.Handover("group"), field, text).Err())
-		}
-		_, err := h.Lack(t.Context(), map[article.Coordinates]string{{Topic: "in", Offset: 9}: label(x, 0)})
-		require.NoError(t, err, text)
-		require.NoError(t, h.Fill(t.Context(), "in", []int64{5}), text)
-		var filled offsets
-		require.NoError(t, h.read(t.Context(), fieldFilled, &filled))
-		require.EqualValues(t, 5, filled["in/0"], text)
-	}
-}
-
 // A counter that another program has raised beyond all tickets is an error that names the key, and is not
 // learned: once the key is moved away, it begins where this process knows it.
 func TestCounterOfAnotherProgram(t *testing.T) {

@@ -157,104 +157,75 @@ func (w *watched) requireNoLoss(t testing.TB) {
 	}
 }
 
-// restartOlder saves a snapshot, calls more, and restarts the server with the snapshot.
-func restartOlder(t testing.TB, server *redisserver.Server, client redis.UniversalClient, more func()) {
-	t.Helper()
-	require.NoError(t, client.Save(t.Context()).Err())
-	more()
-	server.Kill()
-	server.Restart()
+// scene is a server, and an index on it with a running monitor.
+type scene struct {
+	*watched
+	t      *testing.T
+	server *redisserver.Server
+	client redis.UniversalClient
+}
+
+func (s scene) flush()             { redisrig.Flush(s.t, s.client) }
+func (s scene) del(keys ...string) { require.NoError(s.t, s.client.Del(s.t.Context(), keys...).Err()) }
+func (s scene) restart()           { s.server.Kill(); s.server.Restart() }
+
+func (s scene) evictThrice() {
+	info := func() connection.ServerInfo { return infoOf(s.t, s.client) }
+	require.NoError(s.t, s.client.ConfigSet(s.t.Context(), "maxmemory", fmt.Sprint(info().MemoryUsed+2<<20)).Err())
+	for n, before := 0, int64(0); n < 3; n, before = n+1, info().Evicted {
+		for i := 0; info().Evicted == before; i++ {
+			key, value := fmt.Sprint("filler", n, i), strings.Repeat("x", 1000)
+			require.NoError(s.t, s.client.Set(s.t.Context(), key, value, 0).Err())
+		}
+		s.waitRound(s.t)
+	}
+	require.GreaterOrEqual(s.t, s.Counted(watch.LossEviction), 2)
+	require.NoError(s.t, s.client.ConfigSet(s.t.Context(), "maxmemory", "0").Err())
 }
 
 func TestLossesOfARunningService(t *testing.T) {
 	for _, test := range []struct {
 		name, kind string // no kind: nothing is lost
 		args       []string
-		happens    func(t *testing.T, w *watched, server *redisserver.Server, client redis.UniversalClient)
+		happens    func(s scene)
 	}{
-		{"first start", "", nil, func(*testing.T, *watched, *redisserver.Server, redis.UniversalClient) {}},
-		{"flushed", watch.LossMissing, nil, func(t *testing.T, _ *watched, _ *redisserver.Server,
-			client redis.UniversalClient) {
-			redisrig.Flush(t, client)
+		{"first start", "", nil, func(scene) {}},
+		{"flushed", watch.LossMissing, nil, scene.flush},
+		{"flushed while articles flow", watch.LossMissing, nil, func(s scene) { s.flush(); s.claimNew(s.t, 1) }},
+		{"counter gone", watch.LossMissing, nil, func(s scene) { s.del(s.Keys().Sequence()) }},
+		{"counter back, overtaken before anybody looks", watch.LossRollback, nil, func(s scene) {
+			defer s.Hold()()
+			require.NoError(s.t, s.client.Set(s.t.Context(), s.Keys().Sequence(), 1, 0).Err())
+			s.claimNew(s.t, 20)
 		}},
-		{"flushed while articles flow", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
-			client redis.UniversalClient) {
-			redisrig.Flush(t, client)
-			w.claimNew(t, 1)
+		{"marker gone", watch.LossMissing, nil, func(s scene) { s.del(s.Keys().Markers(false)...) }},
+		{"marker back", watch.LossRollback, nil, func(s scene) {
+			require.NoError(s.t, s.client.HSet(s.t.Context(), s.Keys().Markers(false)[0], "seen", 1).Err())
 		}},
-		{"counter gone", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
-			client redis.UniversalClient) {
-			require.EqualValues(t, 1, client.Del(t.Context(), w.Keys().Sequence()).Val())
+		{"older snapshot", watch.LossRollback, nil, func(s scene) {
+			require.NoError(s.t, s.client.Save(s.t.Context()).Err())
+			s.claimNew(s.t, 1)
+			s.restart()
 		}},
-		{"counter back, overtaken before anybody looks", watch.LossRollback, nil,
-			func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-				defer w.Hold()()
-				require.NoError(t, client.Set(t.Context(), w.Keys().Sequence(), 1, 0).Err())
-				w.claimNew(t, 20)
-			}},
-		{"marker gone", watch.LossMissing, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
-			client redis.UniversalClient) {
-			require.EqualValues(t, 1, client.Del(t.Context(), w.Keys().Markers(false)...).Val())
-		}},
-		{"marker back", watch.LossRollback, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
-			client redis.UniversalClient) {
-			require.NoError(t, client.HSet(t.Context(), w.Keys().Markers(false)[0], "seen", 1).Err())
-		}},
-		{"older snapshot", watch.LossRollback, nil, func(t *testing.T, w *watched, server *redisserver.Server,
-			client redis.UniversalClient) {
-			restartOlder(t, server, client, func() { w.claimNew(t, 1) })
-		}},
-		{"came back empty", watch.LossMissing, nil, func(_ *testing.T, _ *watched, server *redisserver.Server,
-			_ redis.UniversalClient) {
-			server.Kill()
-			server.Restart()
-		}},
-		{"restarted with its data", "", []string{"--appendonly", "yes", "--appendfsync", "always"},
-			func(_ *testing.T, _ *watched, server *redisserver.Server, _ redis.UniversalClient) {
-				server.Kill()
-				server.Restart()
-			}},
-		{"reloaded", "", nil, func(t *testing.T, _ *watched, _ *redisserver.Server, client redis.UniversalClient) {
-			require.NoError(t, client.Do(t.Context(), "DEBUG", "RELOAD").Err())
-		}},
-		{"scripts forgotten", "", nil, func(t *testing.T, _ *watched, _ *redisserver.Server,
-			client redis.UniversalClient) {
-			require.NoError(t, client.ScriptFlush(t.Context()).Err())
-		}},
-		{"foreign bytes in an entry", watch.LossDamage, nil, func(t *testing.T, w *watched, _ *redisserver.Server,
-			client redis.UniversalClient) {
+		{"restarted with its data", "", []string{"--appendonly", "yes", "--appendfsync", "always"}, scene.restart},
+		{"foreign bytes in an entry", watch.LossDamage, nil, func(s scene) {
 			a := redisrig.Article(1, 0xff)
-			field := fieldOf(w.Index, &a)
-			require.NoError(t, client.HSet(t.Context(), w.Keys().Entries(field), field.Name(), "hello").Err())
-			require.Equal(t, article.Unique, indexrig.ClaimOne(t, w.Index, a).Kind)
+			field := fieldOf(s.Index, &a)
+			require.NoError(s.t, s.client.HSet(s.t.Context(), s.Keys().Entries(field), field.Name(), "hello").Err())
+			require.Equal(s.t, article.Unique, indexrig.ClaimOne(s.t, s.Index, a).Kind)
 		}},
-		{"evicts again and again", watch.LossEviction, []string{"--maxmemory-policy", "allkeys-lru"},
-			func(t *testing.T, w *watched, _ *redisserver.Server, client redis.UniversalClient) {
-				info := func() connection.ServerInfo { return infoOf(t, client) }
-				require.NoError(t, client.ConfigSet(t.Context(), "maxmemory",
-					fmt.Sprint(info().MemoryUsed+2<<20)).Err())
-				for n, before := 0, int64(0); n < 3; n, before = n+1, info().Evicted {
-					for i := 0; info().Evicted == before; i++ {
-						require.NoError(t, client.Set(t.Context(), fmt.Sprint("filler", n, i),
-							strings.Repeat("x", 1000),
-							0).Err())
-					}
-					w.waitRound(t)
-				}
-				require.GreaterOrEqual(t, w.Counted(watch.LossEviction), 2)
-				require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "0").Err())
-			}},
+		{"evicts again and again", watch.LossEviction, []string{"--maxmemory-policy", "allkeys-lru"}, scene.evictThrice},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server := redisserver.Start(t, append([]string{"--enable-debug-command", "yes"}, test.args...)...)
+			server := redisserver.Start(t, test.args...)
 			client := redisrig.Client(t, server.Addr)
 			w := startWatched(t, client, redisrig.Config(redisrig.Standard))
 			w.Recall(nil)
 			w.claimNew(t, 10)
 			w.waitRound(t)
 			drawn := w.HighestTicket()
-			test.happens(t, w, server, client)
+			test.happens(scene{w, t, server, client})
 			if test.kind == "" {
 				w.requireNoLoss(t)
 				return
@@ -269,40 +240,27 @@ func TestLossesOfARunningService(t *testing.T) {
 }
 
 func TestLossesWhileTheServiceWasStopped(t *testing.T) {
+	other := func(cfg *keyspace.Config, _ *string) { cfg.Namespace += "-other" }
 	for _, test := range []struct {
 		name, kind string
-		happens    func(t *testing.T, server *redisserver.Server, client redis.UniversalClient)
+		flushed    bool
 		change     func(cfg *keyspace.Config, label *string)
 	}{
-		{"nothing", "", nil, nil},
-		{"flushed", watch.LossMissing,
-			func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) }, nil},
-		{
-			"flushed, a new recipe", "",
-			func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
-			func(cfg *keyspace.Config, _ *string) { cfg.Namespace += "-other" },
-		},
-		{"a new recipe", "", nil, func(cfg *keyspace.Config, _ *string) { cfg.Namespace += "-other" }},
-		{"a new layout", "", nil, func(cfg *keyspace.Config, _ *string) { cfg.ExpectedArticles *= 4 }},
-		{
-			"a group that remembers nothing", "",
-			func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
-			func(_ *keyspace.Config, label *string) { *label = "" },
-		},
-		{
-			"everything has expired", "",
-			func(t *testing.T, _ *redisserver.Server, client redis.UniversalClient) { redisrig.Flush(t, client) },
-			func(cfg *keyspace.Config, label *string) {
-				n, _ := watch.ParseLabel(*label)
-				n.Seen = time.Now().Add(-2*cfg.Window - time.Second)
-				*label = n.String()
-			},
-		},
+		{"nothing", "", false, nil},
+		{"flushed", watch.LossMissing, true, nil},
+		{"flushed, a new recipe", "", true, other},
+		{"a new recipe", "", false, other},
+		{"a new layout", "", false, func(cfg *keyspace.Config, _ *string) { cfg.ExpectedArticles *= 4 }},
+		{"a group that remembers nothing", "", true, func(_ *keyspace.Config, label *string) { *label = "" }},
+		{"everything has expired", "", true, func(cfg *keyspace.Config, label *string) {
+			n, _ := watch.ParseLabel(*label)
+			n.Seen = time.Now().Add(-2*cfg.Window - time.Second)
+			*label = n.String()
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server := redisserver.Start(t)
-			client := redisrig.Client(t, server.Addr)
+			client := redisrig.Client(t, redisserver.Start(t).Addr)
 			cfg := redisrig.Config(redisrig.Standard)
 			first := startWatched(t, client, cfg)
 			require.Empty(t, first.Label(), "before Redis showed anything")
@@ -312,8 +270,8 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 			label := first.Label()
 			require.NotEmpty(t, label)
 			first.stop()
-			if test.happens != nil {
-				test.happens(t, server, client)
+			if test.flushed {
+				redisrig.Flush(t, client)
 			}
 			if test.change != nil {
 				test.change(&cfg, &label)
@@ -330,7 +288,6 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 			second.requireLoss(t, test.kind)
 			require.Equal(t, 1, second.Counted(test.kind))
 			second.stop()
-
 			third := startWatched(t, client, cfg) // the next start knows that it was noticed
 			third.Recall([]string{label})
 			third.requireLoss(t, test.kind)
@@ -338,26 +295,6 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 			require.Contains(t, third.log.String(), "noticed_before_start=true")
 		})
 	}
-}
-
-// The ticket counter shows an older snapshot even if the snapshot is only a moment old.
-func TestOlderSnapshotWhileStopped(t *testing.T) {
-	server := redisserver.Start(t)
-	client := redisrig.Client(t, server.Addr)
-	cfg := redisrig.Config(redisrig.Standard)
-	first := startWatched(t, client, cfg)
-	first.Recall(nil)
-	first.claimNew(t, 1)
-	first.waitRound(t)
-	var label string
-	restartOlder(t, server, client, func() {
-		first.stop()
-		first.claimNew(t, 1)
-		label = first.Label()
-	})
-	second := startWatched(t, client, cfg)
-	second.Recall([]string{label})
-	second.requireLoss(t, watch.LossRollback)
 }
 
 // All processes that share an index notice a loss, whichever of them checks first. They raise no alarm
@@ -434,32 +371,17 @@ func TestMonitorMemoryAndSaves(t *testing.T) {
 	warning(watch.WarnSave, "")
 }
 
-// The loss of any one master of a cluster is noticed, while the service runs and at its next start.
+// The loss of any one master of a cluster is noticed.
 func TestLossOfOneMaster(t *testing.T) {
 	cluster := redisserver.StartCluster(t, 3, 0)
 	client := redisrig.Connect(t, redisrig.ClusterOptions(cluster))
 	for _, master := range cluster.Servers {
-		flush := func(t *testing.T) { require.NoError(t, cluster.Client(master).FlushAll(t.Context()).Err()) }
-		t.Run("running "+master.Addr, func(t *testing.T) {
-			w := startWatched(t, client, redisrig.Config(redisrig.Standard))
-			w.Recall(nil)
-			w.requireNoLoss(t)
-			require.Positive(t, testutil.ToFloat64(w.MemoryUsed(master.Addr)))
-			flush(t)
-			w.requireLoss(t, watch.LossMissing)
-		})
-		t.Run("stopped "+master.Addr, func(t *testing.T) {
-			cfg := redisrig.Config(redisrig.Standard)
-			first := startWatched(t, client, cfg)
-			first.Recall(nil)
-			first.requireNoLoss(t)
-			first.stop()
-			flush(t)
-			standby := startWatched(t, client, cfg) // looks before anybody knows what the group remembers
-			standby.waitRound(t)
-			second := startWatched(t, client, cfg)
-			second.Recall([]string{first.Label()})
-			second.requireLoss(t, watch.LossMissing)
-		})
+		w := startWatched(t, client, redisrig.Config(redisrig.Standard))
+		w.Recall(nil)
+		w.requireNoLoss(t)
+		require.Positive(t, testutil.ToFloat64(w.MemoryUsed(master.Addr)))
+		require.NoError(t, cluster.Client(master).FlushAll(t.Context()).Err())
+		w.requireLoss(t, watch.LossMissing)
+		w.stop()
 	}
 }

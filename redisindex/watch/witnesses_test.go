@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -109,28 +108,4 @@ func TestDeletedKeysAreNoticedOrHarmless(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A tenth of the entries is enough for a running service to notice.
-func TestPartOfTheKeysIsDeleted(t *testing.T) {
-	client := redisrig.Client(t, redisserver.Start(t).Addr)
-	w := startWatched(t, client, redisrig.Config(redisrig.Standard))
-	w.Recall(nil)
-	originals, copies := storedNow(400)
-	_, err := w.Claim(t.Context(), originals)
-	require.NoError(t, err)
-	keys := keysOf(t, w.Index, client)["o"]
-	require.NoError(t, client.Del(t.Context(), keys[:len(keys)/10]...).Err())
-	w.requireLoss(t, watch.LossMissing)
-	_, lines := w.warns()
-	require.Equal(t, 1, lines)
-	require.Contains(t, w.log.String(), "lacking=[entries]")
-	_, err = w.Claim(t.Context(), copies)
-	require.NoError(t, err)
-	families, err := w.reg.Gather()
-	require.NoError(t, err)
-	at := slices.IndexFunc(families, func(f *dto.MetricFamily) bool {
-		return f.GetName() == "echosieve_redisindex_missing_entries_total"
-	})
-	require.Positive(t, families[at].GetMetric()[0].GetCounter().GetValue(), "candidates without an entry are counted")
 }

@@ -30,7 +30,6 @@ var servers = []struct {
 }{
 	{"Mini", func(t testing.TB) string { return miniredis.RunT(t).Addr() }},
 	{"Real", redisserver.Addr},
-	{"Lua54", StartLua54},
 }
 
 // chosen says whether tests run on a kind of server: with -short in process, without it on a real server, in

@@ -43,14 +43,6 @@ func (c *Cluster) CutReplication(ctx context.Context, slot int) (mend func(conte
 	return cutReplication(ctx, c.clients[master], clients)
 }
 
-// WaitPromotion waits until a server other than the former master serves the slot and the cluster is ready.
-func (c *Cluster) WaitPromotion(ctx context.Context, slot int, former *Server) error {
-	if err := c.waitOwner(ctx, slot, former); err != nil {
-		return err
-	}
-	return c.WaitReady(ctx)
-}
-
 // waitOwner waits until a server other than the former master serves the slot.
 func (c *Cluster) waitOwner(ctx context.Context, slot int, former *Server) error {
 	return poll(ctx, "a promotion", func() error {

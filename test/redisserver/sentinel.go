@@ -197,17 +197,6 @@ func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
 	}
 }
 
-// KillMaster kills the master and returns it. The sentinels promote the replica after about two seconds: see
-// WaitPromotion. Restart brings the server back, and the sentinels make it a replica.
-func (c *Sentinel) KillMaster(ctx context.Context) (*Server, error) {
-	s, err := c.Master(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.Kill()
-	return s, nil
-}
-
 // CutReplication disconnects the replica from its master until mend is called. Data that is written meanwhile
 // is lost if the master is killed. Call mend even then.
 func (c *Sentinel) CutReplication(ctx context.Context) (mend func(context.Context) error, err error) {
