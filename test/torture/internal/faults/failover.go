@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -77,16 +76,14 @@ func failover(remove removal) injector {
 }
 
 // replaced waits until another server is the master.
-func replaced(ctx context.Context, servers replicated, former *redisserver.Server) (*redisserver.Server, error) {
-	for {
-		now, err := servers.Master(ctx)
-		if err == nil && now != former {
-			return now, nil
+func replaced(ctx context.Context, servers replicated, former *redisserver.Server) (now *redisserver.Server, err error) {
+	err = wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
+		if now, err = servers.Master(ctx); err == nil && now == former {
+			err = fmt.Errorf("%s is still the master", former.Addr)
 		}
-		if e := wait.For(ctx, 50*time.Millisecond); e != nil {
-			return nil, fmt.Errorf("%s is still the master: %w", former.Addr, errors.Join(e, err))
-		}
-	}
+		return err
+	})
+	return now, err
 }
 
 func nothing() error { return nil }
@@ -144,21 +141,6 @@ func written(ctx context.Context, master *redis.Client) (int, error) {
 	var n int
 	_, err = fmt.Sscan(info["Replication"]["master_repl_offset"], &n)
 	return n, err
-}
-
-// freezeMaster stops the master until it is replaced. When it resumes, it still believes for a moment that it
-// is the master.
-func freezeMaster(ctx context.Context, _ *rig.Round, _ *rand.Rand, servers replicated, master *redisserver.Server) (
-	string, func() error, error) {
-	pid := master.Pid()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		return "", nil, err
-	}
-	resume := func() error { return syscall.Kill(pid, syscall.SIGCONT) }
-	if servers.Client(master).Ping(ctx).Err() == nil {
-		return "", nil, errors.Join(errors.New("a PING was answered"), resume())
-	}
-	return "frozen", resume, nil
 }
 
 // cutMaster cuts the network before the master until it is replaced. The master goes on running and executes

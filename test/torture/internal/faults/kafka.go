@@ -16,19 +16,11 @@ import (
 	"echosieve/test/torture/internal/wait"
 )
 
+// killBroker ends the only broker and starts it again.
 func killBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
-	return brokerAway(ctx, r, atLeast(d, random, time.Second, 4*time.Second), (*kafkaserver.Server).Kill)
-}
-
-func restartBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
-	return brokerAway(ctx, r, atLeast(d, random, time.Second, 4*time.Second), (*kafkaserver.Server).Stop)
-}
-
-// brokerAway ends the only broker with stop and starts it again after at least d.
-func brokerAway(ctx context.Context, r *rig.Round, d time.Duration, stop func(*kafkaserver.Server)) (string, error) {
 	s := r.Brokers[0]
-	return r.Outage(ctx, "kafka", d, func() (string, error) {
-		stop(s)
+	return r.Outage(ctx, "kafka", atLeast(d, random, time.Second, 4*time.Second), func() (string, error) {
+		s.Kill()
 		return network.CheckRefused(ctx, s.Addr)
 	}, func() error {
 		s.Restart()
@@ -54,29 +46,21 @@ func addPartitions(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.
 	return fmt.Sprintf("%d partitions more, %s", more, proof), nil
 }
 
-func killLeader(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
-	return moveLeader(ctx, r, random, (*kafkaserver.Server).Kill)
-}
-
-// stopLeader ends the leader with SIGTERM: the broker then hands its partitions over.
-func stopLeader(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
-	return moveLeader(ctx, r, random, (*kafkaserver.Server).Stop)
-}
-
-// moveLeader ends the leader of a partition with stop, and starts it again when another broker leads.
-func moveLeader(ctx context.Context, r *rig.Round, random *rand.Rand, stop func(*kafkaserver.Server)) (string, error) {
+// killLeader kills the leader of a partition. With the two other brokers and min.insync.replicas=2 the service goes on.
+func killLeader(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
 	partition := int32(random.IntN(r.Partitions))
 	before, err := leader(ctx, r, r.Brokers[0], partition)
 	if err != nil {
 		return "", err
 	}
-	stop(r.Brokers[before])
-	proof, err := awaitNewLeader(ctx, r, partition, before)
+	r.Brokers[before].Kill()
+	moved, err := awaitNewLeader(ctx, r, partition, before)
 	if err != nil {
 		return "", err
 	}
+	wentOn, err := keepsWorking(ctx, r, atLeast(d, random, 5*time.Second, 10*time.Second))
 	r.Brokers[before].Restart()
-	return proof, inSync(ctx, r)
+	return moved + "; " + wentOn, errors.Join(err, inSync(ctx, r))
 }
 
 // killCoordinator kills the broker that coordinates the transactional id of a partition, until another broker does.
@@ -94,21 +78,17 @@ func killCoordinator(ctx context.Context, r *rig.Round, random *rand.Rand, _ tim
 	}
 	start := time.Now()
 	r.Brokers[before].Kill()
-	for after := before; after == before; {
-		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
-			return "", err
+	err = wait.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() error {
+		now, err := coordinator()
+		if err == nil && now == before {
+			err = fmt.Errorf("broker %d still coordinates %s", before+1, id)
 		}
-		if now, err := coordinator(); err == nil {
-			after = now
-		}
-		if time.Since(start) > rig.ReadyTimeout {
-			return "", fmt.Errorf("broker %d still coordinates %s", before+1, id)
-		}
-	}
+		return err
+	})
 	took := time.Since(start)
 	r.Brokers[before].Restart()
 	return fmt.Sprintf("broker %d coordinated %s, another one %.1fs later", before+1, id, took.Seconds()),
-		inSync(ctx, r)
+		errors.Join(err, inSync(ctx, r))
 }
 
 // producerMemory is the broker setting that says for how long leaders remember a silent producer.
@@ -132,17 +112,17 @@ func forgetProducers(ctx context.Context, r *rig.Round, random *rand.Rand, d tim
 	partition := int32(random.IntN(r.Partitions))
 	dead := kadm.TopicsSet{}
 	dead.Add(r.Topics().Dead, partition)
-	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
+	err = wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
 		producers, err := r.Admin.DescribeProducers(ctx, dead)
-		if err == nil && len(producers[r.Topics().Dead].Partitions[partition].ActiveProducers) == 0 {
-			return fmt.Sprintf("no producer of partition %d of the dead topic is known", partition),
-				wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
+		if err == nil && len(producers[r.Topics().Dead].Partitions[partition].ActiveProducers) > 0 {
+			err = errors.New("the broker remembers its producers")
 		}
-		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
-			return "", err
-		}
+		return err
+	})
+	if err == nil {
+		err = wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
 	}
-	return "", errors.New("the broker remembers its producers")
+	return fmt.Sprintf("no producer of partition %d of the dead topic is known", partition), err
 }
 
 // cutBroker cuts the leader of a partition off from the clients and from the other brokers. The broker goes
@@ -179,22 +159,16 @@ func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Dura
 
 // awaitNewLeader waits until another broker leads the partition. It asks another broker than the former leader.
 func awaitNewLeader(ctx context.Context, r *rig.Round, partition int32, before int) (string, error) {
-	start := time.Now()
+	start, after := time.Now(), before
 	witness := r.Brokers[(before+1)%len(r.Brokers)]
-	after := before
-	for after == before {
-		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
-			return "", err
+	err := wait.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() (err error) {
+		if after, err = leader(ctx, r, witness, partition); err == nil && after == before {
+			err = fmt.Errorf("%s still leads partition %d", r.Brokers[before].Addr, partition)
 		}
-		if now, err := leader(ctx, r, witness, partition); err == nil {
-			after = now
-		}
-		if time.Since(start) > rig.ReadyTimeout {
-			return "", fmt.Errorf("%s still leads partition %d", r.Brokers[before].Addr, partition)
-		}
-	}
+		return err
+	})
 	return fmt.Sprintf("broker %d led partition %d, %.1fs later broker %d", before+1, partition,
-		time.Since(start).Seconds(), after+1), nil
+		time.Since(start).Seconds(), after+1), err
 }
 
 // leader returns the place in r.Brokers of the leader of a partition of the input topic, as the asked broker sees it.
@@ -226,7 +200,7 @@ func seenBy(ctx context.Context, asked *kafkaserver.Server, topics ...string) (k
 // next broker may fail.
 func inSync(ctx context.Context, r *rig.Round) error {
 	outputs := r.Topics()
-	for end := time.Now().Add(rig.ReadyTimeout); ; {
+	return wait.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() error {
 		behind := 0
 		var errs []error
 		for _, s := range r.Brokers {
@@ -238,51 +212,29 @@ func inSync(ctx context.Context, r *rig.Round) error {
 				}
 			})
 		}
-		err := errors.Join(errs...)
-		if err == nil && behind == 0 {
-			return nil
+		if behind > 0 {
+			errs = append(errs, fmt.Errorf("%d partitions lack a replica that is in sync", behind))
 		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%d partitions lack a replica that is in sync: %w", behind, err)
-		}
-		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
-	}
-}
-
-// loseBroker takes one of three brokers away. With min.insync.replicas=2 the service must go on meanwhile.
-func loseBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
-	s := r.Brokers[random.IntN(len(r.Brokers))]
-	s.Kill()
-	if _, err := network.CheckRefused(ctx, s.Addr); err != nil {
-		return "", err
-	}
-	proof, err := keepsWorking(ctx, r, atLeast(d, random, 10*time.Second, 15*time.Second))
-	s.Restart()
-	if err != nil {
-		return "", err
-	}
-	return proof, inSync(ctx, r)
+		return errors.Join(errs...)
+	})
 }
 
 // keepsWorking waits for d, or longer if necessary, until records were published and decided meanwhile.
 func keepsWorking(ctx context.Context, r *rig.Round, d time.Duration) (string, error) {
-	start, before, decidedBefore := time.Now(), r.Feed.Acknowledged(), r.Watcher.Decided()
-	for {
-		if err := wait.For(ctx, d); err != nil {
-			return "", err
-		}
-		published, decided := r.Feed.Acknowledged()-before, r.Watcher.Decided()-decidedBefore
-		switch {
-		case published > 0 && decided > 0:
-			return fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided), nil
-		case time.Since(start) > rig.ReadyTimeout:
-			return "", fmt.Errorf("with one of three brokers away, %d records were published and %d decided",
-				published, decided)
-		}
-		d = time.Second // Redis may be away at the same time
+	before, decidedBefore := r.Feed.Acknowledged(), r.Watcher.Decided()
+	if err := wait.For(ctx, d); err != nil {
+		return "", err
 	}
+	proof := ""
+	err := wait.Until(ctx, rig.ReadyTimeout, time.Second, func() error { // Redis may be away at the same time
+		published, decided := r.Feed.Acknowledged()-before, r.Watcher.Decided()-decidedBefore
+		proof = fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided)
+		if published == 0 || decided == 0 {
+			return errors.New(proof)
+		}
+		return nil
+	})
+	return proof, err
 }
 
 // loseTwoBrokers takes two of three brokers away. The last broker acknowledges no record until one of them is back.

@@ -45,16 +45,13 @@ func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.D
 		return network.CheckRefused(ctx, r.RedisNet.Past(s.Addr))
 	}, func() error {
 		s.Restart()
-		now, err := r.RedisClient.DBSize(ctx).Result()
-		// connections of the killed server fail first
-		for end := time.Now().Add(rig.ReadyTimeout); err != nil && time.Now().Before(end) &&
-			wait.For(ctx, 20*time.Millisecond) == nil; {
-			now, err = r.RedisClient.DBSize(ctx).Result()
-		}
-		if err != nil || now < keys {
-			return fmt.Errorf("after its restart Redis has %d of %d keys: %w", now, keys, err)
-		}
-		return nil
+		return wait.Until(ctx, rig.ReadyTimeout, 20*time.Millisecond, func() error { // former connections fail first
+			now, err := r.RedisClient.DBSize(ctx).Result()
+			if err == nil && now < keys {
+				err = fmt.Errorf("after its restart Redis has %d of %d keys", now, keys)
+			}
+			return err
+		})
 	})
 }
 
@@ -71,36 +68,13 @@ func emptyRedis(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Duration
 	return fmt.Sprintf("%d keys were deleted", keys), nil
 }
 
-// resetRedis closes all connections, several times, in the middle of the commands that they carry.
-func resetRedis(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
-	var closed int64
-	end := time.Now().Add(rig.ReadyTimeout)
-	for i := 0; i < 5 || closed == 0 && time.Now().Before(end); i++ {
-		err := r.EachMaster(ctx, func(master *redis.Client) error {
-			n, err := master.ClientKillByFilter(ctx, "TYPE", "normal", "SKIPME", "yes").Result()
-			closed += n
-			return err
-		})
-		if err != nil {
-			return "", err
-		}
-		if err := wait.For(ctx, between(random, 50*time.Millisecond, 300*time.Millisecond)); err != nil {
-			return "", err
-		}
-	}
-	if closed == 0 {
-		return "", errors.New("there was no connection to close")
-	}
-	return fmt.Sprintf("%d connections were closed", closed), nil
-}
-
 var cachedScripts = regexp.MustCompile(`number_of_cached_scripts:(\d+)`)
 
 // flushScripts makes every master forget the scripts.
 func flushScripts(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Duration) (string, error) {
 	known := 0
 	// After a restart Redis knows no script until the next batch comes.
-	for end := time.Now().Add(rig.ReadyTimeout); known == 0; {
+	err := wait.Until(ctx, rig.ReadyTimeout, 10*time.Millisecond, func() error {
 		err := r.EachMaster(ctx, func(master *redis.Client) error {
 			info, err := master.Info(ctx, "memory").Result()
 			if m := cachedScripts.FindStringSubmatch(info); m != nil {
@@ -109,15 +83,13 @@ func flushScripts(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Durati
 			}
 			return err
 		})
-		if err != nil {
-			return "", err
+		if err == nil && known == 0 {
+			err = errors.New("no master knew a script")
 		}
-		if time.Now().After(end) {
-			return "", errors.New("no master knew a script")
-		}
-		if err := wait.For(ctx, 10*time.Millisecond); err != nil {
-			return "", err
-		}
+		return err
+	})
+	if err != nil {
+		return "", err
 	}
 	if err := r.EachMaster(ctx, func(master *redis.Client) error { return master.ScriptFlush(ctx).Err() }); err != nil {
 		return "", err

@@ -3,6 +3,7 @@ package wait
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -15,5 +16,18 @@ func For(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// Until asks again after each pause until the answer is nil. After the limit it returns the last answer.
+func Until(ctx context.Context, limit, pause time.Duration, ask func() error) error {
+	for end := time.Now().Add(limit); ; {
+		err := ask()
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+		if stop := For(ctx, pause); stop != nil {
+			return errors.Join(stop, err)
+		}
 	}
 }
