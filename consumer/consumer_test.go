@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -15,7 +14,6 @@ import (
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -93,31 +91,6 @@ func TestRecordAboveTheWholeBudgetPasses(t *testing.T) {
 	m := startMember(t, cfg, &router{})
 	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(2))
 	m.stop(t)
-}
-
-func TestMetricsHaveTheirNames(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	_, err := New(kafkatest.Config("127.0.0.1:1"), &router{}, reg, kafkatest.Log(t), (&health{}).report)
-	require.NoError(t, err)
-	families, err := reg.Gather()
-	require.NoError(t, err)
-	var names []string
-	for _, f := range families {
-		names = append(names, f.GetName())
-	}
-	sort.Strings(names)
-	require.Equal(t, []string{
-		"echosieve_consumer_acknowledged_records_total", "echosieve_consumer_already_acknowledged_records_total",
-		"echosieve_consumer_assigned_partitions", "echosieve_consumer_commits_total", "echosieve_consumer_errors_total",
-		"echosieve_consumer_exactly_once",
-		"echosieve_consumer_fetched_bytes_total", "echosieve_consumer_fetched_records_total",
-		"echosieve_consumer_in_flight_bytes", "echosieve_consumer_in_flight_records",
-		"echosieve_consumer_lost_records_total",
-		"echosieve_consumer_offset_resets_total",
-		"echosieve_consumer_rebalances_total", "echosieve_consumer_retries_total",
-		"echosieve_consumer_skipped_records_total",
-		"echosieve_consumer_takeover_seconds", "echosieve_consumer_takeovers_total",
-	}, names, "lag_records appears with the first partition")
 }
 
 // A batch that waits for its schemas when the member stops is not committed. The next member gets it. Another

@@ -35,38 +35,6 @@ func TestDeletedRecordsAreCountedAndPassed(t *testing.T) {
 	require.Equal(t, int64(30), kafkatest.Committed(t, cl, cfg))
 }
 
-// The broker drops the group's offsets with the topic, before the member can commit once more.
-func TestRecreatedTopicIsNoticedWithoutOffsets(t *testing.T) {
-	k, cfg := kafkatest.Fake(t)
-	cfg.CommitInterval = time.Hour // only at the end of a group generation
-	kafkatest.EnsureTopics(t, cfg)
-	cl := kafkatest.Client(t, cfg)
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
-	m := startMember(t, cfg, &router{})
-	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
-	k.ControlKey(int16(kmsg.OffsetFetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
-		return withoutOffsets(req.(*kmsg.OffsetFetchRequest)), nil, true
-	})
-	recreate := func() {
-		require.NoError(t, k.DeleteTopic(cfg.Topics.Input))
-		require.NoError(t, k.CreateTopic(cfg.Topics.Input, 3, nil))
-	}
-	recreate()
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "d", 30, 3)...)
-	kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Duplicate}, kafkatest.AtLeast(30))
-	require.EqualValues(t, 3, m.value(t, "echosieve_consumer_offset_resets_total"))
-	m.stop(t)
-
-	recreate() // while the service was stopped
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "x", 30, 3)...)
-	m = startMember(t, cfg, &router{})
-	kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(30))
-	require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"),
-		"a new process cannot tell this from a first start")
-	m.stop(t)
-}
-
 // A group without a commit begins at the log start. While the broker does not tell it, the position is
 // unknown: it is not 0, which retention may have removed long ago.
 func TestUnknownPositionStaysUnknown(t *testing.T) {
@@ -91,57 +59,6 @@ func TestUnknownPositionStaysUnknown(t *testing.T) {
 	require.EqualValues(t, 4, refused.Load(), "the fault fired")
 	require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"))
 	require.Zero(t, m.value(t, "echosieve_consumer_lost_records_total"))
-}
-
-func withoutOffsets(req *kmsg.OffsetFetchRequest) kmsg.Response {
-	res := req.ResponseKind().(*kmsg.OffsetFetchResponse)
-	for _, rt := range req.Topics {
-		topic := kmsg.NewOffsetFetchResponseTopic()
-		topic.Topic = rt.Topic
-		for _, rp := range rt.Partitions {
-			p := kmsg.NewOffsetFetchResponseTopicPartition()
-			p.Partition, p.Offset = rp, -1
-			topic.Partitions = append(topic.Partitions, p)
-		}
-		res.Topics = append(res.Topics, topic)
-	}
-	return res
-}
-
-func TestOrderIsKeptWhenPublishingFails(t *testing.T) {
-	k, cfg := kafkatest.Fake(t)
-	cfg.MaxMessageBytes = 2048 // many small requests
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	const n = 2000
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", n, 1)...)
-	var requests, refused atomic.Int64
-	k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
-		if requests.Add(1)%4 != 2 {
-			return nil, nil, false
-		}
-		refused.Add(1)
-		res := req.ResponseKind().(*kmsg.ProduceResponse)
-		for _, rt := range req.(*kmsg.ProduceRequest).Topics {
-			topic := kmsg.NewProduceResponseTopic()
-			topic.Topic = rt.Topic
-			p := kmsg.NewProduceResponseTopicPartition()
-			p.Partition, p.ErrorCode = rt.Partitions[0].Partition, 6 // not leader
-			topic.Partitions = append(topic.Partitions, p)
-			res.Topics = append(res.Topics, topic)
-		}
-		return res, nil, true
-	})
-	m := startMember(t, cfg, &router{})
-	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n))
-	m.stop(t)
-	require.Positive(t, refused.Load(), "the fault fired")
-	require.Len(t, out, n)
-	for i, r := range out {
-		require.Equal(t, fmt.Sprintf("u%06d", i), string(r.Value))
-	}
-	require.EqualValues(t, refused.Load(), m.value(t, "echosieve_consumer_retries_total"))
 }
 
 func TestLeaderMovesBetweenBrokers(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/consumer/broker"
@@ -20,29 +18,6 @@ import (
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 )
-
-func TestMembersJoinAndLeaveWithoutLoss(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	cfg.Partitions = 6
-	kafkatest.EnsureTopics(t, cfg)
-	cl := kafkatest.Client(t, cfg)
-	stop := kafkatest.Feed(t, cfg, 20*time.Millisecond)
-	first := startMember(t, cfg, &router{})
-	serves(t, first)
-	second := startMember(t, cfg, &router{})
-	serves(t, second)
-	first.stop(t)
-	third := startMember(t, cfg, &router{})
-	serves(t, third)
-	n := stop()
-	all := kafkatest.ConsumeUntil(t, cfg, outputs,
-		func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == n })
-	second.stop(t)
-	third.stop(t)
-	require.Equal(t, int64(n), kafkatest.Committed(t, cl, cfg))
-	t.Logf("%d of %d records delivered again", len(all)-n, n)
-	require.Less(t, len(all)-n, n/20, "an orderly hand-over repeats almost nothing")
-}
 
 // serves waits until partitions are assigned to the member.
 func serves(t *testing.T, m *member) {
@@ -145,22 +120,6 @@ func TestStopDoesNotWaitForServersThatAreAway(t *testing.T) {
 	require.Equal(t, int64(10), kafkatest.Committed(t, cl, cfg), "the third partition's work")
 }
 
-// A start creates the missing topics and logs their names. The next start creates and logs none.
-func TestCreatedTopicsAreLogged(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	for starts, want := range []int{1, 0} {
-		m := startMember(t, cfg, &router{})
-		require.Eventually(t, func() bool { return m.logged.count("joined group generation") > 0 }, kafkatest.Patience,
-			time.Millisecond)
-		m.stop(t)
-		require.Equal(t, want, m.logged.count("created topics"), "start %d", starts)
-		_, line, _ := strings.Cut(m.logged.String(), "created topics")
-		for _, topic := range cfg.Topics.All()[:4*want] {
-			require.Contains(t, line, topic)
-		}
-	}
-}
-
 // Commits hang, one of them while the group generation ends: the drain and the last commit share one budget.
 func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
@@ -212,18 +171,6 @@ func TestMissingTopicsAreNamed(t *testing.T) {
 	case <-time.After(kafkatest.Patience):
 		t.Fatal("Run goes on")
 	}
-}
-
-// The first start against an empty cluster: everything works, so nothing is reported as failing.
-func TestFirstStartReportsNoFailure(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_assigned_partitions") == 3 },
-		kafkatest.Patience, time.Millisecond)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
-	kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(30))
-	m.stop(t)
-	require.Empty(t, m.health.failures())
 }
 
 // An error that wraps the end of a context of the Handler's own is an error like any other. Otherwise the

@@ -2,14 +2,10 @@ package consumer
 
 import (
 	"context"
-	"encoding/binary"
-	"hash/crc32"
 	"testing"
 	"time"
 
 	"echosieve/consumer/broker"
-	"echosieve/consumer/internal/wire"
-	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
@@ -81,31 +77,6 @@ func recreateInput(t *testing.T, cfg broker.Config) {
 	}, kafkatest.Patience, 10*time.Millisecond, "the broker has the new topic")
 }
 
-func realDeleted(t *testing.T, cfg broker.Config) {
-	m := startOnThirty(t, cfg)
-	deleteInput(t, cfg)
-	require.Eventually(t, func() bool { return inputID(t, cfg) == kadm.TopicID{} }, kafkatest.Patience,
-		10*time.Millisecond, "the broker no longer has the topic")
-	require.Eventually(t, func() bool { return m.health.last() != nil }, kafkatest.Patience, 50*time.Millisecond,
-		"health reports that the topic is missing")
-	require.ErrorContains(t, runFor(t, func() broker.Config { c := cfg; c.CreateTopics = false; return c }()),
-		cfg.Topics.Input)
-	looked := m.value(t, "echosieve_consumer_errors_total")
-	require.Eventually(t, func() bool { return m.value(t, "echosieve_consumer_errors_total") >= looked+2 },
-		kafkatest.Patience, 10*time.Millisecond, "the member checks again and again")
-	require.Error(t, m.health.last(), "health stays bad while the topic is missing")
-	require.LessOrEqual(t, m.value(t, "echosieve_consumer_rebalances_total"), 3.0, "few rebalances meanwhile")
-
-	kafkatest.EnsureTopics(t, cfg)
-	after := kafkatest.Numbered(cfg.Topics.Input, "after", 30, 3)
-	produceToNew(t, cfg, after...)
-	inUnique(t, cfg, after)
-	kafkatest.EventuallyCommitted(t, cfg)
-	require.Eventually(t, func() bool { return m.health.last() == nil }, kafkatest.Patience, 50*time.Millisecond,
-		"healthy again")
-	m.stop(t)
-}
-
 // realRecreated recreates the topic quickly and fills it, so that the old positions are inside the new log.
 func realRecreated(t *testing.T, cfg broker.Config) {
 	m := startOnThirty(t, cfg)
@@ -162,41 +133,4 @@ func realStaleCommit(t *testing.T, cfg broker.Config) {
 	}
 	require.NoError(t, group.CommitAllOffsets(t.Context(), cfg.Group, set))
 	again("what a tool sets is taken as it is", 30+2)
-}
-
-// realOffsetDeltas sends an uncompressed batch whose records all claim the batch's first offset. Brokers accept it.
-func realOffsetDeltas(t *testing.T, cfg broker.Config) {
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	c, err := broker.New(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	defer c.Close()
-	// offsets in a batch of its records, of its checksum, and of the first byte that the checksum covers
-	const header, sum, summed = 61, 17, 21
-	var batch []record.Record
-	var first []byte // each record as the first of a batch
-	now := time.Now()
-	for _, r := range kafkatest.Numbered(cfg.Topics.Input, "u", 5, 1) {
-		batch = append(batch, record.Record{Value: r.Value, Time: now})
-		alone, err := wire.EncodeBatch(batch[len(batch)-1:], 0)
-		require.NoError(t, err)
-		first = append(first, alone[header:]...)
-	}
-	raw, err := wire.EncodeBatch(batch, 0)
-	require.NoError(t, err)
-	require.Len(t, raw[header:], len(first))
-	require.NotEqual(t, raw[header:], first)
-	copy(raw[header:], first)
-	binary.BigEndian.PutUint32(raw[sum:], crc32.Checksum(raw[summed:], crc32.MakeTable(crc32.Castagnoli)))
-	require.Eventually(t, func() bool {
-		_, err := c.Wire.Produce(context.Background(), cfg.Topics.Input, 0, raw)
-		return err == nil
-	}, kafkatest.Patience, 100*time.Millisecond)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u-next", 5, 1)...)
-	m := startMember(t, cfg, &router{})
-	out := kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(10))
-	m.stop(t)
-	require.Len(t, out, 10)
-	require.Len(t, kafkatest.BySource(out), 10, "each record has different coordinates")
-	require.Equal(t, "u000004", string(out[4].Value))
 }

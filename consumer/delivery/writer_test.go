@@ -131,19 +131,7 @@ func TestFencedWritersLoseTheirStanding(t *testing.T) {
 		kafkatest.EnsureTopics(t, cfg)
 		k.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
 			k.KeepControl()
-			produce := req.(*kmsg.ProduceRequest)
-			res := produce.ResponseKind().(*kmsg.ProduceResponse)
-			for _, topic := range produce.Topics {
-				answer := kmsg.NewProduceResponseTopic()
-				answer.Topic, answer.TopicID = topic.Topic, topic.TopicID
-				for _, p := range topic.Partitions {
-					one := kmsg.NewProduceResponseTopicPartition()
-					one.Partition, one.ErrorCode = p.Partition, int16(code)
-					answer.Partitions = append(answer.Partitions, one)
-				}
-				res.Topics = append(res.Topics, answer)
-			}
-			return res, nil, true
+			return kafkatest.ProduceError(req, code), nil, true
 		})
 		w := oneWriter(t, cfg)
 		as := fencedIdentity{as: wire.Identity{ID: 7, Epoch: 3}, memory: time.Hour}

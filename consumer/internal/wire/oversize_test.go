@@ -7,13 +7,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
-	"echosieve/internal/base/zstdframes"
 	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/snappy"
-	"github.com/klauspost/compress/zstd"
 	"github.com/segmentio/kafka-go/compress"
 	"github.com/stretchr/testify/require"
 )
@@ -168,22 +165,4 @@ func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 			require.Less(t, int64(during.HeapAlloc)-int64(before.HeapAlloc), int64(p.bytes(n*len(records[0].Value))))
 		})
 	}
-}
-
-// Brokers accept windows of 128 MiB, so a producer may send one.
-func TestLargestZstdWindowIsRead(t *testing.T) {
-	records := []record.Record{{Value: []byte(strings.Repeat("article ", 1<<20)), Time: time.UnixMilli(0)}}
-	raw := packed(t, records, 4, func(dst io.Writer) io.WriteCloser {
-		w, err := zstd.NewWriter(dst, zstd.WithWindowSize(zstdframes.MaxWindow), zstd.WithSingleSegment(false),
-			zstd.WithEncoderConcurrency(1))
-		require.NoError(t, err)
-		return w
-	})
-	var frame zstd.Header
-	require.NoError(t, frame.Decode(raw[batchHeader:]))
-	require.EqualValues(t, zstdframes.MaxWindow, frame.WindowSize, "the frame has the greatest window")
-	got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 16<<20, Unbounded))
-	require.NoError(t, err)
-	require.Len(t, got, 1)
-	require.Equal(t, records[0].Value, got[0].Value)
 }
