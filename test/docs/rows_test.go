@@ -68,7 +68,6 @@ var rows = []row{
 	{command: "go test ./pipeline/memindex -run NONE -bench Memory -benchtime 1x", parsed: minutes},
 	{command: "echosieve filter --state seen articles.jsonl.gz > judged.jsonl",
 		parsed: "it answers 1, because some articles are dead letters; cmd/echosieve/internal/filter has its tests"},
-	{command: "go test ./test/e2e -run NONE -bench Delivery -benchtime 5x", parsed: minutes},
 	{
 		command: "echosieve-lab load --rate 300",
 		with:    []string{"300", "100 --duration 1s --warmup 200ms --idle 100ms"},

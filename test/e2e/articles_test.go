@@ -1,16 +1,12 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,53 +22,12 @@ import (
 // wantArticles is the fewest articles of a run.
 const wantArticles = 3000
 
-// articles returns real news with their timestamps if the corpora are there (in ECHOSIEVE_TEST_CORPORA, or in
-// ../shared/corpora beside the repository). Otherwise it returns edited copies of the shipped sample. Broken
-// records are put in between.
-func articles(t testing.TB) []*kgo.Record {
-	t.Helper()
-	dir := os.Getenv("ECHOSIEVE_TEST_CORPORA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpora")
-	}
-	var records []*kgo.Record
-	if f, err := os.Open(filepath.Join(dir, "stream_mixed.jsonl.gz")); err == nil {
-		defer f.Close()
-		unzip, err := gzip.NewReader(f)
-		require.NoError(t, err)
-		records = fromCorpus(t, unzip)
-	} else {
-		t.Logf("no corpora in %s: the shipped sample, multiplied", dir)
-		records = fromSample(t)
-	}
-	require.GreaterOrEqual(t, len(records), wantArticles)
-	return withBroken(records)
-}
-
-func fromCorpus(t testing.TB, unzip *gzip.Reader) []*kgo.Record {
-	t.Helper()
-	var records []*kgo.Record
-	lines := bufio.NewScanner(unzip)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		line := bytes.Clone(lines.Bytes())
-		var a struct {
-			ID string
-			TS int64
-		}
-		require.NoError(t, json.Unmarshal(line, &a))
-		records = append(records, &kgo.Record{Key: []byte(a.ID), Value: line, Timestamp: time.Unix(a.TS, 0)})
-	}
-	require.NoError(t, lines.Err())
-	return records
-}
-
-// fromSample repeats the sample in rounds. All texts of one story (zh-metro, zh-metro-src) get the same 60
+// articles repeats the sample in rounds. All texts of one story (zh-metro, zh-metro-src) get the same 60
 // additional words in a round, so they stay copies of each other and are no copies of other rounds and
 // stories. Those of a Chinese story have one key, hence one partition, and their verdicts follow from their
 // order. Those of an English story are in several partitions, and several processes decide about them at
 // once.
-func fromSample(t testing.TB) []*kgo.Record {
+func articles(t testing.TB) []*kgo.Record {
 	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
 	var records []*kgo.Record
@@ -101,7 +56,7 @@ func fromSample(t testing.TB) []*kgo.Record {
 			})
 		}
 	}
-	return records
+	return withBroken(records)
 }
 
 // wordsOf returns 60 words that no other story has.

@@ -16,18 +16,48 @@ import (
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
+	"echosieve/redisindex/connection"
+	"echosieve/test/child"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
+
+// spent is what a service and Redis took.
+type spent struct {
+	service, redis float64 // CPU seconds
+	resident       float64 // peak of the service's memory, in bytes
+	took           time.Duration
+}
+
+// served publishes records to a new service and waits for their verdicts. It puts ECHOSIEVE_TEST_STORED other articles
+// into the index first; the default is 0.
+func served(b *testing.B, c cluster, server *redisserver.Server, settings service.Settings, records []*kgo.Record) (s spent) {
+	stored, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_STORED"))
+	p := service.Start(b, settings)
+	p.WaitReady(b)
+	publish(b, c, others(records, stored))
+	watch(b, c, stored, func(int) {})
+	cpu, redis := p.Metric(b, "process_cpu_seconds_total"), child.CPU(b, server.Pid())
+	start := time.Now()
+	publish(b, c, fresh(records))
+	watch(b, c, stored+len(records), func(int) {})
+	s.took = time.Since(start)
+	s.service, s.redis = p.Metric(b, "process_cpu_seconds_total")-cpu, child.CPU(b, server.Pid())-redis
+	s.resident = float64(p.PeakMemory())
+	stop(b, p)
+	return s
+}
+
+func startRedis(b *testing.B) *redisserver.Server {
+	return redisserver.Start(b, "--hash-max-listpack-value", strconv.Itoa(connection.ListpackBytes))
+}
 
 // BenchmarkService measures the CPU time that one service process takes for a record, with real Kafka and
 // real Redis, and its resident memory. For comparison it measures a bare gojieba Cut of the same texts in the
 // same run:
 //
 //	ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x
-//
-// ECHOSIEVE_TEST_STORED is the number of other articles that are put into the index first; the default is 0.
 func BenchmarkService(b *testing.B) {
 	records := articles(b)
 	bareCut, err := text.LoadBareCut()
@@ -39,32 +69,126 @@ func BenchmarkService(b *testing.B) {
 			texts = append(texts, doc.Text)
 		}
 	}
-	stored, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_STORED"))
-	kafka, redis := kafkaserver.Shared(b).Addr, redisserver.Addr(b)
-	var spent, cut, resident float64
+	kafka, server := kafkaserver.Shared(b).Addr, startRedis(b)
+	var cpu, cut, resident float64
 	for b.Loop() {
-		c := newCluster(b, kafka, redis)
-		p := service.Start(b, c.settings())
-		p.WaitReady(b)
-		publish(b, c, others(records, stored))
-		watch(b, c, stored, func(int) {})
-		before := p.Metric(b, "process_cpu_seconds_total")
-		publish(b, c, fresh(records))
-		watch(b, c, stored+len(records), func(int) {})
-		spent += p.Metric(b, "process_cpu_seconds_total") - before
-		resident = max(resident, p.Metric(b, "process_resident_memory_bytes"))
-		stop(b, p)
-
+		c := newCluster(b, kafka, server.Addr)
+		s := served(b, c, server, c.settings(), records)
+		cpu, resident = cpu+s.service, max(resident, s.resident)
 		start := ownCPU(b)
 		bareCut(texts)
 		cut += (ownCPU(b) - start).Seconds()
 	}
 	n := float64(b.N * len(records))
-	b.ReportMetric(spent/n*1e6, "service-us/record")
+	b.ReportMetric(cpu/n*1e6, "service-us/record")
 	b.ReportMetric(cut/n*1e6, "cut-us/record")
-	b.ReportMetric(spent/cut, "service/cut")
+	b.ReportMetric(cpu/cut, "service/cut")
 	b.ReportMetric(resident/(1<<20), "MiB-resident")
 	b.ReportMetric(0, "ns/op") // the wall-clock time depends on batches and waits
+}
+
+// BenchmarkFlood measures the CPU time that service and Redis take for an article in a flood of articles on
+// one template. For comparison it measures unrelated articles of the same length in the same run:
+//
+//	ECHOSIEVE_TEST_STORED=100000 ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood -benchtime 1x -timeout 1h
+//
+// ECHOSIEVE_TEST_FLOOD is the number of articles of each kind. Block lists are full from about 2,000 articles
+// on: without the variable, the benchmark publishes only 300, to show that it works.
+func BenchmarkFlood(b *testing.B) {
+	n, err := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_FLOOD"))
+	if err != nil {
+		n = 300
+	}
+	kafka, server := kafkaserver.Shared(b).Addr, startRedis(b)
+	for name, template := range map[string]func(r *rand.Rand, i int) string{
+		"flashes": func(r *rand.Rand, i int) string {
+			return fmt.Sprintf("short note number %d about thing %s and place %s", i, word(r), word(r))
+		},
+		"articles": func(r *rand.Rand, i int) string {
+			return fmt.Sprintf(longTemplate, word(r), word(r), i, word(r), r.IntN(1000), word(r))
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			cpu := map[bool]float64{} // of unrelated articles, of the flood
+			for b.Loop() {
+				for _, flood := range []bool{true, false} {
+					r, start := rand.New(rand.NewPCG(uint64(n), 3)), time.Now().Add(-time.Hour)
+					records := make([]*kgo.Record, n)
+					for i := range records {
+						text := template(r, i)
+						if !flood {
+							text = unrelated(r, text)
+						}
+						records[i] = &kgo.Record{Value: fmt.Appendf(nil, `{"id":"%d","text":%q}`, i, text),
+							Timestamp: start.Add(time.Duration(i) * time.Millisecond)}
+					}
+					c := newCluster(b, kafka, server.Addr)
+					s := served(b, c, server, c.settings(), records)
+					cpu[flood] += s.service + s.redis
+				}
+			}
+			b.ReportMetric(cpu[true]*1e6/float64(b.N*n), "flood-us/record")
+			b.ReportMetric(cpu[false]*1e6/float64(b.N*n), "unrelated-us/record")
+			b.ReportMetric(cpu[true]/cpu[false], "flood/unrelated")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// BenchmarkBacklog measures a service that catches up on articles of 5 to 50 KB in 48 partitions, with two
+// values of kafka.max_in_flight_bytes:
+//
+//	go test ./test/e2e -run NONE -bench Backlog -benchtime 4000x -timeout 1h
+func BenchmarkBacklog(b *testing.B) {
+	kafka, server := kafkaserver.Shared(b).Addr, startRedis(b)
+	for _, limit := range []string{"16MiB", "64MiB"} {
+		b.Run(limit, func(b *testing.B) {
+			name := fmt.Sprintf("backlog-%d", time.Now().UnixNano())
+			c := cluster{kafka: kafka, redis: server.Addr, namespace: name, topic: name}
+			kafkaserver.CreateTopics(b, client(b, kgo.SeedBrokers(kafka)), 48, nil, name, name+"-unique", name+"-duplicate",
+				name+"-dead")
+			r := rand.New(rand.NewPCG(uint64(b.N), 7))
+			words := make([]string, 20_000)
+			for i := range words {
+				words[i] = word(r)
+			}
+			records := make([]*kgo.Record, b.N)
+			for i := range records {
+				var text strings.Builder
+				for size := 5_000 + r.IntN(45_000); text.Len() < size; {
+					text.WriteString(words[int(r.ExpFloat64()*2_000)%len(words)] + " ")
+				}
+				records[i] = &kgo.Record{Key: fmt.Append(nil, i), Value: fmt.Appendf(nil, `{"id":"%d","text":%q}`, i, text.String())}
+			}
+			b.ResetTimer()
+			s := served(b, c, server, c.settings().With(service.Settings{"kafka.max_in_flight_bytes": limit}), records)
+			b.ReportMetric(float64(b.N)/s.took.Seconds(), "articles/s")
+			b.ReportMetric(s.service*1e6/float64(b.N), "service-us/article")
+			b.ReportMetric(s.resident/(1<<20), "MiB")
+		})
+	}
+}
+
+// longTemplate has about 90 words.
+const longTemplate = `The county office of %s said on Monday that the yearly survey of roads and bridges around %s is complete.
+Inspectors looked at %d structures and found most of them in good order, while a handful need repairs before winter comes. The
+work is paid for by the common fund and will be done by local firms, said the head of the office, %s. Residents can see the full
+list at the counter and ask questions until the end of the month. Last year %d repairs were made, and all of them were finished in
+time. The next survey begins in spring with the valley of %s, where floods have damaged several small crossings.`
+
+// word returns a word that no dictionary has.
+func word(r *rand.Rand) string {
+	return unrelated(r, "abcdefgh"[:5+r.IntN(4)])
+}
+
+// unrelated replaces every word by another word of the same length.
+func unrelated(r *rand.Rand, text string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' {
+			return 'a' + rune(r.IntN(26))
+		}
+		return c
+	}, text)
 }
 
 // others returns n records of words that no other record has, with timestamps spread over those of the given records.
@@ -72,14 +196,7 @@ func others(records []*kgo.Record, n int) []*kgo.Record {
 	r := rand.New(rand.NewPCG(1, 2))
 	made := make([]*kgo.Record, n)
 	for i := range made {
-		var text strings.Builder
-		for range 30 {
-			for range 8 {
-				text.WriteByte(byte('a' + r.IntN(26)))
-			}
-			text.WriteByte(' ')
-		}
-		value := fmt.Appendf(nil, `{"id":"other-%d","text":%q}`, i, text.String())
+		value := fmt.Appendf(nil, `{"id":"other-%d","text":%q}`, i, unrelated(r, strings.Repeat("abcdefgh ", 30)))
 		made[i] = &kgo.Record{Value: value, Timestamp: records[r.IntN(len(records))].Timestamp}
 	}
 	return made

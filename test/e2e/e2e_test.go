@@ -89,8 +89,13 @@ func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Rec
 // of those so far.
 func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo.Record {
 	t.Helper()
+	return watchTopics(t, c, want, progress, c.topic+"-unique", c.topic+"-duplicate", c.topic+"-dead")
+}
+
+func watchTopics(t testing.TB, c cluster, want int, progress func(sources int), topics ...string) []*kgo.Record {
+	t.Helper()
 	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeTopics(c.topic+"-unique", c.topic+"-duplicate", c.topic+"-dead"))
+		kgo.ConsumeTopics(topics...))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var outputs []*kgo.Record
@@ -136,7 +141,9 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 				broker = func(t testing.TB) *kafkaserver.Server { return kafkaserver.Start(t, version) }
 			}
 			c := newCluster(t, broker(t).Addr, redisserver.Addr(t))
-			stays, leaves := service.Start(t, c.settings()), service.Start(t, c.settings())
+			c.member = "judged"
+			settings := c.settings().With(service.Settings{"output.verdict": "value", "output.member": c.member})
+			stays, leaves := service.Start(t, settings), service.Start(t, settings)
 			stays.WaitReady(t)
 			leaves.WaitReady(t)
 			prometheus := promserver.Start(t, stays.HTTP)
@@ -156,7 +163,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 					}
 					state = 1
 				case state == 1 && sources > half+half/2:
-					leaves = service.Start(t, c.settings())
+					leaves = service.Start(t, settings)
 					state = 2
 				}
 			})
@@ -170,11 +177,9 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			checked := checkVerdicts(t, recipe, indexConfig(recipe), decode.DefaultConfig(),
 				window.Milliseconds(), inputs, seen)
 			require.Greater(t, checked, len(records)/20, "too few of the articles are copies")
-			inOrder := checkAgainstReference(t, recipe, indexConfig(recipe), inputs, seen)
-			require.Greater(t, inOrder, len(records)/20, "too few clusters lie in one partition")
-			t.Logf("%d records, %d outputs (%d redelivered), %d copies, %d verdicts compared with the reference; "+
+			t.Logf("%d records, %d outputs (%d redelivered), %d copies; "+
 				"%.0f us CPU per record in the process that stayed",
-				len(inputs), len(outputs), len(outputs)-len(inputs), checked, inOrder,
+				len(inputs), len(outputs), len(outputs)-len(inputs), checked,
 				float64(cpu.Microseconds())/float64(len(inputs)))
 		})
 	}

@@ -4,13 +4,17 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
+	"echosieve/test/pages"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
@@ -73,4 +77,28 @@ func TestExampleConsumers(t *testing.T) {
 			require.Zero(t, verdicts[""])
 		})
 	}
+}
+
+// TestItemPipeline runs the item pipeline of docs/platforms.md, as the page prints it, in the order of Scrapy's calls.
+func TestItemPipeline(t *testing.T) {
+	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
+	program := pages.Python(t, "../../docs/platforms.md", `"localhost:9092"`, strconv.Quote(c.kafka), `"articles"`,
+		strconv.Quote(c.topic)) + `
+text = ("The harbour board voted on Monday to deepen the eastern channel by two metres before winter. Work begins in March, "
+    "and the ferries to the islands will leave from the old quay until the dredgers have gone.")
+articles = Articles()
+articles.open_spider()
+for url, added in [("/one", ""), ("/one", " Source: press agency.")]:
+    assert articles.process_item({"url": url, "title": "Harbour", "text": text + added})["url"] == url
+articles.close_spider()
+`
+	service.Start(t, c.settings()).WaitReady(t)
+	out, err := exec.CommandContext(t.Context(), python(t), "-c", program).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var verdicts []string
+	for _, r := range watch(t, c, 2, func(int) {}) {
+		require.Equal(t, "/one", string(r.Key))
+		verdicts = append(verdicts, ledger.Headers(r)[pipeline.HeaderVerdict])
+	}
+	require.ElementsMatch(t, []string{"unique", "near"}, verdicts)
 }

@@ -34,16 +34,6 @@ func echosieve(t *testing.T, s service.Settings, args ...string) (code int, out 
 	return 0, string(text)
 }
 
-// says waits until the service is ready with a warning that holds the text.
-func says(t *testing.T, p *service.Process, text string) {
-	t.Helper()
-	page := ""
-	require.Eventually(t, func() bool {
-		page = p.Get("/readyz")
-		return strings.HasPrefix(page, "200") && strings.Contains(page, text)
-	}, service.Patience, 50*time.Millisecond, "%s", text)
-}
-
 // silent waits until the service is ready without warnings.
 func silent(t *testing.T, p *service.Process) {
 	t.Helper()
@@ -85,49 +75,6 @@ func waitCommitted(t *testing.T, c cluster, records int) {
 	}, service.Patience, 100*time.Millisecond)
 }
 
-// Two processes of one group run with different windows: both say so while articles flow. When one is gone,
-// the other still lacks what was decided there, until it is refilled.
-func TestProcessesWithDifferentWindows(t *testing.T) {
-	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Start(t).Addr)
-	settings := c.settings().With(service.Settings{"output.verdict": "value"}) // a refill reads such values
-	records := recent(fresh(articles(t))[:1200])
-	a := service.Start(t, settings)
-	b := service.Start(t, settings.With(service.Settings{"window": "24h"}))
-	a.WaitReady(t)
-	b.WaitReady(t)
-	sent := 0
-	began := time.Now()
-	require.Eventually(t, func() bool {
-		publish(t, c, records[sent:sent+60])
-		sent += 60
-		return strings.Contains(a.Get("/readyz"), "runs with other settings") &&
-			strings.Contains(b.Get("/readyz"), "runs with other settings") ||
-			sent+60 > len(records)
-	}, service.Patience, time.Second)
-	t.Logf("both said so after %s", time.Since(began))
-	says(t, a, "another process of this group runs with other settings: window 168h here, 24h there")
-	says(t, b, "another process of this group runs with other settings: window 24h here, 168h there")
-	for _, p := range []*service.Process{a, b} {
-		require.Contains(t, p.Log(), "another process of this group runs with other settings")
-		require.InDelta(t, time.Now().Unix(), p.Metric(t, "echosieve_handover_other_settings_timestamp_seconds"), 300)
-		require.Contains(t, p.Get("/metrics"), `index="`+c.namespace+`:news-`)
-	}
-	stop(t, b)
-	watch(t, c, sent, func(int) {})
-	waitCommitted(t, c, sent)
-	says(t, a, "the group's articles are in another index (window 168h here, 24h there)")
-	require.Positive(t, a.Metric(t, "echosieve_handover_articles"))
-	code, out := echosieve(t, settings, "index", "refill")
-	require.Zero(t, code, out)
-	require.Eventually(t, func() bool { return !strings.Contains(a.Get("/readyz"), "are in another index") },
-		service.Patience, 50*time.Millisecond)
-	require.Zero(t, a.Metric(t, "echosieve_handover_articles"))
-	stop(t, a)
-	a = service.Start(t, settings)
-	a.WaitReady(t)
-	silent(t, a)
-}
-
 // caught publishes exact copies of the records that passed as unique, and requires that each gets the verdict
 // of a copy. so many records have verdicts already.
 func caught(t *testing.T, c cluster, before map[string]map[string]string, records []*kgo.Record, verdicts int) {
@@ -162,7 +109,7 @@ func TestPageOfRecipeChange(t *testing.T) {
 	require.Equal(t, "Stop Fill Check Start", acts[0][1]+" "+acts[1][1]+" "+acts[2][1]+" "+acts[3][1])
 
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Start(t).Addr)
-	settings := c.settings()
+	settings := c.settings().With(service.Settings{"output.verdict": "value"}) // a refill reads such values
 	file := filepath.Join(t.TempDir(), "new.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("detection: {near: 0.5}\nwindow: 48h\n"), 0o600))
 	delete(settings, "window") // the environment would win over the file

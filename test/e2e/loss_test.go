@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -92,19 +91,5 @@ func TestRedisLosesItsData(t *testing.T) {
 	decide() // the service compares the notes of the group before its first verdict
 	remembered()
 	require.Zero(t, p.Metric(t, `echosieve_redisindex_losses_total{kind="missing"}`), "another index was not lost")
-	require.Eventually(t, func() bool { return warned(p) }, service.Patience, 50*time.Millisecond, "it is empty")
-	accept := exec.Command(service.Binary, "index", "accept")
-	accept.Env = settings.With(service.Settings{"detection.max_distance": "3"}).Environ()
-	out, err := accept.CombinedOutput()
-	require.NoError(t, err, string(out))
-	require.Contains(t, string(out), "accepted: the group's articles are in another index")
-	require.Eventually(t, func() bool { return !warned(p) }, service.Patience, 50*time.Millisecond)
-	stop(t, p)
-
-	p = service.Start(t, settings.With(service.Settings{"detection.max_distance": "3"}))
-	p.WaitReady(t)
-	decide()
-	require.False(t, warned(p), p.Log())
-	require.Zero(t, lines(p))
 	stop(t, p)
 }

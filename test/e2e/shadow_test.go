@@ -1,23 +1,20 @@
 package e2e
 
 import (
-	"context"
 	"maps"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
+	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
@@ -49,12 +46,12 @@ func TestShadowDisturbsNothing(t *testing.T) {
 
 	half := len(records) / 2
 	inputs := publish(t, c, records[:half])
-	watchShadow(t, c.kafka, shadowTopic, half/2)
+	watchTopics(t, c, half/2, func(int) {}, shadowTopic)
 	shadow.Kill()
 	shadow = startShadow()
 	maps.Copy(inputs, publish(t, c, records[half:]))
 	outputs := watch(t, c, len(records), func(int) {})
-	shadowed := watchShadow(t, c.kafka, shadowTopic, len(records))
+	shadowed := watchTopics(t, c, len(records), func(int) {}, shadowTopic)
 	require.Len(t, shadowed, len(records), "the second shadow publishes nothing that the killed one had published")
 	// The service counts a record after the broker has acknowledged it. A consumer may see the record before.
 	require.Eventually(t, func() bool {
@@ -84,40 +81,22 @@ func TestShadowDisturbsNothing(t *testing.T) {
 		}
 	}
 	require.Positive(t, differ, "the shadow tried the settings of the service")
-	checkNamespaces(t, server.Addr, c)
-	checkCommitted(t, kafka, c)
-}
-
-// watchShadow reads the shadow's topic from its start until so many input records have an output.
-func watchShadow(t *testing.T, brokers, topic string, want int) []*kgo.Record {
-	t.Helper()
-	reader := client(t, kgo.SeedBrokers(brokers), kgo.ConsumeTopics(topic),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var outputs []*kgo.Record
-	for len(bySource(outputs)) < want {
-		fetches := reader.PollFetches(ctx)
-		require.NoError(t, ctx.Err(), "%d of %d records have an output of the shadow", len(bySource(outputs)), want)
-		fetches.EachRecord(func(r *kgo.Record) { outputs = append(outputs, r) })
+	owners := map[string]bool{}
+	for _, key := range redisrig.Client(t, server.Addr).Keys(t.Context(), "*").Val() {
+		owner, _, _ := strings.Cut(key, ":")
+		owners[owner] = true
 	}
-	return outputs
-}
-
-func bySource(outputs []*kgo.Record) map[string]*kgo.Record {
-	m := map[string]*kgo.Record{}
-	for _, r := range outputs {
-		m[ledger.Headers(r)[pipeline.HeaderInput]] = r
-	}
-	return m
+	require.Equal(t, map[string]bool{c.namespace: true, c.namespace + "-shadow": true}, owners)
+	waitCommitted(t, c, len(records))
+	c.topic += "-shadow" // the name of its group
+	waitCommitted(t, c, len(records))
 }
 
 // checkShadow checks each record of the shadow's topic: it is marked, has no value, and keeps the key,
-// timestamp and headers of the input. All deliveries of an input record are the same.
+// timestamp and headers of the input.
 func checkShadow(t *testing.T, inputs map[string]*kgo.Record, shadowed []*kgo.Record) {
 	t.Helper()
-	last := bySource(shadowed)
-	require.Len(t, last, len(inputs))
+	require.Len(t, byVerdict(shadowed), len(inputs))
 	destinations := ledger.Topics{Unique: "unique", Possible: "possible", Duplicate: "duplicate", Dead: "dead"}
 	for _, r := range shadowed {
 		h := ledger.Headers(r)
@@ -128,45 +107,8 @@ func checkShadow(t *testing.T, inputs map[string]*kgo.Record, shadowed []*kgo.Re
 		require.Equal(t, in.Timestamp.UnixMilli(), r.Timestamp.UnixMilli())
 		require.Equal(t, ledger.Headers(in)["crawler"], h["crawler"])
 		require.Equal(t, in.Partition, r.Partition)
-		require.Equal(t, h, ledger.Headers(last[h[pipeline.HeaderInput]]), "two deliveries differ")
 		destination, known := destinations.Of(&ledger.Outcome{Headers: h})
 		require.True(t, known, h)
 		require.Equal(t, destination, h[pipeline.HeaderShadow])
-	}
-}
-
-// checkNamespaces checks that each key in Redis belongs either to the service or to its shadow, and that both
-// have keys.
-func checkNamespaces(t *testing.T, addr string, c cluster) {
-	t.Helper()
-	db := redis.NewClient(&redis.Options{Addr: addr})
-	t.Cleanup(func() { _ = db.Close() })
-	keys, err := db.Keys(t.Context(), "*").Result()
-	require.NoError(t, err)
-	owners := map[string]int{}
-	for _, key := range keys {
-		owner, _, _ := strings.Cut(key, ":")
-		owners[owner]++
-	}
-	require.Equal(t, []string{c.namespace, c.namespace + "-shadow"}, slices.Sorted(maps.Keys(owners)))
-}
-
-// checkCommitted checks that the group of the service has committed the end of each partition, and that the
-// shadow has a group of its own.
-func checkCommitted(t *testing.T, kafka *kgo.Client, c cluster) {
-	t.Helper()
-	admin := kadm.NewClient(kafka)
-	ends, err := admin.ListEndOffsets(t.Context(), c.topic)
-	require.NoError(t, err)
-	for _, group := range []string{c.topic, c.topic + "-shadow"} {
-		require.Eventually(t, func() bool {
-			committed, err := admin.FetchOffsets(t.Context(), group)
-			done := err == nil
-			ends.Each(func(end kadm.ListedOffset) {
-				at, _ := committed.Lookup(c.topic, end.Partition)
-				done = done && at.At == end.Offset
-			})
-			return done
-		}, service.Patience, 100*time.Millisecond, group)
 	}
 }

@@ -2,22 +2,19 @@ package hostile
 
 import (
 	"context"
-	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
 	"echosieve/test/forged"
-	"echosieve/test/tier"
 )
 
 // Whoever may write to an output topic can append batches under the service's producer id. A start skips the
 // records that cannot be its outputs, takes no memory for the offsets that they claim, and decides the rest.
-// An epoch above its own shuts it out: it says so, and the remedy that it names works.
+// Package delivery has the case of an epoch above its own.
 func TestForgedOutputs(t *testing.T) {
 	s := newStage(t, 7)
 	s.createTopics(t)
@@ -47,18 +44,4 @@ func TestForgedOutputs(t *testing.T) {
 	require.Contains(t, p.Log(), s.topic("small", "unique")+"/0/", "the first ones are named")
 	require.Less(t, p.peak(t), 400<<20)
 	p.End(t)
-
-	if !tier.IsAll() { // consumer's TestRealKafka proves the rest without a service
-		return
-	}
-	_, err = forged.Append(ctx, client, s.topic("small", "unique"), 0, pipeline.HeaderInput, nil, math.MaxInt16)
-	require.NoError(t, err)
-	more()
-	p = s.start(t, "small", nil)
-	require.Eventually(t, func() bool { return strings.Contains(p.Log(), "kafka.transactional_id_prefix") },
-		patience, 100*time.Millisecond)
-	p.End(t)
-	s.start(t, "small", map[string]string{"kafka.transactional_id_prefix": s.input + "-anew"})
-	_, again = s.watch(t, "small")
-	require.Empty(t, again)
 }

@@ -64,7 +64,12 @@ func TestHostileRecords(t *testing.T) {
 	s.publish(t, records)
 
 	t.Run("raised limits", func(t *testing.T) {
-		p, outs := s.keepsItsMembership(t)
+		s.createOutputs(t, "raised", wide)
+		p := s.start(t, "raised", service.Settings{
+			"kafka.max_message_bytes": strconv.Itoa(largest - 1<<20), "kafka.fetch_max_bytes": strconv.Itoa(largest),
+		})
+		outs, again := s.watch(t, "raised")
+		require.Empty(t, again, "was delivered twice although no process ended")
 		require.Less(t, p.peak(t), maxResident)
 		require.Greater(t, p.Metric(t, `echosieve_pipeline_event_time_total{case="future"}`), 1.0)
 		require.Greater(t, p.Metric(t, `echosieve_pipeline_event_time_total{case="late"}`), 1.0)
@@ -94,44 +99,6 @@ func TestHostileRecords(t *testing.T) {
 		require.Greater(t, large, 10)
 		require.Less(t, p.peak(t), maxResident)
 	})
-}
-
-// keepsItsMembership runs the service with a session timeout that is shorter than the time that the articles
-// of the one partition take, and returns the service that has kept its membership nevertheless, with its
-// outputs. The timeout follows the speed of the machine: it is doubled after a run in which the membership
-// was lost, because heartbeats can be late on a busy machine, and halved if the articles took less.
-func (s *stage) keepsItsMembership(t *testing.T) (process, []*kgo.Record) {
-	t.Helper()
-	session := 2500 * time.Millisecond
-	for i := range 6 {
-		run := fmt.Sprint("raised", i)
-		s.createOutputs(t, run, wide)
-		p := s.start(t, run, service.Settings{
-			"kafka.max_message_bytes": strconv.Itoa(largest - 1<<20), "kafka.fetch_max_bytes": strconv.Itoa(largest),
-			"kafka.session_timeout": session.String(), "kafka.drain_timeout": (session / 2).String(),
-		})
-		start := time.Now()
-		outs, again := s.watch(t, run)
-		work := 0.0 // seconds
-		for _, stage := range []string{"clean", "segment", "fingerprint"} {
-			work += p.Metric(t, fmt.Sprintf(`echosieve_pipeline_stage_seconds_sum{stage=%q}`, stage))
-		}
-		kept := p.Metric(t, "echosieve_consumer_rebalances_total") == 1
-		t.Logf("%d records in %s, %.1f s of work, session timeout %s, membership kept: %t, peak %d MiB resident",
-			len(s.sent), time.Since(start).Round(time.Second), work, session, kept, p.peak(t)>>20)
-		switch {
-		case !kept:
-			session *= 2
-		case work <= session.Seconds():
-			session = max(session/2, time.Second) // Kafka refuses shorter ones
-		default:
-			require.Empty(t, again, "was delivered twice although no process ended")
-			return p, outs
-		}
-		p.End(t)
-	}
-	require.Fail(t, "the service loses its membership whenever the articles take longer than the session timeout")
-	return process{}, nil
 }
 
 // longText returns a text of many different words, in the script that takes longest to segment.

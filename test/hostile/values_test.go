@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,11 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/app/child"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
-	"echosieve/test/tier"
 )
 
 const (
@@ -37,25 +34,6 @@ func TestCompressedValues(t *testing.T) {
 	p := v.serve(t)
 	v.ordinary(t, p)
 	require.Less(t, p.PeakMemory(), int64(valueResident))
-}
-
-// The same in all partitions at a time, and from a refill's reader.
-func TestCompressedValuesEverywhere(t *testing.T) {
-	tier.All(t)
-	v := startValues(t)
-	for i := range int32(valuePartitions) {
-		v.produce(t, i, 256, 4<<20)
-		v.produce(t, i, 84, 1<<20-1<<10)
-	}
-	p := v.serve(t)
-	v.ordinary(t, p)
-	t.Logf("the service: %d MiB at the peak", p.PeakMemory()>>20)
-	require.Less(t, p.PeakMemory(), int64(valueResident))
-	p.End(t)
-
-	refill, peak := v.refill(t)
-	t.Logf("the refill: %d MiB at the peak\n%s", peak>>20, refill)
-	require.Less(t, peak, int64(valueResident))
 }
 
 type values struct {
@@ -132,26 +110,5 @@ func (v *values) ordinary(t *testing.T, p *service.Process) {
 				seen++
 			}
 		})
-	}
-}
-
-// refill fills an empty index again, and returns what the command prints and the peak of its memory.
-func (v *values) refill(t *testing.T) (printed string, peak int64) {
-	t.Helper()
-	cmd := exec.Command(service.Binary, "index", "refill", "--from", "input", "--json")
-	cmd.Env = v.settings.With(service.Settings{"redis.namespace": v.settings["redis.namespace"] +
-		"-refilled"}).Environ()
-	var out service.Output
-	cmd.Stdout, cmd.Stderr = &out, &out
-	running, err := child.Start(cmd)
-	require.NoError(t, err)
-	for {
-		select {
-		case <-running.Done:
-			require.NoError(t, running.Err(), out.String())
-			return out.String(), peak
-		case <-time.After(20 * time.Millisecond):
-			peak = max(peak, running.PeakMemory())
-		}
 	}
 }
