@@ -77,6 +77,15 @@ func reason(input string) record.RejectReason {
 	return ""
 }
 
+// runOf has the outputs of a, b and c, and those of the others.
+func runOf(outputs []*kgo.Record, rest ...*kgo.Record) Run {
+	if rest == nil {
+		rest = []*kgo.Record{dead(broken, "not_json"), tombstone()}
+	}
+	return Run{Inputs: inputs(), Outputs: append(outputs, rest...), Partitions: 2,
+		Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"}, Reason: reason}
+}
+
 // kinds are those of the violations of a run.
 func kinds(r Run) (all []Kind) {
 	for _, v := range r.Check().Violations {
@@ -101,132 +110,98 @@ func set(r *kgo.Record, header, value string) *kgo.Record {
 }
 
 func TestViolationsAreFound(t *testing.T) {
-	rest := []*kgo.Record{dead(broken, "not_json"), tombstone()}
+	inTopic := func(r *kgo.Record, topic string) *kgo.Record {
+		return change(r, func(r *kgo.Record) { r.Topic = topic })
+	}
 	for name, test := range map[string]struct {
-		outputs []*kgo.Record // of a, b and c
-		rest    []*kgo.Record // of the others, if not rest
+		b       *kgo.Record   // the output of b, if a and c are unique
+		outputs []*kgo.Record // else those of a, b and c
+		rest    []*kgo.Record // of the others
 		want    []Kind
 	}{
-		"all well": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)}},
+		"all well":       {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)}},
+		"possible":       {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "possible"), copyOf(c, b, b)}},
+		"longer version": {outputs: []*kgo.Record{unique(a), extending(b, "0.49", "u"), extending(c, "0.50", "d")}},
 		"twice": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), unique(a), copyOf(c, b, a)},
 			want: []Kind{Twice}},
-		"possible": {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "possible"),
-			copyOf(c, b, b)}},
-		"lost":                 {outputs: []*kgo.Record{unique(a), unique(b)}, want: []Kind{Lost}},
-		"good article is dead": {outputs: []*kgo.Record{unique(a), dead(b, "no_text"), unique(c)}, want: []Kind{Lost}},
+		"lost": {outputs: []*kgo.Record{unique(a), unique(b)}, want: []Kind{Lost}},
 		"two verdicts": {outputs: []*kgo.Record{unique(a), unique(b), copyOf(b, a, a), unique(c)},
 			want: []Kind{Twice, Contradiction}},
 		"another original": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(b, c, c), unique(c)},
 			want: []Kind{Twice, Contradiction}},
-		"changed value": {outputs: []*kgo.Record{unique(a),
-			change(unique(b), func(r *kgo.Record) { r.Value = []byte("w") }), unique(c)}, want: []Kind{Altered}},
-		// only for its reason
-		"omitted value": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)},
-			rest: []*kgo.Record{withoutValue("1"), tombstone()}, want: []Kind{Misplaced}},
-		"wrong omitted value": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)},
-			rest: []*kgo.Record{withoutValue("2"), tombstone()}, want: []Kind{Altered, Misplaced}},
 		"unknown input": {outputs: []*kgo.Record{unique(a), unique(b), unique(c), unique("in/3/7")},
 			want: []Kind{Stray}},
-		"copy of itself": {outputs: []*kgo.Record{unique(a), copyOf(b, b, b), unique(c)},
-			want: []Kind{SelfDuplicate}},
 		"copies of each other": {outputs: []*kgo.Record{copyOf(a, b, b), copyOf(b, a, a), unique(c)},
 			want: []Kind{Cycle, Cycle}},
-		"copy of nothing": {outputs: []*kgo.Record{unique(a), copyOf(b, "in/1/9", "in/1/9"), unique(c)},
-			want: []Kind{Cycle}},
-		"copy of a dead one": {outputs: []*kgo.Record{unique(a), copyOf(b, broken, broken), unique(c)},
-			want: []Kind{Cycle}},
-		"root is a copy": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, b)},
-			want: []Kind{WrongRoot}},
-		"another root": {outputs: []*kgo.Record{unique(a), copyOf(b, a, c), unique(c)},
-			want: []Kind{WrongRoot}},
-		"no root": {outputs: []*kgo.Record{unique(a), output("u", b, verdict, "unique"), unique(c)},
-			want: []Kind{WrongRoot}},
-		"root of a unique one": {outputs: []*kgo.Record{unique(a), set(set(unique(b), root, a), rootID, "id of "+a),
-			unique(c)}, want: []Kind{WrongRoot}},
-		"wrong root id": {outputs: []*kgo.Record{unique(a), set(copyOf(b, a, a), rootID, "id of "+b),
-			unique(c)}, want: []Kind{WrongRoot}},
+		"root is a copy": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, b)}, want: []Kind{WrongRoot}},
 		"wrong original id": {outputs: []*kgo.Record{unique(a), copyOf(b, a, a),
 			set(copyOf(c, a, a), originalID, "id of "+b)}, want: []Kind{WrongRoot}},
-		"near in unique": {outputs: []*kgo.Record{unique(a),
-			change(copyOf(b, a, a), func(r *kgo.Record) { r.Topic = "u" }), unique(c)}, want: []Kind{Misplaced}},
-		"longer version": {outputs: []*kgo.Record{unique(a), extending(b, "0.49", "u"),
-			extending(c, "0.50", "d")}},
-		"longer, in duplicate": {outputs: []*kgo.Record{unique(a), extending(b, "0.49", "d"), unique(c)},
-			want: []Kind{Misplaced}},
-		"little longer": {outputs: []*kgo.Record{unique(a), extending(b, "0.50", "u"), unique(c)},
-			want: []Kind{Misplaced}},
-		"unknown verdict": {outputs: []*kgo.Record{unique(a), set(unique(b), verdict, "similar"), unique(c)},
-			want: []Kind{Misplaced}},
-		"verdict in dead": {outputs: []*kgo.Record{unique(a),
-			change(unique(b), func(r *kgo.Record) { r.Topic = "x" }), unique(c)}, want: []Kind{Misplaced}},
 		"wrong partition": {outputs: []*kgo.Record{unique(a), unique(b),
 			change(unique(c), func(r *kgo.Record) { r.Partition = 0 })}, want: []Kind{Misplaced}},
 		"wrong order": {outputs: []*kgo.Record{unique(b), unique(a), unique(c)}, want: []Kind{Order}},
-		"broken passes": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)},
-			rest: []*kgo.Record{unique(broken), tombstone()}, want: []Kind{Misplaced}},
-		"wrong reason": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)},
-			rest: []*kgo.Record{dead(broken, "no_text"), tombstone()}, want: []Kind{Misplaced}},
-		"broken in unique": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{
-			change(dead(broken, "not_json"), func(r *kgo.Record) { r.Topic = "u" }), tombstone()},
+
+		"good article is dead": {b: dead(b, "no_text"), want: []Kind{Lost}},
+		"changed value": {b: change(unique(b), func(r *kgo.Record) { r.Value = []byte("w") }),
+			want: []Kind{Altered}},
+		"copy of itself":       {b: copyOf(b, b, b), want: []Kind{SelfDuplicate}},
+		"copy of nothing":      {b: copyOf(b, "in/1/9", "in/1/9"), want: []Kind{Cycle}},
+		"copy of a dead one":   {b: copyOf(b, broken, broken), want: []Kind{Cycle}},
+		"another root":         {b: copyOf(b, a, c), want: []Kind{WrongRoot}},
+		"no root":              {b: output("u", b, verdict, "unique"), want: []Kind{WrongRoot}},
+		"root of a unique one": {b: set(set(unique(b), root, a), rootID, "id of "+a), want: []Kind{WrongRoot}},
+		"wrong root id":        {b: set(copyOf(b, a, a), rootID, "id of "+b), want: []Kind{WrongRoot}},
+		"near in unique":       {b: inTopic(copyOf(b, a, a), "u"), want: []Kind{Misplaced}},
+		"longer, in duplicate": {b: extending(b, "0.49", "d"), want: []Kind{Misplaced}},
+		"little longer":        {b: extending(b, "0.50", "u"), want: []Kind{Misplaced}},
+		"unknown verdict":      {b: set(unique(b), verdict, "similar"), want: []Kind{Misplaced}},
+		"verdict in dead":      {b: inTopic(unique(b), "x"), want: []Kind{Misplaced}},
+
+		// only for its reason
+		"omitted value":       {rest: []*kgo.Record{withoutValue("1"), tombstone()}, want: []Kind{Misplaced}},
+		"wrong omitted value": {rest: []*kgo.Record{withoutValue("2"), tombstone()}, want: []Kind{Altered, Misplaced}},
+		"broken passes":       {rest: []*kgo.Record{unique(broken), tombstone()}, want: []Kind{Misplaced}},
+		"wrong reason":        {rest: []*kgo.Record{dead(broken, "no_text"), tombstone()}, want: []Kind{Misplaced}},
+		"broken in unique": {rest: []*kgo.Record{inTopic(dead(broken, "not_json"), "u"), tombstone()},
 			want: []Kind{Misplaced}},
-		"null with a root": {outputs: []*kgo.Record{unique(a), unique(b), unique(c)}, rest: []*kgo.Record{
-			dead(broken, "not_json"), change(unique(null), func(r *kgo.Record) { r.Value = nil })},
-			want: []Kind{WrongRoot}},
+		"null with a root": {rest: []*kgo.Record{dead(broken, "not_json"),
+			change(unique(null), func(r *kgo.Record) { r.Value = nil })}, want: []Kind{WrongRoot}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if test.rest == nil {
-				test.rest = rest
+			if test.b == nil {
+				test.b = unique(b)
 			}
-			require.Equal(t, test.want, kinds(Run{
-				Inputs: inputs(), Outputs: append(test.outputs, test.rest...), Partitions: 2,
-				Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
-				Reason: reason,
-			}))
+			if test.outputs == nil {
+				test.outputs = []*kgo.Record{unique(a), test.b, unique(c)}
+			}
+			require.Equal(t, test.want, kinds(runOf(test.outputs, test.rest...)))
 		})
 	}
 }
 
-func TestRecordsMayRepeat(t *testing.T) {
-	run := Run{
-		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"}, MayRepeat: true,
-		Outputs: []*kgo.Record{unique(a), unique(a), unique(b), unique(c), dead(broken, "not_json"), tombstone()},
-		Reason:  reason,
-	}
-	require.Empty(t, run.Check().Violations)
-}
-
 // Only exact repeats of a forgotten article may get another verdict when they are delivered again.
-func TestRepeatsOfForgottenArticles(t *testing.T) {
+func TestRepeats(t *testing.T) {
 	exact := set(copyOf(b, a, a), verdict, "exact")
 	for name, test := range map[string]struct {
 		forgotten []string
 		first     *kgo.Record
 		want      []Kind
 	}{
+		"the same verdict":  {first: unique(b)},
 		"exact repeat":      {forgotten: []string{a}, first: exact},
 		"near copy":         {forgotten: []string{a}, first: copyOf(b, a, a), want: []Kind{Contradiction}},
 		"another article":   {forgotten: []string{c}, first: exact, want: []Kind{Contradiction}},
 		"nothing forgotten": {first: exact, want: []Kind{Contradiction}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := Run{
-				Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
-				MayRepeat: true, Forgotten: test.forgotten,
-				Outputs: []*kgo.Record{unique(a), test.first, unique(b), unique(c), dead(broken, "not_json"),
-					tombstone()},
-				Reason: reason,
-			}
+			run := runOf([]*kgo.Record{unique(a), test.first, unique(b), unique(c)})
+			run.MayRepeat, run.Forgotten = true, test.forgotten
 			require.Equal(t, test.want, kinds(run))
 		})
 	}
 }
 
 func TestLinksAreCounted(t *testing.T) {
-	run := Run{
-		Inputs: inputs(), Partitions: 2, Topics: Topics{Unique: "u", Duplicate: "d", Dead: "x"},
-		Outputs: []*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)},
-		Reason:  reason,
-	}
+	run := runOf([]*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)})
 	require.Equal(t, 1, run.Check().Links, "the one whose original is a copy")
 }
 

@@ -33,12 +33,8 @@ func TestGateNamesTheSlowestPackages(t *testing.T) {
 	code, said := gate(t,
 		`printf 'ok  \techosieve/b\t9.2s\nok  \techosieve/a\t12.3s\nok  \techosieve/c\t(cached)\n'; cat`)
 	require.Zero(t, code, said)
-	require.Contains(t, said, "\nok  \techosieve/a\t12.3s\n")
 	require.Regexp(t, `slowest packages, in seconds\n12\.3 echosieve/a\n9\.2 echosieve/b\n== 0 minutes \d+ seconds, exit code 0\n$`, said)
-}
-
-func TestGateFailsWithTheTests(t *testing.T) {
-	code, said := gate(t, `printf 'FAIL\techosieve/b\t9.2s\n'; exit 2`)
+	code, said = gate(t, `printf 'FAIL\techosieve/b\t9.2s\n'; exit 2`)
 	require.Equal(t, 2, code)
 	require.Regexp(t, `\n9\.2 echosieve/b\n== .* exit code 2\n$`, said)
 }

@@ -27,7 +27,6 @@ const (
 	// "Installs" the programs by creating empty files.
 	working = `echo "env DEBIAN_FRONTEND=$DEBIAN_FRONTEND apt-get $*" >>"$CALLS"
 case "$*" in *install*) cd "$STUBS" && touch ` + everything + ` && chmod 755 ` + everything + ` ;; esac`
-	broken  = `echo "env DEBIAN_FRONTEND=$DEBIAN_FRONTEND apt-get $*" >>"$CALLS"`
 	willing = `echo "sudo $*" >>"$CALLS"; shift; exec "$@"`
 	asking  = `echo "sudo: a password is required" >&2; exit 1`
 )
@@ -71,78 +70,49 @@ func (m machine) run(t *testing.T, what string) (code int, said string, calls []
 	cmd.Stdout, cmd.Stderr = &output, &output
 	_ = cmd.Run()
 	text, _ := os.ReadFile(log)
-	return cmd.ProcessState.ExitCode(), output.String(),
-		strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
+	if lines := strings.TrimSpace(string(text)); lines != "" {
+		calls = strings.Split(lines, "\n")
+	}
+	return cmd.ProcessState.ExitCode(), output.String(), calls
 }
 
-func TestNothingIsMissing(t *testing.T) {
-	code, said, calls := with(everything, machine{"apt-get": working, "sudo": willing, "id": asRoot}).run(t, "test")
-	require.Zero(t, code, said)
-	require.Empty(t, said)
-	require.Empty(t, calls)
-}
-
-func TestBuildNeedsNoServers(t *testing.T) {
-	code, said, calls := with("make gcc g++", machine{"apt-get": working, "id": asRoot}).run(t, "build")
-	require.Zero(t, code, said)
-	require.Empty(t, calls)
-}
-
-func TestRootInstallsWhatIsMissing(t *testing.T) {
-	code, said, calls := with("make gcc g++ java kcat jq chromium rpm python3",
-		machine{"apt-get": working, "id": asRoot}).run(t, "test")
-	require.Zero(t, code, said)
-	require.Equal(t, []string{update, install + "redis-server lua5.4 prometheus maven -qq"}, calls)
-}
-
-func TestSudoThatAsksNothing(t *testing.T) {
-	code, said, calls := with("make java mvn redis-server lua5.4 prometheus promtool kcat jq chromium rpm python3",
-		machine{"apt-get": working, "id": asUser, "sudo": willing}).run(t, "test")
-	require.Zero(t, code, said)
-	require.Equal(t, []string{"sudo -n true", "sudo -n " + update, update, "sudo -n " + install + "g++ -qq",
-		install + "g++ -qq"}, calls)
-}
-
-// If the user may not install programs, the script prints one command, does nothing, and ends.
-func TestOneCommandIsPrinted(t *testing.T) {
+func TestSetup(t *testing.T) {
+	root, some := machine{"apt-get": working, "id": asRoot}, strings.NewReplacer(" lua5.4", "", " redis-server", "",
+		" prometheus", "").Replace(everything)
+	noMaven := strings.Replace(everything, " mvn", "", 1)
+	const command = `apt-get update && apt-get install -y --no-install-recommends redis-server lua5.4 prometheus"` + "\n"
 	for name, c := range map[string]struct {
-		stubs   machine
-		command string
+		what, present string
+		stubs         machine
+		code          int
+		said          string // holds
+		calls         []string
 	}{
-		"sudo asks": {machine{"sudo": asking},
-			`    sudo sh -c "apt-get update && apt-get install -y --no-install-recommends redis-server lua5.4 prometheus"` + "\n"},
-		"no sudo": {nil, `    su -c "apt-get update && apt-get install -y --no-install-recommends redis-server lua5.4 prometheus"` + "\n"},
+		"nothing is missing":       {"test", everything, root, 0, "", nil},
+		"a build needs no servers": {"build", "make gcc g++", root, 0, "", nil},
+		"root installs":            {"test", some, root, 0, "", []string{update, install + "redis-server lua5.4 prometheus -qq"}},
+		"sudo that asks nothing": {"test", strings.Replace(everything, " g++", "", 1),
+			machine{"apt-get": working, "id": asUser, "sudo": willing}, 0, "", []string{"sudo -n true", "sudo -n " + update,
+				update, "sudo -n " + install + "g++ -qq", install + "g++ -qq"}},
+		// else it prints one command, does nothing, and ends
+		"sudo asks": {"test", some, machine{"apt-get": working, "id": asUser, "sudo": asking}, 1,
+			`    sudo sh -c "` + command, nil},
+		"no sudo":       {"test", some, machine{"apt-get": working, "id": asUser}, 1, `    su -c "` + command, nil},
+		"other systems": {"test", noMaven, machine{"id": asRoot}, 1, "packages, then start again: maven\n", nil},
+		"nothing changes": {"test", noMaven, machine{"apt-get": `true`, "id": asRoot}, 1,
+			"still not found in PATH: programs of maven", nil},
+		"no Go": {"test", everything, machine{"go": "remove"}, 1, "https://go.dev/dl", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := with("make gcc g++ java mvn promtool kcat jq chromium rpm python3", c.stubs)
-			m["apt-get"], m["id"] = working, asUser
-			code, said, calls := m.run(t, "test")
-			require.Equal(t, 1, code)
-			require.Contains(t, said, c.command)
-			require.Equal(t, 1, strings.Count(said, "apt-get install"))
-			require.Empty(t, calls)
+			m := with(c.present, c.stubs)
+			if m["go"] != "" {
+				delete(m, "go")
+			}
+			code, said, calls := m.run(t, c.what)
+			require.Equal(t, c.code, code, said)
+			require.Contains(t, said, c.said)
+			require.LessOrEqual(t, strings.Count(said, "apt-get install"), 1)
+			require.Equal(t, c.calls, calls)
 		})
 	}
-}
-
-func TestOtherSystemsAreToldTheNames(t *testing.T) {
-	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm python3",
-		machine{"id": asRoot}).run(t, "test")
-	require.Equal(t, 1, code)
-	require.Contains(t, said, "packages, then start again: maven\n")
-}
-
-func TestGoIsNotInstalled(t *testing.T) {
-	m := with(everything, nil)
-	delete(m, "go")
-	code, said, _ := m.run(t, "test")
-	require.Equal(t, 1, code)
-	require.Contains(t, said, "https://go.dev/dl")
-}
-
-func TestInstallationThatChangesNothing(t *testing.T) {
-	code, said, _ := with("make gcc g++ java promtool prometheus redis-server lua5.4 kcat jq chromium rpm python3",
-		machine{"apt-get": broken, "id": asRoot}).run(t, "test")
-	require.Equal(t, 1, code)
-	require.Contains(t, said, "still not found in PATH: programs of maven")
 }
