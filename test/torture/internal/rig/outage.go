@@ -14,7 +14,7 @@ import (
 const (
 	// redLimit bounds the time until /readyz of every process says that a server is away. The service probes
 	// every 2 s, and a probe may take 5 s. A fault that only writes can notice shows when the next article
-	// comes, which an outage of the other server may delay.
+	// comes, so the limit counts from the last moment at which another server was away, too.
 	redLimit = 2 * time.Minute
 	// greenLimit bounds the time until /readyz of every process says that the server is back.
 	greenLimit = 2 * time.Minute
@@ -30,8 +30,20 @@ func (r *Round) Outage(ctx context.Context, component string, d time.Duration, b
 		start := time.Now()
 		proof, err := begin()
 		if err == nil {
-			isDown := func(_ bool, up map[string]bool) bool { return !up[component] }
-			for _, p := range r.awaitState(ctx, live, redLimit, isDown) {
+			var otherAway time.Time
+			isDown := func(_ bool, up map[string]bool) bool {
+				for other, isUp := range up {
+					if other != component && !isUp {
+						otherAway = time.Now()
+					}
+				}
+				return !up[component]
+			}
+			late := r.awaitState(ctx, live, redLimit, isDown)
+			for len(late) > 0 && time.Since(otherAway) < redLimit && ctx.Err() == nil {
+				late = r.awaitState(ctx, late, time.Second, isDown)
+			}
+			for _, p := range late {
 				if !p.excused() {
 					r.Violate(unready, "%s has been away for %.1fs, but /readyz of %s does not report that",
 						component, time.Since(start).Seconds(), p.Name)
