@@ -35,16 +35,6 @@ func TestPublishedJiebaR(t *testing.T) {
 	require.Equal(t, 22, simhash.Distance(a, b))
 }
 
-// The pair of yanyiwu/simhash's unit test, whose fingerprints it wants to be equal.
-func TestPublishedYanyiwuPair(t *testing.T) {
-	e := testExtractor(t, "classic-yanyiwu")
-	const text = "我是蓝翔技工拖拉机学院手扶拖拉机专业的。不用多久，我就会升职加薪，当上总经理，出任CEO，迎娶白富美，走上人生巅峰"
-	a, _ := e.Fingerprint(text + "。")
-	b, _ := e.Fingerprint(text + "，加薪。")
-	require.Equal(t, a, b)
-	require.NotZero(t, a)
-}
-
 // Values from the tests of the Python package, which make words of four characters of plain text.
 func TestPublishedPython(t *testing.T) {
 	python := func(counts ...string) simhash.Fingerprint {

@@ -47,35 +47,3 @@ func TestPythonVectors(t *testing.T) {
 		})
 	}
 }
-
-func TestPythonDictionary(t *testing.T) {
-	segmenter, err := loadPythonSegmenter()
-	require.NoError(t, err)
-	frequency := func(word string) (float64, bool) {
-		key := emptyKey
-		for _, r := range word {
-			key = key.add(r)
-		}
-		return segmenter.words.get(key.sum())
-	}
-	for _, word := range []string{"北京", "A股", "吉林", "江南style", "的"} {
-		f, found := frequency(word)
-		require.True(t, found, word)
-		require.GreaterOrEqual(t, f, 0.0, word)
-	}
-	f, found := frequency("江南st")
-	require.True(t, found)
-	require.EqualValues(t, prefixOnly, f)
-	_, found = frequency("江南stx")
-	require.False(t, found)
-	f, _ = frequency("张华") // not a word, but others start with it
-	require.EqualValues(t, prefixOnly, f)
-
-	used := 0
-	for _, key := range segmenter.words.keys {
-		if key != 0 {
-			used++
-		}
-	}
-	require.InDelta(t, dictPrefixes, used, dictPrefixes/50)
-}

@@ -86,17 +86,3 @@ func TestAnchorOfNumbers(t *testing.T) {
 	b.Add(words)
 	require.Equal(t, anchorsOf(words, 4), b.AppendAnchors(nil, 4, "952 million after 1127 million, and 5 or 6 ships"))
 }
-
-// The first half of a text always shares an anchor with the whole.
-func TestAnchorOfTheBeginning(t *testing.T) {
-	r := seeded(t)
-	for range 100 {
-		words := someWords(r, 400)
-		var whole, half Builder
-		whole.Add(words)
-		half.Add(words[:200])
-		stored := whole.AppendAnchors(nil, 2, "")
-		require.True(t, slices.ContainsFunc(half.AppendAnchors(nil, 2, ""),
-			func(a uint64) bool { return slices.Contains(stored, a) }))
-	}
-}

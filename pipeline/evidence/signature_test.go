@@ -102,19 +102,6 @@ func TestWordsMayBeAddedInPieces(t *testing.T) {
 	}
 }
 
-func TestJaccardIsEstimated(t *testing.T) {
-	r := seeded(t)
-	for _, keep := range []int{0, 100, 250, 400, 500} {
-		a, b := newArticle(r, 500), newArticle(r, 500)
-		copy(b, a[:keep])
-		want := float64(keep) / float64(1000-keep)
-		x, y := of(t, strings.Join(a, " ")), of(t, strings.Join(b, " "))
-		c := Compare(&x, &y)
-		require.InDelta(t, want, c.J, 0.3, "%d words in common", keep)
-		require.Equal(t, c, mirrored(Compare(&y, &x)), "not mirrored")
-	}
-}
-
 func TestNoAllocations(t *testing.T) {
 	text := strings.Repeat("exports rose 12 percent to 345 billion ", 50)
 	list, dst := words(text), make([]byte, 0, Size)

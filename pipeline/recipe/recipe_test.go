@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/text/width"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
@@ -48,65 +47,6 @@ func TestEqualDigestsMeanEqualFingerprints(t *testing.T) {
 	require.Equal(t, normalised(text.Clean("研究生命起源")), normalised(text.Clean("研究生，命起源")))
 	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
 	require.NotEqual(t, a.Digest, b.Digest)
-}
-
-// wrapped returns a text in lines of at most 60 columns.
-func wrapped(text string) string {
-	var b strings.Builder
-	width := 0
-	for word := range strings.FieldsSeq(text) {
-		if width += len(word) + 1; width > 60 {
-			b.WriteString("\r\n")
-			width = len(word) + 1
-		}
-		b.WriteString(word + " ")
-	}
-	return b.String()
-}
-
-// Changes that re-publishers make to the form of a text must not change the fingerprint. Most of them must
-// not change the digest either.
-func TestFormDoesNotMatter(t *testing.T) {
-	r := testRecipe(t)
-	paragraphs := func(s, before, after string) string {
-		return before + strings.Join(strings.Split(s, "\n"), after+before) + after
-	}
-	traditional := strings.NewReplacer("报", "報", "讯", "訊", "发", "發", "预", "預", "计", "計", "来", "來", "两", "兩",
-		"区", "區", "强", "強", "时", "時", "达", "達", "办", "辦", "县", "縣", "质", "質", "灾", "災", "测", "測", "转", "轉",
-		"险", "險", "铁", "鐵", "团", "團", "调", "調", "营", "營", "间", "間", "线", "線", "运", "運", "门", "門", "学", "學",
-		"园", "園", "复", "復", "课", "課", "热", "熱", "电", "電", "话", "話", "专", "專", "开", "開", "应", "應", "东", "東")
-	for name, c := range map[string]struct {
-		text   string
-		edit   func(string) string
-		digest bool
-	}{
-		"html": {zhArticle, func(s string) string { return paragraphs(s, "<p>&nbsp;&nbsp;", "</p>\n") }, true},
-		"html, en": {enArticle,
-			func(s string) string { return paragraphs(s, "<div class=x><p>", "</p><br/></div>") }, true},
-		"escaped html": {zhArticle, func(s string) string { return paragraphs(s, "&lt;p&gt;", "&lt;/p&gt;") }, true},
-		"script": {enArticle,
-			func(s string) string { return s + "<script>track('reader')</script><!-- ad slot -->" }, true},
-		"full width":  {enArticle, width.Widen.String, true},
-		"half width":  {zhArticle, width.Narrow.String, false}, // U+3002 becomes U+FF61, which NFKC turns back
-		"traditional": {zhArticle, traditional.Replace, true},
-		"upper case":  {enArticle, strings.ToUpper, true},
-		"zero width": {zhArticle, func(s string) string { return strings.ReplaceAll(s, "市", "\u200b市\ufeff") },
-			true},
-		"line wrapping": {enArticle, wrapped, true},
-		"no commas":     {zhArticle, func(s string) string { return strings.ReplaceAll(s, "，", " ") }, false},
-		"byte order":    {zhArticle, func(s string) string { return "\ufeff" + s }, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			edited := c.edit(c.text)
-			require.NotEqual(t, c.text, edited)
-			want, _ := r.Fingerprint(c.text, article.Origin{})
-			got, _ := r.Fingerprint(edited, article.Origin{})
-			require.Equal(t, want.Fingerprint, got.Fingerprint)
-			if c.digest {
-				require.Equal(t, want.Digest, got.Digest)
-			}
-		})
-	}
 }
 
 func TestLittleText(t *testing.T) {

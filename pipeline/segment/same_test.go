@@ -78,23 +78,6 @@ func TestUserWordsAreFoundAsByGojieba(t *testing.T) {
 	}
 }
 
-func FuzzCut(f *testing.F) {
-	b := plainPair(f)
-	user, err := load([]segment.Word{{Text: "的"}, {Text: "b"}, {Text: "at&t", Frequency: 9},
-		{Text: "北京清华", Frequency: 5000}})
-	require.NoError(f, err)
-	for _, text := range []string{
-		"", "我来到北京清华大学", "GDP增长3.5%，AT&T c++ 9.. a1 #", "“don’t” 臺灣\t。", "\xff\x00e\u0301…", "\xc1\xa1b1\xf0\xf8",
-		"İﬁ①℃\uf907\U0002f800",
-	} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		b.requireSame(t, text)
-		user.requireSame(t, text)
-	})
-}
-
 // generator makes texts out of characters and words of the dictionary, of other scripts, of ASCII, and of broken UTF-8.
 type generator struct {
 	*rand.Rand

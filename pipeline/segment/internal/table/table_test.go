@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"math"
@@ -123,30 +122,6 @@ func TestBadFiles(t *testing.T) {
 		_, err := Read(packed[:n])
 		require.Error(t, err, "%d bytes of %d", n, len(packed))
 	}
-}
-
-// Nothing that a damaged table holds makes a look-up leave the table.
-func FuzzRead(f *testing.F) {
-	good, err := small(f).Marshal()
-	require.NoError(f, err)
-	f.Add(good)
-	f.Fuzz(func(_ *testing.T, content []byte) {
-		if len(content) > 4 {
-			end := len(content) - 4
-			binary.LittleEndian.PutUint32(content[end:], crc32.Checksum(content[:end], castagnoli))
-		}
-		table, err := unmarshal(bytes.NewReader(content))
-		if err != nil {
-			return
-		}
-		for _, e := range table.Entries {
-			_ = table.Entries[int(e.Base)+len(table.Runes)-1]
-			_ = table.Weights[e.Weight]
-		}
-		for _, base := range table.Root {
-			_ = table.Entries[int(base)+len(table.Runes)-1]
-		}
-	})
 }
 
 // Words that are added one by one, in any order, are found with their last weight, and no others are.
