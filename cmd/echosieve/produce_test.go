@@ -197,7 +197,6 @@ func TestProduceLoop(t *testing.T) {
 	defer client.Close()
 	ids, texts, made := map[string]bool{}, map[string]int{}, 0
 	for made < 200 {
-		require.Less(t, time.Since(began), time.Minute)
 		client.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
 			if id := string(r.Key); strings.HasPrefix(id, "sample-") {
 				require.False(t, ids[id], id)

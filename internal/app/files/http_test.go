@@ -58,14 +58,12 @@ func TestPagesOfResponses(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	const utf8 = "Content-Type: text/html; charset=utf-8\r\n"
 	for name, c := range map[string]struct{ response, want string }{
-		"plain":              {ok + utf8 + "\r\n" + html, html},
-		"HTTP/2":             {"HTTP/2 200 \r\n" + utf8 + "\r\n" + html, html},
-		"HTTP/3, lower case": {"http/3 200\r\n" + utf8 + "\r\n" + html, html},
-		"lower case":         {"http/1.1 200 ok\r\n" + utf8 + "\r\n" + html, html},
-		"two spaces":         {"HTTP/1.0  200  Fine\r\n" + utf8 + "\r\n" + html, html},
-		"line feeds":         {"HTTP/1.1 200 OK\n" + "Content-Type: text/html\n\n" + html, html},
-		"upper-case type":    {ok + "CONTENT-TYPE: TEXT/HTML; Charset=\"UTF-8\"\r\n\r\n" + html, html},
-		"no type":            {ok + "\r\n" + html, html},
+		"plain":      {ok + utf8 + "\r\n" + html, html},
+		"HTTP/2":     {"HTTP/2 200 \r\n" + utf8 + "\r\n" + html, html},
+		"lower case": {"http/1.1 200 ok\r\n" + utf8 + "\r\n" + html, html},
+		"two spaces": {"HTTP/1.0  200  Fine\r\n" + utf8 + "\r\n" + html, html},
+		"line feeds": {"HTTP/1.1 200 OK\n" + "Content-Type: text/html\n\n" + html, html},
+		"no type":    {ok + "\r\n" + html, html},
 		"no type, fragment": {ok + "Content-Length: 1\r\n\r\n\ufeff  <div class=a>" + html,
 			"  <div class=a>" + html},
 		"two types": {ok + "Content-Type: text/html, text/html\r\n\r\n" + html, html},
@@ -75,28 +73,20 @@ func TestPagesOfResponses(t *testing.T) {
 		"bad name of a header":      {ok + "Set Cookie(): x\r\n\xff\xfe: y\r\n" + utf8 + "\r\n" + html, html},
 		"continued header":          {ok + "Content-Type: text/html;\r\n charset=gbk\r\n\r\n" + gbk, html},
 		"body too short":            {ok + utf8 + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(html)+1) + html, html},
-		"body much too short":       {ok + utf8 + "Content-Length: 999999\r\n\r\n" + html, html},
 		"length of the packed body": {ok + utf8 + "Content-Encoding: gzip\r\nContent-Length: 60\r\n\r\n" + html, html},
 		"length no number":          {ok + utf8 + "Content-Length: many\r\n\r\n" + html, html},
 		"chunked": {ok + utf8 + "Transfer-Encoding: chunked\r\n\r\n" +
 			chunked(html[:100], html[100:]), html},
 		"chunked, extensions": {ok + utf8 + "Transfer-Encoding: Chunked\r\n\r\n" +
 			fmt.Sprintf("%x ;a=b\n%s\n0\n\n", len(html), html), html},
-		"chunked, named twice": {
-			ok + utf8 + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(html), html},
 		"chunked, twice in one line": {ok + utf8 + "Transfer-Encoding: chunked, chunked\r\n\r\n" + chunked(html), html},
 		"chunked, undone":            {ok + utf8 + "Transfer-Encoding: chunked\r\n\r\n" + html, html},
-		"chunked, undone, short":     {ok + utf8 + "Transfer-Encoding: chunked\r\n\r\nad\r\n" + html, "ad\r\n" + html},
 		"chunked, cut off":           {ok + utf8 + "Transfer-Encoding: chunked\r\n\r\n" + "FFFF\r\n" + html, html},
-		"chunked, no last chunk": {ok + utf8 + "Transfer-Encoding: chunked\r\n\r\n" +
-			strings.TrimSuffix(chunked(html), "0\r\n\r\n"), html},
 		"chunked gzip": {ok + utf8 + "Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n" +
 			chunked(packed(t, html, gzipPacked)), html},
 		"transfer gzip": {ok + utf8 + "Transfer-Encoding: gzip, chunked\r\n\r\n" +
 			chunked(packed(t, html, gzipPacked)), html},
 		"gzip": {ok + utf8 + "Content-Encoding: gzip\r\n\r\n" + packed(t, html, gzipPacked),
-			html},
-		"x-gzip": {ok + utf8 + "content-encoding: X-GZIP\r\n\r\n" + packed(t, html, gzipPacked),
 			html},
 		"gzip, undone": {ok + utf8 + "Content-Encoding: gzip\r\n\r\n" + html, html},
 		"gzip twice": {ok + utf8 + "Content-Encoding: gzip, gzip\r\n\r\n" +
@@ -109,26 +99,20 @@ func TestPagesOfResponses(t *testing.T) {
 			html},
 		"deflate, raw": {ok + utf8 + "Content-Encoding: deflate\r\n\r\n" + packed(t, html, flatePacked),
 			html},
-		"deflate, undone": {ok + utf8 + "Content-Encoding: deflate\r\n\r\n" + html, html},
 		"zstd": {ok + utf8 + "Content-Encoding: zstd\r\n\r\n" + packed(t, html, zstdPacked),
 			html},
-		"UTF-8 as a coding": {ok + utf8 + "Content-Encoding: UTF-8\r\n\r\n" + html, html},
 		"gzip, one byte short": {ok + utf8 + "Content-Encoding: gzip\r\n\r\n" +
 			packed(t, html, gzipPacked)[:len(packed(t, html, gzipPacked))-1], html},
-		"203":               {"HTTP/1.1 203 Non-Authoritative Information\r\n" + utf8 + "\r\n" + html, html},
 		"GBK in the header": {ok + "Content-Type: text/html;charset=GBK\r\n\r\n" + gbk, html},
 		"wrong UTF-8, GBK in meta": {ok + utf8 + "\r\n" + strings.Replace(gbk, "<head>", "<head><meta charset=gbk>",
 			1), strings.Replace(html, "<head>", "<head><meta charset=gbk>", 1)},
 		"meta behind 1,024 bytes": {ok + "Content-Type: text/html\r\n\r\n" + late, "<html><head>" + long +
 			`<meta http-equiv="Content-Type" content="text/html; charset=gb2312"><title>港口</title>`},
-		"unknown charset": {ok + "Content-Type: text/html; charset=klingon\r\n\r\n" + html, html},
 		"no charset, EUC-JP": {ok + "Content-Type: text/html\r\n\r\n" + euc,
 			"<html><body><p>町議会は火曜日、北の埠頭を修理することを決めた。埠頭は昨年の冬から閉鎖されている。</p>"},
 		"UTF-16": {ok + "Content-Type: text/html\r\n\r\n\xff\xfe<\x00p\x00>\x00x\x00", "<p>x"},
 		"latin1": {ok + "Content-Type: text/html; charset=iso-8859-1\r\n\r\n<p>F\xe4hre</p>",
 			"<p>Fähre</p>"},
-		"a zero byte": {ok + utf8 + "\r\n" + strings.Replace(html, "ferry", "fer\x00ry", 1),
-			strings.Replace(html, "ferry", "fer\x00ry", 1)},
 
 		"PNG": {ok + "Content-Type: text/html\r\n\r\n\x89PNG\r\n\x1a\n\x00\x00",
 			"! bytes of image/png"},
@@ -144,11 +128,8 @@ func TestPagesOfResponses(t *testing.T) {
 			packed(t, html, gzipPacked), "! more than 4 codings"},
 		"bomb": {ok + utf8 + "Content-Encoding: gzip\r\n\r\n" +
 			packed(t, strings.Repeat("<p>x", 1<<20), gzipPacked), "! too long"},
-		"bomb of br": {ok + utf8 + "Content-Encoding: br\r\n\r\n" +
-			packed(t, strings.Repeat("<p>x", 1<<20), brotliPacked), "! too long"},
 		"empty":                 {ok + utf8 + "\r\n", "! an empty body"},
 		"not found":             {"HTTP/2 404\r\n" + utf8 + "\r\n" + html, "! status 404"},
-		"redirect":              {"HTTP/1.1 301 Moved\r\n" + utf8 + "\r\n" + html, "! status 301"},
 		"image":                 {ok + "Content-Type: IMAGE/png\r\n\r\nx", "! of type image/png"},
 		"JSON":                  {ok + "Content-Type: application/json\r\n\r\n{}", "! of type application/json"},
 		"no HTTP":               {"SSH-2.0-OpenSSH\r\n", "! no HTTP response"},

@@ -172,16 +172,6 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-func TestLargeTexts(t *testing.T) {
-	left := strings.Repeat("Prices rose 5 percent. \u4ef7\u683c\u4e0a\u6da8\u3002", 30_000)
-	right := strings.Replace(left, "5", "6", 2)
-	runs := Align(left, right, nil)
-	require.Less(t, len(HTML(runs, false)), 1000)
-	require.Greater(t, len(HTML(runs, true)), len(left))
-	require.Less(t, len(Terminal{}.Render(runs)), 1000)
-	require.Greater(t, len(Terminal{Whole: true}.Render(runs)), 2*len(left))
-}
-
 func TestColors(t *testing.T) {
 	require.Equal(t, Terminal{Width: 80}, TerminalOf(new(strings.Builder)), "no terminal")
 	for _, c := range []struct {

@@ -21,6 +21,18 @@ import (
 	"echosieve/test/redisserver"
 )
 
+// run runs one of the commands of the index and returns what it prints.
+func run(t *testing.T, w *inprocess.World, args ...string) string {
+	t.Helper()
+	cmd, out := Command(), new(strings.Builder)
+	cmd.SetArgs(w.Args(args...))
+	cmd.SetOut(out)
+	cmd.SetErr(io.Discard)
+	cmd.SetContext(t.Context())
+	require.NoError(t, cmd.Execute(), out)
+	return out.String()
+}
+
 // runRefill runs index refill and returns its summary.
 func runRefill(t *testing.T, w *inprocess.World, args ...string) (s struct {
 	Restored, Held int
@@ -29,13 +41,7 @@ func runRefill(t *testing.T, w *inprocess.World, args ...string) (s struct {
 },
 ) {
 	t.Helper()
-	cmd, out := Command(), new(strings.Builder)
-	cmd.SetArgs(w.Args(append([]string{"refill", "--json"}, args...)...))
-	cmd.SetOut(out)
-	cmd.SetErr(io.Discard)
-	cmd.SetContext(t.Context())
-	require.NoError(t, cmd.Execute())
-	require.NoError(t, json.Unmarshal([]byte(out.String()), &s), out)
+	require.NoError(t, json.Unmarshal([]byte(run(t, w, append([]string{"refill", "--json"}, args...)...)), &s))
 	return s
 }
 
@@ -150,17 +156,9 @@ func TestRefillLeavesForgottenArticles(t *testing.T) {
 	w.Verdicts(t, 3)
 	w.Stop()
 
-	run := func(args ...string) string {
-		cmd, out := Command(), new(strings.Builder)
-		cmd.SetArgs(w.Args(args...))
-		cmd.SetOut(out)
-		cmd.SetErr(io.Discard)
-		cmd.SetContext(t.Context())
-		require.NoError(t, cmd.Execute(), out)
-		return strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{" forgotten, and 1 article with such a root", " forgotten already"} {
+		require.Contains(t, strings.Join(strings.Fields(run(t, w, "forget", at)), " "), want)
 	}
-	require.Contains(t, run("forget", at), " forgotten, and 1 article with such a root")
-	require.Contains(t, run("forget", at), " forgotten already")
 
 	client := redis.NewClient(&redis.Options{Addr: w.Config.Redis.Addrs[0]})
 	t.Cleanup(func() { _ = client.Close() })
@@ -169,11 +167,11 @@ func TestRefillLeavesForgottenArticles(t *testing.T) {
 	require.NoError(t, client.Del(t.Context(), keys...).Err())
 	for _, args := range [][]string{{}, {"--from", "input", "--detection.near", "0.6"}} {
 		refill, lookup := []string{"refill", "--json"}, []string{"lookup", "--json"}
-		require.Contains(t, run(append(refill, args...)...), `"forgotten": 2,`)
+		require.Contains(t, run(t, w, append(refill, args...)...), `"forgotten": 2,`)
 		if len(args) > 0 {
 			args = args[2:]
 		}
-		require.Contains(t, run(append(append(lookup, args...), at)...), `"state": "hidden"`)
-		require.NotContains(t, run(append(append(lookup, args...), other)...), `"state": "hidden"`)
+		require.Contains(t, run(t, w, append(append(lookup, args...), at)...), `"state": "hidden"`)
+		require.NotContains(t, run(t, w, append(append(lookup, args...), other)...), `"state": "hidden"`)
 	}
 }

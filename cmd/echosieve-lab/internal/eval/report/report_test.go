@@ -151,29 +151,3 @@ func TestWrongPairs(t *testing.T) {
 	}, headers)
 	require.Equal(t, [2]int{6, 6}, [2]int{sections, marks})
 }
-
-// A peak must not hide the valley beside it, because the user looks for the valley.
-func TestCountBars(t *testing.T) {
-	names := []string{"a", "b", "c", "d"}
-	linear := countBars("articles", names, []int{40, 10, 0, 1}, 1)
-	require.Equal(t, "articles", linear.Title)
-	require.Equal(t, []float64{100, 25, 0, 2.5}, lengths(linear))
-	require.Equal(t, []tick{{0, "0"}, {100, "40"}}, linear.Ticks)
-	require.Equal(t, badBar, linear.Bars[1].Class, "the present one")
-	require.Equal(t, plainBar, linear.Bars[0].Class)
-
-	peaked := countBars("articles", names, []int{9999, 99, 0, 9}, -1)
-	require.Equal(t, "articles (logarithmic)", peaked.Title)
-	require.InDeltaSlice(t, []float64{100, 50, 0, 25}, lengths(peaked), 1e-9)
-	require.Len(t, peaked.Ticks, 5)
-	require.Equal(t, "1000", peaked.Ticks[4].Text)
-
-	require.Equal(t, []float64{0, 0}, lengths(countBars("none", names[:2], []int{0, 0}, -1)))
-}
-
-func lengths(c bars) (out []float64) {
-	for _, b := range c.Bars {
-		out = append(out, b.To)
-	}
-	return out
-}
