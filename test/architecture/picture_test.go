@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // picture is the flowchart of DESIGN.md: the boxes, and for each box the boxes to which its arrows lead.
@@ -123,26 +121,6 @@ func (p picture) faults(imports map[string][]string) []string {
 func TestPictureOfFolders(t *testing.T) {
 	for _, circle := range circles(readImports(t)) {
 		t.Errorf("these folders import each other in a circle: %s", circle)
-	}
-}
-
-func TestCirclesOfFolders(t *testing.T) {
-	good := map[string][]string{
-		"cmd/run": {"internal/app/web"}, "internal/app/web": {"store"},
-		"store":       {"store/internal/keys", "internal/base/tls"},
-		"store/tools": {"store", "store/internal/keys"}, "store/internal/keys": {"example.org/db"},
-		"internal/base/tls": nil,
-	}
-	require.Empty(t, circles(good))
-	for _, c := range []struct{ from, to, circle string }{
-		{"internal/base/tls", "internal/app/color", "internal/app, internal/base, store"},
-		{"store", "cmd/run/flags", "cmd, internal/app, store"},
-		{"store/internal/keys", "store/tools/read", "store/., store/internal/keys, store/tools"},
-		{"store", "store/tools", "store/., store/tools"},
-	} {
-		imports := maps.Clone(good)
-		imports[c.from] = append(slices.Clone(imports[c.from]), c.to)
-		require.Equal(t, []string{c.circle}, circles(imports))
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Authority signs certificates that are valid for an hour.
@@ -83,9 +85,7 @@ func (a *Authority) pair(template *x509.Certificate) Pair {
 		template.NotAfter = time.Now().Add(time.Hour)
 	}
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	require.NoError(a.t, err)
 	dir := a.t.TempDir()
 	p := Pair{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"),
 		Store: filepath.Join(dir, "store.pem")}
@@ -99,9 +99,7 @@ func (a *Authority) pair(template *x509.Certificate) Pair {
 func (a *Authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) []byte {
 	a.t.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	require.NoError(a.t, err)
 	return der
 }
 
@@ -112,24 +110,18 @@ func encode(kind string, der []byte) []byte {
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return key
 }
 
 func serial(t testing.TB) *big.Int {
 	t.Helper()
 	n, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 }

@@ -283,27 +283,3 @@ func (b *browserTab) closeDetail() {
 	b.run(chromedp.KeyEvent(kb.Escape))
 	b.until(`!document.getElementById("detail").open && !document.querySelector("#sides > *")`)
 }
-
-// holdAnswer does what makes the page send a request whose address has a path at its end. It waits for the request, and holds its answer until
-// releaseAnswer.
-func (b *browserTab) holdAnswer(path string, ask func()) {
-	b.t.Helper()
-	b.do(fmt.Sprintf(`const real = window.fetch; window.answered = false; window.release = null;
-		window.fetch = async (url, ...options) => {
-			if (!new URL(url, location).pathname.endsWith(%q)) return real(url, ...options);
-			window.fetch = real;
-			await new Promise((release) => { window.release = release });
-			const response = await real(url, ...options), json = response.json.bind(response);
-			response.json = async () => { const value = await json(); setTimeout(() => { window.answered = true }); return value };
-			return response;
-		}`, path))
-	ask()
-	b.until(`window.release !== null`)
-}
-
-// releaseAnswer lets the page have the held answer, and returns when the page has worked it off.
-func (b *browserTab) releaseAnswer() {
-	b.t.Helper()
-	b.do(`window.release()`)
-	b.until(`window.answered`)
-}

@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"echosieve/test/loopback"
 )
 
@@ -45,9 +47,7 @@ func Start(t testing.TB, targets ...string) *Prom {
 	dir := t.TempDir()
 	addr := loopback.Addr(loopback.Ports(t, 1)[0])
 	config := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(config, configFor(t, addr, targets), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(config, configFor(t, addr, targets), 0o600))
 	// The context of the test ends just before its cleanups run. Prometheus then gets a SIGTERM, and a
 	// SIGKILL if it does not end.
 	cmd := exec.CommandContext(t.Context(), binary,
@@ -56,9 +56,7 @@ func Start(t testing.TB, targets ...string) *Prom {
 	cmd.WaitDelay = stopTimeout
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("start %s: %v", binary, err)
-	}
+	require.NoError(t, cmd.Start(), binary)
 	exited := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // the error says that a signal ended it

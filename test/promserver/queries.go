@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -21,9 +22,7 @@ const (
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir
@@ -71,9 +70,7 @@ func BoardExprs(t testing.TB) []string {
 	var exprs []string
 	for _, file := range Boards(t) {
 		var board any
-		if err := json.Unmarshal(readFile(t, file), &board); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		require.NoError(t, json.Unmarshal(readFile(t, file), &board), file)
 		before := len(exprs)
 		collect(board, &exprs)
 		if len(exprs) == before {
@@ -109,9 +106,7 @@ func AlertExprs(t testing.TB) []string {
 			Rules []struct{ Expr string }
 		}
 	}
-	if err := yaml.Unmarshal(readFile(t, alertsFile), &file); err != nil {
-		t.Fatalf("%s: %v", alertsFile, err)
-	}
+	require.NoError(t, yaml.Unmarshal(readFile(t, alertsFile), &file), alertsFile)
 	var exprs []string
 	for _, group := range file.Groups {
 		for _, rule := range group.Rules {
@@ -193,8 +188,6 @@ func isWord(c byte) bool {
 func readFile(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(Root(t), name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return data
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // variable is a variable of a board that Grafana fills by a query.
@@ -26,9 +28,7 @@ func variables(t testing.TB) []variable {
 		var board struct {
 			Templating struct{ List []variable }
 		}
-		if err := json.Unmarshal(readFile(t, file), &board); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		require.NoError(t, json.Unmarshal(readFile(t, file), &board), file)
 		var queried []variable
 		for _, v := range board.Templating.List {
 			if v.Type == "query" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/redisindex/connection"
@@ -75,33 +76,23 @@ func remedy(t *testing.T, command string) (advice, subject string) {
 	return "grant " + option(t, command, "--operation") + " on the group", "group"
 }
 
-type acl struct {
-	kind            kmsg.ACLResourceType
-	pattern         kmsg.ACLResourcePatternType
-	name, principal string
-	operation       kmsg.ACLOperation
-}
-
-// parseACL parses a command line of kafka-acls.sh.
-func parseACL(t *testing.T, command string) acl {
+// aclOf returns the right that a command line of kafka-acls.sh grants.
+func aclOf(t *testing.T, command string) *kadm.ACLBuilder {
 	t.Helper()
-	a := acl{pattern: kmsg.ACLResourcePatternTypeLiteral, operation: map[string]kmsg.ACLOperation{
-		"Read": kmsg.ACLOperationRead, "Write": kmsg.ACLOperationWrite, "Create": kmsg.ACLOperationCreate,
-	}[option(t, command, "--operation")]}
-	require.NotZero(t, a.operation, command)
-	a.principal = option(t, command, "--allow-principal")
+	operation, err := kmsg.ParseACLOperation(option(t, command, "--operation"))
+	require.NoError(t, err, command)
+	b := kadm.NewACLs().Allow(option(t, command, "--allow-principal")).AllowHosts("*").Operations(operation)
+	b.ResourcePatternType(kadm.ACLPatternLiteral)
 	if strings.Contains(command, "--resource-pattern-type prefixed") {
-		a.pattern = kmsg.ACLResourcePatternTypePrefixed
+		b.ResourcePatternType(kadm.ACLPatternPrefixed)
 	}
 	switch {
 	case strings.Contains(command, "--topic"):
-		a.kind, a.name = kmsg.ACLResourceTypeTopic, option(t, command, "--topic")
+		return b.Topics(option(t, command, "--topic"))
 	case strings.Contains(command, "--transactional-id"):
-		a.kind, a.name = kmsg.ACLResourceTypeTransactionalId, option(t, command, "--transactional-id")
-	default:
-		a.kind, a.name = kmsg.ACLResourceTypeGroup, option(t, command, "--group")
+		return b.TransactionalIDs(option(t, command, "--transactional-id"))
 	}
-	return a
+	return b.Groups(option(t, command, "--group"))
 }
 
 func option(t *testing.T, command, name string) string {
@@ -152,41 +143,26 @@ func (f *fortress) withoutExactlyOnce(t *testing.T, command string) {
 
 func (f *fortress) grant(t *testing.T, command string) {
 	t.Helper()
-	a := parseACL(t, command)
-	c := kmsg.NewCreateACLsRequestCreation()
-	c.ResourceType, c.ResourceName, c.ResourcePatternType = a.kind, a.name, a.pattern
-	c.Principal, c.Host, c.Operation, c.PermissionType = a.principal, "*", a.operation, kmsg.ACLPermissionTypeAllow
-	req := kmsg.NewPtrCreateACLsRequest()
-	req.Creations = append(req.Creations, c)
-	res, err := req.RequestWith(t.Context(), f.adminRaw)
+	created, err := f.admin.CreateACLs(t.Context(), aclOf(t, command))
 	require.NoError(t, err)
-	require.Zero(t, res.Results[0].ErrorCode)
-	f.awaitRight(t, a, true)
+	require.NoError(t, created[0].Err)
+	f.awaitRight(t, command, true)
 }
 
 func (f *fortress) revoke(t *testing.T, command string) {
 	t.Helper()
-	a := parseACL(t, command)
-	filter := kmsg.NewDeleteACLsRequestFilter()
-	filter.ResourceType, filter.ResourceName, filter.ResourcePatternType = a.kind, &a.name, a.pattern
-	filter.Principal, filter.Operation, filter.PermissionType = &a.principal, a.operation, kmsg.ACLPermissionTypeAllow
-	req := kmsg.NewPtrDeleteACLsRequest()
-	req.Filters = append(req.Filters, filter)
-	res, err := req.RequestWith(t.Context(), f.adminRaw)
+	deleted, err := f.admin.DeleteACLs(t.Context(), aclOf(t, command))
 	require.NoError(t, err)
-	require.Len(t, res.Results[0].MatchingACLs, 1)
-	f.awaitRight(t, a, false)
+	require.Len(t, deleted[0].Deleted, 1)
+	f.awaitRight(t, command, false)
 }
 
 // awaitRight waits until the broker knows the right, or no longer knows it. The controller tells the broker a
 // moment after the change.
-func (f *fortress) awaitRight(t *testing.T, a acl, given bool) {
+func (f *fortress) awaitRight(t *testing.T, command string, given bool) {
 	t.Helper()
-	req := kmsg.NewPtrDescribeACLsRequest()
-	req.ResourceType, req.ResourceName, req.ResourcePatternType = a.kind, &a.name, a.pattern
-	req.Principal, req.Operation, req.PermissionType = &a.principal, a.operation, kmsg.ACLPermissionTypeAllow
 	require.Eventually(t, func() bool {
-		res, err := req.RequestWith(t.Context(), f.adminRaw)
-		return err == nil && res.ErrorCode == 0 && (len(res.Resources) > 0) == given
+		known, err := f.admin.DescribeACLs(t.Context(), aclOf(t, command))
+		return err == nil && known[0].Err == nil && (len(known[0].Described) > 0) == given
 	}, service.Patience, 10*time.Millisecond)
 }
