@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -166,20 +165,6 @@ func TestCheckBoilerplate(t *testing.T) {
 	found = checkBoilerplate(table, begin.Add(-time.Second))
 	require.Equal(t, diag.Info, found[0].Severity)
 	require.Contains(t, found[0].Problem, "1 rows; the last begin to count at 2026-05-04T13:00:00Z")
-}
-
-func TestPrintFindings(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, printFindings(&b, checkResult{Findings: []diag.Finding{
-		{Component: "recipe", Severity: diag.OK, Subject: "recipe and dictionaries", Problem: "news-1-00000000"},
-		{
-			Component: "redis", Severity: diag.Failure, Subject: "maxmemory-policy",
-			Problem: strings.Repeat("keys may be evicted ", 5), Remedy: "set it to noeviction",
-		},
-	}}))
-	require.Contains(t, b.String(), " -> set it to noeviction\n")
-	require.NotContains(t, b.String(), "can start")
-	commandtest.FitsTerminal(t, b.String())
 }
 
 // A fault of the input hides neither that the group's articles are in another index nor that they are in this one.

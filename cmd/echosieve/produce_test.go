@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"syscall"
 	"testing"
@@ -140,33 +138,6 @@ func TestProduceStrict(t *testing.T) {
 	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, errOut, "stdin:2: the value is not a JSON object")
 	published(t, broker, 2)
-}
-
-// Records of a slow writer do not wait for a full batch, and an interrupt ends waiting for more.
-func TestProduceSlowInput(t *testing.T) {
-	broker := testBroker(t)
-	in, writer := io.Pipe()
-	defer writer.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var out, errOut bytes.Buffer
-	code := make(chan int, 1)
-	go func() {
-		code <- command.Execute(ctx, newRootCommand(),
-			[]string{"produce", "--kafka.brokers", broker.ListenAddrs()[0]}, in, &out, &errOut)
-		_ = in.Close() // so that no write below waits for a command that has ended
-	}()
-	_, err := io.WriteString(writer, `{"text":"now"}`+"\n")
-	require.NoError(t, err)
-	published(t, broker, 1)
-	for range 2 { // the second line is taken once the first was read, which is after the record was acknowledged
-		_, err = io.WriteString(writer, "\n")
-		require.NoError(t, err)
-	}
-	cancel()
-	require.Equal(t, command.ExitFailed, <-code)
-	require.Contains(t, errOut.String(), "interrupted")
-	require.Contains(t, out.String(), "1 records published")
 }
 
 // The sample is published as it is, with its broken lines: they show what becomes of bad input.

@@ -22,18 +22,6 @@ func termsOf(cut []string) []string {
 	return out
 }
 
-func TestCut(t *testing.T) {
-	s := testSegmenter(t)
-	for text, want := range map[string]string{
-		"我来到北京清华大学":      "我/来到/北京/清华大学",
-		"他来到了网易杭研大厦":     "他/来到/了/网易/杭研/大厦",
-		"gdp增长3.5%，高于预期": "gdp/增长/3.5/%/，/高于/预期",
-		"":               "",
-	} {
-		require.Equal(t, want, strings.Join(s.cut(nil, text, nil), "/"), text)
-	}
-}
-
 // Long texts are cut in pieces, at separators. Their words are the same as in one piece.
 func TestLongTextIsCutAtSeparators(t *testing.T) {
 	s := testSegmenter(t)
