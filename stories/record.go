@@ -42,8 +42,10 @@ type Publisher struct {
 	Name      string    `json:"name"`   // empty: all articles without a publisher
 	Copies    int       `json:"copies"` // without the root
 	FirstTime time.Time `json:"first_time"`
-	ID        string    `json:"id"`       // of its first article, as Relation
-	Relation  string    `json:"relation"` // to the original; root, or none where the recipe does not tell
+	// ID, Coordinates and Relation are those of its first article.
+	ID          string `json:"id"`
+	Coordinates string `json:"coordinates"`
+	Relation    string `json:"relation"` // to the original; root, or none where the recipe does not tell
 }
 
 // Best is the article to show.
@@ -91,7 +93,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 		Versions: carried.versions(), State: Open, Version: s.version,
 	}
 	for i, p := range carried.named {
-		r.ByPublisher[i] = Publisher{p.name, p.articles, p.first, p.ref.ID, p.relation}
+		r.ByPublisher[i] = Publisher{p.name, p.articles, p.first, p.ref.ID, p.ref.String(), p.relation}
 		if known && p.name == s.root.Publisher {
 			r.ByPublisher[i].Copies--
 		}

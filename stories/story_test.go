@@ -143,7 +143,7 @@ func expected(root Article, all []placed, rules *Rules) Record {
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
 	for _, name := range names {
 		a := early[first[name]]
-		p := Publisher{name, total[name], a.Time, a.ID, a.Relation.String()}
+		p := Publisher{name, total[name], a.Time, a.ID, a.String(), a.Relation.String()}
 		if name == root.Publisher {
 			p.Copies--
 		}

@@ -25,7 +25,8 @@ If Redis loses it, or with --rebuild, all processes begin anew at the start of t
   echosieve stories --config echosieve.yaml --http.listen 127.0.0.1:9465 --rebuild`,
 		Args: command.NoArgs,
 	}
-	cmd.Flags().StringVar(&role.Topic, "topic", "articles-stories", "`topic` of the records")
+	cmd.Flags().StringVar(&role.Topic, "topic", "",
+		"`topic` of the records; empty: kafka.topics.input with -stories, which the console of the service reads")
 	cmd.Flags().StringVar(&role.Owners, "owners", "",
 		"`file` with the owners of publishers that count as one, as in docs/stories.md")
 	cmd.Flags().StringSliceVar(&role.Trusted, "trusted", nil,

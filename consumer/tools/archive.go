@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -311,27 +310,22 @@ func isUnreachable(err error) bool {
 // which may also create topics and writes to some of them.
 func explainRead(err error) error {
 	err = broker.Explain(err)
-	missing := []error{
-		kafka.UnknownTopicOrPartition, kafka.TopicAuthorizationFailed, protocol.ErrNoTopic,
-		protocol.ErrNoPartition,
-	}
 	var problem *diag.Problem
-	if errors.As(err, &problem) && slices.ContainsFunc(missing, func(e error) bool { return errors.Is(err, e) }) {
+	if errors.As(err, &problem) && (IsMissing(err) || errors.Is(err, kafka.TopicAuthorizationFailed)) {
 		problem.Remedy = "check its name, or grant Read on it"
 	}
 	return err
 }
 
+// IsMissing says whether the error of an Archive is that a topic or partition does not exist, or that this user may not
+// see it.
+func IsMissing(err error) bool {
+	return errors.Is(err, kafka.UnknownTopicOrPartition) || errors.Is(err, protocol.ErrNoTopic) ||
+		errors.Is(err, protocol.ErrNoPartition)
+}
+
 // worthRetrying says whether a request may succeed later. A missing topic is the mistake of who named it: a
 // service waits for the topic, a command must not.
 func worthRetrying(err error) bool {
-	for _, final := range []error{
-		kafka.OffsetOutOfRange, kafka.UnknownTopicOrPartition, protocol.ErrNoTopic,
-		protocol.ErrNoPartition,
-	} {
-		if errors.Is(err, final) {
-			return false
-		}
-	}
-	return !broker.Permanent(err)
+	return !IsMissing(err) && !errors.Is(err, kafka.OffsetOutOfRange) && !broker.Permanent(err)
 }

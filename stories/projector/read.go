@@ -16,6 +16,16 @@ import (
 type Metrics struct {
 	records   *prometheus.CounterVec
 	published prometheus.Counter
+	rebuilds  *prometheus.CounterVec
+}
+
+// Began counts a generation of stories that began while the process ran. lost says that Redis had lost the last one.
+func (m *Metrics) Began(lost bool) {
+	cause := causeAsked
+	if lost {
+		cause = causeLost
+	}
+	m.rebuilds.WithLabelValues(cause).Inc()
 }
 
 // The results of records of the output topics, as label values.
@@ -24,6 +34,12 @@ const (
 	resultRelated = "related"
 	resultNone    = "none"    // the record belongs to no story: it repeats nothing, or has a null value
 	resultForeign = "foreign" // the record is not from Echosieve, or its headers are damaged
+)
+
+// The causes of rebuilds, as label values.
+const (
+	causeAsked = "asked" // with --rebuild, or another process has found the loss
+	causeLost  = "lost"
 )
 
 // NewMetrics registers the metrics, unless reg is nil.
@@ -37,6 +53,13 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name: "echosieve_stories_published_total",
 			Help: "Snapshots of stories that brokers have acknowledged.",
 		}),
+		rebuilds: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+			Name: "echosieve_stories_rebuilds_total",
+			Help: "Times that a running process began the stories anew, by cause.",
+		}, []string{"cause"}),
+	}
+	for _, cause := range []string{causeAsked, causeLost} {
+		m.rebuilds.WithLabelValues(cause)
 	}
 	for _, result := range []string{resultCopy, resultRelated, resultNone, resultForeign} {
 		m.records.WithLabelValues(result)

@@ -23,8 +23,12 @@ var swapSource string
 
 var swapScript = redis.NewScript(swapSource)
 
-// ErrGeneration says that the stories are built anew: somebody asked for it, or Redis has lost them.
-var ErrGeneration = errors.New("the stories are built anew")
+// ErrGeneration says that the stories are built anew, because somebody asked for it or another process found ErrLost.
+// ErrLost says that it is because Redis has lost them.
+var (
+	ErrGeneration = errors.New("another generation of stories has begun")
+	ErrLost       = fmt.Errorf("%w: Redis has lost the stories", ErrGeneration)
+)
 
 // Store holds the stories of one index in one generation. Safe for concurrent use.
 type Store struct {
@@ -83,7 +87,11 @@ func (s *Store) Read(ctx context.Context, roots []article.Ref) ([]Entry, error) 
 	if err := connection.Execute(ctx, pipe); err != nil {
 		return nil, err
 	}
-	if generation.Val() != s.generation {
+	switch generation.Val() {
+	case s.generation:
+	case "":
+		return nil, ErrLost
+	default:
 		return nil, ErrGeneration
 	}
 	entries := make([]Entry, len(roots))

@@ -148,6 +148,9 @@ var rows = []row{
 	},
 	{command: "echosieve stories --config echosieve.yaml --http.listen 127.0.0.1:9465",
 		parsed: "test/e2e runs it beside a service"},
+	{command: "curl 'localhost:9464/v1/stories?sort=publishers&since=24h&limit=10'",
+		parsed: "internal/app/storylist asks for these parameters"},
+	{command: "curl localhost:9464/v1/stories/articles/2/1517", parsed: "internal/app/storylist asks for a root"},
 	// docs/output.md
 	{
 		command: "echosieve explain --config echosieve.yaml articles-duplicate/2/1517", find: duplicate,

@@ -69,8 +69,8 @@ type HTTPConfig struct {
 	Hosts  []string `setting:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. A request with another name gets the answer 421."`
 	Pprof  bool     `setting:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
 
-	Look    bool `setting:"look" help:"Answer POST /v1/look too: which verdict an article would get now, and what resembles it (docs/output.md). On another address than loopback it needs a login."`
-	Console bool `setting:"console" help:"Serve the web page /console/ too: who may open it reads the articles of all topics under kafka.topics. On another address than loopback it needs a login."`
+	Look    bool `setting:"look" help:"Answer POST /v1/look (docs/output.md) and GET /v1/stories (docs/stories.md) too: which verdict an article would get now, and who carried a story. On another address than loopback it needs a login."`
+	Console bool `setting:"console" help:"Serve the web page /console/ too: who may open it reads the articles of all topics under kafka.topics, and the stories. On another address than loopback it needs a login."`
 
 	ConfigFile string   `setting:"config_file" help:"Login and TLS, in a file like Prometheus' web configuration: basic_auth_users with bcrypt hashes, tls_server_config. Read again when it or a certificate has changed."`
 	TokenFile  string   `setting:"token_file" help:"File with a token that lets a program in, too: Authorization: Bearer TOKEN. Read again when it has changed."`

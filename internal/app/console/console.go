@@ -28,6 +28,9 @@ import (
 // Path is the path of the page. All other paths of the console are below it.
 const Path = "/console/"
 
+// StoriesPath is the path of the stories.
+const StoriesPath = Path + "api/stories"
+
 //go:embed static
 var static embed.FS
 
@@ -41,6 +44,8 @@ type Config struct {
 	Recipe *recipe.Recipe
 	// Index says how the index of the service looks articles up and judges them.
 	Index keyspace.Config
+	// Stories answers for the stories at StoriesPath, and for each one below it.
+	Stories http.Handler
 }
 
 // Console shows one service. New makes it, and Close ends it. Safe for concurrent use.
@@ -113,6 +118,8 @@ func (c *Console) newRoutes() http.Handler {
 	mux.HandleFunc("GET "+Path+"api/find", c.serveFind)
 	mux.HandleFunc("GET "+Path+"api/verdict", c.limited(c.serveVerdict))
 	mux.HandleFunc("GET "+Path+"api/titles", c.limited(c.serveTitles))
+	mux.Handle("GET "+StoriesPath, c.cfg.Stories)
+	mux.Handle("GET "+StoriesPath+"/", c.cfg.Stories)
 	mux.HandleFunc("POST "+Path+"api/compare", c.limited(c.serveCompare))
 	return mux
 }

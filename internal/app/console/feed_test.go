@@ -160,7 +160,8 @@ func TestComparedTextsHaveNoMarkup(t *testing.T) {
 	cfg := config.Default()
 	news, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	c, err := New(Config{Kafka: cfg.Kafka, Recipe: news, Index: cfg.IndexConfig(news.ID())},
+	c, err := New(Config{Kafka: cfg.Kafka, Recipe: news, Index: cfg.IndexConfig(news.ID()),
+		Stories: http.NotFoundHandler()},
 		slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer c.Close()
@@ -183,7 +184,7 @@ func TestFeedOverHTTP(t *testing.T) {
 	cfg := config.Default()
 	recipe, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	c, err := New(Config{Kafka: cfg.Kafka, Recipe: recipe}, nil)
+	c, err := New(Config{Kafka: cfg.Kafka, Recipe: recipe, Stories: http.NotFoundHandler()}, nil)
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(c)
 	server.Config.WriteTimeout = tickInterval

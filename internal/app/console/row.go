@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"echosieve/pipeline"
+	"echosieve/stories"
 )
 
 // row is one verdict of the feed. Its JSON names are those of console.js.
@@ -27,6 +28,8 @@ type row struct {
 	// OriginalID and Original name the article that this one repeats or resembles.
 	OriginalID string `json:"original_id,omitempty"`
 	Original   string `json:"original,omitempty"`
+	// Root is the root of the story that the article belongs to, or of the one that it resembles; it may be the article.
+	Root string `json:"root,omitempty"`
 	// OriginalTitle is empty if the original is not among the verdicts that are kept.
 	OriginalTitle string `json:"original_title,omitempty"`
 }
@@ -43,6 +46,9 @@ func newRow(o *pipeline.Output, number int64, now time.Time) row {
 	if o.Verdict.Kind == 0 { // a dead letter
 		r.Reason = o.Reason
 		return r
+	}
+	if root, found := stories.RootOf(&o.Verdict); found {
+		r.Root = root.String()
 	}
 	if v := &o.Verdict; v.HasOriginal() {
 		r.Reason, r.Distance = v.Reason.String(), v.Distance

@@ -42,12 +42,15 @@ var openAPI []byte
 func (l *Looker) Handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	gate := &gate{work: semaphore.NewWeighted(maxBody), reading: semaphore.NewWeighted(maxReading)}
-	mux.HandleFunc("GET "+Description, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(openAPI) // a client that is gone misses nothing
-	})
+	mux.HandleFunc("GET "+Description, Describe)
 	mux.HandleFunc("POST "+Path, func(w http.ResponseWriter, r *http.Request) { l.serve(w, r, gate, log) })
 	return mux
+}
+
+// Describe serves the description of the interface.
+func Describe(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(openAPI) // a client that is gone misses nothing
 }
 
 // gate bounds the memory of looks.

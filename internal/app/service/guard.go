@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"echosieve/docs"
@@ -65,7 +66,8 @@ func fromOtherSite(r *http.Request) bool {
 			return true
 		}
 		// Only the pages that people open may be linked: a frame of a page of another site looks like a link.
-		linked := r.URL.Path == "/" || r.URL.Path == console.Path || strings.HasPrefix(r.URL.Path, docs.Path)
+		linked := slices.Contains([]string{"/", console.Path, console.Path + "stories/"}, r.URL.Path) ||
+			strings.HasPrefix(r.URL.Path, docs.Path)
 		return !linked && isOther(r.Header.Get("Referer"), r.Host)
 	default:
 		return false

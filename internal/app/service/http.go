@@ -21,6 +21,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/console"
 	"echosieve/internal/app/look"
+	"echosieve/internal/app/storylist"
 	"echosieve/internal/app/visible"
 	"echosieve/internal/base/diag"
 
@@ -68,10 +69,14 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 		mux.Handle(path, page)
 	}
 	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look",
-		console.Path: "http.console"} {
+		storylist.Path: "http.look", console.Path: "http.console"} {
+		text := "This page is switched off: set " + setting + "."
+		if setting == "http.look" && cfg.Look || setting == "http.console" && cfg.Console {
+			text = "A process of the role stories has no such page. The service has it."
+		}
 		if pages[path] == nil {
 			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-				http.Error(w, "This page is switched off: set "+setting+".", http.StatusNotFound)
+				http.Error(w, text, http.StatusNotFound)
 			})
 		}
 	}
@@ -85,6 +90,12 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 	return guard(cfg, login.Protect(mux))
 }
 
+// servesStories adds the list of stories to pages.
+func servesStories(pages map[string]http.Handler, list *storylist.List, log *slog.Logger) {
+	handler := list.Handler(storylist.Path, log.With("component", "stories"))
+	pages[storylist.Path], pages[storylist.Path+"/"] = handler, handler
+}
+
 // serveLinks returns the page at /, which leads to all others.
 func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 	links := []struct {
@@ -92,7 +103,7 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 		served     bool
 	}{
 		{console.Path, "verdicts, articles and connections, as a page", cfg.Console},
-		{look.Description, "the description of " + look.Path, cfg.Look},
+		{look.Description, "the description of " + look.Path + " and " + storylist.Path, cfg.Look},
 		{"/metrics", "for Prometheus", true},
 		{"/readyz", "is every connection up, and what is wrong", true},
 		{"/healthz", "does the process answer", true},

@@ -23,6 +23,7 @@ import (
 	"echosieve/internal/app/look"
 	"echosieve/internal/app/otlp"
 	"echosieve/internal/app/registry"
+	"echosieve/internal/app/storylist"
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -50,6 +51,7 @@ type Service struct {
 	consumer *consumer.Consumer
 	schemas  *registry.Client // nil without input.registry
 	console  *console.Console // nil without http.console
+	stories  *storylist.List  // nil without http.look and http.console
 	access   *access.Access   // nil without a login and TLS
 	listener net.Listener
 	reloader *reloader
@@ -107,6 +109,12 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if cfg.IsShadow() {
 		handler = &pipeline.Shadow{Pipeline: stages, KeepValues: cfg.Shadow.Values}
 	}
+	if cfg.HTTP.ShowsArticles() != "" {
+		s.stories, err = storylist.New(cfg.Kafka, storylist.Topic(cfg.Kafka.Topics.Input), cfg.Window)
+		if err != nil {
+			return nil, errors.Join(err, s.redis.Close())
+		}
+	}
 	if cfg.HTTP.Console {
 		if s.console, err = s.newConsole(); err != nil {
 			return nil, errors.Join(err, s.redis.Close())
@@ -158,6 +166,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.cfg.HTTP.Look {
 		looks := look.New(s.cfg, s.recipe, s.index).Handler(s.log.With("component", "look"))
 		pages[look.Path], pages[look.Description] = looks, looks
+		servesStories(pages, s.stories, s.log)
 	}
 	if s.console != nil {
 		pages[console.Path] = s.console
@@ -206,6 +215,9 @@ func (s *Service) Close() {
 	if s.console != nil {
 		s.console.Close()
 	}
+	if s.stories != nil {
+		s.stories.Close()
+	}
 	_ = errors.Join(s.listener.Close(), s.redis.Close())
 }
 
@@ -213,7 +225,8 @@ func (s *Service) Close() {
 func (s *Service) newConsole() (*console.Console, error) {
 	return console.New(console.Config{
 		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input.Config, Recipe: s.recipe,
-		Index: s.cfg.IndexConfig(s.recipe.ID()),
+		Index:   s.cfg.IndexConfig(s.recipe.ID()),
+		Stories: s.stories.Handler(console.StoriesPath, s.log.With("component", "console")),
 	}, s.log.With("component", "console"))
 }
 

@@ -10,12 +10,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/internal/app/config"
 )
 
-// Dashboards are written from docs/metrics.md: it lists exactly the metrics that a service registers.
+// ofStories gathers the metrics that only the role of stories has: Gatherers takes no metric twice.
+type ofStories struct{ prometheus.Gatherer }
+
+func (o ofStories) Gather() ([]*dto.MetricFamily, error) {
+	all, err := o.Gatherer.Gather()
+	return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool {
+		return !strings.HasPrefix(f.GetName(), "echosieve_stories_")
+	}), err
+}
+
+// Dashboards are written from docs/metrics.md: it lists exactly the metrics that a service and the role of stories
+// register.
 func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	cfg := config.Default()
 	cfg.HTTP.Listen = "127.0.0.1:0"
@@ -27,7 +40,10 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer s.Close()
-	families, err := s.registry.Gather()
+	role, err := NewStories(t.Context(), cfg, StoriesConfig{}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer role.close()
+	families, err := prometheus.Gatherers{s.registry, ofStories{role.registry}}.Gather()
 	require.NoError(t, err)
 	got := map[string]string{}
 	labels := map[string][]string{} // values of "metric label"
@@ -63,7 +79,7 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	for _, later := range []string{
 		"echosieve_consumer_lag_records", "echosieve_redisindex_memory_used_bytes",
 		"echosieve_redisindex_memory_limit_bytes",
-		"echosieve_redisindex_save_failing",
+		"echosieve_redisindex_save_failing", "echosieve_stories_lag_records",
 	} {
 		require.Contains(t, want, later)
 		delete(want, later)

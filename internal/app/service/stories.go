@@ -18,7 +18,9 @@ import (
 	"echosieve/internal/app/access"
 	"echosieve/internal/app/build"
 	"echosieve/internal/app/config"
+	"echosieve/internal/app/look"
 	"echosieve/internal/app/registry"
+	"echosieve/internal/app/storylist"
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
@@ -36,7 +38,7 @@ import (
 
 // StoriesConfig holds what the role of stories needs beside the settings of the service.
 type StoriesConfig struct {
-	Topic   string   // of the records of stories
+	Topic   string   // of the records of stories; empty: storylist.Topic of the input
 	Owners  string   // file, see stories.Owners; may be empty
 	Trusted []string // see stories.Rules
 	Rebuild bool     // begin a new generation
@@ -54,6 +56,8 @@ type Stories struct {
 	health   *health
 	redis    redis.UniversalClient
 	roots    *tools.Archive
+	list     *storylist.List
+	lag      *lag
 	access   *access.Access
 	listener net.Listener
 }
@@ -63,7 +67,8 @@ const keptWindows = 2
 
 // NewStories loads the settings and opens the HTTP listener. It connects to no server. The caller calls Run once.
 func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log *slog.Logger) (*Stories, error) {
-	s := &Stories{cfg: cfg, role: role, log: log, registry: prometheus.NewRegistry(),
+	role.Topic = cmp.Or(role.Topic, storylist.Topic(cfg.Kafka.Topics.Input))
+	s := &Stories{cfg: cfg, role: role, log: log, registry: prometheus.NewRegistry(), lag: newLag(),
 		rules: &stories.Rules{Window: cfg.Window, Trusted: role.Trusted}}
 	var err error
 	if s.rules.Owners, err = stories.Owners(role.Owners); err != nil {
@@ -76,7 +81,7 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 	index := cfg.IndexConfig(recipe.ID())
 	s.keys = keyspace.New(index, cfg.Redis.DB)
 	set := metricset.New(s.registry)
-	set.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	set.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s.lag)
 	components := []string{"kafka", "redis"}
 	if _, asked := cfg.Input.Schemas.(*registry.Client); asked {
 		components = append(components, registry.Component)
@@ -96,8 +101,13 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 	if s.roots, err = tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Input); err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
+	if s.list, err = storylist.New(cfg.Kafka, role.Topic, cfg.Window); err != nil {
+		s.roots.Close()
+		return nil, errors.Join(err, s.redis.Close())
+	}
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
 		s.roots.Close()
+		s.list.Close()
 		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err),
 			s.redis.Close())
 	}
@@ -106,11 +116,16 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 
 // Run serves until ctx ends, and returns nil then.
 func (s *Stories) Run(ctx context.Context) error {
-	defer func() { s.roots.Close(); _ = errors.Join(s.listener.Close(), s.redis.Close()) }()
+	defer s.close()
 	s.log.Info("starting stories", "version", build.Version(), "topic", s.role.Topic, "http", s.listener.Addr())
 	asked := ctx
 	group, ctx := errgroup.WithContext(ctx)
-	handler := newHTTPHandler(s.cfg.HTTP, s.access, s.registry, s.health, map[string]http.Handler{})
+	pages := map[string]http.Handler{}
+	if s.cfg.HTTP.Look {
+		pages[look.Description] = http.HandlerFunc(look.Describe)
+		servesStories(pages, s.list, s.log)
+	}
+	handler := newHTTPHandler(s.cfg.HTTP, s.access, s.registry, s.health, pages)
 	group.Go(func() error { return serveHTTP(ctx, s.listener, s.access.TLS(), handler, s.log) })
 	group.Go(func() error {
 		s.health.probe(ctx, "redis", func(ctx context.Context) error {
@@ -126,6 +141,13 @@ func (s *Stories) Run(ctx context.Context) error {
 	return nil
 }
 
+// close releases what NewStories opened.
+func (s *Stories) close() {
+	s.roots.Close()
+	s.list.Close()
+	_ = errors.Join(s.listener.Close(), s.redis.Close())
+}
+
 // project serves one generation of stories after another.
 func (s *Stories) project(ctx context.Context) error {
 	for rebuild := s.role.Rebuild; ; rebuild = false {
@@ -134,11 +156,12 @@ func (s *Stories) project(ctx context.Context) error {
 			return err
 		}
 		s.log.Info("stories of one generation", "generation", kept.Generation(), "rebuild", rebuild)
-		if err := s.generation(ctx, kept); !errors.Is(err, store.ErrGeneration) {
+		err = s.generation(ctx, kept)
+		if !errors.Is(err, store.ErrGeneration) {
 			return err
 		}
-		s.log.Warn("the stories are built anew, from the start of the output topics: somebody asked for it, or Redis has " +
-			"lost them")
+		s.metrics.Began(errors.Is(err, store.ErrLost))
+		s.log.Warn("the stories are built anew, from the start of the output topics", "because", err)
 	}
 }
 
@@ -195,7 +218,7 @@ func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consum
 	p := &projector.Projector{Store: kept, Rules: s.rules, Decode: s.cfg.Input.Config, Root: s.root,
 		Health: s.health.report, Metrics: s.metrics}
 	p.Decode.FindPublished = true
-	c, err := consumer.New(kafka, p, prometheus.NewRegistry(), s.log.With("component", "consumer", "reads", topic),
+	c, err := consumer.New(kafka, p, s.lag.of(topic), s.log.With("component", "consumer", "reads", topic),
 		s.health.report)
 	if err != nil {
 		return nil, err

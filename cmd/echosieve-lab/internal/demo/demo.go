@@ -48,7 +48,7 @@ as "echosieve run" against them, publishes the shipped sample of news and prints
 it publishes 3,000 more articles at once and prints how many verdicts a second came.
 
 With --serve it publishes the sample only and stays up. It prints the verdicts of articles that you publish from another terminal, and
-shows them on a web page, the console. To publish: echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
+shows them and their stories on a web page, the console. To publish: echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), serve, asJSON)
@@ -90,6 +90,14 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	serviceCtx, stop := context.WithCancel(ctx)
 	group, groupCtx := errgroup.WithContext(serviceCtx)
 	group.Go(func() error { return s.Run(groupCtx) })
+	if serve { // the console shows stories, too
+		role, err := service.NewStories(ctx, cfg, service.StoriesConfig{}, cfg.Log.NewLogger(logs))
+		if err != nil {
+			stop()
+			return errors.Join(err, group.Wait())
+		}
+		group.Go(func() error { return role.Run(groupCtx) })
+	}
 	group.Go(func() error {
 		defer func() {
 			if !serve {

@@ -1,24 +1,10 @@
 // The console: shows the events of api/feed, and asks api/verdict, api/titles, api/find and api/compare. Text of articles is only ever set as
 // textContent, so that markup in it stays text.
 
+import { $, ask, count, element, here } from "./common.js";
+
 const maxShown = 200; // rows in the list
 const kinds = ["unique", "near", "exact", "possible", "dead"];
-const $ = (id) => document.getElementById(id);
-
-// element makes an element with attributes and children. Strings become text.
-function element(name, attributes = {}, ...children) {
-  const e = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
-  e.append(...children);
-  return e;
-}
-
-// count is a number with its unit: "1 bit", "2 bits".
-const count = (n, unit) => `${n} ${unit}${n === 1 ? "" : "s"}`;
-
-// here is a path below the page. Browsers refuse requests whose address has a user and a password, as that of the page may have.
-const here = (path) => new URL(path, location.origin + location.pathname).href;
-
 // ---- the address: filters, and the coordinates of the verdict that is open, so that both can be sent to somebody
 
 const fields = ["relation", "publisher", "min", "max"];
@@ -257,14 +243,8 @@ function openDetail(title, note) {
 
 function fillDetail(title, note, ...sides) {
   $("detail-title").textContent = title;
-  $("detail-note").textContent = note;
+  $("detail-note").replaceChildren(...[note].flat());
   $("sides").replaceChildren(...sides);
-}
-
-async function ask(url, options) {
-  const response = await fetch(here(url), options);
-  if (!response.ok) throw new Error((await response.text()).trim());
-  return response.json();
 }
 
 // about says why a verdict fell.
@@ -274,6 +254,12 @@ function about(r) {
   const facts = parts.filter(Boolean).join(", ");
   const named = reasons[r.reason] ? ` (${r.reason})` : "";
   return [why && why[0].toUpperCase() + why.slice(1) + named + ".", facts && facts[0].toUpperCase() + facts.slice(1) + "."].filter(Boolean).join(" ");
+}
+
+// storyOf says why a verdict fell, and leads to the story of its article.
+function storyOf(r) {
+  if (!r.root) return about(r);
+  return [about(r), " ", element("a", { href: "stories/?" + new URLSearchParams({ root: r.root }) }, r.verdict === "possible" ? "Story that it resembles" : "Its story")];
 }
 
 // heading is the verdict with what it is about.
@@ -286,8 +272,8 @@ async function showAt(at) {
   try {
     const a = await ask("api/verdict?" + new URLSearchParams({ at }));
     const later = a.articles.at(-1), r = a.verdict;
-    if (a.articles.length === 1) return show(r ? heading(r) : later.title || at, r ? about(r) : a.note, side(later, r ? "This article" : ""));
-    show(heading(r, a.articles[0].title), about(r),
+    if (a.articles.length === 1) return show(r ? heading(r) : later.title || at, r ? storyOf(r) : a.note, side(later, r ? "This article" : ""));
+    show(heading(r, a.articles[0].title), storyOf(r),
       side(a.articles[0], r.verdict === "possible" ? "Earlier: the article that it resembles" : "Earlier: the original", a.runs, "left"),
       side(later, "Later: this article", a.runs, "right"));
   } catch (e) {

@@ -1,0 +1,112 @@
+package storylist
+
+import (
+	"cmp"
+	"container/list"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"echosieve/pipeline/record"
+	"echosieve/stories"
+)
+
+// kept is the last record of a story.
+type kept struct {
+	stories.Record
+	changed time.Time // the timestamp of the record
+	bytes   int
+}
+
+// keep takes in a record of the topic. The last record of a key counts. Records of other programs are skipped.
+func (l *List) keep(r *record.Record) {
+	l.next = r.Offset + 1
+	if l.partial && l.since.IsZero() {
+		l.since = r.Time
+	}
+	root := string(r.Key)
+	if old := l.byRoot[root]; old != nil {
+		l.remove(old)
+	}
+	one := &kept{changed: r.Time, bytes: len(r.Value)}
+	if json.Unmarshal(r.Value, &one.Record) != nil || one.Root.Coordinates != root {
+		return // such as a null value, by which somebody has deleted the story
+	}
+	l.byRoot[root] = l.changes.PushBack(one)
+	for l.bytes += one.bytes; l.changes.Len() > mostStories || l.bytes > mostBytes; {
+		oldest := l.changes.Front()
+		l.since = oldest.Value.(*kept).changed
+		l.remove(oldest)
+	}
+}
+
+func (l *List) remove(e *list.Element) {
+	one := l.changes.Remove(e).(*kept)
+	delete(l.byRoot, one.Root.Coordinates)
+	l.bytes -= one.bytes
+}
+
+// find returns the story of a root by its coordinates or its id; nil if it is not kept. Of several roots with one id,
+// the story that changed last is meant.
+func (l *List) find(root string) *kept {
+	if e := l.byRoot[root]; e != nil {
+		return e.Value.(*kept)
+	}
+	for e := l.changes.Back(); e != nil; e = e.Prev() {
+		if one := e.Value.(*kept); one.Root.ID == root {
+			return one
+		}
+	}
+	return nil
+}
+
+// told is the story as it is now.
+func (l *List) told(one *kept) stories.Record {
+	r := one.Record
+	if l.now().Sub(r.LastTime) > l.window {
+		r.State = stories.Ended // nobody publishes a story again because it has ended
+	}
+	return r
+}
+
+// query selects and orders stories. The zero value selects all.
+type query struct {
+	sort             string
+	since            time.Time // of the last article, at least
+	title, publisher string    // parts, in lower case
+	limit            int
+}
+
+// orders are the values of the parameter sort. Of two stories that are equal by it, the later one comes first.
+var orders = map[string]func(a, b *kept) int{
+	"copies":     func(a, b *kept) int { return cmp.Compare(b.Copies, a.Copies) },
+	"publishers": func(a, b *kept) int { return cmp.Compare(b.Publishers, a.Publishers) },
+	"last":       func(a, b *kept) int { return 0 },
+	"first":      func(a, b *kept) int { return b.FirstTime.Compare(a.FirstTime) },
+}
+
+// list returns the first stories that a query selects, and how many it selects.
+func (l *List) list(q *query) (first []stories.Record, matched int) {
+	var all []*kept
+	for e := l.changes.Front(); e != nil; e = e.Next() {
+		if one := e.Value.(*kept); q.selects(one) {
+			all = append(all, one)
+		}
+	}
+	order := orders[q.sort]
+	slices.SortFunc(all, func(a, b *kept) int {
+		return cmp.Or(order(a, b), b.LastTime.Compare(a.LastTime), cmp.Compare(a.Root.Coordinates, b.Root.Coordinates))
+	})
+	first = []stories.Record{}
+	for _, one := range all[:min(q.limit, len(all))] {
+		first = append(first, l.told(one))
+	}
+	return first, len(all)
+}
+
+func (q *query) selects(s *kept) bool {
+	carried := func(p stories.Publisher) bool { return strings.Contains(strings.ToLower(p.Name), q.publisher) }
+	return !s.LastTime.Before(q.since) && strings.Contains(strings.ToLower(s.Root.Title), q.title) &&
+		(q.publisher == "" || slices.ContainsFunc(s.ByPublisher, carried))
+}

@@ -1,0 +1,107 @@
+// Package storylist answers which stories there are, for programs (Path) and for the console. It knows the stories
+// from their topic, so its answers are the same in each process and after each restart. It reads the topic when
+// somebody asks, from where it stopped the last time; a process that nobody asks reads nothing.
+package storylist
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"time"
+
+	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
+)
+
+// The bounds of what a List keeps and reads. 64 MiB of records take some 130 MB.
+const (
+	mostStories = 20_000
+	mostBytes   = 64 << 20
+	mostRecords = 200_000 // at the end of the topic
+)
+
+// List keeps the stories that have changed last. Safe for concurrent use.
+type List struct {
+	archive *tools.Archive
+	topic   string
+	window  time.Duration
+	now     func() time.Time
+
+	turn    chan struct{} // holds a value while a request uses the fields below
+	next    int64         // the offset to go on with
+	byRoot  map[string]*list.Element
+	changes *list.List // of *kept: that which changed last is at the back
+	bytes   int
+	partial bool      // the topic holds records before the first one that was read
+	since   time.Time // stories that changed earlier may be missing; zero: none is
+}
+
+// Topic returns the name that the topic of stories has by default.
+func Topic(input string) string { return input + "-stories" }
+
+// New returns the list of the stories in a topic. It does not dial. The caller closes it. window is that of the
+// service: a story without an article for so long has ended.
+func New(cfg broker.Config, topic string, window time.Duration) (*List, error) {
+	archive, err := tools.NewArchive(cfg, topic)
+	if err != nil {
+		return nil, err
+	}
+	l := &List{archive: archive, topic: topic, window: window, now: time.Now, turn: make(chan struct{}, 1)}
+	l.clear(0)
+	return l, nil
+}
+
+// Close closes the connections.
+func (l *List) Close() { l.archive.Close() }
+
+// clear forgets all stories, and goes on from an offset.
+func (l *List) clear(next int64) {
+	l.next, l.bytes, l.partial, l.since = next, 0, false, time.Time{}
+	l.byRoot, l.changes = map[string]*list.Element{}, list.New()
+}
+
+// problem is the reason why there are no stories to tell, in words for people.
+type problem struct{ text string }
+
+func (p *problem) Error() string { return p.text }
+
+// read reads what has been published since the last call. The error is a *problem, or says why Kafka cannot be read.
+// What was read until ctx ended stays.
+func (l *List) read(ctx context.Context) error {
+	err := l.readTopic(ctx)
+	if tools.IsMissing(err) {
+		return &problem{fmt.Sprintf("There is no topic %s that this user may read: it begins with the first start of "+
+			"\"echosieve stories\".", l.topic)}
+	}
+	return err
+}
+
+func (l *List) readTopic(ctx context.Context) error {
+	offsets, err := l.archive.Offsets(ctx, l.topic, 0)
+	if err != nil {
+		return err
+	}
+	if offsets.Next < l.next { // somebody has recreated the topic
+		l.clear(0)
+	}
+	first := max(offsets.First, offsets.Next-mostRecords)
+	if l.next < first {
+		l.clear(first)
+		l.partial = first > offsets.First
+	}
+	from := article.Coordinates{Topic: l.topic, Offset: l.next}
+	err = l.archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
+		l.keep(r)
+		return ctx.Err()
+	})
+	if ctx.Err() != nil && offsets.Next > first {
+		return &problem{fmt.Sprintf("The stories are being read: %d %% so far. Ask again.",
+			100*(l.next-first)/(offsets.Next-first))}
+	}
+	if err == nil {
+		l.next = offsets.Next
+	}
+	return err
+}
