@@ -22,7 +22,7 @@ const (
 	maxPause   = 50 * time.Millisecond
 )
 
-// decide is step 7: it writes a verdict for each open task. If several workers decide one article, the first
+// decide is step 6: it writes a verdict for each open task. If several workers decide one article, the first
 // verdict written counts.
 //
 // The root of a copy is the root of its original, so a copy waits until its original has a verdict. Each task

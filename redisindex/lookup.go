@@ -232,7 +232,7 @@ func (r relative) precedes(s relative) bool {
 	return r.Before(s.Entry)
 }
 
-// fetchEntries is step 6: it fetches the entries of the candidates. For each open task it keeps the relatives
+// fetchEntries is step 5: it fetches the entries of the candidates. For each open task it keeps the relatives
 // with a lower ticket, the best original first. Relatives without a ticket are given one first.
 func (c *claim) fetchEntries(ctx context.Context) error {
 	open := c.open()

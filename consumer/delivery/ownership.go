@@ -45,8 +45,8 @@ type ownership struct {
 	// before are the positions from which the output partitions were read back. As long as records in
 	// acknowledged lie ahead, they are committed again.
 	before []broker.Position
-	// ends are the output partitions of this input partition, each with a position of which every output
-	// before it belongs to a record before the mark, or is in acknowledged.
+	// ends has a position in each output partition of this input partition. The next owner reads back from there:
+	// each output before a position belongs to a record below the mark, or acknowledged holds that record.
 	ends []broker.Position
 	// labelled says that the commit of next names a position in every output partition.
 	labelled bool

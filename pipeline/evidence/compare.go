@@ -26,14 +26,14 @@ type Comparison struct {
 	Bigrams float64
 	// SharedContexts counts the sampled contexts of numbers that both articles have, Contradictions the
 	// contexts among them in which the numbers differ. Values have 4 bits, so one contradiction in 16 goes
-	// unseen. Contexts have 255 values, so one context in 255 is taken for another. Numbers that number the
-	// version are not among them: HeadContradictions counts those that differ.
+	// unseen. Contexts have 255 values, so one context in 255 is taken for another. Version numbers
+	// are not among them: HeadContradictions counts those that differ.
 	SharedContexts, Contradictions, HeadContradictions int
 	// LeastValues is the number of different numbers in the article that has fewer of them, as far as the
 	// bitmap tells numbers apart. CommonValues counts the numbers among them that the other article has as
-	// well. Neither counts numbers that number the version.
+	// well. Neither counts version numbers.
 	LeastValues, CommonValues int
-	// LeastAll and CommonAll are the same with all numbers: those of the version can speak for a copy, too.
+	// LeastAll and CommonAll are the same with version numbers, too: they can speak for a copy.
 	LeastAll, CommonAll int
 	// Longer is how many times as many bigrams the longer text has as the shorter one.
 	Longer float64

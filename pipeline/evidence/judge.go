@@ -134,14 +134,15 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 
 // countNumbers sets differ, places, common and forgiven.
 //
-// Numbers at the beginning of a text number its version. They are no evidence against a copy if one is a part
-// of the other or as much is the same as short copies need, and if the articles are short, nearly everything:
-// daily reports of a few lines differ in a date and a name.
+// Version numbers, such as a date or a counter, stand at the beginning of a text. A version number that differs
+// is no evidence against a copy in three cases: one text is a part of the other; the similarity is at least
+// Corrected; or it is at least ShortNear, and neither text is short. Short texts need more, because daily
+// reports of a few lines differ only in a date and a name.
 //
-// One number that differs or is missing is forgiven if the articles are nearly the same otherwise or one is a
-// part of the other: it is more likely a correction or a slip than a sign of another report. If it stands in
-// the same place, the foremost main words must be the same, too: where a name differs as well, it is another
-// report. So it is if a number at the beginning differs as well and neither is a part of the other.
+// One number that differs or is missing is forgiven, as a correction or a slip, if the similarity is at least
+// Corrected or one text is a part of the other. A number that differs is not forgiven in four cases: a text is
+// short; no other number agrees; a foremost main word differs, too, because two such differences tell of another
+// report; or a version number differs, too, and neither text is a part of the other.
 //
 // Example: two articles that are not short have a similarity of 0.9 and share five places, and one of the
 // five numbers differs. It is forgiven because the other four agree.

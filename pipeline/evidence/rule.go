@@ -113,7 +113,7 @@ var rows = []Row{
 	{
 		Reason: article.ReasonDistance,
 		When: fmt.Sprintf(
-			"more than %d bits differ, and neither text is a part of the other or the other one reworded",
+			"more than %d bits differ, neither text is a part of the other, and neither is the other one reworded",
 			limits.WholeDistance),
 		Says: "their fingerprints are too far apart for two texts of which neither is a part of the other, nor " +
 			"the other one reworded",
@@ -128,7 +128,7 @@ var rows = []Row{
 	{
 		Reason: article.ReasonOverlap,
 		When: "fewer than " + percent(limits.Possible) +
-			" of the word pairs are in both (`possible`), of a beginning or a retold text half of that",
+			" of the word pairs are in both (`possible`); for a beginning and a reworded text half of that is enough",
 		Says:    "they have too few word pairs in common",
 		Example: "two outlets' own accounts of one event",
 		applies: func(e evidence) bool { return e.J < e.least() },
@@ -138,9 +138,8 @@ var rows = []Row{
 	},
 	{
 		Reason: article.ReasonNumbers,
-		When: percent(limits.Contradictions) +
-			" or more of the numbers in the same places differ, or any if the main words differ, and it is no " +
-			"correction",
+		When: "of the numbers in the same places, " + percent(limits.Contradictions) +
+			" differ, or a single one if the foremost main words differ, too; a correction does not count",
 		Says:    "in the same places they have different numbers",
 		Example: "the inflation rates of March and of April",
 		applies: evidence.contradicts,
@@ -164,9 +163,9 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonSubject,
-		When: fmt.Sprintf("neither is a part of the other, and more than %d of %d main words and %d bits differ; "+
-			"or the subjects do, and neither is "+
-			"a part that stays with its subject", limits.OtherWords, limits.MainWords, limits.OtherBits),
+		When: fmt.Sprintf("each is about a word that is no main word of the other, and neither is a part that stays "+
+			"with its subject; or neither is a part, and more than %d of %d main words and %d bits differ",
+			limits.OtherWords, limits.MainWords, limits.OtherBits),
 		Says:    "they are about different names or things",
 		Example: "two appointments, worded alike, of other people",
 		applies: func(e evidence) bool {
@@ -181,8 +180,7 @@ var rows = []Row{
 	{
 		Kind: article.Possible, Reason: article.ReasonLead,
 		When: fmt.Sprintf("neither is a part of the other, less than %s (`possible`) of one's beginning is in the "+
-			"other, %d main words differ, and "+
-			"no number of the version does", percent(limits.Possible), limits.FewWords),
+			"other, %d main words differ, and no version number does", percent(limits.Possible), limits.FewWords),
 		Says:    "they begin differently: two reports above the same list or notice",
 		Example: "two reports of five lines above one list of related news",
 		applies: func(e evidence) bool {
@@ -195,7 +193,8 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Near, Reason: article.ReasonOverlap,
-		When:    percent(limits.Near) + " of the word pairs are in both (`near`), or as many as its evidence needs",
+		When: percent(limits.Near) + " of the word pairs are in both (`near`), or the share that other evidence asks " +
+			"for (below)",
 		Says:    "they have enough word pairs in common",
 		Example: "the article on another site, a fifth of its words replaced",
 		applies: func(e evidence) bool { return e.similarity() >= e.needed().similarity(e) },
@@ -236,7 +235,7 @@ var needs = []Need{
 		func(evidence) float64 { return 1 },
 	},
 	{
-		"the same numbers, more than three, and most main words: reworded", "detection.possible",
+		"reworded: the same numbers, more than three, and most main words", "detection.possible",
 		func(e evidence) bool { return e.retold },
 		func(e evidence) float64 { return e.Possible / 2 },
 	},

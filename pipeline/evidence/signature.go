@@ -28,9 +28,9 @@ const (
 	timesAt     = 77
 	minSlots    = 120
 	numberSlots = 16
-	bodySlots   = 13 // of the numberSlots; the others are for numbers that number the version
+	bodySlots   = 13 // of the numberSlots; the others are for version numbers
 	bitmapBits  = 48
-	bodyBits    = 40 // of the bitmap; the others are for numbers that number the version
+	bodyBits    = 40 // of the bitmap; the others are for version numbers
 	leadSlots   = 8  // numbers of slots at leadAt, 7 bits each
 	leadMask    = 1<<7 - 1
 )
@@ -68,7 +68,7 @@ func logCount(n int) byte { return byte(min(255, math.Round(16*math.Log2(float64
 // after the first texts. It is not safe for concurrent use.
 type Builder struct {
 	facts, phones []uint64 // of the numbers, see newFact; telephone numbers apart
-	heads         []uint64 // of the numbers that number the version
+	heads         []uint64 // of the version numbers
 	bitmap        uint64   // of the values of all numbers but constants
 	constants     uint64   // bitmap of years and telephone numbers
 	numbersRead   bool

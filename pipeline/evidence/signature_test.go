@@ -298,7 +298,7 @@ func TestGrowth(t *testing.T) {
 	require.InDelta(t, 0, Compare(&part, &strange).Growth, 0)
 }
 
-// Numbers near the beginning number the version, also where the rest has none.
+// Numbers near the beginning are version numbers, also where the rest has none.
 func TestNumbersOfTheVersion(t *testing.T) {
 	body := " the ministry of transport said on behalf of all of the harbours of the country that 17 ships with " +
 		"230 containers waited for 9 pilots"

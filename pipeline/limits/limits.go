@@ -41,16 +41,17 @@ const (
 	OtherBits = 12
 	// FewWords is the number of main words that may differ by chance. Chosen on languages.
 	FewWords = 2
-	// Growth is how much more often a whole has the main words of its part, for each length of the part that
-	// it is longer. Chosen on languages.
+	// Growth tells a longer version from a round-up. For each length of the part that a whole is longer, it has
+	// the main words of the part at least this much more often. Example: a whole three times as long as its part
+	// has them 1 + 2 x 0.3 = 1.6 times as often. Chosen on languages.
 	Growth = 0.3
 	// Numbers is how many different numbers vouch for a short copy, and one less than for a reworded one.
 	// Chosen on labelled pairs.
 	Numbers = 3
 	// Contradictions is the share of other numbers in the same places that rules out a copy. Chosen on labelled pairs.
 	Contradictions = 0.14
-	// Corrected is the similarity from which one other or missing number is a correction, and the share of a
-	// beginning that the whole has. Chosen on labelled pairs.
+	// Corrected is the similarity of texts in which one number that differs or is missing counts as corrected. A
+	// beginning has this share of its word pairs in the whole. Chosen on labelled pairs.
 	Corrected = 0.75
 )
 
@@ -73,7 +74,7 @@ const (
 	MainWords     = 8
 	ForemostWords = 5
 	SubjectWords  = 2
-	// HeadBytes is the length of the beginning whose numbers number the version, in bytes: five English
+	// HeadBytes is the length of the beginning whose numbers are version numbers, in bytes: five English
 	// words, ten Chinese characters. Chosen on languages: 24 to 40 do the same, 96 joins daily reports.
 	HeadBytes = 32
 	// PhoneDigits is how many digits a telephone number has, or one more. FirstYear and LastYear bound what
@@ -122,7 +123,7 @@ const (
 // What is left out of a page (package page). Widths are in columns: a Chinese character takes two.
 const (
 	// FurnitureLines is the least number of lines in a row that are left out, and the largest number of lines
-	// above an article whose numbers number the version. Reason: headline, byline and place are three.
+	// above an article whose numbers are version numbers. Reason: headline, byline and place are three.
 	FurnitureLines = 4
 	// LongLine is the width from which a line is part of the article whatever it ends with, and below which
 	// lines together are no article. Chosen on labelled pairs.

@@ -171,11 +171,12 @@ func (c *Counter) Weigh() {
 	c.weighFunctionWords()
 }
 
-// A word is worth the less, the more of the text's words are function words of a language that has it among
-// its own. Up to limits.SeldomFunction of them nothing changes: names and foreign words reach as much, at
-// most 0.06 in English news. From limits.OftenFunction on, the language's function words are worth nothing;
-// most articles have 0.2 to 0.6 of them. In between, a copy that lost a few words keeps nearly the same
-// weights. mixedLanguages is how many languages of a text count, the one with the most function words first.
+// The larger the share of a language's function words in a text, the less they weigh. Up to
+// limits.SeldomFunction they keep their weight: names and foreign words reach that share, too, at most 0.06 in
+// English news. From limits.OftenFunction on they weigh nothing: most articles have 0.2 to 0.6. In between the
+// weight falls evenly, so a copy that lost a few words keeps nearly the same weights.
+//
+// mixedLanguages is how many languages of a text are weighed like this: first the one with the most function words.
 const mixedLanguages = 2
 
 // weighFunctionWords lowers the weight of the function words of the text's languages. English and Chinese

@@ -123,7 +123,7 @@ func (h *Handover) ends(committed map[article.Coordinates]string, now time.Time)
 }
 
 // merge joins the ends that are stored with those that were found now, and says whether that changes those
-// that are stored. Ends that are a window ago are forgotten.
+// that are stored. Ends are forgotten when a window has passed.
 func merge(stored, found ends, now time.Time, window time.Duration) (merged ends, changed bool) {
 	old, ok := ParseLabel(stored.Label)
 	if !ok || now.Sub(old.Seen) >= window {
@@ -176,7 +176,7 @@ func (h *Handover) write(ctx context.Context, field string, value any) error {
 	}
 	pipe := h.client.Pipeline()
 	pipe.HSet(ctx, h.key, field, text)
-	pipe.Expire(ctx, h.key, 2*h.window+time.Hour) // commits of a window ago count for nothing
+	pipe.Expire(ctx, h.key, 2*h.window+time.Hour) // commits from before the window count for nothing
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("handover: %w", err)
 	}

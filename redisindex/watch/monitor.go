@@ -168,8 +168,8 @@ func byKind(losses []loss) map[string]loss {
 	return kinds
 }
 
-// report counts and logs a loss, and makes its warning stand. A loss that is a window ago is ignored, and so
-// is one that a refill has cured.
+// report counts and logs a loss, and makes its warning stand. A loss is ignored if a window has passed
+// since it, or if a refill has cured it.
 func (m *monitor) report(kind string, l loss, details ...any) {
 	now, until := time.Now(), l.at.Add(m.l.window)
 	if !until.After(now) || !l.own && m.l.watermarks.isCured() {
@@ -216,11 +216,11 @@ func (m *monitor) lastLoss() (last time.Time) {
 	return last
 }
 
-// clearOld ends the warnings of losses that are a window ago.
+// clearOld ends the warning of a loss when a window has passed since it.
 func (m *monitor) clearOld() {
 	for kind, at := range m.standing {
 		if time.Since(at) >= m.l.window {
-			m.l.log.Info("the loss in Redis is a window ago: no article that was lost can be an original any more",
+			m.l.log.Info("one window has passed since Redis lost articles: they are too old to be originals now",
 				"kind", kind)
 			m.clear(kind)
 		}

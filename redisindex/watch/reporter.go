@@ -54,12 +54,12 @@ func NewReporter(h *Handover, cure Cure, reg prometheus.Registerer, log *slog.Lo
 		handover: h, cure: cure, log: log, wake: make(chan struct{}, 1), standing: map[string]string{},
 		lacking: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "echosieve_handover_articles",
-			Help: "Articles of the last window that are in another index and not in this one, at most; 0: none.",
+			Help: "Articles of the last window that the group has in another index and this index lacks, at most. 0: none.",
 		}),
 		other: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "echosieve_handover_other_settings_timestamp_seconds",
-			Help: "When another process of the group last committed articles that it decided in another index, in " +
-				"seconds since 1970; 0: never.",
+			Help: "When a process of the group last committed articles that it had decided with other settings, so " +
+				"in another index. Seconds since 1970; 0: never.",
 		}),
 	}
 	if err := set.Err(); err != nil {

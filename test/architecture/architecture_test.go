@@ -3,7 +3,6 @@
 package architecture_test
 
 import (
-	"cmp"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -44,12 +43,22 @@ func TestFileMap(t *testing.T) {
 	require.True(t, found)
 	fileMap, _, _ = strings.Cut(fileMap, "\n## ")
 	var folders []string
-	for _, entry := range regexp.MustCompile("`([^`]+)`(?:\\s\\((`[^)]+`)\\))?").FindAllStringSubmatch(fileMap, -1) {
-		folder := entry[1]
-		folders = append(folders, folder)
-		for name := range strings.SplitSeq(cmp.Or(entry[2], filepath.Base(folder)+".go"), ", ") {
-			_, err := os.Stat(filepath.Join(root, folder, strings.Trim(name, "`")))
-			assert.NoError(t, err)
+	names := regexp.MustCompile("`([^`]+)`")
+	for line := range strings.Lines(fileMap) {
+		cells := strings.Split(line, "|")
+		rooms := names.FindAllStringSubmatch(cells[0], -1)
+		if len(cells) != 3 || len(rooms) == 0 {
+			continue
+		}
+		files := names.FindAllStringSubmatch(cells[2], -1)
+		assert.Contains(t, []int{0, len(rooms)}, len(files), line)
+		for i, room := range rooms {
+			folders = append(folders, room[1])
+			file := filepath.Base(room[1]) + ".go"
+			if len(files) > 0 {
+				file = files[i][1]
+			}
+			assert.FileExists(t, filepath.Join(root, room[1], file))
 		}
 	}
 	for box := range p {

@@ -95,8 +95,8 @@ func TestAlertsAreCompleteAndTested(t *testing.T) {
 	}
 }
 
-// The runbook has one section for each alert, below the heading of its severity, and no other section. Each section answers the
-// same three questions.
+// The runbook has one section for each alert, below the heading of its severity, and no other section. Each section says what
+// the alert means, where to look, and what to do.
 func TestRunbookHasASectionForEachAlert(t *testing.T) {
 	severity := map[string]string{}
 	for _, a := range alerts(t) {
@@ -106,7 +106,8 @@ func TestRunbookHasASectionForEachAlert(t *testing.T) {
 	for alert, section := range sections {
 		require.Equal(t, severity[alert], section.severity, alert)
 		rest := section.text
-		for _, question := range []string{"\n- **Means:** ", "\n- **See:** ", "\n- **Do:** "} {
+		require.Regexp(t, `^\n\n[A-Z0-9]`, rest, "%s: what it means comes first", alert)
+		for _, question := range []string{"\n- **See:** ", "\n- **Do:** "} {
 			_, after, found := strings.Cut(rest, question)
 			require.True(t, found, "%s: no %q, or not in this order", alert, question)
 			rest = after

@@ -59,7 +59,6 @@ var rows = []row{
 	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"},
 		want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
 	{command: "go test ./internal/app/look -run NONE -bench Look -benchtime 3000x", parsed: minutes},
-	{command: "ECHOSIEVE_TEST_CORPORA=folder go test ./pipeline/segment -run NONE -bench Cut", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x",
 		parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=200000 ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood " +
@@ -190,6 +189,8 @@ var rows = []row{
 		with:    []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"},
 		until:   `joined group generation`,
 	},
+	{command: "kafka-consumer-groups.sh --group echosieve-shadow --reset-offsets --to-datetime ...",
+		parsed: "a program of Kafka"},
 	{command: "echosieve explain --shadow --config new.yaml", parsed: "the page names the command only"},
 	{
 		command: "echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead " +

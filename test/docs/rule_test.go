@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,15 +28,15 @@ func TestRuleIsDocumented(t *testing.T) {
 		if row.Kind != 0 {
 			verdict = row.Kind.String()
 		}
-		fmt.Fprintf(&rows, "%d. %s%s: %s, `%s`. *%s.*\n", i+1, strings.ToUpper(row.When[:1]), row.When[1:], verdict,
-			row.Reason, row.Example)
+		rows.WriteString(wrapped(fmt.Sprintf("%d. %s%s: %s, `%s`. *%s.*", i+1, strings.ToUpper(row.When[:1]), row.When[1:],
+			verdict, row.Reason, row.Example)))
 	}
 	for _, need := range evidence.Needs() {
 		setting := ""
 		if need.Setting != "" {
 			setting = fmt.Sprintf(" (`%s`)", strings.TrimPrefix(need.Setting, "detection."))
 		}
-		fmt.Fprintf(&needs, "- %.2f%s: %s\n", need.Default(), setting, need.With)
+		needs.WriteString(wrapped(fmt.Sprintf("- %.2f%s: %s", need.Default(), setting, need.With)))
 	}
 	for name, list := range map[string]string{"rows": rows.String(), "needs": needs.String()} {
 		before, rest, found := strings.Cut(text, "<!-- "+name+" -->\n\n")
@@ -50,4 +51,17 @@ func TestRuleIsDocumented(t *testing.T) {
 	if *update {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
 	}
+}
+
+// wrapped returns the item of a list in lines of at most columns.
+func wrapped(item string) string {
+	words := strings.Fields(item)
+	lines, line := "", words[0]
+	for _, word := range words[1:] {
+		if utf8.RuneCountInString(line+" "+word) > columns {
+			lines, line = lines+line+"\n", strings.Repeat(" ", len(words[0]))
+		}
+		line += " " + word
+	}
+	return lines + line + "\n"
 }

@@ -85,6 +85,7 @@ var promises = []promise{
 	{"TLS closes that", ""},
 	{"**Kafka and Redis.**", ""},
 	{"can write to Redis can decide verdicts", ""},
+	{"take the service's next batch for a repeat", ""},
 	{"ends in an error, not in a verdict", "redisindex.TestRecordedReplies redisindex.TestDamagedEntryIsSetAside"},
 	{"smallest rights", "redisindex.TestRightsAreEnoughAndNoneTooMany redisindex.TestSecurityDocs " +
 		"test/security.TestSecuredServers"},

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -29,7 +27,6 @@ import (
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 	"echosieve/sample"
-	"echosieve/test/pages"
 	"echosieve/test/redisserver"
 )
 
@@ -255,25 +252,6 @@ func TestDescription(t *testing.T) {
 		figure = append(figure, name)
 	}
 	require.ElementsMatch(t, namesOf(reflect.TypeFor[Figure]()), figure)
-}
-
-// The program that docs/output.md prints names the original of a copy.
-func TestPython(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs Python")
-	}
-	r := newRig(t, server(t))
-	service := httptest.NewServer(r.Handler(slog.New(slog.DiscardHandler)))
-	defer service.Close()
-	id, article := sample.NewFeed("look", 0, 1).Next()
-	r.publish(t, article)
-	python := exec.CommandContext(t.Context(), "python3", "-c", pages.Python(t, "../../../docs/output.md",
-		"http://localhost:9464", service.URL))
-	python.Dir = t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(python.Dir, "article.json"), article, 0o644))
-	out, err := python.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, "exact "+id+"\n", string(out))
 }
 
 type schemaOf struct{ Properties map[string]any }
