@@ -25,19 +25,6 @@ func TestBlocksPartitionTheFingerprint(t *testing.T) {
 	}
 }
 
-// One more flipped bit than k, one in each block, leaves none equal: the blocks are no wider than they must be.
-func TestFartherFingerprintsNeedNotShareABlock(t *testing.T) {
-	for k := range 64 {
-		var b Fingerprint
-		low := 64
-		for i := range k + 1 {
-			low -= BlockBits(i, k)
-			b |= 1 << low
-		}
-		require.False(t, shareBlock(0, b, k), "k = %d", k)
-	}
-}
-
 func TestRestAndBlockMakeUpTheFingerprint(t *testing.T) {
 	r := seeded(t)
 	for range 2000 {

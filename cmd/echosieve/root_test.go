@@ -84,16 +84,6 @@ func TestHelpListsWhatACommandUses(t *testing.T) {
 	require.Contains(t, out, "--help-all lists them")
 }
 
-func TestCompletion(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		code, out, _ := echosieve(t, "", "completion", shell)
-		require.Equal(t, command.ExitOK, code)
-		require.Contains(t, out, "echosieve")
-	}
-	_, out, _ := echosieve(t, "", "__complete", "produce", "--kafka.topics.in")
-	require.Contains(t, out, "--kafka.topics.input")
-}
-
 func TestVersion(t *testing.T) {
 	code, out, _ := echosieve(t, "", "version")
 	require.Equal(t, command.ExitOK, code)

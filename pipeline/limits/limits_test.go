@@ -146,15 +146,6 @@ func TestNumbersStandHere(t *testing.T) {
 	require.Empty(t, unused, "numbers of decideNothing that are gone")
 }
 
-// The search finds what it should.
-func TestNumbersAreFound(t *testing.T) {
-	const source = "package p\n\nconst small = 2\nconst half = 0.5\nconst code = 0x41\n\nfunc f(x []int, y " +
-		"float64) bool {\n" +
-		"\tfor i := 0; i < 17; i++ {\n\t\tx[3] += x[5:][1] << 7\n\t}\n\treturn y * 0.3 > 1 || len(x) > 2 || " +
-		"max(y, 4) > 0 || y == 'a'\n}\n"
-	require.Equal(t, []string{"half = 0.5", "f: i < 17", "f: y * 0.3", "f: max(y, 4)"}, numbersIn(t, source))
-}
-
 // decides holds the operators by which a number can decide something: comparisons, and what weighs.
 var decides = map[token.Token]bool{
 	token.LSS: true, token.LEQ: true, token.GTR: true, token.GEQ: true, token.EQL: true, token.NEQ: true,

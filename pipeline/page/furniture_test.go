@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/text"
-
-	"github.com/stretchr/testify/require"
 )
 
 // bodyOf returns the article of a text, with single spaces for line ends.
@@ -74,4 +74,114 @@ func TestRepeatedLinesCountOnce(t *testing.T) {
 	require.Equal(t, inOneLine(text.Clean(paragraphs[0]+"\n"+note+strings.Join(paragraphs[1:], "\n"))),
 		bodyOf(strings.Join(append(paragraphs, ""), "\n"+note)))
 	require.Equal(t, "a b. a b. c d. e f.", bodyOf("A b.\nA b.\nC d.\nE f.\n"), "twice is no more than a coincidence")
+}
+
+func TestAddressesAreLeftOut(t *testing.T) {
+	for clean, want := range map[string]string{
+		"a [quay](https://a.example/b?c=d&utm_source=e) opens":          "a [quay] opens",
+		"see [here](/news/41 \"the (old) quay\"), he said":              "see [here], he said",
+		"[a](b.html)[c](#d)[](e/f)":                                     "[a][c][]",
+		"[the quay](\nhttps://a.example/a-\nb) opens":                   "[the quay] opens",
+		"a ![old quay](https://a.example/1.jpg) b":                      "a  b",
+		"[![quay](data:image/png;base64,ab+/cd==)](/x/) b":              "[] b",
+		"data:image/png;base64,ab+/cd== b":                              " b",
+		"the [quay][12] opens [again][].\n[12]: https://a.example\nend": "the [quay] opens [again].\n\nend",
+		"the [quay]\n[12]: /news/41\n[quay]: b.html\nend":               "the [quay]\n\n\nend",
+		"[12]: see there\n[a]: b":                                       "[12]: see there\n[a]: b",
+		"at https://a.example/b(c)?d=e, or www.b.example/f.":            "at , or .",
+		"点击https://a.example/b，查看":                                      "点击，查看",
+		// none of these is an address
+		"results [home](3) and [away](two goals)": "results [home](3) and [away](two goals)",
+		"new data: up 3 %, see [1]":               "new data: up 3 %, see [1]",
+		"a [b] (c.d) e][f":                        "a [b] (c.d) e][f",
+	} {
+		require.Equal(t, want, NewFinder(HTMLText, nil).withoutAddresses(clean), clean)
+	}
+	for _, part := range []string{"](", "[]:x ", "[]:/"} {
+		hostile := "x" + strings.Repeat(part, 1<<20)
+		require.Equal(t, hostile, string(appendWithoutAddresses(nil, hostile)))
+	}
+}
+
+func TestWrappedParagraphsAreJoined(t *testing.T) {
+	wrap := func(text string, width int) string {
+		var b strings.Builder
+		column := 0
+		for _, word := range strings.Fields(text) {
+			if column > 0 && column+1+len(word) > width {
+				b.WriteByte('\n')
+				column = 0
+			} else if column > 0 {
+				b.WriteByte(' ')
+				column++
+			}
+			b.WriteString(word)
+			column += len(word)
+		}
+		return b.String()
+	}
+	unwrapped := func(text string) string { return NewFinder(HTMLText, nil).unwrapped(text) }
+	one := strings.ToLower(strings.ReplaceAll(enArticle, "\n", " "))
+	two := strings.ToLower(strings.ReplaceAll(enOther, "\n", " "))
+	for _, width := range []int{60, 72, 80} {
+		text := "a headline\n" + wrap(one, width) + "\n" + wrap(two, width)
+		long := "\nto end these mails write to " + strings.Repeat("a", 150) + "\n"
+		for _, line := range strings.Split(unwrapped(text+long), "\n") {
+			require.True(t, len(line) > 120 || len(line) < width*17/20, line)
+		}
+	}
+	prose := strings.ReplaceAll(one, ". ", ".\n")
+	require.Equal(t, prose, unwrapped(prose), "a line for each sentence")
+}
+
+func TestHead(t *testing.T) {
+	const prose = "the quay opens again on monday, and the ferry will sail at eight as before."
+	for head, want := range map[string]bool{
+		"":                               false,
+		"old quay opens\n":               true,
+		"by a. b.\n3 min read\n":         false, // a byline that ends as a sentence does
+		"4 nov 2026 14:05\n3 min read\n": true,
+		"a\nb\nc\n4 nov 2026\n":          true,
+		"a\nb\nc\nd\n4 nov 2026\n":       false, // a list
+	} {
+		length := 0
+		if want {
+			length = len(head)
+		}
+		require.Equal(t, length, Head(head+prose), head)
+	}
+	require.Zero(t, Head("old quay\nno prose"))
+}
+
+func TestNoteOfWhatIsCutOff(t *testing.T) {
+	for clean, want := range map[string]string{
+		"the quay opens... [+2314 chars]":        "the quay opens...",
+		"the quay [+2314 chars]\n":               "the quay",
+		"the quay op... (12 more lines)":         "the quay op...",
+		"码头重新开放……(剩余1240字)":                      "码头重新开放……(剩余1240字)",
+		"码头重新开放......(剩余1240字)":                  "码头重新开放......",
+		"the quay opens (in 2026)":               "the quay opens (in 2026)",
+		"the quay opens... (more)":               "the quay opens... (more)",
+		"... (" + strings.Repeat("2 ", 30) + ")": "... (" + strings.Repeat("2 ", 30) + ")",
+		"(":                                      "(", ")": ")", "": "",
+	} {
+		require.Equal(t, want, withoutRest(clean), clean)
+	}
+}
+
+func TestIsCode(t *testing.T) {
+	for line, want := range map[string]bool{
+		"var a = window.a || {};":                   true,
+		"ga('send', 'pageview');":                   true,
+		".menu > li.item a:hover,":                  true,
+		"/* the header of the new layout */":        true,
+		`{"@type":"person","name":"a. b."}`:         true,
+		"he said, the quay (see below) was closed;": false,
+		"furthermore,":                              false,
+		"the set {a, b} of two quays":               false,
+		"码头{一}重新开放":                                 false,
+		"":                                          false,
+	} {
+		require.Equal(t, want, isCode(line), line)
+	}
 }

@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/pipeline/article"
-	"echosieve/pipeline/text"
-
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/internal/newstext"
+	"echosieve/pipeline/text"
 )
 
 func TestTextsThatAreNoPage(t *testing.T) {
@@ -55,3 +56,10 @@ func TestPagesBeyondTheLibrary(t *testing.T) {
 		require.Equal(t, inOneLine(text.Clean(enArticle)), inOneLine(text.Clean(found)), name)
 	}
 }
+
+const (
+	zhArticle, enArticle = newstext.Zh, newstext.En
+	zhOther, enOther     = newstext.ZhOther, newstext.EnOther
+	zhMenu, zhFooter     = newstext.ZhMenu, newstext.ZhFooter
+	enMenu, enFooter     = newstext.EnMenu, newstext.EnFooter
+)

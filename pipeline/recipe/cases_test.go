@@ -3,7 +3,10 @@ package recipe
 import (
 	"bufio"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/internal/newstext"
+	"echosieve/sample"
 )
 
 // notYet are the cases whose verdict is still wrong, with its cause. A case that comes right must leave the list.
@@ -73,4 +78,82 @@ func caseTexts(t *testing.T, name string) map[string]string {
 	}
 	require.NoError(t, lines.Err())
 	return texts
+}
+
+var update = flag.Bool("update", false, "write testdata/verdicts.txt instead of comparing it")
+
+// neighbours is how many earlier articles of its corpus an article is judged against.
+const neighbours = 40
+
+// TestVerdictsAreTheSame compares a digest of what the recipe makes of each article, and of the verdicts
+// about neighbouring articles, with those of testdata/verdicts.txt. A change that should change no verdict,
+// such as of structure or speed, leaves the file as it is. After any other one: raise the recipe's version,
+// and run the test with -update.
+//
+// The sample is always there, the evaluation corpora only where newstext.Corpus finds them.
+func TestVerdictsAreTheSame(t *testing.T) {
+	golden := filepath.Join("testdata", "verdicts.txt")
+	file, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	want := map[string]string{}
+	var names []string
+	for line := range strings.Lines(string(file)) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		names = append(names, name)
+		want[name] = rest
+	}
+	var out strings.Builder
+	for _, name := range names {
+		texts := corpusTexts(t, name)
+		if len(texts) > 0 {
+			got := digestOfVerdicts(testRecipe(t), texts)
+			if !*update {
+				require.Equal(t, want[name], got, "%s: see the comment of the test", name)
+			}
+			want[name] = got
+		}
+		fmt.Fprintln(&out, name, want[name])
+	}
+	require.NotEmpty(t, want["sample"])
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(out.String()), 0o600))
+	}
+}
+
+// corpusTexts returns the texts of the sample or of a corpus, none if it is not there.
+func corpusTexts(t *testing.T, name string) []string {
+	var texts []string
+	if name == "sample" {
+		for line := range sample.Lines() {
+			var d newstext.Doc
+			if json.Unmarshal(line, &d) == nil { // the sample has damaged records, too
+				texts = append(texts, d.Text)
+			}
+		}
+		return texts
+	}
+	limit := 1500
+	if testing.Short() {
+		limit = 0
+	}
+	for _, d := range newstext.Corpus(t, name, limit) {
+		texts = append(texts, d.Text)
+	}
+	return texts
+}
+
+func digestOfVerdicts(r *Recipe, texts []string) string {
+	articles, verdicts := sha256.New(), sha256.New()
+	search := r.Search()
+	made := make([]article.Article, len(texts))
+	for i, text := range texts {
+		a, _ := r.Fingerprint(text, article.Origin{})
+		made[i] = a
+		fmt.Fprintf(articles, "%v %x %x %x %d %d %d\n", a.Fingerprint, a.Digest, a.Anchors, a.Signature, a.CleanBytes,
+			a.BoilerplateBytes, a.FurnitureBytes)
+		for j := max(0, i-neighbours); j < i; j++ {
+			fmt.Fprintf(verdicts, "%+v\n", search.Compare(&made[i], &made[j]))
+		}
+	}
+	return fmt.Sprintf("articles %x verdicts %x", articles.Sum(nil)[:8], verdicts.Sum(nil)[:8])
 }

@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"echosieve/pipeline/internal/newstext"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/internal/newstext"
+	"echosieve/pipeline/limits"
 )
 
 // termsOf returns the words of a text that may become features.
@@ -110,4 +112,47 @@ func TestStopWordFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("two words\n"), 0o600))
 	_, err = ReadStopWords(path)
 	require.ErrorContains(t, err, ":1:")
+}
+
+func TestSentencesAreCut(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                       nil,
+		"One. Two! Three?\nFour": {"one.", "two!", "three?", "four"},
+		"It rose 3.5 % at example.com. So be it.": {"it rose 3.5 % at example.com.", "so be it."},
+		`"We won." She left (at once.) Then...`:   {`"we won."`, "she left (at once.)", "then..."},
+		"第一句。第二句！“第三句？”第四句":                       {"第一句。", "第二句!", "“第三句?”", "第四句"},
+		"यह पहला है। यह दूसरा है।":                {"यह पहला है।", "यह दूसरा है।"},
+		"...\n。\nA":        {"...", "。", "a"},
+		"a...b. c":         {"a...b.", "c"},
+		`a.".b!.c d.'.) e`: {`a.".b!.`, `c d.'.)`, "e"},
+	} {
+		var got []string
+		clean := Clean(text)
+		for start, end := range Sentences(clean) {
+			got = append(got, clean[start:end])
+		}
+		require.Equal(t, want, got, text)
+	}
+}
+
+// If each full stop of a run were followed to the end of the run, these texts would take more than 15 seconds.
+func TestSentencesAreCutInLinearTime(t *testing.T) {
+	for _, run := range []string{".", ".'"} {
+		took := func(n int) time.Duration {
+			text, start := strings.Repeat(run, n)+"x", time.Now()
+			require.Equal(t, len(text), CutSentence(text))
+			return time.Since(start)
+		}
+		require.Less(t, took(100_000), 5*time.Second, run)
+	}
+}
+
+func TestWeights(t *testing.T) {
+	table := weigh(t, "新华社新华社新华社新华社 Qwertyuiop 强哥说 the of 1234567 记者")
+	require.Equal(t, 4, table["新华社"].Count)
+	require.InDelta(t, 4*table["新华社"].IDF, table["新华社"].Weight, 1e-9)
+	require.InDelta(t, 11.7392, table["强哥"].IDF, 1e-4, "unknown words have the average IDF")
+	require.InDelta(t, limits.RareIDF, table["qwertyuiop"].IDF, 1e-4)
+	require.InDelta(t, limits.WeakIDF, table["1234567"].IDF, 1e-4)
+	require.NotContains(t, table, "the")
 }

@@ -68,54 +68,6 @@ func TestFileMap(t *testing.T) {
 	}
 }
 
-// Each planted difference between picture and code must be found, and nothing else.
-func TestFaults(t *testing.T) {
-	const doc = "```mermaid\nflowchart TD\n  cmd --> service\n  service --> store & text\n  store --> " +
-		"example.org/db\n```\n"
-	good := map[string][]string{
-		"cmd": {"service", "text/words"}, "service": {"store", "text"}, "service/http": {"example.org/any"},
-		"store": {"example.org/db/v2"}, "text": {"text/words"}, "text/words": nil,
-	}
-	for _, c := range []struct {
-		name   string
-		change func(imports map[string][]string, p picture)
-		fault  string
-	}{
-		{"none", func(map[string][]string, picture) {}, ""},
-		{
-			"import against the arrows",
-			func(i map[string][]string, _ picture) { i["store"] = append(i["store"], "service/http") },
-			"package store imports service/http, but the arrows do not lead from store to service",
-		},
-		{
-			"library behind a wall",
-			func(i map[string][]string, _ picture) { i["cmd"] = append(i["cmd"], "example.org/db") },
-			"package cmd imports example.org/db, but no arrow leads from cmd to example.org/db",
-		},
-		{
-			"package without a box", func(i map[string][]string, _ picture) { i["textual"] = nil },
-			"package textual is in no box",
-		},
-		{
-			"arrow without an import", func(_ map[string][]string, p picture) { p["cmd"] = append(p["cmd"], "store") },
-			"an arrow leads from cmd to store, but no package there imports one here",
-		},
-	} {
-		p, err := parsePicture(doc)
-		require.NoError(t, err)
-		imports := map[string][]string{}
-		for folder, paths := range good {
-			imports[folder] = slices.Clone(paths)
-		}
-		c.change(imports, p)
-		require.Equal(t, c.fault, strings.Join(p.faults(imports), "\n"), c.name)
-	}
-	circle, err := parsePicture("```mermaid\nflowchart TD\n  a --> b\n  b --> a\n```\n")
-	require.NoError(t, err)
-	require.Contains(t, circle.faults(map[string][]string{"a": {"b"}, "b": {"a/c"}, "a/c": nil}),
-		"the arrows from a lead back to it")
-}
-
 func design(t *testing.T) string {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join(root, "DESIGN.md"))

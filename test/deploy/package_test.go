@@ -2,8 +2,6 @@ package deploy_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,49 +108,6 @@ func checkPaths(t *testing.T, root string) {
 		_, err := os.Stat(filepath.Join(root, path))
 		require.NoError(t, err, by)
 	}
-}
-
-// checkRPM opens the RPM package with rpm. It has the files of the Debian package, byte for byte.
-func checkRPM(t *testing.T, deb, rpm string) {
-	if !have(t, "rpm") || !have(t, "dpkg-deb") {
-		return
-	}
-	query := func(args ...string) string {
-		return output(t, t.TempDir(), "rpm", append([]string{"--dbpath", t.TempDir(), "--query", "--package", rpm},
-			args...)...)
-	}
-	require.Equal(t, "echosieve "+releaseDebian+" x86_64 Apache-2.0 localhost",
-		query("--queryformat", "%{NAME} %{VERSION} %{ARCH} %{LICENSE} %{BUILDHOST}"))
-	require.Contains(t, query("--requires"), "shadow-utils\n")
-	require.Equal(t, "/etc/echosieve/echosieve.yaml\n", query("--configfiles"))
-	require.Contains(t, query("--scripts"), "useradd --system ")
-	output(t, t.TempDir(), "rpm", "--dbpath", t.TempDir(), "--checksig", "--nosignature", rpm)
-
-	tree := t.TempDir()
-	output(t, tree, "dpkg-deb", "--extract", deb, ".")
-	installed := map[string]string{}
-	for line := range strings.Lines(
-		query("--queryformat", "[%{FILEMODES:perms} %{FILEDIGESTS} %{FILENAMES} %{FILEUSERNAME}\n]")) {
-		fields := strings.Fields(line)
-		if strings.HasPrefix(fields[0], "d") {
-			continue
-		}
-		require.Len(t, fields, 4, line)
-		require.Equal(t, "root", fields[3], line)
-		installed[fields[2]] = fields[0] + " " + fields[1]
-	}
-	expected := map[string]string{}
-	require.NoError(t, filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		require.NoError(t, err)
-		data, err := os.ReadFile(path)
-		expected[strings.TrimPrefix(path, tree)] = fmt.Sprintf("%s %x", info.Mode(), sha256.Sum256(data))
-		return err
-	}))
-	require.Equal(t, expected, installed)
 }
 
 // checkUnit has systemd read the unit, with the program at its place in the tree, and judge how much the unit allows.

@@ -5,16 +5,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"debug/buildinfo"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,18 +74,9 @@ func TestRelease(t *testing.T) {
 
 	t.Run("checksums", func(t *testing.T) { checkChecksums(t, dir) })
 	t.Run("archive", func(t *testing.T) { checkArchive(t, filepath.Join(tree, releaseName), modes) })
-	t.Run("bills of materials", func(t *testing.T) {
-		for _, name := range []string{"echosieve", "echosieve-lab"} {
-			checkMaterials(t, filepath.Join(dir, name+"-"+releaseVersion+".cdx.json"), name,
-				filepath.Join(tree, releaseName, name))
-		}
-	})
-	t.Run("manual pages", func(t *testing.T) { checkManualPages(t, filepath.Join(tree, releaseName)) })
 	t.Run("paths", func(t *testing.T) { checkPaths(t, filepath.Join(tree, releaseName)) })
-	deb, rpm := filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb"),
-		filepath.Join(dir, "echosieve-"+releaseDebian+"-1.x86_64.rpm")
+	deb := filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb")
 	t.Run("package", func(t *testing.T) { checkPackage(t, deb, time.Unix(commit, 0)) })
-	t.Run("rpm", func(t *testing.T) { checkRPM(t, deb, rpm) })
 	t.Run("reproducible", func(t *testing.T) {
 		again := exec.CommandContext(t.Context(), "sh", "-c",
 			"umask 077; TZ=Asia/Tokyo exec deploy/release/build.sh "+releaseVersion+" '"+tree+"/again' amd64")
@@ -183,48 +171,4 @@ func checkArchive(t *testing.T, dir string, modes map[string]fs.FileMode) {
 	output(t, dir, "bash", "-n", "completions/echosieve.bash")
 	require.Contains(t, output(t, dir, "bash", "-c", "source completions/echosieve.bash; complete -p echosieve"),
 		"__start_echosieve")
-}
-
-// checkMaterials compares a bill of materials with the modules that the tool chain has stored in the program.
-func checkMaterials(t *testing.T, path, name, program string) {
-	var bom struct {
-		BOMFormat string
-		Metadata  struct {
-			Component  struct{ Version string }
-			Properties []struct{ Name, Value string }
-		}
-		Components []any
-	}
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(data, &bom))
-	require.Equal(t, "CycloneDX", bom.BOMFormat)
-	require.Equal(t, releaseVersion, bom.Metadata.Component.Version)
-	require.Contains(t, bom.Metadata.Properties, struct{ Name, Value string }{"cdx:gomod:binary:name", name})
-	info, err := buildinfo.ReadFile(program)
-	require.NoError(t, err)
-	require.Len(t, bom.Components, len(info.Deps)+1, "the modules and the standard library")
-}
-
-// checkManualPages requires a page for each command that the help names, shown as the command line shows its help.
-func checkManualPages(t *testing.T, dir string) {
-	command := regexp.MustCompile(`(?m)^  ([a-z]+) +[A-Z]`)
-	for _, program := range []string{"echosieve", "echosieve-lab"} {
-		_, help, _ := strings.Cut(output(t, dir, filepath.Join(dir, program), "--help"), "\nExamples:\n")
-		commands := command.FindAllStringSubmatch(help, -1)
-		require.Greater(t, len(commands), 4)
-		for _, c := range commands {
-			if c[1] != "help" {
-				require.FileExists(t, filepath.Join(dir, "man/man1", program+"-"+c[1]+".1"))
-			}
-		}
-	}
-	if !have(t, "groff") {
-		return
-	}
-	shown := output(t, dir, "groff", "-man", "-Tascii", "-P-cbou", "man/man1/echosieve.1")
-	require.Contains(t, shown, "  flag                          --kafka.brokers kafka:9092\n",
-		"indented lines stay as they are")
-	shown = output(t, dir, "groff", "-man", "-Tascii", "-P-cbou", "man/man1/echosieve-lab-eval.1")
-	require.Contains(t, shown, "(--detection.*, ", "a star is no mark")
 }

@@ -111,11 +111,3 @@ func shownAfter(t *testing.T, page, command string) []string {
 	}
 	return shown
 }
-
-func TestCommandsAreFound(t *testing.T) {
-	require.Equal(t, "go", programOf("A=1 B=x,y go test ./x"))
-	require.Equal(t, "echosieve", programOf("bin/echosieve run"))
-	require.True(t, commandLike.MatchString("nosuch -x"))
-	require.True(t, commandLike.MatchString("kafkacat this --that"))
-	require.False(t, commandLike.MatchString("probes  anchors  look-ups"))
-}

@@ -1,10 +1,14 @@
 package docs
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/test/promserver"
@@ -52,4 +56,47 @@ func TestFiguresOfMemoryStandOnce(t *testing.T) {
 			require.Empty(t, once.FindAllString(string(readFile(t, root, page)), -1), page)
 		}
 	}
+}
+
+var (
+	// A rate or a pair of rates, such as .990 / .979.
+	rate = regexp.MustCompile(`1?\.\d{2,3}( / 1?\.\d{2,3})?`)
+	// A setting, or a header of an output, in backquotes.
+	named = regexp.MustCompile(
+		"`((?:kafka|redis|input|output|http|policy|detection|log|shadow)\\.[a-z_.]+|echosieve-[a-z-]+)[`:]")
+	// The beginning of a section.
+	section = regexp.MustCompile(`(?m)^##+ `)
+)
+
+// A page in Chinese says nothing that its page in English does not say: each of its commands, rates, settings
+// and headers stands there. Those that are translated whole have as many sections, too, and the same
+// commands.
+func TestChinesePagesAgree(t *testing.T) {
+	whole := map[string]bool{"README.zh-CN.md": true, "docs/zh/from-simhash.md": true}
+	translated, err := fs.Glob(os.DirFS(promserver.Root(t)), "docs/zh/*.md")
+	require.NoError(t, err)
+	for _, page := range append(translated, "README.zh-CN.md") {
+		original := strings.ReplaceAll(strings.ReplaceAll(page, "docs/zh/", "docs/"), ".zh-CN", "")
+		zh, en := text(t, page), text(t, original)
+		english := commandsOf(t, original)
+		for _, command := range commandsOf(t, page) {
+			assert.Contains(t, english, command, page)
+		}
+		for _, pattern := range []*regexp.Regexp{rate, named} {
+			for _, found := range pattern.FindAllString(zh, -1) {
+				assert.Contains(t, en, strings.TrimRight(found, "`:"), page)
+			}
+		}
+		if whole[page] {
+			assert.ElementsMatch(t, english, commandsOf(t, page), page)
+			assert.Len(t, section.FindAllString(zh, -1), len(section.FindAllString(en, -1)), page)
+		}
+	}
+}
+
+func text(t *testing.T, page string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(promserver.Root(t), page))
+	require.NoError(t, err)
+	return string(content)
 }

@@ -6,11 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/traditionalchinese"
 
 	"echosieve/pipeline/decode"
 )
@@ -174,4 +180,187 @@ func FuzzArticles(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Behind a damaged piece of a file the next article is read. Each piece that is left out is an error.
+func TestArticlesBehindDamage(t *testing.T) {
+	const a, b, c = `{"id":"a","text":"x"}`, `{"id":"b","text":"y"}`, `{"id":"c","text":"z"}`
+	const damage, quote = "damaged JSON", "an open quote"
+	for name, f := range map[string]struct {
+		file string
+		want []string
+	}{
+		"lone commas": {"[\n" + a + ",\n,\n" + b + "\n]", []string{a, damage, b}},
+		"comma first": {"[," + a + "]", []string{damage, a}},
+		"comma last":  {"[" + a + ",\n" + b + ",]", []string{a, b, damage}},
+		"no comma":    {"[" + a + "\n" + b + "]", []string{a, damage, b}},
+		"open string": {"[\n" + a + ",\n{\"id\":\"b\",\"text\":\"y},\n" + c + "\n]",
+			[]string{a, damage, c}},
+		"open string, pretty": {
+			"[\n  {\n    \"id\": \"a\n  },\n  {\n    \"id\":\"b\",\"text\":\"y\"\n  }, {\n    " +
+				"\"id\":\"c\",\"text\":\"z\"\n  }\n]", []string{damage, b, c}},
+		"open string, then inner": {"[\n  {\n    \"id\": \"a,\n    \"m\": [\n      {\n \"x\": 1}\n    ]\n  },\n  " +
+			b + "\n]", []string{damage, b}},
+		"line end in a string": {"[{\"id\":\"a\",\"text\":\"x\nx\"},\n " + b + "]\n[" + c + "]",
+			[]string{damage, b, c}},
+		"open brace":            {"[\n{\"id\":\"a\",\"text\":\"x\",\n" + b + ",\n" + c + "]", []string{damage, b, c}},
+		"open brace at the end": {"[\n" + a + ",\n{\"id\":\"b\"\n]\n" + c, []string{a, damage, c}},
+		// the decoder refuses it
+		"inner bracket open": {"[{\"id\":\"a\",\"tags\":[1},\n" + b + "]", []string{`{"id":"a","tags":[1}`, b}},
+		"words":              {"[" + a + ", hallo, " + b + "]", []string{a, "hallo", b}},
+		"two words":          {"[1 2]", []string{"1", damage, "2"}},
+		"white space": {"[" + strings.Repeat(" \n", lineBufferBytes) + a + strings.Repeat("\t\r\n", 99) +
+			"," + b + "]", []string{a, b}},
+		"white space before": {strings.Repeat(" \n", lineBufferBytes) + "[" + a + "]", []string{a}},
+		"deep": {"[" + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "," + a + "]",
+			[]string{"too long", a}},
+
+		"open quote":          {"id,text\na,\"x\nb,y\nc,z\n", []string{quote, b, c}},
+		"open quote, another": {"id,text\na,\"x\nb,\"y\"\n\"c\",z\n", []string{quote, b, c}},
+		"open quote, long": {"id,text\na,\"x" + strings.Repeat("\nb,y", 500) + "\nc,z\n",
+			append([]string{quote}, append(repeat(b, 500), c)...)},
+		"quotes in a field":     {"id,text\na,\"x \"y\" \nz\"\nb,y\n", []string{`{"id":"a","text":"x \"y\" \nz"}`, b}},
+		"row too long":          {"id,text\na," + strings.Repeat("x", 1200) + "\nb,y\n", []string{"too long", b}},
+		"sep":                   {"sep=;\r\nid;text\r\na;x\r\n", []string{a}},
+		"sep, byte order mark":  {"\ufeffsep=|\nid|text\na|x\n", []string{a}},
+		"one damaged character": {"id,text\na,é\nb,\xe9\nc,z\n", []string{`{"id":"a","text":"é"}`, "not in UTF-8", c}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _, err := readAll(t, strings.NewReader(f.file))
+			require.NoError(t, err)
+			require.Equal(t, f.want, got)
+		})
+	}
+}
+
+func repeat(s string, n int) []string { return strings.Split(strings.Repeat(s+"\x00", n-1)+s, "\x00") }
+
+// The faults of a list and of a table name the line in which the damaged piece begins.
+func TestPlaceOfDamage(t *testing.T) {
+	for file, want := range map[string]int{
+		"[\n{\"id\":1},\n\n{\"id\":\"2\n},\n{\"id\":3}]": 4,
+		"[\n{\"id\":1}\n,\n,\n{\"id\":3}]":               4,
+		"\n\nid,text\n1,\"x\ny\"\n\n2,\"x\n3,x\n":        7,
+	} {
+		r, err := NewArticleReader(strings.NewReader(file), 1000, decode.DefaultConfig())
+		require.NoError(t, err)
+		at := 0
+		for err == nil {
+			_, at, err = r.Next()
+		}
+		require.IsType(t, &SkipError{}, err, file)
+		require.Equal(t, want, at, file)
+	}
+}
+
+// Tables in another encoding are refused with a guess. It is never applied.
+func TestTablesInOtherEncodings(t *testing.T) {
+	gbk, err := os.ReadFile("testdata/cases/gbk.csv")
+	require.NoError(t, err)
+	encoded := func(s string, err error) string { require.NoError(t, err); return s }
+	for name, f := range map[string]struct{ file, guess string }{
+		"GBK": {string(gbk), "perhaps GB18030"},
+		"Big5": {encoded(traditionalchinese.Big5.NewEncoder().String(
+			"id,text\n1,石橋村的渡口從週一起停航三天，村民可以改乘公共汽車。\n")), "perhaps Big5"},
+		"Shift_JIS": {encoded(
+			japanese.ShiftJIS.NewEncoder().String("id\ttext\n1\t石橋村の渡し船は月曜日から三日間運休し、村民はバスを利用できる。\n")),
+			"perhaps Shift_JIS"},
+		"latin1": {encoded(charmap.ISO8859_1.NewEncoder().String(
+			"id,text\n1,Die Fähre von Grünau fährt drei Tage nicht, weil die Brücke geprüft wird.\n")),
+			"perhaps ISO-8859-1"},
+		"UTF-16":       {"\xff\xfei\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
+		"UTF-16, bare": {"i\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _, err := readAll(t, strings.NewReader(f.file))
+			require.ErrorContains(t, err, f.guess)
+			require.ErrorContains(t, err, "iconv -f ")
+			require.Empty(t, got)
+		})
+	}
+}
+
+// endless repeats a text, and notes the most memory in use while it is read.
+type endless struct {
+	text string
+	at   int
+	most uint64
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	e.most = max(e.most, m.HeapAlloc)
+	n := 0
+	for n < len(b) {
+		c := copy(b[n:], e.text[e.at:])
+		n, e.at = n+c, (e.at+c)%len(e.text)
+	}
+	return n, nil
+}
+
+// Whatever a file claims or leaves open, reading it takes the memory of a few records.
+func TestMemoryOfEndlessPieces(t *testing.T) {
+	const record = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Length: " +
+		"999999999999\r\n\r\n"
+	for name, f := range map[string]struct{ start, again string }{
+		"line":              {`{"text":"`, "x"},
+		"open quote":        {"id,text\na,\"", strings.Repeat("x", 900) + "\n"},
+		"open quotes":       {"id,text\n", "a,\"" + strings.Repeat("x", 90) + "\n"},
+		"quoted field":      {"id,text\na,\"", "x"},
+		"header of a table": {"id,text,", "x,"},
+		"JSON string":       {`[{"text":"`, "x"},
+		"JSON string, LF":   {"[{\"text\":\"", "x\n"},
+		"JSON white space":  {"[", " \n"},
+		"JSON brackets":     {"[", "["},
+		"white space":       {"", "\n"},
+		"WARC line":         {"WARC/", "x"},
+		"WARC header":       {"WARC/1.0\r\n", "A: b\r\n"},
+		"WARC header line":  {"WARC/1.0\r\nA: ", "x"},
+		"WARC junk":         {"WARC/1.0\r\n\r\n", "x"},
+		"HTTP status":       {record + "HTTP/1.1 200", "x"},
+		"HTTP header":       {record + "HTTP/1.1 200 OK\r\n", "A: b\r\n"},
+		"HTTP body":         {record + "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", "<p>x</p>"},
+		"HTTP chunk":        {record + "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "f"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			rest := &endless{text: strings.Repeat(f.again, 1+4096/len(f.again))}
+			in := io.MultiReader(strings.NewReader(f.start), io.LimitReader(rest, 20<<20))
+			r, err := NewArticleReader(in, 1000, decode.DefaultConfig())
+			for skip := (*SkipError)(nil); err == nil || errors.As(err, &skip); {
+				_, _, err = r.Next()
+			}
+			require.Error(t, err)
+			require.Greater(t, rest.most, uint64(0))
+			require.Less(t, rest.most, before.HeapAlloc+14<<20)
+		})
+	}
+}
+
+// All of a stored file is read, in the form in which browsers show its pages.
+func TestCasesOfWebArchives(t *testing.T) {
+	files, err := filepath.Glob("testdata/cases/*.warc.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		r, err := NewArticleReader(bytes.NewReader(data), 1<<20, decode.DefaultConfig())
+		require.NoError(t, err)
+		pages := 0
+		for {
+			page, _, err := r.Next()
+			if err == io.EOF { //nolint:errorlint // Next wraps nothing
+				break
+			}
+			require.NoError(t, err)
+			require.Contains(t, string(page), "<!doctype html>")
+			require.Contains(t, string(page), "</html>")
+			pages++
+		}
+		require.Equal(t, 7, pages)
+	}
 }
