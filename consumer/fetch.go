@@ -8,6 +8,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
+	"echosieve/internal/base/stopping"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -16,7 +17,7 @@ import (
 // closes out. After an error it waits and tries again.
 func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) {
 	defer close(out)
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for ctx.Err() == nil {
 		next, err := p.fetchOnce(ctx, offset, out)
 		if errors.Is(err, kafka.OffsetOutOfRange) {

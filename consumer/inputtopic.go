@@ -9,6 +9,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
+	"echosieve/internal/base/stopping"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -78,7 +79,7 @@ type start struct {
 // startPositions asks brokers for the topic's id and for the group's offsets in the assigned partitions,
 // until they answer. It returns an error only when ctx ends.
 func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		starts, err := c.startPositionsOnce(ctx, assigned)
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
+	"echosieve/internal/base/stopping"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -53,7 +54,7 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 // LeaveGroup once, which fails while the coordinator is away. Afterwards the group would wait a session
 // timeout for the forgotten member, and this process with it.
 func (c *Consumer) leaveAs(ctx context.Context, member string) {
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		err := c.leave(ctx, member)
 		if err == nil || broker.Permanent(err) {

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
+	"echosieve/internal/base/stopping"
 )
 
 // prepare waits until brokers, topics and the group's coordinator answer.
 func (c *Consumer) prepare(ctx context.Context) error {
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		err := c.prepareOnce(ctx)
 		var missing *broker.MissingTopicsError
@@ -76,7 +77,7 @@ func (c *Consumer) checkRights(ctx context.Context) error {
 func (c *Consumer) waitForGroup(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, broker.SettleTimeout)
 	defer cancel()
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		_, err := c.cluster.Committed(ctx, c.cfg.Group, c.cfg.Topics.Input, []int{0})
 		switch {

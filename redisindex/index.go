@@ -19,7 +19,6 @@ import (
 	"echosieve/redisindex/keyspace"
 	"echosieve/redisindex/watch"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 )
@@ -101,7 +100,7 @@ const patientAttempts = 3
 const runsPerAttempt = 10
 
 // Claim implements pipeline.Index. As long as Redis does not serve the claim (it is away, read-only, loading,
-// out of memory, or refuses a command), Claim runs the claim again, after pauses that grow to about 5
+// out of memory, or refuses a command), Claim runs the claim again, after pauses that grow to 3
 // seconds, until ctx ends or, if ctx comes from stopping.With, soon after the process has begun to stop. An id
 // or signature that is too long is a mistake of the caller: Claim returns an error at once.
 func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error) {
@@ -115,35 +114,20 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 	if len(articles) == 0 {
 		return nil, nil
 	}
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval = 20 * time.Millisecond
-	pause.Multiplier = 2
-	pause.MaxInterval = 5 * time.Second
 	c := newCall(x, articles)
 	defer c.served()
-	calling := ctx
-	for {
-		verdicts, err := x.attempt(calling, articles, c)
-		if err == nil {
-			return verdicts, nil
-		}
-		if calling == ctx { // it has failed for the first time
-			var cancel context.CancelFunc
-			calling, cancel = stopping.Retry(ctx) //nolint:fatcontext // once
-			defer cancel()
-		}
-		wait := pause.NextBackOff()
-		if calling.Err() == nil {
+	var verdicts []article.Verdict
+	err := stopping.Until(ctx, 0, func(ctx context.Context) (err error) {
+		if verdicts, err = x.attempt(ctx, articles, c); err != nil && ctx.Err() == nil {
 			x.metrics.retries.Inc()
-			x.log.DebugContext(ctx, "claim failed, trying again", "err", err, "kind", classify(err), "wait", wait)
+			x.log.DebugContext(ctx, "claim failed, trying again", "err", err, "kind", classify(err))
 		}
-		if ended := stopping.Wait(calling, wait); ended != nil {
-			if !errors.Is(err, ended) {
-				err = errors.Join(ended, err)
-			}
-			return nil, fmt.Errorf("redisindex: claim: %w", err)
-		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("redisindex: claim: %w", err)
 	}
+	return verdicts, nil
 }
 
 // attempt runs the claim until it has verdicts, or until it fails with an error that needs a pause.

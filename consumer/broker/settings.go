@@ -11,6 +11,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"echosieve/internal/base/stopping"
 	"echosieve/pipeline"
 )
 
@@ -41,7 +42,7 @@ var ErrNotKnownYet = errors.New("the topic is new, and a broker does not know it
 func (c *Cluster) WaitForSettings(ctx context.Context, topics ...string) (map[string]TopicSettings, error) {
 	ctx, cancel := context.WithTimeout(ctx, SettleTimeout)
 	defer cancel()
-	var retry Backoff
+	var retry stopping.Backoff
 	for {
 		all, err := c.ReadSettings(ctx, topics...)
 		if !errors.Is(err, kafka.UnknownTopicOrPartition) {

@@ -11,6 +11,7 @@ import (
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
+	"echosieve/internal/base/stopping"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -123,7 +124,7 @@ func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) er
 func (c *Cluster) WaitForTopics(ctx context.Context, topics []string, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var retry Backoff
+	var retry stopping.Backoff
 	for {
 		missing, err := c.Missing(ctx, topics)
 		if err == nil && len(missing) == 0 {
@@ -146,7 +147,7 @@ func (c *Cluster) waitForLeaders(ctx context.Context, topics []string) error {
 	defer cancel()
 	for _, topic := range topics {
 		for partition := range int32(c.Config.Partitions) {
-			var retry Backoff
+			var retry stopping.Backoff
 			for {
 				_, _, err := c.Offsets(ctx, topic, partition)
 				if err == nil {

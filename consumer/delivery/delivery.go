@@ -20,6 +20,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
+	"echosieve/internal/base/stopping"
 	"echosieve/pipeline"
 )
 
@@ -141,7 +142,7 @@ func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
 		},
 	}
 	subject, began := strconv.Itoa(int(in.Partition)), time.Now()
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		own, err := d.tryTakeOver(ctx, t, in)
 		switch {

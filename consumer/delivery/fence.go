@@ -10,6 +10,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/crashpoint"
+	"echosieve/internal/base/stopping"
 )
 
 // idPrefix begins the transactional ids of the group.
@@ -83,7 +84,7 @@ func (t *fencer) fence(ctx context.Context, positions []broker.Position) error {
 
 // ask sends a request to the coordinator of the id until there is an answer that is not to be asked for again.
 func (t *fencer) ask(ctx context.Context, request func(context.Context) error) error {
-	retry, began := broker.Backoff{First: busyPause}, time.Now()
+	retry, began := stopping.Backoff{First: busyPause}, time.Now()
 	for {
 		err := t.found(ctx)
 		if err == nil {

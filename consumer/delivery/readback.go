@@ -9,6 +9,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
+	"echosieve/internal/base/stopping"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
@@ -108,7 +109,7 @@ var errNoMarker = errors.New("the marker of the transaction did not reach the ou
 // records at or after own.next to own.acknowledged. If the coordinator has given the transactional id another producer
 // id since the commit, batches of both are ours.
 func (t *reading) readPosition(ctx context.Context, p wire.TopicPartition, offset int64) (int64, error) {
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		next, marker, err := t.readTail(ctx, p, offset)
 		switch {

@@ -162,7 +162,7 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 		return nil, fmt.Errorf("consumer: publish to %s: %w", w.topic, err)
 	}
 	latest := slices.MaxFunc(part, func(a, b record.Record) int { return a.Time.Compare(b.Time) }).Time
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for first := true; ; first = false {
 		if err = w.write(ctx, raw, len(part), latest); err == nil {
 			break

@@ -13,10 +13,10 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
+	"echosieve/internal/base/stopping"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 
-	exponential "github.com/cenkalti/backoff/v5"
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 )
@@ -282,16 +282,17 @@ func (a *Archive) fetch(ctx context.Context, from article.Coordinates, maxBytes 
 // failed for archivePatience. Before the first connection it does not try again: brokers that nobody can
 // connect to are more often a wrong address than a restart.
 func retried[T any](ctx context.Context, a *Archive, what string, request func() (T, error)) (T, error) {
-	result, err := exponential.Retry(ctx, func() (T, error) {
-		result, err := request()
+	var result T
+	err := stopping.Until(ctx, archivePatience, func(context.Context) (err error) {
+		result, err = request()
 		if !isUnreachable(err) {
 			a.reached.Store(true)
 		}
 		if err != nil && (!a.reached.Load() || !worthRetrying(err)) {
-			err = exponential.Permanent(err)
+			err = stopping.Final(err)
 		}
-		return result, err
-	}, exponential.WithMaxElapsedTime(archivePatience))
+		return err
+	})
 	if err != nil {
 		return result, fmt.Errorf("consumer: %s: %w", what, explainRead(err))
 	}

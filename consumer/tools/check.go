@@ -12,6 +12,7 @@ import (
 	"echosieve/consumer/delivery"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
+	"echosieve/internal/base/stopping"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -86,7 +87,7 @@ func (c checker) checkProducerID(ctx context.Context) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 	defer cancel()
 	const subject = "producer id"
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		refusal, err := delivery.TryProducerIDs(ctx, c.Cluster)
 		if refusal != nil {
@@ -201,7 +202,7 @@ func (c checker) checkGroup(ctx context.Context) diag.Finding {
 	subject := "group " + c.Config.Group
 	ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 	defer cancel()
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		res, err := c.Client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{
 			Key:     c.Config.Group,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"echosieve/consumer/broker"
+	"echosieve/internal/base/stopping"
 )
 
 // EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.
@@ -46,7 +47,7 @@ func FindTopic(ctx context.Context, cfg broker.Config, topic string) error {
 	defer c.Close()
 	patience, cancel := context.WithTimeout(ctx, topicPatience)
 	defer cancel()
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		missing, err := c.Missing(ctx, []string{topic})
 		switch {

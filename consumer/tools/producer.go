@@ -12,6 +12,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/base/diag"
+	"echosieve/internal/base/stopping"
 	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
@@ -101,7 +102,7 @@ func messageOf(r *record.Record) kafka.Message {
 func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
-	var retry broker.Backoff
+	var retry stopping.Backoff
 	for {
 		err := p.writer.WriteMessages(ctx, messages...)
 		if err == nil {

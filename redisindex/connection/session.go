@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"echosieve/internal/base/diag"
+	"echosieve/internal/base/stopping"
 	"echosieve/redisindex/keyspace"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -76,16 +76,13 @@ const patience = time.Minute
 // Patiently calls request until it succeeds, or has failed for the time patience. A request that needs
 // scripts calls EnsureScripts each time. The error explains the cause.
 func (s *Session) Patiently(ctx context.Context, what string, request func() error) error {
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+	err := stopping.Until(ctx, patience, func(context.Context) error {
 		err := request()
-		switch {
-		case err == nil:
-		case s.Lacks(err):
-		case slices.Contains([]string{"auth", "damaged"}, Kind(err)):
-			err = backoff.Permanent(err) // trying again would not help
+		if err != nil && !s.Lacks(err) && slices.Contains([]string{"auth", "damaged"}, Kind(err)) {
+			return stopping.Final(err)
 		}
-		return struct{}{}, err
-	}, backoff.WithMaxElapsedTime(patience))
+		return err
+	})
 	if err == nil {
 		return nil
 	}

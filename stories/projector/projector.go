@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"time"
 
+	"echosieve/internal/base/stopping"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -29,7 +30,6 @@ import (
 	"echosieve/stories"
 	"echosieve/stories/store"
 
-	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -226,18 +226,17 @@ func (c *call) String() string { return "stories: " + string(*c) }
 // patiently tries until it works or ctx ends, or the generation of the stories has ended.
 func (p *Projector) patiently(ctx context.Context, component, what string, try func() error) error {
 	c, failed := call(what), false
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 20*time.Millisecond, 5*time.Second
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+	err := stopping.Until(ctx, 0, func(ctx context.Context) error {
 		err := try()
 		if errors.Is(err, store.ErrGeneration) {
-			err = backoff.Permanent(err)
-		} else if err != nil && ctx.Err() == nil {
+			return stopping.Final(err)
+		}
+		if err != nil && ctx.Err() == nil {
 			failed = true
 			p.Health(component, &c, err)
 		}
-		return struct{}{}, err
-	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(0))
+		return err
+	})
 	if failed {
 		p.Health(component, &c, nil)
 	}

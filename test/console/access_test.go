@@ -54,7 +54,7 @@ func TestConsoleIsReadOnly(t *testing.T) {
 		require.Equal(t, http.StatusOK, status(http.MethodGet, path, "localhost:1"))
 		require.Equal(t, http.StatusMisdirectedRequest, status(http.MethodGet, path, "news.example"))
 	}
-	for _, path := range []string{"", "api/verdict", "api/titles", "api/feed", "api/find"} {
+	for _, path := range []string{"", "api/verdict", "api/titles", "api/feed", "api/find", "api/stories", "stories/"} {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
 			require.Equal(t, http.StatusMethodNotAllowed, status(method, path, ""), "%s %s", method, path)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -146,7 +147,9 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			stays, leaves := service.Start(t, settings), service.Start(t, settings)
 			stays.WaitReady(t)
 			leaves.WaitReady(t)
-			prometheus := promserver.Start(t, stays.HTTP)
+			stories := service.Start(t, c.settings().With(service.Settings{"kafka.create_topics": "true"}),
+				func(cmd *exec.Cmd) { cmd.Args = []string{cmd.Args[0], "stories"} })
+			prometheus := promserver.Start(t, stays.HTTP, stories.HTTP)
 			// one scrape before the first record, for the rates
 			prometheus.CheckQueries(t, []string{"echosieve_build_info"})
 
@@ -171,6 +174,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			prometheus.CheckQueries(t, promserver.Queries(t, prometheus.Selected(t)))
 			leaves.WaitReady(t)
 			stop(t, leaves)
+			stop(t, stories)
 			cpu := stop(t, stays)
 
 			seen := account(t, c, recipe, inputs, outputs)

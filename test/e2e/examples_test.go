@@ -2,9 +2,12 @@ package e2e
 
 import (
 	"encoding/json"
+	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/stories"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/pages"
@@ -21,12 +25,10 @@ import (
 
 // TestExampleConsumers requires that the consumers of deploy/examples print each published article once, with
 // its verdict, past the markers of the transactions that an exactly-once service leaves in its topics, and
-// that they go on where they stopped.
+// that they go on where they stopped. The examples in the folder stories keep one line for each story, in which each
+// copy counts once, also while stories grow.
 func TestExampleConsumers(t *testing.T) {
-	consumer := filepath.Join(t.TempDir(), "consumer")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", consumer,
-		"../../deploy/examples/consumer.go").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	consumer := goExample(t, "consumer.go")
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	publish := func() {
 		code, out := echosieve(t, c.settings(), "produce", "--sample")
@@ -36,7 +38,7 @@ func TestExampleConsumers(t *testing.T) {
 	publish()
 
 	const articles = 72 // of the sample's 77 records, 5 are dead letters
-	total := articles
+	total, copies := articles, 0
 	for name, command := range map[string][]string{
 		"python": {python(t), "../../deploy/examples/consumer.py"},
 		"go":     {consumer},
@@ -75,8 +77,64 @@ func TestExampleConsumers(t *testing.T) {
 			require.Positive(t, verdicts["near"])
 			require.Positive(t, verdicts["exact"])
 			require.Zero(t, verdicts[""])
+			copies = verdicts["near"] + verdicts["exact"]
 		})
 	}
+	t.Run("stories", func(t *testing.T) {
+		service.Start(t, c.settings().With(service.Settings{"kafka.create_topics": "true"}),
+			func(cmd *exec.Cmd) { cmd.Args = []string{cmd.Args[0], "stories"} })
+		examples := map[string][]string{
+			"python": {python(t), "../../deploy/examples/stories/stories.py"},
+			"go":     {goExample(t, "stories/main.go")},
+		}
+		files := t.TempDir()
+		for name, command := range examples {
+			arguments := append(command[1:], c.kafka, c.topic+"-stories", filepath.Join(files, name))
+			cmd := exec.Command(command[0], arguments...)
+			var errors service.Output
+			cmd.Stderr = &errors
+			require.NoError(t, cmd.Start())
+			t.Cleanup(func() {
+				require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+				require.NoError(t, cmd.Wait(), errors.String())
+			})
+		}
+		for range 2 {
+			for name := range examples {
+				require.Eventually(t, func() bool { return storyCopies(t, filepath.Join(files, name)) == copies },
+					service.Patience, 100*time.Millisecond, name)
+			}
+			publish()
+			copies += articles // each repeats itself
+		}
+	})
+}
+
+// goExample builds an example of deploy/examples.
+func goExample(t *testing.T, file string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "example")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../deploy/examples/"+file)
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// storyCopies returns the number of copies in all lines of a file of stories. Each story has one line, the largest
+// first.
+func storyCopies(t *testing.T, file string) (copies int) {
+	t.Helper()
+	text, _ := os.ReadFile(file) // it comes with the first story
+	roots, before := map[string]bool{}, math.MaxInt
+	for line := range strings.Lines(string(text)) {
+		var s stories.Record
+		require.NoError(t, json.Unmarshal([]byte(line), &s))
+		require.False(t, roots[s.Root.Coordinates], line)
+		require.LessOrEqual(t, s.Copies, before)
+		roots[s.Root.Coordinates], before = true, s.Copies
+		copies += s.Copies
+	}
+	return copies
 }
 
 // TestItemPipeline runs the item pipeline of docs/platforms.md, as the page prints it, in the order of Scrapy's calls.

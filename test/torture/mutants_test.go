@@ -73,7 +73,7 @@ var mistakes = []mistake{
 			"		s.reporter.Failed(broker.OpPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, " +
 				"err))\n		if err := retry.Wait(ctx); err != nil {\n			_ = " +
 				"w.giveUp()\n			return nil, err\n		}\n", ""},
-		{"consumer/delivery/sender.go", "	var retry broker.Backoff\n", ""},
+		{"consumer/delivery/sender.go", "	var retry stopping.Backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "failure-counts-as-done", edits: []edit{
 		{"consumer/stages.go", "				check(p.finishBatch(ctx, b))\n",

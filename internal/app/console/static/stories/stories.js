@@ -22,7 +22,10 @@ function span(ms) {
   return count(days, "day") + (hours % 24 ? ` ${hours % 24} h` : "");
 }
 
-const ago = (time) => span(Math.max(Date.now() - new Date(time), 0)) + " ago";
+function ago(time) {
+  const ms = Date.now() - new Date(time);
+  return ms < 60_000 ? "just now" : span(ms) + " ago";
+}
 
 // growth says whether more copies may come.
 function growth(s) {
