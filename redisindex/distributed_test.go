@@ -37,39 +37,6 @@ func TestContractDistributed(t *testing.T) {
 	}
 }
 
-// The index is spread over all masters: every one holds entries and block lists, in similar numbers.
-func TestKeysSpreadOverMasters(t *testing.T) {
-	t.Parallel()
-	cluster := redisserver.StartCluster(t, 3, 0)
-	client := redisrig.Connect(t, redisrig.ClusterOptions(cluster))
-	cfg := redisrig.Config(redisrig.Standard)
-	cfg.ExpectedArticles = 8_000_000 // 256 hashes of block lists
-	x := newIndex(t, client, cfg)
-	claims := make([]article.Article, 1000)
-	for n := range claims {
-		claims[n] = redisrig.Article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)
-	}
-	_, err := x.Claim(t.Context(), claims)
-	require.NoError(t, err)
-	for _, kind := range []string{"b:*", "o:*"} {
-		var all int
-		counts := map[string]int{}
-		for _, s := range cluster.Servers {
-			keys, err := cluster.Client(s).Keys(t.Context(), x.keys.Prefix+kind).Result()
-			require.NoError(t, err)
-			counts[s.Addr] = len(keys)
-			all += len(keys)
-		}
-		require.Greater(t, all, 50)
-		for addr, n := range counts {
-			require.Greater(t, n, all/6, "%s of %v", addr, counts)
-		}
-	}
-	seen, err := cluster.Errors(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, seen["CROSSSLOT"])
-}
-
 // With fewer replicas than redis.wait_replicas no claim gets a verdict, and the error says why.
 func TestTooFewReplicas(t *testing.T) {
 	t.Parallel()

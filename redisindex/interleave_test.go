@@ -59,8 +59,7 @@ func interleavings(t *testing.T) (schedules int, seed uint64) {
 	return schedules, seed
 }
 
-// interleave runs the schedules on indexes with a value of redis.buckets. The function connect makes the
-// client of each worker.
+// interleave runs the schedules on indexes with a value of redis.buckets.
 func interleave(t *testing.T, schedules int, seed uint64, buckets string, connect func() redis.UniversalClient) {
 	require.NoError(t, connection.LoadScripts(t.Context(), connect(), scripts...))
 	var clients []*steppedClient
@@ -219,8 +218,7 @@ func (w *world) articles(n int, varied bool) {
 // maxSteps is far more commands than any schedule needs. Workers that wait for each other without end reach it.
 const maxSteps = 100_000
 
-// run starts workers, and lets one of them take one step at a time until all articles have verdicts. It
-// returns false if that needs more than maxSteps.
+// run starts workers, and lets one of them take one step at a time until all articles have verdicts.
 func (w *world) run(ctx context.Context) bool {
 	again := 1 + w.r.IntN(2*len(w.claims)) // deliveries beyond the necessary ones
 	for {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/indextest"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
@@ -202,4 +203,24 @@ func TestKindsNeverMeet(t *testing.T) {
 	require.Equal(t, 20, cfg.Plan().Layout.Width(0))
 	cfg.Buckets = "hashes"
 	require.ErrorContains(t, cfg.Validate(), `buckets is "hashes", must be packed or sets`)
+}
+
+// A claim may reach into more slices than an index remembers. It still looks up in all of them, and ends.
+func TestClaimOverManySlices(t *testing.T) {
+	client := redisrig.Client(t, redisserver.Addr(t))
+	cfg := redisrig.Config(indextest.Params{Window: time.Minute, Generations: 2, MaxDistance: 3})
+	originals, copies := make([]article.Article, maxKnownSlices+100), make([]article.Article, maxKnownSlices+100)
+	for i := range originals {
+		originals[i] = redisrig.Article(i, 0xff)
+		originals[i].Time = originals[i].Time.Add(time.Duration(i) * 10 * time.Minute)
+		copies[i] = redisrig.Article(len(originals)+i, 0xfe)
+		copies[i].Time = originals[i].Time.Add(45 * time.Second) // in the next slice, or the one after
+	}
+	_, err := newIndex(t, client, cfg).Claim(t.Context(), originals)
+	require.NoError(t, err)
+	verdicts, err := newIndex(t, client, cfg).Claim(t.Context(), copies)
+	require.NoError(t, err)
+	for i, v := range verdicts {
+		require.Equal(t, originals[i].Coordinates, v.Original.Coordinates)
+	}
 }

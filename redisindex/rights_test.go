@@ -28,7 +28,6 @@ import (
 var update = flag.Bool("update", false, "write the generated part of docs/security.md")
 
 // A user with exactly the rights of the list can do all the work and a whole check, on every kind of server.
-// Without any one of the needed rights the user cannot, and the error names the missing right.
 func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 	for _, kind := range []struct {
 		setting string // that the server is about

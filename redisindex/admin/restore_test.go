@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"echosieve/redisindex/keyspace"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisrig/indexrig"
+	"echosieve/test/redisserver"
 )
 
 func startRestore(t *testing.T, x *redisindex.Index) *Restorer {
@@ -96,4 +98,26 @@ func TestRestoreOverflow(t *testing.T) {
 	repeat := redisrig.Article(99, 0xF0) // of an overflow entry
 	repeat.Digest = all[len(all)-1].Digest
 	require.Equal(t, all[len(all)-1].Ref(), indexrig.ClaimOne(t, x, repeat).Original)
+}
+
+// Remove deletes only the namespace: no key that begins alike, and none that the name would match as a pattern.
+func TestRemove(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: redisserver.Start(t).Addr})
+	defer client.Close()
+	ctx := t.Context()
+	const namespace = `ev[a]l*\?`
+	for i := range 2500 {
+		require.NoError(t, client.Set(ctx, fmt.Sprintf("%s:b:%d", namespace, i), "x", 0).Err())
+	}
+	kept := []string{"eval:b:1", "eva", namespace + "2:b:1", namespace, "other"}
+	for _, key := range kept {
+		require.NoError(t, client.Set(ctx, key, "x", 0).Err())
+	}
+	require.NoError(t, Remove(ctx, client, namespace))
+	left, err := client.Keys(ctx, "*").Result()
+	require.NoError(t, err)
+	require.ElementsMatch(t, kept, left)
+
+	require.Error(t, Remove(ctx, client, ""), "that would be every key that begins with a colon")
+	require.NoError(t, Remove(ctx, client, "nobody"))
 }

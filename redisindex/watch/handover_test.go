@@ -2,9 +2,11 @@ package watch
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"maps"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -14,6 +16,9 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
+	"echosieve/simhash"
+	"echosieve/test/redisrig"
+	"echosieve/test/redisserver"
 )
 
 // commits are what a group has committed, by partition: an offset and a label.
@@ -213,4 +218,83 @@ func TestCounterOfAnotherProgram(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 10, r.client.IncrBy(t.Context(), x.Sequence(), 0).Val())
 	}
+}
+
+func index() keyspace.ID {
+	return keyspace.ID{
+		Name:     keyspace.Name{Namespace: "a space & more:x", Recipe: "news-4-3fa9c1d2", Layout: "3c00.18.4x15.11.5"},
+		Settings: map[string]string{"window": "168h", "redis.generations": "1"},
+	}
+}
+
+func TestLabels(t *testing.T) {
+	want := Label{Index: index(), Markers: 64, Seen: time.UnixMilli(1795412345678), Ticket: 48213}
+	want.Index.Database = 2
+	text := want.String()
+	require.NotContains(t, text, " ", "one word of the label")
+	require.Contains(t, text, "window=168h", "readable")
+	got, ok := ParseLabel(text)
+	require.True(t, ok)
+	require.Equal(t, want, got)
+	require.True(t, got.Of(want.Index, 64))
+	require.False(t, got.Of(want.Index, 1), "the same names on a cluster")
+	require.False(t, got.Of(index(), 64), "another database")
+
+	got, ok = ParseLabel(text + "&something=new")
+	require.True(t, ok, "a name that a later version writes")
+	require.True(t, got.Index.Same(want.Index))
+	for _, junk := range []string{"", "junk", "a.b.c", "another.1.99999999999999999999", "layout=x",
+		"layout=x&seen=1&ticket=-1", "%zz", "seen=1&ticket=1"} {
+		_, ok = ParseLabel(junk)
+		require.False(t, ok, junk)
+	}
+}
+
+// The warning of a loss is over one window after the loss, and the gauge is 0 then.
+func TestLossWarningEnds(t *testing.T) {
+	cfg := redisrig.Config(redisrig.Standard)
+	x := NewLosses(redisrig.Client(t, redisserver.Addr(t)), keyspace.New(cfg, 0), cfg.Window, nil,
+		slog.New(slog.DiscardHandler))
+	warned := ""
+	m := newMonitor(x, func(_, text string) { warned = text })
+	at := time.Now()
+	m.report(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window), own: true})
+	require.Empty(t, warned, "it is too long ago to matter")
+	m.report(lossMissing, loss{kind: lossMissing, at: at.Add(-cfg.Window + time.Minute), own: true})
+	m.clearOld()
+	require.Contains(t, warned, at.Add(time.Minute).UTC().Format(time.RFC3339))
+	m.standing[lossMissing] = at.Add(-cfg.Window)
+	m.clearOld()
+	require.Empty(t, warned)
+	require.Zero(t, testutil.ToFloat64(x.metrics.lastLoss))
+}
+
+// A witness speaks only as long as its keys cannot have expired, and the sample stays small and spread over
+// the lifetime of the keys.
+func TestWitnessesAreASample(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &witnesses{}
+		const lifetime = 100 * time.Second
+		for n := range 20_000 {
+			w.add(time.Now(), lifetime, keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)},
+				func() []keyspace.ListRef { return nil })
+			require.LessOrEqual(t, len(w.kept), witnessesKept)
+			time.Sleep(10 * time.Millisecond)
+		}
+		kept := w.some(witnessesKept, time.Now())
+		require.Greater(t, len(kept), witnessesKept/4)
+		thirds := [3]int{}
+		for _, k := range kept {
+			left := time.Until(k.until)
+			require.Positive(t, left)
+			require.LessOrEqual(t, left, lifetime)
+			thirds[min(2, int(3*left/lifetime))]++
+		}
+		for _, n := range thirds {
+			require.Greater(t, n, len(kept)/5, fmt.Sprint(thirds))
+		}
+		require.Len(t, w.some(witnessesRound, time.Now()), witnessesRound)
+		time.Sleep(lifetime)
+		require.Empty(t, w.some(witnessesKept, time.Now()))
+	})
 }

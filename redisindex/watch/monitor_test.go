@@ -21,6 +21,7 @@ import (
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
+	"echosieve/redisindex/admin"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/redisindex/watch"
@@ -42,8 +43,7 @@ type watched struct {
 	log      bytes.Buffer
 }
 
-// startWatched starts a monitor. The test calls Recall, as a process does when it knows what its consumer
-// group has stored.
+// startWatched starts a monitor.
 func startWatched(t testing.TB, client redis.UniversalClient, cfg keyspace.Config) *watched {
 	t.Helper()
 	w := &watched{warnings: map[string]string{}, reg: prometheus.NewRegistry()}
@@ -297,30 +297,6 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 	}
 }
 
-// All processes that share an index notice a loss, whichever of them checks first. They raise no alarm
-// because of each other.
-func TestLossWithSeveralProcesses(t *testing.T) {
-	client := redisrig.Client(t, redisserver.Start(t).Addr)
-	cfg := redisrig.Config(redisrig.Standard)
-	a, b := startWatched(t, client, cfg), startWatched(t, client, cfg)
-	a.Recall(nil)
-	b.Recall(nil)
-	a.claimNew(t, 5)
-	b.claimNew(t, 5)
-	c := startWatched(t, client, cfg)
-	c.Recall([]string{a.Label(), b.Label()})
-	for _, w := range []*watched{a, b, c} {
-		w.requireNoLoss(t)
-	}
-	redisrig.Flush(t, client)
-	total := 0
-	for _, w := range []*watched{a, b, c} {
-		w.requireLoss(t, watch.LossMissing)
-		total += w.Counted(watch.LossMissing)
-	}
-	require.Positive(t, total)
-}
-
 // Without the right to INFO a flush is still noticed, and the log says once that evictions, memory and saves
 // are not watched.
 func TestMonitorWithoutInfo(t *testing.T) {
@@ -384,4 +360,56 @@ func TestLossOfOneMaster(t *testing.T) {
 		w.requireLoss(t, watch.LossMissing)
 		w.stop()
 	}
+}
+
+// A complete refill ends the warnings of the losses that were known when it began, in all processes and in
+// those that start later.
+func TestCure(t *testing.T) {
+	server := redisserver.Start(t)
+	client := redisrig.Client(t, server.Addr)
+	cfg := redisrig.Config(redisrig.Standard)
+	w, other := startWatched(t, client, cfg), startWatched(t, client, cfg)
+	for _, w := range []*watched{w, other} {
+		w.Recall(nil)
+		w.requireNoLoss(t)
+	}
+	open := func() *admin.Refill {
+		r, err := admin.New(w.Index).OpenRefill(t.Context(), "outputs", false)
+		require.NoError(t, err)
+		return r
+	}
+	cure := func(r *admin.Refill) bool {
+		cured, err := r.Cure(t.Context())
+		require.NoError(t, err)
+		return cured
+	}
+	require.False(t, cure(open()), "there was no loss")
+	before := open()
+	redisrig.Flush(t, client)
+	w.requireLoss(t, watch.LossMissing)
+	other.requireLoss(t, watch.LossMissing)
+	require.False(t, cure(before), "the loss came after it began")
+	gap := open()
+	require.NoError(t, gap.LeaveOut(t.Context()))
+	require.False(t, cure(gap))
+	require.False(t, cure(open()), "another process of the same run has left something out")
+
+	_, err := admin.New(w.Index).OpenRefill(t.Context(), "outputs", true)
+	require.NoError(t, err)
+	require.True(t, cure(open()))
+	for _, w := range []*watched{w, other} {
+		require.Eventually(t, func() bool { kinds, _ := w.warns(); return len(kinds) == 0 }, time.Minute,
+			10*time.Millisecond)
+		require.Zero(t, testutil.ToFloat64(w.LastLoss()))
+	}
+	later := startWatched(t, client, cfg)
+	later.Recall([]string{w.Label()})
+	later.requireNoLoss(t)
+
+	require.NoError(t, client.HSet(t.Context(), w.Keys().Markers(false)[0], "seen", 1).Err())
+	require.Eventually(t, func() bool { kinds, _ := later.warns(); return kinds[watch.LossRollback] != "" },
+		time.Minute, 10*time.Millisecond, "a further loss")
+	later.waitRound(t)
+	kinds, _ := later.warns()
+	require.NotEmpty(t, kinds[watch.LossRollback], "the earlier refill has not cured it")
 }
