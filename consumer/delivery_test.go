@@ -2,37 +2,27 @@ package consumer
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
 	"echosieve/internal/base/diag"
 	"echosieve/test/kafkatest"
-
-	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
-
-// refuseTransactionalIDs makes brokers behave as if the right on transactional ids were missing.
-func refuseTransactionalIDs(k *kfake.Cluster) {
-	k.ControlKey(int16(kmsg.InitProducerID), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
-		init := req.(*kmsg.InitProducerIDRequest)
-		if init.TransactionalID == nil {
-			return nil, nil, false
-		}
-		res := init.ResponseKind().(*kmsg.InitProducerIDResponse)
-		res.ErrorCode = kerr.TransactionalIDAuthorizationFailed.Code
-		return res, nil, true
-	})
-}
 
 func TestWithoutTheRightDeliveryIsAtLeastOnce(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
 	kafkatest.EnsureTopics(t, cfg)
-	refuseTransactionalIDs(k)
+	refuseProducerIDs(k, kafka.TransactionalIDAuthorizationFailed)
 	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
 	m := newMember(t, cfg, &router{})
 	warnings := map[string]string{}
@@ -54,7 +44,7 @@ func TestWithoutTheRightDeliveryIsAtLeastOnce(t *testing.T) {
 func TestExactlyOnceByNameNeedsTheRight(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
 	kafkatest.EnsureTopics(t, cfg)
-	refuseTransactionalIDs(k)
+	refuseProducerIDs(k, kafka.TransactionalIDAuthorizationFailed)
 	cfg.Delivery = broker.ExactlyOnce
 	c, err := New(cfg, &router{}, nil, kafkatest.Log(t), (&health{}).report)
 	require.NoError(t, err)
@@ -62,4 +52,87 @@ func TestExactlyOnceByNameNeedsTheRight(t *testing.T) {
 
 	findings := tools.Check(context.Background(), cfg)
 	require.Equal(t, diag.Failure, findings[len(findings)-1].Severity)
+}
+
+// refuseProducerIDs makes brokers behave as if a right were missing: that on transactional ids, or that on the cluster.
+func refuseProducerIDs(k *kfake.Cluster, code kafka.Error) {
+	k.ControlKey(int16(kmsg.InitProducerID), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		if code == kafka.TransactionalIDAuthorizationFailed && req.(*kmsg.InitProducerIDRequest).TransactionalID == nil {
+			return nil, nil, false
+		}
+		res := req.ResponseKind().(*kmsg.InitProducerIDResponse)
+		res.ErrorCode = int16(code)
+		return res, nil, true
+	})
+}
+
+// Acknowledgements are lost, and requests that the client has given up are late: they reach the broker before
+// their retry, or many batches later.
+func TestRetriesRepeatNothing(t *testing.T) {
+	for name, what := range map[string]kafkatest.Fault{
+		"answer lost": kafkatest.LoseAnswer, "request held": kafkatest.Hold,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, cfg := kafkatest.Fake(t)
+			cfg.MaxMessageBytes = 2048 // many small requests
+			cfg.Partitions = 2
+			cfg.SessionTimeout = 30 * time.Second // no redelivery
+			kafkatest.EnsureTopics(t, cfg)
+			const n = 2000
+			kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", n, 2)...)
+			f := &kafkatest.Faults{Key: int16(kmsg.Produce)}
+			f.Choose = func(n int64) kafkatest.Fault {
+				if n%5 == 3 {
+					return what
+				}
+				return kafkatest.Pass
+			}
+			m := newMember(t, cfg, &router{})
+			f.Into(m.cluster)
+			m.start()
+			late := 0
+			require.Eventually(t, func() bool {
+				late += f.Release(t)
+				return m.value(t, "echosieve_consumer_acknowledged_records_total") == n
+			}, kafkatest.Patience, 5*time.Millisecond)
+			late += f.Release(t)
+			require.Greater(t, m.value(t, "echosieve_consumer_retries_total"), 3.0, "the fault fired")
+			require.Equal(t, what == kafkatest.Hold, late > 3, "requests came late")
+			require.Equal(t, 1.0, m.value(t, "echosieve_consumer_rebalances_total"))
+			m.stop(t)
+			kafkatest.Produce(t, kafkatest.Client(t, cfg), &kgo.Record{Topic: cfg.Topics.Unique, Value: []byte("end")},
+				&kgo.Record{Topic: cfg.Topics.Unique, Partition: 1, Value: []byte("end")})
+			out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, func(all []*kgo.Record) bool {
+				return len(slices.DeleteFunc(kafkatest.Values(all), func(v string) bool { return v != "end" })) == 2
+			})
+			next := []int{0, 1}
+			for _, r := range out {
+				if string(r.Value) != "end" {
+					require.Equal(t, fmt.Sprintf("u%06d", next[r.Partition]), string(r.Value))
+					next[r.Partition] += 2
+				}
+			}
+			require.Equal(t, []int{n, n + 1}, next)
+		})
+	}
+}
+
+func TestWithoutProducerIDsBatchesAreSentAllTheSame(t *testing.T) {
+	k, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
+	refuseProducerIDs(k, kafka.ClusterAuthorizationFailed)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg, kgo.DisableIdempotentWrite()),
+		kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
+	m := startMember(t, cfg, &router{})
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
+	m.stop(t)
+	require.Equal(t, 1, m.logged.count("batches carry no sequence numbers"))
+	require.Equal(t, 1, m.logged.count("grant IdempotentWrite on the cluster"))
+	require.NoError(t, m.health.last())
+
+	findings := tools.Check(context.Background(), cfg)
+	last := findings[len(findings)-1]
+	require.Equal(t, diag.Warning, last.Severity)
+	require.Contains(t, last.Remedy, "IdempotentWrite")
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"echosieve/consumer/broker"
 	"echosieve/internal/base/stopping"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
@@ -120,29 +119,6 @@ func TestStopDoesNotWaitForServersThatAreAway(t *testing.T) {
 	require.Equal(t, int64(10), kafkatest.Committed(t, cl, cfg), "the third partition's work")
 }
 
-// Commits hang, one of them while the group generation ends: the drain and the last commit share one budget.
-func TestHangingCommitsDoNotOutlastTheSession(t *testing.T) {
-	k, cfg := kafkatest.Fake(t)
-	cfg.Partitions, cfg.SessionTimeout, cfg.DrainTimeout = 1, time.Minute, 12*time.Second // the last commit has 3 s
-	// no commit before the first record
-	cfg.Delivery = broker.AtLeastOnce
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
-	var commits atomic.Int64
-	k.ControlKey(int16(kmsg.OffsetCommit), func(kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
-		commits.Add(1)
-		return nil, nil, true // no answer
-	})
-	m := startMember(t, cfg, &router{})
-	require.Eventually(t, func() bool { return commits.Load() > 0 }, kafkatest.Patience, time.Millisecond,
-		"a commit hangs")
-	start := time.Now()
-	m.stop(t)
-	require.Less(t, time.Since(start), cfg.SessionTimeout)
-	require.GreaterOrEqual(t, commits.Load(), int64(2), "time was left for the last commit")
-}
-
 func TestOvertimeHasOneBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		generation, end := context.WithCancel(t.Context())
@@ -194,43 +170,4 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The answers that belong to every rebalance are no failures: nobody must be alarmed.
-func TestRebalanceIsNoFailure(t *testing.T) {
-	k, cfg := kafkatest.Fake(t)
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
-	var syncs, commits atomic.Int64
-	k.ControlKey(int16(kmsg.SyncGroup), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		res := req.ResponseKind().(*kmsg.SyncGroupResponse)
-		res.ErrorCode = int16(kafka.RebalanceInProgress)
-		syncs.Add(1)
-		return res, nil, true
-	})
-	k.ControlKey(int16(kmsg.OffsetCommit), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
-		if commits.Add(1) > 3 {
-			return nil, nil, false
-		}
-		res := req.ResponseKind().(*kmsg.OffsetCommitResponse)
-		for _, rt := range req.(*kmsg.OffsetCommitRequest).Topics {
-			topic := kmsg.NewOffsetCommitResponseTopic()
-			topic.Topic = rt.Topic
-			for _, rp := range rt.Partitions {
-				p := kmsg.NewOffsetCommitResponseTopicPartition()
-				p.Partition, p.ErrorCode = rp.Partition, int16(kafka.RebalanceInProgress)
-				topic.Partitions = append(topic.Partitions, p)
-			}
-			res.Topics = append(res.Topics, topic)
-		}
-		return res, nil, true
-	})
-	m := startMember(t, cfg, &router{})
-	kafkatest.EventuallyCommitted(t, cfg)
-	m.stop(t)
-	require.EqualValues(t, 1, syncs.Load())
-	require.GreaterOrEqual(t, commits.Load(), int64(3))
-	require.Empty(t, m.health.failures())
 }

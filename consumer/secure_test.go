@@ -2,8 +2,17 @@ package consumer
 
 import (
 	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
@@ -12,10 +21,6 @@ import (
 	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/kafkatest"
-
-	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // TestSecuredKafka runs with TLS, logins and rights, and with the mistakes that users make in their settings.
@@ -120,8 +125,7 @@ func TestSecuredKafka(t *testing.T) {
 	})
 }
 
-// listeners tries each kind of client with each kind of listener. The check names the setting that does not
-// fit, and how to set it.
+// listeners tries each kind of client with each kind of listener.
 func listeners(t *testing.T, s *kafkaserver.Server, cfg broker.Config) {
 	const (
 		fits   = ""
@@ -187,34 +191,84 @@ func runFor(t *testing.T, cfg broker.Config) error {
 // configured one, Write on the output topics.
 func allow(t *testing.T, cfg broker.Config, user string) {
 	t.Helper()
-	req := kmsg.NewPtrCreateACLsRequest()
-	add := func(kind kmsg.ACLResourceType, name string, pattern kmsg.ACLResourcePatternType, op kmsg.ACLOperation) {
-		c := kmsg.NewCreateACLsRequestCreation()
-		c.ResourceType, c.ResourceName, c.ResourcePatternType = kind, name, pattern
-		c.Principal, c.Host, c.Operation, c.PermissionType = "User:"+user, "*", op, kmsg.ACLPermissionTypeAllow
-		req.Creations = append(req.Creations, c)
+	admin := kadm.NewClient(kafkatest.Client(t, cfg))
+	rights := func(op kadm.ACLOperation, pattern kadm.ACLPattern) *kadm.ACLBuilder {
+		return kadm.NewACLs().Allow("User:" + user).AllowHosts("*").Operations(op).ResourcePatternType(pattern)
 	}
-	add(kmsg.ACLResourceTypeTopic, cfg.Topics.Input, kmsg.ACLResourcePatternTypeLiteral, kmsg.ACLOperationRead)
-	add(kmsg.ACLResourceTypeGroup, cfg.Group, kmsg.ACLResourcePatternTypePrefixed, kmsg.ACLOperationRead)
-	for _, topic := range kafkatest.OutTopics(cfg.Topics) {
-		add(kmsg.ACLResourceTypeTopic, topic, kmsg.ACLResourcePatternTypeLiteral, kmsg.ACLOperationWrite)
-	}
-	res, err := req.RequestWith(context.Background(), kafkatest.Client(t, cfg))
-	require.NoError(t, err)
-	for _, r := range res.Results {
-		require.Zero(t, r.ErrorCode)
-	}
-	principal := "User:" + user
-	acls := kmsg.NewPtrDescribeACLsRequest() // the broker applies rules a moment later
-	acls.ResourceType, acls.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
-	acls.Principal, acls.Operation, acls.PermissionType = &principal, kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
-	cl := kafkatest.Client(t, cfg)
-	require.Eventually(t, func() bool {
-		res, err := acls.RequestWith(context.Background(), cl)
-		n := 0
-		for i := 0; err == nil && i < len(res.Resources); i++ {
-			n += len(res.Resources[i].ACLs)
+	for _, acls := range []*kadm.ACLBuilder{
+		rights(kadm.OpRead, kadm.ACLPatternLiteral).Topics(cfg.Topics.Input),
+		rights(kadm.OpRead, kadm.ACLPatternPrefixed).Groups(cfg.Group),
+		rights(kadm.OpWrite, kadm.ACLPatternLiteral).Topics(kafkatest.OutTopics(cfg.Topics)...),
+	} {
+		created, err := admin.CreateACLs(t.Context(), acls)
+		require.NoError(t, err)
+		for _, c := range created {
+			require.NoError(t, c.Err)
 		}
-		return n == len(req.Creations)
-	}, kafkatest.Patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { // the broker applies rules a moment later
+			known, err := admin.DescribeACLs(context.Background(), acls)
+			return err == nil && !slices.ContainsFunc(known,
+				func(d kadm.DescribeACLsResult) bool { return len(d.Described) == 0 })
+		}, kafkatest.Patience, 10*time.Millisecond)
+	}
+}
+
+// unsecured returns an unsecured JSON Web Token, which Kafka's own validator for development takes.
+func unsecured(user string, issued, end time.Time) string {
+	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+	return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"sub":%q,"iat":%d,"exp":%d}`, user, issued.Unix(),
+		end.Unix())) + "."
+}
+
+// tokens logs in to a real broker with tokens of a file that is replaced while the process runs, and with the
+// mistakes of operators. The broker wants a new login of every connection after five seconds.
+func tokens(t *testing.T, s *kafkaserver.Server) {
+	admin := kafkatest.RealConfig(s, "oauth")
+	kafkatest.EnsureTopics(t, admin)
+	allow(t, admin, "bob")
+	cfg := admin
+	cfg.CreateTopics, cfg.Brokers = false, []string{s.LoginAddr}
+	file := filepath.Join(t.TempDir(), "token")
+	cfg.SASL = broker.SASL{Mechanism: "oauthbearer", TokenFile: file}
+	write := func(token string) { require.NoError(t, os.WriteFile(file, []byte(token+"\n"), 0o600)) }
+	now := time.Now()
+
+	for name, c := range map[string]struct{ token, want string }{
+		"no file": {"", "have a program write it"},
+		"expired": {
+			unsecured("bob", now.Add(-time.Hour), now.Add(-time.Minute)),
+			"look for the program that should renew it",
+		},
+		"no token":  {"not.a.token", "check issuer, audience"},
+		"no rights": {unsecured("eve", now, now.Add(time.Hour)), "grant Read"},
+	} {
+		if c.token != "" {
+			write(c.token)
+		}
+		failed := false
+		for _, f := range tools.Check(context.Background(), cfg) {
+			if f.Severity == diag.Failure {
+				failed = true
+				require.Contains(t, f.Remedy, c.want, "%s: %+v", name, f)
+			}
+		}
+		require.True(t, failed, name)
+		_ = os.Remove(file)
+	}
+
+	// Connections are closed every five seconds, and tokens are good for eight. The group's connection is one
+	// of them: each time it ends, the group generation ends, too.
+	seconds := func(n int) time.Time { return time.Now().Add(time.Duration(n) * time.Second) }
+	write(unsecured("bob", time.Now(), seconds(8)))
+	m := startMember(t, cfg, &router{})
+	for start, sent := time.Now(), 0; m.value(t, "echosieve_consumer_rebalances_total") < 3; {
+		require.Less(t, time.Since(start), kafkatest.Patience)
+		write(unsecured("bob", time.Now(), seconds(8)))
+		kafkatest.Produce(t, kafkatest.Client(t, admin),
+			kafkatest.Numbered(admin.Topics.Input, fmt.Sprint("r", sent), 3, 3)...)
+		sent += 3
+		kafkatest.ConsumeUntil(t, admin, kafkatest.OutTopics(admin.Topics),
+			func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == sent })
+	}
+	m.stop(t)
 }

@@ -8,9 +8,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/test/kafkaserver"
 	"echosieve/test/kafkatest"
-	"echosieve/test/tier"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
@@ -92,48 +90,6 @@ func codeOf(err error) kafka.Error {
 	var code kafka.Error
 	errors.As(err, &code)
 	return code
-}
-
-// TestFenceOutlivesLeaders moves the leadership of a fenced partition, by SIGTERM and by SIGKILL.
-func TestFenceOutlivesLeaders(t *testing.T) {
-	tier.All(t)
-	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
-		t.Run(version, func(t *testing.T) {
-			c := kafkaserver.StartCluster(t, version, 3)
-			cfg := kafkatest.Config(c.Addrs()...)
-			cfg.Partitions, cfg.Replication = 1, 3
-			kafkatest.EnsureTopics(t, cfg)
-			unique := wire.TopicPartition{Topic: cfg.Topics.Unique}
-			a, b := testTakeOver(t, cfg), testTakeOver(t, cfg)
-			first := takeOver(t, a)
-			require.NoError(t, publishEventually(t, a, first.as, 0, unique))
-			second := takeOver(t, b)
-			for i, end := range []func(*kafkaserver.Server){(*kafkaserver.Server).Stop, (*kafkaserver.Server).Kill} {
-				now, err := b.cluster.Topic(t.Context(), unique.Topic)
-				require.NoError(t, err)
-				leader := now.Partitions[0].Leader
-				end(c.Servers[leader-1])
-				require.Eventually(t, func() bool {
-					now, err := b.cluster.Topic(context.Background(), unique.Topic)
-					return err == nil && now.Partitions[0].Leader >= 0 && now.Partitions[0].Leader != leader
-				}, kafkatest.Patience, 50*time.Millisecond)
-				require.ErrorIs(t, publishEventually(t, a, first.as, 1, unique), kafka.InvalidProducerEpoch)
-				require.NoError(t, publishEventually(t, b, second.as, int32(i), unique))
-				c.Servers[leader-1].Restart()
-				inSyncAgain(t, cfg, unique.Topic)
-			}
-		})
-	}
-}
-
-// inSyncAgain waits until all replicas of a topic have caught up: then the next broker may fail.
-func inSyncAgain(t *testing.T, cfg broker.Config, topic string) {
-	t.Helper()
-	admin := kadm.NewClient(kafkatest.Client(t, cfg))
-	require.Eventually(t, func() bool {
-		topics, err := admin.ListTopics(context.Background(), topic)
-		return err == nil && len(topics[topic].Partitions[0].ISR) == 3
-	}, kafkatest.Patience, 100*time.Millisecond)
 }
 
 // forgotten says whether the transaction coordinators know the id of partition 0 no longer.

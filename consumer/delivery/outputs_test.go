@@ -14,8 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// commitAt commits an offset of an owner's input partition with the producer id and the positions. Nobody is a member
-// of the group.
+// commitAt commits an offset of an owner's input partition with the producer id and the positions.
 func commitAt(t *testing.T, to *takeover, offset, pid int64, positions []broker.Position) {
 	t.Helper()
 	commitAs(t, to, wire.TopicID{}, broker.Commit{Next: offset, Owner: wire.Identity{ID: pid}, Positions: positions})

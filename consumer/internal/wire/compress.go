@@ -35,9 +35,6 @@ type Reserve func(bytes int64) (release func(), err error)
 // ErrNoMemory is the error of a Reserve that does not wait.
 var ErrNoMemory = errors.New("the memory for decompressors is used up")
 
-// Unbounded reserves memory without a bound.
-func Unbounded(int64) (release func(), err error) { return func() {}, nil }
-
 // maxDecoder is the memory in bytes of the largest decompressor that is opened: that of a zstd frame with the
 // greatest window.
 const maxDecoder = zstdframes.MaxWindow + zstdframes.Beside

@@ -62,8 +62,7 @@ func xerial(blocks ...[]byte) []byte {
 	return b
 }
 
-// A decompressor asks for its memory before it is opened, and then takes no more. Frames of little content
-// take little, whatever they declare.
+// A decompressor asks for its memory before it is opened, and then takes no more.
 func TestMemoryOfDecompressorsIsKnownBefore(t *testing.T) {
 	const mib = 1 << 20
 	article, large := encoded(10_000), encoded(40*mib)
@@ -173,8 +172,7 @@ func zstdFrameTooLarge() []byte {
 	return append(frame, 1, 0, 0)
 }
 
-// A batch that would take more memory than any decompressor may have is not decompressed. Each of its offsets
-// comes nevertheless.
+// A batch that would take more memory than any decompressor may have is not decompressed.
 func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
 	claim := snappyClaim(1 << 28)
 	for name, raw := range map[string][]byte{
@@ -192,7 +190,7 @@ func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
 			var recs []record.Record
 			used := allocated(func() {
 				recs, err = readAll(NewReader(&FetchResponse{records: append(bytes.Clone(raw), at(good, 3)...)}, 1,
-					1<<20, Unbounded))
+					1<<20, unbounded))
 			})
 			require.NoError(t, err)
 			require.Less(t, used, uint64(len(raw)+1<<20))
@@ -226,7 +224,7 @@ func TestReaderStopsWhereNoMemoryIsLeft(t *testing.T) {
 		require.True(t, r.More())
 		require.EqualValues(t, 2, r.Offset())
 	}
-	require.NoError(t, r.Open(Unbounded))
+	require.NoError(t, r.Open(unbounded))
 	rec, ok, err := r.Next()
 	require.NoError(t, err)
 	require.True(t, ok)

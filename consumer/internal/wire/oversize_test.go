@@ -94,7 +94,7 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 			var got []record.Record
 			var err error
 			used := allocated(func() {
-				s := NewReader(&FetchResponse{records: raw}, 0, limit, Unbounded)
+				s := NewReader(&FetchResponse{records: raw}, 0, limit, unbounded)
 				defer s.Close()
 				got, err = readAll(s)
 			})
@@ -147,7 +147,7 @@ func TestLargeBatchesAreReadRecordByRecord(t *testing.T) {
 			var before, during runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			s := NewReader(&FetchResponse{records: raw}, 0, limit, Unbounded)
+			s := NewReader(&FetchResponse{records: raw}, 0, limit, unbounded)
 			defer s.Close()
 			for i := range n {
 				rec, ok, err := s.Next()

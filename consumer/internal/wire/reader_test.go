@@ -31,6 +31,9 @@ func readAll(s *Reader) ([]record.Record, error) {
 	}
 }
 
+// unbounded reserves memory without a bound.
+func unbounded(int64) (release func(), err error) { return func() {}, nil }
+
 func sample(n int) []record.Record {
 	recs := make([]record.Record, n)
 	for i := range recs {
@@ -48,7 +51,7 @@ func TestBatchesSurviveEncodingAndDecoding(t *testing.T) {
 			want := sample(100)
 			raw, err := EncodeBatch(want, Codec(codec))
 			require.NoError(t, err)
-			got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20, Unbounded))
+			got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20, unbounded))
 			require.NoError(t, err)
 			require.Len(t, got, len(want))
 			for i := range want {
@@ -104,7 +107,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 				require.NoError(t, err)
 				require.EqualValues(t, codec, b.attributes&attrCodec, "the batch has the codec of the test case")
 			}
-			got, err := readAll(NewReader(res, 0, 1<<20, Unbounded))
+			got, err := readAll(NewReader(res, 0, 1<<20, unbounded))
 			require.NoError(t, err)
 			require.Len(t, got, len(in))
 			for i := range in {
@@ -166,7 +169,7 @@ func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
 	} {
 		res.records = append(res.records, at(b, int64(i))...)
 	}
-	s := NewReader(res, 0, 1<<20, Unbounded)
+	s := NewReader(res, 0, 1<<20, unbounded)
 	recs, err := readAll(s)
 	require.NoError(t, err)
 	var offsets []int64
@@ -183,7 +186,7 @@ func TestOffsetsOfCompactedRecordsArePassed(t *testing.T) {
 	raw, err := EncodeBatch(sample(3), 0)
 	require.NoError(t, err)
 	raw = rebatch(at(raw, 100), func(b []byte) { binary.BigEndian.PutUint32(b[23:], 49) })
-	s := NewReader(&FetchResponse{records: raw}, 101, 1<<20, Unbounded)
+	s := NewReader(&FetchResponse{records: raw}, 101, 1<<20, unbounded)
 	recs, err := readAll(s)
 	require.NoError(t, err)
 	require.Len(t, recs, 2, "a batch may begin before the requested offset")
@@ -197,7 +200,7 @@ func TestLogAppendTimeIsTakenFromTheBatch(t *testing.T) {
 		b[22] |= attrLogAppendTime
 		binary.BigEndian.PutUint64(b[35:], 777)
 	})
-	recs, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20, Unbounded))
+	recs, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20, unbounded))
 	require.NoError(t, err)
 	for _, r := range recs {
 		require.EqualValues(t, 777, r.Time.UnixMilli())
@@ -248,7 +251,7 @@ func TestDamagedBatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := 1 << 19
-			s := NewReader(&FetchResponse{records: append(at(good, 0), atIfSane(c.raw, 20)...)}, 0, limit, Unbounded)
+			s := NewReader(&FetchResponse{records: append(at(good, 0), atIfSane(c.raw, 20)...)}, 0, limit, unbounded)
 			recs, err := readAll(s)
 			require.Error(t, err)
 			if c.want != nil {
@@ -288,7 +291,7 @@ func TestCutOffBatchAtTheEndIsLeftForTheNextFetch(t *testing.T) {
 	require.NoError(t, err)
 	second := at(raw, 20)
 	for cut := range len(second) {
-		s := NewReader(&FetchResponse{records: append(bytes.Clone(raw), second[:cut]...)}, 0, 1<<20, Unbounded)
+		s := NewReader(&FetchResponse{records: append(bytes.Clone(raw), second[:cut]...)}, 0, 1<<20, unbounded)
 		recs, err := readAll(s)
 		require.NoError(t, err)
 		require.Len(t, recs, 20)
