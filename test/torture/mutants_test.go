@@ -106,11 +106,11 @@ var mistakes = []mistake{
 		{"consumer/broker/memory.go",
 			"		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {\n			return " +
 				"nil, err\n		}\n		return func() { l.releaseDecoder(n) }, nil\n",
-			"		return wire.Unbounded(n)\n"},
+			"		return func() {}, nil\n"},
 		{"consumer/broker/memory.go",
 			"	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {\n		return nil, " +
 				"wire.ErrNoMemory\n	}\n	return func() { l.releaseDecoder(n) }, nil\n",
-			"	return wire.Unbounded(n)\n"},
+			"	return func() {}, nil\n"},
 	}, faults: "hostile-frames", want: []ledger.Kind{rig.Swollen}, args: []string{"--processes", "1"}},
 	// A batch of one partition takes all records in flight, and a decompressor its whole share.
 	{name: "records-before-decompressors", edits: []edit{

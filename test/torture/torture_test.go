@@ -38,21 +38,21 @@ func TestRound(t *testing.T) {
 	require.Zero(t, code)
 }
 
-// Short rounds on Redis with replicas: masters are replaced, one of them while its replica lacks the last
-// writes, the network is cut, and clients get READONLY, MOVED and ASK as replies. Longer runs are started by
-// hand.
+// Short rounds on servers that replicate: masters and leaders are replaced, a master while its replica lacks the last
+// writes, the network is cut, and clients get READONLY, MOVED and ASK as replies. Longer runs are started by hand.
 func TestRoundWithReplicas(t *testing.T) {
 	loopback.SkipShort(t)
 	tier.All(t)
 	t.Parallel()
-	for redis, injected := range map[string]string{
-		rig.SentinelRedis: "kill,redis-readonly,redis-failover,redis-master-behind,redis-cut",
-		rig.ClusterRedis:  "kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut",
+	for _, args := range [][]string{
+		{"--redis", rig.SentinelRedis, "--faults", "kill,redis-readonly,redis-failover,redis-master-behind,redis-cut"},
+		{"--redis", rig.ClusterRedis, "--faults",
+			"kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut"},
+		{"--brokers", "3", "--faults", "kill,leader-kill,coordinator-kill,broker-cut,two-brokers-lost"},
 	} {
-		t.Run(redis, func(t *testing.T) {
+		t.Run(args[1], func(t *testing.T) {
 			t.Parallel()
-			code, _ := run(t.Context(), []string{"--redis", redis, "--rounds", "1", "--rate", "300", "--faults",
-				injected}, output{t})
+			code, _ := run(t.Context(), append(args, "--rounds", "1", "--rate", "300"), output{t})
 			require.Zero(t, code)
 		})
 	}

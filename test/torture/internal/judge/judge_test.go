@@ -1,225 +1,80 @@
 package judge
 
 import (
-	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/pipeline/article"
-	"echosieve/pipeline/decode"
-	"echosieve/pipeline/memindex"
-	"echosieve/pipeline/recipe"
-	"echosieve/pipeline/record"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/articles"
 )
 
-const (
-	partitionsIn  = 6
-	partitionsOut = 4
-)
+// unique and copyOf are what a service publishes of an article; the original of a copy stands at coordinates.
+var unique = &ledger.Outcome{Headers: map[string]string{pipeline.HeaderVerdict: "unique"}}
 
-// honest holds what a service without a mistake publishes of a writer's records.
-type honest struct {
-	writer *articles.Writer
-	run    ledger.Run
+func copyOf(original string) *ledger.Outcome {
+	return &ledger.Outcome{Headers: map[string]string{pipeline.HeaderVerdict: "near", pipeline.HeaderOriginal: original}}
 }
 
-// newHonest runs a writer's records through the pipeline and the index in memory: as a service does, in small
-// batches of one partition each. Every tenth result of Write stands for an aborted transaction: the service
-// does not get its records.
-func newHonest(t *testing.T) *honest {
-	recipe, err := recipe.Load(recipe.DefaultConfig())
-	require.NoError(t, err)
-	h := &honest{
-		writer: articles.NewWriter(5, "a", recipe, true),
-		run: ledger.Run{
-			Inputs: map[string]*kgo.Record{}, Partitions: partitionsOut,
-			Topics: ledger.Topics{Unique: "unique", Duplicate: "duplicate", Dead: "dead"},
-		},
-	}
-	decode := decode.DefaultConfig()
-	index := memindex.New(memindex.Config{Window: 168 * time.Hour, Generations: 2, Search: h.writer.Index.Search,
-		BlockBits: h.writer.Index.Plan().Layout.Bits})
-	service, err := pipeline.New(pipeline.Config{Decode: decode, MaxMessageBytes: articles.MaxMessageBytes}, recipe,
-		index, nil)
-	require.NoError(t, err)
-	random := rand.New(rand.NewPCG(5, 5))
-	var ends [partitionsIn]int64
-	var batches [partitionsIn][]record.Record
-	decide := func(p int) {
-		prepared, err := service.Prepare(t.Context(), batches[p])
-		require.NoError(t, err)
-		outputs, err := service.Decide(t.Context(), prepared)
-		require.NoError(t, err)
-		for i := range outputs {
-			h.run.Outputs = append(h.run.Outputs, h.published(&outputs[i]))
-		}
-		batches[p] = nil
-	}
-	for unit := range 3000 {
-		for _, r := range h.writer.Write() {
-			p := random.IntN(partitionsIn)
-			r.Topic, r.Partition, r.Offset = "in", int32(p), ends[p]
-			ends[p]++
-			if unit%10 == 9 {
-				continue
-			}
-			h.run.Inputs[ledger.Coordinates(r)] = r
-			batches[p] = append(batches[p], record.Record{
-				Coordinates: article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
-				Key:         r.Key, Value: r.Value, Time: r.Timestamp,
-				Headers: []record.Header{{Key: r.Headers[0].Key, Value: r.Headers[0].Value}},
-			})
-		}
-		decide(random.IntN(partitionsIn))
-	}
-	for p := range batches {
-		decide(p)
-	}
-	return h
-}
-
-// published returns the record of an output topic that an output of the pipeline becomes.
-func (h *honest) published(o *pipeline.Output) *kgo.Record {
-	r := &kgo.Record{
-		Topic: o.Destination.String(), Partition: o.Record.Partition % partitionsOut,
-		Key: o.Record.Key, Value: o.Record.Value, Timestamp: o.Record.Time,
-	}
-	if o.Destination == article.ToPossible {
-		r.Topic = h.run.Topics.Unique
-	}
-	for _, x := range o.Headers {
-		r.Headers = append(r.Headers, kgo.RecordHeader{Key: x.Key, Value: x.Value})
-	}
-	return r
-}
-
-// outputs are a copy of the honest outputs, for one mistake to change.
-type outputs []*kgo.Record
-
-// find returns the first output, and its headers, for which is returns true. The fact is the writer's about
-// that article.
-func (all outputs) find(t *testing.T, d *articles.Writer, is func(headers map[string]string, f articles.Fact) bool) (
-	*kgo.Record, map[string]string) {
-	for _, r := range all {
-		if h := ledger.Headers(r); is(h, d.Facts[string(r.Key)]) {
-			return r, h
-		}
-	}
-	require.Fail(t, "no output has the properties that this mistake needs")
-	return nil, nil
-}
-
-func (all outputs) of(t *testing.T, input string) *kgo.Record {
-	r, _ := all.find(t, &articles.Writer{}, func(h map[string]string, _ articles.Fact) bool {
-		return h[pipeline.HeaderInput] == input
-	})
-	return r
-}
-
-func set(r *kgo.Record, headers ...string) {
-	for i := 0; i < len(headers); i += 2 {
-		r.Headers = slices.DeleteFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == headers[i] })
-		r.Headers = append(r.Headers, kgo.RecordHeader{Key: headers[i], Value: []byte(headers[i+1])})
-	}
-}
-
-func unset(r *kgo.Record, headers ...string) {
-	r.Headers = slices.DeleteFunc(r.Headers, func(h kgo.RecordHeader) bool { return slices.Contains(headers, h.Key) })
-}
-
-func isNear(h map[string]string, _ articles.Fact) bool { return h[pipeline.HeaderVerdict] == "near" }
-
-func isFirst(h map[string]string, f articles.Fact) bool {
-	return h[pipeline.HeaderVerdict] == "unique" && f.Family != "" && f.Role == articles.First
-}
-
-// misreported are mistakes of a service as they show in its outputs, each with the violation that Judge must report:
-// those that package ledger cannot know, and one that it reports.
-var misreported = map[string]struct {
-	want   ledger.Kind
-	change func(t *testing.T, d *articles.Writer, all outputs) outputs
-}{
-	"a record is left out": {ledger.Lost, func(_ *testing.T, _ *articles.Writer, all outputs) outputs {
-		return all[1:]
-	}},
-	"a text does not come through": {ledger.LostText, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		_, h := all.find(t, d, isNear)
-		r := all.of(t, h[pipeline.HeaderRoot])
-		r.Topic = "duplicate"
-		set(r, pipeline.HeaderVerdict, "near", pipeline.HeaderOriginal, h[pipeline.HeaderInput])
-		return all
-	}},
-	"a copy is unique": {ledger.Twin, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, h := all.find(t, d, func(h map[string]string, f articles.Fact) bool {
-			return isNear(h, f) &&
-				f.Role != articles.Version
-		})
-		r.Topic = "unique"
-		unset(r, pipeline.HeaderOriginal, pipeline.HeaderOriginalID)
-		set(r, pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, h[pipeline.HeaderInput], pipeline.HeaderRootID,
-			string(r.Key))
-		return all
-	}},
-	"a version names a version that is not its neighbour": {ledger.Unrelated,
-		func(t *testing.T, d *articles.Writer, all outputs) outputs {
-			r, _ := all.find(t, d, func(h map[string]string, f articles.Fact) bool {
-				return isNear(h, f) && f.Role == articles.Version && f.Step == 0
-			})
-			group := d.Facts[string(r.Key)].Family
-			far, h := all.find(t, d, func(_ map[string]string, f articles.Fact) bool {
-				return f.Family == group &&
-					f.Step == 2
-			})
-			set(r, pipeline.HeaderOriginal, h[pipeline.HeaderInput], pipeline.HeaderOriginalID, string(far.Key))
-			return all
-		}},
-	"a copy of another text": {ledger.Unrelated, func(t *testing.T, d *articles.Writer, all outputs) outputs {
-		r, _ := all.find(t, d, isNear)
-		other, h := all.find(t, d, func(h map[string]string, f articles.Fact) bool {
-			return isFirst(h, f) && f.Family != d.Facts[string(r.Key)].Family
-		})
-		set(r, pipeline.HeaderOriginal, h[pipeline.HeaderInput], pipeline.HeaderOriginalID, string(other.Key))
-		return all
-	}},
-}
-
-// Judge reports nothing about the outputs of a service without a mistake, and reports each mistake that is
-// put into them.
+// The mistakes that package ledger cannot know. Coordinates are the ids of the articles here.
 func TestMistakesInOutputsAreFound(t *testing.T) {
-	h := newHonest(t)
-	found := Judge(h.run, h.writer, Excuses{})
-	require.Empty(t, found.Violations)
-	checked := Census{CommittedRecords: 1, AbortedRecords: 1}
-	checked.Count(h.run.Inputs, found, h.writer.Breakable())
-	require.Greater(t, checked[copiesOfCopies], 50, "too few copies have a root that is not their original")
-	for name, n := range checked {
-		if !strings.HasPrefix(name, compressed) { // nothing was compressed
-			require.Positive(t, n, name)
-		}
+	facts := map[string]articles.Fact{
+		"in/0/1": {Family: "a"}, "in/0/2": {Family: "a", Role: articles.Near}, "in/0/3": {Family: "b"},
+		"in/1/0": {Family: "chain", Role: articles.Version}, "in/1/1": {Family: "chain", Role: articles.Version, Step: 1},
+		"in/1/2": {Family: "chain", Role: articles.Version, Step: 2},
 	}
-	for name, m := range misreported {
+	for name, c := range map[string]struct {
+		seen map[string]*ledger.Outcome
+		want []ledger.Kind
+	}{
+		"none": {map[string]*ledger.Outcome{"in/0/1": unique, "in/0/2": copyOf("in/0/1"), "in/0/3": unique,
+			"in/1/0": unique, "in/1/1": copyOf("in/1/0"), "in/1/2": unique}, nil},
+		"a text does not come through": {map[string]*ledger.Outcome{"in/0/1": copyOf("in/0/2"),
+			"in/0/2": copyOf("in/0/1")}, []ledger.Kind{ledger.LostText}},
+		"a copy is unique": {map[string]*ledger.Outcome{"in/0/1": unique, "in/0/2": unique}, []ledger.Kind{ledger.Twin}},
+		"a copy of another text": {map[string]*ledger.Outcome{"in/0/1": unique, "in/0/2": copyOf("in/0/3"),
+			"in/0/3": unique}, []ledger.Kind{ledger.Unrelated}},
+		"a version that is not the neighbour": {map[string]*ledger.Outcome{"in/1/0": unique, "in/1/2": copyOf("in/1/0")},
+			[]ledger.Kind{ledger.Unrelated}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			run := h.run
-			run.Outputs = nil
-			for _, r := range h.run.Outputs {
-				c := *r
-				c.Headers = slices.Clone(r.Headers)
-				run.Outputs = append(run.Outputs, &c)
+			inputs := map[string]*kgo.Record{}
+			for at := range c.seen {
+				inputs[at] = &kgo.Record{Key: []byte(at)}
 			}
-			run.Outputs = m.change(t, h.writer, run.Outputs)
 			var kinds []ledger.Kind
-			for _, v := range Judge(run, h.writer, Excuses{}).Violations {
+			_, _, bad := Excuses{}.relate(inputs, c.seen, facts)
+			for _, v := range bad {
 				kinds = append(kinds, v.Kind)
 			}
-			require.Contains(t, kinds, m.want)
+			require.Equal(t, c.want, kinds)
 		})
+	}
+}
+
+// Of two copies that both come through, one must have been lost when the other was decided.
+func TestTwinsAroundARefill(t *testing.T) {
+	const lost, between, later = "in/0/9", "in/0/10", "in/0/20"
+	x := Excuses{Losses: []Loss{{Committed: map[int32]int64{0: 10}, Refilled: map[int32]int64{0: 20}}}}
+	for _, c := range []struct {
+		a, b  string
+		twins int
+	}{
+		{"in/0/8", lost, 1},
+		{lost, between, 0},
+		{lost, later, 1},
+		{between, "in/0/11", 1},
+		{between, later, 1},
+		{later, "in/1/0", 1}, // a partition that was added after the refill
+	} {
+		facts := map[string]articles.Fact{"a": {Family: "a"}, "b": {Family: "a", Role: articles.Exact}}
+		inputs := map[string]*kgo.Record{c.a: {Key: []byte("a")}, c.b: {Key: []byte("b")}}
+		seen := map[string]*ledger.Outcome{c.a: unique, c.b: unique}
+		_, _, bad := x.relate(inputs, seen, facts)
+		require.Len(t, bad, c.twins, "%s and %s", c.a, c.b)
+		_, _, bad = Excuses{Forgotten: []string{c.a}}.relate(inputs, seen, facts)
+		require.Empty(t, bad, "later articles are not copies of a forgotten one")
 	}
 }
