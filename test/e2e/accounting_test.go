@@ -31,9 +31,7 @@ func account(t testing.TB, c cluster, r *recipe.Recipe, inputs map[string]*kgo.R
 	return report.Seen
 }
 
-// reason is the reason of the dead letter that a record must become, or empty. The broken records of
-// withBroken have known reasons. An article of the corpus may be broken as well: then decoding it gives the
-// reason.
+// reason is the reason of the dead letter that a record must become, or empty.
 func reason(r *recipe.Recipe, in *kgo.Record) record.RejectReason {
 	if in.Value == nil {
 		return ""

@@ -55,8 +55,7 @@ func python(t testing.TB) string {
 	return filepath.Join(home, "bin", "python")
 }
 
-// strangers publishes JSON articles in Avro with the producer in Python. It returns the records as they stand
-// in the input topic from their coordinates on, and the JSON of each.
+// strangers publishes JSON articles in Avro with the producer in Python.
 func strangers(t testing.TB, c cluster, registry, place string, articles [][]byte) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), python(t), "avro_producer.py", c.kafka, c.topic, "http://"+registry, place)

@@ -48,8 +48,7 @@ func (c cluster) settings() service.Settings {
 	}
 }
 
-// stop ends the service with SIGTERM, as an orchestrator does, and returns its CPU time. The service must
-// have been ready before: a process that has just begun does not handle signals yet.
+// stop ends the service with SIGTERM, as an orchestrator does, and returns its CPU time.
 func stop(t testing.TB, p *service.Process) time.Duration {
 	t.Helper()
 	require.Zero(t, p.End(t), "a SIGTERM must end the service with exit code 0")
@@ -86,8 +85,7 @@ func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Rec
 	return inputs
 }
 
-// watch reads the output topics until so many input records have an output. It calls progress with the number
-// of those so far.
+// watch reads the output topics until so many input records have an output.
 func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo.Record {
 	t.Helper()
 	return watchTopics(t, c, want, progress, c.topic+"-unique", c.topic+"-duplicate", c.topic+"-dead")

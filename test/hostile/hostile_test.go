@@ -180,8 +180,7 @@ func (s *stage) start(t *testing.T, run string, changes service.Settings, change
 	return p
 }
 
-// watch reads the output topics until every record has come out, in the order of the input. It returns the
-// outputs, and the name of a record that came out again, if there is one.
+// watch reads the output topics until every record has come out, in the order of the input.
 func (s *stage) watch(t *testing.T, run string) (outs []*kgo.Record, again string) {
 	t.Helper()
 	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),

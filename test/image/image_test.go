@@ -106,8 +106,7 @@ func (e *engine) build(target, tag string) {
 		"--build-arg", "VERSION=9.8.7", ".")
 }
 
-// start runs a service of docker-compose.yml with the rights that the file gives it, and with further
-// arguments. It returns the container.
+// start runs a service of docker-compose.yml with the rights that the file gives it, and with further arguments.
 func (e *engine) start(s types.ServiceConfig, image string, args ...string) string {
 	e.t.Helper()
 	require.True(e.t, s.ReadOnly)

@@ -13,17 +13,11 @@ import (
 // Cluster is several brokers that replicate. Each broker is a controller as well, so that a majority of them must run.
 type Cluster struct{ Servers []*Server }
 
-// StartCluster starts n brokers. A topic that is created with -1 replicas has a replica on each broker. It
-// accepts records while at most one broker is away (min.insync.replicas = n-1).
-func StartCluster(t testing.TB, version string, n int) *Cluster {
-	t.Helper()
-	return StartClusterBehind(t, nil, version, n)
-}
-
-// StartClusterBehind is StartCluster with a front, which gets 1+2n addresses of each server: first that of
-// the listener for clients, then one for each broker that replicates from the server, then one for each
-// broker that speaks to its controller; the server itself is among the brokers. Since each caller has an
-// address of its own, a server can be cut off in both directions. Clients that use Addr go past the front.
+// StartClusterBehind starts n brokers. A topic that is created with -1 replicas has a replica on each broker. It accepts
+// records while at most one broker is away (min.insync.replicas = n-1). The front gets 1+2n addresses of each server:
+// first that of the listener for clients, then one for each broker that replicates from the server, then one for each
+// broker that speaks to its controller; the server itself is among the brokers. Since each caller has an address of its
+// own, a server can be cut off in both directions. Clients that use Addr go past the front.
 func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *Cluster {
 	t.Helper()
 	loopback.SkipShort(t)
@@ -94,13 +88,4 @@ func replicate(properties map[string]string, n int) {
 	for _, topic := range []string{"transaction.state.log", "share.coordinator.state.topic"} {
 		properties[topic+".min.isr"] = most
 	}
-}
-
-// Addrs are the brokers' addresses.
-func (c *Cluster) Addrs() []string {
-	var addrs []string
-	for _, s := range c.Servers {
-		addrs = append(addrs, s.Addr)
-	}
-	return addrs
 }
