@@ -34,17 +34,17 @@ func rowOf(command string) (row, bool) {
 // the program must have it.
 var mentioned = regexp.MustCompile(`^(bin/)?echosieve(-lab)?( [a-z]+)+$`)
 
-// printedCommands returns the commands of all pages by the command of their row, and the commands that are
+// printedCommands returns the commands of all pages by the command of their row, which can have several, and the commands that are
 // only mentioned.
-func printedCommands(t *testing.T) (found map[string]string, names []string) {
+func printedCommands(t *testing.T) (found map[string][]string, names []string) {
 	t.Helper()
-	found = map[string]string{}
+	found = map[string][]string{}
 	var without []string
 	for _, page := range pages(t) {
 		for _, command := range commandsOf(t, page) {
 			switch r, ok := rowOf(command); {
 			case ok:
-				found[r.command] = command
+				found[r.command] = append(found[r.command], command)
 			case mentioned.MatchString(command):
 				names = append(names, command)
 			default:
@@ -74,9 +74,11 @@ func TestCommands(t *testing.T) {
 	for _, r := range rows {
 		t.Run(r.command, func(t *testing.T) {
 			if r.parsed == "" {
-				w.run(t, printed[r.command], r)
-			} else {
-				w.parse(t, printed[r.command])
+				w.run(t, printed[r.command][0], r)
+				return
+			}
+			for _, command := range printed[r.command] {
+				w.parse(t, command)
 			}
 		})
 	}

@@ -215,10 +215,7 @@ var rows = []row{
 	{command: "go run ./test/torture --scenario", parsed: minutes},
 	// docs/runbook.md
 	{command: "curl -s http://localhost:9464/readyz", find: httpAddress, want: []string{`"ready"`}},
-	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 find-hanging --topic articles",
-		parsed: "a program of Kafka"},
-	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 describe --transactional-id ID",
-		parsed: "a program of Kafka"},
+	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 ...", parsed: "a program of Kafka"},
 	{
 		command: "kafka-configs.sh --bootstrap-server localhost:9092 --alter --topic articles --add-config " +
 			"retention.ms=604800000",
@@ -233,24 +230,7 @@ var rows = []row{
 		"articles.jsonl.gz", parsed: minutes},
 	{command: "go test ./redisindex -run NONE -bench Servers -benchtime 20000x", parsed: minutes},
 	// docs/security.md
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles",
-		parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --group echosieve",
-		parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --topic articles-unique " +
-		"--topic articles-duplicate --topic articles-dead", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Write --transactional-id " +
-		"echosieve/ --resource-pattern-type prefixed", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles-unique " +
-		"--topic articles-duplicate --topic articles-dead", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --topic articles " +
-		"--topic articles-shadow", parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Read --group echosieve-shadow",
-		parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Write --topic articles-shadow",
-		parsed: "test/security grants these rights"},
-	{command: "kafka-acls.sh --add --allow-principal User:echosieve-shadow --operation Write --transactional-id " +
-		"echosieve-shadow/ --resource-pattern-type prefixed", parsed: "test/security grants these rights"},
+	{command: "kafka-acls.sh --add --allow-principal ...", parsed: "test/security grants these rights"},
 	{command: "redis-cli ACL SETUSER echosieve on '>PASSWORD' '~echosieve:*' ...", find: redisPort,
 		want: []string{`^OK\n$`}},
 	{command: "docker run --read-only --cap-drop ALL --security-opt no-new-privileges echosieve", parsed: noEngine},

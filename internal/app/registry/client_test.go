@@ -1,6 +1,9 @@
 package registry
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -8,7 +11,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,7 +23,10 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
+	"echosieve/internal/base/diag"
 	"echosieve/internal/base/tlsfiles"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 )
 
@@ -175,5 +184,345 @@ func TestValidate(t *testing.T) {
 			Registry: Server{TLS: tlsfiles.Config{CAFile: "x"}}}.Validate(false, false),
 	} {
 		require.ErrorContains(t, errors.Join(err), want)
+	}
+}
+
+// answer writes an answer of a server that is no registry, or of one with a fault.
+type answer func(w http.ResponseWriter, r *http.Request)
+
+func status(code int, body string) answer {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		fmt.Fprint(w, body)
+	}
+}
+
+// endless writes until the client has enough.
+func endless(code int, of string) answer {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		for chunk := strings.Repeat(of, 1000); ; {
+			if _, err := fmt.Fprint(w, chunk); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// bomb is an answer that grows to 64 MiB.
+var bomb = sync.OnceValue(func() answer {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	zeros := make([]byte, 1<<20)
+	_, _ = z.Write([]byte(`{"schema":"`))
+	for range 64 {
+		_, _ = z.Write(bytes.ReplaceAll(zeros, []byte{0}, []byte{'x'}))
+	}
+	_ = z.Close()
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(packed.Bytes())
+	}
+})
+
+// faults are answers with the cause that /readyz gives, and their words in a dead letter.
+func faults() map[string]struct {
+	answer        answer
+	cause, detail string
+} {
+	type fault = struct {
+		answer        answer
+		cause, detail string
+	}
+	all := map[string]fault{
+		"page": {status(200, "<!doctype html><title>Log in</title>"), "without a schema",
+			"with status 200 and no schema"},
+		"null":        {status(200, "null"), "without a schema", "with status 200 and no schema"},
+		"proxy's 404": {status(404, "<html>nginx</html>"), "no schema registry at this address", "with status 404"},
+		"gateway's": {status(404, `{"message":"no Route matched with those values"}`),
+			"no schema registry at this address", "with status 404"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://login.invalid/", http.StatusFound)
+		}, "leads to another server", "with status 302"},
+		"bomb":         {bomb(), "without a schema", "with status 200 and no schema"},
+		"endless":      {endless(200, "[1,"), "without a schema", "with status 200 and no schema"},
+		"endless page": {endless(502, "<p>"), "cannot answer", "with status 502"},
+		"closes": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"closed the connection", "nothing"},
+	}
+	for _, code := range []int{400, 401, 405, 429, 500} {
+		cause := map[int]string{401: "refuses this user", 429: "no more requests"}[code]
+		if cause == "" {
+			cause = "cannot answer"
+		}
+		all[fmt.Sprint(code)] = fault{status(code, fmt.Sprintf(`{"error_code":%d01,"message":"no"}`, code)), cause,
+			fmt.Sprintf("with status %d for", code)}
+	}
+	return all
+}
+
+// before is a registry before which a server answers otherwise for what refuses returns true for.
+func before(t *testing.T, a answer, refuses func(*http.Request) bool) (*httptest.Server, *srfake.Registry) {
+	t.Helper()
+	fake := srfake.New()
+	t.Cleanup(fake.Close)
+	fake.SeedSchema("story", 1, 7, sr.Schema{Schema: text})
+	fake.SeedSchema("story", 2, 8, sr.Schema{Schema: text})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refuses(r) {
+			a(w, r)
+			return
+		}
+		res, err := http.Get(fake.URL() + r.URL.Path)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		defer res.Body.Close()
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(res.Body)
+		w.WriteHeader(res.StatusCode)
+		_, _ = w.Write(body.Bytes())
+	}))
+	t.Cleanup(server.Close)
+	return server, fake
+}
+
+// reports are what /readyz would show.
+type reports struct {
+	mu    sync.Mutex
+	waits map[string]error
+	red   chan error
+}
+
+func (r *reports) report(_ string, call fmt.Stringer, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		delete(r.waits, call.String())
+		return
+	}
+	r.waits[call.String()] = err
+	select {
+	case r.red <- err:
+	default:
+	}
+}
+
+func (r *reports) now() map[string]error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := map[string]error{}
+	for call, err := range r.waits {
+		all[call] = err
+	}
+	return all
+}
+
+func waitingFor(t *testing.T, url string) (*Client, decode.Schemas, *reports) {
+	t.Helper()
+	c := open(t, Server{URLs: []string{url}})
+	c.patience = 50 * time.Millisecond
+	r := &reports{waits: map[string]error{}, red: make(chan error, 1)}
+	return c, c.Waiting(r.report), r
+}
+
+// settled asks as the service does: it waits and asks again until there is an answer.
+func settled(ctx context.Context, s decode.Schemas, id string) (*avrojson.Schema, error) {
+	for {
+		schema, err := s.Schema(ctx, id)
+		var pending *decode.Pending
+		if !errors.As(err, &pending) {
+			return schema, err
+		}
+		pending.Record = "articles/3@17"
+		if err := pending.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Whatever the registry answers for one id while it answers for others, the record becomes a dead letter, and
+// the registry is not red.
+func TestARefusalOfOneIDIsItsOwn(t *testing.T) {
+	for name, fault := range faults() {
+		for _, id := range []string{"9", "00000000-0000-0000-0000-000000000009"} {
+			t.Run(name+" "+id[:1], func(t *testing.T) {
+				t.Parallel()
+				server, _ := before(t, fault.answer,
+					func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/"+id) })
+				_, schemas, reports := waitingFor(t, server.URL)
+				_, err := settled(t.Context(), schemas, id)
+				requireNoSchema(t, err, "the registry answers "+fault.detail)
+				require.Empty(t, reports.now())
+				require.Empty(t, reports.red, "the registry was never red")
+				_, err = settled(t.Context(), schemas, "7")
+				require.NoError(t, err)
+			})
+		}
+	}
+}
+
+// A registry that answers nothing sensible makes no dead letter, whatever it says of itself: the call waits,
+// says why, and goes on by itself.
+func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
+	for name, fault := range faults() {
+		// it still tells its types, as a registry does that has lost its store
+		for _, types := range []bool{false, true} {
+			if types && (name == "400" || name == "405" || strings.HasSuffix(fault.detail, "404")) {
+				continue // these speak of the request
+			}
+			t.Run(fmt.Sprintf("%s types=%t", name, types), func(t *testing.T) {
+				t.Parallel()
+				var back atomic.Bool
+				var asked atomic.Int32
+				server, _ := before(t, fault.answer, func(r *http.Request) bool {
+					asked.Add(1)
+					return !back.Load() && (!types || !strings.HasSuffix(r.URL.Path, "/types"))
+				})
+				c, schemas, reports := waitingFor(t, server.URL)
+				if err := c.Ping(t.Context()); !types && !strings.Contains(name, "gateway") && name != "null" {
+					require.ErrorContains(t, err, fault.cause)
+				}
+				ended, end := context.WithCancel(t.Context())
+				stopped, found := make(chan error, 1), make(chan error, 1)
+				go func() { _, err := settled(ended, schemas, "7"); stopped <- err }()
+				go func() { _, err := settled(t.Context(), schemas, "7"); found <- err }()
+				err := <-reports.red
+				require.ErrorContains(t, err, fault.cause)
+				require.ErrorAs(t, err, new(*diag.Problem))
+				require.Contains(t, reports.now(), "schema 7 of articles/3@17")
+				more := asked.Load() + 4*tries
+				require.Eventually(t, func() bool { return asked.Load() > more }, time.Minute, time.Millisecond)
+				require.Empty(t, found, "no answer")
+				end()
+				require.ErrorIs(t, <-stopped, context.Canceled)
+				back.Store(true)
+				require.NoError(t, <-found)
+				require.Empty(t, reports.now())
+			})
+		}
+	}
+}
+
+// A node that lags behind knows the schema some seconds later: no dead letter.
+func TestANodeThatLagsIsAskedAgain(t *testing.T) {
+	for name, a := range map[string]answer{
+		"unknown": status(404, `{"error_code":40403,"message":"Schema not found"}`), "500": status(500, "")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			server, _ := before(t, a, func(r *http.Request) bool {
+				return strings.HasSuffix(r.URL.Path, "/7") &&
+					asked.Add(1) <= 2
+			})
+			_, schemas, reports := waitingFor(t, server.URL)
+			_, err := settled(t.Context(), schemas, "7")
+			require.NoError(t, err)
+			require.Empty(t, reports.red)
+		})
+	}
+}
+
+// Whoever writes records chooses their ids: after a few that the registry does not know, each further one
+// costs one request, and an id that was asked for costs none for a while.
+func TestManyUnknownIDsCostOneRequestEach(t *testing.T) {
+	var asked atomic.Int32
+	server, _ := before(t, status(404, `{"error_code":40403}`), func(r *http.Request) bool {
+		asked.Add(1)
+		return !strings.HasSuffix(r.URL.Path, "/7")
+	})
+	c, schemas, _ := waitingFor(t, server.URL)
+	for id := range enough {
+		_, err := settled(t.Context(), schemas, fmt.Sprint(1000+id))
+		requireNoSchema(t, err, "knows no schema 100")
+	}
+	asked.Store(0)
+	const many = 300
+	for range 2 {
+		for id := range many {
+			_, err := schemas.Schema(t.Context(), fmt.Sprint(2000+id)) // without a wait
+			requireNoSchema(t, err, "knows no schema 2")
+		}
+	}
+	require.EqualValues(t, many, asked.Load())
+	_, err := schemas.Schema(t.Context(), "7")
+	require.NoError(t, err)
+
+	now := time.Now().Add(alikeFor)
+	c.now = func() time.Time { return now }
+	_, err = schemas.Schema(t.Context(), "4000")
+	require.ErrorAs(t, err, new(*decode.Pending), "patience comes back after a minute")
+}
+
+// A tool or the console, which asks once, takes no patience from the service.
+func TestWhoAsksOnceDecidesNothing(t *testing.T) {
+	var asked atomic.Int32
+	server, _ := before(t, status(404, `{"error_code":40403}`), func(*http.Request) bool { return asked.Add(1) <= 1 })
+	c, schemas, _ := waitingFor(t, server.URL)
+	_, err := c.Schema(t.Context(), "7")
+	requireNoSchema(t, err, "knows no schema 7")
+	_, err = settled(t.Context(), schemas, "7")
+	require.NoError(t, err)
+}
+
+// The login goes to the server of the settings alone. Redirects on it are followed.
+func TestRedirects(t *testing.T) {
+	var login atomic.Int32
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		login.Add(1)
+		fmt.Fprintf(w, `{"schema":%q}`, text)
+	}))
+	t.Cleanup(stranger.Close)
+	server, _ := before(t, func(w http.ResponseWriter, r *http.Request) {
+		to := "/schemas/ids/7"
+		if strings.HasSuffix(r.URL.Path, "/9") {
+			to = stranger.URL + r.URL.Path
+		}
+		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+	}, func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/7") })
+	c := open(t, Server{URLs: []string{server.URL}, Username: "u", Password: "p"})
+	_, err := c.Schema(t.Context(), "6")
+	require.NoError(t, err)
+	_, err = c.Schema(t.Context(), "9")
+	require.ErrorContains(t, err, "leads to another server")
+	require.Zero(t, login.Load())
+}
+
+// A body that comes slowly ends the request, too.
+func TestSlowAnswersEnd(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, " ")
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	}))
+	t.Cleanup(server.Close)
+	_, err := open(t, Server{URLs: []string{server.URL}}).Schema(t.Context(), "7")
+	require.ErrorAs(t, err, new(*diag.Problem))
+	require.ErrorContains(t, err, "without a schema")
+}
+
+// Answers without an end take little memory, however many come at a time.
+func TestAnswersAreBounded(t *testing.T) {
+	for name, a := range map[string]answer{"bomb": bomb(), "endless": endless(200, `"`),
+		"references": func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"schema":%q,"references":[{"name":"a","subject":%q,"version":1}]}`,
+				strings.Repeat("x", 1<<20), r.URL.Path)
+		}} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(a))
+			t.Cleanup(server.Close)
+			c := open(t, Server{URLs: []string{server.URL}})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for id := range 4 {
+				_, err := c.Schema(t.Context(), fmt.Sprint(id))
+				require.ErrorContains(t, err, "more than 2 MiB")
+			}
+			runtime.ReadMemStats(&after)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*24<<20), "the server of the test included")
+		})
 	}
 }
