@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds what is published for a version: deploy/release/build.sh VERSION FOLDER [ARCHITECTURE...]
 #
-# The folder then has, for each architecture, an archive with both programs, and a Debian and an RPM package with the service; for each program
-# its software bill of materials; and the checksums of them all. The same commit and the same version give the same bytes: times are those
-# of the commit, and names, modes and owners are set. It needs Go, git and GNU tar. nfpm and cyclonedx-gomod are built at the
-# versions of tools.mod.
+# The folder then has, for each architecture, an archive with both programs, a Debian and an RPM package with the
+# service, and a Python wheel with it; without ARCHITECTURE also a wheel for macOS on arm64; for each program its
+# software bill of materials; and the checksums of them all. The same commit and the same version give the same bytes:
+# times are those of the commit, and names, modes and owners are set. It needs Go, git, GNU tar and Python with venv.
+# nfpm and cyclonedx-gomod are built at the versions of tools.mod, hatchling is installed at that of requirements.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -27,6 +28,23 @@ case ${version#v} in
 *) package=0~git.$version ;;
 esac
 export PACKAGE_VERSION=${package//-/+}
+
+# A version of Python has a "+" before whatever follows its numbers, and dots behind it.
+case ${version#v} in
+[0-9]*.*) wheel=${version#v} wheel=${wheel/-/+} ;;
+*) wheel=0+git.$version ;;
+esac
+export WHEEL_VERSION=${wheel//-/.}
+python3 -m venv "$work/python"
+"$work/python/bin/pip" --disable-pip-version-check install --quiet --require-hashes --only-binary :all: \
+	--requirement deploy/python/requirements.txt
+
+# wheel PROGRAM PLATFORM... adds a wheel with a program. A static program runs with every C library of Linux.
+wheel() {
+	local IFS=.
+	(cd deploy/python && WHEEL_PROGRAM=$1 WHEEL_TAG="py3-none-${*:2}" "$work/python/bin/hatchling" build --target wheel \
+		--directory "$out" >&2)
+}
 
 # Manual pages and completions are the same for all architectures. A build for this machine writes them.
 mkdir -p "$work/man" "$work/completions"
@@ -68,9 +86,15 @@ for arch in "${architectures[@]}"; do
 	ARCH=$arch STAGE=$stage go tool -modfile=deploy/release/tools.mod nfpm package --config deploy/release/package/nfpm.yaml \
 		--packager deb --target "$out/echosieve_${PACKAGE_VERSION}_$arch.deb" >&2
 	case $arch in amd64) machine=x86_64 ;; arm64) machine=aarch64 ;; *) machine=$arch ;; esac
+	wheel "$tree/echosieve" "manylinux_2_17_$machine" "manylinux2014_$machine" "musllinux_1_1_$machine"
 	ARCH=$arch STAGE=$stage go tool -modfile=deploy/release/tools.mod nfpm package --config deploy/release/package/nfpm.yaml \
 		--packager rpm --target "$out/echosieve-$PACKAGE_VERSION-1.$machine.rpm" >&2
 done
+if (($# == 2)); then
+	GOOS=darwin GOARCH=arm64 go build -trimpath -ldflags "-s -w -X echosieve/internal/app/build.version=$version" \
+		-o "$work/darwin/" ./cmd/echosieve
+	wheel "$work/darwin/echosieve" macosx_12_0_arm64
+fi
 for name in echosieve echosieve-lab; do
 	go tool -modfile=deploy/release/tools.mod cyclonedx-gomod bin -json -noserial -notimestamp -std -version "$version" \
 		-output "$out/$name-$version.cdx.json" "$work/echosieve-$version-linux-${architectures[0]}/$name" >&2

@@ -31,7 +31,7 @@ const (
 
 // mostBytes is the largest service that we ship: a list of imports does not show why a program is large (see
 // command.printUsage). OpenTelemetry takes 1.0 MB of it, the dictionaries 4.1 MB.
-const mostBytes = 28_000_000
+const mostBytes = 29_000_000
 
 // release builds what make release builds, for amd64 alone, and returns the folder.
 func release(t *testing.T) string {
@@ -77,6 +77,7 @@ func TestRelease(t *testing.T) {
 	t.Run("paths", func(t *testing.T) { checkPaths(t, filepath.Join(tree, releaseName)) })
 	deb := filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb")
 	t.Run("package", func(t *testing.T) { checkPackage(t, deb, time.Unix(commit, 0)) })
+	t.Run("wheel", func(t *testing.T) { checkWheel(t, dir) })
 	t.Run("reproducible", func(t *testing.T) {
 		again := exec.CommandContext(t.Context(), "sh", "-c",
 			"umask 077; TZ=Asia/Tokyo exec deploy/release/build.sh "+releaseVersion+" '"+tree+"/again' amd64")
@@ -90,6 +91,48 @@ func TestRelease(t *testing.T) {
 		require.Equal(t, string(first), string(second))
 	})
 }
+
+// checkWheel installs the wheel as a user does. Its command runs, its own tests pass, and its types hold where an
+// example uses them.
+func checkWheel(t *testing.T, dir string) {
+	wheels, err := filepath.Glob(filepath.Join(dir, "echosieve-*-py3-none-manylinux*.whl"))
+	require.NoError(t, err)
+	require.Len(t, wheels, 1)
+	venv := filepath.Join(t.TempDir(), "venv")
+	output(t, dir, "python3", "-m", "venv", venv)
+	bin, python := filepath.Join(venv, "bin"), filepath.Join(promserver.Root(t), "deploy/python")
+	output(t, dir, filepath.Join(bin, "pip"), "install", "--quiet", wheels[0], "pytest", "mypy", "scrapy")
+	require.Contains(t, output(t, dir, filepath.Join(bin, "echosieve"), "--version"), "echosieve "+releaseVersion+" ")
+	output(t, t.TempDir(), filepath.Join(bin, "pytest"), "-p", "no:cacheprovider", "--import-mode=importlib",
+		filepath.Join(python, "test_echosieve.py"))
+	output(t, t.TempDir(), filepath.Join(bin, "mypy"), "--strict", filepath.Join(python, "test_echosieve.py"))
+	crawled := output(t, t.TempDir(), filepath.Join(bin, "python"), "-c", crawl, filepath.Join(python, "../examples"))
+	require.Equal(t, "scraped 2, dropped 1\n", crawled)
+}
+
+// crawl has Scrapy run its pipeline on three items, of which one is a copy.
+const crawl = `
+import sys
+sys.path.insert(0, sys.argv[1])
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+class Items(scrapy.Spider):
+    name = "items"
+    start_urls = ["data:,"]
+    custom_settings = {"ITEM_PIPELINES": {"scrapy_pipeline.DropCopies": 300}, "LOG_ENABLED": False}
+
+    def parse(self, response):
+        for n in (1, 2, 1):
+            yield {"id": str(n), "text": f"Report {n} of the harbour master on the bridge and its piers"}
+
+process = CrawlerProcess()
+crawler = process.create_crawler(Items)
+process.crawl(crawler)
+process.start()
+stats = crawler.stats.get_stats()
+print(f"scraped {stats['item_scraped_count']}, dropped {stats['item_dropped_count']}")
+`
 
 func gunzip(t *testing.T, path string) io.Reader {
 	t.Helper()
@@ -144,7 +187,7 @@ func checkChecksums(t *testing.T, dir string) {
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, named, len(files))
-	require.Len(t, files, 6, "archive, two packages, two bills of materials, checksums")
+	require.Len(t, files, 7, "archive, two packages, wheel, two bills of materials, checksums")
 }
 
 func checkArchive(t *testing.T, dir string, modes map[string]fs.FileMode) {

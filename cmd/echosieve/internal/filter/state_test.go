@@ -27,6 +27,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// The Python package starts the command, and its tests pass. TestRelease runs them on the wheel.
+func TestPython(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check needs no Python")
+	}
+	bin := t.TempDir()
+	require.NoError(t, os.Symlink(os.Args[0], filepath.Join(bin, "echosieve")))
+	cmd := exec.CommandContext(t.Context(), "python3", "-B", "-m", "unittest", "test_echosieve")
+	cmd.Dir = "../../../../deploy/python"
+	cmd.Env = append(os.Environ(), asCommand+"=1", "PATH="+bin+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
 // child is the command in a process of its own.
 type child struct {
 	*exec.Cmd
