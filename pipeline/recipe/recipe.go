@@ -43,8 +43,8 @@ type Config struct {
 	MinFeatures    int    `setting:"min_features" hidden:"true" range:"0..1000" help:"Articles with fewer different words are copies of identical text only. 0: 4 for news, 1 for classic ones."`
 	FlashFeatures  int    `setting:"flash_features" hidden:"true" range:"0..1000" help:"Articles with fewer different words are flashes: a copy may only add words before or after. 0: 16 for news, none for classic ones."`
 	Segmenter      string `setting:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
-	UserDictionary string `setting:"user_dictionary" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
-	StopWords      string `setting:"stop_words" help:"File of more words to ignore, one a line."`
+	UserDictionary string `setting:"user_dictionary" file:"true" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
+	StopWords      string `setting:"stop_words" file:"true" help:"File of more words to ignore, one a line."`
 	HTML           string `setting:"html" help:"What counts of a whole HTML document: article (its main content; 0.4 ms more) or text (all text, except menus and footers)."`
 	Boilerplate    string `setting:"boilerplate_file" help:"Table of sentences that publishers put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
 

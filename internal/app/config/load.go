@@ -110,7 +110,8 @@ func (c Config) Environ() []string {
 const referenceHead = `# All settings of Echosieve with their defaults. Keep what you change, delete the rest.
 # A setting can also come from the environment (the name at the end of the line above it) or from a flag
 # (--kafka.brokers); later sources win: this file < environment < flags. Lists in the environment are
-# separated by commas. Durations: 168h, 30s, 250ms. Sizes: bytes or with a unit of 1024, 64MiB.
+# separated by commas. Durations: 168h, 30s, 250ms. Sizes: bytes or with a unit of 1024, 64MiB. A relative name of a
+# file is relative to the folder of this file; in the environment or a flag, to the working directory.
 `
 
 // Reference returns a YAML file with every setting and its default: deploy/echosieve.reference.yaml.

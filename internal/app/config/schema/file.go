@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -108,6 +109,9 @@ func (f *fileReader) value(k Key, nameNode, n *yaml.Node) {
 	if err != nil {
 		f.fail(n, "%s %s%s", k.Name, err, k.got(n))
 		return
+	}
+	if name, _ := value.(string); k.file && name != "" && !filepath.IsAbs(name) {
+		value = filepath.Join(filepath.Dir(f.path), name)
 	}
 	f.out[k.Name] = setting{value: value, origin: fmt.Sprintf("%s:%d", f.path, nameNode.Line)}
 }

@@ -15,7 +15,10 @@
 //	hidden:"true"      the setting works, but the reference and help leave it out: one value is good for nearly everybody
 //	secret:"true"      the value is never printed and has no flag. A second key, name_file, names a file that holds the value
 //
-// An integer whose name ends in "_bytes" takes units ("64MiB").
+//	file:"true"        the value names a file
+//
+// An integer whose name ends in "_bytes" takes units ("64MiB"). A string whose name ends in "_file" names a file, too. A
+// relative name of a file in the YAML file is relative to the folder of the YAML file.
 //
 // An unknown key in the file is an error, and so is an unknown variable with the prefix of the environment.
 // All mistakes of one source are reported together.
@@ -45,6 +48,7 @@ type Key struct {
 	typ    reflect.Type
 	field  []int  // where the struct has it, for reflect.Value.FieldByIndex
 	bytes  bool   // an integer that may have a unit, such as 64MiB
+	file   bool   // the value names a file
 	secret string // of a key that names a file with a secret: the name of the secret
 }
 
@@ -138,6 +142,7 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 			typ:     field.Type,
 			field:   path,
 			bytes:   strings.HasSuffix(name, "_bytes") && isInteger(field.Type.Kind()),
+			file:    strings.HasSuffix(name, fileSuffix) || field.Tag.Get("file") == "true",
 		}
 		s.add(k)
 		if k.Secret {
@@ -146,6 +151,7 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 				Help:    "File that holds " + name + ", without the line break at its end.",
 				Default: "",
 				typ:     reflect.TypeFor[string](),
+				file:    true,
 				secret:  name,
 			})
 		}

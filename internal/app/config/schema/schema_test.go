@@ -244,3 +244,21 @@ func TestReference(t *testing.T) {
 		require.Equal(t, !k.Hidden, strings.Contains(text, s.Env(k)+"\n"), k.Name)
 	}
 }
+
+// A relative name of a file in the YAML file is relative to its folder; elsewhere it stays as it is.
+func TestFileNames(t *testing.T) {
+	type config struct {
+		Key   string `setting:"key_file" help:"x"`
+		Words string `setting:"words" file:"true" help:"x"`
+		Pass  string `setting:"pass" secret:"true" help:"x"`
+	}
+	s := New(testPrefix, config{})
+	path := writeFile(t, "key_file: keys/a.pem\nwords: /abs/words\npass_file: pass\n")
+	folder := filepath.Dir(path)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "pass"), []byte("secret\n"), 0o600))
+	var cfg config
+	_, err := s.Load(&cfg, Sources{File: path, Flags: pflag.NewFlagSet("", pflag.ContinueOnError),
+		Environ: []string{"ECHOSIEVE_WORDS=words"}})
+	require.NoError(t, err)
+	require.Equal(t, config{filepath.Join(folder, "keys/a.pem"), "words", "secret"}, cfg)
+}
