@@ -1,8 +1,10 @@
 package deploy_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,13 +37,11 @@ refill: {enabled: true, args: [--from, input]}
 // Helm, which brings Kubernetes' client along.
 func helm(t *testing.T, values string) *manifests {
 	t.Helper()
-	tier.All(t) // compiles Helm
-	file := filepath.Join(t.TempDir(), "values.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(values), 0o600))
-	text := output(t, promserver.Root(t), "go", "run", "helm.sh/helm/v3/cmd/helm@v3.18.6", "template", "echosieve",
-		"deploy/helm", "--namespace", "echosieve", "--kube-version", "1.30", "--values", file)
+	cmd := helmTemplate(t, values)
+	text, err := cmd.Output()
+	require.NoError(t, err, "%s", cmd.Stderr)
 	m := new(manifests)
-	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var object map[string]any
 		if decoder.Decode(&object) != nil {
 			break
@@ -59,6 +59,31 @@ func helm(t *testing.T, values string) *manifests {
 		require.NoError(t, m.decode(kind, data), "%s", data)
 	}
 	return m
+}
+
+// helmTemplate is the command that renders the chart.
+func helmTemplate(t *testing.T, values string) *exec.Cmd {
+	t.Helper()
+	tier.All(t) // compiles Helm
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(values), 0o600))
+	cmd := exec.CommandContext(t.Context(), "go", "run", "helm.sh/helm/v3/cmd/helm@v3.18.6", "template", "echosieve",
+		"deploy/helm", "--namespace", "echosieve", "--kube-version", "1.30", "--values", file)
+	cmd.Dir, cmd.Stderr = promserver.Root(t), new(bytes.Buffer)
+	return cmd
+}
+
+// Values that would do nothing, or leave the pods without their servers, are refused.
+func TestHelmRefusesMistakes(t *testing.T) {
+	for values, message := range map[string]string{
+		"setings: {window: 24h}":                      "setings",
+		"replicas: two":                               "replicas",
+		"settings: {kafka: {brokers: [broker:9093]}}": "networkPolicy.ports lacks 9093, the port of broker:9093",
+	} {
+		cmd := helmTemplate(t, values)
+		require.Error(t, cmd.Run(), values)
+		require.Contains(t, cmd.Stderr.(*bytes.Buffer).String(), message)
+	}
 }
 
 // requireSame requires that two sets of objects do the same. The names of settings may differ.
