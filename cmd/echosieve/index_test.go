@@ -2,15 +2,19 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
+	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
@@ -49,6 +53,23 @@ func filledIndex(t *testing.T) (flags []string, x *redisindex.Index, claimed []a
 	return []string{"--redis.addrs", addr}, x, claimed
 }
 
+// publishOutput publishes a unique article as the service does, and returns the coordinates of the output.
+func publishOutput(t *testing.T, broker *kfake.Cluster, a article.Article) string {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...))
+	require.NoError(t, err)
+	defer client.Close()
+	r := &kgo.Record{Topic: config.Default().Kafka.Topics.Unique}
+	for key, value := range map[string]string{
+		pipeline.HeaderVerdict: "unique", pipeline.HeaderInput: a.String(), pipeline.HeaderRoot: a.String(),
+		pipeline.HeaderRootID: a.ID, pipeline.HeaderRecipe: "news",
+	} {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
+	}
+	require.NoError(t, client.ProduceSync(t.Context(), r).FirstErr())
+	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
+}
+
 func runIndex(t *testing.T, wantCode int, result any, flags []string, args ...string) {
 	t.Helper()
 	code, out, errOut := echosieve(t, "", append(append([]string{"index"}, args...), flags...)...)
@@ -60,6 +81,9 @@ func runIndex(t *testing.T, wantCode int, result any, flags []string, args ...st
 
 func TestIndexCommands(t *testing.T) {
 	flags, x, claimed := filledIndex(t)
+	broker := testBroker(t)
+	flags = append(flags, "--kafka.brokers", broker.ListenAddrs()[0])
+	output := publishOutput(t, broker, claimed[0])
 	var stats struct {
 		Articles  int
 		ByVerdict map[string]int `json:"by_verdict"`
@@ -76,7 +100,7 @@ func TestIndexCommands(t *testing.T) {
 	require.Equal(t, 2, stats.Longest[0].Length, "the article and its copy share a block")
 
 	var found []struct{ Coordinates, Verdict, Root, Judged, State string }
-	for _, arg := range []string{"articles/1/0", "a", claimed[0].Fingerprint.String()} {
+	for _, arg := range []string{"articles/1/0", output, "a", claimed[0].Fingerprint.String()} {
 		found = nil
 		runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", arg)
 		require.NotEmpty(t, found, arg)
@@ -101,9 +125,10 @@ func TestIndexCommands(t *testing.T) {
 	require.NotContains(t, errOut, "--as")
 
 	runIndex(t, command.ExitNo, nil, flags, "forget", "articles/9/9")
+	runIndex(t, command.ExitNo, nil, flags, "forget", "articles-unique/0/9")
 	before, err := x.Claim(t.Context(), claimed)
 	require.NoError(t, err)
-	runIndex(t, command.ExitOK, nil, flags, "forget", "articles/1/0")
+	runIndex(t, command.ExitOK, nil, flags, "forget", output)
 	found = nil
 	runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", "articles/1/1")
 	require.Equal(t, "hidden", found[0].State, "the copy is forgotten with its root")

@@ -96,6 +96,23 @@ func (r *Reader) Record(ctx context.Context, c article.Coordinates) (record.Reco
 	return a.Record(ctx, c)
 }
 
+// Input returns the coordinates of an article's input record. at are those of the record itself, or of an output in one
+// of the configured topics, which Input reads.
+func (r *Reader) Input(ctx context.Context, at article.Coordinates) (article.Coordinates, error) {
+	if !slices.Contains(r.topics, at.Topic) {
+		return at, nil
+	}
+	rec, err := r.Record(ctx, at)
+	if err != nil {
+		return at, err
+	}
+	o, err := Parse(rec)
+	if err != nil {
+		return at, fmt.Errorf("%s: %w", at, err)
+	}
+	return o.Input, nil
+}
+
 // Topics returns the topics in which verdicts are searched: the output topics, of a shadow its one topic,
 // unless SearchIn named another.
 func (r *Reader) Topics() []string { return r.topics }

@@ -3,14 +3,19 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
+	"echosieve/consumer/tools"
+	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
+	"echosieve/internal/app/outputs"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/admin"
@@ -67,6 +72,20 @@ func open(cmd *cobra.Command) (*opened, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// inputOf returns the coordinates of the input record that a command line names by its own, or by those of its output.
+func (o *opened) inputOf(cmd *cobra.Command, name string) (article.Coordinates, error) {
+	at, err := article.ParseCoordinates(name)
+	if err != nil {
+		return at, err
+	}
+	reader := outputs.New(o.cfg.Kafka, o.cfg.Input.Config, cmd.ErrOrStderr())
+	defer reader.Close()
+	if at, err = reader.Input(cmd.Context(), at); errors.Is(err, tools.ErrNoRecord) {
+		err = &command.AnswerError{Text: err.Error()}
+	}
+	return at, err
 }
 
 // handover compares the index with the commits of the group of the configuration.

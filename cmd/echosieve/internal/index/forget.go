@@ -16,8 +16,8 @@ import (
 
 const forgetHelp = `After forget, no later article is a copy of this article. Use it after a takedown, or if a wrong original (an error
 page, a cookie wall) swallows articles. It takes the coordinates of the input record, as the header echosieve-input or
-echosieve-original has them, TOPIC/PARTITION/OFFSET; or the id of an article, which means all versions of the article with
-that id (--as id, if the id looks like coordinates). All articles whose root it is are forgotten with it, because they were never
+echosieve-original has them, TOPIC/PARTITION/OFFSET; those of a record in an output topic, which it reads; or the id of an
+article, which means all versions of the article with that id (--as id, if the id looks like coordinates). All articles whose root it is are forgotten with it, because they were never
 published as unique.
 
 Published verdicts stay. When a forgotten record is delivered again, it gets its old verdict; an exact repeat of it, which
@@ -27,7 +27,7 @@ article for two windows, for all indexes of the namespace: a refill, also one fo
 Redis loses all data, the marks are lost, too: then forget the articles again after the refill.
 
 Forget reads the whole index until it finds nothing more, because articles under way may still get the article as their
-root. It needs the rights SCAN, DBSIZE and HGETALL.
+root. It needs the rights SCAN, DBSIZE and HGETALL, and for coordinates of an output Read on that topic.
 
 Exit codes: 0 forgotten; 1 the index has no entry of it (an exact repeat has none, and old ones expire); 2 failed.`
 
@@ -44,9 +44,9 @@ func newForgetCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	as := cmd.Flags().String("as", "", "what the argument is: id or coordinates (default: by its form)")
-	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection")
+	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		kind, wanted, err := wantedArticle(*as, args[0])
+		kind, err := kindOf(*as, args[0])
 		if err != nil {
 			return err
 		}
@@ -55,6 +55,14 @@ func newForgetCommand() *cobra.Command {
 			return err
 		}
 		defer index.client.Close()
+		wanted := func(r article.Ref) bool { return r.ID == args[0] }
+		if kind == "coordinates" {
+			at, err := index.inputOf(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			wanted = func(r article.Ref) bool { return r.Coordinates == at }
+		}
 		f, err := forget(cmd.Context(), cmd.ErrOrStderr(), index, wanted)
 		if err != nil {
 			return err
@@ -78,24 +86,20 @@ func newForgetCommand() *cobra.Command {
 	return cmd
 }
 
-// wantedArticle says what the argument of forget is, id or coordinates, and returns what finds the articles
-// that it names.
-func wantedArticle(as, arg string) (kind string, wanted func(article.Ref) bool, err error) {
-	at, notCoordinates := article.ParseCoordinates(arg)
-	if as == "" {
-		as = "coordinates"
-		if notCoordinates != nil {
-			as = "id"
-		}
+// kindOf says what the argument of forget is, id or coordinates.
+func kindOf(as, arg string) (string, error) {
+	_, notCoordinates := article.ParseCoordinates(arg)
+	switch {
+	case as == "" && notCoordinates != nil:
+		return "id", nil
+	case as == "":
+		return "coordinates", nil
+	case as == "coordinates":
+		return as, notCoordinates
+	case as != "id":
+		return "", fmt.Errorf("--as wants id or coordinates, not %q", as)
 	}
-	switch as {
-	case "id":
-		return as, func(r article.Ref) bool { return r.ID == arg }, nil
-	case "coordinates":
-		return as, func(r article.Ref) bool { return r.Coordinates == at }, notCoordinates
-	default:
-		return "", nil, fmt.Errorf("--as wants id or coordinates, not %q", as)
-	}
+	return as, nil
 }
 
 // forget hides the entries of the wanted articles, and the entries of all articles whose root one of them is,

@@ -21,7 +21,7 @@ import (
 
 const lookupHelp = `Lookup prints what the index knows of an article:
 
-  TOPIC/PARTITION/OFFSET   coordinates of the input record: its entry. Reads the whole index
+  TOPIC/PARTITION/OFFSET   coordinates of the input record, or of its output: its entry. Reads the whole index
   0123456789abcdef         a fingerprint, as the header echosieve-fingerprint has it: its entries. Fast
   @FILE or -               a text: the stored articles that the look-ups for it find, and its verdict against each. Fast
   anything else            the id of an article: its entries. Reads the whole index
@@ -29,7 +29,8 @@ const lookupHelp = `Lookup prints what the index knows of an article:
 --as text, id, fingerprint or coordinates says what the argument is if it looks like something else. Nothing is stored. An
 exact repeat has no entry of its own: look up its text or its fingerprint.
 
-It needs the rights of the service, and to read the whole index SCAN, DBSIZE and HGETALL.
+It needs the rights of the service, to read the whole index SCAN, DBSIZE and HGETALL, and for coordinates of an output
+Read on that topic.
 
 Exit codes: 0 found; 1 the index knows nothing of it; 2 failed.`
 
@@ -63,7 +64,7 @@ func newLookupCommand() *cobra.Command {
 	asJSON := command.AddJSONFlag(cmd)
 	as := cmd.Flags().String("as", "",
 		"what the argument is: text, id, fingerprint or coordinates (default: by its form)")
-	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection")
+	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *as != "" && !slices.Contains(kinds, *as) {
 			return fmt.Errorf("--as wants text, id, fingerprint or coordinates, not %q", *as)
@@ -162,9 +163,15 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 		}
 		return found, err
 	}
+	at := article.Coordinates{}
+	if kind == "coordinates" {
+		if at, err = index.inputOf(cmd, value); err != nil {
+			return nil, err
+		}
+	}
 	_, err = index.articles(ctx, cmd.ErrOrStderr(), func(articles []keyspace.StoredArticle) error {
 		for i := range articles {
-			if s := &articles[i]; kind == "id" && s.ID == value || kind == "coordinates" && s.String() == value {
+			if s := &articles[i]; kind == "id" && s.ID == value || kind == "coordinates" && s.Coordinates == at {
 				found = append(found, newKnown(s))
 			}
 		}
