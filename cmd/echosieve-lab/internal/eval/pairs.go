@@ -39,6 +39,8 @@ tab-separated lines "id_a id_b label kind" below a header line that begins with 
 the family of a pair, several names with commas between them. If it is missing or empty, the fields "base" or
 "cluster" of the two articles name it. Pairs with a name in common, directly or through other pairs of the same rate, are
 one family. A pair without a name is a family by itself. Further columns are ignored.
+If several articles have one id, ID is the first of them in the file, and ID#2 the second. A pair of one id twice is the
+first and the second.
 Labels are 1 for a copy, 0 for a look-alike that is no copy, -1 for a pair that is debatable, such as a partial copy. Debatable
 pairs count only in a separate table by kind, and pairs in the --ignore file (id_a, id_b) only in its row "ignored".`
 
@@ -129,14 +131,21 @@ func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string
 	}
 	articles := make(map[string]article.Article, len(list))
 	places := make(map[string]fingerprinted, len(list))
+	versions := map[string]int{}
 	for _, a := range list {
-		if _, known := articles[a.id]; known {
-			return figures.PairsResult{}, "", fmt.Errorf("%s: two articles have the id %q", docs, a.id)
+		versions[a.id]++
+		name := version(a.id, versions[a.id])
+		if _, known := articles[name]; known {
+			return figures.PairsResult{}, "", fmt.Errorf("%s: %q names two articles", docs, name)
 		}
-		articles[a.id], places[a.id] = a.article, a
+		articles[name], places[name] = a.article, a
 	}
 	for _, pairs := range [][]figures.Pair{labelled, ignored} {
 		for i, p := range pairs {
+			if p.A == p.B {
+				p.B = version(p.A, 2)
+				pairs[i].B = p.B
+			}
 			if len(p.Families) == 0 {
 				pairs[i].Families = slices.Concat(places[p.A].families, places[p.B].families)
 			}
@@ -147,6 +156,14 @@ func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string
 		err = addTexts(cmd.Context(), cfg, docs, result.Wrong, places)
 	}
 	return result, recipe.ID(), err
+}
+
+// version is the name of the nth article with an id, in a file of pairs.
+func version(id string, n int) string {
+	if n == 1 {
+		return id
+	}
+	return fmt.Sprintf("%s#%d", id, n)
 }
 
 // addTexts reads the articles of the wrong pairs again, and adds their texts side by side.

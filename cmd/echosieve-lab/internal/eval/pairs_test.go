@@ -30,7 +30,7 @@ func TestEvalPairs(t *testing.T) {
 		require.Equal(t, r.Kinds[kind].N, r.Kinds[kind].Flagged, kind)
 		require.NotZero(t, r.Kinds[kind].N, kind)
 	}
-	require.Contains(t, errOut, "1 lines hold no article", "the line that is no JSON")
+	require.Contains(t, errOut, "1 line without an article", "the line that is no JSON")
 	page, err := os.ReadFile(html)
 	require.NoError(t, err)
 	require.Contains(t, string(page), "stream.jsonl")
@@ -41,9 +41,23 @@ func TestEvalPairs(t *testing.T) {
 	require.Contains(t, out, "\nlookalike ")
 }
 
+// A pair may be two versions of one id.
+func TestEvalPairsOfOneID(t *testing.T) {
+	docs := writeLines(t, newArticle("a", storm, ""), newArticle("b", bees, ""), newArticle("a", storm+" More.", ""),
+		newArticle("a", choir, ""))
+	pairs := writeLines(t, "id_a\tid_b\tlabel\tkind", "a\ta\t1\tversion", "a\ta#3\t0\trewritten", "b\ta#2\t0\tother")
+	html := filepath.Join(t.TempDir(), "report.html")
+	code, out, errOut := runEval(t, "pairs", "--docs", docs, "--pairs", pairs, "--json", "--html", html)
+	require.Equal(t, command.ExitOK, code, errOut)
+	var r figures.PairsResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, []int{3, 1, 2, 0}, []int{r.Pairs, r.Copies, r.LookAlikes, len(r.Wrong)})
+	require.EqualValues(t, 1, r.Recall)
+}
+
 func TestEvalPairsExitCodes(t *testing.T) {
 	args := []string{"pairs", "--docs", evalDocs, "--pairs", evalPairsF} // with a copy that is labelled as none
-	twice := writeLines(t, `{"id":"a","text":"one"}`, `{"id":"a","text":"two"}`)
+	twice := writeLines(t, `{"id":"a#2","text":"one"}`, `{"id":"a","text":"two"}`, `{"id":"a","text":"three"}`)
 	for _, c := range []struct {
 		args []string
 		code int
@@ -58,7 +72,7 @@ func TestEvalPairsExitCodes(t *testing.T) {
 		{[]string{"pairs", "--docs", evalDocs}, command.ExitFailed, `required flag(s) "pairs" not set`},
 		{[]string{"pairs", "--docs", evalDocs, "--pairs", evalDocs}, command.ExitFailed, "stream.jsonl:1: want id_a"},
 		{[]string{"pairs", "--docs", "/nonexistent", "--pairs", evalPairsF}, command.ExitFailed, "/nonexistent"},
-		{[]string{"pairs", "--docs", twice, "--pairs", evalPairsF}, command.ExitFailed, `two articles have the id "a"`},
+		{[]string{"pairs", "--docs", twice, "--pairs", evalPairsF}, command.ExitFailed, `"a#2" names two articles`},
 		{[]string{"pairs", "--docs", writeLines(t, newArticle("zz", storm, "")), "--pairs", evalPairsF},
 			command.ExitFailed, "no such article"},
 	} {

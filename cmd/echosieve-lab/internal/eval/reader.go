@@ -141,7 +141,8 @@ func (r *reader) finish(errOut io.Writer, input decode.Config, err error) error 
 	case r.lost > r.articles.Load()-dead:
 		return &command.AnswerError{Text: "most articles of " + r.file + " could not be read"}
 	case dead > 0:
-		fmt.Fprintf(errOut, "%d lines hold no article that the service could judge: they would be dead letters\n", dead)
+		fmt.Fprintf(errOut, "%s without an article that the service could judge: would be dead letters\n",
+			command.Count(dead, "line"))
 	}
 	return nil
 }
@@ -149,7 +150,8 @@ func (r *reader) finish(errOut io.Writer, input decode.Config, err error) error 
 // reportSkipped names the pieces of the file that are no articles, by cause.
 func (r *reader) reportSkipped(errOut io.Writer) {
 	if n := r.skipped.Total(); n > 0 {
-		fmt.Fprintln(errOut, visible.Line(fmt.Sprintf("%d pieces of the file are no articles: %s", n, &r.skipped)))
+		fmt.Fprintln(errOut, visible.Line(fmt.Sprintf("left out, because no article: %s of the file: %s", command.Count(n, "piece"),
+			&r.skipped)))
 	}
 }
 

@@ -36,7 +36,8 @@ The articles have the fields named by input.fields and these labels:
   publisher  the path of input.fields.publisher, else the host of the address, for the table by publisher
   ambig    true: skip the article, its label is not certain
 
-A stream without any dup_of is useful, too: if you know that it holds no copies, every flagged article is wrong.
+Of a stream without any dup_of, the output calls the articles that are judged to be copies flagged: nobody knows which of
+them are originals. If you know that the stream holds no copies, every flagged article is wrong.
 An article whose original is not in the file, or was skipped, counts as an original.
 
 The index is in a Redis in this process. With --redis it is in that of redis.addrs, with --redis ADDRESS in another one,

@@ -122,6 +122,18 @@ func (r *StreamResult) Total() StreamCounts {
 	return t
 }
 
+// Words are what originals of a stream are called, and originals that are judged to be copies. Without any label nobody
+// knows which articles are originals.
+type Words struct{ Originals, Dropped string }
+
+// Words returns the words for this stream.
+func (r *StreamResult) Words() Words {
+	if r.Total().Copies == 0 && r.OriginalMissing == 0 {
+		return Words{"articles", "flagged"}
+	}
+	return Words{"originals", "dropped"}
+}
+
 // gaps are the lower ends of GapCounts.
 var gaps = []struct {
 	name string

@@ -15,7 +15,8 @@ type bars struct {
 	Bars  []bar
 }
 
-// tick is a number on the axis. At is its distance from the left end, in percent of the length of the axis.
+// tick is a place on an axis with its label, which may be empty. At is its distance from the left end of bars, in percent
+// of the length of the axis; of a lineChart, its place in units of the drawing.
 type tick struct {
 	At   float64
 	Text string

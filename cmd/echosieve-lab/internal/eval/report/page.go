@@ -1,8 +1,8 @@
 // Package report writes the results of package figures as HTML pages for people. A page is one file that
-// loads nothing from anywhere: styles and charts (bars of HTML, lines drawn as SVG by gonum/plot) are in it.
+// loads nothing from anywhere: styles and charts (bars of HTML, lines as SVG) are in it.
 // There is no script. If a mistake of ours lets a page refer to something outside, the content security
 // policy of the page forbids the browser to load it. Titles and texts of articles are hostile input: they
-// reach a page only through html/template, and a drawn chart only as escaped text.
+// reach a page only through html/template.
 package report
 
 import (
@@ -46,18 +46,16 @@ type page struct {
 	Title  string
 	Style  template.CSS
 	About  About
-	Charts map[string]template.HTML
 	Result any
 }
 
-func write(w io.Writer, t *template.Template, title string, about About, charts map[string]template.HTML,
-	result any) error {
+func write(w io.Writer, t *template.Template, title string, about About, result any) error {
 	style, err := files.ReadFile("style.css")
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	err = t.ExecuteTemplate(w, "layout", page{
-		Title: title, Style: template.CSS(style), About: about, Charts: charts, Result: result,
+		Title: title, Style: template.CSS(style), About: about, Result: result,
 	})
 	if err != nil {
 		return fmt.Errorf("report: %w", err)

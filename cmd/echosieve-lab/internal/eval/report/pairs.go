@@ -2,13 +2,10 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
-
-	"gonum.org/v1/plot/plotter"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 )
@@ -35,40 +32,36 @@ type wrongKind struct {
 
 // Pairs writes the report of figures.Pairs.
 func Pairs(w io.Writer, about About, r figures.PairsResult) error {
-	charts := map[string]template.HTML{}
-	if len(r.Distance) > 1 {
-		var err error
-		if charts["distance"], err = distanceChart(&r); err != nil {
-			return err
-		}
-	}
-	return write(w, pairsPage, "Labelled pairs", about, charts, struct {
+	return write(w, pairsPage, "Labelled pairs", about, struct {
 		figures.PairsResult
+		Chart      *lineChart
 		Figures    []figures.Figure
 		Parts      []kindsPart
 		WrongKinds []wrongKind
-	}{r, r.Figures(), kindParts(r.Kinds), wrongKinds(r.Wrong)})
+	}{r, distanceChart(&r), r.Figures(), kindParts(r.Kinds), wrongKinds(r.Wrong)})
 }
 
-func distanceChart(r *figures.PairsResult) (template.HTML, error) {
-	lines := []line{
-		{"precision", blue, make(plotter.XYs, len(r.Distance)), false},
-		{"recall", green, make(plotter.XYs, len(r.Distance)), false},
-		{"false positives", vermillion, make(plotter.XYs, len(r.Distance)), false},
+func distanceChart(r *figures.PairsResult) *lineChart {
+	last := len(r.Distance) - 1
+	if last < 1 {
+		return nil
 	}
 	labels := make([]string, len(r.Distance))
+	var precision, recall, alarms []point
 	for i, d := range r.Distance {
+		x := float64(i)
 		labels[i] = strconv.Itoa(d.K)
-		for j, y := range []float64{d.Precision, d.Recall, d.FalsePositiveRate} {
-			lines[j].points[i] = plotter.XY{X: float64(d.K), Y: y}
-		}
+		precision, recall = append(precision, point{x, d.Precision}), append(recall, point{x, d.Recall})
+		alarms = append(alarms, point{x, d.FalsePositiveRate})
 	}
-	end := float64(r.Distance[len(r.Distance)-1].K)
-	lines = append(lines,
-		line{"recall as set", green, plotter.XYs{{X: 0, Y: r.Recall}, {X: end, Y: r.Recall}}, true},
-		line{"false positives as set", vermillion, plotter.XYs{{X: 0, Y: r.FalsePositiveRate},
-			{X: end, Y: r.FalsePositiveRate}}, true})
-	return lineChart("largest Hamming distance, bits", "share", labels, -1, lines...)
+	c := newLineChart("largest Hamming distance, bits", "share", labels)
+	c.add("precision", blue, false, precision...)
+	c.add("recall", green, false, recall...)
+	c.add("false positives", vermillion, false, alarms...)
+	c.add("recall as set", green, true, point{0, r.Recall}, point{float64(last), r.Recall})
+	c.add("false positives as set", vermillion, true, point{0, r.FalsePositiveRate},
+		point{float64(last), r.FalsePositiveRate})
+	return c
 }
 
 // kindParts lists copies first, then look-alikes, then the rest, each by name.

@@ -39,15 +39,15 @@ func Stream(w io.Writer, about About, r figures.StreamResult) error {
 		}
 	}
 	publishers := r.LargestPublishers()
-	return write(w, streamPage, "Stream", about, nil, struct {
-		figures.StreamResult
+	return write(w, streamPage, "Stream", about, struct {
+		*figures.StreamResult
 		Total                                 countsRow
 		LanguageRows, KindRows, PublisherRows []countsRow
 		KindBars, GapBars                     bars
 		MissedRows                            []figures.Repeat
 		MedianDelay, LongerDelay              time.Duration
 	}{
-		r,
+		&r,
 		countsRow{"all", r.Total()},
 		countsRows(r.Languages, slices.Sorted(maps.Keys(r.Languages))), kinds,
 		countsRows(r.Publishers, publishers[:min(len(publishers), mostPublishers)]),

@@ -1,37 +1,34 @@
 package report
 
 import (
-	"html/template"
 	"io"
-
-	"gonum.org/v1/plot/plotter"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 )
 
 // Threshold writes the report of figures.Limits with the sampled pairs.
 func Threshold(w io.Writer, about About, r figures.ThresholdResult) error {
-	points := make(plotter.XYs, len(r.Limits))
+	points := make([]point, len(r.Limits))
 	labels, counts := make([]string, len(r.Limits)), make([]int, len(r.Limits))
 	now := -1
 	for i, l := range r.Limits {
 		labels[i], counts[i] = l.Limit, l.Pairs
-		points[i] = plotter.XY{X: float64(i), Y: l.Share}
+		points[i] = point{float64(i), l.Share}
 		if l.Limit == r.Current {
 			now = i
 		}
 	}
-	charts := map[string]template.HTML{}
+	var chart *lineChart
 	if len(points) > 1 {
-		var err error
-		if charts["share"], err = lineChart(r.Scale, "share flagged", labels, now,
-			line{"flagged", blue, points, false}); err != nil {
-			return err
+		chart = newLineChart(r.Scale, "share flagged", labels)
+		chart.add("flagged", blue, false, points...)
+		if now >= 0 {
+			chart.add("present setting", grey, true, point{float64(now), 0}, point{float64(now), 1})
 		}
 	}
-	chart := countBars("articles flagged from this limit on", labels, counts, now)
-	return write(w, thresholdPage, "Choosing a limit", about, charts, struct {
+	return write(w, thresholdPage, "Choosing a limit", about, struct {
 		figures.ThresholdResult
-		Bars bars
-	}{r, chart})
+		Chart *lineChart
+		Bars  bars
+	}{r, chart, countBars("articles flagged from this limit on", labels, counts, now)})
 }

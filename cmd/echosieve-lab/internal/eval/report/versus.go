@@ -8,5 +8,5 @@ import (
 
 // Versus writes the report of figures.Versus with its samples.
 func Versus(w io.Writer, about About, r figures.VersusResult) error {
-	return write(w, versusPage, r.Recipes[0]+" and "+r.Recipes[1], about, nil, r)
+	return write(w, versusPage, r.Recipes[0]+" and "+r.Recipes[1], about, r)
 }

@@ -24,7 +24,7 @@ const MostListed = 20
 // Stream writes the figures of eval stream.
 func Stream(w io.Writer, r figures.StreamResult) error {
 	var b strings.Builder
-	total := r.Total()
+	total, words := r.Total(), r.Words()
 	fmt.Fprintf(&b, "%s, %d skipped as ambiguous, %s, %d copies without their original\n",
 		command.Count(r.Articles, "article"), r.Skipped, command.Count(r.Dead, "dead letter"), r.OriginalMissing)
 	if total.Copies > 0 {
@@ -33,7 +33,7 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 		fmt.Fprintf(&b, "caught copies came %s after their originals (median), 90 %% within %s\n",
 			seconds(r.Delay.Median), seconds(r.Delay.P90))
 	}
-	fmt.Fprintf(&b, "%d of %d originals dropped (%s)\n", total.Dropped, total.Originals,
+	fmt.Fprintf(&b, "%d of %d %s %s (%s)\n", total.Dropped, total.Originals, words.Originals, words.Dropped,
 		share(float64(total.Dropped)/float64(max(1, total.Originals))))
 	fmt.Fprintf(&b, "%.1f block lists read and %.2f candidates per article (a look-up reads one list in each "+
 		"slice of the window)\n\n", r.Lookups, r.Candidates)
@@ -46,7 +46,7 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 		{"kind", r.Kinds, sortedKeys(r.Kinds)},
 		{"publisher", r.Publishers, r.LargestPublishers()},
 	} {
-		t := newTable(part.name, "copies", "caught", "share", "originals", "dropped", "published", "wrong\noriginal",
+		t := newTable(part.name, "copies", "caught", "share", words.Originals, words.Dropped, "published", "wrong\noriginal",
 			"possible")
 		shown := part.order
 		if part.name == "publisher" {
@@ -70,7 +70,8 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 		title   string
 		repeats []figures.Repeat
 	}{
-		{"Originals dropped, with the articles that they were judged to repeat:", r.Dropped},
+		{strings.ToUpper(words.Originals[:1]) + words.Originals[1:] + " " + words.Dropped +
+			", with the articles that they were judged to repeat:", r.Dropped},
 		{"Copies caught with a wrong original:", r.Wrong},
 		{"Copies missed, with the articles that they repeat or look like:", r.Missed},
 	} {
