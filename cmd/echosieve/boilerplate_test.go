@@ -47,7 +47,7 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 		code, stdout, errOut := echosieve(t, "", args...)
 		if name == "file" {
 			require.Equal(t, command.ExitNo, code, errOut)
-			require.Contains(t, errOut, "1 lines or records held no article")
+			require.Contains(t, errOut, "1 piece without an article")
 		} else {
 			require.Equal(t, command.ExitOK, code, errOut)
 		}

@@ -151,13 +151,13 @@ func checkRecipe(cfg config.Config) (*recipe.Recipe, []diag.Finding) {
 func checkBoilerplate(table *page.Boilerplate, now time.Time) []diag.Finding {
 	rows, latest := table.Rows()
 	f := diag.Finding{Severity: diag.OK, Subject: "boilerplate table",
-		Problem: fmt.Sprintf("%d rows, all of them count", rows)}
+		Problem: command.Count(rows, "row") + ", all of them count"}
 	switch {
 	case rows == 0:
 		return nil
 	case latest.After(now):
 		f.Severity = diag.Info
-		f.Problem = fmt.Sprintf("%d rows; the last begin to count at %s", rows, latest.Format(time.RFC3339))
+		f.Problem = fmt.Sprintf("%s; the last begin to count at %s", command.Count(rows, "row"), latest.Format(time.RFC3339))
 		f.Remedy = "restart all processes with this table before then; do not change it later, only add rows"
 	}
 	return []diag.Finding{f}

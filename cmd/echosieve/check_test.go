@@ -164,7 +164,7 @@ func TestCheckBoilerplate(t *testing.T) {
 	require.Equal(t, diag.OK, found[0].Severity)
 	found = checkBoilerplate(table, begin.Add(-time.Second))
 	require.Equal(t, diag.Info, found[0].Severity)
-	require.Contains(t, found[0].Problem, "1 rows; the last begin to count at 2026-05-04T13:00:00Z")
+	require.Contains(t, found[0].Problem, "1 row; the last begin to count at 2026-05-04T13:00:00Z")
 }
 
 // A fault of the input hides neither that the group's articles are in another index nor that they are in this one.

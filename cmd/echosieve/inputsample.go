@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"echosieve/consumer/tools"
+	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/article"
@@ -110,7 +111,7 @@ func (s *inputSample) findings() []diag.Finding {
 	if s.records == 0 {
 		return nil
 	}
-	parts := []string{fmt.Sprintf("of the last %d records", s.records)}
+	parts := []string{"of the last " + command.Count(s.records, "record")}
 	for script := range article.Scripts {
 		if n := s.scripts[script]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d in script %s", n, script))

@@ -20,10 +20,10 @@ const mostRate = 1_000_000
 
 const produceHelp = `Produce publishes articles into the input topic. Each line of JSON Lines
 becomes the value of one record, unchanged. Also recognised are JSON lists, JSON over several lines,
-Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a header that names the text,
-and WARC
+Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a header that names the text, and WARC
 (the page's address becomes the id, WARC-Date the record's time). The id of the article, if it has
-one, becomes the key. Files may be compressed with gzip or zstd, whatever their names are. "-", or
+one, becomes the key. Without --rate the first 1,000 records of a run go into one partition, so that the
+service judges them in the order of the files; further ones are placed by their key. Files may be compressed with gzip or zstd, whatever their names are. "-", or
 no file, means standard input. The output of mongoexport can be published directly.
 
 A line, row or element that is damaged, or too long for the topic, is reported with its file and line
@@ -117,8 +117,8 @@ func printSummary(w io.Writer, s produce.Summary, asJSON bool) error {
 	if asJSON {
 		return command.PrintJSON(w, s)
 	}
-	_, err := fmt.Fprintf(w, "%d records published to %s in %.1f s (%.0f/s), %d bad lines\n",
-		s.Published, s.Topic, s.Seconds, s.PerSecond, s.Bad)
+	_, err := fmt.Fprintf(w, "%s published to %s in %.1f s (%.0f/s), %s\n",
+		command.Count(s.Published, "record"), s.Topic, s.Seconds, s.PerSecond, command.Count(s.Bad, "bad line"))
 	if err == nil && s.Refused > 0 {
 		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; %s\n", s.Refused, s.Reason,
 			cmp.Or(visible.Line(s.Hint), "see input.fields"))

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,7 +85,10 @@ func TestProduceFiles(t *testing.T) {
 	require.Zero(t, summary.Bad)
 
 	got := map[string]string{}
-	for _, r := range published(t, broker, 6) {
+	records := published(t, broker, 6)
+	require.Equal(t, []string{"a1", "65f0c0ffee", "7", "", "http://d/1"}, keysOf(records[:5]), "the order of the files")
+	for _, r := range records {
+		require.Equal(t, records[0].Partition, r.Partition)
 		require.WithinDuration(t, time.Now(), r.Timestamp, 10*time.Minute)
 		key := string(r.Key)
 		if r.Key == nil {
@@ -98,6 +104,13 @@ func TestProduceFiles(t *testing.T) {
 		`{"url":"http://d/1","text":"d"}`:          "http://d/1",
 		`{"id":"c1"}`:                              got[`{"id":"c1"}`], // no text: it may have any key
 	}, got)
+}
+
+func keysOf(records []*kgo.Record) (keys []string) {
+	for _, r := range records {
+		keys = append(keys, string(r.Key))
+	}
+	return keys
 }
 
 const badLines = `{"text":"1"}
@@ -119,7 +132,7 @@ func TestProduceBadLines(t *testing.T) {
 		require.Contains(t, errOut, fmt.Sprintf("%s:%d: the value is not a JSON object: ", file, line))
 	}
 	require.Contains(t, errOut, fmt.Sprintf("%s:8: line of %d bytes, at most", file, len(long)))
-	require.Contains(t, errOut, "echosieve: 4 bad lines were not published")
+	require.Contains(t, errOut, "echosieve: 4 bad lines not published")
 	require.Contains(t, out, "4 records published to articles in ")
 	published(t, broker, 4)
 }
@@ -138,6 +151,29 @@ func TestProduceStrict(t *testing.T) {
 	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, errOut, "stdin:2: the value is not a JSON object")
 	published(t, broker, 2)
+}
+
+// The first 1,000 records go into one partition, further ones by their keys.
+func TestProduceManyRecords(t *testing.T) {
+	broker := testBroker(t)
+	var text strings.Builder
+	const n = 1100
+	for i := range n {
+		fmt.Fprintf(&text, `{"id":"%d","text":"t"}`+"\n", i)
+	}
+	code, _, errOut := echosieve(t, text.String(), "produce", "--kafka.brokers", broker.ListenAddrs()[0])
+	require.Equal(t, command.ExitOK, code, errOut)
+	together := map[int32]int{}
+	others := 0
+	for _, r := range published(t, broker, n) {
+		if i, _ := strconv.Atoi(string(r.Key)); i < 1000 {
+			together[r.Partition]++
+		} else if together[r.Partition] == 0 {
+			others++
+		}
+	}
+	require.Equal(t, []int{1000}, slices.Collect(maps.Values(together)))
+	require.Positive(t, others)
 }
 
 // The sample is published as it is, with its broken lines: they show what becomes of bad input.

@@ -40,9 +40,11 @@ type Producer struct {
 	topic   string
 	acked   atomic.Int64
 
-	mu     sync.Mutex // one call at a time: see write
-	writer *kafka.Writer
-	closed bool
+	mu        sync.Mutex // one call at a time: see write
+	writer    *kafka.Writer
+	together  bool // of this call all records go into one partition
+	partition int  // that partition; -1: not chosen yet
+	closed    bool
 }
 
 // NewProducer validates the configuration and reads certificate and password files. It does not dial.
@@ -54,20 +56,44 @@ func NewProducer(cfg broker.Config, topic string) (*Producer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	return &Producer{cluster: c, topic: topic, writer: &kafka.Writer{
-		Addr: c.Client.Addr, Topic: topic, Transport: c.Wire.Transport, Balancer: kafka.Murmur2Balancer{},
+	p := &Producer{cluster: c, topic: topic, partition: -1}
+	p.writer = &kafka.Writer{
+		Addr: c.Client.Addr, Topic: topic, Transport: c.Wire.Transport, Balancer: kafka.BalancerFunc(p.place),
 		RequiredAcks: kafka.RequireAll, Compression: kafka.Compression(c.Codec),
 		BatchBytes: int64(cfg.MaxMessageBytes), BatchSize: maxBatchRecords, BatchTimeout: batchDelay,
 		MaxAttempts: 1, // write tries again, also after errors for which the Writer would not
-	}}, nil
+	}
+	return p, nil
+}
+
+// place chooses the partition of a record.
+func (p *Producer) place(m kafka.Message, partitions ...int) int {
+	if !p.together {
+		return kafka.Murmur2Balancer{}.Balance(m, partitions...)
+	}
+	if p.partition < 0 {
+		p.partition = kafka.Murmur2Balancer{}.Balance(m, partitions...)
+	}
+	return p.partition
+}
+
+// ProduceTogether is Produce, but the records of all such calls go into one partition, whatever their keys: that of the
+// first one. So the service reads them in this order.
+func (p *Producer) ProduceTogether(ctx context.Context, records []record.Record) error {
+	return p.produce(ctx, records, true)
 }
 
 // Produce returns when the records are acknowledged, or an error if some are not: each may have been
 // published or not. A call waits for acknowledgements, so hundreds of records in one call are quickest.
 // Topic, partition and offset of the records are ignored, and a zero Time is replaced by now.
 func (p *Producer) Produce(ctx context.Context, records []record.Record) error {
+	return p.produce(ctx, records, false)
+}
+
+func (p *Producer) produce(ctx context.Context, records []record.Record, together bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.together = together
 	if p.closed {
 		return errors.New("consumer: producer is closed")
 	}

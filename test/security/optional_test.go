@@ -41,7 +41,7 @@ func (f *fortress) testProduce(t *testing.T) {
 	defer f.revoke(t, right)
 	code, printed = produce(eve)
 	require.Zero(t, code, printed)
-	require.Contains(t, printed, "1 records published to articles")
+	require.Contains(t, printed, "1 record published to articles")
 	code, printed = produce(eve.With(settings{"kafka.create_topics": "true"}))
 	require.Zero(t, code, "no right on the output topics is needed: %s", printed)
 }

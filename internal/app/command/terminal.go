@@ -97,10 +97,13 @@ func breakLine(line, indent string) string {
 	return b.String()
 }
 
-// Count is a number with its unit: "1 bit", "2 bits".
-func Count(n int, unit string) string {
+// Count is a number with its unit: "1 copy", "2 copies", "0 bits".
+func Count[N int | int32 | int64 | uint64](n N, unit string) string {
 	if n == 1 {
 		return "1 " + unit
+	}
+	if stem, ok := strings.CutSuffix(unit, "py"); ok {
+		return fmt.Sprintf("%d %spies", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, unit)
 }

@@ -52,7 +52,8 @@ func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Wri
 	if cfg.Kafka.CreateTopics {
 		created, err := tools.EnsureInput(ctx, cfg.Kafka)
 		if created {
-			fmt.Fprintf(errOut, "created topic %s with %d partitions\n", cfg.Kafka.Topics.Input, cfg.Kafka.Partitions)
+			fmt.Fprintf(errOut, "created topic %s with %s\n", cfg.Kafka.Topics.Input,
+				command.Count(cfg.Kafka.Partitions, "partition"))
 		}
 		return err
 	}
@@ -114,7 +115,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	case err != nil:
 		lines.release()
 	case summary.Bad > 0:
-		err = &command.AnswerError{Text: fmt.Sprintf("%d bad lines were not published", summary.Bad)}
+		err = &command.AnswerError{Text: command.Count(summary.Bad, "bad line") + " not published"}
 	case len(lines.mostlyUnread) > 0:
 		err = &command.AnswerError{Text: "most pages could not be read of " + strings.Join(lines.mostlyUnread, ", ")}
 	}
@@ -163,18 +164,22 @@ func (p *publisher) add(ctx context.Context, rec record.Record, idle bool) error
 	p.added++
 	p.batch = append(p.batch, rec)
 	p.bytes += rec.Size()
-	if len(p.batch) == batchRecords || p.bytes >= batchBytes || idle {
+	if len(p.batch) == batchRecords || p.added == batchRecords || p.bytes >= batchBytes || idle {
 		return p.flush(ctx)
 	}
 	return nil
 }
 
-// flush publishes the batch and waits until it is acknowledged.
+// flush publishes the batch and waits until it is acknowledged. The first records go into one partition: the service
+// judges them in their order, so of a small file the first article is the original. With a rate, time orders them.
 func (p *publisher) flush(ctx context.Context) error {
 	batch := p.batch
 	p.batch, p.bytes = nil, 0
 	if len(batch) == 0 {
 		return nil
+	}
+	if p.rate == 0 && p.added <= batchRecords {
+		return p.out.ProduceTogether(ctx, batch)
 	}
 	return p.out.Produce(ctx, batch)
 }

@@ -51,6 +51,6 @@ func TestSustained(t *testing.T) {
 	require.Empty(t, p.unsustained(delays(900*ms, 50*ms), 0), "it recovers")
 	require.Equal(t, "the delay grows by 30 ms in a second", p.unsustained(delays(50*ms, 950*ms), 0))
 	require.Contains(t, p.unsustained(delays(2000*ms, 2000*ms), 0), "the p99 of the delay is 2000 ms")
-	require.Contains(t, p.unsustained(delays(50*ms, 50*ms), 1), "1 records have no verdict")
+	require.Contains(t, p.unsustained(delays(50*ms, 50*ms), 1), "1 record without a verdict")
 	require.NotEmpty(t, p.unsustained(nil, 0))
 }

@@ -152,7 +152,7 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 		noService(t)...)...)
 	require.Equal(t, command.ExitNo, code)
 	require.Contains(t, out, "50 missing")
-	require.Contains(t, out, "not sustained: 50 records have no verdict")
+	require.Contains(t, out, "not sustained: 50 records without a verdict")
 }
 
 // onText calls a function at the first output with the text.

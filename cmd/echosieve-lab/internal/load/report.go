@@ -133,7 +133,7 @@ func (r Result) print(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(r.Verdicts)) {
 		verdicts = append(verdicts, fmt.Sprintf("%d %s", r.Verdicts[name], name))
 	}
-	fmt.Fprintf(w, "%.0f/s: %d records published", r.Rate, r.Published)
+	fmt.Fprintf(w, "%.0f/s: %s published", r.Rate, command.Count(r.Published, "record"))
 	if m := r.Made; m.Unknown == 0 {
 		fmt.Fprintf(w, " (%d originals, %d near and %d exact copies)", m.Originals, m.Near, m.Exact)
 	}

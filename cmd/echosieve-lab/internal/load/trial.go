@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/consumer/tools"
+	"echosieve/internal/app/command"
 )
 
 // mostGrowth is how fast the delay may grow at a rate that counts as sustained, in seconds for each second.
@@ -103,7 +104,8 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 
 func (m *measurement) show(l *ledger) {
 	published, arrived := l.counts()
-	fmt.Fprintf(m.Progress, "  %d records published, %d wait for their verdicts\n", published, published-arrived)
+	fmt.Fprintf(m.Progress, "  %s published, %d wait for their verdicts\n", command.Count(published, "record"),
+		published-arrived)
 }
 
 // result computes the figures of a trial. published is the time from its start until the last record was published.
@@ -154,7 +156,7 @@ func (p Plan) unsustained(delays []time.Duration, missing int) string {
 	third := len(delays) / 3
 	switch {
 	case missing > 0:
-		return fmt.Sprintf("%d records have no verdict", missing)
+		return command.Count(missing, "record") + " without a verdict"
 	case third == 0:
 		return "too few records after the warm-up"
 	}

@@ -95,7 +95,7 @@ func newLearnCommand() *cobra.Command {
 			err = s.print(cmd.OutOrStdout())
 		}
 		if err == nil && s.Bad > 0 {
-			err = &command.AnswerError{Text: fmt.Sprintf("%d lines or records held no article", s.Bad)}
+			err = &command.AnswerError{Text: command.Count(s.Bad, "piece") + " without an article"}
 		}
 		return err
 	}

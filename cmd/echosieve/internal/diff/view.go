@@ -60,7 +60,7 @@ func (s *side) line() string {
 			kinds = append(kinds, fmt.Sprintf("%d %s", n, kind))
 		}
 	}
-	return visible.Line(fmt.Sprintf("%s: %d records: %s; %d outputs repeated", s.Name, s.Records,
+	return visible.Line(fmt.Sprintf("%s: %s: %s; %d repeated", s.Name, command.Count(s.Records, "record"),
 		strings.Join(kinds, ", "), s.Repeated))
 }
 

@@ -190,7 +190,7 @@ func (o *opened) missing(ctx context.Context) error {
 	for _, other := range others {
 		text += fmt.Sprintf("\nthere is %s", other)
 		if n, err := watch.Tickets(ctx, o.Client(), other); err == nil { // else the rights end at the namespace
-			text += fmt.Sprintf(", with up to %d articles", n)
+			text += ", with up to " + command.Count(n, "article")
 		}
 	}
 	if len(others) == 0 {
