@@ -6,6 +6,7 @@ SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOLANGCI_LINT_VERSION := v2.15.0
 TOOLS := $(CURDIR)/bin
+PROGRAMS := ./cmd/...
 FUZZTIME ?= 30s
 ROUNDS ?= 3
 SEED ?= $(shell date +%s)
@@ -34,13 +35,15 @@ help: ## show this list
 # GOGC is the compiler's: with a larger heap it takes a fifth less CPU time.
 build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static and without a C++ compiler
 	mkdir -p bin
-	$(PLAIN) GOGC=400 go build -ldflags '-s -w -X echosieve/internal/app/build.version=$(VERSION)' -o bin/ ./cmd/...
+	$(PLAIN) GOGC=400 go build -ldflags '-s -w -X echosieve/internal/app/build.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 release: ## what is published for VERSION, in bin/release: archives, Debian packages, bills of materials, checksums
 	deploy/release/build.sh $(VERSION) bin/release
 
-demo: setup-build build ## the whole service on the shipped sample; needs no Kafka and no Redis
+demo: setup-build ## the whole service on the shipped sample; needs no Kafka and no Redis
+	@$(MAKE) --no-print-directory build PROGRAMS=./cmd/echosieve-lab
 	bin/echosieve-lab demo
+	@$(MAKE) --no-print-directory build
 
 check: lint ## in two minutes: lint (with vet) and the unit tests, which need no servers
 	$(PLAIN) go test -short -vet=off ./...
