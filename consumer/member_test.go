@@ -93,16 +93,13 @@ type health struct {
 	mu     sync.Mutex
 	fails  map[fmt.Stringer]error
 	failed []error
-	up     int // reports without an error
 }
 
 func (h *health) report(_ string, call fmt.Stringer, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil {
-		if delete(h.fails, call); len(h.fails) == 0 {
-			h.up++
-		}
+		delete(h.fails, call)
 		return
 	}
 	h.failed = append(h.failed, err)
@@ -117,13 +114,6 @@ func (h *health) failures() []error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.failed)
-}
-
-// reportsUp returns how often it was reported that all works.
-func (h *health) reportsUp() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.up
 }
 
 // last returns why an operation fails now; nil if none fails.

@@ -55,7 +55,7 @@ func TestScriptsRunInLua54(t *testing.T) {
 	a := redisrig.Article(1, 5)
 	e := keyspace.Entry{Article: a}
 	fp, digest, entry := e.Field().Name(), string(a.Digest[:]), string(e.Append(nil, 0))
-	first, second := string(keyspace.TicketBytes(7)), string(keyspace.TicketBytes(9))
+	first, second := keyspace.TicketBytes(7), keyspace.TicketBytes(9)
 	lua := func(bytes string) (quoted string) {
 		for _, b := range []byte(bytes) {
 			quoted += fmt.Sprintf(`\x%02x`, b)

@@ -82,7 +82,7 @@ type query struct {
 var orders = map[string]func(a, b *kept) int{
 	"copies":     func(a, b *kept) int { return cmp.Compare(b.Copies, a.Copies) },
 	"publishers": func(a, b *kept) int { return cmp.Compare(b.Publishers, a.Publishers) },
-	"last":       func(a, b *kept) int { return 0 },
+	"last":       func(_, _ *kept) int { return 0 },
 	"first":      func(a, b *kept) int { return b.FirstTime.Compare(a.FirstTime) },
 }
 

@@ -95,7 +95,7 @@ func TestList(t *testing.T) {
 		"": "1243", "?sort=publishers": "3214", "?sort=last": "1324", "?sort=first": "1324", "?since=90m": "13",
 		"?publisher=m%C3%9CLLER": "2", "?title=TITLE+3": "3", "?limit=2": "12", "?title=none": "",
 	} {
-		ids, a = listed(parameters)
+		ids, _ = listed(parameters)
 		require.Equal(t, want, ids, parameters)
 	}
 	for _, parameters := range []string{"?sort=size", "?since=yesterday", "?since=-1h", "?limit=0", "?limit=201"} {
