@@ -3,9 +3,11 @@ package consumer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"echosieve/consumer/broker"
+	"echosieve/internal/base/diag"
 	"echosieve/internal/base/stopping"
 )
 
@@ -44,7 +46,7 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.checkRights(ctx); err != nil {
+	if err := c.checkTopics(ctx); err != nil {
 		return err
 	}
 	if err := c.waitForGroup(ctx); err != nil {
@@ -57,16 +59,24 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	return err
 }
 
-// checkRights returns a permanent *diag.Problem if this user may see a topic but not use it. A topic that it
-// may not see is missing.
-func (c *Consumer) checkRights(ctx context.Context) error {
+// checkTopics returns a permanent *diag.Problem if this user may see a topic but not use it, or if the topic of
+// snapshots has several partitions. A topic that the user may not see is missing.
+func (c *Consumer) checkTopics(ctx context.Context) error {
 	m, err := c.cluster.Metadata(ctx, c.cfg.Topics.All())
 	if err != nil {
 		return err
 	}
 	for i := range m.Topics {
-		if p := c.cluster.LackingRight(&m.Topics[i]); p != nil {
+		t := &m.Topics[i]
+		if p := c.cluster.LackingRight(t); p != nil {
 			return p
+		}
+		if n := len(t.Partitions); c.cfg.Topics.SnapshotsFor > 0 && t.Name == c.cfg.Topics.Shadow && n > 1 {
+			return &diag.Problem{
+				Cause:  "the topic " + t.Name + " must have one partition, or compaction keeps old snapshots",
+				Remedy: "delete it and set kafka.create_topics: true, or name another topic",
+				Err:    fmt.Errorf("it has %d", n), Permanent: true,
+			}
 		}
 	}
 	return nil

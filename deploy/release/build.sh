@@ -59,7 +59,7 @@ gzip --best --no-name --keep "$work"/man/*.1
 
 # Pages, rules, boards, manifests and examples lie as in the repository, so that the paths lead somewhere that pages, help and errors name.
 mkdir "$work/share"
-git ls-files -z -- ':(glob)*.md' ':(glob)docs/*.md' ':(glob)docs/*.png' deploy/echosieve.reference.yaml deploy/examples deploy/grafana deploy/helm deploy/k8s \
+git ls-files -z -- ':(glob)*.md' ':(glob)docs/*.md' ':(glob)docs/*.png' ':(glob)docs/*.json' deploy/echosieve.reference.yaml deploy/examples deploy/grafana deploy/helm deploy/k8s \
 	deploy/prometheus/alerts.yml deploy/prometheus/prometheus.yml | xargs -0 cp --parents --target-directory="$work/share"
 chmod -R u=rwX,go=rX "$work/share"
 

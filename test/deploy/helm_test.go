@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,7 @@ keda:
   metadata: {sasl: scram_sha512, tls: enable}
   secretTargetRef: [{parameter: password, name: kafka, key: password}]
 refill: {enabled: true, args: [--from, input]}
+stories: {enabled: true, args: [--trusted, Post]}
 `
 
 // helm renders the chart with Helm itself, and decodes the objects strictly. The go.mod of the service does not name
@@ -40,7 +42,7 @@ func helm(t *testing.T, values string) *manifests {
 	cmd := helmTemplate(t, values)
 	text, err := cmd.Output()
 	require.NoError(t, err, "%s", cmd.Stderr)
-	m := new(manifests)
+	m := &manifests{stories: new(manifests)}
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var object map[string]any
 		if decoder.Decode(&object) != nil {
@@ -51,12 +53,14 @@ func helm(t *testing.T, values string) *manifests {
 		}
 		data, err := json.Marshal(object)
 		require.NoError(t, err)
-		kind := object["kind"].(string)
-		if kind == "ConfigMap" && strings.HasSuffix(object["metadata"].(map[string]any)["name"].(string),
-			"-dashboards") {
+		kind, into := object["kind"].(string), m
+		switch name := object["metadata"].(map[string]any)["name"].(string); {
+		case kind == "ConfigMap" && strings.HasSuffix(name, "-dashboards"):
 			kind = "Dashboards"
+		case strings.HasSuffix(name, "-stories"):
+			into = m.stories
 		}
-		require.NoError(t, m.decode(kind, data), "%s", data)
+		require.NoError(t, into.decode(kind, data), "%s", data)
 	}
 	return m
 }
@@ -108,6 +112,7 @@ func requireSame(t *testing.T, expected, actual *manifests) {
 func TestHelmDefaults(t *testing.T) {
 	base, chart := kustomize(t, "base"), helm(t, "image: {repository: echosieve, tag: v}\npullSecrets: []\n")
 	require.ElementsMatch(t, base.kinds, chart.kinds)
+	require.Empty(t, chart.stories.kinds)
 	require.Equal(t, "echosieve:v", chart.deployment.Spec.Template.Spec.Containers[0].Image)
 	chart.deployment.Spec.Template.Spec.Containers[0].Image = base.deployment.Spec.Template.Spec.Containers[0].Image
 	chart.deployment.Spec.Template.Spec.Containers[0].ImagePullPolicy =
@@ -128,6 +133,18 @@ func TestHelmWithEverything(t *testing.T) {
 	require.Equal(t, chart.deployment.Spec.Template.Spec.Volumes, job.Volumes)
 	require.Equal(t, chart.deployment.Spec.Template.Spec.Containers[0].VolumeMounts, job.Containers[0].VolumeMounts)
 	require.NotEqual(t, chart.service.Spec.Selector, chart.refill.Spec.Template.Labels)
+
+	require.ElementsMatch(t, []string{"Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor"},
+		chart.stories.kinds)
+	of := chart.stories.deployment
+	require.Equal(t, []string{"stories", "--trusted", "Post"}, of.Spec.Template.Spec.Containers[0].Args[:3])
+	of.Spec.Template.Spec.Containers[0].Args = slices.Delete(of.Spec.Template.Spec.Containers[0].Args, 1, 3)
+	requireStories(t, &chart.deployment, of)
+	require.Equal(t, chart.stories.service.Labels, chart.stories.serviceMonitor.Spec.Selector.MatchLabels)
+	for _, selected := range []map[string]string{chart.stories.service.Spec.Selector, of.Spec.Selector.MatchLabels,
+		chart.stories.budget.Spec.Selector.MatchLabels, chart.stories.network.Spec.PodSelector.MatchLabels} {
+		require.Equal(t, of.Spec.Template.Labels, selected)
+	}
 
 	pod := &chart.deployment.Spec.Template.Spec
 	require.Equal(t, "web", pod.Volumes[1].Secret.SecretName)

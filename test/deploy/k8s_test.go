@@ -96,6 +96,7 @@ type manifests struct {
 	boards         core.ConfigMap
 	rules          monitoring.PrometheusRule
 	refill         batch.Job
+	stories        *manifests // of the role of stories, in the chart
 }
 
 // decode decodes one object. An unknown or misspelt field is an error.
@@ -159,14 +160,37 @@ func TestKustomizations(t *testing.T) {
 	require.ElementsMatch(t, append(base, "ServiceMonitor", "ScaledObject"), kustomize(t, "example").kinds)
 }
 
-func forBoth(t *testing.T, test func(t *testing.T, m *manifests)) {
-	for _, dir := range []string{"base", "example"} {
+// The pods of stories are those of the service but for their command, name and number, under the same settings.
+func TestStoriesOnKubernetes(t *testing.T) {
+	example, m := kustomize(t, "example"), kustomize(t, "stories")
+	require.NotContains(t, m.kinds, "ScaledObject", "the lag of the service says nothing of stories")
+	require.Equal(t, "echosieve-stories", m.deployment.Name)
+	require.Equal(t, m.service.Labels, m.serviceMonitor.Spec.Selector.MatchLabels)
+	require.Equal(t, example.settings.Data, m.settings.Data)
+	requireStories(t, &example.deployment, m.deployment)
+}
+
+// requireStories requires that a Deployment of stories has the pods of the service with another command.
+func requireStories(t *testing.T, service *apps.Deployment, stories apps.Deployment) {
+	t.Helper()
+	require.EqualValues(t, 1, *stories.Spec.Replicas)
+	pod, other := &stories.Spec.Template.Spec, service.Spec.Template.Spec
+	require.Equal(t, []string{"stories", "--config", "/etc/echosieve/echosieve.yaml"}, pod.Containers[0].Args)
+	pod.Containers[0].Args = other.Containers[0].Args
+	require.Equal(t, stories.Spec.Selector, pod.TopologySpreadConstraints[0].LabelSelector)
+	pod.TopologySpreadConstraints[0].LabelSelector = other.TopologySpreadConstraints[0].LabelSelector
+	pod.Volumes[0].ConfigMap, pod.ServiceAccountName = other.Volumes[0].ConfigMap, other.ServiceAccountName
+	require.Equal(t, other, *pod)
+}
+
+func forEach(t *testing.T, test func(t *testing.T, m *manifests)) {
+	for _, dir := range []string{"base", "example", "stories"} {
 		t.Run(dir, func(t *testing.T) { test(t, kustomize(t, dir)) })
 	}
 }
 
 func TestPods(t *testing.T) {
-	forBoth(t, func(t *testing.T, m *manifests) {
+	forEach(t, func(t *testing.T, m *manifests) {
 		pod, cfg := m.deployment.Spec.Template.Spec, m.config(t)
 		require.Len(t, pod.Containers, 1)
 		c := pod.Containers[0]
@@ -188,7 +212,8 @@ func TestPods(t *testing.T) {
 		require.Greater(t, *pod.TerminationGracePeriodSeconds, int64(cfg.Kafka.DrainTimeout.Seconds())+15+2)
 		require.False(t, *pod.EnableServiceLinks, "the service refuses ECHOSIEVE_PORT")
 
-		require.Equal(t, []string{"run", "--config", "/etc/echosieve/echosieve.yaml"}, c.Args)
+		require.Contains(t, [][]string{{"run", "--config", "/etc/echosieve/echosieve.yaml"},
+			{"stories", "--config", "/etc/echosieve/echosieve.yaml"}}, c.Args)
 		require.Equal(t, "/etc/echosieve", c.VolumeMounts[0].MountPath)
 		require.Equal(t, m.settings.Name, pod.Volumes[0].ConfigMap.Name, "the name with the hash of the settings")
 		require.Equal(t, m.account.Name, pod.ServiceAccountName)
@@ -196,7 +221,7 @@ func TestPods(t *testing.T) {
 }
 
 func TestPodsHaveNoRights(t *testing.T) {
-	forBoth(t, func(t *testing.T, m *manifests) {
+	forEach(t, func(t *testing.T, m *manifests) {
 		pod := m.deployment.Spec.Template.Spec
 		require.True(t, *pod.SecurityContext.RunAsNonRoot)
 		require.Equal(t, core.SeccompProfileTypeRuntimeDefault, pod.SecurityContext.SeccompProfile.Type)
@@ -215,7 +240,7 @@ func TestPodsHaveNoRights(t *testing.T) {
 // Memory under load with short articles (docs/benchmarks.md), eight times the largest record, and the fetched
 // data twice, because Go's heap may double (docs/operations.md, Sizing).
 func TestPodsHaveEnoughMemory(t *testing.T) {
-	forBoth(t, func(t *testing.T, m *manifests) {
+	forEach(t, func(t *testing.T, m *manifests) {
 		c, cfg := m.deployment.Spec.Template.Spec.Containers[0], m.config(t)
 		require.Equal(t, "GOMEMLIMIT", c.Env[0].Name)
 		goLimit, err := units.RAMInBytes(c.Env[0].Value)
@@ -227,7 +252,7 @@ func TestPodsHaveEnoughMemory(t *testing.T) {
 }
 
 func TestSelectorsFindThePods(t *testing.T) {
-	forBoth(t, func(t *testing.T, m *manifests) {
+	forEach(t, func(t *testing.T, m *manifests) {
 		pod := labels.Set(m.deployment.Spec.Template.Labels)
 		require.NotEmpty(t, pod)
 		constraint := m.deployment.Spec.Template.Spec.TopologySpreadConstraints[0].LabelSelector
@@ -240,13 +265,13 @@ func TestSelectorsFindThePods(t *testing.T) {
 		}
 		require.NotEmpty(t, m.service.Spec.Selector)
 		require.True(t, labels.SelectorFromSet(m.service.Spec.Selector).Matches(pod))
-		require.Equal(t, "echosieve", m.service.Name,
+		require.Equal(t, m.deployment.Name, m.service.Name,
 			"Prometheus makes it the label job, which alerts and boards select")
 	})
 }
 
 func TestNetworkPolicyLetsTheServiceWork(t *testing.T) {
-	forBoth(t, func(t *testing.T, m *manifests) {
+	forEach(t, func(t *testing.T, m *manifests) {
 		require.ElementsMatch(t, []networking.PolicyType{networking.PolicyTypeIngress, networking.PolicyTypeEgress},
 			m.network.Spec.PolicyTypes)
 		var open []string

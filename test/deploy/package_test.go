@@ -38,6 +38,7 @@ func checkPackage(t *testing.T, deb string, commit time.Time) {
 	for name, mode := range map[string]fs.FileMode{
 		"usr/bin/echosieve": 0o755, "etc/echosieve/echosieve.yaml": 0o640,
 		"usr/lib/systemd/system/echosieve.service":                0o644,
+		"usr/lib/systemd/system/echosieve-stories.service":        0o644,
 		"usr/share/doc/echosieve/copyright":                       0o644,
 		"usr/share/doc/echosieve/deploy/echosieve.reference.yaml": 0o644,
 		"usr/share/doc/echosieve/docs/runbook.md":                 0o644,
@@ -110,13 +111,21 @@ func checkPaths(t *testing.T, root string) {
 	}
 }
 
-// checkUnit has systemd read the unit, with the program at its place in the tree, and judge how much the unit allows.
+// checkUnit has systemd read the units, with the program at its place in the tree, and judge how much they allow. The
+// unit of stories is that of the service with another command.
 func checkUnit(t *testing.T, tree, program string) {
-	unit := string(contents(t, tree, "usr/lib/systemd/system/echosieve.service"))
-	start := regexp.MustCompile(`(?m)^ExecStart=(\S+) run --config (\S+)$`).FindStringSubmatch(unit)
-	require.NotNil(t, start)
-	require.FileExists(t, filepath.Join(tree, start[1]))
-	require.FileExists(t, filepath.Join(tree, start[2]))
+	const folder = "usr/lib/systemd/system/"
+	unit := string(contents(t, tree, folder+"echosieve.service"))
+	require.Equal(t, unit, string(contents(t, tree, folder+"echosieve-stories.service")))
+	const stories = "echosieve-stories.service.d/stories.conf"
+	other := string(contents(t, tree, folder+stories))
+	start := regexp.MustCompile(`(?m)^ExecStart=(\S+) (?:run|stories) --config (\S+)`)
+	command := start.FindStringSubmatch(unit)
+	require.NotNil(t, command)
+	require.Equal(t, command[1:], start.FindStringSubmatch(other)[1:])
+	require.Contains(t, other, "\nExecStart=\nExecStart=", "systemd would run both")
+	require.FileExists(t, filepath.Join(tree, command[1]))
+	require.FileExists(t, filepath.Join(tree, command[2]))
 	require.Contains(t, unit, "\nExecReload=kill -HUP $MAINPID\n")
 	require.Contains(t, unit, "\nUser=echosieve\n", "postinst creates this user")
 	require.Contains(t, unit, "\nRestartPreventExitStatus=2\n", "a restart does not repair settings")
@@ -125,11 +134,18 @@ func checkUnit(t *testing.T, tree, program string) {
 		return
 	}
 	dir := t.TempDir()
-	path := filepath.Join(dir, "echosieve.service")
-	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(unit, start[1]+" ", program+" ")), 0o600))
-	output(t, dir, "systemd-analyze", "verify", "--man=no", path)
-	// 0 is no exposure, 100 is that of a unit without any limits.
-	output(t, dir, "systemd-analyze", "security", "--offline=true", "--threshold=20", path)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, filepath.Dir(stories)), 0o755))
+	for name, text := range map[string]string{"echosieve.service": unit, "echosieve-stories.service": unit,
+		stories: other} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name),
+			[]byte(strings.ReplaceAll(text, command[1]+" ", program+" ")), 0o600))
+	}
+	for _, name := range []string{"echosieve.service", "echosieve-stories.service"} {
+		path := filepath.Join(dir, name)
+		output(t, dir, "systemd-analyze", "verify", "--man=no", path)
+		// 0 is no exposure, 100 is that of a unit without any limits.
+		output(t, dir, "systemd-analyze", "security", "--offline=true", "--threshold=20", path)
+	}
 }
 
 func contents(t *testing.T, dir, name string) []byte {

@@ -1,11 +1,8 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
-	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
-	"echosieve/pipeline/article"
-	"echosieve/pipeline/decode"
-	"echosieve/pipeline/record"
 	"echosieve/stories"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
@@ -36,11 +30,7 @@ func TestStories(t *testing.T) {
 	settings := c.settings().With(service.Settings{
 		"kafka.session_timeout": "2s", "kafka.drain_timeout": "1s", "kafka.commit_interval": "200ms",
 	})
-	start := func(args ...string) *service.Process {
-		return service.Start(t, settings.With(service.Settings{"kafka.create_topics": "true"}), func(cmd *exec.Cmd) {
-			cmd.Args = append([]string{cmd.Args[0], "stories", "--topic", topic}, args...)
-		})
-	}
+	start := func(args ...string) *service.Process { return storiesOf(t, c, settings, args...) }
 	product := service.Start(t, settings)
 	one, two := start(), start()
 	inputs := publish(t, c, records[:400])
@@ -57,14 +47,17 @@ func TestStories(t *testing.T) {
 	require.NoError(t, err)
 	maps.Copy(inputs, publish(t, c, []*kgo.Record{{Value: long}, {Value: long}}))
 	watch(t, c, 402, func(int) {})
-	require.Eventually(t, func() bool { return len(lastStories(t, c, topic)) > 20 }, service.Patience, time.Second)
+	require.Eventually(t, func() bool {
+		got, err := ledger.LastStories(t.Context(), []string{c.kafka}, topic)
+		return err == nil && len(got) > 20
+	}, service.Patience, time.Second)
 	two.Kill()
 	maps.Copy(inputs, publish(t, c, records[400:]))
 	two = start()
 	outputs := watch(t, c, 802, func(int) {})
 	stop(t, product)
 
-	want := expectedStories(t, inputs, outputs)
+	want := ledger.Stories(inputs, outputs, window)
 	require.Greater(t, len(want), 50)
 	requireStories(t, c, topic, want)
 	foreign := one.Metric(t, `echosieve_stories_records_total{result="foreign"}`) +
@@ -89,100 +82,18 @@ func TestStories(t *testing.T) {
 	stop(t, two)
 }
 
-// expectedStories folds the outputs in memory.
-func expectedStories(t *testing.T, inputs map[string]*kgo.Record, outputs []*kgo.Record) map[string]stories.Record {
-	t.Helper()
-	fold := stories.NewFold(&stories.Rules{Window: window})
-	decode := decode.DefaultConfig()
-	decode.FindPublished = true
-	done := map[article.Coordinates]bool{}
-	for _, r := range outputs {
-		var headers []record.Header
-		for _, h := range r.Headers {
-			headers = append(headers, record.Header{Key: h.Key, Value: h.Value})
-		}
-		says, err := pipeline.ParseHeaders(headers)
-		if err != nil || says.Reject != nil || done[says.Input] {
-			continue
-		}
-		done[says.Input] = true
-		in := inputs[says.Input.String()]
-		content, _ := decode.Decode(&record.Record{Coordinates: says.Input, Value: in.Value})
-		fold.Add(&says.Verdict, article.Ref{ID: content.ID, Coordinates: says.Input}, content, in.Timestamp)
-	}
-	all := map[string]stories.Record{}
-	for _, r := range fold.Records() {
-		all[r.Root.Coordinates] = withoutVersion(r)
-	}
-	return all
-}
-
-// comparable leaves out what depends on the way to a story.
-func withoutVersion(r stories.Record) stories.Record {
-	r.Version, r.State = 0, ""
-	return r
-}
-
-// lastStories returns the last record of each key in the topic of stories; none as long as the topic does not exist.
-func lastStories(t *testing.T, c cluster, topic string) map[string]stories.Record {
-	t.Helper()
-	admin := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka)))
-	ends, err := admin.ListEndOffsets(t.Context(), topic)
-	require.NoError(t, err)
-	end, found := ends.Lookup(topic, 0)
-	all := map[string]stories.Record{}
-	if !found || end.Err != nil || end.Offset == 0 {
-		return all
-	}
-	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeTopics(topic), kgo.KeepControlRecords(),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for next := int64(0); next < end.Offset; {
-		fetches := reader.PollFetches(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		fetches.EachRecord(func(r *kgo.Record) {
-			next = r.Offset + 1
-			if r.Attrs.IsControl() {
-				return
-			}
-			var s stories.Record
-			require.NoError(t, json.Unmarshal(r.Value, &s))
-			require.Equal(t, s.Root.Coordinates, string(r.Key))
-			all[string(r.Key)] = withoutVersion(s)
-		})
-	}
-	return all
-}
-
 // requireStories waits until the topic holds the stories.
 func requireStories(t *testing.T, c cluster, topic string, want map[string]stories.Record) {
 	t.Helper()
-	var got map[string]stories.Record
+	var bad []ledger.Violation
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		got = lastStories(t, c, topic)
-		if len(got) == len(want) && sum(got) == sum(want) {
-			break
+		got, err := ledger.LastStories(t.Context(), []string{c.kafka}, topic)
+		require.NoError(t, err)
+		if bad = ledger.CompareStories(want, got); len(bad) == 0 {
+			return
 		}
 	}
-	require.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)))
-	for root, w := range want {
-		wanted, err := json.Marshal(w)
-		require.NoError(t, err)
-		have, err := json.Marshal(got[root])
-		require.NoError(t, err)
-		require.Equal(t, string(wanted), string(have))
-	}
-}
-
-func sum(all map[string]stories.Record) (copies int) {
-	for _, r := range all {
-		copies += r.Copies + len(r.Related)
-	}
-	return copies
+	require.Empty(t, bad)
 }
 
 // checkStoriesTopic checks the settings with which the topic was created.

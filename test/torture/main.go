@@ -141,6 +141,8 @@ func flags(o *options) *pflag.FlagSet {
 		"addresses of a Redis that runs already, which no fault touches; default: the run starts its own")
 	f.UintVar(&o.WaitReplicas, "wait-replicas", 1,
 		"redis.wait_replicas of the service processes with sentinel and cluster; 0: lost writes are forgiven")
+	f.BoolVar(&o.Stories, "stories", false,
+		"the processes are those of `echosieve stories`, behind one service that only faults of servers touch")
 	f.StringArrayVar(&o.ServiceFlags, "service-flag", nil,
 		"one more argument for the service processes, such as --redis.pool_size=4")
 	f.DurationVar(&o.patience, "patience", 90*time.Second,
@@ -170,6 +172,9 @@ func (o *options) check() error {
 	}
 	if !slices.Contains([]string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis}, o.RedisKind) {
 		return errors.New("redis must be plain, sentinel or cluster")
+	}
+	if o.Stories && (o.RedisKind != rig.PlainRedis || o.scenario != "") {
+		return errors.New("stories need plain Redis, and no scenario")
 	}
 	if o.faults == nil {
 		o.faults = faults.Usual(o.Options)

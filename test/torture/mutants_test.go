@@ -125,6 +125,9 @@ var mistakes = []mistake{
 	{name: "no-schema-while-the-registry-is-away", edits: []edit{
 		{"internal/app/registry/wait.go", "		w.setAway(no)\n		return nil, no\n", "		return nil, no.reject(id)\n"},
 	}, faults: "registry-away", want: []ledger.Kind{ledger.Lost}},
+	{name: "stories-count-an-offset-twice", edits: []edit{
+		{"stories/story.go", "case at.Offset <= s.highest[i].Offset:", "case false:"},
+	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Story}, args: []string{"--stories"}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
 	}, faults: "redis-master-behind", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}, redis: rig.SentinelRedis},

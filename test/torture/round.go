@@ -55,6 +55,9 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 	defer stopWatching()
 
 	written := g.NewWriter(seed, "a", !r.plan.fixed)
+	if r.Stories {
+		written.Famous, written.MaxFamily = 40, 39
+	}
 	sent, x, err := r.publish(ctx, written)
 	if err != nil {
 		return err
@@ -89,6 +92,11 @@ func (r *round) prepare(ctx context.Context) error {
 	}
 	if r.Watcher, err = traffic.NewWatcher(r.KafkaAddrs, out.Unique, out.Duplicate, out.Dead); err != nil {
 		return err
+	}
+	if r.Stories {
+		if err := r.StartService(); err != nil {
+			return err
+		}
 	}
 	for range r.Processes {
 		if _, err := r.Start(); err != nil {
@@ -140,6 +148,11 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 	err error) {
 	if err := r.Watcher.Await(ctx, sent, r.o.patience); err != nil {
 		return nil, nil, err
+	}
+	if r.Stories {
+		if err := r.accountStories(ctx); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := r.TerminateAll(); err != nil {
 		return nil, nil, err
@@ -207,7 +220,7 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		if len(excuses.Losses) > 0 {
 			checked[judge.Regained] = found.Regained
 		}
-		if skipped := r.Skipped(); skipped > 0 || r.plan.ends() > 2 {
+		if skipped := r.Skipped(); !r.Stories && (skipped > 0 || r.plan.ends() > 2) {
 			checked[judge.Skipped] = skipped
 		}
 	}

@@ -78,6 +78,15 @@ func TestRoundWithRegistry(t *testing.T) {
 	require.Zero(t, code)
 }
 
+// Three processes of the role of stories read what a service decides.
+func TestRoundOfStories(t *testing.T) {
+	loopback.SkipShort(t)
+	tier.All(t)
+	t.Parallel()
+	code, _ := run(t.Context(), []string{"--stories", "--rounds", "1", "--rate", "300"}, output{t})
+	require.Zero(t, code)
+}
+
 func TestSeedGivesTheSchedule(t *testing.T) {
 	o, err := parse(nil)
 	require.NoError(t, err)
@@ -114,6 +123,8 @@ func TestFaultsSuitTheServers(t *testing.T) {
 		{"--redis", "cluster", "--scenario", "redis"},
 		{"--redis-addrs", "127.0.0.1:6379", "--faults", "redis-stall"},
 		{"--redis", "ring"},
+		{"--stories", "--faults", "refill"},
+		{"--stories", "--redis", "cluster"},
 	} {
 		_, err := parse(args)
 		require.Error(t, err, "%v", args)

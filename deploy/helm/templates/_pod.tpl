@@ -1,4 +1,13 @@
 {{- define "labels" }}{app.kubernetes.io/name: {{ .Release.Name }}}{{ end }}
+{{- /* Deployments by their names: the service, and the role of stories beside it. */}}
+{{- define "roles" }}
+{{ .Release.Name }}: {args: [run], replicas: {{ .Values.replicas }}, keda: {{ .Values.keda.enabled }}, job: echosieve}
+{{- with .Values.stories }}
+{{- if .enabled }}
+{{ $.Release.Name }}-stories: {args: {{ concat (list "stories") .args | toJson }}, replicas: {{ .replicas }}, job: echosieve-stories}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- define "image" }}{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- /* The name of the settings holds their hash: changed settings are another ConfigMap, and Kubernetes replaces the pods. */}}
 {{- define "settings" }}{{ .Release.Name }}-{{ .Values.settings | toYaml | sha256sum | trunc 10 }}{{ end }}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/internal/app/config"
@@ -27,6 +28,14 @@ func TestStoriesFollowTheService(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
+	// In a topic of several partitions, compaction would keep an old record of a story.
+	_, err = kadm.NewClient(w.Kafka).CreateTopic(t.Context(), 3, 1, nil, "three")
+	require.NoError(t, err)
+	wrong, err := service.NewStories(t.Context(), cfg, service.StoriesConfig{Topic: "three"},
+		slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.ErrorContains(t, wrong.Run(t.Context()), "must have one partition, or compaction keeps old snapshots: "+
+		"delete it and set kafka.create_topics: true, or name another topic (it has 3)")
 	const text = "The ferry to Gull Island carried 140 passengers on Monday, and the school choir sang at the harbour."
 	root := w.Publish(t, 0, time.Now(), inprocess.Value("a", "Ferry", text))
 	w.Verdicts(t, 1)

@@ -21,11 +21,12 @@ import (
 const (
 	edition       = 500
 	editionCopies = 130
-	// maxFamily is the most copies that a text gets. The index offers at most 8 articles of one fingerprint
+	// maxFamily is the most copies that a text gets by default. The index offers at most 8 articles of one fingerprint
 	// as originals: with more copies, a copy could miss its original without a mistake of the service.
 	maxFamily  = 6
 	remembered = 20_000         // texts that can still be copied: the last ones
 	spread     = 72 * time.Hour // of the records' timestamps
+	publishers = 12
 )
 
 // A mixed writer also writes other records: one in 97 is broken, one in 211 has a null value, and so on.
@@ -93,6 +94,11 @@ type Writer struct {
 	Reasons map[string]record.RejectReason
 	// Index finds and judges copies as a service with the default configuration does.
 	Index keyspace.Config
+	// Famous is the number of first texts that half of the copies repeat, the first ones more often than the others: so
+	// families of all sizes up to MaxFamily copies come about. 0: none are. It is for setting before the first Write.
+	Famous int
+	// MaxFamily is the most copies that a text gets.
+	MaxFamily int
 	// Avro says that the values are written in Avro, not in JSON. It is for setting before the first Write.
 	Avro bool
 
@@ -116,7 +122,7 @@ func NewWriter(seed uint64, prefix string, recipe *recipe.Recipe, mixed bool) *W
 	index.Search = recipe.Search()
 	w := &Writer{
 		random: rand.New(rand.NewPCG(seed, 0)), recipe: recipe, Index: index, now: time.Now(), prefix: prefix,
-		mixed: mixed,
+		mixed: mixed, MaxFamily: maxFamily,
 		Facts: map[string]Fact{}, Reasons: map[string]record.RejectReason{},
 	}
 	syllables := []string{"ba", "dor", "lin", "ka", "mes", "tur", "vi", "ron", "sal", "pe", "nok", "ji", "hul", "gra",
@@ -187,7 +193,8 @@ func (w *Writer) article(id string) *kgo.Record {
 }
 
 func (w *Writer) textRecord(id, text string) *kgo.Record {
-	value, err := json.Marshal(map[string]any{"id": id, "title": "Article " + id, "text": text, "source": "torture"})
+	value, err := json.Marshal(map[string]any{"id": id, "title": "Article " + id, "text": text,
+		"source": fmt.Sprintf("publisher %d", w.number%publishers)})
 	if err != nil {
 		panic(err) // strings always marshal
 	}
@@ -248,13 +255,17 @@ func (w *Writer) copyText(id string) string {
 // decides original and copy at the same time, in different processes.
 func (w *Writer) pick() *family {
 	var f *family
-	for f == nil || f.copies == maxFamily {
+	for f == nil || f.copies == w.MaxFamily {
 		reach := len(w.families)
+		if famous := min(w.Famous, reach); famous > 0 && w.random.IntN(2) == 0 {
+			f = w.families[w.random.IntN(1+w.random.IntN(famous))]
+			continue
+		}
 		if w.random.IntN(2) == 0 {
 			reach = min(reach, 6)
 		}
 		f = w.families[len(w.families)-1-w.random.IntN(reach)]
-		if f.copies == maxFamily && reach < remembered {
+		if f.copies == w.MaxFamily && reach < remembered {
 			f = w.families[w.random.IntN(len(w.families))]
 		}
 	}

@@ -37,6 +37,8 @@ type Fault struct {
 
 	needs func(rig.Options) bool // the servers that the fault needs; nil: any
 	named bool                   // a round has the fault only if it is named
+	// of what only a service notices, or of what the ledger of stories does not know
+	service bool
 }
 
 type injector func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (proof string, err error)
@@ -66,9 +68,9 @@ var All = map[string]Fault{
 		About: "a process ends itself at every crash point, with SIGKILL and with SIGTERM",
 	},
 
-	"refill": {Lane: Processes, Inject: refill, needs: rig.Options.OwnRedis, named: true,
+	"refill": {service: true, Lane: Processes, Inject: refill, needs: rig.Options.OwnRedis, named: true,
 		About: "delete all data in Redis; index refill, killed on its way, fills the index"},
-	"forget": {Lane: Processes, Inject: forget, named: true, About: "index forget is killed on its way"},
+	"forget": {service: true, Lane: Processes, Inject: forget, named: true, About: "index forget is killed on its way"},
 
 	"redis-stall": {Lane: Redis, Inject: stallRedis, needs: plainRedis,
 		About: "Redis stops without closing a connection"},
@@ -77,7 +79,7 @@ var All = map[string]Fault{
 	"redis-empty": {Lane: Redis, Inject: emptyRedis, needs: plainRedis, named: true,
 		About: "delete all data in Redis"},
 	"redis-script-flush":  {Lane: Redis, Inject: flushScripts, About: "Redis forgets the scripts"},
-	"redis-out-of-memory": {Lane: Redis, Inject: outOfMemory, About: "Redis refuses writes"},
+	"redis-out-of-memory": {service: true, Lane: Redis, Inject: outOfMemory, About: "Redis refuses writes"},
 
 	"redis-failover": {Lane: Redis, Inject: failover(byCommand), needs: redisReplicas,
 		About: "replace the master by command"},
@@ -85,28 +87,29 @@ var All = map[string]Fault{
 		About: "kill the master while its replica lacks its last writes"},
 	"redis-master-cut": {Lane: Redis, Inject: failover(cutMaster), needs: redisReplicas,
 		About: "cut the network before the master until it is replaced"},
-	"redis-readonly": {Lane: Redis, Inject: readOnly, needs: redisSentinel,
+	"redis-readonly": {service: true, Lane: Redis, Inject: readOnly, needs: redisSentinel,
 		About: "the master becomes a replica without notice and refuses writes"},
 	"redis-slots": {Lane: Redis, Inject: moveSlots, needs: redisCluster,
 		About: "move slots in use between masters"},
 
-	"broker-kill":    {Lane: Kafka, Inject: killBroker, needs: oneBroker, About: "kill the broker with SIGKILL"},
-	"hostile-frames": {Lane: Kafka, Inject: hostileFrames, About: "batches whose decompression takes much memory"},
-	"partitions":     {Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},
+	"broker-kill": {Lane: Kafka, Inject: killBroker, needs: oneBroker, About: "kill the broker with SIGKILL"},
+	"hostile-frames": {service: true, Lane: Kafka, Inject: hostileFrames,
+		About: "batches whose decompression takes much memory"},
+	"partitions": {service: true, Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},
 	"leader-kill": {Lane: Kafka, Inject: killLeader, needs: threeBrokers,
 		About: "kill the leader of a partition; with another leader everything goes on"},
 	"coordinator-kill": {Lane: Kafka, Inject: killCoordinator, needs: threeBrokers,
 		About: "kill the coordinator of a transactional id until another broker coordinates it"},
 	"forget-producers": {Lane: Kafka, Inject: forgetProducers, needs: oneBroker, named: true,
 		About: "the broker forgets producers that are silent for a moment"},
-	"forged-outputs": {Lane: Kafka, Inject: forgeOutputs, named: true,
+	"forged-outputs": {service: true, Lane: Kafka, Inject: forgeOutputs, named: true,
 		About: "a stranger writes to the output topics under the service's producer ids"},
 	"broker-cut": {Lane: Kafka, Inject: cutBroker, needs: threeBrokers,
 		About: "cut the leader of a partition off from everybody"},
 	"two-brokers-lost": {Lane: Kafka, Inject: loseTwoBrokers, needs: threeBrokers,
 		About: "two of three brokers are away"},
 
-	"registry-away": {Lane: Registry, Inject: registryAway, named: true,
+	"registry-away": {service: true, Lane: Registry, Inject: registryAway, named: true,
 		About: "articles are in Avro, and the schema registry is away for a while"},
 
 	"redis-slow": {Lane: Redis, Inject: slow("redis"), About: "a slow network before Redis"},
@@ -129,7 +132,7 @@ func Usual(o rig.Options) []string {
 
 // Suits says whether the fault can happen to the servers of a run.
 func (f Fault) Suits(o rig.Options) bool {
-	return (f.needs == nil || f.needs(o)) && (f.Lane != Redis || o.OwnRedis())
+	return (f.needs == nil || f.needs(o)) && (f.Lane != Redis || o.OwnRedis()) && (!f.service || !o.Stories)
 }
 
 // between draws a duration.

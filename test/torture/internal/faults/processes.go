@@ -122,7 +122,7 @@ func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Dur
 		return "", err
 	}
 	defer func() { err = errors.Join(err, r.Terminate(p)) }()
-	if err := publishes(ctx, p); err != nil {
+	if err := publishes(ctx, r, p); err != nil {
 		return "", err
 	}
 	held := rig.SessionTimeout + between(random, 4*time.Second, 6*time.Second)
@@ -149,9 +149,13 @@ func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Dur
 }
 
 // publishes waits until the process has published a record.
-func publishes(ctx context.Context, p *process.Process) error {
+func publishes(ctx context.Context, r *rig.Round, p *process.Process) error {
 	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
-		if n, err := p.Counter(ctx, "echosieve_consumer_acknowledged_records_total"); err == nil && n > 0 {
+		n, err := p.Counter(ctx, "echosieve_consumer_acknowledged_records_total")
+		if r.Stories {
+			n, err = p.Counter(ctx, "echosieve_stories_published_total")
+		}
+		if err == nil && n > 0 {
 			return nil
 		}
 		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
@@ -181,7 +185,7 @@ const atOnce = 3
 // crash lets three processes end themselves at drawn points.
 func crash(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
 	var settings []string
-	points := crashpoint.Points()
+	points := points(r)
 	for _, i := range random.Perm(len(points))[:atOnce] {
 		settings = append(settings, crashSetting(random, points[i], random.IntN(4) == 0))
 	}
@@ -190,7 +194,7 @@ func crash(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration
 
 func crashEverywhere(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
 	var settings []string
-	for _, p := range crashpoint.Points() {
+	for _, p := range points(r) {
 		settings = append(settings, crashSetting(random, p, false), crashSetting(random, p, true))
 	}
 	random.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
@@ -204,6 +208,15 @@ func crashEverywhere(ctx context.Context, r *rig.Round, random *rand.Rand, _ tim
 		proofs, settings = append(proofs, proof), settings[n:]
 	}
 	return strings.Join(proofs, "; "), nil
+}
+
+// points are those that the processes pass. Those of stories have no index, and one output topic.
+func points(r *rig.Round) []crashpoint.Point {
+	if !r.Stories {
+		return crashpoint.Points()
+	}
+	return append(crashpoint.TakeOver(), crashpoint.AfterFetch, crashpoint.AfterPrepare, crashpoint.BeforePublish,
+		crashpoint.AfterPublish, crashpoint.AfterMark, crashpoint.BeforeCommit, crashpoint.AfterCommit)
 }
 
 // crashSetting is a value of crashpoint.Variable: the process ends itself when it passes the point for the

@@ -18,20 +18,26 @@ type log struct {
 
 	mu         sync.Mutex
 	http       string         // address of the HTTP interface
-	generation int            // the last group generation that the process joined
+	generation map[string]int // the last generation of each group that the process joined
 	crashed    bool           // the process wrote that it ends itself at a crash point
 	standing   map[cause]bool // causes of warnings and errors that have not ended
 	repeated   map[string]int // warnings of a cause that stood already, by component
 }
 
-// cause is what a warning is about. The service warns of it once, and again only after a line says that it has ended.
-type cause struct{ component, subject, text string }
+func newLog(file *os.File) *log {
+	return &log{file: file, generation: map[string]int{}, standing: map[cause]bool{}, repeated: map[string]int{}}
+}
+
+// cause is what a warning is about. The service warns of it once, and again only after a line says that it has ended. A
+// process of the role of stories has a consumer for each topic that it reads.
+type cause struct{ component, reads, subject, text string }
 
 var (
 	httpPattern       = regexp.MustCompile(` http=(\S+)`)
-	generationPattern = regexp.MustCompile(`msg="joined group generation".* generation=(\d+)`)
+	generationPattern = regexp.MustCompile(`msg="joined group generation".* group=(\S+) generation=(\d+)`)
 	messagePattern    = regexp.MustCompile(` level=(\S+) msg=("(?:[^"\\]|\\.)*"|\S+)(.*)`)
 	componentPattern  = regexp.MustCompile(` component=(\S+)`)
+	readsPattern      = regexp.MustCompile(` reads=(\S+)`)
 	subjectPattern    = regexp.MustCompile(` (?:operation|kind|partition)=(\S+)`)
 )
 
@@ -52,13 +58,14 @@ func (l *log) line(line []byte) {
 		l.http = string(m[1])
 	}
 	if m := generationPattern.FindSubmatch(line); m != nil {
-		l.generation, _ = strconv.Atoi(string(m[1]))
+		l.generation[string(m[1])], _ = strconv.Atoi(string(m[2]))
 	}
 	if bytes.HasPrefix(line, []byte("crashpoint ")) {
 		l.crashed = true
 	}
 	if m := messagePattern.FindSubmatch(line); m != nil {
-		l.message(string(m[1]), cause{first(componentPattern, m[3]), first(subjectPattern, m[3]), string(m[2])})
+		l.message(string(m[1]), cause{first(componentPattern, m[3]), first(readsPattern, m[3]),
+			first(subjectPattern, m[3]), string(m[2])})
 	}
 	_, _ = l.file.Write(append(line, '\n'))
 }
@@ -68,7 +75,8 @@ func (l *log) message(level string, c cause) {
 	switch {
 	case slices.Contains(endings, c.text):
 		maps.DeleteFunc(l.standing, func(known cause, _ bool) bool {
-			return known.component == c.component && (known.subject == c.subject || c.text == newGeneration)
+			return known.component == c.component && known.reads == c.reads &&
+				(known.subject == c.subject || c.text == newGeneration)
 		})
 	case level != "WARN" && level != "ERROR" || c.text == forgotten:
 	case l.standing[c]:

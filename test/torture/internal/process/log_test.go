@@ -39,7 +39,7 @@ func TestRepeated(t *testing.T) {
 			file, err := os.Open(os.DevNull)
 			require.NoError(t, err)
 			defer file.Close()
-			l := &log{file: file, standing: map[cause]bool{}, repeated: map[string]int{}}
+			l := newLog(file)
 			for _, line := range c.lines {
 				l.line([]byte(line))
 			}

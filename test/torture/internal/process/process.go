@@ -50,8 +50,7 @@ func Start(c Command, ended func(*Process)) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Name: c.Name, exited: make(chan struct{}), log: &log{file: file, standing: map[cause]bool{},
-		repeated: map[string]int{}}}
+	p := &Process{Name: c.Name, exited: make(chan struct{}), log: newLog(file)}
 	p.asked.Store(c.Doomed)
 	cmd := exec.Command(c.Binary, c.Args...)
 	cmd.Env = append(os.Environ(), c.Env...)
@@ -87,11 +86,15 @@ func (p *Process) Running() bool { return !p.asked.Load() && !p.frozen.Load() }
 // Thaws is the number of times that the process was frozen and resumed.
 func (p *Process) Thaws() int32 { return p.thaws.Load() }
 
-// Generation is the last group generation that the process has joined; 0 if it has joined none yet.
-func (p *Process) Generation() int {
+// Generation is the last group generation that the process has joined; 0 if it has joined none yet. A process in several
+// groups has the sum of those.
+func (p *Process) Generation() (sum int) {
 	p.log.mu.Lock()
 	defer p.log.mu.Unlock()
-	return p.log.generation
+	for _, g := range p.log.generation {
+		sum += g
+	}
+	return sum
 }
 
 // Crashed says whether the process wrote that it ends itself at a crash point.

@@ -47,6 +47,9 @@ type Options struct {
 	Forgetful bool
 	// Avro says that the articles are in Avro, with schemas of a registry.
 	Avro bool
+	// Stories says that the processes are those of the role of stories. One service, whose process no fault touches,
+	// decides what they read.
+	Stories bool
 }
 
 // OwnRedis says whether Redis is the run's own, which it may break.

@@ -28,7 +28,7 @@ const (
 	// machine needs.
 	ReadyTimeout = 3 * time.Minute
 
-	window = 168 * time.Hour
+	Window = 168 * time.Hour
 	// maxMemory is the most resident memory of a process in bytes, as GOMEMLIMIT of deploy/k8s/base: the
 	// container may have a quarter more.
 	maxMemory   = 400 << 20
@@ -130,7 +130,24 @@ func (r *Round) StartDoomed(env string) (*process.Process, error) {
 	return r.start(true, r.serviceKafka(), env)
 }
 
+// StartService starts the service whose outputs processes of the role of stories read.
+func (r *Round) StartService() error {
+	_, err := r.startCommand([]string{"run"}, true, r.serviceKafka())
+	return err
+}
+
+// StoriesTopic is where processes of the role of stories publish.
+func (r *Round) StoriesTopic() string { return r.Topic + "-stories" }
+
 func (r *Round) start(doomed bool, kafka string, env ...string) (*process.Process, error) {
+	command := []string{"run"}
+	if r.Stories {
+		command = []string{"stories", "--topic", r.StoriesTopic(), "--kafka.create_topics"}
+	}
+	return r.startCommand(command, doomed, kafka, env...)
+}
+
+func (r *Round) startCommand(command []string, doomed bool, kafka string, env ...string) (*process.Process, error) {
 	r.mu.Lock()
 	r.started++
 	name := fmt.Sprintf("service-%d", r.started)
@@ -138,7 +155,7 @@ func (r *Round) start(doomed bool, kafka string, env ...string) (*process.Proces
 	listed := make(chan struct{}) // a process may end before it is on the list
 	env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", maxMemory))
 	p, err := process.Start(process.Command{
-		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.argumentsAt(kafka, "run"), Env: env, Doomed: doomed,
+		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.argumentsAt(kafka, command...), Env: env, Doomed: doomed,
 	}, func(p *process.Process) {
 		<-listed
 		r.ended(p)
@@ -167,7 +184,7 @@ func (r *Round) argumentsAt(kafka string, command ...string) []string {
 		"--kafka.brokers", kafka, "--kafka.group", group, "--kafka.topics.input", r.Topic,
 		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead",
 		topics.Dead,
-		"--redis.namespace", r.Topic, "--window", window.String(), "--http.listen", "127.0.0.1:0",
+		"--redis.namespace", r.Topic, "--window", Window.String(), "--http.listen", "127.0.0.1:0",
 		// Short times, so that others serve the partitions of a killed process within the round.
 		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.drain_timeout", "2s", "--kafka.commit_interval",
 		"200ms",

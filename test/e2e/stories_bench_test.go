@@ -1,0 +1,214 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/pipeline"
+	"echosieve/stories"
+	"echosieve/test/child"
+	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
+	"echosieve/test/redisserver"
+	"echosieve/test/service"
+	"echosieve/test/tier"
+)
+
+// families returns articles of 200 publishers. Families are of all sizes; the first ones have some 200 of 100,000.
+func families(n int) []*kgo.Record {
+	random := rand.New(rand.NewPCG(1, 3))
+	records := make([]*kgo.Record, n)
+	start := time.Now().Add(-72 * time.Hour)
+	for i := range records {
+		family := random.IntN(1 + random.IntN(1+random.IntN(1+n/5)))
+		text := wordsOf(fmt.Sprint("family-", family))
+		if random.IntN(2) == 0 {
+			text += fmt.Sprint(" word", i)
+		}
+		records[i] = &kgo.Record{
+			Value: fmt.Appendf(nil, `{"id":"%d","title":"Title %d","source":"publisher %d","text":%q}`, i, i,
+				random.IntN(200), text),
+			Timestamp: start.Add(time.Duration(random.IntN(3600)) * time.Second),
+		}
+	}
+	return records
+}
+
+// storiesOf starts a process of the role of stories.
+func storiesOf(t testing.TB, c cluster, settings service.Settings, args ...string) *service.Process {
+	t.Helper()
+	return service.Start(t, settings.With(service.Settings{"kafka.create_topics": "true"}), func(cmd *exec.Cmd) {
+		cmd.Args = append([]string{cmd.Args[0], "stories", "--topic", c.topic + "-stories"}, args...)
+	})
+}
+
+// A reader of strangers folds 100,000 records of the output topics as the topic of stories does.
+func TestStoriesOfStrangers(t *testing.T) {
+	tier.All(t)
+	const n = 100_000
+	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
+	service.Start(t, c.settings()).WaitReady(t)
+	storiesOf(t, c, c.settings())
+	storiesOf(t, c, c.settings())
+	publish(t, c, families(n))
+	watch(t, c, n, func(int) {})
+	out, err := exec.CommandContext(t.Context(), python(t), "stories_client.py", c.kafka, c.topic+"-stories",
+		c.topic+"-unique", c.topic+"-duplicate").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var all, copies, publishers int
+	_, err = fmt.Sscan(string(out), &all, &copies, &publishers)
+	require.NoError(t, err)
+	require.Greater(t, all, n/50)
+	require.Greater(t, copies, n/2)
+	require.Greater(t, publishers, stories.MaxNamed)
+}
+
+// BenchmarkStories measures one process of the role of stories beside the service: CPU time of its own and of Redis
+// while it works off what the output topics hold, and the delay from a copy in the output topic to its story while
+// copies come at a rate.
+//
+//	ECHOSIEVE_TEST_RATE=500 go test ./test/e2e -run NONE -bench Stories -benchtime 1x
+func BenchmarkStories(b *testing.B) {
+	const n = 20_000
+	rate, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_RATE"))
+	kafka, server := kafkaserver.Shared(b).Addr, redisserver.Start(b)
+	index := redis.NewClient(&redis.Options{Addr: server.Addr})
+	b.Cleanup(func() { index.Close() })
+	for b.Loop() {
+		c := newCluster(b, kafka, server.Addr)
+		product := service.Start(b, c.settings())
+		product.WaitReady(b)
+		publish(b, c, families(n))
+		copies := 0
+		for _, o := range watch(b, c, n, func(int) {}) {
+			if v := ledger.Headers(o)[pipeline.HeaderVerdict]; v == "exact" || v == "near" {
+				copies++
+			}
+		}
+		stop(b, product)
+
+		before := child.CPU(b, server.Pid())
+		p := storiesOf(b, c, c.settings())
+		read := func(result string) float64 {
+			return p.Metric(b, fmt.Sprintf("echosieve_stories_records_total{result=%q}", result))
+		}
+		for read("copy") == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		began, first, cpu := time.Now(), read("copy"), p.Metric(b, "process_cpu_seconds_total")
+		others := read("none")
+		for read("copy") < float64(copies) || read("none") < float64(n-copies) {
+			time.Sleep(200 * time.Millisecond) // each look at the metrics costs some milliseconds
+		}
+		copied := float64(copies) - first
+		b.ReportMetric(copied/time.Since(began).Seconds(), "copies/s")
+		cpu = p.Metric(b, "process_cpu_seconds_total") - cpu
+		b.ReportMetric(cpu/(copied+float64(n-copies)-others)*1e6, "us/record")
+		b.ReportMetric((child.CPU(b, server.Pid())-before)/float64(copies)*1e6, "redis-us/copy")
+		b.ReportMetric(bytesOfStories(b, index, c, 3), "bytes/story-of-3")
+		if rate > 0 {
+			product = service.Start(b, c.settings())
+			product.WaitReady(b)
+			delays := storyDelays(b, c, families(rate*10), rate)
+			slices.Sort(delays)
+			b.ReportMetric(delays[len(delays)/2], "delay-p50-ms")
+			b.ReportMetric(delays[len(delays)*99/100], "delay-p99-ms")
+			stop(b, product)
+		}
+		stop(b, p)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// bytesOfStories returns the mean memory of the states of stories with so many copies.
+func bytesOfStories(b *testing.B, index *redis.Client, c cluster, copies int) float64 {
+	b.Helper()
+	last, err := ledger.LastStories(b.Context(), []string{c.kafka}, c.topic+"-stories")
+	require.NoError(b, err)
+	bytes, found := int64(0), 0
+	for keys := index.Scan(b.Context(), 0, c.namespace+":*:t:*", 1000).Iterator(); keys.Next(b.Context()); {
+		_, root, _ := strings.Cut(keys.Val(), ":t:")
+		_, root, _ = strings.Cut(root, ":")
+		if last[root].Copies == copies {
+			used, err := index.MemoryUsage(b.Context(), keys.Val()).Result()
+			require.NoError(b, err)
+			bytes, found = bytes+used, found+1
+		}
+	}
+	require.Positive(b, found)
+	return float64(bytes) / float64(found)
+}
+
+// storyDelays publishes articles at so many a second and returns, for each copy, the milliseconds from when it could be
+// read in an output topic until a record of its story that counts it could be read.
+func storyDelays(b *testing.B, c cluster, records []*kgo.Record, rate int) (ms []float64) {
+	b.Helper()
+	reader := client(b, kgo.SeedBrokers(c.kafka), kgo.ConsumeTopics(c.topic+"-duplicate", c.topic+"-stories"),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(50*time.Millisecond))
+	seen, told, waits := map[string]int{}, map[string]int{}, map[string][]time.Time{}
+	settled := func() bool {
+		for root, n := range seen {
+			if told[root] < n {
+				return false
+			}
+		}
+		return len(seen) > 0
+	}
+	live := false
+	poll := func() {
+		fetches := reader.PollFetches(b.Context())
+		now := time.Now()
+		fetches.EachRecord(func(r *kgo.Record) {
+			if root, known := ledger.Headers(r)[pipeline.HeaderRoot]; known {
+				seen[root]++
+				waits[root] = append(waits[root], now)
+				return
+			}
+			var s stories.Record
+			require.NoError(b, json.Unmarshal(r.Value, &s))
+			for n := told[string(r.Key)]; n < s.Copies; n++ {
+				if live && n < len(waits[string(r.Key)]) {
+					ms = append(ms, max(0, now.Sub(waits[string(r.Key)][n]).Seconds()*1e3))
+				}
+			}
+			told[string(r.Key)] = max(told[string(r.Key)], s.Copies)
+		})
+	}
+	for !settled() {
+		poll()
+	}
+	live = true
+	producer := client(b, kgo.SeedBrokers(c.kafka), kgo.DefaultProduceTopic(c.topic))
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		began := time.Now()
+		for i, r := range records {
+			time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(rate))))
+			producer.Produce(b.Context(), r, nil)
+		}
+		_ = producer.Flush(b.Context())
+	}()
+	for end := false; !end || !settled(); {
+		poll()
+		select {
+		case <-sent:
+			end = true
+		default:
+		}
+	}
+	require.NotEmpty(b, ms)
+	return ms
+}

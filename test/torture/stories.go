@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"echosieve/pipeline/article"
+	"echosieve/redisindex/keyspace"
+	"echosieve/stories"
+	"echosieve/stories/store"
+	"echosieve/test/ledger"
+	"echosieve/test/torture/internal/rig"
+	"echosieve/test/torture/internal/traffic"
+	"echosieve/test/torture/internal/wait"
+)
+
+// accountStories waits until the topic of stories holds what follows from the outputs, and compares the last record of
+// each story with the state in Redis. All articles have a verdict when it is called, and the processes run.
+func (r *round) accountStories(ctx context.Context) error {
+	outputs, err := r.Watcher.Drain(ctx, r.Admin)
+	if err != nil {
+		return err
+	}
+	inputs, err := traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.Topic)
+	if err != nil {
+		return err
+	}
+	want := ledger.Stories(inputs, outputs, rig.Window)
+	var got map[string]stories.Record
+	var bad []ledger.Violation
+	for end := time.Now().Add(r.o.patience); ; {
+		if got, err = ledger.LastStories(ctx, r.KafkaAddrs, r.StoriesTopic()); err != nil {
+			return err
+		}
+		if bad = ledger.CompareStories(want, got); len(bad) == 0 || time.Now().After(end) {
+			break
+		}
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	largest, publishers := 0, 0
+	for _, s := range want {
+		largest, publishers = max(largest, s.Copies), max(publishers, s.Publishers)
+	}
+	r.Say("%d stories, the largest with %d copies, of at most %d publishers", len(want), largest, publishers)
+	for _, v := range bad {
+		r.Violate(v.Kind, "%s", v.Text)
+	}
+	return r.compareState(ctx, got)
+}
+
+// compareState compares the last record of each story with its state in Redis.
+func (r *round) compareState(ctx context.Context, got map[string]stories.Record) error {
+	var generations []string
+	for keys := r.RedisClient.Scan(ctx, 0, r.Topic+":*:t", 1000).Iterator(); keys.Next(ctx); {
+		generations = append(generations, keys.Val())
+	}
+	if len(generations) != 1 {
+		return errors.New("Redis must have one generation of stories: " + strings.Join(generations, ", "))
+	}
+	keys := keyspace.Keys{Prefix: strings.TrimSuffix(generations[0], "t")}
+	kept, err := store.Open(ctx, r.RedisClient, keys, r.Topic, rig.Window, false)
+	if err != nil {
+		return err
+	}
+	var roots []article.Ref
+	var last []stories.Record
+	for _, s := range got {
+		at, err := article.ParseCoordinates(s.Root.Coordinates)
+		if err != nil {
+			return err
+		}
+		roots, last = append(roots, article.Ref{ID: s.Root.ID, Coordinates: at}), append(last, s)
+	}
+	states, err := kept.Read(ctx, roots)
+	if err != nil {
+		return err
+	}
+	for i, s := range last {
+		state := states[i].Record(time.Now(), &stories.Rules{Window: rig.Window})
+		state.State = s.State
+		want, _ := json.Marshal(state) // numbers and strings always marshal
+		if have, _ := json.Marshal(s); string(have) != string(want) {
+			r.Violate(ledger.Story, "the state is\n%s\nand the last record\n%s", want, have)
+		}
+	}
+	return nil
+}
