@@ -40,6 +40,8 @@ type Projector struct {
 	Decode decode.Config // with FindPublished
 	// Root returns the record of a root. found is false if Kafka no longer has it.
 	Root func(ctx context.Context, at article.Coordinates) (r record.Record, found bool, err error)
+	// Roots are those that all projectors of a process have read.
+	Roots *Roots
 	// Topic tells the topic that is read from others, and from its predecessors of the same name.
 	Topic func() uint32
 	// Health learns what fails: "redis" or "kafka", the call, and the reason; nil when the call works again.
@@ -140,6 +142,11 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 				t.Relate(a.at, a.copy.Article)
 			} else {
 				t.Add(a.at, a.copy, p.Rules)
+			}
+		}
+		if t.NeedsRoot() {
+			if root, found := p.Roots.find(t.root); found {
+				t.SetRoot(root)
 			}
 		}
 		if t.NeedsRoot() {

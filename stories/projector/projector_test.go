@@ -31,7 +31,8 @@ func newProjector(t testing.TB, client redis.UniversalClient, name string) *Proj
 			return record.Record{Coordinates: at, Time: noon, Value: []byte(`{"text":"x","title":"T","source":"root"}`)},
 				at.Offset != gone, nil
 		},
-		Topic: func() uint32 { return 1 }, Health: func(string, fmt.Stringer, error) {}, Metrics: NewMetrics(nil)}
+		Roots: new(Roots), Topic: func() uint32 { return 1 },
+		Health: func(string, fmt.Stringer, error) {}, Metrics: NewMetrics(nil)}
 	return p
 }
 
@@ -112,6 +113,30 @@ func TestProjector(t *testing.T) {
 		}
 		_, all = decide(t, p, output(1, 0, 5, "near"))
 		require.Len(t, all[0].Related, 1, "what came before the first copy is kept")
+	})
+}
+
+// The facts of a root that was read are known without Kafka, as long as few enough roots came after it.
+func TestRoots(t *testing.T) {
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		p := newProjector(t, redisrig.Client(t, addr), t.Name())
+		asked := 0
+		p.Root = func(context.Context, article.Coordinates) (r record.Record, found bool, err error) {
+			asked++
+			return r, false, nil
+		}
+		root := output(0, -1000, 0, "unique") // of in/0/0
+		root.Value = []byte(`{"text":"x","title":"T","source":"root"}`)
+		_, all := decide(t, p, root, output(0, 1, 0, "near"), output(0, 2, 1, "near"))
+		require.Equal(t, "T", all[0].Root.Title)
+		require.Equal(t, "root", all[0].Root.ID, "as the copy names it")
+		require.Equal(t, 1, asked, "for the other root")
+		for offset := range int64(maxRoots) {
+			p.Roots.add(stories.Article{Ref: article.Ref{Coordinates: article.Coordinates{Topic: "in", Offset: 1 + offset}}})
+		}
+		_, found := p.Roots.find(article.Ref{Coordinates: article.Coordinates{Topic: "in"}})
+		require.False(t, found)
+		require.Len(t, p.Roots.facts, maxRoots)
 	})
 }
 

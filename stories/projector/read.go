@@ -102,7 +102,7 @@ func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.R
 	switch {
 	case bad != nil:
 		return root, a, resultForeign, nil //nolint:nilerr // a record of somebody else is counted, and no error
-	case says.Reject != nil, !found, says.Verdict.Kind == article.Unique:
+	case says.Reject != nil, !found:
 		return root, a, resultNone, nil //nolint:nilerr // bad is nil here
 	}
 	a.at = stories.Position{Topic: p.Topic(), Partition: r.Partition, Offset: r.Offset}
@@ -110,10 +110,16 @@ func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.R
 	input.Coordinates = says.Input
 	err = p.patiently(ctx, registry, "schema of "+r.String(), func() error {
 		// An article that cannot be read any more, such as one whose schema is gone, counts without its facts.
-		return p.Decode.With(ctx, &input, func(content article.Content, _ *record.RejectError) {
+		return p.Decode.With(ctx, &input, func(content article.Content, reject *record.RejectError) {
 			a.copy.Article = p.Rules.Describe(article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Time)
+			if !says.Verdict.Kind.IsCopy() && reject == nil {
+				p.Roots.add(a.copy.Article)
+			}
 		})
 	})
+	if says.Verdict.Kind == article.Unique {
+		return root, a, resultNone, err
+	}
 	a.copy.Exact, a.copy.Relation = says.Verdict.Kind == article.Exact, says.Verdict.Relation
 	a.related = says.Verdict.Kind == article.Possible
 	if result = resultCopy; a.related {

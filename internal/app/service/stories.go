@@ -55,7 +55,8 @@ type Stories struct {
 	metrics  *projector.Metrics
 	health   *health
 	redis    redis.UniversalClient
-	roots    *tools.Archive
+	archive  *tools.Archive
+	roots    projector.Roots
 	list     *storylist.List
 	lag      *lag
 	access   *access.Access
@@ -98,15 +99,15 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 	if s.redis, err = connection.Connect(cfg.Redis.Options); err != nil {
 		return nil, err
 	}
-	if s.roots, err = tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Input); err != nil {
+	if s.archive, err = tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Input); err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
 	if s.list, err = storylist.New(cfg.Kafka, role.Topic, cfg.Window); err != nil {
-		s.roots.Close()
+		s.archive.Close()
 		return nil, errors.Join(err, s.redis.Close())
 	}
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
-		s.roots.Close()
+		s.archive.Close()
 		s.list.Close()
 		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err),
 			s.redis.Close())
@@ -143,7 +144,7 @@ func (s *Stories) Run(ctx context.Context) error {
 
 // close releases what NewStories opened.
 func (s *Stories) close() {
-	s.roots.Close()
+	s.archive.Close()
 	s.list.Close()
 	_ = errors.Join(s.listener.Close(), s.redis.Close())
 }
@@ -215,7 +216,7 @@ func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consum
 	kafka.Delivery = broker.ExactlyOnce
 	kafka.Topics.Input, kafka.Topics.Shadow = topic, s.role.Topic
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
-	p := &projector.Projector{Store: kept, Rules: s.rules, Decode: s.cfg.Input.Config, Root: s.root,
+	p := &projector.Projector{Store: kept, Rules: s.rules, Decode: s.cfg.Input.Config, Root: s.root, Roots: &s.roots,
 		Health: s.health.report, Metrics: s.metrics}
 	p.Decode.FindPublished = true
 	c, err := consumer.New(kafka, p, s.lag.of(topic), s.log.With("component", "consumer", "reads", topic),
@@ -236,7 +237,7 @@ func (s *Stories) root(ctx context.Context, at article.Coordinates) (r record.Re
 	if at.Topic != s.cfg.Kafka.Topics.Input {
 		return r, false, nil
 	}
-	r, err = s.roots.Record(ctx, at)
+	r, err = s.archive.Record(ctx, at)
 	if errors.Is(err, tools.ErrNoRecord) {
 		return r, false, nil
 	}
