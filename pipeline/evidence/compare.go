@@ -10,12 +10,11 @@ import (
 
 // Comparison is what two signatures tell about two articles.
 type Comparison struct {
-	// Known is false if one of the signatures holds no information, or if one is that of a flash and the
-	// other is not. All other fields except Flash are 0 then.
+	// Known is false if one of the signatures holds no information. All other fields are 0 then.
 	Known bool
-	// Flash tells that at least one of the two is a flash. J and Containment then count the bits of filters
-	// (see compareFilters).
-	Flash bool
+	// Flash tells that at least one of the two is a flash, Teaser that only one is. J and Containment then
+	// count the bits of filters (see compareFilters and compareTeaser).
+	Flash, Teaser bool
 	// J estimates the Jaccard similarity of the sets of word bigrams, 0 to 1; its standard error is about 0.04.
 	J float64
 	// Contained estimates the share of the later text's bigrams that the earlier one has, Contains the share
@@ -64,13 +63,14 @@ func Compare(a, b *Signature) Comparison {
 	if !a.Known() || !b.Known() {
 		return Comparison{}
 	}
-	c := Comparison{Known: a.flash() == b.flash(), Flash: a.flash() || b.flash()}
-	if !c.Known {
-		return c
-	}
+	c := Comparison{Known: true, Flash: a.flash() || b.flash(), Teaser: a.flash() != b.flash()}
 	na, nb := a.bigrams(), b.bigrams()
 	c.Bigrams = min(na, nb)
 	switch {
+	case c.Teaser && a.flash():
+		c.Contained, c.Contains = teaserShares(a, b)
+	case c.Teaser:
+		c.Contains, c.Contained = teaserShares(b, a)
 	case c.Flash:
 		c.compareFilters(a, b)
 	case c.Bigrams > 0:
@@ -79,6 +79,9 @@ func Compare(a, b *Signature) Comparison {
 		c.Contained, c.Contains = min(1, common/na), min(1, common/nb)
 		c.Containment = max(c.Contained, c.Contains)
 		c.Longer = max(na, nb) / c.Bigrams
+	}
+	if c.Teaser {
+		c.J, c.Containment = min(c.Contained, c.Contains), max(c.Contained, c.Contains)
 	}
 	for i := range numberSlots {
 		if context := a.raw[contextAt+i]; context == 0 || context != b.raw[contextAt+i] {
@@ -157,6 +160,9 @@ func (s *Signature) bitmap() uint64 {
 	return binary.LittleEndian.Uint64(s.raw[bitmapAt-2:]) >> (64 - bitmapBits)
 }
 
+// sample returns the value of a slot of the MinHash.
+func (s *Signature) sample(slot uint64) byte { return s.raw[minAt+slot/4] >> (slot % 4 * 2) & 3 }
+
 // compareLeads compares the beginnings of a and b, which have na and nb bigrams.
 func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
 	samples, equal := a.leadIn(b)
@@ -170,18 +176,22 @@ func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
 
 // leadIn counts the samples of the beginning of s, and the samples among them whose slots are equal in t.
 func (s *Signature) leadIn(t *Signature) (samples, equal int) {
-	slots := binary.LittleEndian.Uint64(s.raw[leadAt:]) // and one byte more
-	first := slots & leadMask
-	for ; samples < leadSlots; samples++ {
-		i := slots >> (7 * samples) & leadMask
-		if samples > 0 && i == first {
-			break
-		}
-		if (s.raw[minAt+i/4]^t.raw[minAt+i/4])>>(i%4*2)&3 == 0 {
-			equal++
-		}
+	for i := range s.lead {
+		samples++
+		equal += count(s.sample(i) == t.sample(i))
 	}
 	return samples, equal
+}
+
+// lead iterates over the slots whose samples are of the beginning.
+func (s *Signature) lead(yield func(slot uint64) bool) {
+	slots := binary.LittleEndian.Uint64(s.raw[leadAt:]) // and one byte more
+	for n := range leadSlots {
+		slot := slots >> (7 * n) & leadMask
+		if n > 0 && slot == slots&leadMask || !yield(slot) {
+			return
+		}
+	}
 }
 
 // leadShare estimates the share of a beginning that stands in another article. It is 1 with too few samples.

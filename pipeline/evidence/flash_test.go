@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"encoding/hex"
+	"strings"
 	"testing"
 
 	"echosieve/pipeline/article"
@@ -22,8 +23,8 @@ func ofFlash(t testing.TB, text string) Signature {
 	return s
 }
 
-const goldenFlash = "082d02a00008000400000020050808120080041104000106000000004000c0800000" +
-	"00000010000000000000000000b00000d000000000d0000002000080000000000000000000000000000000000000"
+const goldenFlash = "0a2d000000000400800000000000000000000000000000000040000000000008000000" +
+	"000010000000000000000000b00000d000000000d0000000000080000008002000000000600000000010008068"
 
 // See TestGolden.
 func TestGoldenFlash(t *testing.T) {
@@ -45,15 +46,33 @@ func TestJudgeFlash(t *testing.T) {
 			article.ReasonValues},
 		"no numbers": {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 },
 			article.Near, article.ReasonOverlap},
-		"one is no flash": {func(c *Comparison) { *c = Comparison{Flash: true} }, 0, article.ReasonLittle},
 	})
 }
 
-func TestFlashAndArticle(t *testing.T) {
-	text := "the port handled 1,200 ships in 2025"
-	a, b := ofFlash(t, text), of(t, text)
-	require.Equal(t, Comparison{Flash: true}, Compare(&a, &b))
-	require.Equal(t, Comparison{Flash: true}, Compare(&b, &a))
-	var nothing Signature
-	require.False(t, Compare(&a, &nothing).Known)
+// A teaser is the beginning of a longer text, whichever comes first. With another number or another second half, or
+// above many more words, the longer text is another article.
+func TestTeaser(t *testing.T) {
+	r := seeded(t)
+	missed, wrong := 0, 0
+	for range 1000 {
+		list := newArticle(r, 50)
+		list[12] = "37"
+		text, flash := of(t, strings.Join(list, " ")), ofFlash(t, strings.Join(list[:26], " "))
+		c := Compare(&flash, &text)
+		require.True(t, c.Known && c.Flash && c.Teaser)
+		j, mirrored := judge(18, c), judge(18, Compare(&text, &flash))
+		require.Equal(t, j.Relation.Mirrored(), mirrored.Relation)
+		missed += count(j.Kind != article.Near)
+
+		list[12] = "38"
+		other := of(t, strings.Join(list, " "))
+		require.NotEqual(t, article.Near, judge(0, Compare(&flash, &other)).Kind)
+		list[12] = "37"
+		other = of(t, strings.Join(append(list[:13:13], newArticle(r, 37)...), " "))
+		wrong += count(judge(0, Compare(&flash, &other)).Kind == article.Near)
+		long := of(t, strings.Join(append(list, newArticle(r, 50)...), " "))
+		require.Zero(t, judge(0, Compare(&flash, &long)).Kind)
+	}
+	require.LessOrEqual(t, missed, 60)
+	require.LessOrEqual(t, wrong, 100)
 }

@@ -17,7 +17,7 @@ import (
 func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
 	row, e := r.decide(distance, c)
 	if row == nil {
-		return article.Judgement{Reason: e.unknown()}
+		return article.Judgement{Reason: article.ReasonUnknown}
 	}
 	j := article.Judgement{Kind: row.Kind, Reason: row.Reason}
 	if j.Kind != 0 {
@@ -117,6 +117,7 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 	if c.Flash {
 		e.differ, e.places, e.common = c.Contradictions+c.HeadContradictions, c.SharedContexts+c.HeadContradictions,
 			c.CommonValues
+		e.part = c.Teaser
 		return e
 	}
 	e.short = c.Bigrams < r.ShortPairs
@@ -226,12 +227,4 @@ func (e evidence) overlap() Figure {
 		name = "words of the shorter text in both"
 	}
 	return Figure{name, share(e.similarity()), "a copy from " + share(n.similarity(e)), n.Setting}
-}
-
-// unknown is the reason why nothing can be compared.
-func (e evidence) unknown() article.Reason {
-	if e.Flash {
-		return article.ReasonLittle
-	}
-	return article.ReasonUnknown
 }

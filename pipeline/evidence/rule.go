@@ -230,6 +230,11 @@ func Needs() []Need { return needs }
 
 var needs = []Need{
 	{
+		"a flash that is the beginning of a longer text", "",
+		func(e evidence) bool { return e.Teaser },
+		func(e evidence) float64 { return e.Corrected },
+	},
+	{
 		"all words of one in the other, as flashes need", "",
 		func(e evidence) bool { return e.Flash },
 		func(evidence) float64 { return 1 },

@@ -69,8 +69,7 @@ func logCount(n int) byte { return byte(min(255, math.Round(16*math.Log2(float64
 type Builder struct {
 	facts, phones []uint64 // of the numbers, see newFact; telephone numbers apart
 	heads         []uint64 // of the version numbers
-	bitmap        uint64   // of the values of all numbers but constants
-	constants     uint64   // bitmap of years and telephone numbers
+	bitmap        uint64   // of the values of all numbers but years and telephone numbers
 	numbersRead   bool
 	head          int              // see SetHead
 	values        leastHashes      // of the numbers with two significant digits or more
@@ -182,9 +181,12 @@ func (b *Builder) minHash(raw *[Size]byte) {
 		for try := uint64(1); b.mins[from] == 0; try++ {
 			from, _ = slotOf(simhash.Mix(i<<32 | try))
 		}
-		raw[minAt+i/4] |= byte(simhash.Mix(b.mins[from])&3) << (i % 4 * 2)
+		raw[minAt+i/4] |= sampled(b.mins[from]) << (i % 4 * 2)
 	}
 }
+
+// sampled returns the bits of a slot's least hash that a signature keeps.
+func sampled(least uint64) byte { return byte(simhash.Mix(least) & 3) }
 
 // sampleLead writes the slots of the foremost bigrams that are a sample of the MinHash. Each slot stands
 // once; the rest repeats the first.
@@ -216,26 +218,21 @@ func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	sketch(raw, b.facts, 0, bodySlots)
 	sketch(raw, b.heads, bodySlots, numberSlots-bodySlots)
 	var le [8]byte
-	bitmap := b.bitmap
-	if raw[0] == flashVersion {
-		bitmap |= b.constants
-	}
-	binary.LittleEndian.PutUint64(le[:], bitmap)
+	binary.LittleEndian.PutUint64(le[:], b.bitmap)
 	copy(raw[bitmapAt:], le[:bitmapBits/8])
 }
 
 // readNumbers reads the numbers of a clean text, once for each article. All reports on one form have its
-// years and telephone numbers in common. So these constants are no evidence of a copy, except of a flash,
-// which has all numbers of its copy. A year that differs in the same context is evidence against a copy. A
-// telephone number is that only in a text without other numbers: it tells who published the text, and one
-// misread digit must not outweigh equal words.
+// years and telephone numbers in common. So these constants are no evidence of a copy. A year that differs in the
+// same context is evidence against a copy. A telephone number is that only in a text without other numbers: it
+// tells who published the text, and one misread digit must not outweigh equal words.
 func (b *Builder) readNumbers(clean string) {
 	if b.numbersRead {
 		return
 	}
 	b.numbersRead = true
 	b.facts, b.phones, b.heads, b.values = b.facts[:0], b.phones[:0], b.heads[:0], leastHashes{}
-	b.bitmap, b.constants = 0, 0
+	b.bitmap = 0
 	for n := (numbers{text: clean}); len(b.facts)+len(b.phones) < maxNumbers && n.next(); {
 		b.addNumber(&n)
 	}
@@ -252,13 +249,10 @@ func (b *Builder) addNumber(n *numbers) {
 		bit = 1 << (bodyBits + (value>>32)%(bitmapBits-bodyBits))
 	}
 	if n.phone {
-		b.constants |= bit
 		b.phones = append(b.phones, newFact(n.context, len(b.phones), value))
 		return
 	}
-	if isYear(n.value) {
-		b.constants |= bit
-	} else {
+	if !isYear(n.value) {
 		b.bitmap |= bit
 	}
 	if version {

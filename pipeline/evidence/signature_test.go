@@ -57,8 +57,7 @@ func TestGolden(t *testing.T) {
 	require.Equal(t, golden, hex.EncodeToString(build(&b, text)))
 }
 
-// Years and telephone numbers are no evidence of a copy. A year in the same context is evidence against one,
-// and a flash keeps all numbers.
+// Years and telephone numbers are no evidence of a copy. A year in the same context is evidence against one.
 func TestConstantNumbers(t *testing.T) {
 	const office = "the office on the northern quay, founded in 1998, is at 020 7946 0958 and 010-65432198. "
 	var b Builder
@@ -76,9 +75,6 @@ func TestConstantNumbers(t *testing.T) {
 	c = Compare(&x, &z)
 	require.Equal(t, 1, c.Contradictions)
 
-	flash, ok := Decode(b.AppendFlash(nil, office, []uint64{1, 2, 3}))
-	require.True(t, ok)
-	require.Equal(t, 3, Compare(&flash, &flash).CommonValues)
 	for value, want := range map[uint64]bool{1899: false, 1901: true, 2025: true, 2101: false, 202: false} {
 		require.Equal(t, want, isYear(value), value)
 	}
@@ -127,7 +123,7 @@ func FuzzDecode(f *testing.F) {
 		if got != mirrored(Compare(&c, &a)) {
 			t.Fatal("not mirrored")
 		}
-		if got.Known != (ok && ok2 && x[0] == y[0]) || !(got.J >= 0 && got.J <= 1) ||
+		if got.Known != (ok && ok2) || !(got.J >= 0 && got.J <= 1) ||
 			!(got.Containment >= 0 && got.Containment <= 1) {
 			t.Fatalf("%+v", got)
 		}

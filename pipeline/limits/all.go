@@ -13,6 +13,6 @@ func All() []float64 {
 		MaxDistance, LoneDistance, MinFeatures, FlashFeatures,
 		WeakIDF, RareIDF, LetterIDF, SeldomFunction, OftenFunction,
 		FurnitureLines, LongLine, ShortLine, BodyColumns, MostLines, FullLine, MainShare, Outdoes,
-		SpacedCharacters, LeetDigits,
+		SpacedCharacters, CommentShare,
 	}
 }

@@ -71,13 +71,15 @@ func namesInAll(t *testing.T) []string {
 // decideNothing are the numbers in the rooms that decide no verdict, by what they are.
 var decideNothing = map[string][]string{
 	"layout of a signature, and the chance that two of its samples are equal": {
-		"evidence: Version = 9", "evidence: flashVersion = 8", "evidence: Size = 80", "evidence: contextAt = 32",
+		"evidence: Version = 9", "evidence: flashVersion = 10", "evidence: Size = 80", "evidence: contextAt = 32",
 		"evidence: valueAt = 48",
 		"evidence: bitmapAt = 56", "evidence: leadAt = 62", "evidence: mainAt = 69", "evidence: timesAt = 77",
 		"evidence: minSlots = 120",
 		"evidence: numberSlots = 16", "evidence: bodySlots = 13", "evidence: bitmapBits = 48",
 		"evidence: bodyBits = 40", "evidence: leadSlots = 8",
-		"evidence: Compare: i%2*4", "evidence: leadIn: 7 * samples", "evidence: sampleLead: 7 * i",
+		"evidence: pairBits = 288", "evidence: wordBits = 96", "evidence: 4 * minSlots",
+		"evidence: filterByte: bit/8",
+		"evidence: Compare: i%2*4", "evidence: lead: 7 * n", "evidence: sampleLead: 7 * i",
 		"evidence: AddMainWord: 3 * b.mains", "evidence: put: slot % 2 * 4",
 		"evidence: bigrams: float64(s.raw[countAt])/16",
 		"evidence: logCount: min(255, math.Round(16*math.Log2(float64(n+1))))",
@@ -92,7 +94,7 @@ var decideNothing = map[string][]string{
 	},
 	"bounds of work and memory": {
 		"evidence: maxNumbers = 4096", "text: maxEvasionPasses = 8", "text: maxMarkupPasses = 3",
-		"text: foldLookAlikes: len(clean)/8", "page: maxPageElements = 20_000", "text: maxTagName = 32",
+		"text: foldLookAlikes: len(clean)/8", "page: maxPageElements = 20_000", "page: maxBodyDepth = 4", "text: maxTagName = 32",
 		"recipe: release: 16*maxScratch", "text/language: New: len(words)*3",
 	},
 	"how numbers and characters are written": {

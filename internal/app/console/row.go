@@ -108,7 +108,7 @@ var reasons = map[string]string{
 	"overlap":  "the share of word pairs in common decides",
 	"numbers":  "other numbers in the same places",
 	"values":   "too few numbers in common for a copy",
-	"little":   "two flashes, of which neither contains the other",
+	"little":   "too little text for anything but an exact copy",
 	"short":    "too short for its overlap to prove a copy",
 	"lead":     "few numbers in common, and neither text contains the other's beginning",
 	"opposite": "one says the opposite of the other",
