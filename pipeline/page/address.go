@@ -3,6 +3,8 @@ package page
 import (
 	"bytes"
 	"strings"
+
+	"echosieve/pipeline/limits"
 )
 
 // Addresses are no words of an article: the targets of links in Markdown, bare addresses of the web, and
@@ -54,6 +56,7 @@ func appendWithoutAddresses(dst []byte, clean string) []byte {
 				if n := definition(clean[i+1:]); n > 0 {
 					dst = dst[:line]
 					i += 1 + n
+					i += wrappedRest(clean[i:])
 					continue
 				}
 			}
@@ -61,11 +64,11 @@ func appendWithoutAddresses(dst []byte, clean string) []byte {
 			i += reference(clean[i+1:])
 		case c == ':' && addressBegins(clean[i:], dst):
 			dst = withoutLabel(withoutScheme(dst))
-			i += addressLength(clean[i:])
+			i += wrappedAddress(clean[i:])
 			continue
 		case c == '.' && bytes.HasSuffix(dst, []byte("www")):
 			dst = withoutLabel(withoutScheme(dst))
-			i += addressLength(clean[i:])
+			i += wrappedAddress(clean[i:])
 			continue
 		}
 		dst = append(dst, c)
@@ -170,6 +173,25 @@ func withoutLabel(text []byte) []byte {
 		return text[:start]
 	}
 	return text
+}
+
+// wrappedAddress returns the length of an address, with the lines into which a program has wrapped its rest.
+func wrappedAddress(s string) int {
+	n := addressLength(s)
+	return n + wrappedRest(s[n:])
+}
+
+// wrappedRest returns the length of the lines at the beginning of s, behind a line end, that are the rest of a wrapped
+// address: each is long, has no space, and has a mark that words do not have.
+func wrappedRest(s string) (length int) {
+	for strings.HasPrefix(s[length:], "\n") {
+		line, _, _ := strings.Cut(s[length+1:], "\n")
+		if len(line) < limits.ShortLine || strings.IndexByte(line, ' ') >= 0 || !strings.ContainsAny(line, "/=%") {
+			break
+		}
+		length += 1 + len(line)
+	}
+	return length
 }
 
 // addressLength returns the length of an address up to white space, a quotation mark, a bracket that it does

@@ -19,7 +19,7 @@ const (
 	// maxPrefix is the length of the beginning of a text, in bytes, in which an HTML document begins: behind
 	// comments, scripts and warnings of the program that made it.
 	maxPrefix = 16 << 10
-	// A page beyond maxPageBytes, without scripts and styles, is treated as text.
+	// A page beyond maxPageBytes, without scripts, styles and pictures within it, is treated as text.
 	maxPageBytes = 4 << 20
 	// The library does not see a page beyond one of these bounds. It (2.1.3) adds up the text below an
 	// element again for each element around it. A page of 600 kB whose text stands below 400 elements would
@@ -57,14 +57,15 @@ func hasPrefixFold(s, prefix string) bool {
 // mainContent returns the text of the article in an HTML document, without the page around it. It is empty if
 // none is found.
 //
-// The library's article is believed unless the part of the page with the most prose is more plausible, or
-// what the page calls its main content is prose and a small part of it. Where a page is too much for the
-// library, the part with the most prose counts.
+// The article that the page gives to search engines is believed if it is plausible. Otherwise it is the library's,
+// unless the part of the page with the most prose is more plausible, or the main content, as the page calls it, is
+// prose and a small part of it. Where a page is too much for the library, the part with the most prose counts.
 func mainContent(page string) string {
 	if page == "" {
 		return ""
 	}
-	page = withoutScripts(page)
+	given := articleBody(page)
+	page = withoutScripts(withoutData(page))
 	if len(page) > maxPageBytes {
 		return ""
 	}
@@ -73,6 +74,9 @@ func mainContent(page string) string {
 		return ""
 	}
 	p := findProse(parsed)
+	if len(given) <= 2*p.bytes && 2*proseOf(given) > p.best.prose {
+		return given
+	}
 	prose, own := textOf(p.node), textOf(p.main) // before the library changes the document
 	if p.elements > maxPageElements || p.work > maxPageWork {
 		return prose
@@ -95,6 +99,9 @@ func mainContent(page string) string {
 // has found: it has many times the prose, and the other is a small part of the page, such as a caption or a
 // notice; or it has nearly all of the other's prose in a small part of its text.
 func (p *prose) outdoes(found, prose string) bool {
+	if p.node == nil {
+		return false
+	}
 	other := proseOf(found)
 	return p.best.prose > limits.Outdoes*other && float64(len(found)) < limits.MainShare*float64(p.bytes) ||
 		p.best.prose+limits.LongLine > other && limits.Outdoes*len(prose) < len(found)
@@ -119,6 +126,22 @@ func readable(document *html.Node) (text string) {
 		return ""
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// withoutData returns an HTML document without the content of the pictures and fonts within it (data: addresses).
+func withoutData(page string) string {
+	const mark, alphabet = ";base64,", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=%-_"
+	before, after, found := strings.Cut(page, mark)
+	if !found {
+		return page
+	}
+	var b strings.Builder
+	for found {
+		b.WriteString(before)
+		before, after, found = strings.Cut(strings.TrimLeft(after, alphabet), mark)
+	}
+	b.WriteString(before)
+	return b.String()
 }
 
 // withoutScripts returns an HTML document without its scripts, styles and comments, most of today's pages.

@@ -69,7 +69,7 @@ func caseTexts(t *testing.T, name string) map[string]string {
 	defer file.Close()
 	texts := map[string]string{}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 4<<20)
+	lines.Buffer(nil, 8<<20)
 	for lines.Scan() {
 		var doc struct{ ID, Text string }
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &doc))

@@ -15,7 +15,6 @@ func TestEvasionsDoNotReachTheDigest(t *testing.T) {
 	r := testRecipe(t)
 	lookAlike := strings.NewReplacer("a", "а", "c", "с", "e", "е", "i", "і", "o", "о", "p", "р", "s", "ѕ", "x", "х",
 		"y", "у")
-	leet := strings.NewReplacer("e", "3")
 	spread := func(text, between string) string {
 		var b strings.Builder
 		for _, r := range text {
@@ -32,7 +31,6 @@ func TestEvasionsDoNotReachTheDigest(t *testing.T) {
 		"spaced":      {zh, spread(zh, " ")},
 		"symbols":     {zh, strings.ReplaceAll(zh, "预", "~预^")},
 		"look-alikes": {enArticle, lookAlike.Replace(enArticle)},
-		"leet":        {enArticle, leet.Replace(enArticle)},
 		"decomposed": {"Zoë Müller, Café Señor: " + enArticle, "Zoe\u0308 Mu\u0308ller, Cafe\u0301 Sen\u0303or: " +
 			enArticle},
 	} {
@@ -41,7 +39,7 @@ func TestEvasionsDoNotReachTheDigest(t *testing.T) {
 			want, _ := r.Fingerprint(c.text, article.Origin{})
 			got, _ := r.Fingerprint(c.edited, article.Origin{})
 			require.Equal(t, want.Fingerprint, got.Fingerprint)
-			if name != "symbols" && name != "leet" {
+			if name != "symbols" {
 				require.Equal(t, want.Digest, got.Digest)
 			}
 		})

@@ -11,15 +11,14 @@ import (
 )
 
 // Evasions are changes that make a copy pass as a new article although it reads the same. This file undoes
-// four of them in clean texts: Chinese with a space after each character, symbols within words, letters of
-// other scripts that look like Latin letters (lookalike.go), and digits for letters ("pr1ce"). Evasions are
-// undone before fingerprint and digest are made, so neither sees them. A text that was written like that
+// three of them in clean texts: Chinese with a space after each character, symbols within words, and letters of
+// other scripts that look like Latin letters (lookalike.go). Evasions are undone before fingerprint and digest are made, so neither sees them. A text that was written like that
 // without bad intent is folded as well, and so are its copies. Folding does not make copies of different
 // articles, because it only changes characters by which readers do not tell texts apart.
 
 // maxEvasionPasses bounds how often evasions are looked for. Ordinary texts take one pass, and texts with
-// several evasions two or three: in "ԍ0a0a0a0a" the first letter must become a Latin g before its zero stands
-// between two Latin letters. Only a text that was made for it needs more.
+// look-alike letters two or three: a folded letter and the accent behind it can form one character. Only a text
+// that was made for it needs more.
 const maxEvasionPasses = 8
 
 // undoEvasions folds a clean text, which it may change in place. The result is clean, too, and undoEvasions
@@ -29,16 +28,15 @@ func undoEvasions(clean []byte, seen traits) []byte {
 		clean = joinSpaced(clean)
 	}
 	for range maxEvasionPasses {
-		var leet int
-		clean, leet = dropSymbols(clean)
-		folded, changed := clean, false
-		if seen&hasForeign != 0 {
-			folded, changed = foldLookAlikes(clean)
-		}
-		if !changed && (leet < limits.LeetDigits || !foldLeet(clean)) {
+		clean = dropSymbols(clean)
+		if seen&hasForeign == 0 {
 			break
 		}
-		clean = norm.NFC.Bytes(folded) // a folded letter and the accent behind it can form one character
+		folded, changed := foldLookAlikes(clean)
+		if !changed {
+			break
+		}
+		clean = norm.NFC.Bytes(folded)
 	}
 	return clean
 }
@@ -174,10 +172,6 @@ var symbolKind = func() (table [256]uint8) {
 	for _, c := range "+/=#|_`" {
 		table[c] = symbolInHan
 	}
-	for _, c := range "01345789" {
-		table[c] = maybeLeet
-	}
-	table['!'] = maybeLeet
 	table[0xc2] = symbolAnywhere // begins U+00B7, the middle dot, and other symbols
 	return table
 }()
@@ -185,23 +179,13 @@ var symbolKind = func() (table [256]uint8) {
 const (
 	symbolAnywhere = iota + 1 // never part of a word
 	symbolInHan               // has a meaning between letters, as in and/or, but not between Han characters
-	maybeLeet                 // a digit, or '!', that can stand for a letter
 )
 
-// dropSymbols removes symbols that stand between two letters or between two Han characters. It also counts
-// the digits between two ASCII letters, by which leet is recognised.
-func dropSymbols(clean []byte) (out []byte, leet int) {
-	out = clean[:0]
-	done := 0
-	for i := 0; i < len(clean); i++ {
-		kind := symbolKind[clean[i]]
-		if kind == 0 || i == 0 {
-			continue
-		}
-		if kind == maybeLeet {
-			if i+1 < len(clean) && isLetter(clean[i-1]) && isLetter(clean[i+1]) {
-				leet++
-			}
+// dropSymbols removes symbols that stand between two letters or between two Han characters.
+func dropSymbols(clean []byte) []byte {
+	out, done := clean[:0], 0
+	for i := 1; i < len(clean); i++ {
+		if symbolKind[clean[i]] == 0 {
 			continue
 		}
 		// The run of symbols that begins here.
@@ -211,7 +195,7 @@ func dropSymbols(clean []byte) (out []byte, leet int) {
 			case clean[end] == 0xc2 && end+1 < len(clean) && clean[end+1] == 0xb7:
 				end += 2
 				continue
-			case clean[end] != 0xc2 && (k == symbolAnywhere || k == symbolInHan):
+			case clean[end] != 0xc2 && k != 0:
 				anywhere = anywhere && k == symbolAnywhere
 				end++
 				continue
@@ -228,7 +212,7 @@ func dropSymbols(clean []byte) (out []byte, leet int) {
 		}
 		i = end - 1
 	}
-	return append(out, clean[done:]...), leet
+	return append(out, clean[done:]...)
 }
 
 type wordKind uint8
@@ -257,64 +241,6 @@ func wordKindOf(r rune) wordKind {
 		return letterWord
 	}
 	return noWord
-}
-
-// leetLetter is the letter for which a digit or '!' stands; 0 for none.
-var leetLetter = [256]byte{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b', '9': 'g', '!': 'i'}
-
-// foldLeet replaces digits by letters, in place, in words of ASCII letters and digits. It leaves a word alone
-// if less than half of its characters are letters, if one of its digits stands for no letter, or if it is a
-// number with a unit or an ending: 10pm, 3rd, 40s, 5mln. Of a run of '!', none stands for a letter.
-func foldLeet(clean []byte) (changed bool) {
-	for i := 0; i < len(clean); {
-		end, letters, digits, first := i, 0, 0, 0
-		for ; end < len(clean); end++ {
-			c := clean[end]
-			if isLetter(c) {
-				letters++
-			} else if leetLetter[c] != 0 && (c != '!' || end+1 < len(clean) && isLetter(clean[end+1]) &&
-				(end == 0 || clean[end-1] != '!')) {
-				digits++
-				if letters == 0 {
-					first++
-				}
-			} else {
-				break
-			}
-		}
-		if end == i {
-			i++
-			continue
-		}
-		stays := end < len(clean) && isDigit(clean[end]) || i > 0 && isDigit(clean[i-1]) ||
-			first > 1 || first == 1 && isEnding(clean[i], clean[i+1:end])
-		if digits > 0 && digits <= letters && !stays {
-			changed = true
-			for j := i; j < end; j++ {
-				if l := leetLetter[clean[j]]; l != 0 {
-					clean[j] = l
-				}
-			}
-		}
-		i = end
-	}
-	return changed
-}
-
-// isEnding tells whether the letters after a digit are an ending or a unit rather than the rest of a word. A
-// single letter is a unit, as in "5m", except in "0f" and "1n" and the like, which are leet for "of" and
-// "in".
-func isEnding(digit byte, word []byte) bool {
-	if len(word) == 1 {
-		return digit != '0' && (digit != '1' || word[0] != 'f' && word[0] != 'n' && word[0] != 's' && word[0] != 't')
-	}
-	for _, e := range [...]string{"st", "nd", "rd", "th", "am", "pm", "bn", "mn", "mln", "bln", "cts", "km", "cm",
-		"mm", "kg", "lb", "ft", "hr", "hp", "gb", "mb", "tv", "pct"} {
-		if string(word) == e {
-			return true
-		}
-	}
-	return false
 }
 
 func count(is bool) int {
