@@ -74,7 +74,7 @@ def story(root, copies, related):
         "near": sum(a["verdict"] == "near" for a in copies), "publishers": len(by_name),
         "by_publisher": [
             {"name": name, "copies": sum(not a["root"] for a in by_name[name]), "first_time": clock(by_name[name][0]["time"]),
-             "id": by_name[name][0]["id"], "relation": by_name[name][0]["relation"]}
+             "id": by_name[name][0]["id"], "coordinates": by_name[name][0]["at"], "relation": by_name[name][0]["relation"]}
             for name in sorted(first, key=lambda name: earliest(by_name[name][0]))],
         "first_time": clock(members[0]["time"]), "last_time": clock(max(a["time"] for a in members)),
         "best": {"id": best["id"], "coordinates": best["at"], "publisher": best["publisher"], "why": "longest" if len(alike) == 1 else "earliest"},
