@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ func TestParse(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, f, parsed)
 	}
+	require.Equal(t, strings.Repeat("01", 32), Fingerprint(0x5555555555555555).Bits())
 	for _, bad := range []string{"", "abc", "0000000000000abg", "00000000000000000", "+000000000000abc"} {
 		_, err := Parse(bad)
 		require.Error(t, err, bad)

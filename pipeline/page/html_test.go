@@ -63,3 +63,10 @@ const (
 	zhMenu, zhFooter     = newstext.ZhMenu, newstext.ZhFooter
 	enMenu, enFooter     = newstext.EnMenu, newstext.EnFooter
 )
+
+func TestArticleOfAPageIsFound(t *testing.T) {
+	for site, article := range []string{zhArticle, enArticle, zhOther, enOther} {
+		found := mainContent(newstext.Page(article, site))
+		require.Equal(t, inOneLine(text.Clean(article)), inOneLine(text.Clean(found)), site)
+	}
+}

@@ -196,28 +196,6 @@ func TestGrafanaProvisioning(t *testing.T) {
 	home := *c.Services["grafana"].Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
 	require.Equal(t, path, filepath.Dir(home))
 	require.FileExists(t, filepath.Join(copied[path], filepath.Base(home)))
-
-	var sources struct {
-		Datasources []struct {
-			Type, URL string
-			JSONData  struct {
-				TimeInterval string `yaml:"timeInterval"`
-			} `yaml:"jsonData"`
-		}
-	}
-	require.NoError(t, yaml.Unmarshal(read(t, grafanaDir+"/provisioning/datasources/prometheus.yml"), &sources))
-	require.Len(t, sources.Datasources, 1)
-	require.Equal(t, "prometheus", sources.Datasources[0].Type)
-	host, _, _ := strings.Cut(strings.TrimPrefix(sources.Datasources[0].URL, "http://"), ":")
-	require.Contains(t, c.Services, host)
-
-	var scrape struct {
-		Global struct {
-			Interval string `yaml:"scrape_interval"`
-		}
-	}
-	require.NoError(t, yaml.Unmarshal(read(t, prometheusDir+"/prometheus.yml"), &scrape))
-	require.Equal(t, scrape.Global.Interval, sources.Datasources[0].JSONData.TimeInterval)
 }
 
 // Boards are what Grafana's published types say: a misspelt field, which Grafana ignores without a word, fails here.

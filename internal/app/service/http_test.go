@@ -249,3 +249,14 @@ func TestOptionsOfTheServerPassTheGuard(t *testing.T) {
 	end()
 	require.NoError(t, <-ended)
 }
+
+func TestHTTPMetrics(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	registerBuildInfo(reg, "news-1-0123abcd", "ns:news-1-0123abcd:layout", true)
+	url := startHTTP(t, reg, newHealth(reg, discardLog(), "kafka"), config.HTTPConfig{})
+	status, _, text := fetch(t, http.MethodGet, url+"/metrics")
+	require.Equal(t, http.StatusOK, status)
+	require.Regexp(t, `(?m)^echosieve_build_info\{goversion="go[^"]+",index="ns:news-1-0123abcd:layout",recipe="news-1-0123abcd",revision="[^"]+",shadow="true",version="[^"]+"\} 1$`, text)
+	require.Contains(t, text, `echosieve_connection_up{component="kafka"} 0`)
+	require.NotContains(t, text, "go_goroutines", "only the registry passed in")
+}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/dict"
 )
 
 // The embedded table is the one that the dictionaries make, byte for byte. Its zstd frame may differ between versions
@@ -22,4 +24,24 @@ func TestTableIsUpToDate(t *testing.T) {
 	got, err := dec.DecodeAll(packed, nil)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want, got), "run: go generate ./pipeline/segment")
+}
+
+func TestDamagedDictionaries(t *testing.T) {
+	for content, want := range map[string]string{
+		"词 1\n":            "line 1: 2 fields",
+		"词 1 n\n字 x n\n":   `line 2: frequency "x"`,
+		"词 0 n\n":          `line 1: frequency "0"`,
+		"词 1 n\n\n词 1 n\n": "line 2: 1 fields",
+	} {
+		_, err := readWords([]byte(content))
+		require.ErrorContains(t, err, want)
+	}
+	data, err := dict.Read(dict.HMM)
+	require.NoError(t, err)
+	for from, to := range map[string]string{"耀:": "耀耀:", "-3.14e+100 -0.51": "-3.14e+100 0 -0.51",
+		"#prob_start": "0 0 0 0"} {
+		require.Contains(t, string(data), from)
+		_, err := readModel(bytes.Replace(data, []byte(from), []byte(to), 1))
+		require.ErrorContains(t, err, "model: ")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
+	"echosieve/sample"
 	"echosieve/test/service"
 )
 
@@ -212,4 +214,28 @@ func TestLoadWithoutOutputTopic(t *testing.T) {
 	require.Contains(t, errOut, "the output topics")
 	require.Contains(t, errOut, "nowhere")
 	require.Contains(t, errOut, "--kafka.create_topics")
+}
+
+func TestLoadPublishesFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "articles.jsonl")
+	lines := slices.Collect(sample.Lines())[:20]
+	require.NoError(t, os.WriteFile(file, append(bytes.Join(lines, []byte("\n")), "\nnot json\n"...), 0o600))
+	code, report, _, errOut := loaded(t, "--rate", "100", "--duration", "1s", file)
+	require.Equal(t, command.ExitOK, code, errOut)
+	r := report.Results[0]
+	require.Equal(t, 20, r.Published)
+	require.Equal(t, 20, r.Made.Unknown)
+	require.True(t, r.Ended)
+	require.Contains(t, errOut, "articles.jsonl:21:")
+}
+
+// Load says where it looked for the service, before it publishes anything.
+func TestLoadWithoutService(t *testing.T) {
+	code, out, errOut := run(t, "--service", "/nowhere/echosieve")
+	require.Equal(t, command.ExitFailed, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, "there is no service binary at /nowhere/echosieve")
+	code, _, errOut = run(t)
+	require.Equal(t, command.ExitFailed, code)
+	require.Contains(t, errOut, "name it with --service PATH", "no service lies beside a test binary")
 }
