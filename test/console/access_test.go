@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
@@ -135,9 +138,49 @@ func TestConsoleBehindALogin(t *testing.T) {
 	page := "https://" + w.HTTP + "/console/"
 
 	open := func(password string) *browserTab {
-		b := &browserTab{t, startBrowser(t)}
-		// The browser keeps the login that the first address names. A page's script may ask no address that names one.
-		b.run(chromedp.Navigate("https://reader:"+password+"@"+w.HTTP+"/readyz"), chromedp.Navigate(page))
+		var answers sync.WaitGroup
+		t.Cleanup(answers.Wait) // when the tab has ended
+		tab := startBrowser(t)
+		answer := func(serve func(context.Context) error) {
+			if err := serve(tab); err != nil && tab.Err() == nil {
+				t.Errorf("the browser does not go on: %v", err)
+			}
+		}
+		asked, paused := chromedp.Events(tab, fetch.AuthRequired), chromedp.Events(tab, fetch.RequestPaused)
+		tries := 0
+		answers.Go(func() {
+			for e, err := range asked {
+				if err != nil {
+					continue
+				}
+				reply := &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseProvideCredentials,
+					Username: "reader", Password: password}
+				if tries++; tries > 2 { // the person gives up
+					reply = &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
+				}
+				answer(func(ctx context.Context) error {
+					_, err := chromedp.Call(ctx, fetch.ContinueWithAuth,
+						fetch.ContinueWithAuthParams{RequestID: e.RequestID, AuthChallengeResponse: reply})
+					return err
+				})
+			}
+		})
+		answers.Go(func() {
+			for e, err := range paused {
+				if err == nil {
+					answer(func(ctx context.Context) error {
+						_, err := chromedp.Call(ctx, fetch.ContinueRequest,
+							fetch.ContinueRequestParams{RequestID: e.RequestID})
+						return err
+					})
+				}
+			}
+		})
+		b, handle := &browserTab{t, tab}, true
+		b.run(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+			_, err := chromedp.Call(ctx, fetch.Enable, fetch.EnableParams{HandleAuthRequests: &handle})
+			return chromedp.Void{}, err
+		}, chromedp.Navigate(page))
 		return b
 	}
 	wrong := open("wrong")
