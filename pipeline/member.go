@@ -127,38 +127,43 @@ func (o *Output) Member() Member {
 // left out; all other bytes stay. A value that is no valid object, such as a damaged line, becomes the text
 // of a member "value".
 func (m *Member) AppendTo(dst []byte, name string, object []byte) ([]byte, error) {
+	if object == nil {
+		object = []byte("{}")
+	}
+	if !decode.IsObject(object) {
+		var err error
+		if object, err = json.Marshal(map[string]string{"value": string(object)}); err != nil {
+			return dst, err
+		}
+	}
+	return m.appendToObject(dst, name, object)
+}
+
+// appendToObject is AppendTo for a value that is a valid object.
+func (m *Member) appendToObject(dst []byte, name string, object []byte) ([]byte, error) {
 	var raw bytes.Buffer
 	e := json.NewEncoder(&raw)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(map[string]*Member{name: m}); err != nil {
 		return dst, err
 	}
-	own := bytes.TrimSpace(raw.Bytes())
-	switch {
-	case object == nil:
-		return append(dst, own...), nil
-	case !decode.IsObject(object):
-		var err error
-		if object, err = json.Marshal(map[string]string{"value": string(object)}); err != nil {
-			return dst, err
-		}
-	}
 	start := len(dst)
 	if dst = decode.AppendWithout(dst, object, name); len(dst) > start+len("{") {
 		dst = append(dst, ',')
 	}
-	return append(dst, own[len("{"):]...), nil
+	return append(dst, bytes.TrimSpace(raw.Bytes())[len("{"):]...), nil
 }
 
 // addMember adds the verdict to the value, if the settings say so. A value that is no JSON object, because it is
-// compressed, stays as it is.
+// compressed, stays as it is. A value with an article was read as JSON before: one that begins as an object is one.
 func (p *Pipeline) addMember(o *Output) (err error) {
 	value := o.Record.Value
-	if p.cfg.Member == "" || !decode.IsObject(value) {
+	read := o.Verdict.Kind != 0 && bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{"))
+	if p.cfg.Member == "" || !read && !decode.IsObject(value) {
 		return nil
 	}
 	m := o.Member()
-	o.Value, err = m.AppendTo(make([]byte, 0, len(value)+512), p.cfg.Member, value)
+	o.Value, err = m.appendToObject(make([]byte, 0, len(value)+512), p.cfg.Member, value)
 	return err
 }
 

@@ -27,9 +27,37 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// RecordConfig says what happens to records that hold no article, and what is counted of all. It decides no verdict.
+type RecordConfig struct {
+	Tombstones      string        `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
+	MaxFuture       time.Duration `setting:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
+	PublisherLabels int           `setting:"publisher_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_publisher_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
+}
+
+// The values of RecordConfig.Tombstones.
+const (
+	TombstonesUnique = "unique"
+	TombstonesSkip   = "skip"
+)
+
+// DefaultRecordConfig passes null values on, and counts no publishers.
+func DefaultRecordConfig() RecordConfig {
+	return RecordConfig{Tombstones: TombstonesUnique, MaxFuture: 24 * time.Hour}
+}
+
+// Validate returns an error that names the wrong setting and its allowed values. The ranges of numbers are in their
+// tags.
+func (c RecordConfig) Validate() error {
+	if c.Tombstones != TombstonesUnique && c.Tombstones != TombstonesSkip {
+		return fmt.Errorf("tombstones: %q is not one of unique, skip", c.Tombstones)
+	}
+	return nil
+}
+
 // Config says how a Pipeline decodes records and which of them are too large.
 type Config struct {
 	Decode decode.Config
+	RecordConfig
 	// MaxMessageBytes is the size of the largest record that the output topics accept, in bytes.
 	MaxMessageBytes int
 	// Window is the window of the index. A record whose timestamp is older is counted as late. 0: none is counted.
@@ -41,6 +69,7 @@ type Config struct {
 // Pipeline runs the stages over batches of records. Safe for concurrent use.
 type Pipeline struct {
 	cfg        Config
+	decoder    *decode.Decoder
 	recipe     *recipe.Recipe
 	index      Index
 	metrics    *metrics
@@ -65,8 +94,8 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 		cfg.Decode.Schemas = yielding{cfg.Decode.Schemas, cores}
 	}
 	p := &Pipeline{
-		cfg: cfg, recipe: recipe, index: index, metrics: newMetrics(set),
-		publishers: newPublisherCounter(cfg.Decode.PublisherLabels, set), now: time.Now,
+		cfg: cfg, decoder: decode.New(cfg.Decode), recipe: recipe, index: index, metrics: newMetrics(set),
+		publishers: newPublisherCounter(cfg.PublisherLabels, set), now: time.Now,
 		cores: cores, asking: asking,
 	}
 	member, err := maxMemberBytes(cfg.Member)
@@ -149,7 +178,7 @@ func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, err
 	}
 	start := time.Now()
 	var one prepared
-	err := p.cfg.Decode.With(ctx, r, func(content article.Content, reject *record.RejectError) {
+	err := p.decoder.With(ctx, r, func(content article.Content, reject *record.RejectError) {
 		p.metrics.observe(StageDecode, time.Since(start))
 		one = p.fingerprint(r, content, reject)
 	})
@@ -223,7 +252,7 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 			}
 			outputs = append(outputs, out)
 			verdicts = verdicts[1:]
-		case p.cfg.Decode.Tombstones == decode.TombstonesUnique:
+		case p.cfg.Tombstones != TombstonesSkip:
 			outputs = append(outputs, tombstoneOutput(r, p.recipe.ID()))
 		default:
 			p.metrics.records.WithLabelValues("skipped", "tombstone").Inc()
@@ -247,7 +276,7 @@ func (p *Pipeline) rejectBeyondLimits(b *Batch) {
 	now := p.now()
 	for i := range b.prepared {
 		one := &b.prepared[i]
-		if one.reject == nil && (!one.tombstone || p.cfg.Decode.Tombstones == decode.TombstonesUnique) {
+		if one.reject == nil && (!one.tombstone || p.cfg.Tombstones != TombstonesSkip) {
 			one.reject = b.Limits.refuse(&b.Records[i], recordBytes(&b.Records[i])+p.added, now)
 		}
 	}
@@ -279,7 +308,7 @@ func (p *Pipeline) Acknowledged(outputs []Output, took time.Duration) {
 // nothing about the delay and is left out.
 func (p *Pipeline) observeTime(at, now time.Time) {
 	switch {
-	case p.cfg.Decode.MaxFuture > 0 && at.After(now.Add(p.cfg.Decode.MaxFuture)):
+	case p.cfg.MaxFuture > 0 && at.After(now.Add(p.cfg.MaxFuture)):
 		p.metrics.eventTime.WithLabelValues(eventFuture).Inc()
 		return
 	case p.cfg.Window > 0 && at.Before(now.Add(-p.cfg.Window)):

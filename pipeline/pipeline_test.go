@@ -31,7 +31,7 @@ func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer,
 	t.Helper()
 	recipe, err := news()
 	require.NoError(t, err)
-	cfg := pipeline.Config{Decode: decode.DefaultConfig(), MaxMessageBytes: 1 << 20}
+	cfg := pipeline.Config{Decode: decode.DefaultConfig(), RecordConfig: pipeline.DefaultRecordConfig(), MaxMessageBytes: 1 << 20}
 	if change != nil {
 		change(&cfg)
 	}
@@ -206,10 +206,9 @@ func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 // A deletion that an envelope reports is treated as a null value, and keeps its value.
 func TestDeletionsAreTombstones(t *testing.T) {
 	deletion := `{"before":{"id":"d","text":"short flash"},"after":null,"op":"d"}`
-	for _, tombstones := range []string{decode.TombstonesUnique, decode.TombstonesSkip} {
+	for _, tombstones := range []string{pipeline.TombstonesUnique, pipeline.TombstonesSkip} {
 		p := newPipeline(t, newMemIndex(), nil, func(c *pipeline.Config) {
-			c.Decode.Preset,
-				c.Decode.Tombstones = "debezium", tombstones
+			c.Decode.Preset, c.Tombstones = "debezium", tombstones
 		})
 		outputs, err := p.Decide(t.Context(),
 			prepare(t, p, records(deletion, `{"after":{"id":"d","text":"short flash"},"op":"c"}`)))
@@ -218,7 +217,7 @@ func TestDeletionsAreTombstones(t *testing.T) {
 		for i, o := range outputs {
 			verdicts[i] = o.VerdictName() + " " + o.Reason
 		}
-		if tombstones == decode.TombstonesSkip {
+		if tombstones == pipeline.TombstonesSkip {
 			require.Len(t, outputs, 1)
 			continue
 		}
@@ -250,7 +249,7 @@ func TestVerdictsByPublisher(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2,
 			Search: recipe.DefaultConfig().Search()})
-		p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Decode.PublisherLabels = limit })
+		p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.PublisherLabels = limit })
 		outputs, err := p.Decide(t.Context(), prepare(t, p, recs()))
 		require.NoError(t, err)
 		p.Acknowledged(outputs, time.Millisecond)

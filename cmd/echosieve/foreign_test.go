@@ -34,7 +34,7 @@ type foreignWorld struct {
 
 func newForeignWorld(t *testing.T) *foreignWorld {
 	w := &foreignWorld{World: inprocess.Start(t, func(cfg *config.Config) {
-		cfg.Input.PublisherLabels, cfg.HTTP.Console, cfg.HTTP.Look = 5, true, true
+		cfg.Input.Records.PublisherLabels, cfg.HTTP.Console, cfg.HTTP.Look = 5, true, true
 	})}
 	w.Stop() // miniredis lacks what the commands of the index need
 	w.Config.Redis.Addrs = []string{redisserver.Start(t).Addr}

@@ -5,9 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/tidwall/gjson"
 )
 
 // Config says how to find the article in a record's value.
@@ -17,7 +14,6 @@ type Config struct {
 	Framing     string `setting:"framing" help:"Bytes before a value: none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
 	Compression string `setting:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most kafka.max_message_bytes."`
 	Fields      Fields `setting:"fields"`
-	Tombstones  string `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
 	// Schemas are those of Avro values. They are no setting: who has the settings of a registry opens them.
 	Schemas Schemas `setting:"-"`
 	// MaxBytes is the size of the largest value without compression, in bytes: kafka.max_message_bytes. 0: 1 MiB.
@@ -26,17 +22,10 @@ type Config struct {
 	Memory *Memory `setting:"-"`
 	// FindPublished asks for Content.Published. Only stories need it.
 	FindPublished bool `setting:"-"`
-	// MaxFuture only decides which timestamps are counted as future, not any verdict.
-	MaxFuture time.Duration `setting:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
-	// PublisherLabels only decides what is counted, not any verdict.
-	PublisherLabels int `setting:"publisher_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_publisher_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
 }
 
 // defaultMaxBytes is Config.MaxBytes in programs that set none.
 const defaultMaxBytes = 1 << 20
-
-// MaxPublisherLabels is the largest Config.PublisherLabels.
-const MaxPublisherLabels = 1000
 
 // Fields lists, for each field of an article, the dotted paths to try in a JSON value, in their order.
 //
@@ -55,14 +44,12 @@ func (f *Fields) Paths() []string {
 	return slices.Concat(f.ID, f.Title, f.Text, f.Publisher, f.URL, f.Published)
 }
 
-// The values of Config.Format and Config.Tombstones.
+// The values of Config.Format.
 const (
-	FormatJSON       = "json"
-	FormatAvro       = "avro"
-	FormatText       = "text"
-	FormatHTML       = "html"
-	TombstonesUnique = "unique"
-	TombstonesSkip   = "skip"
+	FormatJSON = "json"
+	FormatAvro = "avro"
+	FormatText = "text"
+	FormatHTML = "html"
 )
 
 // DefaultConfig reads JSON with the field names that most crawlers use.
@@ -80,8 +67,6 @@ func DefaultConfig() Config {
 		},
 		Framing:     FramingNone,
 		Compression: CompressionAuto,
-		Tombstones:  TombstonesUnique,
-		MaxFuture:   24 * time.Hour,
 	}
 }
 
@@ -104,17 +89,6 @@ func (c Config) Validate() error {
 	case CompressionAuto, CompressionNone, CompressionGzip, CompressionZstd:
 	default:
 		return fmt.Errorf("compression: %q is not one of auto, none, gzip, zstd", c.Compression)
-	}
-	switch c.Tombstones {
-	case TombstonesUnique, TombstonesSkip:
-	default:
-		return fmt.Errorf("tombstones: %q is not one of unique, skip", c.Tombstones)
-	}
-	if c.MaxFuture < 0 {
-		return fmt.Errorf("max_future: %s is negative", c.MaxFuture)
-	}
-	if c.PublisherLabels < 0 || c.PublisherLabels > MaxPublisherLabels {
-		return fmt.Errorf("publisher_labels: %d must be between 0 and %d", c.PublisherLabels, MaxPublisherLabels)
 	}
 	if (c.Format == FormatJSON || c.Format == FormatAvro) && len(c.Fields.Text) == 0 {
 		return fmt.Errorf("fields.text: at least one path is needed")
@@ -156,7 +130,7 @@ var envelopes = map[string]envelope{
 // headerPath begins a path that leads to a record header: header:ce_id.
 const headerPath = "header:"
 
-// paths are the lists that Decode tries. A list of Fields that is the default is looked for within the
+// paths are the lists that a Decoder tries. A list of Fields that is the default is looked for within the
 // envelope of the preset. A list of the user is taken as it is.
 func (c *Config) paths() Fields {
 	e, known := envelopes[c.Preset]
@@ -187,14 +161,6 @@ func (c *Config) paths() Fields {
 		URL:       within("url", c.Fields.URL, defaults.URL),
 		Published: within("published", c.Fields.Published, defaults.Published),
 	}
-}
-
-// deletes says whether a value reports that an article was deleted. Such a record is treated as one with a null value.
-func (c *Config) deletes(o *object) bool {
-	return slices.ContainsFunc(envelopes[c.Preset].deletes, func(d deletion) bool {
-		v := o.get(d.path)
-		return v.Type == gjson.String && v.Str == d.value
-	})
 }
 
 func validatePreset(name string) error {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,17 +23,39 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
+// Decoder finds articles in records as its settings say. Safe for concurrent use.
+type Decoder struct {
+	Config
+	fields  Fields     // the paths that are tried
+	deletes []deletion // each reports that an article was deleted
+}
+
+// New returns a Decoder.
+func New(c Config) *Decoder {
+	return &Decoder{Config: c, fields: c.paths(), deletes: envelopes[c.Preset].deletes}
+}
+
+// Decode is that of a new Decoder, for programs that read few records.
+func (c *Config) Decode(r *record.Record) (article.Content, *record.RejectError) {
+	return New(*c).Decode(r)
+}
+
+// With is that of a new Decoder, for programs that read few records.
+func (c *Config) With(ctx context.Context, r *record.Record, fn func(article.Content, *record.RejectError)) error {
+	return New(*c).With(ctx, r, fn)
+}
+
 // Decode finds the article in a record's value. For a record that is rejected because of its text, it still returns the
 // id. It is safe for concurrent use and takes time linear in the length of the value. If a schema cannot be had for
 // schemaTimeout, the record is rejected.
-func (c *Config) Decode(r *record.Record) (content article.Content, reject *record.RejectError) {
+func (d *Decoder) Decode(r *record.Record) (content article.Content, reject *record.RejectError) {
 	ctx := context.Background()
-	if c.Format == FormatAvro {
+	if d.Format == FormatAvro {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, schemaTimeout)
 		defer cancel()
 	}
-	err := c.With(ctx, r, func(found article.Content, why *record.RejectError) { content, reject = found, why })
+	err := d.With(ctx, r, func(found article.Content, why *record.RejectError) { content, reject = found, why })
 	if err != nil {
 		return article.Content{ID: r.String()}, record.Reject(record.NoSchema, "%v", err)
 	}
@@ -42,15 +65,15 @@ func (c *Config) Decode(r *record.Record) (content article.Content, reject *reco
 // schemaTimeout bounds the time that Decode waits for a schema.
 const schemaTimeout = 10 * time.Second
 
-// With is Decode, and calls fn with the article. It waits for c.Memory before it decompresses the value, and gives the
+// With is Decode, and calls fn with the article. It waits for d.Memory before it decompresses the value, and gives the
 // memory back when fn returns: who fingerprints the text does so in fn, and waits there for nothing. The error is that
-// of ctx, or of c.Schemas if its server did not answer; then fn is not called.
-func (c *Config) With(
+// of ctx, or of the schemas if its server did not answer; then fn is not called.
+func (d *Decoder) With(
 	ctx context.Context, r *record.Record, fn func(article.Content, *record.RejectError),
 ) error {
-	room := &share{memory: c.Memory}
+	room := &share{memory: d.Memory}
 	defer func() { room.keep(0) }()
-	content, reject, err := c.decode(ctx, r, room)
+	content, reject, err := d.decode(ctx, r, room)
 	if err == nil {
 		fn(content, reject)
 	}
@@ -61,40 +84,40 @@ func (c *Config) With(
 }
 
 // decode finds the article. room then holds the memory that the article takes.
-func (c *Config) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *record.RejectError,
+func (d *Decoder) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *record.RejectError,
 	error) {
 	content := article.Content{ID: r.String()}
-	if c.Format == FormatAvro {
-		return c.decodeAvro(ctx, r, room, content)
+	if d.Format == FormatAvro {
+		return d.decodeAvro(ctx, r, room, content)
 	}
-	p, reject, err := c.open(ctx, r.Value, room, func(n int) int { return n })
+	p, reject, err := d.open(ctx, r.Value, room, func(n int) int { return n })
 	defer p.release()
 	if err == nil && reject == nil {
-		reject = c.unframeAndFind(r, p.bytes, &content)
+		reject = d.unframeAndFind(r, p.bytes, &content)
 	}
 	return content, reject, err
 }
 
-func (c *Config) unframeAndFind(r *record.Record, value []byte, content *article.Content) *record.RejectError {
-	value, _, reject := c.unframe(r, value)
+func (d *Decoder) unframeAndFind(r *record.Record, value []byte, content *article.Content) *record.RejectError {
+	value, _, reject := d.unframe(r, value)
 	if reject != nil {
 		return reject
 	}
-	return c.find(r, value, content)
+	return d.find(r, value, content)
 }
 
 // decodeAvro is decode for Avro values. The JSON of most is hardly longer than the value. A value whose JSON is much
 // longer is read again with more memory: waiting for that much each time would keep other articles waiting.
-func (c *Config) decodeAvro(
+func (d *Decoder) decodeAvro(
 	ctx context.Context, r *record.Record, room *share, content article.Content,
 ) (article.Content, *record.RejectError, error) {
-	schema, reject, err := c.schemaOf(ctx, r)
-	for _, more := range []int{startBytes, startBytes + c.maxBytes()} {
+	schema, reject, err := d.schemaOf(ctx, r)
+	for _, more := range []int{startBytes, startBytes + d.maxBytes()} {
 		if err != nil || reject != nil {
 			break
 		}
 		var tooLong bool
-		tooLong, reject, err = c.findAvro(ctx, r, room, schema, more, &content)
+		tooLong, reject, err = d.findAvro(ctx, r, room, schema, more, &content)
 		if !tooLong {
 			break
 		}
@@ -104,15 +127,15 @@ func (c *Config) decodeAvro(
 
 // findAvro finds the article in an Avro value, whose JSON has at most twice its size and more bytes. If the JSON is
 // longer and may be, tooLong is set, and room holds nothing.
-func (c *Config) findAvro(
+func (d *Decoder) findAvro(
 	ctx context.Context, r *record.Record, room *share, schema *avrojson.Schema, more int, content *article.Content,
 ) (tooLong bool, reject *record.RejectError, err error) {
-	p, reject, err := c.open(ctx, r.Value, room, func(n int) int { return 3*n + more - startBytes })
+	p, reject, err := d.open(ctx, r.Value, room, func(n int) int { return 3*n + more - startBytes })
 	defer p.release()
 	if err != nil || reject != nil {
 		return false, reject, err
 	}
-	value, id, reject := c.unframe(r, p.bytes)
+	value, id, reject := d.unframe(r, p.bytes)
 	if reject != nil {
 		return false, reject, nil
 	}
@@ -124,17 +147,17 @@ func (c *Config) findAvro(
 	case bad != nil:
 		return false, record.Reject(record.NotAvro, "%v%s", bad, of(id)), nil
 	}
-	return false, c.find(r, asJSON, content), nil
+	return false, d.find(r, asJSON, content), nil
 }
 
 // find finds the article in a value without compression and framing. It keeps no reference to the value.
-func (c *Config) find(r *record.Record, value []byte, content *article.Content) *record.RejectError {
-	if c.Format == FormatText || c.Format == FormatHTML {
+func (d *Decoder) find(r *record.Record, value []byte, content *article.Content) *record.RejectError {
+	if d.Format == FormatText || d.Format == FormatHTML {
 		if reject := notUTF8(value); reject != nil {
 			return reject
 		}
 	}
-	switch c.Format {
+	switch d.Format {
 	case FormatText:
 		content.Text = string(value)
 		return nil
@@ -146,12 +169,15 @@ func (c *Config) find(r *record.Record, value []byte, content *article.Content) 
 		return notJSON(value)
 	}
 	o := newObject(value, r.Headers, make([]member, 0, 32))
-	fields := c.paths()
+	fields := &d.fields
 	if id := o.firstID(fields.ID); id != "" {
 		content.ID = id
 	}
-	if c.deletes(&o) {
-		return record.Reject(record.Deleted, "the %s envelope reports a deletion", c.Preset)
+	if slices.ContainsFunc(d.deletes, func(at deletion) bool {
+		v := o.get(at.path)
+		return v.Type == gjson.String && v.Str == at.value
+	}) {
+		return record.Reject(record.Deleted, "the %s envelope reports a deletion", d.Preset)
 	}
 	text, path := o.first(fields.Text)
 	switch {
@@ -172,7 +198,7 @@ func (c *Config) find(r *record.Record, value []byte, content *article.Content) 
 	if url := o.firstString(fields.URL); len(url) <= article.MaxURLBytes {
 		content.URL = strings.Clone(url)
 	}
-	for i := 0; c.FindPublished && content.Published.IsZero() && i < len(fields.Published); i++ {
+	for i := 0; d.FindPublished && content.Published.IsZero() && i < len(fields.Published); i++ {
 		content.Published, _ = ParseTime(o.get(fields.Published[i]))
 	}
 	return nil

@@ -107,12 +107,8 @@ func TestDecodeOwnPaths(t *testing.T) {
 func TestValidate(t *testing.T) {
 	require.NoError(t, DefaultConfig().Validate())
 	for name, breakIt := range map[string]func(*Config){
-		"format":                 func(c *Config) { c.Format = "xml" },
-		"tombstones":             func(c *Config) { c.Tombstones = "drop" },
-		"max_future":             func(c *Config) { c.MaxFuture = -1 },
-		"publisher_labels: -1":   func(c *Config) { c.PublisherLabels = -1 },
-		"publisher_labels: 1001": func(c *Config) { c.PublisherLabels = MaxPublisherLabels + 1 },
-		"fields.text":            func(c *Config) { c.Fields.Text = nil },
+		"format":      func(c *Config) { c.Format = "xml" },
+		"fields.text": func(c *Config) { c.Fields.Text = nil },
 	} {
 		cfg := DefaultConfig()
 		breakIt(&cfg)

@@ -52,9 +52,9 @@ func TestAnchorsAreTheLeastHashes(t *testing.T) {
 		}
 		n := r.IntN(MaxAnchors + 1)
 		want := anchorsOf(words, n)
-		require.Equal(t, append([]uint64{7}, want...), b.AppendAnchors([]uint64{7}, n, ""))
+		require.Equal(t, append([]uint64{7}, want...), b.AppendAnchors([]uint64{7}, n))
 		b.Reset()
-		require.Empty(t, b.AppendAnchors(nil, MaxAnchors, ""), "the next article has its own")
+		require.Empty(t, b.AppendAnchors(nil, MaxAnchors), "the next article has its own")
 	}
 }
 
@@ -67,10 +67,12 @@ func TestAnchorOfNumbers(t *testing.T) {
 		var a, b Builder
 		a.Add(someWords(r, 200))
 		b.Add(someWords(r, 200))
-		first := a.AppendAnchors(nil, 3, numbers)
+		a.AddNumbers(numbers, 0)
+		b.AddNumbers(clean, 0)
+		first := a.AppendAnchors(nil, 3)
 		require.Len(t, first, 3)
 		n := 0
-		for _, anchor := range b.AppendAnchors(nil, 3, clean) {
+		for _, anchor := range b.AppendAnchors(nil, 3) {
 			if slices.Contains(first, anchor) {
 				n++
 			}
@@ -84,5 +86,6 @@ func TestAnchorOfNumbers(t *testing.T) {
 	words := someWords(r, 200)
 	var b Builder
 	b.Add(words)
-	require.Equal(t, anchorsOf(words, 4), b.AppendAnchors(nil, 4, "952 million after 1127 million, and 5 or 6 ships"))
+	b.AddNumbers("952 million after 1127 million, and 5 or 6 ships", 0)
+	require.Equal(t, anchorsOf(words, 4), b.AppendAnchors(nil, 4))
 }

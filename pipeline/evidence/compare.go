@@ -39,11 +39,11 @@ type Comparison struct {
 	// Growth is how many times as often the longer text has the main words in common as the shorter one, less 1.
 	Growth float64
 	// Lead estimates the share of the first 20 bigrams of one article that stand anywhere in the other
-	// article, whichever way round is more. It is 1 if fewer than limits.LeadSamples samples are of the
+	// article, whichever way round is more. It is 1 if no more than half of the samples are of the
 	// beginning, which happens in long articles.
 	Lead float64
-	// SameLead tells that one article is longer, and that all samples of its beginning, at least four, are in
-	// the shorter one, too.
+	// SameLead tells that one article is longer, and that all samples of its beginning, more than half of those that
+	// there can be, are in the shorter one, too.
 	SameLead bool
 	// OtherSubject tells that each article is about a word that is none of the eight main words of the other.
 	// An article is about those of its two weightiest words that it has more than once, such as the name of a
@@ -171,7 +171,7 @@ func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
 	if na < nb {
 		samples, equal = back, backEqual
 	}
-	c.SameLead = na != nb && samples >= limits.LeadSamples && equal == samples
+	c.SameLead = na != nb && enough(samples) && equal == samples
 }
 
 // leadIn counts the samples of the beginning of s, and the samples among them whose slots are equal in t.
@@ -182,6 +182,10 @@ func (s *Signature) leadIn(t *Signature) (samples, equal int) {
 	}
 	return samples, equal
 }
+
+// enough tells whether so many samples of a beginning say something: five unrelated ones are equal in one case
+// of 1,024.
+func enough(samples int) bool { return 2*samples > leadSlots }
 
 // lead iterates over the slots whose samples are of the beginning.
 func (s *Signature) lead(yield func(slot uint64) bool) {
@@ -196,11 +200,15 @@ func (s *Signature) lead(yield func(slot uint64) bool) {
 
 // leadShare estimates the share of a beginning that stands in another article. It is 1 with too few samples.
 func leadShare(samples, equal int) float64 {
-	if samples < limits.LeadSamples {
+	if !enough(samples) {
 		return 1
 	}
 	return max(0, (float64(equal)/float64(samples)-0.25)/0.75)
 }
+
+// halfLead is the share of a beginning of which half of the samples are equal: a third, because a quarter of them are
+// equal by chance.
+var halfLead = leadShare(leadSlots, leadSlots/2)
 
 // hasOtherSubject tells whether s is about a word that is none of the main words of t.
 func (s *Signature) hasOtherSubject(t *Signature) bool {

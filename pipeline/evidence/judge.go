@@ -13,7 +13,10 @@ import (
 //
 // Example with the default limits: the articles have a similarity of 0.45 and are not short. This is below
 // Near, so they are possible copies. If both have the same five numbers and the same foremost main words,
-// Possible is enough, and they are copies.
+// Backed is enough, and they are copies.
+//
+// More difference never makes a stronger verdict: each row that applies, and each need that is there, does so with
+// more differences as well, or a stricter one does.
 func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
 	row, e := r.decide(distance, c)
 	if row == nil {
@@ -26,7 +29,7 @@ func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
 	return j
 }
 
-// Explain returns the row that decides about two articles, what decided beside its limit, and for an overlap
+// Explain returns the row that decides about two articles, the figure beyond the limit, and for an overlap
 // the evidence by which the limit was chosen. The row is nil if a signature holds no information.
 func (r *Rule) Explain(distance int, c Comparison) (row *Row, decided Figure, with string) {
 	row, e := r.decide(distance, c)
@@ -84,7 +87,7 @@ func (r *Rule) decide(distance int, c Comparison) (*Row, evidence) {
 		return nil, e
 	}
 	for i := range rows {
-		if r.Off>>i&1 == 0 && rows[i].applies(e) {
+		if r.Off.Rows>>i&1 == 0 && rows[i].applies(e) {
 			return &rows[i], e
 		}
 	}
@@ -98,6 +101,8 @@ type evidence struct {
 	distance int
 	// short tells that one of the texts has few word pairs; it is false for flashes.
 	short bool
+	// alike tells that the texts are nearly the same but for a number.
+	alike bool
 	// beginning tells that the shorter text is the beginning of the longer one, part that it is a part of it.
 	beginning, part bool
 	// restated and retold tell that neither text is a part of the other, both have the same numbers, and most
@@ -107,7 +112,7 @@ type evidence struct {
 	// vouched tells that all numbers of one text are in the other, if it has any.
 	vouched bool
 	// differ counts the numbers that differ in places that both have, of all such places. common counts the
-	// numbers in common. In both, one number that was corrected counts as equal.
+	// numbers in common. In both, one number that is forgiven counts as equal.
 	differ, places, common int
 	forgiven               bool
 }
@@ -120,57 +125,45 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 		e.part = c.Teaser
 		return e
 	}
-	e.short = c.Bigrams < r.ShortPairs
-	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Corrected && c.Contradictions == 0 &&
+	e.short, e.alike = c.Bigrams < r.ShortPairs, c.J >= r.Corrected
+	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Beginning && c.Contradictions == 0 &&
 		c.CommonValues >= c.LeastValues-1
 	e.part = c.Longer >= r.Longer && (c.Containment >= r.Contained || e.beginning)
 	if same := !e.short && c.Longer < r.Longer && c.SameValues; same {
 		e.retold = c.CommonAll > r.Numbers && c.OtherMain <= r.OtherWords
-		e.restated = c.CommonAll >= r.FewWords && c.SameForemost && c.Contradictions == 0
+		e.restated = c.CommonAll > 1 && c.SameForemost && c.Contradictions == 0
 	}
-	e.countNumbers()
+	e = e.counted()
 	e.vouched = e.differ == 0 && !e.forgiven && c.CommonAll == c.LeastAll
 	return e
 }
 
-// countNumbers sets differ, places, common and forgiven.
+// counted sets differ, places, common and forgiven.
 //
 // Version numbers, such as a date or a counter, stand at the beginning of a text. A version number that differs
 // is no evidence against a copy in three cases: one text is a part of the other; the similarity is at least
-// Corrected; or it is at least ShortNear, and neither text is short. Short texts need more, because daily
+// Corrected; or it is at least Version, and neither text is short. Short texts need more, because daily
 // reports of a few lines differ only in a date and a name.
-//
-// One number that differs or is missing is forgiven, as a correction or a slip, if the similarity is at least
-// Corrected or one text is a part of the other. A number that differs is not forgiven in four cases: a text is
-// short; no other number agrees; a foremost main word differs, too, because two such differences tell of another
-// report; or a version number differs, too, and neither text is a part of the other.
-//
-// Example: two articles that are not short have a similarity of 0.9 and share five places, and one of the
-// five numbers differs. It is forgiven because the other four agree.
-func (e *evidence) countNumbers() {
+func (e evidence) counted() evidence {
 	e.differ, e.places, e.common = e.Contradictions, e.SharedContexts, e.CommonValues
-	alike := e.J >= e.Corrected
-	if version := alike || e.part || !e.short && e.J >= e.ShortNear; !version {
+	if version := e.alike || e.part || !e.short && e.J >= e.Version; !version {
 		e.differ, e.places = e.differ+e.HeadContradictions, e.places+e.HeadContradictions
 	}
-	agree, missing := e.places > e.differ, e.LeastValues-e.common
-	switch {
-	case e.retold: // in other words, a number can stand after words that stood before another one
-		e.differ = 0
-	case e.differ == 0:
-		if missing == 1 && (alike && (!e.short || e.common > 0) || e.part && e.common > missing) {
-			e.common++
-			e.forgiven = true
+	for i := range pardons {
+		if e.Off.Pardons>>i&1 == 0 && pardons[i].there(e) {
+			return pardons[i].grant(e)
 		}
-	case e.short || !e.SameForemost || !agree:
-	case alike && e.HeadContradictions == 0:
-		e.differ--
-		e.forgiven = true
-	case e.part && missing <= 1:
-		e.differ--
-		e.common = e.LeastValues
-		e.forgiven = true
 	}
+	return e
+}
+
+// missing is how many numbers of the text with fewer of them are not in the other one.
+func (e evidence) missing() int { return e.LeastValues - e.CommonValues }
+
+// corrects tells whether one number in a place may be a correction: other places agree, and so do the foremost main
+// words. Where a name differs as well, it is another report. A short text proves too little.
+func (e evidence) corrects() bool {
+	return e.differ > 0 && e.places > e.differ && !e.short && e.SameForemost
 }
 
 // least is the similarity below which articles are different.
@@ -204,27 +197,79 @@ func (e evidence) contradicts() bool {
 // tells around an article, do not have them. A short text has its main words once or twice, so how often says
 // something only if it is the beginning.
 func (e evidence) onSubject() bool {
-	return e.OtherMain <= e.FewWords ||
+	return e.OtherMain < e.OtherWords ||
 		(!e.short || e.beginning) && e.OtherMain <= limits.MainWords-e.OtherWords &&
 			e.Growth >= e.Limits.Growth*(e.Longer-1)
+}
+
+// otherSubject tells whether the texts are about different things, and neither is a part that stays with its subject.
+func (e evidence) otherSubject() bool { return e.OtherSubject && (!e.part || !e.onSubject()) }
+
+// backed is the similarity of a copy for which something else speaks.
+func (e evidence) backed() float64 { return min(e.Near, e.Backed) }
+
+// halfBacked is the similarity of a copy for which most speaks.
+func (e evidence) halfBacked() float64 { return e.backed() / 2 }
+
+// overlap is the figure of the similarity beside the similarity that a copy needs.
+func (e evidence) overlap() Figure {
+	n, name := e.needed(), "word pairs in both"
+	if e.Flash {
+		name = "words of the shorter text in both"
+	}
+	return shares(name, e.similarity(), "a copy from", n.similarity(e), n.Setting)
 }
 
 // needed returns the need that counts.
 func (e evidence) needed() *Need {
 	for i := range needs {
-		if needs[i].there(e) {
+		if e.Off.Needs>>i&1 == 0 && needs[i].there(e) {
 			return &needs[i]
 		}
 	}
 	return &needs[len(needs)-1]
 }
 
-// overlap is the figure of the similarity beside the similarity that a copy needs.
-func (e evidence) overlap() Figure {
-	n := e.needed()
-	name := "word pairs in both"
-	if e.Flash {
-		name = "words of the shorter text in both"
+// likeness describes two articles of which one is a copy, or a possible copy, of the other.
+func (e evidence) likeness() article.Likeness {
+	l := article.Likeness{
+		Relation:   e.relation(),
+		Similarity: article.NewShare(e.J), Contained: article.NewShare(e.Contained),
+		Contains: article.NewShare(e.Contains),
 	}
-	return Figure{name, share(e.similarity()), "a copy from " + share(n.similarity(e)), n.Setting}
+	if e.revises(l.Relation) {
+		l.Relation = article.Revises
+	}
+	return l
+}
+
+// relation follows from the shares alone.
+//
+// Example: the later article lacks a sentence. All of its own word pairs are in the earlier article, and 0.93
+// of the earlier article's are in it: it has 0 of its own, the earlier one 0.07, so it is contained. If both
+// shares are 0.93, words were replaced: they overlap.
+func (e evidence) relation() article.Relation {
+	contained, contains := e.Contained, e.Contains
+	own, lacks := 1-contained, 1-contains
+	switch {
+	case e.beginning && own < lacks:
+		return article.Contained
+	case e.beginning:
+		return article.Extends
+	case contained >= e.Limits.Contained && own < lacks && 2*own <= lacks:
+		return article.Contained
+	case contains >= e.Limits.Contained && lacks < own && 2*lacks <= own:
+		return article.Extends
+	case min(contained, contains) >= limits.EqualShare:
+		return article.Equal
+	default:
+		return article.Overlaps
+	}
+}
+
+// revises tells whether the articles are nearly the same but for one number, which the rule forgives: it
+// differs in its place, or it is missing and neither text is longer. A number that is missing in a part of a
+// text was cut off with it.
+func (e evidence) revises(r article.Relation) bool {
+	return e.forgiven && e.alike && (e.Contradictions > 0 || r == article.Equal || r == article.Overlaps)
 }

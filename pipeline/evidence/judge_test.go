@@ -113,10 +113,10 @@ func TestJudge(t *testing.T) {
 		"another list": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 2 }, article.Possible,
 			article.ReasonLead},
 		"of another version": {func(c *Comparison) { c.Lead, c.OtherMain, c.HeadContradictions = .29, 2, 1 },
-			article.Near, article.ReasonOverlap},
+			article.Possible, article.ReasonLead},
 		"another standfirst": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 1 }, article.Near,
 			article.ReasonOverlap},
-		"some of the beginning": {func(c *Comparison) { c.Lead, c.OtherMain = .3, 2 }, article.Near,
+		"some of the beginning": {func(c *Comparison) { c.Lead, c.OtherMain = halfLead, 2 }, article.Near,
 			article.ReasonOverlap},
 	})
 }
@@ -283,7 +283,7 @@ func TestRowsOff(t *testing.T) {
 	c := Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, OtherSubject: true, Lead: 1}
 	for i, row := range Rows() {
 		rule := NewRule(DefaultThresholds())
-		rule.Off = 1 << i
+		rule.Off.Rows = 1 << i
 		want := article.Possible
 		if row.Reason == article.ReasonSubject {
 			want = article.Near

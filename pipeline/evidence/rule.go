@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"strconv"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/limits"
@@ -12,7 +13,7 @@ import (
 // that were reworded heavily. Lowering it catches more of both.
 type Thresholds struct {
 	Near      float64 `setting:"near" range:"0..1" help:"Similarity (share of word pairs in common) of a copy. Raise it to drop fewer look-alikes, lower it to catch heavier rewrites."`
-	Possible  float64 `setting:"possible" range:"0..1" help:"Similarity of a possible copy, and of a copy that is a part of the other text or the other one reworded. Lower it to mark more."`
+	Possible  float64 `setting:"possible" range:"0..1" help:"Similarity of a possible copy. Lower it to mark more, raise it to mark less."`
 	ShortNear float64 `setting:"short_near" range:"0..1" help:"Similarity of copies that are short (fewer than 80 word pairs) or have other main words. Raise it if short reports are joined, lower it to catch rewritten ones."`
 	Values    float64 `setting:"values" range:"0..1" help:"Share of numbers that copies must share. Raise it if reports with other figures are joined."`
 }
@@ -48,11 +49,13 @@ type Limits struct {
 	Longer         float64
 	OtherWords     int
 	OtherBits      int
-	FewWords       int
 	Growth         float64
 	Numbers        int
 	Contradictions float64
 	Corrected      float64
+	Version        float64
+	Beginning      float64
+	Backed         float64
 }
 
 // DefaultLimits returns the limits of the recipe news.
@@ -60,9 +63,10 @@ func DefaultLimits() Limits {
 	return Limits{
 		WholeDistance: limits.WholeDistance, ShortPairs: limits.ShortPairs, Contained: limits.Contained,
 		Longer:     limits.Longer,
-		OtherWords: limits.OtherWords, OtherBits: limits.OtherBits, FewWords: limits.FewWords, Growth: limits.Growth,
+		OtherWords: limits.OtherWords, OtherBits: limits.OtherBits, Growth: limits.Growth,
 		Numbers:        limits.Numbers,
-		Contradictions: limits.Contradictions, Corrected: limits.Corrected,
+		Contradictions: limits.Contradictions, Corrected: limits.Corrected, Version: limits.Version,
+		Beginning: limits.Beginning, Backed: limits.Backed,
 	}
 }
 
@@ -70,9 +74,11 @@ func DefaultLimits() Limits {
 type Rule struct {
 	Thresholds
 	Limits
-	// Off has a bit for each row of Rows that never applies. It is for measurements.
-	Off uint
+	Off Off // for measurements
 }
+
+// Off has a bit for each row, need and pardon that never applies.
+type Off struct{ Rows, Needs, Pardons uint }
 
 // NewRule returns the rule with its default limits.
 func NewRule(t Thresholds) Rule { return Rule{Thresholds: t, Limits: DefaultLimits()} }
@@ -83,6 +89,7 @@ type Row struct {
 	Reason article.Reason
 	When   string // when the row applies, for the documentation
 	Says   string // what that means for two texts, for people
+	Turn   string // what an operator can change about it, for the documentation; empty: nothing
 	// Example is one such pair of texts, for the documentation.
 	Example string
 	// applies tells whether the row applies.
@@ -130,10 +137,15 @@ var rows = []Row{
 		When: "fewer than " + percent(limits.Possible) +
 			" of the word pairs are in both (`possible`); for a beginning and a reworded text half of that is enough",
 		Says:    "they have too few word pairs in common",
+		Turn:    "lower `possible` to mark more",
 		Example: "two outlets' own accounts of one event",
 		applies: func(e evidence) bool { return e.J < e.least() },
 		figure: func(e evidence) Figure {
-			return Figure{"word pairs in both", share(e.J), "at least " + share(e.least()), "detection.possible"}
+			setting := "detection.possible"
+			if e.least() < e.Possible {
+				setting = ""
+			}
+			return shares("word pairs in both", e.J, "at least", e.least(), setting)
 		},
 	},
 	{
@@ -144,21 +156,29 @@ var rows = []Row{
 		Example: "the inflation rates of March and of April",
 		applies: evidence.contradicts,
 		figure: func(e evidence) Figure {
-			return Figure{"numbers that differ in one place", fmt.Sprintf("%d of %d", e.differ, e.places),
-				"less than " + share(e.Limits.Contradictions), ""}
+			limit := "less than " + share(e.Limits.Contradictions)
+			switch {
+			case e.Flash:
+				limit = "at most 0 in a flash"
+			case !e.SameForemost:
+				limit = "at most 0 where main words differ"
+			}
+			return Figure{"numbers that differ in one place", fmt.Sprintf("%d of %d", e.differ, e.places), limit, ""}
 		},
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonValues,
 		When:    "fewer than " + percent(limits.Values) + " of the numbers are in both (`values`)",
 		Says:    "too many numbers of one are missing in the other",
+		Turn:    "raise `values` to join less",
 		Example: "the same storm a day later, with new figures",
 		applies: func(e evidence) bool {
 			return float64(e.common) < e.leastValues()*float64(e.LeastValues)
 		},
 		figure: func(e evidence) Figure {
-			return Figure{"numbers in both", fmt.Sprintf("%d of %d", e.CommonValues, e.LeastValues),
-				"at least " + share(e.leastValues()), "detection.values"}
+			_, limit := apart(float64(e.common)/max(1, float64(e.LeastValues)), e.leastValues())
+			return Figure{"numbers in both", fmt.Sprintf("%d of %d", e.common, e.LeastValues), "at least " + limit,
+				"detection.values"}
 		},
 	},
 	{
@@ -169,26 +189,25 @@ var rows = []Row{
 		Says:    "they are about different names or things",
 		Example: "two appointments, worded alike, of other people",
 		applies: func(e evidence) bool {
-			return e.OtherSubject && (!e.part || !e.onSubject()) || !e.part && e.OtherMain > e.OtherWords &&
-				e.distance > e.OtherBits
+			return e.otherSubject() || !e.part && e.OtherMain > e.OtherWords && e.distance > e.OtherBits
 		},
 		figure: func(e evidence) Figure {
+			if e.otherSubject() {
+				return Figure{"texts about a word that the other is not about", "2 of 2", "at most 1", ""}
+			}
 			return Figure{"main words that differ", fmt.Sprintf("%d of %d", e.OtherMain, limits.MainWords),
 				fmt.Sprintf("at most %d", e.OtherWords), ""}
 		},
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonLead,
-		When: fmt.Sprintf("neither is a part of the other, less than %s (`possible`) of one's beginning is in the "+
-			"other, %d main words differ, and no version number does", percent(limits.Possible), limits.FewWords),
+		When: fmt.Sprintf("neither is a part of the other, less than %s of one's beginning is in the other, and more than "+
+			"one main word differs", percent(halfLead)),
 		Says:    "they begin differently: two reports above the same list or notice",
 		Example: "two reports of five lines above one list of related news",
-		applies: func(e evidence) bool {
-			return !e.part && e.Lead < e.Possible && e.OtherMain >= e.FewWords && e.HeadContradictions == 0
-		},
+		applies: func(e evidence) bool { return !e.part && e.Lead < halfLead && e.OtherMain > 1 },
 		figure: func(e evidence) Figure {
-			return Figure{"beginning of one in the other", share(e.Lead), "at least " + share(e.Possible),
-				"detection.possible"}
+			return shares("beginning of one in the other", e.Lead, "at least", halfLead, "")
 		},
 	},
 	{
@@ -196,6 +215,7 @@ var rows = []Row{
 		When: percent(limits.Near) + " of the word pairs are in both (`near`), or the share that other evidence asks " +
 			"for (below)",
 		Says:    "they have enough word pairs in common",
+		Turn:    "raise `near` or `short_near` to join less",
 		Example: "the article on another site, a fifth of its words replaced",
 		applies: func(e evidence) bool { return e.similarity() >= e.needed().similarity(e) },
 		figure:  evidence.overlap,
@@ -204,6 +224,7 @@ var rows = []Row{
 		Kind: article.Possible, Reason: article.ReasonOverlap,
 		When:    "otherwise",
 		Says:    "they have many word pairs in common, but not enough for a copy",
+		Turn:    "lower `near` or `short_near` to join more",
 		Example: "the article beside a round-up of which it is a third",
 		applies: func(evidence) bool { return true },
 		figure:  evidence.overlap,
@@ -232,7 +253,7 @@ var needs = []Need{
 	{
 		"a flash that is the beginning of a longer text", "",
 		func(e evidence) bool { return e.Teaser },
-		func(e evidence) float64 { return e.Corrected },
+		func(e evidence) float64 { return e.Limits.Beginning },
 	},
 	{
 		"all words of one in the other, as flashes need", "",
@@ -240,19 +261,19 @@ var needs = []Need{
 		func(evidence) float64 { return 1 },
 	},
 	{
-		"reworded: the same numbers, more than three, and most main words", "detection.possible",
+		"reworded: the same numbers, more than three, and most main words", "",
 		func(e evidence) bool { return e.retold },
-		func(e evidence) float64 { return e.Possible / 2 },
+		evidence.halfBacked,
 	},
 	{
-		"one text is the beginning of the other, which stays with its subject", "detection.possible",
+		"one text is the beginning of the other, which stays with its subject", "",
 		func(e evidence) bool { return e.beginning && e.onSubject() },
-		func(e evidence) float64 { return e.Possible / 2 },
+		evidence.halfBacked,
 	},
 	{
-		"one text is a part of the other, which stays with its subject", "detection.possible",
+		"one text is a part of the other, which stays with its subject", "",
 		func(e evidence) bool { return e.part && e.onSubject() },
-		func(e evidence) float64 { return e.Possible },
+		evidence.backed,
 	},
 	{
 		"a short text that is the beginning of the other one, or in it with all its numbers, at least three",
@@ -270,23 +291,93 @@ var needs = []Need{
 		func(e evidence) float64 { return max(e.Near, e.ShortNear) },
 	},
 	{
-		"the same numbers, two or more, and the foremost main words", "detection.possible",
+		"the same numbers, two or more, and the foremost main words", "",
 		func(e evidence) bool { return e.restated },
-		func(e evidence) float64 { return e.Possible },
+		evidence.backed,
 	},
 	{
-		"all main words and all numbers of one text, which is no part of the other, and as much of a beginning as `near`",
-		"detection.possible",
+		"all main words and all numbers of one text, which is no part of the other, and more than a third of a beginning",
+		"",
 		func(e evidence) bool {
-			return e.J < e.Near && e.vouched && e.OtherMain == 0 && !e.part && e.Lead >= e.Near
+			return e.J < e.Near && e.vouched && e.OtherMain == 0 && !e.part && e.Lead > halfLead
 		},
-		func(e evidence) float64 { return e.Possible },
+		evidence.backed,
 	},
 	{
 		"no other evidence", "detection.near",
 		func(evidence) bool { return true },
 		func(e evidence) float64 { return e.Near },
 	},
+}
+
+// Pardon is a number that differs or is missing, and counts as equal: it is more likely a correction or a slip than a
+// sign of another report. The first pardon that is there counts.
+//
+// Example: two articles that are not short have a similarity of 0.9 and share five places, and one of the
+// five numbers differs. It is forgiven because the other four agree.
+type Pardon struct {
+	Of    string
+	there func(e evidence) bool
+	grant func(e evidence) evidence
+}
+
+// Pardons returns the pardons, in order.
+func Pardons() []Pardon { return pardons }
+
+var pardons = []Pardon{
+	{
+		"numbers of a text in other words, where they stand after other words",
+		func(e evidence) bool { return e.retold },
+		func(e evidence) evidence { e.differ = 0; return e },
+	},
+	{
+		"one number that is missing in nearly the same text",
+		func(e evidence) bool {
+			return e.differ == 0 && e.missing() == 1 && e.alike && (!e.short || e.common > 0)
+		},
+		evidence.forgiveMissing,
+	},
+	{
+		"one number that is missing in a part, with others in both",
+		func(e evidence) bool { return e.differ == 0 && e.missing() == 1 && e.part && e.common > 1 },
+		evidence.forgiveMissing,
+	},
+	{
+		"one number that differs in nearly the same text, if no number of the version does",
+		func(e evidence) bool { return e.corrects() && e.alike && e.HeadContradictions == 0 },
+		evidence.forgiveOther,
+	},
+	{
+		"one number that differs in a part with all others",
+		func(e evidence) bool { return e.corrects() && e.part && e.missing() <= 1 },
+		evidence.forgiveOther,
+	},
+}
+
+func (e evidence) forgiveMissing() evidence {
+	e.common, e.forgiven = e.common+1, true
+	return e
+}
+
+func (e evidence) forgiveOther() evidence {
+	e.differ, e.forgiven = e.differ-1, true
+	return e
+}
+
+// shares is the figure of a share beside its limit.
+func shares(name string, value float64, at string, limit float64, setting string) Figure {
+	v, l := apart(value, limit)
+	return Figure{name, v, at + " " + l, setting}
+}
+
+// apart writes a share and its limit with as many digits as tell the two apart, at least two.
+func apart(value, limit float64) (v, l string) {
+	for digits := 2; ; digits++ {
+		v, l = strconv.FormatFloat(value, 'f', digits, 64), strconv.FormatFloat(limit, 'f', digits, 64)
+		if v != l || value >= limit {
+			return v, l
+		}
+	}
 }
 
 // percent writes a share of limits for the documentation.

@@ -67,11 +67,9 @@ func logCount(n int) byte { return byte(min(255, math.Round(16*math.Log2(float64
 // Builder makes signatures and anchors. Its zero value is ready. It keeps its buffers and allocates nothing
 // after the first texts. It is not safe for concurrent use.
 type Builder struct {
-	facts, phones []uint64 // of the numbers, see newFact; telephone numbers apart
-	heads         []uint64 // of the version numbers
-	bitmap        uint64   // of the values of all numbers but years and telephone numbers
-	numbersRead   bool
-	head          int              // see SetHead
+	facts, phones []uint64         // of the numbers, see newFact; telephone numbers apart
+	heads         []uint64         // of the version numbers
+	bitmap        uint64           // of the values of all numbers but years and telephone numbers
 	values        leastHashes      // of the numbers with two significant digits or more
 	words         int              // number of words added so far
 	last          uint64           // the word added last
@@ -86,18 +84,15 @@ type Builder struct {
 	lead      [limits.LeadPairs]uint64 // the first bigrams
 }
 
-// Reset forgets the words added.
+// Reset forgets the article.
 func (b *Builder) Reset() {
 	b.words = 0
 	clear(b.mins[:])
 	b.before, b.anchors = [2]uint64{}, leastHashes{}
-	b.numbersRead, b.head = false, 0
+	b.facts, b.phones, b.heads, b.values = b.facts[:0], b.phones[:0], b.heads[:0], leastHashes{}
+	b.bitmap = 0
 	b.times, b.mains, b.main = 0, 0, [limits.MainWords]byte{}
 }
-
-// SetHead says how long the lines above the article are, in bytes of its clean text: their numbers number the
-// version. Call it before the methods that read the text.
-func (b *Builder) SetHead(bytes int) { b.head = bytes }
 
 // Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in
 // order, of the words that hold a letter or digit.
@@ -141,10 +136,9 @@ func slotOf(bigram uint64) (slot, rest uint64) {
 // bigram is the hash of two words in a row.
 func bigram(first, second uint64) uint64 { return simhash.Mix(second ^ simhash.Mix(first)) }
 
-// Append appends to dst the signature of the article whose words were added, Size bytes, and returns the
-// extended slice. clean is the article's clean text, from which numbers are read. The builder is then ready
-// for the next article. Time is linear in the number of words and the length of clean.
-func (b *Builder) Append(dst []byte, clean string) []byte {
+// Append appends to dst the signature of the article, Size bytes, and returns the extended slice. The builder is then
+// ready for the next article.
+func (b *Builder) Append(dst []byte) []byte {
 	var raw [Size]byte
 	raw[0] = Version
 	n := max(0, b.words-1)
@@ -153,7 +147,7 @@ func (b *Builder) Append(dst []byte, clean string) []byte {
 		b.minHash(&raw)
 		b.sampleLead(&raw, n)
 	}
-	b.numbers(&raw, clean)
+	b.writeNumbers(&raw)
 	copy(raw[mainAt:], b.main[:])
 	raw[timesAt], raw[timesAt+1], raw[timesAt+2] = byte(b.times), byte(b.times>>8), byte(b.times>>16)
 	b.Reset()
@@ -212,9 +206,8 @@ func (b *Builder) sampleLead(raw *[Size]byte, bigrams int) {
 	copy(raw[leadAt:mainAt], le[:])
 }
 
-// numbers writes the numbers of a clean text.
-func (b *Builder) numbers(raw *[Size]byte, clean string) {
-	b.readNumbers(clean)
+// writeNumbers writes the numbers of the article.
+func (b *Builder) writeNumbers(raw *[Size]byte) {
 	sketch(raw, b.facts, 0, bodySlots)
 	sketch(raw, b.heads, bodySlots, numberSlots-bodySlots)
 	var le [8]byte
@@ -222,27 +215,23 @@ func (b *Builder) numbers(raw *[Size]byte, clean string) {
 	copy(raw[bitmapAt:], le[:bitmapBits/8])
 }
 
-// readNumbers reads the numbers of a clean text, once for each article. All reports on one form have its
-// years and telephone numbers in common. So these constants are no evidence of a copy. A year that differs in the
-// same context is evidence against a copy. A telephone number is that only in a text without other numbers: it
-// tells who published the text, and one misread digit must not outweigh equal words.
-func (b *Builder) readNumbers(clean string) {
-	if b.numbersRead {
-		return
-	}
-	b.numbersRead = true
-	b.facts, b.phones, b.heads, b.values = b.facts[:0], b.phones[:0], b.heads[:0], leastHashes{}
-	b.bitmap = 0
+// AddNumbers reads the numbers of the article's clean text, once for each article, in time linear in its length. head
+// is how long the lines above the article are, in bytes: their numbers number the version.
+//
+// All reports on one form have its years and telephone numbers in common. So these constants are no evidence of a copy.
+// A year that differs in the same context is evidence against a copy. A telephone number is that only in a text without
+// other numbers: it tells who published the text, and one misread digit must not outweigh equal words.
+func (b *Builder) AddNumbers(clean string, head int) {
 	for n := (numbers{text: clean}); len(b.facts)+len(b.phones) < maxNumbers && n.next(); {
-		b.addNumber(&n)
+		b.addNumber(&n, head)
 	}
 	if len(b.facts)+len(b.heads) == 0 {
 		b.facts = append(b.facts, b.phones...)
 	}
 }
 
-func (b *Builder) addNumber(n *numbers) {
-	version := n.at < max(limits.HeadBytes, b.head)
+func (b *Builder) addNumber(n *numbers, head int) {
+	version := n.at < max(limits.HeadBytes, head)
 	value := simhash.Mix(n.value + 1)
 	bit := uint64(1) << ((value >> 32) % bodyBits)
 	if version {
@@ -260,7 +249,7 @@ func (b *Builder) addNumber(n *numbers) {
 	} else {
 		b.facts = append(b.facts, newFact(n.context, len(b.facts), value))
 	}
-	if n.value >= 10 && n.at >= b.head {
+	if n.value >= 10 && n.at >= head {
 		b.values.add(value)
 	}
 }
@@ -295,8 +284,8 @@ const anchorNumbers = 3
 // beginningWords is the number of words from which the anchor of the beginning is taken.
 const beginningWords = 80
 
-// AppendAnchors appends at most n anchors of the article whose words were added, the foremost first, and returns the
-// extended slice. clean is the article's clean text. Call it before Append.
+// AppendAnchors appends at most n anchors of the article, the foremost first, and returns the extended slice. Call it
+// before Append.
 //
 // Anchors (Manber, "Finding Similar Files in a Large File System", 1994) are a sample of the article's runs
 // of four words: the runs with the least hashes, as in Broder's MinHash ("On the Resemblance and Containment
@@ -312,8 +301,7 @@ const beginningWords = 80
 // The values are uniform over all 64 bits. Four look-ups of anchors find what takes 30 look-ups of probes,
 // whatever the width of the index's blocks. A phrase that many articles use, however, makes a long list in
 // the index, so the index bounds its lists.
-func (b *Builder) AppendAnchors(dst []uint64, n int, clean string) []uint64 {
-	b.readNumbers(clean)
+func (b *Builder) AppendAnchors(dst []uint64, n int) []uint64 {
 	if b.anchors.n == 0 {
 		return dst
 	}
@@ -336,4 +324,113 @@ func (b *Builder) AppendAnchors(dst []uint64, n int, clean string) []uint64 {
 		add(simhash.Mix(run))
 	}
 	return dst
+}
+
+// flashVersion is the first byte of the signature of a flash. Instead of samples, this signature has two filters,
+// one of all word pairs and one of all words. A flash has so few of them that the filters tell whether one article
+// contains the other, and hence whether a single name was replaced. The estimates of longer articles cannot
+// tell that.
+//
+// A teaser is a flash beside a longer text that begins with it. The filter of word pairs has a bit for every one or
+// two samples that a MinHash can hold, a slot with its value, so the samples of the longer text can be looked up.
+const flashVersion = 10
+
+// The filters take the place of the MinHash, of the beginning and of the main words, with the bits in this order.
+const (
+	pairBits   = 288
+	wordBits   = 96
+	sampleBits = 4 * minSlots // samples that a MinHash can hold
+	// flashBits is the largest number of bits, of 384, with which the words of a flash are compared: as many as a
+	// MinHash has samples. With a third of them set, one replaced word in ten goes unseen.
+	flashBits = minSlots
+)
+
+// filterByte returns the byte of a signature that holds a bit of the filters.
+func filterByte(bit uint64) uint64 {
+	at := minAt + bit/8
+	if at >= contextAt {
+		at += leadAt - contextAt
+	}
+	return at
+}
+
+func (s *Signature) hasBit(bit uint64) bool { return s.raw[filterByte(bit)]>>(bit%8)&1 != 0 }
+
+// pairBit returns the bit of a sample: of a slot of the MinHash and its value.
+func pairBit(slot uint64, value byte) uint64 {
+	return (slot<<2 | uint64(value)) * pairBits / sampleBits
+}
+
+// AppendFlash is Append for a flash. words are all hashes that were given to Add.
+func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
+	s := Signature{[Size]byte{flashVersion, logCount(max(0, len(words)-1))}}
+	set := func(bit uint64) { s.raw[filterByte(bit)] |= 1 << (bit % 8) }
+	for i, w := range words {
+		set(pairBits + simhash.Mix(w)>>32*wordBits>>32)
+		if i > 0 {
+			slot, rest := slotOf(bigram(words[i-1], w))
+			set(pairBit(slot, sampled(rest)))
+		}
+	}
+	b.writeNumbers(&s.raw)
+	b.Reset()
+	return append(dst, s.raw[:]...)
+}
+
+// compareFilters sets J and the shares of each text from the filters of two flashes. They stay 0 if a filter
+// is too full.
+func (c *Comparison) compareFilters(a, b *Signature) {
+	na, nb, both := 0, 0, 0
+	for _, part := range [2][2]int{{minAt, contextAt}, {leadAt, Size}} {
+		for i := part[0]; i < part[1]; i++ {
+			x, y := a.raw[i], b.raw[i]
+			na, nb, both = na+bits.OnesCount8(x), nb+bits.OnesCount8(y), both+bits.OnesCount8(x&y)
+		}
+	}
+	if least := min(na, nb); least > 0 && max(na, nb) <= flashBits {
+		c.J = float64(both) / float64(na+nb-both)
+		c.Contained, c.Contains = float64(both)/float64(na), float64(both)/float64(nb)
+		c.Containment = max(c.Contained, c.Contains)
+	}
+}
+
+// teaserShares estimates the shares of a flash and of a longer text that the other one has. They are 0 unless the
+// flash has all samples of the beginning of the text, and enough of them.
+//
+// A word pair of the flash that the text has is a sample of the text unless another one has its slot: the share seen
+// of the pairs is, about. The share random of any pairs fits the samples by chance.
+func teaserShares(flash, text *Signature) (ofFlash, ofText float64) {
+	samples := 0
+	for slot := range text.lead {
+		if !flash.hasBit(pairBit(slot, text.sample(slot))) {
+			return 0, 0
+		}
+		samples++
+	}
+	var fits [pairBits]bool
+	for slot := range uint64(minSlots) {
+		fits[pairBit(slot, text.sample(slot))] = true
+	}
+	set, equal, chance := 0, 0, 0
+	for bit, fit := range fits {
+		chance += count(fit)
+		if flash.hasBit(uint64(bit)) {
+			set++
+			equal += count(fit)
+		}
+	}
+	n := text.bigrams()
+	if !enough(samples) || set == 0 || set > flashBits || flash.bigrams() > n {
+		return 0, 0
+	}
+	random, seen := float64(chance)/pairBits, 1/(1+n/(2*minSlots))
+	share := max(0, min(1, (float64(equal)/float64(set)-random)/(1-random)/seen))
+	return share, share * flash.bigrams() / n
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -5,11 +5,10 @@ package limits
 func All() []float64 {
 	return []float64{
 		Near, Possible, ShortNear, Values,
-		WholeDistance, ShortPairs, Contained, Longer, OtherWords, OtherBits, FewWords, Growth, Numbers,
-		Contradictions, Corrected,
+		WholeDistance, ShortPairs, Contained, Longer, OtherWords, OtherBits, Growth, Numbers,
+		Contradictions, Corrected, Version, Beginning, Backed,
 		EqualShare,
-		LeadPairs, LeadSamples, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear,
-		FlashBits,
+		LeadPairs, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear,
 		MaxDistance, LoneDistance, MinFeatures, FlashFeatures,
 		WeakIDF, RareIDF, LetterIDF, SeldomFunction, OftenFunction,
 		FurnitureLines, LongLine, ShortLine, BodyColumns, MostLines, FullLine, MainShare, Outdoes,

@@ -11,12 +11,10 @@ package limits
 const (
 	// Near is the similarity of a copy. Chosen on labelled pairs.
 	Near = 0.46
-	// Possible is the similarity of a possible copy, and of a copy with more evidence: a part, a rewrite with
-	// the same numbers. Half of it is enough with most evidence. It is the least share of a beginning, too.
-	// Chosen on labelled pairs.
+	// Possible is the similarity of a possible copy. Chosen on labelled pairs.
 	Possible = 0.3
-	// ShortNear is Near for short texts, and for texts with other main words. Versions that are not short may
-	// have other numbers from it on. Chosen on languages.
+	// ShortNear is the similarity of a copy whose evidence is weak: a short text, or other main words. Chosen
+	// on languages.
 	ShortNear = 0.64
 	// Values is the share of numbers that copies have in common. Chosen on labelled pairs.
 	Values = 0.7
@@ -35,12 +33,11 @@ const (
 	Contained = 0.9
 	// Longer is how many times as many word pairs a whole has as its part. Chosen on labelled pairs.
 	Longer = 1.25
-	// OtherWords is the largest number of eight main words that a copy lacks. Chosen on labelled pairs.
+	// OtherWords is the largest number of eight main words that a copy lacks. A whole lacks fewer of its part, or tells of
+	// them more often. Chosen on labelled pairs.
 	OtherWords = 3
 	// OtherBits is the distance, in bits, above which OtherWords counts. Chosen on labelled pairs.
 	OtherBits = 12
-	// FewWords is the number of main words that may differ by chance. Chosen on languages.
-	FewWords = 2
 	// Growth tells a longer version from a round-up. For each length of the part that a whole is longer, it has
 	// the main words of the part at least this much more often. Example: a whole three times as long as its part
 	// has them 1 + 2 x 0.3 = 1.6 times as often. Chosen on languages.
@@ -50,9 +47,18 @@ const (
 	Numbers = 3
 	// Contradictions is the share of other numbers in the same places that rules out a copy. Chosen on labelled pairs.
 	Contradictions = 0.14
-	// Corrected is the similarity of texts in which one number that differs or is missing counts as corrected. A
-	// beginning or a flash has this share of its word pairs in the whole. Chosen on labelled pairs.
+	// Corrected is the similarity of texts in which one number that differs or is missing counts as corrected. Chosen
+	// on labelled pairs.
 	Corrected = 0.75
+	// Version is the similarity from which texts that are not short may have other version numbers. Chosen on
+	// languages.
+	Version = 0.64
+	// Beginning is the share of its word pairs that a beginning or a flash has in the whole. Chosen on labelled pairs. It is below
+	// Contained because the beginning was compared by itself, too.
+	Beginning = 0.75
+	// Backed is the similarity of a copy for which something else speaks: a part, or the same numbers. With the most
+	// evidence, half of it is enough. Chosen on labelled pairs.
+	Backed = 0.3
 )
 
 // What a likeness says of two copies (package evidence).
@@ -66,9 +72,6 @@ const (
 const (
 	// LeadPairs is the number of word pairs that are the beginning of a text. Reason: about a sentence.
 	LeadPairs = 20
-	// LeadSamples is the least number of samples of a beginning that say something. Chosen on languages: five
-	// unrelated ones are equal in one case of 1,024.
-	LeadSamples = 5
 	// MainWords is how many main words a text has, ForemostWords how many of them are its foremost ones,
 	// SubjectWords how many it can be about. Chosen on labelled pairs.
 	MainWords     = 8
@@ -82,9 +85,6 @@ const (
 	PhoneDigits = 10
 	FirstYear   = 1901
 	LastYear    = 2099
-	// FlashBits is the largest number of bits, of 384, with which the words of a flash are compared.
-	// Reason: with a third of them set, one replaced word in ten goes unseen.
-	FlashBits = 120
 )
 
 // What counts as an article (package recipe).
@@ -96,10 +96,10 @@ const (
 	// lists, and chance candidates in one.
 	LoneDistance = 12
 	// MinFeatures is the number of different words from which a fingerprint means something. Chosen on
-	// labelled pairs. A setting.
+	// labelled pairs. Classic recipes need one.
 	MinFeatures = 4
 	// FlashFeatures is the number of different words below which an article is a flash. Chosen on labelled
-	// pairs: one article in a hundred is one, and those on one template come close. A setting.
+	// pairs: one article in a hundred is one, and those on one template come close.
 	FlashFeatures = 16
 )
 

@@ -19,7 +19,7 @@ import (
 const (
 	most         = 45
 	mostSettings = 4
-	mostInRule   = 12
+	mostInRule   = 13
 )
 
 // Each number says what chose it, and there are few.

@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"echosieve/pipeline/lookup"
@@ -45,18 +43,9 @@ type state struct {
 const (
 	indexFile, newFile, lockFile = "index", "index.new", "lock"
 
-	magic      = "echosieve index 1\n"
-	frameHead  = 8
-	frameBytes = frameHead + len(frameEnd) // beside the items
-	frameEnd   = "z"
-	anchorSize = 5 // a list's value has at most 33 bits
 	// minDead is the number of bytes about forgotten slices from which on a file is copied.
 	minDead = 16 << 20
-	// copyFrame is the size at which a frame of a copy ends, in bytes.
-	copyFrame = 1 << 20
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // header is what must not change while a folder is in use.
 type header struct {
@@ -368,89 +357,4 @@ func (s *state) writeLive(x *Index, f *os.File) (size int64, err error) {
 		return 0, err
 	}
 	return size, errors.Join(err, flush(), out.Flush())
-}
-
-// frame makes a frame of items.
-func frame(items []byte) []byte {
-	f := binary.LittleEndian.AppendUint32(make([]byte, 0, frameBytes+len(items)), uint32(len(items)))
-	f = binary.LittleEndian.AppendUint32(f, crc32.Checksum(items, castagnoli))
-	return append(append(f, items...), frameEnd...)
-}
-
-var (
-	errDamaged = errors.New("damaged")
-	errForeign = errors.New("no index")
-)
-
-// frames calls f with the items of each frame of a file, and returns the length of the whole frames. An
-// unfinished frame at the end is left out. If something follows a damaged frame, the error is errDamaged.
-func frames(file *os.File, f func(items []byte) error) (good int64, err error) {
-	info, err := file.Stat()
-	if err != nil {
-		return 0, err
-	}
-	in := bufio.NewReaderSize(file, copyFrame)
-	first, _ := in.Peek(len(magic))
-	if !strings.HasPrefix(magic, strings.TrimRight(string(first), "\x00")) {
-		return 0, errForeign
-	}
-	if string(first) != magic { // a crash before the first Sync
-		return 0, nil
-	}
-	good = int64(len(magic))
-	_, _ = in.Discard(len(magic))
-	for {
-		rest := info.Size() - good - int64(frameBytes)
-		var head [frameHead]byte
-		if rest < 0 {
-			return good, nil
-		}
-		if _, err := io.ReadFull(in, head[:]); err != nil {
-			return good, err
-		}
-		length := int64(binary.LittleEndian.Uint32(head[:]))
-		if length > rest {
-			return good, nil
-		}
-		items := make([]byte, length+int64(len(frameEnd)))
-		if _, err := io.ReadFull(in, items); err != nil {
-			return good, err
-		}
-		items = items[:length]
-		if length == 0 || crc32.Checksum(items, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
-			if length == rest || endsUnwritten(file, info.Size()) {
-				return good, nil
-			}
-			return good, errDamaged
-		}
-		if err := f(items); err != nil {
-			return good, err
-		}
-		good += int64(frameBytes) + length
-	}
-}
-
-// endsUnwritten says whether a file ends in a zero byte, and so in no frame: a file system may lengthen a
-// file before it has the data.
-func endsUnwritten(file *os.File, size int64) bool {
-	last := []byte{1}
-	_, _ = file.ReadAt(last, size-1)
-	return last[0] == 0
-}
-
-// eachItem calls f with the items of a frame.
-func eachItem(items []byte, f func(kind byte, item []byte) error) error {
-	d := packed.Decoder{Data: items}
-	for len(d.Data) > 0 {
-		kind := d.Data[0]
-		d.Data = d.Data[1:]
-		item := d.Bytes()
-		if d.Bad {
-			return errDamaged
-		}
-		if err := f(kind, item); err != nil {
-			return err
-		}
-	}
-	return nil
 }

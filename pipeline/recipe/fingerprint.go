@@ -10,6 +10,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/limits"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/text"
 	"echosieve/pipeline/text/marks"
@@ -51,17 +52,17 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
-		s.signature.SetHead(page.Head(body))
-		a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors, body)
+		s.signature.AddNumbers(body, page.Head(body))
+		a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors)
 		// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled,
 		// unless a few words are repeated thousands of times.
-		if a.Features < r.config.FlashFeatures {
-			a.Signature = s.signature.AppendFlash(nil, body, s.sequence)
+		if a.Features < limits.FlashFeatures {
+			a.Signature = s.signature.AppendFlash(nil, s.sequence)
 		} else {
 			for hash, count := range s.words.MainWords {
 				s.signature.AddMainWord(hash, count)
 			}
-			a.Signature = s.signature.Append(nil, body)
+			a.Signature = s.signature.Append(nil)
 		}
 	}
 	return a, Timing{
@@ -172,7 +173,7 @@ const identifyBytes = 1 + 8
 // can decide where words end, so two texts with the same normalised text can have distant fingerprints. They
 // are no exact copies for the index.
 func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
-	a.LittleText = a.Features < r.config.MinFeatures
+	a.LittleText = a.Features < limits.MinFeatures && (r.classic == nil || a.Features == 0)
 	a.Empty = len(s.normalised) == 0
 	a.Fingerprint = a.SimHash
 	if !a.LittleText {

@@ -40,8 +40,6 @@ type Config struct {
 	Blocks         int    `setting:"blocks" hidden:"true" range:"0..16" help:"Blocks of a fingerprint, up to 16. Raised: more copies found, more look-ups and memory. 0: 3 for news, max_distance + 1 for classic ones."`
 	Probes         int    `setting:"probes" range:"-1..63" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
 	Anchors        int    `setting:"anchors" range:"-1..8" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 6 for news, 0 for classic ones."`
-	MinFeatures    int    `setting:"min_features" hidden:"true" range:"0..1000" help:"Articles with fewer different words are copies of identical text only. 0: 4 for news, 1 for classic ones."`
-	FlashFeatures  int    `setting:"flash_features" hidden:"true" range:"0..1000" help:"Articles with fewer different words are flashes: a copy may only add words before or after. 0: 16 for news, none for classic ones."`
 	Segmenter      string `setting:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
 	UserDictionary string `setting:"user_dictionary" file:"true" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
 	StopWords      string `setting:"stop_words" file:"true" help:"File of more words to ignore, one a line."`
@@ -73,17 +71,12 @@ const (
 	maxBlocks      = 16
 )
 
-// newsDefaults and classicDefaults hold the values of the settings that a Config leaves to the recipe. In the
-// recipe news, articles on one template (a flash on the stock market, the opening of a broadcast) come close
-// to each other if they have fewer than 16 different words; one article in a hundred is that short. With
-// fewer than 4, a fingerprint means nothing. The classic recipes have one block more than MaxDistance, so
-// that their look-ups miss no candidate.
+// newsDefaults and classicDefaults hold the values of the settings that a Config leaves to the recipe. The
+// classic recipes have one block more than MaxDistance, so that their look-ups miss no candidate.
 var (
 	newsDefaults = Config{
-		MaxDistance: limits.MaxDistance, Blocks: 3, Probes: 4, Anchors: 6, MinFeatures: limits.MinFeatures,
-		FlashFeatures: limits.FlashFeatures,
-	}
-	classicDefaults = Config{MaxDistance: simhash.DefaultMaxDistance, MinFeatures: 1}
+		MaxDistance: limits.MaxDistance, Blocks: 3, Probes: 4, Anchors: 6}
+	classicDefaults = Config{MaxDistance: simhash.DefaultMaxDistance}
 )
 
 // DefaultConfig returns the recipe news, with all values left to it.
@@ -110,8 +103,6 @@ func (c Config) resolved() Config {
 		c.Anchors = own.Anchors
 	}
 	c.Blocks = cmp.Or(c.Blocks, own.Blocks, c.MaxDistance+1)
-	c.MinFeatures = cmp.Or(c.MinFeatures, own.MinFeatures)
-	c.FlashFeatures = cmp.Or(c.FlashFeatures, own.FlashFeatures)
 	return c
 }
 
@@ -133,17 +124,11 @@ func (c Config) Validate() error {
 	if c.Anchors < 0 || c.Anchors > evidence.MaxAnchors {
 		return fmt.Errorf("anchors is %d, must be between 0 and %d", c.Anchors, evidence.MaxAnchors)
 	}
-	if c.MinFeatures < 1 {
-		return fmt.Errorf("min_features is %d, must be at least 1", c.MinFeatures)
-	}
 	if c.Segmenter != text.SegmenterNative && c.Segmenter != text.SegmenterGojieba {
 		return fmt.Errorf("segmenter is %q, must be %s or %s", c.Segmenter, text.SegmenterNative, text.SegmenterGojieba)
 	}
 	if c.HTML != page.HTMLText && c.HTML != page.HTMLArticle {
 		return fmt.Errorf("html is %q, must be %s or %s", c.HTML, page.HTMLArticle, page.HTMLText)
-	}
-	if c.FlashFeatures < 0 {
-		return fmt.Errorf("flash_features is %d, must not be negative", c.FlashFeatures)
 	}
 	return c.Thresholds.Validate()
 }
@@ -209,9 +194,8 @@ func Load(config Config) (*Recipe, error) {
 func recipeID(config Config, userWords, stopWords []byte, numbers []float64, format string) (string, error) {
 	h := sha256.New()
 	h.Write(fmt.Appendf(nil, "%v %s\n", numbers, format))
-	h.Write(fmt.Appendf(nil, "%d %d %d %d %v %s %d %d %d\n", config.MaxDistance, config.Blocks, config.MinFeatures,
-		config.FlashFeatures, config.Thresholds,
-		config.HTML, len(userWords), len(stopWords), page.TableFormat))
+	h.Write(fmt.Appendf(nil, "%d %d %v %s %d %d %d\n", config.MaxDistance, config.Blocks, config.Thresholds, config.HTML,
+		len(userWords), len(stopWords), page.TableFormat))
 	h.Write(userWords)
 	h.Write(stopWords)
 	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters,

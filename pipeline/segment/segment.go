@@ -130,3 +130,171 @@ func (s *Segmenter) Cut(dst []string, text string) []string {
 	}
 	return words
 }
+
+// separators end a range. Each separator is itself a word.
+const separators = " \t\n\uff0c\u3002"
+
+// maxKept is the number of characters of the largest buffers that are kept for the next text. A character
+// takes about 30 bytes.
+const maxKept = 1 << 15
+
+// cut holds the buffers for one range, all of the same length. They are indexed by the character's number in
+// the range. The element behind the last character holds a value that ends a search.
+type cut struct {
+	s       *Segmenter
+	n       int      // characters of the range
+	codes   []uint16 // table.Unknown behind them
+	offsets []int    // in the text; the end of the range behind them
+	// of the pair that ends here; its code is not this character's if no word begins with the pair; no entry behind them
+	pairs   []table.Entry
+	weights []float64 // of the most probable path from here; 0 behind them
+	lengths []uint16  // of the word that begins here on this path, in characters
+	states  []uint8   // see viterbi
+}
+
+// text appends the words of a text. It reports whether the text could be decoded.
+func (c *cut) text(dst []string, text string) ([]string, bool) {
+	for pos := 0; pos < len(text); {
+		if dst, pos = c.s.plain(dst, text, pos); pos == len(text) {
+			break
+		}
+		end, separator, ok := c.read(text, pos)
+		if !ok {
+			return dst, false
+		}
+		if end > pos {
+			c.findPath()
+			dst = c.appendWords(dst, text)
+		}
+		pos = end + separator
+		if separator > 0 {
+			dst = append(dst, text[end:pos])
+		}
+	}
+	return dst, true
+}
+
+// read decodes the range that begins at pos and looks up its pairs of characters. It returns the end of the
+// range and the length of the separator behind it. The look-ups of the pairs are most of the cache misses;
+// they are made here because none of them depends on the one before, so that they overlap.
+func (c *cut) read(text string, pos int) (end, separator int, ok bool) {
+	s := c.s
+	entries, root := s.t.Entries, s.t.Root
+	codes, offsets, pairs := c.codes, c.offsets, c.pairs
+	base, n := uint32(0), 0
+	for pos < len(text) {
+		var code uint16
+		size := 3
+		// nearly all characters that come here; decode is not inlined
+		if b := text[pos]; b>>4 == 0xe && pos+2 < len(text) {
+			code = s.codes[uint16(b)<<12|uint16(text[pos+1]&0x3f)<<6|uint16(text[pos+2]&0x3f)]
+		} else if code, size = s.decode(text, pos); size == 0 {
+			return 0, 0, false
+		}
+		if code <= table.Stop && isSeparator(code) {
+			separator = size
+			break
+		}
+		if n+1 >= len(pairs) {
+			c.grow()
+			codes, offsets, pairs = c.codes, c.offsets, c.pairs
+		}
+		pairs[n] = entries[base+uint32(code)] // of the character before and this one
+		codes[n], offsets[n] = code, pos
+		base = root[code]
+		n++
+		pos += size
+	}
+	codes[n], offsets[n], pairs[n] = table.Unknown, pos, table.Entry{Code: table.NoEntry}
+	c.n = n
+	return pos, separator, true
+}
+
+// grow doubles the buffers and keeps what they hold.
+func (c *cut) grow() {
+	n := max(512, 2*len(c.codes))
+	c.codes = append(make([]uint16, 0, n), c.codes...)[:n]
+	c.offsets = append(make([]int, 0, n), c.offsets...)[:n]
+	c.pairs = append(make([]table.Entry, 0, n), c.pairs...)[:n]
+	c.weights = make([]float64, n)
+	c.lengths = make([]uint16, n)
+	c.states = make([]uint8, n)
+}
+
+func isSeparator(code uint16) bool {
+	return code == ' ' || code == '\t' || code == '\n' || code == table.Comma || code == table.Stop
+}
+
+// decode returns the code and the length of the character at pos as cppjieba decodes it: it does not check
+// whether the bytes behind the first one continue a character. The length is 0 if cppjieba refuses the bytes.
+func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
+	switch b, left := rune(text[pos]), len(text)-pos; {
+	case b < 0x80:
+		return uint16(b), 1
+	case b <= 0xdf && left > 1:
+		return s.codes[b&0x1f<<6|rune(text[pos+1]&0x3f)], 2
+	case b <= 0xef && left > 2:
+		return s.codes[b&0xf<<12|rune(text[pos+1]&0x3f)<<6|rune(text[pos+2]&0x3f)], 3
+	case b <= 0xf7 && left > 3:
+		r := b&7<<18 | rune(text[pos+1]&0x3f)<<12 | rune(text[pos+2]&0x3f)<<6 | rune(text[pos+3]&0x3f)
+		if r < 1<<16 {
+			return s.codes[r], 4
+		}
+		if code, known := s.beyond[r]; known {
+			return code, 4
+		}
+		return table.Unknown, 4
+	}
+	return 0, 0
+}
+
+// findPath finds the most probable way to cut the range into words of the dictionary and single characters.
+// It adds the weights up from the end, in the order of cppjieba, because the order decides the last bits of a
+// sum. Of equal sums the one with the shortest first word wins.
+func (c *cut) findPath() {
+	n := c.n
+	codes, pairs, paths, lengths := c.codes[:n+1], c.pairs[:n+1], c.weights[:n+1], c.lengths[:n+1]
+	single, weights, entries := c.s.t.Single, c.s.t.Weights, c.s.t.Entries
+	paths[n] = 0
+	for i := n - 1; i >= 0; i-- {
+		best, length := paths[i+1]+single[codes[i]], 1
+		if e := pairs[i+1]; e.Code == codes[i+1] {
+			for end := i + 2; ; end++ {
+				if w := paths[end] + weights[e.Weight]; w > best {
+					best, length = w, end-i
+				}
+				if e.Base == 0 {
+					break
+				}
+				if e = entries[e.Base+uint32(codes[end])]; e.Code != codes[end] {
+					break
+				}
+			}
+		}
+		paths[i], lengths[i] = best, uint16(length)
+	}
+}
+
+// appendWords appends the words of the range. Characters that stand alone on the path are joined where the
+// rules or the model join them, except user words.
+func (c *cut) appendWords(dst []string, text string) []string {
+	for i := 0; i < c.n; {
+		end := i + int(c.lengths[i])
+		if !c.isSingle(i) {
+			dst = append(dst, text[c.offsets[i]:c.offsets[end]])
+			i = end
+			continue
+		}
+		for end < c.n && c.isSingle(end) {
+			end++
+		}
+		dst = c.join(dst, text, i, end)
+		i = end
+	}
+	return dst
+}
+
+// isSingle tells whether a character stands alone on the path and is no user word.
+func (c *cut) isSingle(i int) bool {
+	return c.lengths[i] == 1 && (c.s.alone == nil || !c.s.alone[c.codes[i]])
+}

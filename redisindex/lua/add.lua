@@ -1,4 +1,4 @@
--- Step 1 of a batch: adds fingerprints to the ends of block lists in one hash, unless they are in their list. A list that is too long loses
+-- Step 1 of a claim, storeLists: adds fingerprints to the ends of block lists in one hash, unless they are in their list. A list that is too long loses
 -- its oldest fingerprints.
 -- Redis cannot append to a field, so a list is written as a whole, and goes as a whole to the log and to replicas. All lists are
 -- written with one command.

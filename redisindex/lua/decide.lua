@@ -1,4 +1,4 @@
--- Step 7 of a batch: writes the verdict of an entry, unless it has one.
+-- Step 6 of a claim, decide: writes the verdict of an entry, unless it has one.
 -- KEYS[1]  hash of entries
 -- ARGV[1]  fingerprint, 8 bytes
 -- ARGV[2]  digest, 16 bytes

@@ -1,4 +1,4 @@
--- Step 2 of a batch, for an article whose fingerprint has a field already: stores its entry, unless there is an entry with its digest.
+-- Step 2 of a claim, storeEntries, for an article whose fingerprint has a field already: stores its entry, unless there is an entry with its digest.
 -- KEYS[1]  hash of entries
 -- ARGV[1]  fingerprint, 8 bytes
 -- ARGV[2]  digest, 16 bytes

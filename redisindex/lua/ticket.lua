@@ -1,4 +1,4 @@
--- Steps 4 and 6 of a batch: gives an entry a ticket, unless it has one. If a ticket of the entry was withdrawn, only a higher one is
+-- Steps 4 and 5 of a claim, lookUp and fetchEntries: gives an entry a ticket, unless it has one. If a ticket of the entry was withdrawn, only a higher one is
 -- taken: articles have been decided as if this one were later than the withdrawn ticket.
 -- KEYS[1]  hash of entries
 -- ARGV[1]  fingerprint, 8 bytes

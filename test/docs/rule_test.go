@@ -28,8 +28,12 @@ func TestRuleIsDocumented(t *testing.T) {
 		if row.Kind != 0 {
 			verdict = row.Kind.String()
 		}
-		rows.WriteString(wrapped(fmt.Sprintf("%d. %s%s: %s, `%s`. *%s.*", i+1, strings.ToUpper(row.When[:1]), row.When[1:],
-			verdict, row.Reason, row.Example)))
+		turn := ""
+		if row.Turn != "" {
+			turn = "; " + row.Turn
+		}
+		rows.WriteString(wrapped(fmt.Sprintf("%d. %s%s: %s, `%s`%s. *%s.*", i+1, strings.ToUpper(row.When[:1]),
+			row.When[1:], verdict, row.Reason, turn, row.Example)))
 	}
 	for _, need := range evidence.Needs() {
 		setting := ""

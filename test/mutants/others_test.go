@@ -48,10 +48,10 @@ var others = []mistake{
 		{"keyspace/lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"},
 	}, "^TestDamagedOwnEntry$"},
 	{"keeps-the-farthest", []edit{
-		{"../pipeline/lookup/nearest.go", "if c.Distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
+		{"../pipeline/lookup/lookup.go", "if c.Distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"},
 	}, "^TestNearest$"},
 	{"candidates-twice", []edit{
-		{"../pipeline/lookup/nearest.go", "if slices.Contains(n.byBits[c.Distance], c) {",
+		{"../pipeline/lookup/lookup.go", "if slices.Contains(n.byBits[c.Distance], c) {",
 			"if slices.Contains(n.byBits[c.Distance], c) && false {"},
 	}, "^TestNearest$"},
 	{"last-ticket-wins", []edit{
@@ -112,13 +112,13 @@ var others = []mistake{
 				"&a) }(t.Article)"},
 	}, contract + "/^Anchors$"},
 	{"blocks-reach-as-far-as-anchors", []edit{
-		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(4, other, d)"},
+		{"../pipeline/lookup/lookup.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(4, other, d)"},
 	}, "../pipeline/memindex ^TestContract$/^Reach$"},
 	{"anchors-reach-no-farther-than-blocks", []edit{
-		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(0, other, d)"},
+		{"../pipeline/lookup/lookup.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(0, other, d)"},
 	}, "../pipeline/memindex ^TestContract$/^Reach$"},
 	{"two-lists-are-no-more-than-one", []edit{
-		{"../pipeline/lookup/nearest.go", "n.filter.Accepts(block, other, d)",
+		{"../pipeline/lookup/lookup.go", "n.filter.Accepts(block, other, d)",
 			"func() bool { n.filter.Reset(); return n.filter.Accepts(block, other, d) }()"},
 	}, "../pipeline/memindex ^TestContract$/^Reach$"},
 	{"stored-without-anchors", []edit{

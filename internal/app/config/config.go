@@ -54,12 +54,13 @@ type RedisConfig struct {
 // InputConfig says how a record's value holds the article, and where the schemas of Avro values are.
 type InputConfig struct {
 	decode.Config `setting:",squash"`
-	Avro          registry.Config `setting:",squash"`
+	Records       pipeline.RecordConfig `setting:",squash"`
+	Avro          registry.Config       `setting:",squash"`
 }
 
 // Validate returns the mistakes, each with its key first.
 func (c InputConfig) Validate() error {
-	return errors.Join(c.Config.Validate(), c.Avro.Validate(c.Format == decode.FormatAvro,
+	return errors.Join(c.Config.Validate(), c.Records.Validate(), c.Avro.Validate(c.Format == decode.FormatAvro,
 		c.Framing == decode.FramingConfluent))
 }
 
@@ -112,7 +113,7 @@ func Default() Config {
 		Recipe:    "news",
 		Detection: recipe.DefaultConfig(),
 		Policy:    article.DefaultPolicy(),
-		Input:     InputConfig{Config: decode.DefaultConfig()},
+		Input:     InputConfig{Config: decode.DefaultConfig(), Records: pipeline.DefaultRecordConfig()},
 		Output:    pipeline.DefaultOutputConfig(),
 		HTTP:      HTTPConfig{Listen: "127.0.0.1:9464", Open: slices.Clone(openPaths)},
 		Log:       LogConfig{Level: "info", Format: LogText},

@@ -144,7 +144,7 @@ func (p *page) draw(r *row) {
 type opening struct {
 	Version string `json:"version"`
 	Recipe  string `json:"recipe"`
-	// Reasons explains the reasons of verdicts by their names.
+	// Reasons explains judgements by verdict and reason, such as "near overlap".
 	Reasons map[string]string `json:"reasons"`
 	// Rows are the last rows that the filter selects, oldest first.
 	Rows []row `json:"rows"`

@@ -17,6 +17,7 @@ import (
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/record"
 
 	"github.com/stretchr/testify/require"
@@ -126,9 +127,15 @@ func TestCopiesHaveTheTitleOfTheOriginal(t *testing.T) {
 	}
 }
 
-func TestEveryReasonHasItsSentence(t *testing.T) {
-	for r := article.ReasonNone + 1; r < 100; r++ { // those that do not exist are called unknown
-		require.NotEmpty(t, reasons[r.String()], r)
+// The page knows a sentence for each judgement that has one, and no other.
+func TestReasonsAreThoseOfTheRule(t *testing.T) {
+	require.Len(t, reasons, len(evidence.Rows())+3)
+	for named := range reasons {
+		verdict, reason, _ := strings.Cut(named, " ")
+		_, err := article.ParseReason(reason)
+		require.NoError(t, err)
+		_, err = article.ParseKind(verdict)
+		require.True(t, err == nil || verdict == "different", named)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/evidence"
 	"echosieve/stories"
 )
 
@@ -100,18 +101,19 @@ func (f *filter) selects(r *row) bool {
 		(f.publisher == "" || strings.Contains(strings.ToLower(r.Publisher), f.publisher))
 }
 
-// reasons explains the reasons of verdicts on the page, by the names that headers have. A reason belongs to
-// copies and possible copies; for others the page shows what a dead letter says of itself.
-var reasons = map[string]string{
-	"digest":   "equal text after cleaning",
-	"distance": "the fingerprints are near enough",
-	"overlap":  "the share of word pairs in common decides",
-	"numbers":  "other numbers in the same places",
-	"values":   "too few numbers in common for a copy",
-	"little":   "too little text for anything but an exact copy",
-	"short":    "too short for its overlap to prove a copy",
-	"lead":     "few numbers in common, and neither text contains the other's beginning",
-	"opposite": "one says the opposite of the other",
-	"subject":  "other names or topics",
-	"unknown":  "a reason that this version does not know",
-}
+// reasons explains judgements on the page, by verdict and reason: the rows of the rule, and what is no row.
+var reasons = func() map[string]string {
+	sentences := map[string]string{
+		"exact digest":     "the texts are equal after cleaning",
+		"near distance":    "the fingerprints are near enough", // of classic recipes
+		"different little": "of so few words only the same text is a copy",
+	}
+	for _, row := range evidence.Rows() {
+		verdict := "different"
+		if row.Kind != 0 {
+			verdict = row.Kind.String()
+		}
+		sentences[verdict+" "+row.Reason.String()] = row.Says
+	}
+	return sentences
+}()

@@ -48,7 +48,7 @@ func newRig(t testing.TB, redis string) *rig {
 	t.Cleanup(func() { _ = client.Close() })
 	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config,
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
 	require.NoError(t, err)
 	return &rig{Looker: New(cfg, made, index), stages: stages}

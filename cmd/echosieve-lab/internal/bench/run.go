@@ -85,7 +85,7 @@ func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, r
 	}
 	defer func() { err = errors.Join(err, closeIndex()) }()
 	registry := prometheus.NewRegistry()
-	p, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config,
+	p, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, news, index, registry)
 	if err != nil {
 		return 0, nil, err

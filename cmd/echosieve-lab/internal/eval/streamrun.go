@@ -35,7 +35,7 @@ type streamEval struct {
 
 func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index pipeline.Index, reader *reader) (*streamEval, error) {
 	cfg.Input.Config = cfg.Input.AsJSON()
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config,
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
 	return &streamEval{cfg: cfg, stages: stages, reader: reader}, err
 }

@@ -56,7 +56,7 @@ func TestCompareVerdicts(t *testing.T) {
 		{"another article", compareText, compareOther, "different", "max_distance"},
 		{"little text, the same", "Dockers call off strike.", "DOCKERS call off strike", "exact", "Exact copy"},
 		{"little text, almost the same", "Dockers call off strike.", "Dockers call off strikes.", "different",
-			"min_features"},
+			"only the same text is a copy"},
 		{"flash, a source added", compareFlash, compareFlash + " (Harbour News)", "near", "as flashes need"},
 		{"flash, another figure", compareFlash, strings.Replace(compareFlash, "three", "five", 1), "different",
 			"different numbers"},

@@ -63,7 +63,7 @@ func (c *Comparison) explain(j article.Judgement, rule *evidence.Rule) {
 	case article.ReasonUnknown:
 		why = "there is no signature to compare."
 	case article.ReasonLittle:
-		why = "of a text with so few different words only the same text is a copy (detection.min_features)."
+		why = "of a text with so few different words only the same text is a copy."
 	default:
 		why = c.decided(j, rule)
 	}

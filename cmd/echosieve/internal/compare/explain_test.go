@@ -38,7 +38,7 @@ func TestExplanationsFollowFromRows(t *testing.T) {
 		"at least 0.30 (detection.p":      func(c *Comparison) { c.compared.J = .2 },
 		"numbers that differ in one plac": func(c *Comparison) { c.compared.Contradictions = 3 },
 		"numbers in both: 1 of 4":         func(c *Comparison) { c.compared.CommonValues = 1 },
-		"main words that differ":          func(c *Comparison) { c.compared.OtherSubject = true },
+		"texts about a word that the oth": func(c *Comparison) { c.compared.OtherSubject = true },
 		"beginning of one in the other":   func(c *Comparison) { c.compared.Lead, c.compared.OtherMain = 0, 2 },
 		"0.90, a copy from 0.46":          func(*Comparison) {},
 		"0.45, a copy from 0.46":          func(c *Comparison) { c.compared.J, c.compared.OtherMain = .45, 1 },

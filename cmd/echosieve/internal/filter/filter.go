@@ -56,7 +56,7 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 	} else if r.index, err = memindex.Open(folder, settings, made.ID()); err != nil {
 		return nil, fmt.Errorf("--state: %w", err)
 	}
-	r.pipe, err = pipeline.New(pipeline.Config{Decode: cfg.Input.Config,
+	r.pipe, err = pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, r.index, nil)
 	return r, err
 }

@@ -56,7 +56,7 @@ type refiller struct {
 
 // pipeline returns the stages of the service, without metrics.
 func (o *opened) pipeline() (*pipeline.Pipeline, error) {
-	return pipeline.New(pipeline.Config{Decode: o.cfg.Input.Config,
+	return pipeline.New(pipeline.Config{Decode: o.cfg.Input.Config, RecordConfig: o.cfg.Input.Records,
 		MaxMessageBytes: o.cfg.Kafka.MaxMessageBytes, Window: o.cfg.Window}, o.recipe, o.Index, nil)
 }
 

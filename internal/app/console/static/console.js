@@ -39,7 +39,7 @@ function readAddress() {
 
 // ---- the feed
 
-let reasons = {}; // sentences by the names of reasons
+let reasons = {}; // sentences by the names of verdicts and reasons
 let source, connecting, paused = false, waiting = [], bars = [], step = 10, lastStep = 0;
 
 // connectIn connects after some milliseconds, once: a connection that was to come earlier or later is left out.
@@ -249,10 +249,10 @@ function fillDetail(title, note, ...sides) {
 
 // about says why a verdict fell.
 function about(r) {
-  const why = r.reason ? reasons[r.reason] ?? r.reason : "";
+  const says = reasons[`${r.verdict} ${r.reason}`], why = says ?? r.reason ?? "";
   const parts = [r.distance >= 0 ? count(r.distance, "bit") + " apart" : "", r.relation ? "relation " + r.relation : "", r.similarity ? "similarity " + r.similarity : ""];
   const facts = parts.filter(Boolean).join(", ");
-  const named = reasons[r.reason] ? ` (${r.reason})` : "";
+  const named = says ? ` (${r.reason})` : "";
   return [why && why[0].toUpperCase() + why.slice(1) + named + ".", facts && facts[0].toUpperCase() + facts.slice(1) + "."].filter(Boolean).join(" ");
 }
 

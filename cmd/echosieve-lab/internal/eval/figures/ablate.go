@@ -17,8 +17,8 @@ type Variant struct {
 	Rule evidence.Rule
 }
 
-// Variants returns the rule with each row switched off, each kind of evidence, and named sets of both. The
-// first one is the rule itself.
+// Variants returns the rule with each row, each need and each pardon switched off alone, and with each limit that
+// sets a sort of texts apart out of reach. The first one is the rule itself.
 func Variants(t evidence.Thresholds) []Variant {
 	list := []Variant{{"none", evidence.NewRule(t)}}
 	add := func(name string, change func(r *evidence.Rule)) {
@@ -26,29 +26,26 @@ func Variants(t evidence.Thresholds) []Variant {
 		change(&rule)
 		list = append(list, Variant{name, rule})
 	}
-	off := func(reasons ...article.Reason) func(r *evidence.Rule) {
-		return func(r *evidence.Rule) {
-			for i, row := range evidence.Rows() {
-				if row.Kind != article.Near && i < len(evidence.Rows())-1 && slices.Contains(reasons, row.Reason) {
-					r.Off |= 1 << i
-				}
+	for i, row := range evidence.Rows()[:len(evidence.Rows())-1] {
+		add(fmt.Sprintf("row %d, %s", i+1, row.Reason), func(r *evidence.Rule) { r.Off.Rows = 1 << i })
+	}
+	for i, need := range evidence.Needs()[:len(evidence.Needs())-1] {
+		add("need: "+need.With, func(r *evidence.Rule) { r.Off.Needs = 1 << i })
+	}
+	for i, pardon := range evidence.Pardons() {
+		add("pardon: "+pardon.Of, func(r *evidence.Rule) { r.Off.Pardons = 1 << i })
+	}
+	add("all about numbers", func(r *evidence.Rule) {
+		for i, row := range evidence.Rows() {
+			if row.Reason == article.ReasonNumbers || row.Reason == article.ReasonValues {
+				r.Off.Rows |= 1 << i
 			}
 		}
-	}
-	for i, row := range evidence.Rows()[:len(evidence.Rows())-1] {
-		if row.Kind != article.Near {
-			add(fmt.Sprintf("row %d, %s", i+1, row.Reason), func(r *evidence.Rule) { r.Off = 1 << i })
-		}
-	}
+	})
 	add("short texts", func(r *evidence.Rule) { r.ShortPairs = 0 })
-	add("parts", func(r *evidence.Rule) { r.Contained, r.Corrected = 2, 2 })
-	add("subject of a whole", func(r *evidence.Rule) { r.FewWords = 8 })
+	add("parts", func(r *evidence.Rule) { r.Contained, r.Beginning = 2, 2 })
 	add("growth", func(r *evidence.Rule) { r.Growth = 1e9 })
-	add("numbers that vouch", func(r *evidence.Rule) { r.Numbers = 1000 })
-	add("corrections", func(r *evidence.Rule) { r.Corrected = 2 })
 	add("share of contradictions", func(r *evidence.Rule) { r.Contradictions = 0 })
-	add("all about numbers", off(article.ReasonNumbers, article.ReasonValues))
-	add("all about names", off(article.ReasonSubject, article.ReasonLead))
 	return list
 }
 
