@@ -88,11 +88,10 @@ func (r *router) Acknowledged(outputs []pipeline.Output, _ time.Duration) {
 	r.published += len(outputs)
 }
 
-// health stores why operations fail now, and every failure.
+// health stores why operations fail now.
 type health struct {
-	mu     sync.Mutex
-	fails  map[fmt.Stringer]error
-	failed []error
+	mu    sync.Mutex
+	fails map[fmt.Stringer]error
 }
 
 func (h *health) report(_ string, call fmt.Stringer, err error) {
@@ -102,18 +101,10 @@ func (h *health) report(_ string, call fmt.Stringer, err error) {
 		delete(h.fails, call)
 		return
 	}
-	h.failed = append(h.failed, err)
 	if h.fails == nil {
 		h.fails = map[fmt.Stringer]error{}
 	}
 	h.fails[call] = err
-}
-
-// failures returns all failures reported so far.
-func (h *health) failures() []error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.failed)
 }
 
 // last returns why an operation fails now; nil if none fails.

@@ -253,7 +253,7 @@ var needs = []Need{
 	{
 		"a flash that is the beginning of a longer text", "",
 		func(e evidence) bool { return e.Teaser },
-		func(e evidence) float64 { return e.Limits.Beginning },
+		func(e evidence) float64 { return e.Beginning },
 	},
 	{
 		"all words of one in the other, as flashes need", "",

@@ -88,14 +88,14 @@ func newForgetCommand() *cobra.Command {
 
 // kindOf says what the argument of forget is, id or coordinates.
 func kindOf(as, arg string) (string, error) {
-	_, notCoordinates := article.ParseCoordinates(arg)
+	_, err := article.ParseCoordinates(arg)
 	switch {
-	case as == "" && notCoordinates != nil:
-		return "id", nil
-	case as == "":
+	case as == "" && err == nil:
 		return "coordinates", nil
+	case as == "":
+		return "id", nil
 	case as == "coordinates":
-		return as, notCoordinates
+		return as, err
 	case as != "id":
 		return "", fmt.Errorf("--as wants id or coordinates, not %q", as)
 	}
