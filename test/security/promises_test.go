@@ -39,7 +39,7 @@ var promises = []promise{
 	{"nesting of JSON and Avro", "pipeline/decode.TestDepth pipeline/decode/avrojson.TestHostile"},
 	{"an Avro value as JSON", "pipeline/decode/avrojson.TestHostile"},
 	{"decompress", "test/hostile.TestBombs consumer/internal/wire.TestLargeBatchesAreReadRecordByRecord " +
-		"consumer/internal/wire.TestLargestZstdWindowIsRead"},
+		"consumer/internal/wire.TestMemoryOfDecompressorsIsKnownBefore"},
 	{"above `kafka.max_message_bytes` is skipped", "consumer/internal/wire.TestOversizeRecordsAreCut"},
 	{"fingerprints in a block list", "redisindex.TestFullList"},
 	{"entries read from Redis for one article", "pipeline/lookup.TestNearest"},
@@ -86,7 +86,7 @@ var promises = []promise{
 	{"**Kafka and Redis.**", ""},
 	{"can write to Redis can decide verdicts", ""},
 	{"take the service's next batch for a repeat", ""},
-	{"ends in an error, not in a verdict", "redisindex.TestRecordedReplies redisindex.TestDamagedEntryIsSetAside"},
+	{"ends in an error, not in a verdict", "redisindex.FuzzReplies redisindex.TestDamagedEntryIsSetAside"},
 	{"smallest rights", "redisindex.TestRightsAreEnoughAndNoneTooMany redisindex.TestSecurityDocs " +
 		"test/security.TestSecuredServers"},
 	{"Configuration, dictionaries and the environment", ""},
