@@ -1,5 +1,5 @@
 // Package mutant puts many mistakes into one program. Each is one mutant: the environment variable
-// ECHOSIEVE_MUTANT names the one that the program makes. To build a program for each would take minutes.
+// ECHOSIEVE_TEST_MUTANT names the one that the program makes. To build a program for each would take minutes.
 // test/mutants and test/torture have the mistakes.
 //
 // A function that a mutant changes gets a second body, behind a question for the mutant's name. A script in
@@ -21,7 +21,7 @@ import (
 )
 
 // Variable is the environment variable that names the mutant.
-const Variable = "ECHOSIEVE_MUTANT"
+const Variable = "ECHOSIEVE_TEST_MUTANT"
 
 // Mutant is a mistake.
 type Mutant struct {
