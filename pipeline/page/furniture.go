@@ -24,17 +24,17 @@ type bodyScratch struct {
 	known  lineSet
 }
 
-// appendBody appends the lines of a clean text that belong to its article, with line ends. It leaves out runs
+// appendBody appends the lines of a clean text that belong to its article, with line ends. s.lines are those
+// of the text. It leaves out runs
 // of at least limits.FurnitureLines furniture lines, unless a run is a table, repeated lines, and code. See judge
 // for a text that is hardly more than that.
 //
 // whole says that nothing is left out. Then nothing is appended, and the caller uses the clean text itself.
 // Time is linear in the length of the text, except that the widths of its lines are sorted.
 func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bool) {
-	if strings.Count(clean, "\n") < limits.FurnitureLines-1 {
+	if len(s.lines) < limits.FurnitureLines {
 		return dst, true
 	}
-	s.split(clean)
 	gone := s.markRepeats(clean)
 	gone = s.markCode(clean) || gone
 	s.markRuns()
@@ -86,7 +86,7 @@ func isFurniture(run []textLine) bool {
 	return furniture >= limits.FurnitureLines && float64(digits) < limits.MostLines*float64(len(run))
 }
 
-// withoutFurniture returns a clean text without the lines around the article.
+// withoutFurniture returns a clean text, whose lines unwrapped has found, without the lines around the article.
 func (f *Finder) withoutFurniture(clean string) string {
 	body, whole := f.lines.appendBody(f.body[:0], clean)
 	if whole {

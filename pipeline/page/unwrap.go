@@ -2,6 +2,7 @@ package page
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"echosieve/pipeline/limits"
@@ -10,9 +11,13 @@ import (
 // Some programs wrap paragraphs at a width. Their lines are short and end no sentence, but they are no
 // furniture: they are joined before anything measures lines.
 
-// unwrapped returns a clean text with its paragraphs in one line each, if it is wrapped at a width.
+// unwrapped returns a clean text with its paragraphs in one line each, if it is wrapped at a width. f.lines
+// then has the lines of the text returned, or none, if they are too few for furniture.
 func (f *Finder) unwrapped(clean string) string {
 	s := &f.lines
+	if s.lines = s.lines[:0]; strings.Count(clean, "\n") < limits.FurnitureLines-1 {
+		return clean
+	}
 	s.split(clean)
 	full := s.wrappedAt()
 	if full == 0 {
@@ -32,7 +37,9 @@ func (f *Finder) unwrapped(clean string) string {
 		}
 		f.joined = appendJoint(f.joined, next)
 	}
-	return string(f.joined)
+	text := string(f.joined)
+	s.split(text)
+	return text
 }
 
 // wrappedAt returns the width at which the paragraphs of a text are wrapped, 0 if they are not. Hardly a line
