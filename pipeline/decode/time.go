@@ -30,6 +30,9 @@ func ParseTime(v gjson.Result) (time.Time, bool) {
 	if v.Type == gjson.Number {
 		text = v.Raw
 	}
+	if text == "" { // most articles: each layout would make an error
+		return time.Time{}, false
+	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil && len(text) != len("20060102") &&
 		len(text) != len("20060102150405") {
 		if !(n >= 1e8 && n < 1e19) { // a year, or another small number, is no time

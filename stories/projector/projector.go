@@ -35,9 +35,9 @@ import (
 
 // Projector is the handler of one output topic. All fields are set before its first call. Safe for concurrent use.
 type Projector struct {
-	Store  *store.Store
-	Rules  *stories.Rules
-	Decode decode.Config // with FindPublished
+	Store   *store.Store
+	Rules   *stories.Rules
+	Decoder *decode.Decoder // with FindPublished
 	// Root returns the record of a root. found is false if Kafka no longer has it.
 	Root func(ctx context.Context, at article.Coordinates) (r record.Record, found bool, err error)
 	// Roots are those that all projectors of a process have read.
@@ -94,7 +94,7 @@ func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []
 	}
 	var now []store.Entry
 	if err := p.patiently(ctx, "redis", "versions", func() (err error) {
-		now, err = p.Store.Read(ctx, refs(published))
+		now, err = p.Store.Read(ctx, refs(published), func(i int) store.Entry { return published[i].Entry })
 		return err
 	}); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (p *Projector) Acknowledged(outputs []pipeline.Output, _ time.Duration) {
 func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched, err error) {
 	var entries []store.Entry
 	if err := p.patiently(ctx, "redis", "states", func() (err error) {
-		entries, err = p.Store.Read(ctx, refs(all))
+		entries, err = p.Store.Read(ctx, refs(all), nil)
 		return err
 	}); err != nil {
 		return nil, err
@@ -159,12 +159,12 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 	if err := roots.Wait(); err != nil || len(changed) == 0 {
 		return nil, err
 	}
-	entries = entries[:0]
-	for _, t := range changed {
-		entries = append(entries, t.Entry)
+	grown := make([]*store.Entry, len(changed))
+	for i, t := range changed {
+		grown[i] = &t.Entry
 	}
 	return again, p.patiently(ctx, "redis", "change", func() error {
-		done, err := p.Store.Swap(ctx, entries)
+		done, err := p.Store.Swap(ctx, grown)
 		for i := range done {
 			if !done[i] {
 				again = append(again, changed[i])
@@ -182,7 +182,7 @@ func (p *Projector) findRoot(ctx context.Context, t *touched) error {
 			return err
 		}
 		root := stories.Article{Ref: t.root}
-		if content, reject := p.Decode.Decode(&r); found && reject == nil {
+		if content, reject := p.Decoder.Decode(&r); found && reject == nil {
 			root = p.Rules.Describe(t.root, content, r.Time)
 		}
 		t.SetRoot(root)

@@ -26,7 +26,7 @@ import (
 func newProjector(t testing.TB, client redis.UniversalClient, name string) *Projector {
 	t.Helper()
 	s := open(t, client, name, false)
-	p := &Projector{Store: s, Rules: &stories.Rules{Window: time.Hour}, Decode: decode.DefaultConfig(),
+	p := &Projector{Store: s, Rules: &stories.Rules{Window: time.Hour}, Decoder: decode.New(decode.DefaultConfig()),
 		Root: func(_ context.Context, at article.Coordinates) (record.Record, bool, error) {
 			return record.Record{Coordinates: at, Time: noon, Value: []byte(`{"text":"x","title":"T","source":"root"}`)},
 				at.Offset != gone, nil

@@ -110,7 +110,7 @@ func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.R
 	input.Coordinates = says.Input
 	err = p.patiently(ctx, registry, "schema of "+r.String(), func() error {
 		// An article that cannot be read any more, such as one whose schema is gone, counts without its facts.
-		return p.Decode.With(ctx, &input, func(content article.Content, reject *record.RejectError) {
+		return p.Decoder.With(ctx, &input, func(content article.Content, reject *record.RejectError) {
 			a.copy.Article = p.Rules.Describe(article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Time)
 			if !says.Verdict.Kind.IsCopy() && reject == nil {
 				p.Roots.add(a.copy.Article)

@@ -69,15 +69,16 @@ func Open(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys,
 // Generation is the name of the generation.
 func (s *Store) Generation() string { return s.generation }
 
-// Entry is a story as it was read.
+// Entry is a story, and its state when it was last read or stored.
 type Entry struct {
 	*stories.Story
-	read string // empty: there was none
+	state string // empty: there was none
 }
 
-// Read returns the stories of roots, empty ones where there are none. A state that cannot be read counts as none. The
-// error is ErrGeneration if there is another generation by now.
-func (s *Store) Read(ctx context.Context, roots []article.Ref) ([]Entry, error) {
+// Read returns the stories of roots, empty ones where there are none. A state that cannot be read counts as none. known
+// may have what is known of them: an entry that Redis still has like this comes back as it is. The error is
+// ErrGeneration if there is another generation by now.
+func (s *Store) Read(ctx context.Context, roots []article.Ref, known func(i int) Entry) ([]Entry, error) {
 	pipe := s.client.Pipeline()
 	generation := pipe.Get(ctx, s.keys.StoryGeneration())
 	replies := make([]*redis.StringCmd, len(roots))
@@ -100,7 +101,12 @@ func (s *Store) Read(ctx context.Context, roots []article.Ref) ([]Entry, error) 
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return nil, err
 		}
-		entries[i].read = string(state)
+		if known != nil {
+			if entries[i] = known(i); entries[i].state == string(state) {
+				continue
+			}
+		}
+		entries[i].state = string(state)
 		if entries[i].Story, err = stories.Decode(state); err != nil {
 			entries[i].Story = stories.New(roots[i])
 		}
@@ -109,16 +115,17 @@ func (s *Store) Read(ctx context.Context, roots []article.Ref) ([]Entry, error) 
 }
 
 // Swap stores the stories, each unless somebody else has changed it since it was read. done says which are stored.
-func (s *Store) Swap(ctx context.Context, entries []Entry) (done []bool, err error) {
+func (s *Store) Swap(ctx context.Context, entries []*Entry) (done []bool, err error) {
 	if err := s.session.EnsureScripts(ctx); err != nil {
 		return nil, err
 	}
 	pipe := s.client.Pipeline()
-	replies := make([]*redis.Cmd, len(entries))
+	replies, states := make([]*redis.Cmd, len(entries)), make([]string, len(entries))
 	for i, e := range entries {
 		root, _ := e.Root()
+		states[i] = string(e.Encode())
 		replies[i] = pipe.EvalSha(ctx, swapScript.Hash(), []string{s.keys.Story(s.generation, root.String())},
-			e.read, e.Encode(), s.lifetime.Milliseconds())
+			e.state, states[i], s.lifetime.Milliseconds())
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
 		s.session.Lacks(err)
@@ -128,6 +135,9 @@ func (s *Store) Swap(ctx context.Context, entries []Entry) (done []bool, err err
 	for i, r := range replies {
 		if done[i], err = r.Bool(); err != nil {
 			return nil, fmt.Errorf("swap: %w", err)
+		}
+		if done[i] {
+			entries[i].state = states[i]
 		}
 	}
 	return done, nil

@@ -23,6 +23,7 @@ import (
 	"echosieve/internal/app/storylist"
 	"echosieve/internal/base/metricset"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
@@ -201,7 +202,7 @@ func watchGeneration(ctx context.Context, kept *store.Store) error {
 			return nil
 		case <-ticker.C:
 		}
-		if _, err := kept.Read(ctx, nil); errors.Is(err, store.ErrGeneration) {
+		if _, err := kept.Read(ctx, nil, nil); errors.Is(err, store.ErrGeneration) {
 			return err // the health probe reports others
 		}
 	}
@@ -216,9 +217,10 @@ func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consum
 	kafka.Delivery = broker.ExactlyOnce
 	kafka.Topics.Input, kafka.Topics.Shadow = topic, s.role.Topic
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
-	p := &projector.Projector{Store: kept, Rules: s.rules, Decode: s.cfg.Input.Config, Root: s.root, Roots: &s.roots,
+	input := s.cfg.Input.Config
+	input.FindPublished = true
+	p := &projector.Projector{Store: kept, Rules: s.rules, Decoder: decode.New(input), Root: s.root, Roots: &s.roots,
 		Health: s.health.report, Metrics: s.metrics}
-	p.Decode.FindPublished = true
 	c, err := consumer.New(kafka, p, s.lag.of(topic), s.log.With("component", "consumer", "reads", topic),
 		s.health.report)
 	if err != nil {
