@@ -54,9 +54,9 @@ func TestJudge(t *testing.T) {
 	checkJudge(t, long, map[string]judged{
 		"copy":    {func(*Comparison) {}, article.Near, article.ReasonOverlap},
 		"unknown": {func(c *Comparison) { *c = Comparison{} }, 0, article.ReasonUnknown},
-		"at the threshold": {func(c *Comparison) { c.J = .46; c.values(2, 2) }, article.Near,
+		"at the threshold": {func(c *Comparison) { c.J = .44; c.values(2, 2) }, article.Near,
 			article.ReasonOverlap},
-		"below": {func(c *Comparison) { c.J = .45; c.values(2, 2) }, article.Possible,
+		"below": {func(c *Comparison) { c.J = .43; c.values(2, 2) }, article.Possible,
 			article.ReasonOverlap},
 		"far below": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
 		"all main words": {func(c *Comparison) { c.J, c.OtherMain = .3, 0 }, article.Near,
@@ -128,7 +128,7 @@ func TestJudgeShort(t *testing.T) {
 	checkJudge(t, short, map[string]judged{
 		"short":         {func(*Comparison) {}, article.Near, article.ReasonOverlap},
 		"lower":         {func(c *Comparison) { c.J = .63 }, article.Possible, article.ReasonOverlap},
-		"numbers vouch": {func(c *Comparison) { c.J, c.Containment = .46, .9 }, article.Near, article.ReasonOverlap},
+		"numbers vouch": {func(c *Comparison) { c.J, c.Containment = .44, .9 }, article.Near, article.ReasonOverlap},
 		"a part": {func(c *Comparison) {
 			c.J, c.Longer, c.Containment, c.OtherMain = .3, 1.5, .9,
 				2
@@ -169,7 +169,7 @@ func TestJudgePart(t *testing.T) {
 			article.ReasonOverlap},
 		"on a page": {func(c *Comparison) { c.Growth, c.OtherMain = 0, 2 }, article.Near,
 			article.ReasonOverlap},
-		"half of the page": {func(c *Comparison) { c.J, c.Growth = .46, 0 }, article.Near,
+		"half of the page": {func(c *Comparison) { c.J, c.Growth = .44, 0 }, article.Near,
 			article.ReasonOverlap},
 		"with another subject": {func(c *Comparison) { c.OtherSubject = true }, article.Near,
 			article.ReasonOverlap},
@@ -266,9 +266,9 @@ func TestJudgeBeginning(t *testing.T) {
 		"two numbers missing": {func(c *Comparison) { c.values(3, 5) }, 0, article.ReasonOverlap},
 		"another number":      {func(c *Comparison) { c.Contradictions = 1 }, 0, article.ReasonOverlap},
 		"short":               {func(c *Comparison) { c.Bigrams = 79 }, article.Near, article.ReasonOverlap},
-		"short, other names": {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .46, 6 }, article.Near,
+		"short, other names": {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .44, 6 }, article.Near,
 			article.ReasonOverlap},
-		"and less in common": {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .45, 6 }, article.Possible,
+		"and less in common": {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .43, 6 }, article.Possible,
 			article.ReasonOverlap},
 	})
 	require.Equal(t, article.Extends, judge(17, page).Relation)
@@ -314,7 +314,7 @@ func TestFigures(t *testing.T) {
 	require.Len(t, rule.Figures(3, c), len(Rows())-1, "two rows have the same figure")
 	require.Empty(t, rule.Figures(3, Comparison{}))
 	_, figure, with := rule.Explain(3, c)
-	require.Equal(t, Figure{"word pairs in both", "0.90", "a copy from 0.46", "detection.near"}, figure)
+	require.Equal(t, Figure{"word pairs in both", "0.90", "a copy from 0.44", "detection.near"}, figure)
 	require.Equal(t, "no other evidence", with)
 }
 

@@ -149,7 +149,7 @@ func beyond(t *testing.T, f Figure, kind article.Kind) bool {
 		require.NoError(t, err, f)
 		return x
 	}
-	words := strings.Fields(strings.TrimPrefix(f.Limit, "a ")) // "at most 3 ...", "copy from 0.46"
+	words := strings.Fields(strings.TrimPrefix(f.Limit, "a ")) // "at most 3 ...", "copy from 0.44"
 	sense, limit := words[0]+" "+words[1], words[2]
 	part, whole, counted := strings.Cut(f.Value, " of ")
 	value := number(part)

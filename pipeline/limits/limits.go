@@ -10,7 +10,7 @@ package limits
 // The defaults of the settings. Similarity is the share of word pairs in common, 0 to 1.
 const (
 	// Near is the similarity of a copy. Chosen on labelled pairs.
-	Near = 0.46
+	Near = 0.44
 	// Possible is the similarity of a possible copy. Chosen on labelled pairs.
 	Possible = 0.3
 	// ShortNear is the similarity of a copy whose evidence is weak: a short text, or other main words. Chosen

@@ -40,8 +40,8 @@ func TestExplanationsFollowFromRows(t *testing.T) {
 		"numbers in both: 1 of 4":         func(c *Comparison) { c.compared.CommonValues = 1 },
 		"texts about a word that the oth": func(c *Comparison) { c.compared.OtherSubject = true },
 		"beginning of one in the other":   func(c *Comparison) { c.compared.Lead, c.compared.OtherMain = 0, 2 },
-		"0.90, a copy from 0.46":          func(*Comparison) {},
-		"0.45, a copy from 0.46":          func(c *Comparison) { c.compared.J, c.compared.OtherMain = .45, 1 },
+		"0.90, a copy from 0.44":          func(*Comparison) {},
+		"0.43, a copy from 0.44":          func(c *Comparison) { c.compared.J, c.compared.OtherMain = .43, 1 },
 	} {
 		c := Comparison{compared: base, MaxDistance: 21, Found: true, Topic: "duplicate"}
 		change(&c)
