@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "is no index of this program")
 }
 
-// Forgotten slices leave the file, and what is left is as before.
+// copyLive leaves out the slices whose window is over. Articles of the other slices are found as before.
 func TestCopyLive(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir, stateConfig)

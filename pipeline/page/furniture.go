@@ -24,10 +24,9 @@ type bodyScratch struct {
 	known  lineSet
 }
 
-// appendBody appends the lines of a clean text that belong to its article, with line ends. s.lines are those
-// of the text. It leaves out runs
-// of at least limits.FurnitureLines furniture lines, unless a run is a table, repeated lines, and code. See judge
-// for a text that is hardly more than that.
+// appendBody appends the lines of a clean text that belong to its article, with line ends. s.lines are the lines
+// of the text. It leaves out repeated lines, code, and runs of at least limits.FurnitureLines furniture lines that
+// are no table. See judge for a text that is hardly more than that.
 //
 // whole says that nothing is left out. Then nothing is appended, and the caller uses the clean text itself.
 // Time is linear in the length of the text, except that the widths of its lines are sorted.

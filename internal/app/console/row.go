@@ -29,7 +29,7 @@ type row struct {
 	// OriginalID and Original name the article that this one repeats or resembles.
 	OriginalID string `json:"original_id,omitempty"`
 	Original   string `json:"original,omitempty"`
-	// Root is the root of the story that the article belongs to, or of the one that it resembles; it may be the article.
+	// Root names the first article of the story, perhaps this one. A possible copy has the root that it resembles.
 	Root string `json:"root,omitempty"`
 	// OriginalTitle is empty if the original is not among the verdicts that are kept.
 	OriginalTitle string `json:"original_title,omitempty"`
