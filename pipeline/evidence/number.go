@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -398,26 +399,10 @@ var numerals = func() (table [0x5000 / 64]uint64) {
 // 0 for all other characters.
 func chineseNumeral(r rune) (digit int, unit uint64) {
 	switch r {
-	case '〇', '零':
+	case '零':
 		return 0, 0
-	case '一':
-		return 1, 0
-	case '二', '两':
+	case '两':
 		return 2, 0
-	case '三':
-		return 3, 0
-	case '四':
-		return 4, 0
-	case '五':
-		return 5, 0
-	case '六':
-		return 6, 0
-	case '七':
-		return 7, 0
-	case '八':
-		return 8, 0
-	case '九':
-		return 9, 0
 	case '十':
 		return -1, 10
 	case '百':
@@ -428,6 +413,10 @@ func chineseNumeral(r rune) (digit int, unit uint64) {
 		return -1, 10000
 	case '亿':
 		return -1, 100000000
+	}
+	const digits = "〇一二三四五六七八九"
+	if at := strings.IndexRune(digits, r); at >= 0 {
+		return at / len("〇"), 0
 	}
 	return -1, 0
 }

@@ -86,12 +86,7 @@ type Builder struct {
 
 // Reset forgets the article.
 func (b *Builder) Reset() {
-	b.words = 0
-	clear(b.mins[:])
-	b.before, b.anchors = [2]uint64{}, leastHashes{}
-	b.facts, b.phones, b.heads, b.values = b.facts[:0], b.phones[:0], b.heads[:0], leastHashes{}
-	b.bitmap = 0
-	b.times, b.mains, b.main = 0, 0, [limits.MainWords]byte{}
+	*b = Builder{facts: b.facts[:0], phones: b.phones[:0], heads: b.heads[:0]}
 }
 
 // Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in
@@ -201,18 +196,14 @@ func (b *Builder) sampleLead(raw *[Size]byte, bigrams int) {
 		}
 		lead |= slot << (7 * i)
 	}
-	var le [8]byte
-	binary.LittleEndian.PutUint64(le[:], lead)
-	copy(raw[leadAt:mainAt], le[:])
+	copy(raw[leadAt:mainAt], binary.LittleEndian.AppendUint64(make([]byte, 0, 8), lead))
 }
 
 // writeNumbers writes the numbers of the article.
 func (b *Builder) writeNumbers(raw *[Size]byte) {
 	sketch(raw, b.facts, 0, bodySlots)
 	sketch(raw, b.heads, bodySlots, numberSlots-bodySlots)
-	var le [8]byte
-	binary.LittleEndian.PutUint64(le[:], b.bitmap)
-	copy(raw[bitmapAt:], le[:bitmapBits/8])
+	copy(raw[bitmapAt:leadAt], binary.LittleEndian.AppendUint64(make([]byte, 0, 8), b.bitmap))
 }
 
 // AddNumbers reads the numbers of the article's clean text, once for each article, in time linear in its length. head
