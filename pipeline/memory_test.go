@@ -6,11 +6,16 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/internal/hostiletext"
+	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
 	"echosieve/test/child"
 )
 
@@ -59,4 +64,69 @@ func peakMemory(t testing.TB, run func()) int64 {
 	require.Positive(t, before)
 	run()
 	return child.PeakMemory(os.Getpid()) - before
+}
+
+// worstValues are values that take as much memory as any with the default settings, whatever they take in the record
+// batch.
+func worstValues(t testing.TB) map[string][]byte {
+	t.Helper()
+	most := 1<<20 - 64
+	return map[string][]byte{
+		"title, gzip": []byte(hostiletext.Gzip(`{"text":"x y z","title":"` + strings.Repeat("a", most) + `"}`)),
+		"words, gzip": []byte(hostiletext.Gzip(string(asJSON(hostiletext.Of(most)["words"])))),
+	}
+}
+
+// Three batches of each of 12 partitions are prepared and kept, as the consumer does while the index is away. With the
+// default settings the process takes less than 400 MiB, even on sixteen cores.
+func TestWorstBatches(t *testing.T) {
+	const alone = "ECHOSIEVE_TEST_ALONE"
+	if os.Getenv(alone) == "" { // in a process of its own: memory left by other tests changes when garbage is collected
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWorstBatches$", "-test.v")
+		cmd.Env = append(os.Environ(), alone+"=1", "GOMAXPROCS=16")
+		output, err := cmd.CombinedOutput()
+		t.Logf("%s", output)
+		require.NoError(t, err)
+		return
+	}
+	stages := newWorst(t)
+	for kind, value := range worstValues(t) {
+		peak := peakMemory(t, func() { prepareWorst(t, stages, value) })
+		t.Logf("%-34s %4d MiB", kind, peak>>20)
+		require.Less(t, peak, int64(worstGrowth), kind)
+	}
+}
+
+// worstGrowth is the memory of the default settings without that of an idle service and of fetched data, in bytes.
+const worstGrowth = 250 << 20
+
+func newWorst(t testing.TB) *Pipeline {
+	t.Helper()
+	made, err := recipe.Load(recipe.DefaultConfig())
+	require.NoError(t, err)
+	cfg := decode.DefaultConfig()
+	cfg.Memory = decode.NewMemory(16 << 20 / 8)
+	stages, err := New(Config{Decode: cfg, MaxMessageBytes: 1 << 20}, made, nil, nil)
+	require.NoError(t, err)
+	return stages
+}
+
+// prepareWorst prepares three batches of a record in each of 12 partitions, and holds them until all are prepared.
+func prepareWorst(t testing.TB, stages *Pipeline, value []byte) {
+	t.Helper()
+	var partitions sync.WaitGroup
+	kept := make(chan *Batch, 36)
+	for range 12 {
+		partitions.Go(func() {
+			for range 3 {
+				if b, err := stages.Prepare(t.Context(), []record.Record{{Value: value}}); err != nil {
+					t.Error(err)
+				} else {
+					kept <- b
+				}
+			}
+		})
+	}
+	partitions.Wait()
+	require.Len(t, kept, 36)
 }

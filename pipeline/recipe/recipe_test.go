@@ -2,19 +2,24 @@ package recipe
 
 import (
 	"encoding/hex"
+	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/classic"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/limits"
+	"echosieve/pipeline/segment/cppjieba"
 	"echosieve/pipeline/text"
 	"echosieve/simhash"
 )
@@ -189,4 +194,134 @@ func TestConcurrentUse(t *testing.T) {
 		}
 	})
 	workers.Wait()
+}
+
+const (
+	zhArticle, enArticle = newstext.Zh, newstext.En
+	zhOther, enOther     = newstext.ZhOther, newstext.EnOther
+	zhMenu, zhFooter     = newstext.ZhMenu, newstext.ZhFooter
+	enMenu, enFooter     = newstext.EnMenu, newstext.EnFooter
+)
+
+func normalised(clean string) string { return string(text.AppendNormalised(nil, clean)) }
+
+// testRecipe returns the default recipe. Its dictionaries are loaded once for all tests.
+func testRecipe(t testing.TB) *Recipe {
+	t.Helper()
+	r, err := Load(DefaultConfig())
+	require.NoError(t, err)
+	return r
+}
+
+func TestUserWordsCount(t *testing.T) {
+	dir := t.TempDir()
+	cfg := DefaultConfig()
+	cfg.UserDictionary, cfg.StopWords = filepath.Join(dir, "user.txt"), filepath.Join(dir, "stop.txt")
+	require.NoError(t, os.WriteFile(cfg.UserDictionary, []byte("牛肉丸子汤面\nat&t 5 nz\n"), 0o600))
+	require.NoError(t, os.WriteFile(cfg.StopWords, []byte("北京\n"), 0o600))
+	r, err := Load(cfg)
+	require.NoError(t, err)
+	require.NotEqual(t, testRecipe(t).ID(), r.ID())
+
+	var words []string
+	for _, w := range r.Weights("AT&T在北京吃牛肉丸子湯麵", article.Origin{}) {
+		words = append(words, w.Word)
+	}
+	require.ElementsMatch(t, []string{"at&t", "牛肉丸子汤面"}, words)
+	base, _ := testRecipe(t).Fingerprint("AT&T在北京吃牛肉丸子湯麵", article.Origin{})
+	other, _ := r.Fingerprint("AT&T在北京吃牛肉丸子湯麵", article.Origin{})
+	require.NotEqual(t, base.SimHash, other.SimHash)
+}
+
+// The classic recipes fingerprint the raw text, have max_distance + 1 blocks, and judge by the distance alone.
+func TestClassicRecipes(t *testing.T) {
+	ids := map[string]bool{}
+	for _, name := range classic.Names() {
+		t.Run(name, func(t *testing.T) {
+			cfg := DefaultConfig()
+			cfg.Name, cfg.MaxDistance = name, 5
+			r, err := Load(cfg)
+			require.NoError(t, err)
+			require.Regexp(t, "^"+name+"-2-[0-9a-f]{8}$", r.ID())
+			require.False(t, ids[r.ID()])
+			ids[r.ID()] = true
+
+			search := r.Search()
+			require.Equal(t, 6, search.Blocks)
+			require.Zero(t, search.Probes)
+			require.Nil(t, search.Check)
+
+			extractor, err := classic.New(name, r.segmenter.CutRaw)
+			require.NoError(t, err)
+			a, _ := r.Fingerprint(zhArticle, article.Origin{})
+			want, features := extractor.Fingerprint(zhArticle)
+			require.Equal(t, want, a.Fingerprint)
+			require.Equal(t, features, a.Features)
+			require.Nil(t, a.Signature)
+			require.Len(t, r.Weights(zhArticle, article.Origin{}), features)
+			for bit, sum := range a.Sums {
+				if sum > 1e6 || sum < -1e6 { // the originals round differently where a sum is nearly 0
+					require.Equal(t, sum > 0, a.SimHash>>bit&1 == 1)
+				}
+			}
+			same, _ := r.Fingerprint(zhArticle, article.Origin{})
+			require.Equal(t, article.Judgement{Kind: article.Exact, Reason: article.ReasonDigest,
+				Likeness: article.SameText}, search.Compare(&a, &same))
+			other, _ := r.Fingerprint(enArticle, article.Origin{})
+			require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, search.Compare(&a, &other))
+			empty, _ := r.Fingerprint("", article.Origin{})
+			require.True(t, empty.Empty)
+		})
+	}
+}
+
+func addTexts(f *testing.F) {
+	for _, text := range []string{
+		"", zhArticle, enArticle, "<p>a&lt;b&gt;<EED></p><!--", "&amp;amp;lt;p&gt;", "\xff\x00e\u0301…",
+		"ＧＤＰ３．５％", "臺灣", "<script>x", "İﬁ①℃\uf907\U0002f800", "c++ 9.. a1 #",
+	} {
+		f.Add(text)
+	}
+}
+
+func FuzzFingerprint(f *testing.F) {
+	r := testRecipe(f)
+	addTexts(f)
+	f.Fuzz(func(t *testing.T, raw string) {
+		a, _ := r.Fingerprint(raw, article.Origin{})
+		again, _ := r.Fingerprint(raw, article.Origin{})
+		if !reflect.DeepEqual(a, again) {
+			t.Fatalf("%+v, then %+v", a, again)
+		}
+		normalised := normalised(text.Clean(raw))
+		if !utf8.ValidString(normalised) || a.Empty != (normalised == "") || a.Features > 0 && a.Empty {
+			t.Fatalf("normalised %q, article %+v", normalised, a)
+		}
+		if marked, _ := r.Fingerprint(strings.Join([]string{"<div>", "</div>"}, raw),
+			article.Origin{}); !strings.ContainsAny(raw, "<&") && marked.Digest != a.Digest {
+			t.Fatalf("wrapped in markup: %+v, bare %+v", marked, a)
+		}
+	})
+}
+
+// Both segmenters make the same index, so that processes with either segmenter can share it. Package segment compares
+// the words that they cut.
+func TestSegmentersShareAnIndex(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.UserDictionary = filepath.Join(t.TempDir(), "user.txt")
+	require.NoError(t, os.WriteFile(cfg.UserDictionary, []byte("北京清华 9000000\n的\nat&t 5 nz\n国家队 nz\n"), 0o600))
+	native, err := Load(cfg)
+	require.NoError(t, err)
+	cfg.Segmenter = text.SegmenterGojieba
+	gojieba, err := Load(cfg)
+	if errors.Is(err, cppjieba.ErrMissing) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	require.Equal(t, gojieba.ID(), native.ID())
+	for _, text := range []string{zhArticle, enArticle, zhOther + enOther} {
+		want, _ := gojieba.Fingerprint(text, article.Origin{})
+		got, _ := native.Fingerprint(text, article.Origin{})
+		require.Equal(t, want, got)
+	}
 }
