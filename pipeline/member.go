@@ -50,7 +50,6 @@ func (c OutputConfig) Validate(in decode.Config) error {
 		{in.Format == decode.FormatJSON, "format", in.Format},
 		{in.Framing == decode.FramingNone, "framing", in.Framing},
 		{in.Preset == "", "preset", in.Preset},
-		{in.Compression == decode.CompressionAuto || in.Compression == decode.CompressionNone, "compression", in.Compression},
 	} {
 		if !f.ok {
 			return fmt.Errorf("verdict: value adds a member to plain JSON objects, and input.%s is %s: "+

@@ -107,7 +107,6 @@ func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
 		"input.format is html":   func(_ *OutputConfig, in *decode.Config) { in.Format = decode.FormatHTML },
 		"input.framing is":       func(_ *OutputConfig, in *decode.Config) { in.Framing = decode.FramingConfluent },
 		"input.preset is":        func(_ *OutputConfig, in *decode.Config) { in.Preset = "debezium" },
-		"input.compression is":   func(_ *OutputConfig, in *decode.Config) { in.Compression = decode.CompressionZstd },
 		"replace the field text": func(o *OutputConfig, _ *decode.Config) { o.Member = "text" },
 		"replace the field e*.x": func(_ *OutputConfig, in *decode.Config) { in.Fields.Text = []string{"e*.x"} },
 		"replace the field seen": func(o *OutputConfig, in *decode.Config) { o.Member, in.Fields.Published = "seen", []string{"seen"} },

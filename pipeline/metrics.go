@@ -27,7 +27,7 @@ type metrics struct {
 // The values of the label case of eventTime.
 const (
 	eventLate   = "late"   // the timestamp is older than the window
-	eventFuture = "future" // the timestamp is further ahead of the clock than RecordConfig.MaxFuture
+	eventFuture = "future" // the timestamp is further ahead of the clock than maxFuture
 )
 
 // The values of the label part of text.

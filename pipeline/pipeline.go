@@ -29,9 +29,8 @@ import (
 
 // RecordConfig says what happens to records that hold no article, and what is counted of all. It decides no verdict.
 type RecordConfig struct {
-	Tombstones      string        `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
-	MaxFuture       time.Duration `setting:"max_future" range:"0s..876000h" help:"Timestamps further ahead of the clock count as future in echosieve_pipeline_event_time_total. 0: none."`
-	PublisherLabels int           `setting:"publisher_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_publisher_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
+	Tombstones      string `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
+	PublisherLabels int    `setting:"publisher_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_publisher_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
 }
 
 // The values of RecordConfig.Tombstones.
@@ -42,7 +41,7 @@ const (
 
 // DefaultRecordConfig passes null values on, and counts no publishers.
 func DefaultRecordConfig() RecordConfig {
-	return RecordConfig{Tombstones: TombstonesUnique, MaxFuture: 24 * time.Hour}
+	return RecordConfig{Tombstones: TombstonesUnique}
 }
 
 // Validate returns an error that names the wrong setting and its allowed values. The ranges of numbers are in their
@@ -300,15 +299,18 @@ func (p *Pipeline) Acknowledged(outputs []Output, took time.Duration) {
 	p.metrics.observe(StagePublish, took)
 }
 
+// maxFuture is how far ahead of the clock a timestamp may be.
+const maxFuture = 24 * time.Hour
+
 // observeTime counts a timestamp that is far from the clock and observes the delay of the verdict. Nothing is
 // decided by the distance to the clock: verdicts depend on the records' timestamps only, so that a backlog
 // gets the same verdicts as it would have got in time.
 //
-// A delay is never negative: a timestamp ahead of the clock counts as 0 s. A timestamp beyond MaxFuture says
+// A delay is never negative: a timestamp ahead of the clock counts as 0 s. A timestamp beyond maxFuture says
 // nothing about the delay and is left out.
 func (p *Pipeline) observeTime(at, now time.Time) {
 	switch {
-	case p.cfg.MaxFuture > 0 && at.After(now.Add(p.cfg.MaxFuture)):
+	case at.After(now.Add(maxFuture)):
 		p.metrics.eventTime.WithLabelValues(eventFuture).Inc()
 		return
 	case p.cfg.Window > 0 && at.Before(now.Add(-p.cfg.Window)):

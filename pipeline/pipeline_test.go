@@ -337,7 +337,7 @@ func TestTimestampsFarFromTheClock(t *testing.T) {
 	for _, at := range []time.Time{
 		now,
 		now.Add(-2 * window),
-		now.Add(12 * time.Hour), // ahead, but less than input.max_future
+		now.Add(12 * time.Hour), // ahead, but less than maxFuture
 		now.Add(48 * time.Hour),
 		time.UnixMilli(-1), // Kafka's "no timestamp"
 		time.UnixMilli(math.MaxInt64),

@@ -79,7 +79,7 @@ func TestHelpListsWhatACommandUses(t *testing.T) {
 	}
 	code, out, _ := echosieve(t, "", "run", "--help")
 	require.Equal(t, command.ExitOK, code)
-	require.Contains(t, out, "--shadow.topic")
+	require.Contains(t, out, "--shadow.values")
 	require.NotContains(t, out, "--shadow.group", "it is hidden")
 	require.Contains(t, out, "--help-all lists them")
 }

@@ -14,6 +14,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// The results of CompressionOf.
+const (
+	CompressionNone = "none"
+	CompressionGzip = "gzip"
+	CompressionZstd = "zstd"
+)
+
 // CompressionOf returns the compression of data by its first four bytes. Neither JSON nor a text in UTF-8 begins like
 // gzip or zstd.
 func CompressionOf(data []byte) string {
@@ -31,20 +38,12 @@ const (
 	zstdMagic = "\x28\xb5\x2f\xfd"
 )
 
-// compressionOf returns the compression of a value. A value that has another one than it should have is rejected.
-func (c *Config) compressionOf(value []byte) (string, *record.RejectError) {
-	expected, found := c.Compression, CompressionOf(value)
-	switch {
-	case expected == CompressionAuto && c.Format == FormatAvro && c.Framing != FramingConfluent:
-		return CompressionNone, nil // an Avro value can begin like gzip
-	case expected == CompressionAuto, expected == found:
-		return found, nil
-	case expected == CompressionGzip, expected == CompressionZstd:
-		return "", record.Reject(record.NotJSON,
-			"the value is not compressed with %s: %s; input.compression auto takes both kinds",
-			expected, excerpt(value))
+// compressionOf returns the compression of a value. Avro without framing has none: its values can begin like gzip.
+func (c *Config) compressionOf(value []byte) string {
+	if c.Format == FormatAvro && c.Framing != FramingConfluent {
+		return CompressionNone
 	}
-	return CompressionNone, nil
+	return CompressionOf(value)
 }
 
 // startBytes is the number of bytes that are decompressed before memory is waited for: how large a value becomes is not
@@ -72,10 +71,7 @@ func (p *plain) release() {
 // much that is, by the size of the decompressed value. The caller releases the value. The error is that of ctx.
 func (c *Config) open(ctx context.Context, value []byte, room *share, weigh func(n int) int) (plain,
 	*record.RejectError, error) {
-	codec, reject := c.compressionOf(value)
-	if reject != nil {
-		return plain{}, reject, nil
-	}
+	codec := c.compressionOf(value)
 	if codec == CompressionNone {
 		return plain{bytes: value}, nil, room.take(ctx, weigh(len(value)))
 	}

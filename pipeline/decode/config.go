@@ -9,11 +9,10 @@ import (
 
 // Config says how to find the article in a record's value.
 type Config struct {
-	Format      string `setting:"format" help:"Form of a value: json (an object with the fields below), avro (likewise; see schema_file and registry), text or html (all of it is the text)."`
-	Preset      string `setting:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
-	Framing     string `setting:"framing" help:"Bytes before a value: none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
-	Compression string `setting:"compression" help:"Compression of the values themselves, beside that of Kafka's batches: auto (gzip and zstd are recognised), none, gzip or zstd. Decompressed, a value has at most kafka.max_message_bytes."`
-	Fields      Fields `setting:"fields"`
+	Format  string `setting:"format" help:"Form of a value: json (an object with the fields below), avro (likewise; see schema_file and registry), text or html (all of it is the text)."`
+	Preset  string `setting:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
+	Framing string `setting:"framing" help:"Bytes before a value, after decompression (gzip and zstd are recognised, except in Avro without framing; a value then has at most kafka.max_message_bytes): none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
+	Fields  Fields `setting:"fields"`
 	// Schemas are those of Avro values. They are no setting: who has the settings of a registry opens them.
 	Schemas Schemas `setting:"-"`
 	// MaxBytes is the size of the largest value without compression, in bytes: kafka.max_message_bytes. 0: 1 MiB.
@@ -65,8 +64,7 @@ func DefaultConfig() Config {
 			Published: []string{"published_at", "publishedAt", "published", "publish_time", "pubDate", "pub_date",
 				"datePublished", "date"},
 		},
-		Framing:     FramingNone,
-		Compression: CompressionAuto,
+		Framing: FramingNone,
 	}
 }
 
@@ -84,11 +82,6 @@ func (c Config) Validate() error {
 	case FramingNone, FramingConfluent:
 	default:
 		return fmt.Errorf("framing: %q is not one of none, confluent", c.Framing)
-	}
-	switch c.Compression {
-	case CompressionAuto, CompressionNone, CompressionGzip, CompressionZstd:
-	default:
-		return fmt.Errorf("compression: %q is not one of auto, none, gzip, zstd", c.Compression)
 	}
 	if (c.Format == FormatJSON || c.Format == FormatAvro) && len(c.Fields.Text) == 0 {
 		return fmt.Errorf("fields.text: at least one path is needed")

@@ -14,8 +14,6 @@ import (
 // signatures are the beginnings of values that are no JSON, and what such a value looks like. The first that
 // fits counts.
 var signatures = []struct{ prefix, looksLike string }{
-	{gzipMagic, "gzip: set input.compression to auto"},
-	{zstdMagic, "zstd: set input.compression to auto"},
 	{"\x04\x22\x4d\x18", "lz4: let the producer compress batches (compression.type), not values"},
 	{"\xff\x06\x00\x00sNaPpY", "snappy: let the producer compress batches (compression.type), not values"},
 	{"Obj\x01", "an Avro file: publish its records, with input.format avro"},

@@ -16,14 +16,10 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// The values of Config.Framing and Config.Compression.
+// The values of Config.Framing.
 const (
 	FramingNone      = "none"
 	FramingConfluent = "confluent"
-	CompressionAuto  = "auto"
-	CompressionNone  = "none"
-	CompressionGzip  = "gzip"
-	CompressionZstd  = "zstd"
 )
 
 // headerSchemaID is the record header in which Confluent's serializers can put the schema's id, instead of bytes before
@@ -61,9 +57,9 @@ func (c *Config) unframe(r *record.Record, value []byte) (
 
 // beginning returns at least the first n bytes of a value without compression, or all of it.
 func (c *Config) beginning(value []byte, n int) ([]byte, *record.RejectError) {
-	codec, reject := c.compressionOf(value)
-	if reject != nil || codec == CompressionNone {
-		return value, reject
+	codec := c.compressionOf(value)
+	if codec == CompressionNone {
+		return value, nil
 	}
 	u, err := newUnzipper(codec, value, c.maxBytes())
 	if err != nil {
@@ -133,9 +129,9 @@ func of(id string) string {
 }
 
 // AsJSON returns the settings for an article that is not in a record of the input topic, but in a file or a request:
-// without framing and compression, and with the same paths.
+// without framing, and with the same paths.
 func (c Config) AsJSON() Config {
-	c.Framing, c.Compression = FramingNone, CompressionNone
+	c.Framing = FramingNone
 	if c.Format == FormatAvro {
 		c.Format, c.Schemas = FormatJSON, nil
 	}

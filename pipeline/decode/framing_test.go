@@ -20,45 +20,37 @@ func TestUnwrap(t *testing.T) {
 	const most = 300 << 10
 	bomb, large := strings.Repeat("a", most+1), plain+strings.Repeat(" ", most-len(plain))
 	for _, c := range []struct {
-		name                 string
-		framing, compression string
-		value                string
+		name, framing, value string
 		reason               record.RejectReason // empty: the article is found
 		detail               string
 	}{
-		{"plain", FramingNone, CompressionAuto, plain, "", ""},
-		{"gzip", FramingNone, CompressionAuto, hostiletext.Gzip(plain), "", ""},
-		{"zstd", FramingNone, CompressionAuto, hostiletext.Zstd(plain), "", ""},
-		{"gzip by name", FramingNone, CompressionGzip, hostiletext.Gzip(plain), "", ""},
-		{"zstd by name", FramingNone, CompressionZstd, hostiletext.Zstd(plain), "", ""},
-		{"gzip, none expected", FramingNone, CompressionNone, hostiletext.Gzip(plain), record.NotJSON, "input.compression"},
-		{"plain, gzip expected", FramingNone, CompressionGzip, plain, record.NotJSON, "not compressed with gzip"},
-		{"zstd, gzip expected", FramingNone, CompressionGzip, hostiletext.Zstd(plain), record.NotJSON,
-			"not compressed with gzip"},
-		{"gzip, cut", FramingNone, CompressionAuto, hostiletext.Gzip(plain)[:25], record.NotJSON, "cannot be decompressed"},
-		{"zstd, cut", FramingNone, CompressionAuto, hostiletext.Zstd(plain)[:12], record.NotJSON, "cannot be decompressed"},
-		{"gzip, as large as allowed", FramingNone, CompressionAuto, hostiletext.Gzip(large), "", ""},
-		{"zstd, as large as allowed", FramingNone, CompressionAuto, hostiletext.Zstd(large), "", ""},
-		{"zstd of a stream, as large as allowed", FramingNone, CompressionAuto, hostiletext.Streamed(large), "", ""},
-		{"gzip bomb", FramingNone, CompressionAuto, hostiletext.Gzip(bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd bomb", FramingNone, CompressionAuto, hostiletext.Zstd(bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd bomb of a stream", FramingNone, CompressionAuto, hostiletext.Streamed(bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd of a stream with a large window", FramingNone, CompressionAuto, hostiletext.Streamed(plain), "", ""},
-		{"two frames", FramingNone, CompressionAuto, hostiletext.Zstd(plain[:9]) + hostiletext.Streamed(plain[9:]), "", ""},
-		{"two members", FramingNone, CompressionAuto, hostiletext.Gzip(plain[:9]) + hostiletext.Gzip(plain[9:]), "", ""},
-		{"zstd that claims 256 MiB in one segment", FramingNone, CompressionAuto,
+		{"plain", FramingNone, plain, "", ""},
+		{"gzip", FramingNone, hostiletext.Gzip(plain), "", ""},
+		{"zstd", FramingNone, hostiletext.Zstd(plain), "", ""},
+		{"gzip, cut", FramingNone, hostiletext.Gzip(plain)[:25], record.NotJSON, "cannot be decompressed"},
+		{"zstd, cut", FramingNone, hostiletext.Zstd(plain)[:12], record.NotJSON, "cannot be decompressed"},
+		{"gzip, as large as allowed", FramingNone, hostiletext.Gzip(large), "", ""},
+		{"zstd, as large as allowed", FramingNone, hostiletext.Zstd(large), "", ""},
+		{"zstd of a stream, as large as allowed", FramingNone, hostiletext.Streamed(large), "", ""},
+		{"gzip bomb", FramingNone, hostiletext.Gzip(bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb", FramingNone, hostiletext.Zstd(bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb of a stream", FramingNone, hostiletext.Streamed(bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd of a stream with a large window", FramingNone, hostiletext.Streamed(plain), "", ""},
+		{"two frames", FramingNone, hostiletext.Zstd(plain[:9]) + hostiletext.Streamed(plain[9:]), "", ""},
+		{"two members", FramingNone, hostiletext.Gzip(plain[:9]) + hostiletext.Gzip(plain[9:]), "", ""},
+		{"zstd that claims 256 MiB in one segment", FramingNone,
 			"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10\x01\x00\x00", record.TooLarge, "kafka.max_message_bytes"},
-		{"framed", FramingConfluent, CompressionAuto, framed, "", ""},
-		{"framed, then compressed", FramingConfluent, CompressionAuto, hostiletext.Gzip(framed), "", ""},
-		{"framed, none expected", FramingNone, CompressionAuto, framed, record.NotJSON, "set input.framing to confluent"},
-		{"framing expected", FramingConfluent, CompressionAuto, plain, record.NotJSON, "set input.framing to none"},
-		{"cut within the framing", FramingConfluent, CompressionAuto, framed[:4], record.NotJSON,
+		{"framed", FramingConfluent, framed, "", ""},
+		{"framed, then compressed", FramingConfluent, hostiletext.Gzip(framed), "", ""},
+		{"framed, none expected", FramingNone, framed, record.NotJSON, "set input.framing to confluent"},
+		{"framing expected", FramingConfluent, plain, record.NotJSON, "set input.framing to none"},
+		{"cut within the framing", FramingConfluent, framed[:4], record.NotJSON,
 			"set input.framing to none"},
-		{"nothing after the framing", FramingConfluent, CompressionAuto, framed[:5], record.NotJSON, "empty"},
+		{"nothing after the framing", FramingConfluent, framed[:5], record.NotJSON, "empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := DefaultConfig()
-			cfg.Framing, cfg.Compression, cfg.MaxBytes = c.framing, c.compression, most
+			cfg.Framing, cfg.MaxBytes = c.framing, most
 			require.NoError(t, cfg.Validate())
 			r := recordOf(c.value)
 			content, reject := cfg.Decode(r)
@@ -218,7 +210,7 @@ func TestNoMemoryIsHeldForASchema(t *testing.T) {
 	for name, value := range map[string]string{"plain": framed, "gzip": hostiletext.Gzip(framed),
 		"zstd": hostiletext.Zstd(framed)} {
 		t.Run(name, func(t *testing.T) {
-			cfg := Config{Format: FormatAvro, Framing: FramingConfluent, Compression: CompressionAuto,
+			cfg := Config{Format: FormatAvro, Framing: FramingConfluent,
 				Memory: NewMemory(1000)}
 			cfg.Fields = DefaultConfig().Fields
 			cfg.Schemas = askedSchema(func(id string) (*avrojson.Schema, error) {

@@ -128,9 +128,6 @@ func TestNoAbsurdNumberPasses(t *testing.T) {
 				values = append(values, "0")
 			}
 			for _, value := range values {
-				if k.Name == "input.max_future" && !strings.HasPrefix(value, "-") && value != "2562047h" {
-					continue // it only counts, and nothing waits for it
-				}
 				_, err := loadFlags(t, "--"+k.Name+"="+value)
 				require.ErrorContains(t, err, k.Name, value)
 				require.Equal(t, 1, strings.Count(err.Error(), k.Name+" "), "one mistake has one message: %s", err)

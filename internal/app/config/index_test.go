@@ -57,7 +57,7 @@ func others(t *testing.T) map[string][]string {
 		"input.format":   {"text"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
 		"http.open":      {"/readyz"},
 		"policy.revises": policies, "policy.overlaps": policies, "input.tombstones": {"skip"}, "input.preset": {
-			"connect"}, "input.framing": {"confluent"}, "input.compression": {"zstd"}, "policy.contained": policies,
+			"connect"}, "input.framing": {"confluent"}, "policy.contained": policies,
 		"policy.extends": policies, "policy.same_id": policies, "output.verdict": {"value"},
 		"input.schema_file": {}, "input.registry.urls": {}, "input.registry.username": {},
 		"input.registry.password": {}, "input.registry.password_file": {}, "input.registry.tls.enabled": {},
