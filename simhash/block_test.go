@@ -1,7 +1,6 @@
 package simhash
 
 import (
-	"math"
 	"math/bits"
 	"math/rand/v2"
 	"testing"
@@ -54,16 +53,6 @@ func TestBlocksPanicOutsideTheirRange(t *testing.T) {
 	require.Panics(t, func() { BlockBits(4, 3) })
 }
 
-func shareBlock(a, b Fingerprint, k int) bool {
-	other := Blocks(b, k)
-	for i, block := range Blocks(a, k) {
-		if block == other[i] {
-			return true
-		}
-	}
-	return false
-}
-
 // Blocks of any width hold the bits that follow their start. After the last bit of the fingerprint its first
 // bit follows.
 func TestLayout(t *testing.T) {
@@ -87,39 +76,12 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-func FuzzBlocks(f *testing.F) {
-	f.Add(uint64(0), uint64(7), 3)
-	f.Add(uint64(math.MaxUint64), uint64(0), 63)
-	f.Fuzz(func(t *testing.T, a, b uint64, k int) {
-		k &= 63
-		if Distance(Fingerprint(a), Fingerprint(b)) <= k && !shareBlock(Fingerprint(a), Fingerprint(b), k) {
-			t.Fatalf("%x and %x share no block of %d", a, b, k+1)
-		}
-		if a == b && Blocks(Fingerprint(a), k)[k] != Blocks(Fingerprint(b), k)[k] {
-			t.Fatal("equal fingerprints have different blocks")
-		}
-	})
-}
-
 func randomFeatures(r *rand.Rand) []Feature {
 	features := make([]Feature, r.IntN(300))
 	for i := range features {
 		features[i] = Feature{r.Uint64(), float64(1 + r.IntN(1000))}
 	}
 	return features
-}
-
-func TestSumWeightsIsSum(t *testing.T) {
-	r := seeded(t)
-	for range 200 {
-		features := append(randomFeatures(r), Feature{r.Uint64(), math.NaN()}, Feature{r.Uint64(), -1})
-		var sums Sums
-		fp := SumWeights(features, &sums)
-		require.Equal(t, Sum(features), fp)
-		for i, v := range sums {
-			require.Equal(t, v > 0, fp>>i&1 == 1, "bit %d, sum %v", i, v)
-		}
-	}
 }
 
 // The values are those of all flip sets of the six weakest bits, in the order of cost, and all different.

@@ -43,8 +43,3 @@ func ExampleBlocks() {
 	// block 2, value 89ab: true
 	// block 3, value cd00: false
 }
-
-func ExampleFingerprint_String() {
-	fmt.Println(simhash.Fingerprint(255))
-	// Output: 00000000000000ff
-}

@@ -24,12 +24,6 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	require.Equal(t, 0, Distance(5, 5))
-	require.Equal(t, 2, Distance(0b101, 0b110))
-	require.Equal(t, 64, Distance(0, math.MaxUint64))
-}
-
 // naive is Charikar's definition with exact arithmetic.
 func naive(features []Feature) Fingerprint {
 	var sums [64]*big.Rat
@@ -55,41 +49,32 @@ func naive(features []Feature) Fingerprint {
 	return fp
 }
 
-func TestSumOfFewFeatures(t *testing.T) {
-	for name, c := range map[string]struct {
-		features []Feature
-		want     Fingerprint
-	}{
-		"nothing":             {nil, 0},
-		"one":                 {[]Feature{{0xf0f0, 2}}, 0xf0f0},
-		"heavier wins":        {[]Feature{{0b1100, 3}, {0b1010, 2}}, 0b1100},
-		"a tie is zero":       {[]Feature{{0b1100, 2}, {0b1010, 2}}, 0b1000},
-		"majority":            {[]Feature{{0b111, 1}, {0b110, 1}, {0b100, 1}}, 0b110},
-		"twice the same hash": {[]Feature{{1, 1}, {1, 1}, {2, 1.5}}, 1},
-		"unusable weights":    {[]Feature{{1, math.NaN()}, {2, math.Inf(1)}, {4, -1}, {8, 0}, {16, 1}}, 16},
-		"only unusable ones":  {[]Feature{{1, math.NaN()}, {2, -3}}, 0},
-		"top bit":             {[]Feature{{1 << 63, 1}}, 1 << 63},
-		"tiny":                {[]Feature{{3, math.SmallestNonzeroFloat64}}, 3},
-		"huge":                {[]Feature{{3, math.MaxFloat64}, {5, math.MaxFloat64}, {7, math.MaxFloat64}}, 7},
-		"all bits, many times": {[]Feature{{math.MaxUint64, 1}, {math.MaxUint64, 1}, {math.MaxUint64, 1}},
-			math.MaxUint64},
-	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Sum(c.features)) })
-	}
-}
-
+// Few features with small weights make ties, of which each is a zero bit.
 func TestSumAgreesWithDefinition(t *testing.T) {
 	r := seeded(t)
-	for range 200 {
-		features := make([]Feature, 1+r.IntN(300))
+	unusable := []float64{math.NaN(), math.Inf(1), -1, 0}
+	for i := range 400 {
+		features := make([]Feature, r.IntN(300)*(i%2)+r.IntN(5))
 		for i := range features {
 			features[i] = Feature{r.Uint64(), float64(1 + r.IntN(4000))}
+			if len(features) < 5 {
+				features[i].Weight = float64(1 + r.IntN(2))
+			}
+			if r.IntN(10) == 0 {
+				features[i].Weight = unusable[r.IntN(len(unusable))]
+			}
 		}
 		want := naive(features)
-		require.Equal(t, want, Sum(features))
+		var sums Sums
+		require.Equal(t, want, SumWeights(features, &sums))
+		for i, v := range sums {
+			require.Equal(t, v > 0, want>>i&1 == 1, "bit %d, sum %v", i, v)
+		}
 		r.Shuffle(len(features), func(i, j int) { features[i], features[j] = features[j], features[i] })
 		require.Equal(t, want, Sum(features), "order must not matter")
 	}
+	require.EqualValues(t, 3, Sum([]Feature{{3, math.SmallestNonzeroFloat64}}))
+	require.EqualValues(t, 7, Sum([]Feature{{3, math.MaxFloat64}, {5, math.MaxFloat64}, {7, math.MaxFloat64}}))
 }
 
 // The lanes must not run over at the largest number of equal weights just below and at powers of two.
