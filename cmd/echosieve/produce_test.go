@@ -17,7 +17,6 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files/filestest"
 	"echosieve/internal/app/produce"
-	"echosieve/sample"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -122,21 +121,6 @@ not json
 {"text":"3"}
 `
 
-func TestProduceBadLines(t *testing.T) {
-	broker := testBroker(t)
-	long := `{"text":"` + strings.Repeat("l", 1<<20) + `"}`
-	file := commandtest.File(t, "bad.jsonl", badLines+long+"\n"+`{"text":"4"}`)
-	code, out, errOut := echosieve(t, "", "produce", "--kafka.brokers", broker.ListenAddrs()[0], file)
-	require.Equal(t, command.ExitNo, code)
-	for _, line := range []int{2, 3, 6} {
-		require.Contains(t, errOut, fmt.Sprintf("%s:%d: the value is not a JSON object: ", file, line))
-	}
-	require.Contains(t, errOut, fmt.Sprintf("%s:8: line of %d bytes, at most", file, len(long)))
-	require.Contains(t, errOut, "echosieve: 4 bad lines not published")
-	require.Contains(t, out, "4 records published to articles in ")
-	published(t, broker, 4)
-}
-
 func TestProduceStrict(t *testing.T) {
 	broker := testBroker(t)
 	file := commandtest.File(t, "bad.jsonl", badLines)
@@ -174,22 +158,6 @@ func TestProduceManyRecords(t *testing.T) {
 	}
 	require.Equal(t, []int{1000}, slices.Collect(maps.Values(together)))
 	require.Positive(t, others)
-}
-
-// The sample is published as it is, with its broken lines: they show what becomes of bad input.
-func TestProduceSample(t *testing.T) {
-	broker := testBroker(t)
-	code, out, errOut := echosieve(t, "", "produce", "--sample", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, command.ExitOK, code, errOut)
-	require.Contains(t, out, "77 records published to articles in ")
-	var want, got []string
-	for line := range sample.Lines() {
-		want = append(want, string(line))
-	}
-	for _, r := range published(t, broker, len(want)) {
-		got = append(got, string(r.Value))
-	}
-	require.ElementsMatch(t, want, got)
 }
 
 // A loop goes on after the sample, with new ids at the given rate, and ends in order with the first signal.

@@ -2,16 +2,13 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"echosieve/internal/app/build"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
@@ -28,23 +24,6 @@ import (
 func TestCommandsAreDocumented(t *testing.T) {
 	// no result (two); prints a file; prints the service's answer; prints JSON in any case
 	commandtest.Documented(t, newRootCommand(), "run", "stories", "reference", "ready", "filter")
-}
-
-func TestHelp(t *testing.T) {
-	code, out, _ := echosieve(t, "", "--help")
-	require.Equal(t, command.ExitOK, code)
-	for _, want := range []string{"repeats an earlier one", "echosieve-lab demo", "\n  produce ", "Exit codes:"} {
-		require.Contains(t, out, want)
-	}
-	code, out, _ = echosieve(t, "", "produce", "--help")
-	require.Equal(t, command.ExitOK, code)
-	flags, settings, ok := strings.Cut(out, "Settings (also in")
-	require.True(t, ok)
-	require.Contains(t, flags, "--strict")
-	require.NotContains(t, flags, "--kafka.group")
-	require.Contains(t, settings, "--kafka.group string")
-	require.Contains(t, settings, `(default "echosieve")`)
-	require.NotContains(t, settings, "--redis.password ")
 }
 
 // Help lists the settings of the sections that a command uses; --help-all lists the others, too.
@@ -84,21 +63,6 @@ func TestHelpListsWhatACommandUses(t *testing.T) {
 	require.Contains(t, out, "--help-all lists them")
 }
 
-func TestVersion(t *testing.T) {
-	code, out, _ := echosieve(t, "", "version")
-	require.Equal(t, command.ExitOK, code)
-	require.Contains(t, out, runtime.Version())
-	code, asFlag, _ := echosieve(t, "", "--version")
-	require.Equal(t, command.ExitOK, code)
-	require.Equal(t, out, asFlag)
-	code, out, _ = echosieve(t, "", "version", "--json")
-	require.Equal(t, command.ExitOK, code)
-	var info build.Info
-	require.NoError(t, json.Unmarshal([]byte(out), &info))
-	require.Equal(t, runtime.GOOS+"/"+runtime.GOARCH, info.Platform)
-	require.NotEmpty(t, info.Version)
-}
-
 // beSubject makes the test binary the program itself, so that signals can be tested.
 const beSubject = "ECHOSIEVE_TEST_BE_SUBJECT"
 
@@ -131,22 +95,6 @@ func subject(t *testing.T, part string, args ...string) (cmd *exec.Cmd, in io.Wr
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	return cmd, in, bufio.NewReader(stdout)
-}
-
-// The first signal ends a command in order, also while it waits for input.
-func TestFirstSignal(t *testing.T) {
-	broker := testBroker(t)
-	cmd, in, out := subject(t, "program", "produce", "--kafka.brokers", broker.ListenAddrs()[0])
-	_, err := io.WriteString(in, `{"text":"x"}`+"\n")
-	require.NoError(t, err)
-	published(t, broker, 1)
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	line, err := out.ReadString('\n')
-	require.NoError(t, err)
-	require.Regexp(t, "^(0 records|1 record) published", line) // 0 if the signal came before the broker's acknowledgement
-	exit := (*exec.ExitError)(nil)
-	require.ErrorAs(t, wait(t, cmd), &exit)
-	require.Equal(t, command.ExitFailed, exit.ExitCode())
 }
 
 // One more signal ends a command that is stuck.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,9 @@ func others(t *testing.T) map[string][]string {
 	require.NoError(t, os.WriteFile(words, []byte("区块链平台 10 n\n"), 0o600))
 	stop := filepath.Join(t.TempDir(), "stop")
 	require.NoError(t, os.WriteFile(stop, []byte("区块链平台\n"), 0o600))
+	table := filepath.Join(t.TempDir(), "table.tsv")
+	require.NoError(t, os.WriteFile(table, []byte("format\t1\nwritten\t2026-05-04T12:00:00Z\n"+
+		"2026-05-04T13:00:00Z\t*\t9\tone\n"), 0o600))
 	policies := []string{"unique", "possible", "duplicate"}
 	return map[string][]string{
 		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"},
@@ -50,9 +54,9 @@ func others(t *testing.T) map[string][]string {
 		"recipe":                 {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
 		"detection.max_distance": {"16"},
 		"detection.blocks":       {"5"},
-		// gojieba needs cgo; package recipe tests that neither this nor a boilerplate table changes the id
+		// gojieba needs cgo; package recipe tests that it does not change the id
 		"detection.segmenter":       {},
-		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {},
+		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {table},
 		"detection.html": {"text"},
 		"input.format":   {"text"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
 		"http.open":      {"/readyz"},
@@ -136,10 +140,22 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 	} {
 		require.True(t, moving[name], name)
 	}
-	for _, name := range []string{"detection.probes", "detection.anchors", "redis.max_candidates", "policy.same_id",
-		"kafka.group"} {
+	for _, name := range []string{"redis.max_candidates", "policy.same_id", "kafka.group"} {
 		require.False(t, moving[name], name)
 	}
+	// Of the settings under detection, the help and the page name those that keep the index.
+	keep := []string{}
+	for _, k := range Schema().Keys() {
+		if name, ok := strings.CutPrefix(k.Name, "detection."); ok && !moving[k.Name] {
+			keep = append(keep, name)
+		}
+	}
+	require.Equal(t, []string{"probes", "anchors", "segmenter", "boilerplate_file"}, keep)
+	require.Contains(t, Schema().Section("detection").Help, "except of probes, anchors, segmenter and boilerplate_file")
+	page, err := os.ReadFile("../../../docs/configuration.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page),
+		"everything under `detection` except `probes`, `anchors`, `segmenter` and `boilerplate_file`")
 }
 
 // indexOf returns the id of the index of a configuration, and the keys, each behind its database, that it
