@@ -14,10 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDefaultIsValid(t *testing.T) {
-	require.NoError(t, Default().Validate())
-}
-
 // Users rely on these names.
 func TestFixedNames(t *testing.T) {
 	names := map[string]bool{}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -72,24 +71,6 @@ func writeFile(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "e.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
-}
-
-func TestKeys(t *testing.T) {
-	var names []string
-	for _, k := range New(testPrefix, testDefaults()).Keys() {
-		names = append(names, k.Name+" "+k.Type())
-	}
-	require.Equal(t, []string{
-		"kafka.brokers list", "kafka.topics.input string", "kafka.max_message_bytes size", "kafka.create_topics bool",
-		"kafka.password string", "kafka.password_file string", "weight float", "small int", "window duration",
-	}, names)
-}
-
-func TestDefaultsAlone(t *testing.T) {
-	cfg, origins, err := load(t, "", nil, nil)
-	require.NoError(t, err)
-	require.Equal(t, testDefaults(), cfg)
-	require.Equal(t, "default", origins["window"])
 }
 
 // A hidden key works, and stands in no list unless it was changed.
@@ -225,24 +206,6 @@ func TestEnvironRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	got.Clock, want.Clock = nil, nil
 	require.Equal(t, want, got)
-}
-
-func TestReference(t *testing.T) {
-	s := New(testPrefix, testDefaults())
-	text := string(s.Reference())
-	require.Contains(t, text, `
-  # Largest message.
-  # size, default 1MiB, ECHOSIEVE_KAFKA_MAX_MESSAGE_BYTES
-  max_message_bytes: 1MiB
-`)
-	require.Contains(t, text, "\n  # Names of the topics.\n  topics:\n    # Articles | in.\n")
-	require.Contains(t, text, "\n# How long.\n# duration, default 168h, ECHOSIEVE_WINDOW\nwindow: 168h\n")
-	cfg, _, err := load(t, text, nil, nil)
-	require.NoError(t, err)
-	require.Equal(t, testDefaults(), cfg)
-	for _, k := range s.Keys() {
-		require.Equal(t, !k.Hidden, strings.Contains(text, s.Env(k)+"\n"), k.Name)
-	}
 }
 
 // A relative name of a file in the YAML file is relative to its folder; elsewhere it stays as it is.
