@@ -2,7 +2,6 @@ package pipeline_test
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
@@ -81,49 +79,6 @@ func counted(t *testing.T, reg prometheus.Gatherer, name string) map[string]floa
 		}
 	}
 	return values
-}
-
-// The policy chooses topics of near copies. It changes neither their verdicts nor their roots.
-func TestPolicyChoosesTheTopic(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	index := memindex.New(memindex.Config{
-		Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search(),
-		Policy: article.Policy{Extends: "unique", SameID: "possible"},
-	})
-	p := newPipeline(t, index, reg, nil)
-	text := "The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach " +
-		"the silos before the autumn " +
-		"harvest, ending a dispute that had lasted eleven years. Dredgers from Holt Marine will begin in April, " +
-		"said Anna Velde, who chairs the " +
-		"board, and remove 140,000 cubic metres of silt. Fishermen had feared for the oyster beds and will be " +
-		"paid for lost seasons."
-	more := " The last ships that ran aground there, two coasters with timber, were freed by tugs after a night " +
-		"of high water."
-	recordOf := func(id, text string) string { return fmt.Sprintf(`{"id":%q,"text":%q}`, id, text) }
-	outputs, err := p.Decide(t.Context(), prepare(t, p, records(
-		recordOf("a", text), recordOf("b", text+more), recordOf("c", text),
-		recordOf("a", text+more+" The mayor thanked all."),
-		recordOf("d", text[:350]),
-	)))
-	require.NoError(t, err)
-	for i, want := range []struct {
-		to                article.Destination
-		verdict, relation string
-	}{
-		{article.ToUnique, "unique", ""},
-		{article.ToUnique, "near", "extends"},
-		{article.ToDuplicate, "exact", "equal"},
-		{article.ToPossible, "near", "revises"},
-		{article.ToDuplicate, "near", "contained"},
-	} {
-		require.Equal(t, want.verdict, header(outputs[i], pipeline.HeaderVerdict), i)
-		require.Equal(t, want.relation, header(outputs[i], pipeline.HeaderRelation), i)
-		require.Equal(t, want.to, outputs[i].Destination, i)
-		require.Equal(t, "articles/0/0", header(outputs[i], pipeline.HeaderRoot), i)
-	}
-	p.Acknowledged(outputs, time.Millisecond)
-	require.Equal(t, map[string]float64{"contained duplicate": 1, "equal duplicate": 1, "extends unique": 1,
-		"revises possible": 1}, counted(t, reg, "echosieve_pipeline_relations_total"))
 }
 
 func TestBatchThroughAllStages(t *testing.T) {
@@ -236,32 +191,6 @@ func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
 	require.Nil(t, outputs)
 }
 
-// Verdicts are counted by publisher only if the setting asks for it. Records that are no articles have no publisher.
-func TestVerdictsByPublisher(t *testing.T) {
-	const name = "echosieve_pipeline_publisher_records_total"
-	recs := func() []record.Record {
-		return records(`{"source":"Daily","text":"The harbour bridge opened on Monday after years of work."}`,
-			`{"source":"Herald","text":"The harbour bridge opened on Monday after years of work."}`,
-			`{"source":"Third","text":"Rain and wind stopped all ferries between the islands."}`,
-			`{"source":"Daily"}`, "null")
-	}
-	for _, limit := range []int{0, 2} {
-		reg := prometheus.NewRegistry()
-		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2,
-			Search: recipe.DefaultConfig().Search()})
-		p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.PublisherLabels = limit })
-		outputs, err := p.Decide(t.Context(), prepare(t, p, recs()))
-		require.NoError(t, err)
-		p.Acknowledged(outputs, time.Millisecond)
-		if limit == 0 {
-			require.Zero(t, testutil.CollectAndCount(reg, name))
-			continue
-		}
-		require.Equal(t, map[string]float64{"Daily unique": 1, "Herald exact": 1, "other unique": 1},
-			counted(t, reg, name))
-	}
-}
-
 // prepare prepares records that need no schema.
 func prepare(t testing.TB, p interface {
 	Prepare(ctx context.Context, recs []record.Record) (*pipeline.Batch, error)
@@ -357,24 +286,4 @@ func TestTimestampsFarFromTheClock(t *testing.T) {
 	}
 	p.Acknowledged(outputs, time.Millisecond)
 	require.Equal(t, map[string]float64{"future": 4, "late": 4}, counted(t, reg, "echosieve_pipeline_event_time_total"))
-}
-
-// The first path that holds a time counts: other fields of these names hold flags.
-func TestPublished(t *testing.T) {
-	cfg := decode.DefaultConfig()
-	cfg.FindPublished = true
-	for value, want := range map[string]string{
-		`"published":true,"pubDate":"Tue, 14 Nov 2023 22:13:20 GMT"`: "2023-11-14T22:13:20Z",
-		`"date":1700000000000`:                                          "2023-11-14T22:13:20Z",
-		`"date":{"$date":"2023-11-14T22:13:20.000Z"}`:                   "2023-11-14T22:13:20Z",
-		`"date":"yesterday"`:                                            "0001-01-01T00:00:00Z",
-		`"published":{"a":1},"date":[],"fetched_at":"2023-11-14T00:00"`: "0001-01-01T00:00:00Z",
-	} {
-		c, reject := cfg.Decode(&record.Record{Value: []byte(`{"text":"x",` + value + `}`)})
-		require.Nil(t, reject)
-		require.Equal(t, want, c.Published.UTC().Format(time.RFC3339Nano), value)
-	}
-	cfg.FindPublished = false
-	c, _ := cfg.Decode(&record.Record{Value: []byte(`{"text":"x","date":1700000000000}`)})
-	require.Zero(t, c.Published, "the service does not ask")
 }

@@ -116,25 +116,6 @@ func TestAvroValues(t *testing.T) {
 	}
 }
 
-// An envelope may be in Avro, too: Debezium's events, among them deletions.
-func TestAvroEnvelope(t *testing.T) {
-	cfg := avroConfig(decode.FramingNone, "")
-	cfg.Preset = "debezium"
-	event := map[string]any{"id": "", "text": nil, "op": "c", "source": "",
-		"after": map[string]any{"id": int64(7), "text": "x"}}
-	decode := func() (article.Content, *record.RejectError) {
-		value, err := avro.MustParse(storySchema).Encode(event)
-		require.NoError(t, err)
-		return cfg.Decode(&record.Record{Value: value})
-	}
-	content, reject := decode()
-	require.Nil(t, reject)
-	require.Equal(t, article.Content{ID: "7", Text: "x"}, content)
-	event["op"], event["after"] = "d", nil
-	_, reject = decode()
-	require.True(t, reject.IsDeletion())
-}
-
 // While no schema can be had, Prepare waits, other batches go on, and nothing becomes a dead letter.
 func TestPrepareWaitsForSchemas(t *testing.T) {
 	asked, back := make(chan bool, 100), make(chan bool)

@@ -98,15 +98,6 @@ func TestDecodeOtherFormats(t *testing.T) {
 	require.Equal(t, article.Content{ID: "articles/2/41", Title: "A & B", Text: page}, doc)
 }
 
-func TestDecodeOwnPaths(t *testing.T) {
-	cfg := DefaultConfig()
-	cfg.Fields.Text = []string{"data.article.text"}
-	cfg.Fields.ID = []string{"data.key"}
-	doc, reject := cfg.Decode(recordOf(`{"data":{"key":"k","article":{"text":"x"}}}`))
-	require.Nil(t, reject)
-	require.Equal(t, article.Content{ID: "k", Text: "x"}, doc)
-}
-
 func TestValidate(t *testing.T) {
 	require.NoError(t, DefaultConfig().Validate())
 	for name, breakIt := range map[string]func(*Config){

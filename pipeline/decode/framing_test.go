@@ -2,7 +2,6 @@ package decode
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -66,17 +65,6 @@ func TestUnwrap(t *testing.T) {
 			require.Equal(t, "x", content.Text)
 		})
 	}
-}
-
-// The schema's id can stand in a header. Then the value has no framing.
-func TestUnwrapSchemaHeader(t *testing.T) {
-	cfg := DefaultConfig()
-	cfg.Framing = FramingConfluent
-	r := recordOf(`{"text":"x"}`)
-	r.Headers = []record.Header{{Key: "__value_schema_id", Value: make([]byte, 17)}}
-	content, reject := cfg.Decode(r)
-	require.Nil(t, reject)
-	require.Equal(t, "x", content.Text)
 }
 
 func TestPresets(t *testing.T) {
@@ -269,12 +257,4 @@ func TestContentIsCut(t *testing.T) {
 	content, reject = new(Config{Format: FormatHTML}).Decode(recordOf("<title>" + long))
 	require.Nil(t, reject)
 	require.Equal(t, long[:510], content.Title)
-}
-
-// An error of the schemas' server is no dead letter: the record waits.
-func TestErrorOfSchemas(t *testing.T) {
-	away := errors.New("away")
-	cfg := Config{Format: FormatAvro, Framing: FramingNone,
-		Schemas: askedSchema(func(string) (*avrojson.Schema, error) { return nil, away })}
-	require.ErrorIs(t, cfg.With(t.Context(), recordOf("x"), nil), away)
 }
