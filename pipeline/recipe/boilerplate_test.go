@@ -77,20 +77,6 @@ func TestBoilerplateSentencesAreLeftOut(t *testing.T) {
 	require.Equal(t, r.Weights(enArticle, article.Origin{}), r.Weights(consent+"\n"+enArticle, article.Origin{}))
 }
 
-// The same page is an exact copy as long as the same rows count for both articles.
-func TestExactCopiesStayExact(t *testing.T) {
-	r := recipeWith(t, page.Sentence{Publisher: "courier", Articles: 40, Text: notice},
-		page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent})
-	digest := func(raw, publisher string) article.Digest {
-		a, _ := r.Fingerprint(raw, article.Origin{Publisher: publisher, Time: begins})
-		return a.Digest
-	}
-	site := consent + "\n" + enArticle + "\n" + notice
-	require.Equal(t, digest(site, "courier"), digest(strings.ReplaceAll(site, ",", " ,"), "courier"))
-	require.Equal(t, digest(consent+"\n"+enArticle, "courier"), digest(consent+"\n"+enArticle, "herald"))
-	require.NotEqual(t, digest(site, "courier"), digest(enArticle, "courier"))
-}
-
 func TestPageOfBoilerplateOnlyIsLittleText(t *testing.T) {
 	r := recipeWith(t, page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: notice},
 		page.Sentence{Publisher: page.AllPublishers, Articles: 40, Text: consent})

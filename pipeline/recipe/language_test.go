@@ -39,17 +39,6 @@ func TestFunctionWordsAreDropped(t *testing.T) {
 	}
 }
 
-// Of a text in two languages, the function words of both count for nothing.
-func TestMixedLanguages(t *testing.T) {
-	words := weightedWords(t, "Der Rat und die Stadt haben nach der Sitzung über die Brücke beraten. "+
-		"La ministra dijo que los puentes de la ciudad no son para los coches, pero la carretera es para los camiones.")
-	require.Contains(t, words, "brucke")
-	require.Contains(t, words, "ministra")
-	for _, function := range []string{"der", "und", "que", "los", "la"} {
-		require.NotContains(t, words, function)
-	}
-}
-
 // Text in which writers left out marks is a copy, exact where no word changes.
 func TestMarksFolded(t *testing.T) {
 	r := testRecipe(t)

@@ -3,7 +3,6 @@ package recipe
 import (
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,18 +33,6 @@ func TestVersions(t *testing.T) {
 		require.Equal(t, article.Extends, j.Relation, name)
 		require.Equal(t, article.Near, judgeTexts(r, c.first+c.whole, c.second+c.whole).Kind, name)
 	}
-}
-
-// The first half of an article and the whole article are copies of each other, at a distance at which other
-// articles are not.
-func TestPartOfAnArticle(t *testing.T) {
-	r := testRecipe(t)
-	for name, whole := range map[string]string{"zh": zhArticle + zhOther, "en": enArticle + "\n" + enOther} {
-		part := map[string]string{"zh": zhArticle, "en": enArticle}[name]
-		require.Equal(t, article.Near, judgeTexts(r, part, whole).Kind, name)
-		require.Equal(t, article.Near, judgeTexts(r, whole, part).Kind, name)
-	}
-	require.Zero(t, judgeTexts(r, zhArticle, zhOther).Kind)
 }
 
 // Beyond 12 bits an article and its copy must share the values of two blocks, or an anchor, and beyond 21
@@ -118,40 +105,4 @@ func TestScannedText(t *testing.T) {
 	a, _ := r.Fingerprint(text, article.Origin{})
 	b, _ := r.Fingerprint(scan.String(), article.Origin{})
 	require.LessOrEqual(t, simhash.Distance(a.Fingerprint, b.Fingerprint), 4)
-}
-
-// A copy with evasions in all of its text has the digest of its original.
-func TestEvasionsDoNotReachTheDigest(t *testing.T) {
-	r := testRecipe(t)
-	lookAlike := strings.NewReplacer("a", "а", "c", "с", "e", "е", "i", "і", "o", "о", "p", "р", "s", "ѕ", "x", "х",
-		"y", "у")
-	spread := func(text, between string) string {
-		var b strings.Builder
-		for _, r := range text {
-			b.WriteRune(r)
-			if unicode.Is(unicode.Han, r) {
-				b.WriteString(between)
-			}
-		}
-		return b.String()
-	}
-	zh := strings.ReplaceAll(zhArticle, "（记者 王小川）", "")
-	for name, c := range map[string]struct{ text, edited string }{
-		"zero width":  {zh, spread(zh, "\u200b")},
-		"spaced":      {zh, spread(zh, " ")},
-		"symbols":     {zh, strings.ReplaceAll(zh, "预", "~预^")},
-		"look-alikes": {enArticle, lookAlike.Replace(enArticle)},
-		"decomposed": {"Zoë Müller, Café Señor: " + enArticle, "Zoe\u0308 Mu\u0308ller, Cafe\u0301 Sen\u0303or: " +
-			enArticle},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.NotEqual(t, c.text, c.edited)
-			want, _ := r.Fingerprint(c.text, article.Origin{})
-			got, _ := r.Fingerprint(c.edited, article.Origin{})
-			require.Equal(t, want.Fingerprint, got.Fingerprint)
-			if name != "symbols" {
-				require.Equal(t, want.Digest, got.Digest)
-			}
-		})
-	}
 }
