@@ -70,14 +70,6 @@ func TestLineReader(t *testing.T) {
 	}
 }
 
-// Files joined with cat are one text.
-func TestLineReaderJoinedFiles(t *testing.T) {
-	require.Equal(t, []string{"1:a", "2:b"},
-		readLines(t, strings.NewReader(filestest.Gzip(t, "a\n")+filestest.Gzip(t, "b\n")), 8))
-	require.Equal(t, []string{"1:a", "2:b"},
-		readLines(t, strings.NewReader(filestest.Zstd(t, "a\n")+filestest.Zstd(t, "b\n")), 8))
-}
-
 // A file cut off in the middle is an error, not a short file; the lines before the cut are read.
 func TestLineReaderCutOff(t *testing.T) {
 	var text strings.Builder
