@@ -140,7 +140,7 @@ func (o *ablateOptions) read(cmd *cobra.Command, cfg config.Config, names []stri
 		}
 	}
 	reader := newReader(cmd, o.docs)
-	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, o.docs, 0)
+	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, o.docs)
 	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
 		return nil, nil, err
 	}

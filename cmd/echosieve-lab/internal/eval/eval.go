@@ -1,4 +1,4 @@
-// Package eval is the command eval with its commands pairs, stream, threshold and languages. They read files
+// Package eval is the command eval with its commands pairs, stream, languages, versus and ablate. They read files
 // of articles and send them through the stages of the service. Package figures computes the figures, package
 // report makes HTML pages of them, package tables prints them.
 package eval
@@ -15,8 +15,6 @@ const help = `Eval measures the filter on your own articles.
   pairs       for labelled pairs: recall, precision, false alarms, by kind of pair and by Hamming distance
   stream      for a labelled stream in time order: copies caught and originals dropped, by the whole service
               without Kafka
-  threshold   without labels: how many articles each limit would flag, and a sample of pairs near the limit, side by
-              side; by reading them you choose a limit
   languages   without labels, in any language: copies and look-alikes made by known edits, candidates, a stream
   versus      without labels: which articles one recipe drops and another keeps, side by side with their originals
   ablate      which copies and look-alikes are joined if a part of the rule is switched off
@@ -33,7 +31,7 @@ not kept, for use in continuous integration.`
 
 const example = `  echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --html report.html
   echosieve-lab eval stream --docs stream.jsonl.gz --min-caught 0.9 --max-dropped 0
-  echosieve-lab eval threshold --docs articles.jsonl.gz --html look.html`
+  echosieve-lab eval versus articles.jsonl.gz --html versus.html`
 
 // Command returns the command eval with its commands.
 func Command() *cobra.Command {
@@ -43,8 +41,7 @@ func Command() *cobra.Command {
 		Long:    help,
 		Example: example,
 	}
-	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newThresholdCommand(), newLanguagesCommand(),
-		newAblateCommand(), newVersusCommand())
+	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newLanguagesCommand(), newAblateCommand(), newVersusCommand())
 	return cmd
 }
 
@@ -52,14 +49,4 @@ func Command() *cobra.Command {
 func newJudge(cfg config.Config) figures.Judge {
 	index := cfg.IndexConfig("recipe")
 	return figures.ByRecipe(index.Rule, index.Plan(), index.Policy)
-}
-
-// newScale returns the setting that eval threshold helps to choose: detection.near if the recipe has a second
-// check, else detection.max_distance.
-func newScale(cfg config.Config) figures.Scale {
-	index := cfg.IndexConfig("recipe")
-	if index.Check == nil {
-		return figures.DistanceScale(index.MaxDistance)
-	}
-	return figures.SimilarityScale(index.Plan(), cfg.Detection.Thresholds)
 }

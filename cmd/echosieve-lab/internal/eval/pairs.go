@@ -125,7 +125,7 @@ func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string
 		return figures.PairsResult{}, "", err
 	}
 	reader := newReader(cmd, docs)
-	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, docs, 0)
+	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, docs)
 	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
 		return figures.PairsResult{}, "", err
 	}
@@ -179,7 +179,7 @@ func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figur
 	}
 	for i := range wrong {
 		p := &wrong[i]
-		p.Earlier, p.Later = sidesOf(articles[places[p.A].line], articles[places[p.B].line])
+		p.Beside = besideOf(articles[places[p.A].line], articles[places[p.B].line])
 	}
 	return nil
 }

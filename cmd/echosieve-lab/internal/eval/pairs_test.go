@@ -84,7 +84,7 @@ func TestEvalPairsExitCodes(t *testing.T) {
 
 // A page is written as a whole or not at all, and to a pipe as well.
 func TestWriteReport(t *testing.T) {
-	code, _, errOut := runEval(t, "threshold", "--docs", evalDocs, "--html", os.DevNull)
+	code, _, errOut := runEval(t, "versus", evalDocs, "--html", os.DevNull)
 	require.Equal(t, command.ExitOK, code, errOut)
 	info, err := os.Stat(os.DevNull)
 	require.NoError(t, err)

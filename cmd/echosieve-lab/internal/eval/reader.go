@@ -18,6 +18,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
+	"echosieve/internal/app/sidebyside"
 	"echosieve/internal/app/visible"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -164,8 +165,8 @@ type fingerprinted struct {
 }
 
 // fingerprint returns the articles of a file with their fingerprints, in the order of the file. It uses all
-// cores. It reads at most limit articles; 0 means all.
-func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *recipe.Recipe, name string, limit int) (
+// cores.
+func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *recipe.Recipe, name string) (
 	[]fingerprinted, error) {
 	type work struct {
 		line     int
@@ -198,9 +199,6 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 	input := cfg.Input.AsJSON()
 	lines := 0
 	err := r.each(ctx, name, input, func(line []byte) error {
-		if limit > 0 && lines == limit {
-			return errEnough
-		}
 		content, reject := input.Decode(&record.Record{
 			Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(lines)}, Value: line,
 		})
@@ -261,10 +259,11 @@ func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[
 	return articles, err
 }
 
-// sidesOf returns two articles to show side by side. Text that only one of them has is marked.
-func sidesOf(earlier, later article.Content) (a, b figures.Side) {
-	a = figures.Side{ID: earlier.ID, Title: earlier.Title, Publisher: cmp.Or(earlier.Publisher, earlier.URL)}
-	b = figures.Side{ID: later.ID, Title: later.Title, Publisher: cmp.Or(later.Publisher, later.URL)}
-	a.Text, b.Text = figures.Differ(text.Clean(earlier.Text), text.Clean(later.Text))
-	return a, b
+// besideOf returns two articles to show side by side.
+func besideOf(earlier, later article.Content) figures.Beside {
+	side := func(c article.Content) figures.Side {
+		return figures.Side{ID: c.ID, Title: c.Title, Publisher: cmp.Or(c.Publisher, c.URL)}
+	}
+	return figures.Beside{Earlier: side(earlier), Later: side(later),
+		Texts: sidebyside.Align(text.Readable(earlier.Text), text.Readable(later.Text), text.Clean)}
 }

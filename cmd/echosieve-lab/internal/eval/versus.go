@@ -95,9 +95,8 @@ func evalVersus(cmd *cobra.Command, cfg config.Config, o versusOptions) (r figur
 	}
 	texts, err := articlesAt(cmd.Context(), cfg, o.file, wanted)
 	for _, d := range drawn {
-		p := figures.VersusPair{Recipe: r.Recipes[d.Recipe]}
-		p.Earlier, p.Later = sidesOf(texts[d.Original], texts[d.Article])
-		r.Samples = append(r.Samples, p)
+		r.Samples = append(r.Samples, figures.VersusPair{Recipe: r.Recipes[d.Recipe],
+			Beside: besideOf(texts[d.Original], texts[d.Article])})
 	}
 	return r, strings.Join(both[:], " and "), err
 }

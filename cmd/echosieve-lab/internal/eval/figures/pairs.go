@@ -38,16 +38,15 @@ func (k KindResult) RelationList() string {
 
 // WrongPair is a copy that is not flagged, or a hard negative that is.
 type WrongPair struct {
-	A         string `json:"id_a"`
-	B         string `json:"id_b"`
-	Label     int    `json:"label"`
-	Kind      string `json:"kind"`
-	Possible  bool   `json:"possible"`
-	Candidate bool   `json:"candidate"` // a look-up finds one from the other
-	Distance  int    `json:"distance"`  // bits
-	Reason    string `json:"reason"`    // the test that decided, or why none did
-	Earlier   Side   `json:"-"`         // left to the caller
-	Later     Side   `json:"-"`
+	A         string     `json:"id_a"`
+	B         string     `json:"id_b"`
+	Label     int        `json:"label"`
+	Kind      string     `json:"kind"`
+	Possible  bool       `json:"possible"`
+	Candidate bool       `json:"candidate"` // a look-up finds one from the other
+	Distance  int        `json:"distance"`  // bits
+	Reason    string     `json:"reason"`    // the test that decided, or why none did
+	Beside    `json:"-"` // left to the caller
 }
 
 // Verdict names the mistake of the service.

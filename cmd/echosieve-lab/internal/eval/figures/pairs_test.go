@@ -1,18 +1,13 @@
 package figures
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/lookup"
-	"echosieve/pipeline/recipe"
 	"echosieve/simhash"
 )
 
@@ -140,121 +135,6 @@ func TestPairParser(t *testing.T) {
 		_, _, err := labelled.Parse(bad)
 		require.Error(t, err, bad)
 	}
-}
-
-// show writes pieces as text, with differences in brackets.
-func show(pieces []Piece) string {
-	var b strings.Builder
-	for _, p := range pieces {
-		if p.Differs {
-			b.WriteString("[" + p.Text + "]")
-		} else {
-			b.WriteString(p.Text)
-		}
-	}
-	return b.String()
-}
-
-func TestDiffer(t *testing.T) {
-	for _, c := range []struct{ a, b, left, right string }{
-		{"", "", "", ""},
-		{"the same text", "the same text", "the same text", "the same text"},
-		{"a text, with\npunctuation", "a text with punctuation!", "a text, with\npunctuation",
-			"a text with punctuation!"},
-		{"profit rose 12 percent", "profit rose 15 percent", "profit rose 1[2] percent", "profit rose 1[5] percent"},
-		{"short", "other", "[short]", "[other]"},
-		{"昨晚足协杯四分之一决赛青澜港队胜", "昨晚足协杯四分之一决赛泽安机车胜", "昨晚足协杯四分之一决赛[青澜港队胜]", "昨晚足协杯四分之一决赛[泽安机车胜]"},
-		{"added: all of the article", "all of the article", "[added]: all of the article", "all of the article"},
-	} {
-		left, right := Differ(c.a, c.b)
-		require.Equal(t, c.left, show(left))
-		require.Equal(t, c.right, show(right))
-	}
-}
-
-// Long texts are shortened to their openings and their differences, for any text.
-func TestDifferIsShort(t *testing.T) {
-	long := strings.Repeat("a passage that both of them have, number after number. ", 200)
-	left, right := Differ(long+"The end was rewritten here by hand.", long+"Quite another ending follows instead!")
-	for _, side := range [][]Piece{left, right} {
-		text := show(side)
-		require.Less(t, len(text), 400)
-		require.True(t, strings.HasPrefix(text, long[:openingLen]))
-		require.Contains(t, text, leftOut)
-	}
-	require.Contains(t, show(left), "rewritten")
-	left, _ = Differ(strings.Repeat("x1y2z3 ", 1<<20), "")
-	require.LessOrEqual(t, len(show(left)), maxSideLen+len(leftOut)+2)
-}
-
-func TestLimits(t *testing.T) {
-	articles := []article.Article{
-		newArticle(1, 0),
-		newArticle(2, 0b111), // 3 bits from the first
-		newArticle(1, 0),     // the same text again
-		{Digest: article.Digest{9}, LittleText: true},       // would be at distance 0
-		{Digest: article.Digest{10}, Empty: true},           // a dead letter
-		newArticle(3, 0b1_111),                              // 1 bit from the second
-		newArticle(4, 0xffff_ffff_0000_0000),                // 32 bits from the first
-		newArticle(5, simhash.Fingerprint(1<<64-1)&^0xffff), // 16 bits from the one before
-	}
-	r, err := Limits(t.Context(), articles, DistanceScale(3))
-	require.NoError(t, err)
-	require.Equal(t, 8, r.Docs)
-	require.Equal(t, 1, r.Exact)
-	require.Equal(t, 1, r.LittleText)
-	require.Len(t, r.Limits, 33)
-	for k, want := range map[int]int{0: 1, 1: 2, 2: 2, 3: 3, 15: 3, 16: 4, 31: 4, 32: 5} {
-		require.Equal(t, want, r.Limits[k].Flagged, k)
-	}
-	require.InDelta(t, 5./8, r.Limits[32].Share, 1e-12)
-	require.Equal(t, []Nearest{{Article: 5, Earlier: 1, Level: 1}}, r.Sample(0, 2, 5, 1))
-	require.Empty(t, r.Sample(4, 15, 5, 1))
-
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = Limits(ended, articles, DistanceScale(3))
-	require.ErrorIs(t, err, context.Canceled)
-}
-
-// At every limit the scale gives the verdict of a service with that limit.
-func TestSimilarityScaleIsTheRule(t *testing.T) {
-	config := recipe.DefaultConfig()
-	config.Thresholds.Near = 0.47
-	recipe, err := recipe.Load(config)
-	require.NoError(t, err)
-	plan := lookup.New(config.Search(), 0)
-	scale := SimilarityScale(plan, config.Thresholds)
-	require.Equal(t, "0.47", scale.Limits[scale.Current])
-	words := []rune("甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉戌亥春夏秋冬东西南北中发白金木水火土山川河海")
-	random := rand.New(rand.NewPCG(3, 4))
-	text := make([]rune, 600)
-	for i := range text {
-		text[i] = words[random.IntN(len(words))]
-	}
-	original, _ := recipe.Fingerprint(string(text), article.Origin{})
-	levels := map[int]bool{}
-	for range 60 {
-		edited := append([]rune{}, text...)
-		for range random.IntN(200) {
-			edited[random.IntN(len(edited))] = words[random.IntN(len(words))]
-		}
-		copied, _ := recipe.Fingerprint(string(edited), article.Origin{})
-		if copied.LittleText || copied.Digest == original.Digest {
-			continue
-		}
-		level := scale.Level(&copied, &original)
-		levels[level] = true
-		for i, limit := range scale.Limits {
-			at := config
-			at.Thresholds.Near, err = strconv.ParseFloat(limit, 64)
-			require.NoError(t, err)
-			at.Thresholds.Possible = min(at.Thresholds.Possible, at.Thresholds.Near)
-			verdict := ByRecipe(at.Search().Rule, plan, article.DefaultPolicy())(copied, original)
-			require.Equal(t, verdict.Flagged, i >= level, "limit %s, level %d", limit, level)
-		}
-	}
-	require.Greater(t, len(levels), 3, "the test has met different levels")
 }
 
 func TestFamiliesOf(t *testing.T) {

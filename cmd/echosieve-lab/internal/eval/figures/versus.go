@@ -1,5 +1,7 @@
 package figures
 
+import "echosieve/internal/app/sidebyside"
+
 // VersusResult says which articles two recipes would drop. An article is dropped if it goes to the topic of copies.
 type VersusResult struct {
 	Recipes  [2]string    `json:"recipes"`
@@ -15,9 +17,22 @@ type VersusResult struct {
 
 // VersusPair is an article that only Recipe drops, and the earlier one that the recipe takes it to repeat.
 type VersusPair struct {
-	Recipe  string `json:"recipe"`
-	Earlier Side   `json:"earlier"`
-	Later   Side   `json:"later"`
+	Recipe string `json:"recipe"`
+	Beside
+}
+
+// Beside is two articles side by side, the earlier one on the left.
+type Beside struct {
+	Earlier Side             `json:"earlier"`
+	Later   Side             `json:"later"`
+	Texts   []sidebyside.Run `json:"texts"`
+}
+
+// Side is one of two articles that are shown side by side.
+type Side struct {
+	ID        string `json:"id"`
+	Title     string `json:"title"`
+	Publisher string `json:"publisher"`
 }
 
 // Dropped is an article that one recipe drops, by its place in the stream, and its original.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 )
@@ -57,42 +56,4 @@ func (c *bars) addShare(name, class string, share float64, interval *figures.Int
 		b.Low, b.Width = 100*interval.Low, 100*(interval.High-interval.Low)
 	}
 	c.Bars = append(c.Bars, b)
-}
-
-// peak is the ratio of the largest to the smallest number at which a linear axis would hide the small numbers.
-const peak = 50
-
-// countBars returns a chart of numbers. If a peak would hide the small ones, the axis is logarithmic: the
-// length of the bar of n is log(1+n), so that the bar of 0 has no length. The bar at the index now is marked;
-// none if now is negative.
-func countBars(title string, names []string, counts []int, now int) bars {
-	least, most := math.MaxInt, 1
-	for _, n := range counts {
-		most = max(most, n)
-		if n > 0 {
-			least = min(least, n)
-		}
-	}
-	chart := bars{Title: title}
-	place := func(n int) float64 { return 100 * float64(n) / float64(most) }
-	ticks := []int{0, most}
-	if logarithmic := most/least >= peak; logarithmic {
-		chart.Title += " (logarithmic)"
-		place = func(n int) float64 { return 100 * math.Log1p(float64(n)) / math.Log1p(float64(most)) }
-		ticks = []int{0}
-		for n := 1; n <= most; n *= 10 {
-			ticks = append(ticks, n)
-		}
-	}
-	for _, n := range ticks {
-		chart.Ticks = append(chart.Ticks, tick{place(n), fmt.Sprint(n)})
-	}
-	for i, n := range counts {
-		b := bar{Name: visible(names[i]), Class: plainBar, To: place(n), Value: fmt.Sprint(n)}
-		if i == now {
-			b.Class, b.Note = badBar, "<- now"
-		}
-		chart.Bars = append(chart.Bars, b)
-	}
-	return chart
 }

@@ -10,7 +10,6 @@ const (
 	blue       = "#0072b2"
 	vermillion = "#d55e00"
 	green      = "#009e73"
-	grey       = "#8c8c8c"
 )
 
 // The ends of the axes of a chart. The drawing is 480 wide and 280 high; the page scales it to the screen.

@@ -2,7 +2,7 @@
 // loads nothing from anywhere: styles and charts (bars of HTML, lines as SVG) are in it.
 // There is no script. If a mistake of ours lets a page refer to something outside, the content security
 // policy of the page forbids the browser to load it. Titles and texts of articles are hostile input: they
-// reach a page only through html/template.
+// reach a page only through html/template and sidebyside.HTML.
 package report
 
 import (
@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"echosieve/internal/app/sidebyside"
 )
 
 // About says which files were measured with which recipe and program. It is shown at the foot of a page.
@@ -27,16 +29,16 @@ var files embed.FS
 
 // The templates of the pages. Each includes the common layout and parts.
 var (
-	pairsPage     = parse("pairs.html")
-	streamPage    = parse("stream.html")
-	thresholdPage = parse("threshold.html")
-	versusPage    = parse("versus.html")
+	pairsPage  = parse("pairs.html")
+	streamPage = parse("stream.html")
+	versusPage = parse("versus.html")
 )
 
 func parse(page string) *template.Template {
 	functions := template.FuncMap{
 		"share": func(x float64) string { return fmt.Sprintf("%.4f", x) },
 		"base":  filepath.Base,
+		"texts": func(runs []sidebyside.Run) template.HTML { return template.HTML(sidebyside.HTML(runs, false)) },
 	}
 	return template.Must(template.New(page).Funcs(functions).ParseFS(files, "layout.html", "parts.html", page))
 }
@@ -55,7 +57,7 @@ func write(w io.Writer, t *template.Template, title string, about About, result 
 		return fmt.Errorf("report: %w", err)
 	}
 	err = t.ExecuteTemplate(w, "layout", page{
-		Title: title, Style: template.CSS(style), About: about, Result: result,
+		Title: title, Style: template.CSS(string(style) + sidebyside.Style), About: about, Result: result,
 	})
 	if err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/app/sidebyside"
 )
 
 // hostile is a text that a title, a text, an id or a label may have.
@@ -26,8 +27,8 @@ func pages(t *testing.T) map[string]string {
 	}}
 	counts := map[string]figures.StreamCounts{hostile: {Copies: 3, Caught: 2, Originals: 5, Dropped: 1},
 		"转载": {Copies: 1}}
-	side := figures.Side{ID: hostile, Title: hostile, Publisher: hostile,
-		Text: []figures.Piece{{Text: hostile}, {Text: hostile, Differs: true}}}
+	beside := figures.Beside{Earlier: figures.Side{ID: hostile, Title: hostile, Publisher: hostile},
+		Texts: []sidebyside.Run{{Left: hostile, Right: "x"}, {Same: true, Left: hostile, Right: hostile}}}
 	distances := make([]figures.AtDistance, figures.MaxPlainDistance+1)
 	for k := range distances {
 		distances[k] = figures.AtDistance{K: k, Rates: figures.Rates{Recall: float64(k) / 32, Precision: 1}}
@@ -41,7 +42,7 @@ func pages(t *testing.T) map[string]string {
 		"pairs": render(func(w io.Writer) error {
 			interval := &figures.Interval{Low: 0.25, High: 0.75, Families: 3, Few: true}
 			wrong := figures.WrongPair{A: hostile, B: hostile, Kind: hostile, Reason: "overlap", Distance: 7,
-				Earlier: side, Later: side}
+				Beside: beside}
 			missed := wrong
 			missed.Label, missed.Possible = figures.Copy, true
 			return Pairs(w, about, figures.PairsResult{
@@ -59,21 +60,13 @@ func pages(t *testing.T) map[string]string {
 				Gaps: []figures.GapCounts{{From: "0", Copies: 2, Caught: 1}, {From: "1h"}},
 			})
 		}),
-		"threshold": render(func(w io.Writer) error {
-			return Threshold(w, about, figures.ThresholdResult{
-				LimitsResult: figures.LimitsResult{Scale: hostile,
-					Limits: []figures.AtLimit{{Limit: hostile, Pairs: 2}, {Limit: "0.5", Pairs: 7, Share: 1}}},
-				Current: "0.5", Samples: []figures.SamplePair{{Limit: hostile, Earlier: side, Later: side}},
-			})
-		}),
 		"versus": render(func(w io.Writer) error {
 			return Versus(w, about, figures.VersusResult{Recipes: [2]string{hostile, "b"},
-				Samples: []figures.VersusPair{{Recipe: hostile, Earlier: side, Later: side}}})
+				Samples: []figures.VersusPair{{Recipe: hostile, Beside: beside}}})
 		}),
-		"empty versus":    render(func(w io.Writer) error { return Versus(w, About{}, figures.VersusResult{}) }),
-		"empty pairs":     render(func(w io.Writer) error { return Pairs(w, About{}, figures.PairsResult{}) }),
-		"empty stream":    render(func(w io.Writer) error { return Stream(w, About{}, figures.StreamResult{}) }),
-		"empty threshold": render(func(w io.Writer) error { return Threshold(w, About{}, figures.ThresholdResult{}) }),
+		"empty versus": render(func(w io.Writer) error { return Versus(w, About{}, figures.VersusResult{}) }),
+		"empty pairs":  render(func(w io.Writer) error { return Pairs(w, About{}, figures.PairsResult{}) }),
+		"empty stream": render(func(w io.Writer) error { return Stream(w, About{}, figures.StreamResult{}) }),
 	}
 }
 
@@ -96,7 +89,7 @@ func TestPagesAreSelfContained(t *testing.T) {
 	allowed := map[string]bool{}
 	for _, name := range strings.Fields(
 		`html head meta title style body h1 h2 h3 p dl div dt dd figure figcaption span b br
-		table tbody tr th td small footer article section header mark i details summary svg g path text`) {
+		table tbody tr th td small footer article section header mark del ins i details summary svg g path text`) {
 		allowed[name] = true
 	}
 	for name, page := range pages(t) {
@@ -136,10 +129,8 @@ func TestWrongPairs(t *testing.T) {
 			}
 		case "section":
 			sections++
-		case "mark":
-			if parent.Data == "p" {
-				marks++
-			}
+		case "del":
+			marks++
 		}
 	})
 	require.Len(t, summaries, 2)
@@ -149,5 +140,5 @@ func TestWrongPairs(t *testing.T) {
 		"false alarm · reason: overlap · 7 bits", "false alarm · reason: overlap · 7 bits",
 		"missed, possible · reason: overlap · 7 bits",
 	}, headers)
-	require.Equal(t, [2]int{6, 6}, [2]int{sections, marks})
+	require.Equal(t, [2]int{6, 3}, [2]int{sections, marks})
 }

@@ -9,11 +9,13 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/internal/app/command"
+	"echosieve/internal/app/sidebyside"
 )
 
 // Versus writes what each recipe would drop, and samples of what only one would.
 func Versus(w io.Writer, r figures.VersusResult) error {
 	var b strings.Builder
+	terminal := sidebyside.TerminalOf(w)
 	fmt.Fprintf(&b, "%s, %s\n", command.Count(r.Articles, "article"), command.Count(r.Dead, "dead letter"))
 	t := newTable("dropped by", "articles", "share")
 	for _, row := range []struct {
@@ -27,7 +29,10 @@ func Versus(w io.Writer, r figures.VersusResult) error {
 	b.WriteString(t.Render() + "\n")
 	for _, p := range r.Samples {
 		fmt.Fprintf(&b, "\nonly %s drops the right one as a copy of the left one\n", p.Recipe)
-		sideBySide(w, &b, p.Earlier, p.Later)
+		for _, side := range []figures.Side{p.Earlier, p.Later} {
+			b.WriteString(command.Fit(named(side.ID, side.Title) + "\n"))
+		}
+		b.WriteString(terminal.Render(p.Texts))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -51,26 +51,3 @@ func TestStreamFitsATerminal(t *testing.T) {
 	commandtest.FitsTerminal(t, b.String())
 	require.Contains(t, b.String(), "Copies missed")
 }
-
-func TestThresholdFitsATerminal(t *testing.T) {
-	side := figures.Side{ID: longName, Title: longTitle,
-		Text: []figures.Piece{{Text: longTitle}, {Text: longTitle, Differs: true}, {Text: longTitle}}}
-	var b strings.Builder
-	require.NoError(t, Threshold(&b, figures.ThresholdResult{
-		LimitsResult: figures.LimitsResult{
-			Docs: 1234567, Exact: 123456, LittleText: 12345, Scale: "detection.max_distance",
-			Limits: []figures.AtLimit{{Limit: "0.50", Pairs: 1234567, Flagged: 1234567, Share: 1}},
-		},
-		Current: "0.50",
-		Samples: []figures.SamplePair{{Earlier: side, Later: side, Limit: "0.50"}},
-	}))
-	commandtest.FitsTerminal(t, b.String())
-}
-
-// A mark never crosses a line, and no line is wider than its column.
-func TestWrapped(t *testing.T) {
-	pieces := []figures.Piece{{Text: "abcdefgh"}, {Text: "中文中文中文", Differs: true}, {Text: "xyz"}}
-	got := wrapped(10, [2]string{"[", "]"}, pieces...)
-	require.Equal(t, "abcdefgh\n[中文中文]\n[中文]xyz", got)
-	require.Equal(t, "abcdefghij\nklm", wrapped(10, [2]string{"[", "]"}, figures.Piece{Text: "abcdefghijklm"}))
-}
