@@ -261,21 +261,17 @@ var ErrNoOutput = errors.New("the record has no header " + HeaderInput +
 // ParseHeaders reads the headers of a record of an output topic. An error names the header that cannot be
 // read, or is ErrNoOutput.
 func ParseHeaders(headers []record.Header) (OutputHeaders, error) {
-	values := map[string]string{}
-	for _, h := range headers {
-		values[h.Key] = string(h.Value)
-	}
-	if _, ok := values[HeaderInput]; !ok {
+	d := headerDecoder{headers: headers}
+	if !d.has(HeaderInput) {
 		return OutputHeaders{}, ErrNoOutput
 	}
-	d := headerDecoder{values: values}
-	p := OutputHeaders{Input: d.coordinates(HeaderInput), Recipe: values[HeaderRecipe]}
-	if _, ok := values[HeaderVerdict]; !ok {
-		p.Reject = record.Reject(record.RejectReason(values[HeaderReason]), "%s", values[HeaderDetail])
+	p := OutputHeaders{Input: d.coordinates(HeaderInput), Recipe: d.value(HeaderRecipe)}
+	if !d.has(HeaderVerdict) {
+		p.Reject = record.Reject(record.RejectReason(d.value(HeaderReason)), "%s", d.value(HeaderDetail))
 		return p, d.err
 	}
 	p.Verdict = d.verdict()
-	if _, ok := values[HeaderFingerprint]; ok {
+	if d.has(HeaderFingerprint) {
 		f := parsed(&d, HeaderFingerprint, simhash.Parse)
 		p.Fingerprint = &f
 	}
@@ -303,8 +299,27 @@ func (p *OutputHeaders) Restored(r *record.Record) record.Record {
 
 // headerDecoder decodes values of headers. After the first error err stays set, and results mean nothing.
 type headerDecoder struct {
-	values map[string]string
-	err    error
+	headers []record.Header
+	err     error
+}
+
+// find returns the place of the last header of a name, or -1.
+func (d *headerDecoder) find(name string) int {
+	for i := range slices.Backward(d.headers) {
+		if d.headers[i].Key == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (d *headerDecoder) has(name string) bool { return d.find(name) >= 0 }
+
+func (d *headerDecoder) value(name string) string {
+	if i := d.find(name); i >= 0 {
+		return string(d.headers[i].Value)
+	}
+	return ""
 }
 
 func (d *headerDecoder) verdict() article.Verdict {
@@ -317,10 +332,10 @@ func (d *headerDecoder) verdict() article.Verdict {
 		v.Similarity = optional(d, HeaderSimilarity, article.ParseShare)
 		v.Contained = optional(d, HeaderContained, article.ParseShare)
 		v.Contains = optional(d, HeaderContains, article.ParseShare)
-		v.Original = article.Ref{ID: d.values[HeaderOriginalID], Coordinates: d.coordinates(HeaderOriginal)}
+		v.Original = article.Ref{ID: d.value(HeaderOriginalID), Coordinates: d.coordinates(HeaderOriginal)}
 	}
-	if _, ok := d.values[HeaderRoot]; ok {
-		v.Root = article.Ref{ID: d.values[HeaderRootID], Coordinates: d.coordinates(HeaderRoot)}
+	if d.has(HeaderRoot) {
+		v.Root = article.Ref{ID: d.value(HeaderRootID), Coordinates: d.coordinates(HeaderRoot)}
 	}
 	return v
 }
@@ -330,7 +345,7 @@ func (d *headerDecoder) coordinates(name string) article.Coordinates {
 }
 
 func parsed[T any](d *headerDecoder, name string, parse func(string) (T, error)) T {
-	value, err := parse(d.values[name])
+	value, err := parse(d.value(name))
 	if err != nil && d.err == nil {
 		d.err = fmt.Errorf("header %s: %w", name, err)
 	}
@@ -339,7 +354,7 @@ func parsed[T any](d *headerDecoder, name string, parse func(string) (T, error))
 
 // optional decodes the value of a header that may be missing.
 func optional[T any](d *headerDecoder, name string, parse func(string) (T, error)) (value T) {
-	if _, ok := d.values[name]; ok {
+	if d.has(name) {
 		value = parsed(d, name, parse)
 	}
 	return value

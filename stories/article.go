@@ -60,16 +60,14 @@ func host(address string) string {
 
 // characters counts the characters of a text that are neither in tags of HTML nor white space.
 func characters(text string) (n int) {
-	for text != "" {
-		if end := elementEnd(text); end > 0 {
-			text = text[end:]
-			continue
+	next := 0 // after the last element
+	for i, c := range text {
+		if c == '<' && i >= next {
+			next = i + elementEnd(text[i:])
 		}
-		c, size := utf8.DecodeRuneInString(text)
-		if !unicode.IsSpace(c) {
+		if i >= next && (c > ' ' && c < utf8.RuneSelf || !unicode.IsSpace(c)) {
 			n++
 		}
-		text = text[size:]
 	}
 	return n
 }

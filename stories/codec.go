@@ -7,11 +7,12 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// codec writes fields at the end of buf, or reads them from its beginning. One function for both cannot write what it
-// does not read. After a field that cannot be read, bad stays set and all fields are zero.
+// codec writes fields at the end of buf, or reads them from the beginning of state. One function for both cannot write
+// what it does not read. After a field that cannot be read, bad stays set and all fields are zero.
 type codec struct {
 	writes, bad bool
 	buf         []byte
+	state       string
 	topic       string // of coordinates that name none
 	before      int64  // the time before, in milliseconds: times are written as distances
 }
@@ -21,15 +22,18 @@ func (c *codec) uint64(v *uint64) {
 		c.buf = binary.AppendUvarint(c.buf, *v)
 		return
 	}
-	value, n := binary.Uvarint(c.buf)
-	if *v = value; n <= 0 {
-		c.fail()
-		return
+	*v = 0
+	for i := range min(len(c.state), binary.MaxVarintLen64) {
+		*v |= uint64(c.state[i]&0x7f) << (7 * i)
+		if c.state[i] < 0x80 {
+			c.state = c.state[i+1:]
+			return
+		}
 	}
-	c.buf = c.buf[n:]
+	c.fail()
 }
 
-func (c *codec) fail() { c.bad, c.buf = true, nil }
+func (c *codec) fail() { c.bad, c.state = true, "" }
 
 // number writes or reads a number that is not negative.
 func number[T ~int | ~int32 | ~int64 | ~uint8 | ~uint32](c *codec, v *T) {
@@ -55,10 +59,10 @@ func (c *codec) hash(v *uint32) {
 	switch {
 	case c.writes:
 		c.buf = binary.LittleEndian.AppendUint32(c.buf, *v)
-	case len(c.buf) < 4:
+	case len(c.state) < 4:
 		c.fail()
 	default:
-		*v, c.buf = binary.LittleEndian.Uint32(c.buf), c.buf[4:]
+		*v, c.state = binary.LittleEndian.Uint32([]byte(c.state[:4])), c.state[4:]
 	}
 }
 
@@ -66,10 +70,10 @@ func (c *codec) text(v *string) {
 	n := len(*v)
 	if number(c, &n); c.writes {
 		c.buf = append(c.buf, *v...)
-	} else if n > len(c.buf) {
+	} else if n > len(c.state) {
 		c.fail()
 	} else {
-		*v, c.buf = string(c.buf[:n]), c.buf[n:]
+		*v, c.state = c.state[:n], c.state[n:]
 	}
 }
 
@@ -104,11 +108,13 @@ func (c *codec) coordinates(v *article.Coordinates) {
 // id writes or reads the id behind the coordinates. An article without an id of its own has them as its id.
 func (c *codec) id(v *article.Ref) {
 	id := v.ID
-	if id == v.String() {
+	if c.writes && v.Unnamed() {
 		id = ""
 	}
-	c.text(&id)
-	if v.ID = id; id == "" {
+	if c.text(&id); !c.writes {
+		v.ID = id
+	}
+	if v.ID == "" {
 		v.ID = v.String()
 	}
 }
@@ -122,16 +128,17 @@ func (c *codec) article(a *Article) {
 	number(c, &a.Length)
 }
 
-// list writes or reads the length of a list, and returns the list with that length. Each element takes a byte at least.
+// list writes or reads the length of a list, and returns the list with that length, and room for one more element. Each
+// element takes a byte at least.
 func list[T any](c *codec, v *[]T) []T {
 	n := len(*v)
 	number(c, &n)
 	switch {
 	case c.writes:
-	case n > len(c.buf):
+	case n > len(c.state):
 		c.fail()
 	case n > 0:
-		*v = make([]T, n)
+		*v = make([]T, n, n+1)
 	}
 	return *v
 }

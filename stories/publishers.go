@@ -72,7 +72,10 @@ func (p publisher) with(more publisher) publisher {
 // publisher gets its name back only with an earlier article, which tells the rest of it, too.
 func (p *publishers) add(one publisher) {
 	if i := slices.IndexFunc(p.named, func(n publisher) bool { return n.name == one.name }); i >= 0 {
-		one = p.named[i].with(one)
+		if one = p.named[i].with(one); one.first.Equal(p.named[i].first) {
+			p.named[i] = one
+			return
+		}
 		p.named = slices.Delete(p.named, i, i+1)
 	} else if i, found := p.find(one.name); found {
 		o := p.others[i]

@@ -1,7 +1,7 @@
 package stories
 
 import (
-	"slices"
+	"encoding/json"
 	"time"
 )
 
@@ -64,53 +64,8 @@ const (
 	rootRelation = "root"
 )
 
-// Record returns the record of a story that has copies. The story has ended if now is more than a window after its
-// last copy.
-func (s *Story) Record(now time.Time, rules *Rules) Record {
-	best, first, last := s.best, s.first, s.last
-	carried := publishers{slices.Clone(s.publishers.named), slices.Clone(s.publishers.others), s.publishers.dropped}
-	_, known := s.Root()
-	if known {
-		best = rules.better(best, candidate{Article: s.root, root: true})
-		if s.root.Time.Before(first) {
-			first = s.root.Time
-		}
-		if s.root.Time.After(last) {
-			last = s.root.Time
-		}
-		carried.add(publisher{
-			name: s.root.Publisher, articles: 1, first: s.root.Time, ref: s.root.Ref,
-			relation: rootRelation,
-		})
-	}
-	n, exact := carried.count()
-	slices.SortFunc(carried.named, byArticle)
-	r := Record{
-		Root: rootOf(s.root), Copies: s.copies, Exact: s.exact, Near: s.copies - s.exact,
-		Publishers: n, Estimated: !exact, ByPublisher: make([]Publisher, len(carried.named)),
-		FirstTime: first, LastTime: last,
-		Best:     Best{best.ID, best.String(), best.Publisher, best.URL, criteria[best.why]},
-		Versions: carried.versions(), State: Open, Version: s.version,
-	}
-	for i, p := range carried.named {
-		r.ByPublisher[i] = Publisher{p.name, p.articles, p.first, p.ref.ID, p.ref.String(), p.relation}
-		if known && p.name == s.root.Publisher {
-			r.ByPublisher[i].Copies--
-		}
-	}
-	for _, a := range s.related {
-		r.Related = append(r.Related, rootOf(a))
-	}
-	if now.Sub(last) > rules.Window {
-		r.State = Ended
-	}
-	return r
-}
-
-func rootOf(a Article) Root {
-	r := Root{ID: a.ID, Coordinates: a.String(), Publisher: a.Publisher, Title: a.Title, URL: a.URL}
-	if !a.Time.IsZero() {
-		r.Time = &a.Time
-	}
+// Record returns the record of a story that has copies, as AppendJSON writes it.
+func (s *Story) Record(now time.Time, rules *Rules) (r Record) {
+	_ = json.Unmarshal(s.AppendJSON(nil, now, rules), &r) // what AppendJSON writes can be read
 	return r
 }

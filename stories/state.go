@@ -8,21 +8,21 @@ const stateVersion = 1
 // ErrState says that a stored state cannot be read: it is damaged, or a later version has written it.
 var ErrState = errors.New("the stored state of a story cannot be read")
 
-// Encode returns the state, for Decode.
-func (s *Story) Encode() []byte {
-	c := &codec{writes: true, buf: append(make([]byte, 0, 512), stateVersion)}
+// Encode appends the state, for Decode.
+func (s *Story) Encode(dst []byte) []byte {
+	c := &codec{writes: true, buf: append(dst, stateVersion)}
 	s.code(c)
 	return c.buf
 }
 
 // Decode reads what Encode has written. The error is ErrState.
-func Decode(state []byte) (*Story, error) {
+func Decode(state string) (*Story, error) {
 	if len(state) == 0 || state[0] != stateVersion {
 		return nil, ErrState
 	}
-	c, s := &codec{buf: state[1:]}, &Story{}
+	c, s := &codec{state: state[1:]}, &Story{}
 	s.code(c)
-	if c.bad || len(c.buf) > 0 || int(s.best.why) >= len(criteria) {
+	if c.bad || len(c.state) > 0 || int(s.best.why) >= len(criteria) {
 		return nil, ErrState
 	}
 	return s, nil

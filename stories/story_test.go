@@ -74,7 +74,7 @@ func fold(rng *rand.Rand, root Article, all []placed, rules *Rules) *Story {
 		}
 		s.Add(lanes[i][at[i]].at, lanes[i][at[i]].Copy, rules)
 		if rng.IntN(10) == 0 {
-			s, _ = Decode(s.Encode())
+			s, _ = Decode(string(s.Encode(nil)))
 		}
 		if at[i]++; rng.IntN(10) == 0 {
 			at[i] = rng.IntN(at[i] + 1)
@@ -96,7 +96,7 @@ func TestOrderAndRepetitionDoNotMatter(t *testing.T) {
 		for range 3 {
 			s := fold(rng, root, all, rules)
 			require.Equal(t, want, s.Record(day, rules), "seed %d", seed)
-			stored, err := Decode(s.Encode())
+			stored, err := Decode(string(s.Encode(nil)))
 			require.NoError(t, err)
 			require.Equal(t, want, stored.Record(day, rules), "seed %d", seed)
 		}
@@ -113,7 +113,7 @@ func expected(root Article, all []placed, rules *Rules) Record {
 			compareCoordinates(a.Coordinates, b.Coordinates))
 	})
 	r := Record{
-		Root: rootOf(root), Copies: len(all), FirstTime: early[0].Time, LastTime: early[len(early)-1].Time,
+		Root: Root{root.ID, root.String(), root.Publisher, root.Title, root.URL, &root.Time}, Copies: len(all), FirstTime: early[0].Time, LastTime: early[len(early)-1].Time,
 		State: Open, Version: uint64(len(all)) + 1,
 	}
 	first := map[string]int{} // publisher -> place in early
@@ -197,8 +197,8 @@ func TestManyPublishers(t *testing.T) {
 		for i, p := range r.ByPublisher {
 			require.Equal(t, fmt.Sprint(i), p.Name, "the first ones have their names, whenever they arrive")
 		}
-		require.LessOrEqual(t, len(s.Encode()), 256<<10)
-		stored, err := Decode(s.Encode())
+		require.LessOrEqual(t, len(s.Encode(nil)), 256<<10)
+		stored, err := Decode(string(s.Encode(nil)))
 		require.NoError(t, err)
 		require.Equal(t, r, stored.Record(day, &Rules{}))
 	}
@@ -233,36 +233,74 @@ func TestUnknownRootAndEnd(t *testing.T) {
 	require.JSONEq(t, `{"id":"r","coordinates":"t/0/0","publisher":""}`, string(out))
 }
 
+// plainJSON is the JSON of encoding/json without escapes for HTML.
+func plainJSON(t *testing.T, v any) string {
+	t.Helper()
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	require.NoError(t, e.Encode(v))
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// The JSON of a story is that of encoding/json, whatever its texts are.
+func TestAppendJSON(t *testing.T) {
+	texts := []string{"", "plain", "青澜 <b>&</b> \u007f", "\"quoted\"\\", "\x00\n\t\x1f", "\u2028", "\u2029"}
+	for _, text := range append(texts, "\xff\xfe", "é\xc3") {
+		require.Equal(t, plainJSON(t, text), string(appendText(nil, "", text)))
+	}
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		text := func() string { return texts[rng.IntN(len(texts))] }
+		root, all := randomStory(rng, 1+rng.IntN(60), 1+rng.IntN(90))
+		root.ID, root.Title, root.URL, root.Publisher = text(), text(), text(), text()
+		s := New(root.Ref)
+		for i, c := range all {
+			c.ID, c.URL, c.Publisher, c.Title = text(), text(), text()+c.Publisher, text()
+			c.Time = c.Time.Add(time.Duration(rng.IntN(3)*rng.IntN(1000)) * time.Millisecond)
+			if i == 0 || rng.IntN(4) > 0 {
+				s.Add(Position{Offset: int64(i)}, c.Copy, &Rules{})
+			} else {
+				s.Relate(Position{Offset: int64(i)}, c.Article)
+			}
+		}
+		if rng.IntN(4) > 0 {
+			s.SetRoot(root)
+		}
+		require.Equal(t, plainJSON(t, s.Record(day, &Rules{})), string(s.AppendJSON(nil, day, &Rules{})), "seed %d", seed)
+	}
+}
+
 // FuzzDecode reads any bytes. Bytes that it can read make a state that is written and read again without a change.
 func FuzzDecode(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	root, all := randomStory(rng, 80, 90)
 	s := fold(rng, root, all, &Rules{})
 	s.Relate(Position{Topic: 9}, all[0].Article)
-	f.Add(s.Encode())
-	f.Add(New(root.Ref).Encode())
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Add(string(s.Encode(nil)))
+	f.Add(string(New(root.Ref).Encode(nil)))
+	f.Fuzz(func(t *testing.T, data string) {
 		s, err := Decode(data)
 		if err != nil {
 			require.ErrorIs(t, err, ErrState)
 			return
 		}
-		state := s.Encode()
+		state := string(s.Encode(nil))
 		again, err := Decode(state)
 		require.NoError(t, err)
-		require.Equal(t, state, again.Encode())
+		require.Equal(t, state, string(again.Encode(nil)))
 	})
 }
 
 func TestDamagedState(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	root, all := randomStory(rng, 80, 90)
-	state := fold(rng, root, all, &Rules{}).Encode()
+	state := string(fold(rng, root, all, &Rules{}).Encode(nil))
 	for n := range state {
 		_, err := Decode(state[:n])
 		require.ErrorIs(t, err, ErrState, "%d of %d bytes", n, len(state))
 	}
-	_, err := Decode(append(state, 0))
+	_, err := Decode(state + "\x00")
 	require.ErrorIs(t, err, ErrState)
 }
 

@@ -23,8 +23,11 @@ type Coordinates struct {
 }
 
 // String returns "topic/partition/offset". A topic name never holds a slash, so the form is unambiguous.
-func (c Coordinates) String() string {
-	return c.Topic + "/" + strconv.Itoa(int(c.Partition)) + "/" + strconv.FormatInt(c.Offset, 10)
+func (c Coordinates) String() string { return string(c.append(make([]byte, 0, 64))) }
+
+func (c Coordinates) append(dst []byte) []byte {
+	dst = strconv.AppendInt(append(append(dst, c.Topic...), '/'), int64(c.Partition), 10)
+	return strconv.AppendInt(append(dst, '/'), c.Offset, 10)
 }
 
 // ParseCoordinates reads the form that String returns.
@@ -57,6 +60,9 @@ type Ref struct {
 	ID string
 	Coordinates
 }
+
+// Unnamed says whether the article has no id of its own: its coordinates stand for it.
+func (r Ref) Unnamed() bool { return r.ID == string(r.append(make([]byte, 0, 64))) }
 
 // Digest identifies a normalised text: the first 16 bytes of a SHA-256. Articles with equal digests are exact
 // copies of each other and have equal fingerprints.

@@ -17,7 +17,6 @@ package projector
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -83,7 +82,7 @@ func (p *Projector) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.O
 	if err != nil {
 		return nil, err
 	}
-	return p.snapshots(b, all)
+	return p.snapshots(b, all), nil
 }
 
 // Outdated implements consumer.Snapshots.
@@ -106,7 +105,7 @@ func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []
 			grown = append(grown, t)
 		}
 	}
-	return p.snapshots(b, grown)
+	return p.snapshots(b, grown), nil
 }
 
 // Refused implements consumer.Handler. A record of a story is below any limit but a mistaken one.
@@ -191,30 +190,25 @@ func (p *Projector) findRoot(ctx context.Context, t *touched) error {
 }
 
 // snapshots returns the outputs of stories with copies, and keeps them in the batch.
-func (p *Projector) snapshots(b *pipeline.Batch, all []*touched) (outputs []pipeline.Output, err error) {
+func (p *Projector) snapshots(b *pipeline.Batch, all []*touched) (outputs []pipeline.Output) {
 	var published []*touched
+	var value []byte
+	now := time.Now()
 	for _, t := range all {
 		if t.Copies() == 0 {
 			continue // only related articles so far
 		}
-		var value bytes.Buffer
-		e := json.NewEncoder(&value)
-		e.SetEscapeHTML(false)
-		now := time.Now()
-		if err := e.Encode(t.Record(now, p.Rules)); err != nil {
-			return nil, err
-		}
+		value = t.AppendJSON(value[:0], now, p.Rules)
 		outputs = append(outputs, pipeline.Output{
 			Record: &record.Record{
-				Coordinates: t.root.Coordinates, Key: []byte(t.root.String()),
-				Value: bytes.TrimSpace(value.Bytes()),
+				Coordinates: t.root.Coordinates, Key: []byte(t.root.String()), Value: bytes.Clone(value),
 			},
 			Destination: article.ToShadow, Time: now,
 		})
 		published = append(published, t)
 	}
 	b.Work = published
-	return outputs, nil
+	return outputs
 }
 
 func refs(all []*touched) []article.Ref {

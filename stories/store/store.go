@@ -97,16 +97,16 @@ func (s *Store) Read(ctx context.Context, roots []article.Ref, known func(i int)
 	}
 	entries := make([]Entry, len(roots))
 	for i := range roots {
-		state, err := replies[i].Bytes()
+		state, err := replies[i].Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return nil, err
 		}
 		if known != nil {
-			if entries[i] = known(i); entries[i].state == string(state) {
+			if entries[i] = known(i); entries[i].state == state {
 				continue
 			}
 		}
-		entries[i].state = string(state)
+		entries[i].state = state
 		if entries[i].Story, err = stories.Decode(state); err != nil {
 			entries[i].Story = stories.New(roots[i])
 		}
@@ -121,9 +121,11 @@ func (s *Store) Swap(ctx context.Context, entries []*Entry) (done []bool, err er
 	}
 	pipe := s.client.Pipeline()
 	replies, states := make([]*redis.Cmd, len(entries)), make([]string, len(entries))
+	var state []byte
 	for i, e := range entries {
 		root, _ := e.Root()
-		states[i] = string(e.Encode())
+		state = e.Encode(state[:0])
+		states[i] = string(state)
 		replies[i] = pipe.EvalSha(ctx, swapScript.Hash(), []string{s.keys.Story(s.generation, root.String())},
 			e.state, states[i], s.lifetime.Milliseconds())
 	}

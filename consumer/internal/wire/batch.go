@@ -152,15 +152,11 @@ func EncodeBatch(records []record.Record, codec Codec) ([]byte, error) {
 		newest = max(newest, stamp)
 		b = appendRecord(b, &records[i], stamp-base, int64(i))
 	}
-	payload, codec, err := compressPayload(codec, b[batchHeader:])
+	b, codec, err := compressPayload(codec, b)
 	if err != nil {
 		return nil, err
 	}
-	if codec != 0 {
-		b = append(make([]byte, batchHeader, batchHeader+len(payload)), payload...)
-	}
-
-	binary.BigEndian.PutUint32(b[8:], uint32(batchHeader-batchPrefix+len(payload)))
+	binary.BigEndian.PutUint32(b[8:], uint32(len(b)-batchPrefix))
 	binary.BigEndian.PutUint32(b[12:], ^uint32(0)) // leader epoch: the broker sets it
 	b[16] = 2
 	binary.BigEndian.PutUint16(b[21:], uint16(codec))

@@ -93,22 +93,22 @@ func (r *blockReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// compressPayload returns src compressed, and the codec used. If the result is not smaller, it returns src
-// and no codec: so the uncompressed size is an upper bound.
-func compressPayload(codec Codec, src []byte) ([]byte, Codec, error) {
+// compressPayload returns the batch with its payload compressed, and the codec used. If the result is not smaller, it
+// returns the batch as it is and no codec: so the uncompressed size is an upper bound.
+func compressPayload(codec Codec, batch []byte) ([]byte, Codec, error) {
 	if codec == 0 {
-		return src, 0, nil
+		return batch, 0, nil
 	}
-	var buf bytes.Buffer
-	w := compress.Compression(codec).Codec().NewWriter(&buf)
-	if _, err := w.Write(src); err != nil {
+	buf := bytes.NewBuffer(make([]byte, batchHeader, batchHeader+len(batch)/2)) // texts take less
+	w := compress.Compression(codec).Codec().NewWriter(buf)
+	if _, err := w.Write(batch[batchHeader:]); err != nil {
 		return nil, 0, fmt.Errorf("compress: %w", err)
 	}
 	if err := w.Close(); err != nil {
 		return nil, 0, fmt.Errorf("compress: %w", err)
 	}
-	if buf.Len() >= len(src) {
-		return src, 0, nil
+	if buf.Len() >= len(batch) {
+		return batch, 0, nil
 	}
 	return buf.Bytes(), codec, nil
 }

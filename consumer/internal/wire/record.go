@@ -92,6 +92,9 @@ func (r *recordReader) parse(body fields) (rec record.Record) {
 	if headers < 0 || headers > int64(len(body.buf))/2 {
 		body.bad = true
 	}
+	if !body.bad && headers > 0 {
+		rec.Headers = make([]record.Header, 0, min(headers, 32))
+	}
 	for range headers {
 		if body.bad {
 			break
