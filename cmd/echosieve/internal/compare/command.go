@@ -16,7 +16,6 @@ import (
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/text"
 )
 
 const help = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits in which they
@@ -71,7 +70,7 @@ func Command() *cobra.Command {
 			c.Words = c.Words[:*top]
 		}
 		if *texts {
-			c.Texts = sidebyside.Align(text.Readable(contents[0]), text.Readable(contents[1]), text.Clean)
+			c.AddTexts(contents[0], contents[1])
 		}
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), c)

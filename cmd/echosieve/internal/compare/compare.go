@@ -3,8 +3,8 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 
 	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
@@ -20,27 +20,27 @@ import (
 type Comparison struct {
 	Recipe string `json:"recipe"`
 	// exact, near, possible, different, or empty: at least one has no text
-	Verdict     string            `json:"verdict"`
-	Explanation string            `json:"explanation"`
-	Relation    string            `json:"relation"` // of B to A: none, equal, contained, extends, revises, overlaps
-	Topic       string            `json:"topic"`    // where policy sends B: unique, possible, duplicate
-	Distance    int               `json:"distance"` // bits
-	MaxDistance int               `json:"max_distance"`
-	Test        string            `json:"test"`         // the test that decided
-	Found       bool              `json:"found"`        // the look-ups of the service lead from B to A
-	Layout      comparedLayout    `json:"layout"`       // of the look-ups
-	EqualBlocks []int             `json:"equal_blocks"` // 0 has the most significant bits
-	Lookups     int               `json:"lookups"`      // for B
-	FoundBy     []string          `json:"found_by"`     // the look-ups that lead from B to A
-	A           comparedText      `json:"a"`
-	B           comparedText      `json:"b"`
-	Words       []comparedWord    `json:"words"` // heaviest first
-	TotalWords  int               `json:"total_words"`
-	OnlyA       []string          `json:"only_in_a"` // words, heaviest first; --top does not cut this list
-	OnlyB       []string          `json:"only_in_b"`
-	Signature   *compareSignature `json:"signature,omitempty"` // of the second check; absent for little text
-	Figures     []Figure          `json:"figures"`
-	Texts       []sidebyside.Run  `json:"texts,omitempty"` // with --texts
+	Verdict     string           `json:"verdict"`
+	Explanation string           `json:"explanation"`
+	Relation    string           `json:"relation"` // of B to A: none, equal, contained, extends, revises, overlaps
+	Topic       string           `json:"topic"`    // where policy sends B: unique, possible, duplicate
+	Distance    int              `json:"distance"` // bits
+	MaxDistance int              `json:"max_distance"`
+	Test        string           `json:"test"`         // the test that decided
+	Found       bool             `json:"found"`        // the look-ups of the service lead from B to A
+	Layout      comparedLayout   `json:"layout"`       // of the look-ups
+	EqualBlocks []int            `json:"equal_blocks"` // 0 has the most significant bits
+	Lookups     int              `json:"lookups"`      // for B
+	FoundBy     []string         `json:"found_by"`     // the look-ups that lead from B to A
+	A           comparedText     `json:"a"`
+	B           comparedText     `json:"b"`
+	Words       []comparedWord   `json:"words"` // heaviest first
+	TotalWords  int              `json:"total_words"`
+	OnlyA       []string         `json:"only_in_a"` // words, heaviest first; --top does not cut this list
+	OnlyB       []string         `json:"only_in_b"`
+	Figures     []Figure         `json:"figures"`
+	Texts       []sidebyside.Run `json:"texts,omitempty"`
+	Numbers     *Numbers         `json:"numbers,omitempty"` // of the texts
 
 	compared evidence.Comparison
 }
@@ -126,7 +126,6 @@ func Articles(recipeID string, index keyspace.Config, names [2]string, a, b *art
 	x, _ := evidence.Decode(a.Signature)
 	y, _ := evidence.Decode(b.Signature)
 	c.compared = evidence.Compare(&y, &x) // B comes later
-	c.Signature = compareSignatures(c.compared)
 	rule := evidence.NewRule(cfg.Thresholds)
 	c.Figures = c.figures(&rule)
 	c.explain(judgement, &rule)
@@ -182,19 +181,48 @@ func compareWords(a, b []text.WeightedWord) []comparedWord {
 	return words
 }
 
+// Numbers are the numbers that only one of two texts has, in the order of the texts.
+type Numbers struct {
+	Original []string `json:"only_in_original"`
+	Article  []string `json:"only_in_article"`
+}
+
+// AddTexts aligns the texts of both articles, as records have them, and finds the numbers that differ.
+func (c *Comparison) AddTexts(a, b string) {
+	c.Texts = sidebyside.Align(text.Readable(a), text.Readable(b), text.Clean)
+	numbers := [2][]string{number.FindAllString(text.Clean(a), -1), number.FindAllString(text.Clean(b), -1)}
+	only := func(list, other []string) []string {
+		there, out := map[string]bool{}, []string{}
+		for _, n := range other {
+			there[n] = true
+		}
+		for _, n := range list {
+			if !there[n] {
+				there[n] = true
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	c.Numbers = &Numbers{only(numbers[0], numbers[1]), only(numbers[1], numbers[0])}
+}
+
+// number matches a number with its separators, in clean text.
+var number = regexp.MustCompile(`\d+(?:[.,:]\d+)*`)
+
 // Figure is a measure by which the rule decides, beside its limit.
 type Figure struct {
-	Name     string   `json:"name"`
-	Value    string   `json:"value"`
-	Limit    string   `json:"limit"`
-	State    string   `json:"state"`              // passed, decided, or not asked because a row above decided
-	Settings []string `json:"settings,omitempty"` // that hold the limit; none: it is part of the recipe
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Limit   string `json:"limit"`
+	State   string `json:"state"`             // passed, decided, or not asked because a row above decided
+	Setting string `json:"setting,omitempty"` // that holds the limit; empty: it is part of the recipe
 }
 
 // figures lists the measures of the rule. Without signatures there is the distance only.
 func (c *Comparison) figures(rule *evidence.Rule) []Figure {
 	bits := Figure{Name: "bits that differ", Value: fmt.Sprint(c.Distance), Limit: fmt.Sprintf("at most %d", c.MaxDistance),
-		State: evidence.Passed, Settings: []string{"detection.max_distance"}}
+		State: evidence.Passed, Setting: "detection.max_distance"}
 	beyond := c.Distance > c.MaxDistance
 	asked := rule.Figures(c.Distance, c.compared)
 	if beyond || len(asked) == 0 {
@@ -219,21 +247,14 @@ func (c *Comparison) figures(rule *evidence.Rule) []Figure {
 }
 
 func newFigure(f evidence.Figure) Figure {
-	figure := Figure{Name: f.Name, Value: f.Value, Limit: f.Limit}
-	if f.Setting != "" {
-		figure.Settings = []string{f.Setting}
-	}
-	return figure
+	return Figure{Name: f.Name, Value: f.Value, Limit: f.Limit, Setting: f.Setting}
 }
 
 // String returns the figure as it stands in a sentence.
 func (f Figure) String() string {
 	s := fmt.Sprintf("%s: %s, %s", f.Name, f.Value, f.Limit)
-	if len(f.Settings) > 0 {
-		s += " (" + f.Setting() + ")"
+	if f.Setting != "" {
+		s += " (" + f.Setting + ")"
 	}
 	return s
 }
-
-// Setting names the settings of a figure's limit in one word.
-func (f Figure) Setting() string { return strings.Join(f.Settings, " ") }

@@ -7,44 +7,6 @@ import (
 	"echosieve/pipeline/evidence"
 )
 
-// compareSignature holds the measures by which the second check judges two articles.
-type compareSignature struct {
-	Similarity float64 `json:"similarity"` // estimated share of word pairs in common
-	// estimated share of the shorter text's word pairs that the longer one has
-	Containment    float64 `json:"containment"`
-	Contained      float64 `json:"contained"`       // estimated share of B's word pairs that A has
-	Contains       float64 `json:"contains"`        // estimated share of A's word pairs that B has
-	WordPairs      int     `json:"word_pairs"`      // estimated count in the shorter text
-	SharedPlaces   int     `json:"shared_places"`   // sampled places with a number that both have
-	Contradictions int     `json:"contradictions"`  // sampled places with different numbers
-	Numbers        int     `json:"numbers"`         // estimated count of different numbers, in the text that has fewer
-	NumbersShared  int     `json:"numbers_in_both"` // estimated count of different numbers that both texts have
-	Longer         float64 `json:"longer"`          // how many times as many word pairs the longer text has
-	// estimated share of the beginning of one text that stands in the other text
-	Beginning float64 `json:"beginning"`
-	// each text is about a word that is none of the main words of the other
-	OtherSubject bool `json:"other_subject"`
-	// how many of the eight main words of one text are no main words of the other
-	NewMainWords  int  `json:"new_main_words"`
-	SameMainWords bool `json:"same_main_words"` // the five main words of one text are main words of the other
-	// similarity and containment count words as well, and are almost exact
-	Flash bool `json:"flash,omitempty"`
-}
-
-// compareSignatures returns nil if one of the two has no signature.
-func compareSignatures(c evidence.Comparison) *compareSignature {
-	if !c.Known {
-		return nil
-	}
-	return &compareSignature{
-		Similarity: c.J, Containment: c.Containment, Contained: c.Contained, Contains: c.Contains,
-		WordPairs: int(c.Bigrams), SharedPlaces: c.SharedContexts,
-		Contradictions: c.Contradictions, Numbers: c.LeastValues, NumbersShared: c.CommonValues, Longer: c.Longer,
-		Beginning:    c.Lead,
-		OtherSubject: c.OtherSubject, NewMainWords: c.OtherMain, SameMainWords: c.SameForemost, Flash: c.Flash,
-	}
-}
-
 // explain sets Verdict, one word, and Explanation, one sentence. Where the rule decided, both follow from its row.
 func (c *Comparison) explain(j article.Judgement, rule *evidence.Rule) {
 	c.Verdict = "different"

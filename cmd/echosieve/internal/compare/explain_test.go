@@ -19,7 +19,7 @@ func TestEveryReasonHasASentence(t *testing.T) {
 			r == article.ReasonLead || r == article.ReasonSubject {
 			continue // rows of the rule
 		}
-		c := Comparison{Signature: &compareSignature{}}
+		c := Comparison{}
 		c.explain(article.Judgement{Reason: r}, &rule)
 		require.Regexp(t, `[a-z].*: .+|^No verdict`, c.Explanation, "reason %s: add a case to explain", r)
 		require.NotContains(t, sentences, c.Explanation, "reason %s", r)

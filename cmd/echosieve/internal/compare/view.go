@@ -16,7 +16,7 @@ import (
 )
 
 // print writes the comparison as text and a table.
-func (c Comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
+func (c *Comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 	var b strings.Builder
 	for _, t := range []struct {
 		letter string
@@ -37,22 +37,18 @@ func (c Comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 	if c.Distance > 0 {
 		fmt.Fprintf(&b, "   %s\n", differences(bitsA, bitsB))
 	}
-	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\n%s%sonly in A     %s\nonly in B     %s\n\n",
-		c.Distance, c.LookupLines(), c.signatureLines(), shortList(c.OnlyA), shortList(c.OnlyB))
+	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nonly in A     %s\nonly in B     %s\n\n",
+		c.Distance, shortList(c.OnlyA), shortList(c.OnlyB))
 	b.WriteString(c.wordTable())
-	fmt.Fprintf(&b, "\n\n%s\nrecipe %s\n", c.Explanation, c.Recipe)
-	report := command.Fit(b.String())
-	if c.Texts != nil {
-		report += "\n" + terminal.Render(c.Texts)
-	}
-	_, err := io.WriteString(w, report)
+	fmt.Fprintf(&b, "\n\n%s\nrecipe %s\n", c.Report(), c.Recipe)
+	_, err := io.WriteString(w, command.Fit(b.String())+c.SideBySide(terminal))
 	return err
 }
 
 // inBlocks returns the binary digits of a fingerprint with a space between its blocks. If a look-up uses only
 // the first bits of a block, a dot follows these bits: "11111111111111.11" is a block of which 14 bits are
 // looked up. Blocks that overlap are shown without the overlap.
-func (c Comparison) inBlocks(bits string) string {
+func (c *Comparison) inBlocks(bits string) string {
 	parts := make([]string, 0, c.Layout.Blocks)
 	for i := range c.Layout.Blocks {
 		part := bits[:simhash.BlockBits(i, c.Layout.Blocks-1)]
@@ -76,13 +72,58 @@ func differences(a, b string) string {
 	return strings.TrimRight(string(marks), " ")
 }
 
+// Report says why, with the figures of the rule and the look-ups.
+func (c *Comparison) Report() string {
+	return fmt.Sprintf("%s\n\n%s\n\n%s", c.Explanation, FigureTable(c.Figures), c.LookupLines())
+}
+
+// SideBySide returns the numbers that only one text has, and both texts; nothing without AddTexts.
+func (c *Comparison) SideBySide(terminal sidebyside.Terminal) string {
+	if c.Texts == nil {
+		return ""
+	}
+	var numbers string
+	if line := c.NumberLine(); line != "" {
+		numbers = command.Fit("\n" + line + "\n")
+	}
+	return numbers + fmt.Sprintf("\n%s (left) and %s (right)\n", visible.Line(c.A.Name), visible.Line(c.B.Name)) +
+		terminal.Render(c.Texts)
+}
+
+// NumberLine names the numbers that only one text has; empty: there are none.
+func (c *Comparison) NumberLine() string {
+	n := c.Numbers
+	if n == nil || len(n.Original)+len(n.Article) == 0 {
+		return ""
+	}
+	line := fmt.Sprintf("numbers only left: %s; only right: %s", shortList(n.Original), shortList(n.Article))
+	if c.compared.Known && c.compared.Contradictions == 0 && len(n.Original)*len(n.Article) > 0 {
+		line += " (a figure in place of another is seen only if it is among the up to 13 that are sampled; these are not)"
+	}
+	return line
+}
+
+// FigureTable lists figures in a table of less than 80 columns.
+func FigureTable(figures []Figure) string {
+	t := command.NewTable("figure", "value", "limit", "", "detection.")
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 1, WidthMax: 20, WidthMaxEnforcer: text.WrapSoft},
+		{Number: 3, WidthMax: 26, WidthMaxEnforcer: text.WrapSoft},
+		{Number: 5, WidthMax: 14, WidthMaxEnforcer: text.WrapSoft},
+	})
+	for _, f := range figures {
+		t.AppendRow(table.Row{f.Name, f.Value, f.Limit, f.State, strings.TrimPrefix(f.Setting, "detection.")})
+	}
+	return t.Render()
+}
+
 // LookupLines says in two lines by which look-ups the service finds A when B comes.
-func (c Comparison) LookupLines() string {
+func (c *Comparison) LookupLines() string {
 	return fmt.Sprintf("equal blocks  %s\nlook-ups      %s\n", c.equalBlocks(), c.lookups())
 }
 
 // equalBlocks lists the blocks that are the same in both texts.
-func (c Comparison) equalBlocks() string {
+func (c *Comparison) equalBlocks() string {
 	list := []string{fmt.Sprintf("%d of %d, each of %d bits:", len(c.EqualBlocks), c.Layout.Blocks, c.Layout.Bits)}
 	for _, i := range c.EqualBlocks {
 		list = append(list, strconv.Itoa(i))
@@ -91,7 +132,7 @@ func (c Comparison) equalBlocks() string {
 }
 
 // lookups describes the look-ups for B, and by which of them the index would find A.
-func (c Comparison) lookups() string {
+func (c *Comparison) lookups() string {
 	kinds := fmt.Sprintf("%d (%d blocks, each with up to %d probes, and anchors): ", c.Lookups, c.Layout.Blocks,
 		c.Layout.Probes)
 	if c.A.LittleText || c.B.LittleText {
@@ -103,29 +144,8 @@ func (c Comparison) lookups() string {
 	return kinds + "B finds A by " + strings.Join(c.FoundBy, ", ")
 }
 
-// signatureLines describes the signatures as the second check compares them.
-func (c Comparison) signatureLines() string {
-	s := c.Signature
-	if s == nil {
-		return ""
-	}
-	mainWords := "differ"
-	switch {
-	case s.Flash:
-		mainWords = "not compared: flashes"
-	case s.SameMainWords:
-		mainWords = "the same"
-	case s.OtherSubject:
-		mainWords = "another subject"
-	}
-	return fmt.Sprintf("word pairs    %.2f in common; %.2f of B are in A, %.2f of A in B (%d in the shorter "+
-		"text)\nnumbers       %d of %d shared places differ, %d of %d in both\nmain words    %s\n",
-		s.Similarity, s.Contained, s.Contains, s.WordPairs, s.Contradictions, s.SharedPlaces, s.NumbersShared,
-		s.Numbers, mainWords)
-}
-
 // wordTable lists words with their weights.
-func (c Comparison) wordTable() string {
+func (c *Comparison) wordTable() string {
 	t := command.NewTable("word", "IDF", "weight in A", "weight in B")
 	t.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 1, WidthMax: 40, WidthMaxEnforcer: func(s string, most int) string { return text.Snip(s, most, "~") }},

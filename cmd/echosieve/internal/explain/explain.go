@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/outputs"
-	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
-	"echosieve/pipeline/text"
 	"echosieve/redisindex"
 )
 
@@ -33,11 +30,8 @@ type explanation struct {
 	Article    described           `json:"article"`
 	Chain      []described         `json:"chain"` // the original, its original, and so on to the root
 	Comparison *compare.Comparison `json:"comparison,omitempty"`
-	Numbers    *numbers            `json:"numbers,omitempty"`
-	// left the original or the nearest candidate, right the article
-	Texts      []sidebyside.Run `json:"texts,omitempty"`
-	Candidates []candidate      `json:"candidates"` // of a unique article: the nearest that the index has now
-	Notes      []string         `json:"notes"`
+	Candidates []candidate         `json:"candidates"` // of a unique article: the nearest that the index has now
+	Notes      []string            `json:"notes"`
 }
 
 // relation is what the headers say of the relation between the article and its original. The shares are empty
@@ -59,12 +53,6 @@ func newRelation(l article.Likeness) *relation {
 	default:
 		return &relation{l.Relation.String(), l.Similarity.String(), l.Contained.String(), l.Contains.String()}
 	}
-}
-
-// numbers are the numbers that only one of two texts has, in the order of the texts.
-type numbers struct {
-	Original []string `json:"only_in_original"`
-	Article  []string `json:"only_in_article"`
 }
 
 // explainer explains verdicts by what Kafka and the index have.
@@ -276,11 +264,9 @@ func (x *explanation) compareWith(e *explainer, earlier *described) {
 	}
 	c := e.compare(earlier, later)
 	x.Comparison = &c
-	if earlier.text == "" || later.text == "" {
-		return
+	if earlier.text != "" && later.text != "" {
+		c.AddTexts(earlier.text, later.text)
 	}
-	x.Texts = sidebyside.Align(text.Readable(earlier.text), text.Readable(later.text), text.Clean)
-	x.Numbers = numbersOf(earlier.text, later.text)
 }
 
 // compare compares two articles of which a look-up for the later one has found the earlier one: the verdict
@@ -290,26 +276,4 @@ func (e *explainer) compare(earlier, later *described) compare.Comparison {
 	lost := earlier.text == "" || later.text == ""
 	return compare.Articles(e.recipe.ID(), e.cfg.IndexConfig(e.recipe.ID()), names, earlier.made, later.made,
 		e.cfg.Detection, lost)
-}
-
-// number matches a number with its separators, in clean text.
-var number = regexp.MustCompile(`\d+(?:[.,:]\d+)*`)
-
-// numbersOf lists the numbers that only one of two texts has.
-func numbersOf(original, later string) *numbers {
-	a, b := number.FindAllString(text.Clean(original), -1), number.FindAllString(text.Clean(later), -1)
-	only := func(list, other []string) []string {
-		there, out := map[string]bool{}, []string{}
-		for _, n := range other {
-			there[n] = true
-		}
-		for _, n := range list {
-			if !there[n] {
-				there[n] = true
-				out = append(out, n)
-			}
-		}
-		return out
-	}
-	return &numbers{only(a, b), only(b, a)}
 }

@@ -46,12 +46,10 @@ func (x *explanation) writePage(b *bytes.Buffer) {
 		p("<h2>Candidate %d</h2>\n<p dir=\"auto\">%s</p>\n<p>%s</p>\n", i+1, c.line(), c.Why)
 		writeFigures(p, c.Figures)
 	}
-	if n := x.numberLine(); n != "" {
-		p("<p>%s</p>\n", n)
-	}
-	if x.Texts != nil {
-		p("<h2>%s (left, red) and %s (right, green)</h2>\n", x.Comparison.A.Name, x.Comparison.B.Name)
-		body.WriteString(sidebyside.HTML(x.Texts, true))
+	if c := x.Comparison; c != nil && c.Texts != nil {
+		p("<p>%s</p>\n", c.NumberLine())
+		p("<h2>%s (left, red) and %s (right, green)</h2>\n", c.A.Name, c.B.Name)
+		body.WriteString(sidebyside.HTML(c.Texts, true))
 	}
 	b.WriteString(sidebyside.Page(x.title()+": "+x.Article.name(), body.String()))
 }
@@ -60,7 +58,7 @@ func writeFigures(p func(string, ...any), figures []compare.Figure) {
 	p("<table>\n<tr><th>figure</th><th>value</th><th>limit</th><th></th></tr>\n")
 	for _, f := range figures {
 		p("<tr><td>%s</td><td>%s</td><td>%s <small>%s</small></td><td>%s</td></tr>\n", f.Name, f.Value, f.Limit,
-			f.Setting(), f.State)
+			f.Setting, f.State)
 	}
 	p("</table>\n")
 }

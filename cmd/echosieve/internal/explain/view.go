@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/cmd/echosieve/internal/compare"
@@ -23,21 +22,17 @@ func (x *explanation) print(w io.Writer, terminal sidebyside.Terminal) error {
 		fmt.Fprintf(&b, "%s\n", line)
 	}
 	if c := x.Comparison; c != nil && len(x.Candidates) == 0 {
-		fmt.Fprintf(&b, "\n%s\n\n%s\n\n%s%s", c.Explanation, figureTable(c.Figures), x.lettersLine(), c.LookupLines())
+		fmt.Fprintf(&b, "\n%s\n%s", x.lettersLine(), c.Report())
 	}
 	for i, c := range x.Candidates {
 		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, c.line(), c.Why)
 		if i == 0 {
-			fmt.Fprintf(&b, "\n%s\n", figureTable(c.Figures))
+			fmt.Fprintf(&b, "\n%s\n", compare.FigureTable(c.Figures))
 		}
 	}
-	if n := x.numberLine(); n != "" {
-		fmt.Fprintf(&b, "\n%s\n", n)
-	}
 	report := command.Fit(b.String())
-	if x.Texts != nil {
-		report += fmt.Sprintf("\n%s (left) and %s (right)\n%s", x.Comparison.A.Name, x.Comparison.B.Name,
-			terminal.Render(x.Texts))
+	if x.Comparison != nil {
+		report += x.Comparison.SideBySide(terminal)
 	}
 	for _, note := range x.Notes {
 		report += command.Fit("\nNote: " + visible.Line(note) + "\n")
@@ -126,46 +121,7 @@ func (c *candidate) line() string {
 	return fmt.Sprintf("%s away: %s", command.Count(c.Distance, "bit"), c.described.line())
 }
 
-// lettersLine says which articles the lines of look-ups call A and B.
+// lettersLine says which articles the report calls A and B.
 func (x *explanation) lettersLine() string {
 	return fmt.Sprintf("A is %s, B is %s.\n", x.Comparison.A.Name, x.Comparison.B.Name)
-}
-
-func (x *explanation) numberLine() string {
-	if x.Numbers == nil || len(x.Numbers.Original)+len(x.Numbers.Article) == 0 {
-		return ""
-	}
-	line := fmt.Sprintf("numbers only left: %s; only right: %s", list(x.Numbers.Original), list(x.Numbers.Article))
-	if s := x.Comparison.Signature; s != nil && s.Contradictions == 0 && len(x.Numbers.Original)*len(x.Numbers.Article) > 0 {
-		line += " (a figure in place of another is seen only if it is among the up to 13 that are sampled; these are not)"
-	}
-	return line
-}
-
-// mostNumbers bounds the numbers of a line. JSON has all of them.
-const mostNumbers = 20
-
-func list(words []string) string {
-	switch {
-	case len(words) == 0:
-		return "none"
-	case len(words) > mostNumbers:
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:mostNumbers], " "), len(words)-mostNumbers)
-	default:
-		return strings.Join(words, " ")
-	}
-}
-
-// figureTable lists figures in a table of less than 80 columns.
-func figureTable(figures []compare.Figure) string {
-	t := command.NewTable("figure", "value", "limit", "", "detection.")
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 1, WidthMax: 20, WidthMaxEnforcer: text.WrapSoft},
-		{Number: 3, WidthMax: 26, WidthMaxEnforcer: text.WrapSoft},
-		{Number: 5, WidthMax: 14, WidthMaxEnforcer: text.WrapSoft},
-	})
-	for _, f := range figures {
-		t.AppendRow(table.Row{f.Name, f.Value, f.Limit, f.State, strings.ReplaceAll(f.Setting(), "detection.", "")})
-	}
-	return t.Render()
 }
