@@ -212,7 +212,6 @@ var rows = []row{
 	{command: "go run ./test/torture --help",
 		parsed: "compiles the fault runner only to print its flags; the rows above check the flags that the pages use"},
 	{command: "ECHOSIEVE_TEST_ALL=1 go test ./test/torture/... -run 'Mistakes|Mutants'", parsed: minutes},
-	{command: "go run ./test/torture --scenario", parsed: minutes},
 	// docs/runbook.md
 	{command: "curl -s http://localhost:9464/readyz", find: httpAddress, want: []string{`"ready"`}},
 	{command: "kafka-transactions.sh --bootstrap-server localhost:9092 ...", parsed: "a program of Kafka"},

@@ -27,7 +27,6 @@ type options struct {
 	rounds   int
 	seed     uint64
 	faults   []string
-	scenario string
 	rate     int
 	records  int
 	keep     bool
@@ -100,19 +99,6 @@ func parse(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if o.scenario != "" {
-		p, known := scenarios[o.scenario]
-		if !known {
-			return o, fmt.Errorf("unknown scenario %q, known: %s", o.scenario, strings.Join(scenarioNames(), ", "))
-		}
-		o.Direct = true
-		o.rounds, o.faults = 1, nil
-		for _, steps := range p.lanes {
-			for _, s := range steps {
-				o.faults = append(o.faults, s.name)
-			}
-		}
-	}
 	return o, o.check()
 }
 
@@ -123,8 +109,6 @@ func flags(o *options) *pflag.FlagSet {
 		"seed of the articles and of the schedule; default: the time")
 	f.StringSliceVar(&o.faults, "faults", nil,
 		"faults of a round; a fault that is named twice happens twice; default: each usual fault of these servers once")
-	f.StringVar(&o.scenario, "scenario", "", "a fixed schedule instead of a drawn one: "+strings.Join(scenarioNames(),
-		", "))
 	f.IntVar(&o.rate, "rate", 500, "records published a second")
 	f.IntVar(&o.records, "records", 3000,
 		"fewest records of a round; publishing continues until the last fault is over")
@@ -137,8 +121,6 @@ func flags(o *options) *pflag.FlagSet {
 	f.StringVar(&o.RedisKind, "redis", rig.PlainRedis,
 		"plain: one server; sentinel: a master and a replica under three sentinels; cluster: three masters and "+
 			"three replicas")
-	f.StringSliceVar(&o.RedisAddrs, "redis-addrs", nil,
-		"addresses of a Redis that runs already, which no fault touches; default: the run starts its own")
 	f.UintVar(&o.WaitReplicas, "wait-replicas", 1,
 		"redis.wait_replicas of the service processes with sentinel and cluster; 0: lost writes are forgiven")
 	f.BoolVar(&o.Stories, "stories", false,
@@ -173,8 +155,8 @@ func (o *options) check() error {
 	if !slices.Contains([]string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis}, o.RedisKind) {
 		return errors.New("redis must be plain, sentinel or cluster")
 	}
-	if o.Stories && (o.RedisKind != rig.PlainRedis || o.scenario != "") {
-		return errors.New("stories need plain Redis, and no scenario")
+	if o.Stories && o.RedisKind != rig.PlainRedis {
+		return errors.New("stories need plain Redis")
 	}
 	if o.faults == nil {
 		o.faults = faults.Usual(o.Options)

@@ -54,7 +54,7 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 	defer watchers.Wait()
 	defer stopWatching()
 
-	written := g.NewWriter(seed, "a", !r.plan.fixed)
+	written := g.NewWriter(seed, "a", true)
 	if r.Stories {
 		written.Famous, written.MaxFamily = 40, 39
 	}
@@ -67,12 +67,9 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 	if err != nil {
 		return err
 	}
-	var checked judge.Census
-	if x != nil {
-		maps.Copy(written.Facts, x.Written.Facts)
-		maps.Copy(written.Reasons, x.Written.Reasons)
-		checked = judge.Census{judge.AbortedRecords: x.Aborted, judge.CommittedRecords: x.Committed}
-	}
+	maps.Copy(written.Facts, x.Written.Facts)
+	maps.Copy(written.Reasons, x.Written.Reasons)
+	checked := judge.Census{judge.AbortedRecords: x.Aborted, judge.CommittedRecords: x.Committed}
 	for _, w := range r.WrittenByFaults() {
 		maps.Copy(written.Facts, w.Facts)
 		maps.Copy(written.Reasons, w.Reasons)
@@ -110,22 +107,20 @@ func (r *round) prepare(ctx context.Context) error {
 }
 
 // publish injects the faults while articles are published. It returns the number of published records,
-// without those of aborted transactions. A fixed plan has no transactions: x is nil then.
+// without those of aborted transactions.
 func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int, x *traffic.Transactions, err error) {
 	flow, ctx := errgroup.WithContext(ctx)
 	flow.Go(func() (err error) {
-		sent, err = r.Feed.Run(ctx, written, r.plan.rate, r.plan.records, r.plan.fixed)
+		sent, err = r.Feed.Run(ctx, written, r.plan.rate, r.plan.records)
 		return err
 	})
-	if !r.plan.fixed {
-		// The complement of the seed gives other articles.
-		inTransactions := r.NewWriter(^r.plan.seed, "t", true)
-		if x, err = traffic.NewTransactions(r.KafkaAddrs, r.Topic, r.Admin, &r.BreakingKafka,
-			inTransactions); err != nil {
-			return 0, nil, err
-		}
-		flow.Go(func() error { return x.Run(ctx, r.Feed) })
+	// The complement of the seed gives other articles.
+	inTransactions := r.NewWriter(^r.plan.seed, "t", true)
+	if x, err = traffic.NewTransactions(r.KafkaAddrs, r.Topic, r.Admin, &r.BreakingKafka,
+		inTransactions); err != nil {
+		return 0, nil, err
 	}
+	flow.Go(func() error { return x.Run(ctx, r.Feed) })
 	flow.Go(func() error {
 		defer r.Feed.Enough()
 		return r.injectAll(ctx, r.plan)
@@ -133,9 +128,7 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 	if err := flow.Wait(); err != nil {
 		return 0, nil, err
 	}
-	if x != nil {
-		sent += x.Committed
-	}
+	sent += x.Committed
 	for _, w := range r.WrittenByFaults() {
 		sent += w.Published
 	}
@@ -215,14 +208,12 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
 		MayRepeat: len(excuses.Losses)+len(excuses.Forgotten) > 0, Forgotten: excuses.Forgotten,
 	}, written, excuses)
-	if checked != nil {
-		checked.Count(inputs, found, written.Breakable())
-		if len(excuses.Losses) > 0 {
-			checked[judge.Regained] = found.Regained
-		}
-		if skipped := r.Skipped(); !r.Stories && (skipped > 0 || r.plan.ends() > 2) {
-			checked[judge.Skipped] = skipped
-		}
+	checked.Count(inputs, found, written.Breakable())
+	if len(excuses.Losses) > 0 {
+		checked[judge.Regained] = found.Regained
+	}
+	if skipped := r.Skipped(); !r.Stories && (skipped > 0 || r.plan.ends() > 2) {
+		checked[judge.Skipped] = skipped
 	}
 	result := r.Result()
 	result.Records, result.Outputs, result.Texts, result.Checked = len(inputs), len(outputs), found.Texts, checked
@@ -253,9 +244,6 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 func (r *round) cleanUp(ctx context.Context, clean bool) error {
 	if clean && !r.o.keep {
 		_ = os.RemoveAll(r.Dir)
-	}
-	if !r.OwnRedis() {
-		return nil
 	}
 	if err := r.EachMaster(ctx, func(master *redis.Client) error { return master.FlushAll(ctx).Err() }); err != nil {
 		return fmt.Errorf("empty Redis: %w", err)

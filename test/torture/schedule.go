@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -18,25 +17,18 @@ import (
 type step struct {
 	name  string
 	after time.Duration // the pause since the end of the last fault of the lane
-	lasts time.Duration // at least; 0: drawn
 }
 
 // plan is the schedule of a round.
 type plan struct {
-	rate    int  // records a second
-	records int  // at least
-	fixed   bool // exactly so many records
+	rate    int // records a second
+	records int // at least
 	lanes   [faults.Lanes][]step
 	seed    uint64
 }
 
-// plan draws the schedule of a round, or returns that of the scenario.
+// plan draws the schedule of a round.
 func (o *options) plan(seed uint64) plan {
-	if o.scenario != "" {
-		p := scenarios[o.scenario]
-		p.seed = seed
-		return p
-	}
 	random := rand.New(rand.NewPCG(seed, 1))
 	p := plan{rate: o.rate, records: o.records, seed: seed}
 	names := slices.Clone(o.faults)
@@ -94,7 +86,7 @@ func (r *round) inject(ctx context.Context, s step, random *rand.Rand) error {
 	r.Summary.Injected(s.name)
 	r.Say("  %s", s.name)
 	start := time.Now()
-	proof, err := f.Inject(ctx, r.Round, random, s.lasts)
+	proof, err := f.Inject(ctx, r.Round, random)
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", s.name, context.Cause(ctx))
 	}
@@ -106,28 +98,3 @@ func (r *round) inject(ctx context.Context, s step, random *rand.Rand) error {
 	r.Say("  %s, %.1fs: %s", s.name, time.Since(start).Seconds(), proof)
 	return nil
 }
-
-// scenarios are fixed schedules for comparisons with other systems. Of the 40,000 articles, 29,600 have a new text.
-var scenarios = map[string]plan{
-	"kills500":  kills(500),
-	"kills2000": kills(2000),
-	"redis": {rate: 500, records: 40_000, fixed: true, lanes: [faults.Lanes][]step{faults.Redis: {
-		{"redis-restart", 8 * time.Second, 3 * time.Second},
-		{"redis-stall", 8 * time.Second, 4 * time.Second},
-		{"redis-restart", 8 * time.Second, 10 * time.Second},
-		{"redis-stall", 8 * time.Second, 12 * time.Second},
-	}}},
-}
-
-// kills is a scenario of ten kills, spread evenly over the time that publishing takes.
-func kills(rate int) plan {
-	const records, n = 40_000, 10
-	p := plan{rate: rate, records: records, fixed: true}
-	gap := time.Duration(records/rate) * time.Second / (n + 1)
-	for range n {
-		p.lanes[faults.Processes] = append(p.lanes[faults.Processes], step{name: "kill", after: gap})
-	}
-	return p
-}
-
-func scenarioNames() []string { return slices.Sorted(maps.Keys(scenarios)) }

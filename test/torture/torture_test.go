@@ -120,8 +120,6 @@ func TestFaultsSuitTheServers(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"--redis", "sentinel", "--faults", "redis-slots"},
-		{"--redis", "cluster", "--scenario", "redis"},
-		{"--redis-addrs", "127.0.0.1:6379", "--faults", "redis-stall"},
 		{"--redis", "ring"},
 		{"--stories", "--faults", "refill"},
 		{"--stories", "--redis", "cluster"},

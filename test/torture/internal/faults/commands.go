@@ -22,7 +22,7 @@ const (
 
 // refill deletes all data in Redis and lets index refill fill the index beside processes that serve, of which
 // one is killed meanwhile. Then more articles must be published before the round may end.
-func refill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func refill(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	if err := until(ctx, func() bool { return r.Watcher.Decided() >= earlierArticles }); err != nil {
 		return "", err
 	}
@@ -36,7 +36,7 @@ func refill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 	if err != nil {
 		return "", err
 	}
-	killed, err := kill(ctx, r, random, 0)
+	killed, err := kill(ctx, r, random)
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +92,7 @@ func killInTheMiddle(ctx context.Context, r *rig.Round, random *rand.Rand, args 
 }
 
 // forget forgets articles, and is killed meanwhile.
-func forget(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func forget(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	input, err := r.Decided(ctx, random)
 	if err != nil {
 		return "", err

@@ -44,8 +44,8 @@ type removal func(ctx context.Context, r *rig.Round, random *rand.Rand, servers 
 // failover returns a fault in which the replica becomes the master. The former master then comes back as a
 // replica, so that the next fault finds all servers complete.
 func failover(remove removal) injector {
-	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
-		servers, d := pickReplicated(r, random), atLeast(d, random, 500*time.Millisecond, 3*time.Second)
+	return func(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
+		servers, d := pickReplicated(r, random), between(random, 500*time.Millisecond, 3*time.Second)
 		if r.WaitReplicas == 0 {
 			r.Destroys()
 		}
@@ -166,7 +166,7 @@ func cutMaster(ctx context.Context, r *rig.Round, random *rand.Rand, servers rep
 }
 
 // readOnly makes the master a replica without telling the clients: it refuses writes with READONLY.
-func readOnly(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+func readOnly(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	servers := r.Sentinel
 	master, err := servers.Master(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func readOnly(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Durat
 	if err != nil {
 		return "", err
 	}
-	proof, err := r.Outage(ctx, "redis", atLeast(d, random, time.Second, 4*time.Second), func() (string, error) {
+	proof, err := r.Outage(ctx, "redis", between(random, time.Second, 4*time.Second), func() (string, error) {
 		// nobody listens there, so the server keeps its data
 		return "", servers.Client(master).ReplicaOf(ctx, "127.0.0.1", "1").Err()
 	}, func() error {
@@ -218,7 +218,7 @@ func (s shard) CutReplication(ctx context.Context) (func(context.Context) error,
 
 // moveSlots moves slots that hold keys in use from master to master, slowly. The slot of the ticket counter
 // is among them: every batch uses the counter.
-func moveSlots(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func moveSlots(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	return r.Disturb(ctx, "redis", func() (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
 		defer cancel()

@@ -30,9 +30,8 @@ const (
 type Fault struct {
 	Lane  Lane
 	About string // for the help text
-	// Inject lets the fault happen and waits until it is over. The fault lasts at least d; with 0 its
-	// duration is drawn. Inject returns a proof that the fault happened, or an error that says why there is
-	// none.
+	// Inject lets the fault happen and waits until it is over. It returns a proof that the fault happened, or an
+	// error that says why there is none.
 	Inject injector
 
 	needs func(rig.Options) bool // the servers that the fault needs; nil: any
@@ -41,7 +40,7 @@ type Fault struct {
 	service bool
 }
 
-type injector func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (proof string, err error)
+type injector func(ctx context.Context, r *rig.Round, random *rand.Rand) (proof string, err error)
 
 // The servers that a fault can need.
 func oneBroker(o rig.Options) bool     { return o.BrokerCount == 1 }
@@ -68,7 +67,7 @@ var All = map[string]Fault{
 		About: "a process ends itself at every crash point, with SIGKILL and with SIGTERM",
 	},
 
-	"refill": {service: true, Lane: Processes, Inject: refill, needs: rig.Options.OwnRedis, named: true,
+	"refill": {service: true, Lane: Processes, Inject: refill, named: true,
 		About: "delete all data in Redis; index refill, killed on its way, fills the index"},
 	"forget": {service: true, Lane: Processes, Inject: forget, named: true, About: "index forget is killed on its way"},
 
@@ -132,19 +131,10 @@ func Usual(o rig.Options) []string {
 
 // Suits says whether the fault can happen to the servers of a run.
 func (f Fault) Suits(o rig.Options) bool {
-	return (f.needs == nil || f.needs(o)) && (f.Lane != Redis || o.OwnRedis()) && (!f.service || !o.Stories)
+	return (f.needs == nil || f.needs(o)) && (!f.service || !o.Stories)
 }
 
 // between draws a duration.
 func between(random *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(random.Int64N(int64(to-from)))
-}
-
-// atLeast returns d, or a drawn duration if d is 0. It always draws: the rest of the schedule does not depend on d.
-func atLeast(d time.Duration, random *rand.Rand, from, to time.Duration) time.Duration {
-	drawn := between(random, from, to)
-	if d > 0 {
-		return d
-	}
-	return drawn
 }

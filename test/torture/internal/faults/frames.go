@@ -26,7 +26,7 @@ const (
 
 // hostileFrames publishes a frame to each partition that takes as much memory to decompress as brokers
 // accept. Its articles are articles like all others.
-func hostileFrames(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func hostileFrames(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(r.KafkaAddrs...), kgo.DefaultProduceTopic(r.Topic),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.WithCompressor(frames.Zstd{}), kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30),

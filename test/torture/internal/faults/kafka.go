@@ -19,9 +19,9 @@ import (
 )
 
 // killBroker ends the only broker and starts it again.
-func killBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+func killBroker(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	s := r.Brokers[0]
-	return r.Outage(ctx, "kafka", atLeast(d, random, time.Second, 4*time.Second), func() (string, error) {
+	return r.Outage(ctx, "kafka", between(random, time.Second, 4*time.Second), func() (string, error) {
 		s.Kill()
 		return network.CheckRefused(ctx, s.Addr)
 	}, func() error {
@@ -31,7 +31,7 @@ func killBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Dur
 }
 
 // addPartitions adds one to three partitions to the input topic.
-func addPartitions(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func addPartitions(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	before := r.Generation()
 	more := 1 + random.IntN(3)
 	res, err := r.Admin.CreatePartitions(ctx, more, r.Topic)
@@ -49,7 +49,7 @@ func addPartitions(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.
 }
 
 // killLeader kills the leader of a partition. With the two other brokers and min.insync.replicas=2 the service goes on.
-func killLeader(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+func killLeader(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	partition := int32(random.IntN(r.Partitions))
 	before, err := leader(ctx, r, r.Brokers[0], partition)
 	if err != nil {
@@ -60,13 +60,13 @@ func killLeader(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Dur
 	if err != nil {
 		return "", err
 	}
-	wentOn, err := keepsWorking(ctx, r, atLeast(d, random, 5*time.Second, 10*time.Second))
+	wentOn, err := keepsWorking(ctx, r, between(random, 5*time.Second, 10*time.Second))
 	r.Brokers[before].Restart()
 	return moved + "; " + wentOn, errors.Join(err, inSync(ctx, r))
 }
 
 // killCoordinator kills the broker that coordinates the transactional id of a partition, until another broker does.
-func killCoordinator(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func killCoordinator(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	id := fmt.Sprintf("%[1]s/%[1]s/%[2]d", r.Topic, random.IntN(r.Partitions))
 	coordinator := func() (int, error) {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -98,7 +98,7 @@ const producerMemory = "producer.id.expiration.ms"
 
 // forgetProducers makes the broker forget producers at once, until it has forgotten all producers of an
 // output partition.
-func forgetProducers(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (proof string, err error) {
+func forgetProducers(ctx context.Context, r *rig.Round, random *rand.Rand) (proof string, err error) {
 	set := func(value string) error {
 		res, err := r.Admin.AlterBrokerConfigs(context.WithoutCancel(ctx),
 			[]kadm.AlterConfig{{Name: producerMemory, Value: &value}})
@@ -122,25 +122,21 @@ func forgetProducers(ctx context.Context, r *rig.Round, random *rand.Rand, d tim
 		return err
 	})
 	if err == nil {
-		err = wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
+		err = wait.For(ctx, between(random, 3*time.Second, 6*time.Second))
 	}
 	return fmt.Sprintf("no producer of partition %d of the dead topic is known", partition), err
 }
 
 // cutBroker cuts the leader of a partition off from the clients and from the other brokers. The broker goes
 // on running and believes that it leads. With min.insync.replicas=2 it can acknowledge no record.
-func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
-	all, err := linksOf(r, "kafka")
-	if err != nil {
-		return "", err
-	}
+func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	return r.Disturb(ctx, "kafka", func() (proof string, err error) {
 		partition := int32(random.IntN(r.Partitions))
 		before, err := leader(ctx, r, r.Brokers[0], partition)
 		if err != nil {
 			return "", err
 		}
-		n := all.Around(before)
+		n := r.KafkaNet.Around(before)
 		defer func() { err = errors.Join(err, restore(ctx, r, "kafka", n)) }()
 		how, err := n.Cut(ctx, "kafka", network.Directions...)
 		if err != nil {
@@ -153,7 +149,7 @@ func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Dura
 		if believed, err := leader(ctx, r, r.Brokers[before], partition); err != nil || believed != before {
 			return "", fmt.Errorf("the broker that is cut off believes that broker %d leads: %w", believed, err)
 		}
-		wentOn, err := keepsWorking(ctx, r, atLeast(d, random, 10*time.Second, 15*time.Second))
+		wentOn, err := keepsWorking(ctx, r, between(random, 10*time.Second, 15*time.Second))
 		return fmt.Sprintf("%s; %s; the broker that was cut off still believed that it leads; %s", how, moved,
 			wentOn), err
 	})
@@ -240,12 +236,12 @@ func keepsWorking(ctx context.Context, r *rig.Round, d time.Duration) (string, e
 }
 
 // loseTwoBrokers takes two of three brokers away. The last broker acknowledges no record until one of them is back.
-func loseTwoBrokers(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+func loseTwoBrokers(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	var lost []*kafkaserver.Server
 	for _, i := range random.Perm(len(r.Brokers))[:2] {
 		lost = append(lost, r.Brokers[i])
 	}
-	proof, err := r.Outage(ctx, "kafka", atLeast(d, random, 3*time.Second, 8*time.Second), func() (string, error) {
+	proof, err := r.Outage(ctx, "kafka", between(random, 3*time.Second, 8*time.Second), func() (string, error) {
 		for _, s := range lost {
 			s.Kill()
 			if _, err := network.CheckRefused(ctx, s.Addr); err != nil {
@@ -268,7 +264,7 @@ func loseTwoBrokers(ctx context.Context, r *rig.Round, random *rand.Rand, d time
 // forgeOutputs appends records to the output topics under the producer ids of the processes, which are none of
 // their outputs. The processes lose the order of their numbers, take their partitions over again, and meet the
 // records when they read back.
-func forgeOutputs(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func forgeOutputs(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(r.KafkaAddrs...), kgo.AlwaysRetryEOF())
 	if err != nil {
 		return "", err

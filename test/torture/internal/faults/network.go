@@ -13,21 +13,17 @@ import (
 )
 
 // linksOf returns all links between a component's servers and everybody else.
-func linksOf(r *rig.Round, component string) (network.Network, error) {
-	n := map[string]network.Network{"redis": r.RedisNet, "kafka": r.KafkaNet}[component]
-	if len(n) == 0 {
-		return nil, network.ErrNoProxy
-	}
-	return n, nil
+func linksOf(r *rig.Round, component string) network.Network {
+	return map[string]network.Network{"redis": r.RedisNet, "kafka": r.KafkaNet}[component]
 }
 
 // vitalLinks draws links without which the processes can do nothing and which no replica replaces. In a Redis
 // Cluster these can be the links of one master: the other nodes still hear it on their own ports, and do not
 // replace it. Elsewhere they are all links.
 func vitalLinks(ctx context.Context, r *rig.Round, component string, random *rand.Rand) (network.Network, error) {
-	all, err := linksOf(r, component)
-	if err != nil || component != "redis" || r.Cluster == nil || random.IntN(2) == 0 {
-		return all, err
+	all := linksOf(r, component)
+	if component != "redis" || r.Cluster == nil || random.IntN(2) == 0 {
+		return all, nil
 	}
 	master, err := r.Cluster.Owner(ctx, random.IntN(slots))
 	if err != nil {
@@ -59,13 +55,9 @@ func restore(ctx context.Context, r *rig.Round, component string, n network.Netw
 
 // slow delays requests and replies of some of the servers.
 func slow(component string) injector {
-	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (proof string, err error) {
-		all, err := linksOf(r, component)
-		if err != nil {
-			return "", err
-		}
+	return func(ctx context.Context, r *rig.Round, random *rand.Rand) (proof string, err error) {
 		delay := between(random, 50*time.Millisecond, 150*time.Millisecond)
-		n := all.Some(random)
+		n := linksOf(r, component).Some(random)
 		defer func() { err = errors.Join(err, restore(ctx, r, component, n)) }()
 		attributes := fmt.Sprintf(`"latency": %d, "jitter": %d`, delay.Milliseconds(), delay.Milliseconds()/4)
 		if err := errors.Join(n.AddToxic("latency", "upstream", 1, attributes),
@@ -78,18 +70,18 @@ func slow(component string) injector {
 				len(n), quickest)
 		}
 		return fmt.Sprintf("an answer took %s (servers: %d)", quickest.Round(time.Millisecond), len(n)),
-			wait.For(ctx, atLeast(d, random, 3*time.Second, 6*time.Second))
+			wait.For(ctx, between(random, 3*time.Second, 6*time.Second))
 	}
 }
 
 // cut swallows the requests, or only the replies: the servers then execute the requests, and nobody hears of it.
 func cut(component string) injector {
-	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+	return func(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 		n, err := vitalLinks(ctx, r, component, random)
 		if err != nil {
 			return "", err
 		}
-		return r.Outage(ctx, component, atLeast(d, random, 3*time.Second, 6*time.Second),
+		return r.Outage(ctx, component, between(random, 3*time.Second, 6*time.Second),
 			func() (string, error) { return n.Cut(ctx, component, network.Directions[random.IntN(2)]) },
 			func() error { return restore(ctx, r, component, n) })
 	}
@@ -97,13 +89,10 @@ func cut(component string) injector {
 
 // hangUps ends half of the connections soon after they first carry data.
 func hangUps(component string) injector {
-	return func(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (proof string, err error) {
-		n, err := linksOf(r, component)
-		if err != nil {
-			return "", err
-		}
+	return func(ctx context.Context, r *rig.Round, random *rand.Rand) (proof string, err error) {
+		n := linksOf(r, component)
 		defer func() { err = errors.Join(err, restore(ctx, r, component, n)) }()
-		lasts := atLeast(d, random, 2*time.Second, 4*time.Second)
+		lasts := between(random, 2*time.Second, 4*time.Second)
 		failed, tries := 0, 0
 		// Repeated, because a toxic never affects a connection that it has spared once.
 		for start := time.Now(); time.Since(start) < lasts || failed == 0 &&

@@ -17,7 +17,7 @@ import (
 	"echosieve/test/torture/internal/wait"
 )
 
-func kill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func kill(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	p, err := r.Pick(random)
 	if err != nil {
 		return "", err
@@ -34,7 +34,7 @@ func kill(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration)
 	return p.Name + " ended by SIGKILL", nil
 }
 
-func terminate(_ context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func terminate(_ context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	p, err := r.Pick(random)
 	if err != nil {
 		return "", err
@@ -48,7 +48,7 @@ func terminate(_ context.Context, r *rig.Round, random *rand.Rand, _ time.Durati
 	return p.Name + " ended by SIGTERM", nil
 }
 
-func storm(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func storm(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	before := r.Generation()
 	for range 2 {
 		leaving, err := r.Pick(random)
@@ -83,7 +83,7 @@ func regrouped(ctx context.Context, r *rig.Round, before int) (string, error) {
 
 // zombie freezes a process until the others have its partitions. When the process resumes, it still has
 // records of its old partitions in its hands, and must not commit them.
-func zombie(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func zombie(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	p, err := r.Pick(random)
 	if err != nil {
 		return "", err
@@ -110,7 +110,7 @@ func zombie(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duratio
 // zombieHeld freezes a process whose requests the network holds back. They reach the broker when others have
 // taken its partitions over: then the process resumes, too, and goes on. Meanwhile there is no fault of
 // Kafka: it would change the same proxies and let the requests pass.
-func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (proof string, err error) {
+func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand) (proof string, err error) {
 	r.BreakingKafka.Lock()
 	defer r.BreakingKafka.Unlock()
 	way, err := r.KafkaNet.Aside()
@@ -183,7 +183,7 @@ func joined(ctx context.Context, p *process.Process) error {
 const atOnce = 3
 
 // crash lets three processes end themselves at drawn points.
-func crash(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func crash(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	var settings []string
 	points := points(r)
 	for _, i := range random.Perm(len(points))[:atOnce] {
@@ -192,7 +192,7 @@ func crash(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration
 	return crashAll(ctx, r, settings)
 }
 
-func crashEverywhere(ctx context.Context, r *rig.Round, random *rand.Rand, _ time.Duration) (string, error) {
+func crashEverywhere(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	var settings []string
 	for _, p := range points(r) {
 		settings = append(settings, crashSetting(random, p, false), crashSetting(random, p, true))

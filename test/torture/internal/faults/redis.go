@@ -20,9 +20,9 @@ import (
 
 // stallRedis stops the Redis process without closing a connection. Redis gets no request meanwhile, but
 // executes some of them later.
-func stallRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+func stallRedis(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	pid := r.RedisServer.Pid()
-	return r.Outage(ctx, "redis", atLeast(d, random, 4*time.Second, 7*time.Second), func() (string, error) {
+	return r.Outage(ctx, "redis", between(random, 4*time.Second, 7*time.Second), func() (string, error) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			return "", err
 		}
@@ -34,13 +34,13 @@ func stallRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Dur
 }
 
 // restartRedis kills Redis and starts it again with the data of its append-only file.
-func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	s := r.RedisServer
 	keys, err := r.RedisClient.DBSize(ctx).Result()
 	if err != nil {
 		return "", err
 	}
-	return r.Outage(ctx, "redis", atLeast(d, random, 3*time.Second, 6*time.Second), func() (string, error) {
+	return r.Outage(ctx, "redis", between(random, 3*time.Second, 6*time.Second), func() (string, error) {
 		s.Kill()
 		return network.CheckRefused(ctx, r.RedisNet.Past(s.Addr))
 	}, func() error {
@@ -56,7 +56,7 @@ func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand, d time.D
 }
 
 // emptyRedis deletes all data: the only fault after which violations are forgiven on plain Redis.
-func emptyRedis(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Duration) (string, error) {
+func emptyRedis(ctx context.Context, r *rig.Round, _ *rand.Rand) (string, error) {
 	keys, err := r.RedisClient.DBSize(ctx).Result()
 	if err != nil {
 		return "", err
@@ -71,7 +71,7 @@ func emptyRedis(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Duration
 var cachedScripts = regexp.MustCompile(`number_of_cached_scripts:(\d+)`)
 
 // flushScripts makes every master forget the scripts.
-func flushScripts(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Duration) (string, error) {
+func flushScripts(ctx context.Context, r *rig.Round, _ *rand.Rand) (string, error) {
 	known := 0
 	// After a restart Redis knows no script until the next batch comes.
 	err := wait.Until(ctx, rig.ReadyTimeout, 10*time.Millisecond, func() error {
@@ -98,12 +98,12 @@ func flushScripts(ctx context.Context, r *rig.Round, _ *rand.Rand, _ time.Durati
 }
 
 // outOfMemory sets a memory limit that makes Redis refuse each command that could need memory.
-func outOfMemory(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
+func outOfMemory(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	limit := func(bytes string) error {
 		return r.EachMaster(ctx,
 			func(master *redis.Client) error { return master.ConfigSet(ctx, "maxmemory", bytes).Err() })
 	}
-	return r.Outage(ctx, "redis", atLeast(d, random, 2*time.Second, 5*time.Second), func() (string, error) {
+	return r.Outage(ctx, "redis", between(random, 2*time.Second, 5*time.Second), func() (string, error) {
 		if err := limit("1"); err != nil {
 			return "", err
 		}

@@ -11,8 +11,8 @@ import (
 
 // registryAway stops the schema registry and starts it again. The articles name new schemas all the time, so
 // records wait meanwhile.
-func registryAway(ctx context.Context, r *rig.Round, random *rand.Rand, d time.Duration) (string, error) {
-	return r.Outage(ctx, "registry", atLeast(d, random, 4*time.Second, 8*time.Second), func() (string, error) {
+func registryAway(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
+	return r.Outage(ctx, "registry", between(random, 4*time.Second, 8*time.Second), func() (string, error) {
 		r.Registry.Stop()
 		return network.CheckRefused(ctx, r.Registry.Addr)
 	}, func() error {

@@ -19,17 +19,14 @@ const (
 	ClusterRedis  = "cluster"  // three masters with a replica each
 )
 
-// startRedis starts the servers that the options ask for, unless they name servers that run already, and a
-// client for the runner.
+// startRedis starts the servers that the options ask for, and a client for the runner.
 func (g *Rig) startRedis() {
-	front := g.front("redis", &g.RedisNet)
-	switch {
-	case !g.OwnRedis():
-		g.redisAddrs = g.RedisAddrs
-	case g.RedisKind == ClusterRedis:
+	front := g.RedisNet.Front(g.Host, "redis")
+	switch g.RedisKind {
+	case ClusterRedis:
 		g.Cluster = redisserver.StartClusterBehind(g.Host, front, 3, 1)
 		g.redisAddrs = g.Cluster.Addrs()
-	case g.RedisKind == SentinelRedis:
+	case SentinelRedis:
 		g.Sentinel = redisserver.StartSentinelBehind(g.Host, front)
 		g.redisAddrs = g.Sentinel.Addrs()
 	default:

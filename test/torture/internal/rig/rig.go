@@ -21,7 +21,6 @@ import (
 	"echosieve/pipeline/recipe"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
-	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
 	"echosieve/test/registryserver"
 	"echosieve/test/torture/internal/articles"
@@ -35,14 +34,9 @@ type Options struct {
 	Processes   int    // of the service
 	Binary      string // of the service; empty: built from this source
 	// RedisKind is PlainRedis, SentinelRedis or ClusterRedis.
-	RedisKind string
-	// RedisAddrs are addresses of a Redis that the run uses and does not break. If they are empty, the run
-	// starts its own.
-	RedisAddrs   []string
+	RedisKind    string
 	WaitReplicas uint     // redis.wait_replicas of the processes, except with PlainRedis
 	ServiceFlags []string // more arguments of the processes
-	// Direct leaves out the proxies: comparisons with other systems must not measure them.
-	Direct bool
 	// Forgetful says that a single broker looks twice a second for producers to forget, and not every ten minutes.
 	Forgetful bool
 	// Avro says that the articles are in Avro, with schemas of a registry.
@@ -51,9 +45,6 @@ type Options struct {
 	// decides what they read.
 	Stories bool
 }
-
-// OwnRedis says whether Redis is the run's own, which it may break.
-func (o Options) OwnRedis() bool { return len(o.RedisAddrs) == 0 }
 
 // Rig is the servers of a run and the runner's clients of them. All rounds share it.
 type Rig struct {
@@ -66,11 +57,11 @@ type Rig struct {
 	KafkaAddrs  []string // of the brokers themselves, past the proxies
 	KafkaClient *kgo.Client
 	Admin       *kadm.Client
-	RedisServer *redisserver.Server // with PlainRedis; else nil, as with RedisAddrs
+	RedisServer *redisserver.Server // with PlainRedis; else nil
 	Sentinel    *redisserver.Sentinel
 	Cluster     *redisserver.Cluster
 	RedisClient redis.UniversalClient
-	RedisNet    network.Network // empty without proxies, as is KafkaNet
+	RedisNet    network.Network
 	KafkaNet    network.Network
 	Registry    *registryserver.Server // nil without Avro
 
@@ -118,7 +109,7 @@ func logFolder(h *host.Host) (string, error) {
 
 // startKafka starts one broker, or several that replicate.
 func (g *Rig) startKafka() {
-	front := g.front("kafka", &g.KafkaNet)
+	front := g.KafkaNet.Front(g.Host, "kafka")
 	if g.BrokerCount > 1 {
 		g.Brokers = kafkaserver.StartClusterBehind(g.Host, front, kafkaserver.V4, g.BrokerCount).Servers
 	} else {
@@ -148,13 +139,6 @@ func (g *Rig) NewWriter(seed uint64, prefix string, mixed bool) *articles.Writer
 	w := articles.NewWriter(seed, prefix, g.Recipe, mixed)
 	w.Avro = g.Avro
 	return w
-}
-
-func (g *Rig) front(component string, n *network.Network) loopback.Front {
-	if g.Direct {
-		return nil
-	}
-	return n.Front(g.Host, component)
 }
 
 // serviceKafka is where the service processes find the brokers.

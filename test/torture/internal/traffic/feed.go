@@ -53,9 +53,9 @@ func (f *Feed) Acknowledged() int64 { return f.acknowledged.Load() }
 // Enough tells the feed and the transactions of a round to stop: all faults are over. It may be called once.
 func (f *Feed) Enough() { close(f.enough) }
 
-// Run publishes rate records a second, until at least so many records are sent. It goes on until Enough is
-// called, unless fixed. It returns the number of records sent; the broker has acknowledged all of them.
-func (f *Feed) Run(ctx context.Context, written *articles.Writer, rate, records int, fixed bool) (int, error) {
+// Run publishes rate records a second, until at least so many records are sent and Enough is called. It returns
+// the number of records sent; the broker has acknowledged all of them.
+func (f *Feed) Run(ctx context.Context, written *articles.Writer, rate, records int) (int, error) {
 	defer func() {
 		for _, c := range f.clients {
 			c.Close()
@@ -76,7 +76,7 @@ func (f *Feed) Run(ctx context.Context, written *articles.Writer, rate, records 
 		due += float64(rate) * min(time.Since(last), time.Second).Seconds()
 		last = time.Now()
 		for due >= 1 {
-			if sent >= records && (fixed || f.isEnough()) {
+			if sent >= records && f.isEnough() {
 				return sent, f.flush(ctx)
 			}
 			for _, r := range written.Write() {
