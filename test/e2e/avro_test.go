@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -80,15 +82,11 @@ func inputRecords(t testing.TB, c cluster, want int) []*kgo.Record {
 }
 
 // Each record that a stranger's producer writes in Avro gets the verdict that the same article gets as JSON,
-// and its output holds the bytes of the record. A record whose schema nobody knows becomes a dead letter.
+// and its output holds the bytes of the record. While the registry is away, records wait. A record whose schema nobody
+// knows becomes a dead letter.
 func TestAvroOfStrangers(t *testing.T) {
 	registry := registryserver.Start(t)
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
-	p := service.Start(t, c.settings().With(service.Settings{
-		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": "http://" + registry.Addr,
-		"input.fields.text": "story.text",
-	}))
-
 	var lines [][]byte
 	for _, r := range articles(t) {
 		if text := gjson.GetBytes(r.Value, "text"); json.Valid(r.Value) && text.Type == gjson.String &&
@@ -104,6 +102,17 @@ func TestAvroOfStrangers(t *testing.T) {
 	strangers(t, c, registry.Addr, "header", lines[half:])
 	unknown := &kgo.Record{Value: append(binary.BigEndian.AppendUint32([]byte{0}, 999), "what?"...)}
 	publish(t, c, []*kgo.Record{unknown})
+
+	registry.Stop()
+	p := service.Start(t, c.settings().With(service.Settings{
+		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": "http://" + registry.Addr,
+		"input.fields.text": "story.text",
+	}))
+	require.Eventually(t, func() bool {
+		page := p.Get("/readyz")
+		return strings.HasPrefix(page, "503") && strings.Contains(page, "schema ")
+	}, service.Patience, 50*time.Millisecond, "records wait for the registry")
+	registry.Restart()
 	p.WaitReady(t)
 
 	inputs, asJSON := map[string]*kgo.Record{}, map[string]*kgo.Record{}

@@ -54,10 +54,11 @@ func TestMutants(t *testing.T) {
 	binaries := map[string]string{}
 	for _, m := range slices.Concat(promises, chosen(t, root)) {
 		dir, run := m.test()
-		if binaries[dir] == "" {
-			binaries[dir] = build(t, filepath.Join(root, dir), overlay)
-		}
+		binary := filepath.Join(t.TempDir(), "package.test") // it outlives the mutant
 		t.Run(m.name, func(t *testing.T) {
+			if binaries[dir] == "" {
+				binaries[dir] = build(t, binary, filepath.Join(root, dir), overlay)
+			}
 			t.Parallel() // some tests notice a mistake by waiting
 			cmd := exec.CommandContext(t.Context(), binaries[dir], "-test.timeout=10m", "-test.failfast", "-test.run",
 				run)
@@ -105,9 +106,8 @@ func mutants(of []mistake) (all []mutant.Mutant) {
 	return all
 }
 
-// build returns the tests of the package in the folder as a binary.
-func build(t *testing.T, folder, overlay string) string {
-	binary := filepath.Join(t.TempDir(), "package.test")
+// build builds the tests of the package in the folder as a binary.
+func build(t *testing.T, binary, folder, overlay string) string {
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay,
 		"-o", binary, ".")
 	cmd.Dir = folder

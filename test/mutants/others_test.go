@@ -188,6 +188,9 @@ var others = []mistake{
 	{"one-answer-of-the-registry-is-believed", []edit{
 		{"../internal/app/registry/wait.go", "if !patient && !w.isClear(id, no.answer) {", "if false {"},
 	}, "^TestANodeThatLagsIsAskedAgain$"},
+	{"no-schema-while-the-registry-is-away", []edit{
+		{"../internal/app/registry/wait.go", "		w.setAway(no)\n		return nil, no\n", "		return nil, no.reject(id)\n"},
+	}, "^TestARegistryThatIsAwayMakesNoDeadLetters$"},
 	{"values-wait-for-no-memory", []edit{
 		{"../pipeline/decode/memory.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"},
 	}, "^TestValuesWaitForMemory$"},
@@ -208,6 +211,25 @@ var others = []mistake{
 		{"watch/handover.go", "if !ok || label.Index.Same(h.index) || now.Sub(label.Seen) >= h.window {",
 			"if ok || !ok || at.Offset >= 0 {"},
 	}, "watch ^TestLack$"},
+	{"decompressors-without-bound", []edit{
+		{"../consumer/broker/memory.go",
+			"		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {\n			return " +
+				"nil, err\n		}\n		return func() { l.releaseDecoder(n) }, nil\n",
+			"		return func() {}, nil\n"},
+		{"../consumer/broker/memory.go",
+			"	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {\n		return nil, " +
+				"wire.ErrNoMemory\n	}\n	return func() { l.releaseDecoder(n) }, nil\n",
+			"	return func() {}, nil\n"},
+	}, "../consumer ^TestMemoryIsBoundedWithManyPartitions$"},
+	// A batch of one partition takes all records in flight, and a decompressor its whole share.
+	{"records-before-decompressors", []edit{
+		{"../consumer/fetch.go", openDecompressor, ""},
+		{"../consumer/fetch.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor +
+			"	b, size, bad := p.readBatch(records)\n"},
+	}, "^TestDecompressorsAreWaitedForBeforeRecords$"},
+	{"foreign-outputs-believed", []edit{
+		{"../consumer/delivery/readback.go", "		t.own.foreign.add(at, err.Error())\n		return nil\n", "		return err\n"},
+	}, "^TestCases$/^foreign_outputs$"},
 	{"takes-the-end-for-the-marker", []edit{
 		{"../consumer/delivery/readback.go", markerMissing, endIsEnough},
 	}, takingOver},

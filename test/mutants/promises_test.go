@@ -5,7 +5,9 @@ const (
 	contract     = "^TestContract$/^Mini$"
 	takingOver   = "^TestRealKafka$/^4.3.1$/^(take-over|late_marker)$"
 
-	fenceFirst    = "	if err := t.fence(ctx, positions); err != nil {\n		return nil, err\n	}\n"
+	fenceFirst       = "	if err := t.fence(ctx, positions); err != nil {\n		return nil, err\n	}\n"
+	openDecompressor = "	if err := records.Open(p.c.limiter.WaitDecoder(ctx)); err != nil && ctx.Err() != nil " +
+		"{\n		return offset, ctx.Err()\n	}\n"
 	markerMissing = "		if next > offset {\n			retry.Reset()\n"
 	endIsEnough   = "		if err == nil && next == offset {\n			return next, nil\n		}\n" + markerMissing
 )

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"echosieve/test/loopback"
@@ -42,20 +41,6 @@ func Start(t testing.TB) *Server {
 
 // Stop takes the registry away: its address refuses connections. Its schemas are kept.
 func (s *Server) Stop() { _ = s.server.Close() }
-
-// Register stores a schema under a subject and returns its id.
-func (s *Server) Register(subject, schema string) int {
-	s.t.Helper()
-	client, err := sr.NewClient(sr.URLs("http://" + s.Addr))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	stored, err := client.CreateSchema(s.t.Context(), subject, sr.Schema{Schema: schema})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return stored.ID
-}
 
 // Restart brings the registry back.
 func (s *Server) Restart() {

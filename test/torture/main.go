@@ -170,8 +170,6 @@ func (o *options) check() error {
 			return fmt.Errorf("fault %s cannot happen to these servers", name)
 		}
 	}
-	o.Forgetful = slices.Contains(o.faults, "forget-producers")
-	o.Avro = slices.Contains(o.faults, "registry-away")
 	atLeastOne := map[string]int{"rounds": o.rounds, "rate": o.rate, "records": o.records, "processes": o.Processes,
 		"partitions": o.Partitions}
 	for _, name := range slices.Sorted(maps.Keys(atLeastOne)) {

@@ -33,9 +33,6 @@ type edit = mutant.Edit
 
 const decideCall = "\t\toutputs, err := p.c.handler.Decide(claim, b.prepared)\n"
 
-const openDecompressor = "	if err := records.Open(p.c.limiter.WaitDecoder(ctx)); err != nil && ctx.Err() != nil " +
-	"{\n		return offset, ctx.Err()\n	}\n"
-
 var mistakes = []mistake{
 	// Several mistakes that show without a fault, in one service. Packages ledger and judge have them one by one.
 	{name: "misreports", edits: []edit{
@@ -101,30 +98,6 @@ var mistakes = []mistake{
 		{"cmd/echosieve/internal/index/refiller.go", "		a, _ := prepared.Article(i)\n		if a == nil {\n",
 			"		a, _ := prepared.Article(i)\n		if a == nil || b.records[i].Offset%4 == 3 {\n"},
 	}, faults: "refill", want: []ledger.Kind{ledger.Contradiction, ledger.Twin}},
-	// One process has all partitions, and so all decompressors.
-	{name: "decompressors-without-bound", edits: []edit{
-		{"consumer/broker/memory.go",
-			"		if err := l.decoders.Acquire(ctx, min(n, l.maxDecoders)); err != nil {\n			return " +
-				"nil, err\n		}\n		return func() { l.releaseDecoder(n) }, nil\n",
-			"		return func() {}, nil\n"},
-		{"consumer/broker/memory.go",
-			"	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {\n		return nil, " +
-				"wire.ErrNoMemory\n	}\n	return func() { l.releaseDecoder(n) }, nil\n",
-			"	return func() {}, nil\n"},
-	}, faults: "hostile-frames", want: []ledger.Kind{rig.Swollen}, args: []string{"--processes", "1"}},
-	// A batch of one partition takes all records in flight, and a decompressor its whole share.
-	{name: "records-before-decompressors", edits: []edit{
-		{"consumer/fetch.go", openDecompressor, ""},
-		{"consumer/fetch.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor +
-			"	b, size, bad := p.readBatch(records)\n"},
-	}, faults: "hostile-frames", want: []ledger.Kind{ledger.Lost},
-		args: []string{"--processes", "1", "--service-flag", "--kafka.max_in_flight_records=256"}},
-	{name: "foreign-outputs-believed", edits: []edit{
-		{"consumer/delivery/readback.go", "		t.own.foreign.add(at, err.Error())\n		return nil\n", "		return err\n"},
-	}, faults: "forged-outputs", want: []ledger.Kind{ledger.Lost}},
-	{name: "no-schema-while-the-registry-is-away", edits: []edit{
-		{"internal/app/registry/wait.go", "		w.setAway(no)\n		return nil, no\n", "		return nil, no.reject(id)\n"},
-	}, faults: "registry-away", want: []ledger.Kind{ledger.Lost}},
 	{name: "stories-count-an-offset-twice", edits: []edit{
 		{"stories/story.go", "case at.Offset <= s.highest[i].Offset:", "case false:"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Story}, args: []string{"--stories"}},

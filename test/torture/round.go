@@ -14,7 +14,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
-	"echosieve/test/forged"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/articles"
@@ -70,10 +69,6 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 	maps.Copy(written.Facts, x.Written.Facts)
 	maps.Copy(written.Reasons, x.Written.Reasons)
 	checked := judge.Census{judge.AbortedRecords: x.Aborted, judge.CommittedRecords: x.Committed}
-	for _, w := range r.WrittenByFaults() {
-		maps.Copy(written.Facts, w.Facts)
-		maps.Copy(written.Reasons, w.Reasons)
-	}
 	clean := r.account(inputs, outputs, written, checked)
 	return r.cleanUp(ctx, clean)
 }
@@ -129,9 +124,6 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 		return 0, nil, err
 	}
 	sent += x.Committed
-	for _, w := range r.WrittenByFaults() {
-		sent += w.Published
-	}
 	return sent, x, nil
 }
 
@@ -187,8 +179,8 @@ func (r *round) compareIsolation(ctx context.Context, outputs []*kgo.Record) err
 		if err != nil {
 			return err
 		}
-		for at, o := range committed {
-			if !seen[at] && string(o.Key) != forged.Key {
+		for at := range committed {
+			if !seen[at] {
 				r.Violate(unequal, "%s is committed, and nobody saw it before", at)
 			}
 			delete(seen, at)
@@ -208,7 +200,7 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
 		MayRepeat: len(excuses.Losses)+len(excuses.Forgotten) > 0, Forgotten: excuses.Forgotten,
 	}, written, excuses)
-	checked.Count(inputs, found, written.Breakable())
+	checked.Count(inputs, found)
 	if len(excuses.Losses) > 0 {
 		checked[judge.Regained] = found.Regained
 	}

@@ -39,7 +39,7 @@ func TestRound(t *testing.T) {
 }
 
 // Short rounds on servers that replicate: masters and leaders are replaced, a master while its replica lacks the last
-// writes, the network is cut, and clients get READONLY, MOVED and ASK as replies. Longer runs are started by hand.
+// writes, the network is cut, and clients get READONLY as a reply. Longer runs are started by hand.
 func TestRoundWithReplicas(t *testing.T) {
 	loopback.SkipShort(t)
 	tier.All(t)
@@ -47,7 +47,7 @@ func TestRoundWithReplicas(t *testing.T) {
 	for _, args := range [][]string{
 		{"--redis", rig.SentinelRedis, "--faults", "kill,redis-readonly,redis-failover,redis-master-behind,redis-cut"},
 		{"--redis", rig.ClusterRedis, "--faults",
-			"kill,redis-slots,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut"},
+			"kill,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut"},
 		{"--brokers", "3", "--faults", "kill,leader-kill,coordinator-kill,broker-cut,two-brokers-lost"},
 	} {
 		t.Run(args[1], func(t *testing.T) {
@@ -64,17 +64,7 @@ func TestRoundWithCommands(t *testing.T) {
 	tier.All(t)
 	t.Parallel()
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults",
-		"refill,forget,forged-outputs,redis-stall"}, output{t})
-	require.Zero(t, code)
-}
-
-// The articles are in Avro, and records with new schemas wait for the registry while processes and Redis fail.
-func TestRoundWithRegistry(t *testing.T) {
-	loopback.SkipShort(t)
-	tier.All(t)
-	t.Parallel()
-	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults",
-		"registry-away,registry-away,kill,redis-stall"}, output{t})
+		"refill,forget,redis-stall"}, output{t})
 	require.Zero(t, code)
 }
 
@@ -97,8 +87,7 @@ func TestSeedGivesTheSchedule(t *testing.T) {
 // Every fault is usual for some servers, or a round has it only if it is named. No fault can be named for
 // servers that it does not suit.
 func TestFaultsSuitTheServers(t *testing.T) {
-	notUsual := []string{"redis-empty", "crash-every", "refill", "forget", "forget-producers",
-		"registry-away", "forged-outputs"}
+	notUsual := []string{"redis-empty", "crash-every", "refill", "forget"}
 	reached := map[string]bool{}
 	for _, brokers := range []string{"1", "3"} {
 		for _, redis := range []string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis} {
@@ -119,7 +108,7 @@ func TestFaultsSuitTheServers(t *testing.T) {
 		require.NotEqual(t, slices.Contains(notUsual, name), reached[name], name)
 	}
 	for _, args := range [][]string{
-		{"--redis", "sentinel", "--faults", "redis-slots"},
+		{"--redis", "cluster", "--faults", "redis-readonly"},
 		{"--redis", "ring"},
 		{"--stories", "--faults", "refill"},
 		{"--stories", "--redis", "cluster"},

@@ -41,13 +41,7 @@ const (
 const MaxMessageBytes = 1 << 20
 
 // Breakable are the defects that a small value can have: reasons of dead letters.
-func (w *Writer) Breakable() []record.RejectReason {
-	notReadable := record.NotJSON
-	if w.Avro {
-		notReadable = record.NotAvro
-	}
-	return []record.RejectReason{notReadable, record.NoText, record.WrongType, record.EmptyText}
-}
+var Breakable = []record.RejectReason{record.NotJSON, record.NoText, record.WrongType, record.EmptyText}
 
 // Role says how an article relates to the others of its family.
 type Role uint8
@@ -99,8 +93,6 @@ type Writer struct {
 	Famous int
 	// MaxFamily is the most copies that a text gets.
 	MaxFamily int
-	// Avro says that the values are written in Avro, not in JSON. It is for setting before the first Write.
-	Avro bool
 
 	random   *rand.Rand
 	recipe   *recipe.Recipe
@@ -146,8 +138,7 @@ func (w *Writer) Write() []*kgo.Record {
 	case w.number%everyTooLarge == 0:
 		return one(w.broken(id, record.TooLarge))
 	case w.number%everyBroken == 0:
-		reasons := w.Breakable()
-		return one(w.broken(id, reasons[w.number/everyBroken%len(reasons)]))
+		return one(w.broken(id, Breakable[w.number/everyBroken%len(Breakable)]))
 	case w.number%everyNull == 0:
 		return one(w.record("null-"+id, nil))
 	case w.number%everyChain == 0:
@@ -164,7 +155,6 @@ func (w *Writer) broken(id string, reason record.RejectReason) *kgo.Record {
 	w.Reasons[key] = reason
 	value := map[record.RejectReason]string{
 		record.NotJSON:   `{"id":"cut off","text":"The first words and`,
-		record.NotAvro:   `{"id":"cut off","text":"The first words and`,
 		record.NoText:    `{"id":"no-text","title":"A picture"}`,
 		record.WrongType: `{"id":"list","text":["one","two"]}`,
 		record.EmptyText: `{"id":"empty","text":"<p> - </p>"}`,
@@ -204,9 +194,6 @@ func (w *Writer) textRecord(id, text string) *kgo.Record {
 // record gives the record a timestamp of the last three days: copies then lie in one slice of the index's
 // window or in two.
 func (w *Writer) record(id string, value []byte) *kgo.Record {
-	if w.Avro && value != nil {
-		value = w.asAvro(value)
-	}
 	return &kgo.Record{
 		Key: []byte(id), Value: value,
 		Timestamp: w.now.Add(-time.Duration(w.random.Int64N(int64(spread)))).Truncate(time.Millisecond),

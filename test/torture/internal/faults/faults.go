@@ -22,7 +22,6 @@ const (
 	Processes Lane = iota
 	Redis
 	Kafka
-	Registry
 	Lanes // their number
 )
 
@@ -48,7 +47,6 @@ func threeBrokers(o rig.Options) bool  { return o.BrokerCount > 1 }
 func plainRedis(o rig.Options) bool    { return o.RedisKind == rig.PlainRedis }
 func redisReplicas(o rig.Options) bool { return o.RedisKind != rig.PlainRedis }
 func redisSentinel(o rig.Options) bool { return o.RedisKind == rig.SentinelRedis }
-func redisCluster(o rig.Options) bool  { return o.RedisKind == rig.ClusterRedis }
 
 // All are the faults by their names on the command line.
 var All = map[string]Fault{
@@ -88,28 +86,17 @@ var All = map[string]Fault{
 		About: "cut the network before the master until it is replaced"},
 	"redis-readonly": {service: true, Lane: Redis, Inject: readOnly, needs: redisSentinel,
 		About: "the master becomes a replica without notice and refuses writes"},
-	"redis-slots": {Lane: Redis, Inject: moveSlots, needs: redisCluster,
-		About: "move slots in use between masters"},
 
 	"broker-kill": {Lane: Kafka, Inject: killBroker, needs: oneBroker, About: "kill the broker with SIGKILL"},
-	"hostile-frames": {service: true, Lane: Kafka, Inject: hostileFrames,
-		About: "batches whose decompression takes much memory"},
-	"partitions": {service: true, Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},
+	"partitions":  {service: true, Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},
 	"leader-kill": {Lane: Kafka, Inject: killLeader, needs: threeBrokers,
 		About: "kill the leader of a partition; with another leader everything goes on"},
 	"coordinator-kill": {Lane: Kafka, Inject: killCoordinator, needs: threeBrokers,
 		About: "kill the coordinator of a transactional id until another broker coordinates it"},
-	"forget-producers": {Lane: Kafka, Inject: forgetProducers, needs: oneBroker, named: true,
-		About: "the broker forgets producers that are silent for a moment"},
-	"forged-outputs": {service: true, Lane: Kafka, Inject: forgeOutputs, named: true,
-		About: "a stranger writes to the output topics under the service's producer ids"},
 	"broker-cut": {Lane: Kafka, Inject: cutBroker, needs: threeBrokers,
 		About: "cut the leader of a partition off from everybody"},
 	"two-brokers-lost": {Lane: Kafka, Inject: loseTwoBrokers, needs: threeBrokers,
 		About: "two of three brokers are away"},
-
-	"registry-away": {service: true, Lane: Registry, Inject: registryAway, named: true,
-		About: "articles are in Avro, and the schema registry is away for a while"},
 
 	"redis-slow": {Lane: Redis, Inject: slow("redis"), About: "a slow network before Redis"},
 	"redis-cut":  {Lane: Redis, Inject: cut("redis"), About: "requests to Redis or replies are lost"},

@@ -10,8 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline"
-	"echosieve/test/forged"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/torture/internal/network"
 	"echosieve/test/torture/internal/rig"
@@ -91,40 +89,6 @@ func killCoordinator(ctx context.Context, r *rig.Round, random *rand.Rand) (stri
 	r.Brokers[before].Restart()
 	return fmt.Sprintf("broker %d coordinated %s, another one %.1fs later", before+1, id, took.Seconds()),
 		errors.Join(err, inSync(ctx, r))
-}
-
-// producerMemory is the broker setting that says for how long leaders remember a silent producer.
-const producerMemory = "producer.id.expiration.ms"
-
-// forgetProducers makes the broker forget producers at once, until it has forgotten all producers of an
-// output partition.
-func forgetProducers(ctx context.Context, r *rig.Round, random *rand.Rand) (proof string, err error) {
-	set := func(value string) error {
-		res, err := r.Admin.AlterBrokerConfigs(context.WithoutCancel(ctx),
-			[]kadm.AlterConfig{{Name: producerMemory, Value: &value}})
-		for _, one := range res {
-			err = errors.Join(err, one.Err)
-		}
-		return err
-	}
-	if err := set("1"); err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, set("86400000")) }()
-	partition := int32(random.IntN(r.Partitions))
-	dead := kadm.TopicsSet{}
-	dead.Add(r.Topics().Dead, partition)
-	err = wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
-		producers, err := r.Admin.DescribeProducers(ctx, dead)
-		if err == nil && len(producers[r.Topics().Dead].Partitions[partition].ActiveProducers) > 0 {
-			err = errors.New("the broker remembers its producers")
-		}
-		return err
-	})
-	if err == nil {
-		err = wait.For(ctx, between(random, 3*time.Second, 6*time.Second))
-	}
-	return fmt.Sprintf("no producer of partition %d of the dead topic is known", partition), err
 }
 
 // cutBroker cuts the leader of a partition off from the clients and from the other brokers. The broker goes
@@ -259,32 +223,4 @@ func loseTwoBrokers(ctx context.Context, r *rig.Round, random *rand.Rand) (strin
 		return "", err
 	}
 	return proof, inSync(ctx, r)
-}
-
-// forgeOutputs appends records to the output topics under the producer ids of the processes, which are none of
-// their outputs. The processes lose the order of their numbers, take their partitions over again, and meet the
-// records when they read back.
-func forgeOutputs(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(r.KafkaAddrs...), kgo.AlwaysRetryEOF())
-	if err != nil {
-		return "", err
-	}
-	defer client.Close()
-	far := []string{
-		fmt.Sprintf("%s/%d/9223372036854775807", r.Topic, random.IntN(r.Partitions)),
-		fmt.Sprintf("%s/%d/34359738368", r.Topic, random.IntN(r.Partitions)),
-		"other/0/0", "no coordinates", "",
-	}
-	total := 0
-	for _, topic := range []string{r.Topics().Unique, r.Topics().Duplicate} {
-		for p := range int32(r.Partitions) {
-			// An error says that the producer has written meanwhile. What was stored before counts.
-			n, _ := forged.Append(ctx, client, topic, p, pipeline.HeaderInput, far, 0)
-			total += n
-		}
-	}
-	if total == 0 {
-		return "", errors.New("no producer had written to the output topics")
-	}
-	return fmt.Sprintf("%d records of strangers are stored", total), nil
 }

@@ -137,9 +137,8 @@ const (
 
 var codecNames = []string{"none", "gzip", "snappy", "lz4", "zstd"}
 
-// Count counts the records of the input topic, and the findings about the outputs. breakable are the reasons
-// of dead letters that must occur, as TooLarge must.
-func (c Census) Count(inputs map[string]*kgo.Record, found Findings, breakable []record.RejectReason) {
+// Count counts the records of the input topic, and the findings about the outputs.
+func (c Census) Count(inputs map[string]*kgo.Record, found Findings) {
 	c[copiesOfCopies] = found.Links
 	c[nullValues] = 0
 	for _, name := range codecNames {
@@ -151,7 +150,7 @@ func (c Census) Count(inputs map[string]*kgo.Record, found Findings, breakable [
 			c[nullValues]++
 		}
 	}
-	for _, reason := range append(slices.Clone(breakable), record.TooLarge) {
+	for _, reason := range append(slices.Clone(articles.Breakable), record.TooLarge) {
 		c[deadLetters+string(reason)] = found.Dead[reason]
 	}
 }

@@ -16,13 +16,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/sr"
 
 	"echosieve/pipeline/recipe"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
-	"echosieve/test/registryserver"
 	"echosieve/test/torture/internal/articles"
 	"echosieve/test/torture/internal/network"
 )
@@ -37,10 +35,6 @@ type Options struct {
 	RedisKind    string
 	WaitReplicas uint     // redis.wait_replicas of the processes, except with PlainRedis
 	ServiceFlags []string // more arguments of the processes
-	// Forgetful says that a single broker looks twice a second for producers to forget, and not every ten minutes.
-	Forgetful bool
-	// Avro says that the articles are in Avro, with schemas of a registry.
-	Avro bool
 	// Stories says that the processes are those of the role of stories. One service, whose process no fault touches,
 	// decides what they read.
 	Stories bool
@@ -63,7 +57,6 @@ type Rig struct {
 	RedisClient redis.UniversalClient
 	RedisNet    network.Network
 	KafkaNet    network.Network
-	Registry    *registryserver.Server // nil without Avro
 
 	out        io.Writer
 	begin      time.Time
@@ -87,9 +80,6 @@ func New(h *host.Host, o Options, out io.Writer) (*Rig, error) {
 	}
 	g.startRedis()
 	g.startKafka()
-	if o.Avro {
-		g.startRegistry()
-	}
 	if g.KafkaClient, err = kgo.NewClient(kgo.SeedBrokers(g.KafkaAddrs...), kgo.AlwaysRetryEOF()); err != nil {
 		return nil, err
 	}
@@ -113,32 +103,16 @@ func (g *Rig) startKafka() {
 	if g.BrokerCount > 1 {
 		g.Brokers = kafkaserver.StartClusterBehind(g.Host, front, kafkaserver.V4, g.BrokerCount).Servers
 	} else {
-		var settings []kafkaserver.Option
-		if g.Forgetful {
-			settings = append(settings, kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))
-		}
-		g.Brokers = []*kafkaserver.Server{kafkaserver.StartBehind(g.Host, front, kafkaserver.V4, settings...)}
+		g.Brokers = []*kafkaserver.Server{kafkaserver.StartBehind(g.Host, front, kafkaserver.V4)}
 	}
 	for _, s := range g.Brokers {
 		g.KafkaAddrs = append(g.KafkaAddrs, strings.Split(s.Addr, ",")...)
 	}
 }
 
-// startRegistry starts a schema registry that knows the schemas of all articles, and lets the processes read Avro.
-func (g *Rig) startRegistry() {
-	g.Registry = registryserver.Start(g.Host)
-	for id := 1; id <= articles.AvroSchemas; id++ {
-		g.Registry.SeedSchema(fmt.Sprintf("articles-%d", id), 1, id, sr.Schema{Schema: articles.AvroSchema})
-	}
-	g.ServiceFlags = append(slices.Clone(g.ServiceFlags), "--input.format", "avro", "--input.framing", "confluent",
-		"--input.registry.urls", "http://"+g.Registry.Addr)
-}
-
 // NewWriter returns a writer of articles as the processes read them.
 func (g *Rig) NewWriter(seed uint64, prefix string, mixed bool) *articles.Writer {
-	w := articles.NewWriter(seed, prefix, g.Recipe, mixed)
-	w.Avro = g.Avro
-	return w
+	return articles.NewWriter(seed, prefix, g.Recipe, mixed)
 }
 
 // serviceKafka is where the service processes find the brokers.

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/test/ledger"
-	"echosieve/test/torture/internal/articles"
 	"echosieve/test/torture/internal/judge"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/traffic"
@@ -66,7 +65,6 @@ type Round struct {
 	skipped    map[string]int // records that a process, by its name, found published
 	started    int
 	generation int // the newest group generation
-	written    []Written
 	peakMemory int64
 	violations []ledger.Violation
 	destroyed  bool
@@ -75,26 +73,6 @@ type Round struct {
 // Topics are the output topics.
 func (r *Round) Topics() ledger.Topics {
 	return ledger.Topics{Unique: r.Topic + "-unique", Duplicate: r.Topic + "-duplicate", Dead: r.Topic + "-dead"}
-}
-
-// Written are the articles of a writer, of which so many were published.
-type Written struct {
-	*articles.Writer
-	Published int
-}
-
-// Wrote notes that a fault has published records of a writer.
-func (r *Round) Wrote(w *articles.Writer, published int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.written = append(r.written, Written{w, published})
-}
-
-// WrittenByFaults are the articles that faults have published.
-func (r *Round) WrittenByFaults() []Written {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.written)
 }
 
 // Violate notes a broken promise.

@@ -13,7 +13,6 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/test/forged"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/wait"
 )
@@ -57,7 +56,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		w.mu.Lock()
 		fetches.EachRecord(func(r *kgo.Record) {
 			w.position[r.Topic][r.Partition] = r.Offset + 1
-			if r.Attrs.IsControl() || string(r.Key) == forged.Key {
+			if r.Attrs.IsControl() {
 				return
 			}
 			w.outputs = append(w.outputs, r)
