@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
@@ -158,37 +157,6 @@ func AskCommitted(cl *kgo.Client, cfg broker.Config) (n int64, err error) {
 	}
 	offsets.Each(func(o kadm.OffsetResponse) { n += max(o.At, 0) })
 	return n, err
-}
-
-// Feed produces portions of 200 records until stop is called, so that a member which takes long to join finds
-// records, however slow the machine is. The first portion is produced before feed returns. stop returns the
-// number of records.
-func Feed(t *testing.T, cfg broker.Config, pause time.Duration) (stop func() int) {
-	cl := Client(t, cfg)
-	const portion = 200
-	// a client whose broker goes away before the first answer gives up
-	Produce(t, cl, Numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...)
-	n := portion
-	ctx, cancel := context.WithCancel(t.Context())
-	var feeding sync.WaitGroup
-	feeding.Go(func() {
-		for ctx.Err() == nil {
-			time.Sleep(pause)
-			if err := cl.ProduceSync(t.Context(),
-				Numbered(cfg.Topics.Input, "u", portion, cfg.Partitions)...).FirstErr(); err != nil {
-				if t.Context().Err() == nil {
-					t.Error(err)
-				}
-				return
-			}
-			n += portion
-		}
-	})
-	return func() int {
-		cancel()
-		feeding.Wait()
-		return n
-	}
 }
 
 // Values returns the values of the records.

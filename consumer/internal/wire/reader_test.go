@@ -81,16 +81,32 @@ var compressions = []kgo.CompressionCodec{
 	kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(),
 }
 
+// Another client reads what we publish with each codec, and we read what it publishes.
 func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 	for codec, compression := range compressions {
 		t.Run(codecs[codec], func(t *testing.T) {
 			c, addrs := fakeBroker(t)
 			cl, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-				kgo.ProducerBatchCompression(compression), kgo.ProducerLinger(300*time.Millisecond))
+				kgo.ProducerBatchCompression(compression), kgo.ProducerLinger(300*time.Millisecond),
+				kgo.ConsumeTopics("articles"))
 			require.NoError(t, err)
 			defer cl.Close()
+			ours := sample(500)
+			raw, err := EncodeBatch(ours, Codec(codec))
+			require.NoError(t, err)
+			_, err = c.Produce(t.Context(), "articles", 0, raw)
+			require.NoError(t, err)
+			for next := 0; next < len(ours); {
+				for _, r := range cl.PollFetches(t.Context()).Records() {
+					require.Equal(t, ours[next].Key, r.Key)
+					require.Equal(t, ours[next].Value, r.Value)
+					require.Equal(t, ours[next].Time.UnixMilli(), r.Timestamp.UnixMilli())
+					require.Len(t, r.Headers, len(ours[next].Headers))
+					next++
+				}
+			}
 			var in []*kgo.Record
-			for i, r := range sample(500) {
+			for i, r := range ours {
 				rec := &kgo.Record{Topic: "articles", Key: r.Key, Value: r.Value, Timestamp: r.Time,
 					Headers: []kgo.RecordHeader{{Key: "n", Value: fmt.Append(nil, i)}, {Key: "nil"},
 						{Key: "empty", Value: []byte{}}}}
@@ -98,7 +114,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 			}
 			require.NoError(t, cl.ProduceSync(t.Context(), in...).FirstErr())
 			res, err := c.Fetch(t.Context(), FetchRequest{
-				Topic: "articles", MaxWait: time.Second, MaxBytes: 1 << 20, MaxResponse: 64 << 20,
+				Topic: "articles", Offset: int64(len(ours)), MaxWait: time.Second, MaxBytes: 1 << 20, MaxResponse: 64 << 20,
 				Reserve: func(int64) error { return nil },
 			})
 			require.NoError(t, err)
@@ -107,7 +123,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 				require.NoError(t, err)
 				require.EqualValues(t, codec, b.attributes&attrCodec, "the batch has the codec of the test case")
 			}
-			got, err := readAll(NewReader(res, 0, 1<<20, unbounded))
+			got, err := readAll(NewReader(res, int64(len(ours)), 1<<20, unbounded))
 			require.NoError(t, err)
 			require.Len(t, got, len(in))
 			for i := range in {
