@@ -169,7 +169,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 				}
 			})
 			require.Equal(t, 2, state, "one process was stopped and started")
-			prometheus.CheckQueries(t, promserver.Queries(t, prometheus.Selected(t)))
+			prometheus.CheckQueries(t, promserver.Queries(t))
 			leaves.WaitReady(t)
 			stop(t, leaves)
 			stop(t, stories)

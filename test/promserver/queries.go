@@ -1,6 +1,7 @@
 package promserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -36,11 +37,11 @@ func Root(t testing.TB) string {
 }
 
 // Queries returns every query of the shipped boards and alerts in a form that has a result for a healthy
-// service. The boards' variables are replaced by their values in selected (see Selected). Of a comparison
-// both sides are returned instead: an alert that does not fire has no result.
-func Queries(t testing.TB, selected map[string]string) []string {
+// service. In the boards, "All" is selected for each variable. Of a comparison both sides are returned instead: an
+// alert that does not fire has no result.
+func Queries(t testing.TB) []string {
 	t.Helper()
-	var queries []string
+	selected, queries := variables(t)
 	for _, expr := range BoardExprs(t) {
 		queries = append(queries, Operands(Substitute(expr, selected))...)
 	}
@@ -49,6 +50,36 @@ func Queries(t testing.TB, selected map[string]string) []string {
 	}
 	slices.Sort(queries)
 	return slices.Compact(queries)
+}
+
+var labelValues = regexp.MustCompile(`^label_values\((.+), \w+\)$`)
+
+// variables returns, by name, what selects everything in each variable that Grafana fills by a query, and the series
+// whose labels are the values.
+func variables(t testing.TB) (selected map[string]string, series []string) {
+	t.Helper()
+	selected = map[string]string{}
+	for _, file := range Boards(t) {
+		var board struct {
+			Templating struct {
+				List []struct {
+					Name, Type, Definition, AllValue string
+					IncludeAll                       bool
+				}
+			}
+		}
+		require.NoError(t, json.Unmarshal(readFile(t, file), &board), file)
+		for _, v := range board.Templating.List {
+			if v.Type != "query" {
+				continue
+			}
+			of := labelValues.FindStringSubmatch(v.Definition)
+			require.True(t, of != nil && v.IncludeAll, "variable %s is no label_values with All", v.Name)
+			series = append(series, Substitute(of[1], selected))
+			selected[v.Name] = cmp.Or(v.AllValue, ".*")
+		}
+	}
+	return selected, series
 }
 
 // Boards returns the files of the shipped boards, relative to Root.
