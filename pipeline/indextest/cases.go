@@ -19,32 +19,6 @@ const base simhash.Fingerprint = 0x123456789abcdef0
 
 type factory = func(*testing.T, Params) pipeline.Index
 
-func testKinds(t *testing.T, newIndex factory) {
-	x := newIndex(t, standard)
-	a := newArticle(1, 0, base, "a")
-	require.Equal(t, unique(a), claimOne(t, x, a))
-	three := newArticle(2, time.Minute, base^1<<63^1<<20^1, "three bits off")
-	require.Equal(t, near(a, a, 3), claimOne(t, x, three))
-	four := newArticle(3, time.Minute, base^1<<62^1<<40^1<<21^2, "four bits off, one in each block")
-	require.Equal(t, unique(four), claimOne(t, x, four))
-	same := newArticle(4, time.Minute, base, "another text, same fingerprint")
-	require.Equal(t, near(a, a, 0), claimOne(t, x, same))
-	copied := newArticle(5, time.Minute, base, "a")
-	require.Equal(t, exact(a, a), claimOne(t, x, copied))
-	require.Empty(t, claim(t, x), "no articles")
-}
-
-func testSameCall(t *testing.T, newIndex factory) {
-	x := newIndex(t, standard)
-	a := newArticle(1, 0, base, "a")
-	b := newArticle(2, 0, base^1, "b")
-	c := newArticle(3, 0, base, "a")
-	other := newArticle(4, 0, ^base, "other")
-	d := newArticle(5, 0, base^3, "d")
-	require.Equal(t, []article.Verdict{unique(a), near(a, a, 1), exact(a, a), unique(other), near(a, a, 2)},
-		claim(t, x, a, b, c, other, d))
-}
-
 func testReplay(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	articles := []article.Article{
@@ -135,36 +109,6 @@ func testWindowEdges(t *testing.T, newIndex factory) {
 	}
 }
 
-func testBorders(t *testing.T, newIndex factory) {
-	for generations := 1; generations <= 4; generations++ {
-		x := newIndex(t, Params{Window: time.Hour, Generations: generations, MaxDistance: 3})
-		slice := time.Hour / time.Duration(generations)
-		first := newArticle(0, -time.Millisecond, base, "same")
-		require.Equal(t, unique(first), claimOne(t, x, first))
-		for n := 1; n <= generations; n++ { // one exact copy just behind each border
-			c := newArticle(n, time.Duration(n-1)*slice, base, "same")
-			require.Equal(t, exact(first, first), claimOne(t, x, c), "%d slices, copy %d", generations, n)
-		}
-	}
-}
-
-func testLittleText(t *testing.T, newIndex factory) {
-	x := newIndex(t, standard)
-	for n := range 40 {
-		c := little(n, 0, fmt.Sprint("flash ", n))
-		// little text: its fingerprint is no SimHash, so near and equal ones mean nothing
-		c.Fingerprint = base ^ simhash.Fingerprint(n%4)
-		require.Equal(t, unique(c), claimOne(t, x, c), "little texts do not resemble each other")
-	}
-	long := newArticle(100, 0, base, "long")
-	require.Equal(t, unique(long), claimOne(t, x, long), "a long text does not resemble a little one")
-	c := little(101, 0, "late flash")
-	c.Fingerprint = base
-	require.Equal(t, unique(c), claimOne(t, x, c), "a little text does not resemble a long one")
-	a, b, later := little(201, 0, "same"), little(202, time.Minute, "same"), little(203, 50*time.Minute, "same")
-	require.Equal(t, []article.Verdict{unique(a), exact(a, a), exact(a, a)}, claim(t, x, a, b, later))
-}
-
 // The articles differ in four bits, one in each block, so only probes find the earlier one.
 func testProbes(t *testing.T, newIndex factory) {
 	const flipped simhash.Fingerprint = 1<<63 | 1<<47 | 1<<31 | 1<<15
@@ -240,32 +184,6 @@ func testReach(t *testing.T, newIndex factory) {
 	}
 }
 
-func testExactRepeats(t *testing.T, newIndex factory) {
-	x := newIndex(t, standard)
-	a, b := newArticle(1, 0, base, "a"), newArticle(2, 0, base^1, "b")
-	claim(t, x, a, b)
-	for n := 3; n < 10; n++ {
-		c := newArticle(n, time.Duration(n)*time.Minute, base^1, "b")
-		want := exact(b, a)
-		require.Equal(t, want, claimOne(t, x, c))
-		require.Equal(t, want, claimOne(t, x, c), "replay")
-	}
-}
-
-func testRoots(t *testing.T, newIndex factory) {
-	x := newIndex(t, standard)
-	a := newArticle(1, 0, base, "a")
-	b := newArticle(2, 0, base^7, "b")
-	c := newArticle(3, 0, base^7^7<<20, "c")
-	d := newArticle(4, 0, base^7^7<<20^7<<40, "d")
-	want := []article.Verdict{unique(a), near(a, a, 3), near(b, a, 3), near(c, a, 3)}
-	require.Equal(t, want, claim(t, x, a, b, c, d), "in one call")
-	y := newIndex(t, standard)
-	for i, c := range []article.Article{a, b, c, d} {
-		require.Equal(t, want[i], claimOne(t, y, c), "one by one")
-	}
-}
-
 func testFlood(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	first := newArticle(0, 0, base, "0")
@@ -333,18 +251,6 @@ func testRecreatedTopic(t *testing.T, newIndex factory) {
 		for i, c := range []article.Article{a, b, late} {
 			require.Equal(t, want[i], claimOne(t, x, c))
 		}
-	}
-}
-
-func testHighBits(t *testing.T, newIndex factory) {
-	x := newIndex(t, standard)
-	for n, fp := range []simhash.Fingerprint{1 << 63, math.MaxUint64, 0, 0x8000ffff00001234} {
-		a, b := newArticle(2*n, 0, fp, fmt.Sprint("a", n)), newArticle(2*n+1, 0, fp^1<<63, fmt.Sprint("b", n))
-		if n == 2 { // 0 lies beside 1 << 63
-			require.Equal(t, article.Near, claimOne(t, x, a).Kind)
-			continue
-		}
-		require.Equal(t, []article.Verdict{unique(a), near(a, a, 1)}, claim(t, x, a, b))
 	}
 }
 

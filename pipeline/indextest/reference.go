@@ -58,6 +58,12 @@ func (r *reference) claim(a article.Article) article.Verdict {
 	return d.verdict
 }
 
+// lengthy gives an article a signature with a length; see Params.Search.
+func lengthy(c article.Article, signature, length byte) article.Article {
+	c.Signature = []byte{signature, length}
+	return c
+}
+
 // random makes articles that often repeat each other, roughly in the order of time, with some late ones.
 func random(r *rand.Rand, n int, span time.Duration) []article.Article {
 	articles := make([]article.Article, n)
@@ -95,7 +101,7 @@ func testReference(t *testing.T, newIndex factory) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	policy := article.Policy{Contained: "unique", Extends: "possible", SameID: "unique"}
+	policy := article.Policy{Contained: "unique", Extends: "possible", Overlaps: "possible", SameID: "unique"}
 	for _, p := range []Params{standard, {Window: 2 * time.Hour, Generations: 3},
 		{Window: 90 * time.Minute, Generations: 1, MaxDistance: 4, Policy: policy}} {
 		x, ref := newIndex(t, p), reference{Params: p}

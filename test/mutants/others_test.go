@@ -65,7 +65,7 @@ var others = []mistake{
 	}, interleaving},
 	{"repeat-of-undecided-guesses-its-root", []edit{
 		{"claim.go", "article.ExactVerdict(o.Ref(), verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"},
-	}, contract + "/^ExactRepeats$"},
+	}, reference},
 	{"restored-articles-lose-their-position", []edit{
 		{"admin/restore.go", "return RestoredHidden, nil", "return RestoredHeld, nil"},
 	}, "admin ^TestRestore$/^Mini$"},
@@ -96,16 +96,16 @@ var others = []mistake{
 	}, contract + "/^WindowEdges$"},
 	{"little-texts-collapse", []edit{
 		{"keyspace/entry.go", "e.LittleText = raw[formAt]&flagLittle != 0", "_ = raw"},
-	}, contract + "/^LittleText$"},
+	}, reference},
 	{"look-alikes-before-copies", []edit{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"},
-	}, contract + "/^SecondCheck$"},
+	}, reference},
 	{"own-destination-wins", []edit{
 		{"decide.go", "t.verdict = verdict", "t.verdict, t.verdict.Destination = verdict, t.proposal.Destination"},
 	}, "^TestTwoPolicies$/^Mini$"},
 	{"revisions-of-another-article", []edit{
 		{"lookup.go", "if r.judged.SameID != s.judged.SameID {", "if false {"},
-	}, contract + "/^SameID$"},
+	}, reference},
 	{"no-anchors", []edit{
 		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)",
 			"func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, " +

@@ -3,6 +3,7 @@ package mutants
 const (
 	interleaving = "^TestInterleaving$/^Mini$"
 	contract     = "^TestContract$/^Mini$"
+	reference    = contract + "/^Reference$"
 	takingOver   = "^TestRealKafka$/^4.3.1$/^(take-over|late_marker)$"
 
 	fenceFirst       = "	if err := t.fence(ctx, positions); err != nil {\n		return nil, err\n	}\n"
