@@ -58,12 +58,6 @@ type Run struct {
 	Member string
 	// Partitions is the number of partitions that each output topic has.
 	Partitions int32
-	// MayRepeat says that records may have several outputs: delivery is at least once, or a tool has reset
-	// the group's offsets.
-	MayRepeat bool
-	// Forgotten are the coordinates of articles that `index forget` was told to hide. An exact repeat of one
-	// has no entry of its own: delivered again, it is decided anew.
-	Forgotten []string
 	// Reason returns the reason of the dead letter that an input record must become. It is empty for articles
 	// and null values, which must not become dead letters.
 	Reason func(input string) record.RejectReason
@@ -157,11 +151,9 @@ func account(r Run) (map[string]*Outcome, []Violation) {
 			continue
 		}
 		o.Deliveries++
-		if !r.MayRepeat {
-			bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s and before in %s", input, written(out),
-				written(o.first))})
-		}
-		if (o.Topic != out.Topic || !maps.Equal(o.Headers, h)) && !r.decidedAnew(o.Headers) && !r.decidedAnew(h) {
+		bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s and before in %s", input, written(out),
+			written(o.first))})
+		if o.Topic != out.Topic || !maps.Equal(o.Headers, h) {
 			bad = append(bad, Violation{Contradiction, fmt.Sprintf("%s was delivered as %s %v and as %s %v",
 				input, o.Topic, ownHeaders(o.Headers), out.Topic, ownHeaders(h))})
 		}
@@ -172,12 +164,6 @@ func account(r Run) (map[string]*Outcome, []Violation) {
 		}
 	}
 	return seen, bad
-}
-
-// decidedAnew says whether a record with these headers was an exact repeat of a forgotten article.
-func (r Run) decidedAnew(headers map[string]string) bool {
-	return headers[pipeline.HeaderVerdict] == article.Exact.String() &&
-		slices.Contains(r.Forgotten, headers[pipeline.HeaderRoot])
 }
 
 // difference names the first part of the record that is changed in the output, or is empty.

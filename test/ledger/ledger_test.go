@@ -178,28 +178,6 @@ func TestViolationsAreFound(t *testing.T) {
 	}
 }
 
-// Only exact repeats of a forgotten article may get another verdict when they are delivered again.
-func TestRepeats(t *testing.T) {
-	exact := set(copyOf(b, a, a), verdict, "exact")
-	for name, test := range map[string]struct {
-		forgotten []string
-		first     *kgo.Record
-		want      []Kind
-	}{
-		"the same verdict":  {first: unique(b)},
-		"exact repeat":      {forgotten: []string{a}, first: exact},
-		"near copy":         {forgotten: []string{a}, first: copyOf(b, a, a), want: []Kind{Contradiction}},
-		"another article":   {forgotten: []string{c}, first: exact, want: []Kind{Contradiction}},
-		"nothing forgotten": {first: exact, want: []Kind{Contradiction}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			run := runOf([]*kgo.Record{unique(a), test.first, unique(b), unique(c)})
-			run.MayRepeat, run.Forgotten = true, test.forgotten
-			require.Equal(t, test.want, kinds(run))
-		})
-	}
-}
-
 func TestLinksAreCounted(t *testing.T) {
 	run := runOf([]*kgo.Record{unique(a), copyOf(b, a, a), copyOf(c, b, a)})
 	require.Equal(t, 1, run.Check().Links, "the one whose original is a copy")

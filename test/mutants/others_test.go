@@ -72,6 +72,10 @@ var others = []mistake{
 	{"refill-leaves-articles-undecided", []edit{
 		{"admin/lua/restore.lua", "elseif len == head and", "elseif false and"},
 	}, "^TestRestoreDecidesForAnother$"},
+	{"refill-skips", []edit{
+		{"../cmd/echosieve/internal/index/refiller.go", "		a, _ := prepared.Article(i)\n		if a == nil {\n",
+			"		a, _ := prepared.Article(i)\n		if a == nil || b.records[i].Offset%4 == 3 {\n"},
+	}, "^TestRefillReadsFurtherBack$"},
 	{"a-refused-repeat-hides-its-original", []edit{
 		{"retract.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if !s.Hidden {"},
 	}, contract + "/^Retract$"},

@@ -94,10 +94,6 @@ var mistakes = []mistake{
 				"articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: " +
 				"articles[i].Ref()})\n		}\n	}\n"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
-	{name: "refill-skips", edits: []edit{
-		{"cmd/echosieve/internal/index/refiller.go", "		a, _ := prepared.Article(i)\n		if a == nil {\n",
-			"		a, _ := prepared.Article(i)\n		if a == nil || b.records[i].Offset%4 == 3 {\n"},
-	}, faults: "refill", want: []ledger.Kind{ledger.Contradiction, ledger.Twin}},
 	{name: "stories-count-an-offset-twice", edits: []edit{
 		{"stories/story.go", "case at.Offset <= s.highest[i].Offset:", "case false:"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Story}, args: []string{"--stories"}},

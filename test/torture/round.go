@@ -142,12 +142,6 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 	if err := r.TerminateAll(); err != nil {
 		return nil, nil, err
 	}
-	if x := r.Excuses(); len(x.Losses)+len(x.Forgotten) > 0 {
-		r.Say("all records are delivered again")
-		if err := r.Replay(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
 	if outputs, err = r.Watcher.Drain(ctx, r.Admin); err != nil {
 		return nil, nil, err
 	}
@@ -195,15 +189,10 @@ func (r *round) compareIsolation(ctx context.Context, outputs []*kgo.Record) err
 // account checks every promise. It returns true if there was no violation.
 func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, written *articles.Writer,
 	checked judge.Census) bool {
-	excuses := r.Excuses()
 	found := judge.Judge(ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
-		MayRepeat: len(excuses.Losses)+len(excuses.Forgotten) > 0, Forgotten: excuses.Forgotten,
-	}, written, excuses)
+	}, written)
 	checked.Count(inputs, found)
-	if len(excuses.Losses) > 0 {
-		checked[judge.Regained] = found.Regained
-	}
 	if skipped := r.Skipped(); !r.Stories && (skipped > 0 || r.plan.ends() > 2) {
 		checked[judge.Skipped] = skipped
 	}

@@ -75,13 +75,9 @@ func (r *round) injectAll(ctx context.Context, p plan) error {
 // inject injects one fault. A fault that does not fire is noted; only the end of ctx is an error.
 func (r *round) inject(ctx context.Context, s step, random *rand.Rand) error {
 	f := faults.All[s.name]
-	switch f.Lane {
-	case faults.Kafka:
+	if f.Lane == faults.Kafka {
 		r.BreakingKafka.Lock()
 		defer r.BreakingKafka.Unlock()
-	case faults.Redis:
-		r.BreakingRedis.Lock()
-		defer r.BreakingRedis.Unlock()
 	}
 	r.Summary.Injected(s.name)
 	r.Say("  %s", s.name)

@@ -58,16 +58,6 @@ func TestRoundWithReplicas(t *testing.T) {
 	}
 }
 
-// Operators repair while processes and Redis fail, and their commands are killed on their way.
-func TestRoundWithCommands(t *testing.T) {
-	loopback.SkipShort(t)
-	tier.All(t)
-	t.Parallel()
-	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "200", "--faults",
-		"refill,forget,redis-stall"}, output{t})
-	require.Zero(t, code)
-}
-
 // Three processes of the role of stories read what a service decides.
 func TestRoundOfStories(t *testing.T) {
 	loopback.SkipShort(t)
@@ -87,7 +77,7 @@ func TestSeedGivesTheSchedule(t *testing.T) {
 // Every fault is usual for some servers, or a round has it only if it is named. No fault can be named for
 // servers that it does not suit.
 func TestFaultsSuitTheServers(t *testing.T) {
-	notUsual := []string{"redis-empty", "crash-every", "refill", "forget"}
+	notUsual := []string{"redis-empty", "crash-every"}
 	reached := map[string]bool{}
 	for _, brokers := range []string{"1", "3"} {
 		for _, redis := range []string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis} {
@@ -110,7 +100,7 @@ func TestFaultsSuitTheServers(t *testing.T) {
 	for _, args := range [][]string{
 		{"--redis", "cluster", "--faults", "redis-readonly"},
 		{"--redis", "ring"},
-		{"--stories", "--faults", "refill"},
+		{"--stories", "--faults", "redis-out-of-memory"},
 		{"--stories", "--redis", "cluster"},
 	} {
 		_, err := parse(args)

@@ -65,10 +65,6 @@ var All = map[string]Fault{
 		About: "a process ends itself at every crash point, with SIGKILL and with SIGTERM",
 	},
 
-	"refill": {service: true, Lane: Processes, Inject: refill, named: true,
-		About: "delete all data in Redis; index refill, killed on its way, fills the index"},
-	"forget": {service: true, Lane: Processes, Inject: forget, named: true, About: "index forget is killed on its way"},
-
 	"redis-stall": {Lane: Redis, Inject: stallRedis, needs: plainRedis,
 		About: "Redis stops without closing a connection"},
 	"redis-restart": {Lane: Redis, Inject: restartRedis, needs: plainRedis,

@@ -21,49 +21,41 @@ type Findings struct {
 	// copies of copies: their roots were compared with the ends of their chains
 	Links      int
 	Dead       map[record.RejectReason]int // dead letters by their reasons
-	Regained   int                         // copies that were caught after a refill, of articles from before the loss
 	Violations []ledger.Violation
 }
 
 // Judge checks every promise: those of package ledger, and those that need to know which articles are copies
 // of each other.
-func Judge(run ledger.Run, written *articles.Writer, x Excuses) Findings {
+func Judge(run ledger.Run, written *articles.Writer) Findings {
 	run.Reason = func(input string) record.RejectReason { return written.Reasons[string(run.Inputs[input].Key)] }
 	report := run.Check()
-	texts, regained, bad := x.relate(run.Inputs, report.Seen, written.Facts)
+	texts, bad := relate(run.Inputs, report.Seen, written.Facts)
 	dead := map[record.RejectReason]int{}
 	for _, o := range report.Seen {
 		if o.Verdict() == "" {
 			dead[record.RejectReason(o.Headers[pipeline.HeaderReason])]++
 		}
 	}
-	return Findings{texts, report.Links, dead, regained, append(report.Violations, bad...)}
+	return Findings{texts, report.Links, dead, append(report.Violations, bad...)}
 }
 
 // member is an article of a family.
 type member struct {
 	input string // coordinates of its record
 	articles.Fact
-	forgotten bool // it, or another article of its family
 }
 
 // relate compares the verdicts with the facts, which have the articles' ids as keys. A copy must repeat an
 // article of its own family. Of two articles that must match, one must be a copy. One article of each family
-// must come through as unique. relate counts the families, and the copies that a refill made the service
-// catch.
-func (x Excuses) relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
-	facts map[string]articles.Fact) (texts, regained int, bad []ledger.Violation) {
+// must come through as unique. relate counts the families.
+func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
+	facts map[string]articles.Fact) (texts int, bad []ledger.Violation) {
 	families := map[string][]member{}
 	at := map[string]articles.Fact{} // by coordinates
 	for _, input := range slices.Sorted(maps.Keys(inputs)) {
 		if f, known := facts[string(inputs[input].Key)]; known {
 			families[f.Family] = append(families[f.Family], member{input: input, Fact: f})
 			at[input] = f
-		}
-	}
-	for _, input := range x.Forgotten {
-		for i := range families[at[input].Family] {
-			families[at[input].Family][i].forgotten = true
 		}
 	}
 	for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -82,13 +74,7 @@ func (x Excuses) relate(inputs map[string]*kgo.Record, seen map[string]*ledger.O
 			}
 			if o.IsThrough() {
 				through = true
-				bad = append(bad, x.twins(a, families[family][:i], seen)...)
-			}
-			for _, l := range x.Losses {
-				if o.IsCopy() && slices.ContainsFunc(families[family],
-					func(b member) bool { return l.regains(b.input, a.input) && a.MustMatch(b.Fact) }) {
-					regained++
-				}
+				bad = append(bad, twins(a, families[family][:i], seen)...)
 			}
 		}
 		if !through {
@@ -96,16 +82,13 @@ func (x Excuses) relate(inputs map[string]*kgo.Record, seen map[string]*ledger.O
 				Text: fmt.Sprintf("neither article %s nor any of its copies came through as unique", family)})
 		}
 	}
-	return len(families), regained, bad
+	return len(families), bad
 }
 
 // twins returns a violation for each of the others that came through although it must match a, which came
 // through as well.
-func (x Excuses) twins(a member, others []member, seen map[string]*ledger.Outcome) (bad []ledger.Violation) {
+func twins(a member, others []member, seen map[string]*ledger.Outcome) (bad []ledger.Violation) {
 	for _, b := range others {
-		if a.forgotten || slices.ContainsFunc(x.Losses, func(l Loss) bool { return l.excuses(a.input, b.input) }) {
-			continue
-		}
 		if o := seen[b.input]; o != nil && o.IsThrough() && a.MustMatch(b.Fact) {
 			bad = append(bad, ledger.Violation{Kind: ledger.Twin,
 				Text: fmt.Sprintf("%s and %s are copies of each other, but neither was published as a copy", b.input,
@@ -121,7 +104,6 @@ type Census map[string]int
 
 // Counts that the runner itself knows.
 const (
-	Regained         = "copies caught after a refill"
 	Skipped          = "records that an earlier owner had published"
 	CommittedRecords = "records of committed transactions"
 	AbortedRecords   = "records of aborted transactions"

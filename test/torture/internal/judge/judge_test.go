@@ -45,36 +45,11 @@ func TestMistakesInOutputsAreFound(t *testing.T) {
 				inputs[at] = &kgo.Record{Key: []byte(at)}
 			}
 			var kinds []ledger.Kind
-			_, _, bad := Excuses{}.relate(inputs, c.seen, facts)
+			_, bad := relate(inputs, c.seen, facts)
 			for _, v := range bad {
 				kinds = append(kinds, v.Kind)
 			}
 			require.Equal(t, c.want, kinds)
 		})
-	}
-}
-
-// Of two copies that both come through, one must have been lost when the other was decided.
-func TestTwinsAroundARefill(t *testing.T) {
-	const lost, between, later = "in/0/9", "in/0/10", "in/0/20"
-	x := Excuses{Losses: []Loss{{Committed: map[int32]int64{0: 10}, Refilled: map[int32]int64{0: 20}}}}
-	for _, c := range []struct {
-		a, b  string
-		twins int
-	}{
-		{"in/0/8", lost, 1},
-		{lost, between, 0},
-		{lost, later, 1},
-		{between, "in/0/11", 1},
-		{between, later, 1},
-		{later, "in/1/0", 1}, // a partition that was added after the refill
-	} {
-		facts := map[string]articles.Fact{"a": {Family: "a"}, "b": {Family: "a", Role: articles.Exact}}
-		inputs := map[string]*kgo.Record{c.a: {Key: []byte("a")}, c.b: {Key: []byte("b")}}
-		seen := map[string]*ledger.Outcome{c.a: unique, c.b: unique}
-		_, _, bad := x.relate(inputs, seen, facts)
-		require.Len(t, bad, c.twins, "%s and %s", c.a, c.b)
-		_, _, bad = Excuses{Forgotten: []string{c.a}}.relate(inputs, seen, facts)
-		require.Empty(t, bad, "later articles are not copies of a forgotten one")
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/test/ledger"
-	"echosieve/test/torture/internal/judge"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/traffic"
 	"echosieve/test/torture/internal/wait"
@@ -55,12 +54,8 @@ type Round struct {
 	Summary *Summary
 	// BreakingKafka is held while a fault of Kafka lasts, and while a transaction is open: see traffic.Transactions.
 	BreakingKafka sync.Mutex
-	// BreakingRedis is held while a fault of Redis lasts, and while the fault refill empties Redis.
-	BreakingRedis sync.Mutex
 
 	mu         sync.Mutex
-	excuses    judge.Excuses
-	replay     bool
 	processes  []*process.Process
 	skipped    map[string]int // records that a process, by its name, found published
 	started    int
@@ -133,7 +128,7 @@ func (r *Round) startCommand(command []string, doomed bool, kafka string, env ..
 	listed := make(chan struct{}) // a process may end before it is on the list
 	env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", maxMemory))
 	p, err := process.Start(process.Command{
-		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.argumentsAt(kafka, command...), Env: env, Doomed: doomed,
+		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.arguments(kafka, command...), Env: env, Doomed: doomed,
 	}, func(p *process.Process) {
 		<-listed
 		r.ended(p)
@@ -149,17 +144,10 @@ func (r *Round) startCommand(command []string, doomed bool, kafka string, env ..
 }
 
 // arguments are those of a command, with the configuration of the service processes.
-func (r *Round) arguments(command ...string) []string {
-	return r.argumentsAt(r.serviceKafka(), command...)
-}
-
-func (r *Round) argumentsAt(kafka string, command ...string) []string {
-	topics, group := r.Topics(), r.Topic
-	if r.replay {
-		group += "-replay"
-	}
+func (r *Round) arguments(kafka string, command ...string) []string {
+	topics := r.Topics()
 	return slices.Concat(command, []string{
-		"--kafka.brokers", kafka, "--kafka.group", group, "--kafka.topics.input", r.Topic,
+		"--kafka.brokers", kafka, "--kafka.group", r.Topic, "--kafka.topics.input", r.Topic,
 		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead",
 		topics.Dead,
 		"--redis.namespace", r.Topic, "--window", Window.String(), "--http.listen", "127.0.0.1:0",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/pipeline/article"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/wait"
 )
@@ -76,20 +74,6 @@ func (w *Watcher) Decided() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.inputsSeen)
-}
-
-// Unique draws an output with the verdict unique and returns the coordinates of its input record, or nothing
-// if it met none.
-func (w *Watcher) Unique(random *rand.Rand) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for range min(len(w.outputs), 50) {
-		h := ledger.Headers(w.outputs[random.IntN(len(w.outputs))])
-		if h[pipeline.HeaderVerdict] == article.Unique.String() && h[pipeline.HeaderRoot] != "" {
-			return h[pipeline.HeaderInput]
-		}
-	}
-	return ""
 }
 
 // Await waits until so many input records have an output, or until no new one got an output for the duration patience.
