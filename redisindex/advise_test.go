@@ -113,21 +113,3 @@ func TestStored(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found, "of slices out of reach")
 }
-
-func TestCandidates(t *testing.T) {
-	client := redisrig.Client(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
-	original := redisrig.Article(1, 0xF0)
-	claimOne(t, x, original)
-	before := client.Keys(t.Context(), "*").Val()
-	later := redisrig.Article(2, 0xF1)
-	found, err := x.Candidates(t.Context(), &later)
-	require.NoError(t, err)
-	require.Len(t, found, 1)
-	require.Equal(t, original.Coordinates, found[0].Coordinates)
-	require.Equal(t, 1, found[0].Distance)
-	require.Equal(t, article.Near, found[0].Kind)
-	require.Equal(t, article.Unique, found[0].Verdict.Kind)
-	require.ElementsMatch(t, before, client.Keys(t.Context(), "*").Val(), "nothing is written")
-	require.Equal(t, article.Near, claimOne(t, x, later).Kind)
-}

@@ -167,19 +167,3 @@ func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 	require.Equal(t, articles[0].Coordinates, claims[1].verdicts()[1].Original.Coordinates)
 	require.Positive(t, counted(x.metrics.waits))
 }
-
-// When the context of the caller ends, the wait ends.
-func TestWaitEndsWithTheCaller(t *testing.T) {
-	client := redisrig.Client(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
-	a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
-	a.Partition, b.Partition = 1, 2
-	leave(t, x, a)
-	ctx, cancel := context.WithCancel(t.Context())
-	x.sleep = func(ctx context.Context, _ time.Duration) error {
-		cancel()
-		return ctx.Err()
-	}
-	_, err := x.Claim(ctx, []article.Article{b})
-	require.ErrorIs(t, err, context.Canceled)
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -222,23 +221,6 @@ func testOddTimes(t *testing.T, newIndex factory) {
 		require.Equal(t, []article.Verdict{unique(far), near(far, far, 0)}, claim(t, x, far, copied), "%d", ms)
 		require.Equal(t, unique(far), claimOne(t, x, far), "replay at %d", ms)
 	}
-}
-
-func testLongNames(t *testing.T, newIndex factory) {
-	x := newIndex(t, standard)
-	var articles []article.Article
-	for n := range 10 {
-		c := newArticle(n, 0, base^1<<n^1, fmt.Sprint(n)) // the first is base itself
-		c.Topic = strings.Repeat("t", 249)
-		c.Partition, c.Offset = math.MaxInt32, math.MaxInt64-int64(n)
-		c.ID = strings.Repeat("新", article.MaxIDBytes/3-1) + fmt.Sprintf("%05d", n)
-		articles = append(articles, c)
-	}
-	articles[1].ID, articles[2].ID = "", "\x00\xff\r\n"
-	first := claim(t, x, articles...)
-	require.Equal(t, unique(articles[0]), first[0])
-	require.Equal(t, near(articles[0], articles[0], 2), first[1])
-	require.Equal(t, first, claim(t, x, articles...), "replay")
 }
 
 // A topic was deleted and recreated, so its offsets begin again. The new article has the coordinates of an

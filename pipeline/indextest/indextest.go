@@ -95,7 +95,6 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 		{"Reach", testReach},
 		{"Flood", testFlood},
 		{"OddTimes", testOddTimes},
-		{"LongNames", testLongNames},
 		{"RecreatedTopic", testRecreatedTopic},
 		{"Reference", testReference},
 		{"Concurrent", testConcurrent},

@@ -77,17 +77,11 @@ func helmTemplate(t *testing.T, values string) *exec.Cmd {
 	return cmd
 }
 
-// Values that would do nothing, or leave the pods without their servers, are refused.
+// Values that would leave the pods without their servers are refused.
 func TestHelmRefusesMistakes(t *testing.T) {
-	for values, message := range map[string]string{
-		"setings: {window: 24h}":                      "setings",
-		"replicas: two":                               "replicas",
-		"settings: {kafka: {brokers: [broker:9093]}}": "networkPolicy.ports lacks 9093, the port of broker:9093",
-	} {
-		cmd := helmTemplate(t, values)
-		require.Error(t, cmd.Run(), values)
-		require.Contains(t, cmd.Stderr.(*bytes.Buffer).String(), message)
-	}
+	cmd := helmTemplate(t, "settings: {kafka: {brokers: [broker:9093]}}")
+	require.Error(t, cmd.Run())
+	require.Contains(t, cmd.Stderr.(*bytes.Buffer).String(), "networkPolicy.ports lacks 9093, the port of broker:9093")
 }
 
 // requireSame requires that two sets of objects do the same. The names of settings may differ.

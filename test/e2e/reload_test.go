@@ -25,25 +25,10 @@ func TestHangupReloads(t *testing.T) {
 		50*time.Millisecond)
 	require.NotContains(t, p.Log(), "level=DEBUG")
 
-	reloads := func(outcome, text, inLog string) {
-		t.Helper()
-		write(text)
-		name := `echosieve_config_reloads_total{outcome="` + outcome + `"}`
-		before := p.Metric(t, name)
-		require.NoError(t, p.Cmd.Process.Signal(syscall.SIGHUP))
-		require.Eventually(t, func() bool { return p.Metric(t, name) == before+1 }, service.Patience,
-			50*time.Millisecond)
-		require.Eventually(t, func() bool { return strings.Contains(p.Log(), inLog) }, service.Patience,
-			50*time.Millisecond, "no %q in the log", inLog)
-	}
-	reloads("refused", "log: {level: debug}\nkafka: {group: other}\n", "restart_to_apply=[kafka.group]")
-	reloads("invalid", "log: {levels: debug}\n", "did you mean log.level?")
-	reloads("unchanged", "log: {level: info}\n", "nothing has changed")
-	require.NotContains(t, p.Log(), "level=DEBUG")
-	reloads("applied", "log: {level: debug}\n", "changed=[log.level]")
+	write("log: {level: debug}\n")
+	require.NoError(t, p.Cmd.Process.Signal(syscall.SIGHUP))
 	require.Eventually(t, func() bool { return strings.Contains(p.Log(), "level=DEBUG") }, service.Patience,
-		50*time.Millisecond,
-		"retries are logged at level debug")
-	reloads("applied", "log: {level: debug}\npolicy: {extends: possible}\n", "changed=[policy.extends]")
+		50*time.Millisecond, "retries are logged at level debug")
+	require.Contains(t, p.Log(), "changed=[log.level]")
 	require.Zero(t, p.End(t))
 }

@@ -158,14 +158,6 @@ func (s *Server) Log() string {
 	return string(b)
 }
 
-// Pid returns the broker's process id. It is 0 when the broker does not run.
-func (s *Server) Pid() int {
-	if s.process == nil {
-		return 0
-	}
-	return s.process.Cmd.Process.Pid
-}
-
 // Stop ends the broker with SIGTERM: it closes its files and hands its partitions over.
 func (s *Server) Stop() {
 	if s.process != nil {

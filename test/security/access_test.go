@@ -84,8 +84,8 @@ func (f *fortress) testMistakes(t *testing.T) {
 			require.Equal(t, 1, code, "%+v", findings)
 			bad := failures(findings)
 			require.NotEmpty(t, bad)
-			require.True(t, says(bad[0].Problem, m.cause), "%+v", bad)
-			require.True(t, says(bad[0].Remedy, m.remedy), "%+v", bad)
+			require.Contains(t, bad[0].Problem, m.cause)
+			require.Contains(t, bad[0].Remedy, m.remedy)
 			component, _, _ := strings.Cut(m.name, ":")
 			for _, b := range bad {
 				require.Equal(t, component, b.Component, "%+v", b)
@@ -97,7 +97,7 @@ func (f *fortress) testMistakes(t *testing.T) {
 			}
 			p.waitFor(t, m.remedy, m.ends)
 			p.end(t) // before the log is read: /readyz can show the cause before the log does
-			require.True(t, says(p.Log(), m.cause), m.cause)
+			require.Contains(t, p.Log(), m.cause)
 			if m.record { // the record must not be lost
 				healthy := f.run(t, f.settings)
 				f.await(t, mark)
@@ -147,17 +147,6 @@ func (f *fortress) testRedisRights(t *testing.T) {
 			f.await(t, mark)
 		})
 	}
-	t.Run("info", func(t *testing.T) { // the service works without INFO, but cannot watch everything
-		require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "-info").Err())
-		defer f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+info")
-		code, findings := f.check(t, f.settings)
-		require.Zero(t, code, "%+v", findings)
-		require.Eventually(t, func() bool { return strings.Contains(p.Log(), "Redis does not answer INFO") },
-			service.Patience, 50*time.Millisecond)
-		f.await(t, f.publish(t))
-		p.WaitReady(t)
-		require.Equal(t, 1, strings.Count(p.Log(), "Redis does not answer INFO"))
-	})
 	p.end(t)
 	require.NotContains(t, p.Log(), "copies of them can pass as unique",
 		"Redis lost no data, but the service reports a loss")

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -177,26 +176,18 @@ func (p *process) end(t *testing.T) int {
 	return code
 }
 
-// says says whether a text contains one of the alternatives, which are separated by " | ". Some causes need
-// alternatives: a server that requires a client certificate sends an alert and closes the connection. If the
-// client has sent data meanwhile, the system resets the connection instead, and the alert is lost.
-func says(text, alternatives string) bool {
-	return slices.ContainsFunc(strings.Split(alternatives, " | "),
-		func(a string) bool { return strings.Contains(text, a) })
-}
-
 // waitFor waits until the log or /readyz contains a text. If ends, it waits until the process has ended and
-// the log contains it. See says.
+// the log contains it.
 func (p *process) waitFor(t *testing.T, text string, ends bool) {
 	t.Helper()
 	for end := time.Now().Add(service.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if p.Ended() {
 			require.True(t, ends, "the service has ended")
-			require.True(t, says(p.Log(), text), text)
+			require.Contains(t, p.Log(), text)
 			require.Equal(t, 2, p.End(t))
 			return
 		}
-		if !ends && says(p.Log()+p.Get("/readyz"), text) {
+		if !ends && strings.Contains(p.Log()+p.Get("/readyz"), text) {
 			return
 		}
 	}
