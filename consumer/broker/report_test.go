@@ -1,11 +1,14 @@
 package broker
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"echosieve/consumer/internal/wire"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
@@ -38,6 +41,22 @@ func TestEndlessRebalanceIsAFailure(t *testing.T) {
 // A commit that brokers refuse for its label says what to do.
 func TestLongLabelsAreExplained(t *testing.T) {
 	require.ErrorContains(t, Explain(kafka.OffsetMetadataTooLarge), "offset.metadata.max.bytes")
+}
+
+// Decompressors have a quarter of the memory. One that needs more than that is alone.
+func TestDecompressorsShareTheirMemory(t *testing.T) {
+	l := NewLimiter(1, 400, nil)
+	release, err := l.TryDecoder(1 << 10)
+	require.NoError(t, err)
+	_, err = l.TryDecoder(1)
+	require.ErrorIs(t, err, wire.ErrNoMemory)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = l.WaitDecoder(ended)(1)
+	require.ErrorIs(t, err, context.Canceled)
+	release()
+	_, err = l.WaitDecoder(t.Context())(100)
+	require.NoError(t, err)
 }
 
 // kafka-go may ask for memory after the fetch has returned. Nobody would release that memory, so none is granted.

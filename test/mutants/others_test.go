@@ -224,7 +224,7 @@ var others = []mistake{
 			"	if !l.decoders.TryAcquire(min(n, l.maxDecoders)) {\n		return nil, " +
 				"wire.ErrNoMemory\n	}\n	return func() { l.releaseDecoder(n) }, nil\n",
 			"	return func() {}, nil\n"},
-	}, "../consumer ^TestMemoryIsBoundedWithManyPartitions$"},
+	}, "^TestDecompressorsShareTheirMemory$"},
 	// A batch of one partition takes all records in flight, and a decompressor its whole share.
 	{"records-before-decompressors", []edit{
 		{"../consumer/fetch.go", openDecompressor, ""},
