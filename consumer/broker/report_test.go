@@ -1,9 +1,11 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +38,22 @@ func TestEndlessRebalanceIsAFailure(t *testing.T) {
 		r.OK(OpJoin, "group")
 		require.NoError(t, failing)
 	})
+}
+
+// However many retries of however many partitions fail, the log has one line, and one when all work again.
+func TestFailuresAreLoggedOnce(t *testing.T) {
+	m, err := NewMetrics(nil)
+	require.NoError(t, err)
+	var log bytes.Buffer
+	r := NewReporter(m, slog.New(slog.NewTextHandler(&log, nil)), func(string, fmt.Stringer, error) {}, time.Minute)
+	for range 3 {
+		r.Failed(OpPublish, "a/0", kafka.NotEnoughReplicas)
+		r.Failed(OpPublish, "a/1", kafka.NotEnoughReplicas)
+	}
+	r.OK(OpPublish, "a/0")
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+	r.OK(OpPublish, "a/1")
+	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
 }
 
 // A commit that brokers refuse for its label says what to do.

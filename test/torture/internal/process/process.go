@@ -240,12 +240,3 @@ func (p *Process) get(ctx context.Context, path string) (*http.Response, error) 
 	}
 	return http.DefaultClient.Do(req)
 }
-
-// Repeated is the number of warnings and errors about a component that say again what stands already: its
-// own, and those of the package that speaks to it.
-func (p *Process) Repeated(component string) int {
-	p.log.mu.Lock()
-	defer p.log.mu.Unlock()
-	speaker := map[string]string{"redis": "index", "kafka": "consumer"}[component]
-	return p.log.repeated[component] + p.log.repeated[speaker]
-}

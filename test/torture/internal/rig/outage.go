@@ -63,8 +63,7 @@ func (r *Round) Outage(ctx context.Context, component string, d time.Duration, b
 }
 
 // Disturb waits until a server is up for every process, calls do, which returns a proof that the fault
-// happened, and waits until the server is up for every process again. No process may write a warning for each
-// retry meanwhile.
+// happened, and waits until the server is up for every process again.
 func (r *Round) Disturb(ctx context.Context, component string, do func() (string, error)) (string, error) {
 	return r.disturb(ctx, component, func([]witness) (string, error) { return do() })
 }
@@ -75,10 +74,6 @@ func (r *Round) disturb(ctx context.Context, component string, do func([]witness
 	if late := r.awaitState(ctx, live, ReadyTimeout, isUp); len(late) > 0 {
 		r.Violate(unready, "%s: %d processes are not ready before the outage", component, len(late))
 	}
-	warned := map[witness]int{}
-	for _, p := range live {
-		warned[p] = p.Repeated(component)
-	}
 	proof, err := do(live)
 	if err != nil {
 		return "", err
@@ -87,11 +82,6 @@ func (r *Round) disturb(ctx context.Context, component string, do func([]witness
 	for _, p := range r.awaitState(ctx, live, greenLimit, isUp) {
 		if !p.excused() {
 			r.Violate(unready, "%s is back, but /readyz of %s does not report that", component, p.Name)
-		}
-	}
-	for _, p := range live {
-		if n := p.Repeated(component) - warned[p]; n > 0 {
-			r.Violate(noisy, "%s warned %d times of causes about %s that stood already", p.Name, n, component)
 		}
 	}
 	return fmt.Sprintf("%s, green %.1fs later", proof, time.Since(back).Seconds()), nil
