@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,12 +52,9 @@ func TestWrongUsage(t *testing.T) {
 			`--metrics wants addresses such as http://localhost:9464/metrics, not "localhost:9464"`},
 		{[]string{"load", "--at", "50"}, "add --find-limit, or set --rate"},
 		{[]string{"load", "--metrics", "http://localhost:9464/metrics"}, "add --real, or leave it out"},
-		{[]string{"load", "--copies", ".5", noText},
-			"--copies applies to articles made from the sample; name no file with it"},
 		{[]string{"load", "--input.format", "text"},
 			"a service with input.format text does not read; name a service and a topic with input.format json"},
-		{[]string{"load", filepath.Join(dir, "none.jsonl")},
-			"none.jsonl; name a file of articles: JSON Lines, a JSON list, CSV or TSV with a header, or WARC"},
+		{[]string{"load", noText}, "load takes no arguments"},
 		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty},
 			"expected are pairs, tab-separated lines: id_a id_b label kind"},
 		{[]string{"bench", noText}, "no_text"},

@@ -13,9 +13,9 @@ import (
 const help = `Eval measures the filter on your own articles.
 
   pairs       for labelled pairs: recall, precision, false alarms, by kind of pair and by Hamming distance
-  stream      for a labelled stream in time order: copies caught and originals dropped, by the whole service
-              without Kafka
-  languages   without labels, in any language: copies and look-alikes made by known edits, candidates, a stream
+  stream      for a labelled stream in time order: copies caught and originals dropped, without Kafka
+              and Redis
+  languages   without labels, in any language: copies and look-alikes made by known edits
   versus      without labels: which articles one recipe drops and another keeps, side by side with their originals
   ablate      which copies and look-alikes are joined if a part of the rule is switched off
 

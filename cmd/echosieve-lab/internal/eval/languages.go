@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,31 +27,28 @@ some articles of each file it makes copies by known edits (words replaced, sente
 look-alikes (two articles within one frame, all numbers changed, ...). It prints
 
   recall, false     shares of the copies and of the look-alikes that are judged to be copies, with 95 % intervals over articles
-  candidates        articles that the index fetches to compare with an article, on average in a corpus of 1,000
-  stream            share of 400 edited copies that are caught at the end of a stream of articles made of shuffled sentences
 
 With --kinds versions the copies are versions as one publisher sends them (takes of a story, live blogs that grow, another dateline, flashes),
 and the look-alikes stand beside each other (round-ups, two reports above one list, two articles inside the same prose).
 
-Each file holds one language and is named by its code, such as tr.jsonl.gz. Where a file has fewer than 1,000 articles,
-articles made of its sentences join them. --part chooses constants on one half of the articles and reports on the other.`
+Each file holds one language and is named by its code, such as tr.jsonl.gz. --part chooses constants on one half of the articles and reports on the other.`
 
 const languagesExample = `  echosieve-lab eval languages tr.jsonl.gz sw.jsonl.gz
 
-  # quick: fewer articles, no stream
-  echosieve-lab eval languages --bases 20 --stream 0 *.jsonl.gz
+  # quick: fewer articles
+  echosieve-lab eval languages --bases 20 *.jsonl.gz
 
   # versions of stories, round-ups, lists of related news
-  echosieve-lab eval languages --kinds versions --stream 0 tr.jsonl.gz
+  echosieve-lab eval languages --kinds versions tr.jsonl.gz
 
   # which kinds of edit does a language miss?
   echosieve-lab eval languages --json vi.jsonl.gz | jq '.languages[] | .kinds | map_values(.flagged / .n)'`
 
 // languagesOptions holds the values of the flags of eval languages.
 type languagesOptions struct {
-	bases, stream int
-	seed          uint64
-	part, kinds   string
+	bases       int
+	seed        uint64
+	part, kinds string
 }
 
 // What pairs are made of an article.
@@ -92,21 +90,20 @@ func newLanguagesCommand() *cobra.Command {
 	var o languagesOptions
 	cmd := &cobra.Command{
 		Use:     "languages FILE...",
-		Short:   "In any language, without labels: copies by known edits, candidates, a stream",
+		Short:   "In any language, without labels: copies and look-alikes by known edits",
 		Long:    languagesHelp,
 		Example: languagesExample,
 		Args:    cobra.MinimumNArgs(1),
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	cmd.Flags().IntVar(&o.bases, "bases", 60, "articles of each language from which pairs are made")
-	cmd.Flags().IntVar(&o.stream, "stream", 30_000, "articles of the stream; 0: no stream")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "which articles and edits are drawn")
 	cmd.Flags().StringVar(&o.part, "part", partAll, "articles to use: first or second half by a hash of the id, or all")
 	cmd.Flags().StringVar(&o.kinds, "kinds", kindsEdits, kindsHelp)
 	config.AddFlags(cmd.Flags(), "recipe", "detection", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		if o.bases < 1 || o.stream < 0 || o.stream > 0 && o.stream < streamCopies {
-			return fmt.Errorf("--bases must be at least 1, --stream 0 or at least %d", streamCopies)
+		if o.bases < 1 {
+			return errors.New("--bases must be at least 1")
 		}
 		if o.part != partAll && o.part != partFirst && o.part != partSecond {
 			return fmt.Errorf("--part is %q, must be %s, %s or %s", o.part, partFirst, partSecond, partAll)
@@ -213,12 +210,5 @@ func (r *languageRun) figures(ctx context.Context, all *pairSet) (figures.Langua
 	all.join(own)
 	pairs, err := own.figures(r.cfg)
 	result := figures.LanguageResult{Language: r.language, Articles: len(r.texts), PairsResult: pairs}
-	if err != nil {
-		return result, err
-	}
-	result.Candidates = r.candidates()
-	if r.options.stream > 0 {
-		r.stream(&result)
-	}
-	return result, context.Cause(ctx)
+	return result, cmp.Or(err, context.Cause(ctx))
 }

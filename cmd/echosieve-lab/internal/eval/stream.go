@@ -16,15 +16,15 @@ import (
 	"echosieve/internal/app/visible"
 )
 
-const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages and index, batch by batch,
-without Kafka, and compares the verdicts with the labels. It prints, by language, kind and publisher,
+const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages, batch by batch,
+with an index in this process, and compares the verdicts with the labels. It prints, by language, kind and publisher,
 
   caught           copies that are judged to be copies
   dropped          originals that are judged to be copies: articles that no reader would see. Each one is listed with
                    the article that it was judged to repeat
   wrong original   caught copies whose root, the unique article at the end of the chain, belongs to another cluster
 
-Then it prints how long after their originals the caught copies came, and the cost of look-ups.
+Then it prints how long after their originals the caught copies came.
 
 The articles have the fields named by input.fields and these labels:
 
@@ -38,10 +38,7 @@ The articles have the fields named by input.fields and these labels:
 
 Of a stream without any dup_of, the output calls the articles that are judged to be copies flagged: nobody knows which of
 them are originals. If you know that the stream holds no copies, every flagged article is wrong.
-An article whose original is not in the file, or was skipped, counts as an original.
-
-The index is in a Redis in this process. With --redis it is in that of redis.addrs, with --redis ADDRESS in another one,
-under a separate namespace that is removed afterwards.`
+An article whose original is not in the file, or was skipped, counts as an original.`
 
 const streamExample = `  echosieve-lab eval stream --docs stream.jsonl.gz --html report.html
 
@@ -49,38 +46,26 @@ const streamExample = `  echosieve-lab eval stream --docs stream.jsonl.gz --html
   echosieve-lab eval stream --docs stream.jsonl.gz --window 24h
 
   # in continuous integration: exit code 1 unless nine of ten copies are caught in each language and no original is lost
-  echosieve-lab eval stream --docs stream.jsonl.gz --min-caught 0.9 --max-dropped 0
-
-  # on a real Redis
-  echosieve-lab eval stream --docs stream.jsonl.gz --redis localhost:6379`
+  echosieve-lab eval stream --docs stream.jsonl.gz --min-caught 0.9 --max-dropped 0`
 
 func newStreamCommand() *cobra.Command {
-	var docs, redisAddr string
+	var docs string
 	cmd := &cobra.Command{
 		Use:     "stream --docs FILE",
 		Short:   "Send a labelled stream through the service: copies caught, originals dropped",
 		Long:    streamHelp,
 		Example: streamExample,
-		// --redis may have its address as the next argument. pflag does not allow that for a flag that can stand alone.
-		Args: func(cmd *cobra.Command, args []string) error { return command.NoArgs(cmd, args[min(1, len(args)):]) },
+		Args:    command.NoArgs,
 	}
 	cmd.Flags().StringVar(&docs, "docs", "", "file of articles in the order in which they come")
 	output := newOutput(cmd, "charts", report.Stream, tables.Stream)
-	cmd.Flags().StringVar(&redisAddr, "redis", "", "use a real Redis, at this address or at redis.addrs")
-	cmd.Flags().Lookup("redis").NoOptDefVal = configuredRedis
 	limits := gates{cmd: cmd}
 	limits.add("min-caught", "exit with 1 if the share of copies caught is below this in some language", true, 1)
 	limits.add("max-dropped", "exit with 1 if more originals than this are dropped", false, 1e12)
 	limits.add("max-wrong-original", "exit with 1 if more copies than this have a wrong original", false, 1e12)
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "policy", "input", "log")
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 {
-			if redisAddr != configuredRedis {
-				return fmt.Errorf("unexpected argument %q; name the articles with --docs", args[0])
-			}
-			redisAddr = args[0]
-		}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := errors.Join(limits.validate(), output.validate()); err != nil {
 			return err
 		}
@@ -88,7 +73,7 @@ func newStreamCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		result, recipeID, err := evalStream(cmd, cfg, docs, redisAddr)
+		result, recipeID, err := evalStream(cmd, cfg, docs)
 		if err != nil {
 			return err
 		}
@@ -115,24 +100,15 @@ func streamFigures(r figures.StreamResult) []figure {
 	return figures
 }
 
-func evalStream(cmd *cobra.Command, cfg config.Config, docs, redisAddr string) (result figures.StreamResult,
-	recipeID string, err error) {
+func evalStream(cmd *cobra.Command, cfg config.Config, docs string) (result figures.StreamResult, recipeID string,
+	err error) {
 	ctx := cmd.Context()
 	recipe, err := cfg.LoadRecipe()
 	if err != nil {
 		return result, "", err
 	}
-	index, err := openIndex(ctx, cfg, recipe.ID(), redisAddr, cmd.ErrOrStderr())
-	if err != nil {
-		return result, "", err
-	}
-	defer func() {
-		if closeErr := index.close(); err == nil {
-			err = closeErr
-		}
-	}()
 	reader := newReader(cmd, docs)
-	s, err := newStreamEval(cfg, recipe, index, reader)
+	s, err := newStreamEval(cfg, recipe, reader)
 	if err != nil {
 		return result, "", err
 	}
@@ -147,6 +123,5 @@ func evalStream(cmd *cobra.Command, cfg config.Config, docs, redisAddr string) (
 		return result, "", fmt.Errorf("%s: %w", docs, err)
 	}
 	result.Skipped = s.skipped
-	result.Lookups, result.Candidates, err = index.cost()
-	return result, recipe.ID(), err
+	return result, recipe.ID(), nil
 }

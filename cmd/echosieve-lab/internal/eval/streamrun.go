@@ -14,6 +14,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 )
@@ -33,7 +34,13 @@ type streamEval struct {
 	all      bool // no article is skipped as ambiguous
 }
 
-func newStreamEval(cfg config.Config, recipe *recipe.Recipe, index pipeline.Index, reader *reader) (*streamEval, error) {
+// newStreamEval has an index in this process, which starts empty.
+func newStreamEval(cfg config.Config, recipe *recipe.Recipe, reader *reader) (*streamEval, error) {
+	layout := cfg.IndexConfig(recipe.ID())
+	index := memindex.New(memindex.Config{
+		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
+		BlockBits: layout.Plan().Layout.Bits, MaxCandidates: layout.MaxCandidates,
+	})
 	cfg.Input.Config = cfg.Input.AsJSON()
 	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)

@@ -13,7 +13,6 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 	"echosieve/internal/app/config"
-	"echosieve/pipeline/memindex"
 )
 
 const versusHelp = `Versus sends the articles of a file, in their order, through the recipe of the settings and through another one, and prints
@@ -107,13 +106,8 @@ func verdictsOf(cmd *cobra.Command, cfg config.Config, file string) ([]figures.S
 	if err != nil {
 		return nil, "", err
 	}
-	layout := cfg.IndexConfig(made.ID())
-	index := memindex.New(memindex.Config{
-		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
-		BlockBits: layout.Plan().Layout.Bits, MaxCandidates: layout.MaxCandidates,
-	})
 	reader := newReader(cmd, file)
-	s, err := newStreamEval(cfg, made, index, reader)
+	s, err := newStreamEval(cfg, made, reader)
 	if err != nil {
 		return nil, "", err
 	}

@@ -35,8 +35,8 @@ With --real, Kafka and Redis of the configuration are used. The articles go into
 the output topics get their verdicts: set topics, a kafka.group and a redis.namespace that are only for tests. Load starts a
 service process there, too. With --metrics it starts none and measures the services that run already.
 
-Without a FILE the articles are reports of invented events, without end; --copies is the share that repeats an earlier
-article, half of them exactly. A FILE is read as produce reads it; the run ends with its articles.
+The articles are reports of invented events, without end; --copies is the share that repeats an earlier article, half of
+them exactly.
 
 --find-limit doubles and bisects the rate. Then it measures the delay at --at percent of the highest rate that is
 sustained. A rate is sustained if every record has its verdict, the p99 of the delay is at most --max-delay, and the
@@ -59,13 +59,14 @@ type flags struct {
 func Command() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use:   "load [FILE...]",
+		Use:   "load",
 		Short: "Measure delay, memory and CPU of the service at a given rate, or the highest rate it sustains",
 		Long:  help,
 		Example: `  echosieve-lab load --rate 200 --duration 30s
   echosieve-lab load --find-limit --at 25,50,90
-  echosieve-lab load --real --config test.yaml --rate 1000 articles.jsonl.gz
+  echosieve-lab load --real --config test.yaml --rate 1000
   echosieve-lab load --real --config test.yaml --metrics http://host-a:9464/metrics,http://host-b:9464/metrics`,
+		Args: command.NoArgs,
 	}
 	fs := cmd.Flags()
 	fs.Float64Var(&f.plan.Rate, "rate", 100, "records per second; with --find-limit the first rate that is tried")
@@ -83,8 +84,8 @@ func Command() *cobra.Command {
 		"after this long the search tries no further rate")
 	fs.IntSliceVar(&f.plan.Shares, "at", []int{25, 50, 90},
 		"with --find-limit: percentages of the limit at which the delay is measured")
-	fs.Float64Var(&f.copies, "copies", .3, "share of the articles made from the sample that are copies, 0 to 1")
-	fs.Uint64Var(&f.seed, "seed", 0, "the same seed makes the same articles from the sample; 0: new articles each time")
+	fs.Float64Var(&f.copies, "copies", .3, "share of the articles that are copies, 0 to 1")
+	fs.Uint64Var(&f.seed, "seed", 0, "the same seed makes the same articles; 0: new articles each time")
 	fs.BoolVar(&f.real, "real", false, "use the Kafka and the Redis of the configuration")
 	fs.StringSliceVar(&f.metrics, "metrics", nil,
 		"with --real: addresses of /metrics of the services that run already; none is started")
@@ -92,27 +93,21 @@ func Command() *cobra.Command {
 		"path of the service binary that load starts (default: echosieve beside this program)")
 	f.json = command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
 		}
-		if err := f.validate(cmd, names, cfg); err != nil {
+		if err := f.validate(cmd, cfg); err != nil {
 			return err
 		}
-		report, err := f.run(cmd.Context(), cfg, names, cmd.InOrStdin(), cmd.ErrOrStderr())
+		report, err := f.run(cmd.Context(), cfg, cmd.ErrOrStderr())
 		return f.answer(cmd.OutOrStdout(), report, err)
 	}
 	return cmd
 }
 
-func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) error {
-	sampleOnly := func(name string) error {
-		if len(names) > 0 && cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s applies to articles made from the sample; name no file with it", name)
-		}
-		return nil
-	}
+func (f *flags) validate(cmd *cobra.Command, cfg config.Config) error {
 	switch {
 	case f.copies < 0 || f.copies > 1:
 		return fmt.Errorf("--copies is %g, must be between 0 and 1", f.copies)
@@ -131,33 +126,17 @@ func (f *flags) validate(cmd *cobra.Command, names []string, cfg config.Config) 
 			return fmt.Errorf("--metrics wants addresses such as http://localhost:9464/metrics, not %q", m)
 		}
 	}
-	for _, name := range names {
-		if name != "-" {
-			if err := files.Check(name, files.HoldsArticles); err != nil {
-				return err
-			}
-		}
-	}
-	return errors.Join(f.plan.Validate(), sampleOnly("copies"), sampleOnly("seed"))
+	return f.plan.Validate()
 }
 
 // run starts the servers and the service, unless the flags name others, measures, and stops what it has started.
-func (f *flags) run(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, progress io.Writer) (
-	report Report, err error) {
+func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) (report Report, err error) {
 	progress = &lockedWriter{out: progress}
 	setup := Setup{Metrics: f.metrics, Progress: progress}
 	if f.seed == 0 {
 		f.seed = rand.Uint64()
 	}
-	setup.Source = feedSource{sample.NewFeed("load", f.copies, f.seed)}
-	if len(names) > 0 {
-		lines, err := newLineSource(ctx, cfg, names, stdin, progress)
-		if err != nil {
-			return report, err
-		}
-		defer lines.stop()
-		setup.Source = lines
-	}
+	setup.Source = sample.NewFeed("load", f.copies, f.seed)
 	switch {
 	case f.real && cfg.Kafka.CreateTopics: // all of them: the verdicts are read, too
 		err = tools.EnsureTopics(ctx, cfg.Kafka)
@@ -205,7 +184,7 @@ func (f *flags) answer(out io.Writer, report Report, err error) error {
 	return nil
 }
 
-// lockedWriter is written to by the measurement, by the reader of the log of the service, and by the reader of files.
+// lockedWriter is written to by the measurement, and by the reader of the log of the service.
 type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer

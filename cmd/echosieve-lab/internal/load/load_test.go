@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +19,6 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
-	"echosieve/sample"
 	"echosieve/test/service"
 )
 
@@ -214,19 +212,6 @@ func TestLoadWithoutOutputTopic(t *testing.T) {
 	require.Contains(t, errOut, "the output topics")
 	require.Contains(t, errOut, "nowhere")
 	require.Contains(t, errOut, "--kafka.create_topics")
-}
-
-func TestLoadPublishesFiles(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "articles.jsonl")
-	lines := slices.Collect(sample.Lines())[:20]
-	require.NoError(t, os.WriteFile(file, append(bytes.Join(lines, []byte("\n")), "\nnot json\n"...), 0o600))
-	code, report, _, errOut := loaded(t, "--rate", "100", "--duration", "1s", file)
-	require.Equal(t, command.ExitOK, code, errOut)
-	r := report.Results[0]
-	require.Equal(t, 20, r.Published)
-	require.Equal(t, 20, r.Made.Unknown)
-	require.True(t, r.Ended)
-	require.Contains(t, errOut, "articles.jsonl:21:")
 }
 
 // Load says where it looked for the service, before it publishes anything.

@@ -2,13 +2,12 @@ package load
 
 import (
 	"context"
-	"errors"
-	"io"
 	"strconv"
 	"time"
 
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/record"
+	"echosieve/sample"
 )
 
 const (
@@ -22,7 +21,7 @@ const (
 // publisher publishes the records of one trial evenly.
 type publisher struct {
 	out    *tools.Producer
-	source Source
+	source *sample.Feed
 	ledger *ledger
 	trial  string
 	rate   float64
@@ -31,52 +30,44 @@ type publisher struct {
 	hopeless    bool // publishing has ended early
 }
 
-// run publishes for the time lasts, or until the source ends; then ended is true.
-func (p *publisher) run(ctx context.Context, lasts time.Duration) (ended bool, err error) {
+// run publishes for the time lasts.
+func (p *publisher) run(ctx context.Context, lasts time.Duration) (err error) {
 	tick := time.NewTicker(slot)
 	defer tick.Stop()
 	slots := int(lasts / slot)
 	for next := 0; next < slots; {
 		select {
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return ctx.Err()
 		case <-tick.C:
 		}
 		if published, arrived := p.ledger.counts(); p.mostWaiting > 0 && published-arrived > p.mostWaiting {
 			p.hopeless = true
-			return false, nil
+			return nil
 		}
 		var batch []record.Record
 		for ; next < slots && time.Duration(next)*slot <= time.Since(p.ledger.start); next++ {
 			batch, err = p.fill(ctx, batch, next)
-			if errors.Is(err, io.EOF) {
-				return true, p.out.Produce(ctx, batch)
-			}
 			if err != nil {
-				return false, err
+				return err
 			}
 		}
 		if err := p.out.Produce(ctx, batch); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return false, nil
+	return nil
 }
 
-// fill adds the records that are due in a slot to the batch, and publishes the batch when it is full. It
-// returns io.EOF when the source ends.
+// fill adds the records that are due in a slot to the batch, and publishes the batch when it is full.
 func (p *publisher) fill(ctx context.Context, batch []record.Record, number int) ([]record.Record, error) {
 	due := time.Duration(number) * slot
 	until := func(slots int) int { return int(p.rate * float64(slots) * slot.Seconds()) }
 	for range until(number+1) - until(number) {
-		rec, err := p.source.Next()
-		if err != nil {
-			return batch, err
-		}
-		rec.Time = p.ledger.start.Add(due)
-		rec.Headers = append(rec.Headers, record.Header{
-			Key: headerNumber, Value: []byte(p.trial + "/" + strconv.Itoa(p.ledger.publish(due))),
-		})
+		id, value := p.source.Next()
+		rec := record.Record{Key: []byte(id), Value: value, Time: p.ledger.start.Add(due), Headers: []record.Header{
+			{Key: headerNumber, Value: []byte(p.trial + "/" + strconv.Itoa(p.ledger.publish(due)))},
+		}}
 		if batch = append(batch, rec); len(batch) >= mostAtOnce {
 			if err := p.out.Produce(ctx, batch); err != nil {
 				return nil, err

@@ -52,7 +52,7 @@ type Result struct {
 	Seconds float64 `json:"seconds"` // from the end of the warm-up to the last verdict
 
 	Published   int            `json:"published"` // this and the next four include the warm-up
-	Made        Made           `json:"made"`
+	Made        Made           `json:"made"`      // the articles by what they were made as
 	Verdicts    map[string]int `json:"verdicts"`
 	Missing     int            `json:"missing"`
 	Redelivered int            `json:"redelivered"` // verdicts beyond the first of a record
@@ -67,7 +67,13 @@ type Result struct {
 
 	Sustained bool   `json:"sustained"`
 	Why       string `json:"why,omitempty"` // the rate was not sustained
-	Ended     bool   `json:"articles_ended,omitempty"`
+}
+
+// Made counts articles: originals, near and exact copies.
+type Made struct {
+	Originals int `json:"originals"`
+	Near      int `json:"near_copies"`
+	Exact     int `json:"exact_copies"`
 }
 
 // Delay holds quantiles over all records after the warm-up, in milliseconds.
@@ -134,14 +140,10 @@ func (r Result) print(w io.Writer) {
 		verdicts = append(verdicts, fmt.Sprintf("%d %s", r.Verdicts[name], name))
 	}
 	fmt.Fprintf(w, "%.0f/s: %s published", r.Rate, command.Count(r.Published, "record"))
-	if m := r.Made; m.Unknown == 0 {
-		fmt.Fprintf(w, " (%d originals, %d near and %d exact copies)", m.Originals, m.Near, m.Exact)
-	}
+	m := r.Made
+	fmt.Fprintf(w, " (%d originals, %d near and %d exact copies)", m.Originals, m.Near, m.Exact)
 	fmt.Fprintf(w, "; verdicts: %s; %d missing, %d delivered again\n", strings.Join(verdicts, ", "), r.Missing,
 		r.Redelivered)
-	if r.Ended {
-		fmt.Fprintf(w, "%.0f/s: the articles ended before --duration\n", r.Rate)
-	}
 	if !r.Sustained {
 		fmt.Fprintf(w, "%.0f/s: not sustained: %s\n", r.Rate, r.Why)
 	}

@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
+	"echosieve/sample"
 )
 
 // Setup says where the articles come from and where they go.
 type Setup struct {
 	Kafka     broker.Config
-	InProcess bool      // Kafka and Redis are in this process
-	Process   *Process  // the service that was started; nil: services that run already are measured
-	Metrics   []string  // URLs of /metrics of the services
-	Source    Source    // of the articles
+	InProcess bool     // Kafka and Redis are in this process
+	Process   *Process // the service that was started; nil: services that run already are measured
+	Metrics   []string // URLs of /metrics of the services
+	Source    *sample.Feed
 	Progress  io.Writer // one line for each step
 }
 

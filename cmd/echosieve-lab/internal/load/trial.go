@@ -61,12 +61,9 @@ func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result
 	group.Go(func() error { every(groupCtx, scrapeInterval, func() { s.take(groupCtx) }); return nil })
 	group.Go(func() error { every(groupCtx, progressInterval, func() { m.show(l) }); return nil })
 	var published time.Duration
-	var ended bool
 	group.Go(func() error {
 		defer stop()
-		var err error
-		ended, err = p.run(groupCtx, m.Warmup+m.Duration)
-		err = errors.Join(err, out.Close())
+		err := errors.Join(p.run(groupCtx, m.Warmup+m.Duration), out.Close())
 		published = time.Since(l.start)
 		if err == nil {
 			m.show(l)
@@ -77,7 +74,8 @@ func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result
 	err = group.Wait()
 	s.take(ctx)
 	result := m.result(l, s.readings, rate, published)
-	result.Made, result.Ended = m.Source.Made().minus(made), ended
+	now := m.Source.Made()
+	result.Made = Made{now.Originals - made.Originals, now.Near - made.Near, now.Exact - made.Exact}
 	if p.hopeless {
 		result.Sustained, result.Why = false, fmt.Sprintf("more than %d records waited for their verdicts",
 			p.mostWaiting)

@@ -208,16 +208,6 @@ func (m *maker) otherNumbers(text string) (changed string, numbers int) {
 	return b.String(), numbers
 }
 
-// Mixed returns n articles of 8 to 14 sentences each, drawn from all articles.
-func (c *Corpus) Mixed(n int, seed uint64) []string {
-	m := &maker{Corpus: c, Rand: rand.New(rand.NewPCG(seed, 0))}
-	list := make([]string, n)
-	for i := range list {
-		list[i] = m.text(8 + m.IntN(7))
-	}
-	return list
-}
-
 // Repost returns an edited copy of a text. By n, a tenth of its words is replaced, a third of its sentences
 // cut off, or a paragraph added.
 func (c *Corpus) Repost(text string, n int, seed uint64) string {

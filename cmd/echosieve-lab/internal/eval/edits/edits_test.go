@@ -100,14 +100,12 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-func TestMixedAndRepost(t *testing.T) {
+func TestRepost(t *testing.T) {
 	c := corpus()
-	mixed := c.Mixed(50, 1)
-	require.Len(t, mixed, 50)
-	require.Equal(t, mixed, c.Mixed(50, 1))
-	require.NotEqual(t, c.Repost(mixed[0], 0, 1), mixed[0])
-	require.True(t, strings.HasPrefix(mixed[0], c.Repost(mixed[0], 1, 1)))
-	require.True(t, strings.HasPrefix(c.Repost(mixed[0], 2, 1), mixed[0]))
+	text := c.Edits(0, 1)[0].Earlier
+	require.NotEqual(t, c.Repost(text, 0, 1), text)
+	require.True(t, strings.HasPrefix(text, c.Repost(text, 1, 1)))
+	require.True(t, strings.HasPrefix(c.Repost(text, 2, 1), text))
 }
 
 func TestVersions(t *testing.T) {

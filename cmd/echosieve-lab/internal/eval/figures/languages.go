@@ -2,15 +2,8 @@ package figures
 
 // LanguageResult holds the figures of one language.
 type LanguageResult struct {
-	Language   string  `json:"language"`
-	Articles   int     `json:"articles"`   // of the file
-	Candidates float64 `json:"candidates"` // an article, in a corpus of CorpusArticles
-	// Stream counts the edited copies at the end of a stream of articles that are made of shuffled sentences,
-	// and the copies caught.
-	StreamArticles int     `json:"stream_articles"`
-	StreamCopies   int     `json:"stream_copies"`
-	StreamCaught   int     `json:"stream_caught"`
-	StreamOnes     float64 `json:"stream_candidates"` // candidates of a copy
+	Language string `json:"language"`
+	Articles int    `json:"articles"` // of the file
 	PairsResult
 }
 
@@ -20,6 +13,3 @@ type LanguagesResult struct {
 	Languages []LanguageResult `json:"languages"`
 	All       PairsResult      `json:"all"`
 }
-
-// CorpusArticles is the number of articles in which candidates are counted.
-const CorpusArticles = 1000

@@ -86,7 +86,7 @@ type Repeat struct {
 	Reason        string `json:"reason"`   // the test that decided; empty if there was none
 }
 
-// StreamResult is the result of Stream. The caller sets Skipped, Lookups and Candidates.
+// StreamResult is the result of Stream. The caller sets Skipped.
 type StreamResult struct {
 	Articles int `json:"articles"`
 	Skipped  int `json:"skipped"` // marked as ambiguous and left out
@@ -98,8 +98,6 @@ type StreamResult struct {
 	Publishers      map[string]StreamCounts `json:"publishers"`
 	Gaps            []GapCounts             `json:"gaps"`
 	Delay           Delay                   `json:"delay_seconds"`
-	Lookups         float64                 `json:"lookups_per_article"`
-	Candidates      float64                 `json:"candidates_per_article"`
 	Dropped         []Repeat                `json:"dropped_originals"`
 	Wrong           []Repeat                `json:"wrong_originals"`
 	Missed          []Repeat                `json:"missed_copies"`

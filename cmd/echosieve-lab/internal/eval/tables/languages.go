@@ -21,13 +21,12 @@ const (
 // Languages writes the figures of eval languages.
 func Languages(w io.Writer, r figures.LanguagesResult) error {
 	var b strings.Builder
-	t := newTable("", "articles", "recall", "95 %", "false", "95 %", "candidates", "stream")
+	t := newTable("", "articles", "recall", "95 %", "false", "95 %")
 	for _, l := range r.Languages {
-		t.AppendRow(languageRow(l.Language, l.Articles, &l.PairsResult, fmt.Sprintf("%.2f", l.Candidates),
-			streamShare(&l)))
+		t.AppendRow(languageRow(l.Language, l.Articles, &l.PairsResult))
 	}
 	if len(r.Languages) > 1 {
-		t.AppendFooter(languageRow("all", "", &r.All, "", ""))
+		t.AppendFooter(languageRow("all", "", &r.All))
 	}
 	fmt.Fprintln(&b, t.Render())
 	printKinds(&b, "Copies", figures.Copy, r.All.Kinds)
@@ -49,11 +48,11 @@ func Languages(w io.Writer, r figures.LanguagesResult) error {
 	return err
 }
 
-func languageRow(name string, articles any, p *figures.PairsResult, candidates, stream string) table.Row {
+func languageRow(name string, articles any, p *figures.PairsResult) table.Row {
 	return table.Row{
 		name, articles, fmt.Sprintf("%.3f", p.Recall), shortEnds(p.Intervals.Recall),
 		fmt.Sprintf("%.3f", p.FalsePositiveRate),
-		shortEnds(p.Intervals.FalsePositiveRate), candidates, stream,
+		shortEnds(p.Intervals.FalsePositiveRate),
 	}
 }
 
@@ -63,11 +62,4 @@ func shortEnds(i *figures.Interval) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.2f-%.2f", i.Low, i.High)
-}
-
-func streamShare(l *figures.LanguageResult) string {
-	if l.StreamCopies == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.3f", float64(l.StreamCaught)/float64(l.StreamCopies))
 }

@@ -35,8 +35,7 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 	}
 	fmt.Fprintf(&b, "%d of %d %s %s (%s)\n", total.Dropped, total.Originals, words.Originals, words.Dropped,
 		share(float64(total.Dropped)/float64(max(1, total.Originals))))
-	fmt.Fprintf(&b, "%.1f block lists read and %.2f candidates per article (a look-up reads one list in each "+
-		"slice of the window)\n\n", r.Lookups, r.Candidates)
+	b.WriteByte('\n')
 	for _, part := range []struct {
 		name   string
 		counts map[string]figures.StreamCounts
