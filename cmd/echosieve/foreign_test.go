@@ -109,6 +109,13 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 			{indexedText, indexedText + foreign},
 			{w.bad, w.articles},
 		},
+		"index lookup": {
+			{"near" + foreign, "--as", "id"},
+			{w.near},
+			{indexedText + " " + foreign, "--as", "text"},
+			{foreign, "--as", "id"},
+			{foreign, "--as", "coordinates"},
+		},
 		"look": {
 			{w.articles},
 			{w.bad},

@@ -62,8 +62,10 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"boilerplate", "learn", kafka, "--from", "artikles", "--out", "x"},
 			"there is no file artikles, and as a topic it cannot be read: consumer: partitions of artikles: "},
 		{[]string{"index"},
-			"index needs one of its commands: accept, forget, refill, stats; see echosieve index --help"},
+			"index needs one of its commands: accept, forget, lookup, refill, stats; see echosieve index --help"},
 		{[]string{"index", "refil"}, "did you mean echosieve index refill?"},
+		{[]string{"index", "lookup"},
+			"wants one text, id, fingerprint or coordinates; see echosieve index lookup --help"},
 		{[]string{"index", "forget"},
 			"wants the coordinates of one article, such as articles/3/128077, or an id; see echosieve index " +
 				"forget --help"},
@@ -78,6 +80,8 @@ func TestWrongUsage(t *testing.T) {
 		// Values.
 		{[]string{"compare", "a", "b", "--top", "x"}, `--top wants a whole number, not "x"`},
 		{[]string{"index", "refill", "--from", "outpts"}, `--from wants outputs or input, not "outpts"`},
+		{[]string{"index", "lookup", "--as", "name", "x"},
+			`--as wants text, id, fingerprint or coordinates, not "name"`},
 		// Settings that exclude or need each other.
 		{[]string{"run", "--redis.cluster", "--redis.master_name", "news"},
 			"redis.cluster and master_name exclude each other: keep one"},

@@ -131,6 +131,8 @@ var rows = []row{
 	// docs/operations.md
 	{command: "kafka-consumer-groups.sh --reset-offsets", parsed: "a program of Kafka; the page names the option only"},
 	{command: "echosieve ready", find: ready, want: []string{`"ready": ?true`}},
+	{command: "echosieve index lookup ARGUMENT", with: []string{"ARGUMENT", "@original.txt"}, find: judged,
+		want: []string{`articles/0/\d+`}},
 	{command: "echosieve index refill --config echosieve.yaml", find: committed, want: []string{`\d+ `}},
 	{command: "echosieve index forget TOPIC/PARTITION/OFFSET",
 		with: []string{"TOPIC/PARTITION/OFFSET", "articles/0/6"}, want: []string{`forgotten|forgot`}},

@@ -213,6 +213,12 @@ func committed(t *testing.T, w *workspace) []string {
 	return nil
 }
 
+// judged waits until the service has published a verdict on every article of articles.jsonl.gz.
+func judged(t *testing.T, w *workspace) []string {
+	w.await(t, w.articles, "articles-unique", "articles-duplicate", "articles-dead")
+	return nil
+}
+
 // duplicate replaces the coordinates of a duplicate by those of the first one that was published.
 func duplicate(t *testing.T, w *workspace) []string {
 	first := w.await(t, 1, "articles-duplicate")[0]

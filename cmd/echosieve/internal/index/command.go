@@ -33,7 +33,7 @@ The service may run meanwhile.`
 // Command returns the command group.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{Use: "index", Short: "Refill and show the index in Redis", Long: help}
-	cmd.AddCommand(newRefillCommand(), newStatsCommand(), newForgetCommand(), newAcceptCommand())
+	cmd.AddCommand(newRefillCommand(), newStatsCommand(), newLookupCommand(), newForgetCommand(), newAcceptCommand())
 	return cmd
 }
 

@@ -68,9 +68,7 @@ func newForgetCommand() *cobra.Command {
 			return err
 		}
 		if len(f.found) == 0 {
-			return &command.AnswerError{Text: fmt.Sprintf(
-				"no article with the %s %q is in the index (most exact repeats are not stored: echosieve explain shows "+
-					"them); --as says what the argument is", kind, args[0])}
+			return &command.AnswerError{Text: nothingKnown(*as, kind, args[0])}
 		}
 		copies := len(f.hidden) - len(f.found)
 		if *asJSON {

@@ -151,7 +151,7 @@ func TestRefillLeavesForgottenArticles(t *testing.T) {
 		"repair of its second engine took eleven days longer than the shipyard had promised in spring."
 	at := w.Publish(t, 0, time.Now(), inprocess.Value("a", "", text))
 	w.Publish(t, 0, time.Now(), inprocess.Value("b", "", text+" Tickets cost the same."))
-	w.Publish(t, 0, time.Now(), inprocess.Value("c", "",
+	other := w.Publish(t, 0, time.Now(), inprocess.Value("c", "",
 		"Quite another report about beetles in the forests of the north, where foresters count them by hand."))
 	w.Verdicts(t, 3)
 	w.Stop()
@@ -166,11 +166,12 @@ func TestRefillLeavesForgottenArticles(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, client.Del(t.Context(), keys...).Err())
 	for _, args := range [][]string{{}, {"--from", "input", "--detection.near", "0.6"}} {
-		refill, stats := []string{"refill", "--json"}, []string{"stats", "--json"}
+		refill, lookup := []string{"refill", "--json"}, []string{"lookup", "--json"}
 		require.Contains(t, run(t, w, append(refill, args...)...), `"forgotten": 2,`)
 		if len(args) > 0 {
 			args = args[2:]
 		}
-		require.Contains(t, run(t, w, append(stats, args...)...), `"hidden": 2,`)
+		require.Contains(t, run(t, w, append(append(lookup, args...), at)...), `"state": "hidden"`)
+		require.NotContains(t, run(t, w, append(append(lookup, args...), other)...), `"state": "hidden"`)
 	}
 }

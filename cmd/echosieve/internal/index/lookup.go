@@ -1,0 +1,220 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/config"
+	"echosieve/pipeline/article"
+	"echosieve/redisindex/keyspace"
+	"echosieve/simhash"
+)
+
+const lookupHelp = `Lookup prints what the index knows of an article:
+
+  TOPIC/PARTITION/OFFSET   coordinates of the input record, or of its output: its entry. Reads the whole index
+  0123456789abcdef         a fingerprint, as the header echosieve-fingerprint has it: its entries. Fast
+  @FILE or -               a text: the stored articles that the look-ups for it find, and its verdict against each. Fast
+  anything else            the id of an article: its entries. Reads the whole index
+
+--as text, id, fingerprint or coordinates says what the argument is if it looks like something else. Nothing is stored. An
+exact repeat has no entry of its own: look up its text or its fingerprint.
+
+It needs the rights of the service, to read the whole index SCAN, DBSIZE and HGETALL, and for coordinates of an output
+Read on that topic.
+
+Exit codes: 0 found; 1 the index knows nothing of it; 2 failed.`
+
+// kinds are the values of --as.
+var kinds = []string{"text", "id", "fingerprint", "coordinates"}
+
+// known is a stored article as the command lookup prints it.
+type known struct {
+	Coordinates string    `json:"coordinates"`
+	ID          string    `json:"id"`
+	Time        time.Time `json:"time"`
+	Fingerprint string    `json:"fingerprint"`
+	Ticket      uint64    `json:"ticket"`
+	Verdict     string    `json:"verdict"`
+	Reason      string    `json:"reason,omitempty"`
+	Original    string    `json:"original,omitempty"`
+	Root        string    `json:"root,omitempty"`
+	State       string    `json:"state,omitempty"`    // overflow or hidden
+	Distance    *int      `json:"distance,omitempty"` // from the text that is looked up, in bits
+	Judged      string    `json:"judged,omitempty"`   // what the text would be to it
+}
+
+func newLookupCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "lookup TEXT|ID|FINGERPRINT|COORDINATES", Short: "Print what the index knows of an article",
+		Long: lookupHelp,
+		Example: `  echosieve index lookup articles/3/128077 --config echosieve.yaml
+  echosieve index lookup @article.html --config echosieve.yaml --json`,
+		Args: command.One("one text, id, fingerprint or coordinates"),
+	}
+	asJSON := command.AddJSONFlag(cmd)
+	as := cmd.Flags().String("as", "",
+		"what the argument is: text, id, fingerprint or coordinates (default: by its form)")
+	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *as != "" && !slices.Contains(kinds, *as) {
+			return fmt.Errorf("--as wants text, id, fingerprint or coordinates, not %q", *as)
+		}
+		kind, value, err := argument(*as, args[0], cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		index, err := open(cmd)
+		if err != nil {
+			return err
+		}
+		defer index.client.Close()
+		found, err := lookup(cmd, index, kind, value)
+		if err == nil && *asJSON {
+			err = command.PrintJSON(cmd.OutOrStdout(), found)
+		} else if err == nil {
+			err = printKnown(cmd.OutOrStdout(), found)
+		}
+		if err == nil && len(found) == 0 {
+			err = &command.AnswerError{Text: nothingKnown(*as, kind, value)}
+		}
+		return err
+	}
+	return cmd
+}
+
+// nothingKnown says what was looked up in vain: kind is what the argument was taken for, as the value of --as.
+func nothingKnown(as, kind, value string) string {
+	answer := "no article with the " + kind + " " + strconv.Quote(value) + " is in the index"
+	switch kind {
+	case "text":
+		answer = "the look-ups for this text find no article"
+	case "id", "coordinates":
+		answer += " (most exact repeats are not stored: echosieve explain shows them)"
+	}
+	if as == "" {
+		answer += "; if the argument is something else, say what with --as"
+	}
+	return answer
+}
+
+// argument says what the argument of lookup is, and returns its value; of a file the text.
+func argument(as, arg string, stdin io.Reader) (kind, value string, err error) {
+	file, isFile := strings.CutPrefix(arg, "@")
+	_, notCoordinates := article.ParseCoordinates(arg)
+	_, notFingerprint := simhash.Parse(arg)
+	switch {
+	case arg == "-" && (as == "" || as == "text"):
+		text, err := io.ReadAll(stdin)
+		return "text", string(text), err
+	case isFile && (as == "" || as == "text"):
+		text, err := os.ReadFile(file)
+		return "text", string(text), err
+	case as == "coordinates" && notCoordinates != nil:
+		return "", "", notCoordinates
+	case as == "fingerprint" && notFingerprint != nil:
+		return "", "", notFingerprint
+	case as != "":
+		return as, arg, nil
+	case notCoordinates == nil:
+		return "coordinates", arg, nil
+	case notFingerprint == nil:
+		return "fingerprint", arg, nil
+	case strings.ContainsAny(arg, " \n"):
+		return "text", arg, nil
+	default:
+		return "id", arg, nil
+	}
+}
+
+func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []known, err error) {
+	ctx := cmd.Context()
+	switch kind {
+	case "text":
+		a, _ := index.recipe.Fingerprint(value, article.Origin{})
+		if a.Empty {
+			return nil, errors.New("no letter or digit is left of the text after cleaning")
+		}
+		a.Time = time.Now()
+		candidates, err := index.Candidates(ctx, &a)
+		for _, c := range candidates {
+			k := newKnown(&c.StoredArticle)
+			k.Distance, k.Judged = &c.Distance, c.Kind.String()+" ("+c.Reason.String()+")"
+			found = append(found, k)
+		}
+		return found, err
+	case "fingerprint":
+		fp, err := simhash.Parse(value)
+		if err != nil {
+			return nil, err
+		}
+		articles, err := index.Stored(ctx, &article.Article{Fingerprint: fp, Time: time.Now()})
+		for i := range articles {
+			found = append(found, newKnown(&articles[i]))
+		}
+		return found, err
+	}
+	at := article.Coordinates{}
+	if kind == "coordinates" {
+		if at, err = index.inputOf(cmd, value); err != nil {
+			return nil, err
+		}
+	}
+	_, err = index.articles(ctx, cmd.ErrOrStderr(), func(articles []keyspace.StoredArticle) error {
+		for i := range articles {
+			if s := &articles[i]; kind == "id" && s.ID == value || kind == "coordinates" && s.Coordinates == at {
+				found = append(found, newKnown(s))
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+func newKnown(s *keyspace.StoredArticle) known {
+	k := known{
+		Coordinates: s.String(), ID: s.ID, Time: s.Time.UTC(), Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket,
+		Verdict: "undecided",
+	}
+	if v := s.Verdict; v.Kind != 0 {
+		k.Verdict, k.Root = v.Kind.String(), v.Root.String()
+		if v.Kind != article.Unique {
+			k.Reason, k.Original = v.Reason.String(), v.Original.String()
+		}
+	}
+	switch {
+	case s.Hidden:
+		k.State = "hidden"
+	case s.Overflow:
+		k.State = "overflow"
+	}
+	return k
+}
+
+func printKnown(w io.Writer, found []known) error {
+	out := &printer{w: w}
+	for _, k := range found {
+		out.line("%s  id %s  %s", k.Coordinates, k.ID, k.Time.Format(time.RFC3339))
+		text := k.Verdict
+		if k.Original != "" {
+			text += " (" + k.Reason + ") of " + k.Original + ", root " + k.Root
+		}
+		out.line("  %s; fingerprint %s, ticket %d", text, k.Fingerprint, k.Ticket)
+		if k.State != "" {
+			out.line("  %s entry: only a replay of its record finds it", k.State)
+		}
+		if k.Distance != nil {
+			out.line("  the text is %s away, and would be: %s", command.Count(*k.Distance, "bit"), k.Judged)
+		}
+	}
+	return out.err
+}
