@@ -88,13 +88,8 @@ func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Rec
 // watch reads the output topics until so many input records have an output.
 func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo.Record {
 	t.Helper()
-	return watchTopics(t, c, want, progress, c.topic+"-unique", c.topic+"-duplicate", c.topic+"-dead")
-}
-
-func watchTopics(t testing.TB, c cluster, want int, progress func(sources int), topics ...string) []*kgo.Record {
-	t.Helper()
 	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeTopics(topics...))
+		kgo.ConsumeTopics(c.topic+"-unique", c.topic+"-duplicate", c.topic+"-dead"))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var outputs []*kgo.Record

@@ -98,29 +98,21 @@ func (c *Cluster) Errors(ctx context.Context) (map[string]int, error) {
 		if !s.running() {
 			continue
 		}
-		if err := addErrors(ctx, c.clients[s], seen); err != nil {
+		info, err := c.clients[s].Info(ctx, "errorstats").Result()
+		if err != nil {
 			return nil, err
+		}
+		for line := range strings.Lines(info) {
+			if kind, rest, ok := strings.Cut(strings.TrimPrefix(line, "errorstat_"), ":count="); ok {
+				var n int
+				if _, err := fmt.Sscan(rest, &n); err != nil {
+					return nil, fmt.Errorf("redisserver: %q: %w", line, err)
+				}
+				seen[kind] += n
+			}
 		}
 	}
 	return seen, nil
-}
-
-// addErrors adds the error counts of one server.
-func addErrors(ctx context.Context, client *redis.Client, seen map[string]int) error {
-	info, err := client.Info(ctx, "errorstats").Result()
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(info) {
-		if kind, rest, ok := strings.Cut(strings.TrimPrefix(line, "errorstat_"), ":count="); ok {
-			var n int
-			if _, err := fmt.Sscan(rest, &n); err != nil {
-				return fmt.Errorf("redisserver: %q: %w", line, err)
-			}
-			seen[kind] += n
-		}
-	}
-	return nil
 }
 
 // cutReplication gives the replicas a wrong password and closes their connections.

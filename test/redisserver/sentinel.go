@@ -226,16 +226,3 @@ func (c *Sentinel) WaitPromotion(ctx context.Context, former *Server) error {
 
 // Client returns the client of one server or sentinel.
 func (c *Sentinel) Client(s *Server) *redis.Client { return c.clients[s] }
-
-// Errors returns how often the running servers have replied with an error of each kind since their start.
-func (c *Sentinel) Errors(ctx context.Context) (map[string]int, error) {
-	seen := map[string]int{}
-	for _, s := range c.Servers {
-		if s.running() {
-			if err := addErrors(ctx, c.clients[s], seen); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return seen, nil
-}

@@ -58,10 +58,6 @@ var mistakes = []mistake{
 	{name: "publishes-what-is-published", edits: []edit{
 		{"consumer/delivery/owner.go", "return o.own != nil && o.own.acknowledged.has(offset)", "return false"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}},
-	{name: "draw-tickets-before-store-entries", edits: []edit{
-		{"redisindex/index.go", "{c.storeLists, c.storeEntries, c.drawTickets,",
-			"{c.drawTickets, c.storeLists, c.storeEntries,"},
-	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin}},
 	{name: "publish-unacknowledged", edits: []edit{
 		{"consumer/delivery/sender.go",
 			"		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n",
@@ -84,9 +80,6 @@ var mistakes = []mistake{
 		{"consumer/generation.go", "// groupGeneration is this member's part",
 			"var markers sync.Map\n\n// groupGeneration is this member's part"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
-	{name: "redelivery-is-a-copy-of-itself", edits: []edit{
-		{"redisindex/claim.go", "if e.Coordinates == t.Coordinates {", "if false {"},
-	}, faults: "kill,redis-stall", want: []ledger.Kind{ledger.SelfDuplicate, ledger.Contradiction}},
 	{name: "guess-while-redis-is-away", edits: []edit{
 		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, c)\n",
 			"		verdicts, err = x.run(ctx, articles, c)\n		if err != nil && !redis.HasErrorPrefix(err, " +

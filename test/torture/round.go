@@ -197,12 +197,11 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		checked[judge.Skipped] = skipped
 	}
 	result := r.Result()
-	result.Records, result.Outputs, result.Texts, result.Checked = len(inputs), len(outputs), found.Texts, checked
+	result.Records, result.Texts, result.Checked = len(inputs), found.Texts, checked
 	result.Violations = append(result.Violations, found.Violations...)
 	r.Summary.Add(result)
-	r.Say("%d records, %d outputs (%.2f%% redelivered), group generation %d, at most %d MiB a process",
-		len(inputs), len(outputs), rig.Share(len(outputs)-len(inputs), len(outputs)), r.Generation(),
-		result.PeakMemory>>20)
+	r.Say("%d records, %d outputs, group generation %d, at most %d MiB a process", len(inputs), len(outputs),
+		r.Generation(), result.PeakMemory>>20)
 	const show = 5 // of each kind
 	shown := map[ledger.Kind]int{}
 	for _, v := range result.Violations {

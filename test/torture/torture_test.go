@@ -39,15 +39,15 @@ func TestRound(t *testing.T) {
 }
 
 // Short rounds on servers that replicate: masters and leaders are replaced, a master while its replica lacks the last
-// writes, the network is cut, and clients get READONLY as a reply. Longer runs are started by hand.
+// writes, and the network is cut. Longer runs are started by hand.
 func TestRoundWithReplicas(t *testing.T) {
 	loopback.SkipShort(t)
 	tier.All(t)
 	t.Parallel()
 	for _, args := range [][]string{
-		{"--redis", rig.SentinelRedis, "--faults", "kill,redis-readonly,redis-failover,redis-master-behind,redis-cut"},
+		{"--redis", rig.SentinelRedis, "--faults", "kill,redis-failover,redis-master-behind,redis-cut"},
 		{"--redis", rig.ClusterRedis, "--faults",
-			"kill,redis-script-flush,redis-failover,redis-master-behind,redis-master-cut"},
+			"kill,redis-failover,redis-master-behind,redis-master-cut"},
 		{"--brokers", "3", "--faults", "kill,leader-kill,coordinator-kill,broker-cut,two-brokers-lost"},
 	} {
 		t.Run(args[1], func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestFaultsSuitTheServers(t *testing.T) {
 		require.NotEqual(t, slices.Contains(notUsual, name), reached[name], name)
 	}
 	for _, args := range [][]string{
-		{"--redis", "cluster", "--faults", "redis-readonly"},
+		{"--redis", "plain", "--faults", "redis-failover"},
 		{"--redis", "ring"},
 		{"--stories", "--faults", "redis-out-of-memory"},
 		{"--stories", "--redis", "cluster"},

@@ -45,26 +45,6 @@ func sample(n int) []record.Record {
 	return recs
 }
 
-func TestBatchesSurviveEncodingAndDecoding(t *testing.T) {
-	for codec, name := range codecs {
-		t.Run(name, func(t *testing.T) {
-			want := sample(100)
-			raw, err := EncodeBatch(want, Codec(codec))
-			require.NoError(t, err)
-			got, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20, unbounded))
-			require.NoError(t, err)
-			require.Len(t, got, len(want))
-			for i := range want {
-				require.Equal(t, want[i].Key, got[i].Key)
-				require.Equal(t, want[i].Value, got[i].Value)
-				require.Equal(t, want[i].Headers, got[i].Headers)
-				require.Equal(t, want[i].Time.UTC(), got[i].Time)
-				require.EqualValues(t, i, got[i].Offset)
-			}
-		})
-	}
-}
-
 // fakeBroker starts a broker with the topic "articles", of one partition.
 func fakeBroker(t *testing.T) (c *Client, addrs []string) {
 	t.Helper()

@@ -17,10 +17,8 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// Of the 500 articles of an edition, exactly 130 are copies: of 40,000 articles, 29,600 have a new text.
 const (
-	edition       = 500
-	editionCopies = 130
+	copiesInThousand = 260 // on average
 	// maxFamily is the most copies that a text gets by default. The index offers at most 8 articles of one fingerprint
 	// as originals: with more copies, a copy could miss its original without a mistake of the service.
 	maxFamily  = 6
@@ -101,9 +99,6 @@ type Writer struct {
 	prefix   string
 	mixed    bool
 	families []*family // the last ones
-	made     int       // families ever made, without chains
-	copies   []bool    // which articles of this edition are copies
-	next     int       // the next article's place in the edition
 	number   int       // of the last record
 }
 
@@ -168,15 +163,7 @@ func (w *Writer) broken(id string, reason record.RejectReason) *kgo.Record {
 
 // article returns a new article or a copy.
 func (w *Writer) article(id string) *kgo.Record {
-	if w.next == len(w.copies) {
-		w.copies, w.next = make([]bool, edition), 0
-		for _, i := range w.random.Perm(edition - 1)[:editionCopies] {
-			w.copies[i+1] = true
-		}
-	}
-	isCopy := w.copies[w.next]
-	w.next++
-	if isCopy {
+	if len(w.families) > maxFamily && w.random.IntN(1000) < copiesInThousand {
 		return w.textRecord(id, w.copyText(id))
 	}
 	return w.textRecord(id, w.newText(id))
@@ -207,7 +194,6 @@ func (w *Writer) newText(id string) string {
 	for n := 250 + w.random.IntN(40); n > 0; n -= 10 {
 		w.sentence(&b, 10)
 	}
-	w.made++
 	f := &family{id: id, text: b.String()}
 	f.article, _ = w.recipe.Fingerprint(f.text, article.Origin{})
 	if len(w.families) == remembered {

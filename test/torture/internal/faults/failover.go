@@ -165,35 +165,6 @@ func cutMaster(ctx context.Context, r *rig.Round, random *rand.Rand, servers rep
 	}, err
 }
 
-// readOnly makes the master a replica without telling the clients: it refuses writes with READONLY.
-func readOnly(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
-	servers := r.Sentinel
-	master, err := servers.Master(ctx)
-	if err != nil {
-		return "", err
-	}
-	before, err := servers.Errors(ctx)
-	if err != nil {
-		return "", err
-	}
-	proof, err := r.Outage(ctx, "redis", between(random, time.Second, 4*time.Second), func() (string, error) {
-		// nobody listens there, so the server keeps its data
-		return "", servers.Client(master).ReplicaOf(ctx, "127.0.0.1", "1").Err()
-	}, func() error {
-		ctx, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
-		defer cancel()
-		return errors.Join(servers.Client(master).ReplicaOf(ctx, "NO", "ONE").Err(), servers.WaitReady(ctx))
-	})
-	if err != nil {
-		return "", err
-	}
-	after, err := servers.Errors(ctx)
-	if err == nil && after["READONLY"] == before["READONLY"] {
-		err = errors.New("no client got READONLY as a reply")
-	}
-	return fmt.Sprintf("Redis replied READONLY %d times%s", after["READONLY"]-before["READONLY"], proof), err
-}
-
 // slots is the number of hash slots of every cluster.
 const slots = 16384
 

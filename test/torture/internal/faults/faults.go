@@ -46,7 +46,6 @@ func oneBroker(o rig.Options) bool     { return o.BrokerCount == 1 }
 func threeBrokers(o rig.Options) bool  { return o.BrokerCount > 1 }
 func plainRedis(o rig.Options) bool    { return o.RedisKind == rig.PlainRedis }
 func redisReplicas(o rig.Options) bool { return o.RedisKind != rig.PlainRedis }
-func redisSentinel(o rig.Options) bool { return o.RedisKind == rig.SentinelRedis }
 
 // All are the faults by their names on the command line.
 var All = map[string]Fault{
@@ -71,7 +70,6 @@ var All = map[string]Fault{
 		About: "kill Redis and start it again with its data"},
 	"redis-empty": {Lane: Redis, Inject: emptyRedis, needs: plainRedis, named: true,
 		About: "delete all data in Redis"},
-	"redis-script-flush":  {Lane: Redis, Inject: flushScripts, About: "Redis forgets the scripts"},
 	"redis-out-of-memory": {service: true, Lane: Redis, Inject: outOfMemory, About: "Redis refuses writes"},
 
 	"redis-failover": {Lane: Redis, Inject: failover(byCommand), needs: redisReplicas,
@@ -80,8 +78,6 @@ var All = map[string]Fault{
 		About: "kill the master while its replica lacks its last writes"},
 	"redis-master-cut": {Lane: Redis, Inject: failover(cutMaster), needs: redisReplicas,
 		About: "cut the network before the master until it is replaced"},
-	"redis-readonly": {service: true, Lane: Redis, Inject: readOnly, needs: redisSentinel,
-		About: "the master becomes a replica without notice and refuses writes"},
 
 	"broker-kill": {Lane: Kafka, Inject: killBroker, needs: oneBroker, About: "kill the broker with SIGKILL"},
 	"partitions":  {service: true, Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},

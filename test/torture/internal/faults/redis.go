@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -66,35 +64,6 @@ func emptyRedis(ctx context.Context, r *rig.Round, _ *rand.Rand) (string, error)
 		return "", err
 	}
 	return fmt.Sprintf("%d keys were deleted", keys), nil
-}
-
-var cachedScripts = regexp.MustCompile(`number_of_cached_scripts:(\d+)`)
-
-// flushScripts makes every master forget the scripts.
-func flushScripts(ctx context.Context, r *rig.Round, _ *rand.Rand) (string, error) {
-	known := 0
-	// After a restart Redis knows no script until the next batch comes.
-	err := wait.Until(ctx, rig.ReadyTimeout, 10*time.Millisecond, func() error {
-		err := r.EachMaster(ctx, func(master *redis.Client) error {
-			info, err := master.Info(ctx, "memory").Result()
-			if m := cachedScripts.FindStringSubmatch(info); m != nil {
-				n, _ := strconv.Atoi(m[1])
-				known += n
-			}
-			return err
-		})
-		if err == nil && known == 0 {
-			err = errors.New("no master knew a script")
-		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	if err := r.EachMaster(ctx, func(master *redis.Client) error { return master.ScriptFlush(ctx).Err() }); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%d scripts were forgotten", known), nil
 }
 
 // outOfMemory sets a memory limit that makes Redis refuse each command that could need memory.

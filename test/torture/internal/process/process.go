@@ -197,8 +197,8 @@ func (p *Process) State(ctx context.Context) (ready bool, up map[string]bool, er
 	return body.Ready, up, nil
 }
 
-// Metrics returns the text of /metrics.
-func (p *Process) Metrics(ctx context.Context) (string, error) {
+// metrics returns the text of /metrics.
+func (p *Process) metrics(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	res, err := p.get(ctx, "/metrics")
@@ -212,7 +212,7 @@ func (p *Process) Metrics(ctx context.Context) (string, error) {
 
 // Counter returns the sum of a metric over its labels.
 func (p *Process) Counter(ctx context.Context, name string) (int, error) {
-	text, err := p.Metrics(ctx)
+	text, err := p.metrics(ctx)
 	sum := 0.0
 	for line := range strings.Lines(text) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")

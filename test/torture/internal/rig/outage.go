@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"echosieve/test/torture/internal/process"
@@ -21,7 +20,7 @@ const (
 )
 
 // Outage takes a server away with begin, which returns a proof that it is away. Outage then waits for at
-// least d, and until every process says at /readyz and /metrics that the server is down. It brings the server
+// least d, and until every process says at /readyz that the server is down. It brings the server
 // back with end and waits until every process says that the server is up. Processes that end or freeze during
 // the outage are excused.
 func (r *Round) Outage(ctx context.Context, component string, d time.Duration, begin func() (string, error),
@@ -49,13 +48,8 @@ func (r *Round) Outage(ctx context.Context, component string, d time.Duration, b
 						component, time.Since(start).Seconds(), p.Name)
 				}
 			}
-			red := time.Since(start)
-			if err = r.checkMetric(ctx, live, component); err == nil {
-				proof += fmt.Sprintf(", red after %.1fs", red.Seconds())
-			}
-			if stop := wait.For(ctx, d-time.Since(start)); stop != nil {
-				err = stop
-			}
+			proof += fmt.Sprintf(", red after %.1fs", time.Since(start).Seconds())
+			err = wait.For(ctx, d-time.Since(start))
 		}
 		err = errors.Join(err, end())
 		return fmt.Sprintf("%s, away for %.1fs", proof, time.Since(start).Seconds()), err
@@ -85,33 +79,6 @@ func (r *Round) disturb(ctx context.Context, component string, do func([]witness
 		}
 	}
 	return fmt.Sprintf("%s, green %.1fs later", proof, time.Since(back).Seconds()), nil
-}
-
-// checkMetric waits until the metric of every process says that the component is down, as /readyz does. It
-// can take a moment: at the end of a group generation a process forgets the failures of that generation, and
-// says that Kafka is up until the next attempt fails.
-func (r *Round) checkMetric(ctx context.Context, procs []witness, component string) error {
-	want := fmt.Sprintf("echosieve_connection_up{component=%q} 0\n", component)
-	for _, p := range procs {
-		for end := time.Now().Add(redLimit); !p.excused(); {
-			text, err := p.Metrics(ctx)
-			if strings.Contains(text, want) || p.excused() {
-				break
-			}
-			if time.Now().After(end) {
-				if err != nil {
-					return err
-				}
-				r.Violate(unready, "%s is away, but the metric echosieve_connection_up of %s does not report that",
-					component, p.Name)
-				break
-			}
-			if err := wait.For(ctx, 100*time.Millisecond); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // witness is a process that an outage expects to notice it. It is excused if it ended or was frozen since.

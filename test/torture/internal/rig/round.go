@@ -37,7 +37,7 @@ const (
 const (
 	EndedByItself ledger.Kind = "ended"     // a process that nobody asked to end
 	BadExit       ledger.Kind = "bad exit"  // after SIGTERM, another exit code than 0, or no end
-	unready       ledger.Kind = "readiness" // /readyz or the metric does not tell the truth
+	unready       ledger.Kind = "readiness" // /readyz does not tell the truth
 	// Swollen is a process with more memory than maxMemory.
 	Swollen ledger.Kind = "memory"
 )

@@ -21,7 +21,6 @@ type Summary struct {
 	mu         sync.Mutex
 	rounds     int
 	records    int
-	outputs    int
 	texts      int
 	peakMemory int64
 	violations map[ledger.Kind]int
@@ -38,11 +37,11 @@ func NewSummary() *Summary {
 
 // Result is one round's part of the summary.
 type Result struct {
-	Records, Outputs, Texts int
-	PeakMemory              int64 // of any process, in bytes
-	Violations              []ledger.Violation
-	Destroyed               bool // the schedule destroyed data in Redis
-	Checked                 judge.Census
+	Records, Texts int
+	PeakMemory     int64 // of any process, in bytes
+	Violations     []ledger.Violation
+	Destroyed      bool // the schedule destroyed data in Redis
+	Checked        judge.Census
 }
 
 // forgivable are the violations that a round may have after it destroyed data in Redis: a service without
@@ -62,7 +61,6 @@ func (s *Summary) Add(r Result) {
 	defer s.mu.Unlock()
 	s.rounds++
 	s.records += r.Records
-	s.outputs += r.Outputs
 	s.texts += r.Texts
 	for name, n := range r.Checked {
 		s.checked[name] += n
@@ -152,7 +150,6 @@ func (s *Summary) Print(out io.Writer) {
 			fmt.Fprintf(t, "%s\t%d\n", kind, s.violations[kind])
 		}
 	}
-	fmt.Fprintf(t, "redelivered\t%.2f%%\n", Share(s.outputs-s.records, s.outputs))
 	fmt.Fprintf(t, "most memory of a process\t%d MiB\n", s.peakMemory>>20)
 }
 
@@ -161,12 +158,4 @@ func (s *Summary) note(kind ledger.Kind) string {
 		return fmt.Sprintf(" (and %d forgiven in rounds that destroyed data in Redis)", n)
 	}
 	return ""
-}
-
-// Share is part of whole in percent.
-func Share(part, whole int) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return 100 * float64(part) / float64(whole)
 }
