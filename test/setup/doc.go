@@ -1,2 +1,2 @@
-// Package setup tests .ci/setup, the script that installs what a machine lacks before the project is built or tested.
+// Package setup tests .ci/run, the gate, and the two commands of a fresh machine.
 package setup
