@@ -36,8 +36,8 @@ func TestPagesAsText(t *testing.T) {
 		if mainContent(page) != "" {
 			t.Errorf("%s: an article was found", name)
 		}
-		asPage, leftOut := NewFinder(HTMLArticle, nil).Find(page, text.Clean(page), article.Origin{})
-		asText, furniture := NewFinder(HTMLText, nil).Find(page, text.Clean(page), article.Origin{})
+		asPage, leftOut := NewFinder(HTMLArticle, nil, 0).Find(page, text.Clean(page), article.Origin{})
+		asText, furniture := NewFinder(HTMLText, nil, 0).Find(page, text.Clean(page), article.Origin{})
 		require.Equal(t, asText, asPage, name)
 		require.Equal(t, furniture, leftOut, name)
 	}

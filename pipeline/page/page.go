@@ -18,6 +18,7 @@ import (
 type Finder struct {
 	html        string
 	boilerplate *Boilerplate
+	off         uint // rules that are left out: a bit for the place of each in rules
 
 	lines    bodyScratch
 	body     []byte // the article
@@ -27,9 +28,29 @@ type Finder struct {
 	plain    []byte // the clean text without addresses
 }
 
-// NewFinder returns a Finder. html is HTMLText or HTMLArticle. The table may be nil.
-func NewFinder(html string, table *Boilerplate) *Finder {
-	return &Finder{html: html, boilerplate: table}
+// NewFinder returns a Finder. html is HTMLText or HTMLArticle. The table may be nil. off has a bit for each of Rules
+// that measurements leave out.
+func NewFinder(html string, table *Boilerplate, off uint) *Finder {
+	return &Finder{html: html, boilerplate: table, off: off}
+}
+
+// rules take from a clean text what is no part of its article, one after the other.
+var rules = [...]struct {
+	name  string
+	apply func(f *Finder, clean string) string
+}{
+	{"what follows an article that was cut off", func(_ *Finder, clean string) string { return withoutRest(clean) }},
+	{"addresses", (*Finder).withoutAddresses},
+	{"unwrapped lines", (*Finder).unwrapped},
+	{"furniture", (*Finder).withoutFurniture},
+}
+
+// Rules names the rules by which Find leaves out parts of clean texts.
+func Rules() (names []string) {
+	for i := range rules {
+		names = append(names, rules[i].name)
+	}
+	return names
 }
 
 // Left says how much of a clean text is no part of its article, in bytes.
@@ -49,7 +70,12 @@ func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left
 	}
 	kept := f.withoutBoilerplate(around, from)
 	left.Boilerplate = len(around) - len(kept)
-	body = f.withoutFurniture(f.unwrapped(f.withoutAddresses(withoutRest(kept))))
+	body = kept
+	for i := range rules {
+		if f.off>>i&1 == 0 {
+			body = rules[i].apply(f, body)
+		}
+	}
 	left.Furniture = max(0, len(clean)-left.Boilerplate-len(body))
 	return body, left
 }

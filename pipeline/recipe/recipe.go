@@ -47,6 +47,14 @@ type Config struct {
 	Boilerplate    string `setting:"boilerplate_file" help:"Table of sentences that publishers put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
 
 	Thresholds evidence.Thresholds `setting:",squash"`
+	// Off is for measurements only, such as eval ablate of echosieve-lab, and no part of the id.
+	Off Off `setting:"-"`
+}
+
+// Off is what a recipe does without.
+type Off struct {
+	Rules uint   // bits, see page.NewFinder
+	Words string // one of text.WordLists
 }
 
 // News is the name of the default recipe; the other recipes are in package classic.
@@ -169,7 +177,7 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
-	terms, err := text.LoadTerms(stopWords)
+	terms, err := text.LoadTerms(stopWords, config.Off.Words)
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}

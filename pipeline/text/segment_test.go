@@ -230,7 +230,7 @@ func testSegmenter(t testing.TB) *Segmenter {
 }
 
 var testTerms = sync.OnceValue(func() *Terms {
-	terms, err := LoadTerms(nil)
+	terms, err := LoadTerms(nil, "")
 	if err != nil {
 		panic(err)
 	}

@@ -32,8 +32,14 @@ type termEntry struct {
 	idf  float32
 }
 
-// LoadTerms reads the embedded IDF tables and stop words. moreStopWords are the user's, one a line.
-func LoadTerms(moreStopWords []byte) (*Terms, error) {
+// WordLists are the lists of words that LoadTerms reads.
+func WordLists() []string {
+	return []string{dict.IDF, dict.EnglishIDF, dict.StopWords, dict.FunctionWords}
+}
+
+// LoadTerms reads the embedded IDF tables and stop words. moreStopWords are the user's, one a line. without is one of
+// WordLists that measurements leave out: its words then count as words without an entry; empty: none.
+func LoadTerms(moreStopWords []byte, without string) (*Terms, error) {
 	table, err := dict.Read(dict.IDF)
 	if err != nil {
 		return nil, err
@@ -42,7 +48,7 @@ func LoadTerms(moreStopWords []byte) (*Terms, error) {
 	if err != nil {
 		return nil, err
 	}
-	stopWords, err := dict.Read(dict.StopWords)
+	stopWords, err := readUnless(without, dict.StopWords)
 	if err != nil {
 		return nil, err
 	}
@@ -51,25 +57,33 @@ func LoadTerms(moreStopWords []byte) (*Terms, error) {
 		bytes.Count(stopWords, []byte("\n"))
 	t := &Terms{entries: make([]termEntry, 1<<bits.Len(uint(2*lines))), shapes: newShapes(stopWords, table, english)}
 
-	average, err := t.add(dict.IDF, table)
+	average, err := t.add(dict.IDF, table, without)
 	if err != nil {
 		return nil, err
 	}
 	t.average = average
-	if _, err := t.add(dict.EnglishIDF, english); err != nil {
+	if _, err := t.add(dict.EnglishIDF, english, without); err != nil {
 		return nil, err
 	}
 	for line := range bytes.Lines(stopWords) {
 		hash := t.shapes.hash(asInTexts(string(line)))
 		*t.entry(hash) = termEntry{half: half(hash)}
 	}
-	function, err := dict.Read(dict.FunctionWords)
+	function, err := readUnless(without, dict.FunctionWords)
 	if err != nil {
 		return nil, err
 	}
 	t.functionWords = language.New(function, func(word string) uint64 { return t.shapes.hash(asInTexts(word)) })
 	t.english = t.functionWords.Named("en")
 	return t, nil
+}
+
+// readUnless reads a list, which is empty if it is the one to do without.
+func readUnless(without, name string) ([]byte, error) {
+	if name == without {
+		return nil, nil
+	}
+	return dict.Read(name)
 }
 
 // asInTexts returns a word of a table as the words of texts are written.
@@ -79,8 +93,8 @@ func asInTexts(word string) string {
 }
 
 // add enters the lines "word idf" of a table and returns the average IDF. A word that an earlier table has
-// gets the new IDF.
-func (t *Terms) add(name string, table []byte) (average float32, err error) {
+// gets the new IDF. The table without is not entered.
+func (t *Terms) add(name string, table []byte, without string) (average float32, err error) {
 	sum, n := 0.0, 0
 	buf := make([]byte, 0, 64)
 	mine := map[uint64]bool{}
@@ -95,7 +109,7 @@ func (t *Terms) add(name string, table []byte) (average float32, err error) {
 		// jieba's table has words in capitals and in Traditional script, but clean texts have them in lower
 		// case and Simplified. Where the table has both forms of a word, the entry of the folded form counts.
 		buf, _ = fold(buf[:0], string(word))
-		if hash := t.shapes.hash(string(buf)); !mine[hash] || bytes.Equal(buf, word) {
+		if hash := t.shapes.hash(string(buf)); name != without && (!mine[hash] || bytes.Equal(buf, word)) {
 			*t.entry(hash) = termEntry{half: half(hash), idf: float32(idf)}
 			mine[hash] = true
 		}

@@ -16,10 +16,14 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/page"
+	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/text"
 )
 
-const ablateHelp = `Ablate says what each part of the rule is worth on your articles: it switches off one row, one kind of evidence or one named set at a
-time, and counts the copies and look-alikes that are joined more or fewer. Each change has its 95 % interval if families are
+const ablateHelp = `Ablate says what each part of the recipe is worth on your articles: it switches off one row, one kind of evidence, one rule that leaves
+out text, one list of words or one named set at a time, and counts the copies and look-alikes that are joined more or fewer. Each change has its 95 % interval if families are
 resampled, and the number of families with a change: a change in one family may be chance.
 
 The pairs are those of --docs and --pairs, as eval pairs reads them, and pairs made by known edits of the articles in each FILE,
@@ -73,7 +77,7 @@ func newAblateCommand() *cobra.Command {
 			return err
 		}
 		result, err := figures.Ablate(articles, o.half(pairs), index.Rule, index.Plan(),
-			figures.Variants(cfg.Detection.Thresholds))
+			append(figures.Variants(cfg.Detection.Thresholds), o.textVariants(cmd, cfg, names)...))
 		if err != nil {
 			return err
 		}
@@ -83,6 +87,27 @@ func newAblateCommand() *cobra.Command {
 		return tables.Ablate(cmd.OutOrStdout(), result)
 	}
 	return cmd
+}
+
+// textVariants are the recipe without one text rule or one list of words. Each reads the files again.
+func (o *ablateOptions) textVariants(cmd *cobra.Command, cfg config.Config, names []string) (list []figures.Variant) {
+	add := func(name string, off func(d *recipe.Config)) {
+		own := cfg
+		off(&own.Detection)
+		list = append(list, figures.Variant{Name: name, Rule: evidence.NewRule(cfg.Detection.Thresholds),
+			Articles: func() (map[string]article.Article, error) {
+				articles, _, err := o.read(cmd, own, names)
+				return articles, err
+			}})
+	}
+	add("text: html article", func(d *recipe.Config) { d.HTML = page.HTMLText })
+	for i, rule := range page.Rules() {
+		add("text: "+rule, func(d *recipe.Config) { d.Off.Rules = 1 << i })
+	}
+	for _, words := range text.WordLists() {
+		add("words: "+words, func(d *recipe.Config) { d.Off.Words = words })
+	}
+	return list
 }
 
 func (o *ablateOptions) validate(names []string) error {

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/internal/app/command"
+	"echosieve/pipeline/page"
+	"echosieve/pipeline/text"
 )
 
 // Without the row about numbers, reports with other numbers are joined.
@@ -53,6 +56,37 @@ Dockers had feared for 140 jobs, which stay for now, while pilots complain about
 	require.Equal(t, command.ExitOK, code, errOut)
 	require.NoError(t, json.Unmarshal([]byte(out), &list))
 	require.Positive(t, list[0].Copies.Pairs, "made pairs")
+}
+
+// Copies within two menus are joined only if menus do not count.
+func TestEvalAblateSwitchesTextRulesOff(t *testing.T) {
+	menu := func(first rune) string {
+		var lines strings.Builder
+		for i := range rune(24) {
+			word := strings.Repeat(string(first+i%13), 3) + string('a'+i)
+			fmt.Fprintf(&lines, "%s %s%c\n", word, word, first)
+		}
+		return lines.String()
+	}
+	report := storm + "\n" + choir + "\n" + bees
+	docs := writeLines(t, newArticle("a", menu('a')+"\n"+report, ""), newArticle("b", menu('n')+"\n"+report, ""))
+	pairs := writeLines(t, "id_a\tid_b\tlabel\tkind\tbase", "a\tb\t1\tmenu\tone")
+	code, out, errOut := runEval(t, "ablate", "--docs", docs, "--pairs", pairs, "--json")
+	require.Equal(t, command.ExitOK, code, errOut)
+	var list []figures.Ablation
+	require.NoError(t, json.Unmarshal([]byte(out), &list))
+	require.Equal(t, 1, list[0].Copies.Joined)
+	changes := map[string]int{}
+	for _, a := range list {
+		changes[a.Off] = a.Copies.Change
+	}
+	require.Equal(t, -1, changes["text: furniture"])
+	require.Zero(t, changes["text: addresses"])
+	for _, name := range append(page.Rules(), text.WordLists()...) {
+		_, there := changes["text: "+name]
+		_, listed := changes["words: "+name]
+		require.True(t, there || listed, name)
+	}
 }
 
 func TestEvalAblateMistakes(t *testing.T) {

@@ -11,20 +11,22 @@ import (
 	"echosieve/simhash"
 )
 
-// Variant is the rule of the recipe news with something switched off.
+// Variant is the recipe news with something switched off.
 type Variant struct {
 	Name string
 	Rule evidence.Rule
+	// Articles makes the articles anew, with what is switched off of texts; nil: nothing is.
+	Articles func() (map[string]article.Article, error)
 }
 
 // Variants returns the rule with each row, each need and each pardon switched off alone, and with each limit that
 // sets a sort of texts apart out of reach. The first one is the rule itself.
 func Variants(t evidence.Thresholds) []Variant {
-	list := []Variant{{"none", evidence.NewRule(t)}}
+	list := []Variant{{Name: "none", Rule: evidence.NewRule(t)}}
 	add := func(name string, change func(r *evidence.Rule)) {
 		rule := evidence.NewRule(t)
 		change(&rule)
-		list = append(list, Variant{name, rule})
+		list = append(list, Variant{Name: name, Rule: rule})
 	}
 	for i, row := range evidence.Rows()[:len(evidence.Rows())-1] {
 		add(fmt.Sprintf("row %d, %s", i+1, row.Reason), func(r *evidence.Rule) { r.Off.Rows = 1 << i })
@@ -78,22 +80,26 @@ type compared struct {
 	checked        bool
 }
 
-// Ablate judges each pair by each variant. Fingerprints, look-ups and comparisons are made once.
+// Ablate judges each pair by each variant. Look-ups and comparisons are made once for all variants of the rule.
 func Ablate(articles map[string]article.Article, pairs []Pair, rule article.Rule, plan lookup.Plan,
 	variants []Variant) ([]Ablation, error) {
-	list := make([]compared, 0, len(pairs))
-	for _, p := range pairs {
-		earlier, knownA := articles[p.A]
-		later, knownB := articles[p.B]
-		if !knownA || !knownB {
-			return nil, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
-		}
-		list = append(list, comparePair(p, &later, &earlier, rule, plan))
+	list, err := comparePairs(articles, pairs, rule, plan)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]Ablation, len(variants))
 	base := joinedBy(list, variants[0])
 	for i, v := range variants {
-		joined := joinedBy(list, v)
+		own := list
+		if v.Articles != nil {
+			if articles, err = v.Articles(); err == nil {
+				own, err = comparePairs(articles, pairs, rule, plan)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("without %s: %w", v.Name, err)
+			}
+		}
+		joined := joinedBy(own, v)
 		out[i] = Ablation{Off: v.Name, Kinds: map[string]Change{}}
 		out[i].Copies = changeOf(list, base, joined, func(p *compared) bool { return p.Label == Copy })
 		out[i].LookAlikes = changeOf(list, base, joined, func(p *compared) bool { return p.Label == HardNegative })
@@ -105,6 +111,19 @@ func Ablate(articles map[string]article.Article, pairs []Pair, rule article.Rule
 		}
 	}
 	return out, nil
+}
+
+func comparePairs(articles map[string]article.Article, pairs []Pair, rule article.Rule, plan lookup.Plan) (
+	list []compared, err error) {
+	for _, p := range pairs {
+		earlier, knownA := articles[p.A]
+		later, knownB := articles[p.B]
+		if !knownA || !knownB {
+			return nil, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
+		}
+		list = append(list, comparePair(p, &later, &earlier, rule, plan))
+	}
+	return list, nil
 }
 
 func comparePair(p Pair, later, earlier *article.Article, rule article.Rule, plan lookup.Plan) compared {
