@@ -88,16 +88,12 @@ func TestIndexCommands(t *testing.T) {
 		Articles  int
 		ByVerdict map[string]int `json:"by_verdict"`
 		Bytes     map[string]int64
-		Lists     int `json:"block_lists"`
-		Longest   []struct{ Length int }
 	}
-	runIndex(t, command.ExitOK, &stats, flags, "stats", "--json", "--top", "3")
+	runIndex(t, command.ExitOK, &stats, flags, "stats", "--json")
 	require.Equal(t, 3, stats.Articles)
 	require.Equal(t, map[string]int{"unique": 2, "near": 1}, stats.ByVerdict)
 	require.Positive(t, stats.Bytes["entries"])
 	require.Positive(t, stats.Bytes["block lists"])
-	require.Len(t, stats.Longest, 3)
-	require.Equal(t, 2, stats.Longest[0].Length, "the article and its copy share a block")
 
 	var found []struct{ Coordinates, Verdict, Root, Judged, State string }
 	for _, arg := range []string{"articles/1/0", output, "a", claimed[0].Fingerprint.String()} {

@@ -54,8 +54,6 @@ func TestWrongUsage(t *testing.T) {
 			"diff wants two sides, A and B, but got 1; put commas, without spaces, between the topics of one side"},
 		{[]string{"diff", "a,", "b"},
 			`a name is missing in "a,"; put commas, without spaces, between the topics of one side`},
-		{[]string{"diff", "./none.jsonl", "b"}, "no such file: ./none.jsonl; name a file of records with headers"},
-		{[]string{"diff", noText, "b"}, "expected are records with headers"},
 		{[]string{"boilerplate", "learn", "--from", noText}, `required flag(s) "out" not set`},
 		{[]string{"boilerplate", "learn", "--from", noText, "--out", notJSON},
 			"--out wants a table of echosieve boilerplate learn, or a new file"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -74,6 +75,11 @@ func (t *Tools) Others(ctx context.Context) (others []keyspace.Name, err error) 
 	slices.SortFunc(others, func(a, b keyspace.Name) int { return strings.Compare(a.String(), b.String()) })
 	others = slices.DeleteFunc(slices.Compact(others), func(p keyspace.Name) bool { return p == t.keys.ID.Name })
 	return others, errors.Join(append(errs, err)...)
+}
+
+// SliceStart returns the beginning of the slice in which a time lies.
+func (t *Tools) SliceStart(at time.Time) time.Time {
+	return time.UnixMilli(t.keys.Layout.Start(t.keys.Layout.Slice(keyspace.WindowTime(at))))
 }
 
 func (t *Tools) walkNode(ctx context.Context, node *redis.Client, fn func(keys []string) error) error {

@@ -76,12 +76,6 @@ func (l *Layout) hash(r ListRef) ListRef {
 // Field is the name of the list within its hash.
 func (l *Layout) Field(r ListRef) any { return listFields[r.Value&(1<<l.fieldBits-1)] }
 
-// InHash is the list in a field of the hash r.
-func (l *Layout) InHash(r ListRef, field string) ListRef {
-	r.Value = r.Value<<l.fieldBits | uint64(binary.BigEndian.Uint16([]byte(field)))
-	return r
-}
-
 // listFields are the names of all fields of a hash. They are made once, because an article uses about thirty of them.
 var listFields = func() (names [1 << maxFieldBits]any) {
 	for i := range names {

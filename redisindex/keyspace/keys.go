@@ -3,7 +3,6 @@ package keyspace
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -187,20 +186,4 @@ func (k Keys) SliceOf(key string) (int64, error) {
 		return 0, fmt.Errorf("redisindex: %q is no key of the index", key)
 	}
 	return strconv.ParseInt(parts[1], 10, 64)
-}
-
-// ListOf returns the block list that is a key. If the key is a hash of lists, the value lacks the bits of the
-// field (see inHash).
-func (k Keys) ListOf(key string) (ListRef, error) {
-	parts := strings.Split(strings.TrimPrefix(key, k.Prefix), ":")
-	if len(parts) != 4 {
-		return ListRef{}, fmt.Errorf("%q is no key of a block list", key)
-	}
-	slice, badSlice := strconv.ParseInt(parts[1], 10, 64)
-	block, badBlock := strconv.Atoi(parts[2])
-	value, badValue := strconv.ParseUint(parts[3], 16, 64)
-	if err := errors.Join(badSlice, badBlock, badValue); err != nil {
-		return ListRef{}, fmt.Errorf("%q is no key of a block list: %w", key, err)
-	}
-	return ListRef{slice, block, value}, nil
 }

@@ -25,10 +25,9 @@ import (
 
 // result is the output of the command. Times are microseconds of CPU time per article: medians of the rounds.
 type result struct {
-	Articles int    `json:"articles"`
-	Bytes    int    `json:"mean_text_bytes"`
-	Rounds   int    `json:"rounds"`
-	Index    string `json:"index"`
+	Articles int `json:"articles"`
+	Bytes    int `json:"mean_text_bytes"`
+	Rounds   int `json:"rounds"`
 	// of gojieba; absent in a program that was built without it
 	Cut    float64            `json:"bare_cut_us,omitempty"`
 	Stages map[string]float64 `json:"stages_us"`
@@ -44,7 +43,6 @@ var stages = []pipeline.Stage{
 // Command returns the command bench.
 func Command() *cobra.Command {
 	var rounds, limit int
-	var withRedis bool
 	cmd := &cobra.Command{
 		Use:   "bench [FILE...]",
 		Short: "Measure CPU time per article of each stage, beside a bare gojieba Cut",
@@ -53,16 +51,13 @@ per article for each stage, and for comparison that of a bare gojieba.Cut over t
 read as produce reads them; without a file the shipped sample is used. A file without an article is an error. gojieba is C++: a
 program that was built without cgo leaves the bare Cut out.
 
-The index is in this process. With --redis it is the Redis of redis.addrs, under a namespace that is only for the benchmark and
-expires within two hours; the CPU time of Redis is not counted. Machines are noisy: compare the ratio rather than the times, and
+The index is in this process. Machines are noisy: compare the ratio rather than the times, and
 take the median of several rounds.`,
-		Example: `  echosieve-lab bench articles.jsonl.gz
-  echosieve-lab bench --redis --redis.addrs localhost:6379 articles.jsonl.gz`,
+		Example: `  echosieve-lab bench articles.jsonl.gz`,
 	}
 	cmd.AddCommand(scaleCommand())
 	cmd.Flags().IntVar(&rounds, "rounds", 5, "rounds to take the median of")
 	cmd.Flags().IntVar(&limit, "limit", 4000, "articles to use at most")
-	cmd.Flags().BoolVar(&withRedis, "redis", false, "use the Redis of redis.addrs instead of an index in this process")
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
@@ -82,7 +77,7 @@ take the median of several rounds.`,
 		if err != nil {
 			return err
 		}
-		r, err := run(cmd.Context(), cfg, recipe, records, rounds, withRedis, cmd.ErrOrStderr())
+		r, err := run(cmd.Context(), cfg, recipe, records, rounds, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}
@@ -169,7 +164,7 @@ func printResult(w io.Writer, r result) error {
 		last = fmt.Sprintf("whole / bare Cut %.2f", r.Ratio)
 	}
 	_, err := io.WriteString(w,
-		t.Render()+"\n"+command.Fit(fmt.Sprintf("%d articles of %d bytes, index %s, median of %d rounds; %s\n",
-			r.Articles, r.Bytes, r.Index, r.Rounds, last)))
+		t.Render()+"\n"+command.Fit(fmt.Sprintf("%d articles of %d bytes, median of %d rounds; %s\n",
+			r.Articles, r.Bytes, r.Rounds, last)))
 	return err
 }

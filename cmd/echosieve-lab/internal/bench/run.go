@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/internal/app/config"
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
@@ -22,17 +19,13 @@ import (
 	"echosieve/pipeline/record"
 	"echosieve/pipeline/segment/cppjieba"
 	"echosieve/pipeline/text"
-	"echosieve/redisindex"
 )
 
 // run measures in rounds and takes medians. A round is a bare Cut, if this program has gojieba, and the whole
 // pipeline over the same texts.
 func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record, rounds int,
-	withRedis bool, progress io.Writer) (result, error) {
-	r := result{Articles: len(records), Rounds: rounds, Index: "in-process", Stages: map[string]float64{}}
-	if withRedis {
-		r.Index = "redis"
-	}
+	progress io.Writer) (result, error) {
+	r := result{Articles: len(records), Rounds: rounds, Stages: map[string]float64{}}
 	texts := make([]string, 0, len(records))
 	for i := range records {
 		if content, reject := cfg.Input.Decode(&records[i]); reject == nil {
@@ -56,7 +49,7 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 			bareCut(texts)
 			cut = perArticle(cpuTime() - start)
 		}
-		whole, shares, err := measureWhole(ctx, cfg, news, records, withRedis)
+		whole, shares, err := measureWhole(ctx, cfg, news, records)
 		if err != nil {
 			return r, err
 		}
@@ -77,13 +70,13 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 
 // measureWhole sends the records through the pipeline once. It returns the CPU time and the share of each
 // stage in it; the shares are shares of the wall-clock time.
-func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record,
-	withRedis bool) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
-	index, closeIndex, err := openIndex(ctx, cfg, news.ID(), withRedis)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { err = errors.Join(err, closeIndex()) }()
+func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record) (
+	cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
+	layout := cfg.IndexConfig(news.ID())
+	index := memindex.New(memindex.Config{
+		Window: time.Hour, Generations: layout.Generations, Search: layout.Search, // every article has the present time
+		BlockBits: layout.Plan().Layout.Bits,
+	})
 	registry := prometheus.NewRegistry()
 	p, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, news, index, registry)
@@ -116,30 +109,6 @@ func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, r
 		shares[stage] = sums[string(stage)] / total
 	}
 	return cpu, shares, nil
-}
-
-// openIndex opens an empty index.
-func openIndex(ctx context.Context, cfg config.Config, recipeID string, withRedis bool) (pipeline.Index, func() error,
-	error) {
-	layout := cfg.IndexConfig(recipeID)
-	layout.Window = time.Hour // every article has the present time; keys in Redis expire within twice the window
-	if !withRedis {
-		index := memindex.New(memindex.Config{
-			Window: layout.Window, Generations: layout.Generations, Search: layout.Search,
-			BlockBits: layout.Plan().Layout.Bits,
-		})
-		return index, func() error { return nil }, nil
-	}
-	layout.Namespace += ":bench-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	client, err := servers.DialRedis(ctx, cfg.Redis)
-	if err != nil {
-		return nil, nil, err
-	}
-	index, err := redisindex.New(client, layout, nil, cfg.Log.NewLogger(os.Stderr), nil)
-	if err != nil {
-		return nil, nil, errors.Join(err, client.Close())
-	}
-	return index, client.Close, nil
 }
 
 // stageSeconds returns the sums of the histograms of the stages.

@@ -22,9 +22,8 @@ settings: how many agree, what only one of them takes for a copy, by kind and re
 or root, and samples of each change with their texts side by side. Each run reads the partitions in another order: that
 original and copy change places, or that another original came first, is no change.
 
-A and B are output topics, with commas between them: all topics of a run belong to one side. A name with a slash, the name
-of a file that exists, and a name after @ is a file of records as kcat -J writes them, plain, .gz or .zst. Verdicts are joined by the header
-echosieve-input. Texts are read from the input topic, so a shadow need not publish them.
+A and B are output topics, with commas between them: all topics of a run belong to one side. Verdicts are
+joined by the header echosieve-input. Texts are read from the input topic, so a shadow need not publish them.
 
 Each side takes 32 bytes of memory for a record, about twice that while it is read. Diff ends with an error at --most
 records; --since reads fewer. It needs Read on the topics and changes nothing.
@@ -38,7 +37,7 @@ func Command() *cobra.Command {
 		Short: "Compare the verdicts of two runs: a service and a shadow",
 		Long:  help,
 		Example: `  echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h
-  echosieve diff --config echosieve.yaml old.jsonl.gz articles-shadow --samples 10`,
+  echosieve diff --config echosieve.yaml old-unique,old-duplicate articles-shadow --samples 10`,
 		Args: twoSides,
 	}
 	asJSON := command.AddJSONFlag(cmd)

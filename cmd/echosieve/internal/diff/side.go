@@ -3,16 +3,13 @@ package diff
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"echosieve/internal/app/files"
 	"echosieve/internal/app/outputs"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/record"
 )
 
 // verdict is what a side says of one input record, in 32 bytes, so that millions of them fit into memory.
@@ -80,7 +77,7 @@ type loader struct {
 	most   int // verdicts of a side
 }
 
-// load reads a side: topics or files, with commas between them.
+// load reads a side: topics, with commas between them.
 func (l *loader) load(ctx context.Context, name string) (*side, error) {
 	s := &side{Name: name, Kinds: map[string]int{}}
 	add := func(o *outputs.Output) error {
@@ -92,13 +89,7 @@ func (l *loader) load(ctx context.Context, name string) (*side, error) {
 		return nil
 	}
 	for part := range strings.SplitSeq(name, ",") {
-		var err error
-		if file, isFile := files.OrTopic(part); isFile {
-			err = l.readFile(ctx, file, add)
-		} else {
-			err = l.reader.Each(ctx, part, l.since, add)
-		}
-		if err != nil {
+		if err := l.reader.Each(ctx, part, l.since, add); err != nil {
 			return nil, err
 		}
 	}
@@ -138,46 +129,4 @@ func mix(place uint32, offset int64) uint32 {
 	h := (uint64(offset) ^ uint64(place)<<40) * 0x9e3779b97f4a7c15
 	h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
 	return uint32(h >> 32)
-}
-
-// holdsVerdicts is what a file of verdicts holds, for errors.
-const holdsVerdicts = "records with headers, one JSON object a line, as kcat -J writes them"
-
-// line is a record as kcat -J writes it.
-type line struct {
-	Topic     string   `json:"topic"`
-	Partition int32    `json:"partition"`
-	Offset    int64    `json:"offset"`
-	Time      int64    `json:"ts"`      // milliseconds since 1970
-	Headers   []string `json:"headers"` // names and values by turns
-}
-
-func (l *loader) readFile(ctx context.Context, name string, add func(*outputs.Output) error) error {
-	return files.EachLine(ctx, name, holdsVerdicts, func(text []byte) error {
-		o, err := parseLine(text)
-		if err != nil {
-			return fmt.Errorf("%w; expected are %s", err, holdsVerdicts)
-		}
-		if o.Record.Time.Before(l.since) {
-			return nil
-		}
-		return add(o)
-	})
-}
-
-func parseLine(text []byte) (*outputs.Output, error) {
-	var r line
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, err
-	}
-	rec := record.Record{
-		Coordinates: article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
-		Time:        time.UnixMilli(r.Time),
-	}
-	for h := range slices.Chunk(r.Headers, 2) {
-		if len(h) == 2 {
-			rec.Headers = append(rec.Headers, record.Header{Key: h[0], Value: []byte(h[1])})
-		}
-	}
-	return outputs.Parse(rec)
 }

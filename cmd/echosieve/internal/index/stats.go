@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,9 +18,8 @@ import (
 	"echosieve/redisindex/watch"
 )
 
-const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by slice, the memory
-by kind of key, the lengths of the block lists, and the longest lists. A full list (512 fingerprints) loses its
-oldest article for each new one: many of them mean one template or one phrase in many articles.
+const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by slice, and the
+memory by kind of key.
 
 It reads the whole index: about 10 s for a million articles, and as much time of the servers. It needs the rights SCAN,
 DBSIZE, HGETALL and MEMORY USAGE.
@@ -31,17 +29,13 @@ the rights allow. The exit code is 1 then.`
 
 // stats is what the command stats prints.
 type stats struct {
-	Articles    int64                      `json:"articles"`
-	ByVerdict   map[string]int64           `json:"by_verdict"` // none: undecided
-	Overflow    int64                      `json:"overflow"`
-	Hidden      int64                      `json:"hidden"`
-	Damaged     int                        `json:"damaged_fields"`
-	Slices      []slice                    `json:"slices"`
-	Bytes       map[keyspace.KeyKind]int64 `json:"bytes"`
-	Lists       int64                      `json:"block_lists"`
-	MeanLength  float64                    `json:"mean_length"`
-	FullLists   int64                      `json:"full_lists"`
-	LongestList []hotList                  `json:"longest"`
+	Articles  int64                      `json:"articles"`
+	ByVerdict map[string]int64           `json:"by_verdict"` // none: undecided
+	Overflow  int64                      `json:"overflow"`
+	Hidden    int64                      `json:"hidden"`
+	Damaged   int                        `json:"damaged_fields"`
+	Slices    []slice                    `json:"slices"`
+	Bytes     map[keyspace.KeyKind]int64 `json:"bytes"`
 }
 
 // slice counts the articles of a slice.
@@ -50,33 +44,21 @@ type slice struct {
 	Articles int64     `json:"articles"`
 }
 
-// hotList is one of the longest block lists.
-type hotList struct {
-	Slice  time.Time `json:"slice"`
-	Block  int       `json:"block"`
-	Value  string    `json:"value"` // hexadecimal
-	Length int       `json:"length"`
-}
-
 func newStatsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Count the articles, memory and block lists of the index", Long: statsHelp,
+		Use: "stats", Short: "Count the articles and the memory of the index", Long: statsHelp,
 		Example: `  echosieve index stats --config echosieve.yaml --json`,
 		Args:    command.NoArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	top := cmd.Flags().Int("top", 10, "number of block lists to name, the longest first")
 	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *top < 0 {
-			return fmt.Errorf("--top must not be negative")
-		}
 		index, err := open(cmd)
 		if err != nil {
 			return err
 		}
 		defer index.client.Close()
-		s, err := count(cmd.Context(), index, *top, cmd.ErrOrStderr())
+		s, err := count(cmd.Context(), index, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}
@@ -91,9 +73,9 @@ func newStatsCommand() *cobra.Command {
 	return cmd
 }
 
-func count(ctx context.Context, index *opened, top int, errOut io.Writer) (*stats, error) {
+func count(ctx context.Context, index *opened, errOut io.Writer) (*stats, error) {
 	s := &stats{ByVerdict: map[string]int64{}, Bytes: map[keyspace.KeyKind]int64{}}
-	bySlice, members := map[time.Time]int64{}, int64(0)
+	bySlice := map[time.Time]int64{}
 	err := index.scan(ctx, errOut, func(k admin.Keys) error {
 		articles, damaged, err := k.Articles(ctx)
 		if err != nil {
@@ -111,20 +93,12 @@ func count(ctx context.Context, index *opened, top int, errOut io.Writer) (*stat
 		for kind, n := range bytes {
 			s.Bytes[kind] += n
 		}
-		return k.Lists(ctx, func(lists []admin.List) error {
-			for _, l := range lists {
-				members += int64(len(l.Fingerprints))
-				s.addList(l, top)
-			}
-			return nil
-		})
+		return nil
 	})
-	s.cut(top)
 	for from, n := range bySlice {
 		s.Slices = append(s.Slices, slice{from, n})
 	}
 	slices.SortFunc(s.Slices, func(a, b slice) int { return a.From.Compare(b.From) })
-	s.MeanLength = float64(members) / float64(max(1, s.Lists))
 	return s, err
 }
 
@@ -139,27 +113,6 @@ func (s *stats) add(a *keyspace.StoredArticle) {
 	}
 }
 
-func (s *stats) addList(l admin.List, top int) {
-	s.Lists++
-	if l.Full {
-		s.FullLists++
-	}
-	s.LongestList = append(s.LongestList, hotList{l.From, l.Block, fmt.Sprintf("%x", l.Value), len(l.Fingerprints)})
-	if len(s.LongestList) < 2*top+100 {
-		return
-	}
-	s.cut(top)
-}
-
-// cut keeps the longest lists.
-func (s *stats) cut(top int) {
-	slices.SortFunc(s.LongestList, func(a, b hotList) int {
-		return cmp.Or(cmp.Compare(b.Length, a.Length), a.Slice.Compare(b.Slice), cmp.Compare(a.Block, b.Block),
-			cmp.Compare(a.Value, b.Value))
-	})
-	s.LongestList = s.LongestList[:min(top, len(s.LongestList))]
-}
-
 func (s *stats) print(w io.Writer) error {
 	out := &printer{w: w}
 	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", command.Count(int(s.Articles), "article"),
@@ -171,11 +124,6 @@ func (s *stats) print(w io.Writer) error {
 	for _, kind := range []keyspace.KeyKind{keyspace.KeyEntries, keyspace.KeyLists, keyspace.KeyDamaged,
 		keyspace.KeyOthers} {
 		out.line("%s: %s", kind, units.BytesSize(float64(s.Bytes[kind])))
-	}
-	out.line("%d block lists, %.1f fingerprints on average, %d full", s.Lists, s.MeanLength, s.FullLists)
-	for _, l := range s.LongestList {
-		out.line("  %5d fingerprints: block %d, value %s, slice from %s", l.Length, l.Block, l.Value,
-			l.Slice.UTC().Format(time.RFC3339))
 	}
 	return out.err
 }
