@@ -16,8 +16,9 @@ import (
 // copy.
 func (s *Story) AppendJSON(dst []byte, now time.Time, rules *Rules) []byte {
 	best, first, last := s.best, s.first, s.last
-	var room [MaxNamed + 1]publisher
-	carried := publishers{append(room[:0], s.publishers.named...), slices.Clone(s.publishers.others), s.publishers.dropped}
+	carried := s.publishers // add changes the lists
+	carried.named = append(make([]publisher, 0, len(carried.named)+1), carried.named...)
+	carried.others = slices.Clone(carried.others)
 	root, known := s.Root()
 	if known {
 		best = rules.better(best, candidate{Article: root, root: true})

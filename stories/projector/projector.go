@@ -91,19 +91,21 @@ func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []
 	if len(published) == 0 {
 		return nil, nil
 	}
-	var now []store.Entry
-	if err := p.patiently(ctx, "redis", "versions", func() (err error) {
-		now, err = p.Store.Read(ctx, refs(published), func(i int) store.Entry { return published[i].Entry })
+	var grown []*touched
+	if err := p.patiently(ctx, "redis", "versions", func() error {
+		changed, err := p.Store.Changed(ctx, refs(published), func(i int) store.Entry { return published[i].Entry })
+		grown = nil
+		for i := range changed {
+			if changed[i] {
+				grown = append(grown, published[i])
+			}
+		}
 		return err
-	}); err != nil {
+	}); err != nil || len(grown) == 0 {
 		return nil, err
 	}
-	var grown []*touched
-	for i, t := range published {
-		if now[i].Version() != t.Version() && now[i].Copies() > 0 {
-			t.Entry = now[i]
-			grown = append(grown, t)
-		}
+	if err := p.readStates(ctx, grown); err != nil {
+		return nil, err
 	}
 	return p.snapshots(b, grown), nil
 }
@@ -123,18 +125,13 @@ func (p *Projector) Acknowledged(outputs []pipeline.Output, _ time.Duration) {
 // apply reads the states of stories, adds the batch, and stores them. It returns those that somebody else has changed
 // meanwhile.
 func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched, err error) {
-	var entries []store.Entry
-	if err := p.patiently(ctx, "redis", "states", func() (err error) {
-		entries, err = p.Store.Read(ctx, refs(all), nil)
-		return err
-	}); err != nil {
+	if err := p.readStates(ctx, all); err != nil {
 		return nil, err
 	}
 	var changed []*touched
 	roots, rootsCtx := errgroup.WithContext(ctx)
 	roots.SetLimit(rootsAtATime)
-	for i, t := range all {
-		t.Entry = entries[i]
+	for _, t := range all {
 		before := t.Version()
 		for _, a := range t.added {
 			if a.related {
@@ -168,6 +165,17 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 			if !done[i] {
 				again = append(again, changed[i])
 			}
+		}
+		return err
+	})
+}
+
+// readStates reads the states of stories.
+func (p *Projector) readStates(ctx context.Context, all []*touched) error {
+	return p.patiently(ctx, "redis", "states", func() error {
+		entries, err := p.Store.Read(ctx, refs(all))
+		for i := range entries {
+			all[i].Entry = entries[i]
 		}
 		return err
 	})

@@ -75,43 +75,61 @@ type Entry struct {
 	state string // empty: there was none
 }
 
-// Read returns the stories of roots, empty ones where there are none. A state that cannot be read counts as none. known
-// may have what is known of them: an entry that Redis still has like this comes back as it is. The error is
-// ErrGeneration if there is another generation by now.
-func (s *Store) Read(ctx context.Context, roots []article.Ref, known func(i int) Entry) ([]Entry, error) {
+// Read returns the stories of roots, empty ones where there are none. A state that cannot be read counts as none. The
+// error is ErrGeneration if there is another generation by now.
+func (s *Store) Read(ctx context.Context, roots []article.Ref) ([]Entry, error) {
+	states, err := s.get(ctx, roots, func(pipe redis.Pipeliner, key string) *redis.StringCmd { return pipe.Get(ctx, key) })
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, len(roots))
+	for i, state := range states {
+		entries[i].state = state.Val()
+		if entries[i].Story, err = stories.Decode(state.Val()); err != nil {
+			entries[i].Story = stories.New(roots[i])
+		}
+	}
+	return entries, nil
+}
+
+// Changed says which entries of these roots are no longer in Redis as they were read or stored. The error is that of
+// Read.
+func (s *Store) Changed(ctx context.Context, roots []article.Ref, entry func(i int) Entry) ([]bool, error) {
+	beginnings, err := s.get(ctx, roots, func(pipe redis.Pipeliner, key string) *redis.StringCmd {
+		return pipe.GetRange(ctx, key, 0, stories.VersionBytes-1)
+	})
+	if err != nil {
+		return nil, err
+	}
+	changed := make([]bool, len(roots))
+	for i, b := range beginnings {
+		state := entry(i).state
+		changed[i] = b.Val() != state[:min(len(state), stories.VersionBytes)]
+	}
+	return changed, nil
+}
+
+// get sends a command for the key of each story.
+func (s *Store) get(ctx context.Context, roots []article.Ref,
+	command func(pipe redis.Pipeliner, key string) *redis.StringCmd,
+) ([]*redis.StringCmd, error) {
 	pipe := s.client.Pipeline()
 	generation := pipe.Get(ctx, s.keys.StoryGeneration())
 	replies := make([]*redis.StringCmd, len(roots))
 	for i, root := range roots {
-		replies[i] = pipe.Get(ctx, s.keys.Story(s.generation, root.String()))
+		replies[i] = command(pipe, s.keys.Story(s.generation, root.String()))
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
 		return nil, err
 	}
 	switch generation.Val() {
 	case s.generation:
+		return replies, nil
 	case "":
 		return nil, ErrLost
 	default:
 		return nil, ErrGeneration
 	}
-	entries := make([]Entry, len(roots))
-	for i := range roots {
-		state, err := replies[i].Result()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return nil, err
-		}
-		if known != nil {
-			if entries[i] = known(i); entries[i].state == state {
-				continue
-			}
-		}
-		entries[i].state = state
-		if entries[i].Story, err = stories.Decode(state); err != nil {
-			entries[i].Story = stories.New(roots[i])
-		}
-	}
-	return entries, nil
 }
 
 // Swap stores the stories, each unless somebody else has changed it since it was read. done says which are stored.

@@ -76,7 +76,7 @@ func (r *round) compareState(ctx context.Context, got map[string]stories.Record)
 		}
 		roots, last = append(roots, article.Ref{ID: s.Root.ID, Coordinates: at}), append(last, s)
 	}
-	states, err := kept.Read(ctx, roots, nil)
+	states, err := kept.Read(ctx, roots)
 	if err != nil {
 		return err
 	}

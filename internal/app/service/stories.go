@@ -208,7 +208,7 @@ func watchGeneration(ctx context.Context, kept *store.Store) error {
 			return nil
 		case <-ticker.C:
 		}
-		if _, err := kept.Read(ctx, nil, nil); errors.Is(err, store.ErrGeneration) {
+		if _, err := kept.Read(ctx, nil); errors.Is(err, store.ErrGeneration) {
 			return err // the health probe reports others
 		}
 	}
@@ -221,6 +221,7 @@ func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consum
 	kafka.TransactionalIDPrefix = cmp.Or(kafka.TransactionalIDPrefix, kafka.Group)
 	kafka.Group = fmt.Sprintf("%s-stories-%s-%s", kafka.Group, kept.Generation(), topic)
 	kafka.Delivery = broker.ExactlyOnce
+	kafka.BatchRecords *= 4 // a story is read, stored and published once in a batch
 	kafka.Topics.Input, kafka.Topics.Shadow = topic, s.role.Topic
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
 	input := s.cfg.Input.Config
