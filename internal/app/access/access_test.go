@@ -303,34 +303,6 @@ func TestGeneratedLogin(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status(a, "/console/", login))
 }
 
-// Files are read again when they have changed. A mistake in one of them is logged once, and what it holds stays.
-func TestReloadOfFiles(t *testing.T) {
-	cfg := settings(t, "basic_auth_users: {alice: "+hash(t, "secret")+"}", token)
-	var log bytes.Buffer
-	a, err := Load(cfg, slog.New(slog.NewTextHandler(&log, nil)))
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
-	bob := "basic_auth_users: {bob: " + hash(t, "another") + "}"
-	write(t, cfg.ConfigFile, bob)
-	require.Equal(t, http.StatusUnauthorized, status(a, "/", "alice:secret"), "a known password is forgotten, too")
-	require.Equal(t, http.StatusOK, status(a, "/", "bob:another"))
-	for text, want := range map[string]string{
-		"basic_auth_users: {bob: another}": "bcrypt", "- ": "http.config_file",
-		"tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + bob: "none.pem",
-	} {
-		log.Reset()
-		write(t, cfg.ConfigFile, text)
-		for range 3 {
-			require.Equal(t, http.StatusOK, status(a, "/", "bob:another"), text)
-			require.Equal(t, http.StatusUnauthorized, status(a, "/", ""), text)
-		}
-		require.Contains(t, log.String(), want)
-		require.Equal(t, 1, strings.Count(log.String(), "\n"), "said once: %s", log.String())
-	}
-	require.NoError(t, os.Remove(cfg.TokenFile))
-	require.Equal(t, http.StatusOK, status(a, "/", "token "+token), "a file that is gone for a moment")
-}
-
 // A reload opens nothing that a start would refuse.
 func TestReloadJudgesAsTheStart(t *testing.T) {
 	authority := certs.NewAuthority(t)
@@ -372,7 +344,9 @@ func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
 	}
 	other := strings.Repeat("z", minToken)
 	cfg := settings(t, users("alice", "bob"), token)
-	a := load(t, cfg)
+	var log bytes.Buffer
+	a, err := Load(cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status(a, "/", "token "+token))
 	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
 	for _, mistake := range []string{"basic_auth_users: {alice: x}", "- ",
@@ -380,10 +354,12 @@ func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
 		write(t, cfg.TokenFile, token)
 		write(t, cfg.ConfigFile, users("alice", "bob"))
 		require.Equal(t, http.StatusOK, status(a, "/", "token "+token))
+		log.Reset()
 		write(t, cfg.ConfigFile, mistake)
 		write(t, cfg.TokenFile, other)
 		require.Equal(t, http.StatusUnauthorized, status(a, "/", "token "+token), mistake)
 		require.Equal(t, http.StatusOK, status(a, "/", "token "+other), mistake)
+		require.Equal(t, 1, strings.Count(log.String(), "http.config_file"), "said once: %s", log.String())
 	}
 	write(t, cfg.ConfigFile, users("alice", "bob"))
 	require.Equal(t, http.StatusOK, status(a, "/", "bob:secret"))

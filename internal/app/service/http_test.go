@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -52,37 +51,6 @@ func fetch(t *testing.T, method, url string) (int, http.Header, string) {
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	return resp.StatusCode, resp.Header, string(body)
-}
-
-func TestHTTPReady(t *testing.T) {
-	h := newHealth(nil, discardLog(), "kafka", "redis")
-	url := startHTTP(t, prometheus.NewRegistry(), h, config.HTTPConfig{})
-	var body struct {
-		Ready      bool
-		Components map[string]componentState
-	}
-	ready := func(want int) {
-		t.Helper()
-		status, header, text := fetch(t, http.MethodGet, url+"/readyz")
-		require.Equal(t, want, status)
-		require.Equal(t, "application/json", header.Get("Content-Type"))
-		clear(body.Components)
-		require.NoError(t, json.Unmarshal([]byte(text), &body))
-		require.Equal(t, want == http.StatusOK, body.Ready)
-	}
-	ready(http.StatusServiceUnavailable)
-	probed(h, "kafka", nil)
-	probed(h, "redis", fmt.Errorf("dial: %w", io.EOF))
-	ready(http.StatusServiceUnavailable)
-	require.True(t, body.Components["kafka"].Up)
-	require.Equal(t, "dial: EOF", body.Components["redis"].Error)
-	probed(h, "redis", nil)
-	ready(http.StatusOK)
-	require.WithinDuration(t, time.Now(), body.Components["redis"].Since, time.Minute)
-
-	status, _, text := fetch(t, http.MethodGet, url+"/healthz")
-	require.Equal(t, http.StatusOK, status)
-	require.JSONEq(t, `{"status": "alive"}`, text)
 }
 
 func TestHTTPMethodsAndPaths(t *testing.T) {
@@ -254,17 +222,6 @@ func TestOptionsOfTheServerPassTheGuard(t *testing.T) {
 	require.Contains(t, string(answer), "421")
 	end()
 	require.NoError(t, <-ended)
-}
-
-func TestHTTPMetrics(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	registerBuildInfo(reg, "news-1-0123abcd", "ns:news-1-0123abcd:layout", true)
-	url := startHTTP(t, reg, newHealth(reg, discardLog(), "kafka"), config.HTTPConfig{})
-	status, _, text := fetch(t, http.MethodGet, url+"/metrics")
-	require.Equal(t, http.StatusOK, status)
-	require.Regexp(t, `(?m)^echosieve_build_info\{goversion="go[^"]+",index="ns:news-1-0123abcd:layout",recipe="news-1-0123abcd",revision="[^"]+",shadow="true",version="[^"]+"\} 1$`, text)
-	require.Contains(t, text, `echosieve_connection_up{component="kafka"} 0`)
-	require.NotContains(t, text, "go_goroutines", "only the registry passed in")
 }
 
 // ofStories gathers the metrics that only the role of stories has: Gatherers takes no metric twice.

@@ -118,6 +118,8 @@ func TestOutputs(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"is also read":                  {in, "--unique", in},
+		in + " is also read":            {in, "--stories", in},
+		"--owners: ":                    {in, "--stories", "-", "--owners", in},
 		"is named twice":                {in, "--unique", at("u"), "--dead", at("u")},
 		`--only has "copies"`:           {in, "--only", "copies"},
 		"no such file: " + at("n.json"): {at("n.json"), "--unique", at("u")},

@@ -79,16 +79,8 @@ func TestState(t *testing.T) {
 	require.Contains(t, out, `"record":"`+today+`/2/3"}}`)
 	_, out, _ = filtered(t, line("a", harbour), "--state", state)
 	require.Equal(t, []string{"a exact duplicate a"}, verdicts(out))
-
-	for want, args := range map[string][]string{
-		"was made with window 168h0m0s, and this run has 24h0m0s": {"--window", "24h", "--state", state},
-		"was made with recipe news-":                              {"--recipe", "classic-fnv", "--state", state},
-		"holds other files, such as today.jsonl":                  {"--state", filepath.Dir(today)},
-		"--state: mkdir " + today:                                 {"--state", today},
-	} {
-		commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), want,
-			append([]string{"filter"}, args...)...)
-	}
+	commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()),
+		"was made with window 168h0m0s, and this run has 24h0m0s", "filter", "--window", "24h", "--state", state)
 }
 
 // A process is killed while it waits for more input. The next one gives the lines that were written the same
@@ -193,16 +185,4 @@ func TestStoriesOfTheSample(t *testing.T) {
 		require.True(t, i == 0 || r.Copies <= all[i-1].Copies, "the largest first")
 	}
 	require.Equal(t, copies, sum)
-}
-
-func TestStoriesMistakes(t *testing.T) {
-	in := commandtest.File(t, "in.jsonl", line("a", harbour))
-	for want, args := range map[string][]string{
-		"is also read": {in, "--stories", in},
-		"--owners: ":   {in, "--stories", "-", "--owners", in},
-	} {
-		code, _, errOut := filtered(t, "", args...)
-		require.Equal(t, command.ExitFailed, code)
-		require.Contains(t, errOut, want)
-	}
 }
