@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,18 +51,11 @@ func TestBenchPrintsATable(t *testing.T) {
 	}
 }
 
-// scaleArgs are arguments of a quick run on the shipped sample.
-func scaleArgs(t *testing.T, redis string) []string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "sample.jsonl")
-	require.NoError(t, os.WriteFile(file, sample.News, 0o600))
-	return []string{"bench", "scale", "--json", "--stored", "2k,5000", "--limit", "200", "--redis.addrs", redis, file}
-}
-
 func TestScale(t *testing.T) {
 	server := redisserver.Start(t, "--appendonly", "yes")
 	code, out, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "",
-		scaleArgs(t, server.Addr)...)
+		"bench", "scale", "--json", "--stored", "2k,5000", "--limit", "200", "--redis.addrs", server.Addr,
+		commandtest.File(t, "sample.jsonl", string(sample.News)))
 	require.Equal(t, command.ExitOK, code, errOut)
 	var got struct{ Sizes []scaleResult }
 	require.NoError(t, json.Unmarshal([]byte(out), &got))
@@ -86,17 +77,6 @@ func TestScale(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close()
 	require.Zero(t, client.DBSize(t.Context()).Val(), "the indexes are removed")
-}
-
-func TestScaleRefusesWhatHasNoRoom(t *testing.T) {
-	server := redisserver.Start(t, "--maxmemory", "64mb")
-	code, out, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "",
-		append(scaleArgs(t, server.Addr), "--stored", "1M")...) // after the sizes of scaleArgs
-	require.Equal(t, command.ExitFailed, code)
-	require.Contains(t, errOut, "choose a smaller --stored")
-	var got struct{ Sizes []scaleResult }
-	require.NoError(t, json.Unmarshal([]byte(out), &got))
-	require.Len(t, got.Sizes, 2, "the sizes before it are printed")
 }
 
 func TestSizes(t *testing.T) {

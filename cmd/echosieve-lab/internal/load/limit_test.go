@@ -84,21 +84,6 @@ func TestLedgerAccountsForEveryRecord(t *testing.T) {
 	})
 }
 
-// Missing records are given up only when none has come for the whole patience.
-func TestDrain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLedger()
-		l.publish(0)
-		began := time.Now()
-		l.drain(t.Context(), time.Minute)
-		require.GreaterOrEqual(t, time.Since(began), time.Minute)
-		l.arrive(0, "unique")
-		began = time.Now()
-		l.drain(t.Context(), time.Hour)
-		require.Zero(t, time.Since(began), "nothing is missing")
-	})
-}
-
 // The longest report: a search for the limit on a large machine that fell behind.
 func TestReportFitsATerminal(t *testing.T) {
 	made := Made{Originals: 1234567, Near: 234567, Exact: 234567}
