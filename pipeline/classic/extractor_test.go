@@ -153,37 +153,6 @@ func TestPublishedYanyiwu(t *testing.T) {
 	require.InDelta(t, 10.0089, e.Weights(lanxiang)[4].Weight, 1e-4)
 }
 
-// jiebaR has the same code in R; issue 66 there shows a value and a distance, both with five keywords.
-func TestPublishedJiebaR(t *testing.T) {
-	e := testExtractor(t, "classic-yanyiwu")
-	a, _ := e.Fingerprint("SimHash is a technique for quickly detect near duplicates")
-	b, _ := e.Fingerprint("Simhash detects near duplicates and not exact duplicates")
-	require.Equal(t, uint64(12382334418040220206), uint64(a))
-	require.Equal(t, 22, simhash.Distance(a, b))
-}
-
-// Values from the tests of the Python package, which make words of four characters of plain text.
-func TestPublishedPython(t *testing.T) {
-	python := func(counts ...string) simhash.Fingerprint {
-		var words []Word
-		for _, w := range counts {
-			words = append(words, Word{Text: w, Weight: 1, Hash: md5Low(w)})
-		}
-		return Sum(words)
-	}
-	require.Equal(t, uint64(57087923692560392), uint64(python("aaa", "bbb")))
-
-	fours := func(s string) (out []string) {
-		for i := range len(s) - 3 {
-			out = append(out, s[i:i+4])
-		}
-		return out
-	}
-	a := python(fours("howareyouiamfinethanksandyou")...)
-	b := python(fours("howoldareyouiamfinethanksandyou")...)
-	require.Equal(t, 7, simhash.Distance(a, b))
-}
-
 // Values that the authors of the hashes give: lookup3.c, and RFC 9923 for FNV.
 func TestPublishedHashes(t *testing.T) {
 	require.Equal(t, uint64(0x17770551ce7226e6), jenkins("Four score and seven years ago"))

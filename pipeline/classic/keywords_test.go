@@ -60,16 +60,6 @@ func requireKeywords(t testing.TB, jieba *gojieba.Jieba, e *Extractor, text stri
 	}
 }
 
-func TestKeywordsAreThoseOfCppjieba(t *testing.T) {
-	jieba, e := testJieba(t), testExtractor(t, "classic-yanyiwu")
-	requireKeywords(t, jieba, e, lanxiang)
-	for _, v := range pythonVectors(t) {
-		if !strings.Contains(v.Text, "\x00") {
-			requireKeywords(t, jieba, e, v.Text)
-		}
-	}
-}
-
 // Equal weights at the limit: which words are kept, and in which order, is the choice of the C++ library.
 func TestEqualWeightsAreChosenAsByCppjieba(t *testing.T) {
 	jieba, e := testJieba(t), testExtractor(t, "classic-yanyiwu")

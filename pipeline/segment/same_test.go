@@ -12,21 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/dict"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/segment"
 	"echosieve/pipeline/segment/cppjieba"
-	"echosieve/test/tier"
 )
-
-func TestCorporaAreCutAsByGojieba(t *testing.T) {
-	tier.All(t)
-	b := plainPair(t)
-	for _, docs := range newstext.Corpora(t, 5000) {
-		for _, d := range docs {
-			b.requireSame(t, d.Text)
-		}
-	}
-}
 
 func TestRandomTextsAreCutAsByGojieba(t *testing.T) {
 	b, g := plainPair(t), newGenerator(t)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,16 +42,3 @@ func Corpus(t testing.TB, name string, limit int) []Doc {
 }
 
 func folder() string { return cmp.Or(os.Getenv("ECHOSIEVE_TEST_CORPORA"), "../../../shared/corpora") }
-
-// Corpora reads the first articles of each corpus, by its name.
-func Corpora(t testing.TB, limit int) map[string][]Doc {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder(), "*.jsonl.gz"))
-	require.NoError(t, err)
-	all := map[string][]Doc{}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")
-		all[name] = Corpus(t, name, limit)
-	}
-	return all
-}

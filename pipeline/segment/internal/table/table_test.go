@@ -61,16 +61,6 @@ func pack(t testing.TB, content []byte) []byte {
 	return enc.EncodeAll(content, nil)
 }
 
-func TestFile(t *testing.T) {
-	want := small(t)
-	content, err := want.Marshal()
-	require.NoError(t, err)
-	packed := pack(t, content)
-	got, err := Read(packed)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-}
-
 func TestBadFiles(t *testing.T) {
 	good, err := small(t).Marshal()
 	require.NoError(t, err)
