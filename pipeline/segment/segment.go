@@ -110,7 +110,8 @@ func (s *Segmenter) add(words []Word) error {
 			s.alone[b.Code(r)] = true
 		}
 	}
-	return b.Finish()
+	b.Finish()
+	return nil
 }
 
 // Cut appends the words of a text to dst, in order. Together they are the text, with two exceptions that come from

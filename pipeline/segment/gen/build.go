@@ -46,7 +46,8 @@ func newTable(words []word, m *model) (*table.Table, error) {
 		}
 	}
 	b.Build(longer)
-	return t, b.Finish()
+	b.Finish()
+	return t, nil
 }
 
 // weigh returns the logarithms of the words' shares in all words, and the sum of the frequencies.

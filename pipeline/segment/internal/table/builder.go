@@ -176,7 +176,7 @@ func (b *Builder) extend(n int) {
 }
 
 // Finish makes the table as long as a search needs it. The builder must not be used afterwards.
-func (b *Builder) Finish() error {
+func (b *Builder) Finish() {
 	last := 0
 	for base, taken := range b.taken {
 		if taken {
@@ -185,7 +185,6 @@ func (b *Builder) Finish() error {
 	}
 	b.extend(last + len(b.t.Runes))
 	b.t.Entries = slices.Clip(b.t.Entries[:last+len(b.t.Runes)])
-	return b.t.validate()
 }
 
 // Code returns the code of a character that the table has.

@@ -8,7 +8,6 @@ package table
 
 import (
 	"fmt"
-	"math"
 )
 
 // Codes with a meaning of their own. The codes from First on are characters of the model and, behind them, characters
@@ -20,11 +19,10 @@ const (
 	First
 )
 
-// Limits of a table. They bound the memory that Read allocates for a damaged file to 100 MB.
+// Limits of a table.
 const (
 	MaxCodes   = 1 << 15
 	MaxWeights = 1 << 16
-	MaxEntries = 1 << 22
 	MaxWord    = 512 // characters; cppjieba does not look for longer words
 )
 
@@ -63,38 +61,6 @@ type Model struct {
 
 // Forbidden are the transitions that the segmenter leaves out of its search.
 var Forbidden = [][2]int{{0, 0}, {0, 3}, {1, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 1}, {3, 2}}
-
-// validate reports the first thing that would make a search go wrong or leave the table.
-func (t *Table) validate() error {
-	codes := len(t.Runes)
-	if codes < First || codes > MaxCodes || len(t.Root) != codes || len(t.Single) != codes ||
-		First+len(t.Model.Emit) > codes {
-		return fmt.Errorf("table: %d characters, %d of them in the model", codes, len(t.Model.Emit))
-	}
-	if len(t.Weights) == 0 || len(t.Weights) > MaxWeights || !math.IsInf(t.Weights[0], -1) {
-		return fmt.Errorf("table: the first of %d weights must be -Inf", len(t.Weights))
-	}
-	base := func(b uint32) bool { return int64(b)+int64(codes) <= int64(len(t.Entries)) }
-	for code, b := range t.Root {
-		if !base(b) {
-			return fmt.Errorf("table: the words of character %d lie outside of the table", code)
-		}
-	}
-	for i, e := range t.Entries {
-		if e == (Entry{Code: NoEntry}) {
-			continue
-		}
-		if int(e.Code) >= min(codes, i) || e.Code == Unknown || int(e.Weight) >= len(t.Weights) || !base(e.Base) {
-			return fmt.Errorf("table: entry %d is damaged", i)
-		}
-	}
-	for code, r := range t.Runes {
-		if code < 0x80 && r != rune(code) || code == Comma && r != '\uff0c' || code == Stop && r != '\u3002' || r < 0 {
-			return fmt.Errorf("table: character %d is %U", code, r)
-		}
-	}
-	return t.Model.validate()
-}
 
 // validate checks that the model has no other start or transition than the segmenter searches, and no probability
 // above 1.

@@ -1,8 +1,6 @@
 package table
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 )
@@ -81,10 +79,8 @@ func newTrie(t *Table) *trie {
 	return f
 }
 
-var errTrie = errors.New("table: the trie is damaged")
-
 // enter enters the trie into a table whose entries are free.
-func (f *trie) enter(t *Table) error {
+func (f *trie) enter(t *Table) {
 	var roots level
 	for code := range t.Root {
 		roots.add(&t.Root[code], int(f.children[code]))
@@ -93,30 +89,20 @@ func (f *trie) enter(t *Table) error {
 	for parents := roots.inOrder(); len(parents) > 0; {
 		var next level
 		for _, p := range parents {
-			if len(f.steps) == 0 || p.children > len(f.gaps)-node {
-				return errTrie
-			}
 			first += f.steps[0]
 			f.steps = f.steps[1:]
-			base, code := first-uint32(f.gaps[node]), 0
-			*p.base = base
+			*p.base = first - uint32(f.gaps[node])
+			code := uint16(0)
 			for range p.children {
-				code += int(f.gaps[node])
-				at := int64(base) + int64(code)
-				if code >= len(t.Runes) || at >= int64(len(t.Entries)) || t.Entries[at].Code != NoEntry {
-					return fmt.Errorf("%w: node %d", errTrie, node)
-				}
-				t.Entries[at] = Entry{Code: uint16(code), Weight: f.weights[node]}
-				next.add(&t.Entries[at].Base, int(f.children[len(t.Root)+node]))
+				code += f.gaps[node]
+				e := &t.Entries[*p.base+uint32(code)]
+				*e = Entry{Code: code, Weight: f.weights[node]}
+				next.add(&e.Base, int(f.children[len(t.Root)+node]))
 				node++
 			}
 		}
 		parents = next.inOrder()
 	}
-	if node != len(f.gaps) || len(f.steps) > 0 {
-		return fmt.Errorf("%w: nodes without a parent", errTrie)
-	}
-	return nil
 }
 
 // planes returns all lowest bytes of the values, then all second bytes, and so on: these compress better than
