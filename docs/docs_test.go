@@ -50,18 +50,3 @@ func TestLinksAreServed(t *testing.T) {
 	}
 	require.Greater(t, followed, 80)
 }
-
-func TestPages(t *testing.T) {
-	_, runbook := get(t, Path+"runbook.md")
-	require.Contains(t, runbook, `<h3 id="echosievedown">EchosieveDown</h3>`)
-	require.Contains(t, runbook, "<title>Runbook - Echosieve</title>")
-	_, output := get(t, Path+"output.md")
-	require.Contains(t, output, "<table>")
-	_, configuration := get(t, Path+"configuration.md")
-	require.Contains(t, configuration, "<p><code>deploy/echosieve.reference.yaml</code> lists every setting",
-		"the service does not have that file")
-	for _, nothing := range []string{"nothing.md", "docs.go", "../go.mod", "x/y"} {
-		status, _ := get(t, Path+nothing)
-		require.NotEqual(t, http.StatusOK, status, nothing)
-	}
-}

@@ -85,15 +85,6 @@ func TestEvalPairsExitCodes(t *testing.T) {
 	}
 }
 
-// A page is written as a whole or not at all, and to a pipe as well.
-func TestWriteReport(t *testing.T) {
-	code, _, errOut := runEval(t, "versus", evalDocs, "--html", os.DevNull)
-	require.Equal(t, command.ExitOK, code, errOut)
-	info, err := os.Stat(os.DevNull)
-	require.NoError(t, err)
-	require.NotZero(t, info.Mode()&os.ModeDevice, "it is still the device")
-}
-
 // The files of the evaluation's tests: the articles of the shipped sample, an hour after each other, one that is
 // ambiguous and a line that is no JSON; pairs of copies with their originals and of look-alikes; pairs to ignore.
 const (

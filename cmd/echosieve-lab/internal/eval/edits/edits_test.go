@@ -33,19 +33,6 @@ func corpus() *Corpus {
 	return NewCorpus("de", articles)
 }
 
-func TestPiecesAreTheText(t *testing.T) {
-	for _, text := range []string{
-		article(1), "", "東京で12日、首相は「検討する」と述べた。野党は反対した。\n続く", "กรุงเทพ รัฐบาล ประกาศ 12 มาตรการ ใหม่",
-		"ندا. ندی؟ بله، ۱۲ نفر.", "a.b. c",
-	} {
-		require.Equal(t, text, join(sentences(text)))
-		require.Equal(t, text, join(words(text)))
-	}
-	require.Equal(t, []string{"A b 3.5 c. ", "D! ", "E\n", "F"}, sentences("A b 3.5 c. D! E\nF"))
-	require.Equal(t, []string{"東京", "で大", "会", "。"}, words("東京で大会。"))
-	require.Len(t, sentences("กรุงเทพ รัฐบาล ประกาศ"), 3)
-}
-
 func TestEdits(t *testing.T) {
 	c := corpus()
 	kinds := map[string]Edit{}

@@ -114,31 +114,3 @@ func TestPagesAreSelfContained(t *testing.T) {
 	}
 	require.Contains(t, pages(t)["stream"], "&lt;script", "the text itself is shown")
 }
-
-// Every wrong pair is shown side by side with its reason and the differences. False alarms and missed copies are in separate lists.
-func TestWrongPairs(t *testing.T) {
-	var summaries, headers []string
-	sections, marks := 0, 0
-	elements(t, pages(t)["pairs"], func(n *html.Node) {
-		switch parent := n.Parent; n.Data {
-		case "summary":
-			summaries = append(summaries, n.FirstChild.Data)
-		case "header":
-			if parent.Data == "article" {
-				headers = append(headers, n.FirstChild.Data)
-			}
-		case "section":
-			sections++
-		case "del":
-			marks++
-		}
-	})
-	require.Len(t, summaries, 2)
-	require.Contains(t, summaries[0], ": 2 false alarms")
-	require.Contains(t, summaries[1], ": 1 missed")
-	require.Equal(t, []string{
-		"false alarm · reason: overlap · 7 bits", "false alarm · reason: overlap · 7 bits",
-		"missed, possible · reason: overlap · 7 bits",
-	}, headers)
-	require.Equal(t, [2]int{6, 3}, [2]int{sections, marks})
-}
