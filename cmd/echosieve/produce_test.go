@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"echosieve/test/kafkatest"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -28,36 +28,17 @@ import (
 // testBroker is an in-process broker with the topics of the default configuration.
 func testBroker(t *testing.T) *kfake.Cluster {
 	t.Helper()
-	topics := config.Default().Kafka.Topics
-	c, err := kfake.NewCluster(kfake.NumBrokers(1),
-		kfake.SeedTopics(3, topics.Input, topics.Unique, topics.Duplicate, topics.Dead))
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	c, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
 	return c
 }
 
 // published returns the records of the input topic, and requires that there are exactly want.
 func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
 	t.Helper()
-	topic := config.Default().Kafka.Topics.Input
-	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...),
-		kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchMaxWait(50*time.Millisecond))
-	require.NoError(t, err)
-	defer client.Close()
-	var records []*kgo.Record
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	for len(records) < want {
-		records = append(records, client.PollFetches(ctx).Records()...)
-		require.NoError(t, ctx.Err(), "%d of %d records", len(records), want)
-	}
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, topic)
-	require.NoError(t, err)
-	require.NoError(t, ends.Error())
-	total := int64(0)
-	ends.Each(func(o kadm.ListedOffset) { total += o.Offset })
-	require.EqualValues(t, want, total)
+	records := kafkatest.ConsumeUntil(t, kafkatest.Config(c.ListenAddrs()...),
+		[]string{config.Default().Kafka.Topics.Input}, kafkatest.AtLeast(want))
+	require.Len(t, records, want)
 	return records
 }
 
