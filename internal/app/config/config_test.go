@@ -3,15 +3,29 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"echosieve/internal/app/config/schema"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/simhash"
 )
 
 // Users rely on these names.
@@ -146,4 +160,173 @@ func TestSettingsWithoutSenseAreRefused(t *testing.T) {
 			require.Error(t, err)
 		})
 	}
+}
+
+// others are values for settings for which otherValue finds none that is valid. An empty list: the setting
+// decides how servers are reached, or no second value exists.
+func others(t *testing.T) map[string][]string {
+	words := filepath.Join(t.TempDir(), "words")
+	require.NoError(t, os.WriteFile(words, []byte("区块链平台 10 n\n"), 0o600))
+	stop := filepath.Join(t.TempDir(), "stop")
+	require.NoError(t, os.WriteFile(stop, []byte("区块链平台\n"), 0o600))
+	table := filepath.Join(t.TempDir(), "table.tsv")
+	require.NoError(t, os.WriteFile(table, []byte("format\t1\nwritten\t2026-05-04T12:00:00Z\n"+
+		"2026-05-04T13:00:00Z\t*\t9\tone\n"), 0o600))
+	policies := []string{"unique", "possible", "duplicate"}
+	return map[string][]string{
+		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"},
+		"kafka.delivery": {"exactly_once", "at_least_once"}, "kafka.drain_timeout": {"9s"},
+		"kafka.sasl.mechanism": {}, "kafka.sasl.username": {}, "kafka.sasl.password": {},
+		"kafka.sasl.password_file": {}, "kafka.sasl.token_file": {},
+		"kafka.tls.cert_file": {}, "kafka.tls.key_file": {}, "kafka.tls.ca_file": {}, "kafka.tls.server_name": {},
+		"kafka.tls.insecure_skip_verify": {},
+		"redis.addrs":                    {}, "redis.master_name": {}, "redis.sentinel_username": {},
+		"redis.sentinel_password":      {},
+		"redis.sentinel_password_file": {},
+		"redis.cluster":                {}, "redis.tls.cert_file": {}, "redis.tls.key_file": {},
+		"redis.tls.ca_file": {},
+		"redis.tls.enabled": {}, "redis.tls.server_name": {}, "redis.tls.insecure_skip_verify": {},
+		"redis.password_file": {}, "redis.username": {}, "redis.password": {},
+		"redis.wait_timeout": {}, "redis.buckets": {"sets"}, "redis.block_bits": {"20", "12"},
+		"redis.generations":       {"2", "4"},
+		"redis.expected_articles": {"1000001", "100000000"}, "redis.db": {"1", "3"},
+		"recipe":                 {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
+		"detection.max_distance": {"16"},
+		"detection.blocks":       {"5"},
+		// gojieba needs cgo; package recipe tests that it does not change the id
+		"detection.segmenter":       {},
+		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {table},
+		"detection.html": {"text"},
+		"input.format":   {"text"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
+		"http.open":      {"/readyz"},
+		"policy.revises": policies, "policy.overlaps": policies, "input.tombstones": {"skip"}, "input.preset": {
+			"connect"}, "input.framing": {"confluent"}, "policy.contained": policies,
+		"policy.extends": policies, "policy.same_id": policies, "output.verdict": {"value"},
+		"input.schema_file": {}, "input.registry.urls": {}, "input.registry.username": {},
+		"input.registry.password": {}, "input.registry.password_file": {}, "input.registry.tls.enabled": {},
+		"input.registry.tls.cert_file": {}, "input.registry.tls.key_file": {}, "input.registry.tls.ca_file": {},
+		"input.registry.tls.server_name": {}, "input.registry.tls.insecure_skip_verify": {},
+		"shadow.group": {"other-shadow"}, "shadow.namespace": {"other-shadow"}, "shadow.topic": {"other-shadow"},
+	}
+}
+
+// otherValue returns a valid text that differs from the default of a setting.
+func otherValue(t *testing.T, k schema.Key) string {
+	t.Helper()
+	var texts []string
+	switch v := k.Default.(type) {
+	case bool:
+		texts = []string{strconv.FormatBool(!v)}
+	case int:
+		texts = []string{strconv.Itoa(v + 1), strconv.Itoa(v - 1), strconv.Itoa(v + 2), strconv.Itoa(2 * v)}
+	case float64:
+		texts = []string{strconv.FormatFloat(v+0.01, 'g', 4, 64), strconv.FormatFloat(v-0.01, 'g', 4, 64)}
+	case time.Duration:
+		texts = []string{(v + v/10).String(), (v - v/10).String(), "1s"}
+	default:
+		texts = []string{fmt.Sprint(v) + "x", "x"}
+	}
+	for _, text := range texts {
+		if _, err := load(k, text); err == nil {
+			return text
+		}
+	}
+	t.Errorf("%s: name a valid value in others", k.Name)
+	return k.Default.(string)
+}
+
+// load returns the default configuration with one other setting.
+func load(k schema.Key, text string) (Config, error) {
+	cfg := Default()
+	_, err := Schema().Load(&cfg, schema.Sources{Environ: []string{Schema().Env(k) + "=" + text}})
+	return cfg, errors.Join(err, cfg.Validate())
+}
+
+// TestEverySettingThatMovesTheKeys walks all settings. A process whose setting differs uses other keys
+// exactly if the id of its index differs: so whoever compares ids sees each setting that empties or splits
+// the index, also one that is added later.
+func TestEverySettingThatMovesTheKeys(t *testing.T) {
+	recipes := map[recipe.Config]string{}
+	base, baseKeys := indexOf(t, Default(), recipes)
+	require.NotEmpty(t, baseKeys)
+	moving := map[string]bool{}
+	values := others(t)
+	for _, k := range Schema().Keys() {
+		texts, listed := values[k.Name]
+		if !listed {
+			texts = []string{otherValue(t, k)}
+		}
+		for _, text := range texts {
+			cfg, err := load(k, text)
+			require.NoError(t, err, "%s=%s: name a valid value in others", k.Name, text)
+			id, keys := indexOf(t, cfg, recipes)
+			if id.Same(base) {
+				require.Equal(t, baseKeys, keys, "%s=%s moves keys, and the id says nothing", k.Name, text)
+				require.Empty(t, id.Compare(base))
+				continue
+			}
+			moving[k.Name] = true
+			for key := range keys {
+				require.NotContains(t, baseKeys, key, "%s=%s changes the id, and keys stay", k.Name, text)
+			}
+			require.NotEmpty(t, id.Compare(base), k.Name)
+		}
+	}
+	for _, name := range []string{
+		"window", "recipe", "redis.namespace", "redis.db", "redis.generations", "redis.expected_articles",
+		"redis.block_bits", "redis.buckets",
+		"detection.near", "detection.blocks", "detection.max_distance", "detection.user_dictionary",
+	} {
+		require.True(t, moving[name], name)
+	}
+	for _, name := range []string{"redis.max_candidates", "policy.same_id", "kafka.group"} {
+		require.False(t, moving[name], name)
+	}
+	// Of the settings under detection, the help and the page name those that keep the index.
+	keep := []string{}
+	for _, k := range Schema().Keys() {
+		if name, ok := strings.CutPrefix(k.Name, "detection."); ok && !moving[k.Name] {
+			keep = append(keep, name)
+		}
+	}
+	require.Equal(t, []string{"probes", "anchors", "segmenter", "boilerplate_file"}, keep)
+	require.Contains(t, Schema().Section("detection").Help, "except of probes, anchors, segmenter and boilerplate_file")
+	page, err := os.ReadFile("../../../docs/configuration.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page),
+		"everything under `detection` except `probes`, `anchors`, `segmenter` and `boilerplate_file`")
+}
+
+// indexOf returns the id of the index of a configuration, and the keys, each behind its database, that it
+// uses for one article.
+func indexOf(t *testing.T, cfg Config, recipes map[recipe.Config]string) (id keyspace.ID, keys map[string]bool) {
+	t.Helper()
+	server := miniredis.RunT(t)
+	cfg.Redis.Addrs = []string{server.Addr()}
+	cfg.Redis.WaitReplicas = 0
+	recipeID, known := recipes[cfg.RecipeConfig()] // dictionaries load slowly
+	if !known {
+		made, err := cfg.LoadRecipe()
+		require.NoError(t, err)
+		recipeID = made.ID()
+		recipes[cfg.RecipeConfig()] = recipeID
+	}
+	client, err := connection.Connect(cfg.Redis.Options)
+	require.NoError(t, err)
+	defer client.Close()
+	x, err := redisindex.New(client, cfg.IndexConfig(recipeID), nil, slog.New(slog.DiscardHandler), nil)
+	require.NoError(t, err)
+	fingerprint := simhash.Fingerprint(0x0123456789abcdef)
+	_, err = x.Claim(t.Context(), []article.Article{{
+		Coordinates: article.Coordinates{Topic: "articles", Offset: 7}, ID: "a", Time: time.Unix(1795412345, 0),
+		Fingerprint: fingerprint,
+	}})
+	require.NoError(t, err)
+	keys = map[string]bool{}
+	for db := range 16 {
+		for _, key := range server.DB(db).Keys() {
+			keys[strconv.Itoa(db)+" "+key] = true
+		}
+	}
+	return x.Keys().ID, keys
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -180,4 +181,133 @@ func dial(t *testing.T, addr string, client tlsfiles.Config) error {
 	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = conn.Read(make([]byte, 1))
 	return err
+}
+
+func frame(size int32, rest ...int32) string {
+	b := binary.BigEndian.AppendUint32(nil, uint32(size))
+	for _, n := range rest {
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
+	}
+	return string(b)
+}
+
+// receive returns what a client reads that has sent a request, when the server answers with a text in pieces.
+func receive(t *testing.T, guard func(net.Conn) net.Conn, request string, answer ...string) (string, error) {
+	t.Helper()
+	client, server := net.Pipe()
+	t.Cleanup(func() { _ = client.Close(); _ = server.Close() })
+	conn := guard(client)
+	go func() {
+		_, _ = io.ReadFull(server, make([]byte, len(request)))
+		for _, part := range answer {
+			if _, err := io.WriteString(server, part); err != nil {
+				return
+			}
+		}
+		_ = server.Close()
+	}()
+	_, err := io.WriteString(conn, request)
+	require.NoError(t, err)
+	got, err := io.ReadAll(conn)
+	return string(got), err
+}
+
+// requireGuarded requires that an answer passes the guard, in one piece and byte by byte, or that the guard
+// finds the fault.
+func requireGuarded(t *testing.T, guard func(net.Conn) net.Conn, name, request, answer, kind, fault string) {
+	t.Helper()
+	for _, pieces := range [][]string{{answer}, strings.Split(answer, "")} {
+		got, err := receive(t, guard, request, pieces...)
+		if fault == "" {
+			require.NoError(t, err, name)
+			require.Equal(t, answer, got, name)
+			continue
+		}
+		p := (*Problem)(nil)
+		require.ErrorAs(t, err, &p, name)
+		require.Contains(t, p.Cause, "a:1 sends no "+kind, name)
+		require.Contains(t, p.Cause, fault, name)
+		require.Equal(t, !strings.HasPrefix(name, "later"), p.Permanent, name)
+	}
+}
+
+func TestGuardKafka(t *testing.T) {
+	const versions, metadata = "\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x07\x00\x00",
+		"\x00\x00\x00\x0a\x00\x03\x00\x01\x00\x00\x00\x07\x00\x00"
+	guard := func(c net.Conn) net.Conn { return GuardKafka(c, "a:1", "set kafka.brokers") }
+	list := frame(22, 7) + "\x00\x00" + frame(2) + strings.Repeat("\x00\x03\x00\x00\x00\x04", 2)
+	for name, c := range map[string]struct{ request, answer, fault string }{
+		"versions":        {versions, list + frame(5, 9) + "x", ""},
+		"metadata":        {metadata, frame(8, 7, -1) + frame(4, 8) + frame(4, 9), ""},
+		"HTTP":            {versions, "HTTP/1.1 400 Bad Request\r\n\r\n", `it begins with "HTTP"`},
+		"Redis":           {versions, "-ERR unknown command\r\n", `it begins with "-ERR"`},
+		"SSH":             {metadata, "SSH-2.0-OpenSSH\r\n", `it begins with "SSH-"`},
+		"negative size":   {metadata, frame(-5, 7), "a size of -5 bytes"},
+		"no size":         {metadata, frame(0), "a size of 0 bytes"},
+		"echo":            {versions, versions, "it answers request 1179648"},
+		"another request": {metadata, frame(8, 6, 1), "it answers request 6"},
+		"list of many": {versions, frame(22, 7) + "\x00\x00" + frame(1<<30) + strings.Repeat("\x00", 12),
+			"a list claims 1073741824 elements in 12 bytes"},
+		"list of few": {versions, frame(22, 7) + "\x00\x00" + frame(-1) + strings.Repeat("\x00", 12),
+			"a list claims -1 elements"},
+		"later, negative":   {metadata, frame(8, 7, 1) + frame(-1), "a size of -1 bytes"},
+		"later, very large": {versions, list + frame(2<<30-1), "a size of 2147483647 bytes"},
+	} {
+		requireGuarded(t, guard, name, c.request, c.answer, "responses of Kafka: ", c.fault)
+	}
+}
+
+func TestGuardRedis(t *testing.T) {
+	guard := func(c net.Conn) net.Conn { return GuardRedis(c, "a:1", "set redis.addrs") }
+	for name, c := range map[string]struct{ answer, fault string }{
+		"replies":        {"+OK\r\n:1\r\n$-1\r\n*-1\r\n*0\r\n$0\r\n\r\n-ERR x\r\n$5\r\na\r\nbc\r\n", ""},
+		"arrays":         {"*2\r\n*2\r\n$1\r\na\r\n:7\r\n*1\r\n*0\r\n+OK\r\n", ""},
+		"third version":  {"%2\r\n+server\r\n+redis\r\n+proto\r\n:3\r\n_\r\n#t\r\n,1.5\r\n~1\r\n=5\r\ntxt:a\r\n|1\r\n+a\r\n:1\r\n+OK\r\n>1\r\n+p\r\n(12\r\n!3\r\nERR\r\n", ""},
+		"HTTP":           {"HTTP/1.1 400 Bad Request\r\n", `a reply begins with "H`},
+		"Kafka":          {"\x00\x00\x00\x0a\x00", "a reply begins with"},
+		"negative":       {"$-5\r\n", `a size is "-5"`},
+		"no number":      {"*x\r\n", `a size is "x"`},
+		"no end":         {"$" + strings.Repeat("1", 100), "a size has no end"},
+		"string":         {"$2000000000\r\n", "a string claims 2000000000 bytes"},
+		"array":          {"*1000000000\r\n", "an array claims 1000000000 elements"},
+		"arrays of many": {"*4000000\r\n*4000000\r\n", "an array claims 4000000 elements"},
+		"deep":           {strings.Repeat("*1\r\n", 40), "nested deeper than 32"},
+		"map":            {"%2100000\r\n", "an array claims 4200000 elements"},
+		"later, array":   {"+OK\r\n*1000000000\r\n", "an array claims 1000000000 elements"},
+	} {
+		requireGuarded(t, guard, name, "PING\r\n", c.answer, "replies of Redis: ", c.fault)
+	}
+}
+
+// A server that speaks Redis says nothing to a request of Kafka, and is asked what it speaks.
+func TestGuardKafkaAsksASilentServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				b := make([]byte, 6)
+				if _, err := io.ReadFull(conn, b); err == nil && string(b) == "PING\r\n" {
+					_, _ = io.WriteString(conn, "+PONG\r\n")
+				}
+				_, _ = io.Copy(io.Discard, conn)
+			}()
+		}
+	}()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	conn = GuardKafka(conn, l.Addr().String(), "set kafka.brokers")
+	defer conn.Close()
+	_, err = io.WriteString(conn, "\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x07\x00\x00")
+	require.NoError(t, err)
+	_, err = conn.Read(make([]byte, 10))
+	p := (*Problem)(nil)
+	require.True(t, errors.As(err, &p), "%v", err)
+	require.Equal(t, l.Addr().String()+" speaks Redis, not Kafka", p.Cause)
 }
