@@ -64,22 +64,6 @@ func TestOriginalsAreWholeSentences(t *testing.T) {
 	}
 }
 
-// The first use of such a symbol introduces a person, all others name them only.
-func TestFirstMention(t *testing.T) {
-	g := newGrammar("[article]\n{P}¶{P} {P}\n[P]\n{first:1} {last:1}, a baker, => "+
-		"{last:1}\n[first]\nAnna\n[last]\nVelde\n[desks]\nd\n[d.title]\nx\n[d.lead]\ny\n", ",")
-	require.Equal(t, []string{"Anna Velde, a baker,", "Velde Velde"}, g.newStory(NewFeed("", 0, 1).rng).paragraphs())
-}
-
-func TestTitlesBelongToLeads(t *testing.T) {
-	g := newGrammar("[desks]\nd\n[d.title]\nA | B | C\n[d.lead]\na | b | c\n", "")
-	f := NewFeed("", 0, 1)
-	for range 30 {
-		s := g.newStory(f.rng)
-		require.Equal(t, s.tell(title), s.tell(lead))
-	}
-}
-
 func TestPolish(t *testing.T) {
 	for text, want := range map[string]string{
 		`a unusual day. "we saw," he said. it rained`: `An unusual day. "We saw," he said. It rained`,

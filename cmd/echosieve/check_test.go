@@ -42,23 +42,6 @@ func severities(r checkResult, component string) []diag.Severity {
 	return all
 }
 
-func TestCheckServersAway(t *testing.T) {
-	code, result := checkJSON(t, "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1")
-	require.Equal(t, command.ExitNo, code)
-	require.False(t, result.CanStart)
-	require.Equal(t, []diag.Severity{diag.OK}, severities(result, "recipe"))
-	require.Contains(t, severities(result, "kafka"), diag.Failure)
-	require.Contains(t, severities(result, "redis"), diag.Failure)
-	_, out, _ := echosieve(t, "", "check", "--kafka.brokers", "127.0.0.1:1", "--redis.addrs", "127.0.0.1:1")
-	commandtest.FitsTerminal(t, out)
-	for _, f := range result.Findings {
-		if f.Severity == diag.Failure {
-			require.NotEmpty(t, f.Problem)
-			require.NotEmpty(t, f.Remedy, "%+v", f)
-		}
-	}
-}
-
 // A port that another program uses is a fault; one that a service of Echosieve uses is not.
 func TestCheckListen(t *testing.T) {
 	broker := testBroker(t)

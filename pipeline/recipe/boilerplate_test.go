@@ -91,15 +91,6 @@ func TestPageOfBoilerplateOnlyIsLittleText(t *testing.T) {
 	require.NotEqual(t, a.Fingerprint, b.Fingerprint)
 }
 
-func TestPageOfNothingButFurnitureIsLittleText(t *testing.T) {
-	r := testRecipe(t)
-	for _, page := range []string{enMenu + enFooter, "首页\n新闻\n" + zhFooter} {
-		a, _ := r.Fingerprint(page, article.Origin{})
-		require.True(t, a.LittleText, page)
-		require.False(t, a.Empty)
-	}
-}
-
 func TestArticleOfPage(t *testing.T) {
 	r := testRecipe(t)
 	cfg := DefaultConfig()

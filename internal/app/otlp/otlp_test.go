@@ -127,35 +127,6 @@ func TestReceiverThatHangs(t *testing.T) {
 	require.Zero(t, count(exported))
 }
 
-// After a failure spans are sent again, and the log says so once.
-func TestReceiverThatReturns(t *testing.T) {
-	receiver := otlpreceiver.Start(t)
-	var away atomic.Bool
-	away.Store(true)
-	receiver.Answer = func(*http.Request) int {
-		if away.Load() {
-			return http.StatusInternalServerError
-		}
-		return http.StatusOK
-	}
-	e, count, log := exporter(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL,
-		"OTEL_BSP_SCHEDULE_DELAY": "1"})
-	send := func(outcome string, want float64) {
-		_, span := e.Tracer().Start(t.Context(), "batch")
-		span.End()
-		require.Eventually(t, func() bool { return count(outcome) == want }, time.Minute, time.Millisecond)
-	}
-	send(failed, 1)
-	send(failed, 2)
-	away.Store(false)
-	send(exported, 1)
-	send(exported, 2)
-	closeWhenSent(e)
-	require.Equal(t, 1, strings.Count(log.String(), "spans cannot be sent"))
-	require.Equal(t, 1, strings.Count(log.String(), "trace spans can be sent again"))
-	require.Zero(t, count(dropped))
-}
-
 // The headers of the settings go to the receiver of the settings only, whatever it answers.
 func TestHeadersFollowNoRedirect(t *testing.T) {
 	var strangers atomic.Int32

@@ -83,25 +83,6 @@ func TestPairs(t *testing.T) {
 	require.ErrorContains(t, err, "nobody")
 }
 
-// One family with most of the look-alikes decides their rate, however many others there are.
-func TestWarningOfALargeFamily(t *testing.T) {
-	articles := map[string]article.Article{"a": newArticle(1, 0), "b": newArticle(2, 0xff_ff_ff)}
-	var pairs []Pair
-	for i := range 60 {
-		p := Pair{A: "a", B: "b", Kind: "template", Families: []string{"form"}}
-		if i >= 31 {
-			p.Families = nil
-		}
-		pairs = append(pairs, p)
-	}
-	r, err := Pairs(articles, pairs, nil, byDistance)
-	require.NoError(t, err)
-	require.Equal(t, []string{"false-positive rate: one family has 52 % of its pairs and decides it"}, r.Warnings)
-	r, err = Pairs(articles, pairs[2:], nil, byDistance)
-	require.NoError(t, err)
-	require.Empty(t, r.Warnings)
-}
-
 func TestPairParser(t *testing.T) {
 	for _, c := range []struct {
 		header, line string
@@ -135,18 +116,6 @@ func TestPairParser(t *testing.T) {
 		_, _, err := labelled.Parse(bad)
 		require.Error(t, err, bad)
 	}
-}
-
-func TestFamiliesOf(t *testing.T) {
-	got := familiesOf([]term{
-		{families: []string{"a"}, part: 1, whole: 1},
-		{whole: 1}, // by itself
-		{families: []string{"b", "c"}, whole: 1},
-		{families: []string{"d"}, part: 1, whole: 1},
-		{families: []string{"c", "a"}, part: 2, whole: 2}, // joins a, b and c
-		{whole: 1},
-	})
-	require.Equal(t, []family{{3, 4, 3}, {0, 1, 1}, {1, 1, 1}, {0, 1, 1}}, got)
 }
 
 // shares makes terms of so many families of equal size, of which the first wrong ones are wrong as a whole.
