@@ -10,6 +10,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
+	"echosieve/test/kafkatest"
 )
 
 const evalDocs = "internal/eval/testdata/stream.jsonl"
@@ -27,10 +28,8 @@ func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRoot
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string { return commandtest.FileIn(t, dir, name, text) }
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
-	require.NoError(t, err)
-	t.Cleanup(broker.Close)
-	kafka := "--kafka.brokers=" + broker.ListenAddrs()[0]
+	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
+	kafka := "--kafka.brokers=" + cfg.Brokers[0]
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
 	empty := file("empty.jsonl", "")
 

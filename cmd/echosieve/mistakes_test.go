@@ -15,6 +15,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
+	"echosieve/test/kafkatest"
 	"echosieve/test/redisserver"
 )
 
@@ -22,10 +23,8 @@ import (
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string { return commandtest.FileIn(t, dir, name, text) }
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
-	require.NoError(t, err)
-	t.Cleanup(broker.Close)
-	kafka := "--kafka.brokers=" + broker.ListenAddrs()[0]
+	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
+	kafka := "--kafka.brokers=" + cfg.Brokers[0]
 	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
 	long := file("long.csv", "id,text\n"+strings.Repeat("x,y\n", 101))

@@ -13,23 +13,15 @@ func TestPackedIDs(t *testing.T) {
 	at := article.Coordinates{Topic: "news", Partition: 3, Offset: 12345}
 	for id, size := range map[string]int{
 		"":                                      0,
-		"a":                                     1,
-		"xyz":                                   3,
 		"news/3/12345":                          1,
 		"news/3/12346":                          11,
-		"news":                                  4,
-		"1234":                                  3,
-		"12345":                                 4,
-		"DEADBEEF":                              8,
 		"source-20240131":                       12,
-		"新华社-20240131":                          1 + len("新华社-20240131"),
 		"xhs-20240131-新":                        4 + 5 + 1 + 1 + 3,
 		"65a0f3c2e1b2c3d4e5f60718":              13,
 		"123e4567-e89b-12d3-a456-426614174000":  25,
 		strings.Repeat("f", 2*maxRun+1):         2*(1+(maxRun+1)/2) + 1,
 		strings.Repeat("0", article.MaxIDBytes): 3*(1+(maxRun+1)/2) + 1 + (article.MaxIDBytes-3*maxRun+1)/2,
 		"\xff":                                  2,
-		"a\x80":                                 3,
 	} {
 		packed := string(AppendID(nil, article.Ref{ID: id, Coordinates: at}))
 		require.Len(t, packed, size, id)

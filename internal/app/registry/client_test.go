@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -120,8 +121,6 @@ func TestUnknownIDs(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
-	fake := srfake.New()
-	t.Cleanup(fake.Close)
 	var user, password string
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ = r.BasicAuth()
@@ -225,15 +224,13 @@ var bomb = sync.OnceValue(func() answer {
 	}
 })
 
-// faults are answers with the cause that /readyz gives, and their words in a dead letter.
-func faults() map[string]struct {
+// fault is an answer with the cause that /readyz gives, and its words in a dead letter.
+type fault struct {
 	answer        answer
 	cause, detail string
-} {
-	type fault = struct {
-		answer        answer
-		cause, detail string
-	}
+}
+
+func faults() map[string]fault {
 	all := map[string]fault{
 		"page": {status(200, "<!doctype html><title>Log in</title>"), "without a schema",
 			"with status 200 and no schema"},
@@ -261,30 +258,21 @@ func faults() map[string]struct {
 	return all
 }
 
-// before is a registry before which a server answers otherwise for what refuses returns true for.
-func before(t *testing.T, a answer, refuses func(*http.Request) bool) (*httptest.Server, *srfake.Registry) {
+// before is a registry in whose place another server answers what refuses returns true for.
+func before(t *testing.T, a answer, refuses func(*http.Request) bool) *srfake.Registry {
 	t.Helper()
 	fake := srfake.New()
 	t.Cleanup(fake.Close)
 	fake.SeedSchema("story", 1, 7, sr.Schema{Schema: text})
 	fake.SeedSchema("story", 2, 8, sr.Schema{Schema: text})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if refuses(r) {
+	fake.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		refused := refuses(r)
+		if refused {
 			a(w, r)
-			return
 		}
-		res, err := http.Get(fake.URL() + r.URL.Path)
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		defer res.Body.Close()
-		var body bytes.Buffer
-		_, _ = body.ReadFrom(res.Body)
-		w.WriteHeader(res.StatusCode)
-		_, _ = w.Write(body.Bytes())
-	}))
-	t.Cleanup(server.Close)
-	return server, fake
+		return refused
+	})
+	return fake
 }
 
 // reports are what /readyz would show.
@@ -311,11 +299,7 @@ func (r *reports) report(_ string, call fmt.Stringer, err error) {
 func (r *reports) now() map[string]error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := map[string]error{}
-	for call, err := range r.waits {
-		all[call] = err
-	}
-	return all
+	return maps.Clone(r.waits)
 }
 
 func waitingFor(t *testing.T, url string) (*Client, decode.Schemas, *reports) {
@@ -348,9 +332,9 @@ func TestARefusalOfOneIDIsItsOwn(t *testing.T) {
 		for _, id := range []string{"9", "00000000-0000-0000-0000-000000000009"} {
 			t.Run(name+" "+id[:1], func(t *testing.T) {
 				t.Parallel()
-				server, _ := before(t, fault.answer,
+				server := before(t, fault.answer,
 					func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/"+id) })
-				_, schemas, reports := waitingFor(t, server.URL)
+				_, schemas, reports := waitingFor(t, server.URL())
 				_, err := settled(t.Context(), schemas, id)
 				requireNoSchema(t, err, "the registry answers "+fault.detail)
 				require.Empty(t, reports.now())
@@ -375,11 +359,11 @@ func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
 				t.Parallel()
 				var back atomic.Bool
 				var asked atomic.Int32
-				server, _ := before(t, fault.answer, func(r *http.Request) bool {
+				server := before(t, fault.answer, func(r *http.Request) bool {
 					asked.Add(1)
 					return !back.Load() && (!types || !strings.HasSuffix(r.URL.Path, "/types"))
 				})
-				c, schemas, reports := waitingFor(t, server.URL)
+				c, schemas, reports := waitingFor(t, server.URL())
 				if err := c.Ping(t.Context()); !types && !strings.Contains(name, "gateway") && name != "null" {
 					require.ErrorContains(t, err, fault.cause)
 				}
@@ -415,11 +399,11 @@ func TestANodeThatLagsIsAskedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int32
-			server, _ := before(t, a, func(r *http.Request) bool {
+			server := before(t, a, func(r *http.Request) bool {
 				return strings.HasSuffix(r.URL.Path, "/7") &&
 					asked.Add(1) <= 2
 			})
-			_, schemas, reports := waitingFor(t, server.URL)
+			_, schemas, reports := waitingFor(t, server.URL())
 			_, err := settled(t.Context(), schemas, "7")
 			require.NoError(t, err)
 			require.Empty(t, reports.red)
@@ -431,11 +415,11 @@ func TestANodeThatLagsIsAskedAgain(t *testing.T) {
 // costs one request, and an id that was asked for costs none for a while.
 func TestManyUnknownIDsCostOneRequestEach(t *testing.T) {
 	var asked atomic.Int32
-	server, _ := before(t, status(404, `{"error_code":40403}`), func(r *http.Request) bool {
+	server := before(t, status(404, `{"error_code":40403}`), func(r *http.Request) bool {
 		asked.Add(1)
 		return !strings.HasSuffix(r.URL.Path, "/7")
 	})
-	c, schemas, _ := waitingFor(t, server.URL)
+	c, schemas, _ := waitingFor(t, server.URL())
 	for id := range enough {
 		_, err := settled(t.Context(), schemas, fmt.Sprint(1000+id))
 		requireNoSchema(t, err, "knows no schema 100")
@@ -461,8 +445,8 @@ func TestManyUnknownIDsCostOneRequestEach(t *testing.T) {
 // A tool or the console, which asks once, takes no patience from the service.
 func TestWhoAsksOnceDecidesNothing(t *testing.T) {
 	var asked atomic.Int32
-	server, _ := before(t, status(404, `{"error_code":40403}`), func(*http.Request) bool { return asked.Add(1) <= 1 })
-	c, schemas, _ := waitingFor(t, server.URL)
+	server := before(t, status(404, `{"error_code":40403}`), func(*http.Request) bool { return asked.Add(1) <= 1 })
+	c, schemas, _ := waitingFor(t, server.URL())
 	_, err := c.Schema(t.Context(), "7")
 	requireNoSchema(t, err, "knows no schema 7")
 	_, err = settled(t.Context(), schemas, "7")
@@ -477,14 +461,14 @@ func TestRedirects(t *testing.T) {
 		fmt.Fprintf(w, `{"schema":%q}`, text)
 	}))
 	t.Cleanup(stranger.Close)
-	server, _ := before(t, func(w http.ResponseWriter, r *http.Request) {
+	server := before(t, func(w http.ResponseWriter, r *http.Request) {
 		to := "/schemas/ids/7"
 		if strings.HasSuffix(r.URL.Path, "/9") {
 			to = stranger.URL + r.URL.Path
 		}
 		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
 	}, func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/7") })
-	c := open(t, Server{URLs: []string{server.URL}, Username: "u", Password: "p"})
+	c := open(t, Server{URLs: []string{server.URL()}, Username: "u", Password: "p"})
 	_, err := c.Schema(t.Context(), "6")
 	require.NoError(t, err)
 	_, err = c.Schema(t.Context(), "9")
