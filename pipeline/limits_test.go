@@ -1,8 +1,6 @@
 package pipeline_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"math"
@@ -14,6 +12,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -165,7 +164,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 
 // With a verdict in the value, the value is the record's and the verdict, and records are measured with it.
 func TestVerdictInTheValue(t *testing.T) {
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
+	index := newMemIndex()
 	decide := func(most int, limits pipeline.BatchLimits, values ...string) []pipeline.Output {
 		p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Member, c.MaxMessageBytes = "verdict", most })
 		b, err := p.Prepare(t.Context(), records(values...))
@@ -176,12 +175,8 @@ func TestVerdictInTheValue(t *testing.T) {
 		return outputs
 	}
 	with := strings.Replace(articleJSON, "{", `{ "verdict" : {"verdict":"near"}, `, 1)
-	var zipped bytes.Buffer
-	w := gzip.NewWriter(&zipped)
-	_, err := w.Write([]byte(articleJSON))
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	outputs := decide(1<<20, pipeline.BatchLimits{}, articleJSON, with, zipped.String(), "null", "{")
+	zipped := hostiletext.Gzip(articleJSON)
+	outputs := decide(1<<20, pipeline.BatchLimits{}, articleJSON, with, zipped, "null", "{")
 	const unique = `"verdict":{"verdict":"unique","topic":"unique","record":"articles/0/0"}}`
 	require.Equal(t, strings.TrimSuffix(articleJSON, "}")+","+unique, string(outputs[0].PublishedValue()))
 	var copied struct{ Verdict pipeline.Member }
@@ -189,7 +184,7 @@ func TestVerdictInTheValue(t *testing.T) {
 	require.Equal(t, outputs[1].Member(), copied.Verdict)
 	require.Equal(t, "exact", copied.Verdict.Verdict)
 	require.Equal(t, 1, strings.Count(string(outputs[1].PublishedValue()), `"verdict":{`))
-	require.Equal(t, zipped.Bytes(), outputs[2].PublishedValue())
+	require.Equal(t, zipped, string(outputs[2].PublishedValue()))
 	require.Nil(t, outputs[3].PublishedValue())
 	require.Equal(t, "{", string(outputs[4].PublishedValue()), "a dead letter can be published again as it is")
 	for _, o := range outputs[:3] {

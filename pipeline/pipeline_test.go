@@ -83,8 +83,7 @@ func counted(t *testing.T, reg prometheus.Gatherer, name string) map[string]floa
 
 func TestBatchThroughAllStages(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
-	p := newPipeline(t, index, reg, nil)
+	p := newPipeline(t, newMemIndex(), reg, nil)
 	recs := records(
 		strings.Replace(articleJSON, "%", "a", 1),
 		"no JSON",
@@ -136,8 +135,7 @@ func TestScriptsAreCounted(t *testing.T) {
 }
 
 func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
-	p := newPipeline(t, index, nil, nil)
+	p := newPipeline(t, newMemIndex(), nil, nil)
 	recs := records("null", "null", "null", "null", "null")
 	recs[0].Key = make([]byte, 1<<20) // not Oversize, but too large with our headers
 	recs[1].Key, recs[1].Oversize = []byte("k"), &record.Oversize{Bytes: 3 << 20, ValueBytes: 3<<20 - 100}
@@ -182,8 +180,7 @@ func TestDeletionsAreTombstones(t *testing.T) {
 }
 
 func TestNothingIsDecidedWithoutTheIndex(t *testing.T) {
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
-	p := newPipeline(t, index, nil, nil)
+	p := newPipeline(t, newMemIndex(), nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	outputs, err := p.Decide(ctx, prepare(t, p, records(strings.Replace(articleJSON, "%", "a", 1))))
@@ -205,9 +202,7 @@ func prepare(t testing.TB, p interface {
 // A shadow decides as the service does. All its outputs go to one topic, are marked, and hold values only if wanted.
 func TestShadow(t *testing.T) {
 	for _, keep := range []bool{false, true} {
-		index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2,
-			Search: recipe.DefaultConfig().Search()})
-		shadow := pipeline.Shadow{Pipeline: newPipeline(t, index, nil, nil), KeepValues: keep}
+		shadow := pipeline.Shadow{Pipeline: newPipeline(t, newMemIndex(), nil, nil), KeepValues: keep}
 		recs := records(strings.Replace(articleJSON, "%", "a", 1), "no JSON", strings.Replace(articleJSON, "%", "b", 1),
 			strings.Replace(articleJSON, "%", strings.Repeat("x", 1<<20), 1))
 		recs[0].Headers = []record.Header{{Key: pipeline.HeaderShadow, Value: []byte("forged")}}
@@ -231,8 +226,7 @@ func TestShadow(t *testing.T) {
 // restart.
 func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	index := memindex.New(memindex.Config{Window: time.Hour, Generations: 2, Search: recipe.DefaultConfig().Search()})
-	p := newPipeline(t, index, reg, nil)
+	p := newPipeline(t, newMemIndex(), reg, nil)
 	recs := records("null", "null", "null")
 	recs[0].Time = time.Now().Add(-20 * time.Minute)
 	recs[1].Time = time.Now().Add(time.Hour)     // by a machine whose clock is fast

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/avro"
@@ -15,8 +14,6 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/decode/avrojson"
-	"echosieve/pipeline/memindex"
-	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 )
 
@@ -119,8 +116,7 @@ func TestAvroValues(t *testing.T) {
 // While no schema can be had, Prepare waits, other batches go on, and nothing becomes a dead letter.
 func TestPrepareWaitsForSchemas(t *testing.T) {
 	asked, back := make(chan bool, 100), make(chan bool)
-	p := newPipeline(t, memindex.New(memindex.Config{Window: time.Hour, Generations: 2,
-		Search: recipe.DefaultConfig().Search()}), nil, func(c *pipeline.Config) {
+	p := newPipeline(t, newMemIndex(), nil, func(c *pipeline.Config) {
 		c.Decode = avroConfig(decode.FramingConfluent)
 		c.Decode.Schemas = schemas{ids: map[string]bool{"7": true, "8": true}, err: func(ctx context.Context) error {
 			if ctx.Value(awayKey{}) == nil {

@@ -18,6 +18,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
+	"echosieve/test/kafkatest"
 	"echosieve/test/redisserver"
 )
 
@@ -56,9 +57,6 @@ func filledIndex(t *testing.T) (flags []string, x *redisindex.Index, claimed []a
 // publishOutput publishes a unique article as the service does, and returns the coordinates of the output.
 func publishOutput(t *testing.T, broker *kfake.Cluster, a article.Article) string {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...))
-	require.NoError(t, err)
-	defer client.Close()
 	r := &kgo.Record{Topic: config.Default().Kafka.Topics.Unique}
 	for key, value := range map[string]string{
 		pipeline.HeaderVerdict: "unique", pipeline.HeaderInput: a.String(), pipeline.HeaderRoot: a.String(),
@@ -66,7 +64,7 @@ func publishOutput(t *testing.T, broker *kfake.Cluster, a article.Article) strin
 	} {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
 	}
-	require.NoError(t, client.ProduceSync(t.Context(), r).FirstErr())
+	kafkatest.Produce(t, kafkatest.Client(t, kafkatest.Config(broker.ListenAddrs()...)), r)
 	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
 }
 

@@ -2,7 +2,6 @@ package files
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/traditionalchinese"
 
+	"echosieve/internal/app/files/filestest"
 	"echosieve/pipeline/decode"
 )
 
@@ -74,11 +74,9 @@ func TestArticleReader(t *testing.T) {
 		`{"id":"http://a/3","url":"http://a/3","text":"港"}`,
 		"no HTTP response", `{"id":"http://a/5","url":"http://a/5","text":"plain"}`, "too long",
 	}
-	var members bytes.Buffer // Common Crawl compresses each record by itself
+	members := "" // Common Crawl compresses each record by itself
 	for _, part := range strings.SplitAfter(archive, "\r\n\r\n") {
-		w := gzip.NewWriter(&members)
-		_, _ = w.Write([]byte(part))
-		require.NoError(t, w.Close())
+		members += filestest.Gzip(t, part)
 	}
 	for name, c := range map[string]struct {
 		file string
@@ -119,7 +117,7 @@ func TestArticleReader(t *testing.T) {
 		"tsv":                {"id\ttext\na\tx\n", []string{a}, ""},
 		"no header":          {"a,x\nb,y\n", []string{"a,x", "b,y"}, ""},
 		"warc":               {archive, pages, ""},
-		"warc.gz":            {members.String(), pages, ""},
+		"warc.gz":            {members, pages, ""},
 		"warc, cut off":      {archive[:len(archive)-3000], pages[:5], "cut off"},
 		"warc, no length":    {"WARC/1.0\r\nWARC-Type: response\r\n\r\n", []string{"damaged WARC record"}, ""},
 		"bzip2":              {"BZh91AY", nil, "bunzip2 -c"},

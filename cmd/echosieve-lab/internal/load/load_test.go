@@ -26,6 +26,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
+	"echosieve/test/kafkatest"
 	"echosieve/test/service"
 )
 
@@ -120,11 +121,8 @@ func TestLoadFindsALimit(t *testing.T) {
 func startBroker(t *testing.T) string {
 	t.Helper()
 	topics := config.Default().Kafka.Topics
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, topics.Input, topics.Unique, topics.Duplicate,
-		topics.Dead))
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
-	return c.ListenAddrs()[0]
+	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(2, topics.Input, topics.Unique, topics.Duplicate, topics.Dead))
+	return cfg.Brokers[0]
 }
 
 // noService starts a broker whose input topic nobody reads, and an HTTP server with the metrics of a service.

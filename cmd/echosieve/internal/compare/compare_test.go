@@ -12,7 +12,6 @@ import (
 
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
-	"echosieve/simhash"
 )
 
 const (
@@ -69,23 +68,6 @@ func TestCompareVerdicts(t *testing.T) {
 			require.Equal(t, c.want, got.Verdict, "%d bits", got.Distance)
 			require.Contains(t, got.Explanation, c.explanation)
 		})
-	}
-}
-
-func TestCompareRelations(t *testing.T) {
-	sentence := " A second boat follows in spring, the ministry said, and a third one later."
-	longer := compareText + sentence
-	for _, c := range []struct{ a, b, relation, topic, explanation string }{
-		{compareText, longer, "extends", "unique",
-			"B contains A and has more. The policy sends it to the topic unique."},
-		{longer, compareText, "contained", "duplicate", "B is contained in A."},
-		{compareText, "<p>" + compareText, "equal", "duplicate", "Exact copy"},
-		{compareText, compareOther, "none", "unique", "Not a copy"},
-	} {
-		got := compareJSON(t, "", "--policy.extends_share", "0.1", c.a, c.b)
-		require.Equal(t, c.relation, got.Relation, c.explanation)
-		require.Equal(t, c.topic, got.Topic, c.explanation)
-		require.Contains(t, got.Explanation, c.explanation)
 	}
 }
 
@@ -147,17 +129,6 @@ func TestCompareShowsAReadableReport(t *testing.T) {
 	commandtest.FitsTerminal(t, out)
 	require.Contains(t, out, "^")
 	require.Contains(t, out, "Not a copy")
-}
-
-func TestCompareMarksDifferences(t *testing.T) {
-	require.Equal(t, " ^  ^", differences("10 11", "11 10"))
-	c := Comparison{Layout: comparedLayout{Blocks: 4, Bits: 16}}
-	bits := simhash.Fingerprint(0xffff_0000_ffff_0000).Bits()
-	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
-	c.Layout.Bits = 14
-	require.Equal(t, "11111111111111.11 00000000000000.00 11111111111111.11 00000000000000.00", c.inBlocks(bits))
-	c.Layout.Bits = 20
-	require.Equal(t, "1111111111111111 0000000000000000 1111111111111111 0000000000000000", c.inBlocks(bits))
 }
 
 func TestCompareShowsTexts(t *testing.T) {

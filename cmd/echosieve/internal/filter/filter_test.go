@@ -150,14 +150,6 @@ func TestNoArticles(t *testing.T) {
 	}
 }
 
-// A file that is damaged in its middle ends the run with an error, behind the lines of what could be read.
-func TestCutOff(t *testing.T) {
-	code, out, errOut := filtered(t, "["+line("a", harbour)+","+line("b", harbour)+",")
-	require.Equal(t, command.ExitFailed, code)
-	require.Equal(t, []string{"a unique unique", "b exact duplicate a"}, verdicts(out))
-	require.Contains(t, errOut, ": read: the list has no end")
-}
-
 // The sample's verdicts are in the order of the file and do not depend on the number of cores. A file that is named twice repeats itself.
 func TestOrder(t *testing.T) {
 	var lines bytes.Buffer
