@@ -64,7 +64,6 @@ var rows = []row{
 		parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=200000 ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood " +
 		"-benchtime 1x", parsed: minutes},
-	{command: "go test ./test/e2e -run NONE -bench Backlog -benchtime 3000x", parsed: minutes},
 	{command: "go test ./pipeline/memindex -run NONE -bench Memory -benchtime 1x", parsed: minutes},
 	{command: "echosieve filter --state seen articles.jsonl.gz > judged.jsonl",
 		parsed: "it answers 1, because some articles are dead letters; cmd/echosieve/internal/filter has its tests"},
@@ -229,7 +228,6 @@ var rows = []row{
 	// docs/scale.md
 	{command: "echosieve-lab bench scale --stored 1M,5M,20M,50M --limit 12000 --redis.addrs localhost:6400 " +
 		"articles.jsonl.gz", parsed: minutes},
-	{command: "go test ./redisindex -run NONE -bench Servers -benchtime 20000x", parsed: minutes},
 	// docs/security.md
 	{command: "kafka-acls.sh --add --allow-principal ...", parsed: "test/security grants these rights"},
 	{command: "redis-cli ACL SETUSER echosieve on '>PASSWORD' '~echosieve:*' ...", find: redisPort,

@@ -27,7 +27,6 @@ import (
 type spent struct {
 	service, redis float64 // CPU seconds
 	resident       float64 // peak of the service's memory, in bytes
-	took           time.Duration
 }
 
 // served publishes records to a new service and waits for their verdicts. It puts ECHOSIEVE_TEST_STORED other articles
@@ -39,10 +38,8 @@ func served(b *testing.B, c cluster, server *redisserver.Server, settings servic
 	publish(b, c, others(records, stored))
 	watch(b, c, stored, func(int) {})
 	cpu, redis := p.Metric(b, "process_cpu_seconds_total"), child.CPU(b, server.Pid())
-	start := time.Now()
 	publish(b, c, fresh(records))
 	watch(b, c, stored+len(records), func(int) {})
-	s.took = time.Since(start)
 	s.service, s.redis = p.Metric(b, "process_cpu_seconds_total")-cpu, child.CPU(b, server.Pid())-redis
 	s.resident = float64(p.PeakMemory())
 	stop(b, p)
@@ -131,40 +128,6 @@ func BenchmarkFlood(b *testing.B) {
 			b.ReportMetric(cpu[false]*1e6/float64(b.N*n), "unrelated-us/record")
 			b.ReportMetric(cpu[true]/cpu[false], "flood/unrelated")
 			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
-// BenchmarkBacklog measures a service that catches up on articles of 5 to 50 KB in 48 partitions, with two
-// values of kafka.max_in_flight_bytes:
-//
-//	go test ./test/e2e -run NONE -bench Backlog -benchtime 4000x -timeout 1h
-func BenchmarkBacklog(b *testing.B) {
-	kafka, server := kafkaserver.Shared(b).Addr, startRedis(b)
-	for _, limit := range []string{"16MiB", "64MiB"} {
-		b.Run(limit, func(b *testing.B) {
-			name := fmt.Sprintf("backlog-%d", time.Now().UnixNano())
-			c := cluster{kafka: kafka, redis: server.Addr, namespace: name, topic: name}
-			kafkaserver.CreateTopics(b, client(b, kgo.SeedBrokers(kafka)), 48, nil, name, name+"-unique", name+"-duplicate",
-				name+"-dead")
-			r := rand.New(rand.NewPCG(uint64(b.N), 7))
-			words := make([]string, 20_000)
-			for i := range words {
-				words[i] = word(r)
-			}
-			records := make([]*kgo.Record, b.N)
-			for i := range records {
-				var text strings.Builder
-				for size := 5_000 + r.IntN(45_000); text.Len() < size; {
-					text.WriteString(words[int(r.ExpFloat64()*2_000)%len(words)] + " ")
-				}
-				records[i] = &kgo.Record{Key: fmt.Append(nil, i), Value: fmt.Appendf(nil, `{"id":"%d","text":%q}`, i, text.String())}
-			}
-			b.ResetTimer()
-			s := served(b, c, server, c.settings().With(service.Settings{"kafka.max_in_flight_bytes": limit}), records)
-			b.ReportMetric(float64(b.N)/s.took.Seconds(), "articles/s")
-			b.ReportMetric(s.service*1e6/float64(b.N), "service-us/article")
-			b.ReportMetric(s.resident/(1<<20), "MiB")
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -154,7 +153,7 @@ func inOrder(outputs []*kgo.Record, partitions int32) []Violation {
 	seen := make(map[string]bool, len(outputs))
 	for _, out := range outputs {
 		input := Headers(out)[pipeline.HeaderInput]
-		from, err := parse(input)
+		from, err := article.ParseCoordinates(input)
 		if err != nil {
 			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the input %q", Coordinates(out), input)})
 			continue
@@ -174,18 +173,4 @@ func inOrder(outputs []*kgo.Record, partitions int32) []Violation {
 		seen[input] = true
 	}
 	return bad
-}
-
-// parse parses coordinates in the form of the headers: topic/partition/offset.
-func parse(input string) (article.Coordinates, error) {
-	parts := strings.Split(input, "/")
-	if len(parts) != 3 {
-		return article.Coordinates{}, strconv.ErrSyntax
-	}
-	partition, err := strconv.ParseInt(parts[1], 10, 32)
-	if err != nil {
-		return article.Coordinates{}, err
-	}
-	offset, err := strconv.ParseInt(parts[2], 10, 64)
-	return article.Coordinates{Topic: parts[0], Partition: int32(partition), Offset: offset}, err
 }

@@ -22,7 +22,6 @@ func TestSecuredServers(t *testing.T) {
 	t.Run("works", f.testWorks)
 	t.Run("mistakes", f.testMistakes)
 	t.Run("produce", f.testProduce)
-	t.Run("boilerplate", f.testBoilerplate)
 	t.Run("create topics", f.testCreateTopics)
 	t.Run("shadow", f.testShadow)
 	t.Run("kafka rights", f.testKafkaRights)

@@ -2,7 +2,6 @@ package security
 
 import (
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,30 +43,6 @@ func (f *fortress) testProduce(t *testing.T) {
 	require.Contains(t, printed, "1 record published to articles")
 	code, printed = produce(eve.With(settings{"kafka.create_topics": "true"}))
 	require.Zero(t, code, "no right on the output topics is needed: %s", printed)
-}
-
-// testBoilerplate: the command boilerplate learn needs only the right Read on a topic, and no group.
-func (f *fortress) testBoilerplate(t *testing.T) {
-	eve := f.settings.With(settings{"kafka.sasl.username": "eve", "kafka.sasl.password": f.secrets[1]})
-	learn := func() (code int, printed string) {
-		cmd := exec.CommandContext(t.Context(), service.Binary, "boilerplate", "learn", "--from", "articles", "--out",
-			filepath.Join(t.TempDir(), "table"))
-		cmd.Env = eve.Environ()
-		out, err := cmd.CombinedOutput()
-		require.NotNil(t, cmd.ProcessState, "%v", err)
-		f.note(out)
-		return cmd.ProcessState.ExitCode(), string(out)
-	}
-	code, printed := learn()
-	require.Equal(t, 2, code, printed)
-	require.Contains(t, printed, "and as a topic it cannot be read: consumer: partitions of articles: ")
-
-	const right = "kafka-acls.sh --add --allow-principal User:eve --operation Read --topic articles"
-	f.grant(t, right)
-	defer f.revoke(t, right)
-	code, printed = learn()
-	require.NotEqual(t, 2, code, printed)
-	require.Contains(t, printed, "no new sentence was learnt")
 }
 
 // testCreateTopics: with kafka.create_topics the service needs the right Create as well, and check and run

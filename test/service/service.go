@@ -28,7 +28,7 @@ const Patience = 4 * time.Minute
 // Binary is the built command, from Main on.
 var Binary string
 
-// Main is for TestMain: it builds the command, runs the tests, stops their shared broker and returns the exit
+// Main is for TestMain: it builds the programs, runs the tests, stops their shared broker and returns the exit
 // code. Under go test -short it does nothing: these tests need servers.
 func Main(m *testing.M) int {
 	flag.Parse()
@@ -45,10 +45,12 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if Binary, err = Build(dir); err != nil {
+	programs, err := Programs(dir)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	Binary = filepath.Join(programs, "echosieve")
 	return kafkaserver.Main(m)
 }
 
@@ -67,19 +69,6 @@ func Programs(dir string) (string, error) {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
 	return dir, nil
-}
-
-// Build returns the path of the built command: that in the folder of Variable if it is set, else one in dir,
-// which it builds.
-func Build(dir string) (string, error) {
-	if built := os.Getenv(Variable); built != "" {
-		return filepath.Join(built, "echosieve"), nil
-	}
-	binary := filepath.Join(dir, "echosieve")
-	if out, err := exec.Command("go", "build", "-o", binary, "echosieve/cmd/echosieve").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build echosieve: %w\n%s", err, out)
-	}
-	return binary, nil
 }
 
 // Settings are by their names in the configuration; they are given in the environment.

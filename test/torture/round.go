@@ -48,7 +48,6 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 	watching, stopWatching := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	watchers.Go(func() { r.Watcher.Run(watching) })
-	watchers.Go(func() { r.WatchMemory(watching) })
 	watchers.Go(func() { r.WatchSkipped(watching) })
 	defer watchers.Wait()
 	defer stopWatching()
@@ -200,8 +199,7 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 	result.Records, result.Texts, result.Checked = len(inputs), found.Texts, checked
 	result.Violations = append(result.Violations, found.Violations...)
 	r.Summary.Add(result)
-	r.Say("%d records, %d outputs, group generation %d, at most %d MiB a process", len(inputs), len(outputs),
-		r.Generation(), result.PeakMemory>>20)
+	r.Say("%d records, %d outputs, group generation %d", len(inputs), len(outputs), r.Generation())
 	const show = 5 // of each kind
 	shown := map[ledger.Kind]int{}
 	for _, v := range result.Violations {

@@ -90,12 +90,10 @@ var All = map[string]Fault{
 	"two-brokers-lost": {Lane: Kafka, Inject: loseTwoBrokers, needs: threeBrokers,
 		About: "two of three brokers are away"},
 
-	"redis-slow": {Lane: Redis, Inject: slow("redis"), About: "a slow network before Redis"},
-	"redis-cut":  {Lane: Redis, Inject: cut("redis"), About: "requests to Redis or replies are lost"},
+	"redis-cut": {Lane: Redis, Inject: cut("redis"), About: "requests to Redis or replies are lost"},
 	"redis-hang-ups": {Lane: Redis, Inject: hangUps("redis"),
 		About: "connections to Redis end soon after they are opened"},
-	"kafka-slow": {Lane: Kafka, Inject: slow("kafka"), About: "a slow network before Kafka"},
-	"kafka-cut":  {Lane: Kafka, Inject: cut("kafka"), About: "requests to Kafka or replies are lost"},
+	"kafka-cut": {Lane: Kafka, Inject: cut("kafka"), About: "requests to Kafka or replies are lost"},
 	"kafka-hang-ups": {Lane: Kafka, Inject: hangUps("kafka"),
 		About: "connections to Kafka end soon after they are opened"},
 }

@@ -53,27 +53,6 @@ func restore(ctx context.Context, r *rig.Round, component string, n network.Netw
 	return r.Sentinel.WaitReady(ctx)
 }
 
-// slow delays requests and replies of some of the servers.
-func slow(component string) injector {
-	return func(ctx context.Context, r *rig.Round, random *rand.Rand) (proof string, err error) {
-		delay := between(random, 50*time.Millisecond, 150*time.Millisecond)
-		n := linksOf(r, component).Some(random)
-		defer func() { err = errors.Join(err, restore(ctx, r, component, n)) }()
-		attributes := fmt.Sprintf(`"latency": %d, "jitter": %d`, delay.Milliseconds(), delay.Milliseconds()/4)
-		if err := errors.Join(n.AddToxic("latency", "upstream", 1, attributes),
-			n.AddToxic("latency", "downstream", 1, attributes)); err != nil {
-			return "", err
-		}
-		answers, quickest := n.Probe(ctx, component, rig.ReadyTimeout)
-		if answers < len(n) || quickest < delay {
-			return "", fmt.Errorf("over the slow network %d of %d servers answered, the first after %s", answers,
-				len(n), quickest)
-		}
-		return fmt.Sprintf("an answer took %s (servers: %d)", quickest.Round(time.Millisecond), len(n)),
-			wait.For(ctx, between(random, 3*time.Second, 6*time.Second))
-	}
-}
-
 // cut swallows the requests, or only the replies: the servers then execute the requests, and nobody hears of it.
 func cut(component string) injector {
 	return func(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
@@ -102,8 +81,7 @@ func hangUps(component string) injector {
 				fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
 				return "", err
 			}
-			answers, _ := n.Probe(ctx, component, time.Second)
-			failed += len(n) - answers
+			failed += len(n) - n.Probe(ctx, component, time.Second)
 			if err := wait.For(ctx, between(random, 50*time.Millisecond, 300*time.Millisecond)); err != nil {
 				return "", err
 			}

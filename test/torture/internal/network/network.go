@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -92,18 +91,6 @@ func (n Network) Aside() (Network, error) {
 	return Network{n[0][1:]}, nil
 }
 
-// Some draws links, at least one.
-func (n Network) Some(random *rand.Rand) Network {
-	if len(n) < 2 {
-		return n
-	}
-	drawn := make(Network, 1+random.IntN(len(n)))
-	for i, j := range random.Perm(len(n))[:len(drawn)] {
-		drawn[i] = n[j]
-	}
-	return drawn
-}
-
 // Directions are those of the data that pass a link: requests go upstream, replies downstream.
 var Directions = []string{"upstream", "downstream"}
 
@@ -140,7 +127,7 @@ func (n Network) Cut(ctx context.Context, component string, directions ...string
 			return "", err
 		}
 	}
-	if answers, _ := n.Probe(ctx, component, time.Second); answers > 0 {
+	if answers := n.Probe(ctx, component, time.Second); answers > 0 {
 		return "", fmt.Errorf("%d of %d servers answered", answers, len(n))
 	}
 	return fmt.Sprintf("%s: no answer (servers: %d)", strings.Join(directions, " and "), len(n)), nil

@@ -7,34 +7,26 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Probe asks all servers at the same time for a sign of life. It returns the number of servers that answered,
-// and the time until the first answer.
-func (n Network) Probe(ctx context.Context, component string, limit time.Duration) (answers int,
-	quickest time.Duration) {
-	var mu sync.Mutex
+// Probe asks all servers at the same time for a sign of life, and returns how many answered.
+func (n Network) Probe(ctx context.Context, component string, limit time.Duration) int {
+	var answers atomic.Int32
 	var asking sync.WaitGroup
 	for _, l := range n {
 		asking.Go(func() {
-			start := time.Now()
-			if Probe(ctx, component, l.Addr(), limit) != nil {
-				return
-			}
-			took := time.Since(start)
-			mu.Lock()
-			defer mu.Unlock()
-			if answers++; answers == 1 || took < quickest {
-				quickest = took
+			if Probe(ctx, component, l.Addr(), limit) == nil {
+				answers.Add(1)
 			}
 		})
 	}
 	asking.Wait()
-	return answers, quickest
+	return int(answers.Load())
 }
 
 // Probe asks a server ("redis" or "kafka") for a sign of life over a new connection, within the limit.

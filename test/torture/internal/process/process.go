@@ -74,9 +74,6 @@ func Start(c Command, ended func(*Process)) (*Process, error) {
 	return p, nil
 }
 
-// PeakMemory is the most resident memory that the process has had so far, in bytes; 0 if unknown.
-func (p *Process) PeakMemory() int64 { return p.child.PeakMemory() }
-
 // Asked says whether somebody asked the process to end.
 func (p *Process) Asked() bool { return p.asked.Load() }
 

@@ -26,10 +26,8 @@ const (
 	// machine needs.
 	ReadyTimeout = 3 * time.Minute
 
-	Window = 168 * time.Hour
-	// maxMemory is the most resident memory of a process in bytes, as GOMEMLIMIT of deploy/k8s/base: the
-	// container may have a quarter more.
-	maxMemory   = 400 << 20
+	Window      = 168 * time.Hour
+	memoryLimit = 400 << 20       // as GOMEMLIMIT of deploy/k8s/base
 	stopTimeout = 2 * time.Minute // from SIGTERM to the end of a process
 )
 
@@ -38,8 +36,6 @@ const (
 	EndedByItself ledger.Kind = "ended"     // a process that nobody asked to end
 	BadExit       ledger.Kind = "bad exit"  // after SIGTERM, another exit code than 0, or no end
 	unready       ledger.Kind = "readiness" // /readyz does not tell the truth
-	// Swollen is a process with more memory than maxMemory.
-	Swollen ledger.Kind = "memory"
 )
 
 // Round is the state of one round that faults read and change: the service processes, their traffic and the
@@ -59,7 +55,6 @@ type Round struct {
 	skipped    map[string]int // records that a process, by its name, found published
 	started    int
 	generation int // the newest group generation
-	peakMemory int64
 	violations []ledger.Violation
 	destroyed  bool
 }
@@ -83,11 +78,11 @@ func (r *Round) Destroys() {
 	r.destroyed = true
 }
 
-// Result returns the violations, the destruction and the memory that were noted so far.
+// Result returns the violations and the destruction that were noted so far.
 func (r *Round) Result() Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Result{PeakMemory: r.peakMemory, Violations: slices.Clone(r.violations), Destroyed: r.destroyed}
+	return Result{Violations: slices.Clone(r.violations), Destroyed: r.destroyed}
 }
 
 // Start starts a service process.
@@ -125,7 +120,7 @@ func (r *Round) startCommand(command []string, doomed bool, kafka string, env ..
 	name := fmt.Sprintf("service-%d", r.started)
 	r.mu.Unlock()
 	listed := make(chan struct{}) // a process may end before it is on the list
-	env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", maxMemory))
+	env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", memoryLimit))
 	p, err := process.Start(process.Command{
 		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.arguments(kafka, command...), Env: env, Doomed: doomed,
 	}, func(p *process.Process) {
@@ -256,24 +251,4 @@ func (r *Round) Skipped() (n int) {
 		n += one
 	}
 	return n
-}
-
-// WatchMemory notes the peak memory of the processes until ctx ends, on systems that report it.
-func (r *Round) WatchMemory(ctx context.Context) {
-	swollen := map[string]bool{}
-	for wait.For(ctx, 500*time.Millisecond) == nil {
-		r.mu.Lock()
-		processes := slices.Clone(r.processes)
-		r.mu.Unlock()
-		for _, p := range processes {
-			peak := p.PeakMemory()
-			r.mu.Lock()
-			r.peakMemory = max(r.peakMemory, peak)
-			r.mu.Unlock()
-			if peak > maxMemory && !swollen[p.Name] {
-				swollen[p.Name] = true
-				r.Violate(Swollen, "%s took %d MiB, at most %d are expected", p.Name, peak>>20, maxMemory>>20)
-			}
-		}
-	}
 }

@@ -22,7 +22,6 @@ type Summary struct {
 	rounds     int
 	records    int
 	texts      int
-	peakMemory int64
 	violations map[ledger.Kind]int
 	forgiven   map[ledger.Kind]int
 	faults     map[string]*count
@@ -38,7 +37,6 @@ func NewSummary() *Summary {
 // Result is one round's part of the summary.
 type Result struct {
 	Records, Texts int
-	PeakMemory     int64 // of any process, in bytes
 	Violations     []ledger.Violation
 	Destroyed      bool // the schedule destroyed data in Redis
 	Checked        judge.Census
@@ -65,7 +63,6 @@ func (s *Summary) Add(r Result) {
 	for name, n := range r.Checked {
 		s.checked[name] += n
 	}
-	s.peakMemory = max(s.peakMemory, r.PeakMemory)
 	for _, v := range r.Violations {
 		if r.Forgives(v.Kind) {
 			s.forgiven[v.Kind]++
@@ -150,7 +147,6 @@ func (s *Summary) Print(out io.Writer) {
 			fmt.Fprintf(t, "%s\t%d\n", kind, s.violations[kind])
 		}
 	}
-	fmt.Fprintf(t, "most memory of a process\t%d MiB\n", s.peakMemory>>20)
 }
 
 func (s *Summary) note(kind ledger.Kind) string {
