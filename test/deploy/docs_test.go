@@ -12,7 +12,6 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
-	"echosieve/pipeline/record"
 )
 
 func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
@@ -26,13 +25,6 @@ func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 		pipeline.HeaderShadow, pipeline.HeaderTraceparent,
 	} {
 		require.Contains(t, doc, "\n- `"+header+"`: ")
-	}
-	for _, reason := range []string{
-		string(record.NotJSON), string(record.NotUTF8), string(record.NoText), string(record.WrongType),
-		string(record.EmptyText),
-		string(record.TooLarge), string(record.Timestamp), string(record.Refused),
-	} {
-		require.Contains(t, doc, "\n- `"+reason+"`: ")
 	}
 }
 

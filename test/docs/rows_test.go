@@ -62,8 +62,6 @@ var rows = []row{
 	{command: "ECHOSIEVE_TEST_RATE=300 go test ./test/e2e -run NONE -bench Stories -benchtime 1x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x",
 		parsed: minutes},
-	{command: "ECHOSIEVE_TEST_STORED=200000 ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood " +
-		"-benchtime 1x", parsed: minutes},
 	{command: "go test ./pipeline/memindex -run NONE -bench Memory -benchtime 1x", parsed: minutes},
 	{command: "echosieve filter --state seen articles.jsonl.gz > judged.jsonl",
 		parsed: "it answers 1, because some articles are dead letters; cmd/echosieve/internal/filter has its tests"},

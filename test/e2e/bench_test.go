@@ -84,66 +84,6 @@ func BenchmarkService(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // the wall-clock time depends on batches and waits
 }
 
-// BenchmarkFlood measures the CPU time that service and Redis take for an article in a flood of articles on
-// one template. For comparison it measures unrelated articles of the same length in the same run:
-//
-//	ECHOSIEVE_TEST_STORED=100000 ECHOSIEVE_TEST_FLOOD=20000 go test ./test/e2e -run NONE -bench Flood -benchtime 1x -timeout 1h
-//
-// ECHOSIEVE_TEST_FLOOD is the number of articles of each kind. Block lists are full from about 2,000 articles
-// on: without the variable, the benchmark publishes only 300, to show that it works.
-func BenchmarkFlood(b *testing.B) {
-	n, err := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_FLOOD"))
-	if err != nil {
-		n = 300
-	}
-	kafka, server := kafkaserver.Shared(b).Addr, startRedis(b)
-	for name, template := range map[string]func(r *rand.Rand, i int) string{
-		"flashes": func(r *rand.Rand, i int) string {
-			return fmt.Sprintf("short note number %d about thing %s and place %s", i, word(r), word(r))
-		},
-		"articles": func(r *rand.Rand, i int) string {
-			return fmt.Sprintf(longTemplate, word(r), word(r), i, word(r), r.IntN(1000), word(r))
-		},
-	} {
-		b.Run(name, func(b *testing.B) {
-			cpu := map[bool]float64{} // of unrelated articles, of the flood
-			for b.Loop() {
-				for _, flood := range []bool{true, false} {
-					r, start := rand.New(rand.NewPCG(uint64(n), 3)), time.Now().Add(-time.Hour)
-					records := make([]*kgo.Record, n)
-					for i := range records {
-						text := template(r, i)
-						if !flood {
-							text = unrelated(r, text)
-						}
-						records[i] = &kgo.Record{Value: fmt.Appendf(nil, `{"id":"%d","text":%q}`, i, text),
-							Timestamp: start.Add(time.Duration(i) * time.Millisecond)}
-					}
-					c := newCluster(b, kafka, server.Addr)
-					s := served(b, c, server, c.settings(), records)
-					cpu[flood] += s.service + s.redis
-				}
-			}
-			b.ReportMetric(cpu[true]*1e6/float64(b.N*n), "flood-us/record")
-			b.ReportMetric(cpu[false]*1e6/float64(b.N*n), "unrelated-us/record")
-			b.ReportMetric(cpu[true]/cpu[false], "flood/unrelated")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
-// longTemplate has about 90 words.
-const longTemplate = `The county office of %s said on Monday that the yearly survey of roads and bridges around %s is complete.
-Inspectors looked at %d structures and found most of them in good order, while a handful need repairs before winter comes. The
-work is paid for by the common fund and will be done by local firms, said the head of the office, %s. Residents can see the full
-list at the counter and ask questions until the end of the month. Last year %d repairs were made, and all of them were finished in
-time. The next survey begins in spring with the valley of %s, where floods have damaged several small crossings.`
-
-// word returns a word that no dictionary has.
-func word(r *rand.Rand) string {
-	return unrelated(r, "abcdefgh"[:5+r.IntN(4)])
-}
-
 // unrelated replaces every word by another word of the same length.
 func unrelated(r *rand.Rand, text string) string {
 	return strings.Map(func(c rune) rune {

@@ -35,26 +35,18 @@ func unique(name string, value []byte) record {
 	return record{name: name, value: value, verdict: "unique"}
 }
 
-// malformed records become dead letters.
+// malformed records become dead letters. Package decode has more of them.
 func malformed() []record {
 	return []record{
 		dead("empty", "not_json", ""),
-		dead("plain text", "not_json", "hello"),
 		dead("only NUL bytes", "not_json", strings.Repeat("\x00", 1000)),
-		dead("cut off", "not_json", `{"text":"the value ends`),
-		dead("two values", "not_json", `{"text":"a"}{"text":"b"}`),
 		dead("raw NUL in a string", "not_json", "{\"text\":\"a\x00b\"}"),
 		dead("arrays nested 1,000,000 deep", "not_json", `{"a":`+strings.Repeat("[", 1e6)+strings.Repeat("]", 1e6)+
 			`,"text":"x"}`),
 		dead("objects nested 200,000 deep", "not_json", strings.Repeat(`{"text":`, 2e5)+`"x"`+strings.Repeat("}", 2e5)),
 		dead("brackets never closed", "not_json", strings.Repeat(`{"text":`, 1e6)),
-		dead("JSON array", "not_json", `["text"]`),
 		dead("no text", "no_text", `{"id":"a"}`),
-		dead("text is null", "no_text", `{"text":null}`),
 		dead("text is a number", "wrong_type", `{"text":1e999999999}`),
-		dead("text is an array", "wrong_type", `{"text":["a","b"]}`),
-		dead("text is an object", "wrong_type", `{"text":{"$oid":"a"}}`),
-		dead("text is a boolean", "wrong_type", `{"text":true}`),
 		dead("only punctuation", "empty_text", `{"text":"`+strings.Repeat("!?... ,;--*", 1e5)+`"}`),
 		dead("only lone surrogates", "empty_text", `{"text":"\ud800\udfff\udc00"}`),
 		dead("only invalid UTF-8", "not_utf8", "{\"text\":\"\xff\xfe\xc0\x80\xed\xa0\x80\"}"),
@@ -158,32 +150,25 @@ func lookalikes(random *rand.Rand) []record {
 	for i := range 2 {
 		run := func(alphabet []rune, n int) string { return strings.Join(words(random, n, alphabet), "") }
 		spaced := func(alphabet []rune, n int) string { return strings.Join(words(random, n, alphabet), " ") }
-		mixed := func(between string) string {
+		mixed := func() string {
 			var all []string
 			for _, a := range [][]rune{latin, cyrillic, kana, hangul, arabic, han, digits} {
 				all = append(all, words(random, 500, a)...)
 			}
 			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-			return strings.Join(all, between)
+			return strings.Join(all, " ")
 		}
 		for _, c := range []struct{ name, text string }{
 			{"one word 100,000 times", strings.Repeat([]string{"harvest ", "election "}[i], 1e5)},
 			{"one Han word 100,000 times", strings.Repeat([]string{"经济", "足球"}[i], 1e5)},
 			{"two words by turns", strings.Repeat([]string{"market rises ", "market falls "}[i], 5e4)},
 			{"one digit", strings.Repeat([]string{"7", "3"}[i], 1e6)},
-			{"digits only", run(digits, 1e5)},
 			{"numbers only", spaced(digits, 1e5)},
 			{"one giant token", run(latin, 1e5)},
-			{"one giant Cyrillic token", run(cyrillic, 1e5)},
 			{"Latin words", spaced(latin, 1e5)},
-			{"Cyrillic words", spaced(cyrillic, 1e4)},
-			{"Arabic words", spaced(arabic, 1e4)},
-			{"Hangul words", spaced(hangul, 1e4)},
-			{"kana only", run(kana, 1e4)},
 			{"Han only", run(han, 1e4)},
 			{"emoji and a word", strings.Repeat(string(emoji[i]), 1e5) + []string{"yes", "no"}[i]},
-			{"mixed scripts", mixed(" ")},
-			{"mixed scripts without spaces", mixed("")},
+			{"mixed scripts", mixed()},
 			{"combining marks", "e" + strings.Repeat("\u0301\u0323", 1e5) + []string{"x", "y"}[i]},
 			{"one letter 20 MB long", strings.Repeat([]string{"a", "b"}[i], 20e6)},
 			{"one Han character 20 MB long", strings.Repeat([]string{"中", "文"}[i], 20_000_000/3)},

@@ -16,12 +16,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/app/child"
 	"echosieve/test/loopback"
 )
 
@@ -48,96 +48,47 @@ func Start(t testing.TB, targets ...string) *Prom {
 	addr := loopback.Addr(loopback.Ports(t, 1)[0])
 	config := filepath.Join(dir, "prometheus.yml")
 	require.NoError(t, os.WriteFile(config, configFor(t, addr, targets), 0o600))
-	// The context of the test ends just before its cleanups run. Prometheus then gets a SIGTERM, and a
-	// SIGKILL if it does not end.
-	cmd := exec.CommandContext(t.Context(), binary,
+	cmd := exec.Command(binary, // ended by Stop, not by a context
 		"--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopTimeout
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
-	require.NoError(t, cmd.Start(), binary)
-	exited := make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // the error says that a signal ended it
-		close(exited)
-	}()
+	server, err := child.Start(cmd)
+	require.NoError(t, err, binary)
 	t.Cleanup(func() {
-		<-exited
+		server.Stop(stopTimeout)
 		if t.Failed() {
 			t.Logf("prometheus log:\n%s", log.String())
 		}
 	})
-
 	p := &Prom{URL: "http://" + addr}
-	deadline := time.Now().Add(startTimeout)
-	for {
-		select {
-		case <-exited:
-			t.Fatalf("prometheus exited:\n%s", log.String())
-		case <-time.After(pollInterval):
-		}
+	for deadline := time.Now().Add(startTimeout); ; time.Sleep(pollInterval) {
 		if _, err := p.get(t.Context(), "/-/ready"); err == nil {
 			return p
-		} else if time.Now().After(deadline) {
-			t.Fatalf("prometheus was not ready after %v: %v", startTimeout, err)
+		}
+		if server.Ended() || time.Now().After(deadline) {
+			t.Fatal("prometheus is not ready")
 		}
 	}
 }
 
-// CheckQueries fails the test for each query that has no result within answerTimeout. It repeats the queries,
-// because the first scrapes may still be under way. A result is at least one number; zero is a number, NaN is
-// not.
+// CheckQueries fails the test for each query that has no result within answerTimeout. It repeats a query, because the
+// first scrapes may still be under way. A result is at least one number; zero is a number, NaN is not.
 func (p *Prom) CheckQueries(t testing.TB, queries []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
-	defer cancel()
-	for query, why := range p.unanswered(ctx, queries) {
-		t.Errorf("no result of %s\n%s", query, why)
-	}
-}
-
-// unanswered repeats the queries until each has a result or ctx ends. It returns the queries without a
-// result, with the reason.
-func (p *Prom) unanswered(ctx context.Context, queries []string) map[string]string {
-	open := make(map[string]string, len(queries))
+	end := time.Now().Add(answerTimeout)
 	for _, q := range queries {
-		open[q] = "never evaluated"
-	}
-	for {
-		for q := range open {
-			why := p.Problem(ctx, q)
-			if ctx.Err() != nil {
-				return open
+		for {
+			answer, err := p.query(t.Context(), q)
+			if slices.ContainsFunc(answer, func(v float64) bool { return !math.IsNaN(v) }) {
+				break
 			}
-			if open[q] = why; why == "" {
-				delete(open, q)
+			if time.Now().After(end) {
+				t.Errorf("no result of %s: %v %v", q, answer, err)
+				break
 			}
-		}
-		if len(open) == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return open
-		case <-time.After(pollInterval):
+			time.Sleep(pollInterval)
 		}
 	}
-}
-
-// Problem evaluates a query once. It returns why there is no result (see CheckQueries), or "" if there is one.
-func (p *Prom) Problem(ctx context.Context, query string) string {
-	answer, err := p.query(ctx, query)
-	if err != nil {
-		return err.Error()
-	}
-	if len(answer) == 0 {
-		return "no series"
-	}
-	if slices.ContainsFunc(answer, func(v float64) bool { return !math.IsNaN(v) }) {
-		return ""
-	}
-	return "only NaN: nothing was observed"
 }
 
 // query returns the numbers of a query that is an instant vector.
