@@ -16,7 +16,6 @@ import (
 	"echosieve/consumer/tools"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 )
 
@@ -29,7 +28,7 @@ func realLostVerdicts(t *testing.T, cfg broker.Config) {
 	_, owner := formerOwner(t, cfg)
 	var published []*pipeline.Output
 	for _, offset := range []int64{0, 1, 2, 3, 4, 6} {
-		published = append(published, outputOf(cfg, offset))
+		published = append(published, kafkatest.Output(cfg, offset, time.Now()))
 	}
 	refusals, err := owner.Publish(t.Context(), published)
 	require.NoError(t, err)
@@ -146,16 +145,6 @@ func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Ow
 	return c, owner
 }
 
-// outputOf is an output of a record of partition 0, to the unique topic.
-func outputOf(cfg broker.Config, offset int64) *pipeline.Output {
-	r := &record.Record{Value: []byte("v"), Time: time.Now()}
-	r.Topic, r.Offset = cfg.Topics.Input, offset
-	return &pipeline.Output{
-		Record: r, Time: r.Time, Destination: article.ToUnique,
-		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}},
-	}
-}
-
 // A commit names the positions of the moment at which its mark was set, however much later it is sent.
 func TestPositionsBelongToTheirMark(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
@@ -166,7 +155,7 @@ func TestPositionsBelongToTheirMark(t *testing.T) {
 	p.setMark(5)
 	marked := *p.mark.Load()
 	require.NotEmpty(t, marked.Positions)
-	_, err := owner.Publish(t.Context(), []*pipeline.Output{outputOf(cfg, 5)}) // after the mark
+	_, err := owner.Publish(t.Context(), []*pipeline.Output{kafkatest.Output(cfg, 5, time.Now())}) // after the mark
 	require.NoError(t, err)
 	_, commits := g.moved()
 	require.Equal(t, []broker.Commit{marked}, commits)

@@ -84,16 +84,6 @@ func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 	return d, owner
 }
 
-// output is an output of an input record of partition 0.
-func output(cfg broker.Config, offset int64, at time.Time) *pipeline.Output {
-	r := &record.Record{Value: []byte("v"), Time: at}
-	r.Topic, r.Offset = cfg.Topics.Input, offset
-	return &pipeline.Output{
-		Record: r, Time: at, Destination: article.ToUnique,
-		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}},
-	}
-}
-
 // TestForgetfulBrokers: brokers forget silent producers and transactional ids after seconds.
 func TestForgetfulBrokers(t *testing.T) {
 	t.Parallel() // it mostly waits
@@ -122,7 +112,7 @@ func TestForgetfulBrokers(t *testing.T) {
 			require.ErrorIs(t, publishTo(zombie, first.as, 1, unique, 1), kafka.InvalidProducerEpoch,
 				"the owner keeps its fence")
 		}
-		_, err := owner.Publish(t.Context(), []*pipeline.Output{output(cfg, 1, time.Now())})
+		_, err := owner.Publish(t.Context(), []*pipeline.Output{kafkatest.Output(cfg, 1, time.Now())})
 		require.NoError(t, err, "it has never lost its standing")
 
 		// Nobody keeps the id now. Whoever comes after the brokers have forgotten it has another producer id,
@@ -144,7 +134,7 @@ func oldArticlesKeepTheFence(t *testing.T, cfg broker.Config) {
 	first := takeOver(t, zombie)
 	_, owner := startOwner(t, cfg)
 	require.False(t, owner.fades())
-	_, err := owner.Publish(t.Context(), []*pipeline.Output{output(cfg, 0, time.Now().Add(-48*time.Hour))})
+	_, err := owner.Publish(t.Context(), []*pipeline.Output{kafkatest.Output(cfg, 0, time.Now().Add(-48*time.Hour))})
 	require.NoError(t, err)
 	require.True(t, owner.fades())
 	_, published, err := zombie.cluster.Offsets(t.Context(), unique.Topic, 0)
@@ -172,7 +162,8 @@ func refusals(t *testing.T, cfg broker.Config) {
 	var refused []Refused
 	offset := int64(0)
 	publish := func() {
-		outputs := []*pipeline.Output{output(cfg, offset, ahead), output(cfg, offset+1, now), output(cfg, offset+2, ahead)}
+		outputs := []*pipeline.Output{kafkatest.Output(cfg, offset, ahead), kafkatest.Output(cfg, offset+1, now),
+			kafkatest.Output(cfg, offset+2, ahead)}
 		var err error
 		refused, err = owner.Publish(t.Context(), outputs)
 		require.NoError(t, err)
@@ -196,7 +187,7 @@ func refusals(t *testing.T, cfg broker.Config) {
 	kafkatest.SetLimit(t, cfg, "cleanup.policy", "compact", cfg.Topics.Unique)
 	require.Eventually(t, func() bool {
 		var err error
-		refused, err = owner.Publish(t.Context(), []*pipeline.Output{output(cfg, offset, now)})
+		refused, err = owner.Publish(t.Context(), []*pipeline.Output{kafkatest.Output(cfg, offset, now)})
 		require.NoError(t, err)
 		offset++
 		return len(refused) == 1 && refused[0].Why.Reason == record.Refused

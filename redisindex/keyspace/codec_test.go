@@ -88,13 +88,6 @@ func TestVerdictBits(t *testing.T) {
 	}
 }
 
-func TestTicketsKeepTheirOrder(t *testing.T) {
-	for _, n := range []uint64{1, 255, 256, 1 << 24, 1<<48 - 1} {
-		require.Len(t, TicketBytes(n), 6)
-		require.Equal(t, n, TicketNumber(TicketBytes(n)))
-	}
-}
-
 func FuzzCutEntry(f *testing.F) {
 	good := string((&Entry{Article: someArticle(1)}).Append(nil, 0))
 	for _, seed := range []string{"", good, good + good, good[:30], strings.Repeat("\x00", 60),

@@ -13,6 +13,8 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
@@ -164,6 +166,16 @@ func AskCommitted(cl *kgo.Client, cfg broker.Config) (n int64, err error) {
 	}
 	offsets.Each(func(o kadm.OffsetResponse) { n += max(o.At, 0) })
 	return n, err
+}
+
+// Output is an output of an input record of partition 0, to the unique topic.
+func Output(cfg broker.Config, offset int64, at time.Time) *pipeline.Output {
+	r := &record.Record{Value: []byte("v"), Time: at}
+	r.Topic, r.Offset = cfg.Topics.Input, offset
+	return &pipeline.Output{
+		Record: r, Time: at, Destination: article.ToUnique,
+		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}},
+	}
 }
 
 // Values returns the values of the records.

@@ -10,18 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// KillMaster kills the master of the slot and returns it. The cluster promotes a replica after about three
-// seconds: see WaitPromotion. Restart then brings the server back as a replica. A server that is restarted
-// before the promotion comes back as an empty master, and its part of the data is lost.
-func (c *Cluster) KillMaster(ctx context.Context, slot int) (*Server, error) {
-	s, err := c.Owner(ctx, slot)
-	if err != nil {
-		return nil, err
-	}
-	s.Kill()
-	return s, nil
-}
-
 // CutReplication disconnects the replicas of the slot's master until mend is called. Data that is written
 // meanwhile is lost if the master is killed. Call mend even then, because a replica may become a master with
 // replicas of its own.

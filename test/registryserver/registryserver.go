@@ -2,12 +2,10 @@
 package registryserver
 
 import (
-	"cmp"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"testing"
 	"time"
 
@@ -16,15 +14,12 @@ import (
 	"echosieve/test/loopback"
 )
 
-// Server is a schema registry that speaks the REST interface of Confluent's, or stands before the one whose
-// address ECHOSIEVE_TEST_REGISTRY holds, such as http://localhost:8080/apis/ccompat/v7 of Apicurio Registry.
-// Not for concurrent use.
+// Server is a schema registry that speaks the REST interface of Confluent's. Not for concurrent use.
 type Server struct {
-	*srfake.Registry        // holds the schemas, unless the variable is set
+	*srfake.Registry        // holds the schemas
 	Addr             string // host and port
 
 	t      testing.TB
-	behind string // address of the registry that holds the schemas
 	server *http.Server
 }
 
@@ -33,7 +28,6 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, Registry: srfake.New(), Addr: loopback.Addr(loopback.Ports(t, 1)[0])}
 	t.Cleanup(s.Close)
-	s.behind = cmp.Or(os.Getenv("ECHOSIEVE_TEST_REGISTRY"), s.URL())
 	s.Restart()
 	t.Cleanup(s.Stop)
 	return s
@@ -45,7 +39,7 @@ func (s *Server) Stop() { _ = s.server.Close() }
 // Restart brings the registry back.
 func (s *Server) Restart() {
 	s.t.Helper()
-	to, err := url.Parse(s.behind)
+	to, err := url.Parse(s.URL())
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -72,15 +72,11 @@ func TestRunsWithoutRightsAndDisk(t *testing.T) {
 	require.Zero(t, p.End(t))
 }
 
-// A listener on loopback answers on no other address, serves debug pages only if http.pprof is set, and
-// disconnects slow clients.
+// A listener on loopback answers on no other address, and disconnects slow clients.
 func TestListener(t *testing.T) {
 	t.Parallel() // it waits until a slow client is disconnected
 	p := service.Start(t, alone)
 	waitServing(t, p)
-	require.True(t, strings.HasPrefix(p.Get("/debug/pprof/"), "404"),
-		"debug pages are served although http.pprof is not set")
-
 	_, port, err := net.SplitHostPort(p.HTTP)
 	require.NoError(t, err)
 	for _, addr := range otherAddresses(t) {
@@ -102,10 +98,6 @@ func TestListener(t *testing.T) {
 			break
 		}
 	}
-
-	asked := service.Start(t, alone.With(service.Settings{"http.pprof": "true"}))
-	waitServing(t, asked)
-	require.True(t, strings.HasPrefix(asked.Get("/debug/pprof/"), "200"))
 }
 
 // otherAddresses are the addresses of this machine except loopback.

@@ -68,8 +68,7 @@ var promises = []promise{
 	{"Only the console, which is off by default, holds articles",
 		"test/console.TestConsoleIsReadOnly internal/app/service.TestHTTPDefaults " +
 			"internal/app/service.TestHTTPMethodsAndPaths"},
-	{"Debug pages exist only with `http.pprof`",
-		"internal/app/service.TestHTTPMethodsAndPaths test/security.TestListener"},
+	{"Debug pages exist only with `http.pprof`", "internal/app/service.TestHTTPMethodsAndPaths"},
 	{"listens on loopback by default", "internal/app/service.TestHTTPDefaults test/security.TestListener"},
 	{"With a login it answers nobody else", "internal/app/access.TestLogins test/console.TestConsoleBehindALogin"},
 	{"does not start on another address without one",

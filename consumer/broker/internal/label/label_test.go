@@ -7,15 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMake(t *testing.T) {
-	require.Empty(t, Make())
-	l := Make(Word{Index, "a=1&b=2"}, Word{"later", "x"}, Word{"none", ""}, Word{"two", "wo rds"}, Word{TopicID, "AQ"})
-	require.Equal(t, "index:a=1&b=2 later:x topic-id:AQ", l)
-	require.Equal(t, "a=1&b=2", Value(l, Index))
-	require.Equal(t, "AQ", Value(l, TopicID))
-	require.Empty(t, Value("", Index))
-}
-
 // A broker refuses the commit of a label that is too long.
 func TestLabelsFit(t *testing.T) {
 	long := strings.Repeat("x", maxBytes-len("index: topic-id:AQ"))
