@@ -29,7 +29,6 @@ type options struct {
 	faults   []string
 	rate     int
 	records  int
-	keep     bool
 	patience time.Duration
 }
 
@@ -121,15 +120,12 @@ func flags(o *options) *pflag.FlagSet {
 	f.StringVar(&o.RedisKind, "redis", rig.PlainRedis,
 		"plain: one server; sentinel: a master and a replica under three sentinels; cluster: three masters and "+
 			"three replicas")
-	f.UintVar(&o.WaitReplicas, "wait-replicas", 1,
-		"redis.wait_replicas of the service processes with sentinel and cluster; 0: lost writes are forgiven")
 	f.BoolVar(&o.Stories, "stories", false,
 		"the processes are those of `echosieve stories`, behind one service that only faults of servers touch")
 	f.StringArrayVar(&o.ServiceFlags, "service-flag", nil,
 		"one more argument for the service processes, such as --redis.pool_size=4")
 	f.DurationVar(&o.patience, "patience", 90*time.Second,
 		"missing records count as lost once no new verdict has come for so long")
-	f.BoolVar(&o.keep, "keep", false, "keep the logs of the processes even if there was no violation")
 	f.Usage = func() {
 		fmt.Fprintf(os.Stderr, "Usage: torture [flags]\n\n%s\nFaults (* usual with one broker and plain Redis):\n",
 			f.FlagUsages())

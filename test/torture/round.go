@@ -206,11 +206,7 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		if shown[v.Kind]++; shown[v.Kind] > show {
 			continue
 		}
-		gravity := "VIOLATION"
-		if result.Forgives(v.Kind) {
-			gravity = "forgiven, because the schedule destroyed data in Redis:"
-		}
-		r.Say("%s %s: %s", gravity, v.Kind, v.Text)
+		r.Say("VIOLATION %s: %s", v.Kind, v.Text)
 	}
 	if len(result.Violations) > 0 {
 		r.Say("logs of the processes: %s", r.Dir)
@@ -220,7 +216,7 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 
 // cleanUp deletes the logs of a round without violations, and the data in Redis, which the next rounds do not need.
 func (r *round) cleanUp(ctx context.Context, clean bool) error {
-	if clean && !r.o.keep {
+	if clean {
 		_ = os.RemoveAll(r.Dir)
 	}
 	if err := r.EachMaster(ctx, func(master *redis.Client) error { return master.FlushAll(ctx).Err() }); err != nil {

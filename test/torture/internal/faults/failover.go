@@ -46,9 +46,6 @@ type removal func(ctx context.Context, r *rig.Round, random *rand.Rand, servers 
 func failover(remove removal) injector {
 	return func(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 		servers, d := pickReplicated(r, random), between(random, 500*time.Millisecond, 3*time.Second)
-		if r.WaitReplicas == 0 {
-			r.Destroys()
-		}
 		return r.Disturb(ctx, "redis", func() (string, error) {
 			limited, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
 			defer cancel()

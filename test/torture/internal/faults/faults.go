@@ -68,8 +68,6 @@ var All = map[string]Fault{
 		About: "Redis stops without closing a connection"},
 	"redis-restart": {Lane: Redis, Inject: restartRedis, needs: plainRedis,
 		About: "kill Redis and start it again with its data"},
-	"redis-empty": {Lane: Redis, Inject: emptyRedis, needs: plainRedis, named: true,
-		About: "delete all data in Redis"},
 	"redis-out-of-memory": {service: true, Lane: Redis, Inject: outOfMemory, About: "Redis refuses writes"},
 
 	"redis-failover": {Lane: Redis, Inject: failover(byCommand), needs: redisReplicas,

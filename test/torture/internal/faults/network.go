@@ -42,9 +42,6 @@ func restore(ctx context.Context, r *rig.Round, component string, n network.Netw
 	case r.RedisKind == rig.PlainRedis:
 		return nil
 	}
-	if r.WaitReplicas == 0 {
-		r.Destroys()
-	}
 	ctx, cancel := context.WithTimeout(ctx, rig.ReadyTimeout)
 	defer cancel()
 	if r.Cluster != nil {

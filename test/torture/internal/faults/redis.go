@@ -53,19 +53,6 @@ func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand) (string,
 	})
 }
 
-// emptyRedis deletes all data: the only fault after which violations are forgiven on plain Redis.
-func emptyRedis(ctx context.Context, r *rig.Round, _ *rand.Rand) (string, error) {
-	keys, err := r.RedisClient.DBSize(ctx).Result()
-	if err != nil {
-		return "", err
-	}
-	r.Destroys()
-	if err := r.RedisClient.FlushAll(ctx).Err(); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%d keys were deleted", keys), nil
-}
-
 // outOfMemory sets a memory limit that makes Redis refuse each command that could need memory.
 func outOfMemory(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	limit := func(bytes string) error {

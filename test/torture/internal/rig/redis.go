@@ -2,7 +2,6 @@ package rig
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -68,7 +67,7 @@ func (g *Rig) redisFlags() []string {
 	default:
 		return flags
 	}
-	return append(flags, "--redis.wait_replicas", fmt.Sprint(g.WaitReplicas), "--redis.wait_timeout", "500ms")
+	return append(flags, "--redis.wait_replicas", "1", "--redis.wait_timeout", "500ms")
 }
 
 // EachMaster calls do for each server that accepts writes, one after another.

@@ -33,7 +33,6 @@ type Options struct {
 	Binary      string // of the service; empty: built from this source
 	// RedisKind is PlainRedis, SentinelRedis or ClusterRedis.
 	RedisKind    string
-	WaitReplicas uint     // redis.wait_replicas of the processes, except with PlainRedis
 	ServiceFlags []string // more arguments of the processes
 	// Stories says that the processes are those of the role of stories. One service, whose process no fault touches,
 	// decides what they read.

@@ -56,7 +56,6 @@ type Round struct {
 	started    int
 	generation int // the newest group generation
 	violations []ledger.Violation
-	destroyed  bool
 }
 
 // Topics are the output topics.
@@ -71,18 +70,11 @@ func (r *Round) Violate(kind ledger.Kind, format string, args ...any) {
 	r.violations = append(r.violations, ledger.Violation{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
-// Destroys notes that the schedule destroys data in Redis. Some violations are forgiven then.
-func (r *Round) Destroys() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.destroyed = true
-}
-
-// Result returns the violations and the destruction that were noted so far.
+// Result returns the violations that were noted so far.
 func (r *Round) Result() Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Result{Violations: slices.Clone(r.violations), Destroyed: r.destroyed}
+	return Result{Violations: slices.Clone(r.violations)}
 }
 
 // Start starts a service process.

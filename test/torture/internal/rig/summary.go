@@ -23,14 +23,13 @@ type Summary struct {
 	records    int
 	texts      int
 	violations map[ledger.Kind]int
-	forgiven   map[ledger.Kind]int
 	faults     map[string]*count
 	checked    judge.Census
 }
 
 // NewSummary returns a summary of no rounds.
 func NewSummary() *Summary {
-	return &Summary{violations: map[ledger.Kind]int{}, forgiven: map[ledger.Kind]int{}, faults: map[string]*count{},
+	return &Summary{violations: map[ledger.Kind]int{}, faults: map[string]*count{},
 		checked: judge.Census{}}
 }
 
@@ -38,19 +37,7 @@ func NewSummary() *Summary {
 type Result struct {
 	Records, Texts int
 	Violations     []ledger.Violation
-	Destroyed      bool // the schedule destroyed data in Redis
 	Checked        judge.Census
-}
-
-// forgivable are the violations that a round may have after it destroyed data in Redis: a service without
-// that data cannot know better. Cycles are among them, and lost texts as well, because two articles that name
-// each other leave their text without a unique article.
-var forgivable = []ledger.Kind{ledger.Contradiction, ledger.Twin, ledger.Cycle, ledger.SelfDuplicate,
-	ledger.WrongRoot, ledger.LostText}
-
-// Forgives says whether the summary forgives a violation of this kind.
-func (r Result) Forgives(kind ledger.Kind) bool {
-	return r.Destroyed && slices.Contains(forgivable, kind)
 }
 
 // Add adds a round.
@@ -64,15 +51,11 @@ func (s *Summary) Add(r Result) {
 		s.checked[name] += n
 	}
 	for _, v := range r.Violations {
-		if r.Forgives(v.Kind) {
-			s.forgiven[v.Kind]++
-		} else {
-			s.violations[v.Kind]++
-		}
+		s.violations[v.Kind]++
 	}
 }
 
-// Violations is the number of violations of a kind that were not forgiven.
+// Violations is the number of violations of a kind.
 func (s *Summary) Violations(kind ledger.Kind) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,18 +123,11 @@ func (s *Summary) Print(out io.Writer) {
 		fmt.Fprintf(t, "%s\t%d\n", name, s.checked[name])
 	}
 	for _, kind := range always {
-		fmt.Fprintf(t, "%s\t%d%s\n", kind, s.violations[kind], s.note(kind))
+		fmt.Fprintf(t, "%s\t%d\n", kind, s.violations[kind])
 	}
 	for _, kind := range slices.Sorted(maps.Keys(s.violations)) {
 		if !slices.Contains(always, kind) {
 			fmt.Fprintf(t, "%s\t%d\n", kind, s.violations[kind])
 		}
 	}
-}
-
-func (s *Summary) note(kind ledger.Kind) string {
-	if n := s.forgiven[kind]; n > 0 {
-		return fmt.Sprintf(" (and %d forgiven in rounds that destroyed data in Redis)", n)
-	}
-	return ""
 }
