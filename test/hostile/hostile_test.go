@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -167,7 +166,7 @@ func (s *stage) publish(t *testing.T, records []record) {
 
 type process struct{ *service.Process }
 
-func (s *stage) start(t *testing.T, run string, changes service.Settings, change ...func(*exec.Cmd)) process {
+func (s *stage) start(t *testing.T, run string, changes service.Settings) process {
 	t.Helper()
 	settings := service.Settings{
 		"kafka.brokers": s.kafka, "kafka.group": s.input + run, "kafka.topics.input": s.input,
@@ -175,7 +174,7 @@ func (s *stage) start(t *testing.T, run string, changes service.Settings, change
 		"kafka.topics.dead": s.topic(run, "dead"),
 		"redis.addrs":       s.redis, "redis.namespace": s.input + run,
 	}
-	p := process{service.Start(t, settings.With(changes), change...)}
+	p := process{service.Start(t, settings.With(changes))}
 	p.WaitReady(t)
 	return p
 }
