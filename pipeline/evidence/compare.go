@@ -51,6 +51,8 @@ type Comparison struct {
 	OtherSubject bool
 	// OtherMain counts the main words of one text that are no main words of the other, whichever way round is fewer.
 	OtherMain int
+	// Repeated counts the main words in common that both articles have more than once.
+	Repeated int
 	// SameForemost tells that the five weightiest words of one article are main words of the other.
 	SameForemost bool
 	// SameValues tells that both articles have the same numbers, as far as the bitmap tells numbers apart.
@@ -102,6 +104,7 @@ func Compare(a, b *Signature) Comparison {
 		c.compareLeads(a, b, na, nb)
 		c.OtherSubject = a.hasOtherSubject(b) && b.hasOtherSubject(a)
 		c.OtherMain = min(a.mainWordsNotIn(b), b.mainWordsNotIn(a))
+		c.Repeated = min(a.repeatedIn(b), b.repeatedIn(a))
 		c.SameForemost = a.foremostIn(b) || b.foremostIn(a)
 		switch {
 		case na < nb:
@@ -154,6 +157,15 @@ func (s *Signature) growth(t *Signature) float64 {
 		return 0
 	}
 	return other/mine - 1
+}
+
+// repeatedIn counts the main words of s that t has as well, and that both have more than once.
+func (s *Signature) repeatedIn(t *Signature) (n int) {
+	for i, w := range s.raw[mainAt : mainAt+limits.MainWords] {
+		j := bytes.IndexByte(t.raw[mainAt:mainAt+limits.MainWords], w)
+		n += count(w != 0 && j >= 0 && s.times(i) > 1 && t.times(j) > 1)
+	}
+	return n
 }
 
 func (s *Signature) bitmap() uint64 {

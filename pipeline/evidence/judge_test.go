@@ -48,7 +48,7 @@ func (c *Comparison) values(common, least int) {
 func TestJudge(t *testing.T) {
 	long := Comparison{
 		Known: true, J: .9, Containment: .89, Bigrams: 300, Longer: 1, SharedContexts: 8, Lead: 1, SameForemost: true,
-		OtherMain: 1,
+		OtherMain: 1, Repeated: 3,
 	}
 	long.values(8, 8)
 	checkJudge(t, long, map[string]judged{
@@ -110,13 +110,17 @@ func TestJudge(t *testing.T) {
 			article.ReasonNumbers},
 		"other names": {func(c *Comparison) { c.OtherSubject = true }, article.Possible,
 			article.ReasonSubject},
-		"another list": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 2 }, article.Possible,
+		"another list": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 3 }, article.Possible,
 			article.ReasonLead},
-		"of another version": {func(c *Comparison) { c.Lead, c.OtherMain, c.HeadContradictions = .29, 2, 1 },
+		"of another version": {func(c *Comparison) { c.Lead, c.OtherMain, c.HeadContradictions = .29, 3, 1 },
 			article.Possible, article.ReasonLead},
-		"another standfirst": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 1 }, article.Near,
+		"another standfirst": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 2 }, article.Near,
 			article.ReasonOverlap},
-		"some of the beginning": {func(c *Comparison) { c.Lead, c.OtherMain = halfLead, 2 }, article.Near,
+		"some of the beginning": {func(c *Comparison) { c.Lead, c.OtherMain, c.Repeated = halfLead+.01, 3, 0 }, article.Near,
+			article.ReasonOverlap},
+		"above one disclaimer": {func(c *Comparison) { c.J, c.Lead, c.Repeated = .97, halfLead, 2 }, article.Possible,
+			article.ReasonLead},
+		"short, with words that stand once": {func(c *Comparison) { c.Bigrams, c.Lead, c.Repeated = 79, 0, 0 }, article.Near,
 			article.ReasonOverlap},
 	})
 }

@@ -44,6 +44,7 @@ func randomComparison(r *rand.Rand) Comparison {
 	}
 	c.Bigrams, c.Longer, c.Growth = 20+200*r.Float64(), 1+2*r.Float64()*r.Float64(), r.Float64()
 	c.OtherMain, c.OtherSubject = r.IntN(9), r.IntN(4) == 0
+	c.Repeated = r.IntN(9 - c.OtherMain)
 	c.SameForemost = c.OtherMain <= 3 && r.IntN(3) > 0
 	c.Lead = leadShare(leadSlots, r.IntN(leadSlots+1))
 	c.SameLead = c.Longer > 1 && r.IntN(3) == 0
@@ -91,6 +92,10 @@ var differences = map[string]func(c *Comparison, distance *int, r *rand.Rand) bo
 	"the beginning": func(c *Comparison, _ *int, r *rand.Rand) bool {
 		c.Lead, c.SameLead = c.Lead*r.Float64(), false
 		return !c.Flash
+	},
+	"a main word that stands more than once": func(c *Comparison, _ *int, _ *rand.Rand) bool {
+		c.Repeated--
+		return c.Repeated >= 0
 	},
 	"how often words occur": func(c *Comparison, _ *int, r *rand.Rand) bool {
 		c.Growth *= r.Float64()
@@ -161,6 +166,8 @@ func beyond(t *testing.T, f Figure, kind article.Kind) bool {
 		return value > number(limit)
 	case "at least":
 		return value < number(limit)
+	case "more than":
+		return value <= number(limit)
 	case "less than":
 		return value >= number(limit)
 	case "copy from":

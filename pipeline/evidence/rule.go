@@ -201,13 +201,16 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonLead,
-		When: fmt.Sprintf("neither is a part of the other, less than %s of one's beginning is in the other, and more than "+
-			"one main word differs", percent(halfLead)),
+		When: fmt.Sprintf("neither is a part of the other, at most %s of one's beginning is in the other, and more than "+
+			"two main words differ, or both have at most two of them more than once and are not short",
+			percent(halfLead)),
 		Says:    "they begin differently: two reports above the same list or notice",
-		Example: "two reports of five lines above one list of related news",
-		applies: func(e evidence) bool { return !e.part && e.Lead < halfLead && e.OtherMain > 1 },
+		Example: "two reports above one list of related news, or above one disclaimer",
+		applies: func(e evidence) bool {
+			return !e.Flash && !e.part && e.Lead <= halfLead && (e.OtherMain > 2 || !e.short && e.Repeated <= 2)
+		},
 		figure: func(e evidence) Figure {
-			return shares("beginning of one in the other", e.Lead, "at least", halfLead, "")
+			return shares("beginning of one in the other", e.Lead, "more than", halfLead, "")
 		},
 	},
 	{
