@@ -201,11 +201,10 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonLead,
-		When: fmt.Sprintf("neither is a part of the other, at most %s of one's beginning is in the other, and more than "+
-			"two main words differ, or both have at most two of them more than once and are not short",
-			percent(halfLead)),
+		When: fmt.Sprintf("neither is a part, at most %s of one's beginning is in the other, and more than two main words "+
+			"differ or, unless a text is short, at most two stand more than once in both", percent(halfLead)),
 		Says:    "they begin differently: two reports above the same list or notice",
-		Example: "two reports above one list of related news, or above one disclaimer",
+		Example: "two reports above one list or disclaimer",
 		applies: func(e evidence) bool {
 			return !e.Flash && !e.part && e.Lead <= halfLead && (e.OtherMain > 2 || !e.short && e.Repeated <= 2)
 		},

@@ -37,6 +37,7 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	clean := string(s.clean)
 	body, left := s.page.Find(raw, clean, from)
 	body, s.plain = marks.Plain(s.plain, body)
+	body = text.WithoutCutWord(body)
 	cleaned := time.Now()
 	s.cut = r.segmenter.Cut(s.cut[:0], body, s.tally) // counts most words of a long text while it is cut
 	segmented := time.Now()
@@ -103,7 +104,7 @@ func (r *Recipe) Weights(raw string, from article.Origin) []text.WeightedWord {
 		defer r.release(s)
 		body, _ := s.page.Find(raw, text.Clean(raw), from)
 		body, s.plain = marks.Plain(s.plain, body)
-		s.cut = s.tally(r.segmenter.Cut(s.cut[:0], body, s.tally))
+		s.cut = s.tally(r.segmenter.Cut(s.cut[:0], text.WithoutCutWord(body), s.tally))
 		s.words.Weigh()
 		words = s.words.Weights()
 	}

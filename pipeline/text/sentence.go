@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"echosieve/pipeline/limits"
 )
 
 // CutSentence returns the length of the first sentence of a clean text: up to and including its end mark and
@@ -39,6 +41,18 @@ func CutSentence(clean string) int {
 		}
 	}
 	return len(clean)
+}
+
+// WithoutCutWord returns a clean text without its last word if it seems to be a teaser that is cut within the word: it is
+// longer than a headline, shorter than an article, and ends with a word in ASCII letters and no sentence.
+func WithoutCutWord(clean string) string {
+	text := strings.TrimSuffix(strings.TrimSpace(clean), "...")
+	start := strings.LastIndexAny(text, " \n") + 1
+	noLetter := func(r rune) bool { return r < 'a' || r > 'z' }
+	if len(text) < limits.LongLine || len(text) > limits.BodyColumns/2 || strings.ContainsFunc(text[start:], noLetter) {
+		return clean
+	}
+	return text[:start]
 }
 
 // skipClosing returns the index after the end marks, quotation marks and brackets that stand at i.
