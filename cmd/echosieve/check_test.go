@@ -42,6 +42,21 @@ func severities(r checkResult, component string) []diag.Severity {
 	return all
 }
 
+// If all servers answer, the service could start. Commands that miniredis does not know may only lead to warnings.
+func TestCheckAllThere(t *testing.T) {
+	broker := testBroker(t)
+	store := miniredis.RunT(t)
+	code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())
+	require.Equal(t, command.ExitOK, code, "%+v", result.Findings)
+	require.True(t, result.CanStart)
+	require.NotEmpty(t, result.Recipe)
+
+	code, out, _ := echosieve(t, "", "check", "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())
+	require.Equal(t, command.ExitOK, code)
+	require.Contains(t, out, "The service can start.")
+	commandtest.FitsTerminal(t, out)
+}
+
 // A port that another program uses is a fault; one that a service of Echosieve uses is not.
 func TestCheckListen(t *testing.T) {
 	broker := testBroker(t)

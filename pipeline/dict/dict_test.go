@@ -26,3 +26,8 @@ func TestDictionariesAreTheirOrigins(t *testing.T) {
 		require.Equal(t, want, hex.EncodeToString(sum[:]), name)
 	}
 }
+
+func TestUnknownDictionary(t *testing.T) {
+	_, err := Read("nothing")
+	require.ErrorContains(t, err, "nothing")
+}

@@ -46,3 +46,11 @@ func TestCrashAtTheNthPassage(t *testing.T) {
 		}
 	}
 }
+
+func TestPointsAreDistinct(t *testing.T) {
+	seen := map[Point]bool{}
+	for _, p := range Points() {
+		require.False(t, seen[p], p)
+		seen[p] = true
+	}
+}
