@@ -13,6 +13,7 @@ func TestLabelsFit(t *testing.T) {
 	l := Make(Word{Index, long}, Word{TopicID, "AQ"})
 	require.Len(t, l, maxBytes)
 	require.Equal(t, long, Value(l, Index))
+	require.Empty(t, Value(l, "later"))
 	require.Equal(t, "topic-id:AQ", Make(Word{Index, long + "x"}, Word{TopicID, "AQ"}))
 	require.Equal(t, "index:y topic-id:AQ", Make(Word{Index, "y"}, Word{"later", long}, Word{TopicID, "AQ"}))
 }
