@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"unicode"
@@ -237,17 +238,32 @@ var lineBytes = func() (table [256]uint8) {
 const (
 	widthMask = 3
 	digitByte = 4
+
+	eachByte = 0x0101010101010101 // times a byte: that byte eight times
+	highBits = 0x80 * eachByte
 )
 
 // measure sets the fields of a line that follow from its own text.
 func (l *textLine) measure(text string) {
-	traits := uint8(0)
-	for i := range len(text) {
-		t := lineBytes[text[i]]
-		l.width += int(t & widthMask)
-		traits |= t
+	for rest := text; rest != ""; {
+		n := min(len(rest), 8)
+		if n == 8 {
+			if eight := binary.LittleEndian.Uint64([]byte(rest[:8])); eight&highBits == 0 { // ASCII
+				l.width += n
+				l.digit = l.digit || (eight^'0'*eachByte+(0x80-10)*eachByte)&highBits != highBits
+				rest = rest[n:]
+				continue
+			}
+		}
+		traits := uint8(0)
+		for i := range n {
+			t := lineBytes[rest[i]]
+			l.width += int(t & widthMask)
+			traits |= t
+		}
+		l.digit = l.digit || traits&digitByte != 0
+		rest = rest[n:]
 	}
-	l.digit = traits&digitByte != 0
 	last, dots := lastMark(text)
 	switch {
 	case l.width >= limits.LongLine:

@@ -186,3 +186,19 @@ func TestIsCode(t *testing.T) {
 		require.Equal(t, want, isCode(line), line)
 	}
 }
+
+// A line is measured eight bytes at a time where they are ASCII, with the result of one at a time.
+func TestMeasure(t *testing.T) {
+	for _, sign := range []string{"/", "0", "5", "9", ":", "a", "\u007f", "é", "中"} {
+		for before := range 17 {
+			line := textLine{}
+			line.measure(strings.Repeat("x", before) + sign + strings.Repeat("-", 16-before))
+			width := 17
+			if sign == "中" {
+				width = 18
+			}
+			require.Equal(t, width, line.width, "%q behind %d", sign, before)
+			require.Equal(t, sign >= "0" && sign <= "9", line.digit, "%q behind %d", sign, before)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"echosieve/pipeline/limits"
 )
@@ -13,6 +14,9 @@ func Head(body string) int {
 	head := 0
 	for range limits.FurnitureLines + 1 {
 		line, _, found := strings.Cut(body[head:], "\n")
+		if len(line) >= utf8.UTFMax*limits.LongLine { // surely as wide
+			return head
+		}
 		l := textLine{}
 		l.measure(line)
 		switch {
