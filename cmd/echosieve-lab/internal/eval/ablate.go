@@ -1,16 +1,11 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
-	"hash/fnv"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"echosieve/cmd/echosieve-lab/internal/eval/edits"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 	"echosieve/internal/app/command"
@@ -26,9 +21,7 @@ const ablateHelp = `Ablate says what each part of the recipe is worth on your ar
 out text, one list of words or one named set at a time, and counts the copies and look-alikes that are joined more or fewer. Each change has its 95 % interval if families are
 resampled, and the number of families with a change: a change in one family may be chance.
 
-The pairs are those of --docs and --pairs, as eval pairs reads them, and pairs made by known edits of the articles in each FILE,
-as eval languages makes them. --part takes one half of the families, by a hash of their names: choose constants on one half and
-report on the other.`
+The pairs are those of eval pairs: of --docs and --pairs, and made by known edits of the articles in each FILE.`
 
 const ablateExample = `  echosieve-lab eval ablate --docs articles.jsonl.gz --pairs pairs.tsv
   echosieve-lab eval ablate --part second tr.jsonl.gz sw.jsonl.gz
@@ -36,14 +29,8 @@ const ablateExample = `  echosieve-lab eval ablate --docs articles.jsonl.gz --pa
   # which kinds of pairs change without the row about beginnings?
   echosieve-lab eval ablate --json --docs articles.jsonl.gz --pairs pairs.tsv | jq '.[] | select(.off == "row 6, lead") | .kinds'`
 
-// ablateOptions holds the values of the flags of eval ablate.
-type ablateOptions struct {
-	docs, pairs, ignore, part, kinds string
-	bases                            int
-}
-
 func newAblateCommand() *cobra.Command {
-	var o ablateOptions
+	var o pairFlags
 	cmd := &cobra.Command{
 		Use:     "ablate [FILE...]",
 		Short:   "Switch off each part of the rule: which copies and look-alikes are joined then",
@@ -52,13 +39,7 @@ func newAblateCommand() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	cmd.Flags().StringVar(&o.docs, "docs", "", "file of the articles of the pairs")
-	cmd.Flags().StringVar(&o.pairs, "pairs", "", "labelled pairs, tab-separated")
-	cmd.Flags().StringVar(&o.ignore, "ignore", "", "pairs that do not count, tab-separated")
-	cmd.Flags().StringVar(&o.kinds, "kinds", kindsAll, kindsHelp)
-	cmd.Flags().StringVar(&o.part, "part", partAll,
-		"families to use: first or second half by a hash of the name, or all")
-	cmd.Flags().IntVar(&o.bases, "bases", 60, "articles of each FILE from which pairs are made")
+	o.add(cmd)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		if err := o.validate(names); err != nil {
@@ -72,11 +53,11 @@ func newAblateCommand() *cobra.Command {
 		if index.Check == nil {
 			return fmt.Errorf("recipe %s has no second check", cfg.Recipe)
 		}
-		articles, pairs, err := o.read(cmd, cfg, names)
+		set, err := o.articles(cmd, cfg, names)
 		if err != nil {
 			return err
 		}
-		result, err := figures.Ablate(articles, o.half(pairs), index.Rule, index.Plan(),
+		result, err := figures.Ablate(set.articles, set.counting(), index.Rule, index.Plan(),
 			append(figures.Variants(cfg.Detection.Thresholds), o.textVariants(cmd, cfg, names)...))
 		if err != nil {
 			return err
@@ -90,14 +71,17 @@ func newAblateCommand() *cobra.Command {
 }
 
 // textVariants are the recipe without one text rule or one list of words. Each reads the files again.
-func (o *ablateOptions) textVariants(cmd *cobra.Command, cfg config.Config, names []string) (list []figures.Variant) {
+func (o *pairFlags) textVariants(cmd *cobra.Command, cfg config.Config, names []string) (list []figures.Variant) {
 	add := func(name string, off func(d *recipe.Config)) {
 		own := cfg
 		off(&own.Detection)
 		list = append(list, figures.Variant{Name: name, Rule: evidence.NewRule(cfg.Detection.Thresholds),
 			Articles: func() (map[string]article.Article, error) {
-				articles, _, err := o.read(cmd, own, names)
-				return articles, err
+				set, err := o.articles(cmd, own, names)
+				if err != nil {
+					return nil, err
+				}
+				return set.articles, nil
 			}})
 	}
 	add("text: html article", func(d *recipe.Config) { d.HTML = page.HTMLText })
@@ -110,90 +94,20 @@ func (o *ablateOptions) textVariants(cmd *cobra.Command, cfg config.Config, name
 	return list
 }
 
-func (o *ablateOptions) validate(names []string) error {
-	switch {
-	case o.docs == "" != (o.pairs == ""):
-		return errors.New("--docs and --pairs belong together")
-	case o.docs == "" && len(names) == 0:
-		return errors.New("name labelled pairs with --docs and --pairs, or files of articles")
-	case o.bases < 1:
-		return fmt.Errorf("--bases is %d, must be at least 1", o.bases)
-	case o.part != partAll && o.part != partFirst && o.part != partSecond:
-		return fmt.Errorf("--part is %q, must be %s, %s or %s", o.part, partFirst, partSecond, partAll)
+// articles reads the pairs with articles of the recipe of cfg.
+func (o *pairFlags) articles(cmd *cobra.Command, cfg config.Config, names []string) (*pairSet, error) {
+	made, err := cfg.LoadRecipe()
+	if err != nil {
+		return nil, err
 	}
-	return checkKinds(o.kinds)
+	return o.read(cmd, cfg, made, names)
 }
 
-// read returns all articles and pairs.
-func (o *ablateOptions) read(cmd *cobra.Command, cfg config.Config, names []string) (map[string]article.Article,
-	[]figures.Pair, error) {
-	all := newPairSet()
-	recipe, err := cfg.LoadRecipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, name := range names {
-		language, _, _ := strings.Cut(filepath.Base(name), ".")
-		texts, err := readTexts(cmd, cfg, name, partAll)
-		if err != nil {
-			return nil, nil, err
-		}
-		corpus := edits.NewCorpus(language, texts)
-		for i := range min(o.bases, len(texts)) {
-			base := i * len(texts) / min(o.bases, len(texts))
-			for _, e := range pairsOf(corpus, o.kinds, base, 1) {
-				all.add(e, language, base)
-			}
-		}
-		all.fingerprint(recipe)
-	}
-	if o.docs == "" {
-		return all.articles, all.pairs, nil
-	}
-	labelled, err := readPairs(cmd.Context(), o.pairs, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	ignored := map[[2]string]bool{}
-	if o.ignore != "" {
-		list, err := readPairs(cmd.Context(), o.ignore, false)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, p := range list {
-			ignored[[2]string{p.A, p.B}], ignored[[2]string{p.B, p.A}] = true, true
-		}
-	}
-	reader := newReader(cmd, o.docs)
-	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, o.docs)
-	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
-		return nil, nil, err
-	}
-	families := map[string][]string{}
-	for _, a := range list {
-		all.articles[a.id], families[a.id] = a.article, a.families
-	}
-	for _, p := range labelled {
-		if len(p.Families) == 0 {
-			p.Families = slices.Concat(families[p.A], families[p.B])
-		}
-		if !ignored[[2]string{p.A, p.B}] {
-			all.pairs = append(all.pairs, p)
-		}
-	}
-	return all.articles, all.pairs, nil
-}
-
-// half returns the pairs of the part. A pair belongs to the half of the first of its families by name.
-func (o *ablateOptions) half(pairs []figures.Pair) []figures.Pair {
-	if o.part == partAll {
-		return pairs
-	}
-	return slices.DeleteFunc(pairs, func(p figures.Pair) bool {
-		h := fnv.New32a()
-		if len(p.Families) > 0 {
-			_, _ = h.Write([]byte(slices.Min(p.Families)))
-		}
-		return h.Sum32()>>7&1 == 1 != (o.part == partSecond)
+// counting returns the pairs that are not ignored, in either order of their articles.
+func (s *pairSet) counting() []figures.Pair {
+	return slices.DeleteFunc(s.pairs, func(p figures.Pair) bool {
+		return slices.ContainsFunc(s.ignored, func(i figures.Pair) bool {
+			return i.A == p.A && i.B == p.B || i.A == p.B && i.B == p.A
+		})
 	})
 }

@@ -38,24 +38,6 @@ Dockers had feared for 140 jobs, which stay for now, while pilots complain about
 		byName["all about numbers"].LookAlikes)
 	require.Equal(t, 1, byName["all about numbers"].Kinds["numbers"].Change)
 	require.Zero(t, byName["all about numbers"].Copies.Change)
-
-	code, out, errOut = runEval(t, "ablate", "--docs", docs, "--pairs", pairs)
-	require.Equal(t, command.ExitOK, code, errOut)
-	require.Contains(t, out, "row 3")
-
-	halves := 0
-	for _, part := range []string{"first", "second"} {
-		code, out, errOut = runEval(t, "ablate", "--docs", docs, "--pairs", pairs, "--part", part, "--json")
-		require.Equal(t, command.ExitOK, code, errOut)
-		require.NoError(t, json.Unmarshal([]byte(out), &list))
-		halves += list[0].Copies.Pairs
-	}
-	require.Equal(t, 1, halves, "a family belongs to one half")
-
-	code, out, errOut = runEval(t, "ablate", "--bases", "2", docs, "--json")
-	require.Equal(t, command.ExitOK, code, errOut)
-	require.NoError(t, json.Unmarshal([]byte(out), &list))
-	require.Positive(t, list[0].Copies.Pairs, "made pairs")
 }
 
 // Copies within two menus are joined only if menus do not count.
@@ -80,6 +62,9 @@ func TestEvalAblateSwitchesTextRulesOff(t *testing.T) {
 	for _, a := range list {
 		changes[a.Off] = a.Copies.Change
 	}
+	code, out, errOut = runEval(t, "ablate", "--docs", docs, "--pairs", pairs)
+	require.Equal(t, command.ExitOK, code, errOut)
+	require.Contains(t, out, "row 3")
 	require.Equal(t, -1, changes["text: furniture"])
 	require.Zero(t, changes["text: addresses"])
 	for _, name := range append(page.Rules(), text.WordLists()...) {
@@ -95,6 +80,8 @@ func TestEvalAblateMistakes(t *testing.T) {
 		"name labelled pairs": {},
 		"--bases is 0":        {"--bases", "0", "x"},
 		`--part is "x"`:       {"--part", "x", "x"},
+		`--kinds is "x"`:      {"--kinds", "x", "x"},
+		":1: ":                {writeLines(t, `{"id":"1"}`)},
 		"has no second check": {"--recipe", "classic-fnv", "x"},
 	} {
 		code, _, errOut := runEval(t, append([]string{"ablate"}, args...)...)

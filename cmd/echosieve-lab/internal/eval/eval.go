@@ -1,4 +1,4 @@
-// Package eval is the command eval with its commands pairs, stream, languages, versus and ablate. They read files
+// Package eval is the command eval with its commands pairs, stream, versus and ablate. They read files
 // of articles and send them through the stages of the service. Package figures computes the figures, package
 // report makes HTML pages of them, package tables prints them.
 package eval
@@ -12,10 +12,9 @@ import (
 
 const help = `Eval measures the filter on your own articles.
 
-  pairs       for labelled pairs: recall, precision, false alarms, by kind of pair and by Hamming distance
+  pairs       for pairs, labelled or made by known edits: recall, precision, false alarms, by kind of pair and by Hamming distance
   stream      for a labelled stream in time order: copies caught and originals dropped, without Kafka
               and Redis
-  languages   without labels, in any language: copies and look-alikes made by known edits
   versus      without labels: which articles one recipe drops and another keeps, side by side with their originals
   ablate      which copies and look-alikes are joined if a part of the rule is switched off
 
@@ -41,7 +40,7 @@ func Command() *cobra.Command {
 		Long:    help,
 		Example: example,
 	}
-	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newLanguagesCommand(), newAblateCommand(), newVersusCommand())
+	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newAblateCommand(), newVersusCommand())
 	return cmd
 }
 

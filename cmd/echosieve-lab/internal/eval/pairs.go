@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
-	"echosieve/pipeline/article"
 )
 
 const pairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and compares the
@@ -42,7 +39,12 @@ one family. A pair without a name is a family by itself. Further columns are ign
 If several articles have one id, ID is the first of them in the file, and ID#2 the second. A pair of one id twice is the
 first and the second.
 Labels are 1 for a copy, 0 for a look-alike that is no copy, -1 for a pair that is debatable, such as a partial copy. Debatable
-pairs count only in a separate table by kind, and pairs in the --ignore file (id_a, id_b) only in its row "ignored".`
+pairs count only in a separate table by kind, and pairs in the --ignore file (id_a, id_b) only in its row "ignored".
+
+Each FILE of articles, named by its language such as tr.jsonl.gz, gives pairs without labels: copies by known edits (words
+replaced, sentences cut, added or moved, accents lost, capitals, ...) and look-alikes (two articles within one frame, all
+numbers changed, ...); with --kinds versions those of one publisher (takes of a story, live blogs that grow, round-ups).
+--part takes one half of the families: choose constants on one half, and report on the other.`
 
 const pairsExample = `  # a report with charts
   echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html
@@ -55,21 +57,22 @@ const pairsExample = `  # a report with charts
   echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv \
     --min-recall 0.6 --min-precision 0.99 --max-fpr 0.04
 
+  # in any language, without labels
+  echosieve-lab eval pairs tr.jsonl.gz
+
   # one figure for a script
   echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --json | jq .kinds.natural_dup`
 
 func newPairsCommand() *cobra.Command {
-	var docs, pairs, ignore string
+	var o pairFlags
 	cmd := &cobra.Command{
-		Use:     "pairs --docs FILE --pairs FILE",
-		Short:   "Judge labelled pairs: recall, precision, false alarms, by kind and by distance",
+		Use:     "pairs [FILE...]",
+		Short:   "Judge pairs, labelled or made by edits: recall, precision, false alarms, by kind and by distance",
 		Long:    pairsHelp,
 		Example: pairsExample,
-		Args:    command.NoArgs,
+		Args:    cobra.ArbitraryArgs,
 	}
-	cmd.Flags().StringVar(&docs, "docs", "", "file of articles")
-	cmd.Flags().StringVar(&pairs, "pairs", "", "labelled pairs, tab-separated")
-	cmd.Flags().StringVar(&ignore, "ignore", "", "pairs that count only in a separate row, tab-separated")
+	o.add(cmd)
 	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs, tables.Pairs)
 	limits := gates{cmd: cmd}
 	limits.add("min-recall", "exit with 1 if recall is below this", true, 1)
@@ -78,22 +81,19 @@ func newPairsCommand() *cobra.Command {
 	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below this", true, 1)
 	limits.add("max-fpr", "exit with 1 if the false-positive rate is above this", false, 1)
 	config.AddFlags(cmd.Flags(), "recipe", "detection", "input")
-	for _, required := range []string{"docs", "pairs"} {
-		_ = cmd.MarkFlagRequired(required) // fails only for a flag that does not exist
-	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := errors.Join(limits.validate(), output.validate()); err != nil {
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		if err := errors.Join(o.validate(names), limits.validate(), output.validate()); err != nil {
 			return err
 		}
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
 		}
-		result, recipeID, err := evalPairs(cmd, cfg, docs, pairs, ignore, output.html != "")
+		result, recipeID, err := o.eval(cmd, cfg, names, output.html != "")
 		if err != nil {
 			return err
 		}
-		if err := output.show(cmd.OutOrStdout(), result, recipeID, docs, pairs, ignore); err != nil {
+		if err := output.show(cmd.OutOrStdout(), result, recipeID, append(names, o.docs, o.pairs, o.ignore)...); err != nil {
 			return err
 		}
 		return limits.check(
@@ -107,71 +107,32 @@ func newPairsCommand() *cobra.Command {
 	return cmd
 }
 
-// evalPairs judges the pairs. With withTexts it adds their texts to pairs with a wrong verdict.
-func evalPairs(cmd *cobra.Command, cfg config.Config, docs, pairs, ignore string, withTexts bool) (
-	figures.PairsResult, string, error) {
-	labelled, err := readPairs(cmd.Context(), pairs, true)
-	if err != nil {
-		return figures.PairsResult{}, "", err
-	}
-	var ignored []figures.Pair
-	if ignore != "" {
-		if ignored, err = readPairs(cmd.Context(), ignore, false); err != nil {
-			return figures.PairsResult{}, "", err
-		}
-	}
+// eval judges the pairs. With withTexts it adds their texts to labelled pairs with a wrong verdict.
+func (o *pairFlags) eval(cmd *cobra.Command, cfg config.Config, names []string, withTexts bool) (
+	result figures.PairsResult, recipeID string, err error) {
 	recipe, err := cfg.LoadRecipe()
 	if err != nil {
-		return figures.PairsResult{}, "", err
+		return result, "", err
 	}
-	reader := newReader(cmd, docs)
-	list, err := reader.fingerprint(cmd.Context(), cfg, recipe, docs)
-	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
-		return figures.PairsResult{}, "", err
+	set, err := o.read(cmd, cfg, recipe, names)
+	if err != nil {
+		return result, "", err
 	}
-	articles := make(map[string]article.Article, len(list))
-	places := make(map[string]fingerprinted, len(list))
-	versions := map[string]int{}
-	for _, a := range list {
-		versions[a.id]++
-		name := version(a.id, versions[a.id])
-		if _, known := articles[name]; known {
-			return figures.PairsResult{}, "", fmt.Errorf("%s: %q names two articles", docs, name)
-		}
-		articles[name], places[name] = a.article, a
-	}
-	for _, pairs := range [][]figures.Pair{labelled, ignored} {
-		for i, p := range pairs {
-			if p.A == p.B {
-				p.B = version(p.A, 2)
-				pairs[i].B = p.B
-			}
-			if len(p.Families) == 0 {
-				pairs[i].Families = slices.Concat(places[p.A].families, places[p.B].families)
-			}
-		}
-	}
-	result, err := figures.Pairs(articles, labelled, ignored, newJudge(cfg))
-	if err == nil && withTexts {
-		err = addTexts(cmd.Context(), cfg, docs, result.Wrong, places)
+	result, err = figures.Pairs(set.articles, set.pairs, set.ignored, newJudge(cfg))
+	if err == nil && withTexts && o.docs != "" {
+		err = addTexts(cmd.Context(), cfg, o.docs, result.Wrong, set.places)
 	}
 	return result, recipe.ID(), err
 }
 
-// version is the name of the nth article with an id, in a file of pairs.
-func version(id string, n int) string {
-	if n == 1 {
-		return id
-	}
-	return fmt.Sprintf("%s#%d", id, n)
-}
-
-// addTexts reads the articles of the wrong pairs again, and adds their texts side by side.
+// addTexts reads the articles of the wrong pairs that are labelled again, and adds their texts side by side.
 func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figures.WrongPair,
 	places map[string]fingerprinted) error {
 	wanted := map[int]bool{}
 	for _, p := range wrong {
-		wanted[places[p.A].line], wanted[places[p.B].line] = true, true
+		if a, labelled := places[p.A]; labelled {
+			wanted[a.line], wanted[places[p.B].line] = true, true
+		}
 	}
 	articles, err := articlesAt(ctx, cfg, docs, wanted)
 	if err != nil {
@@ -179,7 +140,9 @@ func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figur
 	}
 	for i := range wrong {
 		p := &wrong[i]
-		p.Beside = besideOf(articles[places[p.A].line], articles[places[p.B].line])
+		if a, labelled := places[p.A]; labelled {
+			p.Beside = besideOf(articles[a.line], articles[places[p.B].line])
+		}
 	}
 	return nil
 }

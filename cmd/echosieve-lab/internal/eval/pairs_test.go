@@ -72,7 +72,7 @@ func TestEvalPairsExitCodes(t *testing.T) {
 		{append(args, "--max-fpr", "NaN"), command.ExitFailed, "must be between 0 and 1"},
 		{append(args, "--html", "/nonexistent/report.html"), command.ExitFailed, "--html"},
 		{append(args, "extra"), command.ExitFailed, "extra"},
-		{[]string{"pairs", "--docs", evalDocs}, command.ExitFailed, `required flag(s) "pairs" not set`},
+		{[]string{"pairs", "--docs", evalDocs}, command.ExitFailed, "belong together"},
 		{[]string{"pairs", "--docs", evalDocs, "--pairs", evalDocs}, command.ExitFailed, "stream.jsonl:1: want id_a"},
 		{[]string{"pairs", "--docs", "/nonexistent", "--pairs", evalPairsF}, command.ExitFailed, "/nonexistent"},
 		{[]string{"pairs", "--docs", twice, "--pairs", evalPairsF}, command.ExitFailed, `"a#2" names two articles`},
@@ -153,4 +153,44 @@ func TestTextsDriveNoTerminal(t *testing.T) {
 		require.NotContains(t, out, "\x1b", args)
 		require.Contains(t, out, "b<U+001B>[2J", "it is shown")
 	}
+}
+
+// Pairs are made of articles without labels, the same ones at each run.
+func TestEvalPairsOfEdits(t *testing.T) {
+	var english []string
+	for line := range strings.Lines(readFile(t, evalDocs)) {
+		if strings.Contains(line, `"lang":"en"`) && !strings.Contains(line, "dup_of") {
+			english = append(english, strings.TrimSpace(line))
+		}
+	}
+	args := []string{"pairs", "--bases", "8", "--kinds", "edits", writeLines(t, english...)}
+	code, out, errOut := runEval(t, append(args, "--json")...)
+	require.Equal(t, command.ExitOK, code, errOut)
+	var r figures.PairsResult
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Greater(t, r.Recall, 0.6)
+	require.Less(t, r.FalsePositiveRate, 0.1)
+	require.Equal(t, 8, r.Kinds["words_10"].N)
+	require.Equal(t, 8, r.Kinds["words_10"].Interval.Families)
+	require.Equal(t, figures.HardNegative, r.Kinds["same_frame_1x"].Label)
+	_, again, _ := runEval(t, append(args, "--json", "--html", os.DevNull)...)
+	require.Equal(t, out, again)
+	bases := 0
+	for _, part := range []string{"first", "second"} {
+		_, out, _ = runEval(t, append(args, "--json", "--part", part)...)
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		bases += r.Kinds["words_10"].N
+	}
+	require.Equal(t, 8, bases, "a family belongs to one half")
+	_, out, _ = runEval(t, args...)
+	require.Contains(t, out, "words_10")
+}
+
+// A page is written as a whole or not at all, and to a pipe as well.
+func TestWriteReport(t *testing.T) {
+	code, _, errOut := runEval(t, "versus", evalDocs, "--html", os.DevNull)
+	require.Equal(t, command.ExitOK, code, errOut)
+	info, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeDevice, "it is still the device")
 }

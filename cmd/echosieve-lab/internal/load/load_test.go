@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -30,8 +31,8 @@ import (
 	"echosieve/test/service"
 )
 
-// binary builds the service once for all tests of the package.
-var binary = sync.OnceValues(func() (string, error) { return service.Build(binaryDir) })
+// programs builds the service once for all tests of the package.
+var programs = sync.OnceValues(func() (string, error) { return service.Programs(binaryDir) })
 
 var binaryDir string // of TestMain
 
@@ -59,11 +60,11 @@ func program() *cobra.Command {
 // loaded runs load with --json. The service is the binary that is built from this source.
 func loaded(t *testing.T, args ...string) (code int, report Report, out, errOut string) {
 	t.Helper()
-	path, err := binary()
+	folder, err := programs()
 	require.NoError(t, err)
 	args = append([]string{"--json", "--warmup", "0s", "--idle", "0s"}, args...)
 	if !slices.Contains(args, "--metrics") {
-		args = append(args, "--service", path)
+		args = append(args, "--service", filepath.Join(folder, "echosieve"))
 	}
 	code, out, errOut = run(t, args...)
 	if out != "" {

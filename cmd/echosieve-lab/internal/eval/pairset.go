@@ -1,0 +1,233 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"echosieve/cmd/echosieve-lab/internal/eval/edits"
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/internal/app/config"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/pipeline/record"
+)
+
+// pairFlags name the pairs of eval pairs and eval ablate: labelled ones, and those made by known edits.
+type pairFlags struct {
+	docs, pairs, ignore, part, kinds string
+	bases                            int
+}
+
+const (
+	kindsEdits    = "edits"
+	kindsVersions = "versions"
+	kindsAll      = "all"
+)
+
+// The parts of the families.
+const (
+	partAll    = "all"
+	partFirst  = "first"
+	partSecond = "second"
+)
+
+func (o *pairFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.docs, "docs", "", "file of the articles of labelled pairs")
+	cmd.Flags().StringVar(&o.pairs, "pairs", "", "labelled pairs, tab-separated")
+	cmd.Flags().StringVar(&o.ignore, "ignore", "", "pairs that do not count, tab-separated")
+	cmd.Flags().StringVar(&o.part, "part", partAll,
+		"families to use: first or second half by a hash of the name, or all")
+	cmd.Flags().StringVar(&o.kinds, "kinds", kindsAll,
+		"pairs to make of each FILE: edits, versions (of one publisher, and neighbours on its pages), or all")
+	cmd.Flags().IntVar(&o.bases, "bases", 60, "articles of each FILE from which pairs are made")
+}
+
+func (o *pairFlags) validate(names []string) error {
+	switch {
+	case o.docs == "" != (o.pairs == ""):
+		return errors.New("--docs and --pairs belong together")
+	case o.docs == "" && len(names) == 0:
+		return errors.New("name labelled pairs with --docs and --pairs, or files of articles")
+	case o.bases < 1:
+		return fmt.Errorf("--bases is %d, must be at least 1", o.bases)
+	case o.part != partAll && o.part != partFirst && o.part != partSecond:
+		return fmt.Errorf("--part is %q, must be %s, %s or %s", o.part, partFirst, partSecond, partAll)
+	case o.kinds != kindsEdits && o.kinds != kindsVersions && o.kinds != kindsAll:
+		return fmt.Errorf("--kinds is %q, must be %s, %s or %s", o.kinds, kindsEdits, kindsVersions, kindsAll)
+	}
+	return nil
+}
+
+// pairSet holds pairs with their articles.
+type pairSet struct {
+	articles       map[string]article.Article
+	places         map[string]fingerprinted // of the articles of labelled pairs
+	pairs, ignored []figures.Pair
+}
+
+// read returns the pairs of the part: those of --docs and --pairs, and those made of the files of names.
+func (o *pairFlags) read(cmd *cobra.Command, cfg config.Config, made *recipe.Recipe, names []string) (*pairSet, error) {
+	s := &pairSet{articles: map[string]article.Article{}, places: map[string]fingerprinted{}}
+	for _, name := range names {
+		texts, err := readTexts(cmd, cfg, name)
+		if err != nil {
+			return nil, err
+		}
+		s.makePairs(made, name, texts, o)
+	}
+	if o.docs != "" {
+		if err := o.readLabelled(cmd, cfg, made, s); err != nil {
+			return nil, err
+		}
+	}
+	s.pairs = o.half(s.pairs)
+	return s, nil
+}
+
+func (o *pairFlags) readLabelled(cmd *cobra.Command, cfg config.Config, made *recipe.Recipe, s *pairSet) error {
+	labelled, err := readPairs(cmd.Context(), o.pairs, true)
+	if err != nil {
+		return err
+	}
+	if o.ignore != "" {
+		if s.ignored, err = readPairs(cmd.Context(), o.ignore, false); err != nil {
+			return err
+		}
+	}
+	reader := newReader(cmd, o.docs)
+	list, err := reader.fingerprint(cmd.Context(), cfg, made, o.docs)
+	if err := reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
+		return err
+	}
+	versions := map[string]int{}
+	for _, a := range list {
+		versions[a.id]++
+		name := version(a.id, versions[a.id])
+		if _, known := s.places[name]; known {
+			return fmt.Errorf("%s: %q names two articles", o.docs, name)
+		}
+		s.articles[name], s.places[name] = a.article, a
+	}
+	for _, pairs := range [][]figures.Pair{labelled, s.ignored} {
+		for i, p := range pairs {
+			if p.A == p.B {
+				p.B = version(p.A, 2)
+				pairs[i].B = p.B
+			}
+			if len(p.Families) == 0 {
+				pairs[i].Families = slices.Concat(s.places[p.A].families, s.places[p.B].families)
+			}
+		}
+	}
+	s.pairs = append(s.pairs, labelled...)
+	return nil
+}
+
+// version is the name of the nth article with an id, in a file of pairs.
+func version(id string, n int) string {
+	if n == 1 {
+		return id
+	}
+	return fmt.Sprintf("%s#%d", id, n)
+}
+
+// half returns the pairs of the part. A pair belongs to the half of the first of its families by name.
+func (o *pairFlags) half(pairs []figures.Pair) []figures.Pair {
+	if o.part == partAll {
+		return pairs
+	}
+	return slices.DeleteFunc(pairs, func(p figures.Pair) bool {
+		h := fnv.New32a()
+		if len(p.Families) > 0 {
+			_, _ = h.Write([]byte(slices.Min(p.Families)))
+		}
+		return h.Sum32()>>7&1 == 1 != (o.part == partSecond)
+	})
+}
+
+// readTexts reads the texts of the articles of a file.
+func readTexts(cmd *cobra.Command, cfg config.Config, name string) ([]string, error) {
+	input := cfg.Input.AsJSON()
+	var texts []string
+	skipped := reader{}
+	err := eachArticle(cmd.Context(), name, input, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+		content, reject := input.Decode(&record.Record{Value: line})
+		if reject != nil {
+			return reject
+		}
+		texts = append(texts, content.Text)
+		return nil
+	}, skipped.skip)
+	skipped.reportSkipped(cmd.ErrOrStderr())
+	if err == nil && len(texts) == 0 {
+		err = errors.New("there is no article in " + name)
+	}
+	return texts, err
+}
+
+// leastBase is the length from which an article is edited, in bytes. Of a shorter one, a sentence is most of it.
+const leastBase = 200
+
+// editSeed says which articles and edits are drawn.
+const editSeed = 1
+
+// makePairs makes pairs of some articles of a file by known edits. All edits of an article are one family.
+func (s *pairSet) makePairs(made *recipe.Recipe, file string, texts []string, o *pairFlags) {
+	language, _, _ := strings.Cut(filepath.Base(file), ".")
+	corpus := edits.NewCorpus(language, texts)
+	var ids, versions []string
+	bases := 0
+	for _, i := range rand.New(rand.NewPCG(editSeed, 1)).Perm(len(texts)) {
+		if len(texts[i]) < leastBase || bases == o.bases {
+			continue
+		}
+		bases++
+		family := fmt.Sprintf("%s-%d", language, i)
+		var list []edits.Edit
+		if o.kinds != kindsVersions {
+			list = corpus.Edits(i, editSeed)
+		}
+		if o.kinds != kindsEdits {
+			list = append(list, corpus.Versions(i, editSeed)...)
+		}
+		for _, e := range list {
+			p := figures.Pair{A: family + "-" + e.Kind, B: family + "-" + e.Kind + "-later", Kind: e.Kind,
+				Families: []string{family}}
+			if e.Copy {
+				p.Label = figures.Copy
+			}
+			s.pairs = append(s.pairs, p)
+			ids, versions = append(ids, p.A, p.B), append(versions, e.Earlier, e.Later)
+		}
+	}
+	for i, a := range fingerprints(made, versions) {
+		s.articles[ids[i]] = a
+	}
+}
+
+// fingerprints returns the articles of texts, in their order. It uses all cores.
+func fingerprints(r *recipe.Recipe, texts []string) []article.Article {
+	articles := make([]article.Article, len(texts))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(texts)); i = next.Add(1) - 1 {
+				articles[i], _ = r.Fingerprint(texts[i], article.Origin{})
+			}
+		})
+	}
+	workers.Wait()
+	return articles
+}
