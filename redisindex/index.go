@@ -12,6 +12,7 @@ import (
 	"echosieve/internal/base/crashpoint"
 	"echosieve/internal/base/diag"
 	"echosieve/internal/base/metricset"
+	"echosieve/internal/base/plural"
 	"echosieve/internal/base/stopping"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -170,7 +171,7 @@ func newCall(x *Index, articles []article.Article) *call {
 
 // String says whose work the call is.
 func (c *call) String() string {
-	return fmt.Sprintf("verdicts of %d articles from %s on", len(c.articles), c.articles[0].Coordinates)
+	return "verdicts of " + plural.Of(len(c.articles), "article") + " from " + c.articles[0].String() + " on"
 }
 
 // failed reports that an attempt has failed. If Redis answered, only the attempts after the first few count.

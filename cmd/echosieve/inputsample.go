@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/base/diag"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
@@ -111,7 +111,7 @@ func (s *inputSample) findings() []diag.Finding {
 	if s.records == 0 {
 		return nil
 	}
-	parts := []string{"of the last " + command.Count(s.records, "record")}
+	parts := []string{"of the last " + plural.Of(s.records, "record")}
 	for script := range article.Scripts {
 		if n := s.scripts[script]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d in script %s", n, script))

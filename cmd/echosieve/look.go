@@ -14,6 +14,7 @@ import (
 	"echosieve/internal/app/look"
 	"echosieve/internal/app/produce"
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 )
@@ -63,7 +64,7 @@ func newLookCommand() *cobra.Command {
 			}
 		}
 		if err == nil && bad > 0 {
-			err = &command.AnswerError{Text: fmt.Sprintf("%s left out", command.Count(int(bad), "bad line"))}
+			err = &command.AnswerError{Text: fmt.Sprintf("%s left out", plural.Of(int(bad), "bad line"))}
 		}
 		return err
 	}
@@ -119,7 +120,7 @@ func printLook(w io.Writer, answer *look.Answer) error {
 		case a.Detail != "":
 			line += ", " + a.Reason + ": " + a.Detail
 		case a.Original != nil:
-			line += fmt.Sprintf(" (%s, %s), to %s, of %s id %s", a.Reason, command.Count(a.Distance, "bit"),
+			line += fmt.Sprintf(" (%s, %s), to %s, of %s id %s", a.Reason, plural.Of(a.Distance, "bit"),
 				a.Destination, a.Original.Record, a.Original.ID)
 			if a.Root != nil && *a.Root != *a.Original {
 				line += ", root " + a.Root.Record
@@ -132,7 +133,7 @@ func printLook(w io.Writer, answer *look.Answer) error {
 				state = ", hidden in the index"
 			}
 			fmt.Fprintln(&b, visible.Line(fmt.Sprintf("  %s id %s, %s away: %s (%s)%s%s", n.Record, n.ID,
-				command.Count(n.Distance, "bit"), n.Judged, n.Reason,
+				plural.Of(n.Distance, "bit"), n.Judged, n.Reason,
 				relationWords(n.Relation), state)))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/produce"
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 )
 
 // mostRate bounds --rate. No single process publishes that many records a second.
@@ -118,7 +119,7 @@ func printSummary(w io.Writer, s produce.Summary, asJSON bool) error {
 		return command.PrintJSON(w, s)
 	}
 	_, err := fmt.Fprintf(w, "%s published to %s in %.1f s (%.0f/s), %s\n",
-		command.Count(s.Published, "record"), s.Topic, s.Seconds, s.PerSecond, command.Count(s.Bad, "bad line"))
+		plural.Of(s.Published, "record"), s.Topic, s.Seconds, s.PerSecond, plural.Of(s.Bad, "bad line"))
 	if err == nil && s.Refused > 0 {
 		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; %s\n", s.Refused, s.Reason,
 			cmp.Or(visible.Line(s.Hint), "see input.fields"))

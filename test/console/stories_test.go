@@ -40,6 +40,8 @@ func TestStories(t *testing.T) {
 	sizes := eval[[]int](tab, `[...document.querySelectorAll("#stories .copies")].map((e) => parseInt(e.textContent))`)
 	require.IsNonIncreasing(t, sizes)
 	require.Greater(t, sizes[0], 1)
+	tab.run(chromedp.EmulateViewport(1200, 535)) // the stories of the sample that have two copies
+	tab.screenshot("stories.png")
 	publishers := `[...document.querySelectorAll("#stories a")]
 		.map((e) => parseInt(e.textContent.match(/(\d+) publisher/)[1]))`
 	tab.do(`const order = document.querySelector("[name=sort]");

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -95,15 +94,4 @@ func breakLine(line, indent string) string {
 	}
 	b.WriteString(line[start:])
 	return b.String()
-}
-
-// Count is a number with its unit: "1 copy", "2 copies", "0 bits".
-func Count[N int | int32 | int64 | uint64](n N, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	if stem, ok := strings.CutSuffix(unit, "py"); ok {
-		return fmt.Sprintf("%d %spies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
 }

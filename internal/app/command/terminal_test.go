@@ -24,12 +24,6 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0 bits", 1: "1 bit", 2: "2 bits"} {
-		require.Equal(t, want, Count(n, "bit"))
-	}
-}
-
 func TestTable(t *testing.T) {
 	w := NewTable("name", "n")
 	w.AppendRow([]any{"a", 10})

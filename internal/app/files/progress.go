@@ -10,6 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 )
 
 const (
@@ -102,15 +103,15 @@ func (p *Progress) show() {
 		fmt.Fprintln(p.out, p.line(p.Elapsed()))
 		return
 	}
-	p.bar.Describe(fmt.Sprintf("%d records, %d bad", p.done(), p.Bad.Load()))
+	p.bar.Describe(fmt.Sprintf("%s, %d bad", plural.Of(p.done(), "record"), p.Bad.Load()))
 	_ = p.bar.Set64(p.read.Load()) // fails only if the terminal is gone
 }
 
 // line returns the progress as one line of text. elapsed is the time since the start.
 func (p *Progress) line(elapsed time.Duration) string {
 	done, read := p.done(), p.read.Load()
-	text := fmt.Sprintf("%d records %s, %d bad lines, %.0f records/s",
-		done, p.verb, p.Bad.Load(), float64(done)/max(elapsed.Seconds(), 1e-3))
+	text := fmt.Sprintf("%s %s, %s, %.0f records/s",
+		plural.Of(done, "record"), p.verb, plural.Of(p.Bad.Load(), "bad line"), float64(done)/max(elapsed.Seconds(), 1e-3))
 	if p.total <= 0 || read == 0 {
 		return text
 	}

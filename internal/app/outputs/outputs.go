@@ -15,6 +15,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
 	"echosieve/internal/app/files"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -285,5 +286,6 @@ func (p *progress) line(time.Duration) string {
 	if p.count == 0 {
 		return ""
 	}
-	return fmt.Sprintf("searching %s/%d: %d%% (%d records so far)", p.at.Topic, p.at.Partition, p.share, p.count)
+	return fmt.Sprintf("searching %s/%d: %d%% (%s so far)", p.at.Topic, p.at.Partition, p.share,
+		plural.Of(p.count, "record"))
 }

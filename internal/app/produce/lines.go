@@ -14,6 +14,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 
@@ -100,20 +101,19 @@ func (l *Lines) finish(names []string) error {
 	}
 	l.release()
 	for _, report := range []struct {
-		format string
-		tally  *files.Tally
+		unit, what string
+		tally      *files.Tally
 	}{
-		{"%d pages of web archives could not be read: %s", &l.unread},
-		{"%d responses of web archives are no pages: %s", &l.noPages},
-		{"%d pages of web archives name no encoding, or a wrong one, and were read in the most likely one: %s",
-			&l.guessed},
+		{"page", "that could not be read", &l.unread},
+		{"response", "without a page", &l.noPages},
+		{"page", "without an encoding or with a wrong one, read in the most likely one", &l.guessed},
 	} {
 		if n := report.tally.Total(); n > 0 {
-			l.progress.Print(fmt.Sprintf(report.format, n, report.tally))
+			l.progress.Print(fmt.Sprintf("%s of web archives %s: %s", plural.Of(n, report.unit), report.what, report.tally))
 		}
 	}
 	if l.bad.Total() > mostReports {
-		l.progress.Print(fmt.Sprintf("%d bad lines: %s", l.bad.Total(), &l.bad))
+		l.progress.Print(fmt.Sprintf("%s: %s", plural.Of(l.bad.Total(), "bad line"), &l.bad))
 	}
 	return nil
 }

@@ -103,6 +103,6 @@ func TestReportsOfAWebArchive(t *testing.T) {
 	values, report, err := read(t, page+missing+image+missing+image)
 	require.NoError(t, err)
 	require.Len(t, values, 1)
-	require.Equal(t, "2 pages of web archives could not be read: 2 status 404 (first stdin:2)\n"+
-		"2 responses of web archives are no pages: 2 of type image/png (first stdin:3)\n", report)
+	require.Equal(t, "2 pages of web archives that could not be read: 2 status 404 (first stdin:2)\n"+
+		"2 responses of web archives without a page: 2 of type image/png (first stdin:3)\n", report)
 }

@@ -15,6 +15,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline/record"
 )
 
@@ -53,7 +54,7 @@ func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Wri
 		created, err := tools.EnsureInput(ctx, cfg.Kafka)
 		if created {
 			fmt.Fprintf(errOut, "created topic %s with %s\n", cfg.Kafka.Topics.Input,
-				command.Count(cfg.Kafka.Partitions, "partition"))
+				plural.Of(cfg.Kafka.Partitions, "partition"))
 		}
 		return err
 	}
@@ -115,7 +116,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	case err != nil:
 		lines.release()
 	case summary.Bad > 0:
-		err = &command.AnswerError{Text: command.Count(summary.Bad, "bad line") + " not published"}
+		err = &command.AnswerError{Text: plural.Of(summary.Bad, "bad line") + " not published"}
 	case len(lines.mostlyUnread) > 0:
 		err = &command.AnswerError{Text: "most pages could not be read of " + strings.Join(lines.mostlyUnread, ", ")}
 	}

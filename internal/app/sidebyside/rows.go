@@ -1,12 +1,12 @@
 package sidebyside
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 )
 
 // row is what stands side by side: usually a sentence of each text.
@@ -108,8 +108,5 @@ func shorten(rows []row) []row {
 
 // note is shown in place of the rows that a row stands for.
 func (r *row) note() string {
-	if r.leftOut == 1 {
-		return "... 1 line the same"
-	}
-	return fmt.Sprintf("... %d lines the same", r.leftOut)
+	return "... " + plural.Of(r.leftOut, "line") + " the same"
 }

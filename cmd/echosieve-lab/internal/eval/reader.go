@@ -20,6 +20,7 @@ import (
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
@@ -143,7 +144,7 @@ func (r *reader) finish(errOut io.Writer, input decode.Config, err error) error 
 		return &command.AnswerError{Text: "most articles of " + r.file + " could not be read"}
 	case dead > 0:
 		fmt.Fprintf(errOut, "%s without an article that the service could judge: would be dead letters\n",
-			command.Count(dead, "line"))
+			plural.Of(dead, "line"))
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func (r *reader) finish(errOut io.Writer, input decode.Config, err error) error 
 // reportSkipped names the pieces of the file that are no articles, by cause.
 func (r *reader) reportSkipped(errOut io.Writer) {
 	if n := r.skipped.Total(); n > 0 {
-		fmt.Fprintln(errOut, visible.Line(fmt.Sprintf("left out, because no article: %s of the file: %s", command.Count(n, "piece"),
+		fmt.Fprintln(errOut, visible.Line(fmt.Sprintf("left out, because no article: %s of the file: %s", plural.Of(n, "piece"),
 			&r.skipped)))
 	}
 }

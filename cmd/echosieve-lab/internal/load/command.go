@@ -19,6 +19,7 @@ import (
 	"echosieve/internal/app/config/schema"
 	"echosieve/internal/app/files"
 	"echosieve/internal/app/produce"
+	"echosieve/internal/base/plural"
 	"echosieve/sample"
 )
 
@@ -179,7 +180,7 @@ func (f *flags) answer(out io.Writer, report Report, err error) error {
 	case err != nil:
 		return err
 	case report.Missing > 0:
-		return &command.AnswerError{Text: fmt.Sprintf("%d published records have no verdict", report.Missing)}
+		return &command.AnswerError{Text: plural.Of(report.Missing, "published record") + " without a verdict"}
 	}
 	return nil
 }

@@ -144,7 +144,7 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 	require.Equal(t, 50, report.Results[0].Missing)
 	require.False(t, report.Results[0].Sustained)
 	require.Equal(t, "configured", report.Servers)
-	require.Contains(t, errOut, "50 published records have no verdict")
+	require.Contains(t, errOut, "50 published records without a verdict")
 }
 
 // onText calls a function at the first output with the text.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/command"
+	"echosieve/internal/base/plural"
 )
 
 // mostGrowth is how fast the delay may grow at a rate that counts as sustained, in seconds for each second.
@@ -102,7 +102,7 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 
 func (m *measurement) show(l *ledger) {
 	published, arrived := l.counts()
-	fmt.Fprintf(m.Progress, "  %s published, %d wait for their verdicts\n", command.Count(published, "record"),
+	fmt.Fprintf(m.Progress, "  %s published, %d wait for their verdicts\n", plural.Of(published, "record"),
 		published-arrived)
 }
 
@@ -154,7 +154,7 @@ func (p Plan) unsustained(delays []time.Duration, missing int) string {
 	third := len(delays) / 3
 	switch {
 	case missing > 0:
-		return command.Count(missing, "record") + " without a verdict"
+		return plural.Of(missing, "record") + " without a verdict"
 	case third == 0:
 		return "too few records after the warm-up"
 	}

@@ -13,6 +13,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/config/schema"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline/page"
 )
 
@@ -95,7 +96,7 @@ func newLearnCommand() *cobra.Command {
 			err = s.print(cmd.OutOrStdout())
 		}
 		if err == nil && s.Bad > 0 {
-			err = &command.AnswerError{Text: command.Count(s.Bad, "piece") + " without an article"}
+			err = &command.AnswerError{Text: plural.Of(s.Bad, "piece") + " without an article"}
 		}
 		return err
 	}
@@ -153,16 +154,17 @@ func readTable(path string) (*page.Boilerplate, error) {
 }
 
 func (s summary) print(w io.Writer) error {
+	articles, publishers := plural.Of(s.Articles, "article"), plural.Of(s.Publishers, "publisher")
 	if s.Sentences == 0 {
 		_, err := fmt.Fprintf(w,
-			"%d articles of %d publishers: no new sentence was learnt; lower --least or --share, or read more "+
+			"%s of %s: no new sentence was learnt; lower --least or --share, or read more "+
 				"articles\n",
-			s.Articles, s.Publishers)
+			articles, publishers)
 		return err
 	}
 	_, err := fmt.Fprintf(w,
-		"%d articles of %d publishers: %d sentences added to %s; they count for records from %s on\n"+
+		"%s of %s: %s added to %s; they count for records from %s on\n"+
 			"Review the file, set detection.boilerplate_file, and restart all processes before that time.\n",
-		s.Articles, s.Publishers, s.Sentences, s.Out, s.Begin.Format(time.RFC3339))
+		articles, publishers, plural.Of(s.Sentences, "sentence"), s.Out, s.Begin.Format(time.RFC3339))
 	return err
 }

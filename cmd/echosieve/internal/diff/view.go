@@ -11,6 +11,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 )
 
 // print writes the result for a terminal.
@@ -60,7 +61,7 @@ func (s *side) line() string {
 			kinds = append(kinds, fmt.Sprintf("%d %s", n, kind))
 		}
 	}
-	return visible.Line(fmt.Sprintf("%s: %s: %s; %d repeated", s.Name, command.Count(s.Records, "record"),
+	return visible.Line(fmt.Sprintf("%s: %s: %s; %d repeated", s.Name, plural.Of(s.Records, "record"),
 		strings.Join(kinds, ", "), s.Repeated))
 }
 

@@ -12,6 +12,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/sidebyside"
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 )
 
 // print writes the explanation for a terminal.
@@ -52,7 +53,7 @@ func (x *explanation) headline() string {
 		return x.Output + ": unique"
 	}
 	line := fmt.Sprintf("%s: %s, decided by %s, %s from its original", x.Output, x.Verdict, x.Reason,
-		command.Count(x.Distance, "bit"))
+		plural.Of(x.Distance, "bit"))
 	if r := x.Relation; r != nil {
 		line += ", relation " + r.Name
 		if r.Similarity != "" {
@@ -118,7 +119,7 @@ func (d *described) line() string {
 }
 
 func (c *candidate) line() string {
-	return fmt.Sprintf("%s away: %s", command.Count(c.Distance, "bit"), c.described.line())
+	return fmt.Sprintf("%s away: %s", plural.Of(c.Distance, "bit"), c.described.line())
 }
 
 // lettersLine says which articles the report calls A and B.

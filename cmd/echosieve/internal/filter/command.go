@@ -13,6 +13,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline/article"
 	"echosieve/stories"
 )
@@ -166,14 +167,7 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	}
 	r.summarise(errOut, time.Since(begun))
 	if dead := r.counts.topics[article.ToDead].Load(); err == nil && dead > 0 {
-		err = &command.AnswerError{Text: fmt.Sprintf("%s dead: see reason and detail there", deadLines(dead))}
+		err = &command.AnswerError{Text: plural.Of(dead, "dead line") + ": see reason and detail there"}
 	}
 	return err
-}
-
-func deadLines(n int64) string {
-	if n == 1 {
-		return "1 line is"
-	}
-	return fmt.Sprintf("%d lines are", n)
 }

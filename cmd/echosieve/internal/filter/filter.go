@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
@@ -168,7 +168,7 @@ func (r *run) progress(elapsed time.Duration, total int64) string {
 	c, read := &r.counts, r.input.bytes.Load()
 	text := fmt.Sprintf("%d read, %.0f/s, %s, %d dead", c.total(),
 		float64(c.total())/max(elapsed.Seconds(), 1e-3),
-		command.Count(c.exact.Load()+c.near.Load(), "copy"), c.topics[article.ToDead].Load())
+		plural.Of(c.exact.Load()+c.near.Load(), "copy"), c.topics[article.ToDead].Load())
 	if total > 0 && read > 0 {
 		text += fmt.Sprintf(", %d%%%s", 100*read/total, files.TimeLeft(elapsed, read, total))
 	}
@@ -182,7 +182,7 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 	for _, to := range append(article.VerdictDestinations(), article.ToDead) {
 		topics = append(topics, fmt.Sprintf("%d %s", c.topics[to].Load(), to))
 	}
-	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", command.Count(c.total(), "article"),
+	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", plural.Of(c.total(), "article"),
 		elapsed.Seconds(),
 		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.exact.Load(), c.near.Load())
 }

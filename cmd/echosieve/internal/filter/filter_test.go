@@ -85,7 +85,7 @@ func TestMessyFile(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out, `"id":"b"`))
 	require.Contains(t, errOut, "10 articles in ")
 	require.Contains(t, errOut, ": 2 unique, 0 possible, 2 duplicate, 6 dead; copies: 1 exact, 1 near\n")
-	require.Contains(t, errOut, "6 lines are dead")
+	require.Contains(t, errOut, "6 dead lines")
 
 	again := filepath.Join(t.TempDir(), "again.jsonl")
 	require.NoError(t, os.WriteFile(again, []byte(out), 0o600))

@@ -10,6 +10,7 @@ import (
 
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
 )
@@ -79,8 +80,8 @@ func newForgetCommand() *cobra.Command {
 		if !f.anew {
 			state = "forgotten already"
 		}
-		out.line("%s with the %s %q %s, and %s with such a root", command.Count(len(f.found), "article"), kind, args[0],
-			state, command.Count(copies, "article"))
+		out.line("%s with the %s %q %s, and %s with such a root", plural.Of(len(f.found), "article"), kind, args[0],
+			state, plural.Of(copies, "article"))
 		return out.err
 	}
 	return cmd
@@ -122,8 +123,8 @@ func forget(ctx context.Context, errOut io.Writer, index *opened, wanted func(ar
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%d articles were hidden, but more come, or one gets no verdict: type the command again",
-		len(f.hidden))
+	return nil, fmt.Errorf("%s hidden, but more come, or one gets no verdict: type the command again",
+		plural.Of(len(f.hidden), "article"))
 }
 
 // forgetter is the state of the command forget.

@@ -14,6 +14,7 @@ import (
 
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
@@ -213,7 +214,7 @@ func printKnown(w io.Writer, found []known) error {
 			out.line("  %s entry: only a replay of its record finds it", k.State)
 		}
 		if k.Distance != nil {
-			out.line("  the text is %s away, and would be: %s", command.Count(*k.Distance, "bit"), k.Judged)
+			out.line("  the text is %s away, and would be: %s", plural.Of(*k.Distance, "bit"), k.Judged)
 		}
 	}
 	return out.err

@@ -13,6 +13,7 @@ import (
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 	"echosieve/redisindex/admin"
 	"echosieve/redisindex/keyspace"
 	"echosieve/redisindex/watch"
@@ -115,11 +116,12 @@ func (s *stats) add(a *keyspace.StoredArticle) {
 
 func (s *stats) print(w io.Writer) error {
 	out := &printer{w: w}
-	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", command.Count(int(s.Articles), "article"),
+	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", plural.Of(int(s.Articles), "article"),
 		s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"], s.ByVerdict["possible"], s.ByVerdict["none"])
-	out.line("%d overflow entries, %d hidden entries, %d damaged fields", s.Overflow, s.Hidden, s.Damaged)
+	out.line("%s, %s, %s", plural.Of(s.Overflow, "overflow entry"), plural.Of(s.Hidden, "hidden entry"),
+		plural.Of(s.Damaged, "damaged field"))
 	for _, p := range s.Slices {
-		out.line("slice from %s: %s", p.From.UTC().Format(time.RFC3339), command.Count(int(p.Articles), "article"))
+		out.line("slice from %s: %s", p.From.UTC().Format(time.RFC3339), plural.Of(int(p.Articles), "article"))
 	}
 	for _, kind := range []keyspace.KeyKind{keyspace.KeyEntries, keyspace.KeyLists, keyspace.KeyDamaged,
 		keyspace.KeyOthers} {
@@ -138,7 +140,7 @@ func (o *opened) missing(ctx context.Context) error {
 	for _, other := range others {
 		text += fmt.Sprintf("\nthere is %s", other)
 		if n, err := watch.Tickets(ctx, o.Client(), other); err == nil { // else the rights end at the namespace
-			text += ", with up to " + command.Count(n, "article")
+			text += ", with up to " + plural.Of(n, "article")
 		}
 	}
 	if len(others) == 0 {

@@ -9,13 +9,14 @@ import (
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/internal/app/command"
+	"echosieve/internal/base/plural"
 )
 
 // Ablate writes what each part of the rule is worth.
 func Ablate(w io.Writer, list []figures.Ablation) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d copies, %d joined; %d look-alikes, %d joined\n", list[0].Copies.Pairs, list[0].Copies.Joined,
-		list[0].LookAlikes.Pairs, list[0].LookAlikes.Joined)
+	fmt.Fprintf(&b, "%s, %d joined; %s, %d joined\n", plural.Of(list[0].Copies.Pairs, "copy"), list[0].Copies.Joined,
+		plural.Of(list[0].LookAlikes.Pairs, "look-alike"), list[0].LookAlikes.Joined)
 	t := newTable("off", "copies", "95 % interval", "families", "look-alikes", "95 % interval", "families")
 	for _, a := range list[1:] {
 		t.AppendRow(table.Row{

@@ -10,14 +10,16 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 	"echosieve/pipeline/article"
 )
 
 // Pairs writes the figures of eval pairs as tables.
 func Pairs(w io.Writer, r figures.PairsResult) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s: %d copies, %d look-alikes, %d debatable\n",
-		command.Count(r.Docs, "article"), command.Count(r.Pairs, "pair"), r.Copies, r.LookAlikes, r.Debatable)
+	fmt.Fprintf(&b, "%s, %s: %s, %s, %d debatable\n",
+		plural.Of(r.Docs, "article"), plural.Of(r.Pairs, "pair"), plural.Of(r.Copies, "copy"),
+		plural.Of(r.LookAlikes, "look-alike"), r.Debatable)
 	if r.WithoutFamily > 0 {
 		fmt.Fprintf(&b, "%d pairs name no base or cluster: each of them is a family by itself\n", r.WithoutFamily)
 	}

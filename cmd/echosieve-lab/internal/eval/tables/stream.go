@@ -16,6 +16,7 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/visible"
+	"echosieve/internal/base/plural"
 )
 
 // MostListed is the number of rows of a list of articles, pairs or publishers. --json has all of them.
@@ -25,8 +26,9 @@ const MostListed = 20
 func Stream(w io.Writer, r figures.StreamResult) error {
 	var b strings.Builder
 	total, words := r.Total(), r.Words()
-	fmt.Fprintf(&b, "%s, %d skipped as ambiguous, %s, %d copies without their original\n",
-		command.Count(r.Articles, "article"), r.Skipped, command.Count(r.Dead, "dead letter"), r.OriginalMissing)
+	fmt.Fprintf(&b, "%s, %d skipped as ambiguous, %s, %s without their original\n",
+		plural.Of(r.Articles, "article"), r.Skipped, plural.Of(r.Dead, "dead letter"),
+		plural.Of(r.OriginalMissing, "copy"))
 	if total.Copies > 0 {
 		fmt.Fprintf(&b, "%d of %d copies caught (%s), %d with a wrong original\n",
 			total.Caught, total.Copies, share(total.CaughtShare()), total.WrongOriginal)

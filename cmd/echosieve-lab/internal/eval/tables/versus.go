@@ -10,13 +10,14 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/sidebyside"
+	"echosieve/internal/base/plural"
 )
 
 // Versus writes what each recipe would drop, and samples of what only one would.
 func Versus(w io.Writer, r figures.VersusResult) error {
 	var b strings.Builder
 	terminal := sidebyside.TerminalOf(w)
-	fmt.Fprintf(&b, "%s, %s\n", command.Count(r.Articles, "article"), command.Count(r.Dead, "dead letter"))
+	fmt.Fprintf(&b, "%s, %s\n", plural.Of(r.Articles, "article"), plural.Of(r.Dead, "dead letter"))
 	t := newTable("dropped by", "articles", "share")
 	for _, row := range []struct {
 		by string

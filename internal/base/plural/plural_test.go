@@ -1,0 +1,15 @@
+package plural
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOf(t *testing.T) {
+	for want, n := range map[string]int{"0 bits": 0, "1 bit": 1, "2 bits": 2} {
+		require.Equal(t, want, Of(n, "bit"))
+	}
+	require.Equal(t, "2 entries", Of(2, "entry"))
+	require.Equal(t, "1 copy", Of(1, "copy"))
+}
