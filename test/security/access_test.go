@@ -21,13 +21,11 @@ func TestSecuredServers(t *testing.T) {
 	f := build(t)
 	t.Run("works", f.testWorks)
 	t.Run("mistakes", f.testMistakes)
-	t.Run("produce", f.testProduce)
 	t.Run("create topics", f.testCreateTopics)
 	t.Run("shadow", f.testShadow)
 	t.Run("kafka rights", f.testKafkaRights)
 	t.Run("redis rights", f.testRedisRights)
 	t.Run("explain and diff", f.testReaders)
-	t.Run("index", f.testIndex)
 	t.Run("config print", f.testConfigPrint)
 }
 
@@ -161,42 +159,6 @@ func (f *fortress) testConfigPrint(t *testing.T) {
 		require.Contains(t, string(out), "(set)")
 		f.note(out)
 	}
-}
-
-// testIndex runs the commands of echosieve index with the rights that docs/security.md gives for them, and
-// without each of them.
-func (f *fortress) testIndex(t *testing.T) {
-	s := f.settings
-	p := f.run(t, s)
-	p.WaitReady(t)
-	f.await(t, f.publish(t))
-	require.Zero(t, p.end(t)) // commits
-	index := func(args ...string) (code int, text string) {
-		cmd := exec.CommandContext(t.Context(), service.Binary, append([]string{"index"}, args...)...)
-		cmd.Env = s.Environ()
-		out, _ := cmd.CombinedOutput()
-		f.note(out)
-		return cmd.ProcessState.ExitCode(), string(out)
-	}
-	const right = "kafka-acls.sh --add --allow-principal User:echosieve --operation Read --topic articles-duplicate"
-	f.revoke(t, right)
-	code, text := index("refill")
-	require.Equal(t, 2, code, text)
-	require.Contains(t, text, "articles-duplicate")
-	f.grant(t, right)
-	code, text = index("refill", "--restart")
-	require.Zero(t, code, text)
-	code, text = index("refill", "--restart", "--from", "input")
-	require.Zero(t, code, text)
-
-	code, text = index("stats")
-	require.Equal(t, 2, code, text)
-	require.Contains(t, text, "a right is missing in Redis")
-	require.Contains(t, text, "+scan +dbsize +hgetall +memory|usage")
-	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+scan", "+dbsize", "+hgetall",
-		"+memory|usage").Err())
-	code, text = index("stats")
-	require.Zero(t, code, text)
 }
 
 // testReaders: explain and diff work with the rights of docs/security.md, which let them read only, and name
