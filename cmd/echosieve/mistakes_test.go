@@ -123,21 +123,6 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// A request for help is no mistake.
-func TestHelpThatIsAskedFor(t *testing.T) {
-	for _, args := range [][]string{
-		nil, {"--help"}, {"help"}, {"help", "config"}, {"help", "config", "print"}, {"config", "--help"},
-		{"config", "-h"}, {"completion", "--help"},
-	} {
-		code, out, errOut := echosieve(t, "", args...)
-		require.Equal(t, command.ExitOK, code, args)
-		require.Contains(t, out, "Usage:", args)
-		require.Empty(t, errOut, args)
-	}
-	_, out, _ := echosieve(t, "", "config", "--help")
-	require.Contains(t, out, "Usage:\n  echosieve config [command]\n")
-}
-
 var update = flag.Bool("update", false, "rewrite generated files instead of comparing them")
 
 const referenceFile = "../../deploy/echosieve.reference.yaml"

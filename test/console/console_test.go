@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -173,26 +171,6 @@ func TestConsole(t *testing.T) {
 		tab.run(chromedp.Navigate("about:blank"), chromedp.Navigate(link))
 		tab.until(`document.querySelectorAll("#sides .side").length === 2`)
 		require.Equal(t, title, eval[string](tab, `document.getElementById("detail-title").textContent`))
-	})
-
-	t.Run("explain", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "why.html")
-		out, err := exec.Command(filepath.Join(shared.programs, "echosieve"), "explain", "--kafka.brokers", broker,
-			"--redis.addrs", redisAddr,
-			"--id", "en-bees-reword", "--html", file, "--json").CombinedOutput()
-		require.NoError(t, err, string(out))
-		for _, width := range []int64{1200, 700} {
-			tab := browser(t, width, 900, "light")
-			tab.run(chromedp.Navigate("file://" + file))
-			require.Equal(t, "Near copy", eval[string](tab, `document.querySelector("h1").textContent`))
-			require.Equal(t, 2, eval[int](tab, `document.querySelectorAll("p strong").length`),
-				"the titles of the article and of its original")
-			// A word that is broken has more than one rectangle.
-			require.Empty(t, eval[[]string](tab,
-				`[...document.querySelectorAll("th, td")].flatMap((cell) => [...cell.childNodes]).filter((n) => n.nodeType === 3)
-				.flatMap((n) => [...n.data.matchAll(/\S+/g)].map((m) => { const r = document.createRange(); r.setStart(n, m.index); r.setEnd(n, m.index + m[0].length); return r }))
-				.filter((r) => r.getClientRects().length > 1).map((r) => r.toString())`))
-		}
 	})
 
 	// Last, because it takes the index from the others.
