@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
-	"math/bits"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -144,23 +142,6 @@ func TestLinkedBlocksOfLZ4(t *testing.T) {
 	plain, err := io.ReadAll(r)
 	require.NoError(t, err)
 	require.Equal(t, "abcdefghxabcdefgh12345", string(plain))
-}
-
-// The size of an LZ4 block is found without decompressing it.
-func TestSizeOfLZ4Blocks(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 0))
-	for range 500 {
-		plain := make([]byte, random.IntN(1<<bits.Len(uint(random.IntN(1<<17)))+1))
-		for i := range plain {
-			plain[i] = byte(random.IntN(1 + random.IntN(4)*60))
-		}
-		block := make([]byte, lz4.CompressBlockBound(len(plain)))
-		n, err := lz4.CompressBlock(plain, block, nil)
-		require.NoError(t, err)
-		if n > 0 {
-			require.Equal(t, len(plain), lz4Size(block[:n]))
-		}
-	}
 }
 
 // zstdFrameTooLarge returns a frame that takes more memory than any decompressor may have.

@@ -33,13 +33,6 @@ func TestMetadata(t *testing.T) {
 	require.ErrorIs(t, topics["nowhere"].Err, kafka.UnknownTopicOrPartition)
 }
 
-func TestOperations(t *testing.T) {
-	require.True(t, MayRead.Lack(MayWrite))
-	require.False(t, (MayRead | MayWrite).Lack(MayWrite))
-	require.False(t, Operations(0).Lack(MayRead))
-	require.False(t, Operations(-1<<31).Lack(MayRead), "the broker listed none")
-}
-
 // A response waits for memory in the connection, for longer than the broker keeps the connection.
 func TestResponseThatWaitedTooLongIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
