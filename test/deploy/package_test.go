@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"echosieve/test/promserver"
 )
 
 // checkPackage opens a Debian package with Debian's own tool and checks what it would install.
@@ -57,58 +55,9 @@ func checkPackage(t *testing.T, deb string, commit time.Time) {
 		filepath.Join(tree, "etc/echosieve/echosieve.yaml"))
 	require.Contains(t, settings, "localhost:9092")
 	checkUnit(t, tree, program)
-	checkPaths(t, filepath.Join(tree, "usr/share/doc/echosieve"))
 	cited := regexp.MustCompile(`/usr/share/doc/\S+`).FindString(
 		string(contents(t, tree, "etc/echosieve/echosieve.yaml")))
 	require.FileExists(t, filepath.Join(tree, cited))
-}
-
-var (
-	// A path of the documentation in a help text, a log line or an error.
-	citedPath = regexp.MustCompile(`(?:^|[ (])((?:docs|deploy)/[a-zA-Z0-9_./-]*[a-zA-Z0-9_])`)
-	goString  = regexp.MustCompile("\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`")
-)
-
-// checkPaths requires that an installation holds, below root, each path that programs and pages name. The
-// programs' texts are the strings in their source: help, manual pages, log lines and errors are made of them.
-func checkPaths(t *testing.T, root string) {
-	cited := map[string]string{}
-	for _, folder := range []string{"cmd", "consumer", "internal", "pipeline", "redisindex"} {
-		require.NoError(t, filepath.WalkDir(filepath.Join(promserver.Root(t), folder),
-			func(path string, _ fs.DirEntry, err error) error {
-				if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-					return err
-				}
-				source, err := os.ReadFile(path)
-				for _, text := range goString.FindAllString(string(source), -1) {
-					for _, m := range citedPath.FindAllStringSubmatch(strings.Trim(text, "\"`"), -1) {
-						cited[m[1]] = path
-					}
-				}
-				return err
-			}))
-	}
-	require.Greater(t, len(cited), 5)
-	pages, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
-	require.NoError(t, err)
-	for _, page := range append(pages, filepath.Join(root, "README.md")) {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		for _, m := range mdPath.FindAllStringSubmatch(string(text), -1) {
-			if strings.HasPrefix(m[1], "deploy/") || strings.HasPrefix(m[1], "docs/") {
-				cited[m[1]] = page
-			}
-		}
-		for _, m := range mdLink.FindAllStringSubmatch(string(text), -1) {
-			if file, _, _ := strings.Cut(m[1], "#"); file != "" && !strings.Contains(file, "://") {
-				require.FileExists(t, filepath.Join(filepath.Dir(page), file), page)
-			}
-		}
-	}
-	for path, by := range cited {
-		_, err := os.Stat(filepath.Join(root, path))
-		require.NoError(t, err, by)
-	}
 }
 
 // checkUnit has systemd read the units, with the program at its place in the tree, and judge how much they allow. The

@@ -74,7 +74,6 @@ func TestRelease(t *testing.T) {
 
 	t.Run("checksums", func(t *testing.T) { checkChecksums(t, dir) })
 	t.Run("archive", func(t *testing.T) { checkArchive(t, filepath.Join(tree, releaseName), modes) })
-	t.Run("paths", func(t *testing.T) { checkPaths(t, filepath.Join(tree, releaseName)) })
 	deb := filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb")
 	t.Run("package", func(t *testing.T) { checkPackage(t, deb, time.Unix(commit, 0)) })
 	t.Run("wheel", func(t *testing.T) { checkWheel(t, dir) })

@@ -44,20 +44,6 @@ func TestFiguresOfREADME(t *testing.T) {
 	require.Equal(t, measured("classic-python-200")[0], stated[2])
 }
 
-// A figure of memory stands in one page, which the others link to: two statements of one figure differ after
-// the next measurement.
-func TestFiguresOfMemoryStandOnce(t *testing.T) {
-	once := regexp.MustCompile(
-		`\d+ bytes (an|per|for each)( stored)? article|\d+ Mi?B (idle|under load)|idle \| \d+ Mi?B`)
-	root := promserver.Root(t)
-	require.Len(t, once.FindAllString(string(readFile(t, root, "docs/benchmarks.md")), -1), 2)
-	for _, page := range append(pages(t), "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md") {
-		if page != "README.md" && page != "docs/benchmarks.md" {
-			require.Empty(t, once.FindAllString(string(readFile(t, root, page)), -1), page)
-		}
-	}
-}
-
 var (
 	// A rate or a pair of rates, such as .990 / .979.
 	rate = regexp.MustCompile(`1?\.\d{2,3}( / 1?\.\d{2,3})?`)
