@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -96,6 +97,24 @@ func contains(args []string, name string) bool {
 		}
 	}
 	return false
+}
+
+func TestCheckWithoutServerCommands(t *testing.T) {
+	findings := checkAll(t.Context(), redisrig.Client(t, miniredis.RunT(t).Addr()), redisrig.Config(redisrig.Standard))
+	for _, f := range findings {
+		require.Equal(t, diag.Info, f.Severity, "%+v", f)
+	}
+	require.NotEmpty(t, findings)
+}
+
+func TestCheckWithoutServer(t *testing.T) {
+	o := connection.DefaultOptions()
+	o.Addrs, o.Timeout = []string{"127.0.0.1:1"}, time.Second
+	client, err := connection.Connect(o)
+	require.NoError(t, err)
+	defer client.Close()
+	require.Equal(t, []string{"failure redis"},
+		problems(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard))))
 }
 
 // Each kind of server is used with the settings for every other kind. Check names the setting that does not fit.
