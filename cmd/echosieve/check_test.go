@@ -32,16 +32,6 @@ func checkJSON(t *testing.T, args ...string) (int, checkResult) {
 	return code, result
 }
 
-func severities(r checkResult, component string) []diag.Severity {
-	var all []diag.Severity
-	for _, f := range r.Findings {
-		if f.Component == component {
-			all = append(all, f.Severity)
-		}
-	}
-	return all
-}
-
 // If all servers answer, the service could start. Commands that miniredis does not know may only lead to warnings.
 func TestCheckAllThere(t *testing.T) {
 	broker := testBroker(t)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"echosieve/test/kafkatest"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,6 +16,7 @@ import (
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files/filestest"
 	"echosieve/internal/app/produce"
+	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
