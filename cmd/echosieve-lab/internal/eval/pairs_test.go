@@ -141,20 +141,6 @@ func TestEvalVersus(t *testing.T) {
 	}
 }
 
-// Control characters of an article must not reach the terminal.
-func TestTextsDriveNoTerminal(t *testing.T) {
-	docs := writeLines(
-		t,
-		newArticle("a\x1b]0;a", storm, ""), newArticle("b\x1b[2J", "RIVERTON - "+storm+" \x1b[31mRed.", ""),
-	)
-	for _, args := range [][]string{{"stream", "--docs", docs}, {"versus", docs}} {
-		code, out, errOut := runEval(t, args...)
-		require.Equal(t, command.ExitOK, code, errOut)
-		require.NotContains(t, out, "\x1b", args)
-		require.Contains(t, out, "b<U+001B>[2J", "it is shown")
-	}
-}
-
 // Pairs are made of articles without labels, the same ones at each run.
 func TestEvalPairsOfEdits(t *testing.T) {
 	var english []string

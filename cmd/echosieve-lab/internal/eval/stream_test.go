@@ -109,18 +109,6 @@ func TestEvalStreamLabels(t *testing.T) {
 	require.Equal(t, figures.Delay{Median: 60.5, P90: 100}, r.Delay)
 }
 
-// Without labels nothing is an original that was dropped: the words say flagged.
-func TestEvalStreamUnlabelled(t *testing.T) {
-	docs := writeLines(t, newArticle("1", storm, ""), newArticle("2", choir, ""), newArticle("3", storm, ""))
-	html := filepath.Join(t.TempDir(), "report.html")
-	code, out, errOut := runEval(t, "stream", "--docs", docs, "--html", html)
-	require.Equal(t, command.ExitOK, code, errOut)
-	require.Contains(t, out, "1 of 3 articles flagged (0.3333)")
-	require.Contains(t, out, "Articles flagged, with")
-	require.Contains(t, readFile(t, html), "<th>flagged</th>")
-	require.NotContains(t, out+readFile(t, html), "ropped")
-}
-
 // Figures by publisher: the field, else the host of the address; the largest publisher first, small ones only in JSON.
 func TestEvalStreamPublishers(t *testing.T) {
 	docs := []string{
