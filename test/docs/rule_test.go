@@ -57,9 +57,6 @@ func TestRuleIsDocumented(t *testing.T) {
 	}
 }
 
-// columns is the width of prose in Markdown.
-const columns = 120
-
 // wrapped returns the item of a list in lines of at most columns.
 func wrapped(item string) string {
 	words := strings.Fields(item)
