@@ -42,6 +42,9 @@ type Server struct {
 	// clients that start there only the addresses of fronts. Without a front it is another listener of the
 	// broker.
 	Reached string
+	// Aside is like Reached, with a listener and an address of the front of its own: the connections of one
+	// client can be disturbed there alone. It is empty for servers of a Cluster.
+	Aside string
 	// SecureAddr is host:port of the SASL_SSL listener; empty without the Secure option.
 	SecureAddr string
 	// LoginAddr and TLSAddr are host:port of the SASL_PLAINTEXT and the SSL listener; empty without the Secure option.
@@ -64,7 +67,8 @@ func Start(t testing.TB, version string, opts ...Option) *Server {
 	return StartBehind(t, nil, version, opts...)
 }
 
-// StartBehind is Start with a front for one address of the broker, Reached. Clients that use Addr go past the front.
+// StartBehind is Start with a front for two addresses of the broker, Reached and Aside. Clients that use Addr
+// go past the front.
 func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option) *Server {
 	t.Helper()
 	loopback.SkipShort(t)
@@ -79,10 +83,12 @@ func start(t testing.TB, kafka installation, archive string, f loopback.Front, o
 	for _, opt := range opts {
 		opt(&o)
 	}
-	ports := loopback.Ports(t, 6)
-	s.Addr, s.Reached = loopback.Addr(ports[0]), f.Before(ports[1])[0]
+	ports := loopback.Ports(t, 7)
+	reached := f.Before(ports[1], ports[6])
+	s.Addr, s.Reached, s.Aside = loopback.Addr(ports[0]), reached[0], reached[1]
 	o.listen("PLAINTEXT", "PLAINTEXT", s.Addr, s.Addr)
 	o.listen("CLIENTS", "PLAINTEXT", loopback.Addr(ports[1]), s.Reached)
+	o.listen("ASIDE", "PLAINTEXT", loopback.Addr(ports[6]), s.Aside)
 	s.ControllerAddr = loopback.Addr(ports[2])
 	o.listen("CONTROLLER", "PLAINTEXT", s.ControllerAddr, "")
 	maps.Copy(o.properties, map[string]string{

@@ -48,6 +48,7 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 	watching, stopWatching := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	watchers.Go(func() { r.Watcher.Run(watching) })
+	watchers.Go(func() { r.WatchSkipped(watching) })
 	defer watchers.Wait()
 	defer stopWatching()
 
@@ -191,6 +192,9 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
 	}, written)
 	checked.Count(inputs, found)
+	if skipped := r.Skipped(); !r.Stories && (skipped > 0 || r.plan.ends() > 2) {
+		checked[judge.Skipped] = skipped
+	}
 	result := r.Result()
 	result.Records, result.Texts, result.Checked = len(inputs), found.Texts, checked
 	result.Violations = append(result.Violations, found.Violations...)

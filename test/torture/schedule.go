@@ -41,6 +41,17 @@ func (o *options) plan(seed uint64) plan {
 	return p
 }
 
+// ends is the number of faults that end a process in the middle of its work. After several of them, a
+// successor has found records published.
+func (p plan) ends() (n int) {
+	for _, s := range p.lanes[faults.Processes] {
+		if slices.Contains([]string{"kill", "crash", "crash-every", "zombie-held"}, s.name) {
+			n++
+		}
+	}
+	return n
+}
+
 // injectAll injects the faults of each lane one after another, the lanes beside each other.
 func (r *round) injectAll(ctx context.Context, p plan) error {
 	running, ctx := errgroup.WithContext(ctx)

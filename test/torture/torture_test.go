@@ -1,12 +1,14 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"echosieve/test/loopback"
 	"echosieve/test/tier"
+	"echosieve/test/torture/internal/faults"
 	"echosieve/test/torture/internal/rig"
 )
 
@@ -63,4 +65,45 @@ func TestRoundOfStories(t *testing.T) {
 	t.Parallel()
 	code, _ := run(t.Context(), []string{"--stories", "--rounds", "1", "--rate", "300"}, output{t})
 	require.Zero(t, code)
+}
+
+func TestSeedGivesTheSchedule(t *testing.T) {
+	o, err := parse(nil)
+	require.NoError(t, err)
+	require.Equal(t, o.plan(5), o.plan(5))
+	require.NotEqual(t, o.plan(5), o.plan(6))
+}
+
+// Every fault is usual for some servers, or a round has it only if it is named. No fault can be named for
+// servers that it does not suit.
+func TestFaultsSuitTheServers(t *testing.T) {
+	notUsual := []string{"crash-every"}
+	reached := map[string]bool{}
+	for _, brokers := range []string{"1", "3"} {
+		for _, redis := range []string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis} {
+			servers := []string{"--brokers", brokers, "--redis", redis}
+			o, err := parse(servers)
+			require.NoError(t, err)
+			for _, name := range o.faults {
+				reached[name] = true
+			}
+			for _, name := range faults.Names() {
+				_, err := parse(append(servers, "--faults", name))
+				require.Equal(t, slices.Contains(o.faults, name), err == nil && !slices.Contains(notUsual, name),
+					"%s on %v", name, servers)
+			}
+		}
+	}
+	for _, name := range faults.Names() {
+		require.NotEqual(t, slices.Contains(notUsual, name), reached[name], name)
+	}
+	for _, args := range [][]string{
+		{"--redis", "plain", "--faults", "redis-failover"},
+		{"--redis", "ring"},
+		{"--stories", "--faults", "redis-out-of-memory"},
+		{"--stories", "--redis", "cluster"},
+	} {
+		_, err := parse(args)
+		require.Error(t, err, "%v", args)
+	}
 }

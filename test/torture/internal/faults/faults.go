@@ -34,6 +34,7 @@ type Fault struct {
 	Inject injector
 
 	needs func(rig.Options) bool // the servers that the fault needs; nil: any
+	named bool                   // a round has the fault only if it is named
 	// of what only a service notices, or of what the ledger of stories does not know
 	service bool
 }
@@ -53,7 +54,15 @@ var All = map[string]Fault{
 	"storm": {Lane: Processes, Inject: storm, About: "processes join and leave faster than the group settles"},
 	"zombie": {Lane: Processes, Inject: zombie,
 		About: "freeze a process until others have its partitions, then let it resume"},
+	"zombie-held": {
+		Lane: Processes, Inject: zombieHeld, needs: oneBroker,
+		About: "freeze a process while the network holds its batches back, until others have its partitions",
+	},
 	"crash": {Lane: Processes, Inject: crash, About: "three processes end themselves at drawn crash points"},
+	"crash-every": {
+		Lane: Processes, Inject: crashEverywhere, named: true,
+		About: "a process ends itself at every crash point, with SIGKILL and with SIGTERM",
+	},
 
 	"redis-stall": {Lane: Redis, Inject: stallRedis, needs: plainRedis,
 		About: "Redis stops without closing a connection"},
@@ -92,7 +101,7 @@ func Names() []string { return slices.Sorted(maps.Keys(All)) }
 
 // Usual are the faults that a round has by default, each once.
 func Usual(o rig.Options) []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { return !All[name].Suits(o) })
+	return slices.DeleteFunc(Names(), func(name string) bool { return All[name].named || !All[name].Suits(o) })
 }
 
 // Suits says whether the fault can happen to the servers of a run.

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -106,6 +107,64 @@ func zombie(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error
 	return p.Name + " was frozen meanwhile: " + proof, nil
 }
 
+// zombieHeld freezes a process whose requests the network holds back. They reach the broker when others have
+// taken its partitions over: then the process resumes, too, and goes on. Meanwhile there is no fault of
+// Kafka: it would change the same proxies and let the requests pass.
+func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand) (proof string, err error) {
+	r.BreakingKafka.Lock()
+	defer r.BreakingKafka.Unlock()
+	way, err := r.KafkaNet.Aside()
+	if err != nil {
+		return "", err
+	}
+	p, err := r.StartAside()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, r.Terminate(p)) }()
+	if err := publishes(ctx, r, p); err != nil {
+		return "", err
+	}
+	held := rig.SessionTimeout + between(random, 4*time.Second, 6*time.Second)
+	defer way.RemoveToxics(context.WithoutCancel(ctx))
+	if err := way.AddToxic("latency", "upstream", 1, fmt.Sprintf(`"latency": %d`, held.Milliseconds())); err != nil {
+		return "", err
+	}
+	before, start := r.Generation(), time.Now()
+	if err := wait.For(ctx, between(random, 200*time.Millisecond, 500*time.Millisecond)); err != nil {
+		return "", err
+	}
+	thaw, err := p.Freeze()
+	if err != nil {
+		return "", err
+	}
+	defer thaw()
+	if proof, err = regrouped(ctx, r, before); err != nil {
+		return "", err
+	}
+	if err := wait.For(ctx, held-time.Since(start)+time.Second); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s was frozen, its requests were held for %.1fs: %s", p.Name, held.Seconds(), proof), nil
+}
+
+// publishes waits until the process has published a record.
+func publishes(ctx context.Context, r *rig.Round, p *process.Process) error {
+	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
+		n, err := p.Counter(ctx, "echosieve_consumer_acknowledged_records_total")
+		if r.Stories {
+			n, err = p.Counter(ctx, "echosieve_stories_published_total")
+		}
+		if err == nil && n > 0 {
+			return nil
+		}
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s has published nothing", p.Name)
+}
+
 // joined waits until the process is in the group. The group does not notice the end of a process that has not
 // joined it.
 func joined(ctx context.Context, p *process.Process) error {
@@ -131,6 +190,24 @@ func crash(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error)
 		settings = append(settings, crashSetting(random, points[i], random.IntN(4) == 0))
 	}
 	return crashAll(ctx, r, settings)
+}
+
+func crashEverywhere(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
+	var settings []string
+	for _, p := range points(r) {
+		settings = append(settings, crashSetting(random, p, false), crashSetting(random, p, true))
+	}
+	random.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
+	var proofs []string
+	for len(settings) > 0 {
+		n := min(atOnce, len(settings))
+		proof, err := crashAll(ctx, r, settings[:n])
+		if err != nil {
+			return "", err
+		}
+		proofs, settings = append(proofs, proof), settings[n:]
+	}
+	return strings.Join(proofs, "; "), nil
 }
 
 // points are those that the processes pass. Those of stories have no index, and one output topic.

@@ -104,6 +104,7 @@ type Census map[string]int
 
 // Counts that the runner itself knows.
 const (
+	Skipped          = "records that an earlier owner had published"
 	CommittedRecords = "records of committed transactions"
 	AbortedRecords   = "records of aborted transactions"
 )

@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -189,6 +192,36 @@ func (p *Process) State(ctx context.Context) (ready bool, up map[string]bool, er
 		up[name] = c.Up
 	}
 	return body.Ready, up, nil
+}
+
+// metrics returns the text of /metrics.
+func (p *Process) metrics(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	res, err := p.get(ctx, "/metrics")
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return string(text), err
+}
+
+// Counter returns the sum of a metric over its labels.
+func (p *Process) Counter(ctx context.Context, name string) (int, error) {
+	text, err := p.metrics(ctx)
+	sum := 0.0
+	for line := range strings.Lines(text) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if metric, _, _ := strings.Cut(series, "{"); metric == name {
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+	}
+	return int(sum), err
 }
 
 func (p *Process) get(ctx context.Context, path string) (*http.Response, error) {

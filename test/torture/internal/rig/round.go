@@ -15,6 +15,7 @@ import (
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/traffic"
+	"echosieve/test/torture/internal/wait"
 )
 
 // Times of a round.
@@ -51,6 +52,7 @@ type Round struct {
 
 	mu         sync.Mutex
 	processes  []*process.Process
+	skipped    map[string]int // records that a process, by its name, found published
 	started    int
 	generation int // the newest group generation
 	violations []ledger.Violation
@@ -77,6 +79,9 @@ func (r *Round) Result() Result {
 
 // Start starts a service process.
 func (r *Round) Start() (*process.Process, error) { return r.start(false, r.serviceKafka()) }
+
+// StartAside starts a service process that reaches the broker on a way of its own. No other fault picks this process.
+func (r *Round) StartAside() (*process.Process, error) { return r.start(true, r.Brokers[0].Aside) }
 
 // StartDoomed starts a service process with one more environment variable, which will end it. No other fault
 // picks this process.
@@ -212,4 +217,30 @@ func (r *Round) Generation() int {
 func (r *Round) WaitReady(ctx context.Context) bool {
 	return len(r.awaitState(ctx, r.witnesses(), ReadyTimeout,
 		func(ready bool, _ map[string]bool) bool { return ready })) == 0
+}
+
+// WatchSkipped notes how many records the processes find published by an earlier owner, until ctx ends.
+func (r *Round) WatchSkipped(ctx context.Context) {
+	for wait.For(ctx, time.Second) == nil {
+		for _, p := range r.Running() {
+			if n, err := p.Counter(ctx, "echosieve_consumer_already_acknowledged_records_total"); err == nil {
+				r.mu.Lock()
+				if r.skipped == nil {
+					r.skipped = map[string]int{}
+				}
+				r.skipped[p.Name] = max(r.skipped[p.Name], n)
+				r.mu.Unlock()
+			}
+		}
+	}
+}
+
+// Skipped is the number of records that processes have found published.
+func (r *Round) Skipped() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.skipped {
+		n += one
+	}
+	return n
 }
