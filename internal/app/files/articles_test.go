@@ -1,10 +1,12 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -333,5 +335,30 @@ func TestMemoryOfEndlessPieces(t *testing.T) {
 			require.Greater(t, rest.most, uint64(0))
 			require.Less(t, rest.most, before.HeapAlloc+14<<20)
 		})
+	}
+}
+
+// All of a stored file is read, in the form in which browsers show its pages.
+func TestCasesOfWebArchives(t *testing.T) {
+	files, err := filepath.Glob("testdata/cases/*.warc.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		r, err := NewArticleReader(bytes.NewReader(data), 1<<20, decode.DefaultConfig())
+		require.NoError(t, err)
+		pages := 0
+		for {
+			page, _, err := r.Next()
+			if err == io.EOF { //nolint:errorlint // Next wraps nothing
+				break
+			}
+			require.NoError(t, err)
+			require.Contains(t, string(page), "<!doctype html>")
+			require.Contains(t, string(page), "</html>")
+			pages++
+		}
+		require.Equal(t, 7, pages)
 	}
 }

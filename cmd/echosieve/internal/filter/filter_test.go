@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,14 +14,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/config"
 	"echosieve/internal/app/files/filestest"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
+	"echosieve/redisindex"
 	"echosieve/sample"
+	"echosieve/test/redisrig"
 )
 
 // filtered runs the command with standard input and arguments.
@@ -251,4 +259,53 @@ func TestFullDisk(t *testing.T) {
 	code, _, errOut := filtered(t, line("a", harbour), "--unique", "/dev/full")
 	require.Equal(t, command.ExitFailed, code)
 	require.Contains(t, errOut, "no space left on device")
+}
+
+// ofService returns the lines that the articles of a JSON Lines file get with the verdicts of the service, on
+// the index in Redis.
+func ofService(t *testing.T, addr, path string) string {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Redis.Namespace += "-" + t.Name() + time.Now().Format("150405.000")
+	made, err := cfg.LoadRecipe()
+	require.NoError(t, err)
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer client.Close()
+	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
+	require.NoError(t, err)
+	pipe, err := pipeline.New(pipeline.Config{Decode: cfg.Input.AsJSON(), MaxMessageBytes: cfg.Kafka.MaxMessageBytes},
+		made, index, nil)
+	require.NoError(t, err)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	now, n := time.Now(), int64(0)
+	var lines []byte
+	for value := range bytes.Lines(data) {
+		n++
+		r := record.Record{Coordinates: article.Coordinates{Topic: path, Offset: n}, Value: bytes.TrimSpace(value),
+			Time: now}
+		// one by one: of a claim of several, later ones are candidates, too
+		batch, err := pipe.Prepare(t.Context(), []record.Record{r})
+		require.NoError(t, err)
+		decided, err := pipe.Decide(t.Context(), batch)
+		require.NoError(t, err)
+		member := decided[0].Member()
+		lines, err = member.AppendTo(lines, "echosieve", r.Value)
+		require.NoError(t, err)
+		lines = append(lines, '\n')
+	}
+	return string(lines)
+}
+
+// The verdicts of the shipped sample are those of the service, byte by byte.
+func TestSameAsService(t *testing.T) {
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		var lines []byte
+		for l := range sample.Lines() {
+			lines = append(append(lines, l...), '\n')
+		}
+		path := commandtest.File(t, "sample.jsonl", string(lines))
+		_, got, _ := filtered(t, "", path)
+		require.Equal(t, ofService(t, addr, path), got)
+	})
 }
