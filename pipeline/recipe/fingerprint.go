@@ -35,9 +35,7 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	start := time.Now()
 	s.clean = text.AppendClean(slices.Grow(s.clean[:0], len(raw)), raw)
 	clean := string(s.clean)
-	body, left := s.page.Find(raw, clean, from)
-	body, s.plain = marks.Plain(s.plain, body)
-	body = text.WithoutCutWord(body)
+	body, left := s.body(raw, clean, from)
 	cleaned := time.Now()
 	s.cut = r.segmenter.Cut(s.cut[:0], body, s.tally) // counts most words of a long text while it is cut
 	segmented := time.Now()
@@ -102,9 +100,8 @@ func (r *Recipe) Weights(raw string, from article.Origin) []text.WeightedWord {
 	} else {
 		s := r.scratch.Get().(*scratch)
 		defer r.release(s)
-		body, _ := s.page.Find(raw, text.Clean(raw), from)
-		body, s.plain = marks.Plain(s.plain, body)
-		s.cut = s.tally(r.segmenter.Cut(s.cut[:0], text.WithoutCutWord(body), s.tally))
+		body, _ := s.body(raw, text.Clean(raw), from)
+		s.cut = s.tally(r.segmenter.Cut(s.cut[:0], body, s.tally))
 		s.words.Weigh()
 		words = s.words.Weights()
 	}
@@ -153,6 +150,13 @@ func (r *Recipe) release(s *scratch) {
 	s.signature.Reset()
 	s.features = s.features[:0]
 	r.scratch.Put(s)
+}
+
+// body returns what of a clean text is cut into words, valid until the next call, and how much is left out.
+func (s *scratch) body(raw, clean string, from article.Origin) (body string, left page.Left) {
+	body, left = s.page.Find(raw, clean, from)
+	body, s.plain = marks.Plain(s.plain, body)
+	return text.WithoutCutWord(body), left
 }
 
 // tally gives more words of the text to its counter and its signature. It returns cut, emptied.
