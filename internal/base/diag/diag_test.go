@@ -144,6 +144,15 @@ func load(t *testing.T, p certs.Pair) []tls.Certificate {
 // serve answers one byte to everybody who gets that far.
 func serve(t *testing.T, config *tls.Config) string {
 	t.Helper()
+	return listen(t, config, func(conn net.Conn) {
+		_, _ = conn.Write([]byte("-ERR what?\r\n"))
+		_, _ = conn.Read(make([]byte, 1<<16)) // closing with data unread would be a reset
+	})
+}
+
+// listen gives each connection to answer, until the test ends.
+func listen(t *testing.T, config *tls.Config, answer func(conn net.Conn)) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	if config != nil {
@@ -158,8 +167,7 @@ func serve(t *testing.T, config *tls.Config) string {
 			}
 			go func() {
 				defer conn.Close()
-				_, _ = conn.Write([]byte("-ERR what?\r\n"))
-				_, _ = conn.Read(make([]byte, 1<<16)) // closing with data unread would be a reset
+				answer(conn)
 			}()
 		}
 	}()
@@ -281,33 +289,21 @@ func TestGuardRedis(t *testing.T) {
 
 // A server that speaks Redis says nothing to a request of Kafka, and is asked what it speaks.
 func TestGuardKafkaAsksASilentServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				b := make([]byte, 6)
-				if _, err := io.ReadFull(conn, b); err == nil && string(b) == "PING\r\n" {
-					_, _ = io.WriteString(conn, "+PONG\r\n")
-				}
-				_, _ = io.Copy(io.Discard, conn)
-			}()
+	addr := listen(t, nil, func(conn net.Conn) {
+		b := make([]byte, 6)
+		if _, err := io.ReadFull(conn, b); err == nil && string(b) == "PING\r\n" {
+			_, _ = io.WriteString(conn, "+PONG\r\n")
 		}
-	}()
-	conn, err := net.Dial("tcp", l.Addr().String())
+		_, _ = io.Copy(io.Discard, conn)
+	})
+	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
-	conn = GuardKafka(conn, l.Addr().String(), "set kafka.brokers")
+	conn = GuardKafka(conn, addr, "set kafka.brokers")
 	defer conn.Close()
 	_, err = io.WriteString(conn, "\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x07\x00\x00")
 	require.NoError(t, err)
 	_, err = conn.Read(make([]byte, 10))
 	p := (*Problem)(nil)
 	require.True(t, errors.As(err, &p), "%v", err)
-	require.Equal(t, l.Addr().String()+" speaks Redis, not Kafka", p.Cause)
+	require.Equal(t, addr+" speaks Redis, not Kafka", p.Cause)
 }
