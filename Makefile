@@ -5,7 +5,8 @@ SHELL := bash
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOLANGCI_LINT_VERSION := v2.15.0
-TOOLS := $(CURDIR)/bin
+# The linter is kept for all checkouts of a user, by its version and Go's.
+LINTER := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/echosieve/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(shell go env GOVERSION)
 PROGRAMS := ./cmd/...
 FUZZTIME ?= 30s
 ROUNDS ?= 3
@@ -82,12 +83,15 @@ image-test: setup-image ## as root: builds the container image without an engine
 torture: ## faults on real servers, every record accounted for (make torture ROUNDS=100 SEED=7)
 	go run ./test/torture --rounds $(ROUNDS) --seed $(SEED)
 
-lint: $(TOOLS)/golangci-lint ## golangci-lint with .golangci.yml
-	$(PLAIN) $(TOOLS)/golangci-lint run --allow-serial-runners ./...
+lint: $(LINTER) ## golangci-lint with .golangci.yml
+	$(PLAIN) $(LINTER) run --allow-serial-runners ./...
 
-$(TOOLS)/golangci-lint: Makefile
-	GOGC=400 $(PLAIN) GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
-	touch $@
+# It is built in a folder of its own, which goes: its modules and objects would leave .7 GB in the caches.
+$(LINTER):
+	folder=$$(mktemp -d); trap 'chmod -R u+w $$folder; rm -rf $$folder' EXIT; \
+	GOMODCACHE=$$folder/modules GOCACHE=$$folder/objects GOBIN=$$folder GOGC=400 $(PLAIN) \
+		go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION); \
+	mkdir -p $(@D); mv $$folder/golangci-lint $@
 
 fuzz: ## every fuzz target for FUZZTIME (30s; make fuzz FUZZTIME=10m)
 	$(PLAIN) .ci/fuzz $(FUZZTIME)
