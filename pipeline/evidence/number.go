@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -48,10 +47,7 @@ func (n *numbers) next() bool {
 			n.phone = digits == limits.PhoneDigits || digits == limits.PhoneDigits+1
 			return true
 		case isHan(r):
-			v, length := uint64(0), 0
-			if d, unit := chineseNumeral(r); d >= 0 || unit > 0 {
-				v, length = chineseNumber(n.text[n.pos:])
-			}
+			v, length := chineseNumber(n.text[n.pos:])
 			if length == 0 {
 				n.before = n.before<<21 | uint64(r)
 				length = size
@@ -76,7 +72,7 @@ func (n *numbers) next() bool {
 	return false
 }
 
-// pass advances over characters that begin neither a number nor a word of letters: ASCII punctuation, and Han
+// pass advances over characters that begin neither a number nor a word of letters: punctuation, and Han
 // characters that are no numerals, most of any Chinese text.
 func (n *numbers) pass() {
 	text, pos, before := n.text, n.pos, n.before
@@ -86,14 +82,15 @@ func (n *numbers) pass() {
 			pos++
 			continue
 		}
-		if c < 0xe5 || c > 0xe9 || pos+2 >= len(text) { // E5 to E9 begin U+5000 to U+9FFF
+		if c < 0xe2 || c > 0xe9 || pos+2 >= len(text) {
 			break
 		}
 		r := rune(c&0xf)<<12 | rune(text[pos+1]&0x3f)<<6 | rune(text[pos+2]&0x3f)
-		if isNumeral(r) {
+		if r >= firstHan && !isNumeral(r) {
+			before = before<<21 | uint64(r)
+		} else if (r < 0x2010 || r > 0x2027) && (r < 0x3001 || r > 0x3003) { // not the usual punctuation
 			break
 		}
-		before = before<<21 | uint64(r)
 		pos += 3
 	}
 	n.pos, n.before = pos, before
@@ -210,11 +207,15 @@ func isLetter(r rune) bool {
 
 // decode returns the first character of s, full-width ASCII as ASCII; 0, 0 at the end.
 func decode(s string) (r rune, size int) {
+	if len(s) > 0 && s[0] < utf8.RuneSelf {
+		return rune(s[0]), 1
+	}
+	return decodeWide(s)
+}
+
+func decodeWide(s string) (r rune, size int) {
 	if len(s) == 0 {
 		return 0, 0
-	}
-	if s[0] < utf8.RuneSelf {
-		return rune(s[0]), 1
 	}
 	r, size = utf8.DecodeRuneInString(s)
 	if r >= 0xff01 && r <= 0xff5e {
@@ -225,7 +226,7 @@ func decode(s string) (r rune, size int) {
 
 // isHan tells whether r is a Han ideograph or the numeral 〇. Marks such as 々 do not count.
 func isHan(r rune) bool {
-	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
+	return r >= firstHan && r <= lastHan || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
 }
 
 // newFact packs a number with its context into a fact: 32 bits of hashed context, 16 bits of rank among the
@@ -379,21 +380,28 @@ func isMeasure(r rune) bool {
 	return false
 }
 
-// isNumeral tells whether a character from U+5000 to U+9FFF is a Chinese numeral.
+// The Han characters of which numerals has a bit.
+const (
+	firstHan = 0x4e00
+	lastHan  = 0x9fff
+)
+
+// isNumeral tells whether a character from firstHan to lastHan is a Chinese numeral.
 func isNumeral(r rune) bool {
-	bit := uint32(r - 0x5000)
+	bit := uint32(r - firstHan)
 	return numerals[bit/64]>>(bit%64)&1 != 0
 }
 
-// numerals has a bit for each character from U+5000 to U+9FFF.
-var numerals = func() (table [0x5000 / 64]uint64) {
-	for r := rune(0x5000); r < 0xa000; r++ {
+var numerals = func() (table [(lastHan - firstHan + 1) / 64]uint64) {
+	for r := rune(firstHan); r <= lastHan; r++ {
 		if digit, unit := chineseNumeral(r); digit >= 0 || unit > 0 {
-			table[(r-0x5000)/64] |= 1 << (r % 64)
+			table[(r-firstHan)/64] |= 1 << (r % 64)
 		}
 	}
 	return table
 }()
+
+var chineseDigits = []rune("〇一二三四五六七八九")
 
 // chineseNumeral returns the digit that r stands for, or -1 and the unit that r stands for. It returns -1 and
 // 0 for all other characters.
@@ -414,9 +422,5 @@ func chineseNumeral(r rune) (digit int, unit uint64) {
 	case '亿':
 		return -1, 100000000
 	}
-	const digits = "〇一二三四五六七八九"
-	if at := strings.IndexRune(digits, r); at >= 0 {
-		return at / len("〇"), 0
-	}
-	return -1, 0
+	return slices.Index(chineseDigits, r), 0
 }

@@ -255,9 +255,12 @@ type leastHashes struct {
 }
 
 func (l *leastHashes) add(hash uint64) {
-	if l.n == MaxAnchors && hash >= l.list[MaxAnchors-1] {
-		return
+	if l.n < MaxAnchors || hash < l.list[MaxAnchors-1] {
+		l.insert(hash)
 	}
+}
+
+func (l *leastHashes) insert(hash uint64) {
 	at, known := slices.BinarySearch(l.list[:l.n], hash)
 	if known {
 		return

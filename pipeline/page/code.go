@@ -38,7 +38,8 @@ func isCode(line string) bool {
 	if strings.HasPrefix(line, "/*") {
 		return true
 	}
-	if !strings.ContainsAny(line, "{}") && !strings.HasSuffix(line, ";") && !strings.HasSuffix(line, ",") {
+	braces := strings.IndexByte(line, '{') >= 0 || strings.IndexByte(line, '}') >= 0
+	if !braces && !strings.HasSuffix(line, ";") && !strings.HasSuffix(line, ",") {
 		return false
 	}
 	marks, others := -1, 0 // one mark ends a line of prose

@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode"
@@ -220,54 +221,36 @@ func (s *bodyScratch) split(clean string) {
 	}
 }
 
-// lineBytes holds, by the first byte of a character, the columns that the character takes and whether it is a digit.
-var lineBytes = func() (table [256]uint8) {
-	for c := range table {
-		switch {
-		case c >= '0' && c <= '9':
-			table[c] = 1 | digitByte
-		case c >= 0xe3 && c <= 0xed: // begins U+3000 to U+DFFF
-			table[c] = 2
-		case c < utf8.RuneSelf || c >= 0xc0:
-			table[c] = 1
-		}
-	}
-	return table
-}()
-
 const (
-	widthMask = 3
-	digitByte = 4
-
 	eachByte = 0x0101010101010101 // times a byte: that byte eight times
 	highBits = 0x80 * eachByte
 )
 
-// measure sets the fields of a line that follow from its own text.
+// measure sets the fields of a line that follow from its own text. It reads eight bytes at a time: in a sum, the
+// highest bit of each byte says whether the byte is at least some value.
 func (l *textLine) measure(text string) {
 	for rest := text; rest != ""; {
-		n := min(len(rest), 8)
-		if n == 8 {
-			if eight := binary.LittleEndian.Uint64([]byte(rest[:8])); eight&highBits == 0 { // ASCII
-				l.width += n
-				l.digit = l.digit || (eight^'0'*eachByte+(0x80-10)*eachByte)&highBits != highBits
-				rest = rest[n:]
-				continue
+		eight := uint64(highBits) // bytes that begin no character
+		if len(rest) >= 8 {
+			eight, rest = binary.LittleEndian.Uint64([]byte(rest[:8])), rest[8:]
+		} else {
+			for i := range len(rest) {
+				eight = eight<<8 | uint64(rest[i])
 			}
+			rest = ""
 		}
-		traits := uint8(0)
-		for i := range n {
-			t := lineBytes[rest[i]]
-			l.width += int(t & widthMask)
-			traits |= t
-		}
-		l.digit = l.digit || traits&digitByte != 0
-		rest = rest[n:]
+		begins := highBits &^ (eight &^ (eight << 1))
+		low := eight &^ highBits
+		// E3 to ED, which begin U+3000 to U+DFFF
+		wide := eight & (low + (0x80-0x63)*eachByte) &^ (low + (0x80-0x6e)*eachByte) & highBits
+		l.width += bits.OnesCount64(begins) + bits.OnesCount64(wide)
+		noDigit := eight | ((low ^ '0'*eachByte) + (0x80-10)*eachByte)
+		l.digit = l.digit || noDigit&highBits != highBits
 	}
-	last, dots := lastMark(text)
-	switch {
-	case l.width >= limits.LongLine:
-		l.kind = proseLine
+	if l.width >= limits.LongLine {
+		return // prose
+	}
+	switch last, dots := lastMark(text); {
 	case last == '!' || last == '?' || dots:
 		l.kind = weakLine
 	case last == ',' || last == ';' || last == '、' || unicode.Is(unicode.STerm, last):

@@ -187,17 +187,16 @@ func TestIsCode(t *testing.T) {
 	}
 }
 
-// A line is measured eight bytes at a time where they are ASCII, with the result of one at a time.
+// A line is measured eight bytes at a time, with the result of one character at a time.
 func TestMeasure(t *testing.T) {
-	for _, sign := range []string{"/", "0", "5", "9", ":", "a", "\u007f", "é", "中"} {
+	for sign, width := range map[string]int{
+		"": 0, "/": 1, "0": 1, "5": 1, "9": 1, ":": 1, "a": 1, "\u007f": 1, "é": 1, "߰": 1, "\u2fff": 1, "\u3000": 2,
+		"中": 2, "鰹": 2, "\ud7ff": 2, "\ue000": 1, "\uffff": 1, "\U00020000": 1,
+	} {
 		for before := range 17 {
 			line := textLine{}
 			line.measure(strings.Repeat("x", before) + sign + strings.Repeat("-", 16-before))
-			width := 17
-			if sign == "中" {
-				width = 18
-			}
-			require.Equal(t, width, line.width, "%q behind %d", sign, before)
+			require.Equal(t, 16+width, line.width, "%q behind %d", sign, before)
 			require.Equal(t, sign >= "0" && sign <= "9", line.digit, "%q behind %d", sign, before)
 		}
 	}

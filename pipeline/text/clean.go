@@ -138,7 +138,7 @@ func foldWide(r rune, seen *traits) rune {
 	case r >= 0xff01 && r <= 0xff5e: // full width ASCII
 		return rune(asciiFold[r-0xfee0])
 	// punctuation that stays, or that fold spells out
-	case r >= 0x3001 && r <= 0x3011 || r >= 0x2018 && r <= 0x201d || r == ellipsis:
+	case r >= 0x3001 && r <= 0x3011 || r >= 0x2012 && r <= 0x2023 && r != 0x2017 || r == ellipsis:
 		return r
 	}
 	c := foldRare(r)
@@ -295,7 +295,8 @@ func AppendNormalised(dst []byte, clean string) []byte {
 			start := i
 			for i < len(clean) {
 				c := clean[i]
-				if c >= 0xe5 && c <= 0xe9 && i+2 < len(clean) { // begins U+5000 to U+9FFF
+				// begins U+4E00 to U+9FFF
+				if c >= 0xe4 && c <= 0xe9 && i+2 < len(clean) && (c > 0xe4 || clean[i+1] >= 0xb8) {
 					out[n], out[n+1], out[n+2] = c, clean[i+1], clean[i+2]
 					i, n = i+3, n+3
 					continue

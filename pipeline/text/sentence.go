@@ -47,9 +47,11 @@ func CutSentence(clean string) int {
 // longer than a headline, shorter than an article, and ends with a word in ASCII letters and no sentence.
 func WithoutCutWord(clean string) string {
 	text := strings.TrimSuffix(strings.TrimSpace(clean), "...")
+	if len(text) < limits.LongLine || len(text) > limits.BodyColumns/2 {
+		return clean
+	}
 	start := strings.LastIndexAny(text, " \n") + 1
-	noLetter := func(r rune) bool { return r < 'a' || r > 'z' }
-	if len(text) < limits.LongLine || len(text) > limits.BodyColumns/2 || strings.ContainsFunc(text[start:], noLetter) {
+	if strings.ContainsFunc(text[start:], func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return clean
 	}
 	return text[:start]
