@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/internal/app/child"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
-	"echosieve/test/child"
 )
 
 // Articles that are much larger than any real one take little memory for each byte of their value, including
@@ -60,10 +60,11 @@ func peakMemory(t testing.TB, run func()) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
 	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0), "resets the high-water mark")
-	before := child.PeakMemory(os.Getpid())
+	self := child.Process{Cmd: &exec.Cmd{Process: &os.Process{Pid: os.Getpid()}}}
+	before := self.PeakMemory()
 	require.Positive(t, before)
 	run()
-	return child.PeakMemory(os.Getpid()) - before
+	return self.PeakMemory() - before
 }
 
 // worstValues are values that take as much memory as any with the default settings, whatever they take in the record

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -41,36 +40,19 @@ const patience = 4 * time.Minute
 
 // shared are the demo and the browser of all tests; TestMain ends them.
 var shared struct {
-	programs            string // folder
 	page, broker, redis string
 	demo                *child.Process
 	browser             context.Context
 	stop                func()
 }
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	flag.Parse()
-	if testing.Short() {
-		return 0
+func TestMain(m *testing.M) {
+	code := service.Main(m)
+	if shared.browser != nil {
+		shared.stop()
 	}
-	dir, err := os.MkdirTemp("", "echosieve-console-*")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		shared.programs, err = service.Programs(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if shared.browser != nil {
-			shared.stop()
-		}
-		endDemo()
-	}()
-	return m.Run()
+	endDemo()
+	os.Exit(code)
 }
 
 // demo returns the addresses of the console, the Kafka and the Redis of a demo, which it starts unless one runs.
@@ -90,7 +72,7 @@ func endDemo() {
 }
 
 func startDemo(t *testing.T) {
-	cmd := exec.Command(filepath.Join(shared.programs, "echosieve-lab"), "demo", "--serve")
+	cmd := exec.Command(service.Binary+"-lab", "demo", "--serve")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	var stderr bytes.Buffer
@@ -270,7 +252,7 @@ func publish(t *testing.T, broker string, articles ...map[string]string) {
 	for _, a := range articles {
 		require.NoError(t, json.NewEncoder(&lines).Encode(a))
 	}
-	cmd := exec.Command(filepath.Join(shared.programs, "echosieve"), "produce", "--kafka.brokers", broker, "-")
+	cmd := exec.Command(service.Binary, "produce", "--kafka.brokers", broker, "-")
 	cmd.Stdin = &lines
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -71,12 +71,9 @@ func newWorkspace(t *testing.T) *workspace {
 
 // forget deletes the topics that the pages name, and with them what groups have committed: others use the broker, too.
 func (w *workspace) forget() {
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka))
-	require.NoError(w.t, err)
-	defer client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // the context of the test may have ended
 	defer cancel()
-	topics, err := kadm.NewClient(client).DeleteTopics(ctx, "articles", "articles-unique", "articles-duplicate",
+	topics, err := kadm.NewClient(kafkaserver.Client(w.t, w.kafka)).DeleteTopics(ctx, "articles", "articles-unique", "articles-duplicate",
 		"articles-dead", "articles-shadow")
 	require.NoError(w.t, err)
 	for _, topic := range topics {
@@ -202,9 +199,7 @@ func ready(t *testing.T, w *workspace) []string {
 // committed waits until the service has committed every article of articles.jsonl.gz: a refill restores what
 // is committed.
 func committed(t *testing.T, w *workspace) []string {
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka))
-	require.NoError(t, err)
-	defer client.Close()
+	client := kafkaserver.Client(t, w.kafka)
 	require.Eventually(t, func() bool {
 		offsets, err := kadm.NewClient(client).FetchOffsets(t.Context(), "echosieve")
 		at, _ := offsets.Lookup("articles", 0)
@@ -241,15 +236,5 @@ const deadInSample = 4
 
 // await reads the topics until they have at least so many records in all, and returns those that it read.
 func (w *workspace) await(t *testing.T, atLeast int, topics ...string) []*kgo.Record {
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka), kgo.ConsumeTopics(topics...))
-	require.NoError(t, err)
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var read []*kgo.Record
-	for len(read) < atLeast {
-		read = append(read, client.PollFetches(ctx).Records()...)
-		require.NoError(t, ctx.Err(), "%d records in %s", len(read), topics)
-	}
-	return read
+	return kafkaserver.Read(t, w.kafka, topics, kafkaserver.AtLeast(atLeast))
 }

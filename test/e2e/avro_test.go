@@ -5,11 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,27 +31,15 @@ const confluentKafka = "confluent-kafka[avro]==2.16.0"
 // python returns an interpreter that has confluentKafka, kept in the cache beside Kafka.
 func python(t testing.TB) string {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	root := filepath.Join(cache, "echosieve-test")
-	require.NoError(t, os.MkdirAll(root, 0o755))
-	home := filepath.Join(root, "python-"+confluentKafka)
-	lock, err := os.OpenFile(home+".lock", os.O_CREATE|os.O_RDWR, 0o644)
-	require.NoError(t, err)
-	defer lock.Close()
-	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
-	if _, err := os.Stat(filepath.Join(home, ".complete")); err != nil {
+	home := kafkaserver.Cached(t, "python-"+confluentKafka, func(home string) {
 		for _, command := range [][]string{
 			{"python3", "-m", "venv", "--clear", home},
 			{filepath.Join(home, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check", confluentKafka},
 		} {
-			if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
-				t.Fatalf("no Python with %s (.ci/setup test installs venv; pip needs its registry): %v\n%s", confluentKafka,
-					err, out)
-			}
+			out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
+			require.NoError(t, err, ".ci/setup test installs venv; pip needs its registry\n%s", out)
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(home, ".complete"), nil, 0o644))
-	}
+	})
 	return filepath.Join(home, "bin", "python")
 }
 
@@ -64,21 +50,6 @@ func strangers(t testing.TB, c cluster, registry, place string, articles [][]byt
 	cmd.Stdin = bytes.NewReader(append(bytes.Join(articles, []byte("\n")), '\n'))
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-}
-
-// inputRecords reads the input topic.
-func inputRecords(t testing.TB, c cluster, want int) []*kgo.Record {
-	t.Helper()
-	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeTopics(c.topic))
-	var records []*kgo.Record
-	for len(records) < want {
-		fetches := reader.PollFetches(t.Context())
-		require.NoError(t, t.Context().Err())
-		fetches.EachRecord(func(r *kgo.Record) { records = append(records, r) })
-	}
-	require.Len(t, records, want)
-	return records
 }
 
 // Each record that a stranger's producer writes in Avro gets the verdict that the same article gets as JSON,
@@ -116,7 +87,7 @@ func TestAvroOfStrangers(t *testing.T) {
 	p.WaitReady(t)
 
 	inputs, asJSON := map[string]*kgo.Record{}, map[string]*kgo.Record{}
-	for _, r := range inputRecords(t, c, len(lines)+1) {
+	for _, r := range kafkaserver.Read(t, c.kafka, []string{c.topic}, kafkaserver.AtLeast(len(lines)+1)) {
 		at := ledger.Coordinates(r)
 		inputs[at] = r
 		twin := *r

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,7 +25,6 @@ import (
 const (
 	partitions = 6
 	window     = 168 * time.Hour
-	patience   = 6 * time.Minute // until all verdicts are there; a run takes about 15 s
 )
 
 func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
@@ -55,20 +53,12 @@ func stop(t testing.TB, p *service.Process) time.Duration {
 	return p.Cmd.ProcessState.UserTime() + p.Cmd.ProcessState.SystemTime()
 }
 
-func client(t testing.TB, opts ...kgo.Opt) *kgo.Client {
-	t.Helper()
-	c, err := kgo.NewClient(opts...)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
-	return c
-}
-
 // newCluster creates the topics of one run.
 func newCluster(t testing.TB, kafka, redis string) cluster {
 	t.Helper()
 	name := fmt.Sprintf("e2e-%d", time.Now().UnixNano())
 	c := cluster{kafka: kafka, redis: redis, namespace: name, topic: name}
-	kafkaserver.CreateTopics(t, client(t, kgo.SeedBrokers(kafka)), partitions, nil, name, name+"-unique",
+	kafkaserver.CreateTopics(t, kafkaserver.Client(t, kafka), partitions, nil, name, name+"-unique",
 		name+"-duplicate", name+"-dead")
 	return c
 }
@@ -76,7 +66,7 @@ func newCluster(t testing.TB, kafka, redis string) cluster {
 // publish publishes the records and returns them by their coordinates.
 func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Record {
 	t.Helper()
-	producer := client(t, kgo.SeedBrokers(c.kafka), kgo.DefaultProduceTopic(c.topic))
+	producer := kafkaserver.Client(t, c.kafka, kgo.DefaultProduceTopic(c.topic))
 	require.NoError(t, producer.ProduceSync(t.Context(), records...).FirstErr())
 	inputs := make(map[string]*kgo.Record, len(records))
 	for _, r := range records {
@@ -88,22 +78,15 @@ func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Rec
 // watch reads the output topics until so many input records have an output.
 func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo.Record {
 	t.Helper()
-	reader := client(t, kgo.SeedBrokers(c.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeTopics(c.topic+"-unique", c.topic+"-duplicate", c.topic+"-dead"))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var outputs []*kgo.Record
-	sources := map[string]bool{}
-	for len(sources) < want {
-		fetches := reader.PollFetches(ctx)
-		require.NoError(t, ctx.Err(), "%d of %d records have a verdict", len(sources), want)
-		fetches.EachRecord(func(r *kgo.Record) {
-			outputs = append(outputs, r)
-			sources[ledger.Headers(r)[pipeline.HeaderInput]] = true
-		})
+	sources, read := map[string]bool{}, 0
+	topics := []string{c.topic + "-unique", c.topic + "-duplicate", c.topic + "-dead"}
+	return kafkaserver.Read(t, c.kafka, topics, func(all []*kgo.Record) bool {
+		for ; read < len(all); read++ {
+			sources[ledger.Headers(all[read])[pipeline.HeaderInput]] = true
+		}
 		progress(len(sources))
-	}
-	return outputs
+		return len(sources) >= want
+	})
 }
 
 // indexConfig is how the service under test finds and judges articles.

@@ -66,7 +66,7 @@ func byVerdict(outputs []*kgo.Record) map[string]map[string]string {
 // waitCommitted waits until the group has committed so many records.
 func waitCommitted(t *testing.T, c cluster, records int) {
 	t.Helper()
-	admin := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka)))
+	admin := kadm.NewClient(kafkaserver.Client(t, c.kafka))
 	require.Eventually(t, func() bool {
 		offsets, err := admin.FetchOffsets(t.Context(), c.topic)
 		committed := int64(0)

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
@@ -47,7 +46,7 @@ func TestRedisLosesItsData(t *testing.T) {
 	// remembered waits until a commit of the group holds a label about the data in Redis. A later start
 	// compares the data with this label.
 	remembered := func() {
-		admin := kadm.NewClient(client(t, kgo.SeedBrokers(c.kafka)))
+		admin := kadm.NewClient(kafkaserver.Client(t, c.kafka))
 		known, err := admin.FetchOffsets(t.Context(), c.topic)
 		require.NoError(t, err)
 		decide()

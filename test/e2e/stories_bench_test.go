@@ -18,7 +18,6 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/stories"
-	"echosieve/test/child"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -99,7 +98,7 @@ func BenchmarkStories(b *testing.B) {
 		}
 		stop(b, product)
 
-		before := child.CPU(b, server.Pid())
+		before := cpuOf(b, server.Pid())
 		p := storiesOf(b, c, c.settings())
 		read := func(result string) float64 {
 			return p.Metric(b, fmt.Sprintf("echosieve_stories_records_total{result=%q}", result))
@@ -116,7 +115,7 @@ func BenchmarkStories(b *testing.B) {
 		b.ReportMetric(copied/time.Since(began).Seconds(), "copies/s")
 		cpu = p.Metric(b, "process_cpu_seconds_total") - cpu
 		b.ReportMetric(cpu/(copied+float64(n-copies)-others)*1e6, "us/record")
-		b.ReportMetric((child.CPU(b, server.Pid())-before)/float64(copies)*1e6, "redis-us/copy")
+		b.ReportMetric((cpuOf(b, server.Pid())-before)/float64(copies)*1e6, "redis-us/copy")
 		b.ReportMetric(bytesOfStories(b, index, c, 3), "bytes/story-of-3")
 		if rate > 0 {
 			product = service.Start(b, c.settings())
@@ -155,7 +154,7 @@ func bytesOfStories(b *testing.B, index *redis.Client, c cluster, copies int) fl
 // read in an output topic until a record of its story that counts it could be read.
 func storyDelays(b *testing.B, c cluster, records []*kgo.Record, rate int) (ms []float64) {
 	b.Helper()
-	reader := client(b, kgo.SeedBrokers(c.kafka), kgo.ConsumeTopics(c.topic+"-duplicate", c.topic+"-stories"),
+	reader := kafkaserver.Client(b, c.kafka, kgo.ConsumeTopics(c.topic+"-duplicate", c.topic+"-stories"),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(50*time.Millisecond))
 	seen, told, waits := map[string]int{}, map[string]int{}, map[string][]time.Time{}
 	settled := func() bool {
@@ -190,7 +189,7 @@ func storyDelays(b *testing.B, c cluster, records []*kgo.Record, rate int) (ms [
 		poll()
 	}
 	live = true
-	producer := client(b, kgo.SeedBrokers(c.kafka), kgo.DefaultProduceTopic(c.topic))
+	producer := kafkaserver.Client(b, c.kafka, kgo.DefaultProduceTopic(c.topic))
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)

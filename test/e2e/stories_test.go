@@ -1,7 +1,7 @@
 package e2e
 
 import (
-	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -35,16 +35,11 @@ func TestStories(t *testing.T) {
 	one, two := start(), start()
 	inputs := publish(t, c, records[:400])
 	// somebody else's record, and one with a publisher of 10 KB
-	producer := client(t, kgo.SeedBrokers(c.kafka))
-	require.NoError(t, producer.ProduceSync(t.Context(), &kgo.Record{
-		Topic: c.topic + "-duplicate",
-		Value: []byte("{}"),
-	}).FirstErr())
-	long, err := json.Marshal(map[string]string{
-		"id": "long", "text": "A text about the long names of newspapers, twice.",
-		"source": strings.Repeat("x", 10_000),
-	})
-	require.NoError(t, err)
+	producer := kafkaserver.Client(t, c.kafka)
+	foreigner := &kgo.Record{Topic: c.topic + "-duplicate", Value: []byte("{}")}
+	require.NoError(t, producer.ProduceSync(t.Context(), foreigner).FirstErr())
+	long := fmt.Appendf(nil, `{"id":"long","text":"A text about the long names of newspapers, twice.","source":"%s"}`,
+		strings.Repeat("x", 10_000))
 	maps.Copy(inputs, publish(t, c, []*kgo.Record{{Value: long}, {Value: long}}))
 	watch(t, c, 402, func(int) {})
 	require.Eventually(t, func() bool {

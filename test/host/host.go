@@ -3,13 +3,14 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Host takes the place of a test. It implements the methods of testing.TB that the servers call; any other
@@ -23,7 +24,7 @@ type Host struct {
 	cleanups []func()
 }
 
-// New returns a host. Fatal calls cancel, which must cancel ctx.
+// New returns a host. A failure calls cancel, which must cancel ctx.
 func New(ctx context.Context, cancel context.CancelCauseFunc) *Host {
 	return &Host{ctx: ctx, cancel: cancel}
 }
@@ -47,23 +48,24 @@ func (h *Host) Cleanup(f func()) {
 // TempDir implements testing.TB.
 func (h *Host) TempDir() string {
 	dir, err := os.MkdirTemp("", "echosieve-servers-*")
-	if err != nil {
-		h.Fatal(err)
-	}
+	require.NoError(h, err)
 	h.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
 
-// Fatal implements testing.TB: it cancels the run with an error and ends the calling goroutine.
-func (h *Host) Fatal(args ...any) {
-	h.cancel(errors.New(fmt.Sprint(args...)))
-	runtime.Goexit()
-}
+// Errorf implements testing.TB: it cancels the run with an error.
+func (h *Host) Errorf(format string, args ...any) { h.cancel(fmt.Errorf(format, args...)) }
+
+// FailNow implements testing.TB: it ends the calling goroutine.
+func (*Host) FailNow() { runtime.Goexit() }
 
 // Fatalf implements testing.TB.
-func (h *Host) Fatalf(format string, args ...any) { h.Fatal(fmt.Sprintf(format, args...)) }
+func (h *Host) Fatalf(format string, args ...any) {
+	h.Errorf(format, args...)
+	h.FailNow()
+}
 
-// Do runs f, which starts servers, and waits for its end. It returns the error of Fatal.
+// Do runs f, which starts servers, and waits for its end. It returns the error that f has made.
 func (h *Host) Do(f func()) error {
 	done := make(chan struct{})
 	go func() { // Fatal ends this goroutine

@@ -17,6 +17,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
 )
 
 const (
@@ -44,10 +45,8 @@ func TestBombs(t *testing.T) {
 		if !slices.Contains(bombs, c.name) {
 			continue
 		}
-		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.DefaultProduceTopic(s.input),
-			kgo.ProducerBatchCompression(c.codec),
+		cl := kafkaserver.Client(t, s.kafka, kgo.DefaultProduceTopic(s.input), kgo.ProducerBatchCompression(c.codec),
 			kgo.ProducerBatchMaxBytes(1<<29), kgo.BrokerMaxWriteBytes(1<<30), kgo.ProducerLinger(time.Minute))
-		require.NoError(t, err)
 		send := func(r record, n int) {
 			var batch []*kgo.Record
 			for range n {
@@ -90,7 +89,7 @@ func TestBombs(t *testing.T) {
 	for i, out := range outs {
 		in := s.sent[i]
 		if in.reason == "too_large" {
-			require.Equal(t, strconv.Itoa(len(in.value)), headersOf(out)[pipeline.HeaderValueOmitted])
+			require.Equal(t, strconv.Itoa(len(in.value)), ledger.Headers(out)[pipeline.HeaderValueOmitted])
 			require.Nil(t, out.Value)
 			in.value = nil // everything else of the record must be unchanged
 		}
@@ -108,10 +107,8 @@ const (
 // Values of a few bytes that decompress to megabytes do not end the service, and ordinary articles beside them are decided.
 func TestCompressedValues(t *testing.T) {
 	s := newStage(t, 3)
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+	client := kafkaserver.Client(t, s.kafka, kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerLinger(time.Minute))
-	require.NoError(t, err)
-	defer client.Close()
 	send := func(partition int32, n int, value []byte) { // one record batch of equal values
 		for range n {
 			client.Produce(context.Background(), &kgo.Record{Topic: s.input, Partition: partition, Value: value}, nil)
@@ -133,21 +130,15 @@ func TestCompressedValues(t *testing.T) {
 	for i := range int32(valuePartitions) { // behind all that stands there
 		send(i, 1, text(fmt.Sprintf("The harbour of town %d was closed on Monday because of a storm from the west.", i)))
 	}
-	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeTopics(s.topic("small", "unique"), s.topic("small", "duplicate")))
-	require.NoError(t, err)
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for seen := 0; seen < valuePartitions; {
-		fetches := reader.PollFetches(ctx)
-		require.NoError(t, ctx.Err(), "%d of %d ordinary articles came out, %d MiB at the peak", seen, valuePartitions,
-			p.PeakMemory()>>20)
-		fetches.EachRecord(func(r *kgo.Record) {
-			if bytes.Contains(r.Value, []byte("harbour")) {
-				seen++
+	seen, read := 0, 0
+	kafkaserver.Read(t, s.kafka, []string{s.topic("small", "unique"), s.topic("small", "duplicate")},
+		func(all []*kgo.Record) bool {
+			for ; read < len(all); read++ {
+				if bytes.Contains(all[read].Value, []byte("harbour")) {
+					seen++
+				}
 			}
+			return seen == valuePartitions
 		})
-	}
 	require.Less(t, p.PeakMemory(), int64(valueResident))
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
 	"echosieve/test/forged"
+	"echosieve/test/kafkaserver"
 )
 
 // Whoever may write to an output topic can append batches under the service's producer id. A start skips the
@@ -18,9 +18,6 @@ import (
 func TestForgedOutputs(t *testing.T) {
 	s := newStage(t, 7)
 	s.createTopics(t)
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka))
-	require.NoError(t, err)
-	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	more := func() {
@@ -33,7 +30,7 @@ func TestForgedOutputs(t *testing.T) {
 	p.End(t)
 
 	inputs := []string{s.input + "/0/9223372036854775807", s.input + "/0/34359738368", "other/0/0", "no coordinates", ""}
-	count, err := forged.Append(ctx, client, s.topic("small", "unique"), 0, pipeline.HeaderInput, inputs, 0)
+	count, err := forged.Append(ctx, kafkaserver.Client(t, s.kafka), s.topic("small", "unique"), 0, pipeline.HeaderInput, inputs, 0)
 	require.NoError(t, err)
 	require.Equal(t, len(inputs)+forged.Padding, count, "one producer")
 	more()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/test/forged"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
@@ -87,7 +89,7 @@ func TestHostileRecords(t *testing.T) {
 				continue
 			}
 			large++
-			h := headersOf(out)
+			h := ledger.Headers(out)
 			require.Equal(t, s.topic("small", "dead"), out.Topic, s.sent[i].name)
 			require.Equal(t, "too_large", h[pipeline.HeaderReason], s.sent[i].name)
 			if len(s.sent[i].value) > 1<<20 {
@@ -121,19 +123,17 @@ var (
 
 func (s *stage) createTopics(t *testing.T) {
 	t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka))
-	require.NoError(t, err)
-	defer cl.Close()
-	kafkaserver.CreateTopics(t, cl, 1, wide, s.input)
+	kafkaserver.CreateTopics(t, kafkaserver.Client(t, s.kafka), 1, wide, s.input)
 	s.createOutputs(t, "small", narrow)
 }
 
 func (s *stage) createOutputs(t *testing.T, run string, configs map[string]*string) {
 	t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka))
-	require.NoError(t, err)
-	defer cl.Close()
-	kafkaserver.CreateTopics(t, cl, 1, configs, s.topic(run, "unique"), s.topic(run, "duplicate"), s.topic(run, "dead"))
+	kafkaserver.CreateTopics(t, kafkaserver.Client(t, s.kafka), 1, configs, s.outputs(run)...)
+}
+
+func (s *stage) outputs(run string) []string {
+	return []string{s.topic(run, "unique"), s.topic(run, "duplicate"), s.topic(run, "dead")}
 }
 
 // publish publishes the records, each followed by an ordinary article.
@@ -141,12 +141,8 @@ func (s *stage) publish(t *testing.T, records []record) {
 	t.Helper()
 	clients := map[string]*kgo.Client{}
 	for _, c := range codecs {
-		cl, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ProducerBatchCompression(c.codec),
-			kgo.ProducerBatchMaxBytes(largest-1024),
-			kgo.DefaultProduceTopic(s.input), kgo.ProducerLinger(0))
-		require.NoError(t, err)
-		defer cl.Close()
-		clients[fmt.Sprint(c.codec)] = cl
+		clients[fmt.Sprint(c.codec)] = kafkaserver.Client(t, s.kafka, kgo.ProducerBatchCompression(c.codec),
+			kgo.ProducerBatchMaxBytes(largest-1024), kgo.DefaultProduceTopic(s.input), kgo.ProducerLinger(0))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -182,58 +178,37 @@ func (s *stage) start(t *testing.T, run string, changes service.Settings) proces
 // watch reads the output topics until every record has come out, in the order of the input.
 func (s *stage) watch(t *testing.T, run string) (outs []*kgo.Record, again string) {
 	t.Helper()
-	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeTopics(s.topic(run, "unique"), s.topic(run, "duplicate"), s.topic(run, "dead")),
-		kgo.FetchMaxBytes(largest), kgo.FetchMaxPartitionBytes(largest))
-	require.NoError(t, err)
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	outs = make([]*kgo.Record, len(s.sent))
-	last := map[string]int{}
-	for seen := 0; seen < len(outs); {
-		fetches := reader.PollFetches(ctx)
-		require.NoError(t, ctx.Err(), "%d of %d records came out; the first missing: %s", seen, len(outs),
-			s.missing(outs))
-		fetches.EachRecord(func(r *kgo.Record) {
+	defer func() {
+		if missing := slices.Index(outs, nil); missing >= 0 {
+			t.Logf("the first record that is missing: %s", s.sent[missing].name)
+		}
+	}()
+	last, read := map[string]int{}, 0
+	kafkaserver.Read(t, s.kafka, s.outputs(run), func(all []*kgo.Record) bool {
+		for ; read < len(all); read++ {
+			r := all[read]
 			if string(r.Key) == forged.Key {
-				return
+				continue
 			}
-			offset, err := strconv.Atoi(strings.TrimPrefix(headersOf(r)[pipeline.HeaderInput], s.input+"/0/"))
+			offset, err := strconv.Atoi(strings.TrimPrefix(ledger.Headers(r)[pipeline.HeaderInput], s.input+"/0/"))
 			require.NoError(t, err)
 			if outs[offset] != nil {
 				again = s.sent[offset].name
-				return
+				continue
 			}
 			require.GreaterOrEqual(t, offset, last[r.Topic])
 			last[r.Topic], outs[offset] = offset, r
-			seen++
-		})
-	}
-	return outs, again
-}
-
-func (s *stage) missing(outs []*kgo.Record) string {
-	for i, out := range outs {
-		if out == nil {
-			return s.sent[i].name
 		}
-	}
-	return "none"
-}
-
-func headersOf(r *kgo.Record) map[string]string {
-	h := map[string]string{}
-	for _, x := range r.Headers {
-		h[x.Key] = string(x.Value)
-	}
-	return h
+		return !slices.Contains(outs, nil)
+	}, kgo.FetchMaxBytes(largest), kgo.FetchMaxPartitionBytes(largest))
+	return outs, again
 }
 
 // check compares an output with its input.
 func (s *stage) check(t *testing.T, in sent, out *kgo.Record, verdict, reason string) {
 	t.Helper()
-	h := headersOf(out)
+	h := ledger.Headers(out)
 	assert.Equal(t, verdict, h[pipeline.HeaderVerdict], "%s: %v", in.name, h)
 	if !in.alike || verdict != "unique" {
 		assert.Equal(t, reason, h[pipeline.HeaderReason], in.name)

@@ -20,7 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/pipeline"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/ledger"
 	"echosieve/test/loopback"
 	"echosieve/test/promserver"
 	"echosieve/test/redisserver"
@@ -243,26 +245,15 @@ func replace(words []string, pairs ...string) []string {
 // readVerdicts reads topics until each has a verdict, and together they have enough. It returns the numbers by verdict.
 func readVerdicts(t *testing.T, broker string, topics ...string) map[string]int {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(topics...),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-	require.NoError(t, err)
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	byTopic, byVerdict, total := map[string]int{}, map[string]int{}, 0
-	for total < verdicts || len(byTopic) < len(topics) {
-		fetches := client.PollFetches(ctx)
-		require.NoError(t, ctx.Err(), "verdicts so far: %v", byVerdict)
-		fetches.EachRecord(func(r *kgo.Record) {
+	byVerdict := map[string]int{}
+	kafkaserver.Read(t, broker, topics, func(all []*kgo.Record) bool {
+		byTopic := map[string]int{}
+		clear(byVerdict)
+		for _, r := range all {
 			byTopic[r.Topic]++
-			for _, h := range r.Headers {
-				if h.Key == "echosieve-verdict" {
-					byVerdict[string(h.Value)]++
-					total++
-				}
-			}
-		})
-	}
+			byVerdict[ledger.Headers(r)[pipeline.HeaderVerdict]]++
+		}
+		return len(all) >= verdicts && len(byTopic) == len(topics)
+	}, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	return byVerdict
 }

@@ -23,6 +23,7 @@ import (
 	"echosieve/consumer/tools"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/service"
+	"echosieve/test/kafkaserver"
 )
 
 // World is a running service with its servers.
@@ -52,10 +53,8 @@ func Start(t *testing.T, edits ...func(*config.Config)) *World {
 		edit(&w.Config)
 	}
 	require.NoError(t, tools.EnsureTopics(t.Context(), w.Config.Kafka))
-	w.Kafka, err = kgo.NewClient(kgo.SeedBrokers(kafka.ListenAddrs()...),
+	w.Kafka = kafkaserver.Client(t, strings.Join(kafka.ListenAddrs(), ","),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
-	require.NoError(t, err)
-	t.Cleanup(w.Kafka.Close)
 	w.Run(t)
 	t.Cleanup(func() { w.stop() })
 	return w
@@ -127,18 +126,7 @@ func (w *World) Verdicts(t *testing.T, n int) []*kgo.Record {
 	if w.Config.IsShadow() {
 		names = []string{topics.Shadow}
 	}
-	reader, err := kgo.NewClient(kgo.SeedBrokers(w.Config.Kafka.Brokers...), kgo.ConsumeTopics(names...),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
-	require.NoError(t, err)
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	var outputs []*kgo.Record
-	for len(outputs) < n {
-		outputs = append(outputs, reader.PollFetches(ctx).Records()...)
-		require.NoError(t, ctx.Err(), "%d of %d outputs", len(outputs), n)
-	}
-	return outputs
+	return kafkaserver.Read(t, strings.Join(w.Config.Kafka.Brokers, ","), names, kafkaserver.AtLeast(n))
 }
 
 // Delete removes the records of a partition below an offset, as retention does.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"echosieve/test/host"
 )
 
@@ -40,34 +42,32 @@ func (i installation) classes() string { return filepath.Join(i.dir, "classes.js
 func install(t testing.TB, version string) installation {
 	t.Helper()
 	for _, tool := range []string{"java", "mvn"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("%s is missing, which real Kafka needs; run: .ci/setup test", tool)
-		}
+		_, err := exec.LookPath(tool)
+		require.NoError(t, err, "real Kafka needs %s; run: .ci/setup test", tool)
 	}
+	return installation{Cached(t, "kafka-"+version, func(dir string) {
+		fetch(t, version, dir)
+		archive(t, installation{dir})
+	})}
+}
+
+// Cached returns a folder in the user's cache folder, which fill has filled. Several test processes may need the same
+// folder: the first one fills it, the others wait.
+func Cached(t testing.TB, name string, fill func(dir string)) string {
+	t.Helper()
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kafka := installation{filepath.Join(cache, "echosieve-test", "kafka-"+version)}
-	if err := os.MkdirAll(filepath.Dir(kafka.dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	// Several test processes may need the same version: the first one installs it, the others wait.
-	lock, err := os.OpenFile(kafka.dir+".lock", os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	dir := filepath.Join(cache, "echosieve-test", name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
+	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	require.NoError(t, err)
 	defer func() { _ = lock.Close() }()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
+	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	if _, err := os.Stat(filepath.Join(dir, ".complete")); err != nil {
+		fill(dir)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ".complete"), nil, 0o644))
 	}
-	if _, err := os.Stat(filepath.Join(kafka.dir, ".complete")); err != nil {
-		fetch(t, version, kafka.dir)
-	}
-	if _, err := os.Stat(kafka.classes()); err != nil {
-		archive(t, kafka)
-	}
-	return kafka
+	return dir
 }
 
 // useClasses is the argument with which Java uses the archive.
@@ -96,16 +96,10 @@ func archive(t testing.TB, kafka installation) {
 func fetch(t testing.TB, version, libs string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "pom.xml"), fmt.Appendf(nil, pom, version), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pom.xml"), fmt.Appendf(nil, pom, version), 0o644))
 	cmd := exec.CommandContext(t.Context(), "mvn", "-B", "-ntp", "-q", "dependency:copy-dependencies",
 		"-DincludeScope=runtime", "-DoutputDirectory="+libs)
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("fetch Kafka %s through Maven: %v\n%s", version, err, out)
-	}
-	if err := os.WriteFile(filepath.Join(libs, ".complete"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "fetch Kafka %s through Maven: %s", version, out)
 }

@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -122,18 +124,15 @@ func (s *Server) run() {
 func (s *Server) launch() {
 	s.t.Helper()
 	log, err := os.OpenFile(filepath.Join(s.Dir, "server.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	defer func() { _ = log.Close() }()
 	// Without the test's context, which ends before the cleanup: the cleanup ends the broker.
 	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m",
 		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", s.archive,
 		"-cp", s.kafka.classPath(), "kafka.Kafka", s.config())
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, log, log
-	if s.process, err = child.Start(cmd); err != nil {
-		s.t.Fatal(err)
-	}
+	s.process, err = child.Start(cmd)
+	require.NoError(s.t, err)
 }
 
 // await waits until the process says that it serves.
@@ -146,9 +145,7 @@ func (s *Server) await() {
 			s.t.Fatalf("Kafka ended at its start:\n%s", s.Log())
 		case <-time.After(100 * time.Millisecond):
 		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("Kafka did not start in time:\n%s", s.Log())
-		}
+		require.True(s.t, time.Now().Before(deadline), "Kafka did not start in time:\n%s", s.Log())
 	}
 }
 
@@ -186,12 +183,7 @@ func (s *Server) Restart() {
 func CreateTopics(t testing.TB, client *kgo.Client, partitions int32, configs map[string]*string, topics ...string) {
 	t.Helper()
 	created, err := kadm.NewClient(client).CreateTopics(t.Context(), partitions, -1, configs, topics...)
-	if err == nil {
-		err = created.Error()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, created.Error()))
 	req := kmsg.NewPtrMetadataRequest()
 	for _, name := range topics {
 		topic := kmsg.NewMetadataRequestTopic()
@@ -199,18 +191,14 @@ func CreateTopics(t testing.TB, client *kgo.Client, partitions int32, configs ma
 		req.Topics = append(req.Topics, topic)
 	}
 	brokers := client.DiscoveredBrokers() // which the creation has discovered
-	if len(brokers) == 0 {
-		t.Fatal("the client knows no broker")
-	}
+	require.NotEmpty(t, brokers)
 	for _, broker := range brokers {
 		for end := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			res, err := broker.RetriableRequest(t.Context(), req)
 			if err == nil && served(res.(*kmsg.MetadataResponse), partitions) {
 				break
 			}
-			if time.Now().After(end) {
-				t.Fatalf("the topics %v have no leaders: %v, %v", topics, res, err)
-			}
+			require.True(t, time.Now().Before(end), "the topics %v have no leaders: %v, %v", topics, res, err)
 		}
 	}
 }
@@ -239,12 +227,9 @@ func (s *Server) format(o options) {
 	for _, k := range slices.Sorted(maps.Keys(o.properties)) {
 		fmt.Fprintf(&file, "%s=%s\n", k, o.properties[k])
 	}
-	if err := os.WriteFile(s.config(), file.Bytes(), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, os.WriteFile(s.config(), file.Bytes(), 0o600))
 	format := exec.CommandContext(s.t.Context(), "java", append([]string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
 		"-cp", s.kafka.classPath(), "kafka.tools.StorageTool", "format", "-t", clusterID, "-c", s.config()}, o.format...)...)
-	if out, err := format.CombinedOutput(); err != nil {
-		s.t.Fatalf("format Kafka storage: %v\n%s", err, out)
-	}
+	out, err := format.CombinedOutput()
+	require.NoError(s.t, err, "format Kafka storage: %s", out)
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"echosieve/test/host"
 	"echosieve/test/loopback"
 )
@@ -31,17 +33,13 @@ func Shared(t testing.TB) *Server {
 	if addr := os.Getenv(Variable); addr != "" {
 		return &Server{Addr: addr, Reached: addr}
 	}
-	if !shared.main {
-		t.Fatal("TestMain must call kafkaserver.Main, which stops the shared broker")
-	}
+	require.True(t, shared.main, "TestMain must call kafkaserver.Main, which stops the shared broker")
 	shared.once.Do(func() {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		shared.host = host.New(ctx, cancel)
 		shared.err = shared.host.Do(func() { shared.server = Start(shared.host, V4) })
 	})
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
+	require.NoError(t, shared.err)
 	return &Server{Addr: shared.server.Addr, Reached: shared.server.Reached}
 }
 

@@ -3,11 +3,10 @@
 package kafkatest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkaserver"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
@@ -24,13 +24,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Patience bounds each wait for a fact. Only a test that hangs reaches it: as test/mutants makes it, in less time.
-var Patience = cmp.Or(shortened(), 5*time.Minute)
-
-func shortened() time.Duration {
-	d, _ := time.ParseDuration(os.Getenv("ECHOSIEVE_TEST_PATIENCE"))
-	return d
-}
+// Patience bounds each wait for a fact.
+var Patience = kafkaserver.Patience
 
 // Config returns settings with short intervals: members notice changes and commit quickly. Its timeouts
 // are long: on a busy machine no member loses its partitions, and drains end with a commit.
@@ -65,13 +60,10 @@ func Fake(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, broker.Config) {
 // Client returns another client. Who uses it names the partition of each record.
 func Client(t *testing.T, cfg broker.Config, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	cl, err := kgo.NewClient(append([]kgo.Opt{
-		kgo.SeedBrokers(cfg.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.MetadataMinAge(50 * time.Millisecond), kgo.ProducerBatchMaxBytes(8 << 20),
+	return kafkaserver.Client(t, strings.Join(cfg.Brokers, ","), append([]kgo.Opt{
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(50 * time.Millisecond),
+		kgo.ProducerBatchMaxBytes(8 << 20),
 	}, opts...)...)
-	require.NoError(t, err)
-	t.Cleanup(cl.Close)
-	return cl
 }
 
 // Produce returns when the records are acknowledged.
@@ -97,26 +89,11 @@ func Numbered(topic, prefix string, n, partitions int) []*kgo.Record {
 // ConsumeUntil reads topics from the start until enough returns true.
 func ConsumeUntil(t *testing.T, cfg broker.Config, topics []string, enough func(all []*kgo.Record) bool) []*kgo.Record {
 	t.Helper()
-	cl := Client(t, cfg, kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchMaxWait(100*time.Millisecond))
-	defer cl.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
-	var all []*kgo.Record
-	for !enough(all) {
-		fs := cl.PollFetches(ctx)
-		if ctx.Err() != nil {
-			t.Fatalf("only %d records in %v", len(all), topics)
-		}
-		all = append(all, fs.Records()...)
-	}
-	return all
+	return kafkaserver.Read(t, strings.Join(cfg.Brokers, ","), topics, enough)
 }
 
 // AtLeast is enough for ConsumeUntil: so many records.
-func AtLeast(n int) func([]*kgo.Record) bool {
-	return func(all []*kgo.Record) bool { return len(all) >= n }
-}
+var AtLeast = kafkaserver.AtLeast
 
 // Header returns the value of a header, or "".
 func Header(r *kgo.Record, key string) string {
@@ -142,11 +119,17 @@ func EnsureTopics(t *testing.T, cfg broker.Config) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
+	_, err := Cluster(t, cfg).EnsureTopics(ctx, cfg.Topics.All())
+	require.NoError(t, err)
+}
+
+// Cluster reaches brokers as the service does. It ends with the test.
+func Cluster(t *testing.T, cfg broker.Config) *broker.Cluster {
+	t.Helper()
 	c, err := broker.New(cfg, cfg.Topics.All()...)
 	require.NoError(t, err)
-	defer c.Close()
-	_, err = c.EnsureTopics(ctx, cfg.Topics.All())
-	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
 }
 
 // Committed returns the sum of the group's offsets.

@@ -55,10 +55,7 @@ func OutTopics(t broker.Topics) []string { return []string{t.Unique, t.Duplicate
 // ends returns the sum of the end offsets of the input topic.
 func ends(t *testing.T, cfg broker.Config) int64 {
 	t.Helper()
-	c, err := broker.New(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	defer c.Close()
-	var n int64
+	c, n := Cluster(t, cfg), int64(0)
 	for p := range int32(cfg.Partitions) {
 		_, last, err := c.Offsets(context.Background(), cfg.Topics.Input, p)
 		require.NoError(t, err)
@@ -96,9 +93,7 @@ func SetLimit(t *testing.T, cfg broker.Config, name, value string, topics ...str
 	admin := kadm.NewClient(Client(t, cfg))
 	_, err := admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: name, Value: &value}}, topics...)
 	require.NoError(t, err)
-	c, err := broker.New(cfg, topics...)
-	require.NoError(t, err)
-	defer c.Close()
+	c := Cluster(t, cfg)
 	require.Eventually(t, func() bool {
 		all, err := c.ReadSettings(context.Background(), topics...)
 		for _, s := range all {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"echosieve/test/loopback"
 )
@@ -57,9 +58,7 @@ func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, e
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := errors.Join(c.join(ctx, masters), c.WaitReady(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(c.join(ctx, masters), c.WaitReady(ctx)))
 	return c
 }
 

@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"echosieve/internal/app/child"
 	"echosieve/test/loopback"
@@ -63,9 +65,8 @@ func StartBehind(t testing.TB, f loopback.Front, extraArgs ...string) *Server {
 func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
 	t.Helper()
 	loopback.SkipShort(t)
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Fatal("redis-server is missing; run: .ci/setup test")
-	}
+	_, err := exec.LookPath("redis-server")
+	require.NoError(t, err, "run: .ci/setup test")
 	s := &Server{Addr: addr, own: loopback.Addr(port), t: t}
 	s.args = append([]string{
 		"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir(),
@@ -105,9 +106,8 @@ func (s *Server) Restart() {
 	s.Stop()
 	cmd := exec.Command("redis-server", s.args...) // ended by Stop, not by a context
 	var err error
-	if s.process, err = child.Start(cmd); err != nil {
-		s.t.Fatal(err)
-	}
+	s.process, err = child.Start(cmd)
+	require.NoError(s.t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1})
@@ -131,15 +131,8 @@ func isReply(err error) bool {
 }
 
 func (s *Server) log() string {
-	for i, arg := range s.args {
-		if arg == "--dir" {
-			text, err := os.ReadFile(filepath.Join(s.args[i+1], "redis.log"))
-			if err == nil {
-				return string(text)
-			}
-		}
-	}
-	return "no log"
+	text, err := os.ReadFile(filepath.Join(s.args[slices.Index(s.args, "--dir")+1], "redis.log"))
+	return fmt.Sprintf("%v\n%s", err, text)
 }
 
 // portOf is the port of an address that the loopback package made.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"echosieve/test/loopback"
 )
@@ -48,24 +49,16 @@ func StartSentinelBehind(t testing.TB, f loopback.Front, extraArgs ...string) *S
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	host, port, err := net.SplitHostPort(c.Servers[0].Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.clients[c.Servers[1]].ReplicaOf(ctx, host, port).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, c.clients[c.Servers[1]].ReplicaOf(ctx, host, port).Err())
 	inSync := func() error { return inSync(ctx, c.clients[c.Servers[1]]) }
-	if err := poll(ctx, "the replica to be in sync", inSync); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, poll(ctx, "the replica to be in sync", inSync))
 	for range 3 {
 		s := startSentinel(t, f, host, port)
 		c.Sentinels = append(c.Sentinels, s)
 		c.clients[s] = nodeClient(t, s)
 	}
-	if err := c.WaitReady(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.WaitReady(ctx))
 	return c
 }
 
@@ -85,9 +78,7 @@ sentinel monitor %[4]s %s %s 2
 sentinel down-after-milliseconds %[4]s 2000
 sentinel failover-timeout %[4]s 5000
 `, own, dir, portOf(addr), MasterName, host, port)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	s := &Server{Addr: addr, own: loopback.Addr(own), t: t, args: []string{file, "--sentinel", "--dir", dir}}
 	t.Cleanup(s.Stop)
 	s.Restart()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"echosieve/test/loopback"
@@ -40,13 +41,9 @@ func (s *Server) Stop() { _ = s.server.Close() }
 func (s *Server) Restart() {
 	s.t.Helper()
 	to, err := url.Parse(s.URL())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	l, err := net.Listen("tcp", s.Addr)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	s.server = &http.Server{Handler: httputil.NewSingleHostReverseProxy(to), ReadHeaderTimeout: time.Minute}
 	go func() { _ = s.server.Serve(l) }()
 }

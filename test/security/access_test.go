@@ -2,9 +2,9 @@ package security
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/redisindex/connection"
+	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/service"
 )
@@ -238,19 +239,10 @@ func (f *fortress) testReaders(t *testing.T) {
 // duplicateOf returns the coordinates of the output that is a copy of an article that publish published.
 func (f *fortress) duplicateOf(t *testing.T, mark string) string {
 	t.Helper()
-	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(outputs[1]),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	require.NoError(t, err)
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
-	defer cancel()
-	for {
-		fetches := reader.PollFetches(ctx)
-		require.NoError(t, ctx.Err())
-		for _, r := range fetches.Records() {
-			if string(r.Key) == mark {
-				return ledger.Coordinates(r)
-			}
-		}
-	}
+	at := -1
+	all := kafkaserver.Read(t, f.kafka.Addr, outputs[1:2], func(all []*kgo.Record) bool {
+		at = slices.IndexFunc(all, func(r *kgo.Record) bool { return string(r.Key) == mark })
+		return at >= 0
+	})
+	return ledger.Coordinates(all[at])
 }

@@ -2,7 +2,6 @@ package security
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -66,10 +65,7 @@ func build(t *testing.T) *fortress {
 		kafkaserver.Secure(f.authority.Server().Store, f.authority.File, map[string]string{"echosieve": kafkaPassword,
 			"echosieve-shadow": kafkaPassword, "eve": otherPassword}),
 		kafkaserver.With("listener.name.secure.ssl.client.auth", "required"))
-	var err error
-	f.adminRaw, err = kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr))
-	require.NoError(t, err)
-	t.Cleanup(f.adminRaw.Close)
+	f.adminRaw = kafkaserver.Client(t, f.kafka.Addr)
 	f.admin = kadm.NewClient(f.adminRaw)
 	kafkaserver.CreateTopics(t, f.adminRaw, 2, nil, append([]string{input, shadow}, outputs...)...)
 	for _, line := range append(kafkaRights(t, "echosieve"), kafkaRights(t, "echosieve-shadow")...) {
@@ -224,20 +220,13 @@ func (f *fortress) await(t *testing.T, mark string) {
 // awaitIn waits until the topics hold the verdicts of so many records that have the key mark.
 func (f *fortress) awaitIn(t *testing.T, mark string, want int, topics ...string) {
 	t.Helper()
-	reader, err := kgo.NewClient(kgo.SeedBrokers(f.kafka.Addr), kgo.ConsumeTopics(topics...),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	require.NoError(t, err)
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), service.Patience)
-	defer cancel()
-	seen := map[string]bool{}
-	for len(seen) < want {
-		fetches := reader.PollFetches(ctx)
-		require.NoError(t, ctx.Err(), "verdicts of %s: %v", mark, seen)
-		fetches.EachRecord(func(r *kgo.Record) {
+	kafkaserver.Read(t, f.kafka.Addr, topics, func(all []*kgo.Record) bool {
+		seen := map[string]bool{}
+		for _, r := range all {
 			if string(r.Key) == mark {
 				seen[ledger.Headers(r)[pipeline.HeaderInput]] = true
 			}
-		})
-	}
+		}
+		return len(seen) >= want
+	})
 }

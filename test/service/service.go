@@ -3,6 +3,7 @@ package service
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"echosieve/internal/app/child"
 	"echosieve/test/kafkaserver"
@@ -35,18 +38,13 @@ func Main(m *testing.M) int {
 	if testing.Short() {
 		return 0
 	}
+	programs := ""
 	dir, err := os.MkdirTemp("", "echosieve-test-*")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	if err == nil {
+		defer os.RemoveAll(dir)
+		programs, err = Programs(dir)
 	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // tests may run it as another user
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	programs, err := Programs(dir)
-	if err != nil {
+	if err := errors.Join(err, os.Chmod(dir, 0o755)); err != nil { // tests may run it as another user
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -109,9 +107,8 @@ func Start(t testing.TB, s Settings, change ...func(*exec.Cmd)) *Process {
 		f(cmd)
 	}
 	var err error
-	if p.Process, err = child.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	p.Process, err = child.Start(cmd)
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("readiness of the service: %s", p.Get("/readyz"))
@@ -173,9 +170,7 @@ func (p *Process) Metric(t testing.TB, name string) float64 {
 	for line := range strings.Lines(page) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
 			n, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return n
 		}
 	}
