@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/test/repo"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +25,7 @@ const root = "../.."
 // TestPicture fails when a package or an import is missing in the picture of DESIGN.md, and when the picture
 // shows one that is not there.
 func TestPicture(t *testing.T) {
-	p, err := parsePicture(design(t))
+	p, err := parsePicture(repo.Read(t, "DESIGN.md"))
 	require.NoError(t, err)
 	for _, fault := range p.faults(readImports(t)) {
 		t.Error(fault)
@@ -36,12 +38,10 @@ func TestPicture(t *testing.T) {
 // TestFileMap fails when a box of the picture is missing in the file map of DESIGN.md, and when the map names
 // a folder or file that is not there.
 func TestFileMap(t *testing.T) {
-	doc := design(t)
+	doc := repo.Read(t, "DESIGN.md")
 	p, err := parsePicture(doc)
 	require.NoError(t, err)
-	_, fileMap, found := strings.Cut(doc, "\n## File map\n")
-	require.True(t, found)
-	fileMap, _, _ = strings.Cut(fileMap, "\n## ")
+	fileMap := repo.Between(t, doc, "\n## File map\n", "\n## ")
 	var folders []string
 	names := regexp.MustCompile("`([^`]+)`")
 	for line := range strings.Lines(fileMap) {
@@ -66,13 +66,6 @@ func TestFileMap(t *testing.T) {
 			assert.Contains(t, folders, box, "the file map")
 		}
 	}
-}
-
-func design(t *testing.T) string {
-	t.Helper()
-	doc, err := os.ReadFile(filepath.Join(root, "DESIGN.md"))
-	require.NoError(t, err)
-	return string(doc)
 }
 
 // readImports returns, for each package outside test, what it imports on any platform and under any build

@@ -12,10 +12,11 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
+	"echosieve/test/repo"
 )
 
 func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
-	doc := string(read(t, "docs/output.md"))
+	doc := repo.Read(t, "docs/output.md")
 	for _, header := range []string{
 		pipeline.HeaderVerdict, pipeline.HeaderFingerprint, pipeline.HeaderDistance, pipeline.HeaderRelation,
 		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
@@ -52,7 +53,7 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 	}
 	slices.Sort(exposed)
 	exposed = slices.Compact(exposed)
-	output := string(read(t, "docs/output.md"))
+	output := repo.Read(t, "docs/output.md")
 	for _, reason := range exposed {
 		if reason != "none" && reason != "tombstone" { // no header has these values
 			require.Contains(t, output, "\n- `"+reason+"`: ")
@@ -62,7 +63,7 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 
 // The table of docs/output.md has a column for each member of a verdict in the value, of a type that holds it.
 func TestTableHasEveryMember(t *testing.T) {
-	statement := regexp.MustCompile(`(?s)echosieve Tuple\((.*)\)\n\) ENGINE`).FindSubmatch(read(t, "docs/output.md"))
+	statement := regexp.MustCompile(`(?s)echosieve Tuple\((.*)\)\n\) ENGINE`).FindSubmatch([]byte(repo.Read(t, "docs/output.md")))
 	require.NotNil(t, statement)
 	columns := map[string]string{}
 	for _, c := range regexp.MustCompile(`(\w+) (\w+(?:\([^)]*\))?)`).FindAllStringSubmatch(string(statement[1]), -1) {

@@ -17,7 +17,7 @@ import (
 
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/config/schema"
-	"echosieve/test/promserver"
+	"echosieve/test/repo"
 )
 
 var update = flag.Bool("update", false, "rewrite deploy/helm/values.schema.json instead of comparing it")
@@ -113,7 +113,7 @@ func valueSchema(path string, value any) object {
 
 // TestHelmSchema holds the schema of the chart's values to the defaults of the chart and to the settings of the service.
 func TestHelmSchema(t *testing.T) {
-	chart := filepath.Join(promserver.Root(t), "deploy/helm")
+	chart := filepath.Join(repo.Root(t), "deploy/helm")
 	decode := func(text []byte) (values map[string]any) {
 		require.NoError(t, yaml.Unmarshal(text, &values))
 		return values

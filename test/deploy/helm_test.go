@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"echosieve/test/promserver"
+	"echosieve/test/repo"
 	"echosieve/test/tier"
 )
 
@@ -73,7 +73,7 @@ func helmTemplate(t *testing.T, values string) *exec.Cmd {
 	require.NoError(t, os.WriteFile(file, []byte(values), 0o600))
 	cmd := exec.CommandContext(t.Context(), "go", "run", "helm.sh/helm/v3/cmd/helm@v3.18.6", "template", "echosieve",
 		"deploy/helm", "--namespace", "echosieve", "--kube-version", "1.30", "--values", file)
-	cmd.Dir, cmd.Stderr = promserver.Root(t), new(bytes.Buffer)
+	cmd.Dir, cmd.Stderr = repo.Root(t), new(bytes.Buffer)
 	return cmd
 }
 
@@ -171,6 +171,6 @@ func TestHelmWithEverything(t *testing.T) {
 	require.Len(t, alerts(t), rules)
 	require.Equal(t, "1", chart.boards.Labels["grafana_dashboard"])
 	for _, board := range []string{"echosieve.json", "echosieve-capacity.json"} {
-		require.JSONEq(t, string(read(t, "deploy/grafana/dashboards/"+board)), chart.boards.Data[board])
+		require.JSONEq(t, repo.Read(t, "deploy/grafana/dashboards/"+board), chart.boards.Data[board])
 	}
 }

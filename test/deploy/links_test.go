@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/test/repo"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"echosieve/test/promserver"
 )
 
 var (
@@ -29,7 +29,7 @@ func documents(t *testing.T) []string {
 	t.Helper()
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/zh/*.md"} {
-		found, err := fs.Glob(os.DirFS(promserver.Root(t)), pattern)
+		found, err := fs.Glob(os.DirFS(repo.Root(t)), pattern)
 		require.NoError(t, err)
 		pages = append(pages, found...)
 	}
@@ -49,7 +49,7 @@ func anchors(page string) []string {
 // Links between pages lead to files and headings that exist, and so do the paths that pages name.
 func TestLinks(t *testing.T) {
 	for _, page := range documents(t) {
-		text := string(read(t, page))
+		text := repo.Read(t, page)
 		for _, m := range mdLink.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(m[1], "://") {
 				continue
@@ -59,7 +59,7 @@ func TestLinks(t *testing.T) {
 			if name != "" {
 				target = filepath.Join(filepath.Dir(page), name)
 			}
-			content, err := os.ReadFile(filepath.Join(promserver.Root(t), target))
+			content, err := os.ReadFile(filepath.Join(repo.Root(t), target))
 			if !assert.NoError(t, err, "link %s of %s", m[1], page) || !hasAnchor {
 				continue
 			}
@@ -67,7 +67,7 @@ func TestLinks(t *testing.T) {
 				"%s links to %s, which has no such heading", page, m[1])
 		}
 		for _, m := range mdPath.FindAllStringSubmatch(text, -1) {
-			_, err := os.Stat(filepath.Join(promserver.Root(t), m[1]))
+			_, err := os.Stat(filepath.Join(repo.Root(t), m[1]))
 			assert.NoError(t, err, "path of %s", page)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"
-	"echosieve/test/promserver"
+	"echosieve/test/repo"
 )
 
 func TestMain(m *testing.M) { os.Exit(kafkaserver.Main(m)) }
@@ -90,7 +90,7 @@ func TestCommands(t *testing.T) {
 // parse checks the words of a command that is not run: it is one for the shell; a target, a package, a test,
 // a benchmark and a file of the repository exist; and our programs know the flags.
 func (w *workspace) parse(t *testing.T, command string) {
-	root := promserver.Root(t)
+	root := repo.Root(t)
 	run := func(name string, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Dir, cmd.Env = w.dir, w.environ // a command may write a file
@@ -104,7 +104,7 @@ func (w *workspace) parse(t *testing.T, command string) {
 	case "echosieve", "echosieve-lab":
 		run("bash", "-c", strings.TrimPrefix(command, "bin/")+" --help")
 	case "make":
-		require.Contains(t, string(readFile(t, root, "Makefile")), "\n"+words[1]+":", "a target")
+		require.Contains(t, repo.Read(t, "Makefile"), "\n"+words[1]+":", "a target")
 	case "go":
 		w.parseGo(t, root, words)
 	}
@@ -139,13 +139,6 @@ func (w *workspace) parseGo(t *testing.T, root string, words []string) {
 	}
 }
 
-func readFile(t *testing.T, root, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root, name))
-	require.NoError(t, err)
-	return data
-}
-
 // A promise that names its test has one: a test of that name exists somewhere in the project.
 func TestPromisesHaveTheirTests(t *testing.T) {
 	tests, name := map[string]bool{}, regexp.MustCompile(`(?m)^func (Test\w+)\(`)
@@ -160,10 +153,8 @@ func TestPromisesHaveTheirTests(t *testing.T) {
 		return err
 	}))
 	named := 0
-	for _, page := range []string{"../../SECURITY.md", "../../docs/security.md"} {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		for _, found := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(text), -1) {
+	for _, page := range []string{"SECURITY.md", "docs/security.md"} {
+		for _, found := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(repo.Read(t, page), -1) {
 			require.True(t, tests[found[1]], "%s names %s, which is no test", page, found[1])
 			named++
 		}

@@ -3,15 +3,14 @@ package docs
 import (
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"echosieve/test/repo"
 
-	"echosieve/test/promserver"
+	"github.com/stretchr/testify/require"
 )
 
 // programs are the programs whose commands pages print.
@@ -42,7 +41,7 @@ func isCommand(line string) bool { return slices.Contains(programs, programOf(li
 // pages returns the paths of the pages, from the root of the repository: README first, as a reader goes.
 func pages(t *testing.T) []string {
 	t.Helper()
-	found, err := fs.Glob(os.DirFS(promserver.Root(t)), "docs/*.md")
+	found, err := fs.Glob(os.DirFS(repo.Root(t)), "docs/*.md")
 	require.NoError(t, err)
 	return append([]string{"README.md"}, found...)
 }
@@ -51,11 +50,9 @@ func pages(t *testing.T) []string {
 // in backquotes if they have an argument. Comments are left out, and continued lines are joined.
 func commandsOf(t *testing.T, page string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(promserver.Root(t), page))
-	require.NoError(t, err)
 	var commands []string
 	fence, continued := "", ""
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(repo.Read(t, page)) {
 		line = strings.TrimRight(line, "\n")
 		if kind, ok := strings.CutPrefix(line, "```"); ok {
 			fence = kind
@@ -95,9 +92,7 @@ func commandsOf(t *testing.T, page string) []string {
 // shows of its output. A line of dots stands for lines that are left out.
 func shownAfter(t *testing.T, page, command string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(promserver.Root(t), page))
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(text), "\n    "+command+"\n")
+	_, rest, found := strings.Cut(repo.Read(t, page), "\n    "+command+"\n")
 	require.True(t, found)
 	var shown []string
 	for line := range strings.Lines(rest) {

@@ -3,42 +3,36 @@ package docs
 import (
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"echosieve/test/repo"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"echosieve/test/promserver"
 )
 
 // README repeats figures that other pages own: each row of its table of costs is a row of docs/benchmarks.md,
 // and the recall, the false positives and the recall of plain SimHash are those measured in
 // docs/detection.md.
 func TestFiguresOfREADME(t *testing.T) {
-	root := promserver.Root(t)
-	readme := string(readFile(t, root, "README.md"))
-	_, rest, found := strings.Cut(readme, "\n| | measured |\n|---|---|\n")
-	require.True(t, found)
-	table, _, _ := strings.Cut(rest, "\n\n")
-	benchmarks := string(readFile(t, root, "docs/benchmarks.md"))
+	readme := repo.Read(t, "README.md")
+	table := repo.Between(t, readme, "\n| | measured |\n|---|---|\n", "\n\n")
+	benchmarks := repo.Read(t, "docs/benchmarks.md")
 	for costs := range strings.SplitSeq(table, "\n") {
 		require.Contains(t, benchmarks, "\n"+costs+"\n")
 	}
 
 	rates := regexp.MustCompile(`1?\.\d+ / 1?\.\d+`)
 	// Without intervals in brackets: "news  .988 (.983-.992) / .980 (.976-.984)  .010 / .008".
-	detection := regexp.MustCompile(` \([^)\n]*\)`).ReplaceAllString(string(readFile(t, root, "docs/detection.md")), "")
+	detection := regexp.MustCompile(` \([^)\n]*\)`).ReplaceAllString(repo.Read(t, "docs/detection.md"), "")
 	measured := func(recipe string) []string {
 		row := regexp.MustCompile(`(?m)^\W*` + recipe + `\W* .*$`).FindString(detection)
 		require.NotEmpty(t, row, recipe)
 		return rates.FindAllString(row, -1)
 	}
-	_, rest, _ = strings.Cut(readme, "\n## What it catches\n")
-	section, _, _ := strings.Cut(rest, "\n## ")
-	stated := rates.FindAllString(section, -1)
+	stated := rates.FindAllString(repo.Between(t, readme, "\n## What it catches\n", "\n## "), -1)
 	require.Len(t, stated, 3)
 	require.Equal(t, measured("news")[:2], stated[:2])
 	require.Equal(t, measured("classic-python-200")[0], stated[2])
@@ -59,11 +53,11 @@ var (
 // commands.
 func TestChinesePagesAgree(t *testing.T) {
 	whole := map[string]bool{"README.zh-CN.md": true, "docs/zh/from-simhash.md": true}
-	translated, err := fs.Glob(os.DirFS(promserver.Root(t)), "docs/zh/*.md")
+	translated, err := fs.Glob(os.DirFS(repo.Root(t)), "docs/zh/*.md")
 	require.NoError(t, err)
 	for _, page := range append(translated, "README.zh-CN.md") {
 		original := strings.ReplaceAll(strings.ReplaceAll(page, "docs/zh/", "docs/"), ".zh-CN", "")
-		zh, en := text(t, page), text(t, original)
+		zh, en := repo.Read(t, page), repo.Read(t, original)
 		english := commandsOf(t, original)
 		for _, command := range commandsOf(t, page) {
 			assert.Contains(t, english, command, page)
@@ -78,11 +72,4 @@ func TestChinesePagesAgree(t *testing.T) {
 			assert.Len(t, section.FindAllString(zh, -1), len(section.FindAllString(en, -1)), page)
 		}
 	}
-}
-
-func text(t *testing.T, page string) string {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(promserver.Root(t), page))
-	require.NoError(t, err)
-	return string(content)
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/test/repo"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/width"
-
-	"echosieve/test/promserver"
 )
 
 // columns is the width of prose in Markdown; README has readmeColumns.
@@ -21,7 +21,7 @@ const (
 // Lines of prose fit the width. Tables, pictures and commands may be wider.
 func TestLinesAreNotTooLong(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "*.md")
-	cmd.Dir = promserver.Root(t)
+	cmd.Dir = repo.Root(t)
 	files, err := cmd.Output()
 	require.NoError(t, err)
 	for _, page := range strings.Fields(string(files)) {
@@ -29,7 +29,7 @@ func TestLinesAreNotTooLong(t *testing.T) {
 		if strings.HasPrefix(page, "README") {
 			most = readmeColumns
 		}
-		for line := range strings.Lines(text(t, page)) {
+		for line := range strings.Lines(repo.Read(t, page)) {
 			line = strings.TrimSuffix(line, "\n")
 			fenced = fenced != strings.HasPrefix(line, "```")
 			if !fenced && !strings.Contains(line, "|") && !strings.HasPrefix(line, "    ") {

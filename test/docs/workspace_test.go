@@ -26,8 +26,8 @@ import (
 	"echosieve/sample"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"
-	"echosieve/test/promserver"
 	"echosieve/test/redisserver"
+	"echosieve/test/repo"
 	"echosieve/test/service"
 )
 
@@ -53,7 +53,7 @@ func newWorkspace(t *testing.T) *workspace {
 		http: loopback.Addr(loopback.Ports(t, 1)[0])}
 	w.forget()
 	t.Cleanup(w.forget)
-	root := promserver.Root(t)
+	root := repo.Root(t)
 	programs, err := service.Programs(t.TempDir())
 	require.NoError(t, err)
 	for name, folder := range map[string]string{"bin": programs, "cmd": filepath.Join(root, "cmd"),

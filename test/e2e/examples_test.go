@@ -19,6 +19,7 @@ import (
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
+	"echosieve/test/repo"
 	"echosieve/test/service"
 )
 
@@ -139,11 +140,7 @@ func storyCopies(t *testing.T, file string) (copies int) {
 // TestItemPipeline runs the item pipeline of docs/platforms.md, as the page prints it, in the order of Scrapy's calls.
 func TestItemPipeline(t *testing.T) {
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
-	page, err := os.ReadFile("../../docs/platforms.md")
-	require.NoError(t, err)
-	_, program, found := strings.Cut(string(page), "\n```python\n")
-	require.True(t, found)
-	program, _, _ = strings.Cut(program, "```\n")
+	program := repo.Between(t, repo.Read(t, "docs/platforms.md"), "\n```python\n", "```\n")
 	for _, printed := range []string{`"localhost:9092"`, `"articles"`} {
 		require.Contains(t, program, printed)
 	}

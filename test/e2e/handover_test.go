@@ -18,6 +18,7 @@ import (
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
+	"echosieve/test/repo"
 	"echosieve/test/service"
 )
 
@@ -99,10 +100,8 @@ func caught(t *testing.T, c cluster, before map[string]map[string]string, record
 // in. Copies of articles from before the fill, from between the fill and the stop, and from while nobody ran
 // are caught.
 func TestPageOfRecipeChange(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "recipe-change.md"))
-	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(page), "\n## 3. Fill the new index\n")
-	steps, _, _ := strings.Cut(rest, "\n## 5. Back\n")
+	page := repo.Read(t, "docs/recipe-change.md")
+	steps := repo.Between(t, page, "\n## 3. Fill the new index\n", "\n## 5. Back\n")
 	commands := regexp.MustCompile(`(?m)^ {4,}(echosieve .*)$`).FindAllStringSubmatch(steps, -1)
 	acts := regexp.MustCompile(`(?m)^\d\. (\w+)`).FindAllStringSubmatch(steps, -1)
 	require.Len(t, commands, 4)

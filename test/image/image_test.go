@@ -24,8 +24,8 @@ import (
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/loopback"
-	"echosieve/test/promserver"
 	"echosieve/test/redisserver"
+	"echosieve/test/repo"
 )
 
 const (
@@ -44,7 +44,7 @@ func newEngine(t *testing.T) *engine {
 	t.Helper()
 	require.Zero(t, os.Getuid(), "chroot and containers need root: sudo make image-test")
 	dir := t.TempDir()
-	return &engine{t: t, root: promserver.Root(t), storage: []string{"--storage-driver", "vfs", "--root",
+	return &engine{t: t, root: repo.Root(t), storage: []string{"--storage-driver", "vfs", "--root",
 		filepath.Join(dir, "storage"), "--runroot", filepath.Join(dir, "run")}}
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"echosieve/internal/app/child"
 	"echosieve/test/loopback"
+	"echosieve/test/repo"
 )
 
 const (
@@ -152,7 +153,7 @@ func configFor(t testing.TB, self string, targets []string) []byte {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n")
-	fmt.Fprintf(&b, "rule_files: [%q]\n", filepath.Join(Root(t), alertsFile))
+	fmt.Fprintf(&b, "rule_files: [%q]\n", filepath.Join(repo.Root(t), alertsFile))
 	fmt.Fprintf(&b, "scrape_configs:\n  - job_name: prometheus\n    static_configs: [{targets: [%q]}]\n", self)
 	b.WriteString("  - job_name: echosieve\n    static_configs:\n      - labels: {namespace: news}\n        targets:\n")
 	for _, target := range targets {

@@ -3,12 +3,13 @@ package promserver
 import (
 	"cmp"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"echosieve/test/repo"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -18,23 +19,6 @@ const (
 	alertsFile = "deploy/prometheus/alerts.yml"
 	boardsDir  = "deploy/grafana/dashboards"
 )
-
-// Root returns the repository's root: the nearest folder above the test's that holds go.mod.
-func Root(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = parent
-	}
-}
 
 // Queries returns every query of the shipped boards and alerts in a form that has a result for a healthy
 // service. In the boards, "All" is selected for each variable. Of a comparison both sides are returned instead: an
@@ -68,7 +52,7 @@ func variables(t testing.TB) (selected map[string]string, series []string) {
 				}
 			}
 		}
-		require.NoError(t, json.Unmarshal(readFile(t, file), &board), file)
+		require.NoError(t, json.Unmarshal([]byte(repo.Read(t, file)), &board), file)
 		for _, v := range board.Templating.List {
 			if v.Type != "query" {
 				continue
@@ -85,10 +69,9 @@ func variables(t testing.TB) (selected map[string]string, series []string) {
 // Boards returns the files of the shipped boards, relative to Root.
 func Boards(t testing.TB) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(Root(t), boardsDir, "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no boards in %s: %v", boardsDir, err)
-	}
+	files, err := filepath.Glob(filepath.Join(repo.Root(t), boardsDir, "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
 	for i := range files {
 		files[i] = filepath.Join(boardsDir, filepath.Base(files[i]))
 	}
@@ -101,12 +84,10 @@ func BoardExprs(t testing.TB) []string {
 	var exprs []string
 	for _, file := range Boards(t) {
 		var board any
-		require.NoError(t, json.Unmarshal(readFile(t, file), &board), file)
+		require.NoError(t, json.Unmarshal([]byte(repo.Read(t, file)), &board), file)
 		before := len(exprs)
 		collect(board, &exprs)
-		if len(exprs) == before {
-			t.Fatalf("%s holds no expression", file)
-		}
+		require.Greater(t, len(exprs), before, "%s holds no expression", file)
 	}
 	return exprs
 }
@@ -137,16 +118,14 @@ func AlertExprs(t testing.TB) []string {
 			Rules []struct{ Expr string }
 		}
 	}
-	require.NoError(t, yaml.Unmarshal(readFile(t, alertsFile), &file), alertsFile)
+	require.NoError(t, yaml.Unmarshal([]byte(repo.Read(t, alertsFile)), &file), alertsFile)
 	var exprs []string
 	for _, group := range file.Groups {
 		for _, rule := range group.Rules {
 			exprs = append(exprs, rule.Expr)
 		}
 	}
-	if len(exprs) == 0 {
-		t.Fatalf("%s holds no alert", alertsFile)
-	}
+	require.NotEmpty(t, exprs)
 	return exprs
 }
 
@@ -214,11 +193,4 @@ func Operands(expr string) []string {
 
 func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-func readFile(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(Root(t), name))
-	require.NoError(t, err)
-	return data
 }

@@ -2,7 +2,6 @@ package security
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"echosieve/redisindex/connection"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
+	"echosieve/test/repo"
 	"echosieve/test/service"
 )
 
@@ -172,11 +172,7 @@ func (f *fortress) testReaders(t *testing.T) {
 	require.Zero(t, p.end(t))
 	duplicate := f.duplicateOf(t, mark)
 
-	doc, err := os.ReadFile("../../docs/security.md")
-	require.NoError(t, err)
-	_, rule, found := strings.Cut(string(doc), "`echosieve explain` only reads: `")
-	require.True(t, found)
-	rule, _, _ = strings.Cut(rule, "`")
+	rule := repo.Between(t, repo.Read(t, "docs/security.md"), "`echosieve explain` only reads: `", "`")
 	f.secrets = append(f.secrets, "a-readers-password")
 	args := []any{"ACL", "SETUSER", "reader", "reset", "on", ">a-readers-password", "~echosieve:*"}
 	for right := range strings.FieldsSeq(rule) {

@@ -1,7 +1,6 @@
 package security
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/redisindex/connection"
+	"echosieve/test/repo"
 	"echosieve/test/service"
 )
 
@@ -31,10 +31,8 @@ func (f *fortress) allowRedis(t *testing.T, user, namespace, password, without s
 // each topic of a command, so that a test can grant and revoke each right alone.
 func kafkaRights(t *testing.T, user string) []string {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/security.md")
-	require.NoError(t, err)
 	var commands []string
-	for line := range strings.Lines(string(doc)) {
+	for line := range strings.Lines(repo.Read(t, "docs/security.md")) {
 		if strings.HasPrefix(line, "kafka-acls.sh ") && option(t, line, "--allow-principal") == "User:"+user {
 			command, topics, found := strings.Cut(strings.TrimSpace(line), " --topic ")
 			if !found {

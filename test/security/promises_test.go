@@ -4,10 +4,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"echosieve/test/repo"
 
 	"github.com/stretchr/testify/require"
 )
@@ -99,9 +100,7 @@ var promises = []promise{
 // TestPromises requires that each sentence of SECURITY.md is in the table, and that the tests of the table
 // exist. A new sentence needs its row, and a new promise a test.
 func TestPromises(t *testing.T) {
-	text, err := os.ReadFile("../../SECURITY.md")
-	require.NoError(t, err)
-	_, sections, found := strings.Cut(string(text), "## What is not trusted")
+	_, sections, found := strings.Cut(repo.Read(t, "SECURITY.md"), "## What is not trusted")
 	require.True(t, found)
 	used := map[string]bool{}
 	for _, sentence := range sentencesOf(sections) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"echosieve/test/repo"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,10 +17,8 @@ import (
 func gate(t *testing.T, tests string) (code int, said string) {
 	t.Helper()
 	dir := t.TempDir()
-	script, err := os.ReadFile("../../.ci/run")
-	require.NoError(t, err)
 	for path, text := range map[string]string{
-		".ci/run": string(script), ".ci/setup": "#!/bin/sh\n",
+		".ci/run": repo.Read(t, ".ci/run"), ".ci/setup": "#!/bin/sh\n",
 		"bin/make": "#!/bin/sh\ntest \"$1\" = test || exit 0\n" + tests + "\n",
 	} {
 		path = filepath.Join(dir, path)
@@ -43,12 +43,7 @@ func TestGateNamesTheSlowestPackages(t *testing.T) {
 
 // README, near its top, names the two commands of a fresh machine with their durations.
 func TestTheTwoCommands(t *testing.T) {
-	read := func(path string) string {
-		text, err := os.ReadFile("../../" + path)
-		require.NoError(t, err)
-		return string(text)
-	}
-	top, _, found := strings.Cut(read("README.md"), "## What it catches")
+	top, _, found := strings.Cut(repo.Read(t, "README.md"), "## What it catches")
 	require.True(t, found)
 	command := regexp.MustCompile("(?m)^\\| `make (\\S+)` \\| (\\w+ minutes)")
 	printed := command.FindAllStringSubmatch(top, -1)
@@ -57,9 +52,9 @@ func TestTheTwoCommands(t *testing.T) {
 	require.Equal(t, "test", printed[1][1])
 	duration := printed[1][2]
 
-	makefile := read("Makefile")
+	makefile := repo.Read(t, "Makefile")
 	require.Regexp(t, `(?m)^demo:`, makefile)
 	require.Regexp(t, `(?m)^test: .*## in `+duration+`\b`, makefile)
-	require.Contains(t, read("CONTRIBUTING.md"), "| `make test` | "+duration)
-	require.Regexp(t, `(?m)^echo "== test"; make test `, read(".ci/run"))
+	require.Contains(t, repo.Read(t, "CONTRIBUTING.md"), "| `make test` | "+duration)
+	require.Regexp(t, `(?m)^echo "== test"; make test `, repo.Read(t, ".ci/run"))
 }
