@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,28 +14,25 @@ import (
 
 // verdicts checks that each record is in the topic of its verdict, that each article and null value has a
 // verdict, and that each broken record is a dead letter with the reason of its defect.
-func verdicts(r Run, seen map[string]*Outcome) (bad []Violation) {
-	misplaced := func(format string, args ...any) {
-		bad = append(bad, Violation{Misplaced, fmt.Sprintf(format, args...)})
-	}
+func verdicts(r Run, seen map[string]*Outcome) (bad Violations) {
 	for _, input := range slices.Sorted(maps.Keys(seen)) {
 		o := seen[input]
 		want, reason := r.Reason(input), record.RejectReason(o.Headers[pipeline.HeaderReason])
 		topic, known := r.Topics.Of(o)
 		switch {
 		case want == "" && o.Verdict() == "":
-			bad = append(bad, Violation{Lost, fmt.Sprintf("%s is not broken, but became a dead letter in %s: %s, %s",
-				input, o.Topic, reason, o.Headers[pipeline.HeaderDetail])})
+			bad.Add(Lost, "%s is not broken, but became a dead letter in %s: %s, %s", input, o.Topic, reason,
+				o.Headers[pipeline.HeaderDetail])
 		case want != "" && o.Verdict() != "":
-			misplaced("%s must be a dead letter (%s), but is %s in %s", input, want, o.Verdict(), o.Topic)
+			bad.Add(Misplaced, "%s must be a dead letter (%s), but is %s in %s", input, want, o.Verdict(), o.Topic)
 		case want != reason && want != "":
-			misplaced("%s is a dead letter with the reason %q instead of %q", input, reason, want)
+			bad.Add(Misplaced, "%s is a dead letter with the reason %q instead of %q", input, reason, want)
 		case !known:
-			misplaced("%s has the verdict %q, which does not exist", input, o.Verdict())
+			bad.Add(Misplaced, "%s has the verdict %q, which does not exist", input, o.Verdict())
 		case o.Topic != topic:
-			misplaced("%s with the verdict %q is in %s instead of %s", input, o.Verdict(), o.Topic, topic)
+			bad.Add(Misplaced, "%s with the verdict %q is in %s instead of %s", input, o.Verdict(), o.Topic, topic)
 		case o.Null && o.Verdict() != article.Unique.String():
-			misplaced("%s has a null value and the verdict %q", input, o.Verdict())
+			bad.Add(Misplaced, "%s has a null value and the verdict %q", input, o.Verdict())
 		}
 	}
 	return bad
@@ -74,11 +70,11 @@ func extendsByMost(o *Outcome) bool {
 // chains checks that no record is a copy of itself, that the chain of originals of every copy ends in an
 // article that is no copy, and that this article is the root of the copy. An article that is no copy is its
 // own root. Null values have no root. chains returns the number of copies whose original is a copy as well.
-func chains(seen map[string]*Outcome) (links int, bad []Violation) {
+func chains(seen map[string]*Outcome) (links int, bad Violations) {
 	for _, input := range slices.Sorted(maps.Keys(seen)) {
 		o := seen[input]
 		if o.Headers[pipeline.HeaderOriginal] == input {
-			bad = append(bad, Violation{SelfDuplicate, input + " is a copy of itself"})
+			bad.Add(SelfDuplicate, "%s is a copy of itself", input)
 			continue
 		}
 		end, last := input, o
@@ -90,17 +86,14 @@ func chains(seen map[string]*Outcome) (links int, bad []Violation) {
 		root, named := o.Headers[pipeline.HeaderRoot]
 		switch {
 		case last == nil:
-			bad = append(bad, Violation{Cycle, fmt.Sprintf("the chain of %s leads to %s, which was never published",
-				input, end)})
+			bad.Add(Cycle, "the chain of %s leads to %s, which was never published", input, end)
 		case o.IsCopy() && !last.IsThrough():
-			bad = append(bad, Violation{Cycle,
-				fmt.Sprintf("the chain of %s does not end in an article that is no copy", input)})
+			bad.Add(Cycle, "the chain of %s does not end in an article that is no copy", input)
 		case o.IsThrough() && !o.Null && root != end, o.IsCopy() && root != end:
-			bad = append(bad, Violation{WrongRoot,
-				fmt.Sprintf("%s (%s, of %s) names the root %q, but its chain ends in %s",
-					input, o.Verdict(), o.Headers[pipeline.HeaderOriginal], root, end)})
+			bad.Add(WrongRoot, "%s (%s, of %s) names the root %q, but its chain ends in %s", input, o.Verdict(),
+				o.Headers[pipeline.HeaderOriginal], root, end)
 		case named && !o.IsThrough() && !o.IsCopy(), named && o.Null:
-			bad = append(bad, Violation{WrongRoot, input + " has no text, but a root"})
+			bad.Add(WrongRoot, "%s has no text, but a root", input)
 		}
 		if steps > 1 {
 			links++
@@ -111,7 +104,7 @@ func chains(seen map[string]*Outcome) (links int, bad []Violation) {
 
 // ids checks that all records that name an article as original or as root give it the same id. An application
 // that groups by ids must find the same groups as one that groups by coordinates.
-func ids(seen map[string]*Outcome) (bad []Violation) {
+func ids(seen map[string]*Outcome) (bad Violations) {
 	type name struct{ id, by string }
 	known := map[string]name{}
 	for _, input := range slices.Sorted(maps.Keys(seen)) {
@@ -126,8 +119,7 @@ func ids(seen map[string]*Outcome) (bad []Violation) {
 			}
 			id := h[pair[1]]
 			if first, met := known[at]; met && first.id != id {
-				bad = append(bad, Violation{WrongRoot, fmt.Sprintf("%s is called %q by %s and %q by %s", at, first.id,
-					first.by, id, input)})
+				bad.Add(WrongRoot, "%s is called %q by %s and %q by %s", at, first.id, first.by, id, input)
 				continue
 			}
 			known[at] = name{id, input}
@@ -147,26 +139,23 @@ type lane struct {
 // names, which is the input partition modulo the number of output partitions, and in the order of their
 // offsets. Redelivered records may be out of order. Example: with 4 output partitions, the records of input
 // partition 5 are in partition 1.
-func inOrder(outputs []*kgo.Record, partitions int32) []Violation {
-	var bad []Violation
+func inOrder(outputs []*kgo.Record, partitions int32) (bad Violations) {
 	newest := map[lane]int64{}
 	seen := make(map[string]bool, len(outputs))
 	for _, out := range outputs {
 		input := Headers(out)[pipeline.HeaderInput]
 		from, err := article.ParseCoordinates(input)
 		if err != nil {
-			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the input %q", Coordinates(out), input)})
+			bad.Add(Stray, "%s names the input %q", Coordinates(out), input)
 			continue
 		}
 		if want := from.Partition % partitions; out.Partition != want {
-			bad = append(bad, Violation{Misplaced, fmt.Sprintf("%s is in %s instead of partition %d", input,
-				Coordinates(out), want)})
+			bad.Add(Misplaced, "%s is in %s instead of partition %d", input, Coordinates(out), want)
 		}
 		l := lane{out.Topic, out.Partition, from.Partition}
 		if !seen[input] {
 			if last, known := newest[l]; known && from.Offset <= last {
-				bad = append(bad, Violation{Order, fmt.Sprintf("%s came after offset %d in %s/%d", input, last,
-					out.Topic, out.Partition)})
+				bad.Add(Order, "%s came after offset %d in %s/%d", input, last, out.Topic, out.Partition)
 			}
 			newest[l] = max(newest[l], from.Offset)
 		}

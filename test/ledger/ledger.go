@@ -47,6 +47,14 @@ type Violation struct {
 	Text string
 }
 
+// Violations are what checks find.
+type Violations []Violation
+
+// Add adds one.
+func (v *Violations) Add(kind Kind, format string, args ...any) {
+	*v = append(*v, Violation{kind, fmt.Sprintf(format, args...)})
+}
+
 // Run is the input and the output of a service.
 type Run struct {
 	// Inputs are the records of the input topic by their coordinates, without those of aborted transactions.
@@ -72,7 +80,7 @@ type Report struct {
 	Seen map[string]*Outcome
 	// Links is the number of copies whose original is a copy as well: their root is not their original.
 	Links      int
-	Violations []Violation
+	Violations Violations
 }
 
 // Check checks every promise that can be checked without the texts of the articles.
@@ -129,21 +137,20 @@ func Headers(r *kgo.Record) map[string]string {
 // account assigns each output record to its input record. It checks that no input record is lost, that all
 // deliveries of a record have the same topic and headers, and that key, value, timestamp and the headers of
 // others are unchanged.
-func account(r Run) (map[string]*Outcome, []Violation) {
+func account(r Run) (map[string]*Outcome, Violations) {
 	inputs := r.Inputs
-	var bad []Violation
+	var bad Violations
 	seen := make(map[string]*Outcome, len(inputs))
 	for _, out := range r.Outputs {
 		h := Headers(out)
 		input := h[pipeline.HeaderInput]
 		in := inputs[input]
 		if in == nil {
-			bad = append(bad, Violation{Stray, fmt.Sprintf("%s names the input %q", Coordinates(out), input)})
+			bad.Add(Stray, "%s names the input %q", Coordinates(out), input)
 			continue
 		}
 		if what := r.difference(in, out); what != "" {
-			bad = append(bad, Violation{Altered, fmt.Sprintf("the %s of %s changed in %s", what, input,
-				Coordinates(out))})
+			bad.Add(Altered, "the %s of %s changed in %s", what, input, Coordinates(out))
 		}
 		o := seen[input]
 		if o == nil {
@@ -151,16 +158,15 @@ func account(r Run) (map[string]*Outcome, []Violation) {
 			continue
 		}
 		o.Deliveries++
-		bad = append(bad, Violation{Twice, fmt.Sprintf("%s is in %s and before in %s", input, written(out),
-			written(o.first))})
+		bad.Add(Twice, "%s is in %s and before in %s", input, written(out), written(o.first))
 		if o.Topic != out.Topic || !maps.Equal(o.Headers, h) {
-			bad = append(bad, Violation{Contradiction, fmt.Sprintf("%s was delivered as %s %v and as %s %v",
-				input, o.Topic, ownHeaders(o.Headers), out.Topic, ownHeaders(h))})
+			bad.Add(Contradiction, "%s was delivered as %s %v and as %s %v", input, o.Topic, ownHeaders(o.Headers),
+				out.Topic, ownHeaders(h))
 		}
 	}
 	for _, input := range slices.Sorted(maps.Keys(inputs)) {
 		if seen[input] == nil {
-			bad = append(bad, Violation{Lost, input + " has no output"})
+			bad.Add(Lost, "%s has no output", input)
 		}
 	}
 	return seen, bad

@@ -90,12 +90,12 @@ const Story Kind = "stories"
 
 // CompareStories returns a violation for each story that is not as wanted. Version and state, which depend on the way
 // to a story, may differ.
-func CompareStories(want, got map[string]stories.Record) (bad []Violation) {
+func CompareStories(want, got map[string]stories.Record) (bad Violations) {
 	roots := maps.Clone(want)
 	maps.Copy(roots, got)
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
 		if w, g := plain(want[root]), plain(got[root]); w != g {
-			bad = append(bad, Violation{Story, fmt.Sprintf("%s must be\n%s\nand is\n%s", root, w, g)})
+			bad.Add(Story, "%s must be\n%s\nand is\n%s", root, w, g)
 		}
 	}
 	return bad

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { os.Exit(kafkaserver.Main(m)) }
 // mistake is a mutant and the test that must fail.
 type mistake struct {
 	name  string
-	edits []edit
 	run   string // pattern for go test -run; before it can stand, with a space, a directory below package redisindex
+	edits []edit
 }
 
 // edit is a file, whose path starts from package redisindex, a text that occurs there once, and its replacement.

@@ -15,84 +15,62 @@ const (
 
 // promises are the mistakes that break a promise of docs/reliability.md. Every go test without -short tests them.
 var promises = []mistake{
-	{"looks-up-before-it-stores", []edit{
+	{"looks-up-before-it-stores", interleaving, []edit{
 		{"claim.go", "	return added()\n",
 			"	pipe = x.client.Pipeline()\n	c.early = c.queueLookups(ctx, pipe, c.tasks)\n	if err := " +
 				"c.exec(ctx, \"look_up\", pipe); err != nil {\n		return err\n	}\n	return added()\n"},
 		{"claim.go", "	call       *call\n", "	call       *call\n	early      *lookups\n"},
 		{"lookup.go", "l := c.queueLookups(ctx, pipe, open)", "l := c.early"},
-		{"lookup.go", "exists := c.seen[slice] || x.slices.known(slice)", "exists := true"},
-	}, interleaving},
-	{"draws-tickets-before-it-stores-entries", []edit{
-		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"},
-	}, interleaving},
-	{"no-decide", []edit{
-		{"decide.go", "t.verdict = verdict", "t.verdict, _ = t.proposal, verdict"},
-	}, interleaving},
-	{"last-verdict-wins", []edit{
+		{"lookup.go", "exists := c.seen[slice] || x.slices.known(slice)", "exists := true"}}},
+	{"draws-tickets-before-it-stores-entries", interleaving, []edit{
+		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"}}},
+	{"no-decide", interleaving, []edit{
+		{"decide.go", "t.verdict = verdict", "t.verdict, _ = t.proposal, verdict"}}},
+	{"last-verdict-wins", interleaving, []edit{
 		{"lua/decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end",
-			"value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"},
-	}, interleaving},
-	{"root-early", []edit{
-		{"decide.go", "return article.Ref{}, false, nil", "return r.Ref(), true, nil"},
-	}, interleaving},
-	{"waits-without-end", []edit{
-		{"decide.go", "return now.Sub(since) >= c.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"},
-	}, "^TestUndecidedOriginalIsWithdrawn$"},
-	{"replay-does-not-know-its-own-record", []edit{
-		{"claim.go", "if e.Coordinates == t.Coordinates {", "if false {"},
-	}, interleaving},
-	{"refused-articles-stay-originals", []edit{
-		{"retract.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if false {"},
-	}, contract + "/^Retract$"},
-	{"copy-of-its-copy", []edit{
-		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"},
-	}, "^TestLostOriginalStaysUnique$"},
-	{"entries-never-expire", []edit{
+			"value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"}}},
+	{"root-early", interleaving, []edit{
+		{"decide.go", "return article.Ref{}, false, nil", "return r.Ref(), true, nil"}}},
+	{"waits-without-end", "^TestUndecidedOriginalIsWithdrawn$", []edit{
+		{"decide.go", "return now.Sub(since) >= c.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"}}},
+	{"replay-does-not-know-its-own-record", interleaving, []edit{
+		{"claim.go", "if e.Coordinates == t.Coordinates {", "if false {"}}},
+	{"refused-articles-stay-originals", contract + "/^Retract$", []edit{
+		{"retract.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if false {"}}},
+	{"copy-of-its-copy", "^TestLostOriginalStaysUnique$", []edit{
+		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"}}},
+	{"entries-never-expire", "^TestEveryKeyExpires$/^Mini$", []edit{
 		{"lua/store.lua", "prolong(key, ARGV[5])", ""},
-		{"claim.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""},
-	}, "^TestEveryKeyExpires$/^Mini$"},
-	{"window-edge-outside", []edit{
-		{"keyspace/layout.go", "<= l.windowMs", "< l.windowMs"},
-	}, contract + "/^WindowEdges$"},
-	{"destination-by-the-policy-of-today", []edit{
+		{"claim.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""}}},
+	{"window-edge-outside", contract + "/^WindowEdges$", []edit{
+		{"keyspace/layout.go", "<= l.windowMs", "< l.windowMs"}}},
+	{"destination-by-the-policy-of-today", "^TestChangeOfPolicy$/^Mini$", []edit{
 		{"claim.go", "verdicts[i] = t.verdict\n",
 			"verdicts[i] = t.verdict\n		verdicts[i].Destination = " +
-				"c.x.policy.Load().Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"},
-	}, "^TestChangeOfPolicy$/^Mini$"},
-	{"no-probes", []edit{
+				"c.x.policy.Load().Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"}}},
+	{"no-probes", contract + "/^Probes$", []edit{
 		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)",
-			"x.layout.Plan.AppendStored(blocks, &t.Article)"},
-	}, contract + "/^Probes$"},
-	{"lists-without-end", []edit{
-		{"lua/add.lua", "if #list > most then", "if false then"},
-	}, "^TestFullList$"},
-	{"does-not-wait-for-replicas", []edit{
-		{"connection/replication.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"},
-	}, "^TestTooFewReplicas$/^Single$"},
-	{"waits-for-ever-in-readyz", []edit{
-		{"index.go", "defer c.served()", "_ = c"},
-	}, "^TestWaitsForRedis$"},
-	{"positions-past-what-was-found", []edit{
-		{"../consumer/delivery/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {", "if false {"},
-	}, "^TestPositions$"},
-	{"takes-over-without-a-fence", []edit{
+			"x.layout.Plan.AppendStored(blocks, &t.Article)"}}},
+	{"lists-without-end", "^TestFullList$", []edit{
+		{"lua/add.lua", "if #list > most then", "if false then"}}},
+	{"does-not-wait-for-replicas", "^TestTooFewReplicas$/^Single$", []edit{
+		{"connection/replication.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"}}},
+	{"waits-for-ever-in-readyz", "^TestWaitsForRedis$", []edit{
+		{"index.go", "defer c.served()", "_ = c"}}},
+	{"positions-past-what-was-found", "^TestPositions$", []edit{
+		{"../consumer/delivery/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {", "if false {"}}},
+	{"takes-over-without-a-fence", takingOver, []edit{
 		{"../consumer/delivery/takeover.go", fenceFirst, ""},
-		{"../consumer/delivery/readback.go", markerMissing, endIsEnough},
-	}, takingOver},
-	{"positions-of-another-moment", []edit{
-		{"../consumer/generation.go", "append(commits, *m)", "append(commits, *p.owner.Positions(m.Next))"},
-	}, "^TestPositionsBelongToTheirMark$"},
-	{"looks-in-one-topic-only", []edit{
+		{"../consumer/delivery/readback.go", markerMissing, endIsEnough}}},
+	{"positions-of-another-moment", "^TestPositionsBelongToTheirMark$", []edit{
+		{"../consumer/generation.go", "append(commits, *m)", "append(commits, *p.owner.Positions(m.Next))"}}},
+	{"looks-in-one-topic-only", "^TestRealKafka$/^4.3.1$/^lost_verdicts$", []edit{
 		{"../consumer/stages.go", "return p.owner.Acknowledged(o.Record.Offset) })",
-			"return p.owner.Acknowledged(o.Record.Offset) && o.Destination == 0 })"},
-	}, "^TestRealKafka$/^4.3.1$/^lost_verdicts$"},
-	{"commits-for-any-generation", []edit{
-		{"../consumer/broker/commit.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"},
-	}, "../consumer ^TestRealKafka$/^4.3.1$/^late_commit$"},
-	{"fenced-owner-goes-on", []edit{
+			"return p.owner.Acknowledged(o.Record.Offset) && o.Destination == 0 })"}}},
+	{"commits-for-any-generation", "../consumer ^TestRealKafka$/^4.3.1$/^late_commit$", []edit{
+		{"../consumer/broker/commit.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"}}},
+	{"fenced-owner-goes-on", "^TestFencedWritersLoseTheirStanding$", []edit{
 		{"../consumer/delivery/identity.go",
 			"	if react(err) == leave {\n		return ErrTakenOver\n	}\n	return ErrStandingLost\n",
-			"	_ = err\n	return ErrStandingLost\n"},
-	}, "^TestFencedWritersLoseTheirStanding$"},
+			"	_ = err\n	return ErrStandingLost\n"}}},
 }

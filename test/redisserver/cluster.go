@@ -130,10 +130,7 @@ func (c *Cluster) meet(ctx context.Context) error {
 
 // everywhere returns nil if CLUSTER INFO of every running node contains the text.
 func (c *Cluster) everywhere(ctx context.Context, text string) error {
-	for _, s := range c.Servers {
-		if !s.running() {
-			continue
-		}
+	for _, s := range running(c.Servers) {
 		info, err := c.clients[s].ClusterInfo(ctx).Result()
 		if err != nil {
 			return err
@@ -146,12 +143,18 @@ func (c *Cluster) everywhere(ctx context.Context, text string) error {
 }
 
 // Addrs returns the addresses of all nodes.
-func (c *Cluster) Addrs() []string {
-	addrs := make([]string, len(c.Servers))
-	for i, s := range c.Servers {
-		addrs[i] = s.Addr
+func (c *Cluster) Addrs() []string { return addrs(c.Servers) }
+
+func addrs(servers []*Server) (all []string) {
+	for _, s := range servers {
+		all = append(all, s.Addr)
 	}
-	return addrs
+	return all
+}
+
+// running are those of the servers that were started and not stopped since.
+func running(servers []*Server) []*Server {
+	return slices.DeleteFunc(slices.Clone(servers), func(s *Server) bool { return s.process == nil })
 }
 
 // WaitReady waits until all slots are served, all running nodes name the same masters, and all running
@@ -162,10 +165,7 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 			return err
 		}
 		var agreed []string
-		for _, s := range c.Servers {
-			if !s.running() {
-				continue
-			}
+		for _, s := range running(c.Servers) {
 			slots, err := clusterSlots(ctx, c.clients[s])
 			if err != nil {
 				return err
@@ -178,8 +178,8 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 					roles[n.Addr] = true
 				}
 			}
-			for _, other := range c.Servers {
-				if other.running() && !roles[other.Addr] {
+			for _, other := range running(c.Servers) {
+				if !roles[other.Addr] {
 					return fmt.Errorf("%s does not know the role of %s", s.Addr, other.Addr)
 				}
 			}
@@ -231,10 +231,7 @@ func poll(ctx context.Context, what string, try func() error) error {
 func (c *Cluster) Owner(ctx context.Context, slot int) (*Server, error) {
 	votes := map[*Server]int{}
 	var problem error
-	for _, s := range c.Servers {
-		if !s.running() {
-			continue
-		}
+	for _, s := range running(c.Servers) {
 		nodes, err := c.nodes(ctx, s, slot)
 		if err != nil {
 			problem = err
@@ -260,17 +257,12 @@ func (c *Cluster) Replicas(ctx context.Context, slot int) ([]*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked := owner
-	for _, s := range c.Servers {
-		if s.running() && !asked.running() {
-			asked = s
-		}
-	}
+	asked := running(append([]*Server{owner}, c.Servers...))[0]
 	nodes, err := c.nodes(ctx, asked, slot)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(nodes[1:], func(s *Server) bool { return !s.running() }), nil
+	return running(nodes[1:]), nil
 }
 
 // nodes returns the master of a slot and then its replicas, in the view of one node.
@@ -285,10 +277,8 @@ func (c *Cluster) nodes(ctx context.Context, asked *Server, slot int) ([]*Server
 			continue
 		}
 		for _, n := range r.Nodes {
-			for _, s := range c.Servers {
-				if s.Addr == n.Addr {
-					nodes = append(nodes, s)
-				}
+			if i := slices.Index(c.Addrs(), n.Addr); i >= 0 {
+				nodes = append(nodes, c.Servers[i])
 			}
 		}
 	}

@@ -82,10 +82,7 @@ func (c *Cluster) Promote(ctx context.Context, slot int, how string) (*Server, e
 // "READONLY", "CROSSSLOT", ...) since their start: it proves that clients met a fault.
 func (c *Cluster) Errors(ctx context.Context) (map[string]int, error) {
 	seen := map[string]int{}
-	for _, s := range c.Servers {
-		if !s.running() {
-			continue
-		}
+	for _, s := range running(c.Servers) {
 		info, err := c.clients[s].Info(ctx, "errorstats").Result()
 		if err != nil {
 			return nil, err

@@ -80,9 +80,6 @@ func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
 // Pid is the process id of the running server.
 func (s *Server) Pid() int { return s.process.Cmd.Process.Pid }
 
-// running says whether the server was started and not stopped since.
-func (s *Server) running() bool { return s.process != nil }
-
 // Stop ends the server with SIGTERM: the server writes its data to disk if it is configured to. Stop does
 // nothing if the server does not run.
 func (s *Server) Stop() {

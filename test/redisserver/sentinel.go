@@ -86,22 +86,13 @@ sentinel failover-timeout %[4]s 5000
 }
 
 // Addrs returns the addresses of the sentinels.
-func (c *Sentinel) Addrs() []string {
-	addrs := make([]string, len(c.Sentinels))
-	for i, s := range c.Sentinels {
-		addrs[i] = s.Addr
-	}
-	return addrs
-}
+func (c *Sentinel) Addrs() []string { return addrs(c.Sentinels) }
 
 // Master returns the server that all running sentinels name as the master. It is an error if that server does
 // not have the role of a master.
 func (c *Sentinel) Master(ctx context.Context) (*Server, error) {
 	var master *Server
-	for _, watcher := range c.Sentinels {
-		if !watcher.running() {
-			continue
-		}
+	for _, watcher := range running(c.Sentinels) {
 		addr := redis.NewStringSliceCmd(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", MasterName)
 		if err := c.clients[watcher].Process(ctx, addr); err != nil {
 			return nil, err
@@ -116,7 +107,7 @@ func (c *Sentinel) Master(ctx context.Context) (*Server, error) {
 			master = s
 		}
 	}
-	if master == nil || !master.running() {
+	if master == nil || master.process == nil {
 		return nil, errors.New("redisserver: there is no master")
 	}
 	info, err := c.clients[master].Info(ctx, "replication").Result()
@@ -134,8 +125,8 @@ func (c *Sentinel) WaitReady(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, s := range c.Servers {
-			if s == master || !s.running() {
+		for _, s := range running(c.Servers) {
+			if s == master {
 				continue
 			}
 			info, err := c.clients[s].Info(ctx, "replication").Result()
@@ -177,7 +168,7 @@ func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
 		// A sentinel gives up after five seconds, for instance if a busy machine did not run it in time. Then
 		// it must be told again.
 		attempt, cancel := context.WithTimeout(ctx, time.Minute)
-		err := c.WaitPromotion(attempt, former)
+		err := c.waitPromotion(attempt, former)
 		cancel()
 		if err == nil {
 			return former, c.WaitReady(ctx)
@@ -196,16 +187,16 @@ func (c *Sentinel) CutReplication(ctx context.Context) (mend func(context.Contex
 		return nil, err
 	}
 	var replicas []*redis.Client
-	for _, s := range c.Servers {
-		if s != master && s.running() {
+	for _, s := range running(c.Servers) {
+		if s != master {
 			replicas = append(replicas, c.clients[s])
 		}
 	}
 	return cutReplication(ctx, c.clients[master], replicas)
 }
 
-// WaitPromotion waits until the sentinels name another master than the former one.
-func (c *Sentinel) WaitPromotion(ctx context.Context, former *Server) error {
+// waitPromotion waits until the sentinels name another master than the former one.
+func (c *Sentinel) waitPromotion(ctx context.Context, former *Server) error {
 	return poll(ctx, "a promotion", func() error {
 		s, err := c.Master(ctx)
 		if err == nil && s == former {

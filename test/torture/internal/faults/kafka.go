@@ -33,17 +33,11 @@ func addPartitions(ctx context.Context, r *rig.Round, random *rand.Rand) (string
 	before := r.Generation()
 	more := 1 + random.IntN(3)
 	res, err := r.Admin.CreatePartitions(ctx, more, r.Topic)
-	if err == nil {
-		err = res.Error()
-	}
-	if err != nil {
+	if err := errors.Join(err, res.Error()); err != nil {
 		return "", err
 	}
 	proof, err := regrouped(ctx, r, before)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%d partitions more, %s", more, proof), nil
+	return fmt.Sprintf("%d partitions more, %s", more, proof), err
 }
 
 // killLeader kills the leader of a partition. With the two other brokers and min.insync.replicas=2 the service goes on.

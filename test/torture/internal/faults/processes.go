@@ -69,16 +69,16 @@ func storm(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error)
 }
 
 // regrouped waits until the group has a newer generation.
-func regrouped(ctx context.Context, r *rig.Round, before int) (string, error) {
-	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
-		if now := r.Generation(); now > before {
-			return fmt.Sprintf("group generation %d, then %d", before, now), nil
+func regrouped(ctx context.Context, r *rig.Round, before int) (proof string, err error) {
+	err = wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
+		now := r.Generation()
+		if now <= before {
+			return fmt.Errorf("the group stayed in generation %d", now)
 		}
-		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
-			return "", err
-		}
-	}
-	return "", fmt.Errorf("the group stayed in generation %d", r.Generation())
+		proof = fmt.Sprintf("group generation %d, then %d", before, now)
+		return nil
+	})
+	return proof, err
 }
 
 // zombie freezes a process until the others have its partitions. When the process resumes, it still has
@@ -150,33 +150,27 @@ func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand) (proof str
 
 // publishes waits until the process has published a record.
 func publishes(ctx context.Context, r *rig.Round, p *process.Process) error {
-	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
-		n, err := p.Counter(ctx, "echosieve_consumer_acknowledged_records_total")
-		if r.Stories {
-			n, err = p.Counter(ctx, "echosieve_stories_published_total")
-		}
-		if err == nil && n > 0 {
-			return nil
-		}
-		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
+	published := "echosieve_consumer_acknowledged_records_total"
+	if r.Stories {
+		published = "echosieve_stories_published_total"
 	}
-	return fmt.Errorf("%s has published nothing", p.Name)
+	return wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
+		if n, err := p.Counter(ctx, published); err != nil || n == 0 {
+			return fmt.Errorf("%s has published nothing: %w", p.Name, err)
+		}
+		return nil
+	})
 }
 
 // joined waits until the process is in the group. The group does not notice the end of a process that has not
 // joined it.
 func joined(ctx context.Context, p *process.Process) error {
-	for end := time.Now().Add(rig.ReadyTimeout); time.Now().Before(end); {
-		if p.Generation() > 0 {
-			return nil
+	return wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
+		if p.Generation() == 0 {
+			return fmt.Errorf("%s has not joined the group", p.Name)
 		}
-		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s has not joined the group", p.Name)
+		return nil
+	})
 }
 
 // atOnce is the number of processes that run at the same time until each of them crashes. Each must get a partition.

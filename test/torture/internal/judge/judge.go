@@ -3,7 +3,6 @@
 package judge
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -21,7 +20,7 @@ type Findings struct {
 	// copies of copies: their roots were compared with the ends of their chains
 	Links      int
 	Dead       map[record.RejectReason]int // dead letters by their reasons
-	Violations []ledger.Violation
+	Violations ledger.Violations
 }
 
 // Judge checks every promise: those of package ledger, and those that need to know which articles are copies
@@ -49,7 +48,7 @@ type member struct {
 // article of its own family. Of two articles that must match, one must be a copy. One article of each family
 // must come through as unique. relate counts the families.
 func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
-	facts map[string]articles.Fact) (texts int, bad []ledger.Violation) {
+	facts map[string]articles.Fact) (texts int, bad ledger.Violations) {
 	families := map[string][]member{}
 	at := map[string]articles.Fact{} // by coordinates
 	for _, input := range slices.Sorted(maps.Keys(inputs)) {
@@ -68,9 +67,8 @@ func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 			original, named := o.Headers[pipeline.HeaderOriginal]
 			of, known := at[original]
 			if named && (!known || of.Family != family || o.IsCopy() && !a.MayMatch(of)) {
-				bad = append(bad, ledger.Violation{Kind: ledger.Unrelated,
-					Text: fmt.Sprintf("%s (%s) names as its original %s, which has another text", a.input,
-						o.Verdict(), original)})
+				bad.Add(ledger.Unrelated, "%s (%s) names as its original %s, which has another text", a.input,
+					o.Verdict(), original)
 			}
 			if o.IsThrough() {
 				through = true
@@ -78,8 +76,7 @@ func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 			}
 		}
 		if !through {
-			bad = append(bad, ledger.Violation{Kind: ledger.LostText,
-				Text: fmt.Sprintf("neither article %s nor any of its copies came through as unique", family)})
+			bad.Add(ledger.LostText, "neither article %s nor any of its copies came through as unique", family)
 		}
 	}
 	return len(families), bad
@@ -87,12 +84,11 @@ func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 
 // twins returns a violation for each of the others that came through although it must match a, which came
 // through as well.
-func twins(a member, others []member, seen map[string]*ledger.Outcome) (bad []ledger.Violation) {
+func twins(a member, others []member, seen map[string]*ledger.Outcome) (bad ledger.Violations) {
 	for _, b := range others {
 		if o := seen[b.input]; o != nil && o.IsThrough() && a.MustMatch(b.Fact) {
-			bad = append(bad, ledger.Violation{Kind: ledger.Twin,
-				Text: fmt.Sprintf("%s and %s are copies of each other, but neither was published as a copy", b.input,
-					a.input)})
+			bad.Add(ledger.Twin, "%s and %s are copies of each other, but neither was published as a copy", b.input,
+				a.input)
 		}
 	}
 	return bad

@@ -55,7 +55,7 @@ type Round struct {
 	skipped    map[string]int // records that a process, by its name, found published
 	started    int
 	generation int // the newest group generation
-	violations []ledger.Violation
+	violations ledger.Violations
 }
 
 // Topics are the output topics.
@@ -67,7 +67,7 @@ func (r *Round) Topics() ledger.Topics {
 func (r *Round) Violate(kind ledger.Kind, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.violations = append(r.violations, ledger.Violation{Kind: kind, Text: fmt.Sprintf(format, args...)})
+	r.violations.Add(kind, format, args...)
 }
 
 // Result returns the violations that were noted so far.

@@ -115,17 +115,11 @@ func (x *Transactions) settle(ctx context.Context) error {
 // unsettled says whether an open transaction, or one without its marker, hides records of the input topic.
 func (x *Transactions) unsettled(ctx context.Context) (bool, error) {
 	ends, err := x.admin.ListEndOffsets(ctx, x.topic)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
+	if err := errors.Join(err, ends.Error()); err != nil {
 		return false, err
 	}
 	stable, err := x.admin.ListCommittedOffsets(ctx, x.topic)
-	if err == nil {
-		err = stable.Error()
-	}
-	if err != nil {
+	if err := errors.Join(err, stable.Error()); err != nil {
 		return false, err
 	}
 	next := map[int32]int64{}

@@ -94,10 +94,7 @@ func (w *Watcher) Await(ctx context.Context, want int, patience time.Duration) e
 // Drain waits until everything that the output topics hold was read, and returns it.
 func (w *Watcher) Drain(ctx context.Context, admin *kadm.Client) ([]*kgo.Record, error) {
 	ends, err := admin.ListEndOffsets(ctx, w.topics...)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
+	if err := errors.Join(err, ends.Error()); err != nil {
 		return nil, fmt.Errorf("ends of the output topics: %w", err)
 	}
 	for end := time.Now().Add(time.Minute); ; {
@@ -123,10 +120,7 @@ func (w *Watcher) Drain(ctx context.Context, admin *kadm.Client) ([]*kgo.Record,
 // published.
 func ReadAll(ctx context.Context, addrs []string, admin *kadm.Client, topic string) (map[string]*kgo.Record, error) {
 	ends, err := admin.ListEndOffsets(ctx, topic)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
+	if err := errors.Join(err, ends.Error()); err != nil {
 		return nil, fmt.Errorf("ends of the input topic: %w", err)
 	}
 	// The markers of transactions are read as well: after aborted records at the end of a partition, only a
