@@ -40,12 +40,10 @@ var rows = []row{
 		want: []string{`77 records: \d+ unique`}, shownIn: "README.md"},
 	{command: "make test", parsed: minutes},
 	{command: "bin/echosieve-lab demo --serve", until: `publish from another terminal`, stop: true},
-	{
-		command: "bin/echosieve filter articles.jsonl.gz > judged.jsonl",
-		// The sample has dead letters: exit code 1.
+	// The sample has dead letters: exit code 1.
+	{command: "bin/echosieve filter articles.jsonl.gz > judged.jsonl",
 		with: []string{"judged.jsonl", "judged.jsonl || true"}, output: fileText("judged.jsonl"),
-		want: []string{`"echosieve":\{"verdict":"near"`},
-	},
+		want: []string{`"echosieve":\{"verdict":"near"`}},
 	{command: "docker compose --profile feeder up --build", parsed: noEngine},
 	{command: "make build", parsed: "the test builds the same programs"},
 	{command: "bin/echosieve config reference > echosieve.yaml", output: fileText("echosieve.yaml"),
@@ -65,11 +63,8 @@ var rows = []row{
 	{command: "go test ./pipeline/memindex -run NONE -bench Memory -benchtime 1x", parsed: minutes},
 	{command: "echosieve filter --state seen articles.jsonl.gz > judged.jsonl",
 		parsed: "it answers 1, because some articles are dead letters; cmd/echosieve/internal/filter has its tests"},
-	{
-		command: "echosieve-lab load --rate 300",
-		with:    []string{"300", "100 --duration 1s --warmup 200ms --idle 100ms"},
-		want:    []string{`service: ready \d+ ms after its start`, `p50 +p90 +p99`, `100/s: \d+ records published`},
-	},
+	{command: "echosieve-lab load --rate 300", with: []string{"300", "100 --duration 1s --warmup 200ms --idle 100ms"},
+		want: []string{`service: ready \d+ ms after its start`, `p50 +p90 +p99`, `100/s: \d+ records published`}},
 	{
 		command: "echosieve-lab load --real --kafka.brokers localhost:9092 --redis.addrs localhost:6379 " +
 			"--redis.namespace load " +
@@ -81,38 +76,25 @@ var rows = []row{
 		want: []string{`(?m)brokers: .*# .*ECHOSIEVE_KAFKA_BROKERS`}},
 	{command: "echosieve check --config echosieve.yaml", want: []string{`The service can start`}},
 	// docs/detection.md
-	{
-		command: "echosieve boilerplate learn --from articles --out boilerplate.tsv --starts-in 24h",
-		// The sample has dead letters and no boilerplate: exit code 1.
-		with: []string{"--starts-in 24h", "--starts-in 24h || true"}, want: []string{`\d+ articles of \d+ publishers`},
-	},
+	// The sample has dead letters and no boilerplate: exit code 1.
+	{command: "echosieve boilerplate learn --from articles --out boilerplate.tsv --starts-in 24h",
+		with: []string{"--starts-in 24h", "--starts-in 24h || true"}, want: []string{`\d+ articles of \d+ publishers`}},
 	// docs/evaluation.md
-	{
-		command: "echosieve-lab eval pairs --docs " + dataset + "stream.jsonl --pairs " + dataset + "pairs.tsv",
-		want:    []string{`(?m)^recall +[01]\.\d+`, `(?m)^precision `, `(?m)^kind +pairs +flagged`},
-	},
+	{command: "echosieve-lab eval pairs --docs " + dataset + "stream.jsonl --pairs " + dataset + "pairs.tsv",
+		want: []string{`(?m)^recall +[01]\.\d+`, `(?m)^precision `, `(?m)^kind +pairs +flagged`}},
 	// docs/from-simhash.md
-	{
-		command: "echosieve-lab eval versus articles.jsonl --recipe classic-python-200 --html versus.html",
-		with:    []string{"articles.jsonl", "articles.jsonl.gz"},
-		want:    []string{`(?m)^only classic-python-200 +\d+`},
-	},
+	{command: "echosieve-lab eval versus articles.jsonl --recipe classic-python-200 --html versus.html",
+		with: []string{"articles.jsonl", "articles.jsonl.gz"}, want: []string{`(?m)^only classic-python-200 +\d+`}},
 	// docs/install.md
 	{command: "make release", parsed: "test/deploy runs its script"},
 	{command: "sha256sum --check SHA256SUMS", parsed: "test/deploy compares the sums"},
 	{command: "apt-get install ./echosieve_1.0.0_amd64.deb", parsed: noSystem},
 	{command: "editor /etc/echosieve/echosieve.yaml", parsed: noSystem},
-	{
-		command: "echosieve check --config /etc/echosieve/echosieve.yaml",
-		with:    []string{"/etc/echosieve", "deploy/release/package"},
-		want:    []string{`The service can start`},
-	},
+	{command: "echosieve check --config /etc/echosieve/echosieve.yaml",
+		with: []string{"/etc/echosieve", "deploy/release/package"}, want: []string{`The service can start`}},
 	{command: "systemctl enable --now echosieve", parsed: noSystem},
-	{
-		command: "echosieve produce --sample --loop --rate 5 --kafka.brokers localhost:9092",
-		with:    []string{"--rate 5", "--rate 50"},
-		until:   `\d\d records published`, stop: true,
-	},
+	{command: "echosieve produce --sample --loop --rate 5 --kafka.brokers localhost:9092",
+		with: []string{"--rate 5", "--rate 50"}, until: `\d\d records published`, stop: true},
 	{
 		command: "docker build -f deploy/Dockerfile --build-arg VERSION=$(git describe --tags --always) -t " +
 			"registry.example/echosieve:1.0 .",
@@ -133,44 +115,32 @@ var rows = []row{
 	{command: "echosieve index refill --config echosieve.yaml", find: committed, want: []string{`\d+ `}},
 	{command: "echosieve index forget TOPIC/PARTITION/OFFSET",
 		with: []string{"TOPIC/PARTITION/OFFSET", "articles/0/6"}, want: []string{`forgotten|forgot`}},
-	{
-		command: "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318 echosieve run --config echosieve.yaml",
-		parsed:  "a service runs already; test/e2e sends traces to a receiver",
-	},
+	{command: "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318 echosieve run --config echosieve.yaml",
+		parsed: "a service runs already; test/e2e sends traces to a receiver"},
 	// docs/stories.md
-	{
-		command: "echosieve filter --stories stories.jsonl articles.jsonl.gz > judged.jsonl",
-		with:    []string{"> judged.jsonl", "> judged.jsonl || true"}, output: fileText("stories.jsonl"),
-		want: []string{`^\{"root":\{"id":`, `"copies":2,`},
-	},
+	{command: "echosieve filter --stories stories.jsonl articles.jsonl.gz > judged.jsonl",
+		with: []string{"> judged.jsonl", "> judged.jsonl || true"}, output: fileText("stories.jsonl"),
+		want: []string{`^\{"root":\{"id":`, `"copies":2,`}},
 	{command: "echosieve stories --config echosieve.yaml --http.listen 127.0.0.1:9465",
 		parsed: "test/e2e runs it beside a service"},
 	{command: "curl 'localhost:9464/v1/stories?sort=publishers&since=24h&limit=10'",
 		parsed: "internal/app/storylist asks for these parameters"},
 	{command: "curl localhost:9464/v1/stories/articles/2/1517", parsed: "internal/app/storylist asks for a root"},
 	// docs/output.md
-	{
-		command: "echosieve explain --config echosieve.yaml articles-duplicate/2/1517", find: duplicate,
-		want: []string{`(?m)^recipe +news-|near|exact`},
-	},
-	{
-		command: "echosieve explain --config echosieve.yaml articles/2/88231 --html why.html",
-		with:    []string{"articles/2/88231", "articles/0/1"},
-		output:  fileText("why.html"), want: []string{`<html`, `articles/0/1`},
-	},
+	{command: "echosieve explain --config echosieve.yaml articles-duplicate/2/1517", find: duplicate,
+		want: []string{`(?m)^recipe +news-|near|exact`}},
+	{command: "echosieve explain --config echosieve.yaml articles/2/88231 --html why.html",
+		with: []string{"articles/2/88231", "articles/0/1"}, output: fileText("why.html"),
+		want: []string{`<html`, `articles/0/1`}},
 	{command: "echosieve explain --config echosieve.yaml --id x44 --since 72h", with: []string{"x44", "zh-metro-src"},
 		want: []string{`zh-metro-src`}},
 	{command: "echosieve compare --texts a.txt b.txt", with: []string{"a.txt b.txt", "original.txt copy.txt"},
 		want: []string{`Near copy`}},
-	{
-		command: "echosieve look --config echosieve.yaml article.json",
-		with:    []string{"echosieve look", `head -n 1 <(zcat -f articles.jsonl.gz) > article.json; echosieve look`},
-		want:    []string{`(?m)^This is advice`},
-	},
-	{
-		command: "curl -s http://localhost:9464/v1/look -H 'Content-Type: application/json' -d @article.json",
-		parsed:  "the service of this test runs without http.look; internal/app/look posts to it",
-	},
+	{command: "echosieve look --config echosieve.yaml article.json",
+		with: []string{"echosieve look", `head -n 1 <(zcat -f articles.jsonl.gz) > article.json; echosieve look`},
+		want: []string{`(?m)^This is advice`}},
+	{command: "curl -s http://localhost:9464/v1/look -H 'Content-Type: application/json' -d @article.json",
+		parsed: "the service of this test runs without http.look; internal/app/look posts to it"},
 	{
 		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -f '%h\n' | tr ',' '\n' | grep '^echosieve-reason=' | sort | uniq -c`,
 		want:    []string{`(?m)^ +\d+ echosieve-reason=no_text$`},
@@ -182,11 +152,8 @@ var rows = []row{
 	// docs/recipe-change.md
 	{command: "echosieve check --shadow --config new.yaml", with: []string{"new.yaml", "echosieve.yaml"},
 		want: []string{`The service can start`}},
-	{
-		command: "echosieve run --shadow --config new.yaml",
-		with:    []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"},
-		until:   `joined group generation`,
-	},
+	{command: "echosieve run --shadow --config new.yaml",
+		with: []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"}, until: `joined group generation`},
 	{command: "kafka-consumer-groups.sh --group echosieve-shadow --reset-offsets --to-datetime ...",
 		parsed: "a program of Kafka"},
 	{command: "echosieve explain --shadow --config new.yaml", parsed: "the page names the command only"},
@@ -195,11 +162,8 @@ var rows = []row{
 			"articles-shadow --since 24h",
 		find: shadowed, want: []string{`on both sides`},
 	},
-	{
-		command: "echosieve index refill --config new.yaml --from input",
-		with:    []string{"new.yaml", "echosieve.yaml --redis.namespace refilled"},
-		want:    []string{`\d+ `},
-	},
+	{command: "echosieve index refill --config new.yaml --from input",
+		with: []string{"new.yaml", "echosieve.yaml --redis.namespace refilled"}, want: []string{`\d+ `}},
 	{command: "echosieve check --config new.yaml", parsed: "test/e2e follows the steps of the page"},
 	{command: "echosieve run --config new.yaml", parsed: "test/e2e follows the steps of the page"},
 	// docs/runbook.md
@@ -232,11 +196,9 @@ var rows = []row{
 		want: []string{`^OK\n$`}},
 	{command: "docker run --read-only --cap-drop ALL --security-opt no-new-privileges echosieve", parsed: noEngine},
 	// docs/tuning.md
-	{
-		command: "echosieve-lab eval pairs --docs A --pairs P --redis.block_bits 20 --detection.probes 5",
-		with:    []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "},
-		want:    []string{`(?m)^recall `},
-	},
+	{command: "echosieve-lab eval pairs --docs A --pairs P --redis.block_bits 20 --detection.probes 5",
+		with: []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "},
+		want: []string{`(?m)^recall `}},
 	{command: "echosieve-lab bench scale --stored 1M --redis.addrs R --detection.probes 8 articles.jsonl.gz",
 		parsed: minutes},
 }
