@@ -35,10 +35,8 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 	all := kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(n*3/4))
 	last := map[string]int64{}
 	for _, r := range all {
-		require.Equal(t, map[byte]string{
-			'u': "articles-unique", 'd': "articles-duplicate",
-			'x': "articles-dead",
-		}[r.Value[0]], r.Topic)
+		require.Equal(t, map[byte]string{'u': "articles-unique", 'd': "articles-duplicate", 'x': "articles-dead"}[r.Value[0]],
+			r.Topic)
 		source := strings.Split(kafkatest.Header(r, pipeline.HeaderInput), "/")
 		require.Equal(t, strconv.Itoa(int(r.Partition)), source[1], "input partition p goes to output partition p")
 		offset, err := strconv.ParseInt(source[2], 10, 64)
@@ -61,8 +59,7 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 func TestInFlightIsBounded(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	cfg.MaxInFlightRecords, cfg.BatchRecords = 64, 32
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 3000, 3)...)
+	kafkatest.Filled(t, cfg, "u", 3000)
 	var most atomic.Int64
 	var m *member
 	ready := make(chan struct{})
@@ -98,10 +95,8 @@ func TestRecordAboveTheWholeBudgetPasses(t *testing.T) {
 func TestBatchThatWasNotPreparedIsDeliveredAgain(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	cfg.DrainTimeout = time.Second
-	kafkatest.EnsureTopics(t, cfg)
-	cl := kafkatest.Client(t, cfg)
 	const n = 300
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", n, 3)...)
+	cl := kafkatest.Filled(t, cfg, "u", n)
 	waits := make(chan bool, n)
 	m := startMember(t, cfg, &router{prepare: func(ctx context.Context, _ []record.Record) error {
 		waits <- true

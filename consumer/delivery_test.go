@@ -21,9 +21,8 @@ import (
 
 func TestWithoutTheRightDeliveryIsAtLeastOnce(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
-	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Filled(t, cfg, "u", 30)
 	refuseProducerIDs(k, kafka.TransactionalIDAuthorizationFailed)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
 	m := newMember(t, cfg, &router{})
 	warnings := map[string]string{}
 	m.WarnWith(func(kind, text string) { warnings[kind] = text })
@@ -78,16 +77,11 @@ func TestRetriesRepeatNothing(t *testing.T) {
 			cfg.MaxMessageBytes = 2048 // many small requests
 			cfg.Partitions = 2
 			cfg.SessionTimeout = 30 * time.Second // no redelivery
-			kafkatest.EnsureTopics(t, cfg)
 			const n = 2000
-			kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", n, 2)...)
-			f := &kafkatest.Faults{Key: int16(kmsg.Produce)}
-			f.Choose = func(n int64) kafkatest.Fault {
-				if n%5 == 3 {
-					return what
-				}
-				return kafkatest.Pass
-			}
+			kafkatest.Filled(t, cfg, "u", n)
+			f := &kafkatest.Faults{Key: int16(kmsg.Produce), Choose: func(n int64) kafkatest.Fault {
+				return map[bool]kafkatest.Fault{true: what}[n%5 == 3]
+			}}
 			m := newMember(t, cfg, &router{})
 			f.Into(m.cluster)
 			m.start()
@@ -120,10 +114,8 @@ func TestRetriesRepeatNothing(t *testing.T) {
 
 func TestWithoutProducerIDsBatchesAreSentAllTheSame(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
-	kafkatest.EnsureTopics(t, cfg)
+	kafkatest.Filled(t, cfg, "u", 30)
 	refuseProducerIDs(k, kafka.ClusterAuthorizationFailed)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg, kgo.DisableIdempotentWrite()),
-		kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
 	m := startMember(t, cfg, &router{})
 	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
 	m.stop(t)

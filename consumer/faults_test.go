@@ -18,9 +18,7 @@ import (
 func TestDeletedRecordsAreCountedAndPassed(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	cl := kafkatest.Client(t, cfg)
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
+	cl := kafkatest.Filled(t, cfg, "u", 10)
 	m := startMember(t, cfg, &router{})
 	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
 	m.stop(t)
@@ -40,8 +38,7 @@ func TestDeletedRecordsAreCountedAndPassed(t *testing.T) {
 func TestUnknownPositionStaysUnknown(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 20, 1)...)
+	kafkatest.Filled(t, cfg, "u", 20)
 	require.NoError(t, k.DeleteRecords(cfg.Topics.Input, 0, 15))
 	var refused atomic.Int64
 	k.ControlKey(int16(kmsg.ListOffsets), func(kmsg.Request) (kmsg.Response, error, bool) {

@@ -3,9 +3,11 @@ package consumer
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -97,10 +99,6 @@ type health struct {
 func (h *health) report(_ string, call fmt.Stringer, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err == nil {
-		delete(h.fails, call)
-		return
-	}
 	if h.fails == nil {
 		h.fails = map[fmt.Stringer]error{}
 	}
@@ -111,10 +109,7 @@ func (h *health) report(_ string, call fmt.Stringer, err error) {
 func (h *health) last() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, err := range h.fails {
-		return err
-	}
-	return nil
+	return errors.Join(slices.Collect(maps.Values(h.fails))...)
 }
 
 // member is a running Consumer.
@@ -162,12 +157,19 @@ func (m *member) start() {
 func (m *member) stop(t *testing.T) {
 	t.Helper()
 	m.cancel()
+	require.NoError(t, m.ended(t))
+}
+
+// ended waits for the end of Run and returns its error.
+func (m *member) ended(t *testing.T) error {
+	t.Helper()
 	select {
 	case err := <-m.done:
 		m.done <- err
-		require.NoError(t, err)
+		return err
 	case <-time.After(kafkatest.Patience):
 		t.Fatal("Run did not return")
+		return nil
 	}
 }
 

@@ -28,11 +28,9 @@ func serves(t *testing.T, m *member) {
 func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	cl := kafkatest.Client(t, cfg)
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
+	cl := kafkatest.Filled(t, cfg, "u", 10)
 	deciding, release := make(chan struct{}), make(chan struct{})
-	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
+	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		close(deciding)
 		select {
 		case <-release:
@@ -41,7 +39,6 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 			return ctx.Err()
 		}
 	}})
-	m.start()
 	<-deciding
 	m.cancel()
 	require.Eventually(t, func() bool { return m.logged.count("the group generation has ended") == 1 },
@@ -55,16 +52,13 @@ func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
 	cfg.DrainTimeout = 300 * time.Millisecond
-	kafkatest.EnsureTopics(t, cfg)
-	cl := kafkatest.Client(t, cfg)
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
+	cl := kafkatest.Filled(t, cfg, "u", 10)
 	deciding := make(chan struct{})
-	m := newMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
+	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		close(deciding)
 		<-ctx.Done()
 		return ctx.Err()
 	}})
-	m.start()
 	<-deciding
 	m.stop(t)
 	require.Zero(t, m.logged.count("could not leave the group in time"), "Run does not just stop waiting for the group")
@@ -139,14 +133,9 @@ func TestOvertimeHasOneBudget(t *testing.T) {
 func TestMissingTopicsAreNamed(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	cfg.CreateTopics = false
-	m := startMember(t, cfg, &router{})
-	select {
-	case err := <-m.done:
-		require.ErrorContains(t, err, "articles, articles-dead, articles-duplicate, articles-unique")
-		require.ErrorContains(t, err, "create them or set kafka.create_topics: true")
-	case <-time.After(kafkatest.Patience):
-		t.Fatal("Run goes on")
-	}
+	err := startMember(t, cfg, &router{}).ended(t)
+	require.ErrorContains(t, err, "articles, articles-dead, articles-duplicate, articles-unique")
+	require.ErrorContains(t, err, "create them or set kafka.create_topics: true")
 }
 
 // An error that wraps the end of a context of the Handler's own is an error like any other. Otherwise the
@@ -159,15 +148,9 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, cfg := kafkatest.Fake(t)
-			kafkatest.EnsureTopics(t, cfg)
-			kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 1, 1)...)
+			kafkatest.Filled(t, cfg, "u", 1)
 			m := startMember(t, cfg, &router{decide: func(context.Context, []record.Record) error { return broken }})
-			select {
-			case err := <-m.done:
-				require.ErrorIs(t, err, broken)
-			case <-time.After(kafkatest.Patience):
-				t.Fatal("Run goes on")
-			}
+			require.ErrorIs(t, m.ended(t), broken)
 		})
 	}
 }

@@ -102,10 +102,9 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	t.Logf("%.1f MiB in use, limit %d MiB", most/(1<<20), limit>>20)
 	require.Less(t, most, 1.25*limit)
 	close(away)
-	require.Eventually(t, func() bool {
-		return m.value(t, "echosieve_consumer_acknowledged_records_total") == float64(
-			n)
-	}, kafkatest.Patience, 50*time.Millisecond, "every record is published")
+	require.Eventually(t,
+		func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") == float64(n) },
+		kafkatest.Patience, 50*time.Millisecond, "every record is published")
 	require.NoError(t, m.health.last())
 	m.stop(t)
 }

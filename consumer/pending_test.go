@@ -20,9 +20,7 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	const partitions, waiting, n = 14, 12, 60
 	cfg.Partitions, cfg.BatchRecords, cfg.MaxInFlightRecords = partitions, 10, 20
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg),
-		kafkatest.Numbered(cfg.Topics.Input, "u", n*partitions, partitions)...)
+	kafkatest.Filled(t, cfg, "u", n*partitions)
 	known, waits := make(chan struct{}), make(chan string, 1000)
 	m := startMember(t, cfg, &router{prepare: func(_ context.Context, recs []record.Record) error {
 		last := recs[len(recs)-1]
@@ -80,8 +78,7 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 // A partition that waits for a schema gives itself up at once.
 func TestPartitionsThatWaitForASchemaStop(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 3, 3)...)
+	kafkatest.Filled(t, cfg, "u", 3)
 	waits := make(chan string, 100)
 	m := startMember(t, cfg, &router{prepare: func(_ context.Context, recs []record.Record) error {
 		return &decode.Pending{

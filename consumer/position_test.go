@@ -52,15 +52,10 @@ func (n *labeler) last() ([]string, bool) {
 // partitions that are assigned to other members. The offsets do not change.
 func TestLabelsAreRecalled(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
-	kafkatest.EnsureTopics(t, cfg)
-	cl := kafkatest.Client(t, cfg)
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
+	cl := kafkatest.Filled(t, cfg, "u", 30)
 	first := &labeler{label: "index.1.2"}
 	m := startMember(t, cfg, &router{}, func(c *Consumer) { c.KeepLabels(first) })
-	require.Eventually(t, func() bool {
-		n, err := kafkatest.AskCommitted(cl, cfg)
-		return err == nil && n == 30
-	}, kafkatest.Patience, 20*time.Millisecond)
+	kafkatest.EventuallyCommitted(t, cfg)
 	m.stop(t)
 	recalled, ok := first.last()
 	require.True(t, ok, "a first start is told that nothing is remembered")

@@ -23,8 +23,7 @@ import (
 // and the next owner decides them differently.
 func realLostVerdicts(t *testing.T, cfg broker.Config) {
 	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "d", 20, 1)...)
+	kafkatest.Filled(t, cfg, "d", 20)
 	_, owner := formerOwner(t, cfg)
 	var published []*pipeline.Output
 	for _, offset := range []int64{0, 1, 2, 3, 4, 6} {
@@ -66,9 +65,7 @@ func realLateCommit(t *testing.T, cfg broker.Config) {
 	require.Error(t, m.cluster.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...),
 		"the group has another member")
 	m.stop(t)
-	late, err := broker.New(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	defer late.Close()
+	late := kafkatest.Cluster(t, cfg)
 	require.Error(t, late.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group is empty")
 	require.Zero(t, kafkatest.Committed(t, kafkatest.Client(t, cfg), cfg))
 }
@@ -125,9 +122,7 @@ func lastCommit(t *testing.T, cfg broker.Config) broker.Commit {
 // formerOwner makes an owner of partition 0 that is in no group and commits nothing but its first position.
 func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Owner) {
 	t.Helper()
-	c, err := broker.New(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	c := kafkatest.Cluster(t, cfg)
 	m, err := broker.NewMetrics(nil)
 	require.NoError(t, err)
 	r := broker.NewReporter(m, kafkatest.Log(t), (&health{}).report, time.Minute)

@@ -5,11 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"echosieve/test/kafkaserver"
+
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -19,10 +20,7 @@ func TestSettingsOfATopicThatIsNew(t *testing.T) {
 	fake, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(fake.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(fake.ListenAddrs()...))
-	require.NoError(t, err)
-	t.Cleanup(client.Close)
-	admin, far := kadm.NewClient(client), "9223372036854775807"
+	admin, far := kadm.NewClient(kafkaserver.Client(t, fake.ListenAddrs()[0])), "9223372036854775807"
 	cfg := DefaultConfig()
 	cfg.Brokers, cfg.Partitions, cfg.Replication = fake.ListenAddrs(), 1, 1
 	_, err = admin.CreateTopic(t.Context(), 1, 1, map[string]*string{FutureLimit: &far}, cfg.Topics.Input)

@@ -66,9 +66,7 @@ func TestRealKafka(t *testing.T) {
 // startOwner makes this process the owner of partition 0, as a process with this configuration would.
 func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 	t.Helper()
-	c, err := broker.New(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	c := kafkatest.Cluster(t, cfg)
 	m, err := broker.NewMetrics(nil)
 	require.NoError(t, err)
 	log := kafkatest.Log(t)

@@ -20,9 +20,7 @@ import (
 // testTakeOver is a take-over of partition 0.
 func testTakeOver(t *testing.T, cfg broker.Config) *takeover {
 	t.Helper()
-	c, err := broker.New(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	c := kafkatest.Cluster(t, cfg)
 	m, err := broker.NewMetrics(nil)
 	require.NoError(t, err)
 	return &takeover{

@@ -22,9 +22,7 @@ import (
 // oneWriter returns a writer to partition 0 of the unique topic.
 func oneWriter(t *testing.T, cfg broker.Config) *writer {
 	t.Helper()
-	c, err := broker.New(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	c := kafkatest.Cluster(t, cfg)
 	return newWriter(c, newOwnIdentity(&producerIDs{cluster: c}), article.ToUnique, cfg.Topics.Unique,
 		func(int) int { return 0 })
 }

@@ -114,6 +114,15 @@ func BySource(recs []*kgo.Record) map[string][]*kgo.Record {
 	return m
 }
 
+// Filled creates the topics of the settings, and produces n records "<prefix><i>" to the input topic. It returns its client.
+func Filled(t *testing.T, cfg broker.Config, prefix string, n int) *kgo.Client {
+	t.Helper()
+	EnsureTopics(t, cfg)
+	cl := Client(t, cfg)
+	Produce(t, cl, Numbered(cfg.Topics.Input, prefix, n, cfg.Partitions)...)
+	return cl
+}
+
 // EnsureTopics creates the topics of the settings.
 func EnsureTopics(t *testing.T, cfg broker.Config) {
 	t.Helper()

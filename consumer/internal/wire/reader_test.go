@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"echosieve/pipeline/record"
+	"echosieve/test/kafkaserver"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/segmentio/kafka-go"
@@ -66,11 +67,9 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 	for codec, compression := range compressions {
 		t.Run(codecs[codec], func(t *testing.T) {
 			c, addrs := fakeBroker(t)
-			cl, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+			cl := kafkaserver.Client(t, addrs[0], kgo.RecordPartitioner(kgo.ManualPartitioner()),
 				kgo.ProducerBatchCompression(compression), kgo.ProducerLinger(300*time.Millisecond),
 				kgo.ConsumeTopics("articles"))
-			require.NoError(t, err)
-			defer cl.Close()
 			ours := sample(500)
 			raw, err := EncodeBatch(ours, Codec(codec))
 			require.NoError(t, err)
@@ -121,9 +120,8 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 
 // rebatch changes a copy of a batch and corrects its checksum.
 func rebatch(raw []byte, change func(b []byte)) []byte {
-	b := bytes.Clone(raw)
-	change(b)
-	binary.BigEndian.PutUint32(b[17:], crc32.Checksum(b[21:], castagnoli))
+	b := changed(raw, change)
+	put32(b[17:], crc32.Checksum(b[21:], castagnoli))
 	return b
 }
 
@@ -212,30 +210,16 @@ func TestDamagedBatches(t *testing.T) {
 		want error
 		text string
 	}{
-		"flipped bit": {raw: func() []byte { b := bytes.Clone(good); b[200] ^= 1; return b }(), want: errChecksum},
-		"old format": {raw: func() []byte { b := bytes.Clone(good); b[16] = 1; return b }(),
-			text: "message format 1"},
-		"length": {raw: func() []byte {
-			b := bytes.Clone(good)
-			binary.BigEndian.PutUint32(b[8:],
-				1)
-			return b
-		}(), want: errMalformed},
-		"negative length": {raw: func() []byte {
-			b := bytes.Clone(good)
-			binary.BigEndian.PutUint32(b[8:],
-				math.MaxUint32)
-			return b
-		}(), want: errMalformed},
-		"too many records": {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 1<<30) }),
-			want: errMalformed},
-		"too few records": {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[57:], 3) }),
-			want: errMalformed},
-		"record length": {raw: rebatch(good, func(b []byte) { b[61] = 0x7f }), want: errMalformed},
-		"offset delta": {raw: rebatch(good, func(b []byte) { binary.BigEndian.PutUint32(b[23:], 1) }),
-			want: errMalformed},
-		"unknown codec": {raw: rebatch(good, func(b []byte) { b[22] = 7 }), text: "unknown codec 7"},
-		"snappy claim":  {raw: batchOf(claim, 2), want: errMalformed},
+		"flipped bit":      {raw: changed(good, func(b []byte) { b[200] ^= 1 }), want: errChecksum},
+		"old format":       {raw: changed(good, func(b []byte) { b[16] = 1 }), text: "message format 1"},
+		"length":           {raw: changed(good, func(b []byte) { put32(b[8:], 1) }), want: errMalformed},
+		"negative length":  {raw: changed(good, func(b []byte) { put32(b[8:], math.MaxUint32) }), want: errMalformed},
+		"too many records": {raw: rebatch(good, func(b []byte) { put32(b[57:], 1<<30) }), want: errMalformed},
+		"too few records":  {raw: rebatch(good, func(b []byte) { put32(b[57:], 3) }), want: errMalformed},
+		"record length":    {raw: rebatch(good, func(b []byte) { b[61] = 0x7f }), want: errMalformed},
+		"offset delta":     {raw: rebatch(good, func(b []byte) { put32(b[23:], 1) }), want: errMalformed},
+		"unknown codec":    {raw: rebatch(good, func(b []byte) { b[22] = 7 }), text: "unknown codec 7"},
+		"snappy claim":     {raw: batchOf(claim, 2), want: errMalformed},
 		"xerial block": {raw: batchOf(append(append(bytes.Clone(xerialMagic), make([]byte, 8)...), 0xff, 0xff,
 			0xff, 0xff), 2), want: errMalformed},
 		"gzip of nothing": {raw: batchOf([]byte("this is not gzip at all"), 1), text: "decompress"},
@@ -247,7 +231,8 @@ func TestDamagedBatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := 1 << 19
-			s := NewReader(&FetchResponse{records: append(at(good, 0), atIfSane(c.raw, 20)...)}, 0, limit, unbounded)
+			s := NewReader(&FetchResponse{records: append(at(good, 0),
+				changed(c.raw, func(b []byte) { binary.BigEndian.PutUint64(b, 20) })...)}, 0, limit, unbounded)
 			recs, err := readAll(s)
 			require.Error(t, err)
 			if c.want != nil {
@@ -259,10 +244,13 @@ func TestDamagedBatches(t *testing.T) {
 	}
 }
 
-// atIfSane sets the base offset, which the checksum does not cover: a wrong checksum stays wrong.
-func atIfSane(raw []byte, offset int64) []byte {
+// put32 writes a number into a batch.
+var put32 = binary.BigEndian.PutUint32
+
+// changed changes a copy of a batch, whose checksum stays.
+func changed(raw []byte, change func(b []byte)) []byte {
 	b := bytes.Clone(raw)
-	binary.BigEndian.PutUint64(b, uint64(offset))
+	change(b)
 	return b
 }
 

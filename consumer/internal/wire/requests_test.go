@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"echosieve/test/kafkaserver"
+
 	"github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -63,9 +65,7 @@ func TestResponseThatWaitedTooLongIsAskedForAgain(t *testing.T) {
 // A refusal is an error: somebody who takes it for success waits a session timeout for the member that did not leave.
 func TestLeaveGroup(t *testing.T) {
 	c, addrs := fakeBroker(t)
-	cl, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumerGroup("g"), kgo.ConsumeTopics("articles"))
-	require.NoError(t, err)
-	defer cl.Close()
+	cl := kafkaserver.Client(t, addrs[0], kgo.ConsumerGroup("g"), kgo.ConsumeTopics("articles"))
 	member := ""
 	require.Eventually(t, func() bool {
 		member, _ = cl.GroupMetadata()
