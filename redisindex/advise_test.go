@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
@@ -53,14 +52,12 @@ func TestAdviceIsTheNextVerdict(t *testing.T) {
 
 // An original without a verdict has no root yet; one that the index hides is no original.
 func TestAdviceAboutUndecidedAndHidden(t *testing.T) {
-	x := newIndex(t, redisrig.Client(t, miniredis.RunT(t).Addr()), redisrig.Config(redisrig.Standard))
+	x := onMini(t)
 	original, later := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF1)
 	require.NoError(t, x.session.EnsureScripts(t.Context()))
 	b := newClaim(x, []article.Article{original}, nil)
 	steps := b.steps()
-	for _, step := range steps[:4] { // with a ticket, without a verdict
-		require.NoError(t, step(t.Context()))
-	}
+	advance(t, steps[:4]...) // with a ticket, without a verdict
 	advice, err := x.Advise(t.Context(), &later)
 	require.NoError(t, err)
 	require.Equal(t, original.Ref(), advice.Verdict.Original)
@@ -83,7 +80,7 @@ func TestAdviceAboutUndecidedAndHidden(t *testing.T) {
 }
 
 func TestStored(t *testing.T) {
-	x := newIndex(t, redisrig.Client(t, miniredis.RunT(t).Addr()), redisrig.Config(redisrig.Standard))
+	x := onMini(t)
 	x.keys.Layout.MaxEntries = 2
 	original, near := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF0)
 	claimOne(t, x, original)

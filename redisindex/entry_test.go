@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -143,16 +142,14 @@ func TestDamagedHiddenEntry(t *testing.T) {
 
 // A verdict that cannot be decoded is damage as well, for the worker of the article and for the workers of its copies.
 func TestDamagedVerdictIsSetAside(t *testing.T) {
-	client := redisrig.Client(t, miniredis.RunT(t).Addr())
 	for _, replay := range []bool{false, true} {
-		x, a, b := newIndex(t, client, redisrig.Config(redisrig.Standard)), redisrig.Article(1, 0xff),
-			redisrig.Article(2, 0xfe)
+		x, a, b := onMini(t), redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 		field := x.entryOf(a).Field()
 		key := x.keys.Entries(field)
-		value := client.HGet(t.Context(), key, field.Name()).Val()
+		value := x.client.HGet(t.Context(), key, field.Name()).Val()
 		require.Equal(t, byte(article.Unique), value[len(value)-1])
-		require.NoError(t, client.HSet(t.Context(), key, field.Name(), value[:len(value)-1]+"\x63").Err())
+		require.NoError(t, x.client.HSet(t.Context(), key, field.Name(), value[:len(value)-1]+"\x63").Err())
 		if replay {
 			require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
 			require.Equal(t, a.Coordinates, claimSoon(t, x, b).Original.Coordinates)
@@ -171,14 +168,9 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 		client := redisrig.Client(t, addr)
 		a := redisrig.Article(1, 0xff)
 		for name, pick := range map[string]func(x *Index) string{
-			"entries": func(x *Index) string {
-				return x.keys.Entries(x.entryOf(a).Field())
-			},
-			"lists": func(x *Index) string {
-				return x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)), Block: 0,
-					Value: 0})
-			},
-			"generations": func(x *Index) string { return x.keys.Exists(x.layout.Slice(keyspace.WindowTime(a.Time))) },
+			"entries":     func(x *Index) string { return x.keys.Entries(x.entryOf(a).Field()) },
+			"lists":       func(x *Index) string { return x.keys.ListHash(keyspace.ListRef{Slice: x.entryOf(a).Slice}) },
+			"generations": func(x *Index) string { return x.keys.Exists(x.entryOf(a).Slice) },
 			"counter":     func(x *Index) string { return x.keys.Sequence() },
 		} {
 			t.Run(name, func(t *testing.T) {

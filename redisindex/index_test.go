@@ -13,7 +13,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -32,6 +32,20 @@ func newIndex(t testing.TB, client redis.UniversalClient, cfg keyspace.Config) *
 	x, err := New(client, cfg, nil, slog.New(slog.DiscardHandler), nil)
 	require.NoError(t, err)
 	return x
+}
+
+// onMini returns an index with the standard parameters on a server in process.
+func onMini(t testing.TB) *Index {
+	t.Helper()
+	return newIndex(t, redisrig.Client(t, miniredis.RunT(t).Addr()), redisrig.Config(redisrig.Standard))
+}
+
+// advance makes steps of a claim, which must succeed.
+func advance(t testing.TB, steps ...func(context.Context) error) {
+	t.Helper()
+	for _, step := range steps {
+		require.NoError(t, step(t.Context()))
+	}
 }
 
 func TestContract(t *testing.T) {
@@ -57,8 +71,7 @@ func claimOne(t testing.TB, x *Index, c article.Article) article.Verdict {
 
 func TestEveryKeyExpires(t *testing.T) {
 	redisrig.OnKinds(t, func(t *testing.T, addr, buckets string) {
-		everyKeyExpires(t, redisrig.Client(t, addr),
-			buckets)
+		everyKeyExpires(t, redisrig.Client(t, addr), buckets)
 	})
 }
 
@@ -108,27 +121,25 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 // Redis loses the entry of an article after a copy named the article as its original. The article must not
 // become a copy of that copy.
 func TestLostOriginalStaysUnique(t *testing.T) {
-	client := redisrig.Client(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	x := onMini(t)
 	a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 	require.Equal(t, a.Coordinates, claimOne(t, x, b).Original.Coordinates)
 	field := x.entryOf(a).Field()
-	require.EqualValues(t, 1, client.HDel(t.Context(), x.keys.Entries(field), field.Name()).Val())
+	require.EqualValues(t, 1, x.client.HDel(t.Context(), x.keys.Entries(field), field.Name()).Val())
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 }
 
 // A worker died after it stored the article b. Then an exact repeat of b is claimed: its verdict depends on
 // the verdict of b.
 func TestRepeatOfUndecidedArticle(t *testing.T) {
-	client := redisrig.Client(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	x := onMini(t)
 	a, b, c := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe), redisrig.Article(3, 0xfe)
 	c.Digest = b.Digest
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 	require.NoError(t, newClaim(x, []article.Article{b}, newCall(x, nil)).storeEntries(t.Context()))
-	refA, refB := article.Ref{ID: a.ID, Coordinates: a.Coordinates}, article.Ref{ID: b.ID, Coordinates: b.Coordinates}
-	want := article.ExactVerdict(refB, refA)
+	refA := a.Ref()
+	want := article.ExactVerdict(b.Ref(), refA)
 	require.Equal(t, want, claimOne(t, x, c))
 	require.Equal(t, article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: refA, Root: refA,
 		Distance: 1, Destination: article.ToDuplicate}, claimOne(t, x, b))
@@ -141,8 +152,7 @@ func TestWaitsForRedis(t *testing.T) {
 	waits, was := map[fmt.Stringer]error{}, 0
 	down := make(chan struct{})
 	noticed := sync.OnceFunc(func() { close(down) })
-	reg := prometheus.NewRegistry()
-	x, err := New(client, redisrig.Config(redisrig.Standard), reg, slog.New(slog.DiscardHandler),
+	x, err := New(client, redisrig.Config(redisrig.Standard), nil, slog.New(slog.DiscardHandler),
 		func(component string, call fmt.Stringer, err error) {
 			require.Equal(t, "redis", component)
 			if err == nil {
@@ -180,18 +190,8 @@ func TestWaitsForRedis(t *testing.T) {
 	_, err = x.Claim(stopping.With(t.Context(), process), []article.Article{redisrig.Article(1, 2)})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, waits)
-	families, err := reg.Gather()
-	require.NoError(t, err)
-	errorsSeen := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "echosieve_redisindex_errors_total" {
-				errorsSeen[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
-			}
-		}
-	}
-	require.Positive(t, errorsSeen["connection"])
-	require.Zero(t, errorsSeen["other"])
+	require.Positive(t, counted(x.metrics.errors.WithLabelValues("connection")))
+	require.Zero(t, counted(x.metrics.errors.WithLabelValues("other")))
 }
 
 // Whatever timestamps records have, every key expires, a look-up visits only the slices within a window of
@@ -240,10 +240,4 @@ func TestHostileTimestamps(t *testing.T) {
 	require.LessOrEqual(t, n, len(stamps)*(blocks+2)+1)
 }
 
-func counted(c prometheus.Counter) int {
-	var m dto.Metric
-	if err := c.Write(&m); err != nil {
-		return 0
-	}
-	return int(m.GetCounter().GetValue())
-}
+func counted(c prometheus.Counter) int { return int(testutil.ToFloat64(c)) }

@@ -45,17 +45,11 @@ func TestInterleaving(t *testing.T) {
 
 // interleavings returns the number of schedules and the first seed.
 func interleavings(t *testing.T) (schedules int, seed uint64) {
-	schedules, seed = 200, uint64(time.Now().UnixNano())/1e3
-	if s := os.Getenv("ECHOSIEVE_TEST_SCHEDULES"); s != "" {
-		var err error
-		schedules, err = strconv.Atoi(s)
-		require.NoError(t, err)
-	}
-	if s := os.Getenv("ECHOSIEVE_TEST_SEED"); s != "" {
-		var err error
-		seed, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
+	schedules, err := strconv.Atoi(cmp.Or(os.Getenv("ECHOSIEVE_TEST_SCHEDULES"), "200"))
+	require.NoError(t, err)
+	now := fmt.Sprint(time.Now().UnixMicro())
+	seed, err = strconv.ParseUint(cmp.Or(os.Getenv("ECHOSIEVE_TEST_SEED"), now), 10, 64)
+	require.NoError(t, err)
 	return schedules, seed
 }
 
@@ -263,14 +257,7 @@ func (w *world) run(ctx context.Context) bool {
 }
 
 func (w *world) delivered(article int) bool {
-	for _, live := range w.live {
-		for _, i := range live.call {
-			if i == article {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.live, func(k *worker) bool { return slices.Contains(k.call, article) })
 }
 
 // deliver makes an idle worker claim the articles, or restore them.
@@ -308,12 +295,7 @@ func (w *world) settle(k *worker) {
 	case <-k.done:
 	}
 	k.cancel()
-	for i, live := range w.live {
-		if live == k {
-			w.live = append(w.live[:i], w.live[i+1:]...)
-			break
-		}
-	}
+	w.live = slices.DeleteFunc(w.live, func(live *worker) bool { return live == k })
 	w.idle = append(w.idle, k.client)
 	if k.restores && k.err == nil {
 		w.restored(k)

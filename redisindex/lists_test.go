@@ -171,7 +171,7 @@ func TestForeignMembers(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Addr(t))
 	x := newIndex(t, client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
 	a := redisrig.Article(1, 0xff)
-	g := x.layout.Slice(keyspace.WindowTime(a.Time))
+	g := x.entryOf(a).Slice
 	for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
 		require.NoError(t, client.SAdd(t.Context(), x.keys.ListSet(keyspace.ListRef{Slice: g, Block: block.Index,
 			Value: block.Value}), "hello", "1e3", "99999999999999999999", "").Err())

@@ -1,7 +1,6 @@
 package redisindex
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,10 +61,7 @@ func TestTwoPolicies(t *testing.T) {
 		cfg.Extends = "unique"
 		x := newIndex(t, client, cfg)
 		slow := newClaim(x, []article.Article{b}, newCall(x, nil))
-		for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets,
-			slow.lookUp, slow.fetchEntries} {
-			require.NoError(t, step(t.Context()))
-		}
+		advance(t, slow.storeLists, slow.storeEntries, slow.drawTickets, slow.lookUp, slow.fetchEntries)
 		ready, _, err := slow.propose()
 		require.NoError(t, err)
 		require.Equal(t, article.ToUnique, ready[0].proposal.Destination)

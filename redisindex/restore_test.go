@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -145,22 +144,15 @@ func restoreSchedule(t *testing.T, client redis.UniversalClient, clients []*step
 
 // A worker has stored an entry and not decided it. A refill writes the published verdict.
 func TestRestoreDecidesForAnother(t *testing.T) {
-	client := redisrig.Client(t, miniredis.RunT(t).Addr())
-	x := newIndex(t, client, redisrig.Config(redisrig.Standard))
+	x := onMini(t)
 	original, copied := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF1)
 	claimOne(t, x, original)
 	b := newClaim(x, []article.Article{copied}, newCall(x, nil))
-	require.NoError(t, b.storeLists(t.Context()))
-	require.NoError(t, b.storeEntries(t.Context()))
+	advance(t, b.storeLists, b.storeEntries)
 	published := article.Verdict{Kind: article.Unique, Root: copied.Ref()}
 	outcomes, err := Restore(t.Context(), x, time.Now(), []article.Article{copied}, []article.Verdict{published})
 	require.NoError(t, err)
 	require.Equal(t, []string{"new"}, outcomes)
-	for _, step := range []func() error{
-		func() error { return b.drawTickets(t.Context()) }, func() error { return b.lookUp(t.Context()) },
-		func() error { return b.fetchEntries(t.Context()) }, func() error { return b.decide(t.Context()) },
-	} {
-		require.NoError(t, step())
-	}
+	advance(t, b.drawTickets, b.lookUp, b.fetchEntries, b.decide)
 	require.Equal(t, published, b.verdicts()[0])
 }

@@ -38,10 +38,8 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 		{connection.WhenSets, nil, func(*connection.Options) {}},
 		{"redis.db", nil, func(o *connection.Options) { o.DB = 1 }},
 		{"redis.cluster", []string{"--cluster-enabled", "yes"}, func(o *connection.Options) { o.Cluster = true }},
-		{"redis.wait_replicas", nil, func(o *connection.Options) {
-			o.WaitReplicas, o.Timeout, o.WaitTimeout = 1,
-				time.Minute, 30*time.Second
-		}},
+		{"redis.wait_replicas", nil,
+			func(o *connection.Options) { o.WaitReplicas, o.Timeout, o.WaitTimeout = 1, time.Minute, 30*time.Second }},
 	} {
 		t.Run("server "+kind.setting, func(t *testing.T) {
 			t.Parallel()

@@ -20,9 +20,7 @@ func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
 	require.NoError(t, connection.LoadScripts(t.Context(), x.client, scripts...))
 	b := newClaim(x, []article.Article{c}, newCall(x, nil))
-	for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets, b.lookUp} {
-		require.NoError(t, step(t.Context()))
-	}
+	advance(t, b.storeLists, b.storeEntries, b.drawTickets, b.lookUp)
 }
 
 // hands is a clock that moves only with the pauses of claims.
@@ -63,18 +61,13 @@ func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
 // The worker of an original is only slow: it has fetched everything when its ticket is withdrawn. It must not
 // write the verdict that it has reached.
 func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
-	client := redisrig.Client(t, miniredis.RunT(t).Addr())
-	cfg := redisrig.Config(redisrig.Standard)
-	x := newIndex(t, client, cfg)
+	x := onMini(t)
 	(&hands{}).drive(t, x)
 	a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 	a.Partition, b.Partition = 1, 2
-	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
+	require.NoError(t, connection.LoadScripts(t.Context(), x.client, scripts...))
 	slow := newClaim(x, []article.Article{a}, newCall(x, nil))
-	for _, step := range []func(context.Context) error{slow.storeLists, slow.storeEntries, slow.drawTickets,
-		slow.lookUp, slow.fetchEntries} {
-		require.NoError(t, step(t.Context()))
-	}
+	advance(t, slow.storeLists, slow.storeEntries, slow.drawTickets, slow.lookUp, slow.fetchEntries)
 	require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
 	require.ErrorIs(t, slow.decide(t.Context()), errTicketChanged)
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
@@ -92,9 +85,7 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 		early, slow := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 		early.Partition, slow.Partition = 1, 2
 		b := newClaim(x, []article.Article{slow}, newCall(x, nil))
-		for _, step := range []func(context.Context) error{b.storeLists, b.storeEntries, b.drawTickets} {
-			require.NoError(t, step(t.Context()))
-		}
+		advance(t, b.storeLists, b.storeEntries, b.drawTickets)
 		require.EqualValues(t, 1, b.tasks[0].number)
 		require.Equal(t, article.Unique, claimOne(t, x, early).Kind,
 			"with the ticket 2; it gives the slow article the ticket 3")
@@ -111,8 +102,7 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 // After a crash, a record can have a higher ticket than a record that follows it in its partition. A worker
 // decides its partition in order, so it must not wait for a record that it will process later.
 func TestDoesNotWaitForItself(t *testing.T) {
-	client := redisrig.Client(t, miniredis.RunT(t).Addr())
-	x, clock := newIndex(t, client, redisrig.Config(redisrig.Standard)), &hands{}
+	x, clock := onMini(t), &hands{}
 	clock.drive(t, x)
 	first, second := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 	leave(t, x, second)
@@ -139,8 +129,7 @@ func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 		newClaim(x, []article.Article{articles[1], articles[2]}, newCall(x, nil)),
 	}
 	for _, b := range claims {
-		require.NoError(t, b.storeLists(t.Context()))
-		require.NoError(t, b.storeEntries(t.Context()))
+		advance(t, b.storeLists, b.storeEntries)
 	}
 	pipe := client.Pipeline()
 	for i, a := range articles {
@@ -150,9 +139,7 @@ func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
 	for _, b := range claims {
-		for _, step := range []func(context.Context) error{b.drawTickets, b.lookUp, b.fetchEntries} {
-			require.NoError(t, step(t.Context()))
-		}
+		advance(t, b.drawTickets, b.lookUp, b.fetchEntries)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

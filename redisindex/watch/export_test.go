@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // The kinds of loss and of warning.
@@ -34,25 +34,14 @@ func (l *Losses) Hold() (release func()) {
 
 // Counted is how often a kind of loss was counted.
 func (l *Losses) Counted(kind string) int {
-	var m dto.Metric
-	_ = l.metrics.losses.WithLabelValues(kind).Write(&m)
-	return int(m.GetCounter().GetValue())
+	return int(testutil.ToFloat64(l.metrics.losses.WithLabelValues(kind)))
 }
 
 // LastLoss is the metric of the last loss.
 func (l *Losses) LastLoss() prometheus.Collector { return l.metrics.lastLoss }
 
-// MemoryUsed is the metric of a node.
-func (l *Losses) MemoryUsed(node string) prometheus.Collector {
-	return l.metrics.memoryUsed.WithLabelValues(node)
-}
-
-// MemoryLimit is the metric of a node.
-func (l *Losses) MemoryLimit(node string) prometheus.Collector {
-	return l.metrics.memoryLimit.WithLabelValues(node)
-}
-
-// SaveFailing is the metric of a node.
-func (l *Losses) SaveFailing(node string) prometheus.Collector {
-	return l.metrics.saveFailing.WithLabelValues(node)
+// OfNode are the metrics of a node: the memory that it uses, its limit, and whether saves fail.
+func (l *Losses) OfNode(node string) (used, limit, saveFailing float64) {
+	of := func(v *prometheus.GaugeVec) float64 { return testutil.ToFloat64(v.WithLabelValues(node)) }
+	return of(l.metrics.memoryUsed), of(l.metrics.memoryLimit), of(l.metrics.saveFailing)
 }

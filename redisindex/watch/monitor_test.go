@@ -325,8 +325,9 @@ func TestMonitorMemoryAndSaves(t *testing.T) {
 	limit := infoOf(t, client).MemoryUsed * 11 / 10
 	set("maxmemory", fmt.Sprint(limit))
 	warning(watch.WarnMemory, server.Addr+" uses")
-	require.InDelta(t, float64(limit), testutil.ToFloat64(w.MemoryLimit(server.Addr)), 0)
-	require.Greater(t, testutil.ToFloat64(w.MemoryUsed(server.Addr)), 0.8*float64(limit))
+	used, most, _ := w.OfNode(server.Addr)
+	require.InDelta(t, float64(limit), most, 0)
+	require.Greater(t, used, 0.8*float64(limit))
 	require.True(t, checkWarns(t, client, "memory"))
 	set("maxmemory", "0")
 	warning(watch.WarnMemory, "")
@@ -336,7 +337,8 @@ func TestMonitorMemoryAndSaves(t *testing.T) {
 	require.Error(t, client.Save(t.Context()).Err())
 	_ = client.BgSave(t.Context()).Err()
 	warning(watch.WarnSave, "rdb_last_bgsave_status")
-	require.InDelta(t, 1, testutil.ToFloat64(w.SaveFailing(server.Addr)), 0)
+	_, _, failing := w.OfNode(server.Addr)
+	require.InDelta(t, 1, failing, 0)
 	require.True(t, checkWarns(t, client, "save"))
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	set("dir", dir)
@@ -352,7 +354,8 @@ func TestLossOfOneMaster(t *testing.T) {
 		w := startWatched(t, client, redisrig.Config(redisrig.Standard))
 		w.Recall(nil)
 		w.requireNoLoss(t)
-		require.Positive(t, testutil.ToFloat64(w.MemoryUsed(master.Addr)))
+		used, _, _ := w.OfNode(master.Addr)
+		require.Positive(t, used)
 		require.NoError(t, cluster.Client(master).FlushAll(t.Context()).Err())
 		w.requireLoss(t, watch.LossMissing)
 		w.stop()
@@ -438,18 +441,11 @@ func storedNow(n int) (originals, copies []article.Article) {
 
 // Whichever class of keys is deleted under a running service, the loss is noticed, or it changes no verdict.
 func TestDeletedKeysAreNoticedOrHarmless(t *testing.T) {
-	classes := map[string][]struct {
-		class    string
-		harmless bool
-	}{
-		keyspace.BucketsPacked: {{"o", false}, {"b", false}, {"g", false}, {"seq", false}, {"life", false},
-			{"d", true}, {"r", true}},
-		keyspace.BucketsSets: {{"o", false}, {"s", false}, {"g", false}, {"seq", false}, {"life", false},
-			{"d", true}, {"r", true}},
-	}
 	for _, buckets := range redisrig.Kinds {
-		for _, test := range classes[buckets] {
-			t.Run(buckets+" "+test.class, func(t *testing.T) {
+		lists := map[string]string{keyspace.BucketsPacked: "b", keyspace.BucketsSets: "s"}[buckets]
+		classes := map[string]bool{"o": false, lists: false, "g": false, "seq": false, "life": false, "d": true, "r": true}
+		for class, harmless := range classes {
+			t.Run(buckets+" "+class, func(t *testing.T) {
 				t.Parallel()
 				client := redisrig.Client(t, redisserver.Start(t).Addr)
 				w := startWatched(t, client, redisrig.KindConfig(redisrig.Standard, buckets))
@@ -457,7 +453,7 @@ func TestDeletedKeysAreNoticedOrHarmless(t *testing.T) {
 				originals, copies := storedNow(60)
 				damaged := redisrig.Article(1000, 0xff)
 				field := fieldOf(w.Index, &damaged)
-				if test.harmless { // these rows need keys of all classes
+				if harmless { // these rows need keys of all classes
 					require.NoError(t, client.HSet(t.Context(), w.Keys().Entries(field), field.Name(), "hello").Err())
 					indexrig.ClaimOne(t, w.Index, damaged)
 				}
@@ -471,17 +467,11 @@ func TestDeletedKeysAreNoticedOrHarmless(t *testing.T) {
 				w.waitRound(t)
 				found := keysOf(t, w.Index, client)
 				for class := range found {
-					require.True(t, slices.ContainsFunc(classes[buckets], func(c struct {
-						class    string
-						harmless bool
-					},
-					) bool {
-						return c.class == class
-					}), "keys of class %q have no row in this test", class)
+					require.Contains(t, classes, class, "keys of this class have no row in this test")
 				}
-				require.NotEmpty(t, found[test.class])
-				require.NoError(t, client.Del(t.Context(), found[test.class]...).Err())
-				if !test.harmless {
+				require.NotEmpty(t, found[class])
+				require.NoError(t, client.Del(t.Context(), found[class]...).Err())
+				if !harmless {
 					w.requireLoss(t, watch.LossMissing)
 					require.Equal(t, 1, w.Counted(watch.LossMissing))
 					return
