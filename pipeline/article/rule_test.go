@@ -91,6 +91,10 @@ func TestRuleCompareIDs(t *testing.T) {
 func TestPolicyDestination(t *testing.T) {
 	p := Policy{Contained: "duplicate", Extends: "unique", ExtendsShare: .5, Revises: "possible",
 		Overlaps: "possible", SameID: "unique"}
+	near := func(is Relation) Judgement { return Judgement{Kind: Near, Likeness: Likeness{Relation: is}} }
+	added := func(contained Share) Judgement {
+		return Judgement{Kind: Near, Likeness: Likeness{Relation: Extends, Contained: contained}}
+	}
 	for name, c := range map[string]struct {
 		judged Judgement
 		want   Destination
@@ -101,25 +105,21 @@ func TestPolicyDestination(t *testing.T) {
 			ToPossible},
 		"exact":              {Judgement{Kind: Exact, Likeness: SameText}, ToDuplicate},
 		"exact, same id":     {Judgement{Kind: Exact, Likeness: SameText, SameID: true}, ToDuplicate},
-		"equal":              {Judgement{Kind: Near, Likeness: Likeness{Relation: Equal}}, ToDuplicate},
+		"equal":              {near(Equal), ToDuplicate},
 		"relation not known": {Judgement{Kind: Near}, ToDuplicate},
-		"contained":          {Judgement{Kind: Near, Likeness: Likeness{Relation: Contained}}, ToDuplicate},
-		"extends":            {Judgement{Kind: Near, Likeness: Likeness{Relation: Extends}}, ToUnique},
-		"half of it is new": {Judgement{Kind: Near, Likeness: Likeness{Relation: Extends, Contained: 50}},
-			ToDuplicate},
-		"more is new": {Judgement{Kind: Near, Likeness: Likeness{Relation: Extends, Contained: 49}}, ToUnique},
-		"revises":     {Judgement{Kind: Near, Likeness: Likeness{Relation: Revises}}, ToPossible},
-		"overlaps":    {Judgement{Kind: Near, Likeness: Likeness{Relation: Overlaps}}, ToPossible},
-		"same id":     {Judgement{Kind: Near, Likeness: Likeness{Relation: Revises}, SameID: true}, ToUnique},
+		"contained":          {near(Contained), ToDuplicate},
+		"extends":            {near(Extends), ToUnique},
+		"half of it is new":  {added(50), ToDuplicate},
+		"more is new":        {added(49), ToUnique},
+		"revises":            {near(Revises), ToPossible},
+		"overlaps":           {near(Overlaps), ToPossible},
+		"same id":            {Judgement{Kind: Near, Likeness: Likeness{Relation: Revises}, SameID: true}, ToUnique},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, p.Destination(c.judged)) })
 	}
-	added := func(contained Share) Judgement {
-		return Judgement{Kind: Near, Likeness: Likeness{Relation: Extends, Contained: contained}}
-	}
 	require.Equal(t, ToDuplicate, DefaultPolicy().Destination(added(50)))
 	require.Equal(t, ToUnique, DefaultPolicy().Destination(added(49)))
-	require.Equal(t, ToDuplicate, Policy{}.Destination(Judgement{Kind: Near, Likeness: Likeness{Relation: Overlaps}}))
+	require.Equal(t, ToDuplicate, Policy{}.Destination(near(Overlaps)))
 }
 
 func TestPolicyValidate(t *testing.T) {

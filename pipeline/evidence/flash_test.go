@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/pipeline/article"
-
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,16 +35,14 @@ func TestJudgeFlash(t *testing.T) {
 	flash := Comparison{Known: true, Flash: true, J: .6, Containment: 1, Bigrams: 10, SharedContexts: 1,
 		LeastValues: 2, CommonValues: 2}
 	checkJudge(t, flash, map[string]judged{
-		"contained":      {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"much added":     {func(c *Comparison) { c.J = .3 }, article.Near, article.ReasonOverlap},
-		"too much added": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
-		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, article.Possible,
-			article.ReasonOverlap},
-		"another number": {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, 0, article.ReasonNumbers},
-		"a number less": {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, article.Possible,
-			article.ReasonValues},
+		"contained":         {func(*Comparison) {}, near, byOverlap},
+		"much added":        {func(c *Comparison) { c.J = .3 }, near, byOverlap},
+		"too much added":    {func(c *Comparison) { c.J = .29 }, 0, byOverlap},
+		"a word in between": {func(c *Comparison) { c.J, c.Containment = .9, .99 }, possible, byOverlap},
+		"another number":    {func(c *Comparison) { c.J, c.Contradictions = .9, 1 }, 0, byNumbers},
+		"a number less":     {func(c *Comparison) { c.J, c.CommonValues = .9, 1 }, possible, byValues},
 		"no numbers": {func(c *Comparison) { c.SharedContexts, c.LeastValues, c.CommonValues = 0, 0, 0 },
-			article.Near, article.ReasonOverlap},
+			near, byOverlap},
 	})
 }
 
@@ -63,14 +59,14 @@ func TestTeaser(t *testing.T) {
 		require.True(t, c.Known && c.Flash && c.Teaser)
 		j, mirrored := judge(18, c), judge(18, Compare(&text, &flash))
 		require.Equal(t, j.Relation.Mirrored(), mirrored.Relation)
-		missed += count(j.Kind != article.Near)
+		missed += count(j.Kind != near)
 
 		list[12] = "38"
 		other := of(t, strings.Join(list, " "))
-		require.NotEqual(t, article.Near, judge(0, Compare(&flash, &other)).Kind)
+		require.NotEqual(t, near, judge(0, Compare(&flash, &other)).Kind)
 		list[12] = "37"
 		other = of(t, strings.Join(append(list[:13:13], newArticle(r, 37)...), " "))
-		wrong += count(judge(0, Compare(&flash, &other)).Kind == article.Near)
+		wrong += count(judge(0, Compare(&flash, &other)).Kind == near)
 		long := of(t, strings.Join(append(list, newArticle(r, 50)...), " "))
 		require.Zero(t, judge(0, Compare(&flash, &long)).Kind)
 	}

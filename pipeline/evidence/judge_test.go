@@ -9,6 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+const (
+	near, possible = article.Near, article.Possible
+
+	byOverlap, byNumbers, byValues = article.ReasonOverlap, article.ReasonNumbers, article.ReasonValues
+	bySubject, byLead              = article.ReasonSubject, article.ReasonLead
+	byDistance, byUnknown          = article.ReasonDistance, article.ReasonUnknown
+)
+
 // judge is Judge with the default rule.
 func judge(distance int, c Comparison) article.Judgement {
 	rule := NewRule(DefaultThresholds())
@@ -52,76 +60,57 @@ func TestJudge(t *testing.T) {
 	}
 	long.values(8, 8)
 	checkJudge(t, long, map[string]judged{
-		"copy":    {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"unknown": {func(c *Comparison) { *c = Comparison{} }, 0, article.ReasonUnknown},
-		"at the threshold": {func(c *Comparison) { c.J = .44; c.values(2, 2) }, article.Near,
-			article.ReasonOverlap},
-		"below": {func(c *Comparison) { c.J = .43; c.values(2, 2) }, article.Possible,
-			article.ReasonOverlap},
-		"far below": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
-		"all main words": {func(c *Comparison) { c.J, c.OtherMain = .3, 0 }, article.Near,
-			article.ReasonOverlap},
-		"but not below": {func(c *Comparison) { c.J, c.OtherMain = .29, 0 }, 0, article.ReasonOverlap},
-		"all but one": {func(c *Comparison) { c.J, c.OtherMain = .42, 0; c.values(6, 7) },
-			article.Possible, article.ReasonOverlap},
+		"copy":             {func(*Comparison) {}, near, byOverlap},
+		"unknown":          {func(c *Comparison) { *c = Comparison{} }, 0, byUnknown},
+		"at the threshold": {func(c *Comparison) { c.J = .44; c.values(2, 2) }, near, byOverlap},
+		"below":            {func(c *Comparison) { c.J = .43; c.values(2, 2) }, possible, byOverlap},
+		"far below":        {func(c *Comparison) { c.J = .29 }, 0, byOverlap},
+		"all main words":   {func(c *Comparison) { c.J, c.OtherMain = .3, 0 }, near, byOverlap},
+		"but not below":    {func(c *Comparison) { c.J, c.OtherMain = .29, 0 }, 0, byOverlap},
+		"all but one":      {func(c *Comparison) { c.J, c.OtherMain = .42, 0; c.values(6, 7) }, possible, byOverlap},
 		"all, with the version's": {func(c *Comparison) { c.J, c.OtherMain, c.CommonAll, c.LeastAll = .42, 0, 8, 9 },
-			article.Possible, article.ReasonOverlap},
+			possible, byOverlap},
 		"all, contradicted": {func(c *Comparison) { c.J, c.OtherMain, c.Contradictions = .42, 0, 1 },
-			article.Possible, article.ReasonOverlap},
+			possible, byOverlap},
 		"contained, as long": {func(c *Comparison) { c.J, c.Containment = .42, .9; c.values(0, 0) },
-			article.Possible, article.ReasonOverlap},
-		"other things": {func(c *Comparison) { c.J, c.OtherMain = .63, 4 }, article.Possible,
-			article.ReasonOverlap},
-		"other things, same text": {func(c *Comparison) { c.J, c.OtherMain = .64, 4 }, article.Near,
-			article.ReasonOverlap},
-		"a few contradictions": {func(c *Comparison) { c.J, c.Contradictions = .7, 1 }, article.Near,
-			article.ReasonOverlap},
+			possible, byOverlap},
+		"other things":            {func(c *Comparison) { c.J, c.OtherMain = .63, 4 }, possible, byOverlap},
+		"other things, same text": {func(c *Comparison) { c.J, c.OtherMain = .64, 4 }, near, byOverlap},
+		"a few contradictions":    {func(c *Comparison) { c.J, c.Contradictions = .7, 1 }, near, byOverlap},
 		"one, other names": {func(c *Comparison) { c.J, c.Contradictions, c.SameForemost = .8, 1, false }, 0,
-			article.ReasonNumbers},
-		"many contradictions": {func(c *Comparison) { c.Contradictions = 3 }, 0, article.ReasonNumbers},
-		"a correction": {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .75, 1, 3 },
-			article.Near, article.ReasonOverlap},
-		"no correction": {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .74, 1, 3 }, 0,
-			article.ReasonNumbers},
-		"the only place": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0,
-			article.ReasonNumbers},
+			byNumbers},
+		"many contradictions": {func(c *Comparison) { c.Contradictions = 3 }, 0, byNumbers},
+		"a correction": {func(c *Comparison) {
+			c.J, c.Contradictions, c.SharedContexts = .75, 1, 3
+		}, near, byOverlap},
+		"no correction":  {func(c *Comparison) { c.J, c.Contradictions, c.SharedContexts = .74, 1, 3 }, 0, byNumbers},
+		"the only place": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0, byNumbers},
 		"corrected, other names": {func(c *Comparison) {
-			c.Contradictions, c.SharedContexts, c.SameForemost = 1, 3,
-				false
-		}, 0, article.ReasonNumbers},
-		"not in place": {func(c *Comparison) { c.SameForemost = false; c.values(7, 8) }, article.Near,
-			article.ReasonOverlap},
-		"other values":      {func(c *Comparison) { c.values(3, 8) }, article.Possible, article.ReasonValues},
-		"one value missing": {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
-		"less alike": {func(c *Comparison) { c.J = .7; c.values(1, 2) }, article.Possible,
-			article.ReasonValues},
-		"the only value":     {func(c *Comparison) { c.values(0, 1) }, article.Near, article.ReasonOverlap},
-		"two values missing": {func(c *Comparison) { c.values(1, 3) }, article.Possible, article.ReasonValues},
-		"in its place, too": {func(c *Comparison) { c.Contradictions = 1; c.values(1, 2) }, article.Possible,
-			article.ReasonValues},
-		"no values": {func(c *Comparison) { c.values(0, 0) }, article.Near, article.ReasonOverlap},
+			c.Contradictions, c.SharedContexts, c.SameForemost = 1, 3, false
+		}, 0, byNumbers},
+		"not in place":       {func(c *Comparison) { c.SameForemost = false; c.values(7, 8) }, near, byOverlap},
+		"other values":       {func(c *Comparison) { c.values(3, 8) }, possible, byValues},
+		"one value missing":  {func(c *Comparison) { c.values(1, 2) }, near, byOverlap},
+		"less alike":         {func(c *Comparison) { c.J = .7; c.values(1, 2) }, possible, byValues},
+		"the only value":     {func(c *Comparison) { c.values(0, 1) }, near, byOverlap},
+		"two values missing": {func(c *Comparison) { c.values(1, 3) }, possible, byValues},
+		"in its place, too":  {func(c *Comparison) { c.Contradictions = 1; c.values(1, 2) }, possible, byValues},
+		"no values":          {func(c *Comparison) { c.values(0, 0) }, near, byOverlap},
 		"and another version": {func(c *Comparison) {
-			c.Contradictions, c.SharedContexts,
-				c.HeadContradictions = 1, 3, 1
-		}, 0, article.ReasonNumbers},
-		"another version": {func(c *Comparison) { c.J, c.HeadContradictions = .64, 2 }, article.Near,
-			article.ReasonOverlap},
-		"or another report": {func(c *Comparison) { c.J, c.HeadContradictions = .63, 2 }, 0,
-			article.ReasonNumbers},
-		"other names": {func(c *Comparison) { c.OtherSubject = true }, article.Possible,
-			article.ReasonSubject},
-		"another list": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 3 }, article.Possible,
-			article.ReasonLead},
+			c.Contradictions, c.SharedContexts, c.HeadContradictions = 1, 3, 1
+		}, 0, byNumbers},
+		"another version":   {func(c *Comparison) { c.J, c.HeadContradictions = .64, 2 }, near, byOverlap},
+		"or another report": {func(c *Comparison) { c.J, c.HeadContradictions = .63, 2 }, 0, byNumbers},
+		"other names":       {func(c *Comparison) { c.OtherSubject = true }, possible, bySubject},
+		"another list":      {func(c *Comparison) { c.Lead, c.OtherMain = .29, 3 }, possible, byLead},
 		"of another version": {func(c *Comparison) { c.Lead, c.OtherMain, c.HeadContradictions = .29, 3, 1 },
-			article.Possible, article.ReasonLead},
-		"another standfirst": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 2 }, article.Near,
-			article.ReasonOverlap},
-		"some of the beginning": {func(c *Comparison) { c.Lead, c.OtherMain, c.Repeated = halfLead+.01, 3, 0 }, article.Near,
-			article.ReasonOverlap},
-		"above one disclaimer": {func(c *Comparison) { c.J, c.Lead, c.Repeated = .97, halfLead, 2 }, article.Possible,
-			article.ReasonLead},
-		"short, with words that stand once": {func(c *Comparison) { c.Bigrams, c.Lead, c.Repeated = 79, 0, 0 }, article.Near,
-			article.ReasonOverlap},
+			possible, byLead},
+		"another standfirst": {func(c *Comparison) { c.Lead, c.OtherMain = .29, 2 }, near, byOverlap},
+		"some of the beginning": {func(c *Comparison) { c.Lead, c.OtherMain, c.Repeated = halfLead+.01, 3, 0 }, near,
+			byOverlap},
+		"above one disclaimer": {func(c *Comparison) { c.J, c.Lead, c.Repeated = .97, halfLead, 2 }, possible, byLead},
+		"short, with words that stand once": {func(c *Comparison) { c.Bigrams, c.Lead, c.Repeated = 79, 0, 0 }, near,
+			byOverlap},
 	})
 }
 
@@ -130,28 +119,24 @@ func TestJudgeShort(t *testing.T) {
 		SameForemost: true}
 	short.values(7, 7)
 	checkJudge(t, short, map[string]judged{
-		"short":         {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"lower":         {func(c *Comparison) { c.J = .63 }, article.Possible, article.ReasonOverlap},
-		"numbers vouch": {func(c *Comparison) { c.J, c.Containment = .44, .9 }, article.Near, article.ReasonOverlap},
+		"short":         {func(*Comparison) {}, near, byOverlap},
+		"lower":         {func(c *Comparison) { c.J = .63 }, possible, byOverlap},
+		"numbers vouch": {func(c *Comparison) { c.J, c.Containment = .44, .9 }, near, byOverlap},
 		"a part": {func(c *Comparison) {
-			c.J, c.Longer, c.Containment, c.OtherMain = .3, 1.5, .9,
-				2
+			c.J, c.Longer, c.Containment, c.OtherMain = .3, 1.5, .9, 2
 			c.values(2, 2)
-		}, article.Near, article.ReasonOverlap},
+		}, near, byOverlap},
 		"with other names": {func(c *Comparison) {
 			c.J, c.Longer, c.Containment, c.OtherMain, c.Growth = .6, 1.5, .9, 3, 1
 			c.values(2, 2)
-		}, article.Possible, article.ReasonOverlap},
-		"another version": {func(c *Comparison) { c.J, c.HeadContradictions = .75, 1 }, article.Near,
-			article.ReasonOverlap},
+		}, possible, byOverlap},
+		"another version": {func(c *Comparison) { c.J, c.HeadContradictions = .75, 1 }, near, byOverlap},
 		"a daily report": {func(c *Comparison) { c.J, c.HeadContradictions, c.SameForemost = .74, 1, false },
-			0, article.ReasonNumbers},
-		"a contradiction": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 6 }, 0,
-			article.ReasonNumbers},
-		"one value missing": {func(c *Comparison) { c.values(1, 2) }, article.Near, article.ReasonOverlap},
-		"the only value":    {func(c *Comparison) { c.values(0, 1) }, article.Possible, article.ReasonValues},
-		"reworded, not as such": {func(c *Comparison) { c.J, c.SameValues = .42, true }, article.Possible,
-			article.ReasonOverlap},
+			0, byNumbers},
+		"a contradiction":       {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 6 }, 0, byNumbers},
+		"one value missing":     {func(c *Comparison) { c.values(1, 2) }, near, byOverlap},
+		"the only value":        {func(c *Comparison) { c.values(0, 1) }, possible, byValues},
+		"reworded, not as such": {func(c *Comparison) { c.J, c.SameValues = .42, true }, possible, byOverlap},
 	})
 }
 
@@ -161,52 +146,40 @@ func TestJudgePart(t *testing.T) {
 		SameForemost: true, OtherMain: 5, Growth: .3}
 	part.values(5, 5)
 	checkJudge(t, part, map[string]judged{
-		"a part":    {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"too small": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
-		"as long": {func(c *Comparison) { c.J, c.Longer = .4, 1.24 }, article.Possible,
-			article.ReasonOverlap},
-		"not contained": {func(c *Comparison) { c.Containment = .89; c.OtherMain = 3 }, article.Possible,
-			article.ReasonOverlap},
-		"in a round-up": {func(c *Comparison) { c.J, c.Growth = .4, .29 }, article.Possible,
-			article.ReasonOverlap},
-		"of other names": {func(c *Comparison) { c.J, c.OtherMain = .4, 6 }, article.Possible,
-			article.ReasonOverlap},
-		"on a page": {func(c *Comparison) { c.Growth, c.OtherMain = 0, 2 }, article.Near,
-			article.ReasonOverlap},
-		"half of the page": {func(c *Comparison) { c.J, c.Growth = .44, 0 }, article.Near,
-			article.ReasonOverlap},
-		"with another subject": {func(c *Comparison) { c.OtherSubject = true }, article.Near,
-			article.ReasonOverlap},
+		"a part":               {func(*Comparison) {}, near, byOverlap},
+		"too small":            {func(c *Comparison) { c.J = .29 }, 0, byOverlap},
+		"as long":              {func(c *Comparison) { c.J, c.Longer = .4, 1.24 }, possible, byOverlap},
+		"not contained":        {func(c *Comparison) { c.Containment = .89; c.OtherMain = 3 }, possible, byOverlap},
+		"in a round-up":        {func(c *Comparison) { c.J, c.Growth = .4, .29 }, possible, byOverlap},
+		"of other names":       {func(c *Comparison) { c.J, c.OtherMain = .4, 6 }, possible, byOverlap},
+		"on a page":            {func(c *Comparison) { c.Growth, c.OtherMain = 0, 2 }, near, byOverlap},
+		"half of the page":     {func(c *Comparison) { c.J, c.Growth = .44, 0 }, near, byOverlap},
+		"with another subject": {func(c *Comparison) { c.OtherSubject = true }, near, byOverlap},
 		"of another subject": {func(c *Comparison) { c.J, c.OtherSubject, c.Growth = .9, true, .29 },
-			article.Possible, article.ReasonSubject},
-		"below another text": {func(c *Comparison) { c.Lead = 0 }, article.Near, article.ReasonOverlap},
-		"of a later version": {func(c *Comparison) { c.HeadContradictions = 2 }, article.Near,
-			article.ReasonOverlap},
-		"a number corrected": {func(c *Comparison) { c.Contradictions = 1; c.values(4, 5) }, article.Near,
-			article.ReasonOverlap},
-		"two numbers differ": {func(c *Comparison) { c.Contradictions = 1; c.values(3, 5) }, 0,
-			article.ReasonNumbers},
-		"a number was cut in two": {func(c *Comparison) { c.values(4, 5) }, article.Near, article.ReasonOverlap},
-		"corrected, another name": {func(c *Comparison) { c.Contradictions, c.SameForemost = 1, false }, 0,
-			article.ReasonNumbers},
-		"corrected, the one place": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0,
-			article.ReasonNumbers},
+			possible, bySubject},
+		"below another text":       {func(c *Comparison) { c.Lead = 0 }, near, byOverlap},
+		"of a later version":       {func(c *Comparison) { c.HeadContradictions = 2 }, near, byOverlap},
+		"a number corrected":       {func(c *Comparison) { c.Contradictions = 1; c.values(4, 5) }, near, byOverlap},
+		"two numbers differ":       {func(c *Comparison) { c.Contradictions = 1; c.values(3, 5) }, 0, byNumbers},
+		"a number was cut in two":  {func(c *Comparison) { c.values(4, 5) }, near, byOverlap},
+		"corrected, another name":  {func(c *Comparison) { c.Contradictions, c.SameForemost = 1, false }, 0, byNumbers},
+		"corrected, the one place": {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 1 }, 0, byNumbers},
 	})
-	require.Equal(t, article.Near, judge(17, part).Kind, "farther away than others")
+	require.Equal(t, near, judge(17, part).Kind, "farther away than others")
 	part.Longer = 1.24
-	require.Equal(t, article.Judgement{Reason: article.ReasonDistance}, judge(17, part))
+	require.Equal(t, article.Judgement{Reason: byDistance}, judge(17, part))
 }
 
 // Main words that differ tell of another report if the distance is large, too.
 func TestOtherWords(t *testing.T) {
 	base := Comparison{Known: true, J: .64, Containment: .8, Bigrams: 300, Longer: 1.3, OtherMain: 4, Lead: 1}
-	require.Equal(t, article.ReasonSubject, judge(13, base).Reason)
-	require.Equal(t, article.Near, judge(12, base).Kind)
+	require.Equal(t, bySubject, judge(13, base).Reason)
+	require.Equal(t, near, judge(12, base).Kind)
 	part := base
 	part.Containment = .9
-	require.Equal(t, article.Near, judge(13, part).Kind)
+	require.Equal(t, near, judge(13, part).Kind)
 	base.OtherMain = 3
-	require.Equal(t, article.Near, judge(13, base).Kind)
+	require.Equal(t, near, judge(13, base).Kind)
 }
 
 func TestJudgeReworded(t *testing.T) {
@@ -216,19 +189,19 @@ func TestJudgeReworded(t *testing.T) {
 	}
 	reworded.values(4, 4)
 	checkJudge(t, reworded, map[string]judged{
-		"reworded":           {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"too little is left": {func(c *Comparison) { c.J = .14 }, 0, article.ReasonOverlap},
-		"one more number":    {func(c *Comparison) { c.SameValues = false }, 0, article.ReasonOverlap},
-		"three numbers":      {func(c *Comparison) { c.values(3, 3) }, 0, article.ReasonOverlap},
-		"in another place":   {func(c *Comparison) { c.Contradictions = 1 }, article.Near, article.ReasonOverlap},
-		"other main words":   {func(c *Comparison) { c.OtherMain = 4 }, 0, article.ReasonOverlap},
-		"longer":             {func(c *Comparison) { c.Longer = 1.25 }, 0, article.ReasonOverlap},
-		"short":              {func(c *Comparison) { c.Bigrams = 79 }, 0, article.ReasonOverlap},
-		"another subject":    {func(c *Comparison) { c.OtherSubject = true }, article.Possible, article.ReasonSubject},
+		"reworded":           {func(*Comparison) {}, near, byOverlap},
+		"too little is left": {func(c *Comparison) { c.J = .14 }, 0, byOverlap},
+		"one more number":    {func(c *Comparison) { c.SameValues = false }, 0, byOverlap},
+		"three numbers":      {func(c *Comparison) { c.values(3, 3) }, 0, byOverlap},
+		"in another place":   {func(c *Comparison) { c.Contradictions = 1 }, near, byOverlap},
+		"other main words":   {func(c *Comparison) { c.OtherMain = 4 }, 0, byOverlap},
+		"longer":             {func(c *Comparison) { c.Longer = 1.25 }, 0, byOverlap},
+		"short":              {func(c *Comparison) { c.Bigrams = 79 }, 0, byOverlap},
+		"another subject":    {func(c *Comparison) { c.OtherSubject = true }, possible, bySubject},
 	})
-	require.Equal(t, article.Near, judge(17, reworded).Kind)
+	require.Equal(t, near, judge(17, reworded).Kind)
 	reworded.OtherMain = 4
-	require.Equal(t, article.ReasonDistance, judge(17, reworded).Reason)
+	require.Equal(t, byDistance, judge(17, reworded).Reason)
 }
 
 // Two numbers vouch for a reworded article if the foremost main words are the same and more of the words.
@@ -239,16 +212,16 @@ func TestJudgeRewordedWithFewNumbers(t *testing.T) {
 	}
 	reworded.values(2, 2)
 	checkJudge(t, reworded, map[string]judged{
-		"reworded":           {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"too little is left": {func(c *Comparison) { c.J = .29 }, 0, article.ReasonOverlap},
-		"one number":         {func(c *Comparison) { c.values(1, 1) }, article.Possible, article.ReasonOverlap},
-		"one more number":    {func(c *Comparison) { c.SameValues = false }, article.Possible, article.ReasonOverlap},
-		"in another place":   {func(c *Comparison) { c.Contradictions = 1 }, 0, article.ReasonNumbers},
-		"other main words":   {func(c *Comparison) { c.SameForemost = false }, article.Possible, article.ReasonOverlap},
-		"longer":             {func(c *Comparison) { c.Longer = 1.25 }, article.Possible, article.ReasonOverlap},
-		"short":              {func(c *Comparison) { c.Bigrams = 79 }, article.Possible, article.ReasonOverlap},
+		"reworded":           {func(*Comparison) {}, near, byOverlap},
+		"too little is left": {func(c *Comparison) { c.J = .29 }, 0, byOverlap},
+		"one number":         {func(c *Comparison) { c.values(1, 1) }, possible, byOverlap},
+		"one more number":    {func(c *Comparison) { c.SameValues = false }, possible, byOverlap},
+		"in another place":   {func(c *Comparison) { c.Contradictions = 1 }, 0, byNumbers},
+		"other main words":   {func(c *Comparison) { c.SameForemost = false }, possible, byOverlap},
+		"longer":             {func(c *Comparison) { c.Longer = 1.25 }, possible, byOverlap},
+		"short":              {func(c *Comparison) { c.Bigrams = 79 }, possible, byOverlap},
 	})
-	require.Equal(t, article.ReasonDistance, judge(17, reworded).Reason)
+	require.Equal(t, byDistance, judge(17, reworded).Reason)
 }
 
 // The beginning of an article is a copy although the estimates of similarity and containment are low, as they
@@ -261,25 +234,23 @@ func TestJudgeBeginning(t *testing.T) {
 	}
 	page.values(4, 5)
 	checkJudge(t, page, map[string]judged{
-		"page 1":              {func(*Comparison) {}, article.Near, article.ReasonOverlap},
-		"another beginning":   {func(c *Comparison) { c.SameLead = false }, 0, article.ReasonOverlap},
-		"not contained":       {func(c *Comparison) { c.Containment = .74 }, 0, article.ReasonOverlap},
-		"too little is left":  {func(c *Comparison) { c.J = .14 }, 0, article.ReasonOverlap},
-		"of a round-up":       {func(c *Comparison) { c.Growth = .1 }, 0, article.ReasonOverlap},
-		"as long":             {func(c *Comparison) { c.Longer = 1.2 }, 0, article.ReasonOverlap},
-		"two numbers missing": {func(c *Comparison) { c.values(3, 5) }, 0, article.ReasonOverlap},
-		"another number":      {func(c *Comparison) { c.Contradictions = 1 }, 0, article.ReasonOverlap},
-		"short":               {func(c *Comparison) { c.Bigrams = 79 }, article.Near, article.ReasonOverlap},
-		"short, other names": {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .44, 6 }, article.Near,
-			article.ReasonOverlap},
-		"and less in common": {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .43, 6 }, article.Possible,
-			article.ReasonOverlap},
+		"page 1":              {func(*Comparison) {}, near, byOverlap},
+		"another beginning":   {func(c *Comparison) { c.SameLead = false }, 0, byOverlap},
+		"not contained":       {func(c *Comparison) { c.Containment = .74 }, 0, byOverlap},
+		"too little is left":  {func(c *Comparison) { c.J = .14 }, 0, byOverlap},
+		"of a round-up":       {func(c *Comparison) { c.Growth = .1 }, 0, byOverlap},
+		"as long":             {func(c *Comparison) { c.Longer = 1.2 }, 0, byOverlap},
+		"two numbers missing": {func(c *Comparison) { c.values(3, 5) }, 0, byOverlap},
+		"another number":      {func(c *Comparison) { c.Contradictions = 1 }, 0, byOverlap},
+		"short":               {func(c *Comparison) { c.Bigrams = 79 }, near, byOverlap},
+		"short, other names":  {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .44, 6 }, near, byOverlap},
+		"and less in common":  {func(c *Comparison) { c.Bigrams, c.J, c.OtherMain = 79, .43, 6 }, possible, byOverlap},
 	})
 	require.Equal(t, article.Extends, judge(17, page).Relation)
 	page.Contains, page.Contained = page.Contained, page.Contains
 	require.Equal(t, article.Contained, judge(17, page).Relation)
 	page.SameLead = false
-	require.Equal(t, article.ReasonDistance, judge(17, page).Reason)
+	require.Equal(t, byDistance, judge(17, page).Reason)
 }
 
 // A row that is switched off decides nothing.
@@ -288,9 +259,9 @@ func TestRowsOff(t *testing.T) {
 	for i, row := range Rows() {
 		rule := NewRule(DefaultThresholds())
 		rule.Off.Rows = 1 << i
-		want := article.Possible
-		if row.Reason == article.ReasonSubject {
-			want = article.Near
+		want := possible
+		if row.Reason == bySubject {
+			want = near
 		}
 		require.Equal(t, want, rule.Judge(0, c).Kind, row.When)
 	}

@@ -49,31 +49,26 @@ func TestCorrected(t *testing.T) {
 		"one in its place":        {func(c *Comparison) { c.Contradictions, c.CommonValues = 1, 7 }, article.Revises},
 		"one in no sampled place": {func(c *Comparison) { c.CommonValues = 7 }, article.Revises},
 		"words differ, too": {func(c *Comparison) {
-			c.J, c.Contained, c.Contains, c.Contradictions = .8, .89,
-				.89, 1
+			c.J, c.Contained, c.Contains, c.Contradictions = .8, .89, .89, 1
 		}, article.Revises},
 		"many words differ": {func(c *Comparison) {
-			c.J, c.Contained, c.Contains, c.Contradictions = .7, .82,
-				.82, 1
+			c.J, c.Contained, c.Contains, c.Contradictions = .7, .82, .82, 1
 		}, article.Overlaps},
 		"extended, too": {func(c *Comparison) {
-			c.J, c.Contained, c.Contains, c.Contradictions = .8, .8, 1,
-				1
+			c.J, c.Contained, c.Contains, c.Contradictions = .8, .8, 1, 1
 		}, article.Revises},
 		"extended by much": {func(c *Comparison) {
-			c.J, c.Contained, c.Contains, c.Contradictions = .74, .74,
-				1, 1
+			c.J, c.Contained, c.Contains, c.Contradictions = .74, .74, 1, 1
 		}, article.Extends},
 		"cut off with its number": {func(c *Comparison) {
-			c.J, c.Contained, c.Contains, c.CommonValues,
-				c.LeastValues = .8, 1, .8, 6, 7
+			c.J, c.Contained, c.Contains, c.CommonValues, c.LeastValues = .8, 1, .8, 6, 7
 		}, article.Contained},
 	} {
 		t.Run(name, func(t *testing.T) {
 			comparison := same
 			c.change(&comparison)
 			j := judge(0, comparison)
-			require.Equal(t, article.Near, j.Kind)
+			require.Equal(t, near, j.Kind)
 			require.Equal(t, c.want, j.Relation)
 		})
 	}

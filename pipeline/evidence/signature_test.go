@@ -27,11 +27,14 @@ func build(b *Builder, text string) []byte {
 	return b.Append(nil)
 }
 
-func of(t testing.TB, text string) Signature {
-	var b Builder
-	s, ok := Decode(build(&b, text))
+func decoded(t testing.TB, raw []byte) Signature {
+	s, ok := Decode(raw)
 	require.True(t, ok)
 	return s
+}
+
+func of(t testing.TB, text string) Signature {
+	return decoded(t, build(new(Builder), text))
 }
 
 func newArticle(r *rand.Rand, n int) []string {
@@ -61,18 +64,12 @@ func TestGolden(t *testing.T) {
 // Years and telephone numbers are no evidence of a copy. A year in the same context is evidence against one.
 func TestConstantNumbers(t *testing.T) {
 	const office = "the office on the northern quay, founded in 1998, is at 020 7946 0958 and 010-65432198. "
-	var b Builder
-	sign := func(text string) Signature {
-		s, ok := Decode(build(&b, text))
-		require.True(t, ok)
-		return s
-	}
-	x, y := sign(office+"a ferry carries 340 people"), sign(office+"the bridge has 76 metres")
+	x, y := of(t, office+"a ferry carries 340 people"), of(t, office+"the bridge has 76 metres")
 	c := Compare(&x, &y)
 	require.Equal(t, 1, c.SharedContexts)
 	require.Equal(t, 1, c.LeastValues)
 	require.Zero(t, c.CommonValues)
-	z := sign(strings.Replace(office, "1998", "1997", 1))
+	z := of(t, strings.Replace(office, "1998", "1997", 1))
 	c = Compare(&x, &z)
 	require.Equal(t, 1, c.Contradictions)
 
@@ -151,9 +148,7 @@ func TestLead(t *testing.T) {
 		for _, words := range parts {
 			b.Add(words)
 		}
-		s, ok := Decode(b.Append(nil))
-		require.True(t, ok)
-		return s
+		return decoded(t, b.Append(nil))
 	}
 	small, one, two := words(200), words(22), words(22)
 	a := sign(one, small)
@@ -200,9 +195,7 @@ func TestOtherSubject(t *testing.T) {
 			}
 			b.AddMainWord(w, times)
 		}
-		s, ok := Decode(b.Append(nil))
-		require.True(t, ok)
-		return s
+		return decoded(t, b.Append(nil))
 	}
 	a := sign(2, 1, 2, 3, 4, 5, 6, 7, 8)
 	for name, c := range map[string]struct {
@@ -231,9 +224,7 @@ func TestMainWords(t *testing.T) {
 		for _, w := range words {
 			b.AddMainWord(w, 1)
 		}
-		s, ok := Decode(b.Append(nil))
-		require.True(t, ok)
-		return s
+		return decoded(t, b.Append(nil))
 	}
 	a := sign(1, 2, 3, 4, 5, 6, 7, 8)
 	for name, c := range map[string]struct {
@@ -285,9 +276,7 @@ func TestGrowth(t *testing.T) {
 		for i, n := range times {
 			b.AddMainWord(uint64(i), n)
 		}
-		s, ok := Decode(b.Append(nil))
-		require.True(t, ok)
-		return s
+		return decoded(t, b.Append(nil))
 	}
 	part, whole, roundUp := sign(100, 4, 2, 1, 1), sign(200, 8, 5, 2, 1), sign(200, 4, 2, 1, 1)
 	require.InDelta(t, 1, Compare(&part, &whole).Growth, .2)
