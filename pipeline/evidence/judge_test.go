@@ -2,11 +2,12 @@ package evidence
 
 import (
 	"math"
+	"strings"
 	"testing"
 
-	"echosieve/pipeline/article"
-
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
 )
 
 const (
@@ -305,4 +306,10 @@ func TestThresholds(t *testing.T) {
 		change(&thresholds)
 		require.ErrorContains(t, thresholds.Validate(), want)
 	}
+}
+
+// The id of a recipe names each row, in order.
+func TestFormat(t *testing.T) {
+	require.Len(t, strings.Split(Format(), "/"), len(rows)+1)
+	require.Contains(t, Format(), "rows none/distance none/overlap none/numbers possible/values")
 }

@@ -1,6 +1,8 @@
 package security
 
 import (
+	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -163,4 +165,74 @@ func (f *fortress) awaitRight(t *testing.T, command string, given bool) {
 		known, err := f.admin.DescribeACLs(t.Context(), aclOf(t, command))
 		return err == nil && known[0].Err == nil && (len(known[0].Described) > 0) == given
 	}, service.Patience, 10*time.Millisecond)
+}
+
+// testShadow: a shadow works with exactly the rights that are documented for it, and check misses each of
+// them. Kafka refuses its user the output topics of the service, and Redis the keys.
+func (f *fortress) testShadow(t *testing.T) {
+	s := f.settings.With(settings{"kafka.sasl.username": "echosieve-shadow", "redis.username": "echosieve-shadow"})
+	withFlag := func(cmd *exec.Cmd) { cmd.Args = append(cmd.Args, "--shadow") }
+	code, findings := f.check(t, s, "--shadow")
+	require.Zero(t, code, "%+v", findings)
+	p := &process{service.Start(t, s, withFlag), f}
+	p.WaitReady(t)
+	f.awaitIn(t, f.publish(t), 3, shadow)
+	require.Zero(t, p.end(t))
+
+	code, findings = f.check(t, s)
+	require.Equal(t, 1, code, "with the rights of a shadow no service can start")
+	refused := fmt.Sprint(failures(findings))
+	for _, want := range append([]string{"group echosieve", "ACL SETUSER echosieve-shadow ~echosieve:*"}, outputs...) {
+		require.Contains(t, refused, want)
+	}
+
+	for _, command := range kafkaRights(t, "echosieve-shadow") {
+		t.Run(command, func(t *testing.T) {
+			f.revoke(t, command)
+			defer f.grant(t, command)
+			needed := s
+			if forExactlyOnce(t, command) {
+				needed = s.With(settings{"kafka.delivery": "exactly_once"})
+			}
+			f.checkMisses(t, command, needed, "--shadow")
+		})
+	}
+}
+
+// testCreateTopics: with kafka.create_topics the service needs the right Create as well, and check and run
+// ask for it if it is missing.
+func (f *fortress) testCreateTopics(t *testing.T) {
+	topics := settings{"kafka.create_topics": "true", "kafka.partitions": "1"}
+	var create []string
+	for key, name := range map[string]string{"input": "made", "unique": "made-unique", "duplicate": "made-duplicate",
+		"dead": "made-dead"} {
+		topics["kafka.topics."+key] = name
+		operation := map[bool]string{true: "Read", false: "Write"}[key == "input"]
+		f.grant(t, "kafka-acls.sh --add --allow-principal User:echosieve --operation "+operation+" --topic "+name)
+		create = append(create, "kafka-acls.sh --add --allow-principal User:echosieve --operation Create --topic "+name)
+	}
+	s := f.settings.With(topics)
+	const remedy = "grant Create on it or on the cluster, or create it beforehand"
+	code, findings := f.check(t, s)
+	require.Equal(t, 1, code, "%+v", findings)
+	require.Len(t, failures(findings), 4, "%+v", findings)
+	for _, bad := range failures(findings) {
+		require.Contains(t, bad.Problem, "this user may not create the topic made")
+		require.Equal(t, remedy, bad.Remedy)
+	}
+	p := f.run(t, s)
+	p.waitFor(t, remedy, true)
+	require.Contains(t, p.Log(), "this user may not create the topic made")
+
+	for _, right := range create {
+		f.grant(t, right)
+	}
+	code, findings = f.check(t, s)
+	require.Zero(t, code, "%+v", findings)
+	listed, err := f.admin.ListTopics(t.Context(), "made")
+	require.NoError(t, err)
+	require.Error(t, listed["made"].Err, "check creates nothing")
+	p = f.run(t, s)
+	p.WaitReady(t)
+	require.Zero(t, p.end(t))
 }
