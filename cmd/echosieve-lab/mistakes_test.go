@@ -15,12 +15,6 @@ import (
 
 const evalDocs = "internal/eval/testdata/stream.jsonl"
 
-// lab runs a command line and returns its exit code and output.
-func lab(t *testing.T, args ...string) (code int, out, errOut string) {
-	t.Helper()
-	return commandtest.Run(t, newRootCommand(), "", args...)
-}
-
 func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRootCommand()) }
 
 // TestWrongUsage requires that wrong usage of the lab's own commands is answered as commandtest.WrongUsage
@@ -69,8 +63,8 @@ func TestWrongUsage(t *testing.T) {
 
 // A benchmark on a Redis that is not there ends: it does not wait for one, as the service does.
 func TestBenchWithoutRedis(t *testing.T) {
-	code, out, errOut := lab(t, "bench", "scale", "--redis.addrs", "127.0.0.1:1", evalDocs)
-	require.Equal(t, command.ExitFailed, code)
+	out, errOut := commandtest.Run(t, command.ExitFailed, newRootCommand(), "", "bench", "scale", "--redis.addrs",
+		"127.0.0.1:1", evalDocs)
 	require.Empty(t, out)
 	require.Contains(t, errOut, "redis at 127.0.0.1:1 does not answer: no Redis answers at this address")
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
 
 	"github.com/stretchr/testify/require"
@@ -29,12 +29,10 @@ func boilerplatePages(n int) string {
 
 func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 	dir := t.TempDir()
-	pages := filepath.Join(dir, "pages.jsonl")
-	require.NoError(t, os.WriteFile(pages, []byte(boilerplatePages(30)+"{\"id\":\"x\",\"text\":\"...\"}\n"), 0o600))
+	pages := commandtest.FileIn(t, dir, "pages.jsonl", boilerplatePages(30)+"{\"id\":\"x\",\"text\":\"...\"}\n")
 	broker := testBroker(t)
 	kafka := "--kafka.brokers=" + broker.ListenAddrs()[0]
-	code, _, errOut := echosieve(t, boilerplatePages(30), "produce", kafka)
-	require.Equal(t, command.ExitOK, code, errOut)
+	echosieve(t, command.ExitOK, boilerplatePages(30), "produce", kafka)
 
 	for name, from := range map[string][]string{
 		// Of values in Avro, files hold the JSON.
@@ -44,39 +42,31 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 	} {
 		out := filepath.Join(dir, name+".tsv")
 		args := append([]string{"boilerplate", "learn", "--out", out, "--starts-in", "2h", "--json"}, from...)
-		code, stdout, errOut := echosieve(t, "", args...)
+		code, says := command.ExitOK, ""
 		if name == "file" {
-			require.Equal(t, command.ExitNo, code, errOut)
-			require.Contains(t, errOut, "1 piece without an article")
-		} else {
-			require.Equal(t, command.ExitOK, code, errOut)
+			code, says = command.ExitNo, "1 piece without an article"
 		}
+		stdout, errOut := echosieve(t, code, "", args...)
+		require.Contains(t, errOut, says)
 		var got struct {
 			Articles, Publishers, Sentences int
 			Begin                           time.Time
 		}
 		require.NoError(t, json.Unmarshal([]byte(stdout), &got))
-		require.Equal(t, 30, got.Articles)
-		require.Equal(t, 1, got.Publishers)
-		require.Equal(t, 1, got.Sentences)
+		require.Equal(t, []int{30, 1, 1}, []int{got.Articles, got.Publishers, got.Sentences})
 		require.WithinDuration(t, time.Now().Add(2*time.Hour), got.Begin, 10*time.Minute)
-		table, err := os.ReadFile(out)
-		require.NoError(t, err)
-		require.Contains(t, string(table), got.Begin.Format(time.RFC3339)+"\tcourier\t30\t"+
+		table := commandtest.Read(t, out)
+		require.Contains(t, table, got.Begin.Format(time.RFC3339)+"\tcourier\t30\t"+
 			strings.ToLower(boilerplateNotice)+"\n")
 
 		// The sentence is in the table, so that a second run adds nothing.
-		code, stdout, errOut = echosieve(t, boilerplatePages(30), "boilerplate", "learn", "--out", out, "--from", "-")
-		require.Equal(t, command.ExitOK, code, errOut)
+		stdout, _ = echosieve(t, command.ExitOK, boilerplatePages(30), "boilerplate", "learn", "--out", out, "--from", "-")
 		require.Contains(t, stdout, "no new sentence was learnt")
-		again, err := os.ReadFile(out)
-		require.NoError(t, err)
-		require.Equal(t, table, again)
+		require.Equal(t, table, commandtest.Read(t, out))
 
 		text := "The harbour of Larkfield handled more containers in March than in any month before, Anna Velde said. "
-		code, stdout, errOut = echosieve(t, "", "compare", "--publisher", "courier", "--detection.boilerplate_file",
-			out, text+boilerplateNotice, text)
-		require.Equal(t, command.ExitOK, code, errOut)
+		stdout, _ = echosieve(t, command.ExitOK, "", "compare", "--publisher", "courier",
+			"--detection.boilerplate_file", out, text+boilerplateNotice, text)
 		require.Contains(t, strings.Join(strings.Fields(stdout), " "), " % left out as boilerplate")
 	}
 }

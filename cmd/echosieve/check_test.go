@@ -23,34 +23,34 @@ import (
 	"echosieve/test/inprocess"
 )
 
-// checkJSON runs the command and returns its result.
-func checkJSON(t *testing.T, args ...string) (int, checkResult) {
+// checkJSON runs the command, which must end with this exit code, and returns its result.
+func checkJSON(t *testing.T, code int, args ...string) (result checkResult) {
 	t.Helper()
-	code, out, errOut := echosieve(t, "", append([]string{"check", "--json"}, args...)...)
-	var result checkResult
+	out, errOut := echosieve(t, code, "", append([]string{"check", "--json"}, args...)...)
 	require.NoError(t, json.Unmarshal([]byte(out), &result), "%s%s", out, errOut)
-	return code, result
+	return result
+}
+
+// checkedServers returns a broker, a Redis and the flags that name them.
+func checkedServers(t *testing.T) []string {
+	t.Helper()
+	return []string{"--kafka.brokers", testBroker(t).ListenAddrs()[0], "--redis.addrs", miniredis.RunT(t).Addr()}
 }
 
 // If all servers answer, the service could start. Commands that miniredis does not know may only lead to warnings.
 func TestCheckAllThere(t *testing.T) {
-	broker := testBroker(t)
-	store := miniredis.RunT(t)
-	code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())
-	require.Equal(t, command.ExitOK, code, "%+v", result.Findings)
+	servers := checkedServers(t)
+	result := checkJSON(t, command.ExitOK, servers...)
 	require.True(t, result.CanStart)
 	require.NotEmpty(t, result.Recipe)
-
-	code, out, _ := echosieve(t, "", "check", "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr())
-	require.Equal(t, command.ExitOK, code)
+	out, _ := echosieve(t, command.ExitOK, "", append([]string{"check"}, servers...)...)
 	require.Contains(t, out, "The service can start.")
 	commandtest.FitsTerminal(t, out)
 }
 
 // A port that another program uses is a fault; one that a service of Echosieve uses is not.
 func TestCheckListen(t *testing.T) {
-	broker := testBroker(t)
-	store := miniredis.RunT(t)
+	servers := checkedServers(t)
 	for name, test := range map[string]struct {
 		page string
 		code int
@@ -70,10 +70,7 @@ func TestCheckListen(t *testing.T) {
 				_, _ = io.WriteString(w, test.page)
 			}))
 			defer server.Close()
-			address := strings.TrimPrefix(server.URL, "http://")
-			code, result := checkJSON(t, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", store.Addr(),
-				"--http.listen", address)
-			require.Equal(t, test.code, code, "%+v", result.Findings)
+			result := checkJSON(t, test.code, append(servers, "--http.listen", strings.TrimPrefix(server.URL, "http://"))...)
 			require.True(t, slices.ContainsFunc(result.Findings, func(f diag.Finding) bool {
 				return f.Component == "http" && f.Problem == test.want
 			}), "%+v", result.Findings)
@@ -82,46 +79,39 @@ func TestCheckListen(t *testing.T) {
 	for _, wrong := range [][]string{
 		{"--http.listen", "192.0.2.1:9464"}, {"--http.config_file", "/none"}, {"--http.console", "--http.listen", ":0"},
 	} {
-		code, result := checkJSON(t, append(wrong, "--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs",
-			store.Addr())...)
-		require.Equal(t, command.ExitNo, code, "%v: %+v", wrong, result.Findings)
+		checkJSON(t, command.ExitNo, append(wrong, servers...)...)
 	}
 }
 
 func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
-	broker := testBroker(t)
-	servers := []string{"--kafka.brokers", broker.ListenAddrs()[0], "--redis.addrs", miniredis.RunT(t).Addr()}
-	input := func() []diag.Finding {
-		code, result := checkJSON(t, servers...)
-		require.Equal(t, command.ExitOK, code, "%+v", result.Findings)
-		return slices.DeleteFunc(result.Findings, func(f diag.Finding) bool { return f.Subject != "input" })
+	servers := checkedServers(t)
+	input := func(code int) []diag.Finding {
+		return slices.DeleteFunc(checkJSON(t, code, servers...).Findings,
+			func(f diag.Finding) bool { return f.Subject != "input" })
 	}
-	require.Empty(t, input(), "the topic is empty")
+	require.Empty(t, input(command.ExitOK), "the topic is empty")
 	// The records have no key and are spread by chance. A partition with more than sampleRecords would show
 	// its last ones only.
 	lines := strings.Repeat(`{"text":"港务局昨日宣布，新的集装箱码头将于明年开工建设。"}`+"\n", 30) +
 		strings.Repeat(`{"text":"The harbour board voted to deepen the eastern channel."}`+"\n", sampleRecords-30)
 	publish := func(lines string) {
-		code, _, errOut := echosieve(t, lines, "produce", "--kafka.brokers", broker.ListenAddrs()[0])
-		require.Equal(t, command.ExitOK, code, errOut)
+		echosieve(t, command.ExitOK, lines, append([]string{"produce"}, servers[:2]...)...)
 	}
 	publish(lines)
-	found := input()
+	found := input(command.ExitOK)
 	require.Len(t, found, 1)
 	require.Equal(t, diag.OK, found[0].Severity)
 	require.Equal(t, "of the last 50 records, 20 in script latin, 30 in script han, 0 without a word, 0 would be "+
 		"dead letters", found[0].Problem)
 
 	publish(strings.Repeat(`{"text":"...1"}`+"\n{\"headline\":\"x\"}\n", 5))
-	found = input()
+	found = input(command.ExitOK)
 	require.Len(t, found, 1)
 	require.Equal(t, diag.Warning, found[0].Severity)
 	require.Contains(t, found[0].Problem, "5 would be dead letters")
 
 	publish(strings.Repeat("{\"headline\":\"x\"}\n", 400))
-	code, result := checkJSON(t, servers...)
-	require.Equal(t, command.ExitNo, code)
-	found = slices.DeleteFunc(result.Findings, func(f diag.Finding) bool { return f.Subject != "input" })
+	found = input(command.ExitNo)
 	require.Equal(t, diag.Failure, found[0].Severity)
 	require.Contains(t, found[0].Problem, "most of them for: no_text: none of the text fields")
 }
@@ -147,14 +137,11 @@ func TestCheckComparesTheIndex(t *testing.T) {
 	w.Verdicts(t, 1)
 	w.Stop()
 	problems := func(args ...string) string {
-		_, out, errOut := echosieve(t, "", w.Args(append([]string{"check", "--json"}, args...)...)...)
-		var result checkResult
-		require.NoError(t, json.Unmarshal([]byte(out), &result), "%s%s", out, errOut)
-		var b strings.Builder
-		for _, f := range result.Findings {
-			fmt.Fprintf(&b, "%s %s %s: %s\n", f.Component, f.Severity, f.Subject, f.Problem)
+		all := ""
+		for _, f := range checkJSON(t, commandtest.Any, w.Args(args...)...).Findings {
+			all += fmt.Sprintf("%s %s %s: %s\n", f.Component, f.Severity, f.Subject, f.Problem)
 		}
-		return b.String()
+		return all
 	}
 	require.Contains(t, problems(), "it has what the group has decided")
 	require.Contains(t, problems("--kafka.group", "new"), "the group new has committed nothing yet")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -22,9 +21,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-const indexedText = "The harbour authority said on Monday that the ferry between both islands will run again from " +
-	"next week, after the " +
-	"repair of its second engine took eleven days longer than the shipyard had promised in spring."
+const indexedText = "The harbour authority said on Monday that the ferry between both islands will run again from next " +
+	"week, after the repair of its second engine took eleven days longer than the shipyard had promised in spring."
 
 // filledIndex is an index of the default configuration with an article, a copy of it, and an article that is
 // different. It returns the flags that the commands need.
@@ -68,13 +66,20 @@ func publishOutput(t *testing.T, broker *kfake.Cluster, a article.Article) strin
 	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
 }
 
-func runIndex(t *testing.T, wantCode int, result any, flags []string, args ...string) {
+// runIndex runs a command of the index, which must end with this exit code, and returns what it reports.
+func runIndex(t *testing.T, code int, flags []string, args ...string) (errOut string) {
 	t.Helper()
-	code, out, errOut := echosieve(t, "", append(append([]string{"index"}, args...), flags...)...)
-	require.Equal(t, wantCode, code, "%s%s", out, errOut)
-	if result != nil {
-		require.NoError(t, json.Unmarshal([]byte(out), result), out)
-	}
+	_, errOut = echosieve(t, code, "", append(append([]string{"index"}, args...), flags...)...)
+	return errOut
+}
+
+// stored is an article that index lookup has found.
+type stored struct{ Coordinates, Judged, State string }
+
+// lookedUp returns what index lookup finds.
+func lookedUp(t *testing.T, flags []string, arg string) []stored {
+	t.Helper()
+	return commandtest.Answer[[]stored](t, newRootCommand(), append([]string{"index", "lookup", arg}, flags...)...)
 }
 
 func TestIndexCommands(t *testing.T) {
@@ -82,53 +87,41 @@ func TestIndexCommands(t *testing.T) {
 	broker := testBroker(t)
 	flags = append(flags, "--kafka.brokers", broker.ListenAddrs()[0])
 	output := publishOutput(t, broker, claimed[0])
-	var stats struct {
+	stats := commandtest.Answer[struct {
 		Articles  int
 		ByVerdict map[string]int `json:"by_verdict"`
 		Bytes     map[string]int64
-	}
-	runIndex(t, command.ExitOK, &stats, flags, "stats", "--json")
+	}](t, newRootCommand(), append([]string{"index", "stats"}, flags...)...)
 	require.Equal(t, 3, stats.Articles)
 	require.Equal(t, map[string]int{"unique": 2, "near": 1}, stats.ByVerdict)
 	require.Positive(t, stats.Bytes["entries"])
 	require.Positive(t, stats.Bytes["block lists"])
 
-	var found []struct{ Coordinates, Verdict, Root, Judged, State string }
-	for _, arg := range []string{"articles/1/0", output, "a", claimed[0].Fingerprint.String()} {
-		found = nil
-		runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", arg)
+	text := "@" + commandtest.File(t, "text", indexedText)
+	for _, arg := range []string{"articles/1/0", output, "a", claimed[0].Fingerprint.String(), text} {
+		found := lookedUp(t, flags, arg)
 		require.NotEmpty(t, found, arg)
 		require.Equal(t, "articles/1/0", found[0].Coordinates, arg)
 	}
-	found = nil
-	runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", "@"+commandtest.File(t, "text", indexedText))
-	require.Equal(t, "articles/1/0", found[0].Coordinates)
-	require.Equal(t, "exact (digest)", found[0].Judged)
+	require.Equal(t, "exact (digest)", lookedUp(t, flags, text)[0].Judged)
 	for arg, want := range map[string]string{
 		"nope":                      `no article with the id "nope" is in the index (most exact repeats are not stored: echosieve explain shows them); if the argument is something else, say what with --as`,
 		"articles/9/9":              `no article with the coordinates "articles/9/9" is in the index (most exact repeats are not stored: echosieve explain shows them); if`,
 		"Quite unlike all of these": "the look-ups for this text find no article; if",
 	} {
-		code, _, errOut := echosieve(t, "", append([]string{"index", "lookup", arg}, flags...)...)
-		require.Equal(t, command.ExitNo, code)
-		require.Contains(t, errOut, want)
+		require.Contains(t, runIndex(t, command.ExitNo, flags, "lookup", arg), want)
 	}
-	code, _, errOut := echosieve(t, "", append([]string{"index", "lookup", "--as", "id", "articles/9/9"}, flags...)...)
-	require.Equal(t, command.ExitNo, code)
+	errOut := runIndex(t, command.ExitNo, flags, "lookup", "--as", "id", "articles/9/9")
 	require.Contains(t, errOut, `the id "articles/9/9"`)
 	require.NotContains(t, errOut, "--as")
 
-	runIndex(t, command.ExitNo, nil, flags, "forget", "articles/9/9")
-	runIndex(t, command.ExitNo, nil, flags, "forget", "articles-unique/0/9")
+	runIndex(t, command.ExitNo, flags, "forget", "articles/9/9")
+	runIndex(t, command.ExitNo, flags, "forget", "articles-unique/0/9")
 	before, err := x.Claim(t.Context(), claimed)
 	require.NoError(t, err)
-	runIndex(t, command.ExitOK, nil, flags, "forget", output)
-	found = nil
-	runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", "articles/1/1")
-	require.Equal(t, "hidden", found[0].State, "the copy is forgotten with its root")
-	found = nil
-	runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", "articles/1/2")
-	require.Empty(t, found[0].State)
+	runIndex(t, command.ExitOK, flags, "forget", output)
+	require.Equal(t, "hidden", lookedUp(t, flags, "articles/1/1")[0].State, "the copy is forgotten with its root")
+	require.Empty(t, lookedUp(t, flags, "articles/1/2")[0].State)
 	after, err := x.Claim(t.Context(), claimed)
 	require.NoError(t, err)
 	require.Equal(t, before, after, "replays get the old verdicts")
@@ -149,22 +142,16 @@ func TestForgetByID(t *testing.T) {
 	_, err := x.Claim(t.Context(), claimed[3:])
 	require.NoError(t, err)
 
-	code, _, errOut := echosieve(t, "", append([]string{"index", "forget", "articles/1"}, flags...)...)
-	require.Equal(t, command.ExitNo, code)
-	require.Contains(t, errOut, `no article with the id "articles/1" is in the index`)
-	code, _, errOut = echosieve(t, "", append([]string{"index", "forget", "--as", "coordinates", "a"}, flags...)...)
-	require.Equal(t, command.ExitFailed, code, errOut)
-	code, _, errOut = echosieve(t, "", append([]string{"index", "forget", "--as", "text", "a"}, flags...)...)
-	require.Equal(t, command.ExitFailed, code)
-	require.Contains(t, errOut, "--as wants id or coordinates")
+	require.Contains(t, runIndex(t, command.ExitNo, flags, "forget", "articles/1"),
+		`no article with the id "articles/1" is in the index`)
+	runIndex(t, command.ExitFailed, flags, "forget", "--as", "coordinates", "a")
+	require.Contains(t, runIndex(t, command.ExitFailed, flags, "forget", "--as", "text", "a"),
+		"--as wants id or coordinates")
 
-	var forgotten struct{ Articles, Copies int }
-	runIndex(t, command.ExitOK, &forgotten, flags, "forget", "--json", "a")
-	require.Equal(t, 2, forgotten.Articles)
-	require.Equal(t, 1, forgotten.Copies)
+	type forgotten struct{ Articles, Copies int }
+	require.Equal(t, forgotten{2, 1},
+		commandtest.Answer[forgotten](t, newRootCommand(), append([]string{"index", "forget", "a"}, flags...)...))
 	for i, state := range []string{"hidden", "hidden", "", "hidden"} {
-		var found []struct{ State string }
-		runIndex(t, command.ExitOK, &found, flags, "lookup", "--json", claimed[i].String())
-		require.Equal(t, state, found[0].State, i)
+		require.Equal(t, state, lookedUp(t, flags, claimed[i].String())[0].State, i)
 	}
 }

@@ -133,22 +133,17 @@ func golden(t *testing.T, path string, want []byte) {
 	if *update {
 		require.NoError(t, os.WriteFile(path, want, 0o644))
 	}
-	got, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got), "run: go test ./cmd/echosieve -run %s -update", t.Name())
+	require.Equal(t, string(want), commandtest.Read(t, path), "run: go test ./cmd/echosieve -run %s -update", t.Name())
 }
 
 func TestReferenceFile(t *testing.T) {
 	golden(t, referenceFile, config.Reference())
 
 	// The reference is a configuration, and means the defaults.
-	code, fromFile, errOut := echosieve(t, "", "config", "print", "--config", referenceFile)
-	require.Equal(t, command.ExitOK, code, errOut)
-	code, defaults, errOut := echosieve(t, "", "config", "print")
-	require.Equal(t, command.ExitOK, code, errOut)
+	fromFile, _ := echosieve(t, command.ExitOK, "", "config", "print", "--config", referenceFile)
+	defaults, _ := echosieve(t, command.ExitOK, "", "config", "print")
 	require.Equal(t, defaults, fromFile)
-	code, out, _ := echosieve(t, "", "config", "reference")
-	require.Equal(t, command.ExitOK, code)
+	out, _ := echosieve(t, command.ExitOK, "", "config", "reference")
 	require.Equal(t, string(config.Reference()), out)
 }
 
@@ -167,8 +162,7 @@ func TestConfigMistakes(t *testing.T) {
 			"read command lines; put the secret into a file and type --redis.password_file FILE",
 		"--kafka.sasl.password_file=/nowhere/": "kafka.sasl.password_file",
 	} {
-		code, out, errOut := echosieve(t, "", "config", "print", args)
-		require.Equal(t, command.ExitFailed, code, args)
+		out, errOut := echosieve(t, command.ExitFailed, "", "config", "print", args)
 		require.Contains(t, errOut, want)
 		require.NotContains(t, errOut, "hunter2")
 		require.Empty(t, out)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
 	"echosieve/internal/app/files/filestest"
-	"echosieve/internal/app/produce"
 	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
@@ -42,10 +40,10 @@ func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
 	return records
 }
 
-// echosieve runs a command line and returns its exit code and output.
-func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut string) {
+// echosieve runs a command line, which must end with this exit code, and returns its output.
+func echosieve(t *testing.T, code int, in string, args ...string) (out, errOut string) {
 	t.Helper()
-	return commandtest.Run(t, newRootCommand(), in, args...)
+	return commandtest.Run(t, code, newRootCommand(), in, args...)
 }
 
 func TestProduceFiles(t *testing.T) {
@@ -55,14 +53,11 @@ func TestProduceFiles(t *testing.T) {
 	zipped := commandtest.File(t, "b", filestest.Gzip(t, `{"id":7,"text":"z"}`+"\n"+`{"text":"no id"}`+"\n"))
 	zstd := commandtest.File(t, "c.gz", filestest.Zstd(t, `{"id":"c1"}`))
 
-	code, out, errOut := echosieve(t, `{"url":"http://d/1","text":"d"}`+"\n", "produce", "--kafka.brokers",
+	out, _ := echosieve(t, command.ExitOK, `{"url":"http://d/1","text":"d"}`+"\n", "produce", "--kafka.brokers",
 		broker.ListenAddrs()[0], "--json", plain, zipped, "-", zstd)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var summary produce.Summary
-	require.NoError(t, json.Unmarshal([]byte(out), &summary))
-	require.Equal(t, "articles", summary.Topic)
-	require.EqualValues(t, 6, summary.Published)
-	require.Zero(t, summary.Bad)
+	for _, want := range []string{`"topic": "articles",`, `"published": 6,`, `"bad": 0,`} {
+		require.Contains(t, out, want)
+	}
 
 	got := map[string]string{}
 	records := published(t, broker, 6)
@@ -93,27 +88,17 @@ func keysOf(records []*kgo.Record) (keys []string) {
 	return keys
 }
 
-const badLines = `{"text":"1"}
-not json
-["no object"]
-{"text":"2"}
-
-{"text":"cut
-{"text":"3"}
-`
-
 func TestProduceStrict(t *testing.T) {
 	broker := testBroker(t)
+	const badLines = "{\"text\":\"1\"}\nnot json\n{\"text\":\"2\"}\n"
 	file := commandtest.File(t, "bad.jsonl", badLines)
-	code, out, errOut := echosieve(t, "", "produce", "--strict", "--json", "--kafka.brokers", broker.ListenAddrs()[0],
-		file, file)
-	require.Equal(t, command.ExitNo, code)
+	strict := []string{"produce", "--strict", "--json", "--kafka.brokers", broker.ListenAddrs()[0]}
+	out, errOut := echosieve(t, command.ExitNo, "", append(strict, file, file)...)
 	require.Contains(t, errOut, file+":2: stopped at a bad line")
 	require.Contains(t, out, `"published": 1,`)
 	require.Contains(t, out, `"bad": 1,`)
 
-	code, _, errOut = echosieve(t, badLines, "produce", "--strict", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, command.ExitNo, code)
+	_, errOut = echosieve(t, command.ExitNo, badLines, strict...)
 	require.Contains(t, errOut, "stdin:2: the value is not a JSON object")
 	published(t, broker, 2)
 }
@@ -121,13 +106,12 @@ func TestProduceStrict(t *testing.T) {
 // The first 1,000 records go into one partition, further ones by their keys.
 func TestProduceManyRecords(t *testing.T) {
 	broker := testBroker(t)
-	var text strings.Builder
 	const n = 1100
+	text := ""
 	for i := range n {
-		fmt.Fprintf(&text, `{"id":"%d","text":"t"}`+"\n", i)
+		text += fmt.Sprintf(`{"id":"%d","text":"t"}`+"\n", i)
 	}
-	code, _, errOut := echosieve(t, text.String(), "produce", "--kafka.brokers", broker.ListenAddrs()[0])
-	require.Equal(t, command.ExitOK, code, errOut)
+	echosieve(t, command.ExitOK, text, "produce", "--kafka.brokers", broker.ListenAddrs()[0])
 	together := map[int32]int{}
 	others := 0
 	for _, r := range published(t, broker, n) {
@@ -179,17 +163,13 @@ func TestProduceCreatesItsTopic(t *testing.T) {
 	t.Cleanup(broker.Close)
 	args := []string{"produce", "--kafka.create_topics", "--kafka.partitions", "3", "--kafka.brokers",
 		broker.ListenAddrs()[0]}
-	code, _, errOut := echosieve(t, `{"text":"x"}`, args...)
-	require.Equal(t, command.ExitOK, code, errOut)
+	_, errOut := echosieve(t, command.ExitOK, `{"text":"x"}`, args...)
 	require.Contains(t, errOut, "created topic articles with 3 partitions\n")
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...))
-	require.NoError(t, err)
-	t.Cleanup(client.Close)
+	client := kafkatest.Client(t, kafkatest.Config(broker.ListenAddrs()...))
 	topics, err := kadm.NewClient(client).ListTopics(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{config.Default().Kafka.Topics.Input}, topics.Names())
 
-	code, _, errOut = echosieve(t, `{"text":"x"}`, args...)
-	require.Equal(t, command.ExitOK, code, errOut)
+	_, errOut = echosieve(t, command.ExitOK, `{"text":"x"}`, args...)
 	require.NotContains(t, errOut, "created")
 }

@@ -40,15 +40,13 @@ func TestHelpListsWhatACommandUses(t *testing.T) {
 		{[]string{"index", "refill"}, "--input.fields.text", "--http.listen"},
 		{[]string{"boilerplate", "learn"}, "--kafka.brokers", "--detection.near"},
 	} {
-		code, out, errOut := echosieve(t, "", append(c.args, "--help")...)
-		require.Equal(t, command.ExitOK, code, errOut)
+		out, _ := echosieve(t, command.ExitOK, "", append(c.args, "--help")...)
 		require.Contains(t, out, "\n      "+c.listed+" ", c.args)
 		require.NotContains(t, out, "\n      "+c.unlisted+" ", c.args)
 		require.Contains(t, out, " --help-all lists them", c.args)
 
 		// also without the arguments that the command needs
-		code, all, errOut := echosieve(t, "", append(c.args, "--help-all")...)
-		require.Equal(t, command.ExitOK, code, errOut)
+		all, errOut := echosieve(t, command.ExitOK, "", append(c.args, "--help-all")...)
 		require.Empty(t, errOut)
 		for _, key := range config.Schema().Keys() {
 			if !key.Secret {
@@ -56,8 +54,7 @@ func TestHelpListsWhatACommandUses(t *testing.T) {
 			}
 		}
 	}
-	code, out, _ := echosieve(t, "", "run", "--help")
-	require.Equal(t, command.ExitOK, code)
+	out, _ := echosieve(t, command.ExitOK, "", "run", "--help")
 	require.Contains(t, out, "--shadow.values")
 	require.NotContains(t, out, "--shadow.group", "it is hidden")
 	require.Contains(t, out, "--help-all lists them")
@@ -149,25 +146,22 @@ func TestReady(t *testing.T) {
 	defer server.Close()
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	listen := strings.TrimPrefix(server.URL, "http://")
-	ready := func(listen string) (code int, out, errOut string) {
-		return echosieve(t, "", "ready", "--http.listen", listen)
+	ready := func(code int, listen string) (out, errOut string) {
+		return echosieve(t, code, "", "ready", "--http.listen", listen)
 	}
 	for _, address := range []string{listen, strings.Replace(listen, "127.0.0.1", "", 1),
 		strings.Replace(listen, "127.0.0.1", "0.0.0.0", 1)} {
-		code, out, errOut := ready(address)
-		require.Equal(t, command.ExitOK, code, errOut)
+		out, _ := ready(command.ExitOK, address)
 		require.Equal(t, "redis: gone\n", out)
 	}
 	status = http.StatusServiceUnavailable
-	code, _, errOut := ready(listen)
-	require.Equal(t, command.ExitFailed, code)
+	_, errOut := ready(command.ExitFailed, listen)
 	require.Contains(t, errOut, "not ready: 503")
 	status = http.StatusUnauthorized
-	_, _, errOut = ready(listen)
+	_, errOut = ready(command.ExitFailed, listen)
 	require.Contains(t, errOut, "set http.token_file")
 	server.Close()
-	code, _, errOut = ready(listen)
-	require.Equal(t, command.ExitFailed, code)
+	_, errOut = ready(command.ExitFailed, listen)
 	require.Contains(t, errOut, "is the service running?")
 }
 
@@ -189,10 +183,8 @@ func TestLookReadsFiles(t *testing.T) {
 		{"cut.jsonl", one + "\n" + `{"id":"b","te`, `["unique"]`, command.ExitNo, "1 bad line left out"},
 	} {
 		// Of values in Avro, files hold the JSON.
-		code, out, errOut := echosieve(t, "", "look", redis, "--json", "--input.format", "avro", "--input.framing",
-			"confluent",
-			"--input.registry.urls", "http://127.0.0.1:1", commandtest.File(t, c.name, c.file))
-		require.Equal(t, c.code, code, "%s: %s", c.name, errOut)
+		out, errOut := echosieve(t, c.code, "", "look", redis, "--json", "--input.format", "avro", "--input.framing",
+			"confluent", "--input.registry.urls", "http://127.0.0.1:1", commandtest.File(t, c.name, c.file))
 		require.JSONEq(t, c.verdicts, gjson.Get(out, "articles.#.verdict").Raw, c.name)
 		require.Contains(t, errOut, c.errOut, c.name)
 	}

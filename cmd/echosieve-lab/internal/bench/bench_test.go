@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"io"
 	"log/slog"
 	"slices"
@@ -9,10 +8,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
@@ -22,11 +19,7 @@ import (
 )
 
 func TestBench(t *testing.T) {
-	code, out, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "",
-		"bench", "--json", "--rounds", "1", "--limit", "150")
-	require.Equal(t, command.ExitOK, code, errOut)
-	var r result
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	r := commandtest.Answer[result](t, commandtest.Only(Command()), "bench", "--rounds", "1", "--limit", "150")
 	require.GreaterOrEqual(t, r.Articles, 150)
 	require.Len(t, r.Stages, len(stages))
 	sum := 0.0
@@ -53,12 +46,9 @@ func TestBenchPrintsATable(t *testing.T) {
 
 func TestScale(t *testing.T) {
 	server := redisserver.Start(t, "--appendonly", "yes")
-	code, out, errOut := commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "",
-		"bench", "scale", "--json", "--stored", "2k,5000", "--limit", "200", "--redis.addrs", server.Addr,
+	got := commandtest.Answer[struct{ Sizes []scaleResult }](t, commandtest.Only(Command()), "bench", "scale", "--stored",
+		"2k,5000", "--limit", "200", "--redis.addrs", server.Addr,
 		commandtest.File(t, "sample.jsonl", string(sample.News)))
-	require.Equal(t, command.ExitOK, code, errOut)
-	var got struct{ Sizes []scaleResult }
-	require.NoError(t, json.Unmarshal([]byte(out), &got))
 	require.Len(t, got.Sizes, 2)
 	for i, stored := range []int{2000, 5000} {
 		r := got.Sizes[i]

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,12 +23,8 @@ Dockers had feared for 140 jobs, which stay for now, while pilots complain about
 	docs := writeLines(t, newArticle("a", report, ""), newArticle("b", other, ""),
 		newArticle("c", report+" The mayor was there.", ""))
 	pairs := writeLines(t, "id_a\tid_b\tlabel\tkind\tbase", "a\tb\t0\tnumbers\tone", "a\tc\t1\tline\tone")
-	code, out, errOut := runEval(t, "ablate", "--docs", docs, "--pairs", pairs, "--json")
-	require.Equal(t, command.ExitOK, code, errOut)
-	var list []figures.Ablation
-	require.NoError(t, json.Unmarshal([]byte(out), &list))
 	byName := map[string]figures.Ablation{}
-	for _, a := range list {
+	for _, a := range evaluated[[]figures.Ablation](t, "ablate", "--docs", docs, "--pairs", pairs) {
 		byName[a.Off] = a
 	}
 	require.Equal(t, figures.Change{Pairs: 1, Joined: 1}, byName["none"].Copies)
@@ -53,17 +48,13 @@ func TestEvalAblateSwitchesTextRulesOff(t *testing.T) {
 	report := storm + "\n" + choir + "\n" + bees
 	docs := writeLines(t, newArticle("a", menu('a')+"\n"+report, ""), newArticle("b", menu('n')+"\n"+report, ""))
 	pairs := writeLines(t, "id_a\tid_b\tlabel\tkind\tbase", "a\tb\t1\tmenu\tone")
-	code, out, errOut := runEval(t, "ablate", "--docs", docs, "--pairs", pairs, "--json")
-	require.Equal(t, command.ExitOK, code, errOut)
-	var list []figures.Ablation
-	require.NoError(t, json.Unmarshal([]byte(out), &list))
+	list := evaluated[[]figures.Ablation](t, "ablate", "--docs", docs, "--pairs", pairs)
 	require.Equal(t, 1, list[0].Copies.Joined)
 	changes := map[string]int{}
 	for _, a := range list {
 		changes[a.Off] = a.Copies.Change
 	}
-	code, out, errOut = runEval(t, "ablate", "--docs", docs, "--pairs", pairs)
-	require.Equal(t, command.ExitOK, code, errOut)
+	out, _ := runEval(t, command.ExitOK, "ablate", "--docs", docs, "--pairs", pairs)
 	require.Contains(t, out, "row 3")
 	require.Equal(t, -1, changes["text: furniture"])
 	require.Zero(t, changes["text: addresses"])
@@ -84,8 +75,7 @@ func TestEvalAblateMistakes(t *testing.T) {
 		":1: ":                {writeLines(t, `{"id":"1"}`)},
 		"has no second check": {"--recipe", "classic-fnv", "x"},
 	} {
-		code, _, errOut := runEval(t, append([]string{"ablate"}, args...)...)
-		require.NotEqual(t, command.ExitOK, code, want)
+		_, errOut := runEval(t, command.ExitFailed, append([]string{"ablate"}, args...)...)
 		require.Contains(t, errOut, want)
 	}
 }

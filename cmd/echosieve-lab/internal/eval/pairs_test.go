@@ -1,13 +1,11 @@
 package eval
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
@@ -18,12 +16,8 @@ import (
 func TestEvalPairs(t *testing.T) {
 	args := []string{"pairs", "--docs", evalDocs, "--pairs", evalPairsF, "--ignore", evalIgnore}
 	html := filepath.Join(t.TempDir(), "report.html")
-	code, out, errOut := runEval(t, append(args, "--json", "--html", html,
-		"--min-recall", "0.8", "--min-precision", "0.9", "--min-f1", "0.8", "--min-candidate-recall", "0.8",
-		"--max-fpr", "0")...)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var r figures.PairsResult
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	r := evaluated[figures.PairsResult](t, append(args, "--html", html, "--min-recall", "0.8", "--min-precision", "0.9",
+		"--min-f1", "0.8", "--min-candidate-recall", "0.8", "--max-fpr", "0")...)
 	require.Zero(t, r.FalsePositiveRate)
 	require.Len(t, r.Distance, 33)
 	require.NotContains(t, r.Kinds, "mislabelled", "its pair is ignored, in whatever order it is written")
@@ -33,13 +27,10 @@ func TestEvalPairs(t *testing.T) {
 		require.Equal(t, r.Kinds[kind].N, r.Kinds[kind].Flagged, kind)
 		require.NotZero(t, r.Kinds[kind].N, kind)
 	}
-	require.Contains(t, errOut, "1 line without an article", "the line that is no JSON")
-	page, err := os.ReadFile(html)
-	require.NoError(t, err)
-	require.Contains(t, string(page), "stream.jsonl")
+	require.Contains(t, commandtest.Read(t, html), "stream.jsonl")
 
-	code, out, _ = runEval(t, args...)
-	require.Equal(t, command.ExitOK, code)
+	out, errOut := runEval(t, command.ExitOK, args...)
+	require.Contains(t, errOut, "1 line without an article", "the line that is no JSON")
 	require.Contains(t, out, "candidate recall")
 	require.Contains(t, out, "\nlookalike ")
 }
@@ -49,11 +40,7 @@ func TestEvalPairsOfOneID(t *testing.T) {
 	docs := writeLines(t, newArticle("a", storm, ""), newArticle("b", bees, ""), newArticle("a", storm+" More.", ""),
 		newArticle("a", choir, ""))
 	pairs := writeLines(t, "id_a\tid_b\tlabel\tkind", "a\ta\t1\tversion", "a\ta#3\t0\trewritten", "b\ta#2\t0\tother")
-	html := filepath.Join(t.TempDir(), "report.html")
-	code, out, errOut := runEval(t, "pairs", "--docs", docs, "--pairs", pairs, "--json", "--html", html)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var r figures.PairsResult
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	r := evaluated[figures.PairsResult](t, "pairs", "--docs", docs, "--pairs", pairs)
 	require.Equal(t, []int{3, 1, 2, 0}, []int{r.Pairs, r.Copies, r.LookAlikes, len(r.Wrong)})
 	require.EqualValues(t, 1, r.Recall)
 }
@@ -79,8 +66,7 @@ func TestEvalPairsExitCodes(t *testing.T) {
 		{[]string{"pairs", "--docs", writeLines(t, newArticle("zz", storm, "")), "--pairs", evalPairsF},
 			command.ExitFailed, "no such article"},
 	} {
-		code, _, errOut := runEval(t, c.args...)
-		require.Equal(t, c.code, code, "%v: %s", c.args, errOut)
+		_, errOut := runEval(t, c.code, c.args...)
 		require.Contains(t, errOut, c.says, c.args)
 	}
 }
@@ -93,18 +79,22 @@ const (
 	evalIgnore = "testdata/ignore.tsv"
 )
 
-// runEval runs an eval command and returns its exit code, standard output and standard error.
-func runEval(t *testing.T, args ...string) (code int, out, errOut string) {
+// runEval runs an eval command, which must end with this exit code, and returns its output.
+func runEval(t *testing.T, code int, args ...string) (out, errOut string) {
 	t.Helper()
-	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve-lab"}, Command()), "", append([]string{"eval"}, args...)...)
+	return commandtest.Run(t, code, commandtest.Only(Command()), "", append([]string{"eval"}, args...)...)
+}
+
+// evaluated is runEval with --json, which must succeed.
+func evaluated[T any](t *testing.T, args ...string) T {
+	t.Helper()
+	return commandtest.Answer[T](t, commandtest.Only(Command()), append([]string{"eval"}, args...)...)
 }
 
 // writeLines writes a file of JSON Lines.
 func writeLines(t *testing.T, lines ...string) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "docs.jsonl")
-	require.NoError(t, os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
-	return name
+	return commandtest.File(t, "docs.jsonl", strings.Join(lines, "\n")+"\n")
 }
 
 // The script's recipe drops the copy whose words it does not tell apart, and keeps one that has another beginning.
@@ -113,21 +103,15 @@ func TestEvalVersus(t *testing.T) {
 		newArticle("reworded", "RIVERTON (Press) - "+storm+" The harbour stayed closed.", ""), `{"id":"none"}`,
 		newArticle("other", "Researchers said that a new variety of barley needs a third less water than those of today.", ""))
 	page := filepath.Join(t.TempDir(), "versus.html")
-	code, out, errOut := runEval(t, "versus", docs, "--json", "--html", page)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var r figures.VersusResult
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	r := evaluated[figures.VersusResult](t, "versus", docs, "--html", page)
 	require.Equal(t, [2]string{"news", "classic-python-200"}, r.Recipes)
 	require.Equal(t, []int{5, 1, 1, 1, 0, 2}, []int{r.Articles, r.Dead, r.Both, r.Only[0], r.Only[1], r.Neither})
 	require.Len(t, r.Samples, 1)
 	require.Equal(t, []string{"news", "a", "reworded"},
 		[]string{r.Samples[0].Recipe, r.Samples[0].Earlier.ID, r.Samples[0].Later.ID})
-	html, err := os.ReadFile(page)
-	require.NoError(t, err)
-	require.Contains(t, string(html), "dropped only by news")
+	require.Contains(t, commandtest.Read(t, page), "dropped only by news")
 
-	code, out, _ = runEval(t, "versus", docs, "--each", "0", "--recipe", "classic-fnv")
-	require.Equal(t, command.ExitOK, code)
+	out, _ := runEval(t, command.ExitOK, "versus", docs, "--each", "0", "--recipe", "classic-fnv")
 	require.Contains(t, out, "only classic-fnv")
 	for want, args := range map[string][]string{
 		"name the file of articles": {},
@@ -135,8 +119,7 @@ func TestEvalVersus(t *testing.T) {
 		"must be one of news,":      {docs, "--recipe", "new"},
 		"must not be negative":      {docs, "--each", "-1"},
 	} {
-		code, _, errOut := runEval(t, append([]string{"versus"}, args...)...)
-		require.Equal(t, command.ExitFailed, code)
+		_, errOut := runEval(t, command.ExitFailed, append([]string{"versus"}, args...)...)
 		require.Contains(t, errOut, want)
 	}
 }
@@ -144,38 +127,28 @@ func TestEvalVersus(t *testing.T) {
 // Pairs are made of articles without labels, the same ones at each run.
 func TestEvalPairsOfEdits(t *testing.T) {
 	var english []string
-	for line := range strings.Lines(readFile(t, evalDocs)) {
+	for line := range strings.Lines(commandtest.Read(t, evalDocs)) {
 		if strings.Contains(line, `"lang":"en"`) && !strings.Contains(line, "dup_of") {
 			english = append(english, strings.TrimSpace(line))
 		}
 	}
 	args := []string{"pairs", "--bases", "8", "--kinds", "edits", writeLines(t, english...)}
-	code, out, errOut := runEval(t, append(args, "--json")...)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var r figures.PairsResult
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	r := evaluated[figures.PairsResult](t, args...)
 	require.Greater(t, r.Recall, 0.6)
 	require.Less(t, r.FalsePositiveRate, 0.1)
-	require.Equal(t, 8, r.Kinds["words_10"].N)
-	require.Equal(t, 8, r.Kinds["words_10"].Interval.Families)
+	require.Equal(t, []int{8, 8}, []int{r.Kinds["words_10"].N, r.Kinds["words_10"].Interval.Families})
 	require.Equal(t, figures.HardNegative, r.Kinds["same_frame_1x"].Label)
-	_, again, _ := runEval(t, append(args, "--json", "--html", os.DevNull)...)
-	require.Equal(t, out, again)
-	bases := 0
-	for _, part := range []string{"first", "second"} {
-		_, out, _ = runEval(t, append(args, "--json", "--part", part)...)
-		require.NoError(t, json.Unmarshal([]byte(out), &r))
-		bases += r.Kinds["words_10"].N
-	}
-	require.Equal(t, 8, bases, "a family belongs to one half")
-	_, out, _ = runEval(t, args...)
+	require.Equal(t, r, evaluated[figures.PairsResult](t, append(args, "--html", os.DevNull)...))
+	first := evaluated[figures.PairsResult](t, append(args, "--part", "first")...).Kinds["words_10"].N
+	second := evaluated[figures.PairsResult](t, append(args, "--part", "second")...).Kinds["words_10"].N
+	require.Equal(t, 8, first+second, "a family belongs to one half")
+	out, _ := runEval(t, command.ExitOK, args...)
 	require.Contains(t, out, "words_10")
 }
 
 // A page is written as a whole or not at all, and to a pipe as well.
 func TestWriteReport(t *testing.T) {
-	code, _, errOut := runEval(t, "versus", evalDocs, "--html", os.DevNull)
-	require.Equal(t, command.ExitOK, code, errOut)
+	runEval(t, command.ExitOK, "versus", evalDocs, "--html", os.DevNull)
 	info, err := os.Stat(os.DevNull)
 	require.NoError(t, err)
 	require.NotZero(t, info.Mode()&os.ModeDevice, "it is still the device")

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,39 +14,34 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
 )
 
 func TestEvalStream(t *testing.T) {
 	html := filepath.Join(t.TempDir(), "report.html")
 	args := []string{"stream", "--docs", evalDocs}
-	code, out, errOut := runEval(t, append(args, "--json", "--html", html, "--min-caught", "0.8", "--max-dropped",
-		"0", "--max-wrong-original", "0")...)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var r figures.StreamResult
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	lines := strings.Count(readFile(t, evalDocs), "\n")
+	r := evaluated[figures.StreamResult](t, append(args, "--html", html, "--min-caught", "0.8", "--max-dropped", "0",
+		"--max-wrong-original", "0")...)
+	docs := commandtest.Read(t, evalDocs)
+	lines := strings.Count(docs, "\n")
 	require.Equal(t, lines-1, r.Articles, "without the ambiguous one")
-	require.Equal(t, 1, r.Skipped)
-	require.Equal(t, 1, r.Dead)
+	require.Equal(t, []int{1, 1}, []int{r.Skipped, r.Dead})
 	require.Equal(t, []string{"en", "zh"}, slices.Sorted(maps.Keys(r.Languages)))
 	total := r.Total()
 	require.Equal(t, lines-2, total.Copies+total.Originals)
-	require.Equal(t, strings.Count(readFile(t, evalDocs), `"dup_of"`), total.Copies)
+	require.Equal(t, strings.Count(docs, `"dup_of"`), total.Copies)
 	for _, kind := range []string{"exact", "fullwidth", "html", "traditional"} {
 		require.Equal(t, r.Kinds[kind].Copies, r.Kinds[kind].Caught, kind)
 		require.NotZero(t, r.Kinds[kind].Copies, kind)
 	}
 	require.GreaterOrEqual(t, r.Delay.Median, 3600., "articles come an hour after each other")
 	require.GreaterOrEqual(t, r.Delay.P90, r.Delay.Median)
-	require.Contains(t, readFile(t, html), "originals dropped")
+	require.Contains(t, commandtest.Read(t, html), "originals dropped")
 
-	code, out, _ = runEval(t, args...)
-	require.Equal(t, command.ExitOK, code)
+	out, _ := runEval(t, command.ExitOK, args...)
 	require.Contains(t, out, "\nlookalike ")
-
 	// Within a window of a minute nothing repeats.
-	code, out, errOut = runEval(t, append(args, "--json", "--window", "1m", "--min-caught", "0.5")...)
-	require.Equal(t, command.ExitNo, code)
+	out, errOut := runEval(t, command.ExitNo, append(args, "--json", "--window", "1m", "--min-caught", "0.5")...)
 	require.Contains(t, errOut, "language zh, 0 is below 0.5")
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	require.Zero(t, r.Total().Caught)
@@ -69,8 +63,7 @@ func newArticle(id, text, labels string) string {
 
 // Labels against verdicts that are certain: equal texts repeat, others do not.
 func TestEvalStreamLabels(t *testing.T) {
-	docs := writeLines(
-		t,
+	docs := writeLines(t,
 		newArticle("storm", storm, `,"ts":1700000000,"lang":"en"`),
 		newArticle("storm-again", storm, `,"ts":1700000060.5,"lang":"en","dup_of":"storm","kind":"exact"`),
 		newArticle("choir", choir, `,"ts":1700000100`),
@@ -85,9 +78,8 @@ func TestEvalStreamLabels(t *testing.T) {
 		`{"id":"no-text","ts":1800000003}`,                                                // dead
 		newArticle("of-dead", bees, `,"ts":1800000004,"lang":"en","dup_of":"no-text"`),    // an original again
 	)
-	code, out, errOut := runEval(t, "stream", "--docs", docs, "--json", "--max-dropped", "0", "--max-wrong-original",
-		"0")
-	require.Equal(t, command.ExitNo, code, errOut)
+	out, errOut := runEval(t, command.ExitNo, "stream", "--docs", docs, "--json", "--max-dropped", "0",
+		"--max-wrong-original", "0")
 	require.Contains(t, errOut, "originals dropped, 1 is above 0; number of wrong originals, 1 is above 0")
 	var r figures.StreamResult
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
@@ -101,10 +93,8 @@ func TestEvalStreamLabels(t *testing.T) {
 		ID: "not-labelled", Title: "Title of not-labelled", Language: "en", Kind: "original",
 		OriginalID: "choir", OriginalTitle: "Title of choir", Reason: "digest",
 	}}, r.Dropped)
-	require.Len(t, r.Wrong, 1)
-	require.Equal(t, "storm", r.Wrong[0].OriginalID)
-	require.Len(t, r.Missed, 1)
-	require.Equal(t, "late", r.Missed[0].ID)
+	require.Equal(t, []int{1, 1}, []int{len(r.Wrong), len(r.Missed)})
+	require.Equal(t, []string{"storm", "late"}, []string{r.Wrong[0].OriginalID, r.Missed[0].ID})
 	require.Equal(t, -1, r.Missed[0].Distance)
 	require.Equal(t, figures.Delay{Median: 60.5, P90: 100}, r.Delay)
 }
@@ -123,19 +113,15 @@ func TestEvalStreamPublishers(t *testing.T) {
 			fmt.Sprintf(`,"source":"site-%02d"`, i)))
 	}
 	file, html := writeLines(t, docs...), filepath.Join(t.TempDir(), "report.html")
-	code, out, errOut := runEval(t, "stream", "--docs", file, "--json", "--html", html)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var r figures.StreamResult
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	r := evaluated[figures.StreamResult](t, "stream", "--docs", file, "--html", html)
 	require.Equal(t, figures.StreamCounts{Copies: 1, Caught: 1, Originals: 2, Dropped: 1},
 		r.Publishers["Harbour Daily"])
-	require.Equal(t, 1, r.Publishers["choir.example"].Originals)
-	require.Equal(t, 1, r.Publishers["unknown"].Originals)
+	require.Equal(t, []int{1, 1}, []int{r.Publishers["choir.example"].Originals, r.Publishers["unknown"].Originals})
 	require.Len(t, r.Publishers, tables.MostListed+3)
 	require.Equal(t, []string{"Harbour Daily", "choir.example", "site-00"}, r.LargestPublishers()[:3])
-	require.Contains(t, readFile(t, html), "<td>choir.example</td>")
+	require.Contains(t, commandtest.Read(t, html), "<td>choir.example</td>")
 
-	_, out, _ = runEval(t, "stream", "--docs", file)
+	out, _ := runEval(t, command.ExitOK, "stream", "--docs", file)
 	require.Contains(t, out, "\nHarbour Daily ")
 	require.Contains(t, out, "and 3 smaller ones, see --json")
 }
@@ -156,15 +142,7 @@ func TestEvalStreamBadInput(t *testing.T) {
 		{`required flag(s) "docs" not set`, nil},
 		{"--min-caught", []string{"--docs", evalDocs, "--min-caught", "95"}},
 	} {
-		code, _, errOut := runEval(t, append([]string{"stream"}, c.args...)...)
-		require.Equal(t, command.ExitFailed, code, "%v: %s", c.args, errOut)
+		_, errOut := runEval(t, command.ExitFailed, append([]string{"stream"}, c.args...)...)
 		require.Contains(t, errOut, c.says)
 	}
-}
-
-func readFile(t *testing.T, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	require.NoError(t, err)
-	return string(data)
 }

@@ -16,7 +16,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 
@@ -43,18 +42,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run runs load and returns its exit code and its output.
-func run(t *testing.T, args ...string) (code int, out, errOut string) {
+// run runs load, which must end with this exit code, and returns its output.
+func run(t *testing.T, code int, args ...string) (out, errOut string) {
 	t.Helper()
-	return commandtest.Run(t, program(), "", append([]string{"load"}, args...)...)
+	return commandtest.Run(t, code, commandtest.Only(Command()), "", append([]string{"load"}, args...)...)
 }
 
-func program() *cobra.Command {
-	return command.Program(&cobra.Command{Use: "echosieve-lab"}, Command())
-}
-
-// loaded runs load with --json. The service is the binary that is built from this source.
-func loaded(t *testing.T, args ...string) (code int, report Report, out, errOut string) {
+// loaded is run with --json. The service is the binary that is built from this source.
+func loaded(t *testing.T, code int, args ...string) (report Report, out, errOut string) {
 	t.Helper()
 	folder, err := programs()
 	require.NoError(t, err)
@@ -62,39 +57,32 @@ func loaded(t *testing.T, args ...string) (code int, report Report, out, errOut 
 	if !slices.Contains(args, "--metrics") {
 		args = append(args, "--service", filepath.Join(folder, "echosieve"))
 	}
-	code, out, errOut = run(t, args...)
+	out, errOut = run(t, code, args...)
 	if out != "" {
 		require.NoError(t, json.Unmarshal([]byte(out), &report), out)
 	}
-	return code, report, out, errOut
+	return report, out, errOut
 }
 
 func TestLoadAccountsForEveryRecord(t *testing.T) {
-	code, report, _, errOut := loaded(t, "--rate", "150", "--duration", "2s", "--warmup", "500ms", "--copies", ".4",
-		"--seed", "1")
-	require.Equal(t, command.ExitOK, code, errOut)
+	report, _, errOut := loaded(t, command.ExitOK, "--rate", "150", "--duration", "2s", "--warmup", "500ms", "--copies",
+		".4", "--seed", "1")
 	require.Equal(t, "in-process", report.Servers)
 	require.Zero(t, report.Missing)
 	require.Len(t, report.Results, 1)
 	r := report.Results[0]
 	require.Equal(t, 375, r.Published)
 	require.Equal(t, 375, r.Made.Originals+r.Made.Near+r.Made.Exact)
-	sum := 0
-	for _, n := range r.Verdicts {
-		sum += n
-	}
-	require.Equal(t, 375, sum)
+	v := r.Verdicts
+	require.Equal(t, 375, v["unique"]+v["near"]+v["exact"]+v["possible"]+v["dead"])
 	copies := r.Made.Near + r.Made.Exact
 	require.Greater(t, copies, 100)
-	require.InDelta(t, copies, r.Verdicts["near"]+r.Verdicts["exact"], 5, "copies are caught, originals are none")
-	require.GreaterOrEqual(t, r.Verdicts["exact"], r.Made.Exact)
-
-	require.Positive(t, r.Delay.P50)
+	require.InDelta(t, copies, v["near"]+v["exact"], 5, "copies are caught, originals are none")
+	require.GreaterOrEqual(t, v["exact"], r.Made.Exact)
 	require.True(t, slices.IsSorted([]float64{r.Delay.P50, r.Delay.P90, r.Delay.P99, r.Delay.Max}), r.Delay)
-	require.Positive(t, r.Throughput)
-	require.Positive(t, r.CPU)
-	require.Positive(t, report.Service.StartMS)
-	require.Positive(t, report.Service.IdleBytes)
+	for _, figure := range []any{r.Delay.P50, r.Throughput, r.CPU, report.Service.StartMS, report.Service.IdleBytes} {
+		require.Positive(t, figure)
+	}
 	require.GreaterOrEqual(t, report.Service.UnderLoad, r.Memory)
 	require.GreaterOrEqual(t, report.Service.PeakBytes, report.Service.IdleBytes)
 	require.Contains(t, errOut, "the service was ready after")
@@ -103,9 +91,8 @@ func TestLoadAccountsForEveryRecord(t *testing.T) {
 func TestLoadFindsALimit(t *testing.T) {
 	defer func(usual float64) { mostGrowth = usual }(mostGrowth)
 	mostGrowth = 1000 // more than any machine shows in two seconds
-	code, report, _, errOut := loaded(t, "--find-limit", "--rate", "20", "--duration", "2s", "--limit-time", "1s",
+	report, _, _ := loaded(t, command.ExitOK, "--find-limit", "--rate", "20", "--duration", "2s", "--limit-time", "1s",
 		"--at", "50", "--max-delay", "1m")
-	require.Equal(t, command.ExitOK, code, errOut)
 	require.Len(t, report.Trials, 1, "the first trial takes longer than the search may")
 	require.InDelta(t, 20, report.Limit.PerSecond, 0)
 	require.Contains(t, report.Limit.Rule, "at most 1m0s")
@@ -133,11 +120,9 @@ func noService(t *testing.T) (args []string) {
 }
 
 func TestLoadSaysWhatIsMissing(t *testing.T) {
-	code, report, _, errOut := loaded(t, append(noService(t), "--rate", "50", "--duration", "1s", "--patience",
-		"1s")...)
-	require.Equal(t, command.ExitNo, code, errOut)
-	require.Equal(t, 50, report.Missing)
-	require.Equal(t, 50, report.Results[0].Missing)
+	report, _, errOut := loaded(t, command.ExitNo, append(noService(t), "--rate", "50", "--duration", "1s",
+		"--patience", "1s")...)
+	require.Equal(t, []int{50, 50}, []int{report.Missing, report.Results[0].Missing})
 	require.False(t, report.Results[0].Sustained)
 	require.Equal(t, "configured", report.Servers)
 	require.Contains(t, errOut, "50 published records without a verdict")
@@ -174,7 +159,7 @@ func TestLoadInterrupted(t *testing.T) {
 				"--patience", "1h"}, noService(t)...)
 			progress := &onText{text: c.at, call: cancel}
 			var out bytes.Buffer
-			require.Equal(t, command.ExitFailed, command.Execute(ctx, program(), args, nil, &out, progress))
+			require.Equal(t, command.ExitFailed, command.Execute(ctx, commandtest.Only(Command()), args, nil, &out, progress))
 			require.Contains(t, progress.all.String(), "interrupted")
 			if c.duration == "1s" {
 				var report Report
@@ -188,28 +173,24 @@ func TestLoadInterrupted(t *testing.T) {
 
 // A service that cannot start ends the run, and so do output topics that nobody could write to.
 func TestLoadWithoutOutputTopic(t *testing.T) {
-	code, _, out, errOut := loaded(t, "--real", "--kafka.brokers", startBroker(t), "--kafka.topics.dead", "nowhere",
-		"--redis.addrs", "127.0.0.1:1")
-	require.Equal(t, command.ExitFailed, code)
-	require.Empty(t, out)
-	require.Contains(t, errOut, "nowhere")
-
-	code, _, out, errOut = loaded(t, append(noService(t), "--kafka.topics.dead", "nowhere")...)
-	require.Equal(t, command.ExitFailed, code)
-	require.Empty(t, out)
-	require.Contains(t, errOut, "the output topics")
-	require.Contains(t, errOut, "nowhere")
-	require.Contains(t, errOut, "--kafka.create_topics")
+	for _, c := range []struct{ args, says []string }{
+		{[]string{"--real", "--kafka.brokers", startBroker(t), "--redis.addrs", "127.0.0.1:1"}, []string{"nowhere"}},
+		{noService(t), []string{"the output topics", "nowhere", "--kafka.create_topics"}},
+	} {
+		_, out, errOut := loaded(t, command.ExitFailed, append(c.args, "--kafka.topics.dead", "nowhere")...)
+		require.Empty(t, out)
+		for _, says := range c.says {
+			require.Contains(t, errOut, says)
+		}
+	}
 }
 
 // Load says where it looked for the service, before it publishes anything.
 func TestLoadWithoutService(t *testing.T) {
-	code, out, errOut := run(t, "--service", "/nowhere/echosieve")
-	require.Equal(t, command.ExitFailed, code)
+	out, errOut := run(t, command.ExitFailed, "--service", "/nowhere/echosieve")
 	require.Empty(t, out)
 	require.Contains(t, errOut, "there is no service binary at /nowhere/echosieve")
-	code, _, errOut = run(t)
-	require.Equal(t, command.ExitFailed, code)
+	_, errOut = run(t, command.ExitFailed)
 	require.Contains(t, errOut, "name it with --service PATH", "no service lies beside a test binary")
 }
 
@@ -227,10 +208,6 @@ func TestSearchForTheLimit(t *testing.T) {
 		require.LessOrEqual(t, f.not, closeEnough*f.sustained)
 		require.LessOrEqual(t, tried, 14)
 	}
-}
-
-func TestSearchEnds(t *testing.T) {
-	later := time.Now().Add(time.Hour)
 	never := func(float64) (bool, error) { return false, nil }
 	always := func(float64) (bool, error) { return true, nil }
 	require.Equal(t, found{not: 1}, search(64, later, never), "no rate below one record a second is tried")

@@ -1,48 +1,37 @@
 package compare
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 )
 
 const (
-	compareText = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on " +
-		"Monday, " +
+	compareText = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
 		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
-		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school " +
-		"choir sang."
-	compareOther = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million " +
-		"bees, twice " +
-		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the " +
-		"hives and " +
-		"serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
+		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school choir sang."
+	compareOther = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, " +
+		"twice the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the " +
+		"hives and serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
+	compareFlash = "Dockers in the port of Riverton call off their strike after three days, unions and employers agree " +
+		"on a pay rise."
 )
 
-const compareFlash = "Dockers in the port of Riverton call off their strike after three days, unions and " +
-	"employers agree on a pay rise."
-
-// echosieve runs a command line and returns its exit code and output.
-func echosieve(t *testing.T, in string, args ...string) (code int, out, errOut string) {
+// compared runs a command line, which must end with this exit code, and returns its output.
+func compared(t *testing.T, code int, in string, args ...string) (out, errOut string) {
 	t.Helper()
-	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), in, args...)
+	return commandtest.Run(t, code, commandtest.Only(Command()), in, append([]string{"compare"}, args...)...)
 }
 
-func compareJSON(t *testing.T, stdin string, args ...string) Comparison {
+func compareJSON(t *testing.T, args ...string) Comparison {
 	t.Helper()
-	code, out, errOut := echosieve(t, stdin, append([]string{"compare", "--json"}, args...)...)
-	require.Equal(t, command.ExitOK, code, errOut)
-	var c Comparison
-	require.NoError(t, json.Unmarshal([]byte(out), &c))
-	return c
+	return commandtest.Answer[Comparison](t, commandtest.Only(Command()), append([]string{"compare"}, args...)...)
 }
 
 func TestCompareVerdicts(t *testing.T) {
@@ -64,7 +53,7 @@ func TestCompareVerdicts(t *testing.T) {
 		{"nothing left", compareText, "<script>x()</script> --", "empty", "dead letter"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := compareJSON(t, "", c.a, c.b)
+			got := compareJSON(t, c.a, c.b)
 			require.Equal(t, c.want, got.Verdict, "%d bits", got.Distance)
 			require.Contains(t, got.Explanation, c.explanation)
 		})
@@ -88,7 +77,7 @@ func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
 		{[]string{"--detection.blocks", "7", "--detection.probes", "0"}, 7, 11, 0, 7 + 6},
 		{[]string{"--recipe", "classic-fnv"}, 4, 16, 0, 4},
 	} {
-		got := compareJSON(t, "", append(c.args, compareText, compareText)...)
+		got := compareJSON(t, append(c.args, compareText, compareText)...)
 		require.Equal(t, comparedLayout{c.blocks, c.bits, c.probes}, got.Layout, c.args)
 		require.Equal(t, c.lookups, got.Lookups, c.args)
 		require.Len(t, got.EqualBlocks, c.blocks, c.args)
@@ -98,34 +87,26 @@ func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
 }
 
 func TestCompareReadsFilesAndStandardInput(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "article.txt")
-	require.NoError(t, os.WriteFile(file, []byte(compareText), 0o600))
+	file := commandtest.File(t, "article.txt", compareText)
 	for _, args := range [][]string{{file, compareText}, {"@" + file, compareText}, {compareText, "-"}, {file, "-"}} {
-		require.Equal(t, "exact", compareJSON(t, compareText, args...).Verdict, "%q", args)
+		out, _ := compared(t, command.ExitOK, compareText, args...)
+		require.Contains(t, out, "Exact copy", "%q", args)
 	}
 
-	for name, args := range map[string][]string{
-		"missing file":         {"@" + file + ".missing", "x"},
-		"standard input twice": {"-", "-"},
-		"one text":             {"x"},
-		"negative top":         {"--top", "-1", "x", "y"},
-	} {
-		code, _, errOut := echosieve(t, "", append([]string{"compare"}, args...)...)
-		require.Equal(t, command.ExitFailed, code, name)
-		require.NotEmpty(t, errOut, name)
+	for _, args := range [][]string{{"@" + file + ".missing", "x"}, {"-", "-"}, {"x"}, {"--top", "-1", "x", "y"}} {
+		_, errOut := compared(t, command.ExitFailed, "", args...)
+		require.NotEmpty(t, errOut, args)
 	}
 }
 
 func TestCompareShowsAReadableReport(t *testing.T) {
-	code, out, errOut := echosieve(t, "", "compare", "--top", "5", compareText, compareText+" The ferry was late.")
-	require.Equal(t, command.ExitOK, code, errOut)
+	out, _ := compared(t, command.ExitOK, "", "--top", "5", compareText, compareText+" The ferry was late.")
 	for _, want := range []string{"clean text", "distance", "equal blocks", "look-ups", "B finds A by",
 		"only in B     late", "weight in A", "more", "recipe news-"} {
 		require.Contains(t, out, want)
 	}
 	commandtest.FitsTerminal(t, out)
-	code, out, _ = echosieve(t, "", "compare", "--top", "0", compareText+strings.Repeat("x", 100), compareOther)
-	require.Equal(t, command.ExitOK, code)
+	out, _ = compared(t, command.ExitOK, "", "--top", "0", compareText+strings.Repeat("x", 100), compareOther)
 	commandtest.FitsTerminal(t, out)
 	require.Contains(t, out, "^")
 	require.Contains(t, out, "Not a copy")
@@ -133,12 +114,71 @@ func TestCompareShowsAReadableReport(t *testing.T) {
 
 func TestCompareShowsTexts(t *testing.T) {
 	other := "<p>" + strings.Replace(compareText, "140", "150", 1) + "</p>"
-	code, out, errOut := echosieve(t, "", "compare", "--texts", compareText, other)
-	require.Equal(t, command.ExitOK, code, errOut)
+	out, _ := compared(t, command.ExitOK, "", "--texts", compareText, other)
 	require.Contains(t, out, "[-140-]")
 	require.Contains(t, out, "{+150+}")
 	require.NotContains(t, out, "<p>")
-	c := compareJSON(t, "", "--texts", compareText, other)
+	c := compareJSON(t, "--texts", compareText, other)
 	require.Len(t, c.Texts, 3)
-	require.Nil(t, compareJSON(t, "", compareText, other).Texts)
+	require.Nil(t, compareJSON(t, compareText, other).Texts)
+}
+
+// A new reason needs a sentence of its own, or a row of the rule: otherwise compare would print "Not a copy:
+// " and nothing else.
+func TestEveryReasonHasASentence(t *testing.T) {
+	rule := evidence.NewRule(evidence.DefaultThresholds())
+	sentences := map[string]article.Reason{}
+	for r := article.ReasonNone; r == article.ReasonUnknown || r.String() != article.ReasonUnknown.String(); r++ {
+		if r == article.ReasonOverlap || r == article.ReasonNumbers || r == article.ReasonValues ||
+			r == article.ReasonLead || r == article.ReasonSubject {
+			continue // rows of the rule
+		}
+		c := Comparison{}
+		c.explain(article.Judgement{Reason: r}, &rule)
+		require.Regexp(t, `[a-z].*: .+|^No verdict`, c.Explanation, "reason %s: add a case to explain", r)
+		require.NotContains(t, sentences, c.Explanation, "reason %s", r)
+		sentences[c.Explanation] = r
+	}
+}
+
+// The sentence, the verdict and the figure are those of the row that decided.
+func TestExplanationsFollowFromRows(t *testing.T) {
+	rule := evidence.NewRule(evidence.DefaultThresholds())
+	base := evidence.Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, Lead: 1, SharedContexts: 4,
+		LeastValues: 4, CommonValues: 4, SameForemost: true}
+	said := map[string]bool{}
+	for want, change := range map[string]func(c *Comparison){
+		"bits that differ: 17":            func(c *Comparison) { c.Distance = 17 },
+		"at least 0.30 (detection.p":      func(c *Comparison) { c.compared.J = .2 },
+		"numbers that differ in one plac": func(c *Comparison) { c.compared.Contradictions = 3 },
+		"numbers in both: 1 of 4":         func(c *Comparison) { c.compared.CommonValues = 1 },
+		"texts about a word that the oth": func(c *Comparison) { c.compared.OtherSubject = true },
+		"beginning of one in the other":   func(c *Comparison) { c.compared.Lead, c.compared.OtherMain = 0, 2 },
+		"0.90, a copy from 0.44":          func(*Comparison) {},
+		"0.43, a copy from 0.44":          func(c *Comparison) { c.compared.J, c.compared.OtherMain = .43, 1 },
+	} {
+		c := Comparison{compared: base, MaxDistance: 21, Found: true, Topic: "duplicate"}
+		change(&c)
+		j := rule.Judge(c.Distance, c.compared)
+		c.explain(j, &rule)
+		require.Contains(t, c.Explanation, want)
+		row, _, _ := rule.Explain(c.Distance, c.compared)
+		require.Contains(t, c.Explanation, row.Says)
+		said[row.Says] = true
+
+		names, state := map[string]bool{}, evidence.Passed
+		for _, f := range c.figures(&rule) {
+			require.False(t, names[f.Name], "%s stands there twice", f.Name)
+			names[f.Name] = true
+			if f.State == evidence.Decided {
+				require.Equal(t, evidence.Passed, state)
+				require.Contains(t, c.Explanation, f.String())
+				state = evidence.NotAsked
+				continue
+			}
+			require.Equal(t, state, f.State, f.Name)
+		}
+		require.Equal(t, evidence.NotAsked, state, "one row decides")
+	}
+	require.Len(t, said, len(evidence.Rows()), "each row explains something")
 }

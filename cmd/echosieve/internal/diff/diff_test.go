@@ -24,30 +24,22 @@ const (
 	shadow = "articles-shadow"
 )
 
-func run(t *testing.T, w *inprocess.World, args ...string) (code int, out, errOut string) {
+func run(t *testing.T, code int, w *inprocess.World, args ...string) (out, errOut string) {
 	t.Helper()
-	return commandtest.RunOnly(t, Command(), w.Args(args...)...)
+	return commandtest.Run(t, code, commandtest.Only(Command()), "", append([]string{"diff"}, w.Args(args...)...)...)
 }
 
 func diffed(t *testing.T, w *inprocess.World, args ...string) comparison {
 	t.Helper()
-	return commandtest.Answer[comparison](t, Command(), w.Args(args...)...)
+	return commandtest.Answer[comparison](t, commandtest.Only(Command()), append([]string{"diff"}, w.Args(args...)...)...)
 }
 
 // withHeaders returns the headers of a record with some of their values replaced, in pairs of name and value.
 func withHeaders(headers []kgo.RecordHeader, changed ...string) []kgo.RecordHeader {
-	values := map[string]string{}
+	out := slices.Clone(headers)
 	for i := 0; i < len(changed); i += 2 {
-		values[changed[i]] = changed[i+1]
-	}
-	var out []kgo.RecordHeader
-	for _, h := range headers {
-		if _, replaced := values[h.Key]; !replaced {
-			out = append(out, h)
-		}
-	}
-	for name, value := range values {
-		out = append(out, kgo.RecordHeader{Key: name, Value: []byte(value)})
+		out = slices.DeleteFunc(out, func(h kgo.RecordHeader) bool { return h.Key == changed[i] })
+		out = append(out, kgo.RecordHeader{Key: changed[i], Value: []byte(changed[i+1])})
 	}
 	return out
 }
@@ -61,18 +53,16 @@ func TestDiff(t *testing.T) {
 	var all []string
 	for i, text := range []string{hives, hives + " " + evil, "<p>" + hives, hives + " Ecologists warn.",
 		"Dockers in the port of Riverton call off their strike after three days of talks."} {
-		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second),
-			inprocess.Value(fmt.Sprint(i), evil, text)))
+		at := now.Add(time.Duration(i) * time.Second)
+		all = append(all, w.Publish(t, 0, at, inprocess.Value(fmt.Sprint(i), evil, text)))
 		w.Verdicts(t, i+1)
 	}
 	all = append(all, w.Publish(t, 0, now, "{}"))
 	changes := map[string][]string{
 		// The flash becomes a near copy, the near copy unique, the exact copy one of another original.
-		all[4]: {
-			pipeline.HeaderVerdict, "near", pipeline.HeaderReason, "overlap", pipeline.HeaderDistance, "4",
+		all[4]: {pipeline.HeaderVerdict, "near", pipeline.HeaderReason, "overlap", pipeline.HeaderDistance, "4",
 			pipeline.HeaderOriginal, all[0], pipeline.HeaderOriginalID, "0", pipeline.HeaderRoot, all[0],
-			pipeline.HeaderRootID, "0",
-		},
+			pipeline.HeaderRootID, "0"},
 		all[3]: {pipeline.HeaderVerdict, "unique", pipeline.HeaderRoot, all[3]},
 		all[2]: {pipeline.HeaderOriginal, all[1], pipeline.HeaderRoot, all[1]},
 	}
@@ -93,8 +83,7 @@ func TestDiff(t *testing.T) {
 
 	t.Run("itself", func(t *testing.T) {
 		c := diffed(t, w, service, service)
-		require.Equal(t, len(all), c.Both)
-		require.Equal(t, len(all), c.Agree)
+		require.Equal(t, []int{len(all), len(all)}, []int{c.Both, c.Agree})
 		require.Zero(t, c.OnlyA+c.OnlyB+c.OtherOriginal+c.OtherRoot+c.Exchanged)
 		require.Equal(t, c.A.Kinds, c.B.Kinds)
 		require.Equal(t, 1, c.A.Kinds["dead"])
@@ -102,14 +91,9 @@ func TestDiff(t *testing.T) {
 	})
 	t.Run("changes", func(t *testing.T) {
 		c := diffed(t, w, service, shadow)
-		require.Equal(t, len(all), c.Both)
-		require.Equal(t, len(all), c.B.Repeated)
-		require.Equal(t, len(all)-2, c.Agree)
-		require.Equal(t, 1, c.CopiesOnlyA)
-		require.Equal(t, 1, c.CopiesOnlyB)
-		require.Equal(t, 1, c.OtherOriginal)
-		require.Equal(t, 1, c.OtherRoot)
-		require.Zero(t, c.Exchanged)
+		require.Equal(t, []int{len(all), len(all), len(all) - 2}, []int{c.Both, c.B.Repeated, c.Agree})
+		require.Equal(t, []int{1, 1, 1, 1, 0},
+			[]int{c.CopiesOnlyA, c.CopiesOnlyB, c.OtherOriginal, c.OtherRoot, c.Exchanged})
 		require.Len(t, c.Changes, 2, "another original is no change")
 		for _, change := range c.Changes {
 			require.Equal(t, 1, change.Records)
@@ -128,31 +112,25 @@ func TestDiff(t *testing.T) {
 		}
 	})
 	t.Run("text", func(t *testing.T) {
-		code, out, errOut := run(t, w, service, shadow)
-		require.Equal(t, command.ExitOK, code, errOut)
+		out, _ := run(t, command.ExitOK, w, service, shadow)
 		require.Contains(t, out, "unique")
 		require.Contains(t, out, "near (overlap)")
 		require.NotContains(t, out, "\u202e")
 	})
 	t.Run("limits", func(t *testing.T) {
-		code, _, errOut := run(t, w, service, shadow, "--most", "3")
-		require.Equal(t, command.ExitFailed, code)
+		_, errOut := run(t, command.ExitFailed, w, service, shadow, "--most", "3")
 		require.Contains(t, errOut, "has more than 3 verdicts; read fewer with --since")
 		c := diffed(t, w, service, shadow, "--samples", "0")
 		require.Len(t, c.Changes, 2)
 		require.Empty(t, c.Changes[0].Samples)
-		code, _, errOut = run(t, w, service, shadow, "--since", "30m")
-		require.Equal(t, command.ExitNo, code, "no record is so young")
+		_, errOut = run(t, command.ExitNo, w, service, shadow, "--since", "30m")
 		require.Contains(t, errOut, "has 0")
 		require.EqualValues(t, 32, unsafe.Sizeof(verdict{}), "the memory that the help promises")
 	})
 	t.Run("nothing in common", func(t *testing.T) {
-		w.PublishTo(t, &kgo.Record{Topic: "other", Headers: []kgo.RecordHeader{
-			{Key: pipeline.HeaderInput, Value: []byte("elsewhere/0/1")},
-			{Key: pipeline.HeaderReason, Value: []byte("no_text")},
-		}})
-		code, out, errOut := run(t, w, service, "other")
-		require.Equal(t, command.ExitNo, code)
+		w.PublishTo(t, &kgo.Record{Topic: "other", Headers: withHeaders(nil, pipeline.HeaderInput, "elsewhere/0/1",
+			pipeline.HeaderReason, "no_text")})
+		out, errOut := run(t, command.ExitNo, w, service, "other")
 		require.Empty(t, out)
 		require.Contains(t, errOut, "do both come from one input topic?")
 	})

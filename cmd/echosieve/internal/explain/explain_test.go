@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,13 +22,9 @@ import (
 const (
 	ferry = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
 		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
-		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school " +
-		"choir sang. " +
-		"The operator plans two more such boats for the southern islands, where fuel is brought by truck each week."
+		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it. The operator plans two more such boats for the southern islands, where fuel is brought by truck each week."
 	bees = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, twice " +
-		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the " +
-		"hives and " +
-		"serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
+		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Ecologists warn that honeybees may crowd out wild species."
 )
 
 var (
@@ -40,14 +35,15 @@ var (
 // value is a record's value with a hostile title.
 func value(id, text string) string { return inprocess.Value(id, evil, text) }
 
-func run(t *testing.T, w *inprocess.World, args ...string) (code int, out, errOut string) {
+func run(t *testing.T, code int, w *inprocess.World, args ...string) (out, errOut string) {
 	t.Helper()
-	return commandtest.RunOnly(t, Command(), w.Args(args...)...)
+	return commandtest.Run(t, code, commandtest.Only(Command()), "", append([]string{"explain"}, w.Args(args...)...)...)
 }
 
 func explained(t *testing.T, w *inprocess.World, args ...string) explanation {
 	t.Helper()
-	return commandtest.Answer[explanation](t, Command(), w.Args(args...)...)
+	return commandtest.Answer[explanation](t, commandtest.Only(Command()),
+		append([]string{"explain"}, w.Args(args...)...)...)
 }
 
 func TestExplain(t *testing.T) {
@@ -80,12 +76,9 @@ func TestExplain(t *testing.T) {
 	t.Run("near", func(t *testing.T) {
 		x := explained(t, w, near)
 		require.Equal(t, x, explained(t, w, outputs[near]), "input and output name the same article")
-		require.Equal(t, "near", x.Verdict)
-		require.Equal(t, outputs[near], x.Output)
-		require.Equal(t, "b", x.Article.ID)
+		require.Equal(t, []string{"near", outputs[near], "b"}, []string{x.Verdict, x.Output, x.Article.ID})
 		require.Len(t, x.Chain, 1)
-		require.Equal(t, first, x.Chain[0].Record)
-		require.Equal(t, "unique", x.Chain[0].Verdict)
+		require.Equal(t, []string{first, "unique"}, []string{x.Chain[0].Record, x.Chain[0].Verdict})
 		require.Equal(t, x.Distance, x.Comparison.Distance)
 		require.Equal(t, "near", x.Comparison.Verdict)
 		require.True(t, x.Comparison.Found)
@@ -96,8 +89,7 @@ func TestExplain(t *testing.T) {
 	})
 	t.Run("exact", func(t *testing.T) {
 		x := explained(t, w, exact)
-		require.Equal(t, "exact", x.Verdict)
-		require.Equal(t, "digest", x.Reason)
+		require.Equal(t, []string{"exact", "digest"}, []string{x.Verdict, x.Reason})
 		require.Len(t, x.Comparison.Texts, 1)
 		require.Contains(t, x.Comparison.Explanation, "Exact copy")
 	})
@@ -108,28 +100,24 @@ func TestExplain(t *testing.T) {
 		require.Equal(t, near, x.Candidates[0].Record)
 		require.Contains(t, x.Candidates[0].Why, "It came later")
 		require.NotEmpty(t, x.Comparison.Texts)
-		x = explained(t, w, unique)
-		require.NotEmpty(t, x.Candidates, "its copy came later")
+		require.NotEmpty(t, explained(t, w, unique).Candidates, "its copy came later")
 	})
 	t.Run("dead", func(t *testing.T) {
 		x := explained(t, w, dead)
-		require.Equal(t, "dead", x.Verdict)
-		require.Equal(t, "no_text", x.Reason)
+		require.Equal(t, []string{"dead", "no_text"}, []string{x.Verdict, x.Reason})
 	})
 	t.Run("by id", func(t *testing.T) {
 		x := explained(t, w, "--id", "b")
 		require.Equal(t, all[5], x.Article.Record, "the latest")
 		require.Contains(t, strings.Join(x.Notes, "\n"), outputs[near])
-		code, _, errOut := run(t, w, "--id", "nobody")
-		require.Equal(t, command.ExitNo, code)
+		_, errOut := run(t, command.ExitNo, w, "--id", "nobody")
 		require.Contains(t, errOut, "search further back with --since")
 	})
 	t.Run("shadow", func(t *testing.T) { // a topic with all verdicts, without values
 		w.CreateTopics(t, "articles-shadow")
 		var at string
 		for _, o := range w.Verdicts(t, len(all)) {
-			published := w.PublishTo(t, &kgo.Record{Topic: "articles-shadow", Timestamp: o.Timestamp,
-				Headers: o.Headers})
+			published := w.PublishTo(t, &kgo.Record{Topic: "articles-shadow", Timestamp: o.Timestamp, Headers: o.Headers})
 			if coordinates(o) == outputs[near] {
 				at = published
 			}
@@ -140,11 +128,9 @@ func TestExplain(t *testing.T) {
 	})
 	t.Run("text and page", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "why.html")
-		code, out, errOut := run(t, w, near, "--html", file)
-		require.Equal(t, command.ExitOK, code, errOut)
-		page, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for name, text := range map[string]string{"terminal": out, "page": string(page)} {
+		out, _ := run(t, command.ExitOK, w, near, "--html", file)
+		page := commandtest.Read(t, file)
+		for name, text := range map[string]string{"terminal": out, "page": page} {
 			require.Contains(t, text, first, name)
 			require.Contains(t, text, "near", name)
 			require.Contains(t, text, "U+202E", name)
@@ -152,22 +138,18 @@ func TestExplain(t *testing.T) {
 		}
 		require.Contains(t, out, "[-greet it-]")
 		require.NotContains(t, out, "\x1b", "no terminal, no colors")
-		require.Contains(t, string(page), "<del>greet it</del>")
-		require.NotContains(t, string(page), "<script")
-		for line := range strings.Lines(out) {
-			require.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), command.Columns, line)
-		}
+		require.Contains(t, page, "<del>greet it</del>")
+		require.NotContains(t, page, "<script")
+		commandtest.FitsTerminal(t, out)
 	})
 	t.Run("no record", func(t *testing.T) {
 		for _, at := range []string{"articles/0/999", "articles-duplicate/0/999"} {
-			code, out, errOut := run(t, w, at)
-			require.Equal(t, command.ExitNo, code, errOut)
+			out, errOut := run(t, command.ExitNo, w, at)
 			require.Empty(t, out)
 			require.Contains(t, errOut, "no record is kept at this offset")
 			require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
 		}
-		code, _, errOut := run(t, w, "nowhere/0/1")
-		require.Equal(t, command.ExitFailed, code, errOut)
+		run(t, command.ExitFailed, w, "nowhere/0/1")
 	})
 	t.Run("undecided", func(t *testing.T) {
 		w.Stop()
@@ -220,8 +202,7 @@ func TestExplainChain(t *testing.T) {
 	sentences := func(from, to int) string {
 		var b strings.Builder
 		for i := 10 * from; i < 10*to; i++ {
-			b.WriteString(string([]byte{"ghkoprs"[i%7], "ciotv"[i%5], "cghikoprstv"[i%11], "cghikoprstvxz"[i%13],
-				"kxz"[i%3], ' '}))
+			b.Write([]byte{"ghkoprs"[i%7], "ciotv"[i%5], "cghikoprstv"[i%11], "cghikoprstvxz"[i%13], "kxz"[i%3], ' '})
 		}
 		return b.String()
 	}
@@ -236,11 +217,9 @@ func TestExplainChain(t *testing.T) {
 	x := explained(t, w, all[2])
 	require.Equal(t, "near", x.Verdict)
 	require.Len(t, x.Chain, 2)
-	require.Equal(t, all[1], x.Chain[0].Record)
-	require.Equal(t, "near", x.Chain[0].Verdict)
-	require.Equal(t, all[0], x.Chain[1].Record)
-	require.Equal(t, "unique", x.Chain[1].Verdict)
-	_, out, _ := run(t, w, all[2])
+	require.Equal(t, []string{all[1], "near", all[0], "unique"},
+		[]string{x.Chain[0].Record, x.Chain[0].Verdict, x.Chain[1].Record, x.Chain[1].Verdict})
+	out, _ := run(t, command.ExitOK, w, all[2])
 	require.Contains(t, out, "root      "+all[0])
 
 	w.Delete(t, "articles", 0, 2)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
@@ -32,20 +31,17 @@ import (
 )
 
 // filtered runs the command with standard input and arguments.
-func filtered(t testing.TB, in string, args ...string) (code int, out, errOut string) {
+func filtered(t testing.TB, code int, in string, args ...string) (out, errOut string) {
 	t.Helper()
-	return commandtest.Run(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), in,
-		append([]string{"filter"}, args...)...)
+	return commandtest.Run(t, code, commandtest.Only(Command()), in, append([]string{"filter"}, args...)...)
 }
 
 // verdicts are "id verdict topic original's id" of each line.
 func verdicts(out string) (all []string) {
 	for line := range strings.Lines(out) {
 		v := gjson.Get(line, "echosieve")
-		all = append(all, strings.TrimSpace(strings.Join([]string{
-			gjson.Get(line, "id").String(), v.Get("verdict").String(), v.Get("topic").String(),
-			v.Get("original.id").String(),
-		}, " ")))
+		all = append(all, strings.TrimSpace(fmt.Sprintln(gjson.Get(line, "id"), v.Get("verdict"), v.Get("topic"),
+			v.Get("original.id"))))
 	}
 	return all
 }
@@ -68,13 +64,9 @@ func TestMessyFile(t *testing.T) {
 		`{"id":"none"}`+"\r\n"+long+line("b", barley, `,"echosieve":{"verdict":"near"}`)+
 		line("c", "RIVERTON (Press) - "+harbour)+
 		"{\"id\":\"gbk\",\"text\":\"\xb8\xdb\xb8\xdb\"}\n[1]\n"+line("blank", " "))
-	code, out, errOut := filtered(t, "", path)
-	require.Equal(t, command.ExitNo, code)
-	require.Equal(t, []string{
-		"a unique unique", "a exact duplicate a", "dead dead", "none dead dead", "dead dead", "b unique unique",
-		"c near duplicate a",
-		"gbk dead dead", "dead dead", "blank dead dead",
-	}, verdicts(out))
+	out, errOut := filtered(t, command.ExitNo, "", path)
+	require.Equal(t, []string{"a unique unique", "a exact duplicate a", "dead dead", "none dead dead", "dead dead",
+		"b unique unique", "c near duplicate a", "gbk dead dead", "dead dead", "blank dead dead"}, verdicts(out))
 	for _, l := range strings.Split(strings.TrimSpace(out), "\n") {
 		require.True(t, json.Valid([]byte(l)), l)
 	}
@@ -87,9 +79,7 @@ func TestMessyFile(t *testing.T) {
 	require.Contains(t, errOut, ": 2 unique, 0 possible, 2 duplicate, 6 dead; copies: 1 exact, 1 near\n")
 	require.Contains(t, errOut, "6 dead lines")
 
-	again := filepath.Join(t.TempDir(), "again.jsonl")
-	require.NoError(t, os.WriteFile(again, []byte(out), 0o600))
-	_, second, _ := filtered(t, "", again, "--only", "unique,possible,duplicate")
+	second, _ := filtered(t, commandtest.Any, out, "--only", "unique,possible,duplicate")
 	require.Equal(t, []string{"a unique unique", "a exact duplicate a", "b unique unique", "c near duplicate a"},
 		verdicts(second), "its output is input, too")
 }
@@ -98,21 +88,16 @@ func TestOutputs(t *testing.T) {
 	dir := t.TempDir()
 	in := commandtest.FileIn(t, dir, "in.jsonl", line("a", harbour)+line("b", harbour)+"{\n"+line("c", barley))
 	at := func(name string) string { return filepath.Join(dir, name) }
-	read := func(name string) string {
-		data, err := os.ReadFile(at(name))
-		require.NoError(t, err)
-		return string(data)
-	}
-	code, out, errOut := filtered(t, "", in, "--unique", at("u"), "--duplicate", at("d"), "--dead", at("x"))
-	require.Equal(t, command.ExitNo, code, errOut)
+	read := func(name string) string { return commandtest.Read(t, at(name)) }
+	out, _ := filtered(t, command.ExitNo, "", in, "--unique", at("u"), "--duplicate", at("d"), "--dead", at("x"))
 	require.Empty(t, out)
 	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(read("u")))
 	require.Equal(t, []string{"b exact duplicate a"}, verdicts(read("d")))
 	require.Equal(t, []string{"dead dead"}, verdicts(read("x")))
 
-	_, out, _ = filtered(t, "", in, "--duplicate", at("d"), "--only", "unique,duplicate")
+	out, _ = filtered(t, commandtest.Any, "", in, "--duplicate", at("d"), "--only", "unique,duplicate")
 	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(out))
-	_, out, _ = filtered(t, line("a", harbour)+`{"id":"b"}`, "--headers-only", "--only", "unique,dead")
+	out, _ = filtered(t, commandtest.Any, line("a", harbour)+`{"id":"b"}`, "--headers-only", "--only", "unique,dead")
 	require.Equal(t, `{"id":"a","echosieve":{"verdict":"unique","topic":"unique","record":"stdin/0/1"}}`+"\n"+
 		`{"id":"b","echosieve":{"verdict":"dead","reason":"no_text","detail":"none of the text fields [\"text\" \"content\" \"body\"] is there","topic":"dead","record":"stdin/0/2"}}`+"\n", out)
 
@@ -126,15 +111,13 @@ func TestOutputs(t *testing.T) {
 		"is a directory":                {dir},
 		"no such file or directory":     {in, "--dead", at("no/folder")},
 	} {
-		commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()), want,
-			append([]string{"filter"}, args...)...)
+		commandtest.WrongUsage(t, commandtest.Only(Command()), want, append([]string{"filter"}, args...)...)
 	}
 	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(read("u")), "a mistake destroys nothing")
 }
 
 func TestNoArticles(t *testing.T) {
-	code, out, errOut := filtered(t, "")
-	require.Equal(t, command.ExitOK, code)
+	out, errOut := filtered(t, command.ExitOK, "")
 	require.Empty(t, out)
 	require.Contains(t, errOut, "0 articles in ")
 	for in, want := range map[string]string{
@@ -143,8 +126,7 @@ func TestNoArticles(t *testing.T) {
 		"BZh91AY":                              "bunzip2 -c",
 		filestest.Gzip(t, line("a", "x"))[:30]: "stdin",
 	} {
-		code, out, errOut := filtered(t, in)
-		require.Equal(t, command.ExitFailed, code)
+		out, errOut := filtered(t, command.ExitFailed, in)
 		require.Empty(t, out)
 		require.Contains(t, errOut, want)
 	}
@@ -152,22 +134,17 @@ func TestNoArticles(t *testing.T) {
 
 // The sample's verdicts are in the order of the file and do not depend on the number of cores. A file that is named twice repeats itself.
 func TestOrder(t *testing.T) {
-	var lines bytes.Buffer
-	for l := range sample.Lines() {
-		lines.Write(append(l, '\n'))
-	}
-	path := commandtest.File(t, "sample.jsonl", lines.String())
-	_, want, _ := filtered(t, "", path, path)
+	path := commandtest.File(t, "sample.jsonl", string(sample.News))
+	want, _ := filtered(t, commandtest.Any, "", path, path)
 	records := gjson.Get("["+strings.ReplaceAll(strings.TrimSpace(want), "\n", ",")+"]", "#.echosieve.record").Array()
 	for i, r := range records {
 		require.Equal(t, fmt.Sprintf("%s%s/0/%d", path, []string{"", "#2"}[2*i/len(records)], i%(len(records)/2)+1),
 			r.String())
 	}
 	require.Equal(t, 154, len(records))
-	require.Contains(t, want, `"unique","topic":"unique","record":"`+path+`/0/`)
 	require.NotContains(t, want, `"unique","topic":"unique","record":"`+path+`#2/0/`)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	_, got, _ := filtered(t, "", path, path)
+	got, _ := filtered(t, commandtest.Any, "", path, path)
 	require.Equal(t, want, got)
 }
 
@@ -175,10 +152,10 @@ func TestWindow(t *testing.T) {
 	in := line("a", harbour, `,"ts":1700000000`) + line("b", harbour, `,"ts":"2023-11-14 23:13:20"`) +
 		line("c", harbour, `,"published":"Wed, 22 Nov 2023 00:00:00 GMT"`) +
 		line("d", harbour) + line("e", harbour, `,"ts":null,"date":"2023-11-14"`)
-	_, out, _ := filtered(t, in, "--window", "24h")
+	out, _ := filtered(t, commandtest.Any, in, "--window", "24h")
 	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c unique unique", "d exact duplicate c",
 		"e exact duplicate a"}, verdicts(out))
-	_, out, _ = filtered(t, in, "--window", "24h", "--time-field", "none")
+	out, _ = filtered(t, commandtest.Any, in, "--window", "24h", "--time-field", "none")
 	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c exact duplicate a", "d exact duplicate a",
 		"e exact duplicate a"}, verdicts(out))
 }
@@ -219,8 +196,7 @@ func TestInterrupt(t *testing.T) {
 	ended := make(chan int, 1)
 	var errOut bytes.Buffer
 	go func() {
-		ended <- command.Execute(ctx, command.Program(&cobra.Command{Use: "echosieve"}, Command()),
-			[]string{"filter"}, in, printed, &errOut)
+		ended <- command.Execute(ctx, commandtest.Only(Command()), []string{"filter"}, in, printed, &errOut)
 		printed.Close()
 	}()
 	_, err = io.WriteString(feed, line("a", harbour)+line("b", harbour))
@@ -246,9 +222,8 @@ func TestNobodyReads(t *testing.T) {
 	in.Close()
 	defer out.Close()
 	var errOut bytes.Buffer
-	code := command.Execute(t.Context(), command.Program(&cobra.Command{Use: "echosieve"}, Command()),
-		[]string{"filter"}, strings.NewReader(line("a", harbour)), out, &errOut)
-	require.Equal(t, command.ExitOK, code)
+	require.Equal(t, command.ExitOK, command.Execute(t.Context(), commandtest.Only(Command()), []string{"filter"},
+		strings.NewReader(line("a", harbour)), out, &errOut))
 	require.Empty(t, errOut.String())
 }
 
@@ -256,13 +231,12 @@ func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("this system has no /dev/full")
 	}
-	code, _, errOut := filtered(t, line("a", harbour), "--unique", "/dev/full")
-	require.Equal(t, command.ExitFailed, code)
+	_, errOut := filtered(t, command.ExitFailed, line("a", harbour), "--unique", "/dev/full")
 	require.Contains(t, errOut, "no space left on device")
 }
 
-// ofService returns the lines that the articles of a JSON Lines file get with the verdicts of the service, on
-// the index in Redis.
+// ofService returns the lines of the sample, the file of this path, with the verdicts of the service, on the index
+// in Redis.
 func ofService(t *testing.T, addr, path string) string {
 	t.Helper()
 	cfg := config.Default()
@@ -276,14 +250,11 @@ func ofService(t *testing.T, addr, path string) string {
 	pipe, err := pipeline.New(pipeline.Config{Decode: cfg.Input.AsJSON(), MaxMessageBytes: cfg.Kafka.MaxMessageBytes},
 		made, index, nil)
 	require.NoError(t, err)
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
 	now, n := time.Now(), int64(0)
 	var lines []byte
-	for value := range bytes.Lines(data) {
+	for value := range sample.Lines() {
 		n++
-		r := record.Record{Coordinates: article.Coordinates{Topic: path, Offset: n}, Value: bytes.TrimSpace(value),
-			Time: now}
+		r := record.Record{Coordinates: article.Coordinates{Topic: path, Offset: n}, Value: value, Time: now}
 		// one by one: of a claim of several, later ones are candidates, too
 		batch, err := pipe.Prepare(t.Context(), []record.Record{r})
 		require.NoError(t, err)
@@ -300,12 +271,8 @@ func ofService(t *testing.T, addr, path string) string {
 // The verdicts of the shipped sample are those of the service, byte by byte.
 func TestSameAsService(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
-		var lines []byte
-		for l := range sample.Lines() {
-			lines = append(append(lines, l...), '\n')
-		}
-		path := commandtest.File(t, "sample.jsonl", string(lines))
-		_, got, _ := filtered(t, "", path)
+		path := commandtest.File(t, "sample.jsonl", string(sample.News))
+		got, _ := filtered(t, commandtest.Any, "", path)
 		require.Equal(t, ofService(t, addr, path), got)
 	})
 }

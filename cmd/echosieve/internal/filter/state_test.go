@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/internal/app/command"
@@ -26,7 +26,7 @@ const asCommand = "ECHOSIEVE_TEST_AS_FILTER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		os.Exit(command.Main(command.Program(&cobra.Command{Use: "echosieve"}, Command())))
+		os.Exit(command.Main(commandtest.Only(Command())))
 	}
 	os.Exit(m.Run())
 }
@@ -45,41 +45,35 @@ func TestPython(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-// child is the command in a process of its own.
-type child struct {
-	*exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func start(t *testing.T, args ...string) *child {
+// start runs the command in a process of its own.
+func start(t *testing.T, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"filter"}, args...)...)
+	cmd = exec.Command(os.Args[0], append([]string{"filter"}, args...)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
+	pipe, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	return &child{cmd, in, bufio.NewReader(out)}
+	return cmd, in, bufio.NewReader(pipe)
 }
 
 // Later runs know the articles of earlier ones, in whatever file they come.
 func TestState(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "new", "state")
 	today := commandtest.File(t, "today.jsonl", line("a", harbour)+line("b", barley))
-	_, out, errOut := filtered(t, "", "--state", state, today)
+	out, errOut := filtered(t, commandtest.Any, "", "--state", state, today)
 	require.Equal(t, []string{"a unique unique", "b unique unique"}, verdicts(out), errOut)
 	require.NoError(t, os.WriteFile(today, []byte(line("b", barley)+line("c", "RIVERTON (Press) - "+harbour)+
 		line("d", "Other "+barley)), 0o600))
-	_, out, _ = filtered(t, "", "--state", state, today)
+	out, _ = filtered(t, commandtest.Any, "", "--state", state, today)
 	require.Equal(t, []string{"b exact duplicate b", "c near duplicate a", "d near duplicate b"}, verdicts(out))
 	require.Contains(t, out, `"original":{"id":"b","record":"`+today+`/1/2"}`)
 	require.Contains(t, out, `"record":"`+today+`/2/3"}}`)
-	_, out, _ = filtered(t, line("a", harbour), "--state", state)
+	out, _ = filtered(t, commandtest.Any, line("a", harbour), "--state", state)
 	require.Equal(t, []string{"a exact duplicate a"}, verdicts(out))
-	commandtest.WrongUsage(t, command.Program(&cobra.Command{Use: "echosieve"}, Command()),
+	commandtest.WrongUsage(t, commandtest.Only(Command()),
 		"was made with window 168h0m0s, and this run has 24h0m0s", "filter", "--window", "24h", "--state", state)
 }
 
@@ -88,35 +82,33 @@ func TestState(t *testing.T) {
 func TestKilled(t *testing.T) {
 	var lines []string
 	for n := range 40 {
-		lines = append(lines,
-			line(fmt.Sprint(n), fmt.Sprintf("Report %d. %s", n-n%3, []string{harbour, barley}[n/3%2])))
+		lines = append(lines, line(fmt.Sprint(n), fmt.Sprintf("Report %d. %s", n-n%3, []string{harbour, barley}[n/3%2])))
 	}
 	all := strings.Join(lines, "")
-	_, want, _ := filtered(t, all, "--state", filepath.Join(t.TempDir(), "undisturbed"))
+	want, _ := filtered(t, commandtest.Any, all, "--state", filepath.Join(t.TempDir(), "undisturbed"))
 
 	state := filepath.Join(t.TempDir(), "state")
-	c := start(t, "--state", state)
-	_, err := io.WriteString(c.in, strings.Join(lines[:25], ""))
+	cmd, in, printed := start(t, "--state", state)
+	_, err := io.WriteString(in, strings.Join(lines[:25], ""))
 	require.NoError(t, err)
 	written := ""
 	for range 25 {
-		l, err := c.out.ReadString('\n')
+		l, err := printed.ReadString('\n')
 		require.NoError(t, err)
 		written += l
 	}
 	require.True(t, strings.HasPrefix(want, written))
-	code, _, errOut := filtered(t, all, "--state", state)
-	require.Equal(t, command.ExitFailed, code)
+	_, errOut := filtered(t, command.ExitFailed, all, "--state", state)
 	require.Contains(t, errOut, "another process has the folder "+state+": wait for its end, or name another folder")
-	require.NoError(t, c.Process.Kill())
-	require.Error(t, c.Wait())
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
 
 	// another file does not end the run
-	_, got, errOut := filtered(t, lines[0], "--state", state, commandtest.File(t, "x", lines[1]))
+	got, errOut := filtered(t, commandtest.Any, lines[0], "--state", state, commandtest.File(t, "x", lines[1]))
 	require.Contains(t, got, "exact", errOut)
-	_, got, errOut = filtered(t, all, "--state", state)
+	got, errOut = filtered(t, commandtest.Any, all, "--state", state)
 	require.Equal(t, want, got, errOut)
-	_, got, _ = filtered(t, all, "--state", state)
+	got, _ = filtered(t, commandtest.Any, all, "--state", state)
 	require.Equal(t, 40, strings.Count(got, `"exact"`), "after a whole run all are copies")
 }
 
@@ -124,13 +116,10 @@ func TestKilled(t *testing.T) {
 func storiesOf(t *testing.T, in string, args ...string) (all []stories.Record) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "stories.jsonl")
-	code, _, errOut := filtered(t, in, append([]string{"--stories", path}, args...)...)
-	require.NotEqual(t, command.ExitFailed, code, errOut)
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
+	filtered(t, commandtest.Any, in, append([]string{"--stories", path}, args...)...)
 	schema, err := jsonschema.NewCompiler().Compile("../../../../docs/stories.schema.json")
 	require.NoError(t, err)
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(commandtest.Read(t, path)) {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
 		require.NoError(t, err)
 		require.NoError(t, schema.Validate(value))
@@ -153,13 +142,10 @@ func TestStories(t *testing.T) {
 	all := storiesOf(t, in)
 	require.Len(t, all, 1, "an article without copies is no story")
 	r := all[0]
-	require.Equal(t, "a", r.Root.ID)
-	require.Equal(t, "stdin/0/2", r.Root.Coordinates)
-	require.Equal(t, "A bridge", r.Root.Title)
+	require.Equal(t, []string{"a", "stdin/0/2", "A bridge"}, []string{r.Root.ID, r.Root.Coordinates, r.Root.Title})
 	require.Equal(t, []int{3, 2, 1, 2, 1}, []int{r.Copies, r.Exact, r.Near, r.Publishers, r.Versions})
-	require.Equal(t, "b.example", r.ByPublisher[0].Name, "the one that was first, not the one that came first")
-	require.Equal(t, "c", r.ByPublisher[0].ID)
-	require.Equal(t, "root", r.ByPublisher[1].Relation)
+	require.Equal(t, []string{"b.example", "c", "root"}, []string{r.ByPublisher[0].Name, r.ByPublisher[0].ID,
+		r.ByPublisher[1].Relation}, "the one that was first, not the one that came first")
 	require.Equal(t, "2025-12-31T00:00:00Z", r.FirstTime.Format("2006-01-02T15:04:05Z07:00"))
 	require.Equal(t, stories.Best{ID: "a", Coordinates: "stdin/0/6", Publisher: "Post", Why: "longest"}, r.Best)
 	require.Equal(t, stories.Open, r.State)
@@ -171,18 +157,11 @@ func TestStories(t *testing.T) {
 
 // The sample holds its own truth: copy_of names the root of each copy, or another copy of it.
 func TestStoriesOfTheSample(t *testing.T) {
-	copies, in := 0, ""
-	for l := range sample.Lines() {
-		in += string(l) + "\n"
-		if strings.Contains(string(l), `"copy_of"`) {
-			copies++
-		}
-	}
-	all, sum := storiesOf(t, in), 0
+	all, sum := storiesOf(t, string(sample.News)), 0
 	for i, r := range all {
 		sum += r.Copies
 		require.Equal(t, r.Root.ID, r.ByPublisher[0].ID, "the lines have no time: the root is first")
 		require.True(t, i == 0 || r.Copies <= all[i-1].Copies, "the largest first")
 	}
-	require.Equal(t, copies, sum)
+	require.Equal(t, bytes.Count(sample.News, []byte(`"copy_of"`)), sum)
 }

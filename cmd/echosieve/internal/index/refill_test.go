@@ -16,6 +16,8 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
+	"echosieve/internal/app/command"
+	"echosieve/internal/app/command/commandtest"
 	"echosieve/internal/app/config"
 	"echosieve/test/inprocess"
 	"echosieve/test/redisserver"
@@ -24,13 +26,9 @@ import (
 // run runs one of the commands of the index and returns what it prints.
 func run(t *testing.T, w *inprocess.World, args ...string) string {
 	t.Helper()
-	cmd, out := Command(), new(strings.Builder)
-	cmd.SetArgs(w.Args(args...))
-	cmd.SetOut(out)
-	cmd.SetErr(io.Discard)
-	cmd.SetContext(t.Context())
-	require.NoError(t, cmd.Execute(), out)
-	return out.String()
+	out, _ := commandtest.Run(t, command.ExitOK, commandtest.Only(Command()), "",
+		append([]string{"index"}, w.Args(args...)...)...)
+	return out
 }
 
 // runRefill runs index refill and returns its summary.
@@ -55,9 +53,7 @@ func lose(t *testing.T, w *inprocess.World) {
 // warns says whether the service warns of lost articles.
 func warns(t *testing.T, w *inprocess.World) bool {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.HTTP+"/readyz", nil)
-	require.NoError(t, err)
-	response, err := http.DefaultClient.Do(request)
+	response, err := http.Get("http://" + w.HTTP + "/readyz")
 	require.NoError(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
@@ -77,14 +73,8 @@ func TestRefillReadsFurtherBack(t *testing.T) {
 		if i >= each {
 			at = time.Now()
 		}
-		text := fmt.Sprintf(
-			"Report %d of the harbour: ferry %d brought %d guests and %d cars to island %d before noon.",
-			i,
-			3*i,
-			7*i*i,
-			11*i+i*i*i,
-			13*i,
-		)
+		text := fmt.Sprintf("Report %d of the harbour: ferry %d brought %d guests and %d cars to island %d before noon.",
+			i, 3*i, 7*i*i, 11*i+i*i*i, 13*i)
 		w.Publish(t, int32(i%2), at, inprocess.Value(fmt.Sprint(i), "", text))
 	}
 	w.Verdicts(t, 2*each)
@@ -102,8 +92,7 @@ func TestRefillReadsFurtherBack(t *testing.T) {
 	require.False(t, s.Cured, "it has read an hour, and not the window")
 	require.True(t, warns(t, w))
 	s = runRefill(t, w)
-	require.Equal(t, each, s.Restored, "those from before")
-	require.Equal(t, each, s.Held)
+	require.Equal(t, []int{each, each}, []int{s.Restored, s.Held}, "those from before are restored")
 	require.True(t, s.Cured)
 	require.Eventually(t, func() bool { return !warns(t, w) }, time.Minute, 50*time.Millisecond)
 	s = runRefill(t, w, "--since", "2h")
@@ -146,9 +135,8 @@ func TestRefillLeavesForgottenArticles(t *testing.T) {
 	w.Config.Redis.Addrs = []string{redisserver.Start(t).Addr}
 	w.Run(t)
 	t.Cleanup(func() { w.Stop() })
-	const text = "The harbour authority said on Monday that the ferry between both islands will run again from " +
-		"next week, after the " +
-		"repair of its second engine took eleven days longer than the shipyard had promised in spring."
+	const text = "The harbour authority said on Monday that the ferry between both islands will run again from next " +
+		"week, after the repair of its second engine took eleven days longer than the shipyard had promised in spring."
 	at := w.Publish(t, 0, time.Now(), inprocess.Value("a", "", text))
 	w.Publish(t, 0, time.Now(), inprocess.Value("b", "", text+" Tickets cost the same."))
 	other := w.Publish(t, 0, time.Now(), inprocess.Value("c", "",
@@ -166,12 +154,9 @@ func TestRefillLeavesForgottenArticles(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, client.Del(t.Context(), keys...).Err())
 	for _, args := range [][]string{{}, {"--from", "input", "--detection.near", "0.6"}} {
-		refill, lookup := []string{"refill", "--json"}, []string{"lookup", "--json"}
-		require.Contains(t, run(t, w, append(refill, args...)...), `"forgotten": 2,`)
-		if len(args) > 0 {
-			args = args[2:]
-		}
-		require.Contains(t, run(t, w, append(append(lookup, args...), at)...), `"state": "hidden"`)
-		require.NotContains(t, run(t, w, append(append(lookup, args...), other)...), `"state": "hidden"`)
+		require.Contains(t, run(t, w, append([]string{"refill", "--json"}, args...)...), `"forgotten": 2,`)
+		lookup := append([]string{"lookup", "--json"}, args[min(2, len(args)):]...)
+		require.Contains(t, run(t, w, append(lookup, at)...), `"state": "hidden"`)
+		require.NotContains(t, run(t, w, append(lookup, other)...), `"state": "hidden"`)
 	}
 }

@@ -27,29 +27,31 @@ func init() {
 	}
 }
 
-// Run runs one command line of a program and returns its exit code and its output.
-func Run(t testing.TB, program *cobra.Command, in string, args ...string) (code int, out, errOut string) {
+// Any is an exit code that may be any.
+const Any = -1
+
+// Run runs one command line of a program, which must end with an exit code, and returns its output.
+func Run(t testing.TB, code int, program *cobra.Command, in string, args ...string) (out, errOut string) {
 	t.Helper()
 	if args == nil {
 		args = []string{} // cobra takes the arguments of the test binary for nil
 	}
 	var o, e bytes.Buffer
-	code = command.Execute(t.Context(), program, args, strings.NewReader(in), &o, &e)
-	return code, o.String(), e.String()
+	got := command.Execute(t.Context(), program, args, strings.NewReader(in), &o, &e)
+	require.True(t, got == code || code == Any, "exit code %d: %q\n%s%s", got, args, &o, &e)
+	return o.String(), e.String()
 }
 
-// RunOnly runs a command line of a program that has one command. args come after the name of the command.
-func RunOnly(t testing.TB, cmd *cobra.Command, args ...string) (code int, out, errOut string) {
-	t.Helper()
-	return Run(t, command.Program(&cobra.Command{Use: "echosieve"}, cmd), "", append([]string{cmd.Name()}, args...)...)
+// Only is a program that has one command.
+func Only(cmd *cobra.Command) *cobra.Command {
+	return command.Program(&cobra.Command{Use: "echosieve"}, cmd)
 }
 
-// Answer is RunOnly with --json. The command must succeed; its answer is decoded into T.
-func Answer[T any](t testing.TB, cmd *cobra.Command, args ...string) (answer T) {
+// Answer runs a command line with --json, which must succeed, and decodes its answer into T.
+func Answer[T any](t testing.TB, program *cobra.Command, args ...string) (answer T) {
 	t.Helper()
-	code, out, errOut := RunOnly(t, cmd, append(args, "--json")...)
-	require.Equal(t, command.ExitOK, code, errOut)
-	require.NoError(t, json.Unmarshal([]byte(out), &answer))
+	out, _ := Run(t, command.ExitOK, program, "", append(args, "--json")...)
+	require.NoError(t, json.Unmarshal([]byte(out), &answer), out)
 	return answer
 }
 
@@ -58,8 +60,7 @@ func Answer[T any](t testing.TB, cmd *cobra.Command, args ...string) (answer T) 
 // takes the answer for a result.
 func WrongUsage(t testing.TB, program *cobra.Command, want string, args ...string) {
 	t.Helper()
-	code, out, errOut := Run(t, program, "", args...)
-	require.Equal(t, command.ExitFailed, code)
+	out, errOut := Run(t, command.ExitFailed, program, "", args...)
 	require.Empty(t, out)
 	require.Contains(t, errOut, want)
 	require.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
@@ -102,4 +103,12 @@ func FileIn(t testing.TB, dir, name, text string) string {
 	path := filepath.Join(dir, name)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
+}
+
+// Read returns the text of a file.
+func Read(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
 }
