@@ -66,6 +66,14 @@ var page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ 
 // status is the answer to a request with the login "user:password", "token TOKEN" or none.
 func status(a *Access, path, login string) int { return statusFrom(a, "192.0.2.9", path, login) }
 
+// requires asks for a path with each login, and requires the status.
+func requires(t *testing.T, a *Access, path string, logins map[string]int) {
+	t.Helper()
+	for login, want := range logins {
+		require.Equal(t, want, status(a, path, login), "%s with %q", path, login)
+	}
+}
+
 // statusFrom is status for a request from an address.
 func statusFrom(a *Access, from, path, login string) int {
 	r, w := httptest.NewRequest(http.MethodGet, path, nil), httptest.NewRecorder()
@@ -98,13 +106,11 @@ func TestLogins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := load(t, settings(t, test.web, test.token))
 			for range 2 { // the second time the password is known
-				for login, want := range test.logins {
-					for _, path := range []string{"/", "/console/", "/debug/pprof/", "/v1/look", "/metrics/x"} {
-						require.Equal(t, want, status(a, path, login), "%s with %q", path, login)
-					}
-					for _, path := range []string{"/metrics", "/healthz", "/readyz"} {
-						require.Equal(t, http.StatusOK, status(a, path, login), path)
-					}
+				for _, path := range []string{"/", "/console/", "/debug/pprof/", "/v1/look", "/metrics/x"} {
+					requires(t, a, path, test.logins)
+				}
+				for _, path := range []string{"/metrics", "/healthz", "/readyz"} {
+					requires(t, a, path, map[string]int{"": 200, "eve:x": 200, "token x": 200})
 				}
 			}
 		})
@@ -112,9 +118,8 @@ func TestLogins(t *testing.T) {
 	cfg := settings(t, users, "")
 	cfg.Open = []string{"/healthz"}
 	a := load(t, cfg)
-	require.Equal(t, http.StatusUnauthorized, status(a, "/metrics", ""))
-	require.Equal(t, http.StatusOK, status(a, "/metrics", "alice:secret"))
-	require.Equal(t, http.StatusOK, status(a, "/healthz", ""))
+	requires(t, a, "/metrics", map[string]int{"": 401, "alice:secret": 200})
+	requires(t, a, "/healthz", map[string]int{"": 200})
 }
 
 // Whoever guesses passwords keeps one core busy, and holds up nobody: a right login waits for one comparison,
@@ -196,9 +201,19 @@ func TestRightLoginsComeBeforeGuesses(t *testing.T) {
 	require.Equal(t, [4]guesser{right, right, wrong, wrong}, [4]guesser{<-turns, <-turns, <-turns, <-turns})
 }
 
+// encrypted are the settings of TLS with a certificate, without the last bracket.
+func encrypted(p certs.Pair) string {
+	return "tls_server_config: {cert_file: " + p.Cert + ", key_file: " + p.Key
+}
+
+// certed are those of a listener that demands certificates of clients.
+func certed(p certs.Pair, ca string) string {
+	return encrypted(p) + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + ca + "}\n"
+}
+
 func TestMistakesInFiles(t *testing.T) {
 	pair := certs.NewAuthority(t).Server()
-	withTLS := "tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key
+	withTLS := encrypted(pair)
 	for web, want := range map[string]string{
 		"basic_auth_users: {a: secret}":                                 "htpasswd",
 		"basic_auth_users: {a: $2y$15$" + strings.Repeat("x", 53) + "}": "cost 15",
@@ -228,8 +243,7 @@ func TestMistakesInFiles(t *testing.T) {
 func TestArticlesNeedALogin(t *testing.T) {
 	authority := certs.NewAuthority(t)
 	pair := authority.Server()
-	certed := "tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key +
-		", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + authority.File + "}"
+	certed := certed(pair, authority.File)
 	for listen, needs := range map[string]bool{
 		"127.0.0.1:0": false, "127.9.9.9:1": false, "[::1]:1": false, "localhost:1": false,
 		":9464": true, "0.0.0.0:9464": true, "[::]:9464": true, "10.0.0.1:9464": true,
@@ -240,7 +254,7 @@ func TestArticlesNeedALogin(t *testing.T) {
 			login      bool
 		}{
 			{"", "", false},
-			{"tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key + "}", "", false},
+			{encrypted(pair) + "}", "", false},
 			{"basic_auth_users: {a: " + hash(t, "b") + "}", "", true},
 			{"", token, true},
 			{certed, "", true},
@@ -279,36 +293,30 @@ func TestGeneratedLogin(t *testing.T) {
 	cfg.Console, cfg.Listen = true, ":9464"
 	require.False(t, SendsPasswords(cfg))
 	a, login := start(cfg)
-	require.Equal(t, http.StatusUnauthorized, status(a, "/console/", ""))
-	require.Equal(t, http.StatusUnauthorized, status(a, "/console/", "echosieve:"))
-	require.Equal(t, http.StatusOK, status(a, "/console/", login))
-	require.Equal(t, http.StatusOK, status(a, "/readyz", ""))
+	requires(t, a, "/console/", map[string]int{"": 401, "echosieve:": 401, login: 200})
+	requires(t, a, "/readyz", map[string]int{"": 200})
 	cfg.Generated = true
 	require.True(t, SendsPasswords(cfg))
 	again, other := start(cfg)
 	require.NotEqual(t, login, other)
-	require.Equal(t, http.StatusUnauthorized, status(again, "/console/", login))
+	requires(t, again, "/console/", map[string]int{login: 401})
 
 	users := func(name string) string { return "basic_auth_users:\n  " + name + ": " + hash(t, "secret") + "\n" }
 	cfg = settings(t, users("alice"), "")
 	a, login = start(cfg)
-	require.Equal(t, http.StatusOK, status(a, "/console/", login))
-	require.Equal(t, http.StatusOK, status(a, "/console/", "alice:secret"))
+	requires(t, a, "/console/", map[string]int{login: 200, "alice:secret": 200})
 	write(t, cfg.ConfigFile, users("alice-2"))
-	require.Equal(t, http.StatusOK, status(a, "/console/", "alice-2:secret"))
-	require.Equal(t, http.StatusOK, status(a, "/console/", login))
+	requires(t, a, "/console/", map[string]int{login: 200, "alice-2:secret": 200})
 
 	a, login = start(settings(t, users("echosieve"), ""))
-	require.Equal(t, http.StatusOK, status(a, "/console/", "echosieve:secret"), "the file's user wins")
-	require.Equal(t, http.StatusUnauthorized, status(a, "/console/", login))
+	requires(t, a, "/console/", map[string]int{"echosieve:secret": 200, login: 401}) // the file's user wins
 }
 
 // A reload opens nothing that a start would refuse.
 func TestReloadJudgesAsTheStart(t *testing.T) {
 	authority := certs.NewAuthority(t)
 	pair := authority.Server()
-	encrypted := "tls_server_config: {cert_file: " + pair.Cert + ", key_file: " + pair.Key
-	certed := encrypted + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + authority.File + "}\n"
+	encrypted, certed := encrypted(pair)+"}\n", certed(pair, authority.File)
 	users := "basic_auth_users: {alice: " + hash(t, "secret") + "}\n"
 	given := strings.Replace(certed, "RequireAndVerifyClientCert", "VerifyClientCertIfGiven", 1)
 	for name, test := range map[string]struct {
@@ -316,10 +324,10 @@ func TestReloadJudgesAsTheStart(t *testing.T) {
 		console       bool
 		want          int
 	}{
-		"console behind certificates":      {certed, encrypted + "}\n", true, http.StatusOK},
-		"metrics behind certificates":      {certed, encrypted + "}\n", false, http.StatusOK},
+		"console behind certificates":      {certed, encrypted, true, http.StatusOK},
+		"metrics behind certificates":      {certed, encrypted, false, http.StatusOK},
 		"certificates that need not come":  {certed, given, true, http.StatusOK},
-		"a login in place of certificates": {certed, encrypted + "}\n" + users, true, http.StatusUnauthorized},
+		"a login in place of certificates": {certed, encrypted + users, true, http.StatusUnauthorized},
 		"no login":                         {users, "{}", true, http.StatusUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -347,8 +355,7 @@ func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
 	var log bytes.Buffer
 	a, err := Load(cfg, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, status(a, "/", "token "+token))
-	require.Equal(t, http.StatusOK, status(a, "/", "alice:secret"))
+	requires(t, a, "/", map[string]int{"token " + token: 200, "alice:secret": 200})
 	for _, mistake := range []string{"basic_auth_users: {alice: x}", "- ",
 		"tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users("alice")} {
 		write(t, cfg.TokenFile, token)
@@ -357,8 +364,7 @@ func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
 		log.Reset()
 		write(t, cfg.ConfigFile, mistake)
 		write(t, cfg.TokenFile, other)
-		require.Equal(t, http.StatusUnauthorized, status(a, "/", "token "+token), mistake)
-		require.Equal(t, http.StatusOK, status(a, "/", "token "+other), mistake)
+		requires(t, a, "/", map[string]int{"token " + token: 401, "token " + other: 200})
 		require.Equal(t, 1, strings.Count(log.String(), "http.config_file"), "said once: %s", log.String())
 	}
 	write(t, cfg.ConfigFile, users("alice", "bob"))
@@ -366,14 +372,11 @@ func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
 	write(t, cfg.TokenFile, "short")
 	write(t, cfg.ConfigFile, users("alice"))
 	require.Equal(t, http.StatusUnauthorized, status(a, "/", "bob:secret"))
-	write(t, cfg.ConfigFile, "tls_server_config: {cert_file: none.pem, key_file: none.pem}\n"+users("carol"))
-	require.Equal(t, http.StatusUnauthorized, status(a, "/", "alice:secret"))
-	require.Equal(t, http.StatusOK, status(a, "/", "carol:secret"))
-	held := guesser{address: "192.0.2.1"}
-	require.True(t, a.checking.enter(t.Context(), held))
-	text, err := os.ReadFile(cfg.ConfigFile)
-	require.NoError(t, err)
-	write(t, cfg.ConfigFile, string(text)+users("dave")[len("basic_auth_users:\n"):])
+	withCarol := "tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users("carol")
+	write(t, cfg.ConfigFile, withCarol)
+	requires(t, a, "/", map[string]int{"alice:secret": 401, "carol:secret": 200})
+	require.True(t, a.checking.enter(t.Context(), guesser{address: "192.0.2.1"}))
+	write(t, cfg.ConfigFile, withCarol+users("dave")[len("basic_auth_users:\n"):])
 	require.Equal(t, http.StatusOK, status(a, "/", "carol:secret"), "known across a reload")
 }
 
@@ -416,7 +419,7 @@ func TestAskSendsTheTokenToNobodyElse(t *testing.T) {
 	stranger.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	t.Cleanup(stranger.Close)
 	pair := certs.NewAuthority(t).Server()
-	cfg = settings(t, "tls_server_config: {cert_file: "+pair.Cert+", key_file: "+pair.Key+"}", token)
+	cfg = settings(t, encrypted(pair)+"}", token)
 	cfg.Listen = strings.TrimPrefix(stranger.URL, "https://")
 	require.ErrorContains(t, ask(), "another certificate")
 	require.Empty(t, sent)
@@ -434,18 +437,13 @@ func serve(t *testing.T, a *Access, authority *certs.Authority) (string, *http.C
 	require.NoError(t, err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem)
-	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots,
-		ServerName: "localhost"}}
-	return strings.Replace(server.URL, "http:", "https:", 1), &http.Client{Transport: transport}
+	return strings.Replace(server.URL, "http:", "https:", 1), &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "localhost"}}}
 }
 
 // get requests the page and returns the version of TLS.
 func get(client *http.Client, url string) (version uint16, err error) {
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
-	if err != nil {
-		return 0, err
-	}
-	res, err := client.Do(r)
+	res, err := client.Get(url)
 	if err != nil {
 		return 0, err
 	}
@@ -468,13 +466,14 @@ func TestTLS(t *testing.T) {
 	write(t, cfg.ConfigFile, "tls_server_config: {cert_file: cert.pem, key_file: key.pem, min_version: TLS13}")
 	a := load(t, cfg)
 	url, client := serve(t, a, old)
+	conf := client.Transport.(*http.Transport).TLSClientConfig
 	version, err := get(client, url)
 	require.NoError(t, err)
 	require.Equal(t, uint16(tls.VersionTLS13), version)
-	client.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS12
+	conf.MaxVersion = tls.VersionTLS12
 	_, err = get(client, url)
 	require.ErrorContains(t, err, "protocol version")
-	client.Transport.(*http.Transport).TLSClientConfig.MaxVersion = 0
+	conf.MaxVersion = 0
 	write(t, filepath.Join(dir, "cert.pem"), "half a cert")
 	_, err = get(client, url)
 	require.NoError(t, err, "the certificate in force stays")
@@ -483,19 +482,17 @@ func TestTLS(t *testing.T) {
 	require.ErrorContains(t, err, "unknown authority")
 	pem, err := os.ReadFile(next.File)
 	require.NoError(t, err)
-	client.Transport.(*http.Transport).TLSClientConfig.RootCAs.AppendCertsFromPEM(pem)
+	conf.RootCAs.AppendCertsFromPEM(pem)
 	_, err = get(client, url)
 	require.NoError(t, err)
 
-	write(t, cfg.ConfigFile,
-		"tls_server_config: {cert_file: cert.pem, key_file: key.pem, client_auth_type: "+
-			"RequireAndVerifyClientCert, client_ca_file: "+next.File+"}")
+	write(t, cfg.ConfigFile, certed(certs.Pair{Cert: "cert.pem", Key: "key.pem"}, next.File))
 	_, err = get(client, url)
 	require.Error(t, err)
 	pair := next.Client("me")
 	me, err := tls.LoadX509KeyPair(pair.Cert, pair.Key)
 	require.NoError(t, err)
-	client.Transport.(*http.Transport).TLSClientConfig.Certificates = []tls.Certificate{me}
+	conf.Certificates = []tls.Certificate{me}
 	_, err = get(client, url)
 	require.NoError(t, err)
 }

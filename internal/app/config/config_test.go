@@ -64,12 +64,9 @@ func TestAsShadow(t *testing.T) {
 	require.False(t, c.IsShadow())
 	s := c.AsShadow()
 	require.True(t, s.IsShadow())
-	require.Equal(t, "echosieve-shadow", s.Kafka.Group)
-	require.Equal(t, "echosieve-shadow", s.Redis.Namespace)
-	require.Equal(t, "articles-shadow", s.Kafka.Topics.Shadow)
-	require.Equal(t, c.Kafka.Topics.Input, s.Kafka.Topics.Input)
+	require.Equal(t, []string{"echosieve-shadow", "echosieve-shadow", "articles-shadow", c.Kafka.Topics.Input},
+		[]string{s.Kafka.Group, s.Redis.Namespace, s.Kafka.Topics.Shadow, s.Kafka.Topics.Input})
 	require.Equal(t, "echosieve-shadow:news-1", s.IndexConfig("news-1").Namespace)
-
 	c.Kafka.TransactionalIDPrefix = "ids"
 	require.Equal(t, "ids-shadow", c.AsShadow().Kafka.TransactionalIDPrefix, "the same ids would fence the service")
 
@@ -165,49 +162,41 @@ func TestSettingsWithoutSenseAreRefused(t *testing.T) {
 // others are values for settings for which otherValue finds none that is valid. An empty list: the setting
 // decides how servers are reached, or no second value exists.
 func others(t *testing.T) map[string][]string {
-	words := filepath.Join(t.TempDir(), "words")
-	require.NoError(t, os.WriteFile(words, []byte("区块链平台 10 n\n"), 0o600))
-	stop := filepath.Join(t.TempDir(), "stop")
-	require.NoError(t, os.WriteFile(stop, []byte("区块链平台\n"), 0o600))
-	table := filepath.Join(t.TempDir(), "table.tsv")
-	require.NoError(t, os.WriteFile(table, []byte("format\t1\nwritten\t2026-05-04T12:00:00Z\n"+
-		"2026-05-04T13:00:00Z\t*\t9\tone\n"), 0o600))
+	file := func(text string) string {
+		name := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	words, stop := file("区块链平台 10 n\n"), file("区块链平台\n")
+	table := file("format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tone\n")
 	policies := []string{"unique", "possible", "duplicate"}
-	return map[string][]string{
-		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"},
-		"kafka.delivery": {"exactly_once", "at_least_once"}, "kafka.drain_timeout": {"9s"},
-		"kafka.sasl.mechanism": {}, "kafka.sasl.username": {}, "kafka.sasl.password": {},
-		"kafka.sasl.password_file": {}, "kafka.sasl.token_file": {},
-		"kafka.tls.cert_file": {}, "kafka.tls.key_file": {}, "kafka.tls.ca_file": {}, "kafka.tls.server_name": {},
-		"kafka.tls.insecure_skip_verify": {},
-		"redis.addrs":                    {}, "redis.master_name": {}, "redis.sentinel_username": {},
-		"redis.sentinel_password":      {},
-		"redis.sentinel_password_file": {},
-		"redis.cluster":                {}, "redis.tls.cert_file": {}, "redis.tls.key_file": {},
-		"redis.tls.ca_file": {},
-		"redis.tls.enabled": {}, "redis.tls.server_name": {}, "redis.tls.insecure_skip_verify": {},
-		"redis.password_file": {}, "redis.username": {}, "redis.password": {},
-		"redis.wait_timeout": {}, "redis.buckets": {"sets"}, "redis.block_bits": {"20", "12"},
-		"redis.generations":       {"2", "4"},
-		"redis.expected_articles": {"1000001", "100000000"}, "redis.db": {"1", "3"},
+	found := map[string][]string{
+		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"}, "kafka.drain_timeout": {"9s"},
+		"kafka.delivery": {"exactly_once", "at_least_once"}, "redis.buckets": {"sets"}, "redis.block_bits": {"20", "12"},
+		"redis.generations": {"2", "4"}, "redis.expected_articles": {"1000001", "100000000"}, "redis.db": {"1", "3"},
 		"recipe":                 {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
-		"detection.max_distance": {"16"},
-		"detection.blocks":       {"5"},
-		// gojieba needs cgo; package recipe tests that it does not change the id
-		"detection.segmenter":       {},
+		"detection.max_distance": {"16"}, "detection.blocks": {"5"}, "detection.html": {"text"},
 		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {table},
-		"detection.html": {"text"},
-		"input.format":   {"text"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
-		"http.open":      {"/readyz"},
-		"policy.revises": policies, "policy.overlaps": policies, "input.tombstones": {"skip"}, "input.preset": {
-			"connect"}, "input.framing": {"confluent"}, "policy.contained": policies,
-		"policy.extends": policies, "policy.same_id": policies, "output.verdict": {"value"},
-		"input.schema_file": {}, "input.registry.urls": {}, "input.registry.username": {},
-		"input.registry.password": {}, "input.registry.password_file": {}, "input.registry.tls.enabled": {},
-		"input.registry.tls.cert_file": {}, "input.registry.tls.key_file": {}, "input.registry.tls.ca_file": {},
-		"input.registry.tls.server_name": {}, "input.registry.tls.insecure_skip_verify": {},
+		"input.format": {"text"}, "input.tombstones": {"skip"}, "input.preset": {"connect"}, "input.framing": {"confluent"},
+		"log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"}, "http.open": {"/readyz"},
+		"policy.revises": policies, "policy.overlaps": policies, "policy.contained": policies, "policy.extends": policies,
+		"policy.same_id": policies, "output.verdict": {"value"},
 		"shadow.group": {"other-shadow"}, "shadow.namespace": {"other-shadow"}, "shadow.topic": {"other-shadow"},
 	}
+	// gojieba, a segmenter, needs cgo; package recipe tests that it does not change the id
+	for name := range strings.FieldsSeq(`detection.segmenter redis.addrs redis.master_name redis.cluster redis.username
+		redis.password redis.password_file redis.sentinel_username redis.sentinel_password redis.sentinel_password_file
+		redis.wait_timeout redis.tls.enabled kafka.sasl.mechanism kafka.sasl.username kafka.sasl.password
+		kafka.sasl.password_file kafka.sasl.token_file input.schema_file input.registry.urls input.registry.username
+		input.registry.password input.registry.password_file input.registry.tls.enabled`) {
+		found[name] = nil
+	}
+	for _, section := range []string{"kafka", "redis", "input.registry"} {
+		for _, name := range []string{"cert_file", "key_file", "ca_file", "server_name", "insecure_skip_verify"} {
+			found[section+".tls."+name] = nil
+		}
+	}
+	return found
 }
 
 // otherValue returns a valid text that differs from the default of a setting.
@@ -272,16 +261,12 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 			require.NotEmpty(t, id.Compare(base), k.Name)
 		}
 	}
-	for _, name := range []string{
-		"window", "recipe", "redis.namespace", "redis.db", "redis.generations", "redis.expected_articles",
-		"redis.block_bits", "redis.buckets",
-		"detection.near", "detection.blocks", "detection.max_distance", "detection.user_dictionary",
-	} {
+	for name := range strings.FieldsSeq(`window recipe redis.namespace redis.db redis.generations redis.block_bits
+		redis.expected_articles redis.buckets detection.near detection.blocks detection.max_distance
+		detection.user_dictionary`) {
 		require.True(t, moving[name], name)
 	}
-	for _, name := range []string{"redis.max_candidates", "policy.same_id", "kafka.group"} {
-		require.False(t, moving[name], name)
-	}
+	require.False(t, moving["redis.max_candidates"] || moving["policy.same_id"] || moving["kafka.group"])
 	// Of the settings under detection, the help and the page name those that keep the index.
 	keep := []string{}
 	for _, k := range Schema().Keys() {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -121,20 +122,18 @@ func TestLookForetellsVerdicts(t *testing.T) {
 		require.Equal(t, x.Verdict, x.Nearest[near].Judged)
 		require.NotEmpty(t, x.Nearest[near].Figures)
 	}
-	require.Positive(t, verdicts["near"])
-	require.Positive(t, verdicts["exact"])
-	require.Positive(t, verdicts["unique"])
-	require.Positive(t, verdicts["dead"])
+	for _, verdict := range []string{"near", "exact", "unique", "dead"} {
+		require.Positive(t, verdicts[verdict])
+	}
 }
 
 func TestRequests(t *testing.T) {
 	r := newRig(t, miniredis.RunT(t).Addr())
 	const one = `{"id": "a", "text": "The harbour board voted to deepen the eastern channel."}`
 	require.Len(t, r.look(t, one), 1)
-	require.Equal(t, []string{"unique", "dead", "unique"}, []string{
-		r.look(t, "["+one+`, {"x": 1}, `+one+"]")[0].Verdict, r.look(t, "["+one+`, {"x": 1}]`)[1].Verdict,
-		r.look(t, one+"\n"+one+"\n")[1].Verdict,
-	})
+	both := r.look(t, "["+one+`, {"x": 1}]`)
+	require.Equal(t, []string{"unique", "dead", "unique"},
+		[]string{both[0].Verdict, both[1].Verdict, r.look(t, one+"\n"+one+"\n")[1].Verdict})
 	require.Len(t, r.look(t, "["+strings.Repeat(one+",", Most-1)+one+"]"), Most)
 	require.Equal(t, "too_large", r.look(t, `{"text": "`+strings.Repeat("x ", 1<<20)+`"}`)[0].Reason)
 	require.Empty(t, r.look(t, `[]`+one)[0].Nearest)
@@ -165,10 +164,14 @@ func TestLongListsAreNotBuilt(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }
 
-func post(ctx context.Context, h http.Handler, body io.Reader) *httptest.ResponseRecorder {
+func ask(ctx context.Context, h http.Handler, method, path string, body io.Reader) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, Path, body).WithContext(ctx))
+	h.ServeHTTP(w, httptest.NewRequest(method, path, body).WithContext(ctx))
 	return w
+}
+
+func post(ctx context.Context, h http.Handler, body io.Reader) *httptest.ResponseRecorder {
+	return ask(ctx, h, http.MethodPost, Path, body)
 }
 
 func TestLooksAreBounded(t *testing.T) {
@@ -184,9 +187,7 @@ func TestLooksAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge,
 		post(t.Context(), h, strings.NewReader(`{"text": "`+strings.Repeat("x", maxBody))).Code)
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(method, Path, nil))
-		require.Equal(t, http.StatusMethodNotAllowed, w.Code)
+		require.Equal(t, http.StatusMethodNotAllowed, ask(t.Context(), h, method, Path, nil).Code)
 	}
 
 	// Requests whose bodies do not end take no place until they hold too many bytes together.
@@ -224,37 +225,31 @@ func TestLooksAreBounded(t *testing.T) {
 // The description names exactly the fields of an answer.
 func TestDescription(t *testing.T) {
 	h := newRig(t, miniredis.RunT(t).Addr()).Handler(slog.New(slog.DiscardHandler))
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, Description, nil))
+	w := ask(t.Context(), h, http.MethodGet, Description, nil)
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
 	file, err := os.ReadFile("openapi.json")
 	require.NoError(t, err)
 	require.JSONEq(t, string(file), w.Body.String())
-	type schema struct {
-		Properties map[string]struct{ Items schemaOf }
-	}
 	var described struct {
 		Paths      map[string]map[string]any
-		Components struct{ Schemas map[string]schema }
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					Items struct{ Properties map[string]any }
+				}
+			}
+		}
 	}
 	require.NoError(t, json.Unmarshal(file, &described))
 	require.Contains(t, described.Paths[Path], "post")
 	for _, v := range []any{Answer{}, Article{}, Ref{}, Relation{}, Nearest{}} {
 		of := reflect.TypeOf(v)
-		var got []string
-		for name := range described.Components.Schemas[of.Name()].Properties {
-			got = append(got, name)
-		}
+		got := slices.Collect(maps.Keys(described.Components.Schemas[of.Name()].Properties))
 		require.ElementsMatch(t, namesOf(of), got, of.Name())
 	}
-	var figure []string
-	for name := range described.Components.Schemas["Nearest"].Properties["figures"].Items.Properties {
-		figure = append(figure, name)
-	}
-	require.ElementsMatch(t, namesOf(reflect.TypeFor[Figure]()), figure)
+	figure := described.Components.Schemas["Nearest"].Properties["figures"].Items.Properties
+	require.ElementsMatch(t, namesOf(reflect.TypeFor[Figure]()), slices.Collect(maps.Keys(figure)))
 }
-
-type schemaOf struct{ Properties map[string]any }
 
 // namesOf returns the JSON names of a struct, those of embedded structs included.
 func namesOf(of reflect.Type) (names []string) {

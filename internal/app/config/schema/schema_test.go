@@ -95,48 +95,38 @@ func TestPrecedence(t *testing.T) {
 	args := []string{"--window=3h", "--kafka.brokers=f:1", "--kafka.brokers", "f:2,f:3", "--kafka.create_topics",
 		"--config=x"}
 
-	cfg, origins, err := load(t, yaml, nil, nil)
-	require.NoError(t, err)
-	require.Equal(t, time.Hour, cfg.Window)
-	require.Equal(t, []string{"file:1", "file:2"}, cfg.Kafka.Brokers)
-	require.Equal(t, "from-file", cfg.Kafka.Nested.Input)
-	require.Regexp(t, `e\.yaml:3$`, origins["kafka.brokers"])
-
-	cfg, origins, err = load(t, yaml, environ, nil)
-	require.NoError(t, err)
-	require.Equal(t, 2*time.Hour, cfg.Window)
-	require.Equal(t, []string{"env:1"}, cfg.Kafka.Brokers)
-	require.Equal(t, "from-file", cfg.Kafka.Nested.Input)
-	require.Equal(t, "ECHOSIEVE_WINDOW", origins["window"])
-
-	cfg, origins, err = load(t, yaml, environ, args)
-	require.NoError(t, err)
-	require.Equal(t, 3*time.Hour, cfg.Window)
-	require.Equal(t, []string{"f:1", "f:2", "f:3"}, cfg.Kafka.Brokers)
-	require.True(t, cfg.Kafka.Create)
-	require.Equal(t, "from-file", cfg.Kafka.Nested.Input)
-	require.Equal(t, "--kafka.brokers", origins["kafka.brokers"])
-	require.Equal(t, "default", origins["weight"])
+	for _, c := range []struct {
+		environ, args []string
+		window        time.Duration
+		brokers       []string
+		origin        string // of the brokers
+	}{
+		{nil, nil, time.Hour, []string{"file:1", "file:2"}, `e\.yaml:3$`},
+		{environ, nil, 2 * time.Hour, []string{"env:1"}, "^ECHOSIEVE_KAFKA_BROKERS$"},
+		{environ, args, 3 * time.Hour, []string{"f:1", "f:2", "f:3"}, "^--kafka.brokers$"},
+	} {
+		cfg, origins, err := load(t, yaml, c.environ, c.args)
+		require.NoError(t, err)
+		want := testDefaults()
+		want.Window, want.Kafka.Brokers, want.Kafka.Nested.Input = c.window, c.brokers, "from-file"
+		want.Kafka.Create = c.args != nil
+		require.Equal(t, want, cfg)
+		require.Regexp(t, c.origin, origins["kafka.brokers"])
+		require.Equal(t, "default", origins["weight"])
+	}
 }
 
 func TestFileForms(t *testing.T) {
-	for name, yaml := range map[string]string{
-		"empty":         "# nothing\n",
-		"empty section": "kafka:\n  # brokers: [x]\n",
-		"byte mark":     "\ufeffkafka:\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg, _, err := load(t, yaml, nil, nil)
-			require.NoError(t, err)
-			require.Equal(t, testDefaults(), cfg)
-		})
+	for _, yaml := range []string{"# nothing\n", "kafka:\n  # brokers: [x]\n", "\ufeffkafka:\n"} {
+		cfg, _, err := load(t, yaml, nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, testDefaults(), cfg, yaml)
 	}
 	cfg, _, err := load(t, "kafka:\n  brokers: a:1, b:2\n  max_message_bytes: 2MiB\n  password: 0123\n", nil, nil)
 	require.NoError(t, err)
-	require.Equal(t, []string{"a:1", "b:2"}, cfg.Kafka.Brokers)
-	require.Equal(t, 2<<20, cfg.Kafka.MaxBytes)
-	require.Equal(t, "0123", cfg.Kafka.Password, "text is taken as it is written")
-
+	want := testDefaults().Kafka
+	want.Brokers, want.MaxBytes, want.Password = []string{"a:1", "b:2"}, 2<<20, "0123" // text is taken as it is written
+	require.Equal(t, want, cfg.Kafka)
 	cfg, _, err = load(t, "kafka: {brokers: []}\n", nil, nil)
 	require.NoError(t, err)
 	require.Empty(t, cfg.Kafka.Brokers)
@@ -160,7 +150,9 @@ func TestSecrets(t *testing.T) {
 	require.Equal(t, "stronger", cfg.Kafka.Password)
 
 	s := New(testPrefix, testDefaults())
-	for _, text := range [][]byte{s.Print(&cfg, nil), s.Print(&cfg, origins), mustJSON(t, s.Values(&cfg))} {
+	values, err := json.Marshal(s.Values(&cfg))
+	require.NoError(t, err)
+	for _, text := range [][]byte{s.Print(&cfg, nil), s.Print(&cfg, origins), values} {
 		require.NotContains(t, string(text), "stronger")
 		require.Contains(t, string(text), "(set)")
 	}
@@ -174,13 +166,6 @@ func TestSecrets(t *testing.T) {
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	s.AddFlags(flags)
 	require.Nil(t, flags.Lookup("kafka.password"), "command lines are public")
-}
-
-func mustJSON(t *testing.T, v any) []byte {
-	t.Helper()
-	out, err := json.Marshal(v)
-	require.NoError(t, err)
-	return out
 }
 
 // A printed configuration can be loaded again, for any values.
@@ -198,14 +183,11 @@ func TestPrintRoundTrip(t *testing.T) {
 
 // Environ passes the whole configuration, with its secrets, to another process.
 func TestEnvironRoundTrip(t *testing.T) {
-	want, _, err := load(
-		t, "kafka: {brokers: [x:1, y:2], password: secret, topics: {input: \"\"}}\nweight: .25\nwindow: 90m\n", nil,
-		nil)
+	want := testDefaults()
+	want.Kafka = testKafka{Brokers: []string{"x:1", "y:2"}, Password: "secret", MaxBytes: 7}
+	want.Shared.Weight, want.Window = .25, 90*time.Minute
+	got, _, err := load(t, "", New(testPrefix, testDefaults()).Environ(&want), nil)
 	require.NoError(t, err)
-	environ := New(testPrefix, testDefaults()).Environ(&want)
-	got, _, err := load(t, "", environ, nil)
-	require.NoError(t, err)
-	got.Clock, want.Clock = nil, nil
 	require.Equal(t, want, got)
 }
 
@@ -235,12 +217,10 @@ func TestFileMistakes(t *testing.T) {
 		"unknown key": {"windw: 1h\n", []string{`e.yaml:1: unknown key windw; did you mean window?`}},
 		"unknown nested": {"kafka:\n  broker: x\n",
 			[]string{`e.yaml:2: unknown key kafka.broker; did you mean kafka.brokers?`}},
-		"wrong place":     {"brokers: [x]\n", []string{`:1: unknown key brokers; did you mean kafka.brokers?`}},
-		"unknown section": {"\nkafak:\n  brokers: x\n", []string{`:2: unknown key kafak; did you mean kafka?`}},
-		"nothing near":    {"zzzzzzzzzzzzzzz: 1\n", []string{":1: unknown key zzzzzzzzzzzzzzz"}},
+		"wrong place":  {"brokers: [x]\n", []string{`:1: unknown key brokers; did you mean kafka.brokers?`}},
+		"nothing near": {"zzzzzzzzzzzzzzz: 1\n", []string{":1: unknown key zzzzzzzzzzzzzzz"}},
 		"duration": {"window: soon\n",
 			[]string{`:1: window wants a duration such as 7d, 168h, 30s or 250ms, not "soon"`}},
-		"plain number": {"window: 7\n", []string{`:1: window wants a duration`}},
 		"size": {"kafka: {max_message_bytes: big}\n",
 			[]string{`:1: kafka.max_message_bytes wants a size`}},
 		"negative size": {"kafka: {max_message_bytes: -1}\n", []string{`kafka.max_message_bytes wants a size`}},
@@ -251,7 +231,6 @@ func TestFileMistakes(t *testing.T) {
 		"map for list": {"kafka:\n  brokers: {a: b}\n",
 			[]string{`:2: kafka.brokers wants one value of type list`}},
 		"list of lists":     {"kafka:\n  brokers: [[a]]\n", []string{`:2: kafka.brokers wants a list of plain values`}},
-		"list for scalar":   {"window: [1h]\n", []string{`:1: window wants one value of type duration`}},
 		"scalar as section": {"kafka: here\n", []string{`:1: kafka is a section`}},
 		"no value":          {"window:\n", []string{`:1: window has no value`}},
 		"twice":             {"window: 1h\nwindow: 2h\n", []string{`:2: window is already set in line 1`}},
@@ -266,7 +245,6 @@ func TestFileMistakes(t *testing.T) {
 			[]string{"kafka.password wants one value of type string"}},
 		"secret as alias":  {"kafka: {password: *hunter2}\n", []string{"e.yaml:1: no YAML: a value begins with *"}},
 		"secret as anchor": {"kafka: {password: &hunter2}\n", []string{"kafka.password has no value"}},
-		"secret as map":    {"kafka: {password: {hunter2: x}}\n", []string{"kafka.password wants one value"}},
 		"secret cut open":  {"kafka: {password: hunter2\n", []string{"e.yaml:1: no YAML:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -295,6 +273,9 @@ func TestEnvironmentMistakes(t *testing.T) {
 }
 
 func TestNewRefusesWrongStructs(t *testing.T) {
+	type nested struct {
+		B int `setting:"b" help:"B."`
+	}
 	for want, defaults := range map[string]any{
 		"has no help": struct {
 			A int `setting:"a"`
@@ -306,10 +287,8 @@ func TestNewRefusesWrongStructs(t *testing.T) {
 			A, B int `setting:"a" help:"A."`
 		}{},
 		"share the variable": struct {
-			A struct {
-				B int `setting:"b" help:"B."`
-			} `setting:"a"`
-			C int `setting:"a_b" help:"B."`
+			A nested `setting:"a"`
+			C int    `setting:"a_b" help:"B."`
 		}{},
 		"is a secret and no string": struct {
 			A int `setting:"a" help:"A." secret:"true"`
@@ -363,7 +342,8 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		printed := s.Print(cfg, origins)
-		if err := os.WriteFile(path, s.Print(withoutSecret(cfg), nil), 0o600); err != nil {
+		cfg.Kafka.Password = "" // it is not printed
+		if err := os.WriteFile(path, s.Print(cfg, nil), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		again := testDefaults()
@@ -371,9 +351,4 @@ func FuzzFile(f *testing.F) {
 			t.Fatalf("%v: %s", err, printed)
 		}
 	})
-}
-
-func withoutSecret(c testConfig) testConfig {
-	c.Kafka.Password = ""
-	return c
 }
