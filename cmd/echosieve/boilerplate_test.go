@@ -60,7 +60,8 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 			strings.ToLower(boilerplateNotice)+"\n")
 
 		// The sentence is in the table, so that a second run adds nothing.
-		stdout, _ = echosieve(t, command.ExitOK, boilerplatePages(30), "boilerplate", "learn", "--out", out, "--from", "-")
+		stdout, _ = echosieve(t, command.ExitOK, boilerplatePages(30), "boilerplate", "learn", "--out", out, "--from",
+			"-")
 		require.Contains(t, stdout, "no new sentence was learnt")
 		require.Equal(t, table, commandtest.Read(t, out))
 

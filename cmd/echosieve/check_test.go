@@ -70,7 +70,8 @@ func TestCheckListen(t *testing.T) {
 				_, _ = io.WriteString(w, test.page)
 			}))
 			defer server.Close()
-			result := checkJSON(t, test.code, append(servers, "--http.listen", strings.TrimPrefix(server.URL, "http://"))...)
+			address := strings.TrimPrefix(server.URL, "http://")
+			result := checkJSON(t, test.code, append(servers, "--http.listen", address)...)
 			require.True(t, slices.ContainsFunc(result.Findings, func(f diag.Finding) bool {
 				return f.Component == "http" && f.Problem == test.want
 			}), "%+v", result.Findings)

@@ -21,8 +21,8 @@ import (
 	"echosieve/test/redisserver"
 )
 
-const indexedText = "The harbour authority said on Monday that the ferry between both islands will run again from next " +
-	"week, after the repair of its second engine took eleven days longer than the shipyard had promised in spring."
+const indexedText = "The harbour authority said on Monday that the ferry between both islands will run again from " +
+	"next week, after the repair of its second engine took eleven days longer than the shipyard had promised in spring."
 
 // filledIndex is an index of the default configuration with an article, a copy of it, and an article that is
 // different. It returns the flags that the commands need.

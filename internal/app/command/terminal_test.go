@@ -10,8 +10,7 @@ import (
 func TestFit(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"short lines stay": {"a  b\n\nc", "a  b\n\nc"},
-		"at words": {strings.Repeat("word ", 17) + "end\n", strings.Repeat("word ", 15) +
-			"word\n  word end\n"},
+		"at words":         {strings.Repeat("word ", 17) + "end\n", strings.Repeat("word ", 15) + "word\n  word end\n"},
 		"below the label": {"only in A     " + strings.Repeat("word ", 14), "only in A     " +
 			strings.TrimSpace(strings.Repeat("word ", 13)) + "\n              word "},
 		"words are not cut": {"see " + strings.Repeat("x", 90) + " now", "see\n  " + strings.Repeat("x", 90) +

@@ -172,15 +172,16 @@ func others(t *testing.T) map[string][]string {
 	policies := []string{"unique", "possible", "duplicate"}
 	found := map[string][]string{
 		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"}, "kafka.drain_timeout": {"9s"},
-		"kafka.delivery": {"exactly_once", "at_least_once"}, "redis.buckets": {"sets"}, "redis.block_bits": {"20", "12"},
-		"redis.generations": {"2", "4"}, "redis.expected_articles": {"1000001", "100000000"}, "redis.db": {"1", "3"},
+		"kafka.delivery": {"exactly_once", "at_least_once"}, "redis.buckets": {"sets"},
+		"redis.generations": {"2", "4"}, "redis.block_bits": {"20", "12"},
+		"redis.expected_articles": {"1000001", "100000000"}, "redis.db": {"1", "3"},
 		"recipe":                 {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
 		"detection.max_distance": {"16"}, "detection.blocks": {"5"}, "detection.html": {"text"},
 		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {table},
-		"input.format": {"text"}, "input.tombstones": {"skip"}, "input.preset": {"connect"}, "input.framing": {"confluent"},
-		"log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"}, "http.open": {"/readyz"},
-		"policy.revises": policies, "policy.overlaps": policies, "policy.contained": policies, "policy.extends": policies,
-		"policy.same_id": policies, "output.verdict": {"value"},
+		"input.format": {"text"}, "input.tombstones": {"skip"}, "input.preset": {"connect"},
+		"input.framing": {"confluent"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
+		"http.open": {"/readyz"}, "policy.revises": policies, "policy.overlaps": policies, "policy.contained": policies,
+		"policy.extends": policies, "policy.same_id": policies, "output.verdict": {"value"},
 		"shadow.group": {"other-shadow"}, "shadow.namespace": {"other-shadow"}, "shadow.topic": {"other-shadow"},
 	}
 	// gojieba, a segmenter, needs cgo; package recipe tests that it does not change the id

@@ -57,16 +57,21 @@ func TestPagesOfResponses(t *testing.T) {
 	require.NoError(t, err)
 	const ok = "HTTP/1.1 200 OK\r\n"
 	const utf8 = "Content-Type: text/html; charset=utf-8\r\n"
+	coded := func(coding, body string) string { return ok + utf8 + "Content-Encoding: " + coding + "\r\n\r\n" + body }
+	transferred := func(coding, body string) string {
+		return ok + utf8 + "Transfer-Encoding: " + coding + "\r\n\r\n" + body
+	}
+	typed := func(kind, body string) string { return ok + "Content-Type: " + kind + "\r\n\r\n" + body }
+	gzipped := packed(t, html, gzipPacked)
 	for name, c := range map[string]struct{ response, want string }{
-		"plain":      {ok + utf8 + "\r\n" + html, html},
-		"HTTP/2":     {"HTTP/2 200 \r\n" + utf8 + "\r\n" + html, html},
-		"lower case": {"http/1.1 200 ok\r\n" + utf8 + "\r\n" + html, html},
-		"two spaces": {"HTTP/1.0  200  Fine\r\n" + utf8 + "\r\n" + html, html},
-		"line feeds": {"HTTP/1.1 200 OK\n" + "Content-Type: text/html\n\n" + html, html},
-		"no type":    {ok + "\r\n" + html, html},
-		"no type, fragment": {ok + "Content-Length: 1\r\n\r\n\ufeff  <div class=a>" + html,
-			"  <div class=a>" + html},
-		"two types": {ok + "Content-Type: text/html, text/html\r\n\r\n" + html, html},
+		"plain":             {ok + utf8 + "\r\n" + html, html},
+		"HTTP/2":            {"HTTP/2 200 \r\n" + utf8 + "\r\n" + html, html},
+		"lower case":        {"http/1.1 200 ok\r\n" + utf8 + "\r\n" + html, html},
+		"two spaces":        {"HTTP/1.0  200  Fine\r\n" + utf8 + "\r\n" + html, html},
+		"line feeds":        {"HTTP/1.1 200 OK\n" + "Content-Type: text/html\n\n" + html, html},
+		"no type":           {ok + "\r\n" + html, html},
+		"no type, fragment": {ok + "Content-Length: 1\r\n\r\n\ufeff  <div class=a>" + html, "  <div class=a>" + html},
+		"two types":         {typed("text/html, text/html", html), html},
 		"XHTML": {ok + "Content-Type: application/xhtml+xml\r\n\r\n<?xml version=\"1.0\"?>" +
 			html, `<?xml version="1.0"?>` + html},
 		"line without a colon":      {ok + "Set-Cookie session\r\n" + utf8 + "garbage\r\n\r\n" + html, html},
@@ -75,63 +80,47 @@ func TestPagesOfResponses(t *testing.T) {
 		"body too short":            {ok + utf8 + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(html)+1) + html, html},
 		"length of the packed body": {ok + utf8 + "Content-Encoding: gzip\r\nContent-Length: 60\r\n\r\n" + html, html},
 		"length no number":          {ok + utf8 + "Content-Length: many\r\n\r\n" + html, html},
-		"chunked": {ok + utf8 + "Transfer-Encoding: chunked\r\n\r\n" +
-			chunked(html[:100], html[100:]), html},
-		"chunked, extensions": {ok + utf8 + "Transfer-Encoding: Chunked\r\n\r\n" +
-			fmt.Sprintf("%x ;a=b\n%s\n0\n\n", len(html), html), html},
-		"chunked, twice in one line": {ok + utf8 + "Transfer-Encoding: chunked, chunked\r\n\r\n" + chunked(html), html},
-		"chunked, undone":            {ok + utf8 + "Transfer-Encoding: chunked\r\n\r\n" + html, html},
-		"chunked, cut off":           {ok + utf8 + "Transfer-Encoding: chunked\r\n\r\n" + "FFFF\r\n" + html, html},
+		"chunked":                   {transferred("chunked", chunked(html[:100], html[100:])), html},
+		"chunked, extensions":       {transferred("Chunked", fmt.Sprintf("%x ;a=b\n%s\n0\n\n", len(html), html)), html},
+		"chunked twice in a line":   {transferred("chunked, chunked", chunked(html)), html},
+		"chunked, undone":           {transferred("chunked", html), html},
+		"chunked, cut off":          {transferred("chunked", "FFFF\r\n"+html), html},
 		"chunked gzip": {ok + utf8 + "Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n" +
-			chunked(packed(t, html, gzipPacked)), html},
-		"transfer gzip": {ok + utf8 + "Transfer-Encoding: gzip, chunked\r\n\r\n" +
-			chunked(packed(t, html, gzipPacked)), html},
-		"gzip": {ok + utf8 + "Content-Encoding: gzip\r\n\r\n" + packed(t, html, gzipPacked),
-			html},
-		"gzip, undone": {ok + utf8 + "Content-Encoding: gzip\r\n\r\n" + html, html},
-		"gzip twice": {ok + utf8 + "Content-Encoding: gzip, gzip\r\n\r\n" +
-			packed(t, packed(t, html, gzipPacked), gzipPacked), html},
-		"br": {ok + utf8 + "Content-Encoding: br\r\n\r\n" + packed(t, html, brotliPacked),
-			html},
-		"br, undone":   {ok + utf8 + "Content-Encoding: br\r\n\r\n" + html, html},
-		"br, but gzip": {ok + utf8 + "Content-Encoding: br\r\n\r\n" + packed(t, html, gzipPacked), html},
-		"deflate": {ok + utf8 + "Content-Encoding: deflate\r\n\r\n" + packed(t, html, zlibPacked),
-			html},
-		"deflate, raw": {ok + utf8 + "Content-Encoding: deflate\r\n\r\n" + packed(t, html, flatePacked),
-			html},
-		"zstd": {ok + utf8 + "Content-Encoding: zstd\r\n\r\n" + packed(t, html, zstdPacked),
-			html},
-		"gzip, one byte short": {ok + utf8 + "Content-Encoding: gzip\r\n\r\n" +
-			packed(t, html, gzipPacked)[:len(packed(t, html, gzipPacked))-1], html},
-		"GBK in the header": {ok + "Content-Type: text/html;charset=GBK\r\n\r\n" + gbk, html},
+			chunked(gzipped), html},
+		"transfer gzip":        {transferred("gzip, chunked", chunked(gzipped)), html},
+		"gzip":                 {coded("gzip", gzipped), html},
+		"gzip, undone":         {coded("gzip", html), html},
+		"gzip twice":           {coded("gzip, gzip", packed(t, gzipped, gzipPacked)), html},
+		"br":                   {coded("br", packed(t, html, brotliPacked)), html},
+		"br, undone":           {coded("br", html), html},
+		"br, but gzip":         {coded("br", gzipped), html},
+		"deflate":              {coded("deflate", packed(t, html, zlibPacked)), html},
+		"deflate, raw":         {coded("deflate", packed(t, html, flatePacked)), html},
+		"zstd":                 {coded("zstd", packed(t, html, zstdPacked)), html},
+		"gzip, one byte short": {coded("gzip", gzipped[:len(gzipped)-1]), html},
+		"GBK in the header":    {typed("text/html;charset=GBK", gbk), html},
 		"wrong UTF-8, GBK in meta": {ok + utf8 + "\r\n" + strings.Replace(gbk, "<head>", "<head><meta charset=gbk>",
 			1), strings.Replace(html, "<head>", "<head><meta charset=gbk>", 1)},
-		"meta behind 1,024 bytes": {ok + "Content-Type: text/html\r\n\r\n" + late, "<html><head>" + long +
+		"meta behind 1,024 bytes": {typed("text/html", late), "<html><head>" + long +
 			`<meta http-equiv="Content-Type" content="text/html; charset=gb2312"><title>港口</title>`},
-		"no charset, EUC-JP": {ok + "Content-Type: text/html\r\n\r\n" + euc,
+		"no charset, EUC-JP": {typed("text/html", euc),
 			"<html><body><p>町議会は火曜日、北の埠頭を修理することを決めた。埠頭は昨年の冬から閉鎖されている。</p>"},
-		"UTF-16": {ok + "Content-Type: text/html\r\n\r\n\xff\xfe<\x00p\x00>\x00x\x00", "<p>x"},
-		"latin1": {ok + "Content-Type: text/html; charset=iso-8859-1\r\n\r\n<p>F\xe4hre</p>",
-			"<p>Fähre</p>"},
+		"UTF-16": {typed("text/html", "\xff\xfe<\x00p\x00>\x00x\x00"), "<p>x"},
+		"latin1": {typed("text/html; charset=iso-8859-1", "<p>F\xe4hre</p>"), "<p>Fähre</p>"},
 
-		"PNG": {ok + "Content-Type: text/html\r\n\r\n\x89PNG\r\n\x1a\n\x00\x00",
-			"! bytes of image/png"},
+		"PNG":              {typed("text/html", "\x89PNG\r\n\x1a\n\x00\x00"), "! bytes of image/png"},
 		"PDF":              {ok + utf8 + "\r\n%PDF-1.7 x", "! bytes of application/pdf"},
 		"random":           {ok + utf8 + "\r\n" + packed(t, html, brotliPacked), "! bytes that are no text"},
 		"no type, no HTML": {ok + "\r\n{\"a\": 1}", "! no Content-Type, and no HTML at its beginning"},
-		"damaged gzip": {ok + utf8 + "Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\xff\xff\xff",
-			"! damaged Content-Encoding gzip"},
-		"unknown coding": {ok + utf8 +
-			"Content-Encoding: compress\r\n\r\n\x1f\x9d\x90\x3c\x00\x01\x88\x02\x03",
+		"damaged gzip":     {coded("gzip", "\x1f\x8b\x08\x00\x00\xff\xff\xff"), "! damaged Content-Encoding gzip"},
+		"unknown coding": {coded("compress", "\x1f\x9d\x90\x3c\x00\x01\x88\x02\x03"),
 			"! damaged Content-Encoding compress"},
-		"many codings": {ok + utf8 + "Content-Encoding: " + strings.Repeat("gzip,", 5) + "\r\n\r\n" +
-			packed(t, html, gzipPacked), "! more than 4 codings"},
-		"bomb": {ok + utf8 + "Content-Encoding: gzip\r\n\r\n" +
-			packed(t, strings.Repeat("<p>x", 1<<20), gzipPacked), "! too long"},
+		"many codings":          {coded(strings.Repeat("gzip,", 5), gzipped), "! more than 4 codings"},
+		"bomb":                  {coded("gzip", packed(t, strings.Repeat("<p>x", 1<<20), gzipPacked)), "! too long"},
 		"empty":                 {ok + utf8 + "\r\n", "! an empty body"},
 		"not found":             {"HTTP/2 404\r\n" + utf8 + "\r\n" + html, "! status 404"},
-		"image":                 {ok + "Content-Type: IMAGE/png\r\n\r\nx", "! of type image/png"},
-		"JSON":                  {ok + "Content-Type: application/json\r\n\r\n{}", "! of type application/json"},
+		"image":                 {typed("IMAGE/png", "x"), "! of type image/png"},
+		"JSON":                  {typed("application/json", "{}"), "! of type application/json"},
 		"no HTTP":               {"SSH-2.0-OpenSSH\r\n", "! no HTTP response"},
 		"header without an end": {ok + strings.Repeat("A: b\r\n", 1<<17), "! damaged HTTP header"},
 	} {
@@ -175,13 +164,13 @@ func TestDamagedRecords(t *testing.T) {
 		"many header lines": "WARC/1.0\r\n" + strings.Repeat("A: xxxxxxx\r\n", maxHeaderBytes/10) +
 			"Content-Length: 1\r\n\r\nx\r\n\r\n",
 	} {
-		got, _, err := readAll(t, strings.NewReader(whole+damaged+whole))
+		got, _, err := readAll(t, strings.NewReader(whole+damaged+whole), 1000)
 		require.NoError(t, err, name)
 		require.Equal(t, []string{want, "damaged WARC record", want}, got, name)
 	}
 	resource := warcRecord("resource", "http://a/", "text/HTML; charset=utf-8", "<p>x") +
 		warcRecord("Resource", "x:log", "text/plain", "<p>x") + warcRecord("response", "dns:a", "text/dns", "x")
-	got, _, err := readAll(t, strings.NewReader(resource))
+	got, _, err := readAll(t, strings.NewReader(resource), 1000)
 	require.NoError(t, err)
 	require.Equal(t, []string{want, "of type text/plain", "of the protocol dns"}, got)
 }

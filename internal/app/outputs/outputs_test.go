@@ -21,15 +21,12 @@ func input(partition int32, offset int64) article.Coordinates {
 
 // output returns an output about an input record, with the verdict unique.
 func output(topic string, partition int32, of article.Coordinates, at time.Time) *kgo.Record {
-	header := func(key, value string) kgo.RecordHeader { return kgo.RecordHeader{Key: key, Value: []byte(value)} }
-	return &kgo.Record{
-		Topic: topic, Partition: partition, Timestamp: at, Value: []byte(`{"id":"` + of.String() + `"}`),
-		Headers: []kgo.RecordHeader{
-			header(pipeline.HeaderVerdict, "unique"), header(pipeline.HeaderInput, of.String()),
-			header(pipeline.HeaderRoot, of.String()),
-			header(pipeline.HeaderRootID, "id of "+of.String()), header(pipeline.HeaderRecipe, "news-1"),
-		},
+	r := &kgo.Record{Topic: topic, Partition: partition, Timestamp: at, Value: []byte(`{"id":"` + of.String() + `"}`)}
+	for key, value := range map[string]string{pipeline.HeaderVerdict: "unique", pipeline.HeaderInput: of.String(),
+		pipeline.HeaderRoot: of.String(), pipeline.HeaderRootID: "id of " + of.String()} {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
 	}
+	return r
 }
 
 func TestVerdict(t *testing.T) {

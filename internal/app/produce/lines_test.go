@@ -31,10 +31,8 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	prose := strings.Repeat("The ferry of Skarvik stays in port until the storm is over. ", 3)
 	item := `{"headline":"x","content_html":"` + prose + `"}`
 	for name, c := range map[string]struct{ text, want string }{
-		"PNG": {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\n\x00\x00\n",
-			"image/png; expected are articles: JSON Lines"},
-		"program": {"\x7fELF\x02\x01\x01\n\x00\x00\n",
-			"bytes that no text has; expected are articles: JSON Lines"},
+		"PNG":     {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\n\x00\x00\n", "image/png; expected are articles: JSON Lines"},
+		"program": {"\x7fELF\x02\x01\x01\n\x00\x00\n", "bytes that no text has; expected are articles: JSON Lines"},
 		"log": {strings.Repeat("2026-11-25 INFO started\n", 44_000) + `{"text":"x"}`,
 			"stdin:1: the value is not a JSON object: invalid character '-' after top-level value"},
 		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99), "nor are the 9 after it); expected"},
@@ -66,15 +64,12 @@ func TestOtherFilesAreRefused(t *testing.T) {
 
 // A few records without a text are published: their dead letters are for whoever made them.
 func TestRecordsWithoutText(t *testing.T) {
-	for _, line := range []string{`{"title":"x"}` + "\n", `{"text":{"a":1}}` + "\n",
-		`{"maintext":"The ferry of Skarvik stays in port until the storm is over."}` + "\n"} {
-		values, _, err := read(t, strings.Repeat(line, 99))
+	for line, n := range map[string]int{`{"title":"x"}`: 400, `{"text":{"a":1}}`: 99,
+		`{"maintext":"The ferry of Skarvik stays in port until the storm is over."}`: 99} {
+		values, _, err := read(t, strings.Repeat(line+"\n", n))
 		require.NoError(t, err)
-		require.Len(t, values, 99)
+		require.Len(t, values, n)
 	}
-	values, _, err := read(t, strings.Repeat(`{"title":"x"}`+"\n", 400))
-	require.NoError(t, err)
-	require.Len(t, values, 400)
 }
 
 // Of many bad lines ten are reported, and the rest is counted by cause. Articles without a text follow the
@@ -85,11 +80,10 @@ func TestReports(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{`{"title":"x"}`, `{"text":"1"}`, `{"text":"2"}`}, values)
 	lines := strings.Split(strings.TrimSpace(report), "\n")
-	require.Len(t, lines, 12)
 	require.Contains(t, lines[0], "stdin:1: the value is not a JSON object: ")
 	require.Contains(t, lines[9], "stdin:12: ")
-	require.Equal(t, "further bad lines are only counted", lines[10])
-	require.Equal(t, "100 bad lines: 100 no JSON object (first stdin:1)", lines[11])
+	require.Equal(t, []string{"further bad lines are only counted",
+		"100 bad lines: 100 no JSON object (first stdin:1)"}, lines[10:])
 }
 
 // Records of a web archive that are no articles are counted by cause.

@@ -24,31 +24,19 @@ func TestAlign(t *testing.T) {
 		"spaces before": {" \n a b", "a b", []Run{{true, " \n a b", "a b"}}},
 		"a number": {"It rose 5 percent.", "It rose 15 percent.",
 			[]Run{{true, "It rose ", "It rose "}, {false, "5 ", "15 "}, {true, "percent.", "percent."}}},
-		"whole words": {
-			"The Commons voted", "The commoners voted",
-			[]Run{{true, "The ", "The "}, {false, "Commons ", "commoners "}, {true, "voted", "voted"}},
-		},
+		"whole words": {"The Commons voted", "The commoners voted",
+			[]Run{{true, "The ", "The "}, {false, "Commons ", "commoners "}, {true, "voted", "voted"}}},
 		"case": {"The END.", "the end", []Run{{true, "The END", "the end"}, {false, ".", ""}}},
-		"Chinese by characters": {
-			"\u5317\u4eac\u4eca\u65e5\u6674", "\u5317\u4eac\u660e\u65e5\u6674",
-			[]Run{{true, "\u5317\u4eac", "\u5317\u4eac"}, {false, "\u4eca", "\u660e"},
-				{true, "\u65e5\u6674", "\u65e5\u6674"}},
-		},
+		"Chinese by characters": {"北京今日晴", "北京明日晴",
+			[]Run{{true, "北京", "北京"}, {false, "今", "明"}, {true, "日晴", "日晴"}}},
 		"a word by chance": {
 			"A: one two three the four five six end", "A: uno dos tres the cuatro cinco seis end",
 			[]Run{{true, "A: ", "A: "}, {false, "one two three the four five six ",
 				"uno dos tres the cuatro cinco seis "}, {true, "end", "end"}},
 		},
-		"a number is no chance": {
-			"A: one two three 7 four five six end", "A: uno dos tres 7 cuatro cinco seis end",
-			[]Run{
-				{true, "A: ", "A: "},
-				{false, "one two three ", "uno dos tres "},
-				{true, "7 ", "7 "},
-				{false, "four five six ", "cuatro cinco seis "},
-				{true, "end", "end"},
-			},
-		},
+		"a number is no chance": {"A: one two three 7 four five six end", "A: uno dos tres 7 cuatro cinco seis end",
+			[]Run{{true, "A: ", "A: "}, {false, "one two three ", "uno dos tres "}, {true, "7 ", "7 "},
+				{false, "four five six ", "cuatro cinco seis "}, {true, "end", "end"}}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Align(c.left, c.right, strings.ToLower)) })
 	}
@@ -174,14 +162,9 @@ func TestHostileTexts(t *testing.T) {
 
 func TestColors(t *testing.T) {
 	require.Equal(t, Terminal{Width: 80}, TerminalOf(new(strings.Builder)), "no terminal")
-	for _, c := range []struct {
-		noColor, term string
-		want          bool
-	}{{"", "xterm-256color", true}, {"1", "xterm-256color", false}, {"", "dumb", false}} {
-		require.Equal(t, c.want,
-			wantsColor(func(name string) string {
-				return map[string]string{"NO_COLOR": c.noColor,
-					"TERM": c.term}[name]
-			}))
+	for vars, want := range map[[2]string]bool{{"", "xterm-256color"}: true, {"1", "xterm-256color"}: false,
+		{"", "dumb"}: false} {
+		env := map[string]string{"NO_COLOR": vars[0], "TERM": vars[1]}
+		require.Equal(t, want, wantsColor(func(name string) string { return env[name] }))
 	}
 }

@@ -104,9 +104,8 @@ func TestTLSFaultOf(t *testing.T) {
 		client tlsfiles.Config
 		want   tlsFault
 	}{
-		"all well": {&tls.Config{Certificates: good}, trusting, noFault},
-		"untrusted": {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File},
-			untrusted},
+		"all well":  {&tls.Config{Certificates: good}, trusting, noFault},
+		"untrusted": {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: other.File}, untrusted},
 		"other name": {&tls.Config{Certificates: good}, tlsfiles.Config{Enabled: true, CAFile: mine.File,
 			ServerName: "elsewhere"}, otherName},
 		"expired": {&tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))}, trusting, expired},

@@ -46,8 +46,8 @@ func TestBenchPrintsATable(t *testing.T) {
 
 func TestScale(t *testing.T) {
 	server := redisserver.Start(t, "--appendonly", "yes")
-	got := commandtest.Answer[struct{ Sizes []scaleResult }](t, commandtest.Only(Command()), "bench", "scale", "--stored",
-		"2k,5000", "--limit", "200", "--redis.addrs", server.Addr,
+	got := commandtest.Answer[struct{ Sizes []scaleResult }](t, commandtest.Only(Command()), "bench", "scale",
+		"--stored", "2k,5000", "--limit", "200", "--redis.addrs", server.Addr,
 		commandtest.File(t, "sample.jsonl", string(sample.News)))
 	require.Len(t, got.Sizes, 2)
 	for i, stored := range []int{2000, 5000} {

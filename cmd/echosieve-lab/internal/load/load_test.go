@@ -159,7 +159,8 @@ func TestLoadInterrupted(t *testing.T) {
 				"--patience", "1h"}, noService(t)...)
 			progress := &onText{text: c.at, call: cancel}
 			var out bytes.Buffer
-			require.Equal(t, command.ExitFailed, command.Execute(ctx, commandtest.Only(Command()), args, nil, &out, progress))
+			code := command.Execute(ctx, commandtest.Only(Command()), args, nil, &out, progress)
+			require.Equal(t, command.ExitFailed, code)
 			require.Contains(t, progress.all.String(), "interrupted")
 			if c.duration == "1s" {
 				var report Report

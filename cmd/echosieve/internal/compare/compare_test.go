@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	compareText = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
-		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
-		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school choir sang."
-	compareOther = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, " +
-		"twice the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay for the " +
-		"hives and serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
-	compareFlash = "Dockers in the port of Riverton call off their strike after three days, unions and employers agree " +
-		"on a pay rise."
+	compareText = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on " +
+		"Monday, replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the " +
+		"vessel recharges at the pier in under an hour. Islanders lined the harbour wall, and the school choir sang."
+	compareOther = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million " +
+		"bees, twice the figure of two years ago. Lime trees along the canal provide most of the nectar. Hotels pay " +
+		"for the hives and serve the harvest at breakfast. Ecologists warn that honeybees may crowd out wild species."
+	compareFlash = "Dockers in the port of Riverton call off their strike after three days, unions and employers " +
+		"agree on a pay rise."
 )
 
 // compared runs a command line, which must end with this exit code, and returns its output.

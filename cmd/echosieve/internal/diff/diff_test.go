@@ -31,7 +31,8 @@ func run(t *testing.T, code int, w *inprocess.World, args ...string) (out, errOu
 
 func diffed(t *testing.T, w *inprocess.World, args ...string) comparison {
 	t.Helper()
-	return commandtest.Answer[comparison](t, commandtest.Only(Command()), append([]string{"diff"}, w.Args(args...)...)...)
+	return commandtest.Answer[comparison](t, commandtest.Only(Command()),
+		append([]string{"diff"}, w.Args(args...)...)...)
 }
 
 // withHeaders returns the headers of a record with some of their values replaced, in pairs of name and value.

@@ -22,9 +22,11 @@ import (
 const (
 	ferry = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on Monday, " +
 		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
-		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it. The operator plans two more such boats for the southern islands, where fuel is brought by truck each week."
+		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it. The operator plans " +
+		"two more such boats for the southern islands, where fuel is brought by truck each week."
 	bees = "Beekeepers in Westhaven say that office roofs now shelter 52 hives and roughly half a million bees, twice " +
-		"the figure of two years ago. Lime trees along the canal provide most of the nectar. Ecologists warn that honeybees may crowd out wild species."
+		"the figure of two years ago. Lime trees along the canal provide most of the nectar. " +
+		"Ecologists warn that honeybees may crowd out wild species."
 )
 
 var (
@@ -117,7 +119,8 @@ func TestExplain(t *testing.T) {
 		w.CreateTopics(t, "articles-shadow")
 		var at string
 		for _, o := range w.Verdicts(t, len(all)) {
-			published := w.PublishTo(t, &kgo.Record{Topic: "articles-shadow", Timestamp: o.Timestamp, Headers: o.Headers})
+			r := &kgo.Record{Topic: "articles-shadow", Timestamp: o.Timestamp, Headers: o.Headers}
+			published := w.PublishTo(t, r)
 			if coordinates(o) == outputs[near] {
 				at = published
 			}

@@ -82,7 +82,8 @@ func TestState(t *testing.T) {
 func TestKilled(t *testing.T) {
 	var lines []string
 	for n := range 40 {
-		lines = append(lines, line(fmt.Sprint(n), fmt.Sprintf("Report %d. %s", n-n%3, []string{harbour, barley}[n/3%2])))
+		text := fmt.Sprintf("Report %d. %s", n-n%3, []string{harbour, barley}[n/3%2])
+		lines = append(lines, line(fmt.Sprint(n), text))
 	}
 	all := strings.Join(lines, "")
 	want, _ := filtered(t, commandtest.Any, all, "--state", filepath.Join(t.TempDir(), "undisturbed"))

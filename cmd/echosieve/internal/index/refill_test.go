@@ -73,7 +73,7 @@ func TestRefillReadsFurtherBack(t *testing.T) {
 		if i >= each {
 			at = time.Now()
 		}
-		text := fmt.Sprintf("Report %d of the harbour: ferry %d brought %d guests and %d cars to island %d before noon.",
+		text := fmt.Sprintf("Report %d of the harbour: ferry %d brought %d guests and %d cars to island %d at noon.",
 			i, 3*i, 7*i*i, 11*i+i*i*i, 13*i)
 		w.Publish(t, int32(i%2), at, inprocess.Value(fmt.Sprint(i), "", text))
 	}
@@ -135,8 +135,8 @@ func TestRefillLeavesForgottenArticles(t *testing.T) {
 	w.Config.Redis.Addrs = []string{redisserver.Start(t).Addr}
 	w.Run(t)
 	t.Cleanup(func() { w.Stop() })
-	const text = "The harbour authority said on Monday that the ferry between both islands will run again from next " +
-		"week, after the repair of its second engine took eleven days longer than the shipyard had promised in spring."
+	const text = "The harbour authority said on Monday that the ferry between both islands will run again next week, " +
+		"after the repair of its second engine took eleven days longer than the shipyard had promised in spring."
 	at := w.Publish(t, 0, time.Now(), inprocess.Value("a", "", text))
 	w.Publish(t, 0, time.Now(), inprocess.Value("b", "", text+" Tickets cost the same."))
 	other := w.Publish(t, 0, time.Now(), inprocess.Value("c", "",
