@@ -24,6 +24,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -101,11 +102,17 @@ type Consumer struct {
 	lastServed               wire.TopicID // id of the input topic in the latest group generation
 	// partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
 	assigned atomic.Int64
+	turn     sync.Mutex  // see takesTurns
 	fail     func(error) // ends Run with an error
 }
 
 // labelsInterval is the time between two looks at the labels of all partitions; tests set a shorter one.
 const labelsInterval = 5 * time.Second
+
+// takesTurns is the number of records from which batches of Snapshots are finished one after another. Batches of
+// several partitions change the same states. Beside each other they would outdate most of each other's snapshots, and
+// publish these twice. A process that keeps up with its input has smaller batches, which wait for nobody.
+const takesTurns = 64
 
 // maxBatchBytes bounds the payload of one batch, as far as single records allow.
 const maxBatchBytes = 4 << 20
@@ -150,7 +157,7 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 }
 
 // InputID returns the id of the input topic in this group generation; zero as long as it is unknown, and where brokers
-// have no ids. While a batch is decided it is the id of the batch's topic.
+// have no ids. While a batch is prepared or decided it is the id of the batch's topic.
 func (c *Consumer) InputID() [16]byte { return *c.input.id.Load() }
 
 // Ping makes one round trip to a broker. The error says what to do.

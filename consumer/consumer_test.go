@@ -119,3 +119,46 @@ func TestBatchThatWasNotPreparedIsDeliveredAgain(t *testing.T) {
 		&router{prepare: func(context.Context, []record.Record) error { return errors.New("no schemas at all") }})
 	require.ErrorContains(t, <-m.done, "no schemas at all")
 }
+
+// snapshots is a router whose outputs are never outdated.
+type snapshots struct {
+	router
+	done func(n int) // is called when a batch of n records is done
+}
+
+func (s *snapshots) Outdated(_ context.Context, b *pipeline.Batch) ([]pipeline.Output, error) {
+	s.done(len(b.Records))
+	return nil, nil
+}
+
+// Large batches of snapshots are decided and published one after another. A small batch does not wait for them.
+func TestLargeBatchesOfSnapshotsTakeTurns(t *testing.T) {
+	_, cfg := kafkatest.Fake(t)
+	cfg.Partitions, cfg.BatchRecords = 4, takesTurns
+	kafkatest.EnsureTopics(t, cfg)
+	all := append(kafkatest.Numbered(cfg.Topics.Input, "u", 6*takesTurns, 3),
+		&kgo.Record{Topic: cfg.Topics.Input, Partition: 3, Value: []byte("u")})
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), all...)
+	var working, most atomic.Int64
+	passed := make(chan struct{})
+	h := &snapshots{done: func(n int) {
+		if n < takesTurns {
+			close(passed)
+			return
+		}
+		working.Add(-1)
+	}}
+	h.decide = func(_ context.Context, recs []record.Record) error {
+		if len(recs) < takesTurns {
+			return nil
+		}
+		most.Store(max(most.Load(), working.Add(1)))
+		<-passed
+		time.Sleep(20 * time.Millisecond)
+		return nil
+	}
+	m := startMember(t, cfg, h)
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(len(all)))
+	m.stop(t)
+	require.EqualValues(t, 1, most.Load())
+}

@@ -145,6 +145,10 @@ func (p *partition) failed(ctx context.Context, err error) {
 
 // finishBatch returns nil when the batch is marked, which is only after all its outputs are acknowledged.
 func (p *partition) finishBatch(ctx context.Context, b *batch) error {
+	if _, ok := p.c.handler.(Snapshots); ok && len(b.records) >= takesTurns {
+		p.c.turn.Lock()
+		defer p.c.turn.Unlock()
+	}
 	if b.prepared != nil {
 		b.prepared.Traceparent = b.traceparent()
 		b.prepared.Limits = p.c.delivery.Limits()

@@ -65,29 +65,42 @@ type addition struct {
 	related bool // it resembles the root without repeating it
 }
 
-// Prepare implements consumer.Handler.
-func (p *Projector) Prepare(_ context.Context, records []record.Record) (*pipeline.Batch, error) {
-	return &pipeline.Batch{Records: records}, nil
+// work is what a projector keeps of a batch.
+type work struct {
+	stories []*touched     // that the batch touches; once decided, those that were published last
+	results map[string]int // of its records
+}
+
+// Prepare implements consumer.Handler. It blocks while the server of schemas does not answer.
+func (p *Projector) Prepare(ctx context.Context, records []record.Record) (*pipeline.Batch, error) {
+	w, err := p.read(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline.Batch{Records: records, Work: w}, nil
 }
 
 // Decide implements consumer.Handler. It blocks while Redis does not answer.
 func (p *Projector) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error) {
-	all, err := p.read(ctx, b.Records)
-	if err != nil {
-		return nil, err
+	w := b.Work.(*work)
+	for pending := w.stories; len(pending) > 0; {
+		var err error
+		if pending, err = p.apply(ctx, pending); err != nil {
+			return nil, err
+		}
 	}
-	for pending := all; len(pending) > 0 && err == nil; {
-		pending, err = p.apply(ctx, pending)
+	for result, n := range w.results {
+		p.Metrics.records.WithLabelValues(result).Add(float64(n))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p.snapshots(b, all), nil
+	var outputs []pipeline.Output
+	outputs, w.stories = p.snapshots(w.stories)
+	return outputs, nil
 }
 
 // Outdated implements consumer.Snapshots.
 func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []pipeline.Output, err error) {
-	published := b.Work.([]*touched)
+	w := b.Work.(*work)
+	published := w.stories
 	if len(published) == 0 {
 		return nil, nil
 	}
@@ -107,7 +120,8 @@ func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []
 	if err := p.readStates(ctx, grown); err != nil {
 		return nil, err
 	}
-	return p.snapshots(b, grown), nil
+	outputs, w.stories = p.snapshots(grown)
+	return outputs, nil
 }
 
 // Refused implements consumer.Handler. A record of a story is below any limit but a mistaken one.
@@ -197,9 +211,8 @@ func (p *Projector) findRoot(ctx context.Context, t *touched) error {
 	})
 }
 
-// snapshots returns the outputs of stories with copies, and keeps them in the batch.
-func (p *Projector) snapshots(b *pipeline.Batch, all []*touched) (outputs []pipeline.Output) {
-	var published []*touched
+// snapshots returns the outputs of stories with copies, and these stories.
+func (p *Projector) snapshots(all []*touched) (outputs []pipeline.Output, published []*touched) {
 	var value []byte
 	now := time.Now()
 	for _, t := range all {
@@ -215,8 +228,7 @@ func (p *Projector) snapshots(b *pipeline.Batch, all []*touched) (outputs []pipe
 		})
 		published = append(published, t)
 	}
-	b.Work = published
-	return outputs
+	return outputs, published
 }
 
 func refs(all []*touched) []article.Ref {

@@ -71,26 +71,26 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 const registry = "registry"
 
 // read returns the stories that records of an output topic touch, in the order of their first records.
-func (p *Projector) read(ctx context.Context, records []record.Record) ([]*touched, error) {
-	var all []*touched
+func (p *Projector) read(ctx context.Context, records []record.Record) (*work, error) {
+	w := &work{results: map[string]int{}}
 	places := map[article.Coordinates]*touched{}
 	for i := range records {
 		root, a, result, err := p.parse(ctx, &records[i])
 		if err != nil {
 			return nil, err
 		}
-		p.Metrics.records.WithLabelValues(result).Inc()
+		w.results[result]++
 		if result != resultCopy && result != resultRelated {
 			continue
 		}
 		t := places[root.Coordinates]
 		if t == nil {
 			t = &touched{root: root}
-			all, places[root.Coordinates] = append(all, t), t
+			w.stories, places[root.Coordinates] = append(w.stories, t), t
 		}
 		t.added = append(t.added, a)
 	}
-	return all, nil
+	return w, nil
 }
 
 // parse reads one record. The error is that of the server of schemas.

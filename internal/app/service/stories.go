@@ -221,7 +221,7 @@ func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consum
 	kafka.TransactionalIDPrefix = cmp.Or(kafka.TransactionalIDPrefix, kafka.Group)
 	kafka.Group = fmt.Sprintf("%s-stories-%s-%s", kafka.Group, kept.Generation(), topic)
 	kafka.Delivery = broker.ExactlyOnce
-	kafka.BatchRecords *= 4 // a story is read, stored and published once in a batch
+	kafka.BatchRecords *= 16 // a story is read, stored and published once in a batch
 	kafka.Topics.Input, kafka.Topics.Shadow = topic, s.role.Topic
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
 	input := s.cfg.Input.Config
