@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -65,8 +66,8 @@ type Stories struct {
 	listener net.Listener
 }
 
-// garbage is the memory in percent of what lives that may wait for the garbage collector. Little lives here, some 15 MB,
-// so the collector would run ten times a second by default and take a tenth of the time.
+// garbage is the memory in percent of what lives that may wait for the garbage collector, unless GOGC says it. Little
+// lives here, some 15 MB, so the collector would run ten times a second by default and take a tenth of the time.
 const garbage = 200
 
 // keptWindows is how many windows the topic of stories keeps a record that does not change.
@@ -124,7 +125,9 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 // Run serves until ctx ends, and returns nil then.
 func (s *Stories) Run(ctx context.Context) error {
 	defer s.close()
-	debug.SetGCPercent(garbage)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
 	s.log.Info("starting stories", "version", build.Version(), "topic", s.role.Topic, "http", s.listener.Addr())
 	asked := ctx
 	group, ctx := errgroup.WithContext(ctx)
