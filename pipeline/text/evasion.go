@@ -185,6 +185,13 @@ const (
 func dropSymbols(clean []byte) []byte {
 	out, done := clean[:0], 0
 	for i := 1; i < len(clean); i++ {
+		if i+4 <= len(clean) { // most of any text, with a quarter of the branches
+			c := (*[4]byte)(clean[i:])
+			if symbolKind[c[0]]|symbolKind[c[1]]|symbolKind[c[2]]|symbolKind[c[3]] == 0 {
+				i += 3
+				continue
+			}
+		}
 		if symbolKind[clean[i]] == 0 {
 			continue
 		}

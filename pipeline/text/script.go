@@ -1,6 +1,7 @@
 package text
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"strings"
 	"unicode"
@@ -51,6 +52,9 @@ func (s *Segmenter) Cut(dst []string, clean string, full Spill) []string {
 		switch c := clean[i]; { // most of any text, without a function call
 		case c < utf8.RuneSelf:
 			i++
+			for i+8 <= len(clean) && binary.LittleEndian.Uint64([]byte(clean[i:i+8]))&nonASCII == 0 {
+				i += 8
+			}
 			continue
 		case c >= 0xe4 && c <= 0xe9:
 			i += 3
@@ -91,6 +95,9 @@ func (s *Segmenter) Cut(dst []string, clean string, full Spill) []string {
 	}
 	return s.cut(dst, clean[done:], full)
 }
+
+// nonASCII has the bits that are set in eight bytes that are no ASCII.
+const nonASCII = 0x8080808080808080
 
 // endOfSpaced returns the end of the text with spaces between its words that continues at i: it ends before
 // the next character that is Han or cut in pairs.
