@@ -2,6 +2,7 @@ package connection_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,7 +64,7 @@ func TestCheck(t *testing.T) {
 			t.Parallel()
 			var args []string
 			for i := 0; i < len(good); i += 2 {
-				if len(test.args) == 0 || !contains(test.args, good[i]) {
+				if !slices.Contains(test.args, good[i]) {
 					args = append(args, good[i], good[i+1])
 				}
 			}
@@ -88,15 +89,6 @@ func TestCheckSets(t *testing.T) {
 	require.Equal(t, "CONFIG SET set-max-intset-entries 2048", findings[0].Remedy)
 	require.NoError(t, client.ConfigSet(t.Context(), "set-max-intset-entries", "2048").Err())
 	require.Empty(t, checkAll(t.Context(), client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets)))
-}
-
-func contains(args []string, name string) bool {
-	for i := 0; i < len(args); i += 2 {
-		if args[i] == name {
-			return true
-		}
-	}
-	return false
 }
 
 func TestCheckWithoutServerCommands(t *testing.T) {
@@ -124,25 +116,14 @@ func TestWrongMode(t *testing.T) {
 	locked := redisserver.Start(t, "--requirepass", "secret").Addr
 	cluster := redisserver.StartCluster(t, 3, 0).Addrs()
 	sentinels := redisserver.StartSentinel(t).Addrs()
-	single := func(addr string) connection.Options {
+	options := func(master string, addrs ...string) connection.Options {
 		o := connection.DefaultOptions()
-		o.Addrs = []string{addr}
+		o.Addrs, o.MasterName = addrs, master
 		return o
 	}
-	clustered := func(addrs ...string) connection.Options {
-		o := connection.DefaultOptions()
-		o.Addrs, o.Cluster = addrs, true
-		return o
-	}
-	watched := func(name string, addrs ...string) connection.Options {
-		o := connection.DefaultOptions()
-		o.Addrs, o.MasterName = addrs, name
-		return o
-	}
-	withPassword := func(o connection.Options) connection.Options {
-		o.Password = "secret"
-		return o
-	}
+	single := func(addr string) connection.Options { return options("", addr) }
+	clustered := func(addrs ...string) connection.Options { o := options("", addrs...); o.Cluster = true; return o }
+	withPassword := func(o connection.Options) connection.Options { o.Password = "secret"; return o }
 	for name, c := range map[string]struct {
 		options                connection.Options
 		problem, remedy, cause string // cause: as the log names it, which knows only the error
@@ -159,13 +140,13 @@ func TestWrongMode(t *testing.T) {
 			"the master that it watches: news", "this is no Redis server that the index can use"},
 		"sentinel as cluster": {clustered(sentinels...), "is a sentinel, but redis.cluster is set",
 			"redis.master_name to the master that it watches: news", "this is no Redis server that the index can use"},
-		"server as sentinel": {watched("news", server), "is a server, not a sentinel",
+		"server as sentinel": {options("news", server), "is a server, not a sentinel",
 			"remove redis.master_name", "the servers of redis.addrs are no sentinels"},
-		"server with password, watched": {withPassword(watched("news", locked)), "is a server, not a sentinel",
+		"server with password, watched": {withPassword(options("news", locked)), "is a server, not a sentinel",
 			"remove redis.master_name", "the sentinels refused the login"},
-		"cluster as sentinels": {watched("news", cluster...), "is a node of a Redis Cluster, not a sentinel",
+		"cluster as sentinels": {options("news", cluster...), "is a node of a Redis Cluster, not a sentinel",
 			"set redis.cluster: true", "the servers of redis.addrs are no sentinels"},
-		"another master's name": {watched("nwes", sentinels...), `watches no master named "nwes"`,
+		"another master's name": {options("nwes", sentinels...), `watches no master named "nwes"`,
 			"to one that it watches: news", "the sentinels watch no master of this name"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +167,7 @@ func TestWrongMode(t *testing.T) {
 		})
 	}
 	for name, o := range map[string]connection.Options{
-		"server": single(server), "cluster": clustered(cluster...), "sentinels": watched("news", sentinels...),
+		"server": single(server), "cluster": clustered(cluster...), "sentinels": options("news", sentinels...),
 		"nobody there": single("127.0.0.1:1"),
 	} {
 		require.Empty(t, connection.CheckMode(t.Context(), o), name)

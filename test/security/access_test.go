@@ -48,33 +48,21 @@ func (f *fortress) testMistakes(t *testing.T) {
 	f.allowRedis(t, "lame", "echosieve", "lame-password", "hget")
 	f.secrets = append(f.secrets, "not-the-password", "lame-password")
 	for _, m := range []struct {
-		name    string
-		changes settings
-		cause   string
-		remedy  string
-		ends    bool // run ends, because only a change of the settings helps
-		record  bool // the mistake shows only when a record comes
+		name          string
+		changes       settings
+		cause, remedy string
+		ends          bool // run ends, because only a change of the settings helps
+		record        bool // the mistake shows only when a record comes
 	}{
-		{
-			"kafka: wrong password",
-			settings{"kafka.sasl.password": "not-the-password"},
-			"the broker refused the login", "check kafka.sasl.username and the password", true, false,
-		},
-		{
-			"kafka: unknown topic",
-			settings{"kafka.topics.input": "nowhere"},
-			"or the topic does not exist", "check that they exist", true, false,
-		},
-		{
-			"redis: wrong password",
-			settings{"redis.password_file": "", "redis.password": "not-the-password"},
-			"Redis refused the login", "check redis.username and the password", false, false,
-		},
-		{
-			"redis: missing right",
+		{"kafka: wrong password", settings{"kafka.sasl.password": "not-the-password"},
+			"the broker refused the login", "check kafka.sasl.username and the password", true, false},
+		{"kafka: unknown topic", settings{"kafka.topics.input": "nowhere"},
+			"or the topic does not exist", "check that they exist", true, false},
+		{"redis: wrong password", settings{"redis.password_file": "", "redis.password": "not-the-password"},
+			"Redis refused the login", "check redis.username and the password", false, false},
+		{"redis: missing right",
 			settings{"redis.username": "lame", "redis.password_file": "", "redis.password": "lame-password"},
-			"a right is missing in Redis", "ACL SETUSER lame " + connection.ACLRule("echosieve"), false, true,
-		},
+			"a right is missing in Redis", "ACL SETUSER lame " + connection.ACLRule("echosieve"), false, true},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			s := f.settings.With(m.changes)
@@ -138,8 +126,7 @@ func (f *fortress) testRedisRights(t *testing.T) {
 			mark := f.publish(t)
 			require.Eventually(t, func() bool {
 				return strings.HasPrefix(p.Get("/readyz"), "503") && strings.Contains(p.Get("/readyz"), "ACL SETUSER")
-			},
-				service.Patience, 50*time.Millisecond)
+			}, service.Patience, 50*time.Millisecond)
 			require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+"+right).Err())
 			p.WaitReady(t)
 			f.await(t, mark)
