@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,13 +17,17 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
 
 	"echosieve/internal/app/access"
 	"echosieve/internal/app/command"
 	"echosieve/internal/app/command/commandtest"
+	"echosieve/internal/app/config"
 	"echosieve/internal/base/diag"
 	"echosieve/pipeline/page"
 	"echosieve/test/inprocess"
+	"echosieve/test/kafkatest"
+	"echosieve/test/redisserver"
 )
 
 // checkJSON runs the command, which must end with this exit code, and returns its result.
@@ -167,4 +174,146 @@ func TestCheckComparesTheIndex(t *testing.T) {
 		strings.NewReader(""), &out, &errOut))
 	require.Empty(t, out.String())
 	require.Contains(t, errOut.String(), "interrupted")
+}
+
+// TestWrongUsage requires that every kind of wrong usage is answered as commandtest.WrongUsage says.
+func TestWrongUsage(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string { return commandtest.FileIn(t, dir, name, text) }
+	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
+	kafka := "--kafka.brokers=" + cfg.Brokers[0]
+	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
+	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
+	long := file("long.csv", "id,text\n"+strings.Repeat("x,y\n", 101))
+	redis := redisserver.Addr(t)
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+
+	for _, c := range []struct {
+		args []string
+		want string // part of the error; it says what to type
+	}{
+		// Commands.
+		{[]string{"prodce"}, `unknown command "prodce"; did you mean echosieve produce?`},
+		{[]string{"config"}, "config needs one of its commands: print, reference; see echosieve config --help"},
+		{[]string{"run", "--http.console", "false"}, "write --http.console=false"},
+		// Arguments.
+		{[]string{"version", "extra"}, `version takes no arguments, but got "extra"; see echosieve version --help`},
+		{[]string{"compare", "one"}, "put a text with spaces in quotes"},
+		{[]string{"explain"},
+			"explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id ID, but got " +
+				"0 arguments"},
+		{[]string{"explain", "x44"},
+			`"x44" is not of the form topic/partition/offset, such as articles-duplicate/0/1517; for an id, type --id x44`},
+		{[]string{"explain", "--id", "x44", "--since", "-1h"}, "--since is -1h0m0s, must be above 0"},
+		{[]string{"diff", "a"},
+			"diff wants two sides, A and B, but got 1; put commas, without spaces, between the topics of one side"},
+		{[]string{"diff", "a,", "b"},
+			`a name is missing in "a,"; put commas, without spaces, between the topics of one side`},
+		{[]string{"boilerplate", "learn", "--from", noText}, `required flag(s) "out" not set`},
+		{[]string{"boilerplate", "learn", "--from", noText, "--out", notJSON},
+			"--out wants a table of echosieve boilerplate learn, or a new file"},
+		{[]string{"boilerplate", "learn", kafka, "--from", "artikles", "--out", "x"},
+			"there is no file artikles, and as a topic it cannot be read: consumer: partitions of artikles: "},
+		{[]string{"index"},
+			"index needs one of its commands: accept, forget, lookup, refill, stats; see echosieve index --help"},
+		{[]string{"index", "refil"}, "did you mean echosieve index refill?"},
+		{[]string{"index", "forget"},
+			"wants the coordinates of one article, such as articles/3/128077, or an id; see echosieve index " +
+				"forget --help"},
+		// an id
+		{[]string{"index", "forget", "--redis.addrs", "127.0.0.1:1", "x44"}, "check that it runs, redis.addrs"},
+		// Flags.
+		{[]string{"run", "--brokers", "a:1"}, "unknown flag: --brokers; did you mean --kafka.brokers?"},
+		{[]string{"--config", "e.yaml"},
+			"unknown flag: --config; flags follow a command, for example echosieve boilerplate --help"},
+		{[]string{"compare", "a", "b", "--top"}, "flag needs an argument: --top; see echosieve compare --help"},
+		// Values.
+		{[]string{"compare", "a", "b", "--top", "x"}, `--top wants a whole number, not "x"`},
+		{[]string{"index", "refill", "--from", "outpts"}, `--from wants outputs or input, not "outpts"`},
+		{[]string{"index", "lookup", "--as", "name", "x"},
+			`--as wants text, id, fingerprint or coordinates, not "name"`},
+		// Settings that exclude or need each other.
+		{[]string{"run", "--redis.cluster", "--redis.master_name", "news"},
+			"redis.cluster and master_name exclude each other: keep one"},
+		{[]string{"produce", kafka, "--input.format", "text", noText},
+			"a service with input.format text does not read; name a service and a topic with input.format json"},
+		{[]string{"produce", kafka, "--sample", noText}, "--sample takes the place of files"},
+		{[]string{"produce", kafka, "--sample", "--loop"}, "for example --rate 5"},
+		{[]string{"produce", kafka, "--rate", "-1", noText}, "--rate must be between 0 and 1000000"},
+		// Configuration files and the environment.
+		{[]string{"run", "--config", filepath.Join(dir, "none.yaml")}, "echosieve config reference"},
+		{[]string{"look"}, "wants one file with articles; see echosieve look --help"},
+		{[]string{"compare", "a", "b", "--detection.boilerplate_file", noText},
+			"notext.jsonl:1: the first row must be"},
+		// Files.
+		{[]string{"compare", "@" + filepath.Join(dir, "none.txt"), "b"}, "no such file"},
+		// Files without an article.
+		{[]string{"look", notJSON}, "there is no article in " + notJSON + " (" + notJSON +
+			":1: the value is not a JSON object"},
+		{[]string{"look", long}, "long.csv holds more than 100 articles; name a file of fewer"},
+		{[]string{"produce", kafka}, "there is no article in standard input"},
+		// Servers that are not there.
+		{[]string{"produce", "--kafka.brokers", "127.0.0.1:1", noText}, "check that it runs, kafka.brokers"},
+		// Servers of other kinds.
+		{[]string{"produce", "--kafka.brokers", redis, noText},
+			redis + " speaks Redis, not Kafka: set kafka.brokers to the brokers, port 9092 as a rule"},
+		{[]string{"index", "stats", "--redis.addrs", strings.TrimPrefix(web.URL, "http://")},
+			"speaks HTTP, not Redis: set redis.addrs to the servers of Redis"},
+		{[]string{"index", "stats", "--redis.addrs", redis, "--redis.db", "99"},
+			"this Redis has no database of the number in redis.db: lower redis.db; servers have 16 databases, 0 to 15"},
+		// A topic that does not exist.
+		{[]string{"produce", kafka, "--kafka.topics.input", "artikles", noText},
+			"the topic artikles does not exist, or this user has no right on it; create it, type the command " +
+				"again with --kafka.create_topics"},
+	} {
+		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {
+			commandtest.WrongUsage(t, newRootCommand(), c.want, c.args...)
+		})
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite generated files instead of comparing them")
+
+const referenceFile = "../../deploy/echosieve.reference.yaml"
+
+// golden compares a file with the wanted content, or writes the content with -update.
+func golden(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, want, 0o644))
+	}
+	require.Equal(t, string(want), commandtest.Read(t, path), "run: go test ./cmd/echosieve -run %s -update", t.Name())
+}
+
+func TestReferenceFile(t *testing.T) {
+	golden(t, referenceFile, config.Reference())
+
+	// The reference is a configuration, and means the defaults.
+	fromFile, _ := echosieve(t, command.ExitOK, "", "config", "print", "--config", referenceFile)
+	defaults, _ := echosieve(t, command.ExitOK, "", "config", "print")
+	require.Equal(t, defaults, fromFile)
+	out, _ := echosieve(t, command.ExitOK, "", "config", "reference")
+	require.Equal(t, string(config.Reference()), out)
+}
+
+// One broken value per case; the message names its key.
+func TestConfigMistakes(t *testing.T) {
+	for args, want := range map[string]string{
+		"--http.listen=9464":                 "http.listen must be an address",
+		"--http.hosts=http://a.b:9464":       `http.hosts has "http://a.b:9464", must be a name without scheme and port`,
+		"--log.level=loud":                   "log.level must be debug",
+		"--config=/does/not/exist.yaml":      "no such file",
+		"--kafka.sasl.username=x":            "kafka.sasl has settings",
+		"--kafka.brokers=a:1,u:hunter2@b:1":  "kafka.brokers must be host:port, without scheme, user or password",
+		"--redis.addrs=redis://:hunter2@r:1": "redis.addrs must be host:port, without scheme, user or password",
+		"--redis.password=hunter2": "--redis.password is no flag, because every user of a machine can " +
+			"read command lines; put the secret into a file and type --redis.password_file FILE",
+		"--kafka.sasl.password_file=/nowhere/": "kafka.sasl.password_file",
+	} {
+		out, errOut := echosieve(t, command.ExitFailed, "", "config", "print", args)
+		require.Contains(t, errOut, want)
+		require.NotContains(t, errOut, "hunter2")
+		require.Empty(t, out)
+	}
 }

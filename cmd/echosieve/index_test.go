@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -16,8 +15,9 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
-	"echosieve/redisindex/connection"
 	"echosieve/test/kafkatest"
+	"echosieve/test/redisrig"
+	"echosieve/test/redisrig/indexrig"
 	"echosieve/test/redisserver"
 )
 
@@ -33,11 +33,7 @@ func filledIndex(t *testing.T) (flags []string, x *redisindex.Index, claimed []a
 	cfg.Redis.Addrs = []string{addr}
 	recipe, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	client, err := connection.Connect(cfg.Redis.Options)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	x, err = redisindex.New(client, cfg.IndexConfig(recipe.ID()), nil, slog.New(slog.DiscardHandler), nil)
-	require.NoError(t, err)
+	x = indexrig.New(t, redisrig.Connect(t, cfg.Redis.Options), cfg.IndexConfig(recipe.ID()))
 	for i, text := range []string{indexedText, indexedText + " Tickets cost the same.",
 		"Quite another report about beetles in the forests of the north, where foresters count them every second " +
 			"winter by hand."} {
@@ -56,10 +52,8 @@ func filledIndex(t *testing.T) (flags []string, x *redisindex.Index, claimed []a
 func publishOutput(t *testing.T, broker *kfake.Cluster, a article.Article) string {
 	t.Helper()
 	r := &kgo.Record{Topic: config.Default().Kafka.Topics.Unique}
-	for key, value := range map[string]string{
-		pipeline.HeaderVerdict: "unique", pipeline.HeaderInput: a.String(), pipeline.HeaderRoot: a.String(),
-		pipeline.HeaderRootID: a.ID, pipeline.HeaderRecipe: "news",
-	} {
+	for key, value := range map[string]string{pipeline.HeaderVerdict: "unique", pipeline.HeaderInput: a.String(),
+		pipeline.HeaderRoot: a.String(), pipeline.HeaderRootID: a.ID} {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
 	}
 	kafkatest.Produce(t, kafkatest.Client(t, kafkatest.Config(broker.ListenAddrs()...)), r)
@@ -127,9 +121,7 @@ func TestIndexCommands(t *testing.T) {
 	require.Equal(t, before, after, "replays get the old verdicts")
 	repeat := claimed[0]
 	repeat.Offset = 7
-	verdicts, err := x.Claim(t.Context(), []article.Article{repeat})
-	require.NoError(t, err)
-	require.Equal(t, article.Unique, verdicts[0].Kind, "the text counts as new")
+	require.Equal(t, article.Unique, indexrig.ClaimOne(t, x, repeat).Kind, "the text counts as new")
 }
 
 // An id means all articles with that id, and all articles whose root has it.
@@ -139,8 +131,7 @@ func TestForgetByID(t *testing.T) {
 	version.ID, version.Offset, version.Digest[0] = "a", 9, 1
 	version.Time = version.Time.Add(-1000 * time.Hour) // out of reach of the others
 	claimed = append(claimed, version)
-	_, err := x.Claim(t.Context(), claimed[3:])
-	require.NoError(t, err)
+	indexrig.ClaimOne(t, x, version)
 
 	require.Contains(t, runIndex(t, command.ExitNo, flags, "forget", "articles/1"),
 		`no article with the id "articles/1" is in the index`)

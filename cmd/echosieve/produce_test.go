@@ -59,9 +59,8 @@ func TestProduceFiles(t *testing.T) {
 		require.Contains(t, out, want)
 	}
 
-	got := map[string]string{}
+	got, keys := map[string]string{}, []string{}
 	records := published(t, broker, 6)
-	require.Equal(t, []string{"a1", "65f0c0ffee", "7", "", "http://d/1"}, keysOf(records[:5]), "the order of the files")
 	for _, r := range records {
 		require.Equal(t, records[0].Partition, r.Partition)
 		require.WithinDuration(t, time.Now(), r.Timestamp, 10*time.Minute)
@@ -69,8 +68,9 @@ func TestProduceFiles(t *testing.T) {
 		if r.Key == nil {
 			key = "(null)"
 		}
-		got[string(r.Value)] = key
+		got[string(r.Value)], keys = key, append(keys, key)
 	}
+	require.Equal(t, []string{"a1", "65f0c0ffee", "7", "(null)", "http://d/1"}, keys[:5], "the order of the files")
 	require.Equal(t, map[string]string{
 		`{"id":"a1", "text":"x"}`:                  "a1",
 		`{"_id":{"$oid":"65f0c0ffee"},"text":"y"}`: "65f0c0ffee",
@@ -79,13 +79,6 @@ func TestProduceFiles(t *testing.T) {
 		`{"url":"http://d/1","text":"d"}`:          "http://d/1",
 		`{"id":"c1"}`:                              got[`{"id":"c1"}`], // no text: it may have any key
 	}, got)
-}
-
-func keysOf(records []*kgo.Record) (keys []string) {
-	for _, r := range records {
-		keys = append(keys, string(r.Key))
-	}
-	return keys
 }
 
 func TestProduceStrict(t *testing.T) {
@@ -130,8 +123,8 @@ func TestProduceLoop(t *testing.T) {
 	broker := testBroker(t)
 	const rate = 200
 	began := time.Now()
-	cmd, _, out := subject(t, "program", "produce", "--sample", "--loop", "--rate", fmt.Sprint(rate),
-		"--kafka.brokers", broker.ListenAddrs()[0])
+	cmd, _, out := commandtest.Start(t, beSubject+"=program", "produce", "--sample", "--loop", "--rate",
+		fmt.Sprint(rate), "--kafka.brokers", broker.ListenAddrs()[0])
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.ConsumeTopics("articles"))
 	require.NoError(t, err)
 	defer client.Close()

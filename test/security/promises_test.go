@@ -91,7 +91,7 @@ var promises = []promise{
 		"test/security.TestSecuredServers"},
 	{"Configuration, dictionaries and the environment", ""},
 	{"Passwords come from a file, the environment or the YAML file",
-		"test/security.TestSecuredServers internal/app/config.TestFixedNames"},
+		"test/security.TestSecuredServers internal/app/config.TestSecretsAreNotPrinted"},
 	{"appear in no log, metric, error text or `config print`", "test/security.TestSecuredServers"},
 	{"an address with a password is refused", "cmd/echosieve.TestConfigMistakes"},
 	{"dependencies are pinned by `go.sum`", "test/deploy.TestComposeServices test/deploy.TestDockerfile"},

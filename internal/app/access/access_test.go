@@ -35,6 +35,15 @@ func hash(t *testing.T, password string) string {
 	return string(made)
 }
 
+// users are the settings of users whose password is "secret".
+func users(t *testing.T, names ...string) string {
+	text := "basic_auth_users:\n"
+	for _, name := range names {
+		text += "  " + name + ": " + hash(t, "secret") + "\n"
+	}
+	return text
+}
+
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
@@ -217,14 +226,13 @@ func TestMistakesInFiles(t *testing.T) {
 	for web, want := range map[string]string{
 		"basic_auth_users: {a: secret}":                                 "htpasswd",
 		"basic_auth_users: {a: $2y$15$" + strings.Repeat("x", 53) + "}": "cost 15",
-		"users: {a: b}":                                             "basic_auth_users",
-		"rate_limit: {burst: 1}":                                    "rate_limit",
-		"tls_server_config: {cert_file: none.pem}":                  "cert_file and key_file",
-		"tls_server_config: {min_version: TLS12}":                   "cert_file and key_file are missing",
-		withTLS + ", min_version: TLS10}":                           "TLS12 or TLS13",
-		withTLS + ", client_auth_type: Maybe}":                      "RequireAndVerifyClientCert",
-		withTLS + ", client_auth_type: RequireAndVerifyClientCert}": "client_ca_file",
-		withTLS + ", client_ca_file: x.pem}":                        "client_ca_file",
+		"rate_limit: {burst: 1}":                                        "rate_limit",
+		"tls_server_config: {cert_file: none.pem}":                      "cert_file and key_file",
+		"tls_server_config: {min_version: TLS12}":                       "cert_file and key_file are missing",
+		withTLS + ", min_version: TLS10}":                               "TLS12 or TLS13",
+		withTLS + ", client_auth_type: Maybe}":                          "RequireAndVerifyClientCert",
+		withTLS + ", client_auth_type: RequireAndVerifyClientCert}":     "client_ca_file",
+		withTLS + ", client_ca_file: x.pem}":                            "client_ca_file",
 		withTLS + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + pair.Key +
 			"}": "no PEM certificate",
 	} {
@@ -301,14 +309,13 @@ func TestGeneratedLogin(t *testing.T) {
 	require.NotEqual(t, login, other)
 	requires(t, again, "/console/", map[string]int{login: 401})
 
-	users := func(name string) string { return "basic_auth_users:\n  " + name + ": " + hash(t, "secret") + "\n" }
-	cfg = settings(t, users("alice"), "")
+	cfg = settings(t, users(t, "alice"), "")
 	a, login = start(cfg)
 	requires(t, a, "/console/", map[string]int{login: 200, "alice:secret": 200})
-	write(t, cfg.ConfigFile, users("alice-2"))
+	write(t, cfg.ConfigFile, users(t, "alice-2"))
 	requires(t, a, "/console/", map[string]int{login: 200, "alice-2:secret": 200})
 
-	a, login = start(settings(t, users("echosieve"), ""))
+	a, login = start(settings(t, users(t, "echosieve"), ""))
 	requires(t, a, "/console/", map[string]int{"echosieve:secret": 200, login: 401}) // the file's user wins
 }
 
@@ -317,7 +324,7 @@ func TestReloadJudgesAsTheStart(t *testing.T) {
 	authority := certs.NewAuthority(t)
 	pair := authority.Server()
 	encrypted, certed := encrypted(pair)+"}\n", certed(pair, authority.File)
-	users := "basic_auth_users: {alice: " + hash(t, "secret") + "}\n"
+	users := users(t, "alice")
 	given := strings.Replace(certed, "RequireAndVerifyClientCert", "VerifyClientCertIfGiven", 1)
 	for name, test := range map[string]struct {
 		before, after string
@@ -330,36 +337,28 @@ func TestReloadJudgesAsTheStart(t *testing.T) {
 		"a login in place of certificates": {certed, encrypted + users, true, http.StatusUnauthorized},
 		"no login":                         {users, "{}", true, http.StatusUnauthorized},
 	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := settings(t, test.before, "")
-			cfg.Console, cfg.Listen = test.console, "0.0.0.0:1"
-			a := load(t, cfg)
-			write(t, cfg.ConfigFile, test.after)
-			require.Equal(t, test.want, status(a, "/console/", ""))
-			require.Equal(t, test.want == http.StatusOK, a.rules().certed, "the certificate is still demanded")
-		})
+		cfg := settings(t, test.before, "")
+		cfg.Console, cfg.Listen = test.console, "0.0.0.0:1"
+		a := load(t, cfg)
+		write(t, cfg.ConfigFile, test.after)
+		require.Equal(t, test.want, status(a, "/console/", ""), name)
+		require.Equal(t, test.want == http.StatusOK, a.rules().certed, "%s: the certificate is still demanded", name)
 	}
 }
 
 // A token or user that is revoked is out at once, whatever is wrong with the other file or the certificates.
 // A login that stays is not asked for its password again.
 func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
-	users := func(names ...string) (text string) {
-		for _, name := range names {
-			text += "  " + name + ": " + hash(t, "secret") + "\n"
-		}
-		return "basic_auth_users:\n" + text
-	}
 	other := strings.Repeat("z", minToken)
-	cfg := settings(t, users("alice", "bob"), token)
+	cfg := settings(t, users(t, "alice", "bob"), token)
 	var log bytes.Buffer
 	a, err := Load(cfg, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	requires(t, a, "/", map[string]int{"token " + token: 200, "alice:secret": 200})
 	for _, mistake := range []string{"basic_auth_users: {alice: x}", "- ",
-		"tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users("alice")} {
+		"tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users(t, "alice")} {
 		write(t, cfg.TokenFile, token)
-		write(t, cfg.ConfigFile, users("alice", "bob"))
+		write(t, cfg.ConfigFile, users(t, "alice", "bob"))
 		require.Equal(t, http.StatusOK, status(a, "/", "token "+token))
 		log.Reset()
 		write(t, cfg.ConfigFile, mistake)
@@ -367,16 +366,16 @@ func TestRevokedLoginsDieBesideMistakes(t *testing.T) {
 		requires(t, a, "/", map[string]int{"token " + token: 401, "token " + other: 200})
 		require.Equal(t, 1, strings.Count(log.String(), "http.config_file"), "said once: %s", log.String())
 	}
-	write(t, cfg.ConfigFile, users("alice", "bob"))
+	write(t, cfg.ConfigFile, users(t, "alice", "bob"))
 	require.Equal(t, http.StatusOK, status(a, "/", "bob:secret"))
 	write(t, cfg.TokenFile, "short")
-	write(t, cfg.ConfigFile, users("alice"))
+	write(t, cfg.ConfigFile, users(t, "alice"))
 	require.Equal(t, http.StatusUnauthorized, status(a, "/", "bob:secret"))
-	withCarol := "tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users("carol")
+	withCarol := "tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users(t, "carol")
 	write(t, cfg.ConfigFile, withCarol)
 	requires(t, a, "/", map[string]int{"alice:secret": 401, "carol:secret": 200})
 	require.True(t, a.checking.enter(t.Context(), guesser{address: "192.0.2.1"}))
-	write(t, cfg.ConfigFile, withCarol+users("dave")[len("basic_auth_users:\n"):])
+	write(t, cfg.ConfigFile, withCarol+users(t, "dave")[len("basic_auth_users:\n"):])
 	require.Equal(t, http.StatusOK, status(a, "/", "carol:secret"), "known across a reload")
 }
 

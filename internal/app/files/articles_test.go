@@ -218,11 +218,9 @@ func TestArticlesBehindDamage(t *testing.T) {
 		"sep, byte order mark":  {"\ufeffsep=|\nid|text\na|x\n", []string{a}},
 		"one damaged character": {"id,text\na,é\nb,\xe9\nc,z\n", []string{`{"id":"a","text":"é"}`, "not in UTF-8", c}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, _, err := readAll(t, strings.NewReader(f.file), 1000)
-			require.NoError(t, err)
-			require.Equal(t, f.want, got)
-		})
+		got, _, err := readAll(t, strings.NewReader(f.file), 1000)
+		require.NoError(t, err, name)
+		require.Equal(t, f.want, got, name)
 	}
 }
 
@@ -264,12 +262,10 @@ func TestTablesInOtherEncodings(t *testing.T) {
 		"UTF-16":       {"\xff\xfei\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
 		"UTF-16, bare": {"i\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, _, err := readAll(t, strings.NewReader(f.file), 1000)
-			require.ErrorContains(t, err, f.guess)
-			require.ErrorContains(t, err, "iconv -f ")
-			require.Empty(t, got)
-		})
+		got, _, err := readAll(t, strings.NewReader(f.file), 1000)
+		require.ErrorContains(t, err, f.guess, name)
+		require.ErrorContains(t, err, "iconv -f ", name)
+		require.Empty(t, got, name)
 	}
 }
 

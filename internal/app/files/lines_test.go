@@ -58,12 +58,10 @@ func TestLineReader(t *testing.T) {
 		"much too long": {strings.Repeat("x", 3*lineBufferBytes+5) + "\nb\n",
 			[]string{fmt.Sprintf("1!%d bytes", 3*lineBufferBytes+5), "2:b"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for _, text := range []string{c.text, filestest.Gzip(t, c.text), filestest.Zstd(t, c.text)} {
-				require.Equal(t, c.want, readLines(t, strings.NewReader(text), 8))
-			}
-			require.Equal(t, c.want, readLines(t, iotest.OneByteReader(strings.NewReader(c.text)), 8))
-		})
+		for _, text := range []string{c.text, filestest.Gzip(t, c.text), filestest.Zstd(t, c.text)} {
+			require.Equal(t, c.want, readLines(t, strings.NewReader(text), 8), name)
+		}
+		require.Equal(t, c.want, readLines(t, iotest.OneByteReader(strings.NewReader(c.text)), 8), name)
 	}
 }
 

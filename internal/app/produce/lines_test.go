@@ -53,12 +53,10 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		"damaged pages": {strings.Repeat("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
 			2), "2 no HTTP response (first stdin:1)"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			values, report, err := read(t, c.text)
-			require.ErrorContains(t, err, c.want)
-			require.Empty(t, values)
-			require.Empty(t, report)
-		})
+		values, report, err := read(t, c.text)
+		require.ErrorContains(t, err, c.want, name)
+		require.Empty(t, values, name)
+		require.Empty(t, report, name)
 	}
 }
 

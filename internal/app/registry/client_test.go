@@ -82,22 +82,20 @@ func TestSchema(t *testing.T) {
 
 // An id that was unknown is asked for again after some seconds. What is remembered of ids has a bound.
 func TestUnknownIDs(t *testing.T) {
-	fake := srfake.New()
-	t.Cleanup(fake.Close)
 	var asked atomic.Int32
-	fake.Intercept(func(http.ResponseWriter, *http.Request) bool { asked.Add(1); return false })
+	fake := before(t, nil, func(*http.Request) bool { asked.Add(1); return false })
 	c := open(t, Server{URLs: []string{fake.URL()}})
 	now := time.Now()
 	c.now = func() time.Time { return now }
 	for range 3 {
-		_, err := c.Schema(t.Context(), "7")
-		requireNoSchema(t, err, "knows no schema 7")
+		_, err := c.Schema(t.Context(), "17")
+		requireNoSchema(t, err, "knows no schema 17")
 	}
 	require.EqualValues(t, 1, asked.Load())
-	fake.SeedSchema("story", 1, 7, sr.Schema{Schema: text})
+	fake.SeedSchema("late", 1, 17, sr.Schema{Schema: text})
 	now = now.Add(unknownFor)
 	for range 3 {
-		_, err := c.Schema(t.Context(), "7")
+		_, err := c.Schema(t.Context(), "17")
 		require.NoError(t, err)
 	}
 	require.EqualValues(t, 2, asked.Load())
@@ -105,12 +103,12 @@ func TestUnknownIDs(t *testing.T) {
 
 	for id := range mostUnknown + 10 {
 		_ = c.rememberUnknown(strconv.Itoa(id), record.Reject(record.NoSchema, "none"), true)
-		c.rememberSchema(strconv.Itoa(-id), c.schemas["7"].schema, len(text))
+		c.rememberSchema(strconv.Itoa(-id), c.schemas["17"].schema, len(text))
 	}
 	require.Len(t, c.unknown, mostUnknown)
 	require.Len(t, c.schemas, mostSchemas)
 	for id := range 20 {
-		c.rememberSchema(strconv.Itoa(id), c.schemas["7"].schema, 1<<20)
+		c.rememberSchema(strconv.Itoa(id), c.schemas["17"].schema, 1<<20)
 	}
 	require.LessOrEqual(t, c.text, mostText)
 }

@@ -29,15 +29,20 @@ func guarded(cfg config.HTTPConfig) http.Handler {
 var everyPath = []string{"/", "/metrics", "/readyz", "/healthz", "/docs/", "/docs/runbook.md", "/debug/pprof/cmdline",
 	"/console/", "/console/api/feed", "/nothing"}
 
-// answer returns the status of a request with the given headers.
-func answer(handler http.Handler, method, path, host string, headers ...string) int {
+// answered is the answer to a request with the given headers.
+func answered(handler http.Handler, method, path, host string, headers ...string) *httptest.ResponseRecorder {
 	r, w := httptest.NewRequest(method, path, strings.NewReader("{}")), httptest.NewRecorder()
 	r.Host = host
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	handler.ServeHTTP(w, r)
-	return w.Code
+	return w
+}
+
+// answer is the status of that answer.
+func answer(handler http.Handler, method, path, host string, headers ...string) int {
+	return answered(handler, method, path, host, headers...).Code
 }
 
 // TestGuardOfNames requires that every path answers to addresses, to the names of loopback and to http.hosts,
@@ -48,21 +53,15 @@ func TestGuardOfNames(t *testing.T) {
 			Hosts: []string{"Echosieve.internal", ".svc.cluster.local", "echosieve"}})
 		for host, want := range map[string]bool{
 			// kubelet and Prometheus call by address
-			"10.42.0.17:9464": true, "127.0.0.1": true, "[::1]:9464": true, "[2001:db8::7]": true,
+			"10.42.0.17:9464": true, "127.0.0.1": true, "[::1]:9464": true, "[2001:db8::7]": true, "10.0.0.1.": true,
 			"localhost:9464": true, "LOCALHOST": true, "localhost.:1": true, "a.localhost": true,
 			"":                        true, // HTTP/1.0 without a Host
 			"echosieve.internal:9464": true, "ECHOSIEVE.internal": true, "echosieve": true,
-			"p-0.echosieve.svc.cluster.local:9464": true,
-			"listener.example:80":                  listen == "listener.example:9464",
-			"attacker.example":                     false, "attacker.example:9464": false,
-			"127.0.0.1.attacker.example": false,
-			"localhost.attacker.example": false,
-			"notlocalhost":               false, "x.echosieve.internal": false,
-			"svc.cluster.local.attacker.example": false,
-			"evil-svc.cluster.local":             false,
-			"10.0.0.1.":                          true, "1.2.3": false, "2130706433": false,
-			"[attacker.example]":     false,
-			"attacker.example:80:80": false,
+			"p-0.echosieve.svc.cluster.local:9464": true, "listener.example:80": listen == "listener.example:9464",
+			"attacker.example": false, "attacker.example:9464": false, "attacker.example:80:80": false,
+			"[attacker.example]": false, "127.0.0.1.attacker.example": false, "localhost.attacker.example": false,
+			"notlocalhost": false, "x.echosieve.internal": false, "svc.cluster.local.attacker.example": false,
+			"evil-svc.cluster.local": false, "1.2.3": false, "2130706433": false,
 		} {
 			for _, path := range everyPath {
 				for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
@@ -78,6 +77,9 @@ func TestGuardOfNames(t *testing.T) {
 func TestGuardOfOrigins(t *testing.T) {
 	handler := guarded(config.HTTPConfig{Listen: "0.0.0.0:9464"})
 	const host = "10.0.0.7:9464"
+	site := func(of, mode, dest string) []string {
+		return []string{"Sec-Fetch-Site", of, "Sec-Fetch-Mode", mode, "Sec-Fetch-Dest", dest}
+	}
 	for _, c := range []struct {
 		name    string
 		post    bool
@@ -90,26 +92,19 @@ func TestGuardOfOrigins(t *testing.T) {
 		{"the page itself posts", true, []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://" + host}, true},
 		{"an old browser's page itself posts", true, []string{"Origin", "http://" + host}, true},
 		{"typed into the address bar", false, []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"}, true},
-		{"a link", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest",
-			"document"}, true},
-		{"another site posts", true, []string{"Sec-Fetch-Site", "cross-site", "Origin", "http://attacker.example"},
-			false},
+		{"a link", false, site("cross-site", "navigate", "document"), true},
+		{"another site posts", true, append(site("cross-site", "", ""), "Origin", "http://attacker.example"), false},
 		{"another site posts from an old browser", true, []string{"Origin", "http://attacker.example"}, false},
 		{"a sandboxed frame posts", true, []string{"Origin", "null"}, false},
-		{"another port of this machine posts", true, []string{"Sec-Fetch-Site", "same-site", "Origin",
-			"http://10.0.0.7:3000"}, false},
-		{"a form of another site", true, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",
-			"Sec-Fetch-Dest", "document"}, false},
-		{"an image of another site", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors",
-			"Sec-Fetch-Dest", "image"}, false},
-		{"a script of another port", false, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors",
-			"Sec-Fetch-Dest", "script"}, false},
+		{"another port posts", true, append(site("same-site", "", ""), "Origin", "http://10.0.0.7:3000"), false},
+		{"a form of another site", true, site("cross-site", "navigate", "document"), false},
+		{"an image of another site", false, site("cross-site", "no-cors", "image"), false},
+		{"a script of another port", false, site("same-site", "no-cors", "script"), false},
 		{"a script of another site over plain HTTP", false, []string{"Origin", "http://attacker.example"}, false},
 		{"a sandboxed frame reads", false, []string{"Origin", "null"}, false},
 		{"the page itself in an old browser", false, []string{"Origin", "http://" + host, "Referer",
 			"http://" + host + "/console/"}, true},
-		{"a frame of another site", false, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",
-			"Sec-Fetch-Dest", "iframe"}, false},
+		{"a frame of another site", false, site("cross-site", "navigate", "iframe"), false},
 	} {
 		method := map[bool]string{false: http.MethodGet, true: http.MethodPost}[c.post]
 		for _, path := range everyPath {
@@ -141,9 +136,7 @@ func TestPagesThatAreOffSaySo(t *testing.T) {
 	handler := newHTTPHandler(config.HTTPConfig{}, nil, prometheus.NewRegistry(), h, nil)
 	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look",
 		console.Path: "http.console", console.Path + "api/feed": "http.console"} {
-		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
-		r.Host = "localhost"
-		handler.ServeHTTP(w, r)
+		w := answered(handler, http.MethodGet, path, "localhost")
 		require.Equal(t, http.StatusNotFound, w.Code, path)
 		require.Contains(t, w.Body.String(), "set "+setting)
 	}
@@ -172,13 +165,10 @@ func TestGuardHeaders(t *testing.T) {
 	handler := guarded(config.HTTPConfig{Listen: "127.0.0.1:9464"})
 	for _, host := range []string{"localhost", "attacker.example"} {
 		for _, path := range everyPath {
-			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
-			r.Host = host
-			handler.ServeHTTP(w, r)
-			require.Contains(t, w.Header().Get("Content-Security-Policy"), "frame-ancestors 'none'", path)
-			require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"), path)
-			require.Equal(t, "same-origin", w.Header().Get("Cross-Origin-Resource-Policy"), path)
-			require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"), path)
+			h := answered(handler, http.MethodGet, path, host).Header()
+			require.Contains(t, h.Get("Content-Security-Policy"), "frame-ancestors 'none'", path)
+			require.Equal(t, []string{"nosniff", "same-origin", ""}, []string{h.Get("X-Content-Type-Options"),
+				h.Get("Cross-Origin-Resource-Policy"), h.Get("Access-Control-Allow-Origin")}, path)
 		}
 	}
 }
@@ -196,10 +186,7 @@ func TestLinks(t *testing.T) {
 			pages[console.Path], pages[look.Description] = page, page
 		}
 		handler := newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, pages)
-		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
-		r.Host = "localhost"
-		handler.ServeHTTP(w, r)
+		w := answered(handler, http.MethodGet, "/", "localhost")
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
 		links := link.FindAllStringSubmatch(w.Body.String(), -1)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,16 +27,22 @@ import (
 // startHTTP serves on a free port until the test ends and returns the base address.
 func startHTTP(t *testing.T, reg *prometheus.Registry, h *health, cfg config.HTTPConfig) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	return "http://" + serveUntilEnd(t, newHTTPHandler(cfg, nil, reg, h, nil))
+}
+
+// serveUntilEnd serves with a handler on a free port until the test ends and returns the address.
+func serveUntilEnd(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serveHTTP(ctx, l, nil, newHTTPHandler(cfg, nil, reg, h, nil), h.log) }()
+	go func() { ended <- serveHTTP(ctx, l, nil, handler, discardLog()) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	return "http://" + l.Addr().String()
+	return l.Addr().String()
 }
 
 func fetch(t *testing.T, method, url string) (int, http.Header, string) {
@@ -66,19 +71,14 @@ func TestHTTPMethodsAndPaths(t *testing.T) {
 			status, _, body := fetch(t, http.MethodHead, url+path)
 			require.Equal(t, http.StatusOK, status, path)
 			require.Empty(t, body)
-			for _, method := range []string{
-				http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
-				http.MethodTrace, "PROPFIND", "get",
-			} {
+			for method := range strings.FieldsSeq("POST PUT PATCH DELETE OPTIONS TRACE PROPFIND get") {
 				status, header, _ := fetch(t, method, url+path)
 				require.Equal(t, http.StatusMethodNotAllowed, status, path)
 				require.Equal(t, "GET, HEAD", header.Get("Allow"))
 			}
 		}
-		for _, path := range []string{
-			"/metrics/", "/readyz/x", "/favicon.ico", "/..%2f..%2fetc/passwd", "/metrics%00", "/debug/vars", "/debug",
-			"/debug/pprof/../vars", "//etc/passwd", "/console/", "/index.html",
-		} {
+		for path := range strings.FieldsSeq("/metrics/ /readyz/x /favicon.ico /..%2f..%2fetc/passwd /metrics%00 " +
+			"/debug/vars /debug /debug/pprof/../vars //etc/passwd /console/ /index.html") {
 			status, _, _ := fetch(t, http.MethodGet, url+path)
 			require.Equal(t, http.StatusNotFound, status, path)
 		}
@@ -91,7 +91,7 @@ func TestHTTPMethodsAndPaths(t *testing.T) {
 func TestHTTPHeaderLimit(t *testing.T) {
 	h := newHealth(nil, discardLog(), "kafka")
 	url := startHTTP(t, prometheus.NewRegistry(), h, config.HTTPConfig{})
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
 	_, err = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n",
@@ -153,8 +153,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	for range most / 2 {
 		go func() { slow <- getOnce(address, "/slow") }()
 	}
-	serving := func(n int) func() bool {
-		return func() bool {
+	serving := func(n int) {
+		require.Eventually(t, func() bool {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			all := 0
@@ -162,9 +162,9 @@ func TestConnectionsAreBounded(t *testing.T) {
 				all += conn.serving
 			}
 			return all == n
-		}
+		}, time.Minute, time.Millisecond)
 	}
-	require.Eventually(t, serving(most/2), time.Minute, time.Millisecond)
+	serving(most / 2)
 	for i := range 10 * most {
 		stranger, err := net.Dial("tcp", address)
 		require.NoError(t, err)
@@ -187,14 +187,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 	address, c, release = serveLimited(t, 1)
 	go func() { slow <- getOnce(address, "/slow") }()
-	require.Eventually(t, func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for conn := range c.open {
-			return conn.serving == 1
-		}
-		return false
-	}, time.Minute, time.Millisecond)
+	serving(1)
 	require.Error(t, getOnce(address, "/"), "no room")
 	close(release)
 	require.NoError(t, <-slow)
@@ -204,24 +197,15 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // "OPTIONS *" passes the guard, which knows the names of the listener.
 func TestOptionsOfTheServerPassTheGuard(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() {
-		ended <- serveHTTP(ctx, l, (*tls.Config)(nil), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			http.Error(w, r.Host, http.StatusMisdirectedRequest)
-		}), slog.New(slog.DiscardHandler))
-	}()
-	conn, err := net.Dial("tcp", l.Addr().String())
+	conn, err := net.Dial("tcp", serveUntilEnd(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, r.Host, http.StatusMisdirectedRequest)
+	})))
 	require.NoError(t, err)
 	_, err = io.WriteString(conn, "OPTIONS * HTTP/1.1\r\nHost: stranger.example\r\nConnection: close\r\n\r\n")
 	require.NoError(t, err)
 	answer, err := io.ReadAll(conn)
 	require.NoError(t, err)
 	require.Contains(t, string(answer), "421")
-	end()
-	require.NoError(t, <-ended)
 }
 
 // ofStories gathers the metrics that only the role of stories has: Gatherers takes no metric twice.
@@ -283,11 +267,9 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	}
 	// The lag of a partition exists once the partition is assigned, and the figures of a node once the node
 	// was queried. test/e2e checks both.
-	for _, later := range []string{
-		"echosieve_consumer_lag_records", "echosieve_redisindex_memory_used_bytes",
-		"echosieve_redisindex_memory_limit_bytes",
-		"echosieve_redisindex_save_failing", "echosieve_stories_lag_records",
-	} {
+	for later := range strings.FieldsSeq("consumer_lag_records stories_lag_records redisindex_save_failing " +
+		"redisindex_memory_used_bytes redisindex_memory_limit_bytes") {
+		later = "echosieve_" + later
 		require.Contains(t, want, later)
 		delete(want, later)
 	}

@@ -16,31 +16,25 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/stories"
 	"echosieve/test/inprocess"
+	"echosieve/test/kafkatest"
 )
 
-// A reload changes the topics of new copies. A record that is delivered again goes to the topic that it went to.
+// A reload changes the topics of new copies. That a record which is delivered again goes to the topic that it went to
+// is shown by TestChangeOfPolicy of redisindex.
 func TestReloadOfPolicy(t *testing.T) {
-	const text = "The first battery-powered ferry on the Ellery Strait carried 140 passengers to Gull Island on " +
-		"Monday, " +
-		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
-		"recharges at the pier in under an hour. Islanders lined the harbour wall to greet it, and the school " +
-		"choir sang."
+	const text = "The first battery-powered ferry on the Ellery Strait carried 140 people to Gull Island on Monday, " +
+		"replacing a diesel boat that had served the route since 1979. Islanders lined the harbour wall to greet it."
 	w := inprocess.Start(t)
 	now := time.Now()
 	publish := func(text string) string {
-		value, err := json.Marshal(map[string]string{"text": text})
-		require.NoError(t, err)
 		now = now.Add(time.Second)
-		return w.Publish(t, 0, now, string(value))
+		return w.Publish(t, 0, now, inprocess.Value(text, "", text))
 	}
 	topics := func(n int) map[string][]string { // by source
 		found := map[string][]string{}
 		for _, o := range w.Verdicts(t, n) {
-			for _, h := range o.Headers {
-				if h.Key == "echosieve-input" {
-					found[string(h.Value)] = append(found[string(h.Value)], o.Topic)
-				}
-			}
+			input := kafkatest.Header(o, "echosieve-input")
+			found[input] = append(found[input], o.Topic)
 		}
 		return found
 	}
@@ -57,14 +51,6 @@ func TestReloadOfPolicy(t *testing.T) {
 	late := publish(text + " Fuel is brought by truck.")
 	require.Equal(t, map[string][]string{original: {names.Unique}, early: {names.Duplicate}, late: {names.Unique}},
 		topics(3))
-
-	w.Stop()
-	_, err := kadm.NewClient(w.Kafka).DeleteGroup(t.Context(), w.Config.Kafka.Group)
-	require.NoError(t, err)
-	w.Run(t)
-	twice := func(topic string) []string { return []string{topic, topic} }
-	require.Equal(t, map[string][]string{original: twice(names.Unique), early: twice(names.Duplicate),
-		late: twice(names.Unique)}, topics(6))
 }
 
 // The role follows a running service. The markers of its fences stand in the topic before the first record: without

@@ -79,12 +79,16 @@ func TestList(t *testing.T) {
 			kafkatest.Produce(t, kafka, &kgo.Record{Topic: topic, Key: []byte(r.Root.Coordinates), Value: value(t, r)})
 		}
 	}
+	answers := func(says string) {
+		require.Eventually(t, func() bool { _, body := get(Path); return strings.Contains(body, says) }, time.Minute,
+			100*time.Millisecond)
+	}
 	create()
 	publish(story("1", 1, day, "Post"), story("2", 9, day.Add(time.Hour), "Post", "Müller"),
 		story("3", 5, day.Add(2*time.Hour), "a", "b", "c"), story("4", 7, day.Add(-48*time.Hour), "x"))
 	kafkatest.Produce(t, kafka, &kgo.Record{Topic: topic, Key: []byte("foreign"), Value: []byte("{}")},
 		&kgo.Record{Topic: topic, Value: []byte("no JSON")})
-	require.Eventually(t, func() bool { code, _ := get(Path); return code == http.StatusOK }, time.Minute, time.Second)
+	answers("Title 4")
 	ids, a := listed("")
 	require.Equal(t, "2431", ids)
 	require.Equal(t, []int{4, 4}, []int{a.Matched, a.Known})
@@ -119,11 +123,7 @@ func TestList(t *testing.T) {
 	create()
 	kafka = kafkatest.Client(t, cfg) // the old one remembers the id of the old topic
 	publish(story("5", 1, day, "Post"))
-	require.Eventually(t, func() bool {
-		code, body := get(Path)
-		return code == http.StatusOK && strings.Contains(body, "Title 5")
-	},
-		time.Minute, time.Second)
+	answers("Title 5")
 	ids, _ = listed("")
 	require.Equal(t, "5", ids)
 }

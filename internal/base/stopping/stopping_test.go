@@ -17,6 +17,7 @@ func TestRetriesEndSoonAfterTheStop(t *testing.T) {
 		early, cancel := Retry(work)
 		defer cancel()
 		start := time.Now()
+		require.False(t, Began(early))
 		time.AfterFunc(time.Hour, stop)
 		require.NoError(t, Wait(early, 2*time.Hour))
 		require.Equal(t, time.Hour, time.Since(start), "a pause ends when the stop begins")
@@ -30,18 +31,6 @@ func TestRetriesEndSoonAfterTheStop(t *testing.T) {
 		<-late.Done()
 		require.Equal(t, time.Hour+patience*3/2, time.Since(start))
 		require.NoError(t, work.Err())
-	})
-}
-
-func TestWithoutAStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, end := context.WithCancel(t.Context())
-		retry, cancel := Retry(ctx)
-		defer cancel()
-		require.False(t, Began(retry))
-		require.NoError(t, Wait(retry, time.Hour))
-		end()
-		require.ErrorIs(t, Wait(retry, time.Hour), context.Canceled)
 	})
 }
 

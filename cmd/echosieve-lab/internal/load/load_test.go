@@ -26,17 +26,16 @@ import (
 	"echosieve/test/service"
 )
 
-// programs builds the service once for all tests of the package.
-var programs = sync.OnceValues(func() (string, error) { return service.Programs(binaryDir) })
-
-var binaryDir string // of TestMain
+var programs string // the folder of the service, which TestMain builds
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "echosieve-load-*")
+	if err == nil {
+		programs, err = service.Programs(dir)
+	}
 	if err != nil {
 		panic(err)
 	}
-	binaryDir = dir
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
@@ -51,11 +50,9 @@ func run(t *testing.T, code int, args ...string) (out, errOut string) {
 // loaded is run with --json. The service is the binary that is built from this source.
 func loaded(t *testing.T, code int, args ...string) (report Report, out, errOut string) {
 	t.Helper()
-	folder, err := programs()
-	require.NoError(t, err)
 	args = append([]string{"--json", "--warmup", "0s", "--idle", "0s"}, args...)
 	if !slices.Contains(args, "--metrics") {
-		args = append(args, "--service", filepath.Join(folder, "echosieve"))
+		args = append(args, "--service", filepath.Join(programs, "echosieve"))
 	}
 	out, errOut = run(t, code, args...)
 	if out != "" {
@@ -97,8 +94,7 @@ func TestLoadFindsALimit(t *testing.T) {
 	require.InDelta(t, 20, report.Limit.PerSecond, 0)
 	require.Contains(t, report.Limit.Rule, "at most 1m0s")
 	require.Len(t, report.Results, 1)
-	require.Equal(t, 50, report.Results[0].Share)
-	require.InDelta(t, report.Limit.PerSecond/2, report.Results[0].Rate, .01)
+	require.Equal(t, []float64{50, 10}, []float64{float64(report.Results[0].Share), report.Results[0].Rate})
 }
 
 // startBroker starts a broker with the topics of the default configuration and returns its address.
@@ -163,10 +159,8 @@ func TestLoadInterrupted(t *testing.T) {
 			require.Equal(t, command.ExitFailed, code)
 			require.Contains(t, progress.all.String(), "interrupted")
 			if c.duration == "1s" {
-				var report Report
-				require.NoError(t, json.Unmarshal(out.Bytes(), &report))
-				require.True(t, report.Interrupted)
-				require.Equal(t, 50, report.Missing)
+				require.Contains(t, out.String(), `"interrupted": true`)
+				require.Contains(t, out.String(), `"missing": 50`)
 			}
 		})
 	}
@@ -252,9 +246,7 @@ func TestLedgerAccountsForEveryRecord(t *testing.T) {
 		require.False(t, l.arrive(-1, "unique"))
 
 		published, arrived := l.counts()
-		require.Equal(t, 5, published)
-		require.Equal(t, 2, arrived)
-		require.Equal(t, 1, l.redelivered)
+		require.Equal(t, []int{5, 2, 1}, []int{published, arrived, l.redelivered})
 		require.Equal(t, map[string]int{"unique": 1, "near": 1}, l.verdicts)
 		delays, span := l.delays(2 * time.Second)
 		require.Len(t, delays, 1, "record 1 was due before")

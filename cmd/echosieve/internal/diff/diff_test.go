@@ -15,6 +15,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/test/inprocess"
+	"echosieve/test/kafkatest"
 )
 
 const (
@@ -69,12 +70,7 @@ func TestDiff(t *testing.T) {
 	}
 	topics := w.Config.Kafka.Topics
 	for _, o := range w.Verdicts(t, len(all)) {
-		input := ""
-		for _, h := range o.Headers {
-			if h.Key == pipeline.HeaderInput {
-				input = string(h.Value)
-			}
-		}
+		input := kafkatest.Header(o, pipeline.HeaderInput)
 		for range 2 { // as if it was delivered again
 			w.PublishTo(t, &kgo.Record{Topic: shadow, Timestamp: o.Timestamp,
 				Headers: withHeaders(o.Headers, changes[input]...)})
@@ -184,15 +180,13 @@ func TestOrderIsNoDifference(t *testing.T) {
 		"dead for B":                           {[][2]string{{"u", "n1"}, {"n0", "d"}}, 1, 1},
 		"an original that is not there":        {[][2]string{{"u", "u"}, {"n9", "u"}}, 1, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			a, b := runs(c.lines...)
-			r := join(a, b, 1)
-			require.Equal(t, []int{len(c.lines), c.agree, c.exchanged}, []int{r.Both, r.Agree, r.Exchanged})
-			changed := 0
-			for _, change := range r.Changes {
-				changed += change.Records
-			}
-			require.Equal(t, r.Both-r.Agree, changed)
-		})
+		a, b := runs(c.lines...)
+		r := join(a, b, 1)
+		require.Equal(t, []int{len(c.lines), c.agree, c.exchanged}, []int{r.Both, r.Agree, r.Exchanged}, name)
+		changed := 0
+		for _, change := range r.Changes {
+			changed += change.Records
+		}
+		require.Equal(t, r.Both-r.Agree, changed, name)
 	}
 }

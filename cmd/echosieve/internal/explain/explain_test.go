@@ -17,6 +17,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/test/inprocess"
+	"echosieve/test/kafkatest"
 )
 
 const (
@@ -67,12 +68,7 @@ func TestExplain(t *testing.T) {
 	first, unique, near, exact, dead := all[0], all[1], all[2], all[3], all[4]
 	outputs := map[string]string{}
 	for _, o := range w.Verdicts(t, len(all)) {
-		at := (&kgo.Record{Topic: o.Topic, Partition: o.Partition, Offset: o.Offset})
-		for _, h := range o.Headers {
-			if h.Key == "echosieve-input" {
-				outputs[string(h.Value)] = coordinates(at)
-			}
-		}
+		outputs[kafkatest.Header(o, "echosieve-input")] = coordinates(o)
 	}
 
 	t.Run("near", func(t *testing.T) {
@@ -89,11 +85,13 @@ func TestExplain(t *testing.T) {
 		require.Contains(t, x.Comparison.Texts[1].Right, "welcome the ship")
 		require.Empty(t, x.Notes)
 	})
-	t.Run("exact", func(t *testing.T) {
+	t.Run("exact and dead", func(t *testing.T) {
 		x := explained(t, w, exact)
 		require.Equal(t, []string{"exact", "digest"}, []string{x.Verdict, x.Reason})
 		require.Len(t, x.Comparison.Texts, 1)
 		require.Contains(t, x.Comparison.Explanation, "Exact copy")
+		x = explained(t, w, dead)
+		require.Equal(t, []string{"dead", "no_text"}, []string{x.Verdict, x.Reason})
 	})
 	t.Run("unique", func(t *testing.T) {
 		x := explained(t, w, first)
@@ -103,10 +101,6 @@ func TestExplain(t *testing.T) {
 		require.Contains(t, x.Candidates[0].Why, "It came later")
 		require.NotEmpty(t, x.Comparison.Texts)
 		require.NotEmpty(t, explained(t, w, unique).Candidates, "its copy came later")
-	})
-	t.Run("dead", func(t *testing.T) {
-		x := explained(t, w, dead)
-		require.Equal(t, []string{"dead", "no_text"}, []string{x.Verdict, x.Reason})
 	})
 	t.Run("by id", func(t *testing.T) {
 		x := explained(t, w, "--id", "b")

@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -45,20 +44,6 @@ func TestPython(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-// start runs the command in a process of its own.
-func start(t *testing.T, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
-	t.Helper()
-	cmd = exec.Command(os.Args[0], append([]string{"filter"}, args...)...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), os.Stderr
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	pipe, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	return cmd, in, bufio.NewReader(pipe)
-}
-
 // Later runs know the articles of earlier ones, in whatever file they come.
 func TestState(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "new", "state")
@@ -89,7 +74,7 @@ func TestKilled(t *testing.T) {
 	want, _ := filtered(t, commandtest.Any, all, "--state", filepath.Join(t.TempDir(), "undisturbed"))
 
 	state := filepath.Join(t.TempDir(), "state")
-	cmd, in, printed := start(t, "--state", state)
+	cmd, in, printed := commandtest.Start(t, asCommand+"=1", "filter", "--state", state)
 	_, err := io.WriteString(in, strings.Join(lines[:25], ""))
 	require.NoError(t, err)
 	written := ""

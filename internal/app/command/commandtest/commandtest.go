@@ -3,9 +3,12 @@
 package commandtest
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,4 +114,19 @@ func Read(t testing.TB, path string) string {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(text)
+}
+
+// Start runs the program of the test itself with arguments, in a process of its own and with a variable that tells
+// its TestMain what to be. The process ends with the test.
+func Start(t testing.TB, variable string, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
+	t.Helper()
+	cmd = exec.Command(os.Args[0], args...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), variable), os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	printed, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, in, bufio.NewReader(printed)
 }
