@@ -214,6 +214,7 @@ func (p *Projector) findRoot(ctx context.Context, t *touched) error {
 // snapshots returns the outputs of stories with copies, and these stories.
 func (p *Projector) snapshots(all []*touched) (outputs []pipeline.Output, published []*touched) {
 	var value []byte
+	outputs, published = make([]pipeline.Output, 0, len(all)), make([]*touched, 0, len(all))
 	now := time.Now()
 	for _, t := range all {
 		if t.Copies() == 0 {
