@@ -26,13 +26,19 @@ import (
 	"echosieve/test/redisrig/indexrig"
 )
 
-// A setting whose name speaks of a secret is one. deploy/echosieve.reference.yaml holds all names.
+// Users rely on the names of settings. A setting whose name speaks of a secret is not printed.
 func TestSecretsAreNotPrinted(t *testing.T) {
+	var names []string
 	for _, k := range Schema().Keys() {
+		names = append(names, k.Name)
 		if regexp.MustCompile(`password|secret|token`).MatchString(k.Name) {
 			require.True(t, k.Secret || strings.HasSuffix(k.Name, "_file"), "%s would be printed", k.Name)
 		}
 	}
+	require.Subset(t, names, []string{
+		"kafka.brokers", "kafka.group", "kafka.topics.input", "kafka.topics.unique", "kafka.topics.duplicate",
+		"kafka.topics.dead", "kafka.create_topics", "redis.addrs", "redis.namespace", "window", "http.listen", "recipe",
+	})
 }
 
 func TestNewLogger(t *testing.T) {
