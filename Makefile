@@ -23,7 +23,7 @@ RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/memindex ./pipeli
 	./internal/app/access ./internal/app/look ./internal/app/console ./internal/app/registry ./internal/app/otlp ./internal/app/outputs \
 	./cmd/echosieve/internal/index ./cmd/echosieve/internal/filter ./cmd/echosieve-lab/internal/load
 # Tests that measure memory or time run without the race detector, one package at a time.
-ALONE := TestPeakMemory|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut|TestMemoryIsBoundedWithManyPartitions|TestNothingIsAllocated
+ALONE := TestPeakMemory|TestWorstBatches|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut|TestMemoryIsBoundedWithManyPartitions|TestNothingIsAllocated
 # Results are never taken from the cache: it does not know that a test builds the service. make lint vets.
 GOTEST := go test -count=1 -vet=off -timeout 20m
 

@@ -35,12 +35,13 @@ func (c *codec) uint64(v *uint64) {
 
 func (c *codec) fail() { c.bad, c.state = true, "" }
 
-// number writes or reads a number that is not negative.
+// number writes or reads a number that is not negative: 0 if the state has none.
 func number[T ~int | ~int32 | ~int64 | ~uint8 | ~uint32](c *codec, v *T) {
 	wide := uint64(*v)
 	if c.uint64(&wide); !c.writes {
 		if *v = T(wide); uint64(*v) != wide || *v < 0 {
 			c.fail()
+			*v = 0
 		}
 	}
 }

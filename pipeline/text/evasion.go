@@ -36,7 +36,7 @@ func undoEvasions(clean []byte, seen traits) []byte {
 		if !changed {
 			break
 		}
-		clean = norm.NFC.Bytes(folded)
+		clean = bytes.ReplaceAll(norm.NFC.Bytes(folded), []byte("\u034f"), nil) // which NFC puts behind 30 marks
 	}
 	return clean
 }
