@@ -36,7 +36,8 @@ func undoEvasions(clean []byte, seen traits) []byte {
 		if !changed {
 			break
 		}
-		clean = bytes.ReplaceAll(norm.NFC.Bytes(folded), []byte("\u034f"), nil) // which NFC puts behind 30 marks
+		// NFC puts a joiner behind 30 marks. A clean text has none.
+		clean = bytes.ReplaceAll(norm.NFC.Bytes(folded), []byte("\u034f"), nil)
 	}
 	return clean
 }
