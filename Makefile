@@ -73,6 +73,7 @@ test-all: setup-test ## in 75 minutes, as root with the image: make test with it
 	ECHOSIEVE_TEST_ALL=1 $(MAKE) test GOTEST='go test -count=1 -vet=off -timeout 60m'
 	CGO_ENABLED=1 $(GOTEST) ./pipeline/segment/... ./pipeline/classic ./pipeline/recipe
 	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/...; done
+	mkdir -p bin
 	$(PLAIN) CGO_ENABLED=1 go test -vet=off -timeout 60m -run NONE -bench . -benchtime 1x ./... >bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
 	$(MAKE) fuzz
 	if [[ $$(id -u) = 0 ]]; then $(MAKE) image-test; else echo "make image-test needs root: not run"; fi
@@ -105,5 +106,5 @@ up: ## Kafka, Redis, Echosieve, Prometheus and Grafana in containers
 down: ## stop the containers of make up; their data stays
 	docker compose down
 
-clean: ## remove bin, the folder of built programs and tools
+clean: ## remove bin, the folder of built programs
 	rm -rf bin

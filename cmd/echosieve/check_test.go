@@ -199,6 +199,8 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"run", "--http.console", "false"}, "write --http.console=false"},
 		// Arguments.
 		{[]string{"version", "extra"}, `version takes no arguments, but got "extra"; see echosieve version --help`},
+		{[]string{"config", "prnt"}, "did you mean echosieve config print?"},
+		{[]string{"compare"}, "compare wants two texts or files, A and B, but got 0"},
 		{[]string{"compare", "one"}, "put a text with spaces in quotes"},
 		{[]string{"explain"},
 			"explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id ID, but got " +
@@ -218,12 +220,17 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"index"},
 			"index needs one of its commands: accept, forget, lookup, refill, stats; see echosieve index --help"},
 		{[]string{"index", "refil"}, "did you mean echosieve index refill?"},
+		{[]string{"index", "lookup"},
+			"wants one text, id, fingerprint or coordinates; see echosieve index lookup --help"},
 		{[]string{"index", "forget"},
 			"wants the coordinates of one article, such as articles/3/128077, or an id; see echosieve index " +
 				"forget --help"},
 		// an id
 		{[]string{"index", "forget", "--redis.addrs", "127.0.0.1:1", "x44"}, "check that it runs, redis.addrs"},
 		// Flags.
+		{[]string{"version", "--jsn"}, "unknown flag: --jsn; did you mean --json?"},
+		{[]string{"run", "--kafka.group", "echosieve-shadow"},
+			"names that end in shadow are for shadows: choose another name, or start the shadow with --shadow"},
 		{[]string{"run", "--brokers", "a:1"}, "unknown flag: --brokers; did you mean --kafka.brokers?"},
 		{[]string{"--config", "e.yaml"},
 			"unknown flag: --config; flags follow a command, for example echosieve boilerplate --help"},
@@ -303,6 +310,7 @@ func TestConfigMistakes(t *testing.T) {
 		"--http.listen=9464":                 "http.listen must be an address",
 		"--http.hosts=http://a.b:9464":       `http.hosts has "http://a.b:9464", must be a name without scheme and port`,
 		"--log.level=loud":                   "log.level must be debug",
+		"--recipe=olds":                      `recipe is "olds", must be one of news, `,
 		"--config=/does/not/exist.yaml":      "no such file",
 		"--kafka.sasl.username=x":            "kafka.sasl has settings",
 		"--kafka.brokers=a:1,u:hunter2@b:1":  "kafka.brokers must be host:port, without scheme, user or password",

@@ -70,7 +70,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 // registry is the component of the server of schemas.
 const registry = "registry"
 
-// read returns the stories that records of an output topic touch, in the order of their first records.
+// read returns the stories that records of an output topic touch, in the order of their first records, and counts what
+// the records are.
 func (p *Projector) read(ctx context.Context, records []record.Record) (*work, error) {
 	w := &work{results: map[string]int{}}
 	places := map[article.Coordinates]*touched{}

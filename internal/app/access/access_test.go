@@ -226,13 +226,14 @@ func TestMistakesInFiles(t *testing.T) {
 	for web, want := range map[string]string{
 		"basic_auth_users: {a: secret}":                                 "htpasswd",
 		"basic_auth_users: {a: $2y$15$" + strings.Repeat("x", 53) + "}": "cost 15",
-		"rate_limit: {burst: 1}":                                        "rate_limit",
-		"tls_server_config: {cert_file: none.pem}":                      "cert_file and key_file",
-		"tls_server_config: {min_version: TLS12}":                       "cert_file and key_file are missing",
-		withTLS + ", min_version: TLS10}":                               "TLS12 or TLS13",
-		withTLS + ", client_auth_type: Maybe}":                          "RequireAndVerifyClientCert",
-		withTLS + ", client_auth_type: RequireAndVerifyClientCert}":     "client_ca_file",
-		withTLS + ", client_ca_file: x.pem}":                            "client_ca_file",
+		"users: {a: b}":                                             "basic_auth_users",
+		"rate_limit: {burst: 1}":                                    "rate_limit",
+		"tls_server_config: {cert_file: none.pem}":                  "cert_file and key_file",
+		"tls_server_config: {min_version: TLS12}":                   "cert_file and key_file are missing",
+		withTLS + ", min_version: TLS10}":                           "TLS12 or TLS13",
+		withTLS + ", client_auth_type: Maybe}":                      "RequireAndVerifyClientCert",
+		withTLS + ", client_auth_type: RequireAndVerifyClientCert}": "client_ca_file",
+		withTLS + ", client_ca_file: x.pem}":                        "client_ca_file",
 		withTLS + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: " + pair.Key +
 			"}": "no PEM certificate",
 	} {

@@ -202,6 +202,7 @@ func TestReload(t *testing.T) {
 	require.Equal(t, reloadRefused, r.reload())
 	require.Equal(t, slog.LevelDebug, level.Level(), "half of a change was applied")
 	require.Equal(t, "possible", policy.Extends, "half of a change was applied")
+	require.Contains(t, log.String(), `restart to apply`)
 	require.Contains(t, log.String(), `restart_to_apply="[kafka.topics.possible kafka.sasl.password redis.addrs]"`)
 	require.NotContains(t, log.String(), "hunter")
 

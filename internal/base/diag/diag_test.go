@@ -245,6 +245,8 @@ func TestGuardKafka(t *testing.T) {
 		"versions":        {versions, list + frame(5, 9) + "x", ""},
 		"metadata":        {metadata, frame(8, 7, -1) + frame(4, 8) + frame(4, 9), ""},
 		"HTTP":            {versions, "HTTP/1.1 400 Bad Request\r\n\r\n", `it begins with "HTTP"`},
+		"Redis":           {versions, "-ERR unknown command\r\n", `it begins with "-ERR"`},
+		"SSH":             {metadata, "SSH-2.0-OpenSSH\r\n", `it begins with "SSH-"`},
 		"negative size":   {metadata, frame(-5, 7), "a size of -5 bytes"},
 		"no size":         {metadata, frame(0), "a size of 0 bytes"},
 		"echo":            {versions, versions, "it answers request 1179648"},
