@@ -198,7 +198,8 @@ func refusals(t *testing.T, cfg broker.Config) {
 func TestBrokerGoesAndComesBack(t *testing.T) {
 	t.Parallel()
 	start := func(t testing.TB, version string) *kafkaserver.Server {
-		return kafkaserver.Start(t, version, kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))
+		return kafkaserver.Start(t, version, kafkaserver.Killable(),
+			kafkaserver.With("producer.id.expiration.check.interval.ms", "500"))
 	}
 	kafkatest.OnVersions(t, start, func(t *testing.T, s *kafkaserver.Server) {
 		oldArticlesKeepTheFence(t, kafkatest.RealConfig(s, "old"))

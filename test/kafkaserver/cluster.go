@@ -80,6 +80,7 @@ func replicate(properties map[string]string, n int) {
 		"default.replication.factor":     all,
 		"min.insync.replicas":            most,
 		"replica.lag.time.max.ms":        "5000",
+		session:                          "4000",
 		"unclean.leader.election.enable": "false",
 	})
 	for _, topic := range []string{"offsets.topic", "transaction.state.log", "share.coordinator.state.topic"} {

@@ -19,6 +19,12 @@ type options struct {
 // With sets a broker property.
 func With(key, value string) Option { return func(o *options) { o.properties[key] = value } }
 
+// session is how long the controllers wait for a broker of which they hear nothing, also when it has started again.
+const session = "broker.session.timeout.ms"
+
+// Killable is for a broker that a test kills: others take its place soon, and it may come back as soon.
+func Killable() Option { return With(session, "4000") }
+
 // Secure adds a SASL_SSL listener with SCRAM-SHA-256, SCRAM-SHA-512, PLAIN and OAUTHBEARER (unsecured
 // tokens), a SASL_PLAINTEXT listener with the same logins, an SSL listener, and an authorizer that denies
 // everything that no ACL allows. keyStore holds the PEM key and certificate of the broker, caFile the
@@ -101,9 +107,9 @@ func properties(dir string) map[string]string {
 		"share.coordinator.state.topic.num.partitions":     "4",
 		"group.initial.rebalance.delay.ms":                 "0",
 		"group.min.session.timeout.ms":                     "1000",
-		// shorter, the controllers would drop brokers of a machine that pauses for a moment, and nobody could create topics
-		"broker.session.timeout.ms":                                   "4000",
-		"broker.heartbeat.interval.ms":                                "500",
+		// Nobody can create topics while the controllers have dropped all brokers, as they do on a machine that is too busy.
+		session:                        "60000",
+		"broker.heartbeat.interval.ms": "500",
 		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 	}
 }

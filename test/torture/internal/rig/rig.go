@@ -104,7 +104,7 @@ func (g *Rig) startKafka() {
 	if g.BrokerCount > 1 {
 		g.Brokers = kafkaserver.StartClusterBehind(g.Host, front, kafkaserver.V4, g.BrokerCount).Servers
 	} else {
-		g.Brokers = []*kafkaserver.Server{kafkaserver.StartBehind(g.Host, front, kafkaserver.V4)}
+		g.Brokers = []*kafkaserver.Server{kafkaserver.StartBehind(g.Host, front, kafkaserver.V4, kafkaserver.Killable())}
 	}
 	for _, s := range g.Brokers {
 		g.KafkaAddrs = append(g.KafkaAddrs, strings.Split(s.Addr, ",")...)
