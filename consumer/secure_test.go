@@ -3,13 +3,16 @@ package consumer
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -228,14 +231,26 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 		_ = os.Remove(file)
 	}
 
-	// Connections are closed every five seconds, and tokens are good for eight. The group's connection is one
-	// of them: each time it ends, the group generation ends, too.
-	seconds := func(n int) time.Time { return time.Now().Add(time.Duration(n) * time.Second) }
-	write(unsecured("bob", time.Now(), seconds(8)))
+	// Connections are closed every five seconds, and tokens are good for eight; a program writes one each second. The
+	// group's connection is one of them: each time it ends, the group generation ends, too.
+	renew := func() error {
+		now := time.Now()
+		err := os.WriteFile(file+".new", []byte(unsecured("bob", now, now.Add(8*time.Second))), 0o600)
+		return errors.Join(err, os.Rename(file+".new", file))
+	}
+	require.NoError(t, renew())
+	ended, end := context.WithCancel(t.Context())
+	var program sync.WaitGroup
+	program.Go(func() {
+		for tick := time.Tick(time.Second); ended.Err() == nil; <-tick {
+			assert.NoError(t, renew())
+		}
+	})
+	defer program.Wait()
+	defer end()
 	m := startMember(t, cfg, &router{})
 	for start, sent := time.Now(), 0; m.value(t, "echosieve_consumer_rebalances_total") < 3; {
 		require.Less(t, time.Since(start), kafkatest.Patience)
-		write(unsecured("bob", time.Now(), seconds(8)))
 		kafkatest.Produce(t, kafkatest.Client(t, admin),
 			kafkatest.Numbered(admin.Topics.Input, fmt.Sprint("r", sent), 3, 3)...)
 		sent += 3
