@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/charmap"
 )
 
 func TestClean(t *testing.T) {
@@ -69,6 +70,42 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
+// misread returns a text as a browser shows it that takes its UTF-8 for another encoding.
+func misread(text string, as *charmap.Charmap) string {
+	var b strings.Builder
+	for _, octet := range []byte(text) {
+		r := as.DecodeByte(octet)
+		if r == utf8.RuneError {
+			r = rune(octet)
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func TestMojibakeIsRead(t *testing.T) {
+	for name, text := range map[string]string{
+		"accents": "Übung macht den Meister, außer im Café", "Chinese": "新华社北京7月24日电，国务院", "Arabic": "قال الوزير", "emoji": "ok 😀",
+		"punctuation": "“It’s late” – she said", "one letter": "the Café of Lima", "replaced": "a\ufffdb",
+		"Hebrew": "אמר השר", "Vietnamese": "Thủ tướng Chính phủ", "Thai": "นายกรัฐมนตรี", "Russian": "Правительство",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, as := range []*charmap.Charmap{charmap.Windows1252, charmap.ISO8859_1} {
+				once := misread(text, as)
+				require.NotEqual(t, text, once)
+				require.Equal(t, Clean(text), Clean(once))
+				require.Equal(t, Clean(text), Clean(misread(once, as)), "misread twice")
+			}
+			require.Equal(t, text, undoMojibake(text))
+		})
+	}
+	require.Equal(t, "übung – 5 €", Clean("Ã&#156;bung &ndash; 5 â‚¬"), "with entities of the page")
+	require.Equal(t, "“it’s late\ufffd", Clean("â€œItâ€™s lateâ€\ufffd"), "with a byte that was lost")
+	for _, text := range []string{"“数据要素×”行动", "« Il a été là »", "ÉTÉ « À »", "Es macht Spaß“, säuselt er", "Ã", "a Â", "×©, ä­ó"} {
+		require.Equal(t, text, undoMojibake(text))
+	}
+}
+
 func normalise(clean string) string { return string(AppendNormalised(nil, clean)) }
 
 func TestNormalise(t *testing.T) {
@@ -125,7 +162,7 @@ func checkClean(t *testing.T, text string) {
 		strings.Contains(clean, "  ") || strings.TrimSpace(clean) != clean {
 		t.Fatalf("%q is cleaned to %q", text, clean)
 	}
-	if !strings.ContainsAny(clean, "<&") && Clean(clean) != clean {
+	if !strings.ContainsAny(clean, "<&") && undoMojibake(clean) == clean && Clean(clean) != clean {
 		t.Fatalf("%q is cleaned to %q, and again to %q", text, clean, Clean(clean))
 	}
 }
@@ -133,7 +170,7 @@ func checkClean(t *testing.T, text string) {
 func FuzzClean(f *testing.F) {
 	for _, text := range []string{
 		"", zhArticle, enArticle, "<p>a&lt;b&gt;<EED></p><!--", "&amp;amp;lt;p&gt;", "\xff\x00e\u0301…",
-		"ＧＤＰ３．５％", "臺灣", "<script>x", "İﬁ①℃\uf907\U0002f800", "c++ 9.. a1 #",
+		"ＧＤＰ３．５％", "臺灣", "<script>x", "Ã¼ä¸\u00ad", "İﬁ①℃\uf907\U0002f800", "c++ 9.. a1 #",
 	} {
 		f.Add(text)
 	}

@@ -1,0 +1,80 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// Mojibake is UTF-8 that a program has read as windows-1252 or ISO-8859-1: "Ã¼" for "ü", "ä¸­" for "中". Crawlers
+// make it of pages that do not name their encoding, and no word of such a copy is a word of its original.
+
+// undoMojibake returns a text with its mojibake read as UTF-8, also if it was misread several times. A text is
+// mojibake if it has more misread characters than others beyond ASCII that are no part of one. "é »" with a no-break
+// space in a French text is none, nor is "×”" in a Chinese text.
+func undoMojibake(text string) string {
+	var read []byte
+	misread, parts, done := 0, 0, 0
+	for i := 0; ; {
+		at := strings.IndexByte(text[i:], "À"[0]) // the first byte of U+00C0 to U+00FF, and of nothing else
+		if at < 0 {
+			break
+		}
+		i += at
+		r, length := readMojibake(text[i:])
+		if length == 0 {
+			i++
+			continue
+		}
+		misread, parts = misread+1, parts+countWide(text[i:i+length])
+		read = utf8.AppendRune(append(read, text[done:i]...), r)
+		i += length
+		done = i
+	}
+	if misread == 0 || misread <= countWide(text)-parts {
+		return text
+	}
+	return undoMojibake(string(append(read, text[done:]...)))
+}
+
+// countWide counts the characters of a text beyond ASCII.
+func countWide(text string) (n int) {
+	for i := range len(text) {
+		n += count(text[i] >= 0xc0)
+	}
+	return n
+}
+
+// readMojibake returns the character that was misread as the beginning of s, and the length of that beginning in
+// bytes; 0 if there is none. The character is U+FFFD if one of its bytes has no character in windows-1252, and was lost.
+func readMojibake(s string) (r rune, length int) {
+	var misread [utf8.UTFMax]byte
+	lost := false
+	for n := range misread {
+		c, size := utf8.DecodeRuneInString(s[length:])
+		length += size
+		octet, known := byte(c), c <= 0xff
+		switch {
+		case known:
+		case c == utf8.RuneError && size > 1:
+			octet, lost = 0x90, true // one of the five that have none
+		default:
+			if octet, known = charmap.Windows1252.EncodeRune(c); !known {
+				return 0, 0
+			}
+		}
+		misread[n] = octet
+		if utf8.FullRune(misread[:n+1]) {
+			r, size = utf8.DecodeRune(misread[:n+1])
+			switch {
+			case size == 1: // not UTF-8
+				return 0, 0
+			case lost:
+				r = utf8.RuneError
+			}
+			return r, length
+		}
+	}
+	return 0, 0
+}
