@@ -49,6 +49,9 @@ func countWide(text string) (n int) {
 // readMojibake returns the character that was misread as the beginning of s, and the length of that beginning in
 // bytes; 0 if there is none. The character is U+FFFD if one of its bytes has no character in windows-1252, and was lost.
 func readMojibake(s string) (r rune, length int) {
+	if len(s) < 3 || s[2] < utf8.RuneSelf {
+		return 0, 0 // most letters with an accent
+	}
 	var misread [utf8.UTFMax]byte
 	lost := false
 	for n := range misread {
