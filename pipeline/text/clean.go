@@ -27,7 +27,7 @@ func Clean(text string) string {
 // AppendClean appends the clean form of a text to dst.
 func AppendClean(dst []byte, text string) []byte {
 	start := len(dst)
-	dst, seen := fold(dst, undoMojibake(stripMarkup(text)))
+	dst, seen := fold(dst, undoMojibake(stripMarkup(unescape(text))))
 	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
 	// is rare, because fold maps the usual compatibility characters itself.
 	if seen&maybeNotCanonical != 0 && !norm.NFKC.IsNormal(dst[start:]) {

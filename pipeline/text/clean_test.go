@@ -28,6 +28,8 @@ func TestClean(t *testing.T) {
 		"invalid":              {"a\xffb\xc3", "a\ufffdb\ufffd"},
 		"nul and control":      {"a\x00b\x01c\x7fd\u0080e", "abcde"},
 		"white space":          {" \t a \t b\r\n\r\n c\u00a0\u3000d \n", "a b\nc d"},
+		"escapes":              {`\u4e2d\u6587\u003Cp\u003e\ud83d\ude00 \ud83d\ud83d\ude00 \u00e9`, "中文\n😀 \ufffd😀 é"},
+		"no escapes":           {`\u12 \users \u+123 \`, `\u12 \users \u+123 \`},
 		"line ends":            {"a\u2028b\u0085c\vd", "a\nb\nc\nd"},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Clean(c.text)) })
@@ -64,6 +66,7 @@ func TestMarkup(t *testing.T) {
 		"textarea is text":        {"<textarea>a &amp; b</textarea>", "a & b"},
 		"lone bracket at the end": {"a <", "a <"},
 		"half a tag at the end":   {"a <p", "a p"},
+		"feed":                    {"<![CDATA[a &amp; b]]><b>c</b><![CDATA[<p>d</p>]]> <![CDATA[e", "a & bc\nd\ne"},
 		"word processor":          {"<table><tr><td>1</td><td>2</td></tr></table>", "1\n2"},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Clean(c.text)) })

@@ -40,6 +40,7 @@ func Readable(text string) string { return stripMarkup(text) }
 func stripMarkupOnce(text string) string {
 	out := make([]byte, 0, len(text))
 	z := html.NewTokenizer(strings.NewReader(text))
+	z.AllowCDATA(true) // in feeds, markup follows in it
 	// where in out the content of an open hidden element begins; -1 for none. Of nested ones, the outermost counts
 	hiddenFrom := -1
 	var hidden atom.Atom

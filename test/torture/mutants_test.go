@@ -89,7 +89,7 @@ var mistakes = []mistake{
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
 	{name: "stories-count-an-offset-twice", edits: []edit{
 		{"stories/story.go", "case at.Offset <= s.highest[i].Offset:", "case false:"},
-	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Story}, args: []string{"--stories"}},
+	}, faults: "crash,crash", want: []ledger.Kind{ledger.Story}, args: []string{"--stories"}},
 	{name: "wait-for-no-replica", edits: []edit{
 		{"redisindex/connection/options.go", "	if o.WaitReplicas > 0 {\n", "	if false {\n"},
 	}, faults: "redis-master-behind", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}, redis: rig.SentinelRedis},
