@@ -121,7 +121,7 @@ type Article struct {
 	Digest Digest
 	// Features is the number of different words that count in SimHash.
 	Features int
-	// LittleText says that the text has too few features for its SimHash to mean anything. The article is a
+	// LittleText says that the text has too few different words for its SimHash to mean anything. The article is a
 	// copy only of articles with the same Digest, and only its own fingerprint is looked up.
 	LittleText bool
 	// Empty says that cleaning left no letter or digit of the text. All such texts have the same digest, so

@@ -178,7 +178,9 @@ const identifyBytes = 1 + 8
 // can decide where words end, so two texts with the same normalised text can have distant fingerprints. They
 // are no exact copies for the index.
 func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
-	a.LittleText = a.Features < limits.MinFeatures && (r.classic == nil || a.Features == 0)
+	if a.LittleText = a.Features == 0; r.classic == nil {
+		a.LittleText = a.Features*a.Features < limits.Vocabulary*limits.Vocabulary*max(s.words.Len(), 1)
+	}
 	a.Empty = len(s.normalised) == 0
 	a.Fingerprint = a.SimHash
 	if !a.LittleText {

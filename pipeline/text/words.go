@@ -130,6 +130,16 @@ func (c *Counter) Add(cut []string) (sequence []uint64) {
 	return c.sequence
 }
 
+// Len is the number of words of the text that count, after Weigh: each as often as it occurs.
+func (c *Counter) Len() (n int) {
+	for i := range c.words {
+		if c.words[i].idf != 0 {
+			n += int(c.words[i].count)
+		}
+	}
+	return n
+}
+
 // Cap is the number of words that the buffers of the Counter hold.
 func (c *Counter) Cap() int { return cap(c.words) }
 
