@@ -9,7 +9,7 @@ func All() []float64 {
 		Contradictions, Corrected, Version, Beginning, Backed,
 		EqualShare,
 		LeadPairs, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear,
-		MaxDistance, LoneDistance, Vocabulary, FlashFeatures,
+		MaxDistance, LoneDistance, MinFeatures, FlashFeatures,
 		WeakIDF, RareIDF, LetterIDF, SeldomFunction, OftenFunction,
 		FurnitureLines, LongLine, ShortLine, BodyColumns, MostLines, FullLine, MainShare, Outdoes,
 		SpacedCharacters, CommentShare,

@@ -179,7 +179,8 @@ const identifyBytes = 1 + 8
 // are no exact copies for the index.
 func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
 	if a.LittleText = a.Features == 0; r.classic == nil {
-		a.LittleText = a.Features*a.Features < limits.Vocabulary*limits.Vocabulary*max(s.words.Len(), 1)
+		a.LittleText = a.Features < limits.MinFeatures ||
+			s.words.Len() > a.Features*max(limits.MinFeatures, a.Features/limits.MinFeatures)
 	}
 	a.Empty = len(s.normalised) == 0
 	a.Fingerprint = a.SimHash
