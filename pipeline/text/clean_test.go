@@ -29,7 +29,8 @@ func TestClean(t *testing.T) {
 		"nul and control":      {"a\x00b\x01c\x7fd\u0080e", "abcde"},
 		"white space":          {" \t a \t b\r\n\r\n c\u00a0\u3000d \n", "a b\nc d"},
 		"escapes":              {`\u4e2d\u6587\u003Cp\u003e\ud83d\ude00 \ud83d\ud83d\ude00 \u00e9`, "中文\n😀 \ufffd😀 é"},
-		"no escapes":           {`\u12 \users \u+123 \`, `\u12 \users \u+123 \`},
+		"bytes of Python":      {`b'\xe4\xb8\xad \xc3\xbc'`, "b'中 ü'"},
+		"no escapes":           {`\xampp \x4 \u12 \users \u+123 \`, `\xampp \x4 \u12 \users \u+123 \`},
 		"line ends":            {"a\u2028b\u0085c\vd", "a\nb\nc\nd"},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Clean(c.text)) })

@@ -7,25 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	escape       = `\u`
-	escapeLength = len(escape) + 4
-)
-
-// unescape returns a text with the characters that JSON and JavaScript write as \u and four hexadecimal digits.
-// Crawlers that search the scripts of a page leave them so, often with markup (\u003cp\u003e).
+// unescape returns a text with the characters that JSON and JavaScript write as \u and four hexadecimal digits, or
+// as \x and two. Crawlers that search the scripts of a page leave them so, often with markup (\u003cp\u003e). Python
+// writes the bytes of a text in the second way, which makes mojibake.
 func unescape(text string) string {
 	var plain []byte
 	done := 0
 	for i := 0; ; {
-		at := strings.Index(text[i:], escape)
+		at := strings.IndexByte(text[i:], '\\')
 		if at < 0 {
 			break
 		}
 		i += at
 		r, length := readEscape(text[i:])
 		if length == 0 {
-			i += len(escape)
+			i++
 			continue
 		}
 		plain = utf8.AppendRune(append(plain, text[done:i]...), r)
@@ -54,12 +50,18 @@ func readEscape(s string) (r rune, length int) {
 
 // readUnit returns the code unit of UTF-16 whose escape begins s, and the length of the escape; 0 if there is none.
 func readUnit(s string) (unit rune, length int) {
-	if !strings.HasPrefix(s, escape) || len(s) < escapeLength {
+	switch {
+	case strings.HasPrefix(s, `\u`):
+		length = len(`\u0000`)
+	case strings.HasPrefix(s, `\x`):
+		length = len(`\x00`)
+	}
+	if length == 0 || len(s) < length {
 		return 0, 0
 	}
-	n, err := strconv.ParseUint(s[len(escape):escapeLength], 16, 16)
+	n, err := strconv.ParseUint(s[len(`\u`):length], 16, 16)
 	if err != nil {
 		return 0, 0
 	}
-	return rune(n), escapeLength
+	return rune(n), length
 }
