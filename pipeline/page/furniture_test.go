@@ -132,7 +132,7 @@ func TestWrappedParagraphsAreJoined(t *testing.T) {
 		}
 	}
 	mail := "> " + strings.ReplaceAll(wrap(one, 72)+"\n\n"+wrap(two, 72), "\n", "\n> ")
-	require.Equal(t, "> "+one+"\n>\n> "+two, unwrapped(string(text.Clean(mail))), "a mail that is quoted")
+	require.Equal(t, "> "+one+"\n>\n> "+two, unwrapped(text.Clean(mail)), "a mail that is quoted")
 	prose := strings.ReplaceAll(one, ". ", ".\n")
 	require.Equal(t, prose, unwrapped(prose), "a line for each sentence")
 }

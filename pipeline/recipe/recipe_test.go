@@ -87,7 +87,7 @@ func TestTextsInCodeAreNoCopies(t *testing.T) {
 		plain := languageText(t, language)
 		a, _ := r.Fingerprint(plain, article.Origin{})
 		require.False(t, a.LittleText)
-		for _, coded := range []string{url.QueryEscape(plain), fmt.Sprintf("% x", plain), fmt.Sprint([]byte(plain))} {
+		for _, coded := range []string{url.QueryEscape(plain), fmt.Sprintf("% x", plain), fmt.Sprintf("%d", []byte(plain))} {
 			a, _ = r.Fingerprint(coded, article.Origin{})
 			require.True(t, a.LittleText, "%.40s", coded)
 		}
