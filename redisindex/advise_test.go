@@ -25,30 +25,38 @@ func TestAdviceIsTheNextVerdict(t *testing.T) {
 		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(seed, 0))
 		client := redisrig.Client(t, addr)
-		cfg := redisrig.KindConfig(redisrig.Standard, buckets)
-		if cfg.Buckets == keyspace.BucketsSets {
-			// The members of a set come in any order, and of equally near candidates the first ones are compared.
-			cfg.MaxCandidates = 1000
-		}
-		x := newIndex(t, client, cfg)
 		kinds := map[article.Kind]int{}
-		for i := 0; i < 150 || len(kinds) < len(wanted) && i < 5000; i++ {
-			a := redisrig.Article(i, simhash.Fingerprint(1)<<random.IntN(4)|simhash.Fingerprint(random.IntN(3))<<40)
-			text := byte(random.IntN(6)) // equal texts have equal fingerprints and signatures
-			a.Digest = article.Digest{text, byte(a.Fingerprint), byte(a.Fingerprint >> 40)}
-			a.Signature = []byte{text % 3, text / 3}
-			a.ID = fmt.Sprint(random.IntN(40))
-			a.Time = a.Time.Add(time.Duration(random.IntN(90)) * time.Minute)
-			before := client.Keys(t.Context(), x.keys.Prefix+"*").Val()
-			advice, err := x.Advise(t.Context(), &a)
-			require.NoError(t, err)
-			require.ElementsMatch(t, before, client.Keys(t.Context(), x.keys.Prefix+"*").Val())
-			verdict := claimOne(t, x, a)
-			require.Equal(t, verdict, advice.Verdict, "article %d, %d candidates", i, len(advice.Candidates))
-			kinds[verdict.Kind]++
+		// An index that knows all texts and fingerprints finds exact copies only: another round begins with an empty one.
+		for round := 0; len(kinds) < len(wanted) && round < 50; round++ {
+			cfg := redisrig.KindConfig(redisrig.Standard, buckets)
+			if cfg.Buckets == keyspace.BucketsSets {
+				// The members of a set come in any order, and of equally near candidates the first ones are compared.
+				cfg.MaxCandidates = 1000
+			}
+			adviceIsTheNextVerdict(t, newIndex(t, client, cfg), random, kinds)
 		}
 		require.ElementsMatch(t, wanted, slices.Collect(maps.Keys(kinds)), "%v", kinds)
 	})
+}
+
+// adviceIsTheNextVerdict claims 150 articles, and counts their verdicts.
+func adviceIsTheNextVerdict(t *testing.T, x *Index, random *rand.Rand, kinds map[article.Kind]int) {
+	t.Helper()
+	for i := range 150 {
+		a := redisrig.Article(i, simhash.Fingerprint(1)<<random.IntN(4)|simhash.Fingerprint(random.IntN(3))<<40)
+		text := byte(random.IntN(6)) // equal texts have equal fingerprints and signatures
+		a.Digest = article.Digest{text, byte(a.Fingerprint), byte(a.Fingerprint >> 40)}
+		a.Signature = []byte{text % 3, text / 3}
+		a.ID = fmt.Sprint(random.IntN(40))
+		a.Time = a.Time.Add(time.Duration(random.IntN(90)) * time.Minute)
+		before := x.client.Keys(t.Context(), x.keys.Prefix+"*").Val()
+		advice, err := x.Advise(t.Context(), &a)
+		require.NoError(t, err)
+		require.ElementsMatch(t, before, x.client.Keys(t.Context(), x.keys.Prefix+"*").Val())
+		verdict := claimOne(t, x, a)
+		require.Equal(t, verdict, advice.Verdict, "article %d, %d candidates", i, len(advice.Candidates))
+		kinds[verdict.Kind]++
+	}
 }
 
 // An original without a verdict has no root yet; one that the index hides is no original.
