@@ -205,7 +205,9 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 	cfg.CreateTopics, cfg.Brokers = false, []string{s.LoginAddr}
 	file := filepath.Join(t.TempDir(), "token")
 	cfg.SASL = broker.SASL{Mechanism: "oauthbearer", TokenFile: file}
-	write := func(token string) { require.NoError(t, os.WriteFile(file, []byte(token+"\n"), 0o600)) }
+	write := func(token string) error { // whoever reads the file never finds a part of a token
+		return errors.Join(os.WriteFile(file+".new", []byte(token+"\n"), 0o600), os.Rename(file+".new", file))
+	}
 	now := time.Now()
 
 	for name, c := range map[string]struct{ token, want string }{
@@ -218,7 +220,7 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 		"no rights": {unsecured("eve", now, now.Add(time.Hour)), "grant Read"},
 	} {
 		if c.token != "" {
-			write(c.token)
+			require.NoError(t, write(c.token))
 		}
 		failed := false
 		for _, f := range tools.Check(context.Background(), cfg) {
@@ -235,8 +237,7 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 	// group's connection is one of them: each time it ends, the group generation ends, too.
 	renew := func() error {
 		now := time.Now()
-		err := os.WriteFile(file+".new", []byte(unsecured("bob", now, now.Add(8*time.Second))), 0o600)
-		return errors.Join(err, os.Rename(file+".new", file))
+		return write(unsecured("bob", now, now.Add(8*time.Second)))
 	}
 	require.NoError(t, renew())
 	ended, end := context.WithCancel(t.Context())

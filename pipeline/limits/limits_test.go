@@ -94,7 +94,8 @@ var decideNothing = map[string][]string{
 		"text: maxTagName = 32", "recipe: release: 16*maxScratch", "text/language: New: len(words)*3",
 	},
 	"how numbers and characters are written": {
-		"text: isSingle: len(word) == 3", "text: scriptOf: len(s) >= 3", "text: readMojibake: len(s) < 3", "text: endOfSpaced: size == 3",
+		"text: isSingle: len(word) == 3", "text: scriptOf: len(s) >= 3", "text: readMojibake: len(s) < 3",
+		"text: endOfSpaced: size == 3",
 		"text: piece: runes > 3", "text/marks: appendNumber: after == 3", "text/marks: appendNumber: group <= 3",
 		"evidence: digits: value*10", "evidence: numeralRun: digit*10", "evidence: numeralRun: unit < 10000",
 	},

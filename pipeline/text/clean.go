@@ -18,8 +18,8 @@ import (
 // white space becomes one line end if it has one, otherwise one space. Evasions are undone (evasion.go).
 //
 // The result is valid UTF-8 without NUL and other control characters; invalid bytes become U+FFFD. Cleaning
-// the result again changes nothing, unless markup or another escape is left in it that was escaped too often, or mojibake.
-// Time and memory are linear in the length of the text. Safe for concurrent use.
+// the result again changes nothing, unless markup or another escape is left in it that was escaped too often, or
+// mojibake. Time and memory are linear in the length of the text. Safe for concurrent use.
 func Clean(text string) string {
 	return string(AppendClean(make([]byte, 0, len(text)), text))
 }

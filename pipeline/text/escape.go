@@ -11,27 +11,36 @@ import (
 // as \x and two. Crawlers that search the scripts of a page leave them so, often with markup (\u003cp\u003e). Python
 // writes the bytes of a text in the second way, which makes mojibake.
 func unescape(text string) string {
-	var plain []byte
+	plain, _ := replaceCharacters(text, '\\', readEscape)
+	return plain
+}
+
+// replaceCharacters returns a text with the characters that read finds, and how many these are. read is called at each
+// byte first, and returns the character for the beginning of what it gets, and the length of that beginning in bytes; 0
+// if there is none.
+func replaceCharacters(text string, first byte, read func(s string) (r rune, length int)) (replaced string, n int) {
+	var out []byte
 	done := 0
 	for i := 0; ; {
-		at := strings.IndexByte(text[i:], '\\')
+		at := strings.IndexByte(text[i:], first)
 		if at < 0 {
 			break
 		}
 		i += at
-		r, length := readEscape(text[i:])
+		r, length := read(text[i:])
 		if length == 0 {
 			i++
 			continue
 		}
-		plain = utf8.AppendRune(append(plain, text[done:i]...), r)
+		out = utf8.AppendRune(append(out, text[done:i]...), r)
 		i += length
 		done = i
+		n++
 	}
-	if done == 0 {
-		return text
+	if n == 0 {
+		return text, 0
 	}
-	return string(append(plain, text[done:]...))
+	return string(append(out, text[done:]...)), n
 }
 
 // readEscape returns the character whose escape begins s, and the length of the escape; 0 if there is none. Two

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
@@ -14,28 +13,12 @@ import (
 // mojibake if it has more misread characters than others beyond ASCII that are no part of one. "é »" with a no-break
 // space in a French text is none, nor is "×”" in a Chinese text.
 func undoMojibake(text string) string {
-	var read []byte
-	misread, parts, done := 0, 0, 0
-	for i := 0; ; {
-		at := strings.IndexByte(text[i:], "À"[0]) // the first byte of U+00C0 to U+00FF, and of nothing else
-		if at < 0 {
-			break
-		}
-		i += at
-		r, length := readMojibake(text[i:])
-		if length == 0 {
-			i++
-			continue
-		}
-		misread, parts = misread+1, parts+countWide(text[i:i+length])
-		read = utf8.AppendRune(append(read, text[done:i]...), r)
-		i += length
-		done = i
-	}
-	if misread == 0 || misread <= countWide(text)-parts {
+	// the first byte of U+00C0 to U+00FF, and of nothing else
+	replaced, misread := replaceCharacters(text, "À"[0], readMojibake)
+	if misread == 0 || misread <= countWide(replaced)-misread {
 		return text
 	}
-	return undoMojibake(string(append(read, text[done:]...)))
+	return undoMojibake(replaced)
 }
 
 // countWide counts the characters of a text beyond ASCII.
@@ -47,7 +30,8 @@ func countWide(text string) (n int) {
 }
 
 // readMojibake returns the character that was misread as the beginning of s, and the length of that beginning in
-// bytes; 0 if there is none. The character is U+FFFD if one of its bytes has no character in windows-1252, and was lost.
+// bytes; 0 if there is none. The character is U+FFFD if one of its bytes has no character in windows-1252, and was
+// lost.
 func readMojibake(s string) (r rune, length int) {
 	if len(s) < 3 || s[2] < utf8.RuneSelf {
 		return 0, 0 // most letters with an accent

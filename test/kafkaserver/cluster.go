@@ -44,6 +44,7 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 	}
 	for i, s := range c.Servers {
 		replicate(all[i].properties, n)
+		Killable()(&all[i])
 		maps.Copy(all[i].properties, map[string]string{
 			"node.id":                    fmt.Sprint(i + 1),
 			"inter.broker.listener.name": brokers[i],
@@ -80,7 +81,6 @@ func replicate(properties map[string]string, n int) {
 		"default.replication.factor":     all,
 		"min.insync.replicas":            most,
 		"replica.lag.time.max.ms":        "5000",
-		session:                          "4000",
 		"unclean.leader.election.enable": "false",
 	})
 	for _, topic := range []string{"offsets.topic", "transaction.state.log", "share.coordinator.state.topic"} {
