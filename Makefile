@@ -19,8 +19,8 @@ QUICK := -trimpath -gcflags=all=-dwarf=false "-gcflags=github.com/redis/go-redis
 PLAIN := CGO_ENABLED=0 GOFLAGS='$(strip $(filter-out $(QUICK),$(shell go env GOFLAGS 2>/dev/null)) $(QUICK))'
 # Packages whose goroutines share memory: their tests run under the race detector, and only there. It needs cgo, so the comparison with
 # gojieba is among them.
-RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/memindex ./pipeline/segment ./internal/app/service \
-	./internal/app/access ./internal/app/look ./internal/app/console ./internal/app/registry ./internal/app/otlp ./internal/app/outputs \
+RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/memindex ./pipeline/segment ./app/service \
+	./app/access ./app/look ./app/console ./app/registry ./app/otlp ./app/outputs \
 	./cmd/echosieve/internal/index ./cmd/echosieve/internal/filter ./cmd/echosieve-lab/internal/load
 # Tests that measure memory or time run without the race detector, one package at a time.
 ALONE := TestPeakMemory|TestWorstBatches|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut|TestMemoryIsBoundedWithManyPartitions|TestNothingIsAllocated
@@ -39,7 +39,7 @@ help: ## show this list
 # GOGC is the compiler's: with a larger heap it takes a fifth less CPU time.
 build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static and without a C++ compiler
 	mkdir -p bin
-	$(PLAIN) GOGC=400 go build -ldflags '-s -w -X echosieve/internal/app/build.version=$(VERSION)' -o bin/ $(PROGRAMS)
+	$(PLAIN) GOGC=400 go build -ldflags '-s -w -X echosieve/app/build.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 release: ## what is published for VERSION, in bin/release: archives, Debian packages, bills of materials, checksums
 	deploy/release/build.sh $(VERSION) bin/release

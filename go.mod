@@ -50,7 +50,7 @@ require (
 	github.com/yuin/goldmark v1.8.7
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0
-	// Without its HTTP exporter, which imports gRPC, 11 MB of program: internal/app/otlp sends the spans.
+	// Without its HTTP exporter, which imports gRPC, 11 MB of program: app/otlp sends the spans.
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.opentelemetry.io/proto/otlp v1.11.0

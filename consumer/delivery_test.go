@@ -15,7 +15,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 	"echosieve/test/kafkatest"
 )
 

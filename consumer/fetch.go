@@ -7,8 +7,8 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/crashpoint"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/crashpoint"
+	"echosieve/internal/stopping"
 
 	"github.com/segmentio/kafka-go"
 )

@@ -9,7 +9,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/stopping"
 
 	"github.com/segmentio/kafka-go"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/stopping"
 
 	"github.com/segmentio/kafka-go"
 )

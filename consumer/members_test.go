@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/stopping"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 )

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
-	"echosieve/internal/base/diag"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/diag"
+	"echosieve/internal/stopping"
 )
 
 // prepare waits until brokers, topics and the group's coordinator answer.

@@ -19,8 +19,8 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
-	"echosieve/internal/base/diag"
-	"echosieve/internal/base/tlsfiles"
+	"echosieve/internal/diag"
+	"echosieve/internal/tlsfiles"
 	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/kafkatest"

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"echosieve/consumer/delivery"
-	"echosieve/internal/base/crashpoint"
-	"echosieve/internal/base/stopping"
-	"echosieve/internal/base/tracing"
+	"echosieve/internal/crashpoint"
+	"echosieve/internal/stopping"
+	"echosieve/internal/tracing"
 	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
 )

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"echosieve/internal/base/tracing"
+	"echosieve/internal/tracing"
 	"echosieve/pipeline/record"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/child"
+	"echosieve/app/child"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/internal/hostiletext"
 	"echosieve/pipeline/recipe"

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/base/metricset"
+	"echosieve/internal/metricset"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/decode/avrojson"

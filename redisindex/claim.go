@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/internal/base/tracing"
+	"echosieve/internal/tracing"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"

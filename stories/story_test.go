@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/command/commandtest"
+	"echosieve/app/command/commandtest"
 	"echosieve/pipeline/article"
 )
 

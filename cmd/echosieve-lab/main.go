@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"echosieve/internal/app/command"
+	"echosieve/app/command"
 	"echosieve/redisindex/connection"
 )
 

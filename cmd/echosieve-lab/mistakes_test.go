@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/command/commandtest"
-	"echosieve/internal/app/config"
+	"echosieve/app/command"
+	"echosieve/app/command/commandtest"
+	"echosieve/app/config"
 	"echosieve/test/kafkatest"
 )
 

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"echosieve/app/command"
 	"echosieve/cmd/echosieve-lab/internal/bench"
 	"echosieve/cmd/echosieve-lab/internal/demo"
 	"echosieve/cmd/echosieve-lab/internal/eval"
 	"echosieve/cmd/echosieve-lab/internal/load"
-	"echosieve/internal/app/command"
 )
 
 const rootHelp = `Echosieve-lab shows echosieve, a streaming near-duplicate filter for news, at work and measures it. It is for a desk, not for

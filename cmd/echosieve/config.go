@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/config/schema"
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/config/schema"
 )
 
 func newConfigCommand() *cobra.Command {

@@ -9,9 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/command/commandtest"
-	"echosieve/internal/app/config"
+	"echosieve/app/command"
+	"echosieve/app/command/commandtest"
+	"echosieve/app/config"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"

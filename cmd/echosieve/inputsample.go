@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"echosieve/app/config"
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/config"
-	"echosieve/internal/base/diag"
-	"echosieve/internal/base/plural"
+	"echosieve/internal/diag"
+	"echosieve/internal/plural"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/files"
-	"echosieve/internal/app/look"
-	"echosieve/internal/app/produce"
-	"echosieve/internal/app/visible"
-	"echosieve/internal/base/plural"
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/files"
+	"echosieve/app/look"
+	"echosieve/app/produce"
+	"echosieve/app/visible"
+	"echosieve/internal/plural"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 )

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/files"
-	"echosieve/internal/app/produce"
-	"echosieve/internal/app/visible"
-	"echosieve/internal/base/plural"
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/files"
+	"echosieve/app/produce"
+	"echosieve/app/visible"
+	"echosieve/internal/plural"
 )
 
 // mostRate bounds --rate. No single process publishes that many records a second.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/command/commandtest"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/files/filestest"
+	"echosieve/app/command"
+	"echosieve/app/command/commandtest"
+	"echosieve/app/config"
+	"echosieve/app/files/filestest"
 	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"

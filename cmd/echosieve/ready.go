@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/app/access"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
+	"echosieve/app/access"
+	"echosieve/app/command"
+	"echosieve/app/config"
 )
 
 // readyTimeout bounds the request and its answer.

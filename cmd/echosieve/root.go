@@ -1,13 +1,13 @@
 package main
 
 import (
+	"echosieve/app/command"
 	"echosieve/cmd/echosieve/internal/boilerplate"
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/cmd/echosieve/internal/diff"
 	"echosieve/cmd/echosieve/internal/explain"
 	"echosieve/cmd/echosieve/internal/filter"
 	"echosieve/cmd/echosieve/internal/index"
-	"echosieve/internal/app/command"
 
 	"github.com/spf13/cobra"
 )

@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/command/commandtest"
-	"echosieve/internal/app/config"
+	"echosieve/app/command"
+	"echosieve/app/command/commandtest"
+	"echosieve/app/config"
 )
 
 func TestCommandsAreDocumented(t *testing.T) {

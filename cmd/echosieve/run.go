@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/service"
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/service"
 )
 
 func newRunCommand() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/tlsfiles"
+	"echosieve/internal/tlsfiles"
 	"echosieve/pipeline/article"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 )
 
 // wrongPort is the remedy for an address where no broker answers but a server of another kind.

@@ -6,7 +6,7 @@ import (
 	"net"
 	"strings"
 
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"

@@ -16,7 +16,7 @@ import (
 	"github.com/segmentio/kafka-go/sasl/plain"
 	"github.com/segmentio/kafka-go/sasl/scram"
 
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 )
 
 // mechanismOAuth is the value of kafka.sasl.mechanism for tokenFile.

@@ -1,7 +1,7 @@
 package broker
 
 import (
-	"echosieve/internal/base/metricset"
+	"echosieve/internal/metricset"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"

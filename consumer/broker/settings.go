@@ -11,7 +11,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/stopping"
 	"echosieve/pipeline"
 )
 

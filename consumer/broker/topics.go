@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/diag"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/diag"
+	"echosieve/internal/stopping"
 
 	"github.com/segmentio/kafka-go"
 )

@@ -19,8 +19,8 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/diag"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/diag"
+	"echosieve/internal/stopping"
 	"echosieve/pipeline"
 )
 

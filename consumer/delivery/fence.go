@@ -9,8 +9,8 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/crashpoint"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/crashpoint"
+	"echosieve/internal/stopping"
 )
 
 // idPrefix begins the transactional ids of the group.

@@ -1,7 +1,7 @@
 package delivery
 
 import (
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
 )
 

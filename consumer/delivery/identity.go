@@ -11,7 +11,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 )
 
 // identity is the producer id and the epoch of a writer's batches.

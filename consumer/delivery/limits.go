@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 	"echosieve/pipeline"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"

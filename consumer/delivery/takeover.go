@@ -7,7 +7,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/crashpoint"
+	"echosieve/internal/crashpoint"
 	"echosieve/pipeline/article"
 )
 

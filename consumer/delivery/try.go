@@ -9,7 +9,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 )
 
 // TryExactlyOnce checks that brokers and rights allow exactly once. For that it asks for the identity of a

@@ -12,8 +12,8 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/base/diag"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/diag"
+	"echosieve/internal/stopping"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 

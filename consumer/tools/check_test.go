@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"echosieve/consumer/broker"
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/kafkatest"
 )

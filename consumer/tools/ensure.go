@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"echosieve/consumer/broker"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/stopping"
 )
 
 // EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.

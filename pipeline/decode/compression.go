@@ -7,7 +7,7 @@ import (
 	"io"
 	"sync"
 
-	"echosieve/internal/base/zstdframes"
+	"echosieve/internal/zstdframes"
 	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/gzip"

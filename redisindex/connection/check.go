@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 	"echosieve/redisindex/keyspace"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 )
 
 // The modes that a server names in its reply to HELLO.

@@ -14,9 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"echosieve/internal/base/diag"
-	"echosieve/internal/base/hostport"
-	"echosieve/internal/base/tlsfiles"
+	"echosieve/internal/diag"
+	"echosieve/internal/hostport"
+	"echosieve/internal/tlsfiles"
 )
 
 // Options say how to reach Redis: a single server, a server behind Sentinel (MasterName), or a cluster (Cluster).

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 )
 
 // reloadTime is how long the cluster client may take to ask which nodes are masters now. After that, the

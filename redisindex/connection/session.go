@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/base/diag"
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/diag"
+	"echosieve/internal/stopping"
 	"echosieve/redisindex/keyspace"
 
 	"github.com/redis/go-redis/v9"

@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/base/diag"
+	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/redisindex/admin"

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"echosieve/internal/base/metricset"
+	"echosieve/internal/metricset"
 	"echosieve/pipeline/article"
 )
 

@@ -21,7 +21,7 @@ import (
 	"fmt"
 	"time"
 
-	"echosieve/internal/base/stopping"
+	"echosieve/internal/stopping"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"

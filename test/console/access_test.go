@@ -16,8 +16,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/access"
-	"echosieve/internal/app/config"
+	"echosieve/app/access"
+	"echosieve/app/config"
 	"echosieve/test/certs"
 	"echosieve/test/inprocess"
 )

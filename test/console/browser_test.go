@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/app/child"
+	"echosieve/app/child"
 	"echosieve/test/service"
 
 	"github.com/chromedp/cdproto/emulation"

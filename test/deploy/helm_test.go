@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/config/schema"
+	"echosieve/app/config"
+	"echosieve/app/config/schema"
 	"echosieve/test/repo"
 	"echosieve/test/tier"
 )

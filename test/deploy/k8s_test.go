@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"echosieve/internal/app/config"
+	"echosieve/app/config"
 	"echosieve/test/repo"
 )
 

@@ -22,7 +22,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/app/child"
+	"echosieve/app/child"
 	"echosieve/sample"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"

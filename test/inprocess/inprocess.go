@@ -21,8 +21,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/service"
+	"echosieve/app/config"
+	"echosieve/app/service"
 	"echosieve/test/kafkaserver"
 )
 

@@ -26,7 +26,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"echosieve/internal/app/child"
+	"echosieve/app/child"
 	"echosieve/test/loopback"
 )
 

@@ -10,7 +10,7 @@ var others = []mistake{
 		{"../stories/projector/projector.go", "} else if t.Version() == before {",
 			"} else if t.Version() == before {\n\t\t\tt.Story = stories.New(t.root)"}}},
 	{"stories-without-a-fence", "^TestStoriesFollowTheService$", []edit{
-		{"../internal/app/service/stories.go", "kafka.Delivery = broker.ExactlyOnce",
+		{"../app/service/stories.go", "kafka.Delivery = broker.ExactlyOnce",
 			"kafka.Delivery = broker.AtLeastOnce"}}},
 	{"stores-entries-before-lists", "^TestNodeAwayDuringStore$", []edit{
 		{"index.go", "{c.storeLists, c.storeEntries,", "{c.storeEntries, c.storeLists,"}}},
@@ -129,19 +129,19 @@ var others = []mistake{
 	{"a-refill-goes-on-where-it-never-was", "admin ^TestRefillProgress$", []edit{
 		{"admin/refill.go", "if r.From <= from && from <= r.To {", "if from <= r.To {"}}},
 	{"one-call-speaks-for-all", "^TestHealthChanges$", []edit{
-		{"../internal/app/service/health.go", "delete(c.waits, call)", "clear(c.waits)"}}},
+		{"../app/service/health.go", "delete(c.waits, call)", "clear(c.waits)"}}},
 	{"one-answer-of-the-registry-is-believed", "^TestANodeThatLagsIsAskedAgain$", []edit{
-		{"../internal/app/registry/wait.go", "if !patient && !w.isClear(id, no.answer) {", "if false {"}}},
+		{"../app/registry/wait.go", "if !patient && !w.isClear(id, no.answer) {", "if false {"}}},
 	{"no-schema-while-the-registry-is-away", "^TestARegistryThatIsAwayMakesNoDeadLetters$", []edit{
-		{"../internal/app/registry/wait.go", "		w.setAway(no)\n		return nil, no\n", "		return nil, no.reject(id)\n"}}},
+		{"../app/registry/wait.go", "		w.setAway(no)\n		return nil, no\n", "		return nil, no.reject(id)\n"}}},
 	{"values-wait-for-no-memory", "^TestValuesWaitForMemory$", []edit{
 		{"../pipeline/decode/memory.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"}}},
 	{"a-reload-is-not-judged", "^TestReloadJudgesAsTheStart$", []edit{
-		{"../internal/app/access/access.go", "if err = f.judge(cfg, old); err == nil {", "if err = nil; err == nil {"}}},
+		{"../app/access/access.go", "if err = f.judge(cfg, old); err == nil {", "if err = nil; err == nil {"}}},
 	{"a-refill-brings-forgotten-articles-back", "../cmd/echosieve/internal/index ^TestRefillLeavesForgottenArticles$", []edit{
 		{"admin/forgotten.go", "append(forgotten, err == nil && ", "append(forgotten, err != nil && "}}},
 	{"a-claimed-size-is-believed", "^TestGuardKafka$", []edit{
-		{"../internal/base/diag/guard.go", "size > maxFrameBytes || ", ""}}},
+		{"../internal/diag/guard.go", "size > maxFrameBytes || ", ""}}},
 	{"blind-to-another-process", "watch ^TestReporter$", []edit{
 		{"watch/reporter.go", "if r.committed == nil || before[partition] == commit {",
 			"if before[partition] != commit || true {"}}},

@@ -21,7 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/child"
+	"echosieve/app/child"
 	"echosieve/test/loopback"
 	"echosieve/test/repo"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/child"
+	"echosieve/app/child"
 	"echosieve/test/loopback"
 )
 

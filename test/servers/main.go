@@ -17,7 +17,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"echosieve/internal/app/child"
+	"echosieve/app/child"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"

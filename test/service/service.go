@@ -20,7 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/child"
+	"echosieve/app/child"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/loopback"
 )

@@ -9,7 +9,7 @@ import (
 	"math"
 	"slices"
 
-	"echosieve/internal/base/zstdframes"
+	"echosieve/internal/zstdframes"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/pierrec/lz4/v4"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/internal/base/zstdframes"
+	"echosieve/internal/zstdframes"
 	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/snappy"

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/command/commandtest"
-	"echosieve/internal/app/config"
+	"echosieve/app/command/commandtest"
+	"echosieve/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
 	"echosieve/sample"

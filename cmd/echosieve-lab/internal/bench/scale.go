@@ -13,9 +13,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"echosieve/app/command"
+	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/servers"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"

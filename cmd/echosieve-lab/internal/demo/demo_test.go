@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/command/commandtest"
+	"echosieve/app/command/commandtest"
 )
 
 func TestDemoTable(t *testing.T) {

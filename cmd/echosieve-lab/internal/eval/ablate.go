@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/command"
+	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/page"

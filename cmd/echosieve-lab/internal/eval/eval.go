@@ -6,8 +6,8 @@ package eval
 import (
 	"github.com/spf13/cobra"
 
+	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/app/config"
 )
 
 const help = `Eval measures the filter on your own articles.

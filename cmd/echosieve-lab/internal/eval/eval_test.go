@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/app/command"
+	"echosieve/app/command/commandtest"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/command/commandtest"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/text"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"echosieve/internal/app/command"
+	"echosieve/app/command"
 
 	"github.com/spf13/cobra"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/build"
+	"echosieve/app/command"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
-	"echosieve/internal/app/build"
-	"echosieve/internal/app/command"
 )
 
 // output shows the result of an eval command: on standard output, and with --html as a page.

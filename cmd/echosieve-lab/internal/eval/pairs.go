@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/config"
+	"echosieve/app/files"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/files"
 )
 
 const pairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and compares the

@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/eval/edits"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"

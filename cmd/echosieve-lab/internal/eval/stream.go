@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/visible"
 )
 
 const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages, batch by batch,

@@ -10,8 +10,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/app/config"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"

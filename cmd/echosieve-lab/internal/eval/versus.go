@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
-	"echosieve/internal/app/config"
 )
 
 const versusHelp = `Versus sends the articles of a file, in their order, through the recipe of the settings and through another one, and prints

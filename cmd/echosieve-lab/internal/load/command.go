@@ -12,14 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/config/schema"
+	"echosieve/app/files"
+	"echosieve/app/produce"
 	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/config/schema"
-	"echosieve/internal/app/files"
-	"echosieve/internal/app/produce"
-	"echosieve/internal/base/plural"
+	"echosieve/internal/plural"
 	"echosieve/sample"
 )
 

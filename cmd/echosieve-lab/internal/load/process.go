@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"echosieve/internal/app/child"
-	"echosieve/internal/app/config"
+	"echosieve/app/child"
+	"echosieve/app/config"
 )
 
 const (

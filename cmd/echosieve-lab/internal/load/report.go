@@ -10,8 +10,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/base/plural"
+	"echosieve/app/command"
+	"echosieve/internal/plural"
 )
 
 // Report is the result of a run. All delays are from a record's timestamp until its verdict was read from an

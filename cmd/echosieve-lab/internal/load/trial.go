@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/consumer/tools"
-	"echosieve/internal/base/plural"
+	"echosieve/internal/plural"
 )
 
 // mostGrowth is how fast the delay may grow at a rate that counts as sustained, in seconds for each second.

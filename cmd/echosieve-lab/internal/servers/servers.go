@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kfake"
 
+	"echosieve/app/config"
 	"echosieve/consumer/broker"
-	"echosieve/internal/app/config"
-	"echosieve/internal/base/tlsfiles"
+	"echosieve/internal/tlsfiles"
 	"echosieve/redisindex/connection"
 )
 

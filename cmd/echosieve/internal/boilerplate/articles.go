@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/config"
+	"echosieve/app/files"
+	"echosieve/app/produce"
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/files"
-	"echosieve/internal/app/produce"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 )

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/config/schema"
-	"echosieve/internal/base/plural"
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/config/schema"
+	"echosieve/internal/plural"
 	"echosieve/pipeline/page"
 )
 

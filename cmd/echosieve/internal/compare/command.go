@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/files"
-	"echosieve/internal/app/sidebyside"
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/files"
+	"echosieve/app/sidebyside"
 	"echosieve/pipeline/article"
 )
 

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"echosieve/internal/app/sidebyside"
+	"echosieve/app/sidebyside"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/lookup"

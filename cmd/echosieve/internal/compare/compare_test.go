@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/command/commandtest"
+	"echosieve/app/command"
+	"echosieve/app/command/commandtest"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
 )

@@ -9,9 +9,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/sidebyside"
-	"echosieve/internal/app/visible"
+	"echosieve/app/command"
+	"echosieve/app/sidebyside"
+	"echosieve/app/visible"
 	"echosieve/simhash"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/config/schema"
-	"echosieve/internal/app/outputs"
-	"echosieve/internal/app/sidebyside"
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/config/schema"
+	"echosieve/app/outputs"
+	"echosieve/app/sidebyside"
 )
 
 const help = `Diff compares the verdicts of two runs about the same input records, such as those of the service and of a shadow with other

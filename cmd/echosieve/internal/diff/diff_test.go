@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/command/commandtest"
+	"echosieve/app/command"
+	"echosieve/app/command/commandtest"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/test/inprocess"

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"echosieve/internal/app/sidebyside"
+	"echosieve/app/sidebyside"
 	"echosieve/pipeline/article"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"echosieve/app/outputs"
+	"echosieve/app/sidebyside"
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/outputs"
-	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/text"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/internal/app/outputs"
+	"echosieve/app/outputs"
 	"echosieve/pipeline/article"
 )
 

@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/config/schema"
+	"echosieve/app/outputs"
+	"echosieve/app/sidebyside"
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/config/schema"
-	"echosieve/internal/app/outputs"
-	"echosieve/internal/app/sidebyside"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"echosieve/app/config"
+	"echosieve/app/outputs"
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/outputs"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"

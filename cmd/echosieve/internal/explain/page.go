@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"html"
 
+	"echosieve/app/sidebyside"
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve/internal/compare"
-	"echosieve/internal/app/sidebyside"
-	"echosieve/internal/app/visible"
 )
 
 // writePage writes the explanation as a page. Everything that comes from a record is made visible and escaped.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"echosieve/app/command"
+	"echosieve/app/sidebyside"
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve/internal/compare"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/sidebyside"
-	"echosieve/internal/app/visible"
-	"echosieve/internal/base/plural"
+	"echosieve/internal/plural"
 )
 
 // print writes the explanation for a terminal.

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/files"
-	"echosieve/internal/base/plural"
+	"echosieve/app/config"
+	"echosieve/app/files"
+	"echosieve/internal/plural"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"

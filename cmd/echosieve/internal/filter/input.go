@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/app/files"
+	"echosieve/app/files"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"echosieve/internal/app/visible"
+	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"

@@ -14,8 +14,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/command/commandtest"
+	"echosieve/app/command"
+	"echosieve/app/command/commandtest"
 	"echosieve/sample"
 	"echosieve/stories"
 )

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/command"
+	"echosieve/app/config"
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
 )
 
 const acceptHelp = `Accept ends the warning that the group's articles are in another index, without filling this one. Use it after

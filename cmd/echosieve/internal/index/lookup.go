@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/base/plural"
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/internal/plural"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"

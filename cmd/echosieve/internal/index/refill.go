@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/config/schema"
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/config"
-	"echosieve/internal/app/config/schema"
 )
 
 const refillHelp = `Refill fills the index after Redis has lost data, or the empty index of a new recipe. It reads the articles of the

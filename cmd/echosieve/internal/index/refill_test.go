@@ -14,11 +14,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/app/command"
+	"echosieve/app/command/commandtest"
+	"echosieve/app/config"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/command/commandtest"
-	"echosieve/internal/app/config"
 	"echosieve/test/inprocess"
 	"echosieve/test/redisserver"
 )

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 
-	"echosieve/internal/app/command"
-	"echosieve/internal/base/plural"
+	"echosieve/app/command"
+	"echosieve/internal/plural"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/admin"
 )

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"echosieve/internal/base/crashpoint"
+	"echosieve/internal/crashpoint"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
 	"echosieve/test/torture/internal/wait"

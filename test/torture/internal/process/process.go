@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"echosieve/internal/app/child"
+	"echosieve/app/child"
 )
 
 // Process is one running service. It is safe for concurrent use.

@@ -1,6 +1,6 @@
 package figures
 
-import "echosieve/internal/app/sidebyside"
+import "echosieve/app/sidebyside"
 
 // VersusResult says which articles two recipes would drop. An article is dropped if it goes to the topic of copies.
 type VersusResult struct {

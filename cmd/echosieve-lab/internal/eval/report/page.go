@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode"
 
-	"echosieve/internal/app/sidebyside"
+	"echosieve/app/sidebyside"
 )
 
 // About says which files were measured with which recipe and program. It is shown at the foot of a page.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
+	"echosieve/app/sidebyside"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/app/sidebyside"
 )
 
 // hostile is a text that a title, a text, an id or a label may have.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"echosieve/app/command"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/app/command"
-	"echosieve/internal/base/plural"
+	"echosieve/internal/plural"
 )
 
 // Ablate writes what each part of the rule is worth.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"echosieve/app/command"
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/visible"
-	"echosieve/internal/base/plural"
+	"echosieve/internal/plural"
 	"echosieve/pipeline/article"
 )
 

@@ -13,10 +13,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"echosieve/app/command"
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/visible"
-	"echosieve/internal/base/plural"
+	"echosieve/internal/plural"
 )
 
 // MostListed is the number of rows of a list of articles, pairs or publishers. --json has all of them.

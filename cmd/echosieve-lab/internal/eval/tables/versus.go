@@ -7,10 +7,10 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"echosieve/app/command"
+	"echosieve/app/sidebyside"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/app/command"
-	"echosieve/internal/app/sidebyside"
-	"echosieve/internal/base/plural"
+	"echosieve/internal/plural"
 )
 
 // Versus writes what each recipe would drop, and samples of what only one would.

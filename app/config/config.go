@@ -1,0 +1,322 @@
+// Package config is the configuration of echosieve: the struct of all settings with their defaults and
+// limits, and Load, which reads them. How a struct becomes flags, variables and a YAML file is the business
+// of the package schema.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"echosieve/app/registry"
+	"echosieve/consumer/broker"
+	"echosieve/internal/hostport"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/recipe"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+)
+
+// Config holds all settings. Package schema makes flags, environment variables and the reference file from
+// the tags of the fields.
+type Config struct {
+	Kafka     broker.Config         `setting:"kafka" help:"Where articles come from and verdicts go."`
+	Redis     RedisConfig           `setting:"redis" help:"The index of earlier articles."`
+	Window    time.Duration         `setting:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
+	Recipe    string                `setting:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
+	Detection recipe.Config         `setting:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
+	Policy    article.Policy        `setting:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
+	Input     InputConfig           `setting:"input" help:"How a record's value holds the article."`
+	Output    pipeline.OutputConfig `setting:"output" help:"How an output states its verdict."`
+	HTTP      HTTPConfig            `setting:"http" help:"Metrics and health."`
+	Log       LogConfig             `setting:"log" help:"The log, written to standard error."`
+	// Arguments are the arguments with which a command gets this configuration, without secrets. Load sets them.
+	Arguments []string     `setting:"-"`
+	Shadow    ShadowConfig `setting:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
+}
+
+// RedisConfig says where the index is and how it is laid out.
+type RedisConfig struct {
+	Namespace          string `setting:"namespace" help:"First part of all keys; processes that share it share the index."`
+	connection.Options `setting:",squash"`
+	Index              keyspace.Config `setting:",squash"`
+}
+
+// InputConfig says how a record's value holds the article, and where the schemas of Avro values are.
+type InputConfig struct {
+	decode.Config `setting:",squash"`
+	Records       pipeline.RecordConfig `setting:",squash"`
+	Avro          registry.Config       `setting:",squash"`
+}
+
+// Validate returns the mistakes, each with its key first.
+func (c InputConfig) Validate() error {
+	return errors.Join(c.Config.Validate(), c.Records.Validate(), c.Avro.Validate(c.Format == decode.FormatAvro,
+		c.Framing == decode.FramingConfluent))
+}
+
+// HTTPConfig holds the settings of the listener for metrics and health.
+type HTTPConfig struct {
+	Listen string   `setting:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
+	Hosts  []string `setting:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. A request with another name gets the answer 421."`
+	Pprof  bool     `setting:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
+
+	Look    bool `setting:"look" help:"Answer POST /v1/look (docs/output.md) and GET /v1/stories (docs/stories.md) too: which verdict an article would get now, and who carried a story. On another address than loopback it needs a login."`
+	Console bool `setting:"console" help:"Serve the web page /console/ too: who may open it reads the articles of all topics under kafka.topics, and the stories. On another address than loopback it needs a login."`
+
+	ConfigFile string   `setting:"config_file" help:"Login and TLS, in a file like Prometheus' web configuration: basic_auth_users with bcrypt hashes, tls_server_config. Read again when it or a certificate has changed."`
+	TokenFile  string   `setting:"token_file" help:"File with a token that lets a program in, too: Authorization: Bearer TOKEN. Read again when it has changed."`
+	Generated  bool     `setting:"generated_login" help:"At each start make a password for the user echosieve and write it to the log: to try the service out."`
+	Open       []string `setting:"open" help:"Which of /metrics, /healthz and /readyz need no login."`
+}
+
+// ShowsArticles returns the setting that serves articles or what the index has of them; empty: none does.
+func (c HTTPConfig) ShowsArticles() string {
+	switch {
+	case c.Console:
+		return "http.console"
+	case c.Look:
+		return "http.look"
+	default:
+		return ""
+	}
+}
+
+// openPaths are the values of http.open.
+var openPaths = []string{"/metrics", "/healthz", "/readyz"}
+
+// LogConfig holds the settings of the log.
+type LogConfig struct {
+	Level  string `setting:"level" help:"Least level written: debug, info, warn or error."`
+	Format string `setting:"format" help:"Form of a line: text (key=value) or json."`
+}
+
+// Default returns the default of every setting. Kafka and Redis are on this machine.
+func Default() Config {
+	return Config{
+		Kafka: broker.DefaultConfig(),
+		Redis: RedisConfig{
+			Namespace: "echosieve",
+			Options:   connection.DefaultOptions(),
+			Index:     keyspace.DefaultConfig(),
+		},
+		Window:    168 * time.Hour,
+		Recipe:    "news",
+		Detection: recipe.DefaultConfig(),
+		Policy:    article.DefaultPolicy(),
+		Input:     InputConfig{Config: decode.DefaultConfig(), Records: pipeline.DefaultRecordConfig()},
+		Output:    pipeline.DefaultOutputConfig(),
+		HTTP:      HTTPConfig{Listen: "127.0.0.1:9464", Open: slices.Clone(openPaths)},
+		Log:       LogConfig{Level: "info", Format: LogText},
+	}
+}
+
+// RecipeConfig returns the settings of the recipe, which are c.Detection and the name c.Recipe.
+func (c Config) RecipeConfig() recipe.Config {
+	r := c.Detection
+	r.Name = c.Recipe
+	return r
+}
+
+// IndexConfig returns the settings of the index for a recipe: c.Redis.Index and everything that other
+// sections decide, such as the namespace and the window. The configuration must be valid.
+func (c Config) IndexConfig(recipeID string) keyspace.Config {
+	index := c.indexSettings(recipeID, c.RecipeConfig())
+	// When a process dies, Kafka notices it after one session timeout and gives its partitions to another
+	// process. After a second session timeout that process has had time to decide the articles that the dead
+	// one left undecided.
+	index.UndecidedTimeout = 2 * c.Kafka.SessionTimeout
+	return index
+}
+
+// LoadRecipe loads the recipe with its dictionaries. An error says which setting to correct.
+func (c Config) LoadRecipe() (*recipe.Recipe, error) {
+	recipe, err := recipe.Load(c.RecipeConfig())
+	if err != nil {
+		return nil, fmt.Errorf(
+			"%w; correct detection.user_dictionary, detection.stop_words or detection.boilerplate_file", err)
+	}
+	return recipe, nil
+}
+
+// indexSettings is IndexConfig without UndecidedTimeout.
+func (c Config) indexSettings(recipeID string, recipe recipe.Config) keyspace.Config {
+	index := c.Redis.Index
+	index.Namespace = c.Redis.Namespace + ":" + recipeID
+	index.Window = c.Window
+	index.Policy = c.Policy
+	index.Search = recipe.Search()
+	return index
+}
+
+// Validate returns all mistakes of the configuration, joined; each begins with the key of its setting. It
+// connects to no server and reads no file.
+func (c Config) Validate() error {
+	_, _, listen := net.SplitHostPort(c.HTTP.Listen)
+	var level slog.Level
+	badLevel := level.UnmarshalText([]byte(c.Log.Level))
+	errs := []error{
+		c.Kafka.Validate(),
+		c.validateBrokers(),
+		c.validateHTTP(),
+		inSection("redis", c.Redis.Validate()),
+		c.validateDetection(),
+		inSection("policy", c.Policy.Validate()),
+		inSection("input", c.Input.Validate()),
+		inSection("output", c.Output.Validate(c.Input.Config)),
+		c.validateShadow(),
+	}
+	for _, f := range []struct {
+		key string
+		ok  bool
+		why string
+	}{
+		{"redis.namespace", c.Redis.Namespace != "", "must not be empty"},
+		{"redis.namespace", !c.Redis.Cluster || !strings.ContainsAny(c.Redis.Namespace, "{}"),
+			"has braces, which would put every key on one server of the cluster: leave them out"},
+		{"http.listen", listen == nil, `must be an address such as "127.0.0.1:9464" or ":9464"`},
+		{"log.level", badLevel == nil, "must be debug, info, warn or error"},
+		{"log.format", c.Log.Format == LogText || c.Log.Format == LogJSON, "must be text or json"},
+	} {
+		if !f.ok {
+			errs = append(errs, fmt.Errorf("%s %s", f.key, f.why))
+		}
+	}
+	return c.withRanges(errors.Join(errs...))
+}
+
+// withRanges adds the numbers that are out of range. It drops what else is wrong with such a number: one
+// mistake has one message.
+func (c Config) withRanges(others error) error {
+	mistakes := Schema().OutOfRange(c)
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(mistakes)) {
+		errs = append(errs, mistakes[key])
+	}
+	for _, err := range flat(others) {
+		key, _, _ := strings.Cut(err.Error(), " ")
+		if mistakes[strings.TrimSuffix(key, ":")] == nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// flat returns the errors that errors.Join has joined.
+func flat(err error) (errs []error) {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, e := range joined.Unwrap() {
+		errs = append(errs, flat(e)...)
+	}
+	return errs
+}
+
+func (c Config) validateBrokers() error {
+	var errs []error
+	for _, broker := range c.Kafka.Brokers {
+		if err := hostport.Check(broker, "9092"); err != nil && broker != "" { // Kafka.Validate reports empty addresses
+			errs = append(errs, fmt.Errorf("kafka.brokers %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hostName matches a name of http.hosts: a host, or the end of one from a dot on.
+var hostName = regexp.MustCompile(`^\.?[\w-]+(\.[\w-]+)*$`)
+
+func (c Config) validateHTTP() error {
+	var errs []error
+	for _, name := range c.HTTP.Hosts {
+		if !hostName.MatchString(name) {
+			errs = append(errs, fmt.Errorf(
+				"http.hosts has %q, must be a name without scheme and port, such as echosieve.internal", name))
+		}
+	}
+	for _, path := range c.HTTP.Open {
+		if !slices.Contains(openPaths, path) {
+			errs = append(errs, fmt.Errorf("http.open has %q, must name some of %s", path,
+				strings.Join(openPaths, ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// validateDetection validates the recipe and the index together, because the index uses settings of the
+// recipe. If such a setting is wrong, the recipe reports it, and the index is validated with the default
+// instead, so that it is not reported twice.
+func (c Config) validateDetection() error {
+	if names := recipe.Names(); !slices.Contains(names, c.Recipe) {
+		return fmt.Errorf("recipe is %q, must be one of %s", c.Recipe, strings.Join(names, ", "))
+	}
+	recipe := c.RecipeConfig()
+	bad := recipe.Validate()
+	if bad != nil {
+		recipe = Default().RecipeConfig()
+	}
+	index := c.indexSettings("recipe", recipe)
+	if !c.validWindow() {
+		index.Window = Default().Window
+	}
+	return errors.Join(inSection("detection", bad), inSection("redis", index.Validate()))
+}
+
+func (c Config) validWindow() bool {
+	return c.Window >= keyspace.MinWindow && c.Window <= keyspace.MaxWindow
+}
+
+// inSection puts "section." before each of the joined errors. Each of them begins with a key of that section.
+func inSection(section string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var errs []error
+	for _, e := range flat(err) {
+		errs = append(errs, fmt.Errorf("%s.%w", section, e))
+	}
+	return errors.Join(errs...)
+}
+
+// The values of log.format.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
+// NewLogger returns a logger that writes to w. The configuration must be valid.
+func (c LogConfig) NewLogger(w io.Writer) *slog.Logger {
+	log, _ := c.NewAdjustableLogger(w)
+	return log
+}
+
+// NewAdjustableLogger is NewLogger, and also returns the logger's level, which may be set while the logger is used.
+func (c LogConfig) NewAdjustableLogger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(c.SlogLevel())
+	options := &slog.HandlerOptions{Level: level}
+	if c.Format == LogJSON {
+		return slog.New(slog.NewJSONHandler(w, options)), level
+	}
+	return slog.New(slog.NewTextHandler(w, options)), level
+}
+
+// SlogLevel returns the least level that is written. The configuration must be valid.
+func (c LogConfig) SlogLevel() slog.Level {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // Validate has refused unknown levels
+	return level
+}

@@ -1,0 +1,118 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"echosieve/app/config/schema"
+	"echosieve/app/files"
+	"echosieve/pipeline/decode"
+)
+
+const (
+	envPrefix  = "ECHOSIEVE_"
+	envFile    = envPrefix + "CONFIG" // names the configuration file if --config is not given
+	envTesting = envPrefix + "TEST_"  // variables of this prefix are read by tests; they are no settings
+	fileFlag   = "config"
+)
+
+// Schema returns the schema of Config: the list of all keys.
+var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()) })
+
+// AddFlags adds --config and a flag for each setting. A command that uses settings of some sections only
+// names these: its help then lists no others.
+func AddFlags(flags *pflag.FlagSet, sections ...string) {
+	flags.String(fileFlag, "", "YAML file with settings (default: the file that "+envFile+" names)")
+	Schema().AddFlags(flags, sections...)
+}
+
+// Load reads the configuration from the file, the environment and the flags, and validates it. The flags must
+// have been added by AddFlags and parsed. The error names all mistakes of the first source that has any. With
+// the flag of AddShadowFlag the configuration is that of the shadow.
+func Load(flags *pflag.FlagSet) (Config, error) {
+	cfg, _, err := LoadOrigins(flags)
+	if f := flags.Lookup(shadowFlag); err == nil && f != nil && f.Value.String() == "true" {
+		cfg = cfg.AsShadow()
+	}
+	return cfg, err
+}
+
+// LoadOrigins is Load, and also returns where each value comes from.
+func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
+	file, err := flags.GetString(fileFlag)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	if file = cmp.Or(file, os.Getenv(envFile)); file != "" {
+		if err := files.Check(file, files.HoldsSettings); err != nil {
+			return Config{}, nil, fmt.Errorf("configuration: %w", err)
+		}
+	}
+	cfg := Default()
+	origins, err := Schema().Load(&cfg, schema.Sources{
+		File:    file,
+		Environ: os.Environ(),
+		Ignored: []string{envFile, envTesting},
+		Flags:   flags,
+	})
+	if err != nil {
+		return Config{}, nil, err
+	}
+	if err := cfg.Validate(); err != nil {
+		return Config{}, nil, fmt.Errorf("configuration: %w", err)
+	}
+	cfg.Arguments = arguments(flags, file)
+	if cfg.Input.Schemas, err = cfg.Input.Avro.Open(); err != nil {
+		return Config{}, nil, fmt.Errorf("configuration: %w", err)
+	}
+	cfg.Input.MaxBytes, cfg.Input.Memory = cfg.Kafka.MaxMessageBytes, decode.NewMemory(cfg.Kafka.MaxInFlightBytes/8)
+	return cfg, origins, nil
+}
+
+// arguments returns the flags that were given, quoted for a shell, and the file. Secrets are left out.
+func arguments(flags *pflag.FlagSet, file string) []string {
+	var given []string
+	if file != "" {
+		given = append(given, "--"+fileFlag, quoted(file))
+	}
+	for _, k := range Schema().Keys() {
+		if f := flags.Lookup(k.Name); f != nil && f.Changed && !k.Secret {
+			given = append(given, "--"+k.Name+"="+quoted(f.Value.String()))
+		}
+	}
+	return given
+}
+
+// quoted is a text as a shell reads it as one word.
+func quoted(text string) string {
+	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// Environ returns an environment for a child process that runs with exactly this configuration: the environment of this
+// process, without its settings, and all settings of c. It contains secrets.
+func (c Config) Environ() []string {
+	others := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, envPrefix) && !strings.HasPrefix(v, envTesting)
+	})
+	return append(others, Schema().Environ(&c)...)
+}
+
+const referenceHead = `# All settings of Echosieve with their defaults. Keep what you change, delete the rest.
+# A setting can also come from the environment (the name at the end of the line above it) or from a flag
+# (--kafka.brokers); later sources win: this file < environment < flags. Lists in the environment are
+# separated by commas. Durations: 168h, 30s, 250ms. Sizes: bytes or with a unit of 1024, 64MiB. A relative name of a
+# file is relative to the folder of this file; in the environment or a flag, to the working directory.
+`
+
+// Reference returns a YAML file with every setting and its default: deploy/echosieve.reference.yaml.
+func Reference() []byte { return append([]byte(referenceHead), Schema().Reference()...) }

@@ -1,0 +1,73 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"echosieve/app/visible"
+)
+
+const (
+	// tickInterval is the time between two events of a feed. With maxTickRows it bounds what a page shows: 24
+	// verdicts a second, which is more than people can read.
+	tickInterval = 500 * time.Millisecond
+	// eventTimeout bounds the writing of one event. A browser that reads nothing for so long loses its feed,
+	// and connects again.
+	eventTimeout = 10 * time.Second
+)
+
+// serveFeed sends a page its feed as server-sent events, until the client goes away: one event "opening",
+// then an event "tick" each tickInterval.
+func (c *Console) serveFeed(w http.ResponseWriter, r *http.Request) {
+	p, first := c.feed.open(newFilter(r.URL.Query()))
+	if p == nil {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, fmt.Sprintf("%d pages are open, or the service stops", maxPages), http.StatusServiceUnavailable)
+		return
+	}
+	defer c.feed.leave(p)
+	first.Version, first.Recipe = c.cfg.Version, c.cfg.Recipe.ID()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the events back
+	events := eventWriter{w: w, control: http.NewResponseController(w)}
+	if events.send("opening", first) != nil {
+		return
+	}
+	ticks := time.NewTicker(tickInterval)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			if events.send("tick", c.feed.take(p)) != nil {
+				return
+			}
+		case <-p.done:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// eventWriter writes server-sent events (HTML standard, section 9.2).
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// send sends one event. After an error the client is gone.
+func (e *eventWriter) send(name string, data any) error {
+	text, err := json.Marshal(data) // without line ends, which would end the event
+	if err != nil {
+		return err
+	}
+	if err := e.control.SetWriteDeadline(time.Now().Add(eventTimeout)); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", name, visible.JSON(text)); err != nil {
+		return err
+	}
+	return e.control.Flush()
+}

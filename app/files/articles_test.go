@@ -1,0 +1,350 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/traditionalchinese"
+
+	"echosieve/app/files/filestest"
+	"echosieve/pipeline/decode"
+)
+
+func warcRecord(kind, uri, contentType, block string) string {
+	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nWARC-Date: "+
+		"2026-11-23T15:35:00Z\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+		kind, uri, contentType, len(block), block)
+}
+
+func response(contentType, body string) string {
+	return "HTTP/1.1 200 OK\r\nContent-Type: " + contentType + "\r\n\r\n" + body
+}
+
+// readAll returns the articles of a file, for what was left out its cause, and the error that ended it, nil at its end.
+func readAll(t testing.TB, file io.Reader, most int) (articles []string, at string, err error) {
+	t.Helper()
+	r, err := NewArticleReader(file, most, decode.DefaultConfig())
+	if err != nil {
+		return nil, "", err
+	}
+	defer r.Close()
+	for {
+		line, _, err := r.Next()
+		if skip := (*SkipError)(nil); errors.As(err, &skip) {
+			articles = append(articles, skip.Cause)
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			return articles, at, nil
+		}
+		if err != nil {
+			return articles, at, err
+		}
+		if !r.Time().IsZero() {
+			at = r.Time().Format("15:04")
+		}
+		articles = append(articles, string(line))
+	}
+}
+
+func TestArticleReader(t *testing.T) {
+	const a, b = `{"id":"a","text":"x"}`, `{"id":"b","text":"y, \"z\""}`
+	pretty := "{\n  \"id\": \"a\",\n  \"text\": \"x\"\n}\n"
+	archive := warcRecord("warcinfo", "", "application/warc-fields", "software: x") +
+		warcRecord("request", "http://a/1", "application/http", "GET / HTTP/1.1\r\n\r\n") +
+		warcRecord("response", "http://a/1", "application/http", response("text/html", "<p>x</p>")) +
+		warcRecord("response", "http://a/2.png", "application/http", response("image/png", "\x89PNG")) +
+		warcRecord("response", "http://a/3", "application/http", response("text/html; charset=gbk", "\xb8\xdb")) +
+		warcRecord("response", "http://a/4", "application/http", "no HTTP") +
+		warcRecord("conversion", "http://a/5", "text/plain", "plain") +
+		warcRecord("response", "http://a/6", "application/http", response("text/html", strings.Repeat("x", 5000)))
+	pages := []string{
+		`{"id":"http://a/1","url":"http://a/1","text":"<p>x</p>"}`, "of type image/png",
+		`{"id":"http://a/3","url":"http://a/3","text":"港"}`,
+		"no HTTP response", `{"id":"http://a/5","url":"http://a/5","text":"plain"}`, "too long",
+	}
+	members := "" // Common Crawl compresses each record by itself
+	for _, part := range strings.SplitAfter(archive, "\r\n\r\n") {
+		members += filestest.Gzip(t, part)
+	}
+	for name, c := range map[string]struct {
+		file string
+		want []string
+		err  string
+	}{
+		"lines":                {a + "\n\n" + b + "\n", []string{a, b}, ""},
+		"lines, cut off":       {`{"id":"a","text` + "\n" + b, []string{`{"id":"a","text`, b}, ""},
+		"one line":             {a, []string{a}, ""},
+		"nothing":              {"", nil, ""},
+		"list":                 {"[" + a + ",\n" + b + "]", []string{a, b}, ""},
+		"list, pretty":         {"\ufeff [\n" + pretty + "," + pretty + "]\n", []string{a, a}, ""},
+		"list of nothing":      {"[]", nil, ""},
+		"list, cut off":        {"[" + a + ",", []string{a}, "the list has no end"},
+		"lists":                {"[" + a + "]\n[" + b + "]" + a, []string{a, b, a}, ""},
+		"list, brace behind":   {"[" + a + "]}" + b, []string{a, "damaged JSON", b}, ""},
+		"list without end":     {"[" + a, []string{a}, "the list has no end"},
+		"pretty":               {pretty + pretty, []string{a, a}, ""},
+		"pretty, brace behind": {"{\"id\":\"a\",\n\"text\":\"x\"}\n" + pretty, []string{a, a}, ""},
+		"pretty, value apart":  {"{\"id\":\n\"a\",\"text\":\"x\"}" + pretty, []string{a, a}, ""},
+		"pretty, two braces":   {pretty + "}\n" + pretty, []string{a, "damaged JSON", a}, ""},
+		"two in one line":      {a + b + "\n" + a, []string{a, b, a}, ""},
+		"long line": {`{"id":"` + strings.Repeat("[", 2*lineBufferBytes) + "\"}\n" + b,
+			[]string{"too long", b}, ""},
+		// the decoder refuses it
+		"pretty, damaged":    {pretty + "{\n\"id\" 1}" + pretty, []string{a, `{"id"1}`, a}, ""},
+		"too long in a list": {`[{"text":"` + strings.Repeat("x", 2000) + `"},` + a + "]", []string{"too long", a}, ""},
+		"bulk": {`{"index":{"_id":"1"}}` + "\n" + a + "\n" + `{"create":{}}` + "\n" + b + "\n",
+			[]string{a, b}, ""},
+		"kcat": {`{"topic":"t","partition":0,"offset":1,"key":"a","payload":"{\"id\":\"a\",\"text\":\"x\"}"}`,
+			[]string{a}, ""},
+		"csv":                {"id,text\r\na,x\r\nb,\"y, \"\"z\"\"\"\r\n", []string{a, b}, ""},
+		"csv, several lines": {"id;text\na;\"x\ny\"\n", []string{`{"id":"a","text":"x\ny"}`}, ""},
+		"csv, short row":     {"id,text\na\n", []string{`{"id":"a"}`}, ""},
+		"csv, long row":      {"id,text\na,x,z\na,x\n", []string{"more fields than the header", a}, ""},
+		"tsv":                {"id\ttext\na\tx\n", []string{a}, ""},
+		"no header":          {"a,x\nb,y\n", []string{"a,x", "b,y"}, ""},
+		"warc":               {archive, pages, ""},
+		"warc.gz":            {members, pages, ""},
+		"warc, cut off":      {archive[:len(archive)-3000], pages[:5], "cut off"},
+		"warc, no length":    {"WARC/1.0\r\nWARC-Type: response\r\n\r\n", []string{"damaged WARC record"}, ""},
+		"bzip2":              {"BZh91AY", nil, "bunzip2 -c"},
+		"xz":                 {"\xfd7zXZ\x00", nil, "xz -dc"},
+		"zip":                {"PK\x03\x04", nil, "unzip -p"},
+		"Parquet":            {"PAR1", nil, "duckdb"},
+		"feed":               {"<?xml version=\"1.0\"?><rss>", nil, "reads feeds"},
+		"PDF":                {"%PDF-1.7\n", nil, "application/pdf"},
+		"page":               {"<!doctype html>\n<p>x</p>", nil, "one HTML page"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// a pipe brings parts
+			for _, in := range []io.Reader{strings.NewReader(c.file), iotest.OneByteReader(strings.NewReader(c.file))} {
+				got, at, err := readAll(t, in, 1000)
+				require.Equal(t, c.err == "", err == nil, "%v", err)
+				require.Contains(t, fmt.Sprint(err), c.err)
+				require.Equal(t, c.want, got)
+				if strings.HasPrefix(name, "warc") && len(got) > 1 {
+					require.Equal(t, "15:35", at)
+				}
+			}
+		})
+	}
+}
+
+// The first article of a pipe is read as soon as its line has come: nobody may write more.
+func TestArticleReaderDoesNotWait(t *testing.T) {
+	in, writer := io.Pipe()
+	defer writer.Close()
+	go func() { _, _ = io.WriteString(writer, `{"id":"a"}`+"\n") }()
+	r, err := NewArticleReader(in, 1000, decode.DefaultConfig())
+	require.NoError(t, err)
+	defer r.Close()
+	line, number, err := r.Next()
+	require.NoError(t, err)
+	require.Equal(t, `{"id":"a"}`, string(line))
+	require.Equal(t, 1, number)
+	require.True(t, r.Idle())
+}
+
+// Whatever a file holds, the reading ends, and no article is longer than allowed.
+func FuzzArticles(f *testing.F) {
+	for _, file := range []string{
+		"[{}]", "{\n}", "id,text\na,x", `{"index":{}}` + "\n{}", `{"offset":1,"payload":"{}"}`,
+		warcRecord("response", "u", "application/http", response("text/html", "x")),
+		"WARC/1.0\r\nContent-Length: 9223372036854775807\r\n\r\nx",
+	} {
+		f.Add(file)
+	}
+	f.Fuzz(func(t *testing.T, file string) {
+		articles, _, _ := readAll(t, strings.NewReader(file), 1000)
+		for _, a := range articles {
+			if len(a) > 1000 {
+				t.Fatalf("%d bytes", len(a))
+			}
+		}
+	})
+}
+
+// Behind a damaged piece of a file the next article is read. Each piece that is left out is an error.
+func TestArticlesBehindDamage(t *testing.T) {
+	const a, b, c = `{"id":"a","text":"x"}`, `{"id":"b","text":"y"}`, `{"id":"c","text":"z"}`
+	const damage, quote = "damaged JSON", "an open quote"
+	for name, f := range map[string]struct {
+		file string
+		want []string
+	}{
+		"lone commas": {"[\n" + a + ",\n,\n" + b + "\n]", []string{a, damage, b}},
+		"comma first": {"[," + a + "]", []string{damage, a}},
+		"comma last":  {"[" + a + ",\n" + b + ",]", []string{a, b, damage}},
+		"no comma":    {"[" + a + "\n" + b + "]", []string{a, damage, b}},
+		"open string": {"[\n" + a + ",\n{\"id\":\"b\",\"text\":\"y},\n" + c + "\n]", []string{a, damage, c}},
+		"open string, pretty": {"[\n {\n    \"id\": \"a\n },\n  {\n    \"id\":\"b\",\"text\":\"y\"\n  }, " + c + "\n]",
+			[]string{damage, b, c}},
+		"open string, then inner": {"[\n  {\n    \"id\": \"a,\n    \"m\": [\n      {\n \"x\": 1}\n    ]\n  },\n  " +
+			b + "\n]", []string{damage, b}},
+		"line end in a string": {"[{\"id\":\"a\",\"text\":\"x\nx\"},\n " + b + "]\n[" + c + "]",
+			[]string{damage, b, c}},
+		"open brace":            {"[\n{\"id\":\"a\",\"text\":\"x\",\n" + b + ",\n" + c + "]", []string{damage, b, c}},
+		"open brace at the end": {"[\n" + a + ",\n{\"id\":\"b\"\n]\n" + c, []string{a, damage, c}},
+		// the decoder refuses it
+		"inner bracket open": {"[{\"id\":\"a\",\"tags\":[1},\n" + b + "]", []string{`{"id":"a","tags":[1}`, b}},
+		"words":              {"[" + a + ", hallo, " + b + "]", []string{a, "hallo", b}},
+		"two words":          {"[1 2]", []string{"1", damage, "2"}},
+		"white space": {"[" + strings.Repeat(" \n", lineBufferBytes) + a + strings.Repeat("\t\r\n", 99) +
+			"," + b + "]", []string{a, b}},
+		"white space before": {strings.Repeat(" \n", lineBufferBytes) + "[" + a + "]", []string{a}},
+		"deep": {"[" + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "," + a + "]",
+			[]string{"too long", a}},
+
+		"open quote":          {"id,text\na,\"x\nb,y\nc,z\n", []string{quote, b, c}},
+		"open quote, another": {"id,text\na,\"x\nb,\"y\"\n\"c\",z\n", []string{quote, b, c}},
+		"open quote, long": {"id,text\na,\"x" + strings.Repeat("\nb,y", 500) + "\nc,z\n",
+			append([]string{quote}, append(repeat(b, 500), c)...)},
+		"quotes in a field":     {"id,text\na,\"x \"y\" \nz\"\nb,y\n", []string{`{"id":"a","text":"x \"y\" \nz"}`, b}},
+		"row too long":          {"id,text\na," + strings.Repeat("x", 1200) + "\nb,y\n", []string{"too long", b}},
+		"sep":                   {"sep=;\r\nid;text\r\na;x\r\n", []string{a}},
+		"sep, byte order mark":  {"\ufeffsep=|\nid|text\na|x\n", []string{a}},
+		"one damaged character": {"id,text\na,é\nb,\xe9\nc,z\n", []string{`{"id":"a","text":"é"}`, "not in UTF-8", c}},
+	} {
+		got, _, err := readAll(t, strings.NewReader(f.file), 1000)
+		require.NoError(t, err, name)
+		require.Equal(t, f.want, got, name)
+	}
+}
+
+func repeat(s string, n int) []string { return strings.Split(strings.Repeat(s+"\x00", n-1)+s, "\x00") }
+
+// The faults of a list and of a table name the line in which the damaged piece begins.
+func TestPlaceOfDamage(t *testing.T) {
+	for file, want := range map[string]int{
+		"[\n{\"id\":1},\n\n{\"id\":\"2\n},\n{\"id\":3}]": 4,
+		"[\n{\"id\":1}\n,\n,\n{\"id\":3}]":               4,
+		"\n\nid,text\n1,\"x\ny\"\n\n2,\"x\n3,x\n":        7,
+	} {
+		r, err := NewArticleReader(strings.NewReader(file), 1000, decode.DefaultConfig())
+		require.NoError(t, err)
+		at := 0
+		for err == nil {
+			_, at, err = r.Next()
+		}
+		require.IsType(t, &SkipError{}, err, file)
+		require.Equal(t, want, at, file)
+	}
+}
+
+// Tables in another encoding are refused with a guess. It is never applied.
+func TestTablesInOtherEncodings(t *testing.T) {
+	gbk, err := os.ReadFile("testdata/cases/gbk.csv")
+	require.NoError(t, err)
+	in := func(e encoding.Encoding, text string) string {
+		encoded, err := e.NewEncoder().String("id\ttext\n1\t" + text + "\n")
+		require.NoError(t, err)
+		return encoded
+	}
+	for name, f := range map[string]struct{ file, guess string }{
+		"GBK":       {string(gbk), "perhaps GB18030"},
+		"Big5":      {in(traditionalchinese.Big5, "石橋村的渡口從週一起停航三天，村民可以改乘汽車。"), "perhaps Big5"},
+		"Shift_JIS": {in(japanese.ShiftJIS, "渡し船は月曜日から運休し、村民はバスを利用できる。"), "perhaps Shift_JIS"},
+		"latin1": {in(charmap.ISO8859_1, "Die Fähre von Grünau fährt drei Tage nicht, weil die Brücke geprüft wird."),
+			"perhaps ISO-8859-1"},
+		"UTF-16":       {"\xff\xfei\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
+		"UTF-16, bare": {"i\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00", "UTF-16"},
+	} {
+		got, _, err := readAll(t, strings.NewReader(f.file), 1000)
+		require.ErrorContains(t, err, f.guess, name)
+		require.ErrorContains(t, err, "iconv -f ", name)
+		require.Empty(t, got, name)
+	}
+}
+
+// endless repeats a text, and notes the most memory in use while it is read.
+type endless struct {
+	text string
+	at   int
+	most uint64
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	e.most = max(e.most, m.HeapAlloc)
+	n := 0
+	for n < len(b) {
+		c := copy(b[n:], e.text[e.at:])
+		n, e.at = n+c, (e.at+c)%len(e.text)
+	}
+	return n, nil
+}
+
+// Whatever a file claims or leaves open, reading it takes the memory of a few records.
+func TestMemoryOfEndlessPieces(t *testing.T) {
+	// On a busy machine the collector comes late, and the heap is mostly garbage.
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	const record = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Length: " +
+		"999999999999\r\n\r\n"
+	for name, f := range map[string]struct{ start, again string }{
+		"line":              {`{"text":"`, "x"},
+		"open quote":        {"id,text\na,\"", strings.Repeat("x", 900) + "\n"},
+		"open quotes":       {"id,text\n", "a,\"" + strings.Repeat("x", 90) + "\n"},
+		"quoted field":      {"id,text\na,\"", "x"},
+		"header of a table": {"id,text,", "x,"},
+		"JSON string":       {`[{"text":"`, "x"},
+		"JSON string, LF":   {"[{\"text\":\"", "x\n"},
+		"JSON white space":  {"[", " \n"},
+		"JSON brackets":     {"[", "["},
+		"white space":       {"", "\n"},
+		"WARC line":         {"WARC/", "x"},
+		"WARC header":       {"WARC/1.0\r\n", "A: b\r\n"},
+		"WARC header line":  {"WARC/1.0\r\nA: ", "x"},
+		"WARC junk":         {"WARC/1.0\r\n\r\n", "x"},
+		"HTTP status":       {record + "HTTP/1.1 200", "x"},
+		"HTTP header":       {record + "HTTP/1.1 200 OK\r\n", "A: b\r\n"},
+		"HTTP body":         {record + "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", "<p>x</p>"},
+		"HTTP chunk":        {record + "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "f"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			rest := &endless{text: strings.Repeat(f.again, 1+4096/len(f.again))}
+			in := io.MultiReader(strings.NewReader(f.start), io.LimitReader(rest, 20<<20))
+			r, err := NewArticleReader(in, 1000, decode.DefaultConfig())
+			for skip := (*SkipError)(nil); err == nil || errors.As(err, &skip); {
+				_, _, err = r.Next()
+			}
+			require.Error(t, err)
+			require.Greater(t, rest.most, uint64(0))
+			require.Less(t, rest.most, before.HeapAlloc+14<<20)
+		})
+	}
+}
+
+// All of a stored file is read, in the form in which browsers show its pages.
+func TestCasesOfWebArchives(t *testing.T) {
+	files, err := filepath.Glob("testdata/cases/*.warc.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		pages, _, err := readAll(t, bytes.NewReader(data), 1<<20)
+		require.NoError(t, err)
+		require.Len(t, pages, 7)
+		for _, page := range pages {
+			require.Contains(t, page, "<!doctype html>")
+			require.Contains(t, page, "</html>")
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/app/files/filestest"
+)
+
+// readLines returns each line as "number:line" and each error as "number!error".
+func readLines(t *testing.T, in io.Reader, limit int) []string {
+	t.Helper()
+	l, err := newLineReader(in, limit)
+	require.NoError(t, err)
+	defer l.Close()
+	got := []string{}
+	for {
+		line, number, err := l.Next()
+		switch {
+		case err == nil:
+			got = append(got, fmt.Sprintf("%d:%s", number, line))
+		case errors.Is(err, io.EOF):
+			return got
+		case errors.As(err, new(*SkipError)):
+			said, _ := strings.CutSuffix(err.Error(), fmt.Sprintf(", at most %d can be published", limit))
+			got = append(got, fmt.Sprintf("%d!%s", number, strings.TrimPrefix(said, "line of ")))
+		default:
+			return append(got, fmt.Sprintf("%d!%s", number, err))
+		}
+	}
+}
+
+func TestLineReader(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"empty":            {"", []string{}},
+		"one":              {"a\n", []string{"1:a"}},
+		"no end":           {"a\nb", []string{"1:a", "2:b"}},
+		"CRLF":             {"a\r\nb\r\n", []string{"1:a", "2:b"}},
+		"blank lines":      {"\n\r\n  \t\na\n\nb\n\n", []string{"4:a", "6:b"}},
+		"byte order mark":  {"\ufeffa\n\ufeffb\n", []string{"1:a", "2:\ufeffb"}},
+		"only a mark":      {"\ufeff", []string{}},
+		"mark, then blank": {"\ufeff\na\n", []string{"2:a"}},
+		"short as magic":   {"\x1f", []string{"1:\x1f"}},
+		"as long as can":   {"12345678\r\nb", []string{"1:12345678", "2:b"}},
+		"too long":         {"123456789\r\nb\n", []string{"1!9 bytes", "2:b"}},
+		"too long, end":    {"b\n123456789", []string{"1:b", "2!9 bytes"}},
+		"much too long": {strings.Repeat("x", 3*lineBufferBytes+5) + "\nb\n",
+			[]string{fmt.Sprintf("1!%d bytes", 3*lineBufferBytes+5), "2:b"}},
+	} {
+		for _, text := range []string{c.text, filestest.Gzip(t, c.text), filestest.Zstd(t, c.text)} {
+			require.Equal(t, c.want, readLines(t, strings.NewReader(text), 8), name)
+		}
+		require.Equal(t, c.want, readLines(t, iotest.OneByteReader(strings.NewReader(c.text)), 8), name)
+	}
+}
+
+// A file cut off in the middle is an error, not a short file; the lines before the cut are read.
+func TestLineReaderCutOff(t *testing.T) {
+	var text strings.Builder
+	for i := range 20000 {
+		fmt.Fprintf(&text, "%x\n", i*7919)
+	}
+	for _, whole := range []string{filestest.Gzip(t, text.String()), filestest.Zstd(t, text.String())} {
+		got := readLines(t, strings.NewReader(whole[:len(whole)*3/4]), 100)
+		require.Contains(t, got[len(got)-1], "!unexpected EOF")
+	}
+	broken := errors.New("disk broken")
+	got := readLines(t, io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 8)
+	require.Equal(t, []string{"1:a", "1!disk broken"}, got)
+}
+
+func TestProgressLine(t *testing.T) {
+	p := NewProgress(io.Discard, 1000, "published", func() int64 { return 50 })
+	require.Equal(t, "50 records published, 0 bad lines, 5 records/s", p.line(10*time.Second))
+	p.read.Store(250)
+	p.Bad.Store(2)
+	require.Equal(t, "50 records published, 2 bad lines, 5 records/s, 25% read, about 30s left", p.line(10*time.Second))
+	p.total = -1
+	require.Equal(t, "50 records published, 2 bad lines, 5 records/s", p.line(10*time.Second))
+}
+
+func TestProgressCountsCompressedBytes(t *testing.T) {
+	text := filestest.Gzip(t, strings.Repeat("{}\n", 1000))
+	p := NewProgress(io.Discard, int64(len(text)), "published", func() int64 { return 0 })
+	l, err := newLineReader(p.Counting(strings.NewReader(text)), 100)
+	require.NoError(t, err)
+	for err == nil {
+		_, _, err = l.Next()
+	}
+	require.ErrorIs(t, err, io.EOF)
+	require.EqualValues(t, len(text), p.read.Load())
+}
+
+func TestShowLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		stop := ShowLine(&log, func(elapsed time.Duration) string {
+			if elapsed < 6*time.Second {
+				return ""
+			}
+			return fmt.Sprint(elapsed, TimeLeft(elapsed, 1, 3))
+		})
+		time.Sleep(16 * time.Second)
+		stop()
+		time.Sleep(time.Minute)
+		require.Equal(t, "10s, about 20s left\n15s, about 30s left\n", log.String())
+		require.Empty(t, TimeLeft(time.Minute, 0, 3))
+	})
+}

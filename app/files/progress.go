@@ -1,0 +1,178 @@
+package files
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"echosieve/app/visible"
+	"echosieve/internal/plural"
+)
+
+const (
+	barInterval  = 200 * time.Millisecond // on a terminal
+	lineInterval = 5 * time.Second        // in a log
+)
+
+// Progress shows how far a command has come with its files: a bar on a terminal, otherwise a line every few seconds. It
+// compares the bytes read with the size of the files as they are stored, compressed or not. Safe for concurrent use.
+type Progress struct {
+	Bad atomic.Int64 // lines that were left out so far
+
+	total int64        // size of the files in bytes, -1 if not known
+	done  func() int64 // records finished so far
+	verb  string       // the finished work, such as "published"
+	read  atomic.Int64 // bytes read so far
+	began time.Time
+
+	mu  sync.Mutex // guards out and bar
+	out io.Writer
+	bar *progressbar.ProgressBar // nil unless out is a terminal
+}
+
+// NewProgress returns the progress over files of total bytes, -1 if the number is unknown. The function done
+// returns how many records are finished, and verb names the finished work, as in "50 records published".
+func NewProgress(out io.Writer, total int64, verb string, done func() int64) *Progress {
+	p := &Progress{total: total, done: done, verb: verb, out: out, began: time.Now()}
+	if terminal, ok := visible.Terminal(out); ok {
+		p.bar = progressbar.NewOptions64(total,
+			progressbar.OptionSetWriter(terminal),
+			progressbar.OptionShowBytes(true),
+			progressbar.OptionUseIECUnits(true),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionFullWidth(),
+		)
+	}
+	return p
+}
+
+// Start shows the progress until stop is called. Nothing is written after stop returns.
+func (p *Progress) Start() (stop func()) {
+	interval := lineInterval
+	if p.bar != nil {
+		interval = barInterval
+	}
+	end := every(interval, p.show)
+	return func() {
+		end()
+		if p.bar != nil {
+			p.show()
+			fmt.Fprintln(p.out)
+		}
+	}
+}
+
+// Counting returns a reader of r that counts the bytes that are read from it.
+func (p *Progress) Counting(r io.Reader) io.Reader { return Counting(r, &p.read) }
+
+// Counting returns a reader of r that adds the bytes that are read from it to n.
+func Counting(r io.Reader, n *atomic.Int64) io.Reader { return &countingReader{Reader: r, n: n} }
+
+type countingReader struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c *countingReader) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// Print writes a line of text, which may quote strangers, between the lines of the progress.
+func (p *Progress) Print(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Clear() // fails only if the terminal is gone
+	}
+	fmt.Fprintln(p.out, visible.Line(text))
+}
+
+// Elapsed returns the time since NewProgress.
+func (p *Progress) Elapsed() time.Duration { return time.Since(p.began) }
+
+func (p *Progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar == nil {
+		fmt.Fprintln(p.out, p.line(p.Elapsed()))
+		return
+	}
+	p.bar.Describe(fmt.Sprintf("%s, %d bad", plural.Of(p.done(), "record"), p.Bad.Load()))
+	_ = p.bar.Set64(p.read.Load()) // fails only if the terminal is gone
+}
+
+// line returns the progress as one line of text. elapsed is the time since the start.
+func (p *Progress) line(elapsed time.Duration) string {
+	done, read := p.done(), p.read.Load()
+	text := fmt.Sprintf("%s %s, %s, %.0f records/s",
+		plural.Of(done, "record"), p.verb, plural.Of(p.Bad.Load(), "bad line"), float64(done)/max(elapsed.Seconds(), 1e-3))
+	if p.total <= 0 || read == 0 {
+		return text
+	}
+	return text + fmt.Sprintf(", %d%% read%s", 100*read/p.total, TimeLeft(elapsed, read, p.total))
+}
+
+// TimeLeft returns ", about 30s left", the time that the rest takes at the same rate; "" if nothing is done yet.
+func TimeLeft(elapsed time.Duration, done, total int64) string {
+	if done == 0 {
+		return ""
+	}
+	left := time.Duration(float64(elapsed) * float64(max(0, total-done)) / float64(done))
+	return fmt.Sprintf(", about %s left", left.Round(time.Second))
+}
+
+// ShowLine writes what line returns, which must not hold text of strangers, until stop is called: on a
+// terminal one line that changes every second, otherwise a line every five seconds. It writes nothing while
+// line returns "". Nothing is written after stop returns. elapsed is the time since ShowLine was called.
+func ShowLine(out io.Writer, line func(elapsed time.Duration) string) (stop func()) {
+	began, interval, format := time.Now(), lineInterval, "%s\n"
+	terminal, onTerminal := visible.Terminal(out)
+	if onTerminal {
+		out, interval, format = terminal, time.Second, "%-78s\r"
+	}
+	end := every(interval, func() {
+		if text := line(time.Since(began)); text != "" {
+			fmt.Fprintf(out, format, text)
+		}
+	})
+	return func() {
+		end()
+		if onTerminal {
+			fmt.Fprintf(out, format, "") // blanks over the last line
+		}
+	}
+}
+
+// every calls show at an interval until stop is called. show does not run after stop returns.
+func every(interval time.Duration, show func()) (stop func()) {
+	ended := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+				show()
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		done.Wait()
+	}
+}
+
+// OnTerminal tells whether a command's input or output is a terminal.
+func OnTerminal(stream any) bool {
+	_, ok := visible.Terminal(stream)
+	return ok
+}

@@ -1,0 +1,274 @@
+package look
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+
+	"echosieve/app/config"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/record"
+	"echosieve/sample"
+	"echosieve/test/redisrig"
+	"echosieve/test/redisrig/indexrig"
+	"echosieve/test/redisserver"
+)
+
+// rig is a Looker, and the pipeline of a service with the same index.
+type rig struct {
+	*Looker
+	stages *pipeline.Pipeline
+	offset int64
+}
+
+func newRig(t testing.TB, redis string) *rig {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Redis.Addrs = []string{redis}
+	made, err := cfg.LoadRecipe()
+	require.NoError(t, err)
+	index := indexrig.New(t, redisrig.Connect(t, cfg.Redis.Options), cfg.IndexConfig(made.ID()))
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
+	require.NoError(t, err)
+	return &rig{Looker: New(cfg, made, index), stages: stages}
+}
+
+// publish gives a value its verdict, as the service does.
+func (r *rig) publish(t testing.TB, value []byte) pipeline.Output {
+	t.Helper()
+	rec := record.Record{Coordinates: article.Coordinates{Topic: "articles", Offset: r.offset},
+		Value: bytes.Clone(value), Time: time.Now()}
+	r.offset++
+	prepared, err := r.stages.Prepare(t.Context(), []record.Record{rec})
+	require.NoError(t, err)
+	outputs, err := r.stages.Decide(t.Context(), prepared)
+	require.NoError(t, err)
+	return outputs[0]
+}
+
+func (r *rig) look(t testing.TB, request string) []Article {
+	t.Helper()
+	values, err := split(strings.NewReader(request))
+	require.NoError(t, err)
+	answer, err := r.Look(t.Context(), values)
+	require.NoError(t, err)
+	require.Equal(t, note, answer.Note)
+	return answer.Articles
+}
+
+// A look foretells the verdict of each article of the sample, and stores nothing.
+func TestLookForetellsVerdicts(t *testing.T) {
+	r := newRig(t, redisrig.Own(t))
+	verdicts := map[string]int{}
+	for line := range sample.Lines() {
+		if !json.Valid(line) { // no request can hold it
+			continue
+		}
+		first, again := r.look(t, string(line)), r.look(t, string(line))
+		require.Equal(t, first, again, "a look has changed something")
+		x, out := first[0], r.publish(t, line)
+		verdicts[x.Verdict]++
+		require.Equal(t, out.VerdictName(), x.Verdict, "%s", line)
+		require.Equal(t, out.Destination.String(), x.Destination)
+		v := out.Verdict
+		switch v.Kind {
+		case 0:
+			require.Equal(t, out.Reason, x.Reason)
+			continue
+		case article.Unique:
+			require.Nil(t, x.Original)
+			continue
+		}
+		require.Equal(t, Ref{v.Original.String(), v.Original.ID}, *x.Original)
+		require.Equal(t, v.Reason.String(), x.Reason)
+		require.Equal(t, v.Distance, x.Distance)
+		require.Equal(t, v.Relation.String(), x.Relation.Name)
+		if v.Kind.IsCopy() {
+			require.Equal(t, v.Root.String(), x.Root.Record)
+		}
+		near := slices.IndexFunc(x.Nearest, func(n Nearest) bool { return n.Ref == *x.Original })
+		require.GreaterOrEqual(t, near, 0, "the original is among the nearest")
+		require.Equal(t, x.Verdict, x.Nearest[near].Judged)
+		require.NotEmpty(t, x.Nearest[near].Figures)
+	}
+	for _, verdict := range []string{"near", "exact", "unique", "dead"} {
+		require.Positive(t, verdicts[verdict])
+	}
+}
+
+func TestRequests(t *testing.T) {
+	r := newRig(t, miniredis.RunT(t).Addr())
+	const one = `{"id": "a", "text": "The harbour board voted to deepen the eastern channel."}`
+	require.Len(t, r.look(t, one), 1)
+	both := r.look(t, "["+one+`, {"x": 1}]`)
+	require.Equal(t, []string{"unique", "dead", "unique"},
+		[]string{both[0].Verdict, both[1].Verdict, r.look(t, one+"\n"+one+"\n")[1].Verdict})
+	require.Len(t, r.look(t, "["+strings.Repeat(one+",", Most-1)+one+"]"), Most)
+	require.Equal(t, "too_large", r.look(t, `{"text": "`+strings.Repeat("x ", 1<<20)+`"}`)[0].Reason)
+	require.Empty(t, r.look(t, `[]`+one)[0].Nearest)
+	require.Empty(t, r.look(t, `{"text": "Rain."}`)[0].ID, "without coordinates an article without an id has none")
+	require.Equal(t, "not_utf8", r.look(t, "{\"text\": \"\xff\xfe harbour\"}")[0].Reason)
+	r.input.Format = decode.FormatText
+	require.Equal(t, "unique", r.look(t, `"The harbour board voted."`)[0].Verdict)
+	for request, want := range map[string]string{
+		"": "empty", "[]": "empty", " ": "empty", "{": "no JSON", "x": "no JSON", "[" + one: "no JSON",
+		"[" + one + "}": "no JSON", "[" + one + "," + one + ",": "no JSON", "[[" + one + "]": "no JSON", "]": "no JSON",
+		"[" + strings.Repeat(one+",", Most) + one + "]": "at most 100", strings.Repeat(one, Most+1): "at most 100",
+	} {
+		_, err := split(strings.NewReader(request))
+		wrong := (*requestError)(nil)
+		require.ErrorAs(t, err, &wrong, "%.20q", request)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// A list of millions of values takes memory for as many as a look may have.
+func TestLongListsAreNotBuilt(t *testing.T) {
+	request := "[" + strings.Repeat("1,", maxBody/2-1) + "1]"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := split(strings.NewReader(request))
+	runtime.ReadMemStats(&after)
+	require.ErrorContains(t, err, "at most 100")
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+}
+
+func ask(ctx context.Context, h http.Handler, method, path string, body io.Reader) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, path, body).WithContext(ctx))
+	return w
+}
+
+func post(ctx context.Context, h http.Handler, body io.Reader) *httptest.ResponseRecorder {
+	return ask(ctx, h, http.MethodPost, Path, body)
+}
+
+func TestLooksAreBounded(t *testing.T) {
+	store := miniredis.RunT(t)
+	h := newRig(t, store.Addr()).Handler(slog.New(slog.DiscardHandler))
+	const one = `{"text": "The harbour board voted to deepen the eastern channel."}`
+	w := post(t.Context(), h, strings.NewReader(one))
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Contains(t, w.Body.String(), `"unique"`)
+	require.Equal(t, http.StatusBadRequest, post(t.Context(), h, strings.NewReader("{")).Code)
+	require.Equal(t, http.StatusRequestEntityTooLarge,
+		post(t.Context(), h, strings.NewReader(`{"text": "`+strings.Repeat("x", maxBody))).Code)
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+		require.Equal(t, http.StatusMethodNotAllowed, ask(t.Context(), h, method, Path, nil).Code)
+	}
+
+	// Requests whose bodies do not end take no place until they hold too many bytes together.
+	bodies, ended := make([]*io.PipeWriter, 2*inFlight), make(chan int, 2*inFlight)
+	for i := range bodies {
+		var body *io.PipeReader
+		body, bodies[i] = io.Pipe()
+		go func() { ended <- post(context.Background(), h, body).Code }()
+		_, err := io.WriteString(bodies[i], one) // returns when the handler reads
+		require.NoError(t, err)
+	}
+	require.Equal(t, http.StatusOK, post(t.Context(), h, strings.NewReader(one)).Code)
+	for _, body := range bodies[:2] {
+		// the second write begins when the first is counted
+		for _, n := range []int{maxBody - inFlight*len(one) - 1, 1} {
+			_, err := io.WriteString(body, strings.Repeat(" ", n))
+			require.NoError(t, err)
+		}
+	}
+	w = post(t.Context(), h, strings.NewReader(one))
+	require.Equal(t, http.StatusTooManyRequests, w.Code)
+	require.Equal(t, "1", w.Header().Get("Retry-After"))
+	for i, body := range bodies { // one after another: the first two take the whole share
+		require.NoError(t, body.Close())
+		require.Equal(t, http.StatusOK, <-ended, i)
+	}
+	require.Equal(t, http.StatusOK, post(t.Context(), h, strings.NewReader(one)).Code)
+
+	store.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	require.Equal(t, http.StatusServiceUnavailable, post(ctx, h, strings.NewReader(one)).Code)
+}
+
+// The description names exactly the fields of an answer.
+func TestDescription(t *testing.T) {
+	h := newRig(t, miniredis.RunT(t).Addr()).Handler(slog.New(slog.DiscardHandler))
+	w := ask(t.Context(), h, http.MethodGet, Description, nil)
+	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	file, err := os.ReadFile("openapi.json")
+	require.NoError(t, err)
+	require.JSONEq(t, string(file), w.Body.String())
+	var described struct {
+		Paths      map[string]map[string]any
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					Items struct{ Properties map[string]any }
+				}
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(file, &described))
+	require.Contains(t, described.Paths[Path], "post")
+	for _, v := range []any{Answer{}, Article{}, Ref{}, Relation{}, Nearest{}} {
+		of := reflect.TypeOf(v)
+		got := slices.Collect(maps.Keys(described.Components.Schemas[of.Name()].Properties))
+		require.ElementsMatch(t, namesOf(of), got, of.Name())
+	}
+	figure := described.Components.Schemas["Nearest"].Properties["figures"].Items.Properties
+	require.ElementsMatch(t, namesOf(reflect.TypeFor[Figure]()), slices.Collect(maps.Keys(figure)))
+}
+
+// namesOf returns the JSON names of a struct, those of embedded structs included.
+func namesOf(of reflect.Type) (names []string) {
+	for _, f := range reflect.VisibleFields(of) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// BenchmarkLook asks over HTTP for the verdicts of articles that a real Redis has, and of copies of them, one article a request.
+func BenchmarkLook(b *testing.B) {
+	const stored = 2_000
+	r, feed := newRig(b, redisserver.Addr(b)), sample.NewFeed("look", .3, 1)
+	for range stored {
+		_, value := feed.Next()
+		r.publish(b, value)
+	}
+	service := httptest.NewServer(r.Handler(slog.New(slog.DiscardHandler)))
+	defer service.Close()
+	took := make([]time.Duration, 0, b.N)
+	for b.Loop() {
+		_, value := feed.Next()
+		start := time.Now()
+		answer, err := http.Post(service.URL+Path, "application/json", bytes.NewReader(value))
+		require.NoError(b, err)
+		require.Equal(b, http.StatusOK, answer.StatusCode)
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(b, err)
+		require.NoError(b, answer.Body.Close())
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}

@@ -1,0 +1,176 @@
+// Package otlp sends the spans of package tracing to a collector, as the standard variables of OpenTelemetry
+// (OTEL_...) say. It never makes the service wait: spans wait in a bounded queue, and are dropped and counted
+// while it is full.
+package otlp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"echosieve/internal/tracing"
+)
+
+// closeTimeout bounds Close: spans that are not sent by then are lost.
+const closeTimeout = 2 * time.Second
+
+// Exporter makes spans and sends them away.
+type Exporter struct {
+	provider *sdk.TracerProvider // nil: the environment asks for no traces
+}
+
+// New reads the environment. If it asks for no traces, the Exporter makes no spans. If it has mistakes, New
+// logs them and makes no spans, either: the variables are shared with other programs, so a mistake in them
+// must not keep the service from starting. version is the version of this program. New fails if reg has a
+// metric of this name already. It sets OpenTelemetry's handler of errors for the whole process.
+func New(version string, reg prometheus.Registerer, log *slog.Logger) (*Exporter, error) {
+	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "echosieve_tracing_spans_total",
+		Help: "Trace spans by outcome: exported, failed (refused by the receiver), dropped (too many were queued).",
+	}, []string{"outcome"})
+	if err := reg.Register(outcomes); err != nil {
+		return nil, fmt.Errorf("tracing: metrics: %w", err)
+	}
+	for _, o := range []string{exported, failed, dropped} {
+		outcomes.WithLabelValues(o)
+	}
+	e := &Exporter{}
+	on, err := enabled()
+	if err == nil && on {
+		e.provider, err = newProvider(version, outcomes, log)
+	}
+	if err != nil {
+		log.Warn("nothing is traced, because variables of OpenTelemetry have mistakes", "err", err)
+	}
+	return e, nil
+}
+
+func newProvider(version string, outcomes *prometheus.CounterVec, log *slog.Logger) (*sdk.TracerProvider, error) {
+	s, err := readSettings()
+	if err != nil {
+		return nil, err
+	}
+	c, err := newClient(s)
+	if err != nil {
+		return nil, err
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry reports", "err", err) }))
+	about, err := resource.New(context.Background(),
+		resource.WithAttributes(attribute.String("service.name", "echosieve"),
+			attribute.String("service.version", version)),
+		resource.WithTelemetrySDK(),
+		resource.WithFromEnv()) // the last one wins: OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	receiver, err := otlptrace.New(context.Background(), c)
+	if err != nil {
+		return nil, err
+	}
+	q := &queue{receiver: receiver, limit: int64(s.queue), outcomes: outcomes, log: log}
+	q.SpanProcessor = sdk.NewBatchSpanProcessor(exportOf{q}, sdk.WithMaxQueueSize(s.queue))
+	limits := sdk.NewSpanLimits()
+	if os.Getenv("OTEL_LINK_COUNT_LIMIT") == "" {
+		limits.LinkCountLimit = -1 // the default is 128; a batch has one link a record at most
+	}
+	log.Info("traces are sent", "endpoint", s.endpoint.Redacted())
+	return sdk.NewTracerProvider(sdk.WithSpanProcessor(q), sdk.WithResource(about), sdk.WithRawSpanLimits(limits)), nil
+}
+
+// Tracer begins the traces; nil if the environment asks for no traces.
+func (e *Exporter) Tracer() trace.Tracer {
+	if e.provider == nil {
+		return nil
+	}
+	return e.provider.Tracer(tracing.Scope)
+}
+
+// Close sends the spans that wait, for closeTimeout at most.
+func (e *Exporter) Close() { e.closeWithin(closeTimeout) }
+
+func (e *Exporter) closeWithin(limit time.Duration) {
+	if e.provider == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	_ = e.provider.Shutdown(ctx) // the export has logged and counted its failure
+}
+
+// The values of the label outcome of echosieve_tracing_spans_total.
+const (
+	exported = "exported"
+	failed   = "failed"  // the receiver did not take them
+	dropped  = "dropped" // too many spans were waiting
+)
+
+// queue bounds and counts the spans that wait, and their outcomes. The SDK's batch processor drops spans,
+// too, but tells nobody how many; it has room for as many spans as queue admits, so it never drops one.
+type queue struct {
+	sdk.SpanProcessor
+	receiver sdk.SpanExporter
+	limit    int64
+	outcomes *prometheus.CounterVec
+	log      *slog.Logger
+
+	waiting  atomic.Int64
+	isFull   atomic.Bool // since the last export that succeeded
+	isBroken bool        // used by the processor's goroutine only
+}
+
+// OnEnd implements sdk.SpanProcessor. It never blocks.
+func (q *queue) OnEnd(span sdk.ReadOnlySpan) {
+	if !span.SpanContext().IsSampled() {
+		return
+	}
+	if q.waiting.Add(1) > q.limit {
+		q.waiting.Add(-1)
+		q.outcomes.WithLabelValues(dropped).Inc()
+		if !q.isFull.Swap(true) {
+			q.log.Warn("trace spans are dropped, because too many are queued: articles are unaffected", "limit",
+				q.limit)
+		}
+		return
+	}
+	q.SpanProcessor.OnEnd(span)
+}
+
+// exportOf is the sdk.SpanExporter of a queue.
+type exportOf struct{ q *queue }
+
+// ExportSpans implements sdk.SpanExporter. It logs once when the receiver stops taking spans, and once when
+// it takes them again.
+func (e exportOf) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	q := e.q
+	err := q.receiver.ExportSpans(ctx, spans)
+	q.waiting.Add(-int64(len(spans)))
+	switch {
+	case err != nil:
+		q.outcomes.WithLabelValues(failed).Add(float64(len(spans)))
+		if !q.isBroken {
+			q.log.Warn("trace spans cannot be sent: articles are unaffected", "err", err)
+		}
+	default:
+		q.outcomes.WithLabelValues(exported).Add(float64(len(spans)))
+		q.isFull.Store(false)
+		if q.isBroken {
+			q.log.Info("trace spans can be sent again")
+		}
+	}
+	q.isBroken = err != nil
+	return nil // logged and counted
+}
+
+// Shutdown implements sdk.SpanExporter.
+func (e exportOf) Shutdown(ctx context.Context) error { return e.q.receiver.Shutdown(ctx) }

@@ -1,0 +1,291 @@
+// Package outputs finds records in Kafka, and the verdicts that Echosieve published about them, for the
+// commands that explain and compare verdicts. It needs Read on the topics, joins no consumer group and
+// commits nothing.
+package outputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"echosieve/app/files"
+	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
+	"echosieve/internal/plural"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/record"
+)
+
+// Output is a record of an output topic.
+type Output struct {
+	pipeline.OutputHeaders
+	Record record.Record
+}
+
+// Parse makes an Output of a record. The error is that of pipeline.ParseHeaders.
+func Parse(r record.Record) (*Output, error) {
+	p, err := pipeline.ParseHeaders(r.Headers)
+	if err != nil {
+		return nil, err
+	}
+	return &Output{p, r}, nil
+}
+
+// ErrNoVerdict says that the output topics hold no verdict about a record.
+var ErrNoVerdict = errors.New(
+	"no verdict is in the output topics: the service has not decided it yet, or retention has removed the verdict")
+
+// Reader reads topics. Safe for concurrent use, except SearchIn.
+type Reader struct {
+	cfg      broker.Config
+	topics   []string
+	decode   decode.Config
+	out      io.Writer
+	progress progress
+	mu       sync.Mutex
+	archives map[string]*tools.Archive // by topic
+}
+
+// New returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
+func New(cfg broker.Config, decode decode.Config, out io.Writer) *Reader {
+	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, out: out,
+		archives: map[string]*tools.Archive{}}
+}
+
+// Close closes the connections.
+func (r *Reader) Close() {
+	for _, a := range r.archives {
+		a.Close()
+	}
+}
+
+// Archive returns the archive of a topic. Its records may name other topics.
+func (r *Reader) Archive(topic string) (*tools.Archive, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a := r.archives[topic]; a != nil {
+		return a, nil
+	}
+	a, err := tools.NewArchive(r.cfg, topic)
+	if err != nil {
+		return nil, err
+	}
+	r.archives[topic] = a
+	return a, nil
+}
+
+// Record returns one record. The error is consumer.ErrNoRecord if Kafka does not have it.
+func (r *Reader) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
+	a, err := r.Archive(c.Topic)
+	if err != nil {
+		return record.Record{}, err
+	}
+	offsets, err := a.Offsets(ctx, c.Topic, c.Partition)
+	if err != nil {
+		return record.Record{}, err
+	}
+	if c.Offset < offsets.First || c.Offset >= offsets.Next {
+		return record.Record{}, fmt.Errorf("%s: %w (the partition has %d to %d)", c, tools.ErrNoRecord,
+			offsets.First, offsets.Next-1)
+	}
+	return a.Record(ctx, c)
+}
+
+// Input returns the coordinates of an article's input record. at are those of the record itself, or of an output in one
+// of the configured topics, which Input reads.
+func (r *Reader) Input(ctx context.Context, at article.Coordinates) (article.Coordinates, error) {
+	if !slices.Contains(r.topics, at.Topic) {
+		return at, nil
+	}
+	rec, err := r.Record(ctx, at)
+	if err != nil {
+		return at, err
+	}
+	o, err := Parse(rec)
+	if err != nil {
+		return at, fmt.Errorf("%s: %w", at, err)
+	}
+	return o.Input, nil
+}
+
+// Topics returns the topics in which verdicts are searched: the output topics, of a shadow its one topic,
+// unless SearchIn named another.
+func (r *Reader) Topics() []string { return r.topics }
+
+// SearchIn makes a topic the only one in which verdicts are searched.
+func (r *Reader) SearchIn(topic string) { r.topics = []string{topic} }
+
+func outputTopics(t broker.Topics) []string {
+	if t.Shadow != "" {
+		return []string{t.Shadow}
+	}
+	topics := []string{t.Unique, t.Duplicate, t.Dead}
+	if t.Possible != "" {
+		topics = append(topics, t.Possible)
+	}
+	return topics
+}
+
+// errStop ends a read early.
+var errStop = errors.New("stop")
+
+// Verdict finds what was published about an input record: the first output with its coordinates, or
+// ErrNoVerdict. at is the record's timestamp, or zero if it is not known; then whole partitions are searched.
+//
+// The outputs of an input partition are in one partition of each output topic, in input order, and have the
+// timestamps of the input. So the search begins at the first output that is not older, and ends at the first
+// output of a later record. A record that was delivered again has another output further on, with the same
+// verdict.
+func (r *Reader) Verdict(ctx context.Context, input article.Coordinates, at time.Time) (*Output, error) {
+	defer files.ShowLine(r.out, r.progress.line)()
+	for _, topic := range r.Topics() {
+		found, err := r.verdictIn(ctx, topic, input, at)
+		if found != nil || err != nil {
+			return found, err
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", input, ErrNoVerdict)
+}
+
+func (r *Reader) verdictIn(ctx context.Context, topic string, input article.Coordinates, at time.Time) (found *Output,
+	err error) {
+	a, err := r.Archive(topic)
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.Partitions(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	err = r.scan(ctx, a, topic, input.Partition%int32(n), at, func(o *Output) error {
+		switch c := o.Input; {
+		case c == input:
+			found = o
+			return errStop
+		case c.Topic == input.Topic && c.Partition == input.Partition && c.Offset > input.Offset:
+			return errStop
+		}
+		return nil
+	})
+	return found, err
+}
+
+// scan calls fn with the outputs of a partition from the first one that is not older than since. Other
+// records are passed over. It ends without error when fn returns errStop.
+func (r *Reader) scan(ctx context.Context, a *tools.Archive, topic string, partition int32, since time.Time,
+	fn func(*Output) error) error {
+	ms := max(0, since.UnixMilli()) // Kafka takes negative times for requests of another kind
+	first, err := a.OffsetAt(ctx, topic, partition, time.UnixMilli(ms))
+	if err != nil || first < 0 {
+		return err
+	}
+	offsets, err := a.Offsets(ctx, topic, partition)
+	if err != nil {
+		return err
+	}
+	err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: partition, Offset: first}, offsets.Next,
+		func(rec *record.Record) error {
+			r.progress.step(rec.Coordinates, rec.Offset-first, offsets.Next-first)
+			o, err := Parse(*rec)
+			if err != nil {
+				return nil //nolint:nilerr // a record that somebody else published is no verdict
+			}
+			return fn(o)
+		})
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}
+
+// mostFound bounds the outputs that ByID returns, because their values are in memory.
+const mostFound = 100
+
+// ByID finds the outputs of articles with an id that are not older than since; of more than 100, the latest.
+// It reads all output topics from there to their ends.
+func (r *Reader) ByID(ctx context.Context, id string, since time.Time) ([]*Output, error) {
+	defer files.ShowLine(r.out, r.progress.line)()
+	var found []*Output
+	for _, topic := range r.Topics() {
+		if err := r.each(ctx, topic, since, func(o *Output) error {
+			if !r.hasID(o, id) {
+				return nil
+			}
+			if found = append(found, o); len(found) > mostFound {
+				oldest := slices.MinFunc(found, func(a, b *Output) int { return a.Record.Time.Compare(b.Record.Time) })
+				found = slices.DeleteFunc(found, func(o *Output) bool { return o == oldest })
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Each calls fn with the outputs of a topic that are not older than since, partition by partition, up to the
+// ends that the partitions have when it comes to them. It ends with the first error of fn.
+func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
+	defer files.ShowLine(r.out, r.progress.line)()
+	return r.each(ctx, topic, since, fn)
+}
+
+func (r *Reader) each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
+	a, err := r.Archive(topic)
+	if err != nil {
+		return err
+	}
+	n, err := a.Partitions(ctx, topic)
+	if err != nil {
+		return err
+	}
+	for p := range int32(n) {
+		if err := r.scan(ctx, a, topic, p, since, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasID says whether an output is about an article with the id. Headers name the ids of other articles, and
+// that of an article that is its own root.
+func (r *Reader) hasID(o *Output, id string) bool {
+	if o.Verdict.Root.Coordinates == o.Input {
+		return o.Verdict.Root.ID == id
+	}
+	rec := o.Record
+	rec.Coordinates = o.Input
+	content, _ := r.decode.Decode(&rec)
+	return content.ID == id
+}
+
+// progress is how far the searches of a Reader have come.
+type progress struct {
+	mu    sync.Mutex
+	at    article.Coordinates // of the last record that was read
+	share int64               // of its partition that is read, in percent
+	count int64               // records read so far
+}
+
+func (p *progress) step(at article.Coordinates, done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	p.at, p.share = at, 100*done/max(1, total)
+}
+
+func (p *progress) line(time.Duration) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("searching %s/%d: %d%% (%s so far)", p.at.Topic, p.at.Partition, p.share,
+		plural.Of(p.count, "record"))
+}

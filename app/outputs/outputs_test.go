@@ -1,0 +1,90 @@
+package outputs_test
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/app/outputs"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/test/inprocess"
+)
+
+// input returns coordinates of the input topic of these tests, which has more partitions than the output topics.
+func input(partition int32, offset int64) article.Coordinates {
+	return article.Coordinates{Topic: "feed", Partition: partition, Offset: offset}
+}
+
+// output returns an output about an input record, with the verdict unique.
+func output(topic string, partition int32, of article.Coordinates, at time.Time) *kgo.Record {
+	r := &kgo.Record{Topic: topic, Partition: partition, Timestamp: at, Value: []byte(`{"id":"` + of.String() + `"}`)}
+	for key, value := range map[string]string{pipeline.HeaderVerdict: "unique", pipeline.HeaderInput: of.String(),
+		pipeline.HeaderRoot: of.String(), pipeline.HeaderRootID: "id of " + of.String()} {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
+	}
+	return r
+}
+
+func TestVerdict(t *testing.T) {
+	w := inprocess.Start(t)
+	r := outputs.New(w.Config.Kafka, w.Config.Input.Config, io.Discard)
+	defer r.Close()
+	topics, start := w.Config.Kafka.Topics, time.Now().Add(-time.Hour)
+	at := func(i int64) time.Time { return start.Add(time.Duration(i) * time.Second) }
+	// Partitions 1 and 3 of the input go to partition 1 of the outputs. Every third article is a duplicate.
+	// Times of partition 3 fall.
+	for i := range int64(30) {
+		topic := topics.Unique
+		if i%3 == 0 {
+			topic = topics.Duplicate
+		}
+		w.PublishTo(t, output(topic, 1, input(1, i), at(i)))
+		w.PublishTo(t, output(topic, 1, input(3, i), at(100-i)))
+		w.PublishTo(t, &kgo.Record{Topic: topic, Partition: 1, Timestamp: at(i), Value: []byte("of another program")})
+	}
+	w.PublishTo(t, output(topics.Duplicate, 1, input(1, 9), at(9))) // delivered again
+	for i := range int64(30) {
+		for partition, time := range map[int32]time.Time{1: at(i), 3: at(100 - i)} {
+			o, err := r.Verdict(t.Context(), input(partition, i), time)
+			require.NoError(t, err, "%d/%d", partition, i)
+			require.Equal(t, input(partition, i), o.Input)
+			require.Less(t, o.Record.Offset, int64(60), "the first of two outputs")
+			o, err = r.Verdict(t.Context(), input(partition, i), time.Add(-24*60*60*1e9))
+			require.NoError(t, err, "a time that is too early costs time only")
+			require.Equal(t, input(partition, i), o.Input)
+		}
+	}
+	_, err := r.Verdict(t.Context(), input(1, 30), at(30))
+	require.ErrorIs(t, err, outputs.ErrNoVerdict)
+	_, err = r.Verdict(t.Context(), input(2, 5), at(5))
+	require.ErrorIs(t, err, outputs.ErrNoVerdict, "of another partition")
+
+	found, err := r.ByID(t.Context(), "id of feed/1/9", start.Add(-time.Minute))
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	found, err = r.ByID(t.Context(), "id of feed/1/9", time.Now())
+	require.NoError(t, err)
+	require.Empty(t, found)
+}
+
+// A page that is fetched again and again has hundreds of outputs with one id.
+func TestByIDFindsTheLatest(t *testing.T) {
+	w := inprocess.Start(t)
+	r := outputs.New(w.Config.Kafka, w.Config.Input.Config, io.Discard)
+	defer r.Close()
+	start := time.Now().Add(-time.Hour)
+	of := input(0, 5)
+	for i := range outputs.MostFound + 20 {
+		w.PublishTo(t, output(w.Config.Kafka.Topics.Unique, 0, of, start.Add(time.Duration(i)*time.Second)))
+	}
+	found, err := r.ByID(t.Context(), "id of "+of.String(), start)
+	require.NoError(t, err)
+	require.Len(t, found, outputs.MostFound)
+	require.Equal(t, start.Add(20*time.Second).UnixMilli(), found[0].Record.Time.UnixMilli())
+	require.Equal(t, start.Add((outputs.MostFound+19)*time.Second).UnixMilli(),
+		found[outputs.MostFound-1].Record.Time.UnixMilli())
+}

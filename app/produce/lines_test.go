@@ -1,0 +1,100 @@
+package produce
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/app/config"
+	"echosieve/app/files"
+)
+
+// read returns the values of the records that produce would publish of a text, what it reports, and its error.
+func read(t *testing.T, text string) (values []string, report string, err error) {
+	t.Helper()
+	var log strings.Builder
+	lines := NewLines(config.Default(), files.NewProgress(&log, -1, "published", func() int64 { return 0 }))
+	lines.stopsWithoutText = true
+	for r, err := range lines.Records(t.Context(), []string{"-"}, strings.NewReader(text)) {
+		if err != nil {
+			return values, log.String(), err
+		}
+		values = append(values, string(r.Value))
+	}
+	return values, log.String(), nil
+}
+
+// A file that begins like no file of articles is refused in one sentence, and nothing of it is published.
+func TestOtherFilesAreRefused(t *testing.T) {
+	prose := strings.Repeat("The ferry of Skarvik stays in port until the storm is over. ", 3)
+	item := `{"headline":"x","content_html":"` + prose + `"}`
+	for name, c := range map[string]struct{ text, want string }{
+		"PNG":     {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\n\x00\x00\n", "image/png; expected are articles: JSON Lines"},
+		"program": {"\x7fELF\x02\x01\x01\n\x00\x00\n", "bytes that no text has; expected are articles: JSON Lines"},
+		"log": {strings.Repeat("2026-11-25 INFO started\n", 44_000) + `{"text":"x"}`,
+			"stdin:1: the value is not a JSON object: invalid character '-' after top-level value"},
+		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99), "nor are the 9 after it); expected"},
+		"binary lines":  {strings.Repeat("\xe9x\xfe\xc3\x28 \xa0\n", 70_000), "not in UTF-8"},
+		"news-please": {strings.Repeat(`{"maintext":"`+prose+`","title":"x"}`+"\n", 100) + `{"text":"x"}`,
+			"add --input.fields.text maintext, and set the same for the service"},
+		"hits": {strings.Repeat(`{"_index":"a","_source":{"title":"t","body_text":"`+prose+`","url":"u"}}`+
+			"\n", 100), "--input.fields.text _source.body_text --input.fields.title _source.title " +
+			"--input.fields.url _source.url"},
+		"search": {`{"took":1,"hits":{"total":{"value":1},"hits":[{"_source":{"article":"` + prose + `"}}]}}`,
+			"jq -c '.hits.hits[]' FILE and pipe it into this command, with --input.fields.text _source.article"},
+		"NewsAPI": {`{"status":"ok","totalResults":1,"articles":[{"source":{"id":null},"content":"` + prose +
+			`"}]}`, "jq -c '.articles[]' FILE and pipe it into this command)"},
+		"JSON Feed": {"{\n\"version\": \"https://jsonfeed.org/version/1.1\", \"items\": [\n" + item + "]}",
+			"jq -c '.items[]' FILE and pipe it into this command, with --input.fields.text content_html"},
+		"Chinese": {strings.Repeat(`{"正文":"x","zhengwen":"`+strings.Repeat("渡口停航。", 20)+`"}`+"\n", 100),
+			"--input.fields.text zhengwen"},
+		"damaged pages": {strings.Repeat("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
+			2), "2 no HTTP response (first stdin:1)"},
+	} {
+		values, report, err := read(t, c.text)
+		require.ErrorContains(t, err, c.want, name)
+		require.Empty(t, values, name)
+		require.Empty(t, report, name)
+	}
+}
+
+// A few records without a text are published: their dead letters are for whoever made them.
+func TestRecordsWithoutText(t *testing.T) {
+	for line, n := range map[string]int{`{"title":"x"}`: 400, `{"text":{"a":1}}`: 99,
+		`{"maintext":"The ferry of Skarvik stays in port until the storm is over."}`: 99} {
+		values, _, err := read(t, strings.Repeat(line+"\n", n))
+		require.NoError(t, err)
+		require.Len(t, values, n)
+	}
+}
+
+// Of many bad lines ten are reported, and the rest is counted by cause. Articles without a text follow the
+// first article.
+func TestReports(t *testing.T) {
+	values, report, err := read(t, "bad\n{\"title\":\"x\"}\n{\"text\":\"1\"}\n"+strings.Repeat("{\n", 99)+
+		`{"text":"2"}`)
+	require.NoError(t, err)
+	require.Equal(t, []string{`{"title":"x"}`, `{"text":"1"}`, `{"text":"2"}`}, values)
+	lines := strings.Split(strings.TrimSpace(report), "\n")
+	require.Contains(t, lines[0], "stdin:1: the value is not a JSON object: ")
+	require.Contains(t, lines[9], "stdin:12: ")
+	require.Equal(t, []string{"further bad lines are only counted",
+		"100 bad lines: 100 no JSON object (first stdin:1)"}, lines[10:])
+}
+
+// Records of a web archive that are no articles are counted by cause.
+func TestReportsOfAWebArchive(t *testing.T) {
+	record := func(block string) string {
+		return fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/1\r\nContent-Length: "+
+			"%d\r\n\r\n%s\r\n\r\n", len(block), block)
+	}
+	page, missing, image := record("HTTP/2 200\r\n\r\n<p>x"), record("HTTP/2 404\r\n\r\n<p>x"),
+		record("HTTP/2 200\r\nContent-Type: image/png\r\n\r\nx")
+	values, report, err := read(t, page+missing+image+missing+image)
+	require.NoError(t, err)
+	require.Len(t, values, 1)
+	require.Equal(t, "2 pages of web archives that could not be read: 2 status 404 (first stdin:2)\n"+
+		"2 responses of web archives without a page: 2 of type image/png (first stdin:3)\n", report)
+}

@@ -1,0 +1,186 @@
+// Package produce makes records of the lines of files, or of the shipped sample, and publishes them. The
+// command load of echosieve-lab uses Lines and Ready, and publishes by itself.
+package produce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"echosieve/app/command"
+	"echosieve/app/config"
+	"echosieve/app/files"
+	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
+	"echosieve/internal/plural"
+	"echosieve/pipeline/record"
+)
+
+const (
+	batchRecords = 1000
+	batchBytes   = 4 << 20
+)
+
+// Summary counts what was published.
+type Summary struct {
+	Topic     string  `json:"topic"`
+	Published int64   `json:"published"` // records acknowledged
+	Bad       int64   `json:"bad"`       // lines left out
+	Refused   int64   `json:"refused"`   // of those published: will be dead letters
+	Reason    string  `json:"reason,omitempty"`
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"per_second"`
+
+	Unread  map[string]int64 `json:"unread,omitempty"`   // pages of web archives that could not be read, by cause
+	NoPages map[string]int64 `json:"no_pages,omitempty"` // responses of web archives that are no pages, by cause
+	Hint    string           `json:"-"`                  // how the text of refused records can be found
+}
+
+// Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the
+// input topic exists. With kafka.create_topics it creates the input topic, and says so.
+func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Writer) error {
+	for _, name := range names {
+		if name == "-" {
+			continue
+		}
+		if err := files.Check(name, files.HoldsArticles); err != nil {
+			return err
+		}
+	}
+	if cfg.Kafka.CreateTopics {
+		created, err := tools.EnsureInput(ctx, cfg.Kafka)
+		if created {
+			fmt.Fprintf(errOut, "created topic %s with %s\n", cfg.Kafka.Topics.Input,
+				plural.Of(cfg.Kafka.Partitions, "partition"))
+		}
+		return err
+	}
+	err := tools.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Input)
+	if missing := (*broker.MissingTopicsError)(nil); errors.As(err, &missing) {
+		return fmt.Errorf("the topic %s does not exist, or this user has no right on it; create it, type the "+
+			"command again with --kafka.create_topics, or name another one with --kafka.topics.input",
+			cfg.Kafka.Topics.Input)
+	}
+	return err
+}
+
+// Options say how records are published.
+type Options struct {
+	Strict bool    // stop at the first bad line of a file
+	Rate   float64 // records a second; 0: as fast as possible
+}
+
+// Files publishes all files; the name "-" stands for stdin. The summary is valid also if there is an error.
+// The error is a *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an
+// article.
+func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (
+	Summary, error) {
+	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
+	if err != nil {
+		return Summary{Topic: cfg.Kafka.Topics.Input}, err
+	}
+	progress := files.NewProgress(errOut, files.Size(names), "published", out.Acknowledged)
+	lines := NewLines(cfg, progress)
+	lines.strict, lines.stopsWithoutText = o.Strict, true
+	p := newPublisher(out, o.Rate)
+	stop := progress.Start()
+	for _, name := range names {
+		err = lines.each(ctx, name, stdin, func(rec record.Record, idle bool) error { return p.add(ctx, rec, idle) })
+		if err != nil {
+			break
+		}
+	}
+	if ctx.Err() == nil {
+		// the lines before a fault are published; after a fault of the producer none are left
+		err = errors.Join(p.flush(ctx), err)
+	}
+	// Close waits for requests that were under way when ctx ended.
+	if failed := out.Close(); failed != nil {
+		err = failed
+	}
+	stop()
+	if ctx.Err() != nil {
+		err = errors.New("interrupted: the rest was not published")
+	}
+	summary := newSummary(cfg, out, progress)
+	summary.Refused, summary.Reason, summary.Hint = lines.refused, string(lines.reason), lines.hint
+	summary.Unread, summary.NoPages = lines.unread.Counts(), lines.noPages.Counts()
+	if err == nil {
+		err = lines.finish(names)
+	}
+	switch {
+	case errors.As(err, new(*files.NoArticleError)): // it says all about the bad lines
+	case err != nil:
+		lines.release()
+	case summary.Bad > 0:
+		err = &command.AnswerError{Text: plural.Of(summary.Bad, "bad line") + " not published"}
+	case len(lines.mostlyUnread) > 0:
+		err = &command.AnswerError{Text: "most pages could not be read of " + strings.Join(lines.mostlyUnread, ", ")}
+	}
+	return summary, err
+}
+
+func newSummary(cfg config.Config, out *tools.Producer, progress *files.Progress) Summary {
+	s := Summary{Topic: cfg.Kafka.Topics.Input, Published: out.Acknowledged(), Bad: progress.Bad.Load(),
+		Seconds: progress.Elapsed().Seconds()}
+	s.PerSecond = float64(s.Published) / max(s.Seconds, 1e-3)
+	return s
+}
+
+// publisher hands records to the producer in batches, no faster than at its rate.
+type publisher struct {
+	out   *tools.Producer
+	rate  float64 // records a second; 0: no limit
+	start time.Time
+	added int
+	batch []record.Record
+	bytes int
+}
+
+func newPublisher(out *tools.Producer, rate float64) *publisher {
+	return &publisher{out: out, rate: rate, start: time.Now()}
+}
+
+// add takes a record, at the time that the rate gives it. A batch is published when it is full, and before
+// waiting: for that time, or for more input if idle is set. The records of a batch that waited for an
+// acknowledgement follow together.
+func (p *publisher) add(ctx context.Context, rec record.Record, idle bool) error {
+	if p.rate > 0 {
+		due := p.start.Add(time.Duration(float64(p.added) / p.rate * float64(time.Second)))
+		if wait := time.Until(due); wait > 0 {
+			if err := p.flush(ctx); err != nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(wait):
+			}
+		}
+		rec.Time = time.Now()
+	}
+	p.added++
+	p.batch = append(p.batch, rec)
+	p.bytes += rec.Size()
+	if len(p.batch) == batchRecords || p.added == batchRecords || p.bytes >= batchBytes || idle {
+		return p.flush(ctx)
+	}
+	return nil
+}
+
+// flush publishes the batch and waits until it is acknowledged. The first records go into one partition: the service
+// judges them in their order, so of a small file the first article is the original. With a rate, time orders them.
+func (p *publisher) flush(ctx context.Context) error {
+	batch := p.batch
+	p.batch, p.bytes = nil, 0
+	if len(batch) == 0 {
+		return nil
+	}
+	if p.rate == 0 && p.added <= batchRecords {
+		return p.out.ProduceTogether(ctx, batch)
+	}
+	return p.out.Produce(ctx, batch)
+}

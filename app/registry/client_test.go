@@ -1,0 +1,504 @@
+package registry
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
+
+	"echosieve/internal/diag"
+	"echosieve/internal/tlsfiles"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/decode/avrojson"
+	"echosieve/pipeline/record"
+)
+
+const text = `{"type":"record","name":"Story","fields":[{"name":"text","type":"string"}]}`
+
+func open(t testing.TB, s Server) *Client {
+	t.Helper()
+	c := Config{Registry: s}
+	require.NoError(t, c.Validate(true, true))
+	schemas, err := c.Open()
+	require.NoError(t, err)
+	return schemas.(*Client)
+}
+
+func requireNoSchema(t testing.TB, err error, detail string) {
+	t.Helper()
+	reject := (*record.RejectError)(nil)
+	require.ErrorAs(t, err, &reject)
+	require.Equal(t, record.NoSchema, reject.Reason)
+	require.Contains(t, reject.Detail, detail)
+}
+
+func TestSchema(t *testing.T) {
+	fake := before(t, nil, func(*http.Request) bool { return false })
+	fake.SeedSchema("person", 1, 12,
+		sr.Schema{Schema: `{"type":"record","name":"Person","fields":[{"name":"name","type":"string"}]}`})
+	fake.SeedSchema("pair", 1, 9, sr.Schema{
+		Schema:     `{"type":"record","name":"Pair","fields":[{"name":"a","type":"Person"},{"name":"b","type":"Person"}]}`,
+		References: []sr.SchemaReference{{Name: "Person", Subject: "person", Version: 1}},
+	})
+	fake.SeedSchema("json", 1, 10, sr.Schema{Schema: `{}`, Type: sr.TypeJSON})
+	fake.SeedSchema("broken", 1, 11, sr.Schema{Schema: `{"type":"record"}`})
+	c := open(t, Server{URLs: []string{fake.URL()}})
+	require.NoError(t, c.Ping(t.Context()))
+
+	for id, value := range map[string][2]string{"7": {"\x02x", `{"text":"x"}`},
+		"9": {"\x02x\x02y", `{"a":{"name":"x"},"b":{"name":"y"}}`}} {
+		schema, err := c.Schema(t.Context(), id)
+		require.NoError(t, err)
+		got, err := schema.JSON([]byte(value[0]), 100)
+		require.NoError(t, err)
+		require.JSONEq(t, value[1], string(got))
+	}
+	for id, detail := range map[string]string{
+		"13": "knows no schema 13", "10": "of the type JSON", "11": "none that Avro allows", "": "names no schema",
+		"00000000-0000-0000-0000-000000000000": "knows no schema 0000",
+	} {
+		_, err := c.Schema(t.Context(), id)
+		requireNoSchema(t, err, detail)
+	}
+}
+
+// An id that was unknown is asked for again after some seconds. What is remembered of ids has a bound.
+func TestUnknownIDs(t *testing.T) {
+	var asked atomic.Int32
+	fake := before(t, nil, func(*http.Request) bool { asked.Add(1); return false })
+	c := open(t, Server{URLs: []string{fake.URL()}})
+	now := time.Now()
+	c.now = func() time.Time { return now }
+	for range 3 {
+		_, err := c.Schema(t.Context(), "17")
+		requireNoSchema(t, err, "knows no schema 17")
+	}
+	require.EqualValues(t, 1, asked.Load())
+	fake.SeedSchema("late", 1, 17, sr.Schema{Schema: text})
+	now = now.Add(unknownFor)
+	for range 3 {
+		_, err := c.Schema(t.Context(), "17")
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 2, asked.Load())
+	require.Empty(t, c.unknown)
+
+	for id := range mostUnknown + 10 {
+		_ = c.rememberUnknown(strconv.Itoa(id), record.Reject(record.NoSchema, "none"), true)
+		c.rememberSchema(strconv.Itoa(-id), c.schemas["17"].schema, len(text))
+	}
+	require.Len(t, c.unknown, mostUnknown)
+	require.Len(t, c.schemas, mostSchemas)
+	for id := range 20 {
+		c.rememberSchema(strconv.Itoa(id), c.schemas["17"].schema, 1<<20)
+	}
+	require.LessOrEqual(t, c.text, mostText)
+}
+
+func TestLogin(t *testing.T) {
+	var user, password string
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ = r.BasicAuth()
+		fmt.Fprint(w, `["AVRO"]`)
+	}))
+	t.Cleanup(server.Close)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	login := Server{URLs: []string{"http://127.0.0.1:1", server.URL}, Username: "crawler", Password: "s3cret"}
+	require.ErrorContains(t, open(t, login).Ping(t.Context()), "certificate is not trusted")
+	login.URLs, login.TLS = []string{"https://127.0.0.1:1", server.URL}, tlsfiles.Config{Enabled: true, CAFile: ca}
+	require.NoError(t, open(t, login).Ping(t.Context()), "the second address answers")
+	require.Equal(t, []string{"crawler", "s3cret"}, []string{user, password})
+
+	_, err := Config{Registry: Server{URLs: []string{server.URL},
+		TLS: tlsfiles.Config{Enabled: true, CAFile: "/nowhere"}}}.Open()
+	require.ErrorContains(t, err, "input.registry.tls.ca_file")
+}
+
+func TestSchemaFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "story.avsc")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	schemas, err := Config{SchemaFile: file}.Open()
+	require.NoError(t, err)
+	schema, err := schemas.Schema(t.Context(), "")
+	require.NoError(t, err)
+	require.NotNil(t, schema)
+	require.NoError(t, os.WriteFile(file, []byte("{"), 0o600))
+	_, err = Config{SchemaFile: file}.Open()
+	require.ErrorContains(t, err, "holds no Avro schema")
+	_, err = Config{SchemaFile: file + "x"}.Open()
+	require.ErrorContains(t, err, "input.schema_file")
+	none, err := Config{}.Open()
+	require.NoError(t, err)
+	require.Nil(t, none)
+}
+
+func TestValidate(t *testing.T) {
+	of := func(url string) Config { return Config{Registry: Server{URLs: []string{url}}} }
+	asked := of("http://registry:8081")
+	require.NoError(t, asked.Validate(true, true))
+	require.NoError(t, Config{SchemaFile: "x"}.Validate(true, false))
+	require.NoError(t, Config{}.Validate(false, true))
+	both := asked
+	both.SchemaFile = "x"
+	secured := asked
+	secured.Registry.TLS.Enabled = true
+	for want, err := range map[string]error{
+		"format: avro needs the schemas":        Config{}.Validate(true, true),
+		"registry.urls is of no use":            asked.Validate(false, true),
+		"schema_file is of no use":              Config{SchemaFile: "x"}.Validate(false, false),
+		"schema_file and registry.urls exclude": both.Validate(true, true),
+		"needs framing: confluent":              asked.Validate(true, false),
+		"an address must be like":               of("registry:8081").Validate(true, true),
+		"an address holds a password":           of("http://u:p@registry:8081").Validate(true, true),
+		"registry.tls.enabled needs addresses":  secured.Validate(true, true),
+		"registry.tls has settings but tls.enab": Config{Registry: Server{TLS: tlsfiles.Config{CAFile: "x"}}}.Validate(
+			false, false),
+	} {
+		require.ErrorContains(t, errors.Join(err), want)
+	}
+}
+
+// answer writes an answer of a server that is no registry, or of one with a fault.
+type answer func(w http.ResponseWriter, r *http.Request)
+
+func status(code int, body string) answer {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		fmt.Fprint(w, body)
+	}
+}
+
+// endless writes until the client has enough.
+func endless(code int, of string) answer {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		for chunk := strings.Repeat(of, 1000); ; {
+			if _, err := fmt.Fprint(w, chunk); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// bomb grows to 64 MiB. Its answers are compressed beforehand: under the race detector that takes seconds.
+func bomb() answer {
+	var zipped bytes.Buffer
+	z, chunk := gzip.NewWriter(&zipped), bytes.Repeat([]byte("x"), 1<<16)
+	_, _ = z.Write([]byte(`{"schema":"`))
+	for range 1024 {
+		_, _ = z.Write(chunk)
+	}
+	_ = z.Close()
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(zipped.Bytes())
+	}
+}
+
+// fault is an answer with the cause that /readyz gives, and its words in a dead letter.
+type fault struct {
+	answer        answer
+	cause, detail string
+}
+
+func faults() map[string]fault {
+	all := map[string]fault{
+		"page": {status(200, "<!doctype html><title>Log in</title>"), "without a schema",
+			"with status 200 and no schema"},
+		"null":        {status(200, "null"), "without a schema", "with status 200 and no schema"},
+		"proxy's 404": {status(404, "<html>nginx</html>"), "no schema registry at this address", "with status 404"},
+		"gateway's": {status(404, `{"message":"no Route matched with those values"}`),
+			"no schema registry at this address", "with status 404"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://login.invalid/", http.StatusFound)
+		}, "leads to another server", "with status 302"},
+		"endless":      {endless(200, "[1,"), "without a schema", "with status 200 and no schema"},
+		"endless page": {endless(502, "<p>"), "cannot answer", "with status 502"},
+		"closes": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"closed the connection", "nothing"},
+	}
+	for _, code := range []int{400, 401, 405, 429, 500} {
+		cause := map[int]string{401: "refuses this user", 429: "no more requests"}[code]
+		if cause == "" {
+			cause = "cannot answer"
+		}
+		all[fmt.Sprint(code)] = fault{status(code, fmt.Sprintf(`{"error_code":%d01,"message":"no"}`, code)), cause,
+			fmt.Sprintf("with status %d for", code)}
+	}
+	return all
+}
+
+// before is a registry in whose place another server answers what refuses returns true for.
+func before(t *testing.T, a answer, refuses func(*http.Request) bool) *srfake.Registry {
+	t.Helper()
+	fake := srfake.New()
+	t.Cleanup(fake.Close)
+	fake.SeedSchema("story", 1, 7, sr.Schema{Schema: text})
+	fake.SeedSchema("story", 2, 8, sr.Schema{Schema: text})
+	fake.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		refused := refuses(r)
+		if refused {
+			a(w, r)
+		}
+		return refused
+	})
+	return fake
+}
+
+// reports are what /readyz would show.
+type reports struct {
+	mu    sync.Mutex
+	waits map[string]error
+	red   chan error
+}
+
+func (r *reports) report(_ string, call fmt.Stringer, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		delete(r.waits, call.String())
+		return
+	}
+	r.waits[call.String()] = err
+	select {
+	case r.red <- err:
+	default:
+	}
+}
+
+func (r *reports) now() map[string]error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.waits)
+}
+
+func waitingFor(t *testing.T, url string) (*Client, decode.Schemas, *reports) {
+	t.Helper()
+	c := open(t, Server{URLs: []string{url}})
+	c.patience = 50 * time.Millisecond
+	r := &reports{waits: map[string]error{}, red: make(chan error, 1)}
+	return c, c.Waiting(r.report), r
+}
+
+// settled asks as the service does: it waits and asks again until there is an answer.
+func settled(ctx context.Context, s decode.Schemas, id string) (*avrojson.Schema, error) {
+	for {
+		schema, err := s.Schema(ctx, id)
+		var pending *decode.Pending
+		if !errors.As(err, &pending) {
+			return schema, err
+		}
+		pending.Record = "articles/3@17"
+		if err := pending.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Whatever the registry answers for one id while it answers for others, the record becomes a dead letter, and
+// the registry is not red.
+func TestARefusalOfOneIDIsItsOwn(t *testing.T) {
+	for name, fault := range faults() {
+		for _, id := range []string{"9", "00000000-0000-0000-0000-000000000009"} {
+			t.Run(name+" "+id[:1], func(t *testing.T) {
+				t.Parallel()
+				server := before(t, fault.answer,
+					func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/"+id) })
+				_, schemas, reports := waitingFor(t, server.URL())
+				_, err := settled(t.Context(), schemas, id)
+				requireNoSchema(t, err, "the registry answers "+fault.detail)
+				require.Empty(t, reports.now())
+				require.Empty(t, reports.red, "the registry was never red")
+				_, err = settled(t.Context(), schemas, "7")
+				require.NoError(t, err)
+			})
+		}
+	}
+}
+
+// A registry that answers nothing sensible makes no dead letter, whatever it says of itself: the call waits,
+// says why, and goes on by itself.
+func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
+	for name, fault := range faults() {
+		// it still tells its types, as a registry does that has lost its store
+		for _, types := range []bool{false, true} {
+			if types && (name == "400" || name == "405" || strings.HasSuffix(fault.detail, "404")) {
+				continue // these speak of the request
+			}
+			t.Run(fmt.Sprintf("%s types=%t", name, types), func(t *testing.T) {
+				t.Parallel()
+				var back atomic.Bool
+				var asked atomic.Int32
+				server := before(t, fault.answer, func(r *http.Request) bool {
+					asked.Add(1)
+					return !back.Load() && (!types || !strings.HasSuffix(r.URL.Path, "/types"))
+				})
+				c, schemas, reports := waitingFor(t, server.URL())
+				if err := c.Ping(t.Context()); !types && !strings.Contains(name, "gateway") && name != "null" {
+					require.ErrorContains(t, err, fault.cause)
+				}
+				ended, end := context.WithCancel(t.Context())
+				stopped, found := make(chan error, 1), make(chan error, 1)
+				go func() { _, err := settled(ended, schemas, "7"); stopped <- err }()
+				go func() { _, err := settled(t.Context(), schemas, "7"); found <- err }()
+				var err error
+				select {
+				case err = <-reports.red:
+				case err = <-found: // a dead letter
+				}
+				require.ErrorContains(t, err, fault.cause)
+				require.ErrorAs(t, err, new(*diag.Problem))
+				require.Contains(t, reports.now(), "schema 7 of articles/3@17")
+				more := asked.Load() + 4*tries
+				require.Eventually(t, func() bool { return asked.Load() > more }, time.Minute, time.Millisecond)
+				require.Empty(t, found, "no answer")
+				end()
+				require.ErrorIs(t, <-stopped, context.Canceled)
+				back.Store(true)
+				require.NoError(t, <-found)
+				require.Empty(t, reports.now())
+			})
+		}
+	}
+}
+
+// A node that lags behind knows the schema some seconds later: no dead letter.
+func TestANodeThatLagsIsAskedAgain(t *testing.T) {
+	for name, a := range map[string]answer{
+		"unknown": status(404, `{"error_code":40403,"message":"Schema not found"}`), "500": status(500, "")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			server := before(t, a,
+				func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/7") && asked.Add(1) <= 2 })
+			_, schemas, reports := waitingFor(t, server.URL())
+			_, err := settled(t.Context(), schemas, "7")
+			require.NoError(t, err)
+			require.Empty(t, reports.red)
+		})
+	}
+}
+
+// Whoever writes records chooses their ids: after a few that the registry does not know, each further one
+// costs one request, and an id that was asked for costs none for a while.
+func TestManyUnknownIDsCostOneRequestEach(t *testing.T) {
+	var asked atomic.Int32
+	server := before(t, status(404, `{"error_code":40403}`), func(r *http.Request) bool {
+		asked.Add(1)
+		return !strings.HasSuffix(r.URL.Path, "/7")
+	})
+	c, schemas, _ := waitingFor(t, server.URL())
+	for id := range enough {
+		_, err := settled(t.Context(), schemas, fmt.Sprint(1000+id))
+		requireNoSchema(t, err, "knows no schema 100")
+	}
+	asked.Store(0)
+	const many = 300
+	for range 2 {
+		for id := range many {
+			_, err := schemas.Schema(t.Context(), fmt.Sprint(2000+id)) // without a wait
+			requireNoSchema(t, err, "knows no schema 2")
+		}
+	}
+	require.EqualValues(t, many, asked.Load())
+	_, err := schemas.Schema(t.Context(), "7")
+	require.NoError(t, err)
+
+	now := time.Now().Add(alikeFor)
+	c.now = func() time.Time { return now }
+	_, err = schemas.Schema(t.Context(), "4000")
+	require.ErrorAs(t, err, new(*decode.Pending), "patience comes back after a minute")
+}
+
+// A tool or the console, which asks once, takes no patience from the service.
+func TestWhoAsksOnceDecidesNothing(t *testing.T) {
+	var asked atomic.Int32
+	server := before(t, status(404, `{"error_code":40403}`), func(*http.Request) bool { return asked.Add(1) <= 1 })
+	c, schemas, _ := waitingFor(t, server.URL())
+	_, err := c.Schema(t.Context(), "7")
+	requireNoSchema(t, err, "knows no schema 7")
+	_, err = settled(t.Context(), schemas, "7")
+	require.NoError(t, err)
+}
+
+// The login goes to the server of the settings alone. Redirects on it are followed.
+func TestRedirects(t *testing.T) {
+	var login atomic.Int32
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		login.Add(1)
+		fmt.Fprintf(w, `{"schema":%q}`, text)
+	}))
+	t.Cleanup(stranger.Close)
+	server := before(t, func(w http.ResponseWriter, r *http.Request) {
+		to := "/schemas/ids/7"
+		if strings.HasSuffix(r.URL.Path, "/9") {
+			to = stranger.URL + r.URL.Path
+		}
+		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+	}, func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/7") })
+	c := open(t, Server{URLs: []string{server.URL()}, Username: "u", Password: "p"})
+	_, err := c.Schema(t.Context(), "6")
+	require.NoError(t, err)
+	_, err = c.Schema(t.Context(), "9")
+	require.ErrorContains(t, err, "leads to another server")
+	require.Zero(t, login.Load())
+}
+
+// A body that comes slowly ends the request, too.
+func TestSlowAnswersEnd(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, " ")
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	}))
+	t.Cleanup(server.Close)
+	_, err := open(t, Server{URLs: []string{server.URL}}).Schema(t.Context(), "7")
+	require.ErrorAs(t, err, new(*diag.Problem))
+	require.ErrorContains(t, err, "without a schema")
+}
+
+// Answers without an end take little memory, however many come at a time.
+func TestAnswersAreBounded(t *testing.T) {
+	for name, a := range map[string]answer{"bomb": bomb(), "endless": endless(200, `"`),
+		"references": func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"schema":%q,"references":[{"name":"a","subject":%q,"version":1}]}`,
+				strings.Repeat("x", 1<<20), r.URL.Path)
+		}} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(a))
+			t.Cleanup(server.Close)
+			c := open(t, Server{URLs: []string{server.URL}})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for id := range 4 {
+				_, err := c.Schema(t.Context(), fmt.Sprint(id))
+				require.ErrorContains(t, err, "more than 2 MiB")
+			}
+			runtime.ReadMemStats(&after)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*24<<20), "the server of the test included")
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"echosieve/app/config"
+	"echosieve/app/service"
+	"echosieve/pipeline/article"
+	"echosieve/stories"
+	"echosieve/test/inprocess"
+	"echosieve/test/kafkatest"
+)
+
+// A reload changes the topics of new copies. That a record which is delivered again goes to the topic that it went to
+// is shown by TestChangeOfPolicy of redisindex.
+func TestReloadOfPolicy(t *testing.T) {
+	const text = "The first battery-powered ferry on the Ellery Strait carried 140 people to Gull Island on Monday, " +
+		"replacing a diesel boat that had served the route since 1979. Islanders lined the harbour wall to greet it."
+	w := inprocess.Start(t)
+	now := time.Now()
+	publish := func(text string) string {
+		now = now.Add(time.Second)
+		return w.Publish(t, 0, now, inprocess.Value(text, "", text))
+	}
+	topics := func(n int) map[string][]string { // by source
+		found := map[string][]string{}
+		for _, o := range w.Verdicts(t, n) {
+			input := kafkatest.Header(o, "echosieve-input")
+			found[input] = append(found[input], o.Topic)
+		}
+		return found
+	}
+	names := w.Config.Kafka.Topics
+	original := publish(text)
+	topics(1)
+	early := publish(text + " More boats are planned.")
+	require.Equal(t, map[string][]string{original: {names.Unique}, early: {names.Duplicate}}, topics(2))
+
+	unique := article.ToUnique.String()
+	w.Config.Policy = article.Policy{Contained: unique, Extends: unique, Revises: unique, Overlaps: unique,
+		SameID: unique}
+	w.Reload()
+	late := publish(text + " Fuel is brought by truck.")
+	require.Equal(t, map[string][]string{original: {names.Unique}, early: {names.Duplicate}, late: {names.Unique}},
+		topics(3))
+}
+
+// The role follows a running service. The markers of its fences stand in the topic before the first record: without
+// them a former owner could publish an older record after it.
+func TestStoriesFollowTheService(t *testing.T) {
+	w := inprocess.Start(t, func(c *config.Config) { c.Kafka.Topics.Possible = "articles-possible" })
+	cfg := w.Config
+	s, err := service.NewStories(t.Context(), cfg, service.StoriesConfig{Topic: "articles-stories"},
+		slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	// In a topic of several partitions, compaction would keep an old record of a story.
+	_, err = kadm.NewClient(w.Kafka).CreateTopic(t.Context(), 3, 1, nil, "three")
+	require.NoError(t, err)
+	wrong, err := service.NewStories(t.Context(), cfg, service.StoriesConfig{Topic: "three"},
+		slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.ErrorContains(t, wrong.Run(t.Context()), "must have one partition, or compaction keeps old snapshots: "+
+		"delete it and set kafka.create_topics: true, or name another topic (it has 3)")
+	const text = "The ferry to Gull Island carried 140 passengers on Monday, and the school choir sang at the harbour."
+	root := w.Publish(t, 0, time.Now(), inprocess.Value("a", "Ferry", text))
+	w.Verdicts(t, 1)
+	w.Publish(t, 1, time.Now(), inprocess.Value("b", "Ferry again", text))
+
+	reader, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers...), kgo.ConsumeTopics("articles-stories"),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.KeepControlRecords(), kgo.FetchMaxWait(100*time.Millisecond))
+	require.NoError(t, err)
+	defer reader.Close()
+	patience, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer stop()
+	markers := 0
+	for found := false; !found; {
+		fetches := reader.PollFetches(patience)
+		require.NoError(t, patience.Err(), "no story")
+		fetches.EachRecord(func(r *kgo.Record) {
+			if r.Attrs.IsControl() {
+				markers++
+				return
+			}
+			var story stories.Record
+			require.NoError(t, json.Unmarshal(r.Value, &story))
+			require.Equal(t, root, story.Root.Coordinates)
+			require.Equal(t, "Ferry", story.Root.Title)
+			require.Equal(t, 1, story.Copies)
+			require.Positive(t, markers, "the partition was not fenced")
+			found = true
+		})
+	}
+	cancel()
+	require.NoError(t, <-ended)
+}

@@ -1,0 +1,274 @@
+// Package service wires index, pipeline and consumer to one running Echosieve, and serves its health and
+// metrics over HTTP. The commands run and demo start it.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"echosieve/app/access"
+	"echosieve/app/build"
+	"echosieve/app/config"
+	"echosieve/app/console"
+	"echosieve/app/look"
+	"echosieve/app/otlp"
+	"echosieve/app/registry"
+	"echosieve/app/storylist"
+	"echosieve/consumer"
+	"echosieve/internal/metricset"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/recipe"
+	"echosieve/redisindex"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/redisindex/watch"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+)
+
+// Service is one Echosieve process.
+type Service struct {
+	log      *slog.Logger
+	registry *prometheus.Registry
+	health   *health
+	recipe   *recipe.Recipe
+	redis    redis.UniversalClient
+	index    *redisindex.Index
+	reporter *watch.Reporter
+	consumer *consumer.Consumer
+	schemas  *registry.Client // nil without input.registry
+	console  *console.Console // nil without http.console
+	stories  *storylist.List  // nil without http.look and http.console
+	access   *access.Access   // nil without a login and TLS
+	listener net.Listener
+	reloader *reloader
+	tracing  *otlp.Exporter
+	cfg      config.Config
+}
+
+// New loads the dictionaries and opens the HTTP listener. It connects to no server: Run does, and waits for
+// servers that do not answer. The caller calls Run once, or Close.
+func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, error) {
+	s := &Service{cfg: cfg, log: log, registry: prometheus.NewRegistry()}
+	set := metricset.New(s.registry)
+	set.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	components := []string{"kafka", "redis"}
+	if s.schemas, _ = cfg.Input.Schemas.(*registry.Client); s.schemas != nil {
+		components = append(components, registry.Component)
+	}
+	s.health = newHealth(set, log, components...)
+	s.reloader = newReloader(cfg, set, log)
+	var err error
+	if s.access, err = access.Load(cfg.HTTP, log.With("component", "http")); err != nil {
+		return nil, err
+	}
+	if s.recipe, err = cfg.LoadRecipe(); err != nil {
+		return nil, err
+	}
+	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep
+	// that memory for minutes.
+	debug.FreeOSMemory()
+	registerBuildInfo(set, s.recipe.ID(), keyspace.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(),
+		cfg.IsShadow())
+	if err := set.Err(); err != nil {
+		return nil, err
+	}
+	if s.redis, err = connection.Connect(cfg.Redis.Options); err != nil {
+		return nil, err
+	}
+	s.index, err = redisindex.New(s.redis, cfg.IndexConfig(s.recipe.ID()), s.registry, log.With("component", "index"),
+		s.health.report)
+	if err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	s.reloader.setPolicy = s.index.SetPolicy
+	decode := cfg.Input.Config
+	if s.schemas != nil {
+		decode.Schemas = s.schemas.Waiting(s.health.report)
+	}
+	stages, err := pipeline.New(pipeline.Config{Decode: decode, RecordConfig: cfg.Input.Records, MaxMessageBytes: cfg.Kafka.MaxMessageBytes,
+		Window: cfg.Window, Member: cfg.Output.MemberName()}, s.recipe, s.index, s.registry)
+	if err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	var handler consumer.Handler = stages
+	if cfg.IsShadow() {
+		handler = &pipeline.Shadow{Pipeline: stages, KeepValues: cfg.Shadow.Values}
+	}
+	if cfg.HTTP.ShowsArticles() != "" {
+		s.stories, err = storylist.New(cfg.Kafka, storylist.Topic(cfg.Kafka.Topics.Input), cfg.Window)
+		if err != nil {
+			return nil, errors.Join(err, s.redis.Close())
+		}
+	}
+	if cfg.HTTP.Console {
+		if s.console, err = s.newConsole(); err != nil {
+			return nil, errors.Join(err, s.redis.Close())
+		}
+		handler = s.console.Watch(handler)
+	}
+	s.consumer, err = consumer.New(cfg.Kafka, handler, s.registry, log.With("component", "consumer"), s.health.report)
+	if err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these
+	// numbers: a process that starts later compares them with Redis, and so notices if Redis has lost writes
+	// meanwhile. The commits also name the index: a process on another index than its group says so.
+	s.reporter, err = watch.NewReporter(watch.NewHandover(s.index.Client(), s.index.Keys(), cfg.Kafka.Group,
+		cfg.Window), Cure(cfg), s.registry, log.With("component", "index"))
+	if err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	s.consumer.KeepLabels(labels{s.index, s.reporter})
+	s.consumer.WarnWith(func(kind, text string) { s.health.warn("kafka", kind, text) })
+	if s.tracing, err = otlp.New(build.Version(), s.registry, log.With("component", "tracing")); err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	s.consumer.TraceWith(s.tracing.Tracer())
+	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
+		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)",
+			err), s.redis.Close())
+	}
+	return s, nil
+}
+
+// Run serves until ctx ends. Then it finishes and commits the batches under way, leaves the group and returns
+// nil. It returns an error if something fails permanently.
+func (s *Service) Run(ctx context.Context) error {
+	defer s.Close()
+	s.log.Info("starting", "version", build.Version(), "recipe", s.recipe.ID(), "input", s.cfg.Kafka.Topics.Input,
+		"group", s.cfg.Kafka.Group, "brokers", s.cfg.Kafka.Brokers, "redis", s.cfg.Redis.Addrs,
+		"window", s.cfg.Window, "http", s.HTTPAddr())
+	if s.cfg.IsShadow() {
+		s.log.Info("this is a shadow: it publishes to one topic only", "topic", s.cfg.Kafka.Topics.Shadow,
+			"namespace", s.cfg.Redis.Namespace)
+	}
+	for _, f := range Unprotected(s.cfg) {
+		s.log.Warn("a connection is not protected", "component", f.Component, "problem", f.Problem, "remedy", f.Remedy)
+	}
+	asked := ctx
+	group, ctx := errgroup.WithContext(ctx)
+	pages := map[string]http.Handler{}
+	if s.cfg.HTTP.Look {
+		looks := look.New(s.cfg, s.recipe, s.index).Handler(s.log.With("component", "look"))
+		pages[look.Path], pages[look.Description] = looks, looks
+		servesStories(pages, s.stories, s.log)
+	}
+	if s.console != nil {
+		pages[console.Path] = s.console
+		// Pages keep their requests open. Without this the listener would wait for them when the service stops.
+		context.AfterFunc(ctx, s.console.Close)
+	}
+	handler := newHTTPHandler(s.cfg.HTTP, s.access, s.registry, s.health, pages)
+	group.Go(func() error { return serveHTTP(ctx, s.listener, s.access.TLS(), handler, s.log) })
+	group.Go(func() error {
+		s.health.probe(ctx, "redis", func(ctx context.Context) error {
+			return connection.Explain(connection.Ping(ctx, s.redis), s.redis, s.cfg.Redis.Namespace)
+		})
+		return nil
+	})
+	group.Go(func() error { s.health.probe(ctx, "kafka", s.consumer.Ping); return nil })
+	if s.schemas != nil {
+		group.Go(func() error { s.health.probe(ctx, registry.Component, s.schemas.Ping); return nil })
+	}
+	group.Go(func() error {
+		s.index.Losses().Monitor(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
+		return nil
+	})
+	group.Go(func() error {
+		s.reporter.Watch(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
+		return nil
+	})
+	group.Go(func() error { s.reloader.run(ctx); return nil })
+	group.Go(func() error { return s.consumer.Run(ctx) })
+	err := group.Wait()
+	if err == nil || asked.Err() != nil && errors.Is(err, context.Canceled) {
+		s.log.Info("stopped")
+		return nil
+	}
+	return err
+}
+
+// HTTPAddr returns the address of the HTTP listener.
+func (s *Service) HTTPAddr() string { return s.listener.Addr().String() }
+
+// RecipeID returns the id of the recipe that the service applies.
+func (s *Service) RecipeID() string { return s.recipe.ID() }
+
+// Close releases what New opened. Run calls it.
+func (s *Service) Close() {
+	s.tracing.Close()
+	if s.console != nil {
+		s.console.Close()
+	}
+	if s.stories != nil {
+		s.stories.Close()
+	}
+	_ = errors.Join(s.listener.Close(), s.redis.Close())
+}
+
+// newConsole returns the console of the service.
+func (s *Service) newConsole() (*console.Console, error) {
+	return console.New(console.Config{
+		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input.Config, Recipe: s.recipe,
+		Index:   s.cfg.IndexConfig(s.recipe.ID()),
+		Stories: s.stories.Handler(console.StoriesPath, s.log.With("component", "console")),
+	}, s.log.With("component", "console"))
+}
+
+// buildInfo is the name of the metric that says what runs.
+const buildInfo = "echosieve_build_info"
+
+// registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name
+// version, recipe and index, and say whether this is a shadow.
+func registerBuildInfo(reg prometheus.Registerer, recipeID, index string, shadow bool) {
+	b := build.Read()
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: buildInfo,
+		Help: "Always 1; the labels name version, recipe and index.",
+		ConstLabels: prometheus.Labels{
+			"version": b.Version, "revision": b.Revision, "goversion": b.Go, "recipe": recipeID, "index": index,
+			"shadow": strconv.FormatBool(shadow),
+		},
+	})
+	gauge.Set(1)
+	reg.MustRegister(gauge)
+}
+
+// labels joins the index and the consumer: what the index wants to be remembered is committed beside the offsets.
+type labels struct {
+	index    *redisindex.Index
+	reporter *watch.Reporter
+}
+
+// Label implements consumer.Labels.
+func (l labels) Label() string { return l.index.Losses().Label() }
+
+// Recall implements consumer.Labels.
+func (l labels) Recall(committed map[article.Coordinates]string) {
+	l.index.Losses().Recall(slices.Collect(maps.Values(committed)))
+	l.reporter.Recall(committed)
+}
+
+// Cure returns how an operator of this configuration fills its index.
+func Cure(cfg config.Config) watch.Cure {
+	c := watch.Cure{Shadow: cfg.IsShadow()}
+	if len(cfg.Arguments) > 0 {
+		c.Arguments = " " + strings.Join(cfg.Arguments, " ")
+	}
+	return c
+}

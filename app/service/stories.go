@@ -1,0 +1,257 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"echosieve/app/access"
+	"echosieve/app/build"
+	"echosieve/app/config"
+	"echosieve/app/look"
+	"echosieve/app/registry"
+	"echosieve/app/storylist"
+	"echosieve/consumer"
+	"echosieve/consumer/broker"
+	"echosieve/consumer/tools"
+	"echosieve/internal/metricset"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/record"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+	"echosieve/stories"
+	"echosieve/stories/projector"
+	"echosieve/stories/store"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+)
+
+// StoriesConfig holds what the role of stories needs beside the settings of the service.
+type StoriesConfig struct {
+	Topic   string   // of the records of stories; empty: storylist.Topic of the input
+	Owners  string   // file, see stories.Owners; may be empty
+	Trusted []string // see stories.Rules
+	Rebuild bool     // begin a new generation
+}
+
+// Stories is a process of the role of stories: it reads the output topics and keeps a record of each story.
+type Stories struct {
+	cfg      config.Config
+	role     StoriesConfig
+	log      *slog.Logger
+	rules    *stories.Rules
+	keys     keyspace.Keys
+	registry *prometheus.Registry
+	metrics  *projector.Metrics
+	health   *health
+	redis    redis.UniversalClient
+	archive  *tools.Archive
+	roots    projector.Roots
+	list     *storylist.List
+	lag      *lag
+	access   *access.Access
+	listener net.Listener
+}
+
+// garbage is the memory in percent of what lives that may wait for the garbage collector, unless GOGC says it. Little
+// lives here, some 15 MB, so the collector would run ten times a second by default and take a tenth of the time.
+const garbage = 200
+
+// keptWindows is how many windows the topic of stories keeps a record that does not change.
+const keptWindows = 2
+
+// NewStories loads the settings and opens the HTTP listener. It connects to no server. The caller calls Run once.
+func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log *slog.Logger) (*Stories, error) {
+	role.Topic = cmp.Or(role.Topic, storylist.Topic(cfg.Kafka.Topics.Input))
+	s := &Stories{cfg: cfg, role: role, log: log, registry: prometheus.NewRegistry(), lag: newLag(),
+		rules: &stories.Rules{Window: cfg.Window, Trusted: role.Trusted}}
+	var err error
+	if s.rules.Owners, err = stories.Owners(role.Owners); err != nil {
+		return nil, fmt.Errorf("--owners: %w", err)
+	}
+	recipe, err := cfg.LoadRecipe() // its id is in the keys
+	if err != nil {
+		return nil, err
+	}
+	index := cfg.IndexConfig(recipe.ID())
+	s.keys = keyspace.New(index, cfg.Redis.DB)
+	set := metricset.New(s.registry)
+	set.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s.lag)
+	components := []string{"kafka", "redis"}
+	if _, asked := cfg.Input.Schemas.(*registry.Client); asked {
+		components = append(components, registry.Component)
+	}
+	s.health = newHealth(set, log, components...)
+	s.metrics = projector.NewMetrics(set)
+	registerBuildInfo(set, recipe.ID(), keyspace.IDOf(index, cfg.Redis.DB).String(), false)
+	if err := set.Err(); err != nil {
+		return nil, err
+	}
+	if s.access, err = access.Load(cfg.HTTP, log.With("component", "http")); err != nil {
+		return nil, err
+	}
+	if s.redis, err = connection.Connect(cfg.Redis.Options); err != nil {
+		return nil, err
+	}
+	if s.archive, err = tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Input); err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	if s.list, err = storylist.New(cfg.Kafka, role.Topic, cfg.Window); err != nil {
+		s.archive.Close()
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
+		s.archive.Close()
+		s.list.Close()
+		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err),
+			s.redis.Close())
+	}
+	return s, nil
+}
+
+// Run serves until ctx ends, and returns nil then.
+func (s *Stories) Run(ctx context.Context) error {
+	defer s.close()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
+	s.log.Info("starting stories", "version", build.Version(), "topic", s.role.Topic, "http", s.listener.Addr())
+	asked := ctx
+	group, ctx := errgroup.WithContext(ctx)
+	pages := map[string]http.Handler{}
+	if s.cfg.HTTP.Look {
+		pages[look.Description] = http.HandlerFunc(look.Describe)
+		servesStories(pages, s.list, s.log)
+	}
+	handler := newHTTPHandler(s.cfg.HTTP, s.access, s.registry, s.health, pages)
+	group.Go(func() error { return serveHTTP(ctx, s.listener, s.access.TLS(), handler, s.log) })
+	group.Go(func() error {
+		s.health.probe(ctx, "redis", func(ctx context.Context) error {
+			return connection.Explain(connection.Ping(ctx, s.redis), s.redis, s.cfg.Redis.Namespace)
+		})
+		return nil
+	})
+	group.Go(func() error { return s.project(ctx) })
+	if err := group.Wait(); err != nil && (asked.Err() == nil || !errors.Is(err, context.Canceled)) {
+		return err
+	}
+	s.log.Info("stopped")
+	return nil
+}
+
+// close releases what NewStories opened.
+func (s *Stories) close() {
+	s.archive.Close()
+	s.list.Close()
+	_ = errors.Join(s.listener.Close(), s.redis.Close())
+}
+
+// project serves one generation of stories after another.
+func (s *Stories) project(ctx context.Context) error {
+	for rebuild := s.role.Rebuild; ; rebuild = false {
+		kept, err := store.Open(ctx, s.redis, s.keys, s.cfg.Redis.Namespace, s.cfg.Window, rebuild)
+		if err != nil {
+			return err
+		}
+		s.log.Info("stories of one generation", "generation", kept.Generation(), "rebuild", rebuild)
+		err = s.generation(ctx, kept)
+		if !errors.Is(err, store.ErrGeneration) {
+			return err
+		}
+		s.metrics.Began(errors.Is(err, store.ErrLost))
+		s.log.Warn("the stories are built anew, from the start of the output topics", "because", err)
+	}
+}
+
+// generation reads the output topics into the stories of one generation.
+func (s *Stories) generation(ctx context.Context, kept *store.Store) error {
+	topics := s.cfg.Kafka.Topics
+	names := []string{topics.Unique, topics.Duplicate}
+	if topics.Possible != "" {
+		names = append(names, topics.Possible)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return watchGeneration(ctx, kept) })
+	for i, name := range names {
+		c, err := s.newConsumer(kept, name)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			group.Go(func() error { s.health.probe(ctx, "kafka", c.Ping); return nil })
+		}
+		group.Go(func() error { return c.Run(ctx) })
+	}
+	return group.Wait()
+}
+
+// generationInterval is the time between two looks at the generation, while no record comes.
+const generationInterval = 2 * time.Second
+
+// watchGeneration returns store.ErrGeneration when there is another generation, and nil when ctx ends.
+func watchGeneration(ctx context.Context, kept *store.Store) error {
+	ticker := time.NewTicker(generationInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if _, err := kept.Read(ctx, nil); errors.Is(err, store.ErrGeneration) {
+			return err // the health probe reports others
+		}
+	}
+}
+
+// newConsumer returns the consumer of one output topic. Its group is one of the generation, so a new one begins at the
+// start. Its transactional ids stay: it fences the owners of the old generation.
+func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consumer, error) {
+	kafka := s.cfg.Kafka
+	kafka.TransactionalIDPrefix = cmp.Or(kafka.TransactionalIDPrefix, kafka.Group)
+	kafka.Group = fmt.Sprintf("%s-stories-%s-%s", kafka.Group, kept.Generation(), topic)
+	kafka.Delivery = broker.ExactlyOnce
+	kafka.BatchRecords *= 16 // a story is read, stored and published once in a batch
+	kafka.Topics.Input, kafka.Topics.Shadow = topic, s.role.Topic
+	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
+	input := s.cfg.Input.Config
+	input.FindPublished = true
+	p := &projector.Projector{Store: kept, Rules: s.rules, Decoder: decode.New(input), Root: s.root, Roots: &s.roots,
+		Health: s.health.report, Metrics: s.metrics}
+	c, err := consumer.New(kafka, p, s.lag.of(topic), s.log.With("component", "consumer", "reads", topic),
+		s.health.report)
+	if err != nil {
+		return nil, err
+	}
+	p.Topic = func() uint32 {
+		id, hash := c.InputID(), fnv.New32a()
+		_, _ = hash.Write(append(id[:], topic...)) // never fails
+		return binary.BigEndian.Uint32(hash.Sum(nil))
+	}
+	return c, nil
+}
+
+// root reads the record of a root from the input topic.
+func (s *Stories) root(ctx context.Context, at article.Coordinates) (r record.Record, found bool, err error) {
+	if at.Topic != s.cfg.Kafka.Topics.Input {
+		return r, false, nil
+	}
+	r, err = s.archive.Record(ctx, at)
+	if errors.Is(err, tools.ErrNoRecord) {
+		return r, false, nil
+	}
+	return r, err == nil, err
+}

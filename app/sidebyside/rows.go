@@ -1,0 +1,112 @@
+package sidebyside
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"echosieve/app/visible"
+	"echosieve/internal/plural"
+)
+
+// row is what stands side by side: usually a sentence of each text.
+type row struct {
+	left, right []piece
+	differs     bool
+	leftOut     int // number of rows without differences that this row stands for; 0: the row is itself
+}
+
+// piece is a stretch of one side of a row.
+type piece struct {
+	text   string // one line, and everything in it is visible
+	differ bool
+}
+
+// context is the number of rows without differences that are shown before and after a row with one.
+const context = 1
+
+// rowsOf cuts runs into rows. Rows end where both sides have a line end or the end of a sentence in common.
+// Unless whole is set, rows without differences are left out, except for those next to a difference.
+func rowsOf(runs []Run, whole bool) []row {
+	rows := []row{{}}
+	for _, r := range runs {
+		last := &rows[len(rows)-1]
+		if !r.Same {
+			last.differs = true
+			last.left, last.right = appendPiece(last.left, r.Left, true), appendPiece(last.right, r.Right, true)
+			continue
+		}
+		left, right := sentences(r.Left), sentences(r.Right)
+		if len(left) != len(right) { // spelled so differently that it is unknown which sentences belong together
+			left, right = []string{r.Left}, []string{r.Right}
+		}
+		for i := range left {
+			last := &rows[len(rows)-1]
+			last.left, last.right = appendPiece(last.left, left[i], false), appendPiece(last.right, right[i], false)
+			if i+1 < len(left) || ended(left[i]) && ended(right[i]) {
+				rows = append(rows, row{})
+			}
+		}
+	}
+	if last := rows[len(rows)-1]; last.left == nil && last.right == nil {
+		rows = rows[:len(rows)-1]
+	}
+	if whole {
+		return rows
+	}
+	return shorten(rows)
+}
+
+// sentences cuts a text behind each sentence and line, and the spaces that follow it.
+func sentences(text string) []string {
+	var list []string
+	start := 0
+	for i, r := range text {
+		if i > start && !unicode.IsSpace(r) && ended(text[start:i]) {
+			list = append(list, text[start:i])
+			start = i
+		}
+	}
+	return append(list, text[start:])
+}
+
+// ended says whether a text ends with a sentence or a line.
+func ended(text string) bool {
+	body := strings.TrimRightFunc(text, unicode.IsSpace)
+	r, _ := utf8.DecodeLastRuneInString(body)
+	return strings.ContainsRune("\u3002\uff01\uff1f", r) ||
+		len(body) < len(text) && (strings.ContainsRune(".!?", r) || strings.Contains(text[len(body):], "\n"))
+}
+
+func appendPiece(pieces []piece, text string, differ bool) []piece {
+	if text == "" {
+		return pieces
+	}
+	return append(pieces, piece{visible.Line(text), differ})
+}
+
+// shorten replaces rows without differences by one row that counts them, if they are not next to a row with a
+// difference.
+func shorten(rows []row) []row {
+	var kept []row
+	for i, r := range rows {
+		near := false
+		for j := max(0, i-context); j <= min(len(rows)-1, i+context); j++ {
+			near = near || rows[j].differs
+		}
+		switch n := len(kept); {
+		case near:
+			kept = append(kept, r)
+		case n > 0 && kept[n-1].leftOut > 0:
+			kept[n-1].leftOut++
+		default:
+			kept = append(kept, row{leftOut: 1})
+		}
+	}
+	return kept
+}
+
+// note is shown in place of the rows that a row stands for.
+func (r *row) note() string {
+	return "... " + plural.Of(r.leftOut, "line") + " the same"
+}
