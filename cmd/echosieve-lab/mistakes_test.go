@@ -5,12 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kfake"
 
 	"echosieve/app/command"
 	"echosieve/app/command/commandtest"
-	"echosieve/app/config"
-	"echosieve/test/kafkatest"
 )
 
 const evalDocs = "internal/eval/testdata/stream.jsonl"
@@ -22,8 +19,6 @@ func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRoot
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string { return commandtest.FileIn(t, dir, name, text) }
-	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
-	kafka := "--kafka.brokers=" + cfg.Brokers[0]
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
 	empty := file("empty.jsonl", "")
 
@@ -38,13 +33,6 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"load", "--rate", "100000", "--duration", "1h"}, "more than 20 million records: lower one"},
 		{[]string{"load", "--warmup", "-1s"}, "--warmup must be between 0s and 1h"},
 		{[]string{"load", "--copies", "30"}, "--copies is 30, must be between 0 and 1"},
-		{[]string{"load", "--find-limit", "--at", "half"},
-			`--at wants whole numbers with commas between them, such as 25,50,90, not "half"`},
-		{[]string{"load", "--find-limit", "--at", "0"}, "--at wants percentages of the limit above 0 and at most 200"},
-		{[]string{"load", "--real", "--metrics", "localhost:9464"},
-			`--metrics wants addresses such as http://localhost:9464/metrics, not "localhost:9464"`},
-		{[]string{"load", "--at", "50"}, "add --find-limit, or set --rate"},
-		{[]string{"load", "--metrics", "http://localhost:9464/metrics"}, "add --real, or leave it out"},
 		{[]string{"load", "--input.format", "text"},
 			"a service with input.format text does not read; name a service and a topic with input.format json"},
 		{[]string{"load", noText}, "load takes no arguments"},
@@ -52,8 +40,6 @@ func TestWrongUsage(t *testing.T) {
 			"expected are pairs, tab-separated lines: id_a id_b label kind"},
 		{[]string{"bench", noText}, "no_text"},
 		{[]string{"load", "--real", "--kafka.brokers", "127.0.0.1:1"}, "check that it runs, kafka.brokers"},
-		{[]string{"load", "--real", kafka, "--metrics", "http://127.0.0.1:1/metrics"},
-			"name /metrics at http.listen of a service that runs, or leave --metrics out"},
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {
 			commandtest.WrongUsage(t, newRootCommand(), c.want, c.args...)

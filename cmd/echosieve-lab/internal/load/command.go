@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/url"
 	"sync"
 	"time"
 
@@ -23,25 +22,22 @@ import (
 	"echosieve/sample"
 )
 
-const help = `Load publishes articles evenly at --rate, reads the output topics and prints how many verdicts a second came back,
-the delay from an article's record timestamp until its verdict could be read, and the CPU time, memory and lag of
-the service. It waits for the verdict of every published record; if any is missing, the exit code is 1.
+const help = `Load publishes articles evenly at --rate, reads the output topics and prints how many verdicts a second
+came back, the delay from an article's record timestamp until its verdict could be read, and the CPU
+time, memory and lag of the service. It waits for the verdict of every published record; if any is
+missing, the exit code is 1.
 
-By default an in-process Kafka and Redis on loopback ports are used. The service runs in a separate process, so its
-start and its memory are measured as in production. Its binary is echosieve beside echosieve-lab, or --service PATH. The
-in-process servers take CPU time on the same machine and are slower than real ones. Settings of detection, input and of
-the service's sizes are taken from the configuration.
+By default an in-process Kafka and Redis on loopback ports are used. The service runs in a separate process, so
+its start and its memory are measured as in production. Its binary is echosieve beside echosieve-lab, or
+--service PATH. The in-process servers take CPU time on the same machine and are slower than real ones. Settings
+of detection, input and of the service's sizes are taken from the configuration.
 
-With --real, Kafka and Redis of the configuration are used. The articles go into kafka.topics.input, and all readers of
-the output topics get their verdicts: set topics, a kafka.group and a redis.namespace that are only for tests. Load starts a
-service process there, too. With --metrics it starts none and measures the services that run already.
+With --real, Kafka and Redis of the configuration are used. The articles go into kafka.topics.input, and all
+readers of the output topics get their verdicts: set topics, a kafka.group and a redis.namespace that are only
+for tests. Load starts a service process there, too.
 
-The articles are reports of invented events, without end; --copies is the share that repeats an earlier article, half of
-them exactly.
-
---find-limit doubles and bisects the rate. Then it measures the delay at --at percent of the highest rate that is
-sustained. A rate is sustained if every record has its verdict, the p99 of the delay is at most --max-delay, and the
-delay does not grow (by more than 20 ms in a second), in one of two trials of --warmup and --duration.
+The articles are reports of invented events, without end; --copies is the share that repeats an earlier article,
+half of them exactly.
 
 Exit codes: 0 every record has a verdict; 1 some have none; 2 failed or interrupted.`
 
@@ -51,7 +47,6 @@ type flags struct {
 	copies  float64
 	seed    uint64
 	real    bool
-	metrics []string
 	service string // path of the service binary
 	json    *bool
 }
@@ -61,35 +56,24 @@ func Command() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "load",
-		Short: "Measure delay, memory and CPU of the service at a given rate, or the highest rate it sustains",
+		Short: "Measure delay, memory and CPU of the service at a given rate",
 		Long:  help,
 		Example: `  echosieve-lab load --rate 200 --duration 30s
-  echosieve-lab load --find-limit --at 25,50,90
-  echosieve-lab load --real --config test.yaml --rate 1000
-  echosieve-lab load --real --config test.yaml --metrics http://host-a:9464/metrics,http://host-b:9464/metrics`,
+  echosieve-lab load --real --config test.yaml --rate 1000`,
 		Args: command.NoArgs,
 	}
 	fs := cmd.Flags()
-	fs.Float64Var(&f.plan.Rate, "rate", 100, "records per second; with --find-limit the first rate that is tried")
-	schema.DurationFlagVar(fs, &f.plan.Duration, "duration", 20*time.Second, "how long is measured at each rate")
+	fs.Float64Var(&f.plan.Rate, "rate", 100, "records per second")
+	schema.DurationFlagVar(fs, &f.plan.Duration, "duration", 20*time.Second, "how long is measured")
 	schema.DurationFlagVar(fs, &f.plan.Warmup, "warmup", 3*time.Second,
 		"how long records are published before that; they need verdicts, too, but their delay is not measured")
 	schema.DurationFlagVar(fs, &f.plan.Idle, "idle", 3*time.Second,
 		"how long the started service is without load before its idle memory is read")
 	schema.DurationFlagVar(fs, &f.plan.Patience, "patience", 30*time.Second,
 		"the command gives up missing verdicts when none has come for this long")
-	schema.DurationFlagVar(fs, &f.plan.MaxDelay, "max-delay", time.Second,
-		"a rate is sustained only if the p99 of the delay is at most this")
-	fs.BoolVar(&f.plan.FindLimit, "find-limit", false, "search for the highest rate that is sustained")
-	schema.DurationFlagVar(fs, &f.plan.LimitTime, "limit-time", 5*time.Minute,
-		"after this long the search tries no further rate")
-	fs.IntSliceVar(&f.plan.Shares, "at", []int{25, 50, 90},
-		"with --find-limit: percentages of the limit at which the delay is measured")
 	fs.Float64Var(&f.copies, "copies", .3, "share of the articles that are copies, 0 to 1")
 	fs.Uint64Var(&f.seed, "seed", 0, "the same seed makes the same articles; 0: new articles each time")
 	fs.BoolVar(&f.real, "real", false, "use the Kafka and the Redis of the configuration")
-	fs.StringSliceVar(&f.metrics, "metrics", nil,
-		"with --real: addresses of /metrics of the services that run already; none is started")
 	fs.StringVar(&f.service, "service", "",
 		"path of the service binary that load starts (default: echosieve beside this program)")
 	f.json = command.AddJSONFlag(cmd)
@@ -99,7 +83,7 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := f.validate(cmd, cfg); err != nil {
+		if err := f.validate(cfg); err != nil {
 			return err
 		}
 		report, err := f.run(cmd.Context(), cfg, cmd.ErrOrStderr())
@@ -108,32 +92,20 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-func (f *flags) validate(cmd *cobra.Command, cfg config.Config) error {
-	switch {
-	case f.copies < 0 || f.copies > 1:
+func (f *flags) validate(cfg config.Config) error {
+	if f.copies < 0 || f.copies > 1 {
 		return fmt.Errorf("--copies is %g, must be between 0 and 1", f.copies)
-	case len(f.metrics) > 0 && !f.real:
-		return errors.New("--metrics names services on real servers; add --real, or leave it out")
-	case len(f.metrics) > 0 && f.service != "":
-		return errors.New("--metrics measures services that run already, so no service is started; leave --service out")
-	case cmd.Flags().Changed("at") && !f.plan.FindLimit:
-		return errors.New("--at is a list of percentages of the limit; add --find-limit, or set --rate")
 	}
 	if err := files.PublishesJSON(cfg.Input.Config); err != nil {
 		return err
 	}
-	for _, m := range f.metrics {
-		if u, err := url.Parse(m); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("--metrics wants addresses such as http://localhost:9464/metrics, not %q", m)
-		}
-	}
 	return f.plan.Validate()
 }
 
-// run starts the servers and the service, unless the flags name others, measures, and stops what it has started.
+// run starts the service, and the servers unless --real is given, measures, and stops what it has started.
 func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) (report Report, err error) {
 	progress = &lockedWriter{out: progress}
-	setup := Setup{Metrics: f.metrics, Progress: progress}
+	setup := Setup{Progress: progress}
 	if f.seed == 0 {
 		f.seed = rand.Uint64()
 	}
@@ -155,19 +127,16 @@ func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) 
 		return report, err
 	}
 	setup.Kafka = cfg.Kafka
-	if len(f.metrics) == 0 {
-		if setup.Process, err = startService(ctx, f.service, cfg, progress); err != nil {
-			return report, err
-		}
-		defer setup.Process.Stop()
-		setup.Metrics = []string{setup.Process.URL + "/metrics"}
+	if setup.Process, err = startService(ctx, f.service, cfg, progress); err != nil {
+		return report, err
 	}
+	defer setup.Process.Stop()
 	return Run(ctx, setup, f.plan)
 }
 
 // answer prints the report unless it is empty, and returns the error of the command.
 func (f *flags) answer(out io.Writer, report Report, err error) error {
-	if len(report.Results)+len(report.Trials) > 0 {
+	if report.Result.Published > 0 {
 		if *f.json {
 			err = errors.Join(command.PrintJSON(out, report), err)
 		} else {
@@ -179,8 +148,8 @@ func (f *flags) answer(out io.Writer, report Report, err error) error {
 		return errors.New("interrupted: the figures cover the time until then")
 	case err != nil:
 		return err
-	case report.Missing > 0:
-		return &command.AnswerError{Text: plural.Of(report.Missing, "published record") + " without a verdict"}
+	case report.Result.Missing > 0:
+		return &command.AnswerError{Text: plural.Of(report.Result.Missing, "published record") + " without a verdict"}
 	}
 	return nil
 }

@@ -2,7 +2,7 @@
 // service sees: the time from the timestamp of a record until its verdict can be read, the number of verdicts
 // a second, and the CPU time and memory of the service.
 //
-// One trial publishes evenly during warm-up and duration, reads the output topics meanwhile, and then waits
+// It publishes evenly during warm-up and duration, reads the output topics meanwhile, and then waits
 // for the verdict of every published record. A header numbers the records; the service copies it to the
 // output, as it does with all headers that are not its own. Records without a verdict are reported as
 // missing.
@@ -11,5 +11,5 @@
 // slow broker holds up the publisher, records are published late, and the time by which they are late counts
 // as delay.
 //
-// command.go sets everything up; run.go, trial.go and limit.go measure.
+// command.go sets everything up; run.go and trial.go measure.
 package load

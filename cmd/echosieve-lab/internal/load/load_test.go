@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,10 +47,8 @@ func run(t *testing.T, code int, args ...string) (out, errOut string) {
 // loaded is run with --json. The service is the binary that is built from this source.
 func loaded(t *testing.T, code int, args ...string) (report Report, out, errOut string) {
 	t.Helper()
-	args = append([]string{"--json", "--warmup", "0s", "--idle", "0s"}, args...)
-	if !slices.Contains(args, "--metrics") {
-		args = append(args, "--service", filepath.Join(programs, "echosieve"))
-	}
+	args = append([]string{"--json", "--warmup", "0s", "--idle", "0s", "--service",
+		filepath.Join(programs, "echosieve")}, args...)
 	out, errOut = run(t, code, args...)
 	if out != "" {
 		require.NoError(t, json.Unmarshal([]byte(out), &report), out)
@@ -65,9 +60,8 @@ func TestLoadAccountsForEveryRecord(t *testing.T) {
 	report, _, errOut := loaded(t, command.ExitOK, "--rate", "150", "--duration", "2s", "--warmup", "500ms", "--copies",
 		".4", "--seed", "1")
 	require.Equal(t, "in-process", report.Servers)
-	require.Zero(t, report.Missing)
-	require.Len(t, report.Results, 1)
-	r := report.Results[0]
+	r := report.Result
+	require.Zero(t, r.Missing)
 	require.Equal(t, 375, r.Published)
 	require.Equal(t, 375, r.Made.Originals+r.Made.Near+r.Made.Exact)
 	v := r.Verdicts
@@ -85,42 +79,20 @@ func TestLoadAccountsForEveryRecord(t *testing.T) {
 	require.Contains(t, errOut, "the service was ready after")
 }
 
-func TestLoadFindsALimit(t *testing.T) {
-	defer func(usual float64) { mostGrowth = usual }(mostGrowth)
-	mostGrowth = 1000 // more than any machine shows in two seconds
-	report, _, _ := loaded(t, command.ExitOK, "--find-limit", "--rate", "20", "--duration", "2s", "--limit-time", "1s",
-		"--at", "50", "--max-delay", "1m")
-	require.Len(t, report.Trials, 1, "the first trial takes longer than the search may")
-	require.InDelta(t, 20, report.Limit.PerSecond, 0)
-	require.Contains(t, report.Limit.Rule, "at most 1m0s")
-	require.Len(t, report.Results, 1)
-	require.Equal(t, []float64{50, 10}, []float64{float64(report.Results[0].Share), report.Results[0].Rate})
-}
-
-// startBroker starts a broker with the topics of the default configuration and returns its address.
-func startBroker(t *testing.T) string {
+// elsewhere makes a service that reads another topic, so that no published record has a verdict, and returns its path.
+func elsewhere(t *testing.T) string {
 	t.Helper()
-	topics := config.Default().Kafka.Topics
-	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(2, topics.Input, topics.Unique, topics.Duplicate, topics.Dead))
-	return cfg.Brokers[0]
-}
-
-// noService starts a broker whose input topic nobody reads, and an HTTP server with the metrics of a service.
-func noService(t *testing.T) (args []string) {
-	t.Helper()
-	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 1\n"))
-	}))
-	t.Cleanup(metrics.Close)
-	return []string{"--real", "--kafka.brokers", startBroker(t), "--metrics", metrics.URL + "/metrics"}
+	script := "#!/bin/sh\nexport ECHOSIEVE_KAFKA_TOPICS_INPUT=elsewhere ECHOSIEVE_KAFKA_CREATE_TOPICS=true\n" +
+		"exec " + filepath.Join(programs, "echosieve") + " \"$@\"\n"
+	path := filepath.Join(t.TempDir(), "elsewhere")
+	require.NoError(t, os.WriteFile(path, []byte(script), 0o700)) //nolint:gosec // a program
+	return path
 }
 
 func TestLoadSaysWhatIsMissing(t *testing.T) {
-	report, _, errOut := loaded(t, command.ExitNo, append(noService(t), "--rate", "50", "--duration", "1s",
-		"--patience", "1s")...)
-	require.Equal(t, []int{50, 50}, []int{report.Missing, report.Results[0].Missing})
-	require.False(t, report.Results[0].Sustained)
-	require.Equal(t, "configured", report.Servers)
+	report, _, errOut := loaded(t, command.ExitNo, "--service", elsewhere(t), "--rate", "50", "--duration", "1s",
+		"--patience", "1s")
+	require.Equal(t, 50, report.Missing)
 	require.Contains(t, errOut, "50 published records without a verdict")
 }
 
@@ -151,8 +123,8 @@ func TestLoadInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			args := append([]string{"load", "--json", "--rate", "50", "--duration", c.duration, "--warmup", "0s",
-				"--patience", "1h"}, noService(t)...)
+			args := []string{"load", "--json", "--rate", "50", "--duration", c.duration, "--warmup", "0s", "--idle", "0s",
+				"--patience", "1h", "--service", elsewhere(t)}
 			progress := &onText{text: c.at, call: cancel}
 			var out bytes.Buffer
 			code := command.Execute(ctx, commandtest.Only(Command()), args, nil, &out, progress)
@@ -166,18 +138,14 @@ func TestLoadInterrupted(t *testing.T) {
 	}
 }
 
-// A service that cannot start ends the run, and so do output topics that nobody could write to.
+// A service that cannot start ends the run.
 func TestLoadWithoutOutputTopic(t *testing.T) {
-	for _, c := range []struct{ args, says []string }{
-		{[]string{"--real", "--kafka.brokers", startBroker(t), "--redis.addrs", "127.0.0.1:1"}, []string{"nowhere"}},
-		{noService(t), []string{"the output topics", "nowhere", "--kafka.create_topics"}},
-	} {
-		_, out, errOut := loaded(t, command.ExitFailed, append(c.args, "--kafka.topics.dead", "nowhere")...)
-		require.Empty(t, out)
-		for _, says := range c.says {
-			require.Contains(t, errOut, says)
-		}
-	}
+	topics := config.Default().Kafka.Topics
+	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(2, topics.Input, topics.Unique, topics.Duplicate, topics.Dead))
+	_, out, errOut := loaded(t, command.ExitFailed, "--real", "--kafka.brokers", cfg.Brokers[0], "--redis.addrs",
+		"127.0.0.1:1", "--kafka.topics.dead", "nowhere")
+	require.Empty(t, out)
+	require.Contains(t, errOut, "nowhere")
 }
 
 // Load says where it looked for the service, before it publishes anything.
@@ -187,49 +155,6 @@ func TestLoadWithoutService(t *testing.T) {
 	require.Contains(t, errOut, "there is no service binary at /nowhere/echosieve")
 	_, errOut = run(t, command.ExitFailed)
 	require.Contains(t, errOut, "name it with --service PATH", "no service lies beside a test binary")
-}
-
-func TestSearchForTheLimit(t *testing.T) {
-	later := time.Now().Add(time.Hour)
-	for _, limit := range []float64{2, 30, 100, 730, 6400} {
-		tried := 0
-		f := search(100, later, func(rate float64) (bool, error) {
-			tried++
-			return rate <= limit, nil
-		})
-		require.NoError(t, f.err)
-		require.LessOrEqual(t, f.sustained, limit)
-		require.Greater(t, f.not, limit)
-		require.LessOrEqual(t, f.not, closeEnough*f.sustained)
-		require.LessOrEqual(t, tried, 14)
-	}
-	never := func(float64) (bool, error) { return false, nil }
-	always := func(float64) (bool, error) { return true, nil }
-	require.Equal(t, found{not: 1}, search(64, later, never), "no rate below one record a second is tried")
-	require.Equal(t, found{sustained: 819200}, search(100, later, always), "nor one above the most")
-	require.Equal(t, found{}, search(100, time.Now(), always), "nor any after the deadline")
-	broken := errors.New("broken")
-	f := search(100, later, func(float64) (bool, error) { return false, broken })
-	require.ErrorIs(t, f.err, broken)
-}
-
-func TestSustained(t *testing.T) {
-	p := Plan{Duration: 30 * time.Second, MaxDelay: time.Second}
-	delays := func(from, to time.Duration) []time.Duration {
-		all := make([]time.Duration, 300)
-		for i := range all {
-			all[i] = from + (to-from)*time.Duration(i)/time.Duration(len(all))
-		}
-		return all
-	}
-	const ms = time.Millisecond
-	require.Empty(t, p.unsustained(delays(50*ms, 50*ms), 0))
-	require.Empty(t, p.unsustained(delays(50*ms, 350*ms), 0), "10 ms in a second")
-	require.Empty(t, p.unsustained(delays(900*ms, 50*ms), 0), "it recovers")
-	require.Equal(t, "the delay grows by 30 ms in a second", p.unsustained(delays(50*ms, 950*ms), 0))
-	require.Contains(t, p.unsustained(delays(2000*ms, 2000*ms), 0), "the p99 of the delay is 2000 ms")
-	require.Contains(t, p.unsustained(delays(50*ms, 50*ms), 1), "1 record without a verdict")
-	require.NotEmpty(t, p.unsustained(nil, 0))
 }
 
 func TestLedgerAccountsForEveryRecord(t *testing.T) {
@@ -255,25 +180,19 @@ func TestLedgerAccountsForEveryRecord(t *testing.T) {
 	})
 }
 
-// The longest report: a search for the limit on a large machine that fell behind.
+// The longest report: one of a large machine that fell behind.
 func TestReportFitsATerminal(t *testing.T) {
-	made := Made{Originals: 1234567, Near: 234567, Exact: 234567}
-	verdicts := map[string]int{"unique": 1234567, "near": 234567, "exact": 234567, "possible": 12345, "dead": 123}
-	slow := Delay{P50: 12345, P90: 23456, P99: 34567, Max: 45678}
 	r := Report{
 		Service: &Service{StartMS: 1234, IdleBytes: 60 << 20, UnderLoad: 1234 << 20, PeakBytes: 2345 << 20},
-		Limit:   &Limit{PerSecond: 12345, NotSustained: 12999, Rule: Plan{MaxDelay: time.Minute}.Rule()},
-		Results: []Result{
-			{Rate: 12345, Share: 100, Throughput: 12345, Delay: slow, CPU: 1234, MostMemory: 1234 << 20,
-				MostLag: 1234567, Made: made, Verdicts: verdicts, Published: 1703701, Sustained: true},
-			{Rate: 300, Delay: slow, Verdicts: verdicts,
-				Why: "the records without a verdict grew to more than ten seconds of the rate, and the lag did not fall"},
-		},
+		Result: Result{Rate: 12345, Throughput: 12345, Delay: Delay{P50: 12345, P90: 23456, P99: 34567, Max: 45678},
+			CPU: 1234, MostMemory: 1234 << 20, MostLag: 1234567, Published: 1703701,
+			Made:     Made{Originals: 1234567, Near: 234567, Exact: 234567},
+			Verdicts: map[string]int{"unique": 1234567, "near": 234567, "exact": 234567, "possible": 12345, "dead": 123}},
 	}
 	var b strings.Builder
 	r.Print(&b)
 	commandtest.FitsTerminal(t, b.String())
-	for _, want := range []string{"records ", "100 %", "1234567", "unknown", "not sustained"} {
+	for _, want := range []string{"records ", "1234567", "1234 MiB"} {
 		require.Contains(t, b.String(), want)
 	}
 }

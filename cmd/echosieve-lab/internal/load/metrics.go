@@ -15,11 +15,9 @@ import (
 const (
 	scrapeInterval = 500 * time.Millisecond
 	scrapeTimeout  = 5 * time.Second
-	// mostMetricsBytes bounds the bytes that are read, in case an address is not /metrics of a service.
-	mostMetricsBytes = 8 << 20
 )
 
-// reading holds metrics at one moment, summed over all services.
+// reading holds metrics of the service at one moment.
 type reading struct {
 	at      time.Duration // since the trial's start
 	arrived int           // verdicts read by then
@@ -28,31 +26,26 @@ type reading struct {
 	lag     float64       // records that are not committed, as echosieve_consumer_lag_records counts them
 }
 
-// scrape reads the metrics of all services.
-func scrape(ctx context.Context, urls []string) (reading, error) {
+// scrape reads the metrics of the service at an address such as http://127.0.0.1:9464.
+func scrape(ctx context.Context, service string) (reading, error) {
 	var s reading
-	for _, url := range urls {
-		code, body, err := get(ctx, url)
-		if err != nil {
-			return s, fmt.Errorf(
-				"load: no metrics of a service: %w; name /metrics at http.listen of a service that runs, or leave "+
-					"--metrics out", err)
-		}
-		parser := expfmt.NewTextParser(model.UTF8Validation)
-		families, err := parser.TextToMetricFamilies(bytes.NewReader(body))
-		if code != http.StatusOK || err != nil || families["process_cpu_seconds_total"] == nil {
-			return s, fmt.Errorf("load: %s answers %d without metrics of a service; name /metrics at its http.listen",
-				url, code)
-		}
-		for _, m := range families["process_cpu_seconds_total"].GetMetric() {
-			s.cpu += m.GetCounter().GetValue()
-		}
-		for _, m := range families["process_resident_memory_bytes"].GetMetric() {
-			s.memory += m.GetGauge().GetValue()
-		}
-		for _, m := range families["echosieve_consumer_lag_records"].GetMetric() {
-			s.lag += m.GetGauge().GetValue()
-		}
+	code, body, err := get(ctx, service+"/metrics")
+	if err != nil {
+		return s, fmt.Errorf("load: no metrics of the service: %w", err)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(body))
+	if code != http.StatusOK || err != nil {
+		return s, fmt.Errorf("load: /metrics of the service answers %d: %w", code, err)
+	}
+	for _, m := range families["process_cpu_seconds_total"].GetMetric() {
+		s.cpu += m.GetCounter().GetValue()
+	}
+	for _, m := range families["process_resident_memory_bytes"].GetMetric() {
+		s.memory += m.GetGauge().GetValue()
+	}
+	for _, m := range families["echosieve_consumer_lag_records"].GetMetric() {
+		s.lag += m.GetGauge().GetValue()
 	}
 	return s, nil
 }
@@ -69,20 +62,20 @@ func get(ctx context.Context, url string) (code int, body []byte, err error) {
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(response.Body, mostMetricsBytes))
+	body, err = io.ReadAll(response.Body)
 	return response.StatusCode, body, err
 }
 
 // sampler collects readings while a trial runs.
 type sampler struct {
-	urls     []string
+	service  string // its address
 	ledger   *ledger
 	readings []reading
 }
 
-// take adds a reading. It adds none if a service does not answer in time because it is busy.
+// take adds a reading. It adds none if the service does not answer in time because it is busy.
 func (s *sampler) take(ctx context.Context) {
-	got, err := scrape(ctx, s.urls)
+	got, err := scrape(ctx, s.service)
 	if err != nil {
 		return
 	}

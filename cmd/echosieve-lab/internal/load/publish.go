@@ -25,9 +25,6 @@ type publisher struct {
 	ledger *ledger
 	trial  string
 	rate   float64
-	// mostWaiting, unless 0, is the number of records without a verdict beyond which publishing ends early.
-	mostWaiting int
-	hopeless    bool // publishing has ended early
 }
 
 // run publishes for the time lasts.
@@ -40,10 +37,6 @@ func (p *publisher) run(ctx context.Context, lasts time.Duration) (err error) {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
-		}
-		if published, arrived := p.ledger.counts(); p.mostWaiting > 0 && published-arrived > p.mostWaiting {
-			p.hopeless = true
-			return nil
 		}
 		var batch []record.Record
 		for ; next < slots && time.Duration(next)*slot <= time.Since(p.ledger.start); next++ {

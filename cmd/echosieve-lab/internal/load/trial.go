@@ -15,23 +15,11 @@ import (
 	"echosieve/internal/plural"
 )
 
-// mostGrowth is how fast the delay may grow at a rate that counts as sustained, in seconds for each second.
-// With .02 the delay has grown by 1.2 seconds after a minute, and the service works off 98 % of the records
-// that are published. It is a variable for the tests, because a short trial on a busy machine measures growth
-// where there is none.
-var mostGrowth = .02
+const progressInterval = 5 * time.Second
 
-const (
-	// hopelessFactor ends a trial of the search early: when more records wait for their verdicts than are
-	// published within this many times Plan.MaxDelay.
-	hopelessFactor   = 4
-	progressInterval = 5 * time.Second
-)
-
-// trial publishes at one rate and waits for every verdict. With cut it ends as soon as it is clear that the
-// rate is not sustained (see hopelessFactor). If ctx ends, the result covers the time until then, and the
-// error is the cause of ctx.
-func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result, error) {
+// trial publishes at the rate of the plan and waits for every verdict. If ctx ends, the result covers the time
+// until then, and the error is the cause of ctx.
+func (m *measurement) trial(ctx context.Context) (Result, error) {
 	l := newLedger()
 	id := strconv.FormatInt(l.start.UnixNano(), 36)
 	r, err := newReader(ctx, m.Kafka, id, l)
@@ -44,12 +32,8 @@ func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result
 		return Result{}, err
 	}
 	l.start = time.Now()
-	made := m.Source.Made() // by earlier trials
-	p := &publisher{out: out, source: m.Source, ledger: l, trial: id, rate: rate}
-	if cut {
-		p.mostWaiting = int(hopelessFactor * rate * m.MaxDelay.Seconds())
-	}
-	s := &sampler{urls: m.Metrics, ledger: l}
+	p := &publisher{out: out, source: m.Source, ledger: l, trial: id, rate: m.Rate}
+	s := &sampler{service: m.Process.URL, ledger: l}
 	s.take(ctx)
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -73,13 +57,7 @@ func (m *measurement) trial(ctx context.Context, rate float64, cut bool) (Result
 	})
 	err = group.Wait()
 	s.take(ctx)
-	result := m.result(l, s.readings, rate, published)
-	now := m.Source.Made()
-	result.Made = Made{now.Originals - made.Originals, now.Near - made.Near, now.Exact - made.Exact}
-	if p.hopeless {
-		result.Sustained, result.Why = false, fmt.Sprintf("more than %d records waited for their verdicts",
-			p.mostWaiting)
-	}
+	result := m.result(l, s.readings, published)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -107,18 +85,18 @@ func (m *measurement) show(l *ledger) {
 }
 
 // result computes the figures of a trial. published is the time from its start until the last record was published.
-func (m *measurement) result(l *ledger, readings []reading, rate float64, published time.Duration) Result {
+func (m *measurement) result(l *ledger, readings []reading, published time.Duration) Result {
 	delays, span := l.delays(m.Warmup)
 	count, arrived := l.counts()
 	r := Result{
-		Rate: rate, Seconds: span.Seconds(), Published: count, Missing: count - arrived,
+		Rate: m.Rate, Seconds: span.Seconds(), Published: count, Missing: count - arrived,
 		Redelivered: l.redelivered, Verdicts: l.verdicts,
 	}
+	made := m.Source.Made()
+	r.Made = Made{made.Originals, made.Near, made.Exact}
 	if span > 0 {
 		r.Throughput = float64(len(delays)) / span.Seconds()
 	}
-	r.Why = m.unsustained(delays, r.Missing)
-	r.Sustained = r.Why == ""
 	slices.Sort(delays)
 	r.Delay = Delay{quantile(delays, .5), quantile(delays, .9), quantile(delays, .99), quantile(delays, 1)}
 	if len(readings) < 2 {
@@ -139,34 +117,6 @@ func (m *measurement) result(l *ledger, readings []reading, rate float64, publis
 		r.CPU = (last.cpu - base.cpu) / float64(n) * 1e6
 	}
 	return r
-}
-
-// Rule says in words when a rate counts as sustained.
-func (p Plan) Rule() string {
-	return fmt.Sprintf("every record has a verdict, the p99 of the delay is at most %s, and the median delay "+
-		"grows by at most %g ms in a second from the first third of the time to the last",
-		p.MaxDelay, 1000*mostGrowth)
-}
-
-// unsustained returns which part of the rule was broken, "" if none. The delays are in the order in which the
-// records were due.
-func (p Plan) unsustained(delays []time.Duration, missing int) string {
-	third := len(delays) / 3
-	switch {
-	case missing > 0:
-		return plural.Of(missing, "record") + " without a verdict"
-	case third == 0:
-		return "too few records after the warm-up"
-	}
-	middle := func(d []time.Duration) float64 { return quantile(slices.Sorted(slices.Values(d)), .5) }
-	growth := (middle(delays[2*third:]) - middle(delays[:third])) / (p.Duration.Seconds() * 2 / 3)
-	if p99 := quantile(slices.Sorted(slices.Values(delays)), .99); p99 > milliseconds(p.MaxDelay) {
-		return fmt.Sprintf("the p99 of the delay is %.0f ms", p99)
-	}
-	if growth > 1000*mostGrowth {
-		return fmt.Sprintf("the delay grows by %.0f ms in a second", growth)
-	}
-	return ""
 }
 
 // quantile returns, in milliseconds, the smallest value such that at least the share q of the values is not
