@@ -1,11 +1,10 @@
 package page
 
 import (
-	"encoding/binary"
+	"hash/maphash"
 	"math/bits"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"echosieve/pipeline/limits"
@@ -185,91 +184,98 @@ const (
 	isFurnitureOnly                // none is
 )
 
-// textLine is a line of a clean text.
-type textLine struct {
-	start, end int // where in the text, without the line end
-	width      int // in columns: Han, kana, Hangul and full width take two
-	kind       lineKind
-	digit      bool // the line has a digit
-	keep       bool // the line is part of the article
-	second     int  // the next line that is equal, for the first of them; 0: none
-	code       bool // see isCode
-	gone       bool // the line is left out whatever the others are: a repeat, or code
+// A line that a text has three times or more, word for word, counts once: an advertisement between all
+// paragraphs, or the name of the photographer below each picture, would outweigh the article.
+
+// lineSet holds the different lines of a text. Its seed differs from process to process: with a known one, a
+// text could be made of lines that all belong into one slot.
+type lineSet struct {
+	// open addressing: index into the lines of the text plus 1, 0 = free; a power of two long, at most half full
+	slots []int32
 }
 
-type lineKind uint8
+var lineSeed = maphash.MakeSeed()
 
-const (
-	proseLine lineKind = iota // ends a sentence, continues one, or is long
-	// ends as both sentences and headlines end: part of a run, but not furniture by itself.
-	weakLine
-	furnitureLine // short, and does not end a sentence
-)
-
-// split finds the lines and measures each by itself. All are kept so far.
-func (s *bodyScratch) split(clean string) {
-	s.lines = s.lines[:0]
-	for start := 0; start < len(clean); {
-		end := len(clean)
-		if n := strings.IndexByte(clean[start:], '\n'); n >= 0 {
-			end = start + n
-		}
-		l := textLine{start: start, end: end, keep: true}
-		l.measure(clean[start:end])
-		s.lines = append(s.lines, l)
-		start = end + 1
+// markRepeats marks all lines but the first of three or more that are equal as repeats, and leaves them out.
+// It tells whether there are any.
+func (s *bodyScratch) markRepeats(clean string) (found bool) {
+	size := 1 << bits.Len(uint(2*len(s.lines)))
+	if cap(s.known.slots) < size {
+		s.known.slots = make([]int32, size)
 	}
-}
-
-const (
-	eachByte = 0x0101010101010101 // times a byte: that byte eight times
-	highBits = 0x80 * eachByte
-)
-
-// measure sets the fields of a line that follow from its own text. It reads eight bytes at a time: in a sum, the
-// highest bit of each byte says whether the byte is at least some value.
-func (l *textLine) measure(text string) {
-	for rest := text; rest != ""; {
-		eight := uint64(highBits) // bytes that begin no character
-		if len(rest) >= 8 {
-			eight, rest = binary.LittleEndian.Uint64([]byte(rest[:8])), rest[8:]
-		} else {
-			for i := range len(rest) {
-				eight = eight<<8 | uint64(rest[i])
+	slots := s.known.slots[:size]
+	clear(slots)
+	for i := range s.lines {
+		l := &s.lines[i]
+		text := clean[l.start:l.end]
+		at := maphash.String(lineSeed, text) & uint64(size-1)
+		for ; slots[at] != 0; at = (at + 1) & uint64(size-1) {
+			first := &s.lines[slots[at]-1]
+			if clean[first.start:first.end] != text {
+				continue
 			}
-			rest = ""
+			if first.second == 0 {
+				first.second = i
+				break
+			}
+			s.lines[first.second].leaveOut()
+			l.leaveOut()
+			found = true
+			break
 		}
-		begins := highBits &^ (eight &^ (eight << 1))
-		low := eight &^ highBits
-		// E3 to ED, which begin U+3000 to U+DFFF
-		wide := eight & (low + (0x80-0x63)*eachByte) &^ (low + (0x80-0x6e)*eachByte) & highBits
-		l.width += bits.OnesCount64(begins) + bits.OnesCount64(wide)
-		noDigit := eight | ((low ^ '0'*eachByte) + (0x80-10)*eachByte)
-		l.digit = l.digit || noDigit&highBits != highBits
+		if slots[at] == 0 {
+			slots[at] = int32(i + 1)
+		}
 	}
-	if l.width >= limits.LongLine {
-		return // prose
-	}
-	switch last, dots := lastMark(text); {
-	case last == '!' || last == '?' || dots:
-		l.kind = weakLine
-	case last == ',' || last == ';' || last == '、' || unicode.Is(unicode.STerm, last):
-		l.kind = proseLine
-	default:
-		l.kind = furnitureLine
-	}
+	return found
 }
 
-// lastMark returns the last character of a line that is no closing quotation mark or bracket and no space.
-// dots says that the line ends with two full stops or more.
-func lastMark(text string) (last rune, dots bool) {
-	for len(text) > 0 {
-		r, size := utf8.DecodeLastRuneInString(text)
-		if r != ' ' && r != '"' && r != '\'' && r != '*' && r != '_' && r != '`' && r != '|' &&
-			!unicode.In(r, unicode.Pe, unicode.Pf, unicode.Pi) {
-			return r, strings.HasSuffix(text, "..")
+// leaveOut leaves a line out. It does not end a run of furniture.
+func (l *textLine) leaveOut() { l.kind, l.keep, l.gone = weakLine, false, true }
+
+// Some programs that make text of a page leave its scripts, styles and data in it. This code is the same on
+// all pages of a site, and often longer than the article.
+
+// markCode leaves out the lines of code, unless hardly any other text is there. It tells whether there are any.
+func (s *bodyScratch) markCode(clean string) (found bool) {
+	rest := 0
+	for i := range s.lines {
+		l := &s.lines[i]
+		l.code = isCode(clean[l.start:l.end])
+		found = found || l.code
+		if !l.code && l.keep {
+			rest += l.width
 		}
-		text = text[:len(text)-size]
 	}
-	return 0, false
+	if !found || rest < limits.LongLine {
+		return false
+	}
+	for i := range s.lines {
+		if s.lines[i].code {
+			s.lines[i].leaveOut()
+		}
+	}
+	return true
+}
+
+// isCode tells whether a line is written in a language of programs: it has braces, ends as a statement or a
+// selector does, or begins a remark, and it has more marks than spaces and characters beyond ASCII.
+func isCode(line string) bool {
+	if strings.HasPrefix(line, "/*") {
+		return true
+	}
+	braces := strings.IndexByte(line, '{') >= 0 || strings.IndexByte(line, '}') >= 0
+	if !braces && !strings.HasSuffix(line, ";") && !strings.HasSuffix(line, ",") {
+		return false
+	}
+	marks, others := -1, 0 // one mark ends a line of prose
+	for i := range len(line) {
+		switch c := line[i]; {
+		case c == ' ' || c >= utf8.RuneSelf:
+			others++
+		case c > ' ' && c < '0' || c > '9' && c < 'a' || c > 'z':
+			marks++
+		}
+	}
+	return marks > others
 }

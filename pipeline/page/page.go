@@ -1,8 +1,8 @@
 // Package page leaves out of a text what is no part of its article. Find is the one place that says how much, and why:
 //
 //   - the page around the article of an HTML document, by its elements
-//   - boilerplate: sentences that a table lists for the publisher (boilerplate.go; learn.go makes the table)
-//   - furniture: menus, headlines of other articles and footers, by the form of their lines (furniture.go)
+//   - boilerplate: sentences that a table lists for the publisher (boilerplate.go, which also makes the table)
+//   - furniture: menus, headlines of other articles and footers, by the form of their lines (lines.go, furniture.go)
 //
 // They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole
 // page. Nothing is learnt from other articles, so a redelivered record gets the same treatment as the first
@@ -10,7 +10,11 @@
 package page
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/limits"
 	"echosieve/pipeline/text"
 )
 
@@ -83,4 +87,45 @@ func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left
 // Cap is the capacity of the largest buffer, in bytes.
 func (f *Finder) Cap() int {
 	return max(cap(f.body), cap(f.kept), cap(f.sentence), cap(f.joined), cap(f.plain))
+}
+
+// Head returns the length of the lines above an article, in bytes: headline, byline, time stamp and counters
+// of readers. There are few of them, they are short and end no sentence, and the next line is prose. It is 0
+// if there are none.
+func Head(body string) int {
+	head := 0
+	for range limits.FurnitureLines + 1 {
+		line, _, found := strings.Cut(body[head:], "\n")
+		if len(line) >= utf8.UTFMax*limits.LongLine { // surely as wide
+			return head
+		}
+		l := textLine{}
+		l.measure(line)
+		switch {
+		case l.kind == proseLine:
+			return head
+		case !found:
+			return 0
+		}
+		head += len(line) + 1
+	}
+	return 0
+}
+
+// withoutRest returns a clean text without the note at its end that says how much an interface has cut off,
+// such as "[+2314 chars]" or "... (12 more lines)": a number in brackets, behind an ellipsis or a plus.
+func withoutRest(clean string) string {
+	text := strings.TrimRight(clean, " \n")
+	if text == "" || strings.IndexByte("])", text[len(text)-1]) < 0 {
+		return clean
+	}
+	start := strings.LastIndexAny(text, "[(")
+	if start < 0 || len(text)-start > limits.ShortLine || !strings.ContainsAny(text[start:], "0123456789") {
+		return clean
+	}
+	before := strings.TrimRight(text[:start], " \n")
+	if text[start+1] != '+' && !strings.HasSuffix(before, "..") {
+		return clean
+	}
+	return before
 }

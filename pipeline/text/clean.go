@@ -62,8 +62,7 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 			}
 			i++
 			c = rune(asciiFold[c])
-		// U+4000 to U+9FFF, without a function call
-		case c >= 0xe4 && c <= 0xe9 && i+2 < len(s) && s[i+1]>>6 == 2 && s[i+2]>>6 == 2:
+		case beginsHan(s[i]) && i+2 < len(s) && s[i+1]>>6 == 2 && s[i+2]>>6 == 2:
 			r := c&0xf<<12 | rune(s[i+1]&0x3f)<<6 | rune(s[i+2]&0x3f)
 			i += 3
 			if space == 0 && !isTraditional(r) {
@@ -212,6 +211,10 @@ const (
 	lastHan  = 0x9fff
 )
 
+// beginsHan tells whether a byte begins one of U+4000 to U+9FFF: the most frequent Han characters, found without a
+// call.
+func beginsHan(c byte) bool { return c >= 0xe4 && c <= 0xe9 }
+
 // asciiFold maps ASCII characters to lower case, white space to ' ' or '\n', and other control characters to 0.
 var asciiFold = func() (table [utf8.RuneSelf]byte) {
 	for c := byte(' '); c < 0x7f; c++ {
@@ -296,7 +299,7 @@ func AppendNormalised(dst []byte, clean string) []byte {
 			for i < len(clean) {
 				c := clean[i]
 				// begins U+4E00 to U+9FFF
-				if c >= 0xe4 && c <= 0xe9 && i+2 < len(clean) && (c > 0xe4 || clean[i+1] >= 0xb8) {
+				if beginsHan(c) && i+2 < len(clean) && (c > 0xe4 || clean[i+1] >= 0xb8) {
 					out[n], out[n+1], out[n+2] = c, clean[i+1], clean[i+2]
 					i, n = i+3, n+3
 					continue

@@ -31,7 +31,7 @@ func scriptOf(s string) (kind scriptKind, size int) {
 	switch c := s[0]; {
 	case c < utf8.RuneSelf:
 		return cutByJieba, 1
-	case c >= 0xe4 && c <= 0xe9 && len(s) >= 3: // begins U+4000 to U+9FFF
+	case beginsHan(c) && len(s) >= 3:
 		return cutByJieba, 3
 	}
 	r, size := utf8.DecodeRuneInString(s)
@@ -56,7 +56,7 @@ func (s *Segmenter) Cut(dst []string, clean string, full Spill) []string {
 				i += 8
 			}
 			continue
-		case c >= 0xe4 && c <= 0xe9:
+		case beginsHan(c):
 			i += 3
 			continue
 		}
@@ -176,7 +176,7 @@ func MainScript(clean string) article.Script {
 		case c < utf8.RuneSelf:
 			ascii += int(letterBit[c])
 			i++
-		case c >= 0xe4 && c <= 0xe9 && i+2 < len(sample):
+		case beginsHan(c) && i+2 < len(sample):
 			han++
 			i += 3
 		default:

@@ -160,7 +160,7 @@ func isLetterOrDigit(r rune) bool { return classOf(r) >= classDigit }
 // isSingle tells whether a word has only one character. Such words are no features: most are particles or
 // parts of unknown words.
 func isSingle(word string) bool {
-	if c := word[0]; c >= 0xe4 && c <= 0xe9 { // begins U+4000 to U+9FFF: most words, without a function call
+	if beginsHan(word[0]) { // most words, without a function call
 		return len(word) == 3
 	}
 	_, size := utf8.DecodeRuneInString(word)

@@ -171,7 +171,7 @@ func (c *Counter) Weigh() {
 			idf = min(idf, limits.WeakIDF)
 		case first < utf8.RuneSelf:
 			idf = min(idf, limits.RareIDF)
-		case first < 0xe4 || first > 0xe9: // no Han character of the basic plane
+		case !beginsHan(first): // no Han character of the basic plane
 			if kind, _ := scriptOf(c.words[i].text); kind != cutByJieba && idf != 0 {
 				c.words[i].unlisted, idf = kind, unlisted(c.words[i].text)
 			}

@@ -1,12 +1,104 @@
 package page
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"echosieve/pipeline/limits"
 )
+
+// textLine is a line of a clean text.
+type textLine struct {
+	start, end int // where in the text, without the line end
+	width      int // in columns: Han, kana, Hangul and full width take two
+	kind       lineKind
+	digit      bool // the line has a digit
+	keep       bool // the line is part of the article
+	second     int  // the next line that is equal, for the first of them; 0: none
+	code       bool // see isCode
+	gone       bool // the line is left out whatever the others are: a repeat, or code
+}
+
+type lineKind uint8
+
+const (
+	proseLine lineKind = iota // ends a sentence, continues one, or is long
+	// ends as both sentences and headlines end: part of a run, but not furniture by itself.
+	weakLine
+	furnitureLine // short, and does not end a sentence
+)
+
+// split finds the lines and measures each by itself. All are kept so far.
+func (s *bodyScratch) split(clean string) {
+	s.lines = s.lines[:0]
+	for start := 0; start < len(clean); {
+		end := len(clean)
+		if n := strings.IndexByte(clean[start:], '\n'); n >= 0 {
+			end = start + n
+		}
+		l := textLine{start: start, end: end, keep: true}
+		l.measure(clean[start:end])
+		s.lines = append(s.lines, l)
+		start = end + 1
+	}
+}
+
+const (
+	eachByte = 0x0101010101010101 // times a byte: that byte eight times
+	highBits = 0x80 * eachByte
+)
+
+// measure sets the fields of a line that follow from its own text. It reads eight bytes at a time: in a sum, the
+// highest bit of each byte says whether the byte is at least some value.
+func (l *textLine) measure(text string) {
+	for rest := text; rest != ""; {
+		eight := uint64(highBits) // bytes that begin no character
+		if len(rest) >= 8 {
+			eight, rest = binary.LittleEndian.Uint64([]byte(rest[:8])), rest[8:]
+		} else {
+			for i := range len(rest) {
+				eight = eight<<8 | uint64(rest[i])
+			}
+			rest = ""
+		}
+		begins := highBits &^ (eight &^ (eight << 1))
+		low := eight &^ highBits
+		// E3 to ED, which begin U+3000 to U+DFFF
+		wide := eight & (low + (0x80-0x63)*eachByte) &^ (low + (0x80-0x6e)*eachByte) & highBits
+		l.width += bits.OnesCount64(begins) + bits.OnesCount64(wide)
+		noDigit := eight | ((low ^ '0'*eachByte) + (0x80-10)*eachByte)
+		l.digit = l.digit || noDigit&highBits != highBits
+	}
+	if l.width >= limits.LongLine {
+		return // prose
+	}
+	switch last, dots := lastMark(text); {
+	case last == '!' || last == '?' || dots:
+		l.kind = weakLine
+	case last == ',' || last == ';' || last == '、' || unicode.Is(unicode.STerm, last):
+		l.kind = proseLine
+	default:
+		l.kind = furnitureLine
+	}
+}
+
+// lastMark returns the last character of a line that is no closing quotation mark or bracket and no space.
+// dots says that the line ends with two full stops or more.
+func lastMark(text string) (last rune, dots bool) {
+	for len(text) > 0 {
+		r, size := utf8.DecodeLastRuneInString(text)
+		if r != ' ' && r != '"' && r != '\'' && r != '*' && r != '_' && r != '`' && r != '|' &&
+			!unicode.In(r, unicode.Pe, unicode.Pf, unicode.Pi) {
+			return r, strings.HasSuffix(text, "..")
+		}
+		text = text[:len(text)-size]
+	}
+	return 0, false
+}
 
 // Some programs wrap paragraphs at a width. Their lines are short and end no sentence, but they are no
 // furniture: they are joined before anything measures lines.
