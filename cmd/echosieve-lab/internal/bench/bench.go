@@ -46,10 +46,11 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [FILE...]",
 		Short: "Measure CPU time per article of each stage, beside a bare gojieba Cut",
-		Long: `Bench sends articles through decode, clean, segment, fingerprint and index and prints the CPU time of this process
-per article for each stage, and for comparison that of a bare gojieba.Cut over the same texts in the same run. Files are
-read as produce reads them; without a file the shipped sample is used. A file without an article is an error. gojieba is C++: a
-program that was built without cgo leaves the bare Cut out.
+		Long: `Bench sends articles through decode, clean, segment, fingerprint and index and prints the CPU time
+of this process per article for each stage, and for comparison that of a bare gojieba.Cut over the
+same texts in the same run. Files are read as produce reads them; without a file the shipped sample
+is used. A file without an article is an error. gojieba is C++: a program that was built without cgo
+leaves the bare Cut out.
 
 The index is in this process. Machines are noisy: compare the ratio rather than the times, and
 take the median of several rounds.`,

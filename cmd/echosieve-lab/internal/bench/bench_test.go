@@ -1,9 +1,6 @@
 package bench
 
 import (
-	"io"
-	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,9 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/command/commandtest"
-	"echosieve/app/config"
-	"echosieve/pipeline/article"
-	"echosieve/redisindex/keyspace"
 	"echosieve/sample"
 	"echosieve/test/redisserver"
 )
@@ -78,71 +72,4 @@ func TestSizes(t *testing.T) {
 		_, err := parseSizes([]string{wrong})
 		require.ErrorContains(t, err, "--stored", wrong)
 	}
-}
-
-// An index that is filled in bulk has the keys, the fields and the block lists of one that got the same
-// articles by claims.
-func TestFillLeavesWhatClaimsLeave(t *testing.T) {
-	server := redisserver.Start(t)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr})
-	defer client.Close()
-	cfg := config.Default()
-	made, err := cfg.LoadRecipe()
-	require.NoError(t, err)
-	records, err := readRecords(nil, nil, 100, cfg, made)
-	require.NoError(t, err)
-	s := newScale(cfg, made, records, io.Discard)
-	for _, buckets := range []string{keyspace.BucketsPacked, keyspace.BucketsSets} {
-		t.Run(buckets, func(t *testing.T) {
-			const n = 700
-			contents := map[string]map[string]any{}
-			for _, way := range []string{"fill", "claim"} {
-				layout := cfg.IndexConfig(made.ID())
-				layout.Namespace, layout.Buckets, layout.ExpectedArticles = way+":"+buckets, buckets, n
-				m, err := newMeter(t.Context(), client, layout, slog.New(slog.DiscardHandler))
-				require.NoError(t, err)
-				p := newPopulation(s.originals, storedAt(m.index.Keys().Layout))
-				if way == "fill" {
-					require.NoError(t, newFiller(client, m.index.Keys(), io.Discard).fill(t.Context(), p, n))
-				} else {
-					for _, a := range p.articles(n) {
-						_, err := m.index.Claim(t.Context(), []article.Article{*a})
-						require.NoError(t, err)
-					}
-				}
-				contents[way] = stored(t, client, m.index.Keys().Prefix)
-			}
-			require.NotEmpty(t, contents["fill"])
-			require.Equal(t, contents["claim"], contents["fill"])
-		})
-	}
-}
-
-// stored returns what is below a prefix, by key: of block lists fields and values, of sets their members, and of
-// entries the fields alone, since their verdicts differ.
-func stored(t *testing.T, client *redis.Client, prefix string) map[string]any {
-	t.Helper()
-	found := map[string]any{}
-	keys, err := client.Keys(t.Context(), prefix+"*").Result()
-	require.NoError(t, err)
-	for _, key := range keys {
-		switch name := strings.TrimPrefix(key, prefix); name[:2] {
-		case "o:":
-			fields := client.HKeys(t.Context(), key).Val()
-			slices.Sort(fields)
-			found[name] = fields
-		case "b:":
-			found[name] = client.HGetAll(t.Context(), key).Val()
-		case "s:":
-			found[name] = client.SMembersMap(t.Context(), key).Val()
-		case "g:", "se":
-			found[name] = client.Type(t.Context(), key).Val()
-		default:
-			continue
-		}
-		if !strings.HasSuffix(key, keyspace.SequenceKey) {
-			require.Positive(t, client.TTL(t.Context(), key).Val(), "%s expires", key)
-		}
-	}
-	return found
 }

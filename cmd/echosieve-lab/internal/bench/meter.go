@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -27,9 +28,10 @@ const (
 	warmUp = 128
 	// singles is the number of articles that are claimed one by one.
 	singles = 500
-	// storedBytes and storedHere are the memory of Redis and of this process that a stored article takes
-	// while an index is filled.
-	storedBytes, storedHere = 310, 20
+	// storedBytes is the memory of Redis that a stored article takes.
+	storedBytes = 310
+	// fillBatch is the number of articles that are claimed together while an index is filled.
+	fillBatch = 500
 )
 
 // copiesOf makes an edited copy of each text: words replaced, a third cut off, or a paragraph added.
@@ -92,10 +94,9 @@ func infoNumbers(reply string) map[string]float64 {
 	return numbers
 }
 
-// room returns an error if Redis' machine has too little memory for so many more articles and for this
-// process beside it.
+// room returns an error if Redis' machine has too little memory for so many more articles.
 func (f *serverFigures) room(stored int) error {
-	need := float64(stored) * (storedBytes + storedHere)
+	need := float64(stored) * storedBytes
 	if f.machine == 0 || f.used+need < f.machine {
 		return nil
 	}
@@ -124,6 +125,32 @@ func newMeter(ctx context.Context, client redis.UniversalClient, layout keyspace
 		}
 	})
 	return m, err
+}
+
+// fill claims n articles of the population.
+func (m *meter) fill(ctx context.Context, p *population, n int, progress io.Writer) error {
+	batch := make([]article.Article, 0, fillBatch)
+	for i, a := range p.articles(n) {
+		batch = append(batch, *a)
+		batch[len(batch)-1].Anchors = slices.Clone(a.Anchors)
+		if len(batch) < fillBatch && i < n-1 {
+			continue
+		}
+		if _, err := m.index.Claim(ctx, batch); err != nil {
+			return err
+		}
+		if batch = batch[:0]; (i+1)%100_000 == 0 {
+			fmt.Fprintf(progress, "%d of %d articles\n", i+1, n)
+		}
+	}
+	return nil
+}
+
+// storedAt is the timestamp of all articles, stored and claimed: the middle of the present slice.
+func storedAt(layout keyspace.Layout) time.Time {
+	now := time.Now().UnixMilli()
+	slice := layout.Slice(now)
+	return time.UnixMilli((layout.Start(slice) + layout.Start(slice+1)) / 2)
 }
 
 // costs are what claims have cost.

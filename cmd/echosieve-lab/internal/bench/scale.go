@@ -22,10 +22,11 @@ import (
 	"echosieve/redisindex/admin"
 )
 
-const scaleHelp = `Scale measures what a claim costs beside 1, 5, 20 or 50 million stored articles. For
-each size it fills a new index in the Redis of redis.addrs in bulk, with articles like those of the FILEs: their signatures, phrases
-that several of them share, uniform fingerprints, families of copies. Then it claims the articles of the FILEs, and edited copies of
-them, and prints for one article
+const scaleHelp = `Scale measures what a claim costs beside 1, 5, 20 or 50 million stored articles. For each size it
+claims so many articles like those of the FILEs in a new index in the Redis of redis.addrs: their
+signatures, phrases that several of them share, uniform fingerprints, families of copies. A million
+takes two minutes. Then it claims the articles of the FILEs, and edited copies of them, and prints
+for one article
 
   redis, service    CPU time of Redis and of the claiming process, in us
   look-ups, read    block lists, and fingerprints in them
@@ -36,9 +37,9 @@ them, and prints for one article
   claim             p50 and p99 in ms, of claims of kafka.batch_records articles, and of single ones
   found             copies with the verdict of a copy, of those that a comparison with every article of the FILEs finds
 
-Only one program may use that Redis meanwhile. The index is removed at the end. 50 million articles take 15 GB of Redis'
-memory and 1 GB of this process: scale refuses a size for which Redis' machine has too little. The sizes
-before a size that fails are printed.
+Only one program may use that Redis meanwhile. The index is removed at the end. 50 million articles take 15 GB of
+Redis' memory: scale refuses a size for which Redis' machine has too little. The sizes before a size that fails are
+printed.
 
 Block lists are sized for each number of articles as redis.expected_articles does it; redis.block_bits sets a width.`
 
@@ -195,10 +196,10 @@ func (s *scale) size(ctx context.Context, stored int) (r scaleResult, err error)
 	if err != nil {
 		return r, err
 	}
-	keys := m.index.Keys()
+	plan := m.index.Keys().Layout
 	start := time.Now()
-	population := newPopulation(s.originals, storedAt(keys.Layout))
-	if err := newFiller(client, keys, s.progress).fill(ctx, population, stored); err != nil {
+	population := newPopulation(s.originals, storedAt(plan))
+	if err := m.fill(ctx, population, stored, s.progress); err != nil {
 		return r, err
 	}
 	filled, err := askServers(ctx, client)
@@ -207,7 +208,7 @@ func (s *scale) size(ctx context.Context, stored int) (r scaleResult, err error)
 	}
 	fmt.Fprintf(s.progress, "%d articles: measuring\n", stored)
 	r, err = m.measure(ctx, s, population.at)
-	r.Stored, r.BlockBits = stored, keys.Layout.Plan.Layout.Bits
+	r.Stored, r.BlockBits = stored, plan.Plan.Layout.Bits
 	r.FillSeconds = time.Since(start).Seconds()
 	r.MemoryBytes = (filled.memory - before.memory) / float64(stored)
 	return r, err
