@@ -31,12 +31,19 @@ func TestSecuredKafka(t *testing.T) {
 	t.Parallel()
 	authority := certs.NewAuthority(t)
 	ca := authority.File
+	issuer := newIssuer(t, authority)
 	s := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.Secure(authority.Server().Store, ca,
 		map[string]string{"alice": "secret"}),
-		kafkaserver.With("listener.name.login.oauthbearer.connections.max.reauth.ms", "5000"))
+		kafkaserver.With("listener.name.login.oauthbearer.connections.max.reauth.ms", "5000"),
+		kafkaserver.With("listener.name.secure.oauthbearer.connections.max.reauth.ms", "5000"),
+		kafkaserver.Tokens(issuer.name, issuer.keys))
 	t.Run("tokens", func(t *testing.T) {
 		t.Parallel()
 		tokens(t, s)
+	})
+	t.Run("client credentials", func(t *testing.T) {
+		t.Parallel()
+		issuer.try(t, s)
 	})
 	admin := kafkatest.RealConfig(s, "secure")
 	kafkatest.EnsureTopics(t, admin)
@@ -249,6 +256,11 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 	})
 	defer program.Wait()
 	defer end()
+	outlive(t, admin, cfg)
+}
+
+// outlive runs a member until connections have ended several times.
+func outlive(t *testing.T, admin, cfg broker.Config) {
 	m := startMember(t, cfg, &router{})
 	for start, sent := time.Now(), 0; m.value(t, "echosieve_consumer_rebalances_total") < 3; {
 		require.Less(t, time.Since(start), kafkatest.Patience)

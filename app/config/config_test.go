@@ -32,7 +32,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	for _, k := range Schema().Keys() {
 		names = append(names, k.Name)
 		if regexp.MustCompile(`password|secret|token`).MatchString(k.Name) {
-			require.True(t, k.Secret || strings.HasSuffix(k.Name, "_file"), "%s would be printed", k.Name)
+			named := strings.HasSuffix(k.Name, "_file") || strings.HasSuffix(k.Name, "_url") // where the secret is
+			require.True(t, k.Secret || named, "%s would be printed", k.Name)
 		}
 	}
 	require.Subset(t, names, []string{
@@ -182,7 +183,8 @@ func others(t *testing.T) map[string][]string {
 	for name := range strings.FieldsSeq(`detection.segmenter redis.addrs redis.master_name redis.cluster redis.username
 		redis.password redis.password_file redis.sentinel_username redis.sentinel_password redis.sentinel_password_file
 		redis.wait_timeout redis.tls.enabled kafka.sasl.mechanism kafka.sasl.username kafka.sasl.password
-		kafka.sasl.password_file kafka.sasl.token_file input.schema_file input.registry.urls input.registry.username
+		kafka.sasl.password_file kafka.sasl.token_file kafka.sasl.token_url kafka.sasl.scopes
+		kafka.sasl.extensions input.schema_file input.registry.urls input.registry.username
 		input.registry.password input.registry.password_file input.registry.tls.enabled`) {
 		found[name] = nil
 	}

@@ -53,7 +53,7 @@ func New(cfg Config, topics ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kafka.%w", err)
 	}
-	mechanism, err := cfg.SASL.load()
+	mechanism, err := cfg.SASL.load(cfg.TLS.CAFile)
 	if err != nil {
 		return nil, err
 	}

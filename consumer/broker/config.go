@@ -132,7 +132,8 @@ const (
 // tags of the fields; package config checks them.
 func (c Config) Validate() error {
 	_, isCodec := wire.CodecNamed(c.Compression)
-	named := c.SASL.Mechanism != "" && c.SASL.Mechanism != mechanismOAuth // the login is a user name with a password
+	named := c.SASL.Mechanism != "" && c.SASL.TokenFile == "" // the login is a user name with a password
+	oauthKey, oauthWhy := c.SASL.validOAuth()
 	var errs []error
 	for _, f := range []struct {
 		key string
@@ -158,14 +159,7 @@ func (c Config) Validate() error {
 		{"sasl.mechanism", slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512", mechanismOAuth},
 			c.SASL.Mechanism), "must be plain, scram-sha-256, scram-sha-512, oauthbearer or empty"},
 		{"sasl", c.SASL.Mechanism != "" || c.SASL == SASL{}, "has settings but sasl.mechanism is empty"},
-		{
-			"sasl.token_file", (c.SASL.Mechanism == mechanismOAuth) == (c.SASL.TokenFile != ""),
-			"and sasl.mechanism oauthbearer belong together",
-		},
-		{
-			"sasl", c.SASL.Mechanism != mechanismOAuth || c.SASL.Username+c.SASL.Password == "",
-			"has a user name or a password, but sasl.mechanism is oauthbearer: remove them",
-		},
+		{oauthKey, oauthWhy == "", oauthWhy},
 		{"sasl.username", !named || c.SASL.Username != "", "must not be empty"},
 		{"sasl.password", !named || c.SASL.Password != "", "or sasl.password_file must be set"},
 	} {

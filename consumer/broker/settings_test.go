@@ -80,6 +80,20 @@ func TestValidateNamesTheKey(t *testing.T) {
 		"kafka.sasl has":                                func(c *Config) { c.SASL.Username = "x" },
 		"kafka.sasl.username":                           func(c *Config) { c.SASL.Mechanism, c.SASL.Password = "plain", "x" },
 		"kafka.sasl.password":                           func(c *Config) { c.SASL.Mechanism, c.SASL.Username = "plain", "x" },
+		"kafka.sasl has settings of tokens":             func(c *Config) { c.SASL.Mechanism, c.SASL.Scopes = "plain", "x" },
+		"oauthbearer needs":                             func(c *Config) { c.SASL = SASL{Mechanism: "oauthbearer"} },
+		"and not both": func(c *Config) {
+			c.SASL = SASL{Mechanism: "oauthbearer", TokenFile: "x", TokenURL: "https://x"}
+		},
+		"kafka.sasl.token_file": func(c *Config) {
+			c.SASL = SASL{Mechanism: "oauthbearer", TokenFile: "x", Username: "x"}
+		},
+		"kafka.sasl.token_url": func(c *Config) {
+			c.SASL = SASL{Mechanism: "oauthbearer", TokenURL: "http://idp.example/token", Username: "x", Password: "x"}
+		},
+		"kafka.sasl.extensions": func(c *Config) {
+			c.SASL = SASL{Mechanism: "oauthbearer", TokenFile: "x", Extensions: "a=b,c"}
+		},
 	} {
 		t.Run(key, func(t *testing.T) {
 			c := DefaultConfig()

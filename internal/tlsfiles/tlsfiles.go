@@ -43,13 +43,9 @@ func (c Config) Load() (*tls.Config, error) {
 		MinVersion: tls.VersionTLS12, ServerName: c.ServerName, InsecureSkipVerify: c.InsecureSkipVerify,
 	}
 	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls.ca_file: %w", err)
-		}
 		loaded.RootCAs = x509.NewCertPool()
-		if !loaded.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls.ca_file: %s holds no PEM certificate", c.CAFile)
+		if err := add(loaded.RootCAs, c.CAFile); err != nil {
+			return nil, err
 		}
 	}
 	if c.CertFile != "" {
@@ -60,4 +56,25 @@ func (c Config) Load() (*tls.Config, error) {
 		loaded.Certificates = []tls.Certificate{cert}
 	}
 	return loaded, nil
+}
+
+// add reads the authorities of a PEM file.
+func add(pool *x509.CertPool, caFile string) error {
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return fmt.Errorf("tls.ca_file: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("tls.ca_file: %s holds no PEM certificate", caFile)
+	}
+	return nil
+}
+
+// WithSystem returns the authorities of the system and those of a PEM file. An error begins with "tls.ca_file".
+func WithSystem(caFile string) (*x509.CertPool, error) {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	return pool, add(pool, caFile)
 }

@@ -28,7 +28,7 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 	var all []options
 	voters := make([]string, n) // by the server that uses the list
 	for i := range n {
-		s := &Server{t: t, kafka: kafka, Dir: t.TempDir(), heap: "256", archive: kafka.useClasses()}
+		s := &Server{t: t, kafka: kafka, Dir: t.TempDir(), heap: "256", java: []string{kafka.useClasses()}}
 		own := ports[i*(1+len(fronted)):][:1+len(fronted)]
 		reached := f.Before(own[1:]...)
 		s.Addr, s.Reached = loopback.Addr(own[0]), reached[0]

@@ -59,7 +59,7 @@ type Server struct {
 	t       testing.TB
 	kafka   installation
 	heap    string         // of the Java machine, in MiB
-	archive string         // the argument of the Java machine about the archive of classes
+	java    []string       // more arguments of the Java machine
 	process *child.Process // nil unless the broker runs
 }
 
@@ -80,11 +80,12 @@ func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option)
 
 func start(t testing.TB, kafka installation, archive string, f loopback.Front, opts ...Option) *Server {
 	t.Helper()
-	s := &Server{t: t, kafka: kafka, Dir: t.TempDir(), heap: "512", archive: archive}
+	s := &Server{t: t, kafka: kafka, Dir: t.TempDir(), heap: "512"}
 	o := options{properties: properties(s.Dir)}
 	for _, opt := range opts {
 		opt(&o)
 	}
+	s.java = append(o.java, archive)
 	ports := loopback.Ports(t, 7)
 	reached := f.Before(ports[1], ports[6])
 	s.Addr, s.Reached, s.Aside = loopback.Addr(ports[0]), reached[0], reached[1]
@@ -127,9 +128,9 @@ func (s *Server) launch() {
 	require.NoError(s.t, err)
 	defer func() { _ = log.Close() }()
 	// Without the test's context, which ends before the cleanup: the cleanup ends the broker.
-	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", "-Xms256m", "-Xmx"+s.heap+"m",
-		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", s.archive,
-		"-cp", s.kafka.classPath(), "kafka.Kafka", s.config())
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "java", slices.Concat([]string{
+		"-Xms256m", "-Xmx" + s.heap + "m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", s.kafka.classPath(),
+	}, s.java, []string{"kafka.Kafka", s.config()})...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, log, log
 	s.process, err = child.Start(cmd)
 	require.NoError(s.t, err)
