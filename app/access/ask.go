@@ -18,8 +18,8 @@ import (
 // TLS, it must show the certificate of the settings. The token is sent to an Echosieve that asks for it only:
 // another program may hold the port. The caller closes the body.
 func Ask(ctx context.Context, cfg config.HTTPConfig, path string) (*http.Response, error) {
-	r := read(cfg)
-	if err := r.err(); err != nil {
+	r, _, err := readFiles(cfg, nil)
+	if err != nil {
 		return nil, err
 	}
 	host, port, err := net.SplitHostPort(cfg.Listen)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
@@ -36,90 +35,66 @@ type webConfig struct {
 	Users map[string]string `yaml:"basic_auth_users"`
 }
 
-// files are the rules that the files hold now, and what is wrong with each part.
-type files struct {
-	rules
-	stamps                     stamps
-	badUsers, badTLS, badToken error
-}
-
-func (f *files) err() error {
-	web := f.badUsers
-	if web == nil {
-		web = f.badTLS
-	}
-	return errors.Join(web, f.badToken)
-}
-
-// read reads all files that the settings name.
-func read(cfg config.HTTPConfig) *files {
-	f := &files{stamps: stamps{}}
+// readFiles reads all files that the settings name. generated is the hash of the generated user, unless it is
+// nil or a file has a user of that name. The sums are those of all files that were read, also with an error.
+func readFiles(cfg config.HTTPConfig, generated []byte) (r *rules, read sums, err error) {
+	r, read = &rules{users: map[string][]byte{}}, sums{}
 	if cfg.ConfigFile != "" {
-		f.stamps.add(cfg.ConfigFile)
-		f.readConfig(cfg.ConfigFile)
+		if err = r.readConfig(cfg.ConfigFile, read); err != nil {
+			err = fmt.Errorf("http.config_file: %w", err)
+		}
 	}
 	if cfg.TokenFile != "" {
-		f.stamps.add(cfg.TokenFile)
-		f.readToken(cfg.TokenFile)
+		if bad := r.readToken(cfg.TokenFile, read); bad != nil {
+			err = errors.Join(err, fmt.Errorf("http.token_file: %w", bad))
+		}
 	}
-	return f
+	if _, named := r.users[generatedUser]; generated != nil && !named {
+		r.users[generatedUser] = generated
+		r.cost = max(r.cost, bcrypt.DefaultCost)
+	}
+	return r, read, err
 }
 
-func (f *files) readToken(name string) {
-	text, err := os.ReadFile(name)
+func (r *rules) readToken(name string, read sums) error {
+	text, err := read.file(name)
 	if err != nil {
-		f.badToken = fmt.Errorf("http.token_file: %w", err)
-		return
+		return err
 	}
 	if text = bytes.TrimSpace(text); len(text) < minToken {
-		f.badToken = fmt.Errorf(
-			"http.token_file: %s holds %d characters, at least %d are needed: openssl rand -hex 32 prints some", name,
+		return fmt.Errorf("%s holds %d characters, at least %d are needed: openssl rand -hex 32 prints some", name,
 			len(text), minToken)
-		return
 	}
-	f.token = sha256.Sum256(text)
+	r.token = sha256.Sum256(text)
+	return nil
 }
 
 // readConfig reads a web configuration.
-func (f *files) readConfig(name string) {
-	data, err := os.ReadFile(name)
-	var c webConfig
-	if err == nil {
-		decoder := yaml.NewDecoder(bytes.NewReader(data))
-		decoder.KnownFields(true)
-		if err = decoder.Decode(&c); errors.Is(err, io.EOF) {
-			err = nil
-		}
-		if err != nil {
-			err = fmt.Errorf("%s: %w; known are tls_server_config with cert_file, key_file, client_auth_type, "+
-				"client_ca_file and min_version, and basic_auth_users", name, err)
-		}
-	}
+func (r *rules) readConfig(name string, read sums) error {
+	data, err := read.file(name)
 	if err != nil {
-		f.badUsers = fmt.Errorf("http.config_file: %w", err)
-		f.badTLS = f.badUsers
-		return
+		return err
 	}
-	if err := f.readUsers(&c); err != nil {
-		f.badUsers = fmt.Errorf("http.config_file: %s: %w", name, err)
+	var c webConfig
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: %w; known are tls_server_config with cert_file, key_file, client_auth_type, "+
+			"client_ca_file and min_version, and basic_auth_users", name, err)
 	}
-	if err := f.readTLS(&c, filepath.Dir(name)); err != nil {
-		f.badTLS = fmt.Errorf("http.config_file: %s: tls_server_config: %w", name, err)
-	}
-}
-
-func (f *files) readUsers(c *webConfig) error {
-	f.users = make(map[string][]byte, len(c.Users))
 	for user, hash := range c.Users {
 		cost, err := bcrypt.Cost([]byte(hash))
 		switch {
 		case err != nil:
-			return fmt.Errorf("the password of %q is no bcrypt hash: htpasswd -nBC 10 \"\" prints one", user)
+			return fmt.Errorf("%s: the password of %q is no bcrypt hash: htpasswd -nBC 10 \"\" prints one", name, user)
 		case cost > maxCost:
-			return fmt.Errorf("the bcrypt hash of %q has the cost %d, at most %d is taken: each login would cost "+
-				"seconds of CPU", user, cost, maxCost)
+			return fmt.Errorf("%s: the bcrypt hash of %q has the cost %d, at most %d is taken: each login would cost "+
+				"seconds of CPU", name, user, cost, maxCost)
 		}
-		f.users[user] = []byte(hash)
+		r.users[user], r.cost = []byte(hash), max(r.cost, cost)
+	}
+	if err := r.readTLS(&c, filepath.Dir(name), read); err != nil {
+		return fmt.Errorf("%s: tls_server_config: %w", name, err)
 	}
 	return nil
 }
@@ -132,7 +107,7 @@ var clientAuth = map[string]tls.ClientAuthType{
 }
 
 // readTLS reads the certificates. Their names are relative to the folder of the web configuration.
-func (f *files) readTLS(c *webConfig, folder string) error {
+func (r *rules) readTLS(c *webConfig, folder string, read sums) error {
 	t := &c.TLS
 	if t.CertFile == "" && t.KeyFile == "" {
 		if t.ClientAuth != "" || t.ClientCAs != "" || t.MinVersion != "" {
@@ -140,16 +115,18 @@ func (f *files) readTLS(c *webConfig, folder string) error {
 		}
 		return nil
 	}
-	path := func(name string) string {
-		if filepath.IsAbs(name) {
-			return name
+	file := func(name string) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(folder, name)
 		}
-		return filepath.Join(folder, name)
+		return read.file(name)
 	}
-	cert, key := path(t.CertFile), path(t.KeyFile)
-	f.stamps.add(cert)
-	f.stamps.add(key)
-	pair, err := tls.LoadX509KeyPair(cert, key)
+	cert, noCert := file(t.CertFile)
+	key, noKey := file(t.KeyFile)
+	pair, err := tls.X509KeyPair(cert, key)
+	if unread := errors.Join(noCert, noKey); unread != nil {
+		err = unread
+	}
 	if err != nil {
 		return fmt.Errorf("cert_file and key_file: %w", err)
 	}
@@ -165,20 +142,18 @@ func (f *files) readTLS(c *webConfig, folder string) error {
 	case (auth == tls.NoClientCert) != (t.ClientCAs == ""):
 		return errors.New("client_ca_file and a client_auth_type that verifies belong together")
 	}
-	f.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: version, ClientAuth: auth,
+	r.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: version, ClientAuth: auth,
 		NextProtos: []string{"h2", "http/1.1"}}
 	if auth != tls.NoClientCert {
-		authorities := path(t.ClientCAs)
-		f.stamps.add(authorities)
-		pem, err := os.ReadFile(authorities)
+		pem, err := file(t.ClientCAs)
 		if err != nil {
 			return fmt.Errorf("client_ca_file: %w", err)
 		}
-		f.tls.ClientCAs = x509.NewCertPool()
-		if !f.tls.ClientCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("client_ca_file: %s holds no PEM certificate", authorities)
+		r.tls.ClientCAs = x509.NewCertPool()
+		if !r.tls.ClientCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("client_ca_file: %s holds no PEM certificate", t.ClientCAs)
 		}
 	}
-	f.certed = auth == tls.RequireAndVerifyClientCert
+	r.certed = auth == tls.RequireAndVerifyClientCert
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,9 +15,6 @@ import (
 // mostPassword is what bcrypt looks at of a password, in bytes.
 const mostPassword = 72
 
-// account is a user with his bcrypt hash.
-type account struct{ user, hash string }
-
 // Realm names Echosieve to clients that need a login.
 const Realm = `realm="Echosieve"`
 
@@ -26,8 +24,15 @@ func (a *Access) Protect(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rules := a.rules()
-		if !rules.asks() || slices.Contains(a.cfg.Open, r.URL.Path) {
+		rules, bad := a.rules()
+		switch {
+		case slices.Contains(a.cfg.Open, r.URL.Path):
+			next.ServeHTTP(w, r)
+			return
+		case bad != nil:
+			http.Error(w, "The files of the login have a mistake: see the log of Echosieve.", http.StatusServiceUnavailable)
+			return
+		case !rules.asks():
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -43,7 +48,8 @@ func (a *Access) Protect(next http.Handler) http.Handler {
 			}
 			http.Error(w, "This page needs a login: "+rules.logins(a.generated)+".", status)
 		default:
-			http.Error(w, "Too many logins are under way.", status)
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "Another login is under way: try again.", status)
 		}
 	})
 }
@@ -62,32 +68,40 @@ func (a *Access) login(rules *rules, r *http.Request) int {
 	if !given || len(rules.users) == 0 {
 		return http.StatusUnauthorized
 	}
-	hash, exists := rules.users[user]
-	if !exists { // the answer takes as long as for a user that exists
-		for _, hash = range rules.users {
-			break
-		}
-	}
 	password = password[:min(len(password), mostPassword)]
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(a.salt[:]), user, string(hash), password}, "\x00")))
+	parts := []string{string(a.salt[:]), user, string(rules.users[user]), password}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	if _, known := a.known.Load(sum); known {
 		return http.StatusOK
 	}
-	from := guesser{address: address(r.RemoteAddr)}
-	if exists {
-		from.user = user
-	}
-	if !a.checking.enter(r.Context(), from) {
+	if !a.comparing.TryLock() {
 		return http.StatusTooManyRequests
 	}
-	right := bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil && exists
-	a.checking.leave(from, right)
-	if !right {
+	defer a.comparing.Unlock()
+	if !rules.isRight(user, []byte(password)) {
 		return http.StatusUnauthorized
 	}
-	a.known.Store(sum, account{user, string(hash)})
+	a.known.Store(sum, struct{}{})
 	return http.StatusOK
 }
+
+// isRight compares a password. It takes as long as the dearest hash of all users, whoever logs in: otherwise the
+// time would tell which users exist.
+func (r *rules) isRight(user string, password []byte) bool {
+	hash, exists := r.users[user]
+	if !exists {
+		hash = decoy(r.cost)
+	}
+	right := bcrypt.CompareHashAndPassword(hash, password) == nil && exists
+	cost, _ := bcrypt.Cost(hash)
+	for ; cost < r.cost; cost++ { // each step costs as much as all before it
+		_ = bcrypt.CompareHashAndPassword(decoy(cost), password)
+	}
+	return right
+}
+
+// decoy is a hash of no password.
+func decoy(cost int) []byte { return fmt.Appendf(nil, "$2a$%02d$%s", cost, strings.Repeat(".", 53)) }
 
 // logins names the ways to log in.
 func (r *rules) logins(generated []byte) string {
