@@ -12,7 +12,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/internal/hostiletext"
+	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -175,7 +175,7 @@ func TestVerdictInTheValue(t *testing.T) {
 		return outputs
 	}
 	with := strings.Replace(articleJSON, "{", `{ "verdict" : {"verdict":"near"}, `, 1)
-	zipped := hostiletext.Gzip(articleJSON)
+	zipped := newstext.Gzip(articleJSON)
 	outputs := decide(1<<20, pipeline.BatchLimits{}, articleJSON, with, zipped, "null", "{")
 	const unique = `"verdict":{"verdict":"unique","topic":"unique","record":"articles/0/0"}}`
 	require.Equal(t, strings.TrimSuffix(articleJSON, "}")+","+unique, string(outputs[0].PublishedValue()))

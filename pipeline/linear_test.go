@@ -17,7 +17,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/internal/hostiletext"
+	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -31,7 +31,7 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 	for name, value := range hostileValues(n) {
 		cases[name] = func() { decodeAndFingerprint(news, value) }
 	}
-	for name, text := range hostiletext.Of(n) {
+	for name, text := range newstext.Hostile(n) {
 		value := asJSON(text)
 		cases[name] = func() { decodeAndFingerprint(news, value) }
 		if strings.ContainsAny(text, "<&") {
@@ -47,7 +47,7 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 		r, err := recipe.Load(cfg)
 		require.NoError(t, err)
 		for _, kind := range []string{"Han", "one Han", "one token", "words", "numbers", "tags", "invalid UTF-8"} {
-			text := hostiletext.Of(n)[kind]
+			text := newstext.Hostile(n)[kind]
 			cases[name+": "+kind] = func() { r.Fingerprint(text, article.Origin{}) }
 		}
 	}

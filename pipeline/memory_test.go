@@ -15,7 +15,7 @@ import (
 
 	"echosieve/app/child"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/internal/hostiletext"
+	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 )
@@ -46,7 +46,7 @@ func TestPeakMemory(t *testing.T) {
 		{"tags", 10},
 		{"open tags", 26},
 	} {
-		value := asJSON(hostiletext.Of(4 << 20)[c.kind])
+		value := asJSON(newstext.Hostile(4 << 20)[c.kind])
 		peak := peakMemory(t, func() { decodeAndFingerprint(r, value) })
 		perByte := float64(peak) / float64(len(value))
 		t.Logf("%-10s %5.1f", c.kind, perByte)
@@ -74,8 +74,8 @@ func worstValues(t testing.TB) map[string][]byte {
 	t.Helper()
 	most := 1<<20 - 64
 	return map[string][]byte{
-		"title, gzip": []byte(hostiletext.Gzip(`{"text":"x y z","title":"` + strings.Repeat("a", most) + `"}`)),
-		"words, gzip": []byte(hostiletext.Gzip(string(asJSON(hostiletext.Of(most)["words"])))),
+		"title, gzip": []byte(newstext.Gzip(`{"text":"x y z","title":"` + strings.Repeat("a", most) + `"}`)),
+		"words, gzip": []byte(newstext.Gzip(string(asJSON(newstext.Hostile(most)["words"])))),
 	}
 }
 

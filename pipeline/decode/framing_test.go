@@ -10,7 +10,7 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode/avrojson"
-	"echosieve/pipeline/internal/hostiletext"
+	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/record"
 )
 
@@ -24,23 +24,23 @@ func TestUnwrap(t *testing.T) {
 		detail               string
 	}{
 		{"plain", FramingNone, plain, "", ""},
-		{"gzip", FramingNone, hostiletext.Gzip(plain), "", ""},
-		{"zstd", FramingNone, hostiletext.Zstd(plain), "", ""},
-		{"gzip, cut", FramingNone, hostiletext.Gzip(plain)[:25], record.NotJSON, "cannot be decompressed"},
-		{"zstd, cut", FramingNone, hostiletext.Zstd(plain)[:12], record.NotJSON, "cannot be decompressed"},
-		{"gzip, as large as allowed", FramingNone, hostiletext.Gzip(large), "", ""},
-		{"zstd, as large as allowed", FramingNone, hostiletext.Zstd(large), "", ""},
-		{"zstd of a stream, as large as allowed", FramingNone, hostiletext.Streamed(large), "", ""},
-		{"gzip bomb", FramingNone, hostiletext.Gzip(bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd bomb", FramingNone, hostiletext.Zstd(bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd bomb of a stream", FramingNone, hostiletext.Streamed(bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd of a stream with a large window", FramingNone, hostiletext.Streamed(plain), "", ""},
-		{"two frames", FramingNone, hostiletext.Zstd(plain[:9]) + hostiletext.Streamed(plain[9:]), "", ""},
-		{"two members", FramingNone, hostiletext.Gzip(plain[:9]) + hostiletext.Gzip(plain[9:]), "", ""},
+		{"gzip", FramingNone, newstext.Gzip(plain), "", ""},
+		{"zstd", FramingNone, newstext.Zstd(plain), "", ""},
+		{"gzip, cut", FramingNone, newstext.Gzip(plain)[:25], record.NotJSON, "cannot be decompressed"},
+		{"zstd, cut", FramingNone, newstext.Zstd(plain)[:12], record.NotJSON, "cannot be decompressed"},
+		{"gzip, as large as allowed", FramingNone, newstext.Gzip(large), "", ""},
+		{"zstd, as large as allowed", FramingNone, newstext.Zstd(large), "", ""},
+		{"zstd of a stream, as large as allowed", FramingNone, newstext.Streamed(large), "", ""},
+		{"gzip bomb", FramingNone, newstext.Gzip(bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb", FramingNone, newstext.Zstd(bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb of a stream", FramingNone, newstext.Streamed(bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd of a stream with a large window", FramingNone, newstext.Streamed(plain), "", ""},
+		{"two frames", FramingNone, newstext.Zstd(plain[:9]) + newstext.Streamed(plain[9:]), "", ""},
+		{"two members", FramingNone, newstext.Gzip(plain[:9]) + newstext.Gzip(plain[9:]), "", ""},
 		{"zstd that claims 256 MiB in one segment", FramingNone,
 			"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10\x01\x00\x00", record.TooLarge, "kafka.max_message_bytes"},
 		{"framed", FramingConfluent, framed, "", ""},
-		{"framed, then compressed", FramingConfluent, hostiletext.Gzip(framed), "", ""},
+		{"framed, then compressed", FramingConfluent, newstext.Gzip(framed), "", ""},
 		{"framed, none expected", FramingNone, framed, record.NotJSON, "set input.framing to confluent"},
 		{"framing expected", FramingConfluent, plain, record.NotJSON, "set input.framing to none"},
 		{"cut within the framing", FramingConfluent, framed[:4], record.NotJSON,
@@ -129,8 +129,8 @@ func TestPresets(t *testing.T) {
 
 // Any value, in any framing, is decoded or refused, and takes memory within the bound.
 func FuzzUnwrap(f *testing.F) {
-	for _, value := range []string{`{"text":"x"}`, "\x00\x00\x00\x01\x2c{}", hostiletext.Gzip(`{"text":"x"}`),
-		hostiletext.Zstd(`{"text":"x"}`)} {
+	for _, value := range []string{`{"text":"x"}`, "\x00\x00\x00\x01\x2c{}", newstext.Gzip(`{"text":"x"}`),
+		newstext.Zstd(`{"text":"x"}`)} {
 		f.Add([]byte(value))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
@@ -155,7 +155,7 @@ func FuzzUnwrap(f *testing.F) {
 func TestValuesWaitForMemory(t *testing.T) {
 	long := `{"text":"x","a":"` + strings.Repeat("a", 400<<10) + `"}`
 	for name, value := range map[string]string{
-		"plain": long, "gzip": hostiletext.Gzip(long), "zstd": hostiletext.Zstd(long), "small, gzip": hostiletext.Gzip(`{"text":"x"}`),
+		"plain": long, "gzip": newstext.Gzip(long), "zstd": newstext.Zstd(long), "small, gzip": newstext.Gzip(`{"text":"x"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := DefaultConfig()
@@ -195,8 +195,8 @@ func TestNoMemoryIsHeldForASchema(t *testing.T) {
 	schema, err := avrojson.Parse(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"}]}`)
 	require.NoError(t, err)
 	framed := "\x00\x00\x00\x00\x07\x02x"
-	for name, value := range map[string]string{"plain": framed, "gzip": hostiletext.Gzip(framed),
-		"zstd": hostiletext.Zstd(framed)} {
+	for name, value := range map[string]string{"plain": framed, "gzip": newstext.Gzip(framed),
+		"zstd": newstext.Zstd(framed)} {
 		t.Run(name, func(t *testing.T) {
 			cfg := Config{Format: FormatAvro, Framing: FramingConfluent,
 				Memory: NewMemory(1000)}

@@ -91,12 +91,12 @@ var decideNothing = map[string][]string{
 	"bounds of work and memory": {
 		"evidence: maxNumbers = 4096", "text: maxEvasionPasses = 8", "text: maxMarkupPasses = 3",
 		"text: foldLookAlikes: len(clean)/8", "page: maxPageElements = 20_000", "page: maxBodyDepth = 4",
-		"text: maxTagName = 32", "recipe: release: 16*maxScratch", "text/language: New: len(words)*3",
+		"text: maxTagName = 32", "recipe: release: 16*maxScratch", "text: newFunctionWords: len(words)*3",
 	},
 	"how numbers and characters are written": {
 		"text: isSingle: len(word) == 3", "text: scriptOf: len(s) >= 3", "text: readMojibake: len(s) < 3",
 		"text: endOfSpaced: size == 3",
-		"text: piece: runes > 3", "text/marks: appendNumber: after == 3", "text/marks: appendNumber: group <= 3",
+		"text: piece: runes > 3", "text: appendNumber: after == 3", "text: appendNumber: group <= 3",
 		"evidence: digits: value*10", "evidence: numeralRun: digit*10", "evidence: numeralRun: unit < 10000",
 	},
 	"files of users, the learner of tables, metrics, documentation": {
@@ -122,7 +122,7 @@ func TestNumbersStandHere(t *testing.T) {
 		}
 	}
 	known := maps.Clone(unused)
-	for _, room := range []string{"text", "text/marks", "text/language", "page", "evidence", "recipe"} {
+	for _, room := range []string{"text", "page", "evidence", "recipe"} {
 		files, err := filepath.Glob(filepath.Join("..", room, "*.go"))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

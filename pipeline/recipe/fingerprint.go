@@ -13,7 +13,6 @@ import (
 	"echosieve/pipeline/limits"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/text"
-	"echosieve/pipeline/text/marks"
 	"echosieve/simhash"
 )
 
@@ -124,7 +123,7 @@ func (r *Recipe) classicWeights(raw string) []text.WeightedWord {
 type scratch struct {
 	clean      []byte
 	page       *page.Finder
-	plain      []byte // the article, see marks.Plain
+	plain      []byte // the article, see text.Plain
 	cut        []string
 	words      *text.Counter
 	sequence   []uint64 // hashes of the words of the last tally that hold a letter or digit, in order
@@ -155,7 +154,7 @@ func (r *Recipe) release(s *scratch) {
 // body returns what of a clean text is cut into words, valid until the next call, and how much is left out.
 func (s *scratch) body(raw, clean string, from article.Origin) (body string, left page.Left) {
 	body, left = s.page.Find(raw, clean, from)
-	body, s.plain = marks.Plain(s.plain, body)
+	body, s.plain = text.Plain(s.plain, body)
 	return text.WithoutCutWord(body), left
 }
 

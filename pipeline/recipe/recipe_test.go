@@ -21,7 +21,7 @@ import (
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/limits"
-	"echosieve/pipeline/segment/cppjieba"
+	"echosieve/pipeline/segment"
 	"echosieve/pipeline/text"
 	"echosieve/simhash"
 )
@@ -330,7 +330,7 @@ func TestSegmentersShareAnIndex(t *testing.T) {
 	require.NoError(t, err)
 	cfg.Segmenter = text.SegmenterGojieba
 	gojieba, err := Load(cfg)
-	if errors.Is(err, cppjieba.ErrMissing) {
+	if errors.Is(err, segment.ErrNoGojieba) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)

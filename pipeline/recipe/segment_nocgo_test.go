@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/pipeline/segment/cppjieba"
+	"echosieve/pipeline/segment"
 	"echosieve/pipeline/text"
 )
 
@@ -15,8 +15,8 @@ func TestGojiebaIsMissingWithoutCgo(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Segmenter = text.SegmenterGojieba
 	_, err := Load(cfg)
-	require.ErrorIs(t, err, cppjieba.ErrMissing)
+	require.ErrorIs(t, err, segment.ErrNoGojieba)
 	require.ErrorContains(t, err, "CGO_ENABLED=1")
 	_, err = text.LoadBareCut()
-	require.ErrorIs(t, err, cppjieba.ErrMissing)
+	require.ErrorIs(t, err, segment.ErrNoGojieba)
 }

@@ -13,7 +13,6 @@ import (
 
 	"echosieve/pipeline/dict"
 	"echosieve/pipeline/segment"
-	"echosieve/pipeline/segment/cppjieba"
 )
 
 func TestRandomTextsAreCutAsByGojieba(t *testing.T) {
@@ -164,7 +163,7 @@ func (g *generator) bytes() string {
 // both are the native segmenter and its reference, over the same user dictionary.
 type both struct {
 	native  *segment.Segmenter
-	jieba   *cppjieba.Segmenter
+	jieba   *segment.Gojieba
 	scratch []string
 }
 
@@ -173,7 +172,7 @@ func load(words []segment.Word) (*both, error) {
 	if err != nil {
 		return nil, err
 	}
-	jieba, err := cppjieba.New(words)
+	jieba, err := segment.NewGojieba(words)
 	return &both{native: native, jieba: jieba}, err
 }
 

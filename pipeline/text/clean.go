@@ -1,3 +1,12 @@
+// Package text turns a text in any language into clean text, and clean text into weighed words. It is pure:
+// the same text gives the same result on every machine.
+//
+//   - Clean removes markup (markup.go), reads escapes and mojibake (escape.go), and folds what writers
+//     write in several ways: Unicode forms, case, scripts (clean.go), evasions (evasion.go, lookalike.go). Marks such as
+//     accents are folded (marks.go).
+//   - AppendNormalised makes of a clean text what the digest covers. Sentences cuts it into sentences (sentence.go).
+//   - Segmenter cuts a clean text into words, in all scripts (script.go, segment.go).
+//   - Counter counts and weighs the words (words.go), by tables of frequencies and by function words (terms.go). Misread words count as the words that they look like (shape.go).
 package text
 
 import (
@@ -7,13 +16,12 @@ import (
 
 	"echosieve/pipeline/dict"
 	"echosieve/pipeline/limits"
-	"echosieve/pipeline/text/marks"
 
 	"golang.org/x/text/unicode/norm"
 )
 
 // Clean brings a text into the form that its copies share. It removes markup (see stripMarkup) and invisible
-// characters, reads escapes (escape.go) and mojibake (mojibake.go), brings Unicode into form NFKC (full width becomes
+// characters, reads escapes and mojibake (escape.go), brings Unicode into form NFKC (full width becomes
 // ASCII, among others) and letters into lower case, and replaces Traditional by Simplified Chinese characters. A run of
 // white space becomes one line end if it has one, otherwise one space. Evasions are undone (evasion.go).
 //
@@ -170,8 +178,8 @@ func foldRare(r rune) rune {
 		return 0x3c3
 	case unicode.Is(unicode.Nd, r):
 		return digitOf(r)
-	case r >= marks.FirstEverywhere && r <= marks.LastEverywhere:
-		return marks.Everywhere(r)
+	case r >= firstEverywhere && r <= lastEverywhere:
+		return foldEverywhere(r)
 	}
 	if s, ok := simplifiedRare[r]; ok {
 		return s

@@ -11,13 +11,12 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/segment"
-	"echosieve/pipeline/segment/cppjieba"
 )
 
 // The segmenters. They cut the same words.
 const (
 	SegmenterNative  = "native"  // package segment
-	SegmenterGojieba = "gojieba" // package segment/cppjieba, in programs that were built with cgo
+	SegmenterGojieba = "gojieba" // segment.Gojieba, in programs that were built with cgo
 )
 
 // cutter appends the words of a text to dst, as jieba cuts it: along the most probable path through the
@@ -139,7 +138,7 @@ func newCutter(name string, words []segment.Word) (cutter, error) {
 	case SegmenterNative:
 		return segment.New(words)
 	case SegmenterGojieba:
-		return cppjieba.New(words)
+		return segment.NewGojieba(words)
 	}
 	return nil, fmt.Errorf("unknown segmenter %q", name)
 }
@@ -224,7 +223,7 @@ func hasPlainWord(userWords []byte) bool {
 
 // LoadBareCut loads gojieba and returns a function that runs only its Cut over raw texts, on all cores like
 // Pipeline.Prepare, and returns the number of words. Benchmarks compare the service with it. In a program
-// without cgo the error is cppjieba.ErrMissing.
+// without cgo the error is segment.ErrNoGojieba.
 func LoadBareCut() (func(texts []string) int, error) {
 	s, err := LoadSegmenter(SegmenterGojieba, nil)
 	if err != nil {

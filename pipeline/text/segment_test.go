@@ -12,7 +12,6 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/limits"
-	"echosieve/pipeline/text/marks"
 	"echosieve/simhash"
 )
 
@@ -241,7 +240,7 @@ var testTerms = sync.OnceValue(func() *Terms {
 func weigh(t *testing.T, text string) map[string]WeightedWord {
 	t.Helper()
 	counter := NewCounter(testTerms())
-	clean, _ := marks.Plain(nil, Clean(text))
+	clean, _ := Plain(nil, Clean(text))
 	counter.Add(testSegmenter(t).Cut(nil, clean, nil))
 	counter.Weigh()
 	words := map[string]WeightedWord{}

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
-	"echosieve/pipeline/text/language"
-	"echosieve/pipeline/text/marks"
 )
 
 // Terms holds the inverse document frequency (IDF) of words, 0 for stop words.
@@ -23,8 +24,8 @@ type Terms struct {
 	average float32     // IDF of words without an entry: the mean over jieba's table, as in cppjieba
 	shapes  *shapes     // which words are one word
 
-	functionWords *language.Words
-	english       language.Set
+	functionWords *functionWords
+	english       languages
 }
 
 type termEntry struct {
@@ -73,8 +74,8 @@ func LoadTerms(moreStopWords []byte, without string) (*Terms, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.functionWords = language.New(function, func(word string) uint64 { return t.shapes.hash(asInTexts(word)) })
-	t.english = t.functionWords.Named("en")
+	t.functionWords = newFunctionWords(function, func(word string) uint64 { return t.shapes.hash(asInTexts(word)) })
+	t.english = t.functionWords.named("en")
 	return t, nil
 }
 
@@ -89,7 +90,7 @@ func readUnless(without, name string) ([]byte, error) {
 // asInTexts returns a word of a table as the words of texts are written.
 func asInTexts(word string) string {
 	folded, _ := fold(nil, word)
-	return string(marks.AppendPlain(nil, string(folded)))
+	return string(AppendPlain(nil, string(folded)))
 }
 
 // add enters the lines "word idf" of a table and returns the average IDF. A word that an earlier table has
@@ -136,6 +137,163 @@ func (t *Terms) entry(hash uint64) *termEntry {
 }
 
 func half(hash uint64) uint32 { return max(uint32(hash>>32), 1) }
+
+// languages is a set of languages, one bit each.
+type languages uint64
+
+// functionWords knows the function words of many languages, by the hashes of the words: the words that are frequent in
+// any text of a language, whatever it is about, such as "der" or "que". Safe for concurrent use.
+type functionWords struct {
+	names []string
+	// Open addressing by hash. Both are a power of two long, and more than a third is free. They are apart,
+	// and small, because the look-ups of a text compete for the processor's cache with larger tables.
+	halves []uint32    // upper half of a word's hash; 0 = free
+	sets   []uint16    // place in kinds
+	kinds  []languages // the different sets of languages that a word has
+}
+
+// newFunctionWords reads a table of lines "language word word ...", at most 64 languages. hash returns the hash of a word
+// as texts hold it.
+func newFunctionWords(table []byte, hash func(word string) uint64) *functionWords {
+	w := &functionWords{}
+	words := map[uint64]languages{}
+	for line := range bytes.Lines(table) {
+		fields := bytes.Fields(line)
+		for _, word := range fields[1:] {
+			words[hash(string(word))] |= 1 << len(w.names)
+		}
+		w.names = append(w.names, string(fields[0]))
+	}
+	size := 1 << bits.Len(uint(len(words)*3/2))
+	w.halves, w.sets, w.kinds = make([]uint32, size), make([]uint16, size), []languages{0}
+	places := map[languages]uint16{}
+	for _, h := range slices.Sorted(maps.Keys(words)) { // the same table in every process
+		set := words[h]
+		if places[set] == 0 {
+			places[set] = uint16(len(w.kinds))
+			w.kinds = append(w.kinds, set)
+		}
+		at := w.place(h)
+		w.halves[at], w.sets[at] = half(h), places[set]
+	}
+	return w
+}
+
+// of returns the languages of which the word with this hash is a function word.
+func (w *functionWords) of(hash uint64) languages { return w.kinds[w.sets[w.place(hash)]] }
+
+// place returns where the word with this hash is, or the free place where it belongs.
+func (w *functionWords) place(hash uint64) uint64 {
+	mask := uint64(len(w.halves) - 1)
+	at := hash & mask
+	for w.halves[at] != half(hash) && w.halves[at] != 0 {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+// languageCounts counts the words of a text by the languages of which they are function words.
+type languageCounts [64]int32
+
+// add counts a word that occurs n times.
+func (c *languageCounts) add(s languages, n int32) {
+	for ; s != 0; s &= s - 1 {
+		c[bits.TrailingZeros64(uint64(s))] += n
+	}
+}
+
+// most returns the language with the most function words, as a set, and their number. Of equal ones it is the first.
+func (c *languageCounts) most() (languages, int32) {
+	most := 0
+	for i, n := range c {
+		if n > c[most] {
+			most = i
+		}
+	}
+	return 1 << most, c[most]
+}
+
+// named returns the language with a name as a set, empty if there is none.
+func (w *functionWords) named(name string) languages {
+	if i := slices.Index(w.names, name); i >= 0 {
+		return 1 << i
+	}
+	return 0
+}
+
+// ReadUserWords reads a user dictionary and returns lines "word frequency tag" or "word tag", cleaned like
+// the texts. The lines of the file are "word", "word tag", "word frequency" or "word frequency tag". Empty
+// lines and lines that begin with "# " do not count. gojieba ends the process at a bad line, so bad lines
+// must be found here.
+func ReadUserWords(path string) ([]byte, error) {
+	return ReadLines(path, func(out []byte, line string) ([]byte, error) {
+		fields := strings.Fields(line)
+		if len(fields) > 3 {
+			return nil, fmt.Errorf("%d fields, wanted: word [frequency] [tag]", len(fields))
+		}
+		word := Clean(fields[0])
+		if word == "" || strings.ContainsAny(word, " \n") {
+			return nil, fmt.Errorf("%q is not a word", fields[0])
+		}
+		frequency, tag := "", "x"
+		switch _, err := strconv.ParseUint(fields[min(1, len(fields)-1)], 10, 31); {
+		case len(fields) == 3:
+			frequency, tag = fields[1], fields[2]
+		case len(fields) == 2 && err == nil:
+			frequency = fields[1]
+		case len(fields) == 2:
+			tag = fields[1]
+		}
+		if frequency == "" {
+			return append(out, word+" "+tag+"\n"...), nil
+		}
+		if n, err := strconv.ParseUint(frequency, 10, 31); err != nil || n == 0 {
+			return nil, fmt.Errorf("frequency %q is not a whole number from 1 to 2147483647", frequency)
+		}
+		return append(out, word+" "+frequency+" "+tag+"\n"...), nil
+	})
+}
+
+// ReadStopWords reads a file of stop words, one a line, and returns them cleaned like the texts, one a line.
+// Empty lines and lines that begin with "# " do not count.
+func ReadStopWords(path string) ([]byte, error) {
+	return ReadLines(path, func(out []byte, line string) ([]byte, error) {
+		word := Clean(line)
+		if word == "" || strings.ContainsAny(word, " \n") {
+			return nil, fmt.Errorf("%q is not one word", line)
+		}
+		return append(out, word+"\n"...), nil
+	})
+}
+
+// ReadLines passes each line of a file to parse, which appends its result to out. Without a path it returns
+// nothing. An error names the file and the line.
+func ReadLines(path string, parse func(out []byte, line string) ([]byte, error)) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("%s is not UTF-8", path)
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var out []byte
+	number := 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "# ") {
+			continue
+		}
+		if out, err = parse(out, line); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, number, err)
+		}
+	}
+	return out, nil
+}
 
 // isWord tells whether a piece of a cut text holds a letter or digit. Other pieces are punctuation and symbols.
 func isWord(piece string) bool {

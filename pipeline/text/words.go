@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/limits"
-	"echosieve/pipeline/text/language"
 	"echosieve/simhash"
 )
 
@@ -27,7 +26,7 @@ type word struct {
 // functionWord is one of the different words of a text with the languages of which it is a function word.
 type functionWord struct {
 	*word
-	of language.Set
+	of languages
 }
 
 // weight is TF-IDF. The count is not damped, because full counts find more copies. They also bring different
@@ -198,7 +197,7 @@ func (c *Counter) weighFunctionWords() {
 		w := &c.words[i]
 		all += w.count
 		if first := w.text[0]; first >= 'a' && (first < 0xe3 || first > 0xe9) { // neither a number nor kana or Han
-			if of := c.terms.functionWords.Of(w.hash); of != 0 {
+			if of := c.terms.functionWords.of(w.hash); of != 0 {
 				listed += w.count
 				c.function = append(c.function, functionWord{w, of})
 			}
@@ -207,15 +206,15 @@ func (c *Counter) weighFunctionWords() {
 	if float32(listed) <= limits.SeldomFunction*float32(all) { // most Chinese texts
 		return
 	}
-	done := language.Set(0)
+	done := languages(0)
 	for range mixedLanguages {
-		var counts language.Counts
+		var counts languageCounts
 		for _, w := range c.function {
 			if w.of&done == 0 {
-				counts.Add(w.of, w.count)
+				counts.add(w.of, w.count)
 			}
 		}
-		most, n := counts.Most()
+		most, n := counts.most()
 		share := float32(n) / float32(max(1, all))
 		if share <= limits.SeldomFunction {
 			return

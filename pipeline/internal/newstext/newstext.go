@@ -1,4 +1,5 @@
-// Package newstext holds invented articles, and the lines around the articles of two invented sites, for tests.
+// Package newstext holds texts for the tests of all packages of the pipeline: invented articles, the lines around the
+// articles of two invented sites, and texts that cost as much time and memory as possible.
 package newstext
 
 import (

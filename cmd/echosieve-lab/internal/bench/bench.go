@@ -19,7 +19,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
-	"echosieve/pipeline/segment/cppjieba"
+	"echosieve/pipeline/segment"
 	"echosieve/sample"
 )
 
@@ -159,7 +159,7 @@ func printResult(w io.Writer, r result) error {
 		row(string(stage), r.Stages[string(stage)])
 	}
 	row("whole", r.Whole)
-	last := "no bare Cut: " + cppjieba.ErrMissing.Error()
+	last := "no bare Cut: " + segment.ErrNoGojieba.Error()
 	if r.Cut > 0 {
 		row("bare Cut", r.Cut)
 		last = fmt.Sprintf("whole / bare Cut %.2f", r.Ratio)

@@ -17,7 +17,7 @@ import (
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
-	"echosieve/pipeline/segment/cppjieba"
+	"echosieve/pipeline/segment"
 	"echosieve/pipeline/text"
 )
 
@@ -35,7 +35,7 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 	}
 	r.Bytes /= max(1, len(texts))
 	bareCut, err := text.LoadBareCut()
-	if err != nil && !errors.Is(err, cppjieba.ErrMissing) {
+	if err != nil && !errors.Is(err, segment.ErrNoGojieba) {
 		return r, err
 	}
 	var cuts, wholes, ratios []float64

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package cppjieba
+package segment
 
 import (
 	"os"
@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/yanyiwu/gojieba"
-
-	"echosieve/pipeline/segment"
 )
 
 // gojieba's own paths point into the module cache of the machine that built the program.
@@ -25,7 +23,7 @@ func TestOnlyEmbeddedDictionariesAreUsed(t *testing.T) {
 	}
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	s, err := New([]segment.Word{{Text: "某词"}})
+	s, err := NewGojieba([]Word{{Text: "某词"}})
 	require.NoError(t, err)
 	defer s.jieba.Free()
 	require.Equal(t, []string{"北京", "清华大学"}, s.Cut(nil, "北京清华大学"))
@@ -37,14 +35,14 @@ func TestOnlyEmbeddedDictionariesAreUsed(t *testing.T) {
 func TestTemporaryFolder(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	t.Setenv("TMPDIR", missing)
-	_, err := New(nil)
+	_, err := NewGojieba(nil)
 	require.ErrorContains(t, err, "TMPDIR")
 	require.ErrorIs(t, err, os.ErrNotExist)
 
 	odd := filepath.Join(t.TempDir(), "a|b")
 	require.NoError(t, os.Mkdir(odd, 0o700))
 	t.Setenv("TMPDIR", odd)
-	_, err = New(nil)
+	_, err = NewGojieba(nil)
 	require.ErrorContains(t, err, "'|'")
 	left, err := os.ReadDir(odd)
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package cppjieba
+package segment
 
 import (
 	"errors"
@@ -12,18 +12,18 @@ import (
 	"github.com/yanyiwu/gojieba"
 
 	"echosieve/pipeline/dict"
-	"echosieve/pipeline/segment"
 )
 
-// Segmenter cuts texts. It is safe for concurrent use. It takes over 100 MB of memory and is never freed,
+// Gojieba cuts texts with gojieba, that is with the C++ library cppjieba, and the embedded dictionaries. It is the
+// reference of Segmenter in tests, and cuts the words with detection.segmenter: gojieba. It is safe for concurrent use. It takes over 100 MB of memory and is never freed,
 // because gojieba's instances cannot be freed safely while texts are being cut.
-type Segmenter struct{ jieba *gojieba.Jieba }
+type Gojieba struct{ jieba *gojieba.Jieba }
 
-// New loads the dictionaries and the words of a user dictionary, which takes about a second. gojieba (1.4.7)
+// NewGojieba loads the dictionaries and the words of a user dictionary, which takes about a second. gojieba (1.4.7)
 // panics if a dictionary is missing, ends the process at a line that it cannot read, and reads only files. So
-// New writes the embedded dictionaries into a temporary folder, for which TMPDIR must be writable, and
+// NewGojiebaGojieba writes the embedded dictionaries into a temporary folder, for which TMPDIR must be writable, and
 // removes the folder after loading. Words must not be empty or hold white space.
-func New(words []segment.Word) (s *Segmenter, err error) {
+func NewGojieba(words []Word) (s *Gojieba, err error) {
 	dir, err := os.MkdirTemp("", "echosieve-dict-")
 	if err != nil {
 		return nil, temporaryError(err)
@@ -50,11 +50,11 @@ func New(words []segment.Word) (s *Segmenter, err error) {
 		}
 		paths = append(paths, path)
 	}
-	return &Segmenter{jieba: gojieba.NewJieba(paths...)}, nil
+	return &Gojieba{jieba: gojieba.NewJieba(paths...)}, nil
 }
 
 // userLines writes words as lines "word frequency tag", or "word tag" if there is no frequency.
-func userLines(words []segment.Word) []byte {
+func userLines(words []Word) []byte {
 	var lines []byte
 	for _, w := range words {
 		if w.Frequency == 0 {
@@ -67,7 +67,7 @@ func userLines(words []segment.Word) []byte {
 }
 
 // Cut appends the words of a text to dst, in order.
-func (s *Segmenter) Cut(dst []string, text string) []string {
+func (s *Gojieba) Cut(dst []string, text string) []string {
 	return append(dst, s.jieba.Cut(text, true)...)
 }
 

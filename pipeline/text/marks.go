@@ -1,13 +1,4 @@
-// Package marks folds letters that writers, keyboards and programs write in several ways. Two lists say where.
-//
-// Everywhere folds where no word changes: the points of Arabic and Hebrew, which most writers leave out, and
-// the forms of alef, yeh, kaf and taa, which depend on the keyboard. Texts that differ in nothing else are
-// exact copies.
-//
-// AppendPlain folds where another word can result: accents of Latin and Greek, yo, nukta, dotless i.
-// Fingerprint and signature see its result, the digest does not. So texts that differ in nothing else are
-// near copies.
-package marks
+package text
 
 import (
 	"slices"
@@ -18,10 +9,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The characters that Everywhere folds: Hebrew and Arabic.
+// This file folds letters that writers, keyboards and programs write in several ways. Two lists say where.
+//
+// everywhere folds where no word changes: the points of Arabic and Hebrew, which most writers leave out, and
+// the forms of alef, yeh, kaf and taa, which depend on the keyboard. Texts that differ in nothing else are
+// exact copies.
+//
+// AppendPlain folds where another word can result: accents of Latin and Greek, yo, nukta, dotless i.
+// Fingerprint and signature see its result, the digest does not. So texts that differ in nothing else are
+// near copies.
+
+// The characters that everywhere folds: Hebrew and Arabic.
 const (
-	FirstEverywhere = 0x591
-	LastEverywhere  = 0x6ff
+	firstEverywhere = 0x591
+	lastEverywhere  = 0x6ff
 )
 
 // arabicForms lists letters of which Unicode does not say that they are forms of one letter. The first letter
@@ -33,23 +34,23 @@ var arabicForms = []string{
 	"هةہۃە", // taa marbuta, goal heh, goal taa, ae
 }
 
-// everywhere is what each character from FirstEverywhere on is written as, 0 for nothing.
-var everywhere = func() (table [LastEverywhere - FirstEverywhere + 1]rune) {
+// everywhere is what each character from firstEverywhere on is written as, 0 for nothing.
+var everywhere = func() (table [lastEverywhere - firstEverywhere + 1]rune) {
 	for i := range table {
-		table[i] = unmarked(FirstEverywhere+rune(i), 0)
+		table[i] = unmarked(firstEverywhere+rune(i), 0)
 	}
 	for _, forms := range arabicForms {
 		first, _ := utf8.DecodeRuneInString(forms)
 		for _, r := range forms {
-			table[r-FirstEverywhere] = first
+			table[r-firstEverywhere] = first
 		}
 		for i, r := range table { // such as heh with yeh above, whose letter is one of the forms
-			if r != first && r != 0 && table[r-FirstEverywhere] == first {
+			if r != first && r != 0 && table[r-firstEverywhere] == first {
 				table[i] = first
 			}
 		}
 	}
-	table[0x640-FirstEverywhere] = 0 // tatweel, which only makes a word wider
+	table[0x640-firstEverywhere] = 0 // tatweel, which only makes a word wider
 	return table
 }()
 
@@ -69,9 +70,9 @@ func unmarked(r, none rune) rune {
 	return left
 }
 
-// Everywhere returns the character that stands for r, from FirstEverywhere to LastEverywhere, 0 for a mark
+// foldEverywhere returns the character that stands for r, from firstEverywhere to lastEverywhere, 0 for a mark
 // that is left out.
-func Everywhere(r rune) rune { return everywhere[r-FirstEverywhere] }
+func foldEverywhere(r rune) rune { return everywhere[r-firstEverywhere] }
 
 // lastPlain is the last character that plain covers. It covers Latin, Greek and Cyrillic.
 const lastPlain = 0x1fff
@@ -172,8 +173,6 @@ func AppendPlain(dst []byte, clean string) []byte {
 	}
 	return dst
 }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // separators are the characters that stand within numbers.
 const separators = ".,' "

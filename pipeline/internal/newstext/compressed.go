@@ -1,4 +1,4 @@
-package hostiletext
+package newstext
 
 import (
 	"bytes"

@@ -1,13 +1,13 @@
-// Package hostiletext makes texts for tests: texts whose fingerprinting takes as much time and memory as possible.
-package hostiletext
+package newstext
 
 import (
 	"math/rand/v2"
 	"strings"
 )
 
-// Of returns texts of about n bytes by their kind. Random parts are the same in every call.
-func Of(n int) map[string]string {
+// Hostile returns texts of about n bytes by their kind, whose fingerprinting takes as much time and memory as possible.
+// Random parts are the same in every call.
+func Hostile(n int) map[string]string {
 	random := rand.New(rand.NewPCG(1, 2))
 	fill := func(alphabet string, longestWord int) string {
 		letters := []rune(alphabet)

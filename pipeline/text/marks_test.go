@@ -1,4 +1,4 @@
-package marks
+package text
 
 import (
 	"strings"
@@ -11,10 +11,10 @@ import (
 func TestEverywhere(t *testing.T) {
 	fold := func(s string) string {
 		return strings.Map(func(r rune) rune {
-			if r < FirstEverywhere || r > LastEverywhere {
+			if r < firstEverywhere || r > lastEverywhere {
 				return r
 			}
-			if r = Everywhere(r); r == 0 {
+			if r = foldEverywhere(r); r == 0 {
 				return -1
 			}
 			return r
