@@ -87,6 +87,7 @@ type Labels interface {
 type Consumer struct {
 	cfg                      broker.Config
 	cluster                  *broker.Cluster
+	member                   string // client id in the group, see name; empty: the process has no name
 	input                    *inputTopic
 	delivery                 *delivery.Delivery
 	handler                  Handler
@@ -101,9 +102,10 @@ type Consumer struct {
 	warn                     func(kind, text string)
 	lastServed               wire.TopicID // id of the input topic in the latest group generation
 	// partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
-	assigned atomic.Int64
-	turn     sync.Mutex  // see takesTurns
-	fail     func(error) // ends Run with an error
+	assigned     atomic.Int64
+	inGeneration atomic.Bool // this process is in a generation of the group
+	turn         sync.Mutex  // see takesTurns
+	fail         func(error) // ends Run with an error
 }
 
 // labelsInterval is the time between two looks at the labels of all partitions; tests set a shorter one.

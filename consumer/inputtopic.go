@@ -100,6 +100,9 @@ func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.Partitio
 }
 
 func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
+	if err := c.checkTwin(ctx); err != nil {
+		return nil, err
+	}
 	// The topic's id is read before anything is fetched. Otherwise the topic could be recreated in between:
 	// records of the old topic would be committed under the id of the new one, and a restart would resume in
 	// the new topic at an offset of the old.

@@ -39,6 +39,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		close(left)
 	}()
 	go c.watchLabels(ctx)
+	go c.watchJoins(ctx)
 	err = c.serveGenerations(ctx, group)
 	cancel(err)
 	c.waitUntilLeft(left)

@@ -166,7 +166,7 @@ func others(t *testing.T) map[string][]string {
 	table := file("format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tone\n")
 	policies := []string{"unique", "possible", "duplicate"}
 	found := map[string][]string{
-		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"}, "kafka.drain_timeout": {"9s"},
+		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"}, "kafka.drain_timeout": {"4s"},
 		"kafka.delivery": {"exactly_once", "at_least_once"}, "redis.buckets": {"sets"},
 		"redis.generations": {"2", "4"}, "redis.block_bits": {"20", "12"},
 		"redis.expected_articles": {"1000001", "100000000"}, "redis.db": {"1", "3"},

@@ -143,6 +143,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)",
 			err), s.redis.Close())
 	}
+	s.consumer.NameMember(consumer.NewName(s.HTTPAddr(), ""))
 	return s, nil
 }
 

@@ -64,6 +64,7 @@ type Stories struct {
 	lag      *lag
 	access   *access.Access
 	listener net.Listener
+	name     string // of this process in its groups
 }
 
 // garbage is the memory in percent of what lives that may wait for the garbage collector, unless GOGC says it. Little
@@ -119,6 +120,7 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err),
 			s.redis.Close())
 	}
+	s.name = consumer.NewName(s.listener.Addr().String(), "")
 	return s, nil
 }
 
@@ -236,6 +238,7 @@ func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consum
 	if err != nil {
 		return nil, err
 	}
+	c.NameMember(s.name)
 	p.Topic = func() uint32 {
 		id, hash := c.InputID(), fnv.New32a()
 		_, _ = hash.Write(append(id[:], topic...)) // never fails

@@ -43,8 +43,8 @@ type Cluster struct {
 	tls *tls.Config // nil: without TLS
 }
 
-// clientID is the name that brokers show in logs and quotas.
-const clientID = "echosieve"
+// ClientID is the name that brokers show in logs and quotas.
+const ClientID = "echosieve"
 
 // New returns a cluster whose leaders of the given topics are known to requests. It reads certificate files and does
 // not dial. The caller closes the cluster.
@@ -65,14 +65,14 @@ func New(cfg Config, topics ...string) (*Cluster, error) {
 		DialTimeout:    dialTimeout,
 		MetadataTTL:    metadataTTL,
 		MetadataTopics: topics,
-		ClientID:       clientID,
+		ClientID:       ClientID,
 		SASL:           mechanism,
 	}
 	c.Dialer = &kafka.Dialer{
-		ClientID: clientID, Timeout: dialTimeout, DualStack: true, SASLMechanism: mechanism,
+		ClientID: ClientID, Timeout: dialTimeout, DualStack: true, SASLMechanism: mechanism,
 		DialFunc: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if tlsConfig == nil {
-				if err := probe(ctx, tcp, network, address, clientID); err != nil {
+				if err := probe(ctx, tcp, network, address, ClientID); err != nil {
 					return nil, err
 				}
 			}
@@ -81,7 +81,7 @@ func New(cfg Config, topics ...string) (*Cluster, error) {
 	}
 	addr := kafka.TCP(cfg.Brokers...)
 	c.Client = &kafka.Client{Addr: addr, Timeout: RequestTimeout, Transport: transport}
-	c.Wire = &wire.Client{Transport: transport, Addr: addr, ClientID: clientID}
+	c.Wire = &wire.Client{Transport: transport, Addr: addr, ClientID: ClientID}
 	return c, nil
 }
 
@@ -118,7 +118,7 @@ func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
 			}
 		}
 		switch {
-		case probeTLS(ctx, addr, c.tls, clientID) == nil:
+		case probeTLS(ctx, addr, c.tls, ClientID) == nil:
 			if c.Config.SASL.Mechanism != "" {
 				return err
 			}
@@ -127,7 +127,7 @@ func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
 				Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
 				Err:    err, Permanent: true,
 			}
-		case c.tls != nil && probeTLS(ctx, addr, nil, clientID) == nil:
+		case c.tls != nil && probeTLS(ctx, addr, nil, ClientID) == nil:
 			return server.NotTLS(err)
 		}
 	}
@@ -248,6 +248,13 @@ func (c *Cluster) fetchWith(ctx context.Context, l *Limiter, r wire.FetchRequest
 		return nil, nil, c.RootCause(ctx, err)
 	}
 	return res, memory.release, nil
+}
+
+// Members returns the members of a consumer group.
+func (c *Cluster) Members(ctx context.Context, group string) ([]wire.Member, error) {
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
+	defer cancel()
+	return c.Wire.Members(ctx, group)
 }
 
 // Topic asks a broker about one topic, past the transport's cache. If the topic does not exist, the error is
