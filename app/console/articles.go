@@ -11,15 +11,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"echosieve/app/outputs"
 	"echosieve/app/sidebyside"
+	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
-	"echosieve/pipeline/text"
-	"echosieve/simhash"
 )
 
 // maxTextBytes is the length at which texts are cut for display. Browsers show longer ones, but slowly.
@@ -79,7 +77,7 @@ func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *ht
 		}
 		x.Articles = []shown{original, own}
 		if original.Problem == "" && own.Problem == "" {
-			x.Runs = align(original.Text, own.Text)
+			x.Runs = told.Align(original.Text, own.Text)
 		}
 	}
 	c.answer(w, x)
@@ -99,7 +97,7 @@ func (c *Console) verdict(ctx context.Context, at string, ms int64) (found *row,
 	if ms == 0 { // whole partitions would be searched
 		return nil, "The record is gone, and its verdict is not among the last of this process."
 	}
-	reader := outputs.New(c.cfg.Kafka, c.cfg.Decode, io.Discard)
+	reader := told.NewReader(c.cfg.Kafka, c.cfg.Decode, io.Discard)
 	defer reader.Close()
 	o, err := reader.Verdict(ctx, input, time.UnixMilli(ms))
 	if err != nil {
@@ -185,11 +183,6 @@ func endWithin(text string, n int) int {
 	return n
 }
 
-// align aligns two texts as people read them: without markup, which does not count for verdicts.
-func align(left, right string) []sidebyside.Run {
-	return sidebyside.Align(strings.TrimSpace(text.Readable(left)), strings.TrimSpace(text.Readable(right)), text.Clean)
-}
-
 // publishedRow is what the headers of a published record say, as a row of the feed.
 func publishedRow(p *pipeline.OutputHeaders) *row {
 	o := pipeline.Output{Record: &record.Record{Coordinates: p.Input}, Verdict: p.Verdict}
@@ -221,15 +214,6 @@ func (c *Console) serveFind(w http.ResponseWriter, r *http.Request) {
 	c.answer(w, finding{Rows: rows, Searched: searched})
 }
 
-// compared is the answer to two pasted texts.
-type compared struct {
-	Verdict  string           `json:"verdict"` // exact, near, possible, different, or empty: at least one has no text
-	Reason   string           `json:"reason"`
-	Distance int              `json:"distance"`
-	Found    bool             `json:"found"` // the look-ups of the service lead from the second text to the first
-	Runs     []sidebyside.Run `json:"runs"`  // the earlier text is on the left
-}
-
 // maxCompareBytes bounds the body of a request to compare.
 const maxCompareBytes = 4 << 20
 
@@ -249,22 +233,10 @@ func (c *Console) serveCompare(ctx context.Context, w http.ResponseWriter, r *ht
 		http.Error(w, "there is no memory for the texts at present", http.StatusServiceUnavailable)
 		return
 	}
-	plan := c.cfg.Index.Plan()
-	judged := plan.Judge(&c.cfg.Index.Rule, &later, &earlier)
-	answer := compared{
-		Verdict: "different", Reason: judged.Reason.String(),
-		Distance: simhash.Distance(later.SimHash, earlier.SimHash),
-		Found:    plan.Finds(&later, &earlier),
-	}
-	switch {
-	case earlier.Empty || later.Empty:
-		answer.Verdict = "empty"
-	case judged.Kind != 0:
-		answer.Verdict = judged.Kind.String()
-	}
+	answer := c.cfg.Judge.Compare([2]string{"the earlier text", "the later text"}, &earlier, &later, false)
 	left, _ := cutText(texts.Earlier)
 	right, _ := cutText(texts.Later)
-	answer.Runs = align(left, right)
+	answer.Texts = told.Align(left, right)
 	c.answer(w, answer)
 }
 

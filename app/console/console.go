@@ -16,13 +16,13 @@ import (
 	"net/http"
 	"time"
 
+	"echosieve/app/told"
 	"echosieve/consumer"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
-	"echosieve/redisindex/keyspace"
 )
 
 // Path is the path of the page. All other paths of the console are below it.
@@ -42,8 +42,8 @@ type Config struct {
 	Kafka  broker.Config
 	Decode decode.Config
 	Recipe *recipe.Recipe
-	// Index says how the index of the service looks articles up and judges them.
-	Index keyspace.Config
+	// Judge compares texts as the service does.
+	Judge *told.Judge
 	// Stories answers for the stories at StoriesPath, and for each one below it.
 	Stories http.Handler
 }

@@ -15,6 +15,7 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/app/sidebyside"
+	"echosieve/app/told"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
@@ -158,7 +159,7 @@ func opened(t *testing.T) (c *Console, recipe string) {
 	cfg := config.Default()
 	news, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	c, err = New(Config{Kafka: cfg.Kafka, Recipe: news, Index: cfg.IndexConfig(news.ID()),
+	c, err = New(Config{Kafka: cfg.Kafka, Recipe: news, Judge: told.NewJudge(cfg, news.ID()),
 		Stories: http.NotFoundHandler()}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -175,10 +176,10 @@ func TestComparedTextsHaveNoMarkup(t *testing.T) {
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, Path+"api/compare", bytes.NewReader(body))
 	c.ServeHTTP(w, r)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
-	var got compared
+	var got told.Comparison
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
-	require.Equal(t, "exact", got.Verdict)
-	require.Equal(t, []sidebyside.Run{{Same: true, Left: text, Right: text}}, got.Runs)
+	require.Equal(t, "exact", got.Kind)
+	require.Equal(t, []sidebyside.Run{{Same: true, Left: text, Right: text}}, got.Texts)
 }
 
 // TestFeedOverHTTP requires that a page gets its events through a server with the timeouts of the service,

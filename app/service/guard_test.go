@@ -9,7 +9,7 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/app/console"
-	"echosieve/app/look"
+	"echosieve/app/told"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -134,7 +134,7 @@ func TestGuardOfReferers(t *testing.T) {
 func TestPagesThatAreOffSaySo(t *testing.T) {
 	h := newHealth(nil, discardLog())
 	handler := newHTTPHandler(config.HTTPConfig{}, nil, prometheus.NewRegistry(), h, nil)
-	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look",
+	for path, setting := range map[string]string{told.Path: "http.look", told.Description: "http.look",
 		console.Path: "http.console", console.Path + "api/feed": "http.console"} {
 		w := answered(handler, http.MethodGet, path, "localhost")
 		require.Equal(t, http.StatusNotFound, w.Code, path)
@@ -183,7 +183,7 @@ func TestLinks(t *testing.T) {
 		pages := map[string]http.Handler{}
 		if all {
 			page := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-			pages[console.Path], pages[look.Description] = page, page
+			pages[console.Path], pages[told.Description] = page, page
 		}
 		handler := newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, pages)
 		w := answered(handler, http.MethodGet, "/", "localhost")

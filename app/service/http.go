@@ -19,8 +19,8 @@ import (
 	"echosieve/app/access"
 	"echosieve/app/config"
 	"echosieve/app/console"
-	"echosieve/app/look"
 	"echosieve/app/storylist"
+	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/docs"
 	"echosieve/internal/diag"
@@ -68,7 +68,7 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 	for path, page := range pages {
 		mux.Handle(path, page)
 	}
-	for path, setting := range map[string]string{look.Path: "http.look", look.Description: "http.look",
+	for path, setting := range map[string]string{told.Path: "http.look", told.Description: "http.look",
 		storylist.Path: "http.look", console.Path: "http.console"} {
 		text := "This page is switched off: set " + setting + "."
 		if setting == "http.look" && cfg.Look || setting == "http.console" && cfg.Console {
@@ -103,7 +103,7 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 		served     bool
 	}{
 		{console.Path, "verdicts, articles and connections, as a page", cfg.Console},
-		{look.Description, "the description of " + look.Path + " and " + storylist.Path, cfg.Look},
+		{told.Description, "the description of " + told.Path + " and " + storylist.Path, cfg.Look},
 		{"/metrics", "for Prometheus", true},
 		{"/readyz", "is every connection up, and what is wrong", true},
 		{"/healthz", "does the process answer", true},

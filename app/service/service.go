@@ -19,10 +19,10 @@ import (
 	"echosieve/app/build"
 	"echosieve/app/config"
 	"echosieve/app/console"
-	"echosieve/app/look"
 	"echosieve/app/otlp"
 	"echosieve/app/registry"
 	"echosieve/app/storylist"
+	"echosieve/app/told"
 	"echosieve/consumer"
 	"echosieve/internal/metricset"
 	"echosieve/pipeline"
@@ -165,8 +165,8 @@ func (s *Service) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	pages := map[string]http.Handler{}
 	if s.cfg.HTTP.Look {
-		looks := look.New(s.cfg, s.recipe, s.index).Handler(s.log.With("component", "look"))
-		pages[look.Path], pages[look.Description] = looks, looks
+		looks := told.NewLooker(s.cfg, s.recipe, s.index).Handler(s.log.With("component", "look"))
+		pages[told.Path], pages[told.Description] = looks, looks
 		servesStories(pages, s.stories, s.log)
 	}
 	if s.console != nil {
@@ -226,7 +226,7 @@ func (s *Service) Close() {
 func (s *Service) newConsole() (*console.Console, error) {
 	return console.New(console.Config{
 		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input.Config, Recipe: s.recipe,
-		Index:   s.cfg.IndexConfig(s.recipe.ID()),
+		Judge:   told.NewJudge(s.cfg, s.recipe.ID()),
 		Stories: s.stories.Handler(console.StoriesPath, s.log.With("component", "console")),
 	}, s.log.With("component", "console"))
 }

@@ -17,9 +17,9 @@ import (
 	"echosieve/app/access"
 	"echosieve/app/build"
 	"echosieve/app/config"
-	"echosieve/app/look"
 	"echosieve/app/registry"
 	"echosieve/app/storylist"
+	"echosieve/app/told"
 	"echosieve/consumer"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
@@ -135,7 +135,7 @@ func (s *Stories) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	pages := map[string]http.Handler{}
 	if s.cfg.HTTP.Look {
-		pages[look.Description] = http.HandlerFunc(look.Describe)
+		pages[told.Description] = http.HandlerFunc(told.Describe)
 		servesStories(pages, s.list, s.log)
 	}
 	handler := newHTTPHandler(s.cfg.HTTP, s.access, s.registry, s.health, pages)

@@ -12,6 +12,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
+	"echosieve/app/told"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
@@ -68,7 +69,11 @@ func runIndex(t *testing.T, code int, flags []string, args ...string) (errOut st
 }
 
 // stored is an article that index lookup has found.
-type stored struct{ Coordinates, Judged, State string }
+type stored struct {
+	Record string
+	Judged told.Judged
+	Hidden bool
+}
 
 // lookedUp returns what index lookup finds.
 func lookedUp(t *testing.T, flags []string, arg string) []stored {
@@ -95,9 +100,9 @@ func TestIndexCommands(t *testing.T) {
 	for _, arg := range []string{"articles/1/0", output, "a", claimed[0].Fingerprint.String(), text} {
 		found := lookedUp(t, flags, arg)
 		require.NotEmpty(t, found, arg)
-		require.Equal(t, "articles/1/0", found[0].Coordinates, arg)
+		require.Equal(t, "articles/1/0", found[0].Record, arg)
 	}
-	require.Equal(t, "exact (digest)", lookedUp(t, flags, text)[0].Judged)
+	require.Equal(t, "exact", lookedUp(t, flags, text)[0].Judged.Kind)
 	for arg, want := range map[string]string{
 		"nope":                      `no article with the id "nope" is in the index (most exact repeats are not stored: echosieve explain shows them); if the argument is something else, say what with --as`,
 		"articles/9/9":              `no article with the coordinates "articles/9/9" is in the index (most exact repeats are not stored: echosieve explain shows them); if`,
@@ -114,8 +119,8 @@ func TestIndexCommands(t *testing.T) {
 	before, err := x.Claim(t.Context(), claimed)
 	require.NoError(t, err)
 	runIndex(t, command.ExitOK, flags, "forget", output)
-	require.Equal(t, "hidden", lookedUp(t, flags, "articles/1/1")[0].State, "the copy is forgotten with its root")
-	require.Empty(t, lookedUp(t, flags, "articles/1/2")[0].State)
+	require.True(t, lookedUp(t, flags, "articles/1/1")[0].Hidden, "the copy is forgotten with its root")
+	require.False(t, lookedUp(t, flags, "articles/1/2")[0].Hidden)
 	after, err := x.Claim(t.Context(), claimed)
 	require.NoError(t, err)
 	require.Equal(t, before, after, "replays get the old verdicts")
@@ -142,7 +147,7 @@ func TestForgetByID(t *testing.T) {
 	type forgotten struct{ Articles, Copies int }
 	require.Equal(t, forgotten{2, 1},
 		commandtest.Answer[forgotten](t, newRootCommand(), append([]string{"index", "forget", "a"}, flags...)...))
-	for i, state := range []string{"hidden", "hidden", "", "hidden"} {
-		require.Equal(t, state, lookedUp(t, flags, claimed[i].String())[0].State, i)
+	for i, hidden := range []bool{true, true, false, true} {
+		require.Equal(t, hidden, lookedUp(t, flags, claimed[i].String())[0].Hidden, i)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
-	"echosieve/app/look"
 	"echosieve/app/produce"
+	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/internal/plural"
 	"echosieve/redisindex"
@@ -79,36 +79,36 @@ func readValues(cmd *cobra.Command, cfg config.Config, names []string) (values [
 		if err != nil {
 			return nil, 0, err
 		}
-		if len(values) == look.Most {
-			return nil, 0, fmt.Errorf("%s holds more than %d articles; name a file of fewer", names[0], look.Most)
+		if len(values) == told.MostLooked {
+			return nil, 0, fmt.Errorf("%s holds more than %d articles; name a file of fewer", names[0], told.MostLooked)
 		}
 		values = append(values, rec.Value)
 	}
 	return values, progress.Bad.Load(), nil
 }
 
-func lookUp(cmd *cobra.Command, cfg config.Config, values [][]byte) (look.Answer, error) {
+func lookUp(cmd *cobra.Command, cfg config.Config, values [][]byte) (told.Answer, error) {
 	made, err := cfg.LoadRecipe()
 	if err != nil {
-		return look.Answer{}, err
+		return told.Answer{}, err
 	}
 	client, err := connection.Connect(cfg.Redis.Options)
 	if err != nil {
-		return look.Answer{}, err
+		return told.Answer{}, err
 	}
 	defer client.Close()
 	if err := connection.Explain(connection.Ping(cmd.Context(), client), client, cfg.Redis.Namespace); err != nil {
-		return look.Answer{}, err
+		return told.Answer{}, err
 	}
 	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
-		return look.Answer{}, err
+		return told.Answer{}, err
 	}
-	return look.New(cfg, made, index).Look(cmd.Context(), values)
+	return told.NewLooker(cfg, made, index).Look(cmd.Context(), values)
 }
 
 // printLook prints each article in one line, and below it the stored articles.
-func printLook(w io.Writer, answer *look.Answer) error {
+func printLook(w io.Writer, answer *told.Answer) error {
 	var b strings.Builder
 	for i, a := range answer.Articles {
 		name := a.ID
@@ -126,25 +126,19 @@ func printLook(w io.Writer, answer *look.Answer) error {
 				line += ", root " + a.Root.Record
 			}
 		}
-		fmt.Fprintln(&b, visible.Line(line+relationWords(a.Relation)))
+		if a.Relation != nil {
+			line += ", " + a.Relation.String()
+		}
+		fmt.Fprintln(&b, visible.Line(line))
 		for _, n := range a.Nearest {
 			state := ""
 			if n.Hidden {
 				state = ", hidden in the index"
 			}
-			fmt.Fprintln(&b, visible.Line(fmt.Sprintf("  %s id %s, %s away: %s (%s)%s%s", n.Record, n.ID,
-				plural.Of(n.Distance, "bit"), n.Judged, n.Reason,
-				relationWords(n.Relation), state)))
+			fmt.Fprintln(&b, visible.Line(fmt.Sprintf("  %s id %s, %s%s", n.Record, n.ID, &n.Judged, state)))
 		}
 	}
 	fmt.Fprintln(&b, answer.Note)
 	_, err := io.WriteString(w, command.Fit(b.String()))
 	return err
-}
-
-func relationWords(r *look.Relation) string {
-	if r == nil {
-		return ""
-	}
-	return fmt.Sprintf(", %s (similarity %.2f)", r.Name, r.Similarity)
 }

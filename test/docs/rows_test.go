@@ -56,7 +56,7 @@ var rows = []row{
 	// docs/benchmarks.md
 	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"},
 		want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
-	{command: "go test ./app/look -run NONE -bench Look -benchtime 3000x", parsed: minutes},
+	{command: "go test ./app/told -run NONE -bench Look -benchtime 3000x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_RATE=300 go test ./test/e2e -run NONE -bench Stories -benchtime 1x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x",
 		parsed: minutes},
@@ -140,7 +140,7 @@ var rows = []row{
 		with: []string{"echosieve look", `head -n 1 <(zcat -f articles.jsonl.gz) > article.json; echosieve look`},
 		want: []string{`(?m)^This is advice`}},
 	{command: "curl -s http://localhost:9464/v1/look -H 'Content-Type: application/json' -d @article.json",
-		parsed: "the service of this test runs without http.look; app/look posts to it"},
+		parsed: "the service of this test runs without http.look; app/told posts to it"},
 	{
 		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -f '%h\n' | tr ',' '\n' | grep '^echosieve-reason=' | sort | uniq -c`,
 		want:    []string{`(?m)^ +\d+ echosieve-reason=no_text$`},

@@ -62,7 +62,7 @@ var promises = []promise{
 	{"**Clients of the HTTP listener**", ""},
 	{"GET and HEAD only",
 		"app/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly " +
-			"app/look.TestRequests app/look.TestLookForetellsVerdicts"},
+			"app/told.TestRequests app/told.TestLookForetellsVerdicts"},
 	{"limits time, header size",
 		"test/security.TestListener app/service.TestHTTPHeaderLimit app/service.TestScrapesAtOnce"},
 	{"No answer holds a secret", "test/security.TestSecuredServers"},

@@ -31,10 +31,18 @@ const addressAt = () => new URLSearchParams(location.search).get("at") ?? "";
 // readAddress sets the filters and opens the verdict of the address.
 function readAddress() {
   const parameters = new URLSearchParams(location.search), wanted = parameters.getAll("verdict");
+  offerRelations([parameters.get("relation")].filter(Boolean)); // the first event names all
   for (const box of $("filter").elements.verdict) box.checked = wanted.length === 0 || wanted.includes(box.value);
   for (const name of fields) $("filter").elements[name].value = parameters.get(name) ?? "";
   connect();
   if (parameters.get("at")) showAt(parameters.get("at"));
+}
+
+// offerRelations makes the list of relations to choose from, and leaves the choice.
+function offerRelations(names) {
+  const list = $("filter").elements.relation, chosen = list.value;
+  list.replaceChildren(new Option("any", ""), ...names.map((name) => new Option(name)));
+  list.value = chosen;
 }
 
 // ---- the feed
@@ -65,6 +73,7 @@ function opening(o) {
   bars = o.history.map((counts) => ({ ...counts }));
   step = o.step;
   reasons = o.reasons;
+  offerRelations(o.relations);
   lastStep = Math.floor(Date.now() / 1000 / step);
   waiting = [];
   $("feed").replaceChildren();
@@ -306,9 +315,8 @@ $("compare").addEventListener("submit", async (e) => {
   const [show] = openDetail("Comparing …", "");
   try {
     const c = await ask("api/compare", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(texts) });
-    const missed = c.found || !["near", "exact", "possible"].includes(c.verdict) ? "" : " The look-ups of the service do not lead from one to the other.";
-    show(c.verdict, about(c) + missed,
-      side({}, "Earlier text", c.runs, "left"), side({}, "Later text", c.runs, "right"));
+    show(c.judged, `${c.explanation} ${count(c.distance, "bit")} apart.`,
+      side({}, "Earlier text", c.texts, "left"), side({}, "Later text", c.texts, "right"));
   } catch (error) {
     show("Not compared", String(error.message ?? error));
   }

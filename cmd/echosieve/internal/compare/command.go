@@ -15,6 +15,7 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/files"
 	"echosieve/app/sidebyside"
+	"echosieve/app/told"
 	"echosieve/pipeline/article"
 )
 
@@ -33,7 +34,7 @@ func Command() *cobra.Command {
 		Long:  help,
 		Example: `  echosieve compare old.txt new.html
   echosieve compare "first text" "second text" --json
-  curl -s https://news.example/1 | echosieve compare - article.txt --detection.max_distance 6`,
+  curl -s https://news.example/1 | echosieve compare - article.txt --detection.near 0.5`,
 		Args: twoTexts,
 	}
 	asJSON := command.AddJSONFlag(cmd)
@@ -65,7 +66,7 @@ func Command() *cobra.Command {
 		}
 		// without a time: all rows of the boilerplate table count, even rows that begin later
 		from := article.Origin{Publisher: *publisher}
-		c := compareTexts(news, cfg.IndexConfig(news.ID()), from, names, contents, cfg.Detection)
+		c := compareTexts(news, told.NewJudge(cfg, news.ID()), from, names, contents)
 		if *top > 0 && len(c.Words) > *top {
 			c.Words = c.Words[:*top]
 		}

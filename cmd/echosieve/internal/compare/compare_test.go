@@ -8,8 +8,6 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/command/commandtest"
-	"echosieve/pipeline/article"
-	"echosieve/pipeline/evidence"
 )
 
 const (
@@ -29,9 +27,9 @@ func compared(t *testing.T, code int, in string, args ...string) (out, errOut st
 	return commandtest.Run(t, code, commandtest.Only(Command()), in, append([]string{"compare"}, args...)...)
 }
 
-func compareJSON(t *testing.T, args ...string) Comparison {
+func compareJSON(t *testing.T, args ...string) comparison {
 	t.Helper()
-	return commandtest.Answer[Comparison](t, commandtest.Only(Command()), append([]string{"compare"}, args...)...)
+	return commandtest.Answer[comparison](t, commandtest.Only(Command()), append([]string{"compare"}, args...)...)
 }
 
 func TestCompareVerdicts(t *testing.T) {
@@ -53,7 +51,7 @@ func TestCompareVerdicts(t *testing.T) {
 		{"nothing left", compareText, "<script>x()</script> --", "empty", "dead letter"},
 	} {
 		got := compareJSON(t, c.a, c.b)
-		require.Equal(t, c.want, got.Verdict, "%s: %d bits", c.name, got.Distance)
+		require.Equal(t, c.want, got.Kind, "%s: %d bits", c.name, got.Distance)
 		require.Contains(t, got.Explanation, c.explanation, c.name)
 	}
 }
@@ -76,7 +74,7 @@ func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
 		{[]string{"--recipe", "classic-fnv"}, 4, 16, 0, 4},
 	} {
 		got := compareJSON(t, append(c.args, compareText, compareText)...)
-		require.Equal(t, comparedLayout{c.blocks, c.bits, c.probes}, got.Layout, c.args)
+		require.Equal(t, []int{c.blocks, c.bits, c.probes}, []int{got.Blocks, got.BlockBits, got.Probes}, c.args)
 		require.Equal(t, c.lookups, got.Lookups, c.args)
 		require.Len(t, got.EqualBlocks, c.blocks, c.args)
 		require.True(t, got.Found)
@@ -119,64 +117,4 @@ func TestCompareShowsTexts(t *testing.T) {
 	c := compareJSON(t, "--texts", compareText, other)
 	require.Len(t, c.Texts, 3)
 	require.Nil(t, compareJSON(t, compareText, other).Texts)
-}
-
-// A new reason needs a sentence of its own, or a row of the rule: otherwise compare would print "Not a copy:
-// " and nothing else.
-func TestEveryReasonHasASentence(t *testing.T) {
-	rule := evidence.NewRule(evidence.DefaultThresholds())
-	sentences := map[string]article.Reason{}
-	for r := article.ReasonNone; r == article.ReasonUnknown || r.String() != article.ReasonUnknown.String(); r++ {
-		if r == article.ReasonOverlap || r == article.ReasonNumbers || r == article.ReasonValues ||
-			r == article.ReasonLead || r == article.ReasonSubject {
-			continue // rows of the rule
-		}
-		c := Comparison{}
-		c.explain(article.Judgement{Reason: r}, &rule)
-		require.Regexp(t, `[a-z].*: .+|^No verdict`, c.Explanation, "reason %s: add a case to explain", r)
-		require.NotContains(t, sentences, c.Explanation, "reason %s", r)
-		sentences[c.Explanation] = r
-	}
-}
-
-// The sentence, the verdict and the figure are those of the row that decided.
-func TestExplanationsFollowFromRows(t *testing.T) {
-	rule := evidence.NewRule(evidence.DefaultThresholds())
-	base := evidence.Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, Lead: 1, SharedContexts: 4,
-		LeastValues: 4, CommonValues: 4, SameForemost: true}
-	said := map[string]bool{}
-	for want, change := range map[string]func(c *Comparison){
-		"bits that differ: 17":            func(c *Comparison) { c.Distance = 17 },
-		"at least 0.30 (detection.p":      func(c *Comparison) { c.compared.J = .2 },
-		"numbers that differ in one plac": func(c *Comparison) { c.compared.Contradictions = 3 },
-		"numbers in both: 1 of 4":         func(c *Comparison) { c.compared.CommonValues = 1 },
-		"texts about a word that the oth": func(c *Comparison) { c.compared.OtherSubject = true },
-		"beginning of one in the other":   func(c *Comparison) { c.compared.Lead, c.compared.OtherMain = 0, 2 },
-		"0.90, a copy from 0.44":          func(*Comparison) {},
-		"0.43, a copy from 0.44":          func(c *Comparison) { c.compared.J, c.compared.OtherMain = .43, 1 },
-	} {
-		c := Comparison{compared: base, MaxDistance: 21, Found: true, Topic: "duplicate"}
-		change(&c)
-		j := rule.Judge(c.Distance, c.compared)
-		c.explain(j, &rule)
-		require.Contains(t, c.Explanation, want)
-		row, _, _ := rule.Explain(c.Distance, c.compared)
-		require.Contains(t, c.Explanation, row.Says)
-		said[row.Says] = true
-
-		names, state := map[string]bool{}, evidence.Passed
-		for _, f := range c.figures(&rule) {
-			require.False(t, names[f.Name], "%s stands there twice", f.Name)
-			names[f.Name] = true
-			if f.State == evidence.Decided {
-				require.Equal(t, evidence.Passed, state)
-				require.Contains(t, c.Explanation, f.String())
-				state = evidence.NotAsked
-				continue
-			}
-			require.Equal(t, state, f.State, f.Name)
-		}
-		require.Equal(t, evidence.NotAsked, state, "one row decides")
-	}
-	require.Len(t, said, len(evidence.Rows()), "each row explains something")
 }

@@ -13,8 +13,8 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
-	"echosieve/app/outputs"
 	"echosieve/app/sidebyside"
+	"echosieve/app/told"
 )
 
 const help = `Diff compares the verdicts of two runs about the same input records, such as those of the service and of a shadow with other
@@ -58,7 +58,7 @@ func Command() *cobra.Command {
 		case *most <= 0:
 			return errors.New("--most must be above 0")
 		}
-		reader := outputs.New(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())
+		reader := told.NewReader(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())
 		defer reader.Close()
 		l := &loader{reader: reader, places: places{numbers: map[place]uint32{}}, most: *most}
 		if *since > 0 {
@@ -77,7 +77,7 @@ func Command() *cobra.Command {
 					"one input topic?",
 					args[0], result.A.Records, args[1], result.B.Records)}
 		}
-		(&sampler{reader: reader, decode: cfg.Input.Config, places: &l.places}).complete(cmd.Context(), &result)
+		(&sampler{reader: reader, places: &l.places}).complete(cmd.Context(), &result)
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), result)
 		}

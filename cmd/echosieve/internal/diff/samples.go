@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 
-	"echosieve/app/outputs"
-	"echosieve/app/sidebyside"
+	"echosieve/app/told"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/decode"
-	"echosieve/pipeline/text"
 )
 
 // sampler completes samples with their texts, which it reads at the coordinates of the input records.
 // Verdicts of a shadow have no values.
 type sampler struct {
-	reader *outputs.Reader
-	decode decode.Config
+	reader *told.Reader
 	places *places
 	away   error // why no texts are read any more
 }
@@ -45,36 +41,24 @@ func (s *sampler) addTexts(ctx context.Context, x *sample) {
 			*v.name, original = c.String(), &c
 		}
 	}
-	later, ok := s.content(ctx, x, record)
-	if !ok {
-		return
-	}
+	later := s.article(ctx, x, record)
 	x.Title = later.Title
-	if original == nil {
+	if later.Text == "" || original == nil {
 		return
 	}
-	if earlier, ok := s.content(ctx, x, *original); ok {
-		x.Texts = sidebyside.Align(text.Readable(earlier.Text), text.Readable(later.Text), text.Clean)
+	if earlier := s.article(ctx, x, *original); earlier.Text != "" {
+		x.Texts = told.Align(earlier.Text, later.Text)
 	}
 }
 
-// content reads an article from Kafka. If that fails, the sample says why.
-func (s *sampler) content(ctx context.Context, x *sample, at article.Coordinates) (article.Content, bool) {
+// article reads an article from Kafka. If it has no text, the sample says why.
+func (s *sampler) article(ctx context.Context, x *sample, at article.Coordinates) told.Article {
 	if s.away != nil {
-		return article.Content{}, false
+		return told.Article{}
 	}
-	r, err := s.reader.Record(ctx, at)
-	if err != nil {
-		x.Gone = err.Error()
-		if !errors.Is(err, tools.ErrNoRecord) {
-			s.away = err
-		}
-		return article.Content{}, false
+	a, err := s.reader.Article(ctx, article.Ref{Coordinates: at})
+	if x.Gone = a.Gone; err != nil && !errors.Is(err, tools.ErrNoRecord) {
+		s.away = err
 	}
-	content, reject := s.decode.Decode(&r)
-	if reject != nil {
-		x.Gone = reject.Error()
-		return content, false
-	}
-	return content, true
+	return a
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/app/outputs"
+	"echosieve/app/told"
 	"echosieve/pipeline/article"
 )
 
@@ -71,7 +71,7 @@ type side struct {
 
 // loader reads sides.
 type loader struct {
-	reader *outputs.Reader
+	reader *told.Reader
 	places places
 	since  time.Time
 	most   int // verdicts of a side
@@ -80,7 +80,7 @@ type loader struct {
 // load reads a side: topics, with commas between them.
 func (l *loader) load(ctx context.Context, name string) (*side, error) {
 	s := &side{Name: name, Kinds: map[string]int{}}
-	add := func(o *outputs.Output) error {
+	add := func(o *told.Output) error {
 		if len(s.verdicts) == l.most {
 			return fmt.Errorf("%s has more than %d verdicts; read fewer with --since, or allow more with --most "+
 				"(32 bytes of memory each)", name, l.most)
@@ -110,7 +110,7 @@ func kindName(k article.Kind) string {
 	return k.String()
 }
 
-func (l *loader) verdict(o *outputs.Output) verdict {
+func (l *loader) verdict(o *told.Output) verdict {
 	v := verdict{offset: o.Input.Offset, place: l.places.number(o.Input)}
 	if o.Reject != nil {
 		return v

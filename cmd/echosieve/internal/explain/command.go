@@ -17,8 +17,8 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
-	"echosieve/app/outputs"
 	"echosieve/app/sidebyside"
+	"echosieve/app/told"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
@@ -120,7 +120,7 @@ func named(args []string, id string, since time.Duration) (article.Coordinates, 
 
 // answer makes the absence of what was asked for an answer.
 func answer(err error) error {
-	if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, outputs.ErrNoVerdict) {
+	if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, told.ErrNoVerdict) {
 		return &command.AnswerError{Text: err.Error()}
 	}
 	return err
@@ -138,8 +138,8 @@ func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connected{explainer: explainer{cfg: cfg, recipe: news,
-		reader: outputs.New(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())}}
+	c := &connected{explainer: explainer{cfg: cfg, recipe: news, judge: told.NewJudge(cfg, news.ID()),
+		reader: told.NewReader(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())}}
 	c.close = func() {
 		c.reader.Close()
 		_ = client.Close() // nothing was written
@@ -179,7 +179,7 @@ func (c *connected) run(ctx context.Context, at article.Coordinates, id string, 
 				"no article with the id %q is in the output topics of the last %s; search further back with --since",
 				id, since)}
 		}
-		slices.SortStableFunc(found, func(a, b *outputs.Output) int {
+		slices.SortStableFunc(found, func(a, b *told.Output) int {
 			return cmp.Or(a.Record.Time.Compare(b.Record.Time), cmp.Compare(a.Input.Offset, b.Input.Offset))
 		})
 		last := found[len(found)-1]

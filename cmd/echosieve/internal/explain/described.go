@@ -2,9 +2,8 @@ package explain
 
 import (
 	"context"
-	"fmt"
-	"time"
 
+	"echosieve/app/told"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 	"echosieve/redisindex"
@@ -13,62 +12,24 @@ import (
 
 // described is an article of the explanation.
 type described struct {
-	ID        string    `json:"id"`
-	Record    string    `json:"record"` // coordinates of the input
-	Time      time.Time `json:"time,omitzero"`
-	Title     string    `json:"title,omitempty"`
-	URL       string    `json:"url,omitempty"`
-	Publisher string    `json:"publisher,omitempty"`
-	Bytes     int       `json:"text_bytes"`        // 0: the text is not known
-	Verdict   string    `json:"verdict,omitempty"` // of an earlier article; empty: not known
-	Gone      string    `json:"gone,omitempty"`    // why there is no text
-	Index     *stored   `json:"index,omitempty"`
-
-	text string           // as the record has it, with markup
-	made *article.Article // from the text or the index; nil: neither has it
+	told.Article
+	stored *keyspace.StoredArticle // what the index has; nil: nothing
+	made   *article.Article        // from the text or the index; nil: neither has it
 }
 
-// stored is what the index has of an article.
-type stored struct {
-	Fingerprint string `json:"fingerprint"`
-	Ticket      uint64 `json:"ticket"`
-	Verdict     string `json:"verdict"` // empty: undecided
-	Original    string `json:"original,omitempty"`
-	Overflow    bool   `json:"overflow,omitempty"`
-	Hidden      bool   `json:"hidden,omitempty"` // only a replay of its record finds the entry
-
-	verdict article.Verdict
-}
-
-// origin is what fingerprints depend on besides the text.
-func (d *described) origin() article.Origin {
-	return article.Origin{Publisher: d.Publisher, Time: d.Time}
-}
-
-// describe makes a description of an input record. A record without a value has no text.
+// describe makes a description of an input record.
 func (e *explainer) describe(r record.Record) described {
-	d := described{Record: r.String(), ID: r.String(), Time: r.Time}
-	if r.Value == nil {
-		d.Gone = "there is no value"
-		if r.Oversize != nil {
-			d.Gone = fmt.Sprintf("the value has %d bytes: too large for kafka.max_message_bytes", r.Oversize.ValueBytes)
-			if r.Oversize.Batch > 0 {
-				d.Gone = fmt.Sprintf("decompressing the record's batch takes %d MiB of memory: too much",
-					r.Oversize.Batch>>20)
-			}
-		}
-		return d
+	return e.withText(e.reader.Describe(r), article.Ref{Coordinates: r.Coordinates})
+}
+
+// withText fingerprints the text, if there is one.
+func (e *explainer) withText(a told.Article, ref article.Ref) described {
+	d := described{Article: a}
+	if a.Gone == "" {
+		made, _ := e.recipe.Fingerprint(a.Text, article.Origin{Publisher: a.Publisher, Time: a.Time})
+		made.Coordinates, made.ID, made.Time = ref.Coordinates, a.ID, a.Time
+		d.made = &made
 	}
-	content, err := e.cfg.Input.Decode(&r)
-	d.ID, d.Title, d.URL, d.Publisher = content.ID, content.Title, content.URL, content.Publisher
-	if err != nil {
-		d.Gone = err.Error()
-		return d
-	}
-	d.text, d.Bytes = content.Text, len(content.Text)
-	made, _ := e.recipe.Fingerprint(content.Text, d.origin())
-	made.Coordinates, made.ID, made.Time = r.Coordinates, content.ID, r.Time
-	d.made = &made
 	return d
 }
 
@@ -76,31 +37,23 @@ func (e *explainer) describe(r record.Record) described {
 // of the index in which it may be.
 func (e *explainer) fetch(ctx context.Context, x *explanation, ref article.Ref,
 	known []redisindex.Candidate) described {
-	r, err := e.reader.Record(ctx, ref.Coordinates)
+	a, err := e.reader.Article(ctx, ref)
+	d := e.withText(a, ref)
 	if err == nil {
-		d := e.describe(r)
 		e.addStored(ctx, x, &d)
 		return d
 	}
-	d := described{ID: ref.ID, Record: ref.String(), Gone: err.Error()}
-	for _, c := range known {
-		if c.Coordinates == ref.Coordinates {
-			d.setStored(c.StoredArticle)
+	for i := range known {
+		if known[i].Coordinates == ref.Coordinates {
+			d.setStored(&known[i].StoredArticle)
 		}
 	}
 	return d
 }
 
 // setStored adds what the index has. It replaces what is not known from the text.
-func (d *described) setStored(s keyspace.StoredArticle) {
-	d.Index = &stored{Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket, Overflow: s.Overflow, Hidden: s.Hidden,
-		verdict: s.Verdict}
-	if s.Verdict.Kind != 0 {
-		d.Index.Verdict = s.Verdict.Kind.String()
-		if s.Verdict.Kind != article.Unique {
-			d.Index.Original = s.Verdict.Original.String()
-		}
-	}
+func (d *described) setStored(s *keyspace.StoredArticle) {
+	d.stored, d.Index = s, told.NewStored(s)
 	if d.made == nil {
 		made := s.Article
 		if !made.LittleText {
@@ -120,9 +73,9 @@ func (e *explainer) addStored(ctx context.Context, x *explanation, d *described)
 		e.loseIndex(x, err)
 		return
 	}
-	for _, s := range found {
-		if s.Coordinates == d.made.Coordinates {
-			d.setStored(s)
+	for i := range found {
+		if found[i].Coordinates == d.made.Coordinates {
+			d.setStored(&found[i])
 		}
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"slices"
 
 	"echosieve/app/config"
-	"echosieve/app/outputs"
-	"echosieve/cmd/echosieve/internal/compare"
+	"echosieve/app/told"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -22,44 +21,24 @@ type explanation struct {
 	Output string `json:"output,omitempty"`
 	Recipe string `json:"recipe,omitempty"` // with which the verdict was reached
 	// unique, possible, near, exact or dead; empty: none was found
-	Verdict    string              `json:"verdict"`
-	Reason     string              `json:"reason,omitempty"`
-	Detail     string              `json:"detail,omitempty"` // of a dead letter
-	Distance   int                 `json:"distance"`         // bits
-	Relation   *relation           `json:"relation,omitempty"`
-	Article    described           `json:"article"`
-	Chain      []described         `json:"chain"` // the original, its original, and so on to the root
-	Comparison *compare.Comparison `json:"comparison,omitempty"`
-	Candidates []candidate         `json:"candidates"` // of a unique article: the nearest that the index has now
-	Notes      []string            `json:"notes"`
-}
-
-// relation is what the headers say of the relation between the article and its original. The shares are empty
-// if the headers tell none.
-type relation struct {
-	Name       string `json:"name"`
-	Similarity string `json:"similarity,omitempty"`
-	Contained  string `json:"contained,omitempty"`
-	Contains   string `json:"contains,omitempty"`
-}
-
-// newRelation returns nil if the headers tell no relation.
-func newRelation(l article.Likeness) *relation {
-	switch {
-	case l.Relation == article.RelationNone:
-		return nil
-	case l.Similarity == 0:
-		return &relation{Name: l.Relation.String()}
-	default:
-		return &relation{l.Relation.String(), l.Similarity.String(), l.Contained.String(), l.Contains.String()}
-	}
+	Verdict    string           `json:"verdict"`
+	Reason     string           `json:"reason,omitempty"`
+	Detail     string           `json:"detail,omitempty"` // of a dead letter
+	Distance   int              `json:"distance"`         // bits
+	Relation   *told.Relation   `json:"relation,omitempty"`
+	Article    described        `json:"article"`
+	Chain      []described      `json:"chain"` // the original, its original, and so on to the root
+	Comparison *told.Comparison `json:"comparison,omitempty"`
+	Candidates []candidate      `json:"candidates"` // of a unique article: the nearest that the index has now
+	Notes      []string         `json:"notes"`
 }
 
 // explainer explains verdicts by what Kafka and the index have.
 type explainer struct {
 	cfg    config.Config
 	recipe *recipe.Recipe
-	reader *outputs.Reader
+	judge  *told.Judge
+	reader *told.Reader
 	index  *redisindex.Index // nil: not in reach
 }
 
@@ -71,7 +50,7 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 		return nil, err
 	}
 	if at.Topic != e.cfg.Kafka.Topics.Input && !gone {
-		o, err := outputs.Parse(r)
+		o, err := told.Parse(r)
 		switch {
 		case err == nil:
 			return e.output(ctx, o)
@@ -87,7 +66,7 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 	switch {
 	case verdictErr == nil:
 		return e.output(ctx, o)
-	case !errors.Is(verdictErr, outputs.ErrNoVerdict):
+	case !errors.Is(verdictErr, told.ErrNoVerdict):
 		return nil, verdictErr
 	case gone:
 		return nil, fmt.Errorf("%w; %w", err, verdictErr)
@@ -100,7 +79,7 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 
 // output explains an output. If it is in another topic than the configured ones, such as that of a shadow,
 // the verdicts about earlier articles are searched there.
-func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation, error) {
+func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, error) {
 	if !slices.Contains(e.reader.Topics(), o.Record.Topic) {
 		e.reader.SearchIn(o.Record.Topic)
 	}
@@ -128,25 +107,19 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 		return x, nil
 	}
 	if o.Recipe != e.recipe.ID() {
-		x.Notes = append(
-			x.Notes,
-			fmt.Sprintf(
-				"the verdict was reached with the recipe %s; the figures are those of the configured recipe %s",
-				o.Recipe,
-				e.recipe.ID(),
-			),
-		)
+		x.Notes = append(x.Notes, fmt.Sprintf("the verdict was reached with the recipe %s; the figures are those of "+
+			"the configured recipe %s", o.Recipe, e.recipe.ID()))
 	}
 	e.addStored(ctx, x, &x.Article)
-	if s := x.Article.Index; s != nil && s.verdict.Kind != 0 &&
-		(s.verdict.Kind != o.Verdict.Kind || s.verdict.Root != o.Verdict.Root) {
+	if s := x.Article.stored; s != nil && s.Verdict.Kind != 0 &&
+		(s.Verdict.Kind != o.Verdict.Kind || s.Verdict.Root != o.Verdict.Root) {
 		e.addOwner(ctx, x, o) // the index has another verdict
 	}
 	if o.Verdict.Kind == article.Unique {
 		return e.addCandidates(ctx, x), nil
 	}
 	x.Reason = o.Verdict.Reason.String()
-	x.Relation = newRelation(o.Verdict.Likeness)
+	x.Relation = told.NewRelation(o.Verdict.Likeness)
 	e.addChain(ctx, x, o.Verdict)
 	x.compareWith(e, &x.Chain[0])
 	if c := x.Comparison; c != nil && o.Recipe == e.recipe.ID() && c.Distance != x.Distance &&
@@ -161,7 +134,7 @@ func (e *explainer) output(ctx context.Context, o *outputs.Output) (*explanation
 // addOwner adds that an earlier owner of the input partition has published the output. That explains why it
 // is not what this service would publish; after a restart it is so for every earlier output. Without the
 // right to see the group, and to the outputs of another group, it adds nothing.
-func (e *explainer) addOwner(ctx context.Context, x *explanation, o *outputs.Output) {
+func (e *explainer) addOwner(ctx context.Context, x *explanation, o *told.Output) {
 	if !slices.Contains(e.cfg.Kafka.Topics.All()[1:], o.Record.Topic) {
 		return
 	}
@@ -250,8 +223,8 @@ func (e *explainer) verdictOf(ctx context.Context, d *described, at article.Coor
 			return o.Verdict
 		}
 	}
-	if d.Index != nil {
-		return d.Index.verdict
+	if d.stored != nil {
+		return d.stored.Verdict
 	}
 	return article.Verdict{}
 }
@@ -264,16 +237,14 @@ func (x *explanation) compareWith(e *explainer, earlier *described) {
 	}
 	c := e.compare(earlier, later)
 	x.Comparison = &c
-	if earlier.text != "" && later.text != "" {
-		c.AddTexts(earlier.text, later.text)
+	if earlier.Text != "" && later.Text != "" {
+		c.AddTexts(earlier.Text, later.Text)
 	}
 }
 
 // compare compares two articles of which a look-up for the later one has found the earlier one: the verdict
 // names it, or it is a candidate. If a text is lost, so are the anchors that may have found it.
-func (e *explainer) compare(earlier, later *described) compare.Comparison {
-	names := [2]string{earlier.Record, later.Record}
-	lost := earlier.text == "" || later.text == ""
-	return compare.Articles(e.recipe.ID(), e.cfg.IndexConfig(e.recipe.ID()), names, earlier.made, later.made,
-		e.cfg.Detection, lost)
+func (e *explainer) compare(earlier, later *described) told.Comparison {
+	return e.judge.Compare([2]string{earlier.Record, later.Record}, earlier.made, later.made,
+		earlier.Text == "" || later.Text == "")
 }

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/app/command"
 	"echosieve/app/command/commandtest"
+	"echosieve/app/told"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 	"echosieve/test/inprocess"
 	"echosieve/test/kafkatest"
 )
@@ -78,7 +78,7 @@ func TestExplain(t *testing.T) {
 		require.Len(t, x.Chain, 1)
 		require.Equal(t, []string{first, "unique"}, []string{x.Chain[0].Record, x.Chain[0].Verdict})
 		require.Equal(t, x.Distance, x.Comparison.Distance)
-		require.Equal(t, "near", x.Comparison.Verdict)
+		require.Equal(t, "near", x.Comparison.Kind)
 		require.True(t, x.Comparison.Found)
 		require.Greater(t, len(x.Comparison.Figures), 3)
 		require.Contains(t, x.Comparison.Texts[1].Left, "greet it")
@@ -174,7 +174,7 @@ func TestExplain(t *testing.T) {
 		require.Contains(t, x.Chain[0].Gone, "no record is kept at this offset")
 		require.NotNil(t, x.Chain[0].Index, "the index has it")
 		require.Equal(t, "unique", x.Chain[0].Index.Verdict)
-		require.Equal(t, "near", x.Comparison.Verdict, "signatures are enough")
+		require.Equal(t, "near", x.Comparison.Kind, "signatures are enough")
 		require.Empty(t, x.Comparison.Texts)
 		// The input record is gone, too: its verdict is found without its time, and the output has its text.
 		w.Delete(t, "articles", 0, 2)
@@ -237,28 +237,16 @@ func coordinates(r *kgo.Record) string {
 	return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
 }
 
-// A line of the terminal has the beginning of a long title, whole characters and in its columns.
-func TestLongTitlesAreCut(t *testing.T) {
-	for _, letter := range []string{"x", "\u65b0", "\x1b"} {
-		d := described{Record: "articles/0/2", ID: "articles/0/2", Title: strings.Repeat(letter, 4<<20)}
-		line := d.line()
-		require.LessOrEqual(t, text.StringWidth(line), mostTitle+len(`articles/0/2, ""`))
-		require.True(t, utf8.ValidString(line))
-		require.Greater(t, text.StringWidth(line), mostTitle)
-		require.NotContains(t, line, "\x1b")
-	}
-}
-
 // A hidden entry has the highest ticket there is, but its article may have come first.
 func TestWhyNamesHiddenEntries(t *testing.T) {
-	unique := &described{Index: &stored{Ticket: 7, verdict: article.Verdict{Kind: article.Unique}}}
-	c := redisindex.Candidate{Judgement: article.Judgement{Kind: article.Near}}
+	unique := &keyspace.StoredArticle{Ticket: 7, Verdict: article.Verdict{Kind: article.Unique}}
+	c := &redisindex.Candidate{Judgement: article.Judgement{Kind: article.Near}}
 	c.Ticket, c.Hidden = 1<<48-1, true
 	require.Contains(t, why(unique, c, ""), "the index hides the other one")
-	d := described{Record: "articles/0/2", ID: "articles/0/2"}
-	d.setStored(c.StoredArticle)
+	d := described{Article: told.Article{Record: "articles/0/2", ID: "articles/0/2"}}
+	d.setStored(&c.StoredArticle)
 	require.Equal(t, "articles/0/2, hidden in the index with fingerprint 0000000000000000: no later article is a "+
-		"copy of it", d.line())
+		"copy of it", d.String())
 	c.Ticket, c.Hidden = 8, false
 	require.Contains(t, why(unique, c, ""), "It came later (ticket 8, this article has 7)")
 }

@@ -7,8 +7,8 @@ import (
 	"html"
 
 	"echosieve/app/sidebyside"
+	"echosieve/app/told"
 	"echosieve/app/visible"
-	"echosieve/cmd/echosieve/internal/compare"
 )
 
 // writePage writes the explanation as a page. Everything that comes from a record is made visible and escaped.
@@ -54,7 +54,7 @@ func (x *explanation) writePage(b *bytes.Buffer) {
 	b.WriteString(sidebyside.Page(x.title()+": "+x.Article.name(), body.String()))
 }
 
-func writeFigures(p func(string, ...any), figures []compare.Figure) {
+func writeFigures(p func(string, ...any), figures []told.Figure) {
 	p("<table>\n<tr><th>figure</th><th>value</th><th>limit</th><th></th></tr>\n")
 	for _, f := range figures {
 		p("<tr><td>%s</td><td>%s</td><td>%s <small>%s</small></td><td>%s</td></tr>\n", f.Name, f.Value, f.Limit,

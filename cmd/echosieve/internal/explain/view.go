@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
-
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/app/command"
 	"echosieve/app/sidebyside"
+	"echosieve/app/told"
 	"echosieve/app/visible"
-	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/internal/plural"
 )
 
@@ -28,7 +25,7 @@ func (x *explanation) print(w io.Writer, terminal sidebyside.Terminal) error {
 	for i, c := range x.Candidates {
 		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, c.line(), c.Why)
 		if i == 0 {
-			fmt.Fprintf(&b, "\n%s\n", compare.FigureTable(c.Figures))
+			fmt.Fprintf(&b, "\n%s\n", told.FigureTable(c.Figures))
 		}
 	}
 	report := command.Fit(b.String())
@@ -56,8 +53,8 @@ func (x *explanation) headline() string {
 		plural.Of(x.Distance, "bit"))
 	if r := x.Relation; r != nil {
 		line += ", relation " + r.Name
-		if r.Similarity != "" {
-			line += fmt.Sprintf(" (similarity %s, %s of it is in the original, %s of the original is in it)",
+		if r.Similarity != 0 {
+			line += fmt.Sprintf(" (similarity %.2f, %.2f of it is in the original, %.2f of the original is in it)",
 				r.Similarity, r.Contained, r.Contains)
 		}
 	}
@@ -66,7 +63,7 @@ func (x *explanation) headline() string {
 
 // articleLines lists the article and its chain.
 func (x *explanation) articleLines() []string {
-	lines := []string{"article   " + x.Article.line()}
+	lines := []string{"article   " + x.Article.String()}
 	for i, d := range x.Chain {
 		role := "original  "
 		switch {
@@ -75,51 +72,13 @@ func (x *explanation) articleLines() []string {
 		case i > 0:
 			role = "  then    "
 		}
-		lines = append(lines, role+d.line())
+		lines = append(lines, role+d.String())
 	}
 	return lines
 }
 
-// mostTitle bounds the part of a title that is shown, in columns. JSON has all of it.
-const mostTitle = 200
-
-// line describes an article in one line in which nothing is hidden.
-func (d *described) line() string {
-	parts := []string{d.Record}
-	if d.ID != d.Record {
-		parts = append(parts, "id "+d.ID)
-	}
-	if !d.Time.IsZero() {
-		parts = append(parts, d.Time.UTC().Format(time.DateTime))
-	}
-	if d.Verdict != "" {
-		parts = append(parts, d.Verdict)
-	}
-	if d.Title != "" {
-		parts = append(parts, `"`+text.Trim(visible.Line(d.Title), mostTitle)+`"`)
-	}
-	if d.Gone != "" {
-		parts = append(parts, "no text: "+d.Gone)
-		if d.Index == nil {
-			parts = append(parts, "not found in the index")
-		}
-	}
-	if i := d.Index; i != nil {
-		known := fmt.Sprintf("in the index with fingerprint %s, ticket %d", i.Fingerprint, i.Ticket)
-		switch {
-		case i.Hidden:
-			known = fmt.Sprintf("hidden in the index with fingerprint %s: no later article is a copy of it",
-				i.Fingerprint)
-		case i.Verdict == "":
-			known += ", undecided"
-		}
-		parts = append(parts, known)
-	}
-	return visible.Line(strings.Join(parts, ", "))
-}
-
 func (c *candidate) line() string {
-	return fmt.Sprintf("%s away: %s", plural.Of(c.Distance, "bit"), c.described.line())
+	return fmt.Sprintf("%s away: %s", plural.Of(c.Distance, "bit"), c.Article.String())
 }
 
 // lettersLine says which articles the report calls A and B.

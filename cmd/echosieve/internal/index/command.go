@@ -13,7 +13,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
-	"echosieve/app/outputs"
+	"echosieve/app/told"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
@@ -80,7 +80,7 @@ func (o *opened) inputOf(cmd *cobra.Command, name string) (article.Coordinates, 
 	if err != nil {
 		return at, err
 	}
-	reader := outputs.New(o.cfg.Kafka, o.cfg.Input.Config, cmd.ErrOrStderr())
+	reader := told.NewReader(o.cfg.Kafka, o.cfg.Input.Config, cmd.ErrOrStderr())
 	defer reader.Close()
 	if at, err = reader.Input(cmd.Context(), at); errors.Is(err, tools.ErrNoRecord) {
 		err = &command.AnswerError{Text: err.Error()}

@@ -14,7 +14,7 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/config"
-	"echosieve/internal/plural"
+	"echosieve/app/told"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
@@ -40,18 +40,8 @@ var kinds = []string{"text", "id", "fingerprint", "coordinates"}
 
 // known is a stored article as the command lookup prints it.
 type known struct {
-	Coordinates string    `json:"coordinates"`
-	ID          string    `json:"id"`
-	Time        time.Time `json:"time"`
-	Fingerprint string    `json:"fingerprint"`
-	Ticket      uint64    `json:"ticket"`
-	Verdict     string    `json:"verdict"`
-	Reason      string    `json:"reason,omitempty"`
-	Original    string    `json:"original,omitempty"`
-	Root        string    `json:"root,omitempty"`
-	State       string    `json:"state,omitempty"`    // overflow or hidden
-	Distance    *int      `json:"distance,omitempty"` // from the text that is looked up, in bits
-	Judged      string    `json:"judged,omitempty"`   // what the text would be to it
+	*told.Stored
+	Judged *told.Judged `json:"judged,omitempty"` // what the text that is looked up would be to it
 }
 
 func newLookupCommand() *cobra.Command {
@@ -147,10 +137,10 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 		}
 		a.Time = time.Now()
 		candidates, err := index.Candidates(ctx, &a)
-		for _, c := range candidates {
-			k := newKnown(&c.StoredArticle)
-			k.Distance, k.Judged = &c.Distance, c.Kind.String()+" ("+c.Reason.String()+")"
-			found = append(found, k)
+		judge := told.NewJudge(index.cfg, index.recipe.ID())
+		for i := range candidates {
+			judged := judge.Candidate(&a, &candidates[i])
+			found = append(found, known{told.NewStored(&candidates[i].StoredArticle), &judged})
 		}
 		return found, err
 	case "fingerprint":
@@ -160,7 +150,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 		}
 		articles, err := index.Stored(ctx, &article.Article{Fingerprint: fp, Time: time.Now()})
 		for i := range articles {
-			found = append(found, newKnown(&articles[i]))
+			found = append(found, known{Stored: told.NewStored(&articles[i])})
 		}
 		return found, err
 	}
@@ -173,7 +163,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 	_, err = index.articles(ctx, cmd.ErrOrStderr(), func(articles []keyspace.StoredArticle) error {
 		for i := range articles {
 			if s := &articles[i]; kind == "id" && s.ID == value || kind == "coordinates" && s.Coordinates == at {
-				found = append(found, newKnown(s))
+				found = append(found, known{Stored: told.NewStored(s)})
 			}
 		}
 		return nil
@@ -181,40 +171,17 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 	return found, err
 }
 
-func newKnown(s *keyspace.StoredArticle) known {
-	k := known{
-		Coordinates: s.String(), ID: s.ID, Time: s.Time.UTC(), Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket,
-		Verdict: "undecided",
-	}
-	if v := s.Verdict; v.Kind != 0 {
-		k.Verdict, k.Root = v.Kind.String(), v.Root.String()
-		if v.Kind != article.Unique {
-			k.Reason, k.Original = v.Reason.String(), v.Original.String()
-		}
-	}
-	switch {
-	case s.Hidden:
-		k.State = "hidden"
-	case s.Overflow:
-		k.State = "overflow"
-	}
-	return k
-}
-
 func printKnown(w io.Writer, found []known) error {
 	out := &printer{w: w}
 	for _, k := range found {
-		out.line("%s  id %s  %s", k.Coordinates, k.ID, k.Time.Format(time.RFC3339))
-		text := k.Verdict
+		out.line("%s  id %s  %s", k.Record, k.ID, k.Time.Format(time.RFC3339))
+		verdict := k.Verdict
 		if k.Original != "" {
-			text += " (" + k.Reason + ") of " + k.Original + ", root " + k.Root
+			verdict += " (" + k.Reason + ") of " + k.Original + ", root " + k.Root
 		}
-		out.line("  %s; fingerprint %s, ticket %d", text, k.Fingerprint, k.Ticket)
-		if k.State != "" {
-			out.line("  %s entry: only a replay of its record finds it", k.State)
-		}
-		if k.Distance != nil {
-			out.line("  the text is %s away, and would be: %s", plural.Of(*k.Distance, "bit"), k.Judged)
+		out.line("  %s; %s", verdict, k.Stored)
+		if k.Judged != nil {
+			out.line("  the text is %s", k.Judged)
 		}
 	}
 	return out.err

@@ -1,8 +1,4 @@
-// Package look answers what an article would be if it came now: the verdict that it would get, and the stored
-// articles that resemble it. It reads only. The answer is advice: between a look and the record the index may
-// change, and two articles that are looked up at the same time do not see each other. Only a record of the
-// input topic gets a verdict that lasts.
-package look
+package told
 
 import (
 	"context"
@@ -11,14 +7,13 @@ import (
 	"echosieve/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/redisindex"
 )
 
-// Most is the number of articles of one look.
-const Most = 100
+// MostLooked is the number of articles of one look.
+const MostLooked = 100
 
 // mostNearest bounds the stored articles of an answer.
 const mostNearest = 10
@@ -26,15 +21,17 @@ const mostNearest = 10
 // note stands in every answer.
 const note = "This is advice: nothing was stored, and the article may get another verdict when it comes."
 
-// Answer is the answer to a look. Its JSON names must not change.
+// Answer is the answer to a look: what articles would be if they came now. It is advice: between a look and the
+// record the index may change, and two articles that are looked up at the same time do not see each other. Only a
+// record of the input topic gets a verdict that lasts.
 type Answer struct {
-	Note     string    `json:"note"`
-	Recipe   string    `json:"recipe"`
-	Articles []Article `json:"articles"` // in the order of the request
+	Note     string     `json:"note"`
+	Recipe   string     `json:"recipe"`
+	Articles []LookedUp `json:"articles"` // in the order of the request
 }
 
-// Article says what one article would be.
-type Article struct {
+// LookedUp says what one article would be.
+type LookedUp struct {
 	ID      string `json:"id,omitempty"`
 	Verdict string `json:"verdict"` // unique, possible, near, exact or dead
 	// the test that decides, or why the record would be a dead letter
@@ -49,38 +46,12 @@ type Article struct {
 	Nearest     []Nearest `json:"nearest"`               // the nearest first
 }
 
-// Ref names a stored article.
-type Ref struct {
-	Record string `json:"record"` // coordinates of the input
-	ID     string `json:"id"`
-}
-
-// Relation is what the article is to a stored one.
-type Relation struct {
-	Name       string  `json:"name"`
-	Similarity float64 `json:"similarity"`
-	Contained  float64 `json:"contained"`
-	Contains   float64 `json:"contains"`
-}
-
 // Nearest is a stored article that the look-ups find, and what the article would be to it alone.
 type Nearest struct {
 	Ref
-	Time     time.Time `json:"time"`
-	Distance int       `json:"distance"` // bits
-	Judged   string    `json:"judged"`   // exact, near, possible or different
-	Reason   string    `json:"reason"`
-	Relation *Relation `json:"relation,omitempty"`
-	Hidden   bool      `json:"hidden,omitempty"` // the index hides it: no article is a copy of it
-	Figures  []Figure  `json:"figures,omitempty"`
-}
-
-// Figure is a measure by which the rule decides, beside its limit.
-type Figure struct {
-	Name    string `json:"name"`
-	Value   string `json:"value"`
-	Limit   string `json:"limit"`
-	Setting string `json:"setting,omitempty"`
+	Time time.Time `json:"time"`
+	Judged
+	Hidden bool `json:"hidden,omitempty"` // the index hides it: no article is a copy of it
 }
 
 // Looker looks articles up. Safe for concurrent use.
@@ -88,22 +59,22 @@ type Looker struct {
 	input   decode.Config
 	largest int // bytes of a record
 	recipe  *recipe.Recipe
-	rule    evidence.Rule
+	judge   *Judge
 	index   *redisindex.Index
 }
 
-// New returns a Looker of an index with its recipe.
-func New(cfg config.Config, made *recipe.Recipe, index *redisindex.Index) *Looker {
+// NewLooker returns a Looker of an index with its recipe.
+func NewLooker(cfg config.Config, made *recipe.Recipe, index *redisindex.Index) *Looker {
 	return &Looker{
 		input: cfg.Input.AsJSON(), largest: cfg.Kafka.MaxMessageBytes, recipe: made,
-		rule: evidence.NewRule(cfg.Detection.Thresholds), index: index,
+		judge: NewJudge(cfg, made.ID()), index: index,
 	}
 }
 
-// Look answers for articles, at most Most of them, each as a value of the input topic. What is wrong with an
+// Look answers for articles, at most MostLooked of them, each as a value of the input topic. What is wrong with an
 // article is in the answer; an error says that the index cannot be read.
 func (l *Looker) Look(ctx context.Context, values [][]byte) (Answer, error) {
-	answer := Answer{Note: note, Recipe: l.recipe.ID(), Articles: make([]Article, 0, len(values))}
+	answer := Answer{Note: note, Recipe: l.recipe.ID(), Articles: make([]LookedUp, 0, len(values))}
 	for _, value := range values {
 		one, err := l.one(ctx, value, time.Now())
 		if err != nil {
@@ -115,7 +86,7 @@ func (l *Looker) Look(ctx context.Context, values [][]byte) (Answer, error) {
 }
 
 // one looks one article up.
-func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article, error) {
+func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp, error) {
 	r := record.Record{Value: value, Time: now}
 	if len(r.Value) > l.largest {
 		return dead("", record.Reject(record.TooLarge,
@@ -129,13 +100,13 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article,
 			a, _ = l.recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: now})
 		}
 	}); err != nil {
-		return Article{}, err
+		return LookedUp{}, err
 	}
 	if content.ID == r.String() { // the coordinates, which the record will have
 		content.ID = ""
 	}
 	if reject.IsDeletion() {
-		return Article{ID: content.ID, Verdict: article.Unique.String(), Destination: article.ToUnique.String(),
+		return LookedUp{ID: content.ID, Verdict: article.Unique.String(), Destination: article.ToUnique.String(),
 			Reason: "tombstone", Detail: reject.Detail, Nearest: []Nearest{}}, nil
 	}
 	if reject != nil {
@@ -147,22 +118,22 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (Article,
 	a.ID, a.Time = content.ID, now
 	advice, err := l.index.Advise(ctx, &a)
 	if err != nil {
-		return Article{}, err
+		return LookedUp{}, err
 	}
 	return l.describe(&a, &advice), nil
 }
 
-func dead(id string, reject *record.RejectError) Article {
-	return Article{
+func dead(id string, reject *record.RejectError) LookedUp {
+	return LookedUp{
 		ID: id, Verdict: article.ToDead.String(), Destination: article.ToDead.String(), Reason: string(reject.Reason),
 		Detail: reject.Detail, Nearest: []Nearest{},
 	}
 }
 
-func (l *Looker) describe(a *article.Article, advice *redisindex.Advice) Article {
+func (l *Looker) describe(a *article.Article, advice *redisindex.Advice) LookedUp {
 	v := &advice.Verdict
-	out := Article{ID: a.ID, Verdict: v.Kind.String(), Destination: v.Destination.String(), Distance: v.Distance,
-		Relation: newRelation(v.Likeness), Nearest: []Nearest{}}
+	out := LookedUp{ID: a.ID, Verdict: v.Kind.String(), Destination: v.Destination.String(), Distance: v.Distance,
+		Relation: NewRelation(v.Likeness), Nearest: []Nearest{}}
 	if !a.LittleText {
 		out.Fingerprint = a.Fingerprint.String()
 	}
@@ -172,30 +143,10 @@ func (l *Looker) describe(a *article.Article, advice *redisindex.Advice) Article
 	if v.Kind.IsCopy() && v.Root != (article.Ref{}) {
 		out.Root = newRef(v.Root)
 	}
-	own, _ := evidence.Decode(a.Signature)
-	for _, c := range advice.Candidates[:min(len(advice.Candidates), mostNearest)] {
-		n := Nearest{
-			Ref: *newRef(c.Ref()), Time: c.Time.UTC(), Distance: c.Distance, Judged: "different",
-			Reason:   c.Reason.String(),
-			Relation: newRelation(c.Likeness), Hidden: c.Hidden,
-		}
-		if c.Kind != 0 {
-			n.Judged = c.Kind.String()
-		}
-		stored, _ := evidence.Decode(c.Signature)
-		for _, f := range l.rule.Figures(c.Distance, evidence.Compare(&own, &stored)) {
-			n.Figures = append(n.Figures, Figure{f.Name, f.Value, f.Limit, f.Setting})
-		}
-		out.Nearest = append(out.Nearest, n)
+	for i := range advice.Candidates[:min(len(advice.Candidates), mostNearest)] {
+		c := &advice.Candidates[i]
+		out.Nearest = append(out.Nearest, Nearest{Ref: *newRef(c.Ref()), Time: c.Time.UTC(), Judged: l.judge.Candidate(a, c),
+			Hidden: c.Hidden})
 	}
 	return out
-}
-
-func newRef(r article.Ref) *Ref { return &Ref{r.String(), r.ID} }
-
-func newRelation(l article.Likeness) *Relation {
-	if l.Relation == article.RelationNone {
-		return nil
-	}
-	return &Relation{l.Relation.String(), l.Similarity.Float(), l.Contained.Float(), l.Contains.Float()}
 }

@@ -1,7 +1,4 @@
-// Package outputs finds records in Kafka, and the verdicts that Echosieve published about them, for the
-// commands that explain and compare verdicts. It needs Read on the topics, joins no consumer group and
-// commits nothing.
-package outputs
+package told
 
 import (
 	"context"
@@ -52,8 +49,8 @@ type Reader struct {
 	archives map[string]*tools.Archive // by topic
 }
 
-// New returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
-func New(cfg broker.Config, decode decode.Config, out io.Writer) *Reader {
+// NewReader returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
+func NewReader(cfg broker.Config, decode decode.Config, out io.Writer) *Reader {
 	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, out: out,
 		archives: map[string]*tools.Archive{}}
 }

@@ -1,4 +1,4 @@
-package look
+package told
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func newRig(t testing.TB, redis string) *rig {
 	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
 	require.NoError(t, err)
-	return &rig{Looker: New(cfg, made, index), stages: stages}
+	return &rig{Looker: NewLooker(cfg, made, index), stages: stages}
 }
 
 // publish gives a value its verdict, as the service does.
@@ -64,9 +64,9 @@ func (r *rig) publish(t testing.TB, value []byte) pipeline.Output {
 	return outputs[0]
 }
 
-func (r *rig) look(t testing.TB, request string) []Article {
+func (r *rig) look(t testing.TB, request string) []LookedUp {
 	t.Helper()
-	values, err := split(strings.NewReader(request))
+	values, err := split([]byte(request))
 	require.NoError(t, err)
 	answer, err := r.Look(t.Context(), values)
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestLookForetellsVerdicts(t *testing.T) {
 		}
 		near := slices.IndexFunc(x.Nearest, func(n Nearest) bool { return n.Ref == *x.Original })
 		require.GreaterOrEqual(t, near, 0, "the original is among the nearest")
-		require.Equal(t, x.Verdict, x.Nearest[near].Judged)
+		require.Equal(t, x.Verdict, x.Nearest[near].Kind)
 		require.NotEmpty(t, x.Nearest[near].Figures)
 	}
 	for _, verdict := range []string{"near", "exact", "unique", "dead"} {
@@ -121,19 +121,18 @@ func TestRequests(t *testing.T) {
 	both := r.look(t, "["+one+`, {"x": 1}]`)
 	require.Equal(t, []string{"unique", "dead", "unique"},
 		[]string{both[0].Verdict, both[1].Verdict, r.look(t, one+"\n"+one+"\n")[1].Verdict})
-	require.Len(t, r.look(t, "["+strings.Repeat(one+",", Most-1)+one+"]"), Most)
+	require.Len(t, r.look(t, "["+strings.Repeat(one+",", MostLooked-1)+one+"]"), MostLooked)
 	require.Equal(t, "too_large", r.look(t, `{"text": "`+strings.Repeat("x ", 1<<20)+`"}`)[0].Reason)
-	require.Empty(t, r.look(t, `[]`+one)[0].Nearest)
 	require.Empty(t, r.look(t, `{"text": "Rain."}`)[0].ID, "without coordinates an article without an id has none")
 	require.Equal(t, "not_utf8", r.look(t, "{\"text\": \"\xff\xfe harbour\"}")[0].Reason)
 	r.input.Format = decode.FormatText
 	require.Equal(t, "unique", r.look(t, `"The harbour board voted."`)[0].Verdict)
 	for request, want := range map[string]string{
 		"": "empty", "[]": "empty", " ": "empty", "{": "no JSON", "x": "no JSON", "[" + one: "no JSON",
-		"[" + one + "}": "no JSON", "[" + one + "," + one + ",": "no JSON", "[[" + one + "]": "no JSON", "]": "no JSON",
-		"[" + strings.Repeat(one+",", Most) + one + "]": "at most 100", strings.Repeat(one, Most+1): "at most 100",
+		"[" + one + "}": "no JSON", "[" + one + "," + one + ",": "no JSON", "[[" + one + "]": "no JSON", "[]" + one: "empty", "[" + one + "]" + one: "no JSON", "]": "no JSON",
+		"[" + strings.Repeat(one+",", MostLooked) + one + "]": "at most 100", strings.Repeat(one, MostLooked+1): "at most 100",
 	} {
-		_, err := split(strings.NewReader(request))
+		_, err := split([]byte(request))
 		wrong := (*requestError)(nil)
 		require.ErrorAs(t, err, &wrong, "%.20q", request)
 		require.ErrorContains(t, err, want)
@@ -142,10 +141,10 @@ func TestRequests(t *testing.T) {
 
 // A list of millions of values takes memory for as many as a look may have.
 func TestLongListsAreNotBuilt(t *testing.T) {
-	request := "[" + strings.Repeat("1,", maxBody/2-1) + "1]"
+	request := []byte("[" + strings.Repeat("1,", maxBody/2-1) + "1]")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := split(strings.NewReader(request))
+	_, err := split(request)
 	runtime.ReadMemStats(&after)
 	require.ErrorContains(t, err, "at most 100")
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
@@ -175,8 +174,9 @@ func TestLooksAreBounded(t *testing.T) {
 		require.Equal(t, http.StatusMethodNotAllowed, ask(t.Context(), h, method, Path, nil).Code)
 	}
 
-	// Requests whose bodies do not end take no place until they hold too many bytes together.
-	bodies, ended := make([]*io.PipeWriter, 2*inFlight), make(chan int, 2*inFlight)
+	// Requests whose bodies do not end take no place among the looks, but their share of the memory.
+	var bodies [maxReading / maxBody]*io.PipeWriter
+	ended := make(chan int, len(bodies))
 	for i := range bodies {
 		var body *io.PipeReader
 		body, bodies[i] = io.Pipe()
@@ -184,22 +184,14 @@ func TestLooksAreBounded(t *testing.T) {
 		_, err := io.WriteString(bodies[i], one) // returns when the handler reads
 		require.NoError(t, err)
 	}
-	require.Equal(t, http.StatusOK, post(t.Context(), h, strings.NewReader(one)).Code)
-	for _, body := range bodies[:2] {
-		// the second write begins when the first is counted
-		for _, n := range []int{maxBody - inFlight*len(one) - 1, 1} {
-			_, err := io.WriteString(body, strings.Repeat(" ", n))
-			require.NoError(t, err)
-		}
-	}
 	w = post(t.Context(), h, strings.NewReader(one))
 	require.Equal(t, http.StatusTooManyRequests, w.Code)
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
-	for i, body := range bodies { // one after another: the first two take the whole share
+	for i, body := range bodies {
 		require.NoError(t, body.Close())
 		require.Equal(t, http.StatusOK, <-ended, i)
+		require.Equal(t, http.StatusOK, post(t.Context(), h, strings.NewReader(one)).Code)
 	}
-	require.Equal(t, http.StatusOK, post(t.Context(), h, strings.NewReader(one)).Code)
 
 	store.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -227,7 +219,7 @@ func TestDescription(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(file, &described))
 	require.Contains(t, described.Paths[Path], "post")
-	for _, v := range []any{Answer{}, Article{}, Ref{}, Relation{}, Nearest{}} {
+	for _, v := range []any{Answer{}, LookedUp{}, Ref{}, Relation{}, Nearest{}} {
 		of := reflect.TypeOf(v)
 		got := slices.Collect(maps.Keys(described.Components.Schemas[of.Name()].Properties))
 		require.ElementsMatch(t, namesOf(of), got, of.Name())

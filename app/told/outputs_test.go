@@ -1,4 +1,4 @@
-package outputs_test
+package told_test
 
 import (
 	"io"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/app/outputs"
+	"echosieve/app/told"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/test/inprocess"
@@ -31,11 +31,11 @@ func output(topic string, partition int32, of article.Coordinates, at time.Time)
 
 func TestVerdict(t *testing.T) {
 	w := inprocess.Start(t)
-	r := outputs.New(w.Config.Kafka, w.Config.Input.Config, io.Discard)
+	r := told.NewReader(w.Config.Kafka, w.Config.Input.Config, io.Discard)
 	defer r.Close()
 	topics, start := w.Config.Kafka.Topics, time.Now().Add(-time.Hour)
 	at := func(i int64) time.Time { return start.Add(time.Duration(i) * time.Second) }
-	// Partitions 1 and 3 of the input go to partition 1 of the outputs. Every third article is a duplicate.
+	// Partitions 1 and 3 of the input go to partition 1 of the told. Every third article is a duplicate.
 	// Times of partition 3 fall.
 	for i := range int64(30) {
 		topic := topics.Unique
@@ -59,9 +59,9 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	_, err := r.Verdict(t.Context(), input(1, 30), at(30))
-	require.ErrorIs(t, err, outputs.ErrNoVerdict)
+	require.ErrorIs(t, err, told.ErrNoVerdict)
 	_, err = r.Verdict(t.Context(), input(2, 5), at(5))
-	require.ErrorIs(t, err, outputs.ErrNoVerdict, "of another partition")
+	require.ErrorIs(t, err, told.ErrNoVerdict, "of another partition")
 
 	found, err := r.ByID(t.Context(), "id of feed/1/9", start.Add(-time.Minute))
 	require.NoError(t, err)
@@ -74,17 +74,17 @@ func TestVerdict(t *testing.T) {
 // A page that is fetched again and again has hundreds of outputs with one id.
 func TestByIDFindsTheLatest(t *testing.T) {
 	w := inprocess.Start(t)
-	r := outputs.New(w.Config.Kafka, w.Config.Input.Config, io.Discard)
+	r := told.NewReader(w.Config.Kafka, w.Config.Input.Config, io.Discard)
 	defer r.Close()
 	start := time.Now().Add(-time.Hour)
 	of := input(0, 5)
-	for i := range outputs.MostFound + 20 {
+	for i := range told.MostFound + 20 {
 		w.PublishTo(t, output(w.Config.Kafka.Topics.Unique, 0, of, start.Add(time.Duration(i)*time.Second)))
 	}
 	found, err := r.ByID(t.Context(), "id of "+of.String(), start)
 	require.NoError(t, err)
-	require.Len(t, found, outputs.MostFound)
+	require.Len(t, found, told.MostFound)
 	require.Equal(t, start.Add(20*time.Second).UnixMilli(), found[0].Record.Time.UnixMilli())
-	require.Equal(t, start.Add((outputs.MostFound+19)*time.Second).UnixMilli(),
-		found[outputs.MostFound-1].Record.Time.UnixMilli())
+	require.Equal(t, start.Add((told.MostFound+19)*time.Second).UnixMilli(),
+		found[told.MostFound-1].Record.Time.UnixMilli())
 }

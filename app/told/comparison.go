@@ -1,0 +1,128 @@
+package told
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"echosieve/app/sidebyside"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/text"
+)
+
+// Comparison says what B is to A, if B came later, and why.
+type Comparison struct {
+	Recipe string `json:"recipe"`
+	Judged
+	Explanation string           `json:"explanation"`
+	Topic       string           `json:"topic"` // where policy sends B: unique, possible, duplicate
+	Found       bool             `json:"found"` // the look-ups of the service lead from B to A
+	Blocks      int              `json:"blocks"`
+	BlockBits   int              `json:"block_bits"`   // width of each
+	Probes      int              `json:"probes"`       // most values that are looked up for a block besides its own
+	EqualBlocks []int            `json:"equal_blocks"` // 0 has the most significant bits
+	Lookups     int              `json:"lookups"`      // for B
+	FoundBy     []string         `json:"found_by"`     // the look-ups that lead from B to A
+	A           Text             `json:"a"`
+	B           Text             `json:"b"`
+	Texts       []sidebyside.Run `json:"texts,omitempty"`
+	Numbers     *Numbers         `json:"numbers,omitempty"` // of the texts
+
+	compared evidence.Comparison
+}
+
+// Text is one of the two texts.
+type Text struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // SimHash, hexadecimal
+	Bits        string `json:"bits"`        // the fingerprint in binary digits, most significant first
+	Digest      string `json:"digest"`      // digest of the normalised text, hexadecimal
+	Features    int    `json:"features"`    // different words that count
+	LittleText  bool   `json:"little_text"`
+	CleanBytes  int    `json:"clean_bytes"`
+	// LeftOut is the share of the clean text that the fingerprint ignores: lines around the article, and
+	// boilerplate sentences.
+	LeftOut float64 `json:"left_out"`
+}
+
+func newText(name string, a *article.Article) Text {
+	return Text{
+		Name: name, Fingerprint: a.SimHash.String(), Bits: a.SimHash.Bits(), Digest: fmt.Sprintf("%x", a.Digest),
+		Features: a.Features, LittleText: a.LittleText, CleanBytes: a.CleanBytes, LeftOut: a.LeftOut(),
+	}
+}
+
+// Compare compares two articles whose texts may be lost. It needs SimHash, Fingerprint, Digest, LittleText
+// and Signature of each. found says that the service has found a when b came: the anchor that did so may be lost with
+// the text, and b is judged as if it were there.
+func (t *Judge) Compare(names [2]string, a, b *article.Article, found bool) Comparison {
+	judgement := t.plan.Judge(&t.index.Rule, b, a)
+	if found {
+		judgement = t.index.Compare(b, a)
+	}
+	c := Comparison{
+		Recipe:      t.recipe,
+		compared:    compare(b, a),
+		Topic:       t.index.Destination(judgement).String(),
+		Found:       found || t.plan.Finds(b, a),
+		Blocks:      t.plan.Layout.Count,
+		BlockBits:   t.plan.Layout.Width(0),
+		Probes:      t.plan.Probes,
+		EqualBlocks: []int{},
+		FoundBy:     []string{},
+		A:           newText(names[0], a),
+		B:           newText(names[1], b),
+	}
+	c.Judged = t.tell(judgement, distance(a, b), c.compared)
+	all := t.plan.Lookups(b, a)
+	c.Lookups = len(all)
+	for _, l := range all {
+		switch {
+		case !l.Found || !c.Found: // little text is found by its digest only
+		case l.Block == c.Blocks:
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("anchor %d", l.Number))
+		case l.Number == 0:
+			c.EqualBlocks = append(c.EqualBlocks, l.Block)
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d", l.Block))
+		default:
+			c.FoundBy = append(c.FoundBy, fmt.Sprintf("block %d probe %d", l.Block, l.Number))
+		}
+	}
+	c.Explanation = t.explain(&c, judgement)
+	return c
+}
+
+// Align aligns two texts as people read them: without markup, which does not count for verdicts.
+func Align(earlier, later string) []sidebyside.Run {
+	return sidebyside.Align(strings.TrimSpace(text.Readable(earlier)), strings.TrimSpace(text.Readable(later)), text.Clean)
+}
+
+// Numbers are the numbers that only one of two texts has, in the order of the texts.
+type Numbers struct {
+	Original []string `json:"only_in_original"`
+	Article  []string `json:"only_in_article"`
+}
+
+// AddTexts aligns the texts of both articles, as records have them, and finds the numbers that differ.
+func (c *Comparison) AddTexts(a, b string) {
+	c.Texts = Align(a, b)
+	numbers := [2][]string{number.FindAllString(text.Clean(a), -1), number.FindAllString(text.Clean(b), -1)}
+	only := func(list, other []string) []string {
+		there, out := map[string]bool{}, []string{}
+		for _, n := range other {
+			there[n] = true
+		}
+		for _, n := range list {
+			if !there[n] {
+				there[n] = true
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	c.Numbers = &Numbers{only(numbers[0], numbers[1]), only(numbers[1], numbers[0])}
+}
+
+// number matches a number with its separators, in clean text.
+var number = regexp.MustCompile(`\d+(?:[.,:]\d+)*`)

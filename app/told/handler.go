@@ -1,0 +1,171 @@
+package told
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed" // the description of the interface
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"echosieve/app/visible"
+)
+
+// Path is that of a look, and Description that of its OpenAPI description.
+const (
+	Path        = "/v1/look"
+	Description = "/v1/openapi.json"
+)
+
+const (
+	// inFlight bounds the looks at a time, so that they cannot take the cores and the Redis that the service
+	// needs. More get 429.
+	inFlight = 4
+	// maxBody bounds a request, and the requests that are looked up at a time together, in bytes. An article
+	// takes many times its size.
+	maxBody = 8 << 20
+	// maxReading bounds the requests that are read at a time together, in bytes.
+	maxReading = 2 * maxBody
+	// timeout bounds a look. If Redis does not answer by then, the answer is 503.
+	timeout = 10 * time.Second
+)
+
+//go:embed openapi.json
+var openAPI []byte
+
+// Handler serves looks at Path, and the description of the interface at Description.
+func (l *Looker) Handler(log *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	gate := &gate{work: semaphore.NewWeighted(maxBody), reading: semaphore.NewWeighted(maxReading)}
+	mux.HandleFunc("GET "+Description, Describe)
+	mux.HandleFunc("POST "+Path, func(w http.ResponseWriter, r *http.Request) { l.serve(w, r, gate, log) })
+	return mux
+}
+
+// Describe serves the description of the interface.
+func Describe(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(openAPI) // a client that is gone misses nothing
+}
+
+// gate bounds the memory of looks.
+type gate struct {
+	// bytes of the articles that are looked up, a share of inFlight at least for each request
+	work    *semaphore.Weighted
+	reading *semaphore.Weighted // bytes that requests have announced; a request that announces none counts as maxBody
+}
+
+var errBusy = errors.New("too many looks are under way")
+
+// look reads a request and looks its articles up. The place among the looks is taken when the request has come: a slow
+// client holds none.
+func (l *Looker) look(ctx context.Context, w http.ResponseWriter, r *http.Request, gate *gate) (Answer, error) {
+	announced := r.ContentLength
+	if announced < 0 || announced > maxBody {
+		announced = maxBody
+	}
+	if !gate.reading.TryAcquire(announced) {
+		return Answer{}, errBusy
+	}
+	defer gate.reading.Release(announced)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return Answer{}, err
+	}
+	values, err := split(body)
+	if err != nil {
+		return Answer{}, err
+	}
+	share := max(int64(len(body)), maxBody/inFlight)
+	if !gate.work.TryAcquire(share) {
+		return Answer{}, errBusy
+	}
+	defer gate.work.Release(share)
+	return l.Look(ctx, values)
+}
+
+func (l *Looker) serve(w http.ResponseWriter, r *http.Request, gate *gate, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	answer, err := l.look(ctx, w, r, gate)
+	var request *requestError
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+	case errors.As(err, &request):
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	case errors.As(err, &large):
+		http.Error(w, "The request is too large: 8 MiB are taken.", http.StatusRequestEntityTooLarge)
+		return
+	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "Too many looks are under way. Try again in a second.", http.StatusTooManyRequests)
+		return
+	default: // or the client is gone
+		log.Warn("a request to /v1/look was not answered", "err", err)
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "The index cannot be read now. The log says why.", http.StatusServiceUnavailable)
+		return
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if _, err := w.Write(visible.JSON(data)); err != nil {
+		log.Debug("answer not written", "err", err)
+	}
+}
+
+// requestError says what is wrong with a request.
+type requestError struct{ Text string }
+
+func (e *requestError) Error() string { return e.Text }
+
+// split returns the articles of a request: values of the input topic, one after another or as one list. A string stands
+// for a value that is no JSON (input.format text or html). It builds no more than one article too many. The error is a
+// *requestError.
+func split(request []byte) (values [][]byte, err error) {
+	d := json.NewDecoder(bytes.NewReader(request))
+	isList := bytes.HasPrefix(bytes.TrimLeft(request, " \t\r\n"), []byte("["))
+	if isList {
+		_, err = d.Token()
+	}
+	for err == nil && d.More() {
+		if len(values) == MostLooked {
+			return nil, &requestError{fmt.Sprintf("one request holds at most %d articles", MostLooked)}
+		}
+		var value json.RawMessage
+		var text string
+		if err = d.Decode(&value); err == nil && json.Unmarshal(value, &text) == nil {
+			value = []byte(text)
+		}
+		values = append(values, value)
+	}
+	if err == nil && isList {
+		_, err = d.Token() // the end of the list
+	}
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) && len(values) > 0 {
+			return values, nil
+		}
+	}
+	if len(values) == 0 && (isList || errors.Is(err, io.EOF)) {
+		return nil, &requestError{
+			"the request is empty: send an article as the input topic takes it, or a list of articles"}
+	}
+	return nil, &requestError{fmt.Sprintf("the request is no JSON: %v", cmp.Or(err, errMore))}
+}
+
+// errMore says that something follows a list.
+var errMore = errors.New("nothing may follow the end of a list")

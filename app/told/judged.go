@@ -1,0 +1,204 @@
+// Package told answers how articles compare: what the later one is to the earlier one, which row of the rule decided,
+// and which figure stood against which limit. Commands, the console and /v1/look print its answers.
+//
+// What it knows of articles comes from Kafka (Reader) and from the index. It writes nothing to either. A Reader needs
+// Read on the topics, joins no consumer group and commits nothing.
+package told
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"echosieve/app/config"
+	"echosieve/internal/plural"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/lookup"
+	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
+	"echosieve/simhash"
+)
+
+// The JSON names of this package's types must not change.
+
+// Ref names an article.
+type Ref struct {
+	Record string `json:"record"` // coordinates of the input
+	ID     string `json:"id"`
+}
+
+func newRef(r article.Ref) *Ref { return &Ref{r.String(), r.ID} }
+
+// Relation is what an article is to an earlier one. The shares are 0 if they are not known.
+type Relation struct {
+	Name       string  `json:"name"`
+	Similarity float64 `json:"similarity"`
+	Contained  float64 `json:"contained"`
+	Contains   float64 `json:"contains"`
+}
+
+// NewRelation returns nil if there is no relation.
+func NewRelation(l article.Likeness) *Relation {
+	if l.Relation == article.RelationNone {
+		return nil
+	}
+	return &Relation{l.Relation.String(), l.Similarity.Float(), l.Contained.Float(), l.Contains.Float()}
+}
+
+// String is the relation in a line of other facts, such as "extends (similarity 0.91)".
+func (r *Relation) String() string {
+	if r.Similarity == 0 {
+		return r.Name
+	}
+	return fmt.Sprintf("%s (similarity %.2f)", r.Name, r.Similarity)
+}
+
+// Figure is a measure by which the rule decides, beside its limit.
+type Figure struct {
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Limit   string `json:"limit"`
+	State   string `json:"state"`             // passed, decided, or not asked because a row above decided
+	Setting string `json:"setting,omitempty"` // that holds the limit; empty: it is part of the recipe
+}
+
+// String returns the figure as it stands in a sentence.
+func (f Figure) String() string {
+	s := fmt.Sprintf("%s: %s, %s", f.Name, f.Value, f.Limit)
+	if f.Setting != "" {
+		s += " (" + f.Setting + ")"
+	}
+	return s
+}
+
+// Judged is what an article is to an earlier one alone, whatever else the index holds.
+type Judged struct {
+	Distance int       `json:"distance"` // bits
+	Kind     string    `json:"judged"`   // exact, near, possible, different, or empty: at least one has no text
+	Reason   string    `json:"reason"`
+	Relation *Relation `json:"relation,omitempty"`
+	Figures  []Figure  `json:"figures,omitempty"`
+}
+
+// String is the judgement without its figures, in one line.
+func (j *Judged) String() string {
+	s := fmt.Sprintf("%s away: %s (%s)", plural.Of(j.Distance, "bit"), j.Kind, j.Reason)
+	if j.Relation != nil {
+		s += ", " + j.Relation.String()
+	}
+	return s
+}
+
+// Judge tells what articles are to each other by the rule and the look-ups of one configuration.
+type Judge struct {
+	recipe string // id
+	index  keyspace.Config
+	plan   lookup.Plan
+	rule   evidence.Rule
+}
+
+// NewJudge returns the Judge of a configuration with its recipe.
+func NewJudge(cfg config.Config, recipeID string) *Judge {
+	index := cfg.IndexConfig(recipeID)
+	return &Judge{recipeID, index, index.Plan(), evidence.NewRule(cfg.Detection.Thresholds)}
+}
+
+// tell describes a judgement about two articles.
+func (t *Judge) tell(j article.Judgement, distance int, compared evidence.Comparison) Judged {
+	told := Judged{Distance: distance, Kind: "different", Reason: j.Reason.String(), Relation: NewRelation(j.Likeness),
+		Figures: t.figures(distance, compared)}
+	switch {
+	case j.Reason == article.ReasonNone:
+		told.Kind = "empty"
+	case j.Kind != 0:
+		told.Kind = j.Kind.String()
+	}
+	return told
+}
+
+// Candidate tells what an article would be to a stored one that its look-ups find.
+func (t *Judge) Candidate(later *article.Article, c *redisindex.Candidate) Judged {
+	return t.tell(c.Judgement, c.Distance, compare(later, &c.Article))
+}
+
+// figures lists the measures of the rule. Without signatures there is the distance only.
+func (t *Judge) figures(distance int, compared evidence.Comparison) []Figure {
+	beyond := distance > t.index.MaxDistance
+	asked := t.rule.Figures(distance, compared)
+	bits := Figure{"bits that differ", fmt.Sprint(distance), fmt.Sprintf("at most %d", t.index.MaxDistance),
+		evidence.Passed, "detection.max_distance"}
+	if beyond || len(asked) == 0 {
+		bits.State = evidence.Decided
+	}
+	list := []Figure{bits}
+	for _, a := range asked {
+		f := Figure{a.Name, a.Value, a.Limit, a.State, a.Setting}
+		if beyond {
+			f.State = evidence.NotAsked
+		}
+		// A figure with two limits stands there once, with the limit that decides.
+		same := slices.IndexFunc(list, func(other Figure) bool { return other.Name == f.Name })
+		if same >= 0 && f.State != evidence.Decided {
+			continue
+		}
+		if same >= 0 {
+			list = slices.Delete(list, same, same+1)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// compare compares the signatures of two articles.
+func compare(later, earlier *article.Article) evidence.Comparison {
+	x, _ := evidence.Decode(later.Signature)
+	y, _ := evidence.Decode(earlier.Signature)
+	return evidence.Compare(&x, &y)
+}
+
+// Stored is what the index has of an article.
+type Stored struct {
+	Ref
+	Time        time.Time `json:"time"`
+	Fingerprint string    `json:"fingerprint"`
+	Ticket      uint64    `json:"ticket"`
+	Verdict     string    `json:"verdict"` // unique, possible, near, exact or undecided
+	Reason      string    `json:"reason,omitempty"`
+	Original    string    `json:"original,omitempty"`
+	Root        string    `json:"root,omitempty"`
+	Overflow    bool      `json:"overflow,omitempty"` // only a replay or an exact repeat of the article finds the entry
+	Hidden      bool      `json:"hidden,omitempty"`   // only a replay of its record finds the entry
+}
+
+// NewStored describes a stored article.
+func NewStored(s *keyspace.StoredArticle) *Stored {
+	told := &Stored{Ref: *newRef(s.Ref()), Time: s.Time.UTC(), Fingerprint: s.Fingerprint.String(), Ticket: s.Ticket,
+		Verdict: "undecided", Overflow: s.Overflow, Hidden: s.Hidden}
+	if v := s.Verdict; v.Kind != 0 {
+		told.Verdict, told.Root = v.Kind.String(), v.Root.String()
+		if v.Kind != article.Unique {
+			told.Reason, told.Original = v.Reason.String(), v.Original.String()
+		}
+	}
+	return told
+}
+
+// String says how the index holds the article.
+func (s *Stored) String() string {
+	if s.Hidden {
+		return fmt.Sprintf("hidden in the index with fingerprint %s: no later article is a copy of it", s.Fingerprint)
+	}
+	parts := []string{fmt.Sprintf("in the index with fingerprint %s, ticket %d", s.Fingerprint, s.Ticket)}
+	switch {
+	case s.Verdict == "undecided":
+		parts = append(parts, "undecided")
+	case s.Overflow:
+		parts = append(parts, "an overflow entry, which only a replay or an exact repeat finds")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// distance is the number of bits in which the fingerprints of two articles differ.
+func distance(a, b *article.Article) int { return simhash.Distance(a.SimHash, b.SimHash) }
