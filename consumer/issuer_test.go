@@ -123,10 +123,17 @@ func (i *issuer) try(t *testing.T, s *kafkaserver.Server) {
 		spoil func(*broker.SASL)
 		want  string
 	}{
-		"wrong secret":   {func(l *broker.SASL) { l.Password = "wrong" }, "check kafka.sasl.username (client id), kafka.sasl.password_file"},
-		"scope":          {func(l *broker.SASL) { l.Scopes = "" }, "check kafka.sasl.scopes"},
-		"away":           {func(l *broker.SASL) { l.TokenURL = "https://127.0.0.1:1/token" }, "check that it runs, kafka.sasl.token_url"},
-		"other name":     {func(l *broker.SASL) { l.TokenURL = strings.Replace(i.endpoint, "127.0.0.1", "[::1]", 1) }, "kafka.sasl.token_url"},
+		"wrong secret": {
+			func(l *broker.SASL) { l.Password = "wrong" }, "check kafka.sasl.username (client id), kafka.sasl.password_file",
+		},
+		"scope": {func(l *broker.SASL) { l.Scopes = "" }, "check kafka.sasl.scopes"},
+		"away": {
+			func(l *broker.SASL) { l.TokenURL = "https://127.0.0.1:1/token" }, "check that it runs, kafka.sasl.token_url",
+		},
+		"other name": {
+			func(l *broker.SASL) { l.TokenURL = strings.Replace(i.endpoint, "127.0.0.1", "127.0.0.2", 1) },
+			"kafka.sasl.token_url",
+		},
 		"wrong audience": {func(l *broker.SASL) { l.Username = "mallory" }, "check issuer, audience"},
 		"no rights":      {func(l *broker.SASL) { l.Username = "eve" }, "grant Read"},
 	} {

@@ -22,6 +22,7 @@ type partition struct {
 	name  string // id in decimal, for labels
 
 	owner *delivery.Owner
+	near  broker.Near // used by fetch only
 
 	// mark is how far the partition is done; its Next is -1 as long as that is not known.
 	mark          atomic.Pointer[broker.Commit]

@@ -209,8 +209,8 @@ func (c *Cluster) MoveToEnds(ctx context.Context, positions []Position) error {
 	return nil
 }
 
-// Fetch asks the partition's leader for committed records from offset on: about maxBytes, but at least one record batch.
-// The caller calls release when it no longer uses the response. Errors of the broker are kafka.Error.
+// Fetch asks the partition's leader for committed records from offset on: about maxBytes, but at least one record
+// batch. The caller calls release when it no longer uses the response. Errors of the broker are kafka.Error.
 func (c *Cluster) Fetch(ctx context.Context, l *Limiter, topic string, partition int32, offset int64, maxBytes int) (
 	res *wire.FetchResponse, release func(), err error,
 ) {
@@ -218,6 +218,51 @@ func (c *Cluster) Fetch(ctx context.Context, l *Limiter, topic string, partition
 		Topic: topic, Partition: partition, Offset: offset,
 		MaxWait: c.Config.FetchMaxWait, MaxBytes: maxBytes,
 	})
+}
+
+// Near is where a partition is fetched from, if kafka.rack is set. The zero value is the leader.
+type Near struct {
+	replica int32
+	until   time.Time // when the leader is asked again which replica is nearest
+	leader  time.Time // until then the leader itself is asked, because the replica has failed
+}
+
+const (
+	// nearTime is how long one replica is asked. A replica that has fallen behind, without an error, delays records for
+	// at most that long: leaders name only replicas that have the offset.
+	nearTime = 30 * time.Second
+	// leaderTime is how long the leader serves after the replica has failed. The leader may name a dead replica again
+	// until the brokers notice that it is dead.
+	leaderTime = 10 * time.Second
+)
+
+// FetchNear is Fetch from the replica that the leader calls the nearest to kafka.rack (KIP-392). Any error of the
+// replica leads back to the leader. So an offset is out of range only if the leader says so: a replica may be behind.
+func (c *Cluster) FetchNear(ctx context.Context, l *Limiter, near *Near, topic string, partition int32, offset int64,
+	maxBytes int,
+) (res *wire.FetchResponse, release func(), err error) {
+	for {
+		now := time.Now()
+		r := wire.FetchRequest{
+			Topic: topic, Partition: partition, Offset: offset, MaxWait: c.Config.FetchMaxWait, MaxBytes: maxBytes,
+		}
+		if !now.Before(near.leader) {
+			r.Rack = c.Config.Rack
+		}
+		if r.Rack != "" && now.Before(near.until) {
+			r.Replica = &near.replica
+		}
+		res, release, err = c.fetchWith(ctx, l, r)
+		switch {
+		case r.Replica != nil && err != nil && ctx.Err() == nil && !errors.Is(err, wire.ErrLate):
+			*near = Near{leader: now.Add(leaderTime)}
+		case r.Replica == nil && err == nil && res.Preferred >= 0:
+			release()
+			*near = Near{replica: res.Preferred, until: now.Add(nearTime)}
+		default:
+			return res, release, err
+		}
+	}
 }
 
 // tailWait is how long a broker may hold back the answer to FetchTail while there is nothing new.

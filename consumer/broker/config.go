@@ -15,6 +15,7 @@ import (
 // setting tags are the keys below "kafka", and the help tags are their documentation.
 type Config struct {
 	Brokers []string `setting:"brokers" help:"Brokers (host:port) to start from."`
+	Rack    string   `setting:"rack" help:"Rack or zone of this process, as broker.rack names it: records are fetched from the replica that the leader calls the nearest. Empty: from leaders."`
 	Group   string   `setting:"group" help:"Consumer group. Its processes share the input partitions; a new group starts at the oldest record."`
 	Topics  Topics   `setting:"topics"`
 

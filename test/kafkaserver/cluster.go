@@ -47,6 +47,8 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 		Killable()(&all[i])
 		maps.Copy(all[i].properties, map[string]string{
 			"node.id":                    fmt.Sprint(i + 1),
+			"broker.rack":                Rack(i),
+			"replica.selector.class":     "org.apache.kafka.common.replica.RackAwareReplicaSelector",
 			"inter.broker.listener.name": brokers[i],
 			// A server opens connections to the other controllers under the first name of this list.
 			"controller.listener.names": strings.Join(slices.Concat(controllers[i:], controllers[:i]), ","),
@@ -64,6 +66,9 @@ func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *
 	}
 	return c
 }
+
+// Rack is the rack of the server with that index. Clients that name it may fetch from that server.
+func Rack(i int) string { return fmt.Sprint("rack-", i) }
 
 // names returns the names of n listeners.
 func names(of string, n int) []string {

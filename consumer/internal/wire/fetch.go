@@ -15,11 +15,15 @@ import (
 	fetchapi "github.com/segmentio/kafka-go/protocol/fetch"
 )
 
-// FetchRequest asks the leader of one partition for records.
+// FetchRequest asks the leader of one partition, or another of its replicas, for records.
 type FetchRequest struct {
 	Topic     string
 	Partition int32
 	Offset    int64
+	// Replica is the broker to ask; nil: the leader.
+	Replica *int32
+	// Rack makes the leader name the replica to ask instead, if another one is nearer: FetchResponse.Preferred.
+	Rack string
 	// Uncommitted also asks for records of open transactions. NewTail reads them.
 	Uncommitted bool
 	// MaxWait is how long the broker may hold the request back while there is nothing new.
@@ -39,6 +43,7 @@ type FetchRequest struct {
 // FetchResponse is the broker's answer for one partition. NewReader reads its records.
 type FetchResponse struct {
 	HighWatermark int64
+	Preferred     int32 // the replica to ask instead of the leader, which then sends no records; negative: none
 	aborted       []abortedTransaction
 	records       []byte // record batches, the last one possibly cut off
 }
@@ -80,7 +85,7 @@ func (c *Client) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, err
 const fetchVersion = 11
 
 // fetchExchange writes and reads the connection itself: see the package comment. It is routed to the leader
-// by kafka-go's rule.
+// by kafka-go's rule, unless it names another replica.
 type fetchExchange struct {
 	FetchRequest
 	clientID string
@@ -99,8 +104,11 @@ func (*fetchExchange) ApiKey() protocol.ApiKey { return protocol.Fetch } //nolin
 // ApiKey implements protocol.Message.
 func (*FetchResponse) ApiKey() protocol.ApiKey { return protocol.Fetch } //nolint:revive // name given by the interface
 
-// Broker routes the request to the partition's leader.
+// Broker routes the request to the replica, or to the partition's leader.
 func (r *fetchExchange) Broker(c protocol.Cluster) (protocol.Broker, error) {
+	if r.Replica != nil {
+		return brokerOf(c, *r.Replica, "the nearest replica")
+	}
 	route := fetchapi.Request{Topics: []fetchapi.RequestTopic{{
 		Topic: r.Topic, Partitions: []fetchapi.RequestPartition{{Partition: r.Partition}},
 	}}}
@@ -201,7 +209,7 @@ func (r *fetchExchange) encode() []byte {
 	b = be.AppendUint64(b, ^uint64(0)) // log start: for replicas only
 	b = be.AppendUint32(b, uint32(r.MaxBytes))
 	b = be.AppendUint32(b, 0) // forgotten topics
-	str("")                   // rack
+	str(r.Rack)
 	be.PutUint32(b, uint32(len(b)-4))
 	return b
 }
@@ -242,7 +250,7 @@ func decodeFetchResponse(b []byte, topic string, partition int32) (*FetchRespons
 	for range aborted {
 		res.aborted = append(res.aborted, abortedTransaction{f.int64(), f.int64()})
 	}
-	f.int32() // preferred replica
+	res.Preferred = f.int32()
 	if n := f.int32(); n > 0 {
 		res.records = f.take(int64(n))
 	}

@@ -144,9 +144,14 @@ func (r *coordinatorExchange) ApiKey() protocol.ApiKey { return r.request.ApiKey
 
 // Broker implements protocol.BrokerMessage.
 func (r *coordinatorExchange) Broker(c protocol.Cluster) (protocol.Broker, error) {
-	b, ok := c.Brokers[r.node]
+	return brokerOf(c, r.node, "the coordinator")
+}
+
+// brokerOf returns a broker that must be known.
+func brokerOf(c protocol.Cluster, node int32, role string) (protocol.Broker, error) {
+	b, ok := c.Brokers[node]
 	if !ok {
-		return protocol.Broker{}, fmt.Errorf("broker %d, the coordinator: %w", r.node, kafka.BrokerNotAvailable)
+		return protocol.Broker{}, fmt.Errorf("broker %d, %s: %w", node, role, kafka.BrokerNotAvailable)
 	}
 	return b, nil
 }

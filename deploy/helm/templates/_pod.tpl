@@ -43,6 +43,10 @@ envFrom:
   - secretRef: {name: {{ .Values.secret }}, optional: true}
 env:
   - {name: GOMEMLIMIT, value: {{ .Values.goMemoryLimit }}}
+  {{- if .Values.rackFromZone }}
+  - name: ECHOSIEVE_KAFKA_RACK
+    valueFrom: {fieldRef: {fieldPath: "metadata.labels['topology.kubernetes.io/zone']"}}
+  {{- end }}
 resources: {{ toYaml .Values.resources | nindent 2 }}
 securityContext:
   allowPrivilegeEscalation: false
