@@ -55,32 +55,31 @@ func encodingError(text []byte) error {
 		"%s -t UTF-8 FILE and pipe it into this command", name, name)
 }
 
-// charsetName finds the name of an encoding in a Content-Type and in a page's meta element.
-var charsetName = regexp.MustCompile(`(?i)charset\s*=\s*["']?\s*([a-z0-9_:.+-]+)`)
-
-// metaCharset finds the meta element of a page that names its encoding.
-var metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]*` + charsetName.String()[len("(?i)"):])
-
 // metaBytes is how much of a page is searched for its encoding, in bytes. Browsers search the first 1,024
 // bytes, and the rest of the head when they come to it.
 const metaBytes = 256 << 10
 
-// toUTF8 returns a page as browsers read it: a byte order mark counts most, then contentType, then the page's
-// own meta element, then UTF-8. An encoding in which all bytes are characters goes before one in which some
-// are not. A page that is no text in any of these is read in the encoding that it most likely has, whose name
-// is returned, too. ok is false if it is no text in that either.
+// metaCharset finds the meta element of a page that names its encoding.
+var metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]*charset`)
+
+// toUTF8 returns a page as browsers read it: a byte order mark counts most, then contentType, then the page's own
+// meta element, then UTF-8. An encoding in which all bytes are characters goes before one in which some are not. A
+// page that is no text in any of these is read in the encoding that it most likely has, whose name is returned, too.
+// ok is false if it is no text in that either.
 func toUTF8(data []byte, contentType string) (text, guessed string, ok bool) {
-	named := []string{
-		byMark(data), submatch(charsetName, []byte(contentType)),
-		utf16AsUTF8(submatch(metaCharset, data[:min(len(data), 1024)])),
-		"utf-8", utf16AsUTF8(submatch(metaCharset, data[:min(len(data), metaBytes)])),
+	named := make([]encoding.Encoding, 0, 4)
+	for _, kind := range []string{contentType, ""} {
+		if e, name, certain := charset.DetermineEncoding(data, kind); certain || name != "windows-1252" {
+			named = append(named, e) // else nothing names one, and windows-1252 is what the library falls back to
+		}
+	}
+	named = append(named, encoding.Nop)
+	if m := metaCharset.FindIndex(data[:min(len(data), metaBytes)]); m != nil {
+		e, _, _ := charset.DetermineEncoding(data[m[0]:], "")
+		named = append(named, e)
 	}
 	first := ""
-	for _, name := range named {
-		e, _ := charset.Lookup(name)
-		if e == nil {
-			continue
-		}
+	for _, e := range named {
 		text, strange := inUTF8(e, data)
 		if strange == 0 {
 			return text, "", true
@@ -100,32 +99,9 @@ func toUTF8(data []byte, contentType string) (text, guessed string, ok bool) {
 	return "", "", false
 }
 
-func submatch(r *regexp.Regexp, data []byte) string {
-	if m := r.FindSubmatch(data); m != nil {
-		return string(m[1])
-	}
-	return ""
-}
-
-// utf16AsUTF8 returns UTF-8 for UTF-16: a page in which ASCII letters can be found is not in UTF-16, whatever it says.
-func utf16AsUTF8(name string) string {
-	if _, name := charset.Lookup(name); name == "utf-16le" || name == "utf-16be" {
-		return "utf-8"
-	}
-	return name
-}
-
-// byMark returns the encoding that a byte order mark shows; "" without one.
-func byMark(data []byte) string {
-	switch {
-	case bytes.HasPrefix(data, []byte(byteOrderMark)):
-		return "utf-8"
-	case bytes.HasPrefix(data, []byte("\xff\xfe")):
-		return "utf-16le"
-	case bytes.HasPrefix(data, []byte("\xfe\xff")):
-		return "utf-16be"
-	}
-	return ""
+// byMark says whether a byte order mark of UTF-16 stands first.
+func byMark(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
 }
 
 // inUTF8 returns data in UTF-8, and the number of strange characters in it.

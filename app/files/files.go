@@ -77,24 +77,21 @@ type NoArticleError struct{ text string }
 func (e *NoArticleError) Error() string { return e.text }
 
 // NoArticle returns a *NoArticleError: the files hold no line from which the service could make an article.
-// first is the fault of the first line, or empty if there is no line.
-func NoArticle(files []string, input decode.Config, first string) error {
+// why is the fault of the first line, or empty if there is no line.
+func NoArticle(files []string, input decode.Config, why string) error {
 	where := strings.Join(files, ", ")
 	if len(files) == 0 || len(files) == 1 && files[0] == "-" {
 		where = "standard input"
 	}
-	if first != "" {
-		first = " (" + first + ")"
+	if why != "" {
+		why = " (" + why + ")"
 	}
 	want := "a text on each line (input.format)"
-	switch {
-	case strings.Contains(first, HoldsArticles): // an error of NewArticleReader
-		return &NoArticleError{fmt.Sprintf("there is no article in %s%s", where, first)}
-	case input.Format == decode.FormatJSON:
+	if input.Format == decode.FormatJSON {
 		want = fmt.Sprintf("%s, with the text under %s (input.fields.text)", HoldsArticles,
 			strings.Join(input.Fields.Text, ", "))
 	}
-	return &NoArticleError{fmt.Sprintf("there is no article in %s%s; expected are %s", where, first, want)}
+	return &NoArticleError{fmt.Sprintf("there is no article in %s%s; expected are %s", where, why, want)}
 }
 
 // Size adds up the sizes of the files in bytes, as they are stored. It is -1 if one of them has no size:

@@ -39,31 +39,31 @@ func (h header) list(name string) (elements []string) {
 // left out, as browsers do. A line that begins with white space continues the one before it.
 func readHeader(in *bufio.Reader, most int) (header, error) {
 	h := header{}
-	name := ""
+	name, value := "", []byte(nil)
 	for {
 		line, err := readLine(in, most)
-		if errors.Is(err, io.EOF) || err == nil && line == "" {
-			return h, nil
-		}
-		if err != nil {
+		ended := errors.Is(err, io.EOF) || err == nil && line == ""
+		if err != nil && !ended {
 			return nil, err
 		}
 		if most -= len(line) + 1; most <= 0 {
 			return nil, errHeaderTooLong
 		}
-		var value string
-		switch before, after, found := strings.Cut(line, ":"); {
-		case line[0] == ' ' || line[0] == '\t':
-			if values := h[name]; len(values) > 0 {
-				values[len(values)-1] += " " + strings.TrimSpace(line)
-			}
+		if !ended && (line[0] == ' ' || line[0] == '\t') {
+			value = append(append(value, ' '), strings.TrimSpace(line)...)
 			continue
-		case !found:
-			continue
-		default:
-			name, value = strings.ToLower(strings.TrimSpace(before)), strings.TrimSpace(after)
 		}
-		h[name] = append(h[name], value)
+		if name != "" {
+			h[name] = append(h[name], string(value))
+		}
+		if ended {
+			return h, nil
+		}
+		before, after, found := strings.Cut(line, ":")
+		name, value = "", nil
+		if found {
+			name, value = strings.ToLower(strings.TrimSpace(before)), []byte(strings.TrimSpace(after))
+		}
 	}
 }
 

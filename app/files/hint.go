@@ -3,54 +3,87 @@ package files
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
-
-	"echosieve/pipeline/decode"
 )
 
 const (
-	leastText = 40 // bytes: a shorter string is a name or a date, hardly the text of an article
-	hintDepth = 3  // members of members that are searched for it
+	hintDepth  = 3  // members of members that are searched for a text
+	hintNames  = 12 // names that a message lists
+	hintLength = 40 // of a name, in bytes
 )
 
-// Hint says how the articles in a JSON object that has no text under the configured names can be read; "" if
-// it has none. isList says that the object holds several. Hint knows no format: the text is the longest
-// string, and articles are the elements of the longest list of objects.
-func Hint(value []byte, input decode.Config) (hint string, isList bool) {
+// plainName is the name of a member that needs no escapes in a path and none in a shell.
+var plainName = regexp.MustCompile(`^[\p{L}\p{N}_-]{1,40}$`)
+
+// hint says which members an object without a text has, and how its articles can be read. It knows no format: the
+// text is the longest string, and articles are the elements of a list of objects that is most of the object, which
+// may be cut off.
+func hint(value []byte) string {
 	object := gjson.ParseBytes(value)
-	if !gjson.ValidBytes(value) || !object.IsObject() {
-		return "", false
-	}
-	if path, first := longestList(object, hintDepth); path != "" && len(first.Raw) >= leastText {
-		hint := fmt.Sprintf("the articles seem to stand in the list %s: type jq -c '.%s[]' FILE and pipe it into "+
-			"this command", path, path)
-		if text := textPath(first); text != "" && !slices.Contains(input.Fields.Text, text) {
-			hint += ", with " + fieldFlags(first, text)
+	if path, first := longestList(object, hintDepth); path != "" {
+		said := fmt.Sprintf("%s; the articles seem to stand in the list %s: type jq -c '.%s[]' FILE and pipe it into "+
+			"this command", has(names(object)), path, path)
+		if text := textPath(first); text != "" {
+			said += fmt.Sprintf(", with %s, because %s", fieldFlags(first, text), has(names(first)))
 		}
-		return hint, true
+		return said
 	}
-	if text := textPath(object); text != "" {
-		hint = fmt.Sprintf("the text seems to stand under %s: add %s, and set the same for the service", text,
-			fieldFlags(object, text))
+	text := textPath(object)
+	if text == "" {
+		return has(names(object)) + ": --input.fields.text NAME, with the name of the member that holds the text"
 	}
-	return hint, false
+	return has(names(object)) + ": " + fieldFlags(object, text)
 }
 
-// plainName is a member's name that needs no escapes in a path.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+func names(object gjson.Result) (list []string) {
+	object.ForEach(func(name, _ gjson.Result) bool {
+		list = append(list, name.Str)
+		return len(list) <= hintNames
+	})
+	return list
+}
 
-// textPath returns the path of the longest string of an object that is at least as long as a text.
+// has lists the names of members or columns.
+func has(names []string) string {
+	short := make([]string, 0, hintNames+1)
+	for i, n := range names {
+		if i == hintNames {
+			short = append(short, "...")
+			break
+		}
+		short = append(short, n[:min(len(n), hintLength)])
+	}
+	if len(short) == 0 {
+		return "it has no members"
+	}
+	return "it has " + strings.Join(short, ", ")
+}
+
+// textNames are parts of the names that texts have, the best first.
+var textNames = []string{"text", "body", "content", "article", "story", "正文", "内容", "description", "summary"}
+
+// likelyText is the column that holds the text, as far as its name tells.
+func likelyText(columns []string) string {
+	for _, part := range textNames {
+		for _, c := range columns {
+			if strings.Contains(strings.ToLower(c), part) {
+				return c
+			}
+		}
+	}
+	return "NAME, with the name of the column that holds the text"
+}
+
+// textPath returns the path of the longest string of an object.
 func textPath(object gjson.Result) string {
 	path, _ := longestString(object, hintDepth)
 	return path
 }
 
 func longestString(object gjson.Result, depth int) (path string, length int) {
-	length = leastText - 1
 	object.ForEach(func(name, v gjson.Result) bool {
 		if !plainName.MatchString(name.Str) {
 			return true
@@ -73,8 +106,8 @@ func isProse(s string) bool {
 	return strings.ContainsRune(s, ' ') || utf8.RuneCountInString(s) < len(s)
 }
 
-// longestList returns the path of the longest list of objects, if it is longer than the rest of the object,
-// and its first element.
+// longestList returns the path of a list of objects that is longer than the rest of the object, and its first
+// element.
 func longestList(object gjson.Result, depth int) (path string, first gjson.Result) {
 	object.ForEach(func(name, v gjson.Result) bool {
 		if !plainName.MatchString(name.Str) || 2*len(v.Raw) < len(object.Raw) {
@@ -96,11 +129,8 @@ func longestList(object gjson.Result, depth int) (path string, first gjson.Resul
 func fieldFlags(object gjson.Result, text string) string {
 	flags := "--input.fields.text " + text
 	parent := text[:strings.LastIndexByte(text, '.')+1]
-	if parent == "" {
-		return flags
-	}
 	for _, name := range []string{"title", "url"} {
-		if object.Get(parent + name).Exists() {
+		if parent != "" && object.Get(parent+name).Exists() {
 			flags += fmt.Sprintf(" --input.fields.%s %s%s", name, parent, name)
 		}
 	}

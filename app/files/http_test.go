@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
@@ -127,26 +128,29 @@ func TestPagesOfResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			archive := warcRecord("response", "http://a/\xe4\xf6?x=<>&y", "application/http", c.response) +
 				warcRecord("response", "http://b/", "application/http; msgtype=response", ok+"\r\n<p>next")
-			r, err := NewArticleReader(strings.NewReader(archive), 100_000, decode.DefaultConfig())
-			require.NoError(t, err)
-			got, number, err := r.Next()
-			require.Equal(t, 1, number)
+			r := &Reader{Names: []string{"-"}, Stdin: strings.NewReader(archive), Limit: 100_000, Input: decode.DefaultConfig()}
+			var got []Article
+			var skipped []error
+			for a, err := range r.Articles(t.Context()) {
+				a.Value = bytes.Clone(a.Value)
+				got, skipped = append(got, a), append(skipped, err)
+			}
+			require.Len(t, got, 2)
+			require.Equal(t, []int{1, 2}, []int{got[0].Place, got[1].Place})
 			if cause, refused := strings.CutPrefix(c.want, "! "); refused {
 				skip := (*SkipError)(nil)
-				require.ErrorAs(t, err, &skip)
+				require.ErrorAs(t, skipped[0], &skip)
 				require.Equal(t, cause, skip.Cause)
 				require.Contains(t, skip.Error(), "http://a/%E4%F6?x=<>&y: ")
 			} else {
-				require.NoError(t, err)
+				require.NoError(t, skipped[0])
 				want, err := marshal(page{"http://a/%E4%F6?x=<>&y", "http://a/%E4%F6?x=<>&y", c.want})
 				require.NoError(t, err)
-				require.Equal(t, string(want), string(got))
+				require.Equal(t, string(want), string(got[0].Value))
 			}
-			got, number, err = r.Next()
-			require.NoError(t, err)
-			require.Equal(t, 2, number)
-			require.Contains(t, string(got), "<p>next")
-			require.Equal(t, name == "no charset, EUC-JP", r.Guessed().Total() == 1)
+			require.NoError(t, skipped[1])
+			require.Contains(t, string(got[1].Value), "<p>next")
+			require.Equal(t, name == "no charset, EUC-JP", got[0].Note != "")
 		})
 	}
 }
@@ -168,6 +172,11 @@ func TestDamagedRecords(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, []string{want, "damaged WARC record", want}, got, name)
 	}
+	started := time.Now()
+	continued := "WARC/1.0\r\nContent-Length: 1\r\nA: b\r\n" + strings.Repeat(" \r\n", maxHeaderBytes/4) + "\r\nx\r\n\r\n"
+	_, _, err := readAll(t, strings.NewReader(strings.Repeat(continued, 40)+whole), 1000)
+	require.NoError(t, err)
+	require.Less(t, time.Since(started), 20*time.Second, "10 MiB of continued header lines")
 	resource := warcRecord("resource", "http://a/", "text/HTML; charset=utf-8", "<p>x") +
 		warcRecord("Resource", "x:log", "text/plain", "<p>x") + warcRecord("response", "dns:a", "text/dns", "x")
 	got, _, err := readAll(t, strings.NewReader(resource), 1000)

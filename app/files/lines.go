@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"echosieve/pipeline/decode"
 
@@ -18,96 +19,141 @@ const (
 	lineBufferBytes = 256 << 10
 	maxZstdWindow   = 128 << 20 // the zstd tool decompresses no larger window without --long
 	byteOrderMark   = "\ufeff"
+
+	// blank is what means nothing before and behind a record: white space, the separator of RFC 7464, the marks
+	// of joined files, and zero bytes, which a crash leaves where a file system had made room.
+	blank = " \t\r\n\x00\x1e" + byteOrderMark
 )
 
-// lineReader reads the lines of a text that is plain or compressed with gzip or zstd; the first bytes of the
-// text say which. It never holds more than the longest line allowed, whatever the input is. Not for
-// concurrent use.
-type lineReader struct {
-	in     *bufio.Reader
-	close  func()
-	limit  int
-	line   []byte
-	number int
-}
-
-// newLineReader reads from r. For a line longer than limit bytes Next returns a *SkipError. The caller calls Close.
-func newLineReader(r io.Reader, limit int) (*lineReader, error) {
+// decompressed returns the text of a file that is plain or compressed with gzip or zstd; its first bytes say
+// which. done frees the decompressor.
+func decompressed(r io.Reader) (text *bufio.Reader, done func(), err error) {
 	in := bufio.NewReaderSize(r, lineBufferBytes)
-	l := &lineReader{in: in, close: func() {}, limit: limit}
-	start, _ := in.Peek(4) // Next returns the error, if there is one
+	start, _ := in.Peek(4) // reading returns the error, if there is one
 	switch decode.CompressionOf(start) {
 	case decode.CompressionGzip:
 		unzip, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, fmt.Errorf("gzip: %w", err)
+			return nil, nil, fmt.Errorf("gzip: %w", err)
 		}
-		l.in = bufio.NewReaderSize(unzip, lineBufferBytes)
+		unzip.Multistream(false)
+		return bufio.NewReaderSize(&members{in, unzip}, lineBufferBytes), func() {}, nil
 	case decode.CompressionZstd:
 		unzip, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
-			return nil, fmt.Errorf("zstd: %w", err)
+			return nil, nil, fmt.Errorf("zstd: %w", err)
 		}
-		l.in, l.close = bufio.NewReaderSize(unzip, lineBufferBytes), unzip.Close
+		return bufio.NewReaderSize(unzip, lineBufferBytes), unzip.Close, nil
 	}
-	return l, nil
+	return in, func() {}, nil
 }
 
-// Close frees the decompressor; the underlying reader stays open.
-func (l *lineReader) Close() { l.close() }
+// members reads the members of a gzip file. Zero bytes behind the last one mean nothing, as for gzip: tapes and
+// block devices fill their blocks.
+type members struct {
+	in    *bufio.Reader
+	unzip *gzip.Reader
+}
 
-// Idle tells whether Next may have to wait for its input, because nothing is buffered.
-func (l *lineReader) Idle() bool { return l.in.Buffered() == 0 }
-
-// Next returns the next line that is not blank, without its end (LF or CRLF), and its number, counted from 1.
-// The line is valid until the next call. After a *SkipError the next call goes on behind that line. io.EOF
-// ends the text.
-func (l *lineReader) Next() ([]byte, int, error) {
+func (m *members) Read(p []byte) (int, error) {
 	for {
-		line, length, err := l.read()
+		n, err := m.unzip.Read(p)
+		if n > 0 {
+			return n, nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		c, err := m.in.ReadByte()
+		for err == nil && c == 0 {
+			c, err = m.in.ReadByte()
+		}
 		if err != nil {
-			return nil, l.number, err
+			return 0, err
 		}
-		if length > l.limit {
-			return nil, l.number, TooLong("line", length, l.limit)
+		if err := errors.Join(m.in.UnreadByte(), m.unzip.Reset(m.in)); err != nil {
+			return 0, fmt.Errorf("gzip: behind the last member: %w", err)
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			return line, l.number, nil
+		m.unzip.Multistream(false)
+	}
+}
+
+// lineReader reads the lines of a text. It never holds more than the longest line allowed, whatever the text is.
+// Not for concurrent use.
+type lineReader struct {
+	source
+	text []byte
+}
+
+// next returns the next line that is not blank, without what is blank around it. For a line longer than the
+// limit it returns a *SkipError, and goes on behind it. io.EOF ends the text.
+func (l *lineReader) next() (Article, error) {
+	for {
+		text, length, err := l.read()
+		a := Article{Place: l.line, Value: bytes.TrimRight(text, blank)}
+		switch {
+		case err != nil:
+			return Article{Place: l.line}, err
+		case length > l.limit:
+			return a, TooLong("line", text, length, l.limit)
+		case len(a.Value) > 0:
+			return a, nil
 		}
 	}
 }
 
-// read returns one line with its end, and the length of the line without its end, in bytes. A line that is
-// too long is cut at the limit.
+// read returns one line without what is blank before it, and its length without its end, in bytes. A line that
+// is too long is cut at the limit.
 func (l *lineReader) read() ([]byte, int, error) {
-	l.line = l.line[:0]
+	l.text = l.text[:0]
 	length := 0
-	for {
-		part, err := l.in.ReadSlice('\n')
-		if length == 0 && l.number == 0 {
-			part = bytes.TrimPrefix(part, []byte(byteOrderMark))
-		}
-		length += len(part)
-		if room := l.limit + len("\r\n") - len(l.line); room > 0 {
-			l.line = append(l.line, part[:min(room, len(part))]...)
-		}
+	for begun := false; ; begun = true {
+		part, err := l.ReadSlice('\n')
 		switch {
-		case err == nil:
-			l.number++
-			length -= len("\n")
-			if bytes.HasSuffix(part, []byte("\r\n")) {
-				length--
-			}
-			return l.line, length, nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			// more of the same line
-		case errors.Is(err, io.EOF) && length > 0:
-			l.number++ // the last line has no end
-			return l.line, length, nil
-		default:
+		case err == nil || errors.Is(err, io.EOF) && (begun || len(part) > 0):
+			l.line++ // the last line may have no end
+		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, 0, err
 		}
+		if length == 0 {
+			part = bytes.TrimLeft(part, blank)
+		}
+		if err == nil {
+			part = bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r"))
+		}
+		length += len(part)
+		l.text = append(l.text, part[:min(max(0, l.limit-len(l.text)), len(part))]...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return l.text, length, nil
+		}
 	}
+}
+
+// notNumbers are constants that JSON does not have and Python's json writes. The longest come first.
+var notNumbers = [][]byte{[]byte("-Infinity"), []byte("Infinity"), []byte("NaN")}
+
+// withoutNaN returns a value in which null stands where Python has written NaN or Infinity, and how many there were.
+func withoutNaN(value []byte) (plain []byte, n int) {
+	inString := false
+	for i := 0; i < len(value); i++ {
+		c := value[i]
+		switch {
+		case inString && c == '\\' && i+1 < len(value):
+			plain = append(plain, c)
+			i++
+			c = value[i]
+		case c == '"':
+			inString = !inString
+		case !inString && (c == '-' || c == 'I' || c == 'N'):
+			at := slices.IndexFunc(notNumbers, func(word []byte) bool { return bytes.HasPrefix(value[i:], word) })
+			if at >= 0 {
+				plain, i, n = append(plain, "null"...), i+len(notNumbers[at])-1, n+1
+				continue
+			}
+		}
+		plain = append(plain, c)
+	}
+	return plain, n
 }
 
 // longestLine is the longest line that EachLine reads, in bytes.
@@ -121,21 +167,22 @@ func EachLine(ctx context.Context, name, holds string, f func(line []byte) error
 		return err
 	}
 	defer file.Close()
-	lines, err := newLineReader(file, longestLine)
+	text, done, err := decompressed(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	defer lines.Close()
+	defer done()
+	lines := &lineReader{source: source{Reader: text, limit: longestLine}}
 	for ctx.Err() == nil {
-		line, number, err := lines.Next()
+		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
-			err = f(line)
+			err = f(line.Value)
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", name, number, err)
+			return fmt.Errorf("%s:%d: %w", name, line.Place, err)
 		}
 	}
 	return fmt.Errorf("interrupted: %w", context.Cause(ctx))

@@ -18,22 +18,23 @@ import (
 // readLines returns each line as "number:line" and each error as "number!error".
 func readLines(t *testing.T, in io.Reader, limit int) []string {
 	t.Helper()
-	l, err := newLineReader(in, limit)
+	text, done, err := decompressed(in)
 	require.NoError(t, err)
-	defer l.Close()
+	defer done()
+	l := &lineReader{source: source{Reader: text, limit: limit}}
 	got := []string{}
 	for {
-		line, number, err := l.Next()
+		line, err := l.next()
 		switch {
 		case err == nil:
-			got = append(got, fmt.Sprintf("%d:%s", number, line))
+			got = append(got, fmt.Sprintf("%d:%s", line.Place, line.Value))
 		case errors.Is(err, io.EOF):
 			return got
 		case errors.As(err, new(*SkipError)):
 			said, _ := strings.CutSuffix(err.Error(), fmt.Sprintf(", at most %d can be published", limit))
-			got = append(got, fmt.Sprintf("%d!%s", number, strings.TrimPrefix(said, "line of ")))
+			got = append(got, fmt.Sprintf("%d!%s", line.Place, strings.TrimPrefix(said, "line of ")))
 		default:
-			return append(got, fmt.Sprintf("%d!%s", number, err))
+			return append(got, fmt.Sprintf("%d!%s", line.Place, err))
 		}
 	}
 }
@@ -48,7 +49,7 @@ func TestLineReader(t *testing.T) {
 		"no end":           {"a\nb", []string{"1:a", "2:b"}},
 		"CRLF":             {"a\r\nb\r\n", []string{"1:a", "2:b"}},
 		"blank lines":      {"\n\r\n  \t\na\n\nb\n\n", []string{"4:a", "6:b"}},
-		"byte order mark":  {"\ufeffa\n\ufeffb\n", []string{"1:a", "2:\ufeffb"}},
+		"byte order mark":  {"\ufeffa\n\ufeffb\n", []string{"1:a", "2:b"}},
 		"only a mark":      {"\ufeff", []string{}},
 		"mark, then blank": {"\ufeff\na\n", []string{"2:a"}},
 		"short as magic":   {"\x1f", []string{"1:\x1f"}},
@@ -93,12 +94,7 @@ func TestProgressLine(t *testing.T) {
 func TestProgressCountsCompressedBytes(t *testing.T) {
 	text := filestest.Gzip(t, strings.Repeat("{}\n", 1000))
 	p := NewProgress(io.Discard, int64(len(text)), "published", func() int64 { return 0 })
-	l, err := newLineReader(p.Counting(strings.NewReader(text)), 100)
-	require.NoError(t, err)
-	for err == nil {
-		_, _, err = l.Next()
-	}
-	require.ErrorIs(t, err, io.EOF)
+	readLines(t, p.Counting(strings.NewReader(text)), 100)
 	require.EqualValues(t, len(text), p.read.Load())
 }
 

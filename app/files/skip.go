@@ -19,19 +19,32 @@ const (
 )
 
 // SkipError says why a piece of a file is no article: a line, an element of a list, a row, a record of a web
-// archive. ArticleReader.Next returns it, and its next call goes on behind the piece.
+// archive. Reader.Articles goes on behind the piece.
 type SkipError struct {
 	Cause  string // the same words for every piece with the same fault: pieces are counted by it
 	Detail string // about this piece; it may quote the file. Empty: the cause says all
+	Value  []byte // of a damaged piece, or its beginning
 	Kind   SkipKind
 }
 
 func (e *SkipError) Error() string { return cmp.Or(e.Detail, e.Cause) }
 
-// TooLong returns the fault of a piece of more bytes than a record may have. what names the piece.
-func TooLong(what string, bytes, limit int) *SkipError {
-	return &SkipError{Cause: "too long", Detail: fmt.Sprintf("%s of %d bytes, at most %d can be published", what,
-		bytes, limit)}
+// Line returns the piece as it is written; nil if it is too long to be kept.
+func (e *SkipError) Line() []byte {
+	if e.Cause == causeTooLong {
+		return nil
+	}
+	return e.Value
+}
+
+// causeTooLong is the cause of TooLong.
+const causeTooLong = "too long"
+
+// TooLong returns the fault of a piece of more bytes than a record may have. what names the piece, and value is its
+// beginning.
+func TooLong(what string, value []byte, bytes, limit int) *SkipError {
+	return &SkipError{Cause: causeTooLong, Value: value, Detail: fmt.Sprintf("%s of %d bytes, at most %d can be published",
+		what, bytes, limit)}
 }
 
 // mostCauses bounds the causes that a Tally tells apart, because some hold words of the file.
@@ -57,15 +70,6 @@ func (t *Tally) Add(cause, place string) {
 	}
 	t.counts[cause]++
 	t.total++
-}
-
-// Join adds what another tally has counted.
-func (t *Tally) Join(other *Tally) {
-	for cause, n := range other.counts {
-		t.Add(cause, other.first[cause])
-		t.counts[cause] += n - 1
-		t.total += n - 1
-	}
 }
 
 // Total is the number of all pieces.

@@ -1,313 +1,150 @@
 package files
 
 import (
-	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 )
 
-// valueReader splits a text into JSON values: values that stand one after another, and the elements of lists.
-// It leaves out white space between tokens and checks no more than it needs to find the end of a value. It
-// holds no more of a value than limit bytes. Behind a damaged value it goes on with the next one. Not for
-// concurrent use.
+// valueReader reads JSON values that stand one after another, and the elements of lists. Damage ends the file: no
+// reader can tell what stands behind it. Not for concurrent use.
 type valueReader struct {
-	in    *bufio.Reader
-	limit int
-
-	line   int // of the byte that was read last, counted from 1
-	column int // of that byte, in bytes from 0
-	newRow bool
-	state  listState
-	value  []byte
+	source
+	decoder *json.Decoder
+	begin   int64 // offset of the decoder's first byte
+	given   int64 // bytes that the decoder has got
+	allowed int64 // offset up to which it gets more
+	breaks  []int64
+	inList  bool
+	raw     json.RawMessage
+	plain   bytes.Buffer
 }
 
-// listState says what stands before the next value.
-type listState int
+var errNoEnd = errors.New("it has no end within the length that is read")
 
-const (
-	outside listState = iota // no list is open
-	opened                   // the bracket of a list
-	behind                   // an element
-	comma                    // the comma behind an element
-)
+func newValueReader(s source) *valueReader {
+	v := &valueReader{source: s}
+	v.line++
+	v.decoder = json.NewDecoder(v)
+	return v
+}
 
-var errListWithoutEnd = fmt.Errorf("the list has no end: %w", io.ErrUnexpectedEOF)
-
-// errValueWithoutEnd is returned in the line in which the value begins.
-var errValueWithoutEnd = fmt.Errorf("a value begins here that has no end: %w", io.ErrUnexpectedEOF)
-
-func damaged(detail string) *SkipError { return &SkipError{Cause: "damaged JSON", Detail: detail} }
-
-// readByte returns the next byte and counts lines and columns.
-func (v *valueReader) readByte() (byte, error) {
-	c, err := v.in.ReadByte()
-	if err != nil {
-		return 0, err
+// Read hands the file to the decoder, no further than allowed, and remembers its line ends.
+func (v *valueReader) Read(p []byte) (int, error) {
+	room := v.allowed - v.given
+	if room <= 0 {
+		return 0, errNoEnd
 	}
-	if v.column++; v.newRow {
-		v.line, v.column = v.line+1, 0
+	n, err := v.Reader.Read(p[:min(int64(len(p)), room)])
+	for i, c := range p[:n] {
+		if c == '\n' {
+			v.breaks = append(v.breaks, v.given+int64(i))
+		}
 	}
-	v.newRow = c == '\n'
-	return c, nil
+	v.given += int64(n)
+	return n, err
 }
 
-// unread lets readByte return the last byte again.
-func (v *valueReader) unread() {
-	_ = v.in.UnreadByte() // fails only if no byte was read
-	v.column, v.newRow = v.column-1, false
+func (v *valueReader) offset() int64 { return v.begin + v.decoder.InputOffset() }
+
+// lineOf returns the line of an offset, which must not be before that of an earlier call.
+func (v *valueReader) lineOf(offset int64) int {
+	n := 0
+	for n < len(v.breaks) && v.breaks[n] < offset {
+		n++
+	}
+	v.breaks, v.line = v.breaks[:copy(v.breaks, v.breaks[n:])], v.line+n
+	return v.line
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
-
-// next returns the next value and the line in which it begins. The value is valid until the next call.
-func (v *valueReader) next() ([]byte, int, error) {
+// next returns the next value, in one line.
+func (v *valueReader) next() (Article, error) {
 	for {
-		c, err := v.readByte()
-		switch {
-		case errors.Is(err, io.EOF) && v.state != outside:
-			v.state = outside
-			return nil, v.line, errListWithoutEnd
+		v.allowed = v.offset() + int64(v.most())
+		switch c, err := v.peek(); {
 		case err != nil:
-			return nil, v.line, err
-		case isSpace(c):
-		case c == '[' && v.state == outside:
-			v.state = opened
-		case c == ',' && v.state == behind:
-			v.state = comma
-		case c == ']' && v.state == comma:
-			v.state = outside
-			return nil, v.line, damaged("a comma before the end of the list")
-		case c == ']' && v.state != outside:
-			v.state = outside
-		case c == ',', c == ']', c == '}', c == ':':
-			return nil, v.line, damaged(fmt.Sprintf("%q stands where a value belongs", c))
-		case v.state == behind:
-			v.unread()
-			v.state = comma
-			return nil, v.line, damaged("no comma stands before this value")
-		default:
-			if v.state != outside {
-				v.state = behind
+			return v.damaged(err)
+		case !v.inList && c == '[', v.inList && c == ']':
+			if _, err := v.decoder.Token(); err != nil {
+				return v.damaged(err)
 			}
-			line := v.line
-			value, err := v.read(c)
-			return value, line, err
-		}
-	}
-}
-
-// read returns the value that begins with c.
-func (v *valueReader) read(c byte) ([]byte, error) {
-	s := scan{limit: v.limit, value: v.value[:0]}
-	column := v.column
-	defer func() { v.value = s.value }()
-	for {
-		switch s.take(c) {
-		case ended:
-			return s.result()
-		case endedBefore:
-			v.unread()
-			return s.result()
-		case broken:
-			return nil, v.damaged(c, column)
-		}
-		v.readText(&s)
-		var err error
-		if c, err = v.readByte(); errors.Is(err, io.EOF) {
-			if s.isScalar() {
-				return s.result()
-			}
-			return nil, errValueWithoutEnd
-		} else if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// readText takes the rest of a string, or of what is buffered of it, at once: most bytes of articles stand in strings.
-func (v *valueReader) readText(s *scan) {
-	if !s.inText || s.escaped {
-		return
-	}
-	text, _ := v.in.Peek(v.in.Buffered())
-	if end := bytes.IndexAny(text, "\"\\\n"); end >= 0 {
-		text = text[:end]
-	}
-	s.size += len(text)
-	s.value = append(s.value, text[:min(len(text), max(0, s.limit+1-len(s.value)))]...)
-	v.column += len(text)
-	_, _ = v.in.Discard(len(text)) // all of it is buffered
-}
-
-// damaged returns the fault of a value that begins in a column and in which c cannot stand. It moves to where
-// the next value may begin.
-func (v *valueReader) damaged(c byte, column int) error {
-	if v.state == behind && c != ']' {
-		v.state = comma
-	}
-	if c != '\n' {
-		v.unread()
-		return damaged(fmt.Sprintf("%q stands in the middle of a value", c))
-	}
-	// The line end is in a string: beginnings and ends of strings cannot be told apart any more.
-	if err := v.skipTo(column); err != nil && !errors.Is(err, io.EOF) { // next returns io.EOF again
-		return err
-	}
-	return damaged("a string has no end in its line")
-}
-
-// skipTo skips lines up to one in which a value begins, or the list ends, no deeper than at column: the
-// damaged value began there, and values within it stand deeper. The end of the damaged value and a comma may
-// stand before the next value.
-func (v *valueReader) skipTo(column int) error {
-	for {
-		c, err := v.readByte()
-		for err == nil && (isSpace(c) || c == ',') {
-			c, err = v.readByte()
-		}
-		if err == nil && c == '}' && v.column <= column {
-			column = v.column + len("}, {")
+			v.inList = c == '['
 			continue
 		}
-		if err == nil && v.column <= column && (c == '{' || c == ']' && v.state != outside) {
-			if v.unread(); c == ']' {
-				v.state = behind
-			}
-			return nil
+		if err := v.decoder.Decode(&v.raw); err != nil {
+			return v.damaged(err)
 		}
-		for err == nil && c != '\n' {
-			c, err = v.readByte()
+		end := v.offset()
+		a := Article{Place: v.lineOf(end - int64(len(v.raw))), Idle: v.Buffered() == 0 && v.given-end < 3}
+		v.plain.Reset()
+		if err := json.Compact(&v.plain, v.raw); err != nil {
+			return a, err
 		}
+		if a.Value = v.plain.Bytes(); len(a.Value) > v.limit {
+			return a, TooLong("value", a.Value, len(a.Value), v.limit)
+		}
+		return a, nil
+	}
+}
+
+// peek returns the next byte that is not blank. Between values, it skips what is blank and no JSON.
+func (v *valueReader) peek() (byte, error) {
+	for {
+		v.decoder.More()
+		var next [1]byte
+		if n, _ := v.decoder.Buffered().Read(next[:]); n == 0 {
+			_, err := v.decoder.Token()
+			return 0, err
+		}
+		if v.inList || !isMark(next[0]) {
+			return next[0], nil
+		}
+		rest, err := io.ReadAll(v.decoder.Buffered())
 		if err != nil {
-			return err
+			return 0, err
 		}
+		skipped := 0
+		for skipped < len(rest) && isMark(rest[skipped]) {
+			skipped++
+		}
+		v.begin = v.offset() + int64(skipped)
+		v.allowed = v.begin + int64(v.most())
+		v.decoder = json.NewDecoder(io.MultiReader(bytes.NewReader(rest[skipped:]), v))
 	}
 }
 
-// scan is the state in one value.
-type scan struct {
-	limit   int
-	value   []byte // the first limit+1 bytes of the value
-	size    int    // bytes of the value
-	stack   []byte // the brackets that are open; of very many, the first
-	deeper  int    // open brackets that are not on the stack
-	last    byte   // the last byte that is no white space; '"' is a string
-	space   bool   // white space stands behind last
-	inText  bool   // in a string
-	escaped bool   // behind a backslash
+// isMark says whether a byte is one of those in blank that are no white space of JSON.
+func isMark(c byte) bool {
+	return c == 0 || c == 0x1e || c == byteOrderMark[0] || c == byteOrderMark[1] || c == byteOrderMark[2]
 }
 
-// taken is the answer to one byte.
-type taken int
-
-const (
-	more        taken = iota
-	ended             // the byte ends the value
-	endedBefore       // the value has ended before the byte
-	broken            // the byte cannot stand here, and no reading of the value makes sense
-)
-
-func (s *scan) isScalar() bool { return len(s.stack) == 0 && !s.inText }
-
-func (s *scan) result() ([]byte, error) {
-	if s.size > s.limit {
-		return nil, TooLong("article", s.size, s.limit)
-	}
-	return s.value, nil
-}
-
-func (s *scan) add(c byte) {
-	if s.size++; len(s.value) <= s.limit {
-		s.value = append(s.value, c)
-	}
-}
-
-func isWord(c byte) bool { return c != 0 && !bytes.ContainsRune([]byte(`{}[],:"`), rune(c)) }
-
-func (s *scan) take(c byte) taken {
+// damaged says what is wrong with the value that follows, and where.
+func (v *valueReader) damaged(err error) (Article, error) {
+	rest, _ := io.ReadAll(v.decoder.Buffered())
+	value := bytes.TrimLeft(rest, ", \t\r\n")
+	start := v.offset() + int64(len(rest)-len(value))
+	a := Article{Place: v.lineOf(start)}
+	syntax, token := (*json.SyntaxError)(nil), json.RawMessage(nil)
 	switch {
-	case s.inText:
-		return s.takeText(c)
-	case isSpace(c) && s.isScalar():
-		return endedBefore
-	case isSpace(c):
-		s.space = true
-		return more
-	case s.isScalar() && s.last != 0 && !isWord(c):
-		return endedBefore
+	case errors.Is(err, io.EOF) && !v.inList:
+		return a, io.EOF
+	case errors.Is(err, io.EOF):
+		return a, fmt.Errorf("the list has no end: %w", io.ErrUnexpectedEOF)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errNoEnd):
+		return a, fmt.Errorf("a value begins here that is damaged: %w", err)
+	case !errors.As(err, &syntax):
+		return a, fmt.Errorf("read: %w", err)
 	}
-	if s.space && isWord(s.last) && isWord(c) {
-		s.add(' ') // two words stay two words
-	}
-	s.space = false
-	before := s.last
-	s.last = c
-	switch c {
-	case '"':
-		s.inText = true
-	case '{', '[':
-		if c == '{' && before != ':' && s.in('{') {
-			return broken // only a name can stand there: the value has no end, and another one begins
+	if found := (*json.SyntaxError)(nil); errors.As(json.Unmarshal(value, &token), &found) && len(value) > 0 {
+		at := max(1, int(min(found.Offset, int64(len(value)))))
+		syntax, err = found, fmt.Errorf("%w in line %d", found, v.lineOf(start+int64(at)))
+		if c := value[at-1]; c == 'N' || c == 'I' {
+			return a, fmt.Errorf("NaN or Infinity, which is no JSON, stands in line %d: write one article a line, where "+
+				"it is read as null: python3 -c 'import json, sys; [print(json.dumps(a)) for a in "+
+				"json.load(sys.stdin)]' < FILE", v.line)
 		}
-		s.push(c)
-	case '}', ']':
-		return s.close(c)
 	}
-	s.add(c)
-	return more
-}
-
-func (s *scan) takeText(c byte) taken {
-	switch {
-	case s.escaped:
-		s.escaped = false
-	case c == '\\':
-		s.escaped = true
-	case c == '"':
-		s.inText = false
-		if s.add(c); len(s.stack) == 0 {
-			return ended
-		}
-		return more
-	}
-	if c == '\n' {
-		return broken // JSON has no line ends in strings
-	}
-	s.add(c)
-	return more
-}
-
-// in says whether the innermost open bracket is the given one.
-func (s *scan) in(bracket byte) bool {
-	return s.deeper == 0 && len(s.stack) > 0 && s.stack[len(s.stack)-1] == bracket
-}
-
-func (s *scan) push(c byte) {
-	if len(s.stack) > s.limit {
-		s.deeper++
-		return
-	}
-	s.stack = append(s.stack, c)
-}
-
-// close closes the innermost bracket that c fits, and those within it: the value is damaged then, but its end is found.
-func (s *scan) close(c byte) taken {
-	if s.add(c); s.deeper > 0 {
-		s.deeper--
-		return more
-	}
-	opening := byte('{')
-	if c == ']' {
-		opening = '['
-	}
-	at := bytes.LastIndexByte(s.stack, opening)
-	if at < 0 {
-		return broken
-	}
-	if s.stack = s.stack[:at]; at == 0 {
-		return ended
-	}
-	return more
+	return a, fmt.Errorf("a value begins here that is damaged JSON: %w", err)
 }

@@ -15,12 +15,13 @@ import (
 // warcReader reads the pages of a web archive (ISO 28500). Of its records it returns responses and resources
 // that hold a page, and texts that were made of pages. Every other response is an error that says why;
 // records about the crawl are left out without a word.
+//
+// github.com/nlnwa/gowarc is no way out: it reads the header of an HTTP response to its end into memory, whatever its
+// length, and parses it with net/http, which refuses headers that browsers and warcio read.
 type warcReader struct {
-	in      *bufio.Reader
-	limit   int
-	at      *time.Time
-	guessed *Tally
-	number  int // of the record, counted from 1
+	source
+	number int    // of the record, counted from 1
+	note   string // how the page was read
 }
 
 // page is the article of a WARC record.
@@ -31,33 +32,35 @@ type page struct {
 }
 
 // next returns the next page as a JSON object, and the number of its record.
-func (w *warcReader) next() ([]byte, int, error) {
+func (w *warcReader) next() (Article, error) {
 	for {
 		h, length, err := w.header()
 		if err != nil {
-			return nil, w.number, err
+			return Article{Place: w.number}, err
 		}
-		block := &io.LimitedReader{R: w.in, N: length}
+		block := &io.LimitedReader{R: w.Reader, N: length}
+		w.note = ""
 		text, err := w.text(h, block)
+		a := Article{Place: w.number, Note: w.note}
 		if _, skip := io.Copy(io.Discard, block); skip != nil {
-			return nil, w.number, skip
+			return a, skip
 		}
 		if block.N > 0 {
-			return nil, w.number, fmt.Errorf("a WARC record is cut off: %w", io.ErrUnexpectedEOF)
+			return a, fmt.Errorf("a WARC record is cut off: %w", io.ErrUnexpectedEOF)
 		}
 		uri := uriOf(h)
 		if skip := (*SkipError)(nil); errors.As(err, &skip) {
 			skip.Detail = uri + ": " + skip.Error()
 		}
 		if err != nil {
-			return nil, w.number, err
+			return a, err
 		}
 		if text == "" {
 			continue
 		}
-		*w.at, _ = time.Parse(time.RFC3339, h.get("WARC-Date"))
-		value, err := marshal(page{uri, uri, text})
-		return value, w.number, err
+		a.Time, _ = time.Parse(time.RFC3339, h.get("WARC-Date"))
+		a.Value, err = marshal(page{uri, uri, text})
+		return a, err
 	}
 }
 
@@ -67,7 +70,7 @@ func (w *warcReader) header() (header, int64, error) {
 	line := ""
 	for line == "" {
 		var err error
-		if line, err = readLine(w.in, maxHeaderBytes); errors.Is(err, io.EOF) {
+		if line, err = readLine(w.Reader, maxHeaderBytes); errors.Is(err, io.EOF) {
 			return nil, 0, io.EOF
 		} else if err != nil && !errors.Is(err, errHeaderTooLong) {
 			return nil, 0, err
@@ -79,7 +82,7 @@ func (w *warcReader) header() (header, int64, error) {
 	if !strings.HasPrefix(line, "WARC/") {
 		return nil, 0, w.damaged("no record begins here: the Content-Length of the one before is wrong")
 	}
-	h, err := readHeader(w.in, maxHeaderBytes)
+	h, err := readHeader(w.Reader, maxHeaderBytes)
 	if errors.Is(err, errHeaderTooLong) {
 		return nil, 0, w.damaged("the header of a record: " + err.Error())
 	} else if err != nil {
@@ -96,10 +99,10 @@ func (w *warcReader) header() (header, int64, error) {
 func (w *warcReader) damaged(detail string) error {
 	atStart := true
 	for {
-		if start, _ := w.in.Peek(len("WARC/")); atStart && string(start) == "WARC/" {
+		if start, _ := w.Reader.Peek(len("WARC/")); atStart && string(start) == "WARC/" {
 			return &SkipError{Cause: "damaged WARC record", Detail: detail, Kind: Unread}
 		}
-		_, err := w.in.ReadSlice('\n')
+		_, err := w.Reader.ReadSlice('\n')
 		atStart = err == nil
 		if errors.Is(err, io.EOF) {
 			return &SkipError{Cause: "damaged WARC record", Detail: detail, Kind: Unread}
@@ -166,7 +169,7 @@ func (w *warcReader) text(h header, block io.Reader) (string, error) {
 		return "", unread("bytes that are no text", "")
 	}
 	if guessed != "" {
-		w.guessed.Add(guessed, uriOf(h))
+		w.note = "a page in its most likely encoding, " + guessed
 	}
 	return text, nil
 }

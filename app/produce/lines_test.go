@@ -16,7 +16,6 @@ func read(t *testing.T, text string) (values []string, report string, err error)
 	t.Helper()
 	var log strings.Builder
 	lines := NewLines(config.Default(), files.NewProgress(&log, -1, "published", func() int64 { return 0 }))
-	lines.stopsWithoutText = true
 	for r, err := range lines.Records(t.Context(), []string{"-"}, strings.NewReader(text)) {
 		if err != nil {
 			return values, log.String(), err
@@ -31,21 +30,21 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	prose := strings.Repeat("The ferry of Skarvik stays in port until the storm is over. ", 3)
 	item := `{"headline":"x","content_html":"` + prose + `"}`
 	for name, c := range map[string]struct{ text, want string }{
-		"PNG":     {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\n\x00\x00\n", "image/png; expected are articles: JSON Lines"},
-		"program": {"\x7fELF\x02\x01\x01\n\x00\x00\n", "bytes that no text has; expected are articles: JSON Lines"},
+		"PNG":     {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\n\x00\x00\n", "image/png); expected are articles: JSON Lines"},
+		"program": {"\x7fELF\x02\x01\x01\n\x00\x00\n", "bytes that no text has); expected are articles: JSON Lines"},
 		"log": {strings.Repeat("2026-11-25 INFO started\n", 44_000) + `{"text":"x"}`,
 			"stdin:1: the value is not a JSON object: invalid character '-' after top-level value"},
-		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99), "nor are the 9 after it); expected"},
+		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99), "stdin:1: a value begins here that is damaged JSON: invalid character '-'"},
 		"binary lines":  {strings.Repeat("\xe9x\xfe\xc3\x28 \xa0\n", 70_000), "not in UTF-8"},
 		"news-please": {strings.Repeat(`{"maintext":"`+prose+`","title":"x"}`+"\n", 100) + `{"text":"x"}`,
-			"add --input.fields.text maintext, and set the same for the service"},
+			"it has maintext, title: --input.fields.text maintext)"},
 		"hits": {strings.Repeat(`{"_index":"a","_source":{"title":"t","body_text":"`+prose+`","url":"u"}}`+
 			"\n", 100), "--input.fields.text _source.body_text --input.fields.title _source.title " +
 			"--input.fields.url _source.url"},
 		"search": {`{"took":1,"hits":{"total":{"value":1},"hits":[{"_source":{"article":"` + prose + `"}}]}}`,
 			"jq -c '.hits.hits[]' FILE and pipe it into this command, with --input.fields.text _source.article"},
 		"NewsAPI": {`{"status":"ok","totalResults":1,"articles":[{"source":{"id":null},"content":"` + prose +
-			`"}]}`, "jq -c '.articles[]' FILE and pipe it into this command)"},
+			`"}]}`, "it has status, totalResults, articles; the articles seem to stand in the list articles: type jq -c '.articles[]' FILE and pipe it into this command, with --input.fields.text content"},
 		"JSON Feed": {"{\n\"version\": \"https://jsonfeed.org/version/1.1\", \"items\": [\n" + item + "]}",
 			"jq -c '.items[]' FILE and pipe it into this command, with --input.fields.text content_html"},
 		"Chinese": {strings.Repeat(`{"正文":"x","zhengwen":"`+strings.Repeat("渡口停航。", 20)+`"}`+"\n", 100),
@@ -60,13 +59,17 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}
 }
 
-// A few records without a text are published: their dead letters are for whoever made them.
+// Records without a text before the first article are published with it: their dead letters are for whoever made
+// them. A file without any text is refused, and the message names what it has.
 func TestRecordsWithoutText(t *testing.T) {
-	for line, n := range map[string]int{`{"title":"x"}`: 400, `{"text":{"a":1}}`: 99,
-		`{"maintext":"The ferry of Skarvik stays in port until the storm is over."}`: 99} {
-		values, _, err := read(t, strings.Repeat(line+"\n", n))
+	for line, want := range map[string]string{`{"title":"x"}`: "title: --input.fields.text NAME",
+		`{"maintext":"The ferry of Skarvik stays in port until the storm is over."}`: "--input.fields.text maintext"} {
+		values, _, err := read(t, strings.Repeat(line+"\n", 99))
+		require.ErrorContains(t, err, want)
+		require.Empty(t, values)
+		values, _, err = read(t, strings.Repeat(line+"\n", 99)+`{"text":""}`)
 		require.NoError(t, err)
-		require.Len(t, values, n)
+		require.Len(t, values, 100)
 	}
 }
 

@@ -36,7 +36,6 @@ type Summary struct {
 
 	Unread  map[string]int64 `json:"unread,omitempty"`   // pages of web archives that could not be read, by cause
 	NoPages map[string]int64 `json:"no_pages,omitempty"` // responses of web archives that are no pages, by cause
-	Hint    string           `json:"-"`                  // how the text of refused records can be found
 }
 
 // Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the
@@ -75,7 +74,7 @@ type Options struct {
 
 // Files publishes all files; the name "-" stands for stdin. The summary is valid also if there is an error.
 // The error is a *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an
-// article.
+// article. What ended a file before its end is an error, too; the other files are published.
 func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (
 	Summary, error) {
 	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
@@ -84,15 +83,10 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	}
 	progress := files.NewProgress(errOut, files.Size(names), "published", out.Acknowledged)
 	lines := NewLines(cfg, progress)
-	lines.strict, lines.stopsWithoutText = o.Strict, true
+	lines.strict = o.Strict
 	p := newPublisher(out, o.Rate)
 	stop := progress.Start()
-	for _, name := range names {
-		err = lines.each(ctx, name, stdin, func(rec record.Record, idle bool) error { return p.add(ctx, rec, idle) })
-		if err != nil {
-			break
-		}
-	}
+	err = lines.each(ctx, names, stdin, func(rec record.Record, idle bool) error { return p.add(ctx, rec, idle) })
 	if ctx.Err() == nil {
 		// the lines before a fault are published; after a fault of the producer none are left
 		err = errors.Join(p.flush(ctx), err)
@@ -106,15 +100,13 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 		err = errors.New("interrupted: the rest was not published")
 	}
 	summary := newSummary(cfg, out, progress)
-	summary.Refused, summary.Reason, summary.Hint = lines.refused, string(lines.reason), lines.hint
+	summary.Refused, summary.Reason = lines.refused, string(lines.reason)
 	summary.Unread, summary.NoPages = lines.unread.Counts(), lines.noPages.Counts()
 	if err == nil {
 		err = lines.finish(names)
 	}
 	switch {
-	case errors.As(err, new(*files.NoArticleError)): // it says all about the bad lines
 	case err != nil:
-		lines.release()
 	case summary.Bad > 0:
 		err = &command.AnswerError{Text: plural.Of(summary.Bad, "bad line") + " not published"}
 	case len(lines.mostlyUnread) > 0:

@@ -118,7 +118,7 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 	require.Equal(t, diag.Warning, found[0].Severity)
 	require.Contains(t, found[0].Problem, "5 would be dead letters")
 
-	publish(strings.Repeat("{\"headline\":\"x\"}\n", 400))
+	publish("{\"text\":\"x\"}\n" + strings.Repeat("{\"headline\":\"x\"}\n", 400))
 	found = input(command.ExitNo)
 	require.Equal(t, diag.Failure, found[0].Severity)
 	require.Contains(t, found[0].Problem, "most of them for: no_text: none of the text fields")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/files"
 	"echosieve/app/produce"
-	"echosieve/app/visible"
 	"echosieve/internal/plural"
 )
 
@@ -121,8 +119,7 @@ func printSummary(w io.Writer, s produce.Summary, asJSON bool) error {
 	_, err := fmt.Fprintf(w, "%s published to %s in %.1f s (%.0f/s), %s\n",
 		plural.Of(s.Published, "record"), s.Topic, s.Seconds, s.PerSecond, plural.Of(s.Bad, "bad line"))
 	if err == nil && s.Refused > 0 {
-		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; %s\n", s.Refused, s.Reason,
-			cmp.Or(visible.Line(s.Hint), "see input.fields"))
+		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; see input.fields\n", s.Refused, s.Reason)
 	}
 	return err
 }

@@ -76,47 +76,33 @@ func (r *reader) skip(place string, skip *files.SkipError) {
 // errEnough, returned for a line, ends eachArticle without an error.
 var errEnough = errors.New("enough was read")
 
-// eachArticle calls f with every article of a file as a line, until f fails or ctx ends. input says how the
-// file is read, as files.NewArticleReader does it. The function through wraps the file before it is read;
-// skip, unless it is nil, hears of pieces of the file that are left out.
+// eachArticle calls f with every article of a file as a line, until f fails or ctx ends. The function through wraps
+// the file before it is read; skip, unless it is nil, hears of pieces of the file that are left out.
 func eachArticle(ctx context.Context, name string, input decode.Config, through func(io.Reader) io.Reader,
 	f func(line []byte) error,
 	skip func(place string, skip *files.SkipError),
 ) error {
-	file, err := files.Open(name, files.HoldsArticles)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	lines, err := files.NewArticleReader(through(file), maxLine, input)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	defer lines.Close()
-	for {
-		if err := context.Cause(ctx); err != nil {
-			return fmt.Errorf("interrupted: %w", err)
-		}
-		line, number, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if skipped := (*files.SkipError)(nil); errors.As(err, &skipped) {
+	in := &files.Reader{Names: []string{name}, Limit: maxLine, Input: input, Through: through}
+	for a, err := range in.Articles(ctx) {
+		skipped := (*files.SkipError)(nil)
+		if errors.As(err, &skipped) && skipped.Line() != nil {
+			a.Value, err = skipped.Line(), nil // an article without a verdict
+		} else if skipped != nil {
 			if skip != nil {
-				skip(fmt.Sprintf("%s:%d", name, number), skipped)
+				skip(in.At(a), skipped)
 			}
 			continue
 		}
-		if err == nil {
-			err = f(line)
-		}
-		if errors.Is(err, errEnough) {
-			return nil
-		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", name, number, err)
+			return err
+		}
+		if err = f(a.Value); errors.Is(err, errEnough) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", in.At(a), err)
 		}
 	}
+	return nil
 }
 
 // noteBad counts an article that gets no verdict, and remembers the fault of the first such article.

@@ -32,7 +32,7 @@ TSV with a header, and WARC, plain, .gz or .zst. "-", or no file, means standard
                   what it has in common with the original, as in docs/output.md
 
 A damaged line gives a line with the verdict dead, and its text as member "value". So nothing is lost: each article is in one line of
-one output. Lines go to standard output, except those with a file of their own.
+one output. Damage in a list or a table ends that file: the error names the place, and the next file is read. Lines go to standard output, except those with a file of their own.
 
 With --stories, one line of JSON for each story follows at the end, the largest first: an article with all that repeat it, who carried
 it, who was first and which copy to show (docs/stories.md). Only the articles of this run count.
@@ -44,7 +44,7 @@ same file as in others. Copy the folder only while no run uses it. Another recip
 An article is compared with those of --window before it, by its own time (--time-field). An article without one has the time of the article
 before it. So in files without times every article is compared with all before it.
 
-Exit codes: 0 done; 1 done, but some lines are dead; 2 failed or interrupted, or no line was an article.`
+Exit codes: 0 done; 1 done, but some lines are dead; 2 failed or interrupted, a file ended before its end, or has no article.`
 
 // Command returns the command filter.
 func Command() *cobra.Command {
@@ -159,10 +159,7 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	if err == nil && keep {
 		err = endRuns(r.index, r.input.runs)
 	}
-	if err == nil && r.counts.total() > 0 && r.counts.articles.Load() == 0 {
-		err = r.noArticle(r.counts.firstDamaged)
-	}
-	if noArticle := (*files.NoArticleError)(nil); errors.As(err, &noArticle) {
+	if errors.As(err, new(*files.NoArticleError)) && r.counts.total() == 0 {
 		return err
 	}
 	r.summarise(errOut, time.Since(begun))

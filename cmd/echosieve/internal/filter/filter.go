@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +11,11 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/app/files"
+	"echosieve/app/visible"
 	"echosieve/internal/plural"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
-	"echosieve/pipeline/record"
 )
 
 // run is one run of the command.
@@ -31,10 +30,8 @@ type run struct {
 
 // counts are of the articles whose lines are written. They are read while the run goes on.
 type counts struct {
-	topics       [article.DestinationCount]atomic.Int64
-	exact, near  atomic.Int64
-	articles     atomic.Int64 // lines that are JSON objects
-	firstDamaged string       // what is wrong with the first line that is none
+	topics      [article.DestinationCount]atomic.Int64
+	exact, near atomic.Int64
 }
 
 // newRun returns a run with the pipeline of the service on an index in memory or, with a folder's name, in that folder.
@@ -45,7 +42,7 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 		return nil, err
 	}
 	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.Config, member: cfg.Output.Member},
-		input: input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes}}
+		input: input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes, damaged: map[string]bool{}}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{
 		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
@@ -66,20 +63,20 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 func (r *run) filter(ctx context.Context) error {
 	ahead, stop := context.WithCancel(ctx)
 	defer stop()
-	read, prepared := make(chan []record.Record), make(chan *pipeline.Batch, 1)
+	read, prepared := make(chan batch), make(chan ready, 1)
 	var failed error // set before prepared is closed
 	go func() {
 		defer close(prepared)
 		ended := make(chan error, 1)
 		go func() { ended <- r.input.batches(ahead, read) }()
-		for records := range read {
-			batch, err := r.pipe.Prepare(ahead, records)
+		for b := range read {
+			batch, err := r.pipe.Prepare(ahead, b.records)
 			if err != nil {
 				failed = err
 				return
 			}
 			select {
-			case prepared <- batch:
+			case prepared <- ready{batch, b.faults}:
 			case <-ahead.Done():
 				return
 			}
@@ -97,7 +94,7 @@ func (r *run) filter(ctx context.Context) error {
 			if !more {
 				return failed
 			}
-			if err := r.decide(batch); err != nil {
+			if err := r.decide(batch.Batch, batch.faults); err != nil {
 				return err
 			}
 		}
@@ -106,8 +103,14 @@ func (r *run) filter(ctx context.Context) error {
 
 var errInterrupted = errors.New("interrupted: the lines written are complete, the rest was not read")
 
+// ready is a batch of articles that were read.
+type ready struct {
+	*pipeline.Batch
+	faults []string
+}
+
 // decide writes the lines of a batch. It ignores the end of the run, so that a batch is written as a whole.
-func (r *run) decide(batch *pipeline.Batch) error {
+func (r *run) decide(batch *pipeline.Batch, faults []string) error {
 	decided, err := r.pipe.Decide(context.Background(), batch)
 	if err == nil {
 		err = r.index.Sync() // before the lines: after a crash, the same articles get the same verdicts again
@@ -117,16 +120,8 @@ func (r *run) decide(batch *pipeline.Batch) error {
 	}
 	for i := range decided {
 		out := &decided[i]
-		if h := out.Record.Headers; len(h) > 0 && h[0].Key == skipped {
-			out.Detail, out.Record.Value = string(h[0].Value), nil
-		}
-		if r.counts.articles.Load() == 0 && bytes.IndexByte(out.Record.Value, 0) >= 0 {
-			return r.noArticle(out.Detail)
-		}
-		if reason := record.RejectReason(out.Reason); reason != record.NotJSON {
-			r.counts.articles.Add(1)
-		} else if r.counts.firstDamaged == "" {
-			r.counts.firstDamaged = fmt.Sprintf("article %d: %s", out.Record.Offset, out.Detail)
+		if faults[i] != "" {
+			out.Detail, out.Record.Value = faults[i], nil
 		}
 		if err := r.output.write(out); err != nil {
 			return err
@@ -135,15 +130,7 @@ func (r *run) decide(batch *pipeline.Batch) error {
 		r.counts.add(out)
 	}
 	collect(r.index)
-	if r.counts.articles.Load() == 0 {
-		return nil // perhaps the user has named a wrong file: then no line is written
-	}
 	return r.output.flush()
-}
-
-// noArticle is the error about files in which no line is an article.
-func (r *run) noArticle(fault string) error {
-	return files.NoArticle(r.input.names, r.cfg.Input.Config, fault)
 }
 
 func (c *counts) add(out *pipeline.Output) {
@@ -185,4 +172,7 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", plural.Of(c.total(), "article"),
 		elapsed.Seconds(),
 		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.exact.Load(), c.near.Load())
+	if n := r.input.notes.Total(); n > 0 {
+		fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s read otherwise than written: %s", plural.Of(n, "article"), &r.input.notes)))
+	}
 }

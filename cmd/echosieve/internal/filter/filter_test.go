@@ -120,7 +120,7 @@ func TestNoArticles(t *testing.T) {
 	require.Contains(t, errOut, "0 articles in ")
 	for in, want := range map[string]string{
 		"\x7fELF\x00\x01\n{\"text\":\"x\"}\n":  "it holds bytes that no text has",
-		"hello\nworld\n":                       "there is no article in standard input (article 1: ",
+		"hello\nworld\n":                       "there is no article in standard input (stdin:1: ",
 		filestest.Gzip(t, line("a", "x"))[:30]: "stdin",
 	} {
 		out, errOut := filtered(t, command.ExitFailed, in)

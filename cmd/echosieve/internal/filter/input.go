@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,6 @@ import (
 const (
 	batchRecords = 1000
 	batchBytes   = 4 << 20
-
-	// skipped is the header of a record in place of a piece of a file that is no article; its value says why.
-	skipped = "skipped"
 )
 
 // input makes records of the articles of files. The coordinates of a record are the name of its file, the
@@ -34,7 +32,9 @@ type input struct {
 	runs   map[string]sourceRun // by source; nil: number 0
 	clock  time.Time            // of the last article that had a time of its own, or the start of the run
 
-	bytes atomic.Int64 // read so far
+	bytes   atomic.Int64 // read so far
+	notes   files.Tally  // articles that were read otherwise than they are written
+	damaged map[string]bool
 }
 
 // source is the name of the file in coordinates, for each name in its place.
@@ -52,98 +52,97 @@ func (in *input) sources() []string {
 	return sources
 }
 
-// read calls take for each record of all files, until that returns false.
-func (in *input) read(ctx context.Context, take func(record.Record) bool) error {
-	for i, source := range in.sources() {
-		if err := in.readFile(ctx, in.names[i], source, take); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (in *input) readFile(ctx context.Context, name, source string, take func(record.Record) bool) error {
-	file := in.stdin
-	if name != "-" {
-		f, err := files.Open(name, files.HoldsArticles)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		file = f
-	}
-	articles, err := files.NewArticleReader(files.Counting(file, &in.bytes), in.limit, in.decode)
-	if err != nil {
-		return fmt.Errorf("%s: %w", source, err)
-	}
-	defer articles.Close()
-	if in.clock.IsZero() {
-		in.clock = in.runs[source].started
-	}
-	for ctx.Err() == nil {
-		value, number, err := articles.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		r := record.Record{Coordinates: article.Coordinates{Topic: source, Partition: in.runs[source].number,
-			Offset: int64(number)}}
+// read calls take for each record of all files, until that returns false. A piece that is no article is a record
+// with a fault. Behind a damaged file the next one is read; the error has the faults of all.
+func (in *input) read(ctx context.Context, take func(item) bool) error {
+	sources := in.sources()
+	r := &files.Reader{Names: in.names, Stdin: in.stdin, Limit: in.limit, Input: in.decode, Columns: in.times,
+		Through: func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }}
+	var ended []error
+	for a, err := range r.Articles(ctx) {
+		source := sources[a.File]
+		it := item{Record: record.Record{Value: bytes.Clone(a.Value), Coordinates: article.Coordinates{
+			Topic: source, Partition: in.runs[source].number, Offset: int64(a.Place)}}}
 		skip := (*files.SkipError)(nil)
 		switch {
 		case errors.As(err, &skip) && skip.Kind == files.NoPage:
 			continue
 		case skip != nil:
-			r.Value, r.Headers = []byte{}, []record.Header{{Key: skipped, Value: []byte(skip.Error())}}
+			if it.Value = bytes.Clone(skip.Line()); it.Value == nil {
+				it.Value, it.fault = []byte{}, skip.Error()
+			}
+		case err != nil && ctx.Err() == nil:
+			ended = append(ended, err)
+			in.damaged[source] = true
+			continue
 		case err != nil:
-			return fmt.Errorf("%s:%d: read: %w", source, number, err)
-		default:
-			r.Value = append(make([]byte, 0, len(value)), value...)
+			return err
 		}
-		if at := articles.Time(); !at.IsZero() {
-			in.clock = at
-		} else if at, ok := in.times.find(value); ok {
+		if a.Note != "" {
+			in.notes.Add(a.Note, r.At(a))
+		}
+		if in.clock.IsZero() {
+			in.clock = in.runs[source].started
+		}
+		if at, ok := in.times.find(a.Value); !a.Time.IsZero() {
+			in.clock = a.Time
+		} else if ok {
 			in.clock = at
 		}
-		if r.Time = in.clock; !take(r) {
+		if it.Time = in.clock; !take(it) {
 			return nil
 		}
 	}
-	return nil
+	return errors.Join(ended...)
+}
+
+// item is a record, or in place of one what is wrong with a piece of a file.
+type item struct {
+	record.Record
+	fault string
+}
+
+// batch holds records, and for each the fault that item has.
+type batch struct {
+	records []record.Record
+	faults  []string
+	size    int
 }
 
 // batches sends the records of all files in batches to out, which it closes at the end. A record waits for
 // others only while nobody receives.
-func (in *input) batches(ctx context.Context, out chan<- []record.Record) error {
+func (in *input) batches(ctx context.Context, out chan<- batch) error {
 	defer close(out)
-	records := make(chan record.Record, 16)
-	var failed error // set before records is closed
+	items := make(chan item, 16)
+	var failed error // set before items is closed
 	go func() {
-		defer close(records)
-		failed = in.read(ctx, func(r record.Record) bool {
+		defer close(items)
+		failed = in.read(ctx, func(it item) bool {
 			select {
-			case records <- r:
+			case items <- it:
 				return true
 			case <-ctx.Done():
 				return false
 			}
 		})
 	}()
-	var batch []record.Record
-	size := 0
-	for more := true; more || len(batch) > 0; {
-		from, to := records, out
-		if !more || len(batch) == batchRecords || size >= batchBytes {
+	var b batch
+	for more := true; more || len(b.records) > 0; {
+		from, to := items, out
+		if !more || len(b.records) == batchRecords || b.size >= batchBytes {
 			from = nil
 		}
-		if len(batch) == 0 {
+		if len(b.records) == 0 {
 			to = nil
 		}
 		select {
-		case r, ok := <-from:
+		case it, ok := <-from:
 			if more = ok; ok {
-				batch, size = append(batch, r), size+r.Size()
+				b.records, b.faults = append(b.records, it.Record), append(b.faults, it.fault)
+				b.size += it.Size()
 			}
-		case to <- batch:
-			batch, size = nil, 0
+		case to <- b:
+			b = batch{}
 		case <-ctx.Done():
 			return nil
 		}

@@ -1,0 +1,204 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"echosieve/pipeline/decode"
+)
+
+// otherForms are the beginnings of files that are not read, and what to do instead.
+var otherForms = []struct{ prefix, form, remedy string }{
+	{"BZh", "bzip2", "type bunzip2 -c FILE and pipe it into this command"},
+	{"\xfd7zXZ\x00", "xz", "type xz -dc FILE and pipe it into this command"},
+	{"PK\x03\x04", "a zip file", "type unzip -p FILE and pipe it into this command"},
+	{"PAR1", "Parquet", "type duckdb -c \"COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)\" and pipe it into " +
+		"this command"},
+	{"Obj\x01", "an Avro file", "type avro-tools tojson FILE and pipe it into this command"},
+	{"<?xml", "XML, perhaps a feed", "let a program that reads feeds write one JSON object a line"},
+	{"<rss", "a feed", "let a program that reads feeds write one JSON object a line"},
+	{"<feed", "a feed", "let a program that reads feeds write one JSON object a line"},
+}
+
+// form finds out in which form the file is. It returns the function that reads its next piece.
+func (f *file) form(content *bufio.Reader) (next func() (Article, error), err error) {
+	lines := &lineReader{source: source{Reader: content, limit: f.Limit}}
+	if f.Input.Format != decode.FormatJSON {
+		return lines.next, nil
+	}
+	start, first := beginning(&lines.source)
+	if err := otherForm(start, first); err != nil {
+		return nil, NoArticle(f.Names[f.number:f.number+1], f.Input, f.Name(f.number)+": "+err.Error())
+	}
+	valid := gjson.Valid(first)
+	switch {
+	case strings.HasPrefix(first, "["), strings.HasPrefix(first, "{") && !valid && endsBetweenTokens(first):
+		return newValueReader(lines.source).next, nil
+	case strings.HasPrefix(first, "WARC/"):
+		return (&warcReader{source: lines.source}).next, nil
+	case isBulk(first):
+		return (&bulkReader{lines: lines}).next, nil
+	case valid && gjson.Get(first, "payload").Type == gjson.String && gjson.Get(first, "offset").Exists():
+		return func() (Article, error) { return payload(lines.next()) }, nil
+	case strings.HasPrefix(first, "{"):
+		return lines.next, nil
+	}
+	fields := &f.Input.Fields
+	known := slices.Concat(fields.Text, fields.ID, fields.Title, fields.Publisher, fields.URL, fields.Published, f.Columns)
+	table, columns := newTableReader(lines.source, first, fields.Text, known)
+	if table != nil {
+		return table.next, nil
+	}
+	if columns != nil {
+		f.columns = has(columns) + ": --input.fields.text " + likelyText(columns)
+	}
+	return lines.next, nil
+}
+
+// otherForm returns an error for a file that is not read. It says what the file is.
+func otherForm(start []byte, first string) error {
+	for _, f := range otherForms {
+		if bytes.HasPrefix(start, []byte(f.prefix)) {
+			return fmt.Errorf("this is %s: %s", f.form, f.remedy)
+		}
+	}
+	known := strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") || strings.HasPrefix(first, "WARC/")
+	kind, _, _ := strings.Cut(http.DetectContentType(start), ";")
+	switch {
+	case byMark(start), isUTF16(start[:min(len(start), 64)]):
+		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it " +
+			"into this command")
+	case known:
+		return nil
+	case kind == "text/html":
+		return errors.New("this is one HTML page: put pages into JSON or a web archive (WARC)")
+	case !strings.HasPrefix(kind, "text/") && kind != "application/octet-stream":
+		return fmt.Errorf("this is a file of the type %s", kind)
+	case isBinary(start[:min(len(start), 1024)]):
+		return errors.New("it holds bytes that no text has")
+	case !utf8.ValidString(first):
+		return encodingError(start)
+	}
+	return nil
+}
+
+// isUTF16 says whether many of the first bytes are zero, all of them in the same place of a pair of bytes.
+func isUTF16(start []byte) bool {
+	var zeros [2]int
+	for i, c := range start {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	return zeros[0]+zeros[1] > len(start)/4 && min(zeros[0], zeros[1]) == 0
+}
+
+// isBinary says whether a zero byte or many control characters are among the first bytes.
+func isBinary(start []byte) bool {
+	controls := 0
+	for _, c := range start {
+		if c == 0 {
+			return true
+		}
+		if c < ' ' && !strings.ContainsRune(" \n\r\t\x1e", rune(c)) {
+			controls++
+		}
+	}
+	return controls*20 > len(start)
+}
+
+// beginning skips what is blank. It returns the first bytes behind it, and the first line of these: as much of it
+// as the buffer can hold. It waits for the end of that line, because a pipe may bring it in parts.
+func beginning(in *source) (start []byte, line string) {
+	searched := 0
+	for {
+		start, _ = in.Peek(in.Buffered())
+		text := bytes.TrimLeft(start, blank)
+		if skip := len(start) - len(text); skip > 0 {
+			in.line += bytes.Count(start[:skip], []byte("\n"))
+			_, _ = in.Discard(skip)
+			start, searched = text, 0
+		}
+		end := bytes.IndexByte(start[searched:], '\n')
+		if end < 0 {
+			searched = len(start)
+			if _, err := in.Peek(in.Buffered() + 1); err == nil {
+				continue
+			}
+			end = 0
+		}
+		return start, strings.TrimRight(string(start[:searched+end]), blank)
+	}
+}
+
+// endsBetweenTokens says whether a line that is no JSON value by itself may be the first line of one: it has
+// no fault, and does not end in a string, as a line does that was cut off.
+func endsBetweenTokens(line string) bool {
+	d := json.NewDecoder(strings.NewReader(line))
+	for {
+		if _, err := d.Token(); err != nil {
+			return errors.Is(err, io.EOF) // io.ErrUnexpectedEOF is the end within a token
+		}
+	}
+}
+
+// marshal returns v as JSON. Markup stays as it is: escapes would make a page longer than a record may be.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// isBulk says whether a line is an action of Elasticsearch's bulk format, behind which an article stands.
+func isBulk(line string) bool {
+	for _, action := range []string{"index", "create"} {
+		if v := gjson.Get(line, action); v.IsObject() && gjson.Valid(line) {
+			return len(gjson.Parse(line).Map()) == 1
+		}
+	}
+	return false
+}
+
+// bulkReader reads Elasticsearch's bulk format: an action and its article in the line behind it, in turn.
+type bulkReader struct {
+	lines  *lineReader
+	action int // the line of an action whose article comes next; 0: none
+}
+
+func (b *bulkReader) next() (Article, error) {
+	for {
+		a, err := b.lines.next()
+		action := err == nil && isBulk(string(a.Value))
+		before := b.action
+		b.action = 0
+		if action {
+			b.action = a.Place
+		}
+		switch {
+		case before > 0 && (action || errors.Is(err, io.EOF)):
+			return Article{Place: before}, &SkipError{Cause: "an action without an article"}
+		case !action:
+			return a, err
+		}
+	}
+}
+
+// payload returns the value of a record in the output of kcat -J.
+func payload(a Article, err error) (Article, error) {
+	if value := gjson.GetBytes(a.Value, "payload"); err == nil && value.Type == gjson.String {
+		a.Value = []byte(value.Str)
+	}
+	return a, err
+}
