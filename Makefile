@@ -27,7 +27,7 @@ ALONE := TestPeakMemory|TestWorstBatches|TestHostileTexts|TestHostileTextsTakeLi
 # Results are never taken from the cache: it does not know that a test builds the service. make lint vets.
 GOTEST := go test -count=1 -vet=off -timeout 20m
 
-.PHONY: help build release demo check test test-race test-plain test-alone test-all setup-build setup-test setup-image image-test torture lint fuzz bench up down clean
+.PHONY: help build release wheel demo check test test-race test-plain test-alone test-all setup-build setup-test setup-image image-test torture lint fuzz bench up down clean
 
 # They install the programs that the machine lacks, or print the command that does.
 setup-build setup-test setup-image: setup-%:
@@ -43,6 +43,9 @@ build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static a
 
 release: ## what is published for VERSION, in bin/release: archives, Debian packages, bills of materials, checksums
 	deploy/release/build.sh $(VERSION) bin/release
+
+wheel: build ## the Python package for this machine, in bin: pip install bin/echosieve-*.whl
+	deploy/python/build.sh $(VERSION) bin/echosieve bin
 
 demo: setup-build ## the whole service on the shipped sample; needs no Kafka and no Redis
 	@$(MAKE) --no-print-directory build PROGRAMS=./cmd/echosieve-lab

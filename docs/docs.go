@@ -23,43 +23,50 @@ import (
 // Path is the path of the list of pages. Each page is below it, under the name of its file.
 const Path = "/docs/"
 
-//go:embed *.md *.png *.schema.json docs.css
+//go:embed *.md *.png *.schema.json docs.css zh
 var files embed.FS
 
-var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.Table),
-	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(unlink{}, 0))),
-)
+// markdown makes a page of this folder, whose links with the prefix outside lead out of it.
+func markdown(outside string) goldmark.Markdown {
+	return goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(
+		parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(unlink{outside}, 0))))
+}
 
 // Handler serves the pages as HTML.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET "+Path, http.StripPrefix(Path, http.FileServerFS(files)))
 	mux.HandleFunc("GET "+Path+"{$}",
-		func(w http.ResponseWriter, _ *http.Request) { serve(w, "Documentation", contents()) })
-	mux.HandleFunc("GET "+Path+"{page}", func(w http.ResponseWriter, r *http.Request) {
+		func(w http.ResponseWriter, _ *http.Request) { serve(w, "", "Documentation", contents("", "Documentation")) })
+	mux.HandleFunc("GET "+Path+"zh/{$}",
+		func(w http.ResponseWriter, _ *http.Request) { serve(w, "../", "文档", contents("zh/", "文档")) })
+	mux.HandleFunc("GET "+Path+"{page...}", func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("page")
 		source, err := files.ReadFile(name)
 		if err != nil || path.Ext(name) != ".md" {
 			http.StripPrefix(Path, http.FileServerFS(files)).ServeHTTP(w, r)
 			return
 		}
+		top, all := "", "All pages"
+		if strings.HasPrefix(name, "zh/") {
+			top, all = "../", "所有页面"
+		}
 		var body bytes.Buffer
-		if err := markdown.Convert(source, &body,
+		if err := markdown(top+"../").Convert(source, &body,
 			parser.WithContext(parser.NewContext(parser.WithIDs(anchors{})))); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		serve(w, title(source), `<p><a href="./">All pages</a></p>`+body.String())
+		serve(w, top, title(source), `<p><a href="./">`+all+`</a></p>`+body.String())
 	})
 	return mux
 }
 
-func serve(w http.ResponseWriter, title, body string) {
+// serve writes a page. top is the path from its folder to Path.
+func serve(w http.ResponseWriter, top, title, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s - Echosieve</title>"+
-		"<link rel=\"stylesheet\" href=\"docs.css\"></head>\n<body>\n%s</body></html>\n", html.EscapeString(title),
-		body)
+		"<link rel=\"stylesheet\" href=\"%sdocs.css\"></head>\n<body>\n%s</body></html>\n", html.EscapeString(title),
+		top, body)
 }
 
 // order is the order in which to read the pages.
@@ -68,18 +75,21 @@ var order = []string{
 	"security", "metrics", "tuning", "evaluation", "recipe-change", "platforms", "benchmarks", "scale",
 }
 
-// contents returns the list of pages.
-func contents() string {
+// contents returns the list of the pages of a folder, "" or "zh/".
+func contents(folder, heading string) string {
 	var b strings.Builder
-	b.WriteString("<h1>Documentation</h1>\n<ul>\n")
+	fmt.Fprintf(&b, "<h1>%s</h1>\n<ul>\n", heading)
 	for _, name := range order {
-		source, err := files.ReadFile(name + ".md")
-		if err != nil {
-			panic(err) // the folder is embedded
+		source, err := files.ReadFile(folder + name + ".md")
+		if err != nil { // it is not translated
+			continue
 		}
 		fmt.Fprintf(&b, "<li><a href=\"%s.md\">%s</a></li>\n", name, html.EscapeString(title(source)))
 	}
 	b.WriteString("</ul>\n")
+	if folder == "" {
+		b.WriteString("<p><a href=\"zh/\">中文</a></p>\n")
+	}
 	return b.String()
 }
 
@@ -103,13 +113,13 @@ func (anchors) Generate(heading []byte, _ ast.NodeKind) []byte {
 func (anchors) Put([]byte) {}
 
 // unlink leaves of each link to a file outside this folder its text: the service does not have that file.
-type unlink struct{}
+type unlink struct{ outside string }
 
 // Transform implements parser.ASTTransformer.
-func (unlink) Transform(page *ast.Document, _ text.Reader, _ parser.Context) {
+func (u unlink) Transform(page *ast.Document, _ text.Reader, _ parser.Context) {
 	var outside []*ast.Link
 	_ = ast.Walk(page, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if l, ok := n.(*ast.Link); ok && entering && strings.HasPrefix(string(l.Destination), "../") {
+		if l, ok := n.(*ast.Link); ok && entering && strings.HasPrefix(string(l.Destination), u.outside) {
 			outside = append(outside, l)
 		}
 		return ast.WalkContinue, nil

@@ -23,13 +23,16 @@ func get(t *testing.T, path string) (int, string) {
 // Every link of every page leads to a page, a picture or a heading that the handler serves; no link leads out of Path.
 func TestLinksAreServed(t *testing.T) {
 	_, list := get(t, Path)
+	_, listZH := get(t, Path+"zh/")
 	pages, err := filepath.Glob("*.md")
 	require.NoError(t, err)
 	require.Len(t, order, len(pages), "each page has its place in the order")
+	translated, err := filepath.Glob("zh/*.md")
+	require.NoError(t, err)
 	link := regexp.MustCompile(`(?:href|src)="([^"]+)"`)
 	followed := 0
-	for _, page := range pages {
-		require.Contains(t, list, `<a href="`+page+`">`)
+	for _, page := range append(pages, translated...) {
+		require.Contains(t, list+listZH, `<a href="`+strings.TrimPrefix(page, "zh/")+`">`)
 		status, body := get(t, Path+page)
 		require.Equal(t, http.StatusOK, status)
 		for _, l := range link.FindAllStringSubmatch(body, -1) {

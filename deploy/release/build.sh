@@ -29,22 +29,8 @@ case ${version#v} in
 esac
 export PACKAGE_VERSION=${package//-/+}
 
-# A version of Python has a "+" before whatever follows its numbers, and dots behind it.
-case ${version#v} in
-[0-9]*.*) wheel=${version#v} wheel=${wheel/-/+} ;;
-*) wheel=0+git.$version ;;
-esac
-export WHEEL_VERSION=${wheel//-/.}
-python3 -m venv "$work/python"
-"$work/python/bin/pip" --disable-pip-version-check install --quiet --require-hashes --only-binary :all: \
-	--requirement deploy/python/requirements.txt
-
-# wheel PROGRAM PLATFORM... adds a wheel with a program. A static program runs with every C library of Linux.
-wheel() {
-	local IFS=.
-	(cd deploy/python && WHEEL_PROGRAM=$1 WHEEL_TAG="py3-none-${*:2}" "$work/python/bin/hatchling" build --target wheel \
-		--directory "$out" >&2)
-}
+export WHEEL_TOOLS=$work/python
+wheel() { deploy/python/build.sh "$version" "$1" "$out" "${@:2}"; } # program, platforms
 
 # Manual pages and completions are the same for all architectures. A build for this machine writes them.
 mkdir -p "$work/man" "$work/completions"

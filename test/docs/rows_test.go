@@ -39,6 +39,7 @@ var rows = []row{
 	{command: "make demo", with: []string{"make demo", "bin/echosieve-lab demo"},
 		want: []string{`77 records: \d+ unique`}, shownIn: "README.md"},
 	{command: "make test", parsed: minutes},
+	{command: "make wheel", parsed: "test/deploy installs a wheel and runs it"},
 	{command: "bin/echosieve-lab demo --serve", until: `publish from another terminal`, stop: true},
 	// The sample has dead letters: exit code 1.
 	{command: "bin/echosieve filter articles.jsonl.gz > judged.jsonl",
