@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package pipeline
+package pipeline_test
 
 import (
 	"math"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/child"
+	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/recipe"
@@ -46,7 +47,7 @@ func TestPeakMemory(t *testing.T) {
 		{"tags", 10},
 		{"open tags", 26},
 	} {
-		value := asJSON(newstext.Hostile(4 << 20)[c.kind])
+		value := asJSON(hostileTexts(4 << 20)[c.kind])
 		peak := peakMemory(t, func() { decodeAndFingerprint(r, value) })
 		perByte := float64(peak) / float64(len(value))
 		t.Logf("%-10s %5.1f", c.kind, perByte)
@@ -75,7 +76,7 @@ func worstValues(t testing.TB) map[string][]byte {
 	most := 1<<20 - 64
 	return map[string][]byte{
 		"title, gzip": []byte(newstext.Gzip(`{"text":"x y z","title":"` + strings.Repeat("a", most) + `"}`)),
-		"words, gzip": []byte(newstext.Gzip(string(asJSON(newstext.Hostile(most)["words"])))),
+		"words, gzip": []byte(newstext.Gzip(string(asJSON(hostileTexts(most)["words"])))),
 	}
 }
 
@@ -105,22 +106,22 @@ func TestWorstBatches(t *testing.T) {
 // worstGrowth is the memory of the default settings without that of an idle service and of fetched data, in bytes.
 const worstGrowth = 250 << 20
 
-func newWorst(t testing.TB) *Pipeline {
+func newWorst(t testing.TB) *pipeline.Pipeline {
 	t.Helper()
 	made, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	cfg := decode.DefaultConfig()
 	cfg.Memory = decode.NewMemory(16 << 20 / 8)
-	stages, err := New(Config{Decode: cfg, MaxMessageBytes: 1 << 20}, made, nil, nil)
+	stages, err := pipeline.New(pipeline.Config{Decode: cfg, MaxMessageBytes: 1 << 20}, made, nil, nil)
 	require.NoError(t, err)
 	return stages
 }
 
 // prepareWorst prepares three batches of a record in each of 12 partitions, and holds them until all are prepared.
-func prepareWorst(t testing.TB, stages *Pipeline, value []byte) {
+func prepareWorst(t testing.TB, stages *pipeline.Pipeline, value []byte) {
 	t.Helper()
 	var partitions sync.WaitGroup
-	kept := make(chan *Batch, 36)
+	kept := make(chan *pipeline.Batch, 36)
 	for range 12 {
 		partitions.Go(func() {
 			for range 3 {

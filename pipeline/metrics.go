@@ -16,6 +16,7 @@ type metrics struct {
 	relations  *prometheus.CounterVec
 	littleText prometheus.Counter
 	noWords    prometheus.Counter
+	costly     prometheus.Counter
 	scripts    *prometheus.CounterVec
 	text       *prometheus.CounterVec
 	stage      *prometheus.HistogramVec
@@ -45,6 +46,9 @@ func (m *metrics) countText(a *article.Article) {
 	if a.Features == 0 {
 		m.noWords.Inc()
 	}
+	if a.CostlyPage {
+		m.costly.Inc()
+	}
 	m.scripts.WithLabelValues(a.Script.String()).Inc()
 	m.text.WithLabelValues(textArticle).Add(float64(a.CleanBytes - a.FurnitureBytes - a.BoilerplateBytes))
 	m.text.WithLabelValues(textFurniture).Add(float64(a.FurnitureBytes))
@@ -71,6 +75,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		noWords: f.NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_no_words_total",
 			Help: "Articles with letters or digits, but without a word that counts.",
+		}),
+		costly: f.NewCounter(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_costly_pages_total",
+			Help: "Articles whose HTML document would take too long to be read as one: all its text counts, or its largest part.",
 		}),
 		scripts: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_script_articles_total",
@@ -127,6 +135,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"dead", string(record.NoText)},
 		{"dead", string(record.WrongType)},
 		{"dead", string(record.EmptyText)},
+		{"dead", string(record.TooCostly)},
 		{"dead", string(record.TooLarge)},
 		{"dead", string(record.Timestamp)},
 		{"dead", string(record.Refused)},

@@ -63,7 +63,12 @@ type Config struct {
 	Window time.Duration
 	// Member is the name of the member with the verdict that JSON objects get; empty: none is added.
 	Member string
+	// Slow is told of a record that has been prepared for slowAfter, and again with prepared when it is. May be nil.
+	Slow func(at article.Coordinates, prepared bool)
 }
+
+// slowAfter is some thousand times what an ordinary article takes.
+const slowAfter = 10 * time.Second
 
 // Pipeline runs the stages over batches of records. Safe for concurrent use.
 type Pipeline struct {
@@ -175,6 +180,15 @@ func (p *Pipeline) prepare(ctx context.Context, r *record.Record) (prepared, err
 	if r.Value == nil {
 		return prepared{tombstone: true}, nil
 	}
+	if p.cfg.Slow != nil {
+		at := r.Coordinates
+		slow := time.AfterFunc(slowAfter, func() { p.cfg.Slow(at, false) })
+		defer func() {
+			if !slow.Stop() {
+				p.cfg.Slow(at, true)
+			}
+		}()
+	}
 	start := time.Now()
 	var one prepared
 	err := p.decoder.With(ctx, r, func(content article.Content, reject *record.RejectError) {
@@ -196,8 +210,8 @@ func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject
 	p.metrics.observe(StageClean, timing.Clean)
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)
-	if a.Empty {
-		return prepared{reject: record.Reject(record.EmptyText, "no letter or digit is left after cleaning")}
+	if reject = record.NoArticle(&a); reject != nil {
+		return prepared{reject: reject}
 	}
 	p.metrics.countText(&a)
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time

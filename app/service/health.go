@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"echosieve/pipeline/article"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -110,6 +112,18 @@ func (h *health) warn(name, kind, text string) {
 		c.warnings[kind] = text
 	}
 	h.warnings.WithLabelValues(name).Set(float64(len(c.warnings)))
+}
+
+// slow names a record that takes long to prepare, until it is prepared: see pipeline.Config.
+func (h *health) slow(at article.Coordinates, prepared bool) {
+	if prepared {
+		h.warn("kafka", at.String(), "")
+		h.log.Info("a record that took long is prepared", "record", at.String())
+		return
+	}
+	text := "record " + at.String() + " takes more than 10 s to be prepared: its partition waits for it"
+	h.warn("kafka", at.String(), text)
+	h.log.Warn("a record takes long", "record", at.String())
 }
 
 // probe calls f every probeInterval until ctx ends, and records the outcome. A call that takes longer than

@@ -226,3 +226,18 @@ func TestReload(t *testing.T) {
 	require.Equal(t, reloadApplied, r.reload(), "back to the first configuration")
 	require.Equal(t, slog.LevelInfo, level.Level())
 }
+
+// A record that takes long is named until it is prepared; its partition is still up.
+func TestHealthNamesSlowRecords(t *testing.T) {
+	h := newHealth(nil, discardLog(), "kafka")
+	probed(h, "kafka", nil)
+	at := article.Coordinates{Topic: "articles", Partition: 3, Offset: 88231}
+	h.slow(at, false)
+	ready, states := h.state()
+	require.True(t, ready)
+	require.Len(t, states["kafka"].Warnings, 1)
+	require.Contains(t, states["kafka"].Warnings[0], "articles/3/88231")
+	h.slow(at, true)
+	_, states = h.state()
+	require.Empty(t, states["kafka"].Warnings)
+}

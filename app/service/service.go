@@ -101,7 +101,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 		decode.Schemas = s.schemas.Waiting(s.health.report)
 	}
 	stages, err := pipeline.New(pipeline.Config{Decode: decode, RecordConfig: cfg.Input.Records, MaxMessageBytes: cfg.Kafka.MaxMessageBytes,
-		Window: cfg.Window, Member: cfg.Output.MemberName()}, s.recipe, s.index, s.registry)
+		Window: cfg.Window, Member: cfg.Output.MemberName(), Slow: s.health.slow}, s.recipe, s.index, s.registry)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}

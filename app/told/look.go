@@ -112,8 +112,8 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 	if reject != nil {
 		return dead(content.ID, reject), nil //nolint:nilerr // the reject is the answer
 	}
-	if a.Empty {
-		return dead(content.ID, record.Reject(record.EmptyText, "no letter or digit is left after cleaning")), nil
+	if reject = record.NoArticle(&a); reject != nil {
+		return dead(content.ID, reject), nil //nolint:nilerr // the reject is the answer
 	}
 	a.ID, a.Time = content.ID, now
 	advice, err := l.index.Advise(ctx, &a)

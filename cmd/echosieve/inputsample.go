@@ -97,11 +97,11 @@ func (s *inputSample) add(input decode.Config, made *recipe.Recipe, r *record.Re
 		return
 	}
 	a, _ := made.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time})
-	switch {
-	case a.Empty:
-		s.reject(record.Reject(record.EmptyText, "no letter or digit is left after cleaning"))
+	if reject = record.NoArticle(&a); reject != nil {
+		s.reject(reject)
 		return
-	case a.Features == 0:
+	}
+	if a.Features == 0 {
 		s.noWords++
 	}
 	s.scripts[a.Script]++

@@ -127,6 +127,11 @@ type Article struct {
 	// Empty says that cleaning left no letter or digit of the text. All such texts have the same digest, so
 	// they must not be compared.
 	Empty bool
+	// TooCostly says that the text is many times as long when it is clean. It counts as Empty, and all other fields are
+	// unset: its words would take as many times as long as those of an ordinary text.
+	TooCostly bool
+	// CostlyPage says that the text is an HTML document that would take too long to be read as one (package page).
+	CostlyPage bool
 	// CleanBytes is the length of the clean text in bytes, for reports. BoilerplateBytes and FurnitureBytes
 	// of it are left out of fingerprint and signature: sentences of the boilerplate table, and the lines of
 	// the page around the article.

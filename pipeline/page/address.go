@@ -31,18 +31,18 @@ func hasAddress(clean string) bool {
 
 // appendWithoutAddresses appends a clean text without addresses. Time is linear in its length.
 func appendWithoutAddresses(dst []byte, clean string) []byte {
-	picture := -1 // where in dst the picture begins whose name is being read
-	line := 0     // where in dst the line begins
-	label := true // no square bracket has ended in the line
+	picture, pictureLine := -1, 0 // where in dst the picture begins whose name is being read, and its line
+	line := 0                     // where in dst the line begins
+	label := true                 // no square bracket has ended in the line
 	for i := 0; i < len(clean); {
 		c := clean[i]
 		switch {
 		case c == '!' && strings.HasPrefix(clean[i:], "!["):
-			picture = len(dst)
+			picture, pictureLine = len(dst), line
 		case c == ']':
 			if n := target(clean[i+1:]); n > 0 {
 				if picture >= 0 {
-					dst, picture = dst[:picture], -1
+					dst, line, picture = dst[:picture], pictureLine, -1
 				} else {
 					dst = append(dst, c)
 				}
@@ -60,11 +60,11 @@ func appendWithoutAddresses(dst []byte, clean string) []byte {
 			label = false
 			i += reference(clean[i+1:])
 		case c == ':' && addressBegins(clean[i:], dst):
-			dst = withoutLabel(withoutScheme(dst))
+			dst = withoutLabel(withoutScheme(dst), line)
 			i += wrappedAddress(clean[i:])
 			continue
 		case c == '.' && bytes.HasSuffix(dst, []byte("www")):
-			dst = withoutLabel(withoutScheme(dst))
+			dst = withoutLabel(withoutScheme(dst), line)
 			i += wrappedAddress(clean[i:])
 			continue
 		}
@@ -148,9 +148,12 @@ func addressBegins(s string, before []byte) bool {
 	if !bytes.HasSuffix(before, []byte("data")) {
 		return false
 	}
-	n := addressLength(s)
+	n := addressLength(s[:min(len(s), maxDataHead)])
 	return strings.IndexByte(s[:n], '/') > 0 && strings.IndexByte(s[:n], ',') > 0
 }
+
+// maxDataHead is the length in which a data: address has its type, and the comma before its content.
+const maxDataHead = 128
 
 // withoutScheme returns a text without the letters that end it.
 func withoutScheme(text []byte) []byte {
@@ -162,10 +165,9 @@ func withoutScheme(text []byte) []byte {
 }
 
 // withoutLabel returns a text without the label that ends it, if the label begins a line and the address that
-// follows is all that the line says, as in "[12]: https://example.org".
-func withoutLabel(text []byte) []byte {
-	start := bytes.LastIndexByte(text, '\n') + 1
-	line := text[start:]
+// follows is all that the line says, as in "[12]: https://example.org". The line begins at start.
+func withoutLabel(text []byte, start int) []byte {
+	line := text[min(start, len(text)):]
 	if len(line) > 1 && line[0] == '[' && bytes.HasSuffix(bytes.TrimSuffix(line, []byte{' '}), []byte("]:")) {
 		return text[:start]
 	}

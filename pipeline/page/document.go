@@ -22,12 +22,25 @@ const (
 	maxPrefix = 16 << 10
 	// A page beyond maxPageBytes, without scripts, styles and pictures within it, is treated as text.
 	maxPageBytes = 4 << 20
-	// The library does not see a page beyond one of these bounds. It (2.1.3) adds up the text below an
-	// element again for each element around it. A page of 600 kB whose text stands below 400 elements would
-	// take 5 seconds; with maxPageWork, which is the sum over all text of its bytes times the elements around
-	// it, 0.2 seconds. A long article in a page of a newspaper has a tenth of it.
+	// The library (2.1.3) does not see a page of more elements.
 	maxPageElements = 20_000
-	maxPageWork     = 8 << 20
+	// The library reads what is below an element again for each element around it, and html.Parse may look at all
+	// elements around a tag. So each byte of text, and each element as elementWork bytes, counts as work once for each
+	// element around it, and a title once for each heading. The library takes 20 ns for a unit. It sees a page of at
+	// most workShare units a byte, or minWork. Pages of newspapers have 3, and
+	// at most 14.
+	workShare   = 16
+	minWork     = 1 << 20
+	elementWork = 8
+	headingWork = 32
+	// Of more attributes, and of longer values, the rest does not count: the library goes through all attributes of an
+	// element again and again, and compares the title with each heading.
+	maxAttributes     = 64
+	maxAttributeBytes = 512
+	// html.Parse does not see a page whose tags have together more than tagShare elements around them for each byte. It
+	// looks at all of them for some tags, and refuses a page with 512 around one.
+	tagShare = 64
+	maxOpen  = 512
 )
 
 // document returns the HTML document that a text is, without what stands before it. It is empty if the text
@@ -60,40 +73,47 @@ func hasPrefixFold(s, prefix string) bool {
 //
 // The article that the page gives to search engines is believed if it is plausible. Otherwise it is the library's,
 // unless the part of the page with the most prose is more plausible, or the main content, as the page calls it, is
-// prose and a small part of it. Where a page is too much for the library, the part with the most prose counts.
-func mainContent(page string) string {
+// prose and a small part of it. Where a page is too much for the library, the part with the most prose counts, and
+// where it is too much for html.Parse, none is found. costly says that either happened.
+//
+// What is too much is counted in bytes and elements, never in seconds: a record that is delivered again must get the
+// same fingerprint, on every machine. No parser of HTML5 takes time linear in the length of every page, because the
+// standard asks for more.
+func mainContent(page string) (content string, costly bool) {
 	if page == "" {
-		return ""
+		return "", false
 	}
-	given := articleBody(page)
-	page = withoutScripts(withoutData(page))
+	given, size := articleBody(page), len(page)
+	page, tags := reduced(withoutData(page))
 	if len(page) > maxPageBytes {
-		return ""
+		return "", false
+	}
+	if tags > tagShare*size {
+		return "", true
 	}
 	parsed, err := html.Parse(strings.NewReader(page)) // fails for tags that are nested too deeply
 	if err != nil {
-		return ""
+		return "", true
 	}
 	p := findProse(parsed)
 	if len(given) <= 2*p.bytes && 2*proseOf(given) > p.best.prose {
-		return given
+		return given, false
 	}
 	prose, own := textOf(p.node), textOf(p.main) // before the library changes the document
-	if p.elements > maxPageElements || p.work > maxPageWork {
-		return prose
+	if p.elements > maxPageElements || p.work > max(minWork, workShare*size) {
+		return prose, true
 	}
 	p.removeNotices()
 	found := readable(parsed)
-	if p.outdoes(found, prose) {
-		return prose
+	switch {
+	case p.outdoes(found, prose):
+		found = prose
+	case p.mainHas.prose > 2*limits.LongLine && limits.Outdoes*len(own) < len(found):
+		found = own
+	case len(found) < limits.LongLine:
+		found = ""
 	}
-	if p.mainHas.prose > 2*limits.LongLine && limits.Outdoes*len(own) < len(found) {
-		return own
-	}
-	if len(found) < limits.LongLine {
-		return ""
-	}
-	return found
+	return found, false
 }
 
 // outdoes tells whether the part of the page with the most prose is rather the article than what the library
@@ -145,10 +165,13 @@ func withoutData(page string) string {
 	return b.String()
 }
 
-// withoutScripts returns an HTML document without its scripts, styles and comments, most of today's pages.
-func withoutScripts(page string) string {
+// reduced returns an HTML document without its scripts, styles, drawings and comments, most of today's pages, and
+// without tags that say nothing about an article and cost a parser much: those of formatting, which html.Parse opens
+// again in each paragraph until they are closed, and those of a second html or body. around is how many elements are
+// around each tag, all added up.
+func reduced(page string) (rest string, around int) {
 	var b strings.Builder
-	unclosed := [len(unseen)]bool{}
+	var s scan
 	done := 0
 	for i := 0; i < len(page); {
 		at := strings.IndexByte(page[i:], '<')
@@ -156,32 +179,144 @@ func withoutScripts(page string) string {
 			break
 		}
 		i += at
-		end := 0
-		for k := range unseen {
-			if u := &unseen[k]; !unclosed[k] && hasPrefixFold(page[i:], u.begin) {
-				if end = indexFold(page[i:], u.end); end < 0 {
-					unclosed[k], end = true, 0 // and none that follows is closed, either
-				}
-				break
-			}
-		}
-		if end > 0 {
-			b.WriteString(page[done:i])
-			i += end
-			done = i
+		length := s.leftOut(page[i:])
+		if length == 0 {
+			i++
 			continue
 		}
-		i++
+		b.WriteString(page[done:i])
+		i += length
+		done = i
 	}
 	if done == 0 {
-		return page
+		return page, s.around
 	}
 	b.WriteString(page[done:])
-	return b.String()
+	return b.String(), s.around
+}
+
+// scan is what reduced knows of the document before a tag.
+type scan struct {
+	unclosed   [len(unseen)]bool
+	html, body bool      // there was one
+	open       []openTag // elements that may be open, the innermost last, and at most maxOpen
+	around     int
+}
+
+type openTag struct {
+	name string
+	kind tagKind
+}
+
+// leftOut returns how much is left out at the beginning of rest, which is a "<"; 0 for nothing.
+func (s *scan) leftOut(rest string) int {
+	for k := range unseen {
+		u := &unseen[k]
+		if s.unclosed[k] || !hasPrefixFold(rest, u.begin) {
+			continue
+		}
+		if end := indexFold(rest, u.end); end >= 0 {
+			return end
+		}
+		s.unclosed[k] = true // and none that follows is closed, either
+	}
+	name, ends := strings.CutPrefix(rest[1:], "/")
+	name, kind := tagName(name)
+	switch {
+	case name == "":
+		return 0
+	case kind == formattingTag, kind == htmlTag && (ends || s.html), kind == bodyTag && (ends || s.body):
+		return tagLength(rest)
+	}
+	s.html, s.body = s.html || kind == htmlTag, s.body || kind == bodyTag
+	s.around += len(s.open)
+	if !ends {
+		if kind != voidTag && len(s.open) < maxOpen {
+			s.open = append(s.open, openTag{name, kind})
+		}
+		return 0
+	}
+	// An end tag counts only if every parser surely ends its element there.
+	for i := len(s.open) - 1; i >= max(0, len(s.open)-maxItems); i-- {
+		if strings.EqualFold(s.open[i].name, name) {
+			s.open = s.open[:i]
+			break
+		}
+		if s.open[i].kind != itemTag {
+			break
+		}
+	}
+	return 0
+}
+
+const (
+	maxTagName = 32 // length in bytes up to which names of tags are told apart
+	maxItems   = 8  // how many elements without an end tag are looked through for the element that ends
+)
+
+// tagName returns the name of the tag that begins s, behind "<" or "</"; empty if this is no tag.
+func tagName(s string) (name string, kind tagKind) {
+	var lower [maxTagName]byte
+	length := 0
+	for length < min(len(s), maxTagName) && s[length] > ' ' && s[length] != '>' && s[length] != '/' {
+		lower[length] = s[length] | 0x20
+		length++
+	}
+	if length == 0 || lower[0] < 'a' || lower[0] > 'z' {
+		return "", otherTag
+	}
+	return s[:length], tagKinds[string(lower[:length])]
+}
+
+// tagLength returns the length of the tag that begins s; that of s if the tag is not closed.
+func tagLength(s string) int {
+	quote, before := byte(0), byte(0)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '>':
+			return i + 1
+		case (c == '"' || c == '\'') && before == '=':
+			quote = c
+		}
+		if s[i] > ' ' {
+			before = s[i]
+		}
+	}
+	return len(s)
 }
 
 // unseen are the parts of a document that no reader sees, and whose content is no markup.
-var unseen = [...]struct{ begin, end string }{{"<script", "</script>"}, {"<style", "</style>"}, {"<!--", "-->"}}
+var unseen = [...]struct{ begin, end string }{{"<script", "</script>"}, {"<style", "</style>"}, {"<svg", "</svg>"},
+	{"<!--", "-->"}}
+
+type tagKind uint8
+
+const (
+	otherTag      tagKind = iota
+	formattingTag         // says nothing about an article
+	htmlTag
+	bodyTag
+	voidTag // has no end tag
+	itemTag // ends where the element around it ends
+)
+
+var tagKinds = func() map[string]tagKind {
+	table := map[string]tagKind{"html": htmlTag, "body": bodyTag}
+	for kind, names := range map[tagKind]string{
+		formattingTag: "b big code em font i math nobr s small strike strong tt u",
+		voidTag:       "area base br col embed hr img input link meta param source track wbr",
+		itemTag:       "dd dt li option p tbody td tfoot th thead tr",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			table[name] = kind
+		}
+	}
+	return table
+}()
 
 // indexFold returns where the first end in s ends, in whatever case; -1 if there is none.
 func indexFold(s, end string) int {

@@ -33,12 +33,13 @@ func TestPagesAsText(t *testing.T) {
 		"deep":  strings.Repeat("<div>", 1000) + enArticle,
 	} {
 		page := "<!doctype html><body>" + body
-		if mainContent(page) != "" {
+		if found, _ := mainContent(page); found != "" {
 			t.Errorf("%s: an article was found", name)
 		}
 		asPage, leftOut := NewFinder(HTMLArticle, nil, 0).Find(page, text.Clean(page), article.Origin{})
 		asText, furniture := NewFinder(HTMLText, nil, 0).Find(page, text.Clean(page), article.Origin{})
 		require.Equal(t, asText, asPage, name)
+		leftOut.Costly = false
 		require.Equal(t, furniture, leftOut, name)
 	}
 }
@@ -46,13 +47,14 @@ func TestPagesAsText(t *testing.T) {
 // Of a page that is too much for the library, the part with the most prose is the article.
 func TestPagesBeyondTheLibrary(t *testing.T) {
 	for name, around := range map[string][2]string{
-		"many elements": {strings.Repeat("<b>a</b><p>word</p>", maxPageElements), ""},
+		"many elements": {strings.Repeat("<q>a</q><p>word</p>", maxPageElements), ""},
+		"open tags":     {strings.Repeat("<div><q>", 120), strings.Repeat("</z>", 1<<17)},
 		"work": {strings.Repeat("<div>", 400) + "<section>",
 			"</section>" + strings.Repeat("<a>"+strings.Repeat("x ", 3000)+"</a>", 10)},
 		"scripts": {"<script>" + strings.Repeat("var a = '<p>b';\n", maxPageBytes/10) +
 			"</script><style>p{}</style><!-- <p> -->", ""},
 	} {
-		found := mainContent("<!doctype html><body>" + around[0] + "<div><p>" + enArticle + "</p></div>" + around[1])
+		found, _ := mainContent("<!doctype html><body>" + around[0] + "<div><p>" + enArticle + "</p></div>" + around[1])
 		require.Equal(t, inOneLine(text.Clean(enArticle)), inOneLine(text.Clean(found)), name)
 	}
 }
@@ -66,7 +68,27 @@ const (
 
 func TestArticleOfAPageIsFound(t *testing.T) {
 	for site, article := range []string{zhArticle, enArticle, zhOther, enOther} {
-		found := mainContent(newstext.Page(article, site))
+		found, _ := mainContent(newstext.Page(article, site))
 		require.Equal(t, inOneLine(text.Clean(article)), inOneLine(text.Clean(found)), site)
+	}
+}
+
+// The tags of formatting, and of a second html or body, are no part of what is parsed. Each tag counts the elements
+// around it that may be open.
+func TestReduced(t *testing.T) {
+	for page, want := range map[string]struct {
+		rest   string
+		around int
+	}{
+		`<p>a <B class="x>y">b</b> c</p>`:                                 {"<p>a b c</p>", 1},
+		"<html lang=en><body id=a><html b><body c><p>a</body>b</html>c":   {"<html lang=en><body id=a><p>abc", 0 + 1 + 2},
+		"<ul><li>a<li>b</ul><br><i":                                       {"<ul><li>a<li>b</ul><br>", 0 + 1 + 2 + 3 + 0},
+		"<div><span></z></z></z></div>":                                   {"<div><span></z></z></z></div>", 0 + 1 + 2 + 2 + 2 + 2},
+		"<p>a<svg><g></svg><!-- b -->c<Script>d</script><style>e</style>": {"<p>ac", 0},
+		"1 < 2, <a": {"1 < 2, <a", 0},
+	} {
+		rest, around := reduced(page)
+		require.Equal(t, want.rest, rest, page)
+		require.Equal(t, want.around, around, page)
 	}
 }

@@ -34,7 +34,7 @@ const (
 
 // split finds the lines and measures each by itself. All are kept so far.
 func (s *bodyScratch) split(clean string) {
-	s.lines = s.lines[:0]
+	s.lines = slices.Grow(s.lines[:0], 1+strings.Count(clean, "\n"))
 	for start := 0; start < len(clean); {
 		end := len(clean)
 		if n := strings.IndexByte(clean[start:], '\n'); n >= 0 {

@@ -61,6 +61,8 @@ func Rules() (names []string) {
 type Left struct {
 	Boilerplate int // sentences of the table
 	Furniture   int // lines that look like furniture, and the page around the article of an HTML document
+	// Costly says that the text is an HTML document too costly to be read as one: see mainContent.
+	Costly bool
 }
 
 // Find returns the part of a text that is its article, clean. clean is what text.Clean makes of raw. from
@@ -68,7 +70,8 @@ type Left struct {
 func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left Left) {
 	around := clean
 	if f.html == HTMLArticle {
-		if found := mainContent(document(raw)); found != "" {
+		var found string
+		if found, left.Costly = mainContent(document(raw)); found != "" {
 			around = text.Clean(found)
 		}
 	}

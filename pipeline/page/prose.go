@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/limits"
 
 	"golang.org/x/net/html"
@@ -21,7 +22,8 @@ type prose struct {
 	best     worth      // of its text
 	bytes    int        // of all text that is shown
 	elements int
-	work     int // see maxPageWork
+	work     int // see workShare
+	title    int // length of the longest, in bytes
 	notices  []*html.Node
 	main     *html.Node // the element that the page calls its main content; nil if there is none or it has no prose
 	mainHas  worth
@@ -59,6 +61,8 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 		return worth{}
 	case html.ElementNode:
 		p.elements++
+		p.work += elementWork * depth
+		p.cutAttributes(n)
 	}
 	hidden, isBlock := isHidden(n), isBlock[n.DataAtom]
 	if n.Type == html.ElementNode && isNotice(n) {
@@ -91,6 +95,32 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 	}
 	value.add(own)
 	return value
+}
+
+// cutAttributes leaves out what costs the library too much of attributes and titles, and counts the work of headings.
+func (p *prose) cutAttributes(n *html.Node) {
+	n.Attr = n.Attr[:min(len(n.Attr), maxAttributes)]
+	isTitle, longest := false, 0
+	for i := range n.Attr {
+		if len(n.Attr[i].Val) > maxAttributeBytes {
+			n.Attr[i].Val = article.Cut(n.Attr[i].Val, maxAttributeBytes)
+		}
+		isTitle = isTitle || strings.Contains(n.Attr[i].Val, "title") // or og:title, and so on
+		longest = max(longest, len(n.Attr[i].Val))
+	}
+	switch text := n.FirstChild; n.DataAtom {
+	case atom.Meta:
+		if isTitle {
+			p.title = max(p.title, longest)
+		}
+	case atom.Title:
+		if text != nil {
+			text.Data = article.Cut(text.Data, maxAttributeBytes)
+			p.title = max(p.title, len(text.Data))
+		}
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		p.work += headingWork * p.title
+	}
 }
 
 func (p *prose) addText(text string, link bool) {

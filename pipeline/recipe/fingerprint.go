@@ -33,6 +33,9 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 
 	start := time.Now()
 	s.clean = text.AppendClean(slices.Grow(s.clean[:0], len(raw)), raw)
+	if len(s.clean) > text.MaxClean(len(raw)) {
+		return article.Article{Empty: true, TooCostly: true, CleanBytes: len(s.clean)}, Timing{Clean: time.Since(start)}
+	}
 	clean := string(s.clean)
 	body, left := s.body(raw, clean, from)
 	cleaned := time.Now()
@@ -46,7 +49,8 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	sums := new(simhash.Sums)
 	a := article.Article{
 		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
-		BoilerplateBytes: left.Boilerplate, FurnitureBytes: left.Furniture, Script: text.MainScript(body),
+		BoilerplateBytes: left.Boilerplate, FurnitureBytes: left.Furniture, CostlyPage: left.Costly,
+		Script: text.MainScript(body),
 	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {

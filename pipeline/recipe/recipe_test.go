@@ -21,6 +21,7 @@ import (
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/limits"
+	"echosieve/pipeline/record"
 	"echosieve/pipeline/segment"
 	"echosieve/pipeline/text"
 	"echosieve/simhash"
@@ -42,7 +43,7 @@ func TestGoldenArticles(t *testing.T) {
 		require.Equal(t, c.simhash, a.SimHash.String(), "%s: %s", name, advice)
 		require.Equal(t, c.digest, hex.EncodeToString(a.Digest[:]), "%s: %s", name, advice)
 	}
-	require.Equal(t, "news-7-e402ed2d", r.ID())
+	require.Equal(t, "news-8-e402ed2d", r.ID())
 }
 
 // The index finds exact copies by fingerprint. Where punctuation moves the end of a word, the fingerprints
@@ -156,7 +157,7 @@ func TestRecipeConfig(t *testing.T) {
 
 func TestRecipeID(t *testing.T) {
 	r := testRecipe(t)
-	require.Regexp(t, regexp.MustCompile(`^news-7-[0-9a-f]{8}$`), r.ID())
+	require.Regexp(t, regexp.MustCompile(`^news-8-[0-9a-f]{8}$`), r.ID())
 	require.Equal(t, r.ID(), testRecipe(t).ID())
 	seen := map[string]bool{r.ID(): true}
 	for _, change := range []func(*Config){
@@ -340,4 +341,22 @@ func TestSegmentersShareAnIndex(t *testing.T) {
 		got, _ := native.Fingerprint(text, article.Origin{})
 		require.Equal(t, want, got)
 	}
+}
+
+// A text of characters that stand for whole words is too costly; some of them in a text are not. A page with 400 open
+// elements around each paragraph is read as text, and says so.
+func TestCostlyTexts(t *testing.T) {
+	r, err := Load(DefaultConfig())
+	require.NoError(t, err)
+	few := strings.Repeat("\ufdfa ", 30)
+	for text, want := range map[string]article.Article{
+		strings.Repeat("\ufdfa ", 1000):                                                                    {Empty: true, TooCostly: true},
+		few + strings.Repeat("the quay opens again. ", 100):                                                {},
+		"<!doctype html>" + strings.Repeat("<q>", 450) + strings.Repeat("<p>the quay opens again. ", 1000): {CostlyPage: true},
+	} {
+		a, _ := r.Fingerprint(text, article.Origin{})
+		require.Equal(t, want, article.Article{Empty: a.Empty, TooCostly: a.TooCostly, CostlyPage: a.CostlyPage}, text[:30])
+	}
+	reject := record.NoArticle(&article.Article{Empty: true, TooCostly: true})
+	require.Equal(t, record.TooCostly, reject.Reason)
 }

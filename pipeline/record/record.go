@@ -67,6 +67,7 @@ const (
 	NoText    RejectReason = "no_text"    // no text field, or a null one
 	WrongType RejectReason = "wrong_type" // the text field is not a string
 	EmptyText RejectReason = "empty_text" // nothing is left after cleaning
+	TooCostly RejectReason = "too_costly" // the text becomes many times as long when it is cleaned
 	TooLarge  RejectReason = "too_large"  // with our headers, the record would be too large for an output topic
 	Timestamp RejectReason = "timestamp"  // an output topic takes no record with this timestamp
 	Refused   RejectReason = "refused"    // an output topic takes no such record for another reason
@@ -83,6 +84,17 @@ type RejectError struct {
 // Reject returns the error of a record for a reason, with a detail as fmt.Sprintf makes it.
 func Reject(reason RejectReason, format string, args ...any) *RejectError {
 	return &RejectError{reason, fmt.Sprintf(format, args...)}
+}
+
+// NoArticle says why an article that the recipe has made can have no verdict; nil if it can.
+func NoArticle(a *article.Article) *RejectError {
+	switch {
+	case a.TooCostly:
+		return Reject(TooCostly, "the text becomes more than three times as long when it is cleaned")
+	case a.Empty:
+		return Reject(EmptyText, "no letter or digit is left after cleaning")
+	}
+	return nil
 }
 
 func (e *RejectError) Error() string { return string(e.Reason) + ": " + e.Detail }

@@ -39,10 +39,15 @@ func AppendClean(dst []byte, text string) []byte {
 	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
 	// is rare, because fold maps the usual compatibility characters itself.
 	if seen&maybeNotCanonical != 0 && !norm.NFKC.IsNormal(dst[start:]) {
-		dst, seen = fold(dst[:start], string(norm.NFKC.Bytes(dst[start:])))
+		spelled := norm.NFKC.Bytes(dst[start:])
+		dst, seen = fold(dst[:start], string(spelled[:min(len(spelled), MaxClean(len(text))+1)]))
 	}
 	return append(dst[:start], undoEvasions(dst[start:], seen)...)
 }
+
+// MaxClean is the length of the longest clean text that is not too costly, of a text of n bytes. Unicode has characters
+// that stand for whole words, of which NFKC makes up to 18. Of a longer clean text, AppendClean gives the beginning.
+func MaxClean(n int) int { return 3*n + 1<<10 }
 
 // traits are facts about a text that fold notices, by which the rare steps that follow are skipped.
 type traits uint8

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/told"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
@@ -132,8 +132,8 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 	switch kind {
 	case "text":
 		a, _ := index.recipe.Fingerprint(value, article.Origin{})
-		if a.Empty {
-			return nil, errors.New("no letter or digit is left of the text after cleaning")
+		if reject := record.NoArticle(&a); reject != nil {
+			return nil, reject
 		}
 		a.Time = time.Now()
 		candidates, err := index.Candidates(ctx, &a)
