@@ -81,6 +81,12 @@ type Labels interface {
 	// partitions of the input topic that have one, by the offset beside which the label stands. Calls may be
 	// concurrent. The map belongs to Recall.
 	Recall(labels map[article.Coordinates]string)
+	// Decider says whether the latest of these labels names the index of this process, and else in words how this
+	// index differs from the one that it names; "": no label names one.
+	Decider(labels map[article.Coordinates]string) (mine bool, differs string)
+	// CatchUp is called before this process joins the group. If its index was filled up to known positions, it
+	// stores what others have decided since, and says how far it is. It returns false if nothing was lacking.
+	CatchUp(ctx context.Context, labels map[article.Coordinates]string, say func(string)) (lacked bool, err error)
 }
 
 // Consumer is one member of the consumer group. New makes it, and Run may be called once.
@@ -102,10 +108,12 @@ type Consumer struct {
 	warn                     func(kind, text string)
 	lastServed               wire.TopicID // id of the input topic in the latest group generation
 	// partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
-	assigned     atomic.Int64
-	inGeneration atomic.Bool // this process is in a generation of the group
-	turn         sync.Mutex  // see takesTurns
-	fail         func(error) // ends Run with an error
+	assigned atomic.Int64
+	joining  atomic.Bool                    // this process is about to join the group, and has no partitions
+	turn     sync.Mutex                     // see takesTurns
+	fail     func(error)                    // ends Run with an error
+	stepBack func()                         // ends the membership of this process, see admit
+	admitted map[article.Coordinates]string // the labels when this process was admitted
 }
 
 // labelsInterval is the time between two looks at the labels of all partitions; tests set a shorter one.

@@ -39,7 +39,7 @@ func (c *Consumer) serve(ctx, process context.Context, gen *kafka.Generation, as
 	c.metrics.Rebalances.Inc()
 	c.metrics.Assigned.Set(float64(len(assigned)))
 	defer c.metrics.Assigned.Set(0)
-	defer c.inGeneration.Store(false)
+	defer c.joining.Store(true)
 	c.log.Info("joined group generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", len(assigned))
 
 	gen.Start(func(ctx context.Context) { c.endOnTopicChange(ctx, assignedInAll) })

@@ -77,7 +77,7 @@ type start struct {
 }
 
 // startPositions asks brokers for the topic's id and for the group's offsets in the assigned partitions,
-// until they answer. It returns an error only when ctx ends.
+// until they answer. It returns an error when ctx ends, and if this process must not decide.
 func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
 	var retry stopping.Backoff
 	for {
@@ -85,6 +85,9 @@ func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.Partitio
 		if err == nil {
 			c.reporter.OK(broker.OpJoin, c.cfg.Group)
 			return starts, nil
+		}
+		if errors.Is(err, errOtherIndex) {
+			return nil, err
 		}
 		if ctx.Err() == nil {
 			c.reporter.Failed(
@@ -100,9 +103,6 @@ func (c *Consumer) startPositions(ctx context.Context, assigned []kafka.Partitio
 }
 
 func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.PartitionAssignment) ([]start, error) {
-	if err := c.checkTwin(ctx); err != nil {
-		return nil, err
-	}
 	// The topic's id is read before anything is fetched. Otherwise the topic could be recreated in between:
 	// records of the old topic would be committed under the id of the new one, and a restart would resume in
 	// the new topic at an offset of the old.
@@ -121,6 +121,9 @@ func (c *Consumer) startPositionsOnce(ctx context.Context, assigned []kafka.Part
 	}
 	committed, err := c.cluster.Committed(ctx, c.cfg.Group, c.input.name, partitions)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.checkMembers(ctx, committed); err != nil {
 		return nil, err
 	}
 	c.recallLabels(committed)

@@ -27,7 +27,7 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 			rejoined()
 			joined, member = true, gen.MemberID
 			c.reporter.OK(broker.OpJoin, c.cfg.Group)
-			c.inGeneration.Store(true)
+			c.joining.Store(false)
 			assigned := c.assigned.Swap(-1)
 			gen.Start(func(generation context.Context) { c.serve(generation, ctx, gen, assigned) })
 		case ctx.Err() != nil: // Run has closed the group

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/internal/stopping"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 )
@@ -153,4 +155,64 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 			require.ErrorIs(t, m.ended(t), broken)
 		})
 	}
+}
+
+// inIndex is Labels of a member that decides in the index.
+type inIndex struct {
+	index  string
+	caught *atomic.Int64 // the number of labels at the latest CatchUp
+}
+
+func (l inIndex) Label() string                         { return l.index }
+func (l inIndex) Recall(map[article.Coordinates]string) {}
+func (l inIndex) CatchUp(_ context.Context, labels map[article.Coordinates]string, _ func(string)) (bool, error) {
+	l.caught.Store(int64(len(labels)))
+	return false, nil
+}
+
+func (l inIndex) Decider(labels map[article.Coordinates]string) (mine bool, differs string) {
+	for _, index := range labels {
+		return index == l.index, "it has index " + index
+	}
+	return false, ""
+}
+
+// Members of two indexes: a newcomer waits while another index decides; of two that start at once, one goes on, and
+// only the members of one index ever have partitions.
+func TestOneIndexDecidesInAGroup(t *testing.T) {
+	_, cfg := kafkatest.Fake(t)
+	cl := kafkatest.Filled(t, cfg, "u", 30)
+	start := func(port, index string) *member {
+		m := newMember(t, cfg, &router{})
+		m.KeepLabels(inIndex{index, new(atomic.Int64)})
+		m.NameMember(NewName("127.0.0.1:"+port, index))
+		m.start()
+		return m
+	}
+	assigned := func(m *member) bool { return m.value(t, "echosieve_consumer_assigned_partitions") > 0 }
+	waits := func(m *member) bool {
+		err := m.health.last()
+		return err != nil && strings.Contains(err.Error(), "another recipe or layout decides in group "+cfg.Group)
+	}
+	eventually := func(f func() bool) {
+		t.Helper()
+		require.Eventually(t, f, kafkatest.Patience, time.Millisecond)
+	}
+	a, b := start("1", "a"), start("2", "b")
+	eventually(func() bool { return assigned(a) && waits(b) || assigned(b) && waits(a) })
+	if waits(a) {
+		a, b = b, a
+	}
+	eventually(func() bool { return kafkatest.Committed(t, cl, cfg) == 30 })
+	a2 := start("3", a.labels.Label())
+	serves(t, a2)
+	require.True(t, waits(b))
+	a.stop(t)
+	serves(t, a2)
+	require.True(t, waits(b), "it waits for the last of them")
+	a2.stop(t)
+	serves(t, b)
+	require.Equal(t, int64(cfg.Partitions), b.labels.(inIndex).caught.Load(), "before it joins, it has stored what was decided")
+	require.False(t, assigned(a) || assigned(a2))
+	b.stop(t)
 }

@@ -21,7 +21,7 @@ import (
 // one joins again, and then the one that started later ends with an error.
 type name struct {
 	process string // host name and listener
-	index   string // the index in which the process decides, see OtherIndex; it may be empty
+	index   string // the index in which the process decides, see admit; it may be empty
 	start   int64  // when the process started, in nanoseconds since 1970
 }
 
@@ -63,10 +63,11 @@ func (c *Consumer) former(members []wire.Member) (former []wire.Member) {
 	return former
 }
 
-// checkTwin ends Run with an error if a process of this one's name is in the same group generation: it lives.
-func (c *Consumer) checkTwin(ctx context.Context) error {
-	mine, ok := nameOf(c.member)
-	if !ok {
+// checkMembers looks at the other members of a group generation, before this process decides in it. It ends Run with an
+// error if one of them has this process' name: it lives. It ends the membership if another index decides.
+func (c *Consumer) checkMembers(ctx context.Context, committed []broker.Commit) error {
+	mine, named := nameOf(c.member)
+	if !named {
 		return nil
 	}
 	members, err := c.cluster.Members(ctx, c.cfg.Group)
@@ -75,6 +76,9 @@ func (c *Consumer) checkTwin(ctx context.Context) error {
 	}
 	twins := c.former(members)
 	if len(twins) == 0 {
+		if c.stepsBack(members, committed) {
+			return errOtherIndex
+		}
 		return nil
 	}
 	own := ""
@@ -110,7 +114,7 @@ const (
 func (c *Consumer) watchJoins(ctx context.Context) {
 	tick := time.NewTicker(joinInterval)
 	defer tick.Stop()
-	var since time.Time // zero: this process is in a group generation
+	var since time.Time // zero: this process is not joining
 	_, named := nameOf(c.member)
 	replaced, said := !named, false
 	for {
@@ -119,11 +123,11 @@ func (c *Consumer) watchJoins(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if c.inGeneration.Load() {
+		if !c.joining.Load() {
 			if said {
 				c.warn(warnJoin, "")
 			}
-			since, replaced, said = time.Time{}, true, false
+			since, replaced, said = time.Time{}, !named, false
 			continue
 		}
 		if since.IsZero() {

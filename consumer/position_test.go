@@ -26,6 +26,14 @@ type labeler struct {
 
 func (n *labeler) Label() string { return n.label }
 
+func (n *labeler) Decider(map[article.Coordinates]string) (mine bool, differs string) {
+	return true, ""
+}
+
+func (n *labeler) CatchUp(context.Context, map[article.Coordinates]string, func(string)) (lacked bool, err error) {
+	return false, nil
+}
+
 func (n *labeler) Recall(labels map[article.Coordinates]string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/segmentio/kafka-go"
 
@@ -26,11 +27,34 @@ func (c *Consumer) Run(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("consumer: %w", broker.Explain(err))
 	}
+	go c.delivery.KeepLimits(ctx)
+	go c.watchJoins(ctx)
+	err := errOtherIndex
+	var watch sync.Once // not before it is admitted: what is lacking until then is stored first
+	for errors.Is(err, errOtherIndex) && c.admit(ctx) == nil {
+		watch.Do(func() { go c.watchLabels(ctx) })
+		err = c.membership(ctx)
+	}
+	if ctx.Err() != nil && errors.Is(err, errOtherIndex) {
+		err = nil
+	}
+	var failed *handlerError
+	if err == nil && errors.As(context.Cause(ctx), &failed) {
+		err = failed.error
+	}
+	return err
+}
+
+// membership joins the group and serves partitions until ctx ends, or until this process must wait for another index:
+// then it returns errOtherIndex.
+func (c *Consumer) membership(ctx context.Context) error {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	c.stepBack = func() { leave(errOtherIndex) }
 	group, err := kafka.NewConsumerGroup(c.groupConfig())
 	if err != nil {
 		return fmt.Errorf("consumer: %w", err)
 	}
-	go c.delivery.KeepLimits(ctx)
 	left := make(chan struct{})
 	go func() {
 		<-ctx.Done()
@@ -38,14 +62,13 @@ func (c *Consumer) Run(ctx context.Context) error {
 		_ = group.Close()
 		close(left)
 	}()
-	go c.watchLabels(ctx)
-	go c.watchJoins(ctx)
+	c.joining.Store(true)
+	defer c.joining.Store(false)
 	err = c.serveGenerations(ctx, group)
-	cancel(err)
+	leave(err)
 	c.waitUntilLeft(left)
-	var failed *handlerError
-	if err == nil && errors.As(context.Cause(ctx), &failed) {
-		err = failed.error
+	if errors.Is(context.Cause(ctx), errOtherIndex) {
+		return errOtherIndex
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"maps"
 	"net"
@@ -29,6 +30,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
+	"echosieve/redisindex/admin"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/redisindex/watch"
@@ -100,8 +102,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if s.schemas != nil {
 		decode.Schemas = s.schemas.Waiting(s.health.report)
 	}
-	stages, err := pipeline.New(pipeline.Config{Decode: decode, RecordConfig: cfg.Input.Records, MaxMessageBytes: cfg.Kafka.MaxMessageBytes,
-		Window: cfg.Window, Member: cfg.Output.MemberName(), Slow: s.health.slow}, s.recipe, s.index, s.registry)
+	stagesConfig := pipeline.Config{Decode: decode, RecordConfig: cfg.Input.Records, Slow: s.health.slow,
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window, Member: cfg.Output.MemberName()}
+	stages, err := pipeline.New(stagesConfig, s.recipe, s.index, s.registry)
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
@@ -128,12 +131,18 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these
 	// numbers: a process that starts later compares them with Redis, and so notices if Redis has lost writes
 	// meanwhile. The commits also name the index: a process on another index than its group says so.
-	s.reporter, err = watch.NewReporter(watch.NewHandover(s.index.Client(), s.index.Keys(), cfg.Kafka.Group,
-		cfg.Window), Cure(cfg), s.registry, log.With("component", "index"))
+	handover := watch.NewHandover(s.redis, s.index.Keys(), cfg.Kafka.Group, cfg.Window)
+	s.reporter, err = watch.NewReporter(handover, Cure(cfg), s.registry, log.With("component", "index"))
 	if err != nil {
 		return nil, errors.Join(err, s.redis.Close())
 	}
-	s.consumer.KeepLabels(labels{s.index, s.reporter})
+	quiet, err := pipeline.New(stagesConfig, s.recipe, s.index, nil) // what fills the index is in no metric of verdicts
+	if err != nil {
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	s.consumer.KeepLabels(labels{s.index, s.reporter, handover, &gapFiller{
+		cfg: cfg, handover: handover, marks: admin.New(s.index), pipeline: quiet, log: log.With("component", "index"),
+	}})
 	s.consumer.WarnWith(func(kind, text string) { s.health.warn("kafka", kind, text) })
 	if s.tracing, err = otlp.New(build.Version(), s.registry, log.With("component", "tracing")); err != nil {
 		return nil, errors.Join(err, s.redis.Close())
@@ -143,7 +152,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)",
 			err), s.redis.Close())
 	}
-	s.consumer.NameMember(consumer.NewName(s.HTTPAddr(), ""))
+	name := fnv.New32a()
+	_, _ = name.Write([]byte(s.index.Keys().ID.String())) // never fails
+	s.consumer.NameMember(consumer.NewName(s.HTTPAddr(), strconv.FormatUint(uint64(name.Sum32()), 36)))
 	return s, nil
 }
 
@@ -254,6 +265,18 @@ func registerBuildInfo(reg prometheus.Registerer, recipeID, index string, shadow
 type labels struct {
 	index    *redisindex.Index
 	reporter *watch.Reporter
+	handover *watch.Handover
+	gap      *gapFiller
+}
+
+// Decider implements consumer.Labels.
+func (l labels) Decider(committed map[article.Coordinates]string) (mine bool, differs string) {
+	return l.handover.Decider(committed)
+}
+
+// CatchUp implements consumer.Labels.
+func (l labels) CatchUp(ctx context.Context, committed map[article.Coordinates]string, say func(string)) (bool, error) {
+	return l.gap.fill(ctx, committed, say)
 }
 
 // Label implements consumer.Labels.

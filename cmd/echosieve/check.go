@@ -264,10 +264,15 @@ func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []d
 	if err != nil {
 		return []diag.Finding{skipped(subject, "the commits of the group cannot be read: "+err.Error())}
 	}
-	lack, err := watch.NewHandover(x.Client(), x.Keys(), cfg.Kafka.Group, cfg.Window).Lack(ctx, labels)
+	handover := watch.NewHandover(x.Client(), x.Keys(), cfg.Kafka.Group, cfg.Window)
+	lack, err := handover.Lack(ctx, labels)
+	gaps, gapErr := handover.Gaps(ctx, labels)
 	switch {
-	case err != nil:
-		return []diag.Finding{skipped(subject, err.Error())}
+	case errors.Join(err, gapErr) != nil:
+		return []diag.Finding{skipped(subject, errors.Join(err, gapErr).Error())}
+	case len(gaps) > 0:
+		return []diag.Finding{diag.New(diag.Info, subject, "it was filled, and another index has decided since ("+
+			x.Keys().ID.Compare(lack.Other)+"): the service stores that first when it starts with these settings", "")}
 	case lack != nil:
 		return []diag.Finding{diag.New(diag.Failure, subject, lack.Text(x.Keys().ID),
 			service.Cure(cfg).Remedy(x.Keys().ID, lack.Other))}

@@ -81,6 +81,15 @@ func (r *Reporter) Changed(operation, subject string, err error) {
 	}
 }
 
+// Waits records that the operation waits for other processes, which is no failure of a broker. The text says what for.
+func (r *Reporter) Waits(operation, subject string, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log.Warn("waiting", "operation", operation, "subject", subject, "because", why)
+	r.failing[failure{operation, subject}] = why
+	r.health("kafka", failure{operation, subject}, why)
+}
+
 // LeftGeneration drops the failures of the operations that belong to a group generation: partitions may
 // belong to another member after it. If one of them failed, this member counts as failing until it has joined
 // the next group generation, because nothing has worked since.

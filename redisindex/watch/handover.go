@@ -38,12 +38,13 @@ type Handover struct {
 	client redis.UniversalClient
 	index  keyspace.ID
 	key    string
+	group  string
 	window time.Duration
 }
 
 // NewHandover returns the handover of a group to an index, which has this window.
 func NewHandover(client redis.UniversalClient, index keyspace.Keys, group string, window time.Duration) *Handover {
-	return &Handover{client: client, index: index.ID, key: index.Handover(group), window: window}
+	return &Handover{client: client, index: index.ID, key: index.Handover(group), group: group, window: window}
 }
 
 // The fields of the key. Their values are in JSON.
@@ -81,28 +82,39 @@ type Lack struct {
 // Lack returns what the index lacks, nil if it lacks nothing. The argument holds the labels of the group's
 // commits, by the offsets beside which they stand.
 func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]string) (*Lack, error) {
-	var stored ends
-	filled := offsets{}
-	if err := errors.Join(h.read(ctx, fieldEnds, &stored), h.read(ctx, fieldFilled, &filled)); err != nil {
+	found, filled, err := h.compare(ctx, committed)
+	if err != nil || !found.beyond(filled) {
 		return nil, err
-	}
-	now := time.Now()
-	found := h.ends(committed, now)
-	found, changed := merge(stored, found, now, h.window)
-	lacks := false
-	for partition, offset := range found.Offsets {
-		lacks = lacks || offset > filled[partition]
-	}
-	if !lacks {
-		return nil, nil
-	}
-	if changed {
-		if err := h.write(ctx, fieldEnds, found); err != nil {
-			return nil, err
-		}
 	}
 	label, _ := ParseLabel(found.Label)
 	return &Lack{Other: label.Index, Articles: max(1, h.tickets(ctx, label)), Until: label.Seen.Add(h.window)}, nil
+}
+
+// compare returns up to where other indexes hold the articles of the group, and up to where this one was filled.
+func (h *Handover) compare(ctx context.Context, committed map[article.Coordinates]string) (found ends, filled offsets,
+	err error,
+) {
+	var stored ends
+	filled = offsets{}
+	if err := errors.Join(h.read(ctx, fieldEnds, &stored), h.read(ctx, fieldFilled, &filled)); err != nil {
+		return ends{}, nil, err
+	}
+	now := time.Now()
+	found, changed := merge(stored, h.ends(committed, now), now, h.window)
+	if changed && found.beyond(filled) {
+		err = h.write(ctx, fieldEnds, found)
+	}
+	return found, filled, err
+}
+
+// beyond says whether other indexes hold articles that this one was not filled with.
+func (e ends) beyond(filled offsets) bool {
+	for partition, offset := range e.Offsets {
+		if offset > filled[partition] {
+			return true
+		}
+	}
+	return false
 }
 
 // ends returns up to where other indexes hold the articles of the group, as far as its commits of the last
@@ -141,15 +153,21 @@ func merge(stored, found ends, now time.Time, window time.Duration) (merged ends
 
 // Fill remembers that the index lacks nothing below these offsets of a topic, by partition.
 func (h *Handover) Fill(ctx context.Context, topic string, below []int64) error {
-	filled, more := offsets{}, offsets{}
+	more := offsets{}
+	for p, offset := range below {
+		more[partitionOf(article.Coordinates{Topic: topic, Partition: int32(p)})] = offset
+	}
+	return h.raise(ctx, more)
+}
+
+// raise remembers that the index lacks nothing below these offsets.
+func (h *Handover) raise(ctx context.Context, more offsets) error {
+	filled := offsets{}
 	if err := h.read(ctx, fieldFilled, &filled); err != nil {
 		return err
 	}
 	if filled == nil { // the field holds null
 		filled = offsets{}
-	}
-	for p, offset := range below {
-		more[partitionOf(article.Coordinates{Topic: topic, Partition: int32(p)})] = offset
 	}
 	filled.raise(more)
 	return h.write(ctx, fieldFilled, filled)

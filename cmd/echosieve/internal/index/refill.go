@@ -24,7 +24,8 @@ of the same input gives the same verdicts, and copies that come from now on name
 were published by another recipe cannot keep their verdicts: they are counted and left out (exit code 1).
 
 --from input reads the input topic and reaches new verdicts, as the service does, for an index that is still empty. Use
-it before a change of recipe, with the configuration of the new recipe.
+it before a change of recipe, with the configuration of the new recipe. It goes on with what the service has decided
+meanwhile, until that takes less than five seconds; the service stores the rest when it starts with the recipe.
 
 Only records below the committed offsets of kafka.group are restored, because the service may still decide the others. The
 service may run meanwhile. Its articles count as later than restored articles; a copy that arrives before its original
@@ -101,15 +102,7 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 		return nil, err
 	}
 	defer r.archive.Close()
-	if r.committed, err = r.archive.Committed(ctx, kafka.Group, kafka.Topics.Input); err != nil {
-		return nil, err
-	}
-	if slices.Max(r.committed) == 0 {
-		return nil, fmt.Errorf(
-			"the group %s has committed nothing in %s: name the group of the service with --kafka.group", kafka.Group,
-			kafka.Topics.Input)
-	}
-	if r.parts, err = r.findParts(ctx); err != nil {
+	if err = r.plan(ctx); err != nil {
 		return nil, err
 	}
 	if r.shared, err = r.index.OpenRefill(ctx, r.from, restart); err != nil {
@@ -128,6 +121,12 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 	}
 	stop := r.progress.start()
 	err = r.work(ctx)
+	for last := r.began; r.from == fromInput && err == nil && time.Since(last) > restTime; {
+		last = time.Now()
+		if err = r.plan(ctx); err == nil {
+			err = r.work(ctx)
+		}
+	}
 	stop()
 	if err == nil {
 		err = r.forgetAgain(ctx)
@@ -147,6 +146,25 @@ func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
 		return nil, err
 	}
 	return &r.summary, r.summary.answer()
+}
+
+// restTime is how long reading may have taken at last: a service that starts with the recipe stores what was decided
+// since then, and nobody gets verdicts meanwhile.
+const restTime = 5 * time.Second
+
+// plan finds out what is to be read.
+func (r *refiller) plan(ctx context.Context) (err error) {
+	kafka := r.index.cfg.Kafka
+	if r.committed, err = r.archive.Committed(ctx, kafka.Group, kafka.Topics.Input); err != nil {
+		return err
+	}
+	if slices.Max(r.committed) == 0 {
+		return fmt.Errorf(
+			"the group %s has committed nothing in %s: name the group of the service with --kafka.group", kafka.Group,
+			kafka.Topics.Input)
+	}
+	r.parts, err = r.findParts(ctx)
+	return err
 }
 
 // cure ends the warnings of the loss, and those of another index, if everything that belongs into the index is there.
