@@ -92,3 +92,26 @@ func TestReduced(t *testing.T) {
 		require.Equal(t, want.around, around, page)
 	}
 }
+
+// The box of an article may be hidden until a script shows it, or look like a window of the site.
+func TestHiddenArticlesAreFound(t *testing.T) {
+	const frame = `<!doctype html><html><head><title>The Harbour Post</title></head><body><header><a href="/">Home</a> ` +
+		`<a href="/sport">Sport</a></header><div class="lead"><p>We publish local news every morning, and our readers ` +
+		`write to us.</p></div>BOX<div class="about"><p>The Harbour Post ` +
+		`is an independent paper, paid for by its readers and by the town's shops.</p>` +
+		`</div><footer><a href="/contact">Contact</a></footer></body></html>`
+	for _, box := range []string{
+		`<div aria-hidden="true">`, `<div style="display:none">`, `<div style="visibility: hidden">`, `<section hidden>`,
+		`<div class="popup">`, `<div class="modal" role="dialog">`, `<div class="overlay" aria-modal="true">`,
+		`<div class="story sidebar-extra" id="comment-body-popup">`, `<div id="page-modal" role="dialog" aria-modal="true">`,
+	} {
+		for _, article := range []string{enArticle, enOther, zhArticle, zhOther} {
+			body := box + "<h1>Old quay</h1><p>" + strings.ReplaceAll(article, "\n", "</p><p>") + "</p>" +
+				strings.Repeat("</div>", strings.Count(box, "<div")) + strings.Repeat("</section>", strings.Count(box, "<section"))
+			found, _ := mainContent(strings.Replace(frame, "BOX", body, 1))
+			for _, paragraph := range strings.Split(article, "\n") {
+				require.Contains(t, inOneLine(text.Clean(found)), inOneLine(text.Clean(paragraph)), box)
+			}
+		}
+	}
+}

@@ -25,6 +25,9 @@ type prose struct {
 	work     int // see workShare
 	title    int // length of the longest, in bytes
 	notices  []*html.Node
+	window   *html.Node // the part that is not shown, or in a window of its own, with the most prose
+	inWindow int        // bytes of it
+	shown    int        // and how many of them count with the elements around it
 	main     *html.Node // the element that the page calls its main content; nil if there is none or it has no prose
 	mainHas  worth
 	open     block
@@ -44,12 +47,22 @@ type block struct {
 	last         rune // its last character that is no white space
 }
 
-// findProse walks over a document once.
-func findProse(document *html.Node) *prose {
-	p := &prose{}
-	p.walk(document, 0, false)
+// findProse walks over a document. Where a part that is not shown has most of its prose, the article is there, until a
+// script shows it: the part loses its attributes, by which it would be left out.
+func findProse(document *html.Node) (p *prose) {
+	for range maxWindows {
+		p = &prose{}
+		all := p.walk(document, 0, false)
+		if p.inWindow <= 2*(all.prose-p.shown) {
+			break
+		}
+		p.window.Attr = nil
+	}
 	return p
 }
+
+// maxWindows is how many parts that are not shown may be around an article, and one more.
+const maxWindows = 4
 
 // walk adds the value of the blocks within an element. depth counts the elements around it, link tells that
 // one of them is a link.
@@ -64,8 +77,11 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 		p.work += elementWork * depth
 		p.cutAttributes(n)
 	}
-	hidden, isBlock := isHidden(n), isBlock[n.DataAtom]
-	if n.Type == html.ElementNode && isNotice(n) {
+	hidden, isBlock, notice := isHidden(n), isBlock[n.DataAtom], noNotice
+	if n.Type == html.ElementNode {
+		notice = noticeOf(n)
+	}
+	if notice >= windowNotice {
 		hidden = true
 		p.notices = append(p.notices, n)
 	}
@@ -80,12 +96,19 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		own.add(p.walk(child, depth+1, link || n.DataAtom == atom.A))
 	}
+	if hidden || isBlock {
+		own.add(p.close())
+	}
+	if (notice == windowNotice || notice == unseenPart) && own.prose >= max(1, p.inWindow) {
+		if p.window, p.inWindow, p.shown = n, own.prose, own.prose; hidden {
+			p.shown = 0
+		}
+	}
 	switch {
 	case hidden:
 		p.open = before
 		return value
 	case isBlock:
-		own.add(p.close())
 		if own.net > p.best.net {
 			p.best, p.node = own, n
 		}
@@ -197,7 +220,7 @@ func writeText(b *strings.Builder, n *html.Node) {
 		b.WriteString(n.Data)
 		return
 	}
-	if isHidden(n) || n.Type == html.ElementNode && isNotice(n) {
+	if isHidden(n) || n.Type == html.ElementNode && noticeOf(n) >= windowNotice {
 		return
 	}
 	if isBlock[n.DataAtom] {
@@ -231,35 +254,56 @@ func (p *prose) removeNotices() {
 	}
 }
 
-// isNotice tells whether an element is a window of its own or asks for consent.
-func isNotice(n *html.Node) bool {
+// noticeKind says why a part of a page may not be part of its article.
+type noticeKind uint8
+
+const (
+	noNotice      noticeKind = iota
+	unseenPart               // not shown, at least before a script has run
+	windowNotice             // a window of its own
+	consentNotice            // asks for consent
+)
+
+func noticeOf(n *html.Node) (kind noticeKind) {
+	window := windowNotice
 	switch n.DataAtom {
 	case atom.Html, atom.Body, atom.Main, atom.Article:
-		return false
+		window = noNotice
 	case atom.Dialog:
-		return true
+		kind = window
 	}
 	for _, a := range n.Attr {
 		switch a.Key {
+		case "hidden":
+			kind = max(kind, unseenPart)
+		case "aria-hidden":
+			if a.Val == "true" {
+				kind = max(kind, unseenPart)
+			}
+		case "style":
+			if style := strings.ReplaceAll(a.Val, " ", ""); strings.Contains(style, "display:none") ||
+				strings.Contains(style, "visibility:hidden") {
+				kind = max(kind, unseenPart)
+			}
 		case "role":
 			if a.Val == "dialog" || a.Val == "alertdialog" {
-				return true
+				kind = max(kind, window)
 			}
 		case "aria-modal":
-			return true
+			kind = max(kind, window)
 		case "id", "class":
-			if strings.Contains(a.Val, "cookie") || strings.Contains(a.Val, "consent") ||
-				strings.Contains(a.Val, "gdpr") {
-				return true
+			if window != noNotice && (strings.Contains(a.Val, "cookie") || strings.Contains(a.Val, "consent") ||
+				strings.Contains(a.Val, "gdpr")) {
+				return consentNotice
 			}
 			for name := range strings.FieldsSeq(a.Val) {
 				if name == "modal" || name == "popup" || name == "overlay" {
-					return true
+					kind = max(kind, window)
 				}
 			}
 		}
 	}
-	return false
+	return kind
 }
 
 // isBlock holds the elements that begin and end a block of text.
