@@ -17,6 +17,9 @@ require (
 	github.com/compose-spec/compose-go/v2 v2.9.0
 	github.com/docker/go-units v0.5.0
 	github.com/gogs/chardet v0.0.0-20211120154057-b7413eaefb8f
+	// Forms of dates: the kept fork of araddon/dateparse. Zones are read by pipeline/decode: the library takes a name that it
+	// does not know for UTC.
+	github.com/itlightning/dateparse v0.2.1
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	// Compression block by block: the readers of kafka-go allocate what a header claims, and pool it.
 	github.com/klauspost/compress v1.20.3
@@ -95,7 +98,6 @@ require (
 	github.com/gorilla/mux v1.8.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/itlightning/dateparse v0.2.1 // indirect
 	github.com/josharian/intern v1.0.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/kylelemons/godebug v1.1.0 // indirect

@@ -83,6 +83,8 @@ type Content struct {
 	Title, Publisher, URL string
 	// Published is when the publisher says that it published the article; zero if that is unknown or was not asked.
 	Published time.Time
+	// UnreadTime is a time of publication that could not be read, at most 80 bytes; "" if there is none.
+	UnreadTime string
 }
 
 // Origin says which record a text comes from, as far as fingerprints depend on it: it decides which rows of

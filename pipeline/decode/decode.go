@@ -198,8 +198,8 @@ func (d *Decoder) find(r *record.Record, value []byte, content *article.Content)
 	if url := o.firstString(fields.URL); len(url) <= article.MaxURLBytes {
 		content.URL = strings.Clone(url)
 	}
-	for i := 0; d.FindPublished && content.Published.IsZero() && i < len(fields.Published); i++ {
-		content.Published, _ = ParseTime(o.get(fields.Published[i]))
+	if d.FindPublished {
+		content.Published, content.UnreadTime = o.firstTime(fields.Published)
 	}
 	return nil
 }
@@ -214,13 +214,29 @@ func (o *object) first(paths []string) (gjson.Result, string) {
 	return gjson.Result{}, ""
 }
 
-// firstString returns the string at the first path that exists, or "" if there is none or it is not a string. It may
-// share the memory of the object.
+// firstString returns the first string that is not empty at one of the paths, or "". It may share the memory of the
+// object.
 func (o *object) firstString(paths []string) string {
-	if v, _ := o.first(paths); v.Type == gjson.String {
-		return v.Str
+	for _, path := range paths {
+		if v := o.get(path); v.Type == gjson.String && v.Str != "" {
+			return v.Str
+		}
 	}
 	return ""
+}
+
+// firstTime returns the time at the first path with a readable one, else zero and the first time that cannot be read.
+func (o *object) firstTime(paths []string) (at time.Time, unread string) {
+	for _, path := range paths {
+		v := o.get(path)
+		if at, ok := ParseTime(v); ok {
+			return at, ""
+		}
+		if unread == "" {
+			unread = UnreadTime(v)
+		}
+	}
+	return time.Time{}, unread
 }
 
 // firstID returns the first usable id: a string, a number as it is written, or one of MongoDB's Extended JSON wrappers.

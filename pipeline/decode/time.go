@@ -1,52 +1,192 @@
 package decode
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/itlightning/dateparse"
 	"github.com/tidwall/gjson"
 )
 
-// timeLayouts are the forms of a time that is a text. A time without a zone is in UTC.
-var timeLayouts = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
-	"2006-01-02 15:04:05 -0700",
-	"2006-01-02 15:04", "2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02", "20060102",
-	"20060102150405",
-	"2006年1月2日 15:04:05", "2006年1月2日 15:04", "2006年1月2日", time.RFC1123Z, time.RFC1123,
-	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST",
-	"2 Jan 2006 15:04:05 -0700", time.ANSIC, time.UnixDate,
+// maxTimeBytes is the length of the longest text that is read as a time.
+const maxTimeBytes = 80
+
+// ParseTime reads a time of publication: a text in a usual form; a number of seconds, milliseconds, microseconds or
+// nanoseconds since 1970; either of them in an object $date or $numberLong, as MongoDB exports it; or a list
+// [year, month, day, hour, minute, second, ...] in UTC, as feedparser makes it.
+//
+// A text without a zone is in UTC. A zone that is unknown or that several countries use, such as IST, makes the time
+// unreadable: taken as UTC it would be hours wrong, and another publisher would be the first. Dates that stand for
+// "no date" (noDates) are no times.
+func ParseTime(v gjson.Result) (time.Time, bool) {
+	at, ok := readTime(v)
+	at = at.UTC()
+	if year := at.Year(); !ok || year <= 1 || year > 9998 || noDates[at.Format(time.DateOnly)] {
+		return time.Time{}, false
+	}
+	return at, true
 }
 
-// ParseTime reads a time: a text in a usual form, a number of seconds, milliseconds, microseconds or nanoseconds since
-// 1970, or either in an object $date, as MongoDB exports it.
-func ParseTime(v gjson.Result) (time.Time, bool) {
-	if v.IsObject() {
-		v = v.Get("$date")
+// UnreadTime returns a value that ParseTime cannot read as a text of at most maxTimeBytes, to count it and to show it.
+// It is empty if the value is absent, empty or a date that stands for "no date".
+func UnreadTime(v gjson.Result) string {
+	if _, ok := readTime(v); ok || !v.Exists() || v.Type == gjson.Null || strings.TrimSpace(v.String()) == "" {
+		return ""
 	}
+	text := strings.ToValidUTF8(v.String(), "�")
+	return text[:min(len(text), maxTimeBytes)]
+}
 
+// noDates are days that programs write for "no date": the zero times of Excel and OLE, SQL Server and Unix.
+var noDates = map[string]bool{"1899-12-30": true, "1900-01-01": true, "1970-01-01": true}
+
+func readTime(v gjson.Result) (time.Time, bool) {
+	if v.IsObject() {
+		if date := v.Get("$date"); date.Exists() {
+			v = date
+		}
+		if long := v.Get("$numberLong"); v.IsObject() && long.Exists() {
+			v = long
+		}
+	}
+	if v.IsArray() {
+		return timeOfList(v.Array())
+	}
 	text := strings.TrimSpace(v.Str)
 	if v.Type == gjson.Number {
 		text = v.Raw
 	}
-	if text == "" { // most articles: each layout would make an error
+	if text == "" || len(text) > maxTimeBytes {
 		return time.Time{}, false
 	}
-	if n, err := strconv.ParseFloat(text, 64); err == nil && len(text) != len("20060102") &&
+	if _, err := strconv.ParseFloat(text, 64); err == nil && len(text) != len("20060102") &&
 		len(text) != len("20060102150405") {
-		if !(n >= 1e8 && n < 1e19) { // a year, or another small number, is no time
+		return timeOfNumber(text)
+	}
+	return timeOfText(text)
+}
+
+// timeOfNumber reads a time since 1970. A year, or another small number, is no time.
+func timeOfNumber(text string) (time.Time, bool) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 1e8 && n < 1e19) {
+		return time.Time{}, false
+	}
+	for n >= 1e11 { // the year 5138 in seconds
+		n /= 1000
+	}
+	return time.UnixMilli(int64(n * 1000)), true
+}
+
+// timeOfList reads Python's time.struct_time.
+func timeOfList(list []gjson.Result) (time.Time, bool) {
+	if len(list) < 6 {
+		return time.Time{}, false
+	}
+	var n [6]int
+	for i := range n {
+		n[i] = int(list[i].Int())
+	}
+	at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.UTC)
+	return at, int(at.Month()) == n[1] && at.Day() == n[2] && at.Hour() == n[3]
+}
+
+var (
+	// eastAsian replaces the words for the parts of a date in Chinese, Japanese and Korean.
+	eastAsian = strings.NewReplacer("年", "-", "月", "-", "日", " ", "时", ":", "時", ":", "点", ":",
+		"點", ":", "分", ":", "秒", "", "년 ", "-", "년", "-", "월 ", "-", "월", "-", "일", " ",
+		"시 ", ":", "시", ":", "분 ", ":", "분", ":", "초", "")
+	// noons are the words for the half of the day, which stand before the hour in these languages.
+	noons = map[string]string{
+		"上午": " AM", "午前": " AM", "오전 ": " AM", "下午": " PM", "午後": " PM", "오후 ": " PM",
+	}
+	// remark is a zone in words behind a time: (China Standard Time), [Europe/Paris].
+	remark = regexp.MustCompile(`\s*(\([^)]*\)|\[[^\]]*\])$`)
+	// zoned finds what stands behind the time of day: an offset, the name of a zone, or both; and a year, as date(1)
+	// writes it.
+	zoned = regexp.MustCompile(`(?i)^(.*?(?::\d\d(?:[.,]\d+)?(?:\s*[ap]\.?m\.?)?|\dT\d{4,6}(?:\.\d+)?))\s*` +
+		`((?:UTC|GMT|UT|Z)?\s?[+-]\d{1,2}(?::?\d\d)?)?\s*([a-z]{1,5})?(\s+\d{4})?$`)
+	offset = regexp.MustCompile(`([+-])(\d{1,2}?):?(\d\d)?$`)
+	dotted = regexp.MustCompile(`^\d{1,2}\.\s?\d{1,2}\.`)
+)
+
+// zones are names of zones with one meaning, in minutes east of Greenwich. RFC 822 (section 5) gives UT, GMT and the
+// American ones theirs.
+var zones = map[string]int{
+	"Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "WET": 0,
+	"EST": -300, "EDT": -240, "CST": -360, "CDT": -300, "MST": -420, "MDT": -360, "PST": -480, "PDT": -420,
+	"AKST": -540, "AKDT": -480, "HST": -600, "BRT": -180,
+	"WEST": 60, "CET": 60, "MET": 60, "MEZ": 60, "CEST": 120, "MEST": 120, "MESZ": 120, "EET": 120, "EEST": 180,
+	"MSK": 180, "TRT": 180, "EAT": 180, "SAST": 120, "PKT": 300, "NPT": 345,
+	"WIB": 420, "WITA": 480, "WIT": 540, "ICT": 420, "HKT": 480, "SGT": 480, "AWST": 480, "JST": 540, "KST": 540,
+	"ACST": 570, "AEST": 600, "ACDT": 630, "AEDT": 660, "NZST": 720, "NZDT": 780,
+}
+
+// timeOfText takes the zone off the text, reads the rest in UTC and moves it by the zone.
+func timeOfText(text string) (time.Time, bool) {
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil { // most are
+		return at, true
+	}
+	half := ""
+	for word, english := range noons {
+		if before, after, found := strings.Cut(text, word); found {
+			text, half = before+" "+after, english
+		}
+	}
+	text = strings.TrimSpace(remark.ReplaceAllString(eastAsian.Replace(text), ""))
+	if strings.HasSuffix(text, ":") && strings.Count(text, ":") == 1 { // 13时
+		text += "00"
+	}
+	text = strings.TrimSuffix(text, ":") + half
+	minutes := 0
+	if found := zoned.FindStringSubmatch(text); found != nil {
+		text = found[1] + found[4]
+		name := strings.ToUpper(found[3])
+		var known bool
+		switch minutes, known = zones[name]; {
+		case found[2] != "":
+			minutes = offsetMinutes(found[2])
+		case name != "" && !known, name == "CST" && found[4] != "": // date(1) in China prints CST, too
 			return time.Time{}, false
 		}
-		for n >= 1e11 { // the year 5138 in seconds
-			n /= 1000
-		}
-		return time.UnixMilli(int64(n * 1000)), true
 	}
-	for _, layout := range timeLayouts {
-		if t, err := time.Parse(layout, text); err == nil && t.Year() > 0 {
-			return t, true
-		}
+	at, ok := timeInUTC(strings.TrimSpace(text))
+	return at.Add(-time.Duration(minutes) * time.Minute), ok
+}
+
+// offsetMinutes reads an offset such as +08, +0530 or GMT-3:00.
+func offsetMinutes(text string) int {
+	part := offset.FindStringSubmatch(text)
+	hours, _ := strconv.Atoi(part[2]) // two digits
+	minutes, _ := strconv.Atoi(part[3])
+	if minutes += 60 * hours; part[1] == "-" {
+		return -minutes
+	}
+	return minutes
+}
+
+// timeInUTC reads a date, with or without a time of day, that has no zone. With points between its numbers the day
+// stands first. With strokes it is read only if one of the first two numbers can be no month.
+func timeInUTC(text string) (time.Time, bool) {
+	if at, err := time.Parse("20060102T150405", text); err == nil {
+		return at, true
+	}
+	if at, err := dateparse.ParseStrict(text); err == nil {
+		_, east := at.Zone()
+		return at, east == 0 && (at.Location() == time.UTC || at.Location().String() == "")
+	}
+	if dotted.MatchString(text) {
+		text = strings.ReplaceAll(text, ",", "")
+	}
+	monthFirst, err := dateparse.ParseAny(text)
+	dayFirst, errDay := dateparse.ParseAny(text, dateparse.PreferMonthFirst(false))
+	switch {
+	case errDay == nil && (err != nil || dotted.MatchString(text)):
+		return dayFirst, dayFirst.Year() > 0
+	case err == nil && errDay != nil:
+		return monthFirst, monthFirst.Year() > 0
 	}
 	return time.Time{}, false
 }

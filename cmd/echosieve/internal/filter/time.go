@@ -14,9 +14,8 @@ type timeFields []string
 
 // defaultTimes are the names that crawlers and feeds use.
 var defaultTimes = []string{
-	"ts", "time", "timestamp", "published_at", "publishedAt", "published", "publish_time", "pubDate", "pub_date",
-	"datePublished", "date",
-	"created_at", "fetched_at",
+	"ts", "time", "timestamp", "published_at", "publishedAt", "published", "publish_time", "publish_date",
+	"date_publish", "publishing_date", "pubDate", "pub_date", "datePublished", "date", "created_at", "fetched_at",
 }
 
 // find returns the time of an article, a JSON object.
