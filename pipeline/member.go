@@ -16,7 +16,7 @@ import (
 // OutputConfig says where an output states its verdict.
 type OutputConfig struct {
 	Verdict string `setting:"verdict" help:"Where an output states its verdict: headers, or value: in a last member of the JSON object, too, for sinks that drop headers (docs/output.md)."`
-	Member  string `setting:"member" help:"Name of that member. A member that came in with this name is replaced."`
+	Member  string `setting:"-"`
 }
 
 // The values of OutputConfig.Verdict.

@@ -12,8 +12,6 @@ import (
 // they do not disturb.
 type Shadow struct {
 	*Pipeline
-	// KeepValues publishes the records' values, too. Without them a record holds its key and headers only.
-	KeepValues bool
 }
 
 // Decide returns the outputs of Pipeline.Decide. Each has the additional header HeaderShadow, whose value is
@@ -38,5 +36,5 @@ func (s *Shadow) Refused(ctx context.Context, b *Batch, out *Output, why *record
 func (s *Shadow) redirect(o *Output) {
 	o.Headers = append(o.Headers, header(HeaderShadow, o.Destination.String()))
 	o.Destination = article.ToShadow
-	o.OmitValue = o.OmitValue || !s.KeepValues
+	o.OmitValue = true
 }

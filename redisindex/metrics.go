@@ -48,9 +48,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		lookups: histogram("lookups_per_article", "Block lists read for an article.", counts),
 		members: counter("members_read_total", "Fingerprints read from block lists."),
 		candidates: histogram("candidates_per_article",
-			"Fingerprints within the maximal distance whose entries were read: at most redis.max_candidates, the "+
+			"Fingerprints within the maximal distance whose entries were read: at most 24, the "+
 				"nearest.", counts),
-		capped: counter("candidates_capped_total", "Articles with more candidates than redis.max_candidates."),
+		capped: counter("candidates_capped_total", "Articles with more than 24 candidates."),
 		missing: counter("missing_entries_total",
 			"Fingerprints of candidates without an entry, though it cannot have expired."),
 		full: counter("full_lists_total", "Fingerprints that full block lists have lost to newer ones."),

@@ -176,6 +176,9 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" { // -json
 		name, given = letters, "-"+letters
 	}
+	if gone := config.Schema().Removed(name); gone != "" {
+		return fmt.Errorf("--%s", gone)
+	}
 	if !cmd.HasParent() {
 		return fmt.Errorf("unknown flag: %s; flags follow a command, for example %s %s --help", given, cmd.Name(),
 			commandNames(cmd)[0])

@@ -147,7 +147,6 @@ func TestSettingsWithoutSenseAreRefused(t *testing.T) {
 		{"--kafka.max_message_bytes=2632"},
 		{"--redis.cluster", "--redis.namespace={news}"},
 		{"--redis.cluster", "--redis.namespace=a{b}c"},
-		{"--redis.wait_replicas=1", "--redis.wait_timeout=1ns"},
 	} {
 		_, err := loadFlags(t, args...)
 		require.Error(t, err, args)
@@ -166,12 +165,11 @@ func others(t *testing.T) map[string][]string {
 	table := file("format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tone\n")
 	policies := []string{"unique", "possible", "duplicate"}
 	found := map[string][]string{
-		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"}, "kafka.drain_timeout": {"4s"},
+		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"},
 		"kafka.delivery": {"exactly_once", "at_least_once"}, "redis.buckets": {"sets"},
-		"redis.generations": {"2", "4"}, "redis.block_bits": {"20", "12"},
 		"redis.expected_articles": {"1000001", "100000000"}, "redis.db": {"1", "3"},
-		"recipe":                 {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
-		"detection.max_distance": {"16"}, "detection.blocks": {"5"}, "detection.html": {"text"},
+		"recipe":                    {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
+		"detection.html":            {"text"},
 		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {table},
 		"input.format": {"text"}, "input.tombstones": {"skip"}, "input.preset": {"connect"},
 		"input.framing": {"confluent"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
@@ -182,7 +180,7 @@ func others(t *testing.T) map[string][]string {
 	// gojieba, a segmenter, needs cgo; package recipe tests that it does not change the id
 	for name := range strings.FieldsSeq(`detection.segmenter redis.addrs redis.master_name redis.cluster redis.username
 		redis.password redis.password_file redis.sentinel_username redis.sentinel_password redis.sentinel_password_file
-		redis.wait_timeout redis.tls.enabled kafka.sasl.mechanism kafka.sasl.username kafka.sasl.password
+		redis.tls.enabled kafka.sasl.mechanism kafka.sasl.username kafka.sasl.password
 		kafka.sasl.password_file kafka.sasl.token_file kafka.sasl.token_url kafka.sasl.scopes
 		kafka.sasl.extensions input.schema_file input.registry.urls input.registry.username
 		input.registry.password input.registry.password_file input.registry.tls.enabled`) {
@@ -258,12 +256,12 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 			require.NotEmpty(t, id.Compare(base), k.Name)
 		}
 	}
-	for name := range strings.FieldsSeq(`window recipe redis.namespace redis.db redis.generations redis.block_bits
-		redis.expected_articles redis.buckets detection.near detection.blocks detection.max_distance
+	for name := range strings.FieldsSeq(`window recipe redis.namespace redis.db
+		redis.expected_articles redis.buckets detection.near
 		detection.user_dictionary`) {
 		require.True(t, moving[name], name)
 	}
-	require.False(t, moving["redis.max_candidates"] || moving["policy.same_id"] || moving["kafka.group"])
+	require.False(t, moving["policy.same_id"] || moving["kafka.group"])
 	// Of the settings under detection, the help and the page name those that keep the index.
 	keep := []string{}
 	for _, k := range Schema().Keys() {
@@ -302,4 +300,34 @@ func indexOf(t *testing.T, cfg Config, recipes map[recipe.Config]string) (id key
 		}
 	}
 	return x.Keys().ID, keys
+}
+
+// A setting that is gone is refused by each source, with what replaces it.
+func TestRemovedSettingsSayWhatReplacesThem(t *testing.T) {
+	for key, instead := range removed {
+		for source, load := range map[string]func() error{
+			"environment": func() error {
+				_, err := Schema().Load(new(Config), schema.Sources{
+					Environ: []string{envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_")) + "=1"}})
+				return err
+			},
+			"file": func() error {
+				parts, text := strings.Split(key, "."), ""
+				for i, part := range parts {
+					text += strings.Repeat("  ", i) + part + ":"
+					if i+1 < len(parts) {
+						text += "\n"
+					}
+				}
+				file := filepath.Join(t.TempDir(), "echosieve.yaml")
+				require.NoError(t, os.WriteFile(file, []byte(text+" 1\n"), 0o600))
+				_, err := Schema().Load(new(Config), schema.Sources{File: file})
+				return err
+			},
+		} {
+			err := load()
+			require.ErrorContains(t, err, "is removed: "+instead, "%s: %s", source, key)
+		}
+		require.NotContains(t, string(Reference()), "--"+key)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -23,8 +24,12 @@ const (
 	fileFlag   = "config"
 )
 
+// mostDrain bounds the time to finish and commit at a rebalance or shutdown, which is half of the session timeout: a
+// supervisor must wait longer before it kills the process.
+const mostDrain = 10 * time.Second
+
 // Schema returns the schema of Config: the list of all keys.
-var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()) })
+var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()).Remove(removed) })
 
 // AddFlags adds --config and a flag for each setting. A command that uses settings of some sections only
 // names these: its help then lists no others.
@@ -68,6 +73,7 @@ func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 	if err := cfg.Validate(); err != nil {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)
 	}
+	cfg.Kafka.DrainTimeout = min(mostDrain, cfg.Kafka.SessionTimeout/2)
 	cfg.Arguments = arguments(flags, file)
 	if cfg.Input.Schemas, err = cfg.Input.Avro.Open(); err != nil {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)

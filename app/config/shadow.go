@@ -15,7 +15,6 @@ type ShadowConfig struct {
 	Group     string `setting:"group" hidden:"true" help:"Consumer group of the shadow. Empty: kafka.group followed by -shadow."`
 	Namespace string `setting:"namespace" hidden:"true" help:"First part of the shadow's keys in Redis. Empty: redis.namespace followed by -shadow."`
 	Topic     string `setting:"topic" hidden:"true" help:"Topic for all verdicts of the shadow. Empty: kafka.topics.input followed by -shadow."`
-	Values    bool   `setting:"values" help:"Publish the articles' values, too. false: keys and headers only."`
 }
 
 // shadowSuffix ends the names of every shadow, and no such name of a service. A shadow therefore never shares

@@ -211,12 +211,12 @@ func TestReload(t *testing.T) {
 	require.Contains(t, log.String(), "window is 0s")
 
 	next, loadErr = start, nil
-	next.Log.Level, next.Shadow.Values = "debug", true
+	next.Log.Level, next.Shadow.Topic = "debug", "trial-shadow"
 	require.Equal(t, reloadApplied, r.reload(), "a service does not use the settings of its shadow")
 	r.running = r.running.AsShadow()
 	next = next.AsShadow()
 	require.Equal(t, reloadUnchanged, r.reload())
-	next.Shadow.Values = false
+	next.Shadow.Topic = "other-shadow"
 	require.Equal(t, reloadRefused, r.reload())
 
 	r.running, next = start, start

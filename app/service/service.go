@@ -110,7 +110,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	}
 	var handler consumer.Handler = stages
 	if cfg.IsShadow() {
-		handler = &pipeline.Shadow{Pipeline: stages, KeepValues: cfg.Shadow.Values}
+		handler = &pipeline.Shadow{Pipeline: stages}
 	}
 	if cfg.HTTP.ShowsArticles() != "" {
 		s.stories, err = storylist.New(cfg.Kafka, storylist.Topic(cfg.Kafka.Topics.Input), cfg.Window)

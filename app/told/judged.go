@@ -128,7 +128,7 @@ func (t *Judge) figures(distance int, compared evidence.Comparison) []Figure {
 	beyond := distance > t.index.MaxDistance
 	asked := t.rule.Figures(distance, compared)
 	bits := Figure{"bits that differ", fmt.Sprint(distance), fmt.Sprintf("at most %d", t.index.MaxDistance),
-		evidence.Passed, "detection.max_distance"}
+		evidence.Passed, ""}
 	if beyond || len(asked) == 0 {
 		bits.State = evidence.Decided
 	}

@@ -46,7 +46,7 @@ func (t *Judge) decided(c *Comparison, j article.Judgement) string {
 	row, decider, with := t.rule.Explain(c.Distance, c.compared)
 	switch {
 	case c.Distance > t.index.MaxDistance || row == nil:
-		return fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed (detection.max_distance).",
+		return fmt.Sprintf("the fingerprints differ in %d bits, at most %d are allowed.",
 			c.Distance, t.index.MaxDistance)
 	case row.Reason != j.Reason:
 		return fmt.Sprintf("the fingerprints differ in %d bits; at this distance the service compares only texts "+

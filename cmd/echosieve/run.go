@@ -24,7 +24,7 @@ nothing is applied, and the log names the settings that need a restart.
 
 With --shadow it tries other settings beside the service: it reads the same input in a group of its own, keeps an index
 of its own, and publishes every verdict to a topic of its own (articles-shadow) and to no other. Records there have no
-value unless shadow.values is set. The header echosieve-shadow names the topic that the service would have chosen.`,
+value. The header echosieve-shadow names the topic that the service would have chosen.`,
 		Example: `  echosieve run --config echosieve.yaml
   echosieve run --kafka.brokers broker:9092 --kafka.topics.input articles --redis.addrs redis:6379
   ECHOSIEVE_KAFKA_BROKERS=broker:9092 echosieve run

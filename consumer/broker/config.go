@@ -21,22 +21,22 @@ type Config struct {
 
 	CreateTopics bool `setting:"create_topics" help:"Create missing topics at start. false: a missing topic is an error."`
 	Partitions   int  `setting:"partitions" range:"1..100000" help:"Partitions of created topics."`
-	Replication  int  `setting:"replication" range:"-1,1..100" help:"Replicas of created topics; -1: the broker's default."`
+	Replication  int  `setting:"-"`
 
 	MaxMessageBytes int           `setting:"max_message_bytes" range:"16KiB..1GiB" help:"Largest batch sent; larger records become dead letters. Never above max.message.bytes of the output topics."`
-	FetchMaxBytes   int           `setting:"fetch_max_bytes" range:"1KiB..1GiB" help:"Bytes per fetch of a partition, at most a quarter of max_in_flight_bytes. Raise it for slow links, lower it to save memory."`
+	FetchMaxBytes   int           `setting:"-"`
 	FetchMaxWait    time.Duration `setting:"-"` // longest time that a broker holds a fetch back for new records
 	Compression     string        `setting:"compression" help:"Codec of published batches: none, gzip, snappy, lz4 or zstd."`
 
 	CommitInterval time.Duration `setting:"commit_interval" hidden:"true" range:"10ms..1h" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`
 	SessionTimeout time.Duration `setting:"session_timeout" range:"1s..30m" help:"Silence after which a process loses its partitions. Raise it if pauses cause rebalances, lower it to replace dead processes sooner."`
-	DrainTimeout   time.Duration `setting:"drain_timeout" range:"10ms..15m" help:"Time to finish and commit at a rebalance or shutdown, at most half of session_timeout. Raise it if clean restarts repeat records."`
+	DrainTimeout   time.Duration `setting:"-"`
 
 	Delivery              string `setting:"delivery" help:"exactly_once or at_least_once; empty: exactly_once where brokers and rights allow it. At least once repeats records after a crash."`
-	TransactionalIDPrefix string `setting:"transactional_id_prefix" help:"Begin of the transactional ids of exactly once: <prefix>/<topic>/<partition>. Empty: the group. This user needs Write on them."`
+	TransactionalIDPrefix string `setting:"transactional_id_prefix" hidden:"true" help:"Begin of the transactional ids of exactly once: <prefix>/<topic>/<partition>. Empty: the group. This user needs Write on them."`
 
-	BatchRecords       int `setting:"batch_records" hidden:"true" range:"1..10000" help:"Most records decided together. Raised: fewer Redis round trips, longer delays."`
-	MaxInFlightRecords int `setting:"max_in_flight_records" hidden:"true" range:"1..1000000" help:"Most records of this process between fetch and published verdict. Lower it to save memory."`
+	BatchRecords       int `setting:"-"`
+	MaxInFlightRecords int `setting:"-"`
 	MaxInFlightBytes   int `setting:"max_in_flight_bytes" range:"1MiB..1TiB" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
 
 	TLS  tlsfiles.Config `setting:"tls"`
@@ -152,7 +152,6 @@ func (c Config) Validate() error {
 		{"topics.dead", c.Topics.Dead != "", "must not be empty"},
 		{c.Topics.twice(), c.Topics.twice() == "", "have the same name: each needs its own"},
 		{"compression", isCodec, "must be none, gzip, snappy, lz4 or zstd"},
-		{"drain_timeout", c.DrainTimeout <= c.SessionTimeout/2, "must be at most half of session_timeout"},
 		{
 			"delivery", slices.Contains([]string{"", ExactlyOnce, AtLeastOnce}, c.Delivery),
 			"must be exactly_once, at_least_once or empty",
@@ -175,7 +174,7 @@ func (c Config) Validate() error {
 }
 
 // MaxFetchBytes is the size of the largest fetch response that is read. Brokers send the first batch whole,
-// however large, so it is larger than fetch_max_bytes. For example, with the defaults of 1 MiB for both
+// however large, so it is larger than FetchMaxBytes. For example, with the defaults of 1 MiB for both
 // settings it is 65 MiB.
 func (c Config) MaxFetchBytes() int {
 	return c.FetchMaxBytes + min(max(64<<20, 32*c.MaxMessageBytes), 1<<30)

@@ -109,7 +109,7 @@ var problems = map[kafka.Error]diag.Problem{
 	},
 	kafka.InvalidReplicationFactor: {
 		Cause:  "there are fewer brokers than replicas wanted",
-		Remedy: "lower kafka.replication", Permanent: true,
+		Remedy: "lower default.replication.factor of the brokers, or create the topics", Permanent: true,
 	},
 	kafka.PolicyViolation: {
 		Cause:  "a policy of the cluster forbids the topic",

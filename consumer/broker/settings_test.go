@@ -73,7 +73,6 @@ func TestValidateNamesTheKey(t *testing.T) {
 		"kafka.topics.dead":      func(c *Config) { c.Topics.Dead = "" },
 		"kafka.topics.input and kafka.topics.dead have": func(c *Config) { c.Topics.Dead = c.Topics.Input },
 		"kafka.compression":                             func(c *Config) { c.Compression = "rar" },
-		"kafka.drain_timeout":                           func(c *Config) { c.DrainTimeout = 20 * time.Second },
 		"kafka.tls has":                                 func(c *Config) { c.TLS.CAFile = "x" },
 		"kafka.tls.cert_file":                           func(c *Config) { c.TLS.Enabled, c.TLS.CertFile = true, "x" },
 		"kafka.sasl.mechanism":                          func(c *Config) { c.SASL.Mechanism = "kerberos" },

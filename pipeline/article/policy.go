@@ -33,9 +33,9 @@ func (d Destination) String() string { return destinationNames[d] }
 // Destination; "" means duplicate. A Policy changes no verdict otherwise, so it is not part of the recipe id.
 type Policy struct {
 	Contained string `setting:"contained" help:"Topic of near copies that are contained in the original: duplicate, unique or possible."`
-	Extends   string `setting:"extends" help:"Topic of near copies that contain the original and have more of their own than extends_share: duplicate, unique or possible."`
+	Extends   string `setting:"extends" help:"Topic of near copies that contain the original and have more than half of new text: duplicate, unique or possible."`
 	// ExtendsShare is a limit for the share of an article that its original does not have, 0 to 1.
-	ExtendsShare float64 `setting:"extends_share" range:"0..1" help:"Share of new text, 0 to 1, up to which a near copy that extends its original is still a duplicate. Raised: fewer longer versions are published."`
+	ExtendsShare float64 `setting:"-"`
 	Revises      string  `setting:"revises" help:"Topic of near copies in which only a figure was corrected: duplicate, unique or possible."`
 	Overlaps     string  `setting:"overlaps" help:"Topic of near copies of which neither contains the other: duplicate, unique or possible."`
 	SameID       string  `setting:"same_id" help:"Topic of near copies with the id of the original, whatever their text: duplicate, unique or possible."`

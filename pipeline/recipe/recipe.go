@@ -36,10 +36,10 @@ import (
 // finds, both segmenters cut the same words, and each row of a boilerplate table says from when it counts.
 type Config struct {
 	Name           string `setting:"-"`
-	MaxDistance    int    `setting:"max_distance" hidden:"true" range:"-1..21" help:"Most differing bits between the fingerprints of two copies; in news, above 16 only for a text and its part that share an anchor. Raised: more copies with text cut, more CPU. -1: 21 for news, 3 for classic ones."`
-	Blocks         int    `setting:"blocks" hidden:"true" range:"0..16" help:"Blocks of a fingerprint, up to 16. Raised: more copies found, more look-ups and memory. 0: 3 for news, max_distance + 1 for classic ones."`
-	Probes         int    `setting:"probes" range:"-1..63" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
-	Anchors        int    `setting:"anchors" range:"-1..8" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 6 for news, 0 for classic ones."`
+	MaxDistance    int    `setting:"-"`
+	Blocks         int    `setting:"-"`
+	Probes         int    `setting:"probes" hidden:"true" range:"-1..63" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
+	Anchors        int    `setting:"anchors" hidden:"true" range:"-1..8" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 6 for news, 0 for classic ones."`
 	Segmenter      string `setting:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
 	UserDictionary string `setting:"user_dictionary" file:"true" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
 	StopWords      string `setting:"stop_words" file:"true" help:"File of more words to ignore, one a line."`

@@ -141,7 +141,7 @@ func explainReply(err error, namespace string) *diag.Problem {
 		return &diag.Problem{Cause: "Redis is loading its data", Remedy: "wait until it is done"}
 	case redis.IsMaxClientsError(err):
 		return &diag.Problem{Cause: "Redis takes no more connections",
-			Remedy: "raise maxclients or lower redis.pool_size"}
+			Remedy: "raise maxclients"}
 	case Kind(err) == "replicas":
 		return &diag.Problem{Cause: "too few replicas have the latest writes",
 			Remedy: "start the missing replicas, or lower redis.wait_replicas or the server's min-replicas-to-write"}

@@ -3,6 +3,7 @@
 package connection
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -31,19 +32,19 @@ type Options struct {
 	SentinelPassword string `setting:"sentinel_password" secret:"true" help:"Password of the sentinels; empty: none."`
 
 	Cluster  bool            `setting:"cluster" help:"Addrs belong to a Redis Cluster."`
-	PoolSize int             `setting:"pool_size" range:"1..10000" help:"Most connections to one server. Lower it if Redis refuses connections."`
-	Timeout  time.Duration   `setting:"timeout" range:"10ms..10m" help:"Longest wait for a connection, a read or a write."`
+	PoolSize int             `setting:"-"`
+	Timeout  time.Duration   `setting:"timeout" hidden:"true" range:"10ms..10m" help:"Longest wait for a connection, a read or a write."`
 	TLS      tlsfiles.Config `setting:"tls"`
 	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the
 	// next step begins. While fewer replicas are in reach, Claim blocks.
 	WaitReplicas int `setting:"wait_replicas" range:"0..100" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
-	// WaitTimeout is the longest wait of one step for the replicas. After it the claim is run again.
-	WaitTimeout time.Duration `setting:"wait_timeout" hidden:"true" range:"1ms..10m" help:"Longest wait for wait_replicas before a retry; below timeout."`
+	// WaitTimeout is the longest wait of one step for the replicas. After it the claim is run again. 0: a fifth of Timeout.
+	WaitTimeout time.Duration `setting:"-"`
 }
 
 // DefaultOptions returns the options for a server on this machine.
 func DefaultOptions() Options {
-	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second, WaitTimeout: time.Second}
+	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second}
 }
 
 // Validate returns all mistakes in the options, joined; nil if there are none. It neither dials nor reads
@@ -75,7 +76,6 @@ func (o Options) Validate() error {
 		{o.Username != "" && o.Password == "", noPassword("username", "password")},
 		{o.SentinelUsername != "" && o.SentinelPassword == "", noPassword("sentinel_username", "sentinel_password")},
 		{o.Cluster && o.DB != 0, "db must be 0 with cluster"},
-		{o.WaitReplicas > 0 && o.WaitTimeout >= o.Timeout, "wait_timeout must be less than timeout"},
 	} {
 		if f.bad {
 			errs = append(errs, errors.New(f.text))
@@ -118,7 +118,7 @@ func Connect(o Options) (redis.UniversalClient, error) {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	if o.WaitReplicas > 0 {
-		replication{o.WaitReplicas, o.WaitTimeout.Milliseconds()}.attach(client)
+		replication{o.WaitReplicas, cmp.Or(o.WaitTimeout, o.Timeout/5).Milliseconds()}.attach(client)
 	}
 	return client, nil
 }

@@ -17,7 +17,6 @@ func TestOptionsValidate(t *testing.T) {
 		"addrs": func(o *Options) { o.Addrs = nil }, "several": func(o *Options) { o.Addrs = []string{"a:1", "b:1"} },
 		"master_name":  func(o *Options) { o.Cluster, o.MasterName = true, "m" },
 		"db must be 0": func(o *Options) { o.Cluster, o.DB = true, 1 },
-		"wait_timeout": func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, o.Timeout },
 		"key_file":     func(o *Options) { o.TLS.CertFile = "x" },
 	} {
 		o := DefaultOptions()

@@ -65,11 +65,11 @@ type Config struct {
 	// on. Look-ups are most of what an article costs, and each further slice in reach makes as many look-ups
 	// again, so the default is one. More slices free memory sooner: Redis holds two windows of articles on
 	// average with one slice, and 1.75 with two.
-	Generations int `setting:"generations" hidden:"true" range:"1..8" help:"Slices of the window, 1 to 8; each expires as a whole. Raised: memory is freed sooner, more look-ups. A change starts an empty index."`
+	Generations int `setting:"-"`
 	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken.
 	// If the original is beyond the bound, its copy passes as unique. A verdict that was written does not
 	// change when the bound does.
-	MaxCandidates int `setting:"max_candidates" range:"1..1000" help:"Most fingerprints compared with an article, nearest first. Raise it if copies pass in floods, lower it to save CPU."`
+	MaxCandidates int `setting:"-"`
 	// ExpectedArticles is the number of articles in one window. Keys are sized for it: too many small keys
 	// waste memory, and large ones time. It is rounded up to its size class, a power of two.
 	ExpectedArticles int `setting:"expected_articles" range:"1..1099511627776" help:"Articles in one window, rounded up to a power of two. Too low costs CPU, too high memory. A change starts an empty index."`
@@ -80,7 +80,7 @@ type Config struct {
 	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles, up to 26 bits for
 	// 3 blocks, which serve a billion articles. Wider blocks find fewer copies with the same number of
 	// probes.
-	BlockBits int `setting:"block_bits" hidden:"true" range:"0,6..32" help:"Width of block values, 6 to 32 bits. Raised: shorter lists, more memory, fewer copies found (docs/scale.md). 0: from expected_articles, at most 26 for 3 blocks; sets: 16. A change starts an empty index."`
+	BlockBits int `setting:"-"`
 }
 
 // Bounds of Config.Window.

@@ -197,7 +197,7 @@ var rows = []row{
 		want: []string{`^OK\n$`}},
 	{command: "docker run --read-only --cap-drop ALL --security-opt no-new-privileges echosieve", parsed: noEngine},
 	// docs/tuning.md
-	{command: "echosieve-lab eval pairs --docs A --pairs P --redis.block_bits 20 --detection.probes 5",
+	{command: "echosieve-lab eval pairs --docs A --pairs P --detection.probes 5",
 		with: []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "},
 		want: []string{`(?m)^recall `}},
 	{command: "echosieve-lab bench scale --stored 1M --redis.addrs R --detection.probes 8 articles.jsonl.gz",

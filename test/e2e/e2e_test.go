@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 type cluster struct {
 	kafka, redis, namespace, topic string
 
-	member string // output.member, if the verdict is in the value, too
+	member string // echosieve, if the verdict is in the value, too
 }
 
 func (c cluster) settings() service.Settings {
@@ -121,8 +121,8 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 				broker = func(t testing.TB) *kafkaserver.Server { return kafkaserver.Start(t, version) }
 			}
 			c := newCluster(t, broker(t).Addr, redisserver.Addr(t))
-			c.member = "judged"
-			settings := c.settings().With(service.Settings{"output.verdict": "value", "output.member": c.member})
+			c.member = "echosieve"
+			settings := c.settings().With(service.Settings{"output.verdict": "value"})
 			stays, leaves := service.Start(t, settings), service.Start(t, settings)
 			stays.WaitReady(t)
 			leaves.WaitReady(t)

@@ -28,7 +28,7 @@ func TestStories(t *testing.T) {
 	c := newCluster(t, kafkaserver.Shared(t).Addr, server.Addr)
 	topic := c.topic + "-stories"
 	settings := c.settings().With(service.Settings{
-		"kafka.session_timeout": "2s", "kafka.drain_timeout": "1s", "kafka.commit_interval": "200ms",
+		"kafka.session_timeout": "2s", "kafka.commit_interval": "200ms",
 	})
 	start := func(args ...string) *service.Process { return storiesOf(t, c, settings, args...) }
 	product := service.Start(t, settings)

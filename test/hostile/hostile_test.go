@@ -67,7 +67,7 @@ func TestHostileRecords(t *testing.T) {
 	t.Run("raised limits", func(t *testing.T) {
 		s.createOutputs(t, "raised", wide)
 		p := s.start(t, "raised", service.Settings{
-			"kafka.max_message_bytes": strconv.Itoa(largest - 1<<20), "kafka.fetch_max_bytes": strconv.Itoa(largest),
+			"kafka.max_message_bytes": strconv.Itoa(largest - 1<<20),
 		})
 		outs, again := s.watch(t, "raised")
 		require.Empty(t, again, "was delivered twice although no process ended")

@@ -91,7 +91,7 @@ func build(t *testing.T) *fortress {
 		"kafka.tls.server_name": "localhost", "kafka.tls.cert_file": me.Cert, "kafka.tls.key_file": me.Key,
 		"kafka.sasl.mechanism": "scram-sha-512", "kafka.sasl.username": "echosieve",
 		"kafka.sasl.password":   kafkaPassword,
-		"kafka.session_timeout": "6s", "kafka.drain_timeout": "2s", "kafka.commit_interval": "200ms",
+		"kafka.session_timeout": "6s", "kafka.commit_interval": "200ms",
 		"redis.addrs": f.redisTLS, "redis.tls.enabled": "true", "redis.tls.ca_file": f.authority.File,
 		"redis.tls.cert_file": me.Cert, "redis.tls.key_file": me.Key, "redis.username": "echosieve",
 		"redis.password_file": secret,

@@ -123,7 +123,7 @@ func flags(o *options) *pflag.FlagSet {
 	f.BoolVar(&o.Stories, "stories", false,
 		"the processes are those of `echosieve stories`, behind one service that only faults of servers touch")
 	f.StringArrayVar(&o.ServiceFlags, "service-flag", nil,
-		"one more argument for the service processes, such as --redis.pool_size=4")
+		"one more argument for the service processes, such as --kafka.compression=zstd")
 	f.DurationVar(&o.patience, "patience", 90*time.Second,
 		"missing records count as lost once no new verdict has come for so long")
 	f.Usage = func() {

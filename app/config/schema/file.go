@@ -96,6 +96,8 @@ func (f *fileReader) section(prefix string, n *yaml.Node) {
 		lines[name] = nameNode.Line
 		if k, ok := f.schema.key(name); ok {
 			f.value(k, nameNode, resolve(value))
+		} else if gone := f.schema.Removed(name); gone != "" {
+			f.fail(nameNode, "%s", gone)
 		} else if f.schema.Section(name).Name != "" {
 			f.section(name+".", value)
 		} else {

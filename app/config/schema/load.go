@@ -76,6 +76,10 @@ func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
 		if !ok && slices.ContainsFunc(links, func(l string) bool { return strings.HasPrefix(name, l) }) {
 			continue
 		}
+		if gone := s.Removed(name); gone != "" {
+			errs = append(errs, fmt.Errorf("environment: %s", gone))
+			continue
+		}
 		if !ok {
 			errs = append(errs, fmt.Errorf("environment: unknown variable %s%s", name, didYouMean(name, s.envNames())))
 			continue

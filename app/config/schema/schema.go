@@ -65,6 +65,7 @@ type Schema struct {
 	sections []Section
 	byName   map[string]int
 	byEnv    map[string]int
+	removed  map[string]string
 }
 
 // New makes the schema of a struct. The values of its fields are the defaults of the settings. Every
@@ -80,6 +81,22 @@ func New(prefix string, defaults any) *Schema {
 	}
 	s.addStruct("", reflect.ValueOf(defaults), nil)
 	return s
+}
+
+// Remove makes the schema refuse keys that an earlier release had, with the text that says what replaces each.
+func (s *Schema) Remove(keys map[string]string) *Schema {
+	s.removed = keys
+	return s
+}
+
+// Removed returns the refusal of a key, a flag or a variable that is gone; empty: there was none of that name.
+func (s *Schema) Removed(name string) string {
+	for key, instead := range s.removed {
+		if name == key || name == s.env(key) {
+			return fmt.Sprintf("%s is removed: %s", name, instead)
+		}
+	}
+	return ""
 }
 
 // Keys returns all keys, in the order of the struct's fields.

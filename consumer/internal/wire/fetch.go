@@ -163,7 +163,7 @@ func (r *fetchExchange) send(conn net.Conn) (int64, error) {
 	}
 	n := int64(int32(binary.BigEndian.Uint32(size[:])))
 	if n < 4 || n > int64(r.MaxResponse) {
-		return 0, fmt.Errorf("fetch response of %d bytes, at most %d are read: raise kafka.fetch_max_bytes", n,
+		return 0, fmt.Errorf("fetch response of %d bytes, at most %d are read: raise kafka.max_message_bytes", n,
 			r.MaxResponse)
 	}
 	return n, nil

@@ -77,7 +77,7 @@ def filter(
     Raises Error if the program fails, and what the iterable raises. The program is started with the first next()
     and ends when the generator is closed.
     """
-    command = [_program(), "filter", "--headers-only", "--output.member", "echosieve", *args]
+    command = [_program(), "filter", "--headers-only", *args]
     if window is not None:
         command += ["--window", f"{window.total_seconds()}s" if isinstance(window, datetime.timedelta) else window]
     if state is not None:

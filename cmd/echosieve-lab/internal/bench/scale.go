@@ -34,14 +34,14 @@ for one article
   commands, reply   that Redis got and sent, in bytes
   log               bytes to the append-only file or to replicas, if Redis has one of them
   memory            of Redis, in bytes a stored article
-  claim             p50 and p99 in ms, of claims of kafka.batch_records articles, and of single ones
+  claim             p50 and p99 in ms, of claims of 256 articles, and of single ones
   found             copies with the verdict of a copy, of those that a comparison with every article of the FILEs finds
 
 Only one program may use that Redis meanwhile. The index is removed at the end. 50 million articles take 15 GB of
 Redis' memory: scale refuses a size for which Redis' machine has too little. The sizes before a size that fails are
 printed.
 
-Block lists are sized for each number of articles as redis.expected_articles does it; redis.block_bits sets a width.`
+Block lists are sized for each number of articles as redis.expected_articles does it.`
 
 // scaleResult is what the command measured at one size. Numbers are means for one article, except where the
 // name says otherwise.
@@ -73,7 +73,7 @@ func scaleCommand() *cobra.Command {
 		Long: scaleHelp,
 		Example: `  redis-server --port 6400 --save "" --appendonly yes --appendfsync no --hash-max-listpack-value 1024 &
   echosieve-lab bench scale --redis.addrs localhost:6400 --stored 1M,5M articles.jsonl.gz
-  echosieve-lab bench scale --redis.addrs localhost:6400 --stored 20M,50M --redis.block_bits 20 articles.jsonl.gz`,
+  echosieve-lab bench scale --redis.addrs localhost:6400 --stored 20M,50M articles.jsonl.gz`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	sizes := cmd.Flags().StringSlice("stored", []string{"1M"}, "numbers of stored articles, such as 500k,1M")

@@ -73,7 +73,7 @@ func why(own *keyspace.StoredArticle, c *redisindex.Candidate, explanation strin
 	case own.Verdict.Kind == article.Unique:
 		return "By the rule this article is a copy, but it was not found when the verdict fell: more candidates " +
 			"were nearer " +
-			"(redis.max_candidates), a list was full, or the settings of the look-ups were others."
+			"than the 24 that are compared, a list was full, or the settings of the look-ups were others."
 	default:
 		return explanation
 	}

@@ -198,7 +198,7 @@ func (g *Rig) redisFlags() []string {
 	default:
 		return flags
 	}
-	return append(flags, "--redis.wait_replicas", "1", "--redis.wait_timeout", "500ms")
+	return append(flags, "--redis.wait_replicas", "1")
 }
 
 // EachMaster calls do for each server that accepts writes, one after another.

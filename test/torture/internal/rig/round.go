@@ -138,7 +138,7 @@ func (r *Round) arguments(kafka string, command ...string) []string {
 		topics.Dead,
 		"--redis.namespace", r.Topic, "--window", Window.String(), "--http.listen", "127.0.0.1:0",
 		// Short times, so that others serve the partitions of a killed process within the round.
-		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.drain_timeout", "2s", "--kafka.commit_interval",
+		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.commit_interval",
 		"200ms",
 	}, r.redisFlags(), r.ServiceFlags)
 }

@@ -1,0 +1,38 @@
+package config
+
+// removed says, for each setting that is gone, what replaces it. Load refuses such a setting in the file, the
+// environment and the flags with this text. The entries stay for one minor release.
+var removed = map[string]string{
+	"detection.blocks":            "now always 3 for news, and 4 or more for classic recipes",
+	"detection.contradictions":    "now part of the recipe",
+	"detection.flash_features":    "now part of the recipe",
+	"detection.flash_near":        "now part of the recipe",
+	"detection.max_distance":      "now always 21 for news, and 3 for classic recipes",
+	"detection.min_features":      "now part of the recipe",
+	"detection.short_containment": "now part of the recipe",
+	"detection.short_pairs":       "now part of the recipe",
+	"detection.short_values":      "now part of the recipe",
+	"detection.sure":              "now part of the recipe",
+	"detection.sure_values":       "now part of the recipe",
+	"detection.vouched":           "now part of the recipe",
+	"input.compression":           "now recognised by the value's first bytes",
+	"input.fields.source":         "now input.fields.publisher",
+	"input.max_future":            "now always 24h",
+	"input.source_labels":         "now input.publisher_labels",
+	"kafka.batch_records":         "now always 256",
+	"kafka.client_id":             "now always echosieve",
+	"kafka.drain_timeout":         "now half of kafka.session_timeout, at most 10s",
+	"kafka.fetch_max_bytes":       "now always 1MiB",
+	"kafka.fetch_max_wait":        "now always 500ms",
+	"kafka.heartbeat_interval":    "now follows from kafka.session_timeout",
+	"kafka.max_in_flight_records": "now always 8192; kafka.max_in_flight_bytes bounds the memory",
+	"kafka.replication":           "now always the brokers' default.replication.factor; or create the topics yourself",
+	"output.member":               "now always echosieve",
+	"policy.extends_share":        "now always 0.5; policy.extends: duplicate publishes no longer version",
+	"redis.block_bits":            "now follows from redis.expected_articles",
+	"redis.generations":           "now always 1",
+	"redis.max_candidates":        "now always 24",
+	"redis.pool_size":             "now always 16",
+	"redis.wait_timeout":          "now a fifth of redis.timeout",
+	"shadow.values":               "now always false: explain and diff read the texts from the input topic",
+}
