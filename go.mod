@@ -20,6 +20,7 @@ require (
 	// Forms of dates: the kept fork of araddon/dateparse. Zones are read by pipeline/decode: the library takes a name that it
 	// does not know for UTC.
 	github.com/itlightning/dateparse v0.2.1
+	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	// Compression block by block: the readers of kafka-go allocate what a header claims, and pool it.
 	github.com/klauspost/compress v1.20.3

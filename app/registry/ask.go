@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/sr"
@@ -27,25 +25,13 @@ const (
 // refusal is an answer, or none, that does not say whether there is a schema for every record.
 type refusal struct {
 	answer  string // such as "with status 401"
-	status  int    // 0: there was no answer
 	unknown bool   // a registry says that it does not know what was asked for
+	aboutID bool   // it speaks of what was asked for, and not of who asks or of how the registry is
 	detail  string // of unknown
 	problem *diag.Problem
 }
 
 func (r *refusal) Error() string { return r.problem.Error() }
-
-// aboutRequest says whether the status speaks of what was asked for, and not of who asks or of how the registry is.
-func (r *refusal) aboutRequest() bool {
-	switch r.status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
-		http.StatusGone,
-		http.StatusRequestURITooLong, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
-		http.StatusNotImplemented:
-		return true
-	}
-	return false
-}
 
 // reject says that the refusal belongs to the id.
 func (r *refusal) reject(id string) *record.RejectError {
@@ -62,8 +48,6 @@ func (c *Client) ask(ctx context.Context, id string) (schema *avrojson.Schema, t
 	if id == "" {
 		return nil, 0, record.Reject(record.NoSchema, "the record's header names no schema")
 	}
-	ctx, end := context.WithTimeout(ctx, askTimeout)
-	defer end()
 	ctx, x := withExchange(ctx)
 	found, err := c.byID(ctx, id)
 	if err != nil {
@@ -129,74 +113,70 @@ func (c *Client) references(ctx context.Context, of sr.Schema, seen map[string]b
 	return texts, nil
 }
 
-// answersOthers says whether the registry answers sensibly for another id than the one that it has just
-// refused. The list of types says less: registries answer it without a look at schemas, to users who may read
-// none, too. So it counts only for an answer about the request itself.
-func (c *Client) answersOthers(ctx context.Context, id string, refused *refusal) bool {
-	if refused.unknown {
-		return true
-	}
-	probe, x := withExchange(ctx)
-	_, err := c.byID(probe, c.otherThan(id))
-	if err == nil {
-		return true
-	}
-	other := newRefusal(err, x, "")
-	if other.unknown {
-		return true
-	}
-	if !refused.aboutRequest() && (!other.aboutRequest() || other.status == refused.status) {
-		return false
-	}
-	types, _ := withExchange(ctx)
-	known, err := c.server.SupportedTypes(types)
-	return err == nil && len(known) > 0
-}
-
-// otherThan returns an id whose schema is known, or one that no registry has given out.
-func (c *Client) otherThan(id string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	unused := strconv.Itoa(math.MaxInt32)
-	switch {
-	case c.good != "" && c.good != id:
-		return c.good
-	case unused == id:
-		return strconv.Itoa(math.MaxInt32 - 1)
-	}
-	return unused
-}
-
-// Ping asks the registry whether it answers. Any answer that a schema could come with counts.
+// Ping asks the registry for the schema that came last, and otherwise for one that it lists: each answer shows that it
+// works. A registry without a schema, or one that shows this user no list, counts as up.
 func (c *Client) Ping(ctx context.Context) error {
 	ctx, x := withExchange(ctx)
-	_, err := c.server.SupportedTypes(ctx)
-	if refused := (*sr.ResponseError)(nil); errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound &&
-		!isPage(refused) {
-		return nil // some registries do not tell types
+	c.mu.Lock()
+	id := c.good
+	c.mu.Unlock()
+	if id != "" {
+		_, err := c.byID(ctx, id)
+		if err == nil {
+			c.worked(id, id)
+			return nil
+		}
+		if no := newRefusal(err, x, ""); !no.aboutID {
+			return no.problem
+		}
+		c.worked(id, "") // somebody may have deleted it
+	}
+	subjects, err := c.server.Subjects(sr.WithParams(ctx, sr.Limit(1)))
+	if x.status == http.StatusForbidden {
+		return nil
 	}
 	if err != nil {
 		return newRefusal(err, x, "").problem
 	}
+	if len(subjects) > 0 {
+		if listed, err := c.server.SchemaByVersion(ctx, subjects[0], -1); err == nil && listed.Schema.Schema != "" {
+			c.worked("", strconv.Itoa(listed.ID))
+		}
+	}
 	return nil
 }
 
-// isPage says whether a refusal is a page in HTML: the answer of a proxy.
-func isPage(refused *sr.ResponseError) bool {
-	return strings.HasPrefix(strings.TrimSpace(string(refused.Raw)), "<")
+// worked notes an id whose schema has just come, or "", unless another call has noted one meanwhile.
+func (c *Client) worked(before, id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.good == before {
+		c.good, c.goodAt = id, c.now()
+	}
+}
+
+// isAboutID says whether a status speaks of what was asked for.
+func isAboutID(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return status/100 == 4
 }
 
 // newRefusal explains why a request has brought no schema. detail says what it means that the registry does
 // not know what was asked for.
 func newRefusal(err error, x *exchange, detail string) *refusal {
-	r := &refusal{status: x.status, answer: fmt.Sprintf("with status %d", x.status), detail: detail}
+	r := &refusal{answer: fmt.Sprintf("with status %d", x.status), detail: detail}
 	var refused *sr.ResponseError
 	switch {
 	case errors.As(err, &refused):
 		// The codes of an interface of registries: no subject, no version, no schema. Web servers have others, or none.
 		r.unknown = refused.StatusCode == http.StatusNotFound && refused.ErrorCode/100 == http.StatusNotFound
+		r.aboutID = isAboutID(refused.StatusCode)
 		r.problem = explainStatus(refused)
 	case x.status != 0:
+		r.aboutID = x.left < 0 // too large
 		r.answer += " and no schema"
 		r.problem = &diag.Problem{
 			Cause: "the schema registry gave an answer without a schema", Err: err,

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/twmb/franz-go/pkg/sr"
+	"golang.org/x/sync/singleflight"
 
 	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
@@ -14,7 +17,7 @@ import (
 
 const (
 	// mostSchemas, mostText and mostUnknown bound what is remembered of ids: schemas, bytes of their texts,
-	// ids without a schema. Whoever writes records chooses their ids.
+	// ids without a schema. Whoever writes records chooses their ids; those without a schema displace none.
 	mostSchemas, mostText, mostUnknown = 1000, 8 << 20, 1000
 	// unknownFor is how long an id counts as unknown before the registry is asked again.
 	unknownFor = 5 * time.Second
@@ -32,17 +35,18 @@ func (o one) Schema(context.Context, string) (*avrojson.Schema, error) { return 
 type Client struct {
 	server   *sr.Client
 	requests chan struct{}
+	flights  singleflight.Group // by id
 	now      func() time.Time
+	patience time.Duration // patience; tests set a shorter one
 
 	mu      sync.Mutex
-	schemas map[string]found
-	text    int    // bytes of the texts of schemas
-	good    string // the id whose schema came last
-	unknown map[string]unknown
-	verdicts
-	away     *refusal // the last one after which the registry answered for no other id, until awayTill
-	awayTill time.Time
-	patience time.Duration // patience; tests set a shorter one
+	schemas *simplelru.LRU[string, found]
+	text    int // bytes of the texts of schemas
+	unknown *simplelru.LRU[string, unknown]
+	good    string    // the id whose schema came last; "": none, or the registry has it no longer
+	goodAt  time.Time // when it came
+	dead    [2]time.Time
+	away    atomic.Pointer[refusal] // the last one that made a call wait; nil: the registry has answered since
 }
 
 // found is a schema and the bytes of the texts that it was made of.
@@ -54,29 +58,21 @@ type found struct {
 // unknown is why there is no schema for an id.
 type unknown struct {
 	why    *record.RejectError
-	judged bool // with patience, or by a clear answer: the service takes no other
+	judged bool // for the service, which takes no other
 	since  time.Time
 }
 
 func newClient(server *sr.Client) *Client {
-	return &Client{
-		server: server, requests: make(chan struct{}, mostRequests), now: time.Now,
-		schemas: map[string]found{}, unknown: map[string]unknown{}, verdicts: verdicts{}, patience: patience,
-	}
+	c := &Client{server: server, requests: make(chan struct{}, mostRequests), now: time.Now, patience: patience}
+	c.schemas, _ = simplelru.NewLRU(mostSchemas, func(_ string, f found) { c.text -= f.text })
+	c.unknown, _ = simplelru.NewLRU[string, unknown](mostUnknown, nil) // which fails for sizes below one
+	return c
 }
 
 // Schema implements decode.Schemas. It asks once: an error that is no *record.RejectError is a *diag.Problem.
 func (c *Client) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
 	if schema, err := c.remembered(id, false); schema != nil || err != nil {
 		return schema, err
-	}
-	leave, err := c.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if schema, err := c.remembered(id, false); schema != nil || err != nil {
-		return schema, err // another call has asked meanwhile
 	}
 	schema, err := c.fetch(ctx, id)
 	if no := (*refusal)(nil); errors.As(err, &no) {
@@ -88,27 +84,33 @@ func (c *Client) Schema(ctx context.Context, id string) (*avrojson.Schema, error
 	return schema, err
 }
 
-// enter waits until a request may be sent. The caller calls leave afterwards.
-func (c *Client) enter(ctx context.Context) (leave func(), err error) {
+// fetch asks for a schema and remembers it, or a clear answer that there is none. Calls for one id share an answer.
+func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error) {
+	shared := context.WithoutCancel(ctx)
+	flight := c.flights.DoChan(id, func() (any, error) {
+		ctx, end := context.WithTimeout(shared, askTimeout)
+		defer end()
+		select {
+		case c.requests <- struct{}{}:
+			defer func() { <-c.requests }()
+		case <-ctx.Done(): // ask says so
+		}
+		schema, text, err := c.ask(ctx, id)
+		var why *record.RejectError
+		switch {
+		case err == nil:
+			c.rememberSchema(id, schema, text)
+		case errors.As(err, &why):
+			err = c.rememberUnknown(id, why, true)
+		}
+		return schema, err
+	})
 	select {
-	case c.requests <- struct{}{}:
-		return func() { <-c.requests }, nil
+	case answer := <-flight:
+		return answer.Val.(*avrojson.Schema), answer.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// fetch asks for a schema and remembers it, or a clear answer that there is none.
-func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error) {
-	schema, text, err := c.ask(ctx, id)
-	var why *record.RejectError
-	switch {
-	case err == nil:
-		c.rememberSchema(id, schema, text)
-	case errors.As(err, &why):
-		return nil, c.rememberUnknown(id, why, true)
-	}
-	return schema, err
 }
 
 // remembered returns what is known of an id; judged: only what counts for the service. Both results are nil
@@ -116,10 +118,10 @@ func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error)
 func (c *Client) remembered(id string, judged bool) (*avrojson.Schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f, known := c.schemas[id]; known {
+	if f, known := c.schemas.Get(id); known {
 		return f.schema, nil
 	}
-	if u, known := c.unknown[id]; known && (u.judged || !judged) && c.now().Before(u.since.Add(unknownFor)) {
+	if u, known := c.unknown.Get(id); known && (u.judged || !judged) && c.now().Before(u.since.Add(unknownFor)) {
 		return nil, u.why
 	}
 	return nil, nil
@@ -128,28 +130,20 @@ func (c *Client) remembered(id string, judged bool) (*avrojson.Schema, error) {
 func (c *Client) rememberSchema(id string, schema *avrojson.Schema, text int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for other, f := range c.schemas { // any that comes first
-		if len(c.schemas) < mostSchemas && c.text+text <= mostText {
-			break
-		}
-		delete(c.schemas, other)
-		c.text -= f.text
+	c.schemas.Remove(id) // so that its text is counted once
+	c.schemas.Add(id, found{schema, text})
+	for c.text += text; c.text > mostText; {
+		c.schemas.RemoveOldest()
 	}
-	c.text += text - c.schemas[id].text
-	c.schemas[id], c.good = found{schema, text}, id
-	c.awayTill = time.Time{}
-	delete(c.unknown, id)
+	c.unknown.Remove(id)
+	c.good, c.goodAt = id, c.now()
+	c.away.Store(nil)
 }
 
 func (c *Client) rememberUnknown(id string, why *record.RejectError, judged bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for other := range c.unknown {
-		if len(c.unknown) < mostUnknown {
-			break
-		}
-		delete(c.unknown, other)
-	}
-	c.unknown[id] = unknown{why, judged || c.unknown[id].judged, c.now()}
+	before, _ := c.unknown.Peek(id)
+	c.unknown.Add(id, unknown{why, judged || before.judged, c.now()})
 	return why
 }
