@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"echosieve/consumer/internal/wire"
@@ -40,7 +41,8 @@ type Cluster struct {
 	Dialer *kafka.Dialer // of kafka-go's consumer group
 	Codec  wire.Codec    // of published batches
 
-	tls *tls.Config // nil: without TLS
+	tls   *tls.Config // nil: without TLS
+	asked sync.Map    // addresses where a broker has answered
 }
 
 // ClientID is the name that brokers show in logs and quotas.
@@ -57,11 +59,14 @@ func New(cfg Config, topics ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	tcp := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	var d dialer = &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	if tlsConfig != nil {
+		d = &tls.Dialer{NetDialer: d.(*net.Dialer), Config: tlsConfig}
+	}
 	c := &Cluster{Config: cfg, tls: tlsConfig}
 	c.Codec, _ = wire.CodecNamed(cfg.Compression) // Validate has checked the name
 	transport := &kafka.Transport{
-		Dial:           c.guarded(tcp),
+		Dial:           c.dials(d, false),
 		DialTimeout:    dialTimeout,
 		MetadataTTL:    metadataTTL,
 		MetadataTopics: topics,
@@ -70,14 +75,7 @@ func New(cfg Config, topics ...string) (*Cluster, error) {
 	}
 	c.Dialer = &kafka.Dialer{
 		ClientID: ClientID, Timeout: dialTimeout, DualStack: true, SASLMechanism: mechanism,
-		DialFunc: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if tlsConfig == nil {
-				if err := probe(ctx, tcp, network, address, ClientID); err != nil {
-					return nil, err
-				}
-			}
-			return c.guarded(tcp)(ctx, network, address)
-		},
+		DialFunc: c.dials(d, tlsConfig == nil),
 	}
 	addr := kafka.TCP(cfg.Brokers...)
 	c.Client = &kafka.Client{Addr: addr, Timeout: RequestTimeout, Transport: transport}
@@ -96,8 +94,7 @@ func (c *Cluster) Ping(ctx context.Context) error {
 	return Explain(err)
 }
 
-// ExplainClosed finds out why the brokers close connections, or do not answer: perhaps they are no brokers. A
-// listener that expects a login closes the connection without an answer, and so does a listener that does not
+// ExplainClosed finds out why the brokers close connections, or do not answer. A listener that expects a login closes the connection without an answer, and so does a listener that does not
 // expect TLS: the error alone cannot tell the two apart. The request for protocol versions can: a listener
 // that expects a login answers it before the login.
 func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
@@ -105,16 +102,10 @@ func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
 		return err
 	}
 	for _, addr := range c.Config.Brokers {
-		switch speaks := diag.Speaks(ctx, addr); speaks {
-		case diag.SpeaksController:
+		if diag.Speaks(ctx, addr) == diag.SpeaksController {
 			return &diag.Problem{
 				Cause:  addr + " is the port of a controller",
 				Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true,
-			}
-		case diag.SpeaksRedis, diag.SpeaksHTTP:
-			return &diag.Problem{
-				Cause: addr + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err,
-				Permanent: true,
 			}
 		}
 		switch {

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"time"
 
@@ -13,20 +14,38 @@ import (
 // wrongPort is the remedy for an address where no broker answers but a server of another kind.
 const wrongPort = "set kafka.brokers to the brokers, port 9092 as a rule"
 
-// guarded returns a function that dials, with TLS if the settings say so, and checks what the server sends
-// before kafka-go reads it.
-func (c *Cluster) guarded(tcp *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
-	var d dialer = tcp
-	if c.tls != nil {
-		d = &tls.Dialer{NetDialer: tcp, Config: c.tls}
-	}
+// dials returns a function that dials, with TLS if the settings say so. Before kafka-go reads from an address for the
+// first time, the server there must answer as a broker does: kafka-go panics at the answers of Redis, and allocates
+// what those of a web server claim. always asks before each connection.
+func (c *Cluster) dials(d dialer, always bool) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := d.DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
+		_, asked := c.asked.Load(address)
+		if !asked || always {
+			if err := probe(ctx, d, network, address, ClientID); err != nil {
+				if !asked {
+					err = otherKind(ctx, address, err)
+				}
+				return nil, err
+			}
+			c.asked.Store(address, true)
 		}
-		return diag.GuardKafka(conn, address, wrongPort), nil
+		return d.DialContext(ctx, network, address)
 	}
+}
+
+// otherKind returns a *diag.Problem if a server that has not answered as a broker speaks another protocol, else the
+// error. Speaks asks without TLS.
+func otherKind(ctx context.Context, address string, err error) error {
+	var refused *net.OpError
+	if errors.As(err, &refused) && refused.Op == "dial" {
+		return err
+	}
+	speaks := diag.Speaks(ctx, address)
+	if speaks != diag.SpeaksRedis && speaks != diag.SpeaksHTTP {
+		return err
+	}
+	return &diag.Problem{Cause: address + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err,
+		Permanent: true}
 }
 
 // dialer is a net.Dialer, or a tls.Dialer.
@@ -37,7 +56,7 @@ type dialer interface {
 // probe opens a connection only to check that the broker answers. kafka-go v0.4.51 needs this check: to find
 // the group's coordinator it always takes the first of kafka.brokers that accepts a connection, and it logs
 // in without a deadline. The operating system also accepts connections for a process that hangs, so one
-// hanging broker would keep every member from joining. Connections with TLS need no probe: a hanging broker
+// hanging broker would keep every member from joining. Connections with TLS need it once only: a hanging broker
 // does not answer the handshake, and kafka-go bounds the handshake.
 func probe(ctx context.Context, d dialer, network, address, clientID string) error {
 	conn, err := d.DialContext(ctx, network, address)

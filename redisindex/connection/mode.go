@@ -79,7 +79,7 @@ func CheckMode(ctx context.Context, o Options) []diag.Finding {
 func askMode(ctx context.Context, addr string, o Options, tlsConfig *tls.Config) (mode string, masters []string) {
 	for _, login := range [][2]string{{o.Username, o.Password}, {o.SentinelUsername, o.SentinelPassword}, {}} {
 		server := redis.NewClient(&redis.Options{
-			Addr: addr, Username: login[0], Password: login[1], TLSConfig: tlsConfig, Dialer: guarded(o, tlsConfig),
+			Addr: addr, Username: login[0], Password: login[1], TLSConfig: tlsConfig,
 			Protocol: 2, MaxRetries: -1, DialerRetries: 1,
 			DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, ContextTimeoutEnabled: true,
 			DisableIdentity:          true,

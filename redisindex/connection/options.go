@@ -5,17 +5,14 @@ package connection
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"echosieve/internal/diag"
 	"echosieve/internal/hostport"
 	"echosieve/internal/tlsfiles"
 )
@@ -110,7 +107,7 @@ func Connect(o Options) (redis.UniversalClient, error) {
 		// before each reply.
 		Protocol: 2, PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
-		ContextTimeoutEnabled: true, TLSConfig: tlsConfig, Dialer: guarded(o, tlsConfig),
+		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
 		// CLIENT SETINFO needs a separate right, and Redis before 7.2 refuses an ACL rule that names this right.
 		DisableIdentity: true,
 		// Notices of maintenance need RESP3. With them enabled, go-redis resolves the name of each server
@@ -125,18 +122,6 @@ func Connect(o Options) (redis.UniversalClient, error) {
 
 // wrongPort is the remedy for an address where no server of Redis answers but one of another kind.
 const wrongPort = "set redis.addrs to the servers of Redis, port 6379 as a rule"
-
-// guarded returns a function that dials as go-redis does, and checks what the server sends before go-redis reads it.
-func guarded(o Options, tlsConfig *tls.Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	dial := redis.NewDialer(&redis.Options{DialTimeout: o.Timeout, TLSConfig: tlsConfig})
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return diag.GuardRedis(conn, addr, wrongPort), nil
-	}
-}
 
 // silentLogger drops the messages that go-redis prints to standard error. Every error is returned to the
 // caller as well.

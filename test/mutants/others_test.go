@@ -140,8 +140,8 @@ var others = []mistake{
 		{"../app/access/access.go", "err = next.judge(a.cfg, a.inForce)", "_ = next.judge(a.cfg, a.inForce)"}}},
 	{"a-refill-brings-forgotten-articles-back", "../cmd/echosieve/internal/index ^TestRefillLeavesForgottenArticles$", []edit{
 		{"admin/forgotten.go", "append(forgotten, err == nil && ", "append(forgotten, err != nil && "}}},
-	{"a-claimed-size-is-believed", "^TestGuardKafka$", []edit{
-		{"../internal/diag/guard.go", "size > maxFrameBytes || ", ""}}},
+	{"a-claimed-size-is-believed", "../consumer/broker ^TestOtherServersAreRefused$", []edit{
+		{"../consumer/internal/wire/client.go", " || n > maxAnswerBytes", ""}}},
 	{"blind-to-another-process", "watch ^TestReporter$", []edit{
 		{"watch/reporter.go", "if r.committed == nil || before[partition] == commit {",
 			"if before[partition] != commit || true {"}}},

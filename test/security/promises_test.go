@@ -86,7 +86,7 @@ var promises = []promise{
 
 	{"**The schema registry**", ""},
 	{"TLS closes that", ""},
-	{"**Kafka and Redis.**", ""},
+	{"**Kafka and Redis.**", "consumer/broker.TestOtherServersAreRefused"},
 	{"can write to Redis can decide verdicts", ""},
 	{"take the service's next batch for a repeat", ""},
 	{"ends in an error, not in a verdict", "redisindex.FuzzReplies redisindex.TestDamagedEntryIsSetAside"},

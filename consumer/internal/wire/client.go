@@ -10,7 +10,6 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/apiversions"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -42,12 +41,12 @@ func Probe(conn io.ReadWriter, clientID string) error {
 // versions asks a broker for the highest version of each request that it knows. kafka-go's negotiated
 // versions are no substitute: they end at the versions that kafka-go knows.
 func versions(conn io.ReadWriter, clientID string) (map[protocol.ApiKey]int16, error) {
-	m, err := protocol.RoundTrip(conn, 0, correlationID, clientID, &apiversions.Request{})
-	if err != nil {
+	res := &kmsg.ApiVersionsResponse{}
+	if err := exchange(conn, clientID, &kmsg.ApiVersionsRequest{}, res); err != nil {
 		return nil, err
 	}
 	highest := map[protocol.ApiKey]int16{}
-	for _, k := range m.(*apiversions.Response).ApiKeys {
+	for _, k := range res.ApiKeys {
 		highest[protocol.ApiKey(k.ApiKey)] = k.MaxVersion
 	}
 	return highest, nil
@@ -68,7 +67,7 @@ func exchange(rw io.ReadWriter, clientID string, req kmsg.Request, res kmsg.Resp
 	}
 	n := binary.BigEndian.Uint32(size[:])
 	if n < 4 || n > maxAnswerBytes {
-		return fmt.Errorf("an answer of %d bytes", n)
+		return fmt.Errorf("an answer begins with %q, a size of %d bytes", size, int32(n))
 	}
 	buf := make([]byte, n)
 	if _, err := io.ReadFull(rw, buf); err != nil {
