@@ -88,7 +88,13 @@ func (c *Console) Close() {
 }
 
 // Watch returns a handler that does the work of h and shows its verdicts in the console.
-func (c *Console) Watch(h consumer.Handler) consumer.Handler { return watched{h, c.feed} }
+func (c *Console) Watch(h consumer.Handler) consumer.Handler {
+	w := watched{h, c.feed}
+	if s, ok := h.(consumer.Snapshots); ok {
+		return watchedSnapshots{w, s}
+	}
+	return w
+}
 
 type watched struct {
 	consumer.Handler
@@ -99,6 +105,17 @@ type watched struct {
 func (w watched) Acknowledged(outputs []pipeline.Output, took time.Duration) {
 	w.Handler.Acknowledged(outputs, took)
 	w.feed.show(outputs)
+}
+
+// watchedSnapshots is a watched handler whose outputs are snapshots.
+type watchedSnapshots struct {
+	watched
+	snapshots consumer.Snapshots
+}
+
+// Outdated implements consumer.Snapshots.
+func (w watchedSnapshots) Outdated(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error) {
+	return w.snapshots.Outdated(ctx, b)
 }
 
 // ServeHTTP serves the page and its data, below Path.

@@ -16,6 +16,7 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
+	"echosieve/consumer"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
@@ -226,4 +227,13 @@ func TestFeedOverHTTP(t *testing.T) {
 	c.Close()
 	require.Eventually(t, func() bool { return next() == "" }, time.Minute, time.Millisecond,
 		"the feed does not end with the console")
+}
+
+// A handler of snapshots stays one beside the console.
+func TestWatchKeepsSnapshots(t *testing.T) {
+	c := &Console{}
+	_, ok := c.Watch(struct{ consumer.Snapshots }{}).(consumer.Snapshots)
+	require.True(t, ok)
+	_, ok = c.Watch(struct{ consumer.Handler }{}).(consumer.Snapshots)
+	require.False(t, ok)
 }

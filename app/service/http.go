@@ -27,20 +27,34 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
 )
 
 const (
 	httpHeaderTimeout = 5 * time.Second
 	httpReadTimeout   = 10 * time.Second
 	httpWriteTimeout  = 90 * time.Second // a CPU profile takes 30 s before its first byte
-	// longer than a usual scrape interval; connections closes idle ones sooner if it needs room.
-	httpIdleTimeout     = 2 * time.Minute
+	// httpIdleTimeout is short: an idle connection takes the place of a new one.
+	httpIdleTimeout     = 5 * time.Second
 	httpMaxHeaderBytes  = 16 << 10
 	httpShutdownTimeout = 2 * time.Second
 	metricsInFlight     = 4
 	// httpStreams bounds the requests at a time of one connection of HTTP/2.
 	httpStreams = 8
+	// maxConnections bounds the connections of clients: with TLS each takes some 50 KB. More of them wait. minConnections
+	// is left to clients however few descriptors the process may have.
+	maxConnections, minConnections = 256, 16
 )
+
+// mostConnections returns how many connections of clients there may be: a quarter of the descriptors of the
+// process at most. The others are for Kafka, Redis and files.
+func mostConnections() int {
+	var descriptors syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &descriptors) != nil {
+		return maxConnections
+	}
+	return int(max(min(descriptors.Cur/4, maxConnections), minConnections))
+}
 
 // newHTTPHandler serves the paths of the listener, behind the guard and the login: a page of links at /,
 // /docs/, /metrics, /healthz and /readyz, and what the settings add. Other methods than GET and HEAD are
@@ -146,10 +160,9 @@ func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
 // fails before that. A nil encryption is none.
 func serveHTTP(ctx context.Context, l net.Listener, encryption *tls.Config, handler http.Handler,
 	log *slog.Logger) error {
-	conns := newConnections(l, mostConnections())
+	l = netutil.LimitListener(l, mostConnections())
 	server := &http.Server{
-		Handler:           conns.serving(handler),
-		ConnContext:       withConnection,
+		Handler:           handler,
 		ReadHeaderTimeout: httpHeaderTimeout,
 		ReadTimeout:       httpReadTimeout,
 		WriteTimeout:      httpWriteTimeout,
@@ -165,9 +178,9 @@ func serveHTTP(ctx context.Context, l net.Listener, encryption *tls.Config, hand
 	failed := make(chan error, 1)
 	go func() {
 		if encryption == nil {
-			failed <- server.Serve(conns)
+			failed <- server.Serve(l)
 		} else {
-			failed <- server.ServeTLS(conns, "", "")
+			failed <- server.ServeTLS(l, "", "")
 		}
 	}()
 	select {

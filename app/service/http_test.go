@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -114,25 +115,7 @@ func TestHTTPDefaults(t *testing.T) {
 	require.False(t, config.Default().Redis.TLS.InsecureSkipVerify)
 }
 
-// serveLimited serves a page, and one that waits until release is closed, with at most a number of connections.
-func serveLimited(t *testing.T, most int) (address string, c *connections, release chan struct{}) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	c, release = newConnections(l, most), make(chan struct{})
-	server := &http.Server{ConnContext: withConnection,
-		Handler: c.serving(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/slow" {
-				<-release
-			}
-			fmt.Fprint(w, "page")
-		}))}
-	go func() { _ = server.Serve(c) }()
-	t.Cleanup(func() { _ = server.Close() })
-	return l.Addr().String(), c, release
-}
-
-// get asks with a connection of its own.
+// getOnce asks with a connection of its own.
 func getOnce(address, path string) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Get("http://" + address + path)
@@ -144,55 +127,33 @@ func getOnce(address, path string) error {
 	return err
 }
 
-// Strangers who keep connections, with and without requests, take neither the turn of a health probe nor more
-// descriptors than the limit.
+// Strangers who keep connections, with and without requests, take no more than the limit, and each only for
+// some seconds: then it is the turn of a health probe.
 func TestConnectionsAreBounded(t *testing.T) {
-	const most = 8
-	address, c, release := serveLimited(t, most)
-	slow := make(chan error, most)
-	for range most / 2 {
-		go func() { slow <- getOnce(address, "/slow") }()
-	}
-	serving := func(n int) {
-		require.Eventually(t, func() bool {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			all := 0
-			for conn := range c.open {
-				all += conn.serving
-			}
-			return all == n
-		}, time.Minute, time.Millisecond)
-	}
-	serving(most / 2)
-	for i := range 10 * most {
+	most := mostConnections()
+	require.LessOrEqual(t, most, maxConnections)
+	address := serveUntilEnd(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "page") }))
+	var strangers []net.Conn
+	for i := range most {
 		stranger, err := net.Dial("tcp", address)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = stranger.Close() })
+		strangers = append(strangers, stranger)
 		switch i % 3 {
 		case 1:
 			_, _ = io.WriteString(stranger, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") // and keeps it
 		case 2:
 			_, _ = io.WriteString(stranger, "GET / HT")
 		}
-		require.NoError(t, getOnce(address, "/"), "a probe")
-		c.mu.Lock()
-		require.LessOrEqual(t, len(c.open), most)
-		c.mu.Unlock()
 	}
-	close(release)
-	for range most / 2 {
-		require.NoError(t, <-slow, "a connection that serves a request stays")
+	require.NoError(t, getOnce(address, "/"), "a probe")
+	for _, stranger := range strangers { // all were there before the probe, and the first of them had to go
+		_ = stranger.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if _, err := io.Copy(io.Discard, stranger); err == nil {
+			return
+		}
 	}
-
-	address, c, release = serveLimited(t, 1)
-	go func() { slow <- getOnce(address, "/slow") }()
-	serving(1)
-	require.Error(t, getOnce(address, "/"), "no room")
-	close(release)
-	require.NoError(t, <-slow)
-	require.Eventually(t, func() bool { return getOnce(address, "/") == nil }, time.Minute, time.Millisecond)
-	require.LessOrEqual(t, mostConnections(), maxConnections)
+	require.Fail(t, "the probe took no place of a stranger")
 }
 
 // "OPTIONS *" passes the guard, which knows the names of the listener.
@@ -206,6 +167,24 @@ func TestOptionsOfTheServerPassTheGuard(t *testing.T) {
 	answer, err := io.ReadAll(conn)
 	require.NoError(t, err)
 	require.Contains(t, string(answer), "421")
+}
+
+// A service that finds no room to listen leaves nothing open.
+func TestNothingStaysOpenWithoutAListener(t *testing.T) {
+	held, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = held.Close() })
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	cfg := config.Default()
+	cfg.HTTP.Listen, cfg.HTTP.Console = held.Addr().String(), true
+	_, err = New(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "is another process using the port?")
+	_, err = NewStories(t.Context(), cfg, StoriesConfig{}, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "is another process using the port?")
+	require.Eventually(t, func() bool {
+		all := make([]byte, 1<<20)
+		return !strings.Contains(string(all[:runtime.Stack(all, true)]), "BatchSpanProcessor")
+	}, time.Minute, 10*time.Millisecond, "the traces stay")
 }
 
 // ofStories gathers the metrics that only the role of stories has: Gatherers takes no metric twice.
@@ -233,7 +212,7 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	defer s.Close()
 	role, err := NewStories(t.Context(), cfg, StoriesConfig{}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	defer role.close()
+	defer role.opened.close()
 	families, err := prometheus.Gatherers{s.registry, ofStories{role.registry}}.Gather()
 	require.NoError(t, err)
 	got := map[string]string{}

@@ -57,7 +57,7 @@ type Service struct {
 	access   *access.Access   // nil without a login and TLS
 	listener net.Listener
 	reloader *reloader
-	tracing  *otlp.Exporter
+	opened   closers
 	cfg      config.Config
 }
 
@@ -89,24 +89,83 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if err := set.Err(); err != nil {
 		return nil, err
 	}
-	if s.redis, err = connection.Connect(cfg.Redis.Options); err != nil {
+	if err := s.open(ctx); err != nil {
+		s.Close()
 		return nil, err
 	}
-	s.index, err = redisindex.New(s.redis, cfg.IndexConfig(s.recipe.ID()), s.registry, log.With("component", "index"),
-		s.health.report)
+	return s, nil
+}
+
+// open makes what must be closed, and the listener last. What it made before an error is in s.opened.
+func (s *Service) open(ctx context.Context) (err error) {
+	cfg := s.cfg
+	if s.redis, err = connection.Connect(cfg.Redis.Options); err != nil {
+		return err
+	}
+	s.opened.add(func() { _ = s.redis.Close() })
+	s.index, err = redisindex.New(s.redis, cfg.IndexConfig(s.recipe.ID()), s.registry,
+		s.log.With("component", "index"), s.health.report)
 	if err != nil {
-		return nil, errors.Join(err, s.redis.Close())
+		return err
 	}
 	s.reloader.setPolicy = s.index.SetPolicy
-	decode := cfg.Input.Config
+	handler, err := s.newHandler()
+	if err != nil {
+		return err
+	}
+	s.consumer, err = consumer.New(cfg.Kafka, handler, s.registry, s.log.With("component", "consumer"),
+		s.health.report)
+	if err != nil {
+		return err
+	}
+	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these
+	// numbers: a process that starts later compares them with Redis, and so notices if Redis has lost writes
+	// meanwhile. The commits also name the index: a process on another index than its group says so.
+	handover := watch.NewHandover(s.redis, s.index.Keys(), cfg.Kafka.Group, cfg.Window)
+	s.reporter, err = watch.NewReporter(handover, Cure(cfg), s.registry, s.log.With("component", "index"))
+	if err != nil {
+		return err
+	}
+	quiet, err := pipeline.New(s.stages(), s.recipe, s.index, nil) // what fills the index is in no metric of verdicts
+	if err != nil {
+		return err
+	}
+	s.consumer.KeepLabels(labels{s.index, s.reporter, handover, &gapFiller{
+		cfg: cfg, handover: handover, marks: admin.New(s.index), pipeline: quiet,
+		log: s.log.With("component", "index"),
+	}})
+	s.consumer.WarnWith(func(kind, text string) { s.health.warn("kafka", kind, text) })
+	tracing, err := otlp.New(build.Version(), s.registry, s.log.With("component", "tracing"))
+	if err != nil {
+		return err
+	}
+	s.opened.add(tracing.Close)
+	s.consumer.TraceWith(tracing.Tracer())
+	if s.listener, err = s.opened.listen(ctx, cfg.HTTP.Listen); err != nil {
+		return err
+	}
+	name := fnv.New32a()
+	_, _ = name.Write([]byte(s.index.Keys().ID.String())) // never fails
+	s.consumer.NameMember(consumer.NewName(s.HTTPAddr(), strconv.FormatUint(uint64(name.Sum32()), 36)))
+	return nil
+}
+
+// stages is the configuration of the pipeline.
+func (s *Service) stages() pipeline.Config {
+	decode := s.cfg.Input.Config
 	if s.schemas != nil {
 		decode.Schemas = s.schemas.Waiting(s.health.report)
 	}
-	stagesConfig := pipeline.Config{Decode: decode, RecordConfig: cfg.Input.Records, Slow: s.health.slow,
-		MaxMessageBytes: cfg.Kafka.MaxMessageBytes, Window: cfg.Window, Member: cfg.Output.MemberName()}
-	stages, err := pipeline.New(stagesConfig, s.recipe, s.index, s.registry)
+	return pipeline.Config{Decode: decode, RecordConfig: s.cfg.Input.Records, Slow: s.health.slow,
+		MaxMessageBytes: s.cfg.Kafka.MaxMessageBytes, Window: s.cfg.Window, Member: s.cfg.Output.MemberName()}
+}
+
+// newHandler returns what decides the records, with the console and the list of stories if the settings have them.
+func (s *Service) newHandler() (consumer.Handler, error) {
+	cfg := s.cfg
+	stages, err := pipeline.New(s.stages(), s.recipe, s.index, s.registry)
 	if err != nil {
-		return nil, errors.Join(err, s.redis.Close())
+		return nil, err
 	}
 	var handler consumer.Handler = stages
 	if cfg.IsShadow() {
@@ -115,47 +174,39 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	if cfg.HTTP.ShowsArticles() != "" {
 		s.stories, err = storylist.New(cfg.Kafka, storylist.Topic(cfg.Kafka.Topics.Input), cfg.Window)
 		if err != nil {
-			return nil, errors.Join(err, s.redis.Close())
+			return nil, err
 		}
+		s.opened.add(s.stories.Close)
 	}
 	if cfg.HTTP.Console {
 		if s.console, err = s.newConsole(); err != nil {
-			return nil, errors.Join(err, s.redis.Close())
+			return nil, err
 		}
+		s.opened.add(s.console.Close)
 		handler = s.console.Watch(handler)
 	}
-	s.consumer, err = consumer.New(cfg.Kafka, handler, s.registry, log.With("component", "consumer"), s.health.report)
+	return handler, nil
+}
+
+// closers close what was opened, the last first.
+type closers []func()
+
+func (c *closers) add(closes func()) { *c = append(*c, closes) }
+
+func (c *closers) close() {
+	for _, closes := range slices.Backward(*c) {
+		closes()
+	}
+}
+
+// listen opens the HTTP listener.
+func (c *closers) listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, errors.Join(err, s.redis.Close())
+		return nil, fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err)
 	}
-	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these
-	// numbers: a process that starts later compares them with Redis, and so notices if Redis has lost writes
-	// meanwhile. The commits also name the index: a process on another index than its group says so.
-	handover := watch.NewHandover(s.redis, s.index.Keys(), cfg.Kafka.Group, cfg.Window)
-	s.reporter, err = watch.NewReporter(handover, Cure(cfg), s.registry, log.With("component", "index"))
-	if err != nil {
-		return nil, errors.Join(err, s.redis.Close())
-	}
-	quiet, err := pipeline.New(stagesConfig, s.recipe, s.index, nil) // what fills the index is in no metric of verdicts
-	if err != nil {
-		return nil, errors.Join(err, s.redis.Close())
-	}
-	s.consumer.KeepLabels(labels{s.index, s.reporter, handover, &gapFiller{
-		cfg: cfg, handover: handover, marks: admin.New(s.index), pipeline: quiet, log: log.With("component", "index"),
-	}})
-	s.consumer.WarnWith(func(kind, text string) { s.health.warn("kafka", kind, text) })
-	if s.tracing, err = otlp.New(build.Version(), s.registry, log.With("component", "tracing")); err != nil {
-		return nil, errors.Join(err, s.redis.Close())
-	}
-	s.consumer.TraceWith(s.tracing.Tracer())
-	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
-		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)",
-			err), s.redis.Close())
-	}
-	name := fnv.New32a()
-	_, _ = name.Write([]byte(s.index.Keys().ID.String())) // never fails
-	s.consumer.NameMember(consumer.NewName(s.HTTPAddr(), strconv.FormatUint(uint64(name.Sum32()), 36)))
-	return s, nil
+	c.add(func() { _ = l.Close() })
+	return l, nil
 }
 
 // Run serves until ctx ends. Then it finishes and commits the batches under way, leaves the group and returns
@@ -222,16 +273,7 @@ func (s *Service) HTTPAddr() string { return s.listener.Addr().String() }
 func (s *Service) RecipeID() string { return s.recipe.ID() }
 
 // Close releases what New opened. Run calls it.
-func (s *Service) Close() {
-	s.tracing.Close()
-	if s.console != nil {
-		s.console.Close()
-	}
-	if s.stories != nil {
-		s.stories.Close()
-	}
-	_ = errors.Join(s.listener.Close(), s.redis.Close())
-}
+func (s *Service) Close() { s.opened.close() }
 
 // newConsole returns the console of the service.
 func (s *Service) newConsole() (*console.Console, error) {

@@ -65,6 +65,7 @@ type Stories struct {
 	access   *access.Access
 	listener net.Listener
 	name     string // of this process in its groups
+	opened   closers
 }
 
 // garbage is the memory in percent of what lives that may wait for the garbage collector, unless GOGC says it. Little
@@ -104,29 +105,37 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 	if s.access, err = access.Load(cfg.HTTP, log.With("component", "http")); err != nil {
 		return nil, err
 	}
-	if s.redis, err = connection.Connect(cfg.Redis.Options); err != nil {
+	if err := s.open(ctx); err != nil {
+		s.opened.close()
 		return nil, err
 	}
-	if s.archive, err = tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Input); err != nil {
-		return nil, errors.Join(err, s.redis.Close())
+	return s, nil
+}
+
+// open makes what must be closed, and the listener last. What it made before an error is in s.opened.
+func (s *Stories) open(ctx context.Context) (err error) {
+	if s.redis, err = connection.Connect(s.cfg.Redis.Options); err != nil {
+		return err
 	}
-	if s.list, err = storylist.New(cfg.Kafka, role.Topic, cfg.Window); err != nil {
-		s.archive.Close()
-		return nil, errors.Join(err, s.redis.Close())
+	s.opened.add(func() { _ = s.redis.Close() })
+	if s.archive, err = tools.NewArchive(s.cfg.Kafka, s.cfg.Kafka.Topics.Input); err != nil {
+		return err
 	}
-	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
-		s.archive.Close()
-		s.list.Close()
-		return nil, errors.Join(fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err),
-			s.redis.Close())
+	s.opened.add(s.archive.Close)
+	if s.list, err = storylist.New(s.cfg.Kafka, s.role.Topic, s.cfg.Window); err != nil {
+		return err
+	}
+	s.opened.add(s.list.Close)
+	if s.listener, err = s.opened.listen(ctx, s.cfg.HTTP.Listen); err != nil {
+		return err
 	}
 	s.name = consumer.NewName(s.listener.Addr().String(), "")
-	return s, nil
+	return nil
 }
 
 // Run serves until ctx ends, and returns nil then.
 func (s *Stories) Run(ctx context.Context) error {
-	defer s.close()
+	defer s.opened.close()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
@@ -152,13 +161,6 @@ func (s *Stories) Run(ctx context.Context) error {
 	}
 	s.log.Info("stopped")
 	return nil
-}
-
-// close releases what NewStories opened.
-func (s *Stories) close() {
-	s.archive.Close()
-	s.list.Close()
-	_ = errors.Join(s.listener.Close(), s.redis.Close())
 }
 
 // project serves one generation of stories after another.

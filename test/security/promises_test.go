@@ -78,7 +78,7 @@ var promises = []promise{
 		"app/access.TestRevokedLoginsAreOutAtOnce app/access.TestMistakesLetNobodyIn"},
 	{"Passwords are compared one at a time",
 		"app/access.TestKnownLoginsPassWhileOthersGuess app/access.TestUnknownUsersTakeAsLong"},
-	{"takes the place of the one that has waited longest", "app/service.TestConnectionsAreBounded"},
+	{"One without a request is closed after 5 s", "app/service.TestConnectionsAreBounded"},
 	{"names of loopback and `http.hosts` only",
 		"app/service.TestGuardOfNames test/console.TestConsoleIsReadOnly"},
 	{"a page of another site", "app/service.TestGuardOfOrigins test/console.TestOtherSites"},
