@@ -110,6 +110,7 @@ type Consumer struct {
 	// partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
 	assigned atomic.Int64
 	joining  atomic.Bool                    // this process is about to join the group, and has no partitions
+	joined   atomic.Bool                    // see Joined
 	turn     sync.Mutex                     // see takesTurns
 	fail     func(error)                    // ends Run with an error
 	stepBack func()                         // ends the membership of this process, see admit
@@ -172,6 +173,9 @@ func (c *Consumer) InputID() [16]byte { return *c.input.id.Load() }
 
 // Ping makes one round trip to a broker. The error says what to do.
 func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.Ping(ctx) }
+
+// Joined says whether this member has joined its group since Run began.
+func (c *Consumer) Joined() bool { return c.joined.Load() }
 
 // inputTopic knows the id of the topic that the positions of this group generation belong to. If a topic is
 // deleted and recreated, an old position means another record: a member that went on from it would skip the

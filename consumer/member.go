@@ -26,6 +26,7 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 		case err == nil:
 			rejoined()
 			joined, member = true, gen.MemberID
+			c.joined.Store(true)
 			c.reporter.OK(broker.OpJoin, c.cfg.Group)
 			c.joining.Store(false)
 			assigned := c.assigned.Swap(-1)

@@ -41,9 +41,22 @@ func (r *Rules) Describe(ref article.Ref, c article.Content, at time.Time) Artic
 	}
 	return Article{
 		Ref: ref, Publisher: cmp.Or(r.Owners[name], name), Title: c.Title, URL: c.URL,
-		Time:   at.UTC().Truncate(time.Millisecond),
+		Time:   inYears(at.UTC().Truncate(time.Millisecond)),
 		Length: characters(c.Text),
 	}
+}
+
+// The times that JSON can hold: others become the nearest of them.
+var firstTime, lastTime = time.UnixMilli(-62135596800000).UTC(), time.UnixMilli(253402300799999).UTC()
+
+func inYears(t time.Time) time.Time {
+	switch {
+	case t.Before(firstTime):
+		return firstTime
+	case t.After(lastTime):
+		return lastTime
+	}
+	return t
 }
 
 // host returns the host of an address without www.
@@ -60,9 +73,10 @@ func host(address string) string {
 
 // characters counts the characters of a text that are neither in tags of HTML nor white space.
 func characters(text string) (n int) {
-	next := 0 // after the last element
+	next := 0                                // after the last element
+	last := strings.LastIndexByte(text, '>') // without it each < would be followed to the end
 	for i, c := range text {
-		if c == '<' && i >= next {
+		if c == '<' && i >= next && i < last {
 			next = i + elementEnd(text[i:])
 		}
 		if i >= next && (c > ' ' && c < utf8.RuneSelf || !unicode.IsSpace(c)) {
@@ -72,7 +86,7 @@ func characters(text string) (n int) {
 	return n
 }
 
-// elementEnd returns the length of the tag or comment at the beginning of a text; 0 if there is none.
+// elementEnd returns the length of the tag or comment at the beginning of a text that holds a >; 0 if there is none.
 func elementEnd(text string) int {
 	if len(text) < 3 || text[0] != '<' {
 		return 0

@@ -1,7 +1,11 @@
 package stories
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -14,15 +18,15 @@ type Record struct {
 	Near   int `json:"near"`
 	// Publishers is the number of different publishers, with that of the root. Estimated says that it may be wrong
 	// by 2 %: there are more than 16,448.
-	Publishers  int         `json:"publishers"`
-	Estimated   bool        `json:"publishers_estimated,omitempty"`
-	ByPublisher []Publisher `json:"by_publisher"` // the first MaxNamed, by the time of their first article
-	FirstTime   time.Time   `json:"first_time"`
-	LastTime    time.Time   `json:"last_time"`
-	Best        Best        `json:"best"`
+	Publishers  int        `json:"publishers"`
+	Estimated   bool       `json:"publishers_estimated,omitempty"`
+	ByPublisher Publishers `json:"by_publisher"` // the first MaxNamed, by the time of their first article
+	FirstTime   time.Time  `json:"first_time"`
+	LastTime    time.Time  `json:"last_time"`
+	Best        Best       `json:"best"`
 	// Versions is the number of articles that revise or extend one, of publishers that carried the story already.
 	Versions int    `json:"versions"`
-	Related  []Root `json:"related,omitempty"` // articles that resemble the root, at most MaxRelated, by time
+	Related  Roots  `json:"related,omitempty"` // articles that resemble the root, at most MaxRelated, by time
 	State    string `json:"state"`             // open or ended
 	Version  uint64 `json:"version"`           // grows with each change of the story
 }
@@ -64,8 +68,101 @@ const (
 	rootRelation = "root"
 )
 
-// Record returns the record of a story that has copies, as AppendJSON writes it.
-func (s *Story) Record(now time.Time, rules *Rules) (r Record) {
-	_ = json.Unmarshal(s.AppendJSON(nil, now, rules), &r) // what AppendJSON writes can be read
+// Record returns the record of a story that has copies. The story has ended if now is more than a window after its
+// last copy.
+func (s *Story) Record(now time.Time, rules *Rules) Record {
+	best, first, last := s.best, s.first, s.last
+	carried := s.publishers // add changes the lists
+	carried.named = append(make([]publisher, 0, len(carried.named)+1), carried.named...)
+	carried.others = slices.Clone(carried.others)
+	root, known := s.Root()
+	if known {
+		best = rules.better(best, candidate{Article: root, root: true})
+		if root.Time.Before(first) {
+			first = root.Time
+		}
+		if root.Time.After(last) {
+			last = root.Time
+		}
+		carried.add(publisher{name: root.Publisher, articles: 1, first: root.Time, ref: root.Ref, relation: rootRelation})
+	}
+	n, exact := carried.count()
+	r := Record{
+		Root: rootOf(&root), Copies: s.copies, Exact: s.exact, Near: s.copies - s.exact, Publishers: n, Estimated: !exact,
+		ByPublisher: make(Publishers, 0, len(carried.named)), FirstTime: first, LastTime: last,
+		Best: Best{ID: best.ID, Coordinates: best.Coordinates.String(), Publisher: best.Publisher, URL: best.URL,
+			Why: criteria[best.why]},
+		Versions: carried.versions(), State: Open, Version: s.version,
+	}
+	slices.SortFunc(carried.named, byArticle)
+	for _, p := range carried.named {
+		copies := p.articles
+		if known && p.name == root.Publisher {
+			copies--
+		}
+		r.ByPublisher = append(r.ByPublisher, Publisher{Name: p.name, Copies: copies, FirstTime: p.first, ID: p.ref.ID,
+			Coordinates: p.ref.Coordinates.String(), Relation: p.relation})
+	}
+	for i := range s.related {
+		r.Related = append(r.Related, rootOf(&s.related[i]))
+	}
+	if now.Sub(last) > rules.Window {
+		r.State = Ended
+	}
 	return r
+}
+
+func rootOf(a *Article) Root {
+	r := Root{ID: a.ID, Coordinates: a.Coordinates.String(), Publisher: a.Publisher, Title: a.Title, URL: a.URL}
+	if at := a.Time; !at.IsZero() {
+		r.Time = &at
+	}
+	return r
+}
+
+// AppendJSON appends the JSON of the Record of a story that has copies.
+func (s *Story) AppendJSON(dst []byte, now time.Time, rules *Rules) []byte {
+	b := bytes.NewBuffer(dst)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s.Record(now, rules)) // its times are of years that JSON can hold
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// Publishers and Roots are lists of a Record. Longer ones than a story keeps cannot be read: whoever wrote them could
+// make a small record take a hundred times its size.
+type (
+	Publishers []Publisher
+	Roots      []Root
+)
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *Publishers) UnmarshalJSON(data []byte) (err error) {
+	*p, err = atMost[Publisher](data, MaxNamed)
+	return err
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Roots) UnmarshalJSON(data []byte) (err error) {
+	*r, err = atMost[Root](data, MaxRelated)
+	return err
+}
+
+// atMost reads an array of at most so many elements.
+func atMost[T any](data []byte, most int) (list []T, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return nil, errors.Join(err, errors.New("is no array"))
+	}
+	for d.More() {
+		var one T
+		if len(list) == most {
+			return nil, fmt.Errorf("has more than %d elements", most)
+		}
+		if err := d.Decode(&one); err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
 }

@@ -3,6 +3,10 @@ package stories
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
+	"time"
+
+	"echosieve/pipeline/article"
 )
 
 // stateVersion is the first byte of a stored state.
@@ -21,17 +25,45 @@ func (s *Story) Encode(dst []byte) []byte {
 	return c.buf
 }
 
-// Decode reads what Encode has written. The error is ErrState.
-func Decode(state string) (*Story, error) {
+// Decode reads what Encode has written for the story of a root. The error is ErrState: also for a state that no story
+// of that root can have, because another program may have written it.
+func Decode(state string, root article.Ref) (*Story, error) {
 	if len(state) == 0 || state[0] != stateVersion {
 		return nil, ErrState
 	}
 	c, s := &codec{state: state[1:]}, &Story{}
 	s.code(c)
-	if c.bad || len(c.state) > 0 || int(s.best.why) >= len(criteria) {
+	if c.bad || len(c.state) > 0 || s.root.Coordinates != root.Coordinates || !s.isSound() {
 		return nil, ErrState
 	}
 	return s, nil
+}
+
+// isSound says whether the fields are those of a story: lists in order and within their bounds, and times and counts
+// that a Record can hold.
+func (s *Story) isSound() bool {
+	p := &s.publishers
+	times := []time.Time{s.first, s.last, s.best.Time, s.root.Time}
+	for i, one := range p.named {
+		times = append(times, one.first)
+		if one.articles < 1 || one.revisions > one.articles || i > 0 && byFirst(p.named[i-1], one) >= 0 {
+			return false
+		}
+	}
+	for i, o := range p.others {
+		times = append(times, time.UnixMilli(o.first))
+		if o.articles < 1 || o.revisions > o.articles || o.hash >= 1<<hashBits || i > 0 && p.others[i-1].hash >= o.hash {
+			return false
+		}
+	}
+	for _, r := range s.related {
+		times = append(times, r.Time)
+	}
+	return int(s.best.why) < len(criteria) && s.exact <= s.copies && (s.copies > 0) == (len(p.named) > 0) &&
+		len(p.named) <= MaxNamed && len(p.others) <= maxOthers && (!p.dropped || len(p.others) == maxOthers) &&
+		(len(p.others) == 0 || len(p.named) == MaxNamed) && len(s.related) <= MaxRelated &&
+		slices.IsSortedFunc(s.highest, comparePartitions) && slices.IsSortedFunc(s.related, byTime) &&
+		!slices.ContainsFunc(times, func(t time.Time) bool { return !t.Equal(inYears(t)) })
 }
 
 // code writes or reads all fields, in one order.

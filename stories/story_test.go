@@ -74,7 +74,7 @@ func fold(rng *rand.Rand, root Article, all []placed, rules *Rules) *Story {
 		}
 		s.Add(lanes[i][at[i]].at, lanes[i][at[i]].Copy, rules)
 		if rng.IntN(10) == 0 {
-			s, _ = Decode(string(s.Encode(nil)))
+			s, _ = decoded(string(s.Encode(nil)))
 		}
 		if at[i]++; rng.IntN(10) == 0 {
 			at[i] = rng.IntN(at[i] + 1)
@@ -96,7 +96,7 @@ func TestOrderAndRepetitionDoNotMatter(t *testing.T) {
 		for range 3 {
 			s := fold(rng, root, all, rules)
 			require.Equal(t, want, s.Record(day, rules), "seed %d", seed)
-			stored, err := Decode(string(s.Encode(nil)))
+			stored, err := decoded(string(s.Encode(nil)))
 			require.NoError(t, err)
 			require.Equal(t, want, stored.Record(day, rules), "seed %d", seed)
 		}
@@ -198,7 +198,7 @@ func TestManyPublishers(t *testing.T) {
 			require.Equal(t, fmt.Sprint(i), p.Name, "the first ones have their names, whenever they arrive")
 		}
 		require.LessOrEqual(t, len(s.Encode(nil)), 256<<10)
-		stored, err := Decode(string(s.Encode(nil)))
+		stored, err := decoded(string(s.Encode(nil)))
 		require.NoError(t, err)
 		require.Equal(t, r, stored.Record(day, &Rules{}))
 	}
@@ -233,45 +233,41 @@ func TestUnknownRootAndEnd(t *testing.T) {
 	require.JSONEq(t, `{"id":"r","coordinates":"t/0/0","publisher":""}`, string(out))
 }
 
-// plainJSON is the JSON of encoding/json without escapes for HTML.
-func plainJSON(t *testing.T, v any) string {
-	t.Helper()
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	require.NoError(t, e.Encode(v))
-	return strings.TrimSuffix(b.String(), "\n")
+// decoded decodes the state of any root.
+func decoded(state string) (*Story, error) {
+	c, s := &codec{state: state[min(1, len(state)):]}, &Story{}
+	c.uint64(&s.version)
+	c.coordinates(&s.root.Coordinates)
+	return Decode(state, s.root.Ref)
 }
 
-// The JSON of a story is that of encoding/json, whatever its texts are.
+// The JSON of a story can be read, whatever its texts and times are, and names no character of HTML by a number.
 func TestAppendJSON(t *testing.T) {
-	texts := []string{"", "plain", "青澜 <b>&</b> \u007f", "\"quoted\"\\", "\x00\n\t\x1f", "\u2028", "\u2029"}
-	for _, text := range append(texts, "\xff\xfe", "é\xc3") {
-		require.Equal(t, plainJSON(t, text), string(appendText(nil, "", text)))
-	}
-	for seed := range uint64(200) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		text := func() string { return texts[rng.IntN(len(texts))] }
-		root, all := randomStory(rng, 1+rng.IntN(60), 1+rng.IntN(90))
-		root.ID, root.Title, root.URL, root.Publisher = text(), text(), text(), text()
-		s := New(root.Ref)
-		for i, c := range all {
-			c.ID, c.URL, c.Publisher, c.Title = text(), text(), text()+c.Publisher, text()
-			c.Time = c.Time.Add(time.Duration(rng.IntN(3)*rng.IntN(1000)) * time.Millisecond)
-			if i == 0 || rng.IntN(4) > 0 {
-				s.Add(Position{Offset: int64(i)}, c.Copy, &Rules{})
-			} else {
-				s.Relate(Position{Offset: int64(i)}, c.Article)
-			}
-		}
-		if rng.IntN(4) > 0 {
-			s.SetRoot(root)
-		}
-		require.Equal(t, plainJSON(t, s.Record(day, &Rules{})), string(s.AppendJSON(nil, day, &Rules{})), "seed %d", seed)
+	rules := &Rules{}
+	text := "青澜 <b>&</b> \"quoted\"\\ \x00\n\u2028"
+	for _, at := range []time.Time{day, time.UnixMilli(1 << 60), time.UnixMilli(-1 << 60)} {
+		a := rules.Describe(article.Ref{ID: text, Coordinates: article.Coordinates{Topic: text}},
+			article.Content{Title: text + "\xff", URL: text, Publisher: text}, at)
+		s := New(a.Ref)
+		s.SetRoot(a)
+		s.Add(Position{}, Copy{Article: a}, rules)
+		s.Relate(Position{Offset: 1}, a)
+		written := s.AppendJSON([]byte("x"), day, rules)
+		var r Record
+		require.NoError(t, json.Unmarshal(written[1:], &r))
+		want := s.Record(day, rules)
+		want.Root.Title += "\ufffd"
+		want.Root.Title = strings.Replace(want.Root.Title, "\xff", "", 1)
+		want.Related[0].Title = want.Root.Title
+		require.Equal(t, want, r)
+		require.Contains(t, string(written), "<b>&</b>")
+		_, err := decoded(string(s.Encode(nil)))
+		require.NoError(t, err)
 	}
 }
 
-// FuzzDecode reads any bytes. Bytes that it can read make a state that is written and read again without a change.
+// FuzzDecode reads any bytes. Bytes that it can read make a state that is written and read again without a change, and
+// that has a record.
 func FuzzDecode(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	root, all := randomStory(rng, 80, 90)
@@ -279,17 +275,78 @@ func FuzzDecode(f *testing.F) {
 	s.Relate(Position{Topic: 9}, all[0].Article)
 	f.Add(string(s.Encode(nil)))
 	f.Add(string(New(root.Ref).Encode(nil)))
+	forged := fold(rng, root, all[:1], &Rules{})
+	forged.publishers.dropped = true
+	f.Add(string(forged.Encode(nil)))
 	f.Fuzz(func(t *testing.T, data string) {
-		s, err := Decode(data)
+		s, err := decoded(data)
 		if err != nil {
 			require.ErrorIs(t, err, ErrState)
 			return
 		}
 		state := string(s.Encode(nil))
-		again, err := Decode(state)
+		again, err := decoded(state)
 		require.NoError(t, err)
 		require.Equal(t, state, string(again.Encode(nil)))
+		require.True(t, json.Valid(s.AppendJSON(nil, day, &Rules{})))
 	})
+}
+
+// A state that no story of the root can have is refused where it is read.
+func TestForgedStates(t *testing.T) {
+	rules := &Rules{}
+	rng := rand.New(rand.NewPCG(1, 1))
+	root, all := randomStory(rng, 80, 90)
+	other := root.Ref
+	other.Offset++
+	_, err := Decode(string(fold(rng, root, all, rules).Encode(nil)), other)
+	require.ErrorIs(t, err, ErrState, "the story of another root")
+	for name, forge := range map[string]func(*Story){
+		"dropped alone":     func(s *Story) { s.publishers.dropped = true },
+		"many publishers":   func(s *Story) { s.publishers.named = make([]publisher, MaxNamed+1) },
+		"nobody":            func(s *Story) { s.publishers.named = nil },
+		"no article":        func(s *Story) { s.publishers.named[0].articles = 0 },
+		"disorder":          func(s *Story) { slices.Reverse(s.publishers.named) },
+		"many related":      func(s *Story) { s.related = make([]Article, MaxRelated+1) },
+		"more exact copies": func(s *Story) { s.exact = s.copies + 1 },
+		"the year 30000":    func(s *Story) { s.last = time.UnixMilli(884541340800000) },
+	} {
+		s := fold(rng, root, all, rules)
+		_, err := Decode(string(s.Encode(nil)), root.Ref)
+		require.NoError(t, err)
+		forge(s)
+		_, err = Decode(string(s.Encode(nil)), root.Ref)
+		require.ErrorIs(t, err, ErrState, name)
+	}
+}
+
+// A list in a record that is longer than any of a story is refused before it takes memory.
+func TestLongListsAreRefused(t *testing.T) {
+	for list, most := range map[string]int{"by_publisher": MaxNamed, "related": MaxRelated} {
+		of := func(n int) error {
+			return json.Unmarshal([]byte(`{"`+list+`":[`+strings.TrimSuffix(strings.Repeat("{},", n), ",")+`]}`), &Record{})
+		}
+		require.NoError(t, of(most))
+		require.ErrorContains(t, of(most+1), "more than")
+	}
+}
+
+// A text of many < takes no longer a byte than a short one.
+func TestLengthTakesLinearTime(t *testing.T) {
+	took := func(n int) time.Duration {
+		text := strings.Repeat("<a", n)
+		start := time.Now()
+		characters(text)
+		return time.Since(start)
+	}
+	least := func(n int) (d time.Duration) {
+		d = took(n)
+		for range 4 {
+			d = min(d, took(n))
+		}
+		return d
+	}
+	require.Less(t, least(1<<18), 16*4*least(1<<14), "16 times the text")
 }
 
 func TestDamagedState(t *testing.T) {
@@ -297,10 +354,10 @@ func TestDamagedState(t *testing.T) {
 	root, all := randomStory(rng, 80, 90)
 	state := string(fold(rng, root, all, &Rules{}).Encode(nil))
 	for n := range state {
-		_, err := Decode(state[:n])
+		_, err := Decode(state[:n], root.Ref)
 		require.ErrorIs(t, err, ErrState, "%d of %d bytes", n, len(state))
 	}
-	_, err := Decode(state + "\x00")
+	_, err := Decode(state+"\x00", root.Ref)
 	require.ErrorIs(t, err, ErrState)
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"echosieve/app/access"
@@ -189,17 +190,28 @@ func (s *Stories) generation(ctx context.Context, kept *store.Store) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return watchGeneration(ctx, kept) })
-	for i, name := range names {
+	var all []*consumer.Consumer
+	for _, name := range names {
 		c, err := s.newConsumer(kept, name)
 		if err != nil {
 			return err
 		}
-		if i == 0 {
-			group.Go(func() error { s.health.probe(ctx, "kafka", c.Ping); return nil })
-		}
+		all = append(all, c)
 		group.Go(func() error { return c.Run(ctx) })
 	}
+	group.Go(func() error {
+		s.health.probe(ctx, "kafka", func(ctx context.Context) error { return reads(ctx, all) })
+		return nil
+	})
 	return group.Wait()
+}
+
+// reads returns why not all topics are read yet.
+func reads(ctx context.Context, all []*consumer.Consumer) error {
+	if slices.ContainsFunc(all, func(c *consumer.Consumer) bool { return !c.Joined() }) {
+		return errors.New("the groups that read the output topics are being joined")
+	}
+	return all[0].Ping(ctx)
 }
 
 // generationInterval is the time between two looks at the generation, while no record comes.

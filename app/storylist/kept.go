@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"echosieve/pipeline/record"
 	"echosieve/stories"
@@ -19,7 +20,11 @@ type kept struct {
 	bytes   int
 }
 
-// keep takes in a record of the topic. The last record of a key counts. Records of other programs are skipped.
+// The bytes that a record, each publisher and each related article take beside their texts.
+const storyBytes, publisherBytes, rootBytes = 1024, 128, 128
+
+// keep takes in a record of the topic. The last record of a key counts. Records that no
+// projector writes are skipped.
 func (l *List) keep(r *record.Record) {
 	l.next = r.Offset + 1
 	if l.partial && l.since.IsZero() {
@@ -29,10 +34,12 @@ func (l *List) keep(r *record.Record) {
 	if old := l.byRoot[root]; old != nil {
 		l.remove(old)
 	}
-	one := &kept{changed: r.Time, bytes: len(r.Value)}
-	if json.Unmarshal(r.Value, &one.Record) != nil || one.Root.Coordinates != root {
+	one := &kept{changed: r.Time}
+	if !utf8.Valid(r.Value) || json.Unmarshal(r.Value, &one.Record) != nil || one.Root.Coordinates != root ||
+		len(one.ByPublisher) == 0 {
 		return // such as a null value, by which somebody has deleted the story
 	}
+	one.bytes = len(r.Value) + storyBytes + publisherBytes*len(one.ByPublisher) + rootBytes*len(one.Related)
 	l.byRoot[root] = l.changes.PushBack(one)
 	for l.bytes += one.bytes; l.changes.Len() > mostStories || l.bytes > mostBytes; {
 		oldest := l.changes.Front()

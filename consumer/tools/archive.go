@@ -119,7 +119,7 @@ func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel,
 	})
 }
 
-// Record returns one record. The error is ErrNoRecord if Kafka has no committed record there. A record above
+// Record returns one record. The error is ErrNoRecord if Kafka has no committed record there, or no such partition. A record above
 // kafka.max_message_bytes comes without its value. All calls together take a quarter of kafka.max_in_flight_bytes for
 // responses, and as much for decompressors: they wait for each other. Who needs more runs alone.
 func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
@@ -129,8 +129,13 @@ func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Rec
 		found = r
 		return errStop
 	})
+	gone := errors.Is(err, kafka.OffsetOutOfRange)
+	if IsMissing(err) { // the topic may have been recreated with fewer partitions
+		n, asked := a.Partitions(ctx, c.Topic)
+		gone = asked == nil && int(c.Partition) >= n
+	}
 	switch {
-	case errors.Is(err, kafka.OffsetOutOfRange), err == nil && found == nil, found != nil && found.Offset != c.Offset:
+	case gone, err == nil && found == nil, found != nil && found.Offset != c.Offset:
 		return record.Record{}, fmt.Errorf("%s: %w", c, ErrNoRecord)
 	case err != nil && !errors.Is(err, errStop):
 		return record.Record{}, err

@@ -89,6 +89,9 @@ func TestArchive(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoRecord)
 	}
 
+	_, err = a.Record(ctx, article.Coordinates{Topic: topic, Partition: int32(cfg.Partitions)})
+	require.ErrorIs(t, err, ErrNoRecord, "a partition that does not exist")
+
 	var values string
 	at.Offset = 2
 	collect := func(r *record.Record) error { values += string(r.Value); return nil }

@@ -356,5 +356,6 @@ func (s *state) writeLive(x *Index, f *os.File) (size int64, err error) {
 	}); err != nil {
 		return 0, err
 	}
-	return size, errors.Join(err, flush(), out.Flush())
+	err = errors.Join(err, flush(), out.Flush()) // before the result is read: flush counts
+	return size, err
 }

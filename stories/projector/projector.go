@@ -173,8 +173,9 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 	for i, t := range changed {
 		grown[i] = &t.Entry
 	}
-	return again, p.patiently(ctx, "redis", "change", func() error {
+	err = p.patiently(ctx, "redis", "change", func() error {
 		done, err := p.Store.Swap(ctx, grown)
+		again = nil
 		for i := range done {
 			if !done[i] {
 				again = append(again, changed[i])
@@ -182,6 +183,7 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 		}
 		return err
 	})
+	return again, err
 }
 
 // readStates reads the states of stories.

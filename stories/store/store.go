@@ -85,7 +85,7 @@ func (s *Store) Read(ctx context.Context, roots []article.Ref) ([]Entry, error) 
 	entries := make([]Entry, len(roots))
 	for i, state := range states {
 		entries[i].state = state.Val()
-		if entries[i].Story, err = stories.Decode(state.Val()); err != nil {
+		if entries[i].Story, err = stories.Decode(state.Val(), roots[i]); err != nil {
 			entries[i].Story = stories.New(roots[i])
 		}
 	}

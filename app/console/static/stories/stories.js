@@ -60,7 +60,7 @@ function line(s) {
   return element("li", {}, link(toStory(s.root.coordinates),
     element("span", { class: "title" }, bdi(s.root.title || s.root.id)),
     element("span", { class: "copies" }, copies(s)),
-    element("span", { class: "quiet" }, publishers(s), ", first ", bdi(named(first.name))),
+    element("span", { class: "quiet" }, publishers(s), ", first ", bdi(named(first?.name || ""))),
     element("span", { class: "quiet" }, "last ", ago(s.last_time)),
     element("span", { class: "growth " + growth(s) }, growth(s))));
 }
