@@ -62,6 +62,8 @@ func helm(t *testing.T, values string) *manifests {
 		switch name := object["metadata"].(map[string]any)["name"].(string); {
 		case kind == "ConfigMap" && strings.HasSuffix(name, "-dashboards"):
 			kind = "Dashboards"
+		case kind == "NetworkPolicy" && strings.Contains(name, "-refill"):
+			kind = "NetworkPolicyOfRefill"
 		case strings.HasSuffix(name, "-stories"):
 			into = m.stories
 		}
@@ -123,7 +125,8 @@ func TestHelmDefaults(t *testing.T) {
 // and the Job besides.
 func TestHelmWithEverything(t *testing.T) {
 	example, chart := kustomize(t, "example"), helm(t, everyValue)
-	require.ElementsMatch(t, append(example.kinds, "PrometheusRule", "Dashboards", "TriggerAuthentication", "Job"),
+	require.ElementsMatch(t, append(example.kinds, "PrometheusRule", "Dashboards", "TriggerAuthentication", "Job",
+		"NetworkPolicyOfRefill"),
 		chart.kinds)
 
 	job := chart.refill.Spec.Template.Spec
@@ -132,6 +135,10 @@ func TestHelmWithEverything(t *testing.T) {
 	require.Equal(t, chart.deployment.Spec.Template.Spec.Volumes, job.Volumes)
 	require.Equal(t, chart.deployment.Spec.Template.Spec.Containers[0].VolumeMounts, job.Containers[0].VolumeMounts)
 	require.NotEqual(t, chart.service.Spec.Selector, chart.refill.Spec.Template.Labels)
+	require.Equal(t, chart.refill.Spec.Template.Labels, chart.refillNetwork.Spec.PodSelector.MatchLabels)
+	require.Equal(t, chart.network.Spec.Egress, chart.refillNetwork.Spec.Egress)
+	require.Equal(t, chart.network.Spec.PolicyTypes, chart.refillNetwork.Spec.PolicyTypes)
+	require.Empty(t, chart.refillNetwork.Spec.Ingress, "nobody asks a Job")
 
 	require.ElementsMatch(t, []string{"Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor"},
 		chart.stories.kinds)

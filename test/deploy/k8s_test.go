@@ -90,6 +90,7 @@ type manifests struct {
 	settings       core.ConfigMap
 	budget         policy.PodDisruptionBudget
 	network        networking.NetworkPolicy
+	refillNetwork  networking.NetworkPolicy
 	serviceMonitor monitoring.ServiceMonitor
 	scaled         scaledObject
 	authentication triggerAuthentication
@@ -106,7 +107,7 @@ func (m *manifests) decode(kind string, data []byte) error {
 		"PodDisruptionBudget": &m.budget, "NetworkPolicy": &m.network, "ServiceMonitor": &m.serviceMonitor,
 		"ScaledObject":          &m.scaled,
 		"TriggerAuthentication": &m.authentication, "Dashboards": &m.boards, "PrometheusRule": &m.rules,
-		"Job": &m.refill,
+		"Job": &m.refill, "NetworkPolicyOfRefill": &m.refillNetwork,
 	}[kind]
 	if !known {
 		return fmt.Errorf("unknown kind %s", kind)

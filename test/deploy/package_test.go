@@ -77,6 +77,7 @@ func checkUnit(t *testing.T, tree, program string) {
 	require.FileExists(t, filepath.Join(tree, command[2]))
 	require.Contains(t, unit, "\nExecReload=kill -HUP $MAINPID\n")
 	require.Contains(t, unit, "\nUser=echosieve\n", "postinst creates this user")
+	require.Contains(t, unit, "\nMemoryMax=512M\nEnvironment=GOMEMLIMIT=400MiB\n", "as in deploy/k8s")
 	require.Contains(t, unit, "\nRestartPreventExitStatus=2\n", "a restart does not repair settings")
 	require.Contains(t, unit, "\nEnvironment=GOTRACEBACK=crash\n", "without it a crash ends with exit code 2")
 	if !have(t, "systemd-analyze") {

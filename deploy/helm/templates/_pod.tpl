@@ -58,3 +58,16 @@ volumeMounts:
   - {name: {{ $secret }}, mountPath: {{ $folder }}, readOnly: true}
   {{- end }}
 {{- end }}
+
+{{- /* What the pods may reach: names of hosts, Kafka and Redis. */}}
+{{- define "egress" }}
+    - to:
+        - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}
+      ports:
+        - {protocol: UDP, port: 53}
+        - {protocol: TCP, port: 53}
+    - ports:
+        {{- range .Values.networkPolicy.ports }}
+        - {protocol: TCP, port: {{ . }}}
+        {{- end }}
+{{- end }}
