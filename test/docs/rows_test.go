@@ -165,7 +165,6 @@ var rows = []row{
 	},
 	{command: "echosieve index refill --config new.yaml --from input",
 		with: []string{"new.yaml", "echosieve.yaml --redis.namespace refilled"}, want: []string{`\d+ `}},
-	{command: "echosieve check --config new.yaml", parsed: "test/e2e follows the steps of the page"},
 	{command: "echosieve run --config new.yaml", parsed: "test/e2e follows the steps of the page"},
 	// docs/runbook.md
 	{command: "echosieve index accept --config echosieve.yaml", want: []string{`^nothing to accept|^accepted`}},
