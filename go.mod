@@ -17,10 +17,11 @@ require (
 	github.com/compose-spec/compose-go/v2 v2.9.0
 	github.com/docker/go-units v0.5.0
 	github.com/gogs/chardet v0.0.0-20211120154057-b7413eaefb8f
+	// What app/registry remembers of ids: the least used one goes.
+	github.com/hashicorp/golang-lru/v2 v2.0.7
 	// Forms of dates: the kept fork of araddon/dateparse. Zones are read by pipeline/decode: the library takes a name that it
 	// does not know for UTC.
 	github.com/itlightning/dateparse v0.2.1
-	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	// Compression block by block: the readers of kafka-go allocate what a header claims, and pool it.
 	github.com/klauspost/compress v1.20.3
