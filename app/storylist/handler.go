@@ -56,6 +56,10 @@ func (l *List) Handler(path string, log *slog.Logger) http.Handler {
 		})
 	})
 	mux.HandleFunc("GET "+path+"/{root...}", func(w http.ResponseWriter, r *http.Request) {
+		if err := onlyParameters(r.URL.Query()); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
 		l.serve(w, r, log, func() any {
 			if one := l.find(r.PathValue("root")); one != nil {
 				return l.told(one)
@@ -109,8 +113,25 @@ func unavailable(w http.ResponseWriter, text string) {
 	http.Error(w, text, http.StatusServiceUnavailable)
 }
 
+// onlyParameters returns an error that names a parameter which the request does not take.
+func onlyParameters(p url.Values, known ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if len(known) == 0 {
+			return fmt.Errorf("%q is no parameter: this path takes none", name)
+		}
+		return fmt.Errorf("%q is no parameter: there are %s", name, strings.Join(known, ", "))
+	}
+	return nil
+}
+
 // newQuery reads the parameters of a request. The error names the first one that cannot be read.
 func newQuery(p url.Values, now time.Time) (*query, error) {
+	if err := onlyParameters(p, "sort", "since", "title", "publisher", "limit"); err != nil {
+		return nil, err
+	}
 	q := &query{sort: "copies", limit: usualLimit, title: strings.ToLower(p.Get("title")),
 		publisher: strings.ToLower(p.Get("publisher"))}
 	if sort := p.Get("sort"); sort != "" {

@@ -92,6 +92,11 @@ func (l *Looker) look(ctx context.Context, w http.ResponseWriter, r *http.Reques
 }
 
 func (l *Looker) serve(w http.ResponseWriter, r *http.Request, gate *gate, log *slog.Logger) {
+	if r.URL.RawQuery != "" {
+		http.Error(w, fmt.Sprintf("%q is no parameter: "+Path+" takes none; an article is the body of the request",
+			r.URL.RawQuery), http.StatusBadRequest)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	answer, err := l.look(ctx, w, r, gate)

@@ -170,6 +170,8 @@ func TestLooksAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, post(t.Context(), h, strings.NewReader("{")).Code)
 	require.Equal(t, http.StatusRequestEntityTooLarge,
 		post(t.Context(), h, strings.NewReader(`{"text": "`+strings.Repeat("x", maxBody))).Code)
+	require.Equal(t, http.StatusBadRequest,
+		ask(t.Context(), h, http.MethodPost, Path+"?limit=3", strings.NewReader(one)).Code)
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 		require.Equal(t, http.StatusMethodNotAllowed, ask(t.Context(), h, method, Path, nil).Code)
 	}

@@ -69,7 +69,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	defer inProcess.Close()
 	cfg := inProcess.Configure(config.Default())
 	cfg.Kafka.Partitions = 1 // one partition: one order of the verdicts, see outputs
-	cfg.HTTP.Listen, cfg.HTTP.Console = "127.0.0.1:0", true
+	cfg.HTTP.Listen, cfg.HTTP.Console, cfg.HTTP.Look = "127.0.0.1:0", true, true
 	cfg.Log.Level = slog.LevelWarn.String()
 	records, err := sampleRecords(&cfg.Input.Config)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/console"
 	"echosieve/app/files"
+	"echosieve/app/storylist"
 	"echosieve/app/visible"
 	"echosieve/internal/plural"
 	"echosieve/pipeline"
@@ -188,11 +189,12 @@ func (v *view) showStories() {
 func (v *view) invite(cfg config.Config, listen string) {
 	if !v.json {
 		fmt.Fprintf(v.out, `
-still up until Ctrl-C; the console is at http://%s%s
+still up until Ctrl-C; the console is at http://%[1]s%[2]s, programs ask: curl 'http://%[1]s%[6]s?sort=publishers'
 publish from another terminal, and ask why an article got its verdict:
   %[5]s produce --kafka.brokers %[3]s FILE
   %[5]s explain --kafka.brokers %[3]s --redis.addrs %[4]s --id ID
-`, listen, console.Path, strings.Join(cfg.Kafka.Brokers, ","), strings.Join(cfg.Redis.Addrs, ","), beside(os.Args[0]))
+`, listen, console.Path, strings.Join(cfg.Kafka.Brokers, ","), strings.Join(cfg.Redis.Addrs, ","), beside(os.Args[0]),
+			storylist.Path)
 	}
 }
 
