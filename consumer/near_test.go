@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/kafkatest"
-	"echosieve/test/tier"
 )
 
 // received counts the bytes that a client gets, by the address of the broker.
@@ -46,7 +46,7 @@ func (c *countedConn) Read(b []byte) (int, error) {
 // leaders send them, and then it does again. Nothing is lost or published twice.
 func TestFetchesFromTheNearestReplica(t *testing.T) {
 	t.Parallel()
-	tier.All(t)
+	host.All(t)
 	cluster := kafkaserver.StartClusterBehind(t, nil, kafkaserver.V4, 3)
 	near, others := cluster.Servers[2], cluster.Servers[:2]
 	cfg := kafkatest.RealConfig(others[0], "near")

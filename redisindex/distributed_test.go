@@ -19,16 +19,16 @@ import (
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/host"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
-	"echosieve/test/tier"
 )
 
 func TestContractDistributed(t *testing.T) {
 	for _, d := range redisrig.Distributed {
 		t.Run(d.Name, func(t *testing.T) {
 			if d.Name != "Cluster" {
-				tier.All(t)
+				host.All(t)
 			}
 			o := redisrig.Crowded(d.Start(t))
 			o.WaitReplicas = 1

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/redisindex/keyspace"
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 	"echosieve/test/redisrig"
 )
 
@@ -49,7 +49,7 @@ func (l *loaded) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 
 // Dragonfly runs scripts in Lua 5.4, which lacks names of Redis' Lua 5.1 and tells integers from other numbers.
 func TestScriptsRunInLua54(t *testing.T) {
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	client, l := redis.NewClient(&redis.Options{}), &loaded{}
 	client.AddHook(l)
 	a := redisrig.Article(1, 5)

@@ -20,7 +20,7 @@ import (
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
@@ -44,7 +44,7 @@ func TestRightsAreEnoughAndNoneTooMany(t *testing.T) {
 		t.Run("server "+kind.setting, func(t *testing.T) {
 			t.Parallel()
 			if kind.args != nil { // the usual port of the cluster bus may be in use
-				kind.args = append(kind.args, "--cluster-port", strconv.Itoa(loopback.Ports(t, 1)[0]))
+				kind.args = append(kind.args, "--cluster-port", strconv.Itoa(host.Ports(t, 1)[0]))
 			}
 			server := redisserver.Start(t, kind.args...)
 			admin := redisrig.Client(t, server.Addr)

@@ -18,9 +18,9 @@ import (
 	"echosieve/pipeline/memindex"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/host"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
-	"echosieve/test/tier"
 )
 
 // With every width of blocks, narrower and wider than the 16 bits of a quarter of a fingerprint, the index
@@ -31,7 +31,7 @@ func TestBlockWidths(t *testing.T) {
 		for _, probes := range []int{0, 8, 32} {
 			t.Run(fmt.Sprintf("Bits=%d,Probes=%d", width, probes), func(t *testing.T) {
 				if width != 20 && probes != 8 {
-					tier.All(t)
+					host.All(t)
 				}
 				cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4,
 					Probes: probes})

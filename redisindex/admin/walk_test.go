@@ -11,9 +11,9 @@ import (
 	"echosieve/redisindex"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/host"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisrig/indexrig"
-	"echosieve/test/tier"
 )
 
 func TestWalk(t *testing.T) {
@@ -27,7 +27,7 @@ func TestWalkDistributed(t *testing.T) {
 	for _, d := range redisrig.Distributed {
 		t.Run(d.Name, func(t *testing.T) {
 			if d.Name != "Cluster" {
-				tier.All(t)
+				host.All(t)
 			}
 			o := redisrig.Crowded(d.Start(t))
 			o.WaitReplicas = 1 // writes leave fences behind for a second, whose names begin like those of entries

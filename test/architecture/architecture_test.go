@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/test/repo"
+	"echosieve/test/host"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,7 +25,7 @@ const root = "../.."
 // TestPicture fails when a package or an import is missing in the picture of DESIGN.md, and when the picture
 // shows one that is not there.
 func TestPicture(t *testing.T) {
-	p, err := parsePicture(repo.Read(t, "DESIGN.md"))
+	p, err := parsePicture(host.Read(t, "DESIGN.md"))
 	require.NoError(t, err)
 	for _, fault := range p.faults(readImports(t)) {
 		t.Error(fault)
@@ -38,10 +38,10 @@ func TestPicture(t *testing.T) {
 // TestFileMap fails when a box of the picture is missing in the file map of DESIGN.md, and when the map names
 // a folder or file that is not there.
 func TestFileMap(t *testing.T) {
-	doc := repo.Read(t, "DESIGN.md")
+	doc := host.Read(t, "DESIGN.md")
 	p, err := parsePicture(doc)
 	require.NoError(t, err)
-	fileMap := repo.Between(t, doc, "\n## File map\n", "\n## ")
+	fileMap := host.Between(t, doc, "\n## File map\n", "\n## ")
 	var folders []string
 	names := regexp.MustCompile("`([^`]+)`")
 	for line := range strings.Lines(fileMap) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/test/repo"
+	"echosieve/test/host"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
@@ -19,7 +19,7 @@ import (
 // references.
 func compose(t *testing.T, env ...string) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{filepath.Join(repo.Root(t), "docker-compose.yml")},
+	options, err := cli.NewProjectOptions([]string{filepath.Join(host.Root(t), "docker-compose.yml")},
 		cli.WithProfiles([]string{"*"}), cli.WithEnv(env))
 	require.NoError(t, err)
 	project, err := options.LoadProject(t.Context())
@@ -61,7 +61,7 @@ func TestComposeServices(t *testing.T) {
 
 // Images that compose builds: their files exist and everybody in the container can read them.
 func TestComposeBuilds(t *testing.T) {
-	text := repo.Read(t, "deploy/Dockerfile")
+	text := host.Read(t, "deploy/Dockerfile")
 	for name, s := range compose(t, "VERSION=1.2.3").Services {
 		switch {
 		case s.Build == nil:
@@ -140,7 +140,7 @@ func TestServiceHasNoRights(t *testing.T) {
 
 // The configuration of the service uses the names that the compose file gives to the other services.
 func TestComposeConfiguration(t *testing.T) {
-	cfg := load(t, filepath.Join(repo.Root(t), "deploy/echosieve.compose.yaml"))
+	cfg := load(t, filepath.Join(host.Root(t), "deploy/echosieve.compose.yaml"))
 	services := compose(t).Services
 	for _, addr := range append(cfg.Kafka.Brokers, cfg.Redis.Addrs...) {
 		host, _, _ := strings.Cut(addr, ":")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/test/repo"
+	"echosieve/test/host"
 
 	"github.com/stretchr/testify/require"
 )
@@ -34,7 +34,7 @@ func TestDockerfile(t *testing.T) {
 	var images, users []string
 	stages := map[string]bool{}
 	var last []string
-	for _, i := range instructions(repo.Read(t, "deploy/Dockerfile")) {
+	for _, i := range instructions(host.Read(t, "deploy/Dockerfile")) {
 		switch i.name {
 		case "FROM":
 			if last = i.args; !stages[last[0]] {
@@ -68,7 +68,7 @@ func requireStatic(t *testing.T, path string) {
 
 // The image is built with the Go version of the module.
 func TestDockerfileVersions(t *testing.T) {
-	goLine := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(repo.Read(t, "go.mod"))
+	goLine := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(host.Read(t, "go.mod"))
 	require.NotNil(t, goLine)
-	require.Contains(t, repo.Read(t, "deploy/Dockerfile"), "FROM golang:"+goLine[1]+".")
+	require.Contains(t, host.Read(t, "deploy/Dockerfile"), "FROM golang:"+goLine[1]+".")
 }

@@ -1,3 +1,5 @@
+// Package deploy checks the files that users run Echosieve with: container image, compose file, alerts,
+// boards, and their documentation. It holds tests only.
 package deploy_test
 
 import (
@@ -16,11 +18,11 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
-	"echosieve/test/repo"
+	"echosieve/test/host"
 )
 
 func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
-	doc := repo.Read(t, "docs/output.md")
+	doc := host.Read(t, "docs/output.md")
 	for _, header := range []string{
 		pipeline.HeaderVerdict, pipeline.HeaderFingerprint, pipeline.HeaderDistance, pipeline.HeaderRelation,
 		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
@@ -57,7 +59,7 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 	}
 	slices.Sort(exposed)
 	exposed = slices.Compact(exposed)
-	output := repo.Read(t, "docs/output.md")
+	output := host.Read(t, "docs/output.md")
 	for _, reason := range exposed {
 		if reason != "none" && reason != "tombstone" { // no header has these values
 			require.Contains(t, output, "\n- `"+reason+"`: ")
@@ -67,7 +69,7 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 
 // The table of docs/output.md has a column for each member of a verdict in the value, of a type that holds it.
 func TestTableHasEveryMember(t *testing.T) {
-	statement := regexp.MustCompile(`(?s)echosieve Tuple\((.*)\)\n\) ENGINE`).FindSubmatch([]byte(repo.Read(t, "docs/output.md")))
+	statement := regexp.MustCompile(`(?s)echosieve Tuple\((.*)\)\n\) ENGINE`).FindSubmatch([]byte(host.Read(t, "docs/output.md")))
 	require.NotNil(t, statement)
 	columns := map[string]string{}
 	for _, c := range regexp.MustCompile(`(\w+) (\w+(?:\([^)]*\))?)`).FindAllStringSubmatch(string(statement[1]), -1) {
@@ -99,7 +101,7 @@ func documents(t *testing.T) []string {
 	t.Helper()
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/zh/*.md"} {
-		found, err := fs.Glob(os.DirFS(repo.Root(t)), pattern)
+		found, err := fs.Glob(os.DirFS(host.Root(t)), pattern)
 		require.NoError(t, err)
 		pages = append(pages, found...)
 	}
@@ -119,7 +121,7 @@ func anchors(page string) []string {
 // Links between pages lead to files and headings that exist, and so do the paths that pages name.
 func TestLinks(t *testing.T) {
 	for _, page := range documents(t) {
-		text := repo.Read(t, page)
+		text := host.Read(t, page)
 		for _, m := range mdLink.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(m[1], "://") {
 				continue
@@ -129,7 +131,7 @@ func TestLinks(t *testing.T) {
 			if name != "" {
 				target = filepath.Join(filepath.Dir(page), name)
 			}
-			content, err := os.ReadFile(filepath.Join(repo.Root(t), target))
+			content, err := os.ReadFile(filepath.Join(host.Root(t), target))
 			if !assert.NoError(t, err, "link %s of %s", m[1], page) || !hasAnchor {
 				continue
 			}
@@ -137,7 +139,7 @@ func TestLinks(t *testing.T) {
 				"%s links to %s, which has no such heading", page, m[1])
 		}
 		for _, m := range mdPath.FindAllStringSubmatch(text, -1) {
-			_, err := os.Stat(filepath.Join(repo.Root(t), m[1]))
+			_, err := os.Stat(filepath.Join(host.Root(t), m[1]))
 			assert.NoError(t, err, "path of %s", page)
 		}
 	}

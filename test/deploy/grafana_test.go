@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"echosieve/test/host"
 	"echosieve/test/promserver"
-	"echosieve/test/repo"
 )
 
 const grafanaDir = "deploy/grafana"
@@ -62,7 +62,7 @@ func boards(t *testing.T) map[string]board {
 	all := map[string]board{}
 	for _, file := range promserver.Boards(t) {
 		var b board
-		require.NoError(t, json.Unmarshal([]byte(repo.Read(t, file)), &b))
+		require.NoError(t, json.Unmarshal([]byte(host.Read(t, file)), &b))
 		require.Greater(t, len(b.Panels), 20)
 		all[filepath.Base(file)] = b
 	}
@@ -165,7 +165,7 @@ func TestRunbookNamesPanelsOfTheBoards(t *testing.T) {
 			titles[a.Name] = true
 		}
 	}
-	named := regexp.MustCompile(`[^*]\*([A-Z][^*]+)\*[^*]`).FindAllStringSubmatch(repo.Read(t, "docs/runbook.md"),
+	named := regexp.MustCompile(`[^*]\*([A-Z][^*]+)\*[^*]`).FindAllStringSubmatch(host.Read(t, "docs/runbook.md"),
 		-1)
 	require.Greater(t, len(named), 15)
 	for _, n := range named {
@@ -187,7 +187,7 @@ func TestGrafanaProvisioning(t *testing.T) {
 	var providers struct {
 		Providers []struct{ Options struct{ Path string } }
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(repo.Read(t, grafanaDir+"/provisioning/dashboards/echosieve.yml")), &providers))
+	require.NoError(t, yaml.Unmarshal([]byte(host.Read(t, grafanaDir+"/provisioning/dashboards/echosieve.yml")), &providers))
 	require.Len(t, providers.Providers, 1)
 	path := providers.Providers[0].Options.Path
 	require.Contains(t, copied, path)

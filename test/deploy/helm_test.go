@@ -18,8 +18,7 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
-	"echosieve/test/repo"
-	"echosieve/test/tier"
+	"echosieve/test/host"
 )
 
 // everyValue switches everything on that the chart can make.
@@ -75,12 +74,12 @@ func helm(t *testing.T, values string) *manifests {
 // helmTemplate is the command that renders the chart.
 func helmTemplate(t *testing.T, values string) *exec.Cmd {
 	t.Helper()
-	tier.All(t) // compiles Helm
+	host.All(t) // compiles Helm
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(values), 0o600))
 	cmd := exec.CommandContext(t.Context(), "go", "run", "helm.sh/helm/v3/cmd/helm@v3.18.6", "template", "echosieve",
 		"deploy/helm", "--namespace", "echosieve", "--kube-version", "1.30", "--values", file)
-	cmd.Dir, cmd.Stderr = repo.Root(t), new(bytes.Buffer)
+	cmd.Dir, cmd.Stderr = host.Root(t), new(bytes.Buffer)
 	return cmd
 }
 
@@ -183,7 +182,7 @@ func TestHelmWithEverything(t *testing.T) {
 	require.Len(t, alerts(t), rules)
 	require.Equal(t, "1", chart.boards.Labels["grafana_dashboard"])
 	for _, board := range []string{"echosieve.json", "echosieve-capacity.json"} {
-		require.JSONEq(t, repo.Read(t, "deploy/grafana/dashboards/"+board), chart.boards.Data[board])
+		require.JSONEq(t, host.Read(t, "deploy/grafana/dashboards/"+board), chart.boards.Data[board])
 	}
 }
 
@@ -280,7 +279,7 @@ func valueSchema(path string, value any) object {
 
 // TestHelmSchema holds the schema of the chart's values to the defaults of the chart and to the settings of the service.
 func TestHelmSchema(t *testing.T) {
-	chart := filepath.Join(repo.Root(t), "deploy/helm")
+	chart := filepath.Join(host.Root(t), "deploy/helm")
 	decode := func(text []byte) (values map[string]any) {
 		require.NoError(t, yaml.Unmarshal(text, &values))
 		return values

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"echosieve/app/config"
-	"echosieve/test/repo"
+	"echosieve/test/host"
 )
 
 // scaledObject has the fields of KEDA 2's ScaledObject that the manifest may use. KEDA's own Go types would
@@ -124,7 +124,7 @@ func (m *manifests) decode(kind string, data []byte) error {
 func kustomize(t *testing.T, dir string) *manifests {
 	t.Helper()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
-		filepath.Join(repo.Root(t), "deploy/k8s", dir))
+		filepath.Join(host.Root(t), "deploy/k8s", dir))
 	require.NoError(t, err)
 	m := new(manifests)
 	for _, r := range built.Resources() {
@@ -227,7 +227,7 @@ func TestPodsHaveNoRights(t *testing.T) {
 		require.True(t, *pod.SecurityContext.RunAsNonRoot)
 		require.Equal(t, core.SeccompProfileTypeRuntimeDefault, pod.SecurityContext.SeccompProfile.Type)
 		user := fmt.Sprintf("%d:%d", *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup)
-		require.Contains(t, repo.Read(t, "deploy/Dockerfile"), "\nUSER "+user+"\n")
+		require.Contains(t, host.Read(t, "deploy/Dockerfile"), "\nUSER "+user+"\n")
 		c := pod.Containers[0].SecurityContext
 		require.False(t, *c.AllowPrivilegeEscalation)
 		require.True(t, *c.ReadOnlyRootFilesystem)

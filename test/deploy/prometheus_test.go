@@ -12,8 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"echosieve/test/host"
 	"echosieve/test/promserver"
-	"echosieve/test/repo"
 
 	"github.com/stretchr/testify/require"
 )
@@ -32,7 +32,7 @@ func TestPromtool(t *testing.T) {
 	} {
 		t.Run(args[0]+" "+args[1], func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), promtool, args...)
-			cmd.Dir = filepath.Join(repo.Root(t), prometheusDir)
+			cmd.Dir = filepath.Join(host.Root(t), prometheusDir)
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		})
@@ -50,7 +50,7 @@ func alerts(t *testing.T) []alertRule {
 	var file struct {
 		Groups []struct{ Rules []alertRule }
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(repo.Read(t, prometheusDir+"/alerts.yml")), &file))
+	require.NoError(t, yaml.Unmarshal([]byte(host.Read(t, prometheusDir+"/alerts.yml")), &file))
 	var rules []alertRule
 	for _, g := range file.Groups {
 		rules = append(rules, g.Rules...)
@@ -71,7 +71,7 @@ func TestAlertsAreCompleteAndTested(t *testing.T) {
 				} `yaml:"alert_rule_test"`
 			}
 		}
-		require.NoError(t, yaml.Unmarshal([]byte(repo.Read(t, prometheusDir+"/"+file)), &tests))
+		require.NoError(t, yaml.Unmarshal([]byte(host.Read(t, prometheusDir+"/"+file)), &tests))
 		for _, test := range tests.Tests {
 			for _, c := range test.AlertRuleTest {
 				if len(c.ExpAlerts) > 0 {
@@ -119,13 +119,13 @@ func TestRunbookHasASectionForEachAlert(t *testing.T) {
 
 // Each query that the runbook prints, in backquotes, can be pasted into Prometheus, and the service exposes the metrics that it names.
 func TestQueriesOfTheRunbook(t *testing.T) {
-	metrics := repo.Read(t, "docs/metrics.md")
+	metrics := host.Read(t, "docs/metrics.md")
 	type rule struct {
 		Record string `yaml:"record"`
 		Expr   string `yaml:"expr"`
 	}
 	var rules []rule
-	for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(repo.Read(t, "docs/runbook.md"),
+	for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(host.Read(t, "docs/runbook.md"),
 		-1) {
 		if !strings.Contains(span[1], "{") && !strings.Contains(span[1], "(") {
 			continue
@@ -156,7 +156,7 @@ func runbookSections(t *testing.T) map[string]runbookSection {
 	t.Helper()
 	sections := map[string]runbookSection{}
 	severity := ""
-	for _, part := range strings.Split("\n"+repo.Read(t, "docs/runbook.md"), "\n##")[1:] {
+	for _, part := range strings.Split("\n"+host.Read(t, "docs/runbook.md"), "\n##")[1:] {
 		heading, text, _ := strings.Cut(part, "\n")
 		alert, isAlert := strings.CutPrefix(heading, "# ")
 		if !isAlert {

@@ -19,8 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/test/repo"
-	"echosieve/test/tier"
+	"echosieve/test/host"
 )
 
 const (
@@ -36,9 +35,9 @@ const mostBytes = 29_000_000
 // release builds what make release builds, for amd64 alone, and returns the folder.
 func release(t *testing.T) string {
 	t.Helper()
-	tier.All(t) // links six programs
+	host.All(t) // links six programs
 	dir := t.TempDir()
-	output(t, repo.Root(t), "deploy/release/build.sh", releaseVersion, dir, "amd64")
+	output(t, host.Root(t), "deploy/release/build.sh", releaseVersion, dir, "amd64")
 	return dir
 }
 
@@ -67,7 +66,7 @@ func have(t *testing.T, program string) bool {
 func TestRelease(t *testing.T) {
 	dir := release(t)
 	commit, err := strconv.ParseInt(
-		strings.TrimSpace(output(t, repo.Root(t), "git", "log", "-1", "--format=%ct")), 10, 64)
+		strings.TrimSpace(output(t, host.Root(t), "git", "log", "-1", "--format=%ct")), 10, 64)
 	require.NoError(t, err)
 	tree := t.TempDir()
 	modes := unpack(t, gunzip(t, filepath.Join(dir, releaseName+".tar.gz")), tree, time.Unix(commit, 0))
@@ -80,7 +79,7 @@ func TestRelease(t *testing.T) {
 	t.Run("reproducible", func(t *testing.T) {
 		again := exec.CommandContext(t.Context(), "sh", "-c",
 			"umask 077; TZ=Asia/Tokyo exec deploy/release/build.sh "+releaseVersion+" '"+tree+"/again' amd64")
-		again.Dir = repo.Root(t)
+		again.Dir = host.Root(t)
 		out, err := again.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		first, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
@@ -99,7 +98,7 @@ func checkWheel(t *testing.T, dir string) {
 	require.Len(t, wheels, 1)
 	venv := filepath.Join(t.TempDir(), "venv")
 	output(t, dir, "python3", "-m", "venv", venv)
-	bin, python := filepath.Join(venv, "bin"), filepath.Join(repo.Root(t), "deploy/python")
+	bin, python := filepath.Join(venv, "bin"), filepath.Join(host.Root(t), "deploy/python")
 	output(t, dir, filepath.Join(bin, "pip"), "install", "--quiet", wheels[0], "pytest", "mypy", "scrapy")
 	require.Contains(t, output(t, dir, filepath.Join(bin, "echosieve"), "--version"), "echosieve "+releaseVersion+" ")
 	output(t, t.TempDir(), filepath.Join(bin, "pytest"), "-p", "no:cacheprovider", "--import-mode=importlib",

@@ -1,3 +1,8 @@
+// Package docs runs the commands that README and the pages of docs print, and compares their outputs in kind.
+// It holds tests only.
+//
+// The table of rows_test.go has a row for each command. A command without a row fails the test, and so does a
+// row that no page has. To add a command: print it on its page, and add its row.
 package docs
 
 import (
@@ -14,9 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/width"
 
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
-	"echosieve/test/loopback"
-	"echosieve/test/repo"
 )
 
 func TestMain(m *testing.M) { os.Exit(kafkaserver.Main(m)) }
@@ -70,7 +74,7 @@ func TestEveryCommandHasItsRow(t *testing.T) {
 }
 
 func TestCommands(t *testing.T) {
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	printed, names := printedCommands(t)
 	w := newWorkspace(t)
 	for _, r := range rows {
@@ -92,7 +96,7 @@ func TestCommands(t *testing.T) {
 // parse checks the words of a command that is not run: it is one for the shell; a target, a package, a test,
 // a benchmark and a file of the repository exist; and our programs know the flags.
 func (w *workspace) parse(t *testing.T, command string) {
-	root := repo.Root(t)
+	root := host.Root(t)
 	run := func(name string, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Dir, cmd.Env = w.dir, w.environ // a command may write a file
@@ -106,7 +110,7 @@ func (w *workspace) parse(t *testing.T, command string) {
 	case "echosieve", "echosieve-lab":
 		run("bash", "-c", strings.TrimPrefix(command, "bin/")+" --help")
 	case "make":
-		require.Contains(t, repo.Read(t, "Makefile"), "\n"+words[1]+":", "a target")
+		require.Contains(t, host.Read(t, "Makefile"), "\n"+words[1]+":", "a target")
 	case "go":
 		w.parseGo(t, root, words)
 	}
@@ -156,7 +160,7 @@ func TestPromisesHaveTheirTests(t *testing.T) {
 	}))
 	named := 0
 	for _, page := range []string{"SECURITY.md", "docs/security.md"} {
-		for _, found := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(repo.Read(t, page), -1) {
+		for _, found := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(host.Read(t, page), -1) {
 			require.True(t, tests[found[1]], "%s names %s, which is no test", page, found[1])
 			named++
 		}
@@ -173,7 +177,7 @@ const (
 // Lines of prose fit the width. Tables, pictures and commands may be wider.
 func TestLinesAreNotTooLong(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "*.md")
-	cmd.Dir = repo.Root(t)
+	cmd.Dir = host.Root(t)
 	files, err := cmd.Output()
 	require.NoError(t, err)
 	for _, page := range strings.Fields(string(files)) {
@@ -181,7 +185,7 @@ func TestLinesAreNotTooLong(t *testing.T) {
 		if strings.HasPrefix(page, "README") {
 			most = readmeColumns
 		}
-		for line := range strings.Lines(repo.Read(t, page)) {
+		for line := range strings.Lines(host.Read(t, page)) {
 			line = strings.TrimSuffix(line, "\n")
 			fenced = fenced != strings.HasPrefix(line, "```")
 			if !fenced && !strings.Contains(line, "|") && !strings.HasPrefix(line, "    ") {
@@ -206,22 +210,22 @@ func columnsOf(line string) (n int) {
 // and the recall, the false positives and the recall of plain SimHash are those measured in
 // docs/detection.md.
 func TestFiguresOfREADME(t *testing.T) {
-	readme := repo.Read(t, "README.md")
-	table := repo.Between(t, readme, "\n| | measured |\n|---|---|\n", "\n\n")
-	benchmarks := repo.Read(t, "docs/benchmarks.md")
+	readme := host.Read(t, "README.md")
+	table := host.Between(t, readme, "\n| | measured |\n|---|---|\n", "\n\n")
+	benchmarks := host.Read(t, "docs/benchmarks.md")
 	for costs := range strings.SplitSeq(table, "\n") {
 		require.Contains(t, benchmarks, "\n"+costs+"\n")
 	}
 
 	rates := regexp.MustCompile(`1?\.\d+ / 1?\.\d+`)
 	// Without intervals in brackets: "news  .988 (.983-.992) / .980 (.976-.984)  .010 / .008".
-	detection := regexp.MustCompile(` \([^)\n]*\)`).ReplaceAllString(repo.Read(t, "docs/detection.md"), "")
+	detection := regexp.MustCompile(` \([^)\n]*\)`).ReplaceAllString(host.Read(t, "docs/detection.md"), "")
 	measured := func(recipe string) []string {
 		row := regexp.MustCompile(`(?m)^\W*` + recipe + `\W* .*$`).FindString(detection)
 		require.NotEmpty(t, row, recipe)
 		return rates.FindAllString(row, -1)
 	}
-	stated := rates.FindAllString(repo.Between(t, readme, "\n## What it catches\n", "\n## "), -1)
+	stated := rates.FindAllString(host.Between(t, readme, "\n## What it catches\n", "\n## "), -1)
 	require.Len(t, stated, 3)
 	require.Equal(t, measured("news")[:2], stated[:2])
 	require.Equal(t, measured("classic-python-200")[0], stated[2])
@@ -242,11 +246,11 @@ var (
 // commands.
 func TestChinesePagesAgree(t *testing.T) {
 	whole := map[string]bool{"README.zh-CN.md": true, "docs/zh/from-simhash.md": true}
-	translated, err := fs.Glob(os.DirFS(repo.Root(t)), "docs/zh/*.md")
+	translated, err := fs.Glob(os.DirFS(host.Root(t)), "docs/zh/*.md")
 	require.NoError(t, err)
 	for _, page := range append(translated, "README.zh-CN.md") {
 		original := strings.ReplaceAll(strings.ReplaceAll(page, "docs/zh/", "docs/"), ".zh-CN", "")
-		zh, en := repo.Read(t, page), repo.Read(t, original)
+		zh, en := host.Read(t, page), host.Read(t, original)
 		english := commandsOf(t, original)
 		for _, command := range commandsOf(t, page) {
 			assert.Contains(t, english, command, page)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/test/repo"
+	"echosieve/test/host"
 
 	"github.com/stretchr/testify/require"
 )
@@ -41,7 +41,7 @@ func isCommand(line string) bool { return slices.Contains(programs, programOf(li
 // pages returns the paths of the pages, from the root of the repository: README first, as a reader goes.
 func pages(t *testing.T) []string {
 	t.Helper()
-	found, err := fs.Glob(os.DirFS(repo.Root(t)), "docs/*.md")
+	found, err := fs.Glob(os.DirFS(host.Root(t)), "docs/*.md")
 	require.NoError(t, err)
 	return append([]string{"README.md"}, found...)
 }
@@ -52,7 +52,7 @@ func commandsOf(t *testing.T, page string) []string {
 	t.Helper()
 	var commands []string
 	fence, continued := "", ""
-	for line := range strings.Lines(repo.Read(t, page)) {
+	for line := range strings.Lines(host.Read(t, page)) {
 		line = strings.TrimRight(line, "\n")
 		if kind, ok := strings.CutPrefix(line, "```"); ok {
 			fence = kind
@@ -92,7 +92,7 @@ func commandsOf(t *testing.T, page string) []string {
 // shows of its output. A line of dots stands for lines that are left out.
 func shownAfter(t *testing.T, page, command string) []string {
 	t.Helper()
-	_, rest, found := strings.Cut(repo.Read(t, page), "\n    "+command+"\n")
+	_, rest, found := strings.Cut(host.Read(t, page), "\n    "+command+"\n")
 	require.True(t, found)
 	var shown []string
 	for line := range strings.Lines(rest) {

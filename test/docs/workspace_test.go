@@ -24,10 +24,9 @@ import (
 
 	"echosieve/app/child"
 	"echosieve/sample"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
-	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
-	"echosieve/test/repo"
 	"echosieve/test/service"
 )
 
@@ -50,10 +49,10 @@ func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	// Commands of the pages change settings of Redis.
 	w := &workspace{t: t, dir: t.TempDir(), kafka: kafkaserver.Shared(t).Addr, redis: redisserver.Start(t).Addr,
-		http: loopback.Addr(loopback.Ports(t, 1)[0])}
+		http: host.Addr(host.Ports(t, 1)[0])}
 	w.forget()
 	t.Cleanup(w.forget)
-	root := repo.Root(t)
+	root := host.Root(t)
 	programs, err := service.Programs(t.TempDir())
 	require.NoError(t, err)
 	for name, folder := range map[string]string{"bin": programs, "cmd": filepath.Join(root, "cmd"),

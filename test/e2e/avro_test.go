@@ -21,7 +21,6 @@ import (
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
-	"echosieve/test/registryserver"
 	"echosieve/test/service"
 )
 
@@ -56,7 +55,7 @@ func strangers(t testing.TB, c cluster, registry, place string, articles [][]byt
 // and its output holds the bytes of the record. While the registry is away, records wait. A record whose schema nobody
 // knows becomes a dead letter.
 func TestAvroOfStrangers(t *testing.T) {
-	registry := registryserver.Start(t)
+	schemas := startRegistry(t)
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	var lines [][]byte
 	for _, r := range articles(t) {
@@ -69,21 +68,21 @@ func TestAvroOfStrangers(t *testing.T) {
 		}
 	}
 	half := len(lines) / 2
-	strangers(t, c, registry.Addr, "value", lines[:half])
-	strangers(t, c, registry.Addr, "header", lines[half:])
+	strangers(t, c, schemas.Addr, "value", lines[:half])
+	strangers(t, c, schemas.Addr, "header", lines[half:])
 	unknown := &kgo.Record{Value: append(binary.BigEndian.AppendUint32([]byte{0}, 999), "what?"...)}
 	publish(t, c, []*kgo.Record{unknown})
 
-	registry.Stop()
+	schemas.Stop()
 	p := service.Start(t, c.settings().With(service.Settings{
-		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": "http://" + registry.Addr,
+		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": "http://" + schemas.Addr,
 		"input.fields.text": "story.text",
 	}))
 	require.Eventually(t, func() bool {
 		page := p.Get("/readyz")
 		return strings.HasPrefix(page, "503") && strings.Contains(page, "schema ")
 	}, service.Patience, 50*time.Millisecond, "records wait for the registry")
-	registry.Restart()
+	schemas.Restart()
 	p.WaitReady(t)
 
 	inputs, asJSON := map[string]*kgo.Record{}, map[string]*kgo.Record{}

@@ -1,3 +1,5 @@
+// Package e2e tests the built binary as users run it, with real Kafka, real Redis and real articles, while
+// processes and servers are stopped, killed and started again. It holds tests only.
 package e2e
 
 import (
@@ -17,12 +19,12 @@ import (
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex/keyspace"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/promserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
-	"echosieve/test/tier"
 )
 
 const (
@@ -117,7 +119,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 		t.Run("kafka "+version, func(t *testing.T) {
 			broker := kafkaserver.Shared
 			if version != kafkaserver.V4 {
-				tier.All(t)
+				host.All(t)
 				broker = func(t testing.TB) *kafkaserver.Server { return kafkaserver.Start(t, version) }
 			}
 			c := newCluster(t, broker(t).Addr, redisserver.Addr(t))

@@ -16,10 +16,10 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/stories"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
-	"echosieve/test/repo"
 	"echosieve/test/service"
 )
 
@@ -140,7 +140,7 @@ func storyCopies(t *testing.T, file string) (copies int) {
 // TestItemPipeline runs the item pipeline of docs/platforms.md, as the page prints it, in the order of Scrapy's calls.
 func TestItemPipeline(t *testing.T) {
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
-	program := repo.Between(t, repo.Read(t, "docs/platforms.md"), "\n```python\n", "```\n")
+	program := host.Between(t, host.Read(t, "docs/platforms.md"), "\n```python\n", "```\n")
 	for _, printed := range []string{`"localhost:9092"`, `"articles"`} {
 		require.Contains(t, program, printed)
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
-	"echosieve/test/repo"
 	"echosieve/test/service"
 )
 
@@ -101,8 +101,8 @@ func caught(t *testing.T, c cluster, before map[string]map[string]string, record
 // of the other recipe waits in sight. Copies of articles from before the fill, from between the fill and the stop,
 // and from while nobody ran are caught, and so they are after the way back.
 func TestPageOfRecipeChange(t *testing.T) {
-	page := repo.Read(t, "docs/recipe-change.md")
-	steps := repo.Between(t, page, "\n## 3. Fill the new index\n", "\n## 5. Back\n")
+	page := host.Read(t, "docs/recipe-change.md")
+	steps := host.Between(t, page, "\n## 3. Fill the new index\n", "\n## 5. Back\n")
 	commands := regexp.MustCompile(`(?m)^ {4,}echosieve (.*)$`).FindAllStringSubmatch(steps, -1)
 	require.Len(t, commands, 2)
 

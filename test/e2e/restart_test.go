@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
-	"echosieve/test/tier"
 )
 
 // outputs reads the output topics of a cluster while a test goes on.
@@ -61,7 +61,7 @@ func at(address string) func(*exec.Cmd) {
 // that were empty.
 func TestVerdictsFlowSoonAfterAKill(t *testing.T) {
 	kills := 2
-	if tier.IsAll() {
+	if host.IsAll() {
 		kills = 20
 	}
 	kafka := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.With("group.initial.rebalance.delay.ms", "3000"))

@@ -18,11 +18,11 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/stories"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
-	"echosieve/test/tier"
 )
 
 // families returns articles of 200 publishers. Families are of all sizes; the first ones have some 200 of 100,000.
@@ -55,7 +55,7 @@ func storiesOf(t testing.TB, c cluster, settings service.Settings, args ...strin
 
 // A reader of strangers folds 100,000 records of the output topics as the topic of stories does.
 func TestStoriesOfStrangers(t *testing.T) {
-	tier.All(t)
+	host.All(t)
 	const n = 100_000
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	service.Start(t, c.settings()).WaitReady(t)

@@ -1,4 +1,5 @@
-// Package host starts the servers of kafkaserver, redisserver and registryserver outside of a single test.
+// Package host is what tests need of the machine: when they run (tier.go), the files of the repository (repo.go),
+// addresses on 127.0.0.1 for the servers that they start (loopback.go), and servers outside of a single test.
 package host
 
 import (

@@ -1,3 +1,6 @@
+// Package hostile publishes malformed, strange and huge records to the built binary on real Kafka and Redis.
+// Each must end in the right topic with the right reason, in bounded time and memory, and must not affect the
+// records around it. To add a record: records_test.go. It holds tests only.
 package hostile
 
 import (
@@ -16,7 +19,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/test/forged"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -188,7 +190,7 @@ func (s *stage) watch(t *testing.T, run string) (outs []*kgo.Record, again strin
 	kafkaserver.Read(t, s.kafka, s.outputs(run), func(all []*kgo.Record) bool {
 		for ; read < len(all); read++ {
 			r := all[read]
-			if string(r.Key) == forged.Key {
+			if string(r.Key) == forgedKey {
 				continue
 			}
 			offset, err := strconv.Atoi(strings.TrimPrefix(ledger.Headers(r)[pipeline.HeaderInput], s.input+"/0/"))

@@ -13,7 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/test/forged"
 	"echosieve/test/kafkaserver"
 )
 
@@ -209,9 +208,9 @@ func TestForgedOutputs(t *testing.T) {
 	p.End(t)
 
 	inputs := []string{s.input + "/0/9223372036854775807", s.input + "/0/34359738368", "other/0/0", "no coordinates", ""}
-	count, err := forged.Append(ctx, kafkaserver.Client(t, s.kafka), s.topic("small", "unique"), 0, pipeline.HeaderInput, inputs, 0)
+	count, err := appendForged(ctx, kafkaserver.Client(t, s.kafka), s.topic("small", "unique"), 0, pipeline.HeaderInput, inputs, 0)
 	require.NoError(t, err)
-	require.Equal(t, len(inputs)+forged.Padding, count, "one producer")
+	require.Equal(t, len(inputs)+forgedPadding, count, "one producer")
 	more()
 	p = s.start(t, "small", nil)
 	_, again := s.watch(t, "small")

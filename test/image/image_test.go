@@ -1,5 +1,7 @@
 //go:build image
 
+// Package image builds the container image without an engine, runs it, and stands for docker-compose.yml:
+// `make image-test`. It holds tests only, behind the build tag image: they need root and take minutes.
 package image
 
 import (
@@ -21,11 +23,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
-	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
-	"echosieve/test/repo"
 )
 
 const (
@@ -44,7 +45,7 @@ func newEngine(t *testing.T) *engine {
 	t.Helper()
 	require.Zero(t, os.Getuid(), "chroot and containers need root: sudo make image-test")
 	dir := t.TempDir()
-	return &engine{t: t, root: repo.Root(t), storage: []string{"--storage-driver", "vfs", "--root",
+	return &engine{t: t, root: host.Root(t), storage: []string{"--storage-driver", "vfs", "--root",
 		filepath.Join(dir, "storage"), "--runroot", filepath.Join(dir, "run")}}
 }
 
@@ -190,7 +191,7 @@ func TestImage(t *testing.T) {
 	healthy(t, redis, here, "redis-cli", "redis-cli -p "+port)
 
 	begin = time.Now()
-	listen := loopback.Addr(loopback.Ports(t, 1)[0])
+	listen := host.Addr(host.Ports(t, 1)[0])
 	changes := []string{"--kafka.brokers", broker, "--redis.addrs", store, "--http.listen", listen}
 	command := []string{"run", "--config", "/etc/echosieve/echosieve.yaml"}
 	require.Contains(t, e.podman("image", "inspect", "--format", "{{json .Config.Cmd}}", "echosieve:compose"),

@@ -20,9 +20,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/consumer/tools"
 	"echosieve/app/config"
 	"echosieve/app/service"
+	"echosieve/consumer/tools"
 	"echosieve/test/kafkaserver"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 )
 
 // Cluster is several brokers that replicate. Each broker is a controller as well, so that a majority of them must run.
@@ -18,24 +18,24 @@ type Cluster struct{ Servers []*Server }
 // first that of the listener for clients, then one for each broker that replicates from the server, then one for each
 // broker that speaks to its controller; the server itself is among the brokers. Since each caller has an address of its
 // own, a server can be cut off in both directions. Clients that use Addr go past the front.
-func StartClusterBehind(t testing.TB, f loopback.Front, version string, n int) *Cluster {
+func StartClusterBehind(t testing.TB, f host.Front, version string, n int) *Cluster {
 	t.Helper()
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	c, kafka := &Cluster{}, install(t, version)
 	brokers, controllers := names("BROKER", n), names("CONTROLLER", n)
 	fronted := slices.Concat([]string{"CLIENTS"}, brokers, controllers)
-	ports := loopback.Ports(t, n*(1+len(fronted)))
+	ports := host.Ports(t, n*(1+len(fronted)))
 	var all []options
 	voters := make([]string, n) // by the server that uses the list
 	for i := range n {
 		s := &Server{t: t, kafka: kafka, Dir: t.TempDir(), heap: "256", java: []string{kafka.useClasses()}}
 		own := ports[i*(1+len(fronted)):][:1+len(fronted)]
 		reached := f.Before(own[1:]...)
-		s.Addr, s.Reached = loopback.Addr(own[0]), reached[0]
+		s.Addr, s.Reached = host.Addr(own[0]), reached[0]
 		o := options{properties: properties(s.Dir)}
 		o.listen("PLAINTEXT", "PLAINTEXT", s.Addr, s.Addr)
 		for j, name := range fronted {
-			o.listen(name, "PLAINTEXT", loopback.Addr(own[1+j]), reached[j])
+			o.listen(name, "PLAINTEXT", host.Addr(own[1+j]), reached[j])
 		}
 		for j := range n {
 			voters[j] += fmt.Sprintf(",%d@%s", i+1, reached[1+n+j])

@@ -27,7 +27,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/app/child"
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 )
 
 // The versions that tests run on.
@@ -71,14 +71,14 @@ func Start(t testing.TB, version string, opts ...Option) *Server {
 
 // StartBehind is Start with a front for two addresses of the broker, Reached and Aside. Clients that use Addr
 // go past the front.
-func StartBehind(t testing.TB, f loopback.Front, version string, opts ...Option) *Server {
+func StartBehind(t testing.TB, f host.Front, version string, opts ...Option) *Server {
 	t.Helper()
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	kafka := install(t, version)
 	return start(t, kafka, kafka.useClasses(), f, opts...)
 }
 
-func start(t testing.TB, kafka installation, archive string, f loopback.Front, opts ...Option) *Server {
+func start(t testing.TB, kafka installation, archive string, f host.Front, opts ...Option) *Server {
 	t.Helper()
 	s := &Server{t: t, kafka: kafka, Dir: t.TempDir(), heap: "512"}
 	o := options{properties: properties(s.Dir)}
@@ -86,13 +86,13 @@ func start(t testing.TB, kafka installation, archive string, f loopback.Front, o
 		opt(&o)
 	}
 	s.java = append(o.java, archive)
-	ports := loopback.Ports(t, 7)
+	ports := host.Ports(t, 7)
 	reached := f.Before(ports[1], ports[6])
-	s.Addr, s.Reached, s.Aside = loopback.Addr(ports[0]), reached[0], reached[1]
+	s.Addr, s.Reached, s.Aside = host.Addr(ports[0]), reached[0], reached[1]
 	o.listen("PLAINTEXT", "PLAINTEXT", s.Addr, s.Addr)
-	o.listen("CLIENTS", "PLAINTEXT", loopback.Addr(ports[1]), s.Reached)
-	o.listen("ASIDE", "PLAINTEXT", loopback.Addr(ports[6]), s.Aside)
-	s.ControllerAddr = loopback.Addr(ports[2])
+	o.listen("CLIENTS", "PLAINTEXT", host.Addr(ports[1]), s.Reached)
+	o.listen("ASIDE", "PLAINTEXT", host.Addr(ports[6]), s.Aside)
+	s.ControllerAddr = host.Addr(ports[2])
 	o.listen("CONTROLLER", "PLAINTEXT", s.ControllerAddr, "")
 	maps.Copy(o.properties, map[string]string{
 		"node.id":                    "1",
@@ -101,9 +101,9 @@ func start(t testing.TB, kafka installation, archive string, f loopback.Front, o
 		"controller.quorum.voters":   "1@" + s.ControllerAddr,
 	})
 	if o.secure {
-		s.SecureAddr = loopback.Addr(ports[3])
+		s.SecureAddr = host.Addr(ports[3])
 		o.listen("SECURE", "SASL_SSL", s.SecureAddr, fmt.Sprintf("localhost:%d", ports[3]))
-		s.LoginAddr, s.TLSAddr = loopback.Addr(ports[4]), loopback.Addr(ports[5])
+		s.LoginAddr, s.TLSAddr = host.Addr(ports[4]), host.Addr(ports[5])
 		o.listen("LOGIN", "SASL_PLAINTEXT", s.LoginAddr, s.LoginAddr)
 		o.listen("ENCRYPTED", "SSL", s.TLSAddr, fmt.Sprintf("localhost:%d", ports[5]))
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/test/host"
-	"echosieve/test/loopback"
 )
 
 // Variable is the environment variable that names a running cluster (host:port,...) for Shared. test/servers sets it.
@@ -33,7 +32,7 @@ var shared struct {
 // names that no other test uses. It may not be stopped; only its addresses are set.
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	if addr := os.Getenv(Variable); addr != "" {
 		return &Server{Addr: addr, Reached: addr}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/consumer/broker"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
-	"echosieve/test/tier"
 )
 
 // OnVersions runs a test on a broker of each version. The one before the present runs only with make test-all.
@@ -22,7 +22,7 @@ func OnVersions(t *testing.T, start func(t testing.TB, version string) *kafkaser
 ) {
 	t.Run(kafkaserver.V4, func(t *testing.T) { run(t, start(t, kafkaserver.V4)) })
 	t.Run(kafkaserver.V3, func(t *testing.T) {
-		tier.All(t)
+		host.All(t)
 		run(t, start(t, kafkaserver.V3))
 	})
 }

@@ -14,10 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
-	"echosieve/test/loopback"
 	"echosieve/test/mutant"
-	"echosieve/test/tier"
 )
 
 func TestMain(m *testing.M) { os.Exit(kafkaserver.Main(m)) }
@@ -46,7 +45,7 @@ func (m mistake) test() (dir, run string) {
 }
 
 func TestMutants(t *testing.T) {
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	root := source(t)
 	overlay, err := mutant.Overlay(root, t.TempDir(), mutants(slices.Concat(promises, others)))
 	require.NoError(t, err)
@@ -77,7 +76,7 @@ func TestMutants(t *testing.T) {
 
 // chosen are those of the others that this run tests.
 func chosen(t *testing.T, root string) []mistake {
-	if tier.IsAll() {
+	if host.IsAll() {
 		return others
 	}
 	changed := mutant.Changed(t.Context(), root)

@@ -22,8 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/child"
-	"echosieve/test/loopback"
-	"echosieve/test/repo"
+	"echosieve/test/host"
 )
 
 const (
@@ -46,7 +45,7 @@ func Start(t testing.TB, targets ...string) *Prom {
 	t.Helper()
 	binary := Tool(t, "prometheus")
 	dir := t.TempDir()
-	addr := loopback.Addr(loopback.Ports(t, 1)[0])
+	addr := host.Addr(host.Ports(t, 1)[0])
 	config := filepath.Join(dir, "prometheus.yml")
 	require.NoError(t, os.WriteFile(config, configFor(t, addr, targets), 0o600))
 	cmd := exec.Command(binary, // ended by Stop, not by a context
@@ -141,7 +140,7 @@ func (p *Prom) get(ctx context.Context, path string) ([]byte, error) {
 // Tool returns the path of a program of the Prometheus package, or ends the test with the command that installs it.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	path, err := exec.LookPath(name)
 	if err != nil {
 		t.Fatalf("%s is missing; run: .ci/setup test", name)
@@ -153,7 +152,7 @@ func configFor(t testing.TB, self string, targets []string) []byte {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n")
-	fmt.Fprintf(&b, "rule_files: [%q]\n", filepath.Join(repo.Root(t), alertsFile))
+	fmt.Fprintf(&b, "rule_files: [%q]\n", filepath.Join(host.Root(t), alertsFile))
 	fmt.Fprintf(&b, "scrape_configs:\n  - job_name: prometheus\n    static_configs: [{targets: [%q]}]\n", self)
 	b.WriteString("  - job_name: echosieve\n    static_configs:\n      - labels: {namespace: news}\n        targets:\n")
 	for _, target := range targets {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/test/repo"
+	"echosieve/test/host"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -52,7 +52,7 @@ func variables(t testing.TB) (selected map[string]string, series []string) {
 				}
 			}
 		}
-		require.NoError(t, json.Unmarshal([]byte(repo.Read(t, file)), &board), file)
+		require.NoError(t, json.Unmarshal([]byte(host.Read(t, file)), &board), file)
 		for _, v := range board.Templating.List {
 			if v.Type != "query" {
 				continue
@@ -69,7 +69,7 @@ func variables(t testing.TB) (selected map[string]string, series []string) {
 // Boards returns the files of the shipped boards, relative to Root.
 func Boards(t testing.TB) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(repo.Root(t), boardsDir, "*.json"))
+	files, err := filepath.Glob(filepath.Join(host.Root(t), boardsDir, "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for i := range files {
@@ -84,7 +84,7 @@ func BoardExprs(t testing.TB) []string {
 	var exprs []string
 	for _, file := range Boards(t) {
 		var board any
-		require.NoError(t, json.Unmarshal([]byte(repo.Read(t, file)), &board), file)
+		require.NoError(t, json.Unmarshal([]byte(host.Read(t, file)), &board), file)
 		before := len(exprs)
 		collect(board, &exprs)
 		require.Greater(t, len(exprs), before, "%s holds no expression", file)
@@ -118,7 +118,7 @@ func AlertExprs(t testing.TB) []string {
 			Rules []struct{ Expr string }
 		}
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(repo.Read(t, alertsFile)), &file), alertsFile)
+	require.NoError(t, yaml.Unmarshal([]byte(host.Read(t, alertsFile)), &file), alertsFile)
 	var exprs []string
 	for _, group := range file.Groups {
 		for _, rule := range group.Rules {

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 )
 
 // slotCount is the number of hash slots of every Redis Cluster.
@@ -40,11 +40,11 @@ func StartCluster(t testing.TB, masters, replicas int, extraArgs ...string) *Clu
 
 // StartClusterBehind is StartCluster with a front, which gets two addresses of each node: its address for
 // clients and its address for the other nodes.
-func StartClusterBehind(t testing.TB, f loopback.Front, masters, replicas int, extraArgs ...string) *Cluster {
+func StartClusterBehind(t testing.TB, f host.Front, masters, replicas int, extraArgs ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{clients: map[*Server]*redis.Client{}}
 	for range masters * (1 + replicas) {
-		ports := loopback.Ports(t, 2)
+		ports := host.Ports(t, 2)
 		reached := f.Before(ports...)
 		s := start(t, ports[0], reached[0], append([]string{
 			"--cluster-enabled", "yes", "--cluster-node-timeout", "3000", "--repl-diskless-sync-delay", "0",

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/child"
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 )
 
 // Server is a redis-server on a free loopback port with a directory of its own. The test that started it stops it.
@@ -39,7 +39,7 @@ const Variable = "ECHOSIEVE_TEST_REDIS"
 // it.
 func Addr(t testing.TB) string {
 	t.Helper()
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	if addr := os.Getenv(Variable); addr != "" {
 		return addr
 	}
@@ -55,19 +55,19 @@ func Start(t testing.TB, extraArgs ...string) *Server {
 }
 
 // StartBehind is Start with a front.
-func StartBehind(t testing.TB, f loopback.Front, extraArgs ...string) *Server {
+func StartBehind(t testing.TB, f host.Front, extraArgs ...string) *Server {
 	t.Helper()
-	ports := loopback.Ports(t, 1)
+	ports := host.Ports(t, 1)
 	return start(t, ports[0], f.Before(ports...)[0], extraArgs...)
 }
 
 // start starts a server that clients and other servers reach at addr.
 func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
 	t.Helper()
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	_, err := exec.LookPath("redis-server")
 	require.NoError(t, err, "run: .ci/setup test")
-	s := &Server{Addr: addr, own: loopback.Addr(port), t: t}
+	s := &Server{Addr: addr, own: host.Addr(port), t: t}
 	s.args = append([]string{
 		"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir(),
 		"--save", "", "--appendonly", "no", "--logfile", "redis.log", "--replica-announce-port", portOf(addr),

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 )
 
 // MasterName is the name under which the sentinels of StartSentinel watch their master.
@@ -38,7 +38,7 @@ func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
 }
 
 // StartSentinelBehind is StartSentinel with a front for every server, the sentinels included.
-func StartSentinelBehind(t testing.TB, f loopback.Front, extraArgs ...string) *Sentinel {
+func StartSentinelBehind(t testing.TB, f host.Front, extraArgs ...string) *Sentinel {
 	t.Helper()
 	c := &Sentinel{clients: map[*Server]*redis.Client{}}
 	for len(c.Servers) < 2 {
@@ -64,9 +64,9 @@ func StartSentinelBehind(t testing.TB, f loopback.Front, extraArgs ...string) *S
 
 // startSentinel starts one sentinel. The sentinel writes its knowledge of the other servers into its
 // configuration file.
-func startSentinel(t testing.TB, f loopback.Front, host, port string) *Server {
+func startSentinel(t testing.TB, f host.Front, master, port string) *Server {
 	t.Helper()
-	own, dir := loopback.Ports(t, 1)[0], t.TempDir()
+	own, dir := host.Ports(t, 1)[0], t.TempDir()
 	addr := f.Before(own)[0]
 	file := filepath.Join(dir, "sentinel.conf")
 	text := fmt.Sprintf(`port %d
@@ -77,9 +77,9 @@ sentinel announce-port %s
 sentinel monitor %[4]s %s %s 2
 sentinel down-after-milliseconds %[4]s 2000
 sentinel failover-timeout %[4]s 5000
-`, own, dir, portOf(addr), MasterName, host, port)
+`, own, dir, portOf(addr), MasterName, master, port)
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	s := &Server{Addr: addr, own: loopback.Addr(own), t: t, args: []string{file, "--sentinel", "--dir", dir}}
+	s := &Server{Addr: addr, own: host.Addr(own), t: t, args: []string{file, "--sentinel", "--dir", dir}}
 	t.Cleanup(s.Stop)
 	s.Restart()
 	return s

@@ -12,9 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/redisindex/connection"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
-	"echosieve/test/repo"
 	"echosieve/test/service"
 )
 
@@ -159,7 +159,7 @@ func (f *fortress) testReaders(t *testing.T) {
 	require.Zero(t, p.end(t))
 	duplicate := f.duplicateOf(t, mark)
 
-	rule := repo.Between(t, repo.Read(t, "docs/security.md"), "`echosieve explain` only reads: `", "`")
+	rule := host.Between(t, host.Read(t, "docs/security.md"), "`echosieve explain` only reads: `", "`")
 	f.secrets = append(f.secrets, "a-readers-password")
 	args := []any{"ACL", "SETUSER", "reader", "reset", "on", ">a-readers-password", "~echosieve:*"}
 	for right := range strings.FieldsSeq(rule) {

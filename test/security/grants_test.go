@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/redisindex/connection"
-	"echosieve/test/repo"
+	"echosieve/test/host"
 	"echosieve/test/service"
 )
 
@@ -34,7 +34,7 @@ func (f *fortress) allowRedis(t *testing.T, user, namespace, password, without s
 func kafkaRights(t *testing.T, user string) []string {
 	t.Helper()
 	var commands []string
-	for line := range strings.Lines(repo.Read(t, "docs/security.md")) {
+	for line := range strings.Lines(host.Read(t, "docs/security.md")) {
 		if strings.HasPrefix(line, "kafka-acls.sh ") && option(t, line, "--allow-principal") == "User:"+user {
 			command, topics, found := strings.Cut(strings.TrimSpace(line), " --topic ")
 			if !found {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/test/certs"
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
@@ -199,7 +199,7 @@ func handshakes(t *testing.T, pair certs.Pair, version uint16) string {
 // startRedis starts a Redis with this certificate and returns the address of its TLS port.
 func (f *fortress) startRedis(t *testing.T, pair certs.Pair, args ...string) string {
 	t.Helper()
-	addr := loopback.Addr(loopback.Ports(t, 1)[0])
+	addr := host.Addr(host.Ports(t, 1)[0])
 	_, port, err := net.SplitHostPort(addr)
 	require.NoError(t, err)
 	redisserver.Start(t, append([]string{

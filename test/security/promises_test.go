@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/test/repo"
+	"echosieve/test/host"
 
 	"github.com/stretchr/testify/require"
 )
@@ -103,7 +103,7 @@ var promises = []promise{
 // TestPromises requires that each sentence of SECURITY.md is in the table, and that the tests of the table
 // exist. A new sentence needs its row, and a new promise a test.
 func TestPromises(t *testing.T) {
-	_, sections, found := strings.Cut(repo.Read(t, "SECURITY.md"), "## What is not trusted")
+	_, sections, found := strings.Cut(host.Read(t, "SECURITY.md"), "## What is not trusted")
 	require.True(t, found)
 	used := map[string]bool{}
 	for _, sentence := range sentencesOf(sections) {

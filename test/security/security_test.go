@@ -1,3 +1,6 @@
+// Package security tests the built binary with a Kafka and a Redis that require certificates, logins and
+// rights. The documented rights must suffice, each of them must be necessary, and check and run must name
+// cause and remedy of every usual mistake. It holds tests only.
 package security
 
 import (
@@ -21,9 +24,9 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/test/certs"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
-	"echosieve/test/loopback"
 	"echosieve/test/redisserver"
 	"echosieve/test/service"
 )
@@ -72,7 +75,7 @@ func build(t *testing.T) *fortress {
 		f.grant(t, line)
 	}
 
-	f.redisTLS = loopback.Addr(loopback.Ports(t, 1)[0])
+	f.redisTLS = host.Addr(host.Ports(t, 1)[0])
 	_, port, _ := net.SplitHostPort(f.redisTLS)
 	server := f.authority.ServerOn("127.0.0.1")
 	plain := redisserver.Start(t, "--tls-port", port, "--tls-cert-file", server.Cert, "--tls-key-file", server.Key,

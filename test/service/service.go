@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/child"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
-	"echosieve/test/loopback"
 )
 
 // Patience bounds every wait for something that takes a second or two.
@@ -99,7 +99,7 @@ type Process struct {
 // Start starts the service; it ends with the test at the latest. If the test has failed by then, its log is shown.
 func Start(t testing.TB, s Settings, change ...func(*exec.Cmd)) *Process {
 	t.Helper()
-	p := &Process{HTTP: loopback.Addr(loopback.Ports(t, 1)[0])}
+	p := &Process{HTTP: host.Addr(host.Ports(t, 1)[0])}
 	cmd := exec.Command(Binary, "run") // ended by End, not by a context
 	cmd.Env = s.With(Settings{"http.listen": p.HTTP}).Environ()
 	cmd.Stdout, cmd.Stderr = &p.log, &p.log

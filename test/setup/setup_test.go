@@ -1,3 +1,4 @@
+// Package setup tests .ci/run, the gate, and the two commands of a fresh machine.
 package setup
 
 import (
@@ -8,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/test/repo"
+	"echosieve/test/host"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,7 +19,7 @@ func gate(t *testing.T, tests string) (code int, said string) {
 	t.Helper()
 	dir := t.TempDir()
 	for path, text := range map[string]string{
-		".ci/run": repo.Read(t, ".ci/run"), ".ci/setup": "#!/bin/sh\n",
+		".ci/run": host.Read(t, ".ci/run"), ".ci/setup": "#!/bin/sh\n",
 		"bin/make": "#!/bin/sh\ntest \"$1\" = test || exit 0\n" + tests + "\n",
 	} {
 		path = filepath.Join(dir, path)
@@ -43,7 +44,7 @@ func TestGateNamesTheSlowestPackages(t *testing.T) {
 
 // README, near its top, names the two commands of a fresh machine with their durations.
 func TestTheTwoCommands(t *testing.T) {
-	top, _, found := strings.Cut(repo.Read(t, "README.md"), "## What it catches")
+	top, _, found := strings.Cut(host.Read(t, "README.md"), "## What it catches")
 	require.True(t, found)
 	command := regexp.MustCompile("(?m)^\\| `make (\\S+)` \\| (\\w+ minutes)")
 	printed := command.FindAllStringSubmatch(top, -1)
@@ -52,9 +53,9 @@ func TestTheTwoCommands(t *testing.T) {
 	require.Equal(t, "test", printed[1][1])
 	duration := printed[1][2]
 
-	makefile := repo.Read(t, "Makefile")
+	makefile := host.Read(t, "Makefile")
 	require.Regexp(t, `(?m)^demo:`, makefile)
 	require.Regexp(t, `(?m)^test: .*## in `+duration+`\b`, makefile)
-	require.Contains(t, repo.Read(t, "CONTRIBUTING.md"), "| `make test` | "+duration)
-	require.Regexp(t, `(?m)^echo "== test"; make test `, repo.Read(t, ".ci/run"))
+	require.Contains(t, host.Read(t, "CONTRIBUTING.md"), "| `make test` | "+duration)
+	require.Regexp(t, `(?m)^echo "== test"; make test `, host.Read(t, ".ci/run"))
 }

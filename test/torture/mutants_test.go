@@ -9,10 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/test/host"
 	"echosieve/test/ledger"
-	"echosieve/test/loopback"
 	"echosieve/test/mutant"
-	"echosieve/test/tier"
 	"echosieve/test/torture/internal/rig"
 )
 
@@ -96,8 +95,8 @@ var mistakes = []mistake{
 }
 
 func TestMutants(t *testing.T) {
-	loopback.SkipShort(t)
-	tier.All(t)
+	host.SkipShort(t)
+	host.All(t)
 	t.Parallel() // a round mostly waits
 	binary, err := rig.Build(t.Context(), t.TempDir(), "-overlay", overlay(t))
 	require.NoError(t, err)

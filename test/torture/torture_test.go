@@ -6,8 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/test/loopback"
-	"echosieve/test/tier"
+	"echosieve/test/host"
 	"echosieve/test/torture/internal/faults"
 	"echosieve/test/torture/internal/rig"
 )
@@ -22,7 +21,7 @@ func (o output) Write(b []byte) (int, error) {
 
 // One round of records, transactions and a few faults is accounted for.
 func TestShortRound(t *testing.T) {
-	loopback.SkipShort(t)
+	host.SkipShort(t)
 	t.Parallel() // a round mostly waits
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--processes", "2", "--faults",
 		"kill,term,redis-restart,broker-kill"}, output{t})
@@ -31,8 +30,8 @@ func TestShortRound(t *testing.T) {
 
 // One round with every usual fault once. Longer runs are started by hand: make torture ROUNDS=100.
 func TestRound(t *testing.T) {
-	loopback.SkipShort(t)
-	tier.All(t)
+	host.SkipShort(t)
+	host.All(t)
 	t.Parallel() // a round mostly waits
 	code, _ := run(t.Context(), []string{"--rounds", "1", "--rate", "300"}, output{t})
 	require.Zero(t, code)
@@ -41,8 +40,8 @@ func TestRound(t *testing.T) {
 // Short rounds on servers that replicate: masters and leaders are replaced, a master while its replica lacks the last
 // writes, and the network is cut. Longer runs are started by hand.
 func TestRoundWithReplicas(t *testing.T) {
-	loopback.SkipShort(t)
-	tier.All(t)
+	host.SkipShort(t)
+	host.All(t)
 	t.Parallel()
 	for _, args := range [][]string{
 		{"--redis", rig.SentinelRedis, "--faults", "kill,redis-failover,redis-master-behind,redis-cut"},
@@ -60,8 +59,8 @@ func TestRoundWithReplicas(t *testing.T) {
 
 // Three processes of the role of stories read what a service decides.
 func TestRoundOfStories(t *testing.T) {
-	loopback.SkipShort(t)
-	tier.All(t)
+	host.SkipShort(t)
+	host.All(t)
 	t.Parallel()
 	code, _ := run(t.Context(), []string{"--stories", "--rounds", "1", "--rate", "300"}, output{t})
 	require.Zero(t, code)

@@ -19,7 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 )
 
 // Link is the way to one server that the service processes and the other servers use: a proxy in front of its
@@ -29,7 +29,7 @@ type Link []*toxiproxy.Proxy
 
 // Front returns a front that puts a proxy before each address of a server and adds the link to the network.
 // The test ends the proxies.
-func (n *Network) Front(t testing.TB, component string) loopback.Front {
+func (n *Network) Front(t testing.TB, component string) host.Front {
 	return func(own ...string) (reached []string) {
 		server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
 		var l Link

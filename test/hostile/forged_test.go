@@ -1,6 +1,4 @@
-// Package forged appends record batches to an output topic as a stranger can who may write there: under the
-// producer id of the service. It is for tests.
-package forged
+package hostile
 
 import (
 	"context"
@@ -15,17 +13,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Key is the key of all forged records.
-const Key = "forged"
+// forgedKey is the key of all forged records.
+const forgedKey = "forged"
 
-// Padding is the number of further records of a batch, without headers. Batches of the service have fewer
+// forgedPadding is the number of further records of a batch, without headers. Batches of the service have fewer
 // records, so no broker takes one of them for a repetition of a forged batch.
-const Padding = 300
+const forgedPadding = 300
 
-// Append appends a batch to a partition for each producer that has written there lately. Its records name the
-// inputs in the header; Padding records follow. The sequence goes on where the producer's last batch ended,
-// or begins anew in the epoch, if that is above the producer's. Append returns the number of records.
-func Append(ctx context.Context, client *kgo.Client, topic string, partition int32, header string, inputs []string,
+// appendForged appends a batch to a partition for each producer that has written there lately. Its records name the
+// inputs in the header; forgedPadding records follow. The sequence goes on where the producer's last batch ended,
+// or begins anew in the epoch, if that is above the producer's. It returns the number of records.
+func appendForged(ctx context.Context, client *kgo.Client, topic string, partition int32, header string, inputs []string,
 	epoch int16) (records int, err error) {
 	adm := kadm.NewClient(client)
 	set := kadm.TopicsSet{}
@@ -44,7 +42,7 @@ func Append(ctx context.Context, client *kgo.Client, topic string, partition int
 			by, sequence = epoch, 0
 		}
 		part := kmsg.NewProduceRequestTopicPartition()
-		part.Partition, part.Records = partition, batch(p.ProducerID, by, sequence, header, inputs)
+		part.Partition, part.Records = partition, forgedBatch(p.ProducerID, by, sequence, header, inputs)
 		of := kmsg.NewProduceRequestTopic()
 		of.Topic, of.TopicID, of.Partitions = topic, topics[topic].ID, []kmsg.ProduceRequestTopicPartition{part}
 		request := kmsg.NewPtrProduceRequest()
@@ -56,18 +54,18 @@ func Append(ctx context.Context, client *kgo.Client, topic string, partition int
 		if err := kerr.ErrorForCode(response.(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode); err != nil {
 			return records, fmt.Errorf("forge %s/%d as producer %d: %w", topic, partition, p.ProducerID, err)
 		}
-		records += len(inputs) + Padding
+		records += len(inputs) + forgedPadding
 	}
 	return records, nil
 }
 
-// batch is a record batch of version 2, without compression and outside of a transaction.
-func batch(producer int64, epoch int16, sequence int32, header string, inputs []string) []byte {
+// forgedBatch is a record batch of version 2, without compression and outside of a transaction.
+func forgedBatch(producer int64, epoch int16, sequence int32, header string, inputs []string) []byte {
 	const crcAt, attributesAt, lengthAt = 17, 21, 12
 	var records []byte
-	count := len(inputs) + Padding
+	count := len(inputs) + forgedPadding
 	for i := range count {
-		r := kmsg.Record{OffsetDelta: int32(i), Key: []byte(Key), Value: []byte("{}")}
+		r := kmsg.Record{OffsetDelta: int32(i), Key: []byte(forgedKey), Value: []byte("{}")}
 		if i < len(inputs) {
 			r.Headers = []kmsg.Header{{Key: header, Value: []byte(inputs[i])}}
 		}

@@ -1,6 +1,4 @@
-// Package loopback gives the servers of tests their addresses on 127.0.0.1, and lets a test put proxies in
-// front of them.
-package loopback
+package host
 
 import (
 	"fmt"

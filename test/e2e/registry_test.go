@@ -1,5 +1,4 @@
-// Package registryserver starts a schema registry for tests, which can go away and come back on its address.
-package registryserver
+package e2e
 
 import (
 	"net"
@@ -12,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
-	"echosieve/test/loopback"
+	"echosieve/test/host"
 )
 
-// Server is a schema registry that speaks the REST interface of Confluent's. Not for concurrent use.
-type Server struct {
+// registry is a schema registry that speaks the REST interface of Confluent's. Not for concurrent use.
+type registry struct {
 	*srfake.Registry        // holds the schemas
 	Addr             string // host and port
 
@@ -24,10 +23,10 @@ type Server struct {
 	server *http.Server
 }
 
-// Start starts a registry without schemas; it ends with the test.
-func Start(t testing.TB) *Server {
+// startRegistry starts a registry without schemas; it ends with the test.
+func startRegistry(t testing.TB) *registry {
 	t.Helper()
-	s := &Server{t: t, Registry: srfake.New(), Addr: loopback.Addr(loopback.Ports(t, 1)[0])}
+	s := &registry{t: t, Registry: srfake.New(), Addr: host.Addr(host.Ports(t, 1)[0])}
 	t.Cleanup(s.Close)
 	s.Restart()
 	t.Cleanup(s.Stop)
@@ -35,10 +34,10 @@ func Start(t testing.TB) *Server {
 }
 
 // Stop takes the registry away: its address refuses connections. Its schemas are kept.
-func (s *Server) Stop() { _ = s.server.Close() }
+func (s *registry) Stop() { _ = s.server.Close() }
 
 // Restart brings the registry back.
-func (s *Server) Restart() {
+func (s *registry) Restart() {
 	s.t.Helper()
 	to, err := url.Parse(s.URL())
 	require.NoError(s.t, err)

@@ -1,5 +1,4 @@
-// Package repo gives tests the files of the repository.
-package repo
+package host
 
 import (
 	"os"

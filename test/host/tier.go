@@ -1,6 +1,4 @@
-// Package tier says when a test runs: with go test -short (no servers), with go test, as make test does, or
-// only with make test-all.
-package tier
+package host
 
 import (
 	"os"
