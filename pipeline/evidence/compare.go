@@ -12,9 +12,9 @@ import (
 type Comparison struct {
 	// Known is false if one of the signatures holds no information. All other fields are 0 then.
 	Known bool
-	// Flash tells that at least one of the two is a flash, Teaser that only one is. J and Containment then
-	// count the bits of filters (see compareFilters and compareTeaser).
-	Flash, Teaser bool
+	// Flash tells that at least one of the two is a flash. J and Containment then count the bits of filters (see
+	// compareFilters), and are 0 if only one is: samples and filters cannot be compared.
+	Flash bool
 	// J estimates the Jaccard similarity of the sets of word bigrams, 0 to 1; its standard error is about 0.04.
 	J float64
 	// Contained estimates the share of the later text's bigrams that the earlier one has, Contains the share
@@ -65,25 +65,19 @@ func Compare(a, b *Signature) Comparison {
 	if !a.Known() || !b.Known() {
 		return Comparison{}
 	}
-	c := Comparison{Known: true, Flash: a.flash() || b.flash(), Teaser: a.flash() != b.flash()}
+	c := Comparison{Known: true, Flash: a.flash() || b.flash()}
 	na, nb := a.bigrams(), b.bigrams()
 	c.Bigrams = min(na, nb)
 	switch {
-	case c.Teaser && a.flash():
-		c.Contained, c.Contains = teaserShares(a, b)
-	case c.Teaser:
-		c.Contains, c.Contained = teaserShares(b, a)
-	case c.Flash:
+	case a.flash() && b.flash():
 		c.compareFilters(a, b)
+	case c.Flash:
 	case c.Bigrams > 0:
 		c.J = a.jaccard(b)
 		common := c.J / (1 + c.J) * (na + nb)
 		c.Contained, c.Contains = min(1, common/na), min(1, common/nb)
 		c.Containment = max(c.Contained, c.Contains)
 		c.Longer = max(na, nb) / c.Bigrams
-	}
-	if c.Teaser {
-		c.J, c.Containment = min(c.Contained, c.Contains), max(c.Contained, c.Contains)
 	}
 	for i := range numberSlots {
 		if context := a.raw[contextAt+i]; context == 0 || context != b.raw[contextAt+i] {

@@ -6,7 +6,7 @@
 // The index keeps a signature of every article in the window. The second check sees nothing else of an
 // earlier article: everything that it needs of a text must be in these 80 bytes.
 //
-// Layout of version 9. A flash has version 10 (flash.go): filters of its word pairs and words in bytes 2 to 31 and
+// Layout of version 9. A flash has version 11: filters of its word pairs and words in bytes 2 to 31 and
 // 62 to 79.
 //
 //	 0      version, 9

@@ -11,7 +11,7 @@ import (
 // recipe's maximal distance. The zero Kind means different articles, also where a signature holds no
 // information.
 //
-// Example with the default limits: the articles have a similarity of 0.45 and are not short. This is below
+// Example with the default limits: the articles have a similarity of 0.4 and are not short. This is below
 // Near, so they are possible copies. If both have the same five numbers and the same foremost main words,
 // Backed is enough, and they are copies.
 //
@@ -122,15 +122,13 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 	if c.Flash {
 		e.differ, e.places, e.common = c.Contradictions+c.HeadContradictions, c.SharedContexts+c.HeadContradictions,
 			c.CommonValues
-		e.part = c.Teaser
 		return e
 	}
 	e.short, e.alike = c.Bigrams < r.ShortPairs, c.J >= r.Corrected
-	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Beginning && c.Contradictions == 0 &&
-		c.CommonValues >= c.LeastValues-1
+	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Beginning
 	e.part = c.Longer >= r.Longer && (c.Containment >= r.Contained || e.beginning)
 	if same := !e.short && c.Longer < r.Longer && c.SameValues; same {
-		e.retold = c.CommonAll > r.Numbers && c.OtherMain <= r.OtherWords
+		e.retold = c.CommonAll >= r.Numbers && c.OtherMain <= r.OtherWords
 		e.restated = c.CommonAll > 1 && c.SameForemost && c.Contradictions == 0
 	}
 	e = e.counted()
@@ -141,12 +139,10 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 // counted sets differ, places, common and forgiven.
 //
 // Version numbers, such as a date or a counter, stand at the beginning of a text. A version number that differs
-// is no evidence against a copy in three cases: one text is a part of the other; the similarity is at least
-// Corrected; or it is at least Version, and neither text is short. Short texts need more, because daily
-// reports of a few lines differ only in a date and a name.
+// is no evidence against a copy if one text is a part of the other, or the texts are nearly the same.
 func (e evidence) counted() evidence {
 	e.differ, e.places, e.common = e.Contradictions, e.SharedContexts, e.CommonValues
-	if version := e.alike || e.part || !e.short && e.J >= e.Version; !version {
+	if !e.alike && !e.part {
 		e.differ, e.places = e.differ+e.HeadContradictions, e.places+e.HeadContradictions
 	}
 	for i := range pardons {
@@ -247,7 +243,7 @@ func (e evidence) likeness() article.Likeness {
 //
 // Example: the later article lacks a sentence. All of its own word pairs are in the earlier article, and 0.93
 // of the earlier article's are in it: it has 0 of its own, the earlier one 0.07, so it is contained. If both
-// shares are 0.93, words were replaced: they overlap.
+// shares are 0.85, words were replaced: they overlap.
 func (e evidence) relation() article.Relation {
 	contained, contains := e.Contained, e.Contains
 	own, lacks := 1-contained, 1-contains
@@ -260,7 +256,7 @@ func (e evidence) relation() article.Relation {
 		return article.Contained
 	case contains >= e.Limits.Contained && lacks < own && 2*lacks <= own:
 		return article.Extends
-	case min(contained, contains) >= limits.EqualShare:
+	case min(contained, contains) >= e.Limits.Contained:
 		return article.Equal
 	default:
 		return article.Overlaps

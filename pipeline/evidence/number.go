@@ -20,8 +20,7 @@ import (
 // A number is its significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
 // amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are decimal digits, of full width
 // too, Chinese numerals of two characters and more, single Chinese numerals before a measure word, the
-// English words two to twelve, and "one" before million and the like. "one" and other single Chinese numerals
-// are parts of too many other words.
+// English words two to twelve. "one" and other single Chinese numerals are parts of too many other words.
 type numbers struct {
 	text string
 	pos  int
@@ -60,7 +59,7 @@ func (n *numbers) next() bool {
 		case r < utf8.RuneSelf && isPlain[r] || r >= utf8.RuneSelf && unicode.IsLetter(r):
 			start := n.before
 			word := n.word()
-			if v := n.wordNumber(word); v != 0 {
+			if v := englishNumber(word); v != 0 {
 				n.before = start
 				n.found(v)
 				return true
@@ -94,26 +93,6 @@ func (n *numbers) pass() {
 		pos += 3
 	}
 	n.pos, n.before = pos, before
-}
-
-// wordNumber returns the number that the word just read stands for, 0 if it is none. "one" is a number only
-// before a scale.
-func (n *numbers) wordNumber(word string) uint64 {
-	if word != "one" {
-		return englishNumber(word)
-	}
-	from := n.pos
-	for from < len(n.text) && (n.text[from] == ' ' || n.text[from] == '-') {
-		from++
-	}
-	end := from
-	for end < len(n.text) && isPlain[n.text[end]] {
-		end++
-	}
-	if isScale(n.text[from:end]) {
-		return 1
-	}
-	return 0
 }
 
 // found records a number. In the context of the next number it stands as '#', whatever its value.
@@ -304,15 +283,6 @@ func englishNumber(word string) uint64 {
 		return 12
 	}
 	return 0
-}
-
-// isScale tells whether a word makes a number of the word before it: "one billion".
-func isScale(word string) bool {
-	switch word {
-	case "hundred", "thousand", "million", "billion", "trillion":
-		return true
-	}
-	return false
 }
 
 // chineseNumber reads the run of numerals at the beginning of s: its significant digits and its length in

@@ -39,7 +39,6 @@ func randomComparison(r *rand.Rand) Comparison {
 	c.SameValues = c.CommonValues == c.LeastValues && r.IntN(2) == 0
 	c.HeadContradictions = r.IntN(2)
 	if c.Flash {
-		c.Teaser = r.IntN(2) == 0
 		return c
 	}
 	c.Bigrams, c.Longer, c.Growth = 20+200*r.Float64(), 1+2*r.Float64()*r.Float64(), r.Float64()

@@ -48,12 +48,10 @@ type Limits struct {
 	Contained      float64
 	Longer         float64
 	OtherWords     int
-	OtherBits      int
 	Growth         float64
 	Numbers        int
 	Contradictions float64
 	Corrected      float64
-	Version        float64
 	Beginning      float64
 	Backed         float64
 }
@@ -63,9 +61,9 @@ func DefaultLimits() Limits {
 	return Limits{
 		WholeDistance: limits.WholeDistance, ShortPairs: limits.ShortPairs, Contained: limits.Contained,
 		Longer:     limits.Longer,
-		OtherWords: limits.OtherWords, OtherBits: limits.OtherBits, Growth: limits.Growth,
+		OtherWords: limits.OtherWords, Growth: limits.Growth,
 		Numbers:        limits.Numbers,
-		Contradictions: limits.Contradictions, Corrected: limits.Corrected, Version: limits.Version,
+		Contradictions: limits.Contradictions, Corrected: limits.Corrected,
 		Beginning: limits.Beginning, Backed: limits.Backed,
 	}
 }
@@ -185,11 +183,11 @@ var rows = []Row{
 		Kind: article.Possible, Reason: article.ReasonSubject,
 		When: fmt.Sprintf("each is about a word that is no main word of the other, and neither is a part that stays "+
 			"with its subject; or neither is a part, and more than %d of %d main words and %d bits differ",
-			limits.OtherWords, limits.MainWords, limits.OtherBits),
+			limits.OtherWords, limits.MainWords, limits.LoneDistance),
 		Says:    "they are about different names or things",
 		Example: "two appointments, worded alike, of other people",
 		applies: func(e evidence) bool {
-			return e.otherSubject() || !e.part && e.OtherMain > e.OtherWords && e.distance > e.OtherBits
+			return e.otherSubject() || !e.part && e.OtherMain > e.OtherWords && e.distance > limits.LoneDistance
 		},
 		figure: func(e evidence) Figure {
 			if e.otherSubject() {
@@ -253,17 +251,12 @@ func Needs() []Need { return needs }
 
 var needs = []Need{
 	{
-		"a flash that is the beginning of a longer text", "",
-		func(e evidence) bool { return e.Teaser },
-		func(e evidence) float64 { return e.Beginning },
-	},
-	{
 		"all words of one in the other, as flashes need", "",
 		func(e evidence) bool { return e.Flash },
 		func(evidence) float64 { return 1 },
 	},
 	{
-		"reworded: the same numbers, more than three, and most main words", "",
+		"reworded: the same numbers, four or more, and most main words", "",
 		func(e evidence) bool { return e.retold },
 		evidence.halfBacked,
 	},
@@ -278,12 +271,8 @@ var needs = []Need{
 		evidence.backed,
 	},
 	{
-		"a short text that is the beginning of the other one, or in it with all its numbers, at least three",
-		"detection.near",
-		func(e evidence) bool {
-			return e.short && (e.beginning || e.vouched && e.CommonAll >= e.Numbers &&
-				e.Containment >= e.Limits.Contained)
-		},
+		"a short text that is the beginning of the other one", "detection.near",
+		func(e evidence) bool { return e.short && e.beginning },
 		func(e evidence) float64 { return e.Near },
 	},
 	{
@@ -298,11 +287,8 @@ var needs = []Need{
 		evidence.backed,
 	},
 	{
-		"all main words and all numbers of one text, which is no part of the other, and more than a third of a beginning",
-		"",
-		func(e evidence) bool {
-			return e.J < e.Near && e.vouched && e.OtherMain == 0 && !e.part && e.Lead > halfLead
-		},
+		"all main words and all numbers of one text, which is no part of the other", "",
+		func(e evidence) bool { return e.J < e.Near && e.vouched && e.OtherMain == 0 && !e.part },
 		evidence.backed,
 	},
 	{
@@ -337,11 +323,6 @@ var pardons = []Pardon{
 		func(e evidence) bool {
 			return e.differ == 0 && e.missing() == 1 && e.alike && (!e.short || e.common > 0)
 		},
-		evidence.forgiveMissing,
-	},
-	{
-		"one number that is missing in a part, with others in both",
-		func(e evidence) bool { return e.differ == 0 && e.missing() == 1 && e.part && e.common > 1 },
 		evidence.forgiveMissing,
 	},
 	{

@@ -67,13 +67,12 @@ func logCount(n int) byte { return byte(min(255, math.Round(16*math.Log2(float64
 // Builder makes signatures and anchors. Its zero value is ready. It keeps its buffers and allocates nothing
 // after the first texts. It is not safe for concurrent use.
 type Builder struct {
-	facts, phones []uint64         // of the numbers, see newFact; telephone numbers apart
-	heads         []uint64         // of the version numbers
-	bitmap        uint64           // of the values of all numbers but years and telephone numbers
-	values        leastHashes      // of the numbers with two significant digits or more
-	words         int              // number of words added so far
-	last          uint64           // the word added last
-	mins          [minSlots]uint64 // least hash of each slot's bigrams plus 1; 0 = no bigram
+	facts, heads []uint64         // of the numbers and of the version numbers, see newFact
+	bitmap       uint64           // of the values of all numbers but years and telephone numbers
+	values       leastHashes      // of the numbers with two significant digits or more
+	words        int              // number of words added so far
+	last         uint64           // the word added last
+	mins         [minSlots]uint64 // least hash of each slot's bigrams plus 1; 0 = no bigram
 
 	before    [2]uint64   // hashes of the last bigrams, the latest second
 	anchors   leastHashes // of the runs of four words
@@ -86,7 +85,7 @@ type Builder struct {
 
 // Reset forgets the article.
 func (b *Builder) Reset() {
-	*b = Builder{facts: b.facts[:0], phones: b.phones[:0], heads: b.heads[:0]}
+	*b = Builder{facts: b.facts[:0], heads: b.heads[:0]}
 }
 
 // Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in
@@ -210,36 +209,28 @@ func (b *Builder) writeNumbers(raw *[Size]byte) {
 // is how long the lines above the article are, in bytes: their numbers number the version.
 //
 // All reports on one form have its years and telephone numbers in common. So these constants are no evidence of a copy.
-// A year that differs in the same context is evidence against a copy. A telephone number is that only in a text without
-// other numbers: it tells who published the text, and one misread digit must not outweigh equal words.
+// A year that differs in the same context is evidence against a copy, a telephone number is not: it tells who published
+// the text, and one misread digit must not outweigh equal words.
 func (b *Builder) AddNumbers(clean string, head int) {
-	for n := (numbers{text: clean}); len(b.facts)+len(b.phones) < maxNumbers && n.next(); {
-		b.addNumber(&n, head)
-	}
-	if len(b.facts)+len(b.heads) == 0 {
-		b.facts = append(b.facts, b.phones...)
+	for n := (numbers{text: clean}); len(b.facts) < maxNumbers && n.next(); {
+		if !n.phone {
+			b.addNumber(&n, head)
+		}
 	}
 }
 
 func (b *Builder) addNumber(n *numbers, head int) {
-	version := n.at < max(limits.HeadBytes, head)
 	value := simhash.Mix(n.value + 1)
 	bit := uint64(1) << ((value >> 32) % bodyBits)
-	if version {
+	facts := &b.facts
+	if n.at < max(limits.HeadBytes, head) {
 		bit = 1 << (bodyBits + (value>>32)%(bitmapBits-bodyBits))
-	}
-	if n.phone {
-		b.phones = append(b.phones, newFact(n.context, len(b.phones), value))
-		return
+		facts = &b.heads
 	}
 	if !isYear(n.value) {
 		b.bitmap |= bit
 	}
-	if version {
-		b.heads = append(b.heads, newFact(n.context, len(b.heads), value))
-	} else {
-		b.facts = append(b.facts, newFact(n.context, len(b.facts), value))
-	}
+	*facts = append(*facts, newFact(n.context, len(*facts), value))
 	if n.value >= 10 && n.at >= head {
 		b.values.add(value)
 	}
@@ -324,16 +315,12 @@ func (b *Builder) AppendAnchors(dst []uint64, n int) []uint64 {
 // one of all word pairs and one of all words. A flash has so few of them that the filters tell whether one article
 // contains the other, and hence whether a single name was replaced. The estimates of longer articles cannot
 // tell that.
-//
-// A teaser is a flash beside a longer text that begins with it. The filter of word pairs has a bit for every one or
-// two samples that a MinHash can hold, a slot with its value, so the samples of the longer text can be looked up.
-const flashVersion = 10
+const flashVersion = 11
 
 // The filters take the place of the MinHash, of the beginning and of the main words, with the bits in this order.
 const (
-	pairBits   = 288
-	wordBits   = 96
-	sampleBits = 4 * minSlots // samples that a MinHash can hold
+	pairBits = 288
+	wordBits = 96
 	// flashBits is the largest number of bits, of 384, with which the words of a flash are compared: as many as a
 	// MinHash has samples. With a third of them set, one replaced word in ten goes unseen.
 	flashBits = minSlots
@@ -348,13 +335,6 @@ func filterByte(bit uint64) uint64 {
 	return at
 }
 
-func (s *Signature) hasBit(bit uint64) bool { return s.raw[filterByte(bit)]>>(bit%8)&1 != 0 }
-
-// pairBit returns the bit of a sample: of a slot of the MinHash and its value.
-func pairBit(slot uint64, value byte) uint64 {
-	return (slot<<2 | uint64(value)) * pairBits / sampleBits
-}
-
 // AppendFlash is Append for a flash. words are all hashes that were given to Add.
 func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
 	s := Signature{[Size]byte{flashVersion, logCount(max(0, len(words)-1))}}
@@ -362,8 +342,7 @@ func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
 	for i, w := range words {
 		set(pairBits + simhash.Mix(w)>>32*wordBits>>32)
 		if i > 0 {
-			slot, rest := slotOf(bigram(words[i-1], w))
-			set(pairBit(slot, sampled(rest)))
+			set(bigram(words[i-1], w) >> 32 * pairBits >> 32)
 		}
 	}
 	b.writeNumbers(&s.raw)
@@ -386,40 +365,6 @@ func (c *Comparison) compareFilters(a, b *Signature) {
 		c.Contained, c.Contains = float64(both)/float64(na), float64(both)/float64(nb)
 		c.Containment = max(c.Contained, c.Contains)
 	}
-}
-
-// teaserShares estimates the shares of a flash and of a longer text that the other one has. They are 0 unless the
-// flash has all samples of the beginning of the text, and enough of them.
-//
-// A word pair of the flash that the text has is a sample of the text unless another one has its slot: the share seen
-// of the pairs is, about. The share random of any pairs fits the samples by chance.
-func teaserShares(flash, text *Signature) (ofFlash, ofText float64) {
-	samples := 0
-	for slot := range text.lead {
-		if !flash.hasBit(pairBit(slot, text.sample(slot))) {
-			return 0, 0
-		}
-		samples++
-	}
-	var fits [pairBits]bool
-	for slot := range uint64(minSlots) {
-		fits[pairBit(slot, text.sample(slot))] = true
-	}
-	set, equal, chance := 0, 0, 0
-	for bit, fit := range fits {
-		chance += count(fit)
-		if flash.hasBit(uint64(bit)) {
-			set++
-			equal += count(fit)
-		}
-	}
-	n := text.bigrams()
-	if !enough(samples) || set == 0 || set > flashBits || flash.bigrams() > n {
-		return 0, 0
-	}
-	random, seen := float64(chance)/pairBits, 1/(1+n/(2*minSlots))
-	share := max(0, min(1, (float64(equal)/float64(set)-random)/(1-random)/seen))
-	return share, share * flash.bigrams() / n
 }
 
 func count(is bool) int {

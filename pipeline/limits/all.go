@@ -5,13 +5,11 @@ package limits
 func All() []float64 {
 	return []float64{
 		Near, Possible, ShortNear, Values,
-		WholeDistance, ShortPairs, Contained, Longer, OtherWords, OtherBits, Growth, Numbers,
-		Contradictions, Corrected, Version, Beginning, Backed,
-		EqualShare,
+		WholeDistance, ShortPairs, Contained, Longer, OtherWords, Growth, Numbers,
+		Contradictions, Corrected, Beginning, Backed,
 		LeadPairs, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear,
 		MaxDistance, LoneDistance, MinFeatures, FlashFeatures,
 		WeakIDF, RareIDF, LetterIDF, SeldomFunction, OftenFunction,
 		FurnitureLines, LongLine, ShortLine, BodyColumns, MostLines, FullLine, MainShare, Outdoes,
-		SpacedCharacters, CommentShare,
 	}
 }

@@ -28,44 +28,31 @@ const (
 	// ShortPairs is the number of word pairs below which a text is short. Reason: with fewer samples, an
 	// overlap proves less.
 	ShortPairs = 80
-	// Contained is the share of its word pairs that a part has in the whole. Chosen on languages: joins read
-	// by eye. It is below 1 because shares are estimates.
+	// Contained is the share of its word pairs that a part has in the whole, and that each of two equal texts has in
+	// the other. Chosen on languages: joins read by eye. It is below 1 because shares are estimates.
 	Contained = 0.9
 	// Longer is how many times as many word pairs a whole has as its part. Chosen on labelled pairs.
 	Longer = 1.25
 	// OtherWords is the largest number of eight main words that a copy lacks. A whole lacks fewer of its part, or tells of
 	// them more often. Chosen on labelled pairs.
 	OtherWords = 3
-	// OtherBits is the distance, in bits, above which OtherWords counts. Chosen on labelled pairs.
-	OtherBits = 12
 	// Growth tells a longer version from a round-up. For each length of the part that a whole is longer, it has
 	// the main words of the part at least this much more often. Example: a whole three times as long as its part
 	// has them 1 + 2 x 0.3 = 1.6 times as often. Chosen on languages.
 	Growth = 0.3
-	// Numbers is how many different numbers vouch for a short copy, and one less than for a reworded one.
-	// Chosen on labelled pairs.
-	Numbers = 3
+	// Numbers is how many different numbers, the same in both, vouch for a reworded copy. Chosen on labelled pairs.
+	Numbers = 4
 	// Contradictions is the share of other numbers in the same places that rules out a copy. Chosen on labelled pairs.
 	Contradictions = 0.14
-	// Corrected is the similarity of texts in which one number that differs or is missing counts as corrected. Chosen
-	// on labelled pairs.
-	Corrected = 0.75
-	// Version is the similarity from which texts that are not short may have other version numbers. Chosen on
-	// languages.
-	Version = 0.64
+	// Corrected is the similarity of texts in which one number that differs or is missing counts as corrected, and
+	// version numbers may differ. Chosen on labelled pairs.
+	Corrected = 0.7
 	// Beginning is the share of its word pairs that a beginning or a flash has in the whole. Chosen on labelled pairs. It is below
 	// Contained because the beginning was compared by itself, too.
 	Beginning = 0.75
 	// Backed is the similarity of a copy for which something else speaks: a part, or the same numbers. With the most
 	// evidence, half of it is enough. Chosen on labelled pairs.
 	Backed = 0.3
-)
-
-// What a likeness says of two copies (package evidence).
-const (
-	// EqualShare is the share of each text that the other one has if neither has words of its own. Reason: a
-	// source line in an article of 300 words is 3 % of it, and lengths are known to about 2 %.
-	EqualShare = 0.95
 )
 
 // What a signature holds (package evidence).
@@ -92,8 +79,8 @@ const (
 	// MaxDistance is the largest distance, in bits, between a text and its part. Chosen on labelled pairs. A setting.
 	MaxDistance = 21
 	// LoneDistance is the largest distance, in bits, of an earlier article that one of the lists looked up
-	// holds, and not one of an anchor. Chosen on labelled pairs: beyond it, nearly all copies are in two
-	// lists, and chance candidates in one.
+	// holds, and not one of an anchor; above it, OtherWords counts. Chosen on labelled pairs: beyond it, nearly all
+	// copies are in two lists, and chance candidates in one.
 	LoneDistance = 12
 	// MinFeatures is the number of different words from which a fingerprint means something. Chosen on labelled pairs.
 	// They may stand so many times each, or a quarter as many times as they are: 40 of 400 words, twice the square root,
@@ -148,14 +135,4 @@ const (
 	// Outdoes is how many times the prose of the article that was found another part of a document has, or
 	// how many times shorter it is, to be the article instead. Chosen on labelled pairs.
 	Outdoes = 3
-)
-
-// What is an evasion, and what is markup (package text).
-const (
-	// SpacedCharacters is the least number of single characters in a row with spaces between them whose
-	// spaces go. Reason: headlines have fewer.
-	SpacedCharacters = 5
-	// CommentShare is the share of a text from which a comment within is none. Reason: the mark of its beginning
-	// stood in a script, and the mark of its end somewhere below the article.
-	CommentShare = 0.95
 )

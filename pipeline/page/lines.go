@@ -116,7 +116,6 @@ func (f *Finder) unwrapped(clean string) string {
 		return clean
 	}
 	f.joined = f.joined[:0]
-	quoted := false
 	for i := range s.lines {
 		l := &s.lines[i]
 		f.joined = append(f.joined, clean[l.start:l.end]...)
@@ -125,16 +124,10 @@ func (f *Finder) unwrapped(clean string) string {
 		}
 		follows := &s.lines[i+1]
 		next := clean[follows.start:follows.end]
-		quoted = (quoted || clean[l.start] == '>') && next[0] == '>'
-		if quoted {
-			next = strings.TrimLeft(next, "> ")
-		}
 		if !isFull(l.width, full) || next == "" || beginsItem(next) {
 			f.joined = append(f.joined, '\n')
-			quoted = false
 			continue
 		}
-		follows.start = follows.end - len(next)
 		f.joined = appendJoint(f.joined, next)
 	}
 	text := string(f.joined)

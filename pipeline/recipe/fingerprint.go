@@ -159,7 +159,7 @@ func (r *Recipe) release(s *scratch) {
 func (s *scratch) body(raw, clean string, from article.Origin) (body string, left page.Left) {
 	body, left = s.page.Find(raw, clean, from)
 	body, s.plain = text.Plain(s.plain, body)
-	return text.WithoutCutWord(body), left
+	return body, left
 }
 
 // tally gives more words of the text to its counter and its signature. It returns cut, emptied.
@@ -182,8 +182,7 @@ const identifyBytes = 1 + 8
 // are no exact copies for the index.
 func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
 	if a.LittleText = a.Features == 0; r.classic == nil {
-		a.LittleText = a.Features < limits.MinFeatures ||
-			s.words.Len() > a.Features*max(limits.MinFeatures, a.Features/limits.MinFeatures)
+		a.LittleText = a.Features < limits.MinFeatures
 	}
 	a.Empty = len(s.normalised) == 0
 	a.Fingerprint = a.SimHash

@@ -2,11 +2,11 @@
 // the same text gives the same result on every machine.
 //
 //   - Clean removes markup (markup.go), reads escapes and mojibake (escape.go), and folds what writers
-//     write in several ways: Unicode forms, case, scripts (clean.go), evasions (evasion.go, lookalike.go). Marks such as
-//     accents are folded (marks.go).
-//   - AppendNormalised makes of a clean text what the digest covers. Sentences cuts it into sentences (sentence.go).
+//     write in several ways: Unicode forms, case, scripts (clean.go), marks such as accents (marks.go).
+//   - AppendNormalised makes of a clean text what the digest covers. Sentences cuts it into sentences (script.go).
 //   - Segmenter cuts a clean text into words, in all scripts (script.go, segment.go).
-//   - Counter counts and weighs the words (words.go), by tables of frequencies and by function words (terms.go). Misread words count as the words that they look like (shape.go).
+//   - Counter counts and weighs the words (words.go), by tables of frequencies and by function words (terms.go).
+//     Misread words count as the words that they look like (shape.go).
 package text
 
 import (
@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
-	"echosieve/pipeline/limits"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -23,7 +22,7 @@ import (
 // Clean brings a text into the form that its copies share. It removes markup (see stripMarkup) and invisible
 // characters, reads escapes and mojibake (escape.go), brings Unicode into form NFKC (full width becomes
 // ASCII, among others) and letters into lower case, and replaces Traditional by Simplified Chinese characters. A run of
-// white space becomes one line end if it has one, otherwise one space. Evasions are undone (evasion.go).
+// white space becomes one line end if it has one, otherwise one space.
 //
 // The result is valid UTF-8 without NUL and other control characters; invalid bytes become U+FFFD. Cleaning
 // the result again changes nothing, unless markup or another escape is left in it that was escaped too often, or
@@ -35,33 +34,25 @@ func Clean(text string) string {
 // AppendClean appends the clean form of a text to dst.
 func AppendClean(dst []byte, text string) []byte {
 	start := len(dst)
-	dst, seen := fold(dst, undoMojibake(stripMarkup(unescape(text))))
+	dst, canonical := fold(dst, undoMojibake(stripMarkup(unescape(text))))
 	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
 	// is rare, because fold maps the usual compatibility characters itself.
-	if seen&maybeNotCanonical != 0 && !norm.NFKC.IsNormal(dst[start:]) {
+	if !canonical && !norm.NFKC.IsNormal(dst[start:]) {
 		spelled := norm.NFKC.Bytes(dst[start:])
-		dst, seen = fold(dst[:start], string(spelled[:min(len(spelled), MaxClean(len(text))+1)]))
+		dst, _ = fold(dst[:start], string(spelled[:min(len(spelled), MaxClean(len(text))+1)]))
 	}
-	return append(dst[:start], undoEvasions(dst[start:], seen)...)
+	return dst
 }
 
 // MaxClean is the length of the longest clean text that is not too costly, of a text of n bytes. Unicode has characters
 // that stand for whole words, of which NFKC makes up to 18. Of a longer clean text, AppendClean gives the beginning.
 func MaxClean(n int) int { return 3*n + 1<<10 }
 
-// traits are facts about a text that fold notices, by which the rare steps that follow are skipped.
-type traits uint8
-
-const (
-	maybeNotCanonical traits = 1 << iota // the result may not be in form NFKC
-	hasForeign                           // a Greek, Cyrillic or Armenian character
-	hasSpacedHan                         // at least limits.SpacedCharacters-1 spaces between two Han characters or kana
-)
-
 // fold appends s to dst in lower case and Simplified Chinese, with white space collapsed and trimmed, without
-// invisible characters.
-func fold(dst []byte, s string) (out []byte, seen traits) {
-	start, spaced := len(dst), 0
+// invisible characters. canonical is false if the result may not be in form NFKC.
+func fold(dst []byte, s string) (out []byte, canonical bool) {
+	start := len(dst)
+	canonical = true
 	space := byte(0) // the white space to be written before the next character; 0 for none
 	for i := 0; i < len(s); {
 		c := rune(s[i])
@@ -86,7 +77,7 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 		default:
 			r, size := utf8.DecodeRuneInString(s[i:])
 			i += size
-			c = foldWide(r, &seen)
+			c = foldWide(r, &canonical)
 		}
 		switch c {
 		case 0:
@@ -98,9 +89,6 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 			}
 		default:
 			if space != 0 && len(dst) > start {
-				if c >= 0x3041 && dst[len(dst)-1] >= utf8.RuneSelf {
-					spaced++
-				}
 				dst = append(dst, space)
 			}
 			space = 0
@@ -114,10 +102,7 @@ func fold(dst []byte, s string) (out []byte, seen traits) {
 			}
 		}
 	}
-	if spaced >= limits.SpacedCharacters-1 {
-		seen |= hasSpacedHan
-	}
-	return dst, seen
+	return dst, canonical
 }
 
 // appendASCII appends the ASCII text at the beginning of s as fold does, up to white space that is more than
@@ -141,9 +126,9 @@ func appendASCII(dst []byte, s string) (out []byte, length int) {
 // ellipsis is by far the most frequent character that NFKC spells out.
 const ellipsis = 0x2026
 
-// foldWide folds one character beyond ASCII, and notes in seen what it is. It returns 0 for a character that
+// foldWide folds one character beyond ASCII, and clears canonical if the result may not be in form NFKC. It returns 0 for a character that
 // is left out.
-func foldWide(r rune, seen *traits) rune {
+func foldWide(r rune, canonical *bool) rune {
 	switch {
 	case r >= firstHan && r <= lastHan:
 		return simplified[r-firstHan]
@@ -155,10 +140,7 @@ func foldWide(r rune, seen *traits) rune {
 	}
 	c := foldRare(r)
 	if !isCanonical(c) {
-		*seen |= maybeNotCanonical
-	}
-	if c >= firstForeign && c <= lastForeign {
-		*seen |= hasForeign
+		*canonical = false
 	}
 	return c
 }
@@ -173,12 +155,6 @@ func foldRare(r rune) rune {
 		return ' '
 	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
 		return 0
-	case r == 0x66b: // the Arabic decimal separator
-		return '.'
-	case r == 0x66c: // the Arabic separator of thousands
-		return ','
-	case r == 0x2bb || r == 0x2bc: // apostrophes that count as letters
-		return '\''
 	case r == 0x3a3 || r == 0x3c2: // sigma, whose small form depends on its place
 		return 0x3c3
 	case unicode.Is(unicode.Nd, r):

@@ -95,7 +95,9 @@ func undoMojibake(text string) string {
 // countWide counts the characters of a text beyond ASCII.
 func countWide(text string) (n int) {
 	for i := range len(text) {
-		n += count(text[i] >= 0xc0)
+		if text[i] >= 0xc0 {
+			n++
+		}
 	}
 	return n
 }

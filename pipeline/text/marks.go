@@ -2,7 +2,6 @@ package text
 
 import (
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -118,9 +117,8 @@ var nuktas = [...]rune{0x93c, 0x9bc, 0xa3c, 0xabc, 0xb3c, 0xcbc}
 // spelled are letters written as two.
 var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 
-// Plain returns a clean text as fingerprint and signature see it: letters without their accents, and numbers
-// with one separator of thousands and one decimal point. Example: "Żółty mur: 1 200,5 m" becomes "zolty mur:
-// 1,200.5 m". buf may be overwritten.
+// Plain returns a clean text as fingerprint and signature see it: letters without their accents. Example:
+// "Żółty mur" becomes "zolty mur". buf may be overwritten.
 func Plain(buf []byte, clean string) (text string, used []byte) {
 	buf = AppendPlain(slices.Grow(buf[:0], len(clean)), clean)
 	if string(buf) == clean { // most Chinese and English texts
@@ -129,11 +127,11 @@ func Plain(buf []byte, clean string) (text string, used []byte) {
 	return string(buf), buf
 }
 
-// copied says which bytes AppendPlain copies: all but digits and C3 to E1, which begin the characters that
+// copied says which bytes AppendPlain copies: all but C3 to E1, which begin the characters that
 // plain covers. All greater ones begin characters of three bytes or more.
 var copied = func() (table [256]bool) {
 	for c := range table {
-		table[c] = !isDigit(byte(c)) && (c < 0xc3 || c > 0xe1)
+		table[c] = c < 0xc3 || c > 0xe1
 	}
 	return table
 }()
@@ -148,12 +146,6 @@ func AppendPlain(dst []byte, clean string) []byte {
 		dst = append(dst, clean[start:i]...)
 		if i == len(clean) {
 			break
-		}
-		if isDigit(clean[i]) {
-			var n int
-			dst, n = appendNumber(dst, clean[i:])
-			i += n
-			continue
 		}
 		r, size := utf8.DecodeRuneInString(clean[i:])
 		i += size
@@ -172,57 +164,4 @@ func AppendPlain(dst []byte, clean string) []byte {
 		}
 	}
 	return dst
-}
-
-// separators are the characters that stand within numbers.
-const separators = ".,' "
-
-// separates returns the length of the separator and the digit behind it at the beginning of s, 0 if there is none.
-func separates(s string) int {
-	size := 1
-	switch {
-	case len(s) < 2:
-		return 0
-	case strings.HasPrefix(s, "’"):
-		size = len("’")
-	case strings.IndexByte(separators, s[0]) < 0:
-		return 0
-	}
-	if size < len(s) && isDigit(s[size]) {
-		return size
-	}
-	return 0
-}
-
-// appendNumber appends the number at the beginning of s, and returns its length in s. Languages separate
-// thousands by a point, comma, space or apostrophe: a separator before three digits, with at most three
-// digits before it, becomes a comma, at which words end. A decimal comma becomes a point, at which they do
-// not.
-func appendNumber(dst []byte, s string) (out []byte, length int) {
-	group := 0 // digits since the last separator
-	for length < len(s) {
-		if isDigit(s[length]) {
-			dst = append(dst, s[length])
-			length++
-			group++
-			continue
-		}
-		size := separates(s[length:])
-		after := 0
-		for rest := length + size; rest < len(s) && isDigit(s[rest]); rest++ {
-			after++
-		}
-		switch {
-		case size == 0:
-			return dst, length
-		case after == 3 && group <= 3:
-			dst = append(dst, ',')
-		case s[length] == ',':
-			dst = append(dst, '.')
-		default:
-			return dst, length // a point, which stays, or the end of the number
-		}
-		length, group = length+size, 0
-	}
-	return dst, length
 }

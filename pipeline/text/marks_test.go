@@ -46,15 +46,10 @@ func TestPlain(t *testing.T) {
 		"ещё ёлка, мой йод, їжак, ґанок":  "еще елка, мой йод, їжак, ганок",
 		"за\u0301мок": "замок",
 		"सड़क, ख़बर, हँसना": "सडक, खबर, हंसना",
-		"বাড়ি":                             "বাডি",
-		"港の新しい橋が":                           "港の新しい橋が",
-		"สะพานใหม่":                         "สะพานใหม่",
-		"1.200 1,200 1’200 1'200 1 200":     "1,200 1,200 1,200 1,200 1,200",
-		"1.234.567,89 and 12 345 678":       "1,234,567.89 and 12,345,678",
-		"3,5 % or 3.5 %, 12.05.2024, 18:30": "3.5 % or 3.5 %, 12.05.2024, 18:30",
-		"2019 300 people, 5'6, 4 x 4":       "2019 300 people, 5'6, 4 x 4",
-		"в 3.5 раза, в 1 200,5 м":           "в 3.5 раза, в 1,200.5 м",
-		"":                                  "",
+		"বাড়ি":     "বাডি",
+		"港の新しい橋が":   "港の新しい橋が",
+		"สะพานใหม่": "สะพานใหม่",
+		"":          "",
 	} {
 		text = norm.NFC.String(text)
 		require.Equal(t, norm.NFC.String(want), string(AppendPlain(nil, text)))
@@ -72,5 +67,4 @@ func TestPlainKeepsPlainText(t *testing.T) {
 	copies := func(text string) float64 { return testing.AllocsPerRun(10, func() { Plain(buf, text) }) }
 	require.Zero(t, copies(text))
 	require.NotZero(t, copies(text+"é"))
-	require.NotZero(t, copies(text+"3,5"))
 }

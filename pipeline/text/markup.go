@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"strings"
 
-	"echosieve/pipeline/limits"
-
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -18,8 +16,8 @@ const maxMarkupPasses = 3
 // stripMarkup removes HTML tags, comments, scripts and other hidden elements, and decodes entities. The tags
 // of block elements become line ends. A tag has the name of an element of HTML, attributes, or an end tag: in
 // "<EED> shares rose" the angle brackets are text. A tag, a comment, a script or a picture without an end is
-// text, too: otherwise a stray "<" would swallow the rest of an article. So is a comment that began in a script and is
-// nearly the whole text.
+// text, too: otherwise a stray "<" would swallow the rest of an article. So
+// is a comment that began in a script.
 func stripMarkup(text string) string {
 	for range maxMarkupPasses {
 		if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, '&') < 0 {
@@ -55,8 +53,7 @@ func stripMarkupOnce(text string) string {
 			switch raw := z.Raw(); {
 			case bytes.HasPrefix(raw, []byte("</")): // an end tag without a name
 				out = append(out, raw...)
-			case !isClosed(raw) || float64(len(raw)) > limits.CommentShare*float64(len(text)) &&
-				bytes.Contains(raw, []byte("</script>")):
+			case !isClosed(raw) || bytes.Contains(raw, []byte("</script>")):
 				out = append(out, bytes.TrimLeft(raw, "<!-")...)
 			}
 		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:

@@ -129,16 +129,6 @@ func (c *Counter) Add(cut []string) (sequence []uint64) {
 	return c.sequence
 }
 
-// Len is the number of words of the text that count, after Weigh: each as often as it occurs.
-func (c *Counter) Len() (n int) {
-	for i := range c.words {
-		if c.words[i].idf != 0 {
-			n += int(c.words[i].count)
-		}
-	}
-	return n
-}
-
 // Cap is the number of words that the buffers of the Counter hold.
 func (c *Counter) Cap() int { return cap(c.words) }
 
@@ -185,10 +175,7 @@ func (c *Counter) Weigh() {
 // English news. From limits.OftenFunction on they weigh nothing: most articles have 0.2 to 0.6. In between the
 // weight falls evenly, so a copy that lost a few words keeps nearly the same weights.
 //
-// mixedLanguages is how many languages of a text are weighed like this: first the one with the most function words.
-const mixedLanguages = 2
-
-// weighFunctionWords lowers the weight of the function words of the text's languages. English and Chinese
+// weighFunctionWords lowers the weight of the function words of the language with the most of them. English and Chinese
 // have tables and stop words of their own.
 func (c *Counter) weighFunctionWords() {
 	all, listed := int32(0), int32(0)
@@ -206,26 +193,20 @@ func (c *Counter) weighFunctionWords() {
 	if float32(listed) <= limits.SeldomFunction*float32(all) { // most Chinese texts
 		return
 	}
-	done := languages(0)
-	for range mixedLanguages {
-		var counts languageCounts
-		for _, w := range c.function {
-			if w.of&done == 0 {
-				counts.add(w.of, w.count)
-			}
+	var counts languageCounts
+	for _, w := range c.function {
+		counts.add(w.of, w.count)
+	}
+	most, n := counts.most()
+	share := float32(n) / float32(max(1, all))
+	if share <= limits.SeldomFunction || most == c.terms.english {
+		return
+	}
+	worth := max(0, (limits.OftenFunction-share)/(limits.OftenFunction-limits.SeldomFunction))
+	for _, w := range c.function {
+		if w.of&most != 0 {
+			w.idf *= worth
 		}
-		most, n := counts.most()
-		share := float32(n) / float32(max(1, all))
-		if share <= limits.SeldomFunction {
-			return
-		}
-		worth := max(0, (limits.OftenFunction-share)/(limits.OftenFunction-limits.SeldomFunction))
-		for _, w := range c.function {
-			if w.of&most != 0 && w.of&done == 0 && most != c.terms.english {
-				w.idf *= worth
-			}
-		}
-		done |= most
 	}
 }
 
