@@ -240,7 +240,8 @@ func namesOf(of reflect.Type) (names []string) {
 	return names
 }
 
-// BenchmarkLook asks over HTTP for the verdicts of articles that a real Redis has, and of copies of them, one article a request.
+// BenchmarkLook asks over HTTP for the verdicts of articles that a real Redis has, and of copies of them, one article a
+// request.
 func BenchmarkLook(b *testing.B) {
 	const stored = 2_000
 	r, feed := newRig(b, redisserver.Addr(b)), sample.NewFeed("look", .3, 1)

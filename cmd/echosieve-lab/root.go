@@ -10,16 +10,16 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/load"
 )
 
-const rootHelp = `Echosieve-lab shows echosieve, a streaming near-duplicate filter for news, at work and measures it. It is for a desk, not for
-production: it can run Kafka and Redis in its own process, and writes reports as HTML.
+const rootHelp = `Echosieve-lab shows echosieve, a streaming near-duplicate filter for news, at work and measures it. It
+is for a desk, not for production: it can run Kafka and Redis in its own process, and writes reports as HTML.
 
   demo    the whole service on the shipped sample
   eval    how well it tells copies from look-alikes, on your own articles
   bench   CPU time of each stage per article
   load    delay, memory and CPU time of the service at a given rate, or the highest rate that it sustains
 
-Every setting of the service can be given to eval, bench and load, from a YAML file, the environment or flags: measure the
-settings that you run, then the settings that you consider.
+Every setting of the service can be given to eval, bench and load, from a YAML file, the environment or flags: measure
+the settings that you run, then the settings that you consider.
 
 Exit codes: 0 done; 1 done, but a limit was not kept or verdicts are missing; 2 failed, or the command line is wrong.`
 

@@ -32,11 +32,12 @@ import (
 // checkTimeout bounds all checks of one component.
 const checkTimeout = 20 * time.Second
 
-const checkHelp = `Check tests everything that the service needs of Kafka and Redis, reads the dictionaries and the last records of the
-input topic. It prints each fault with its remedy, and the scripts in which articles are written. It changes nothing.
+const checkHelp = `Check tests everything that the service needs of Kafka and Redis, reads the dictionaries and the last
+records of the input topic. It prints each fault with its remedy, and the scripts in which articles are written. It
+changes nothing.
 
-Exit codes: 0 the service could start and work; 1 it could not, or half of the sampled records or more would be dead letters,
-or its group's articles are in another index, or another program uses the port of http.listen; 2 the
+Exit codes: 0 the service could start and work; 1 it could not, or half of the sampled records or more would be dead
+letters, or its group's articles are in another index, or another program uses the port of http.listen; 2 the
 check itself failed, for example because the configuration is wrong.`
 
 // checkResult is the output of --json.

@@ -22,14 +22,15 @@ becomes the value of one record, unchanged. Also recognised are JSON lists, JSON
 Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a header that names the text, and WARC
 (the page's address becomes the id, WARC-Date the record's time). The id of the article, if it has
 one, becomes the key. Without --rate the first 1,000 records of a run go into one partition, so that the
-service judges them in the order of the files; further ones are placed by their key. Files may be compressed with gzip or zstd, whatever their names are. "-", or
-no file, means standard input. The output of mongoexport can be published directly.
+service judges them in the order of the files; further ones are placed by their key. Files may be compressed with gzip
+or zstd, whatever their names are. "-", or no file, means standard input. The output of mongoexport can be published
+directly.
 
 A line, row or element that is damaged, or too long for the topic, is reported with its file and line
 number (the first ten), counted and left out. With --strict the command stops at it. The command stops
 also at a file that begins with ten of them, or with a hundred articles whose text stands under another
-name: it is no file of articles. Other articles without text are published and become dead letters. Pages of a WARC file are
-decoded as browsers do it; what cannot be read is counted by cause.
+name: it is no file of articles. Other articles without text are published and become dead letters. Pages of a WARC file
+are decoded as browsers do it; what cannot be read is counted by cause.
 
 With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and
 English, with copies, look-alikes and broken lines. With --loop as well, reports of invented events

@@ -23,8 +23,8 @@ func newReadyCommand() *cobra.Command {
 		Use:     "ready",
 		GroupID: groupService,
 		Short:   "Tell whether the service that runs on this machine is ready",
-		Long: `Ready requests /readyz at http.listen. The exit code is 0 if the service is ready, else 2. Containers use it as their health
-check, because the image holds no other program.`,
+		Long: `Ready requests /readyz at http.listen. The exit code is 0 if the service is ready, else 2. Containers use it as
+their health check, because the image holds no other program.`,
 		Example: "  echosieve ready --config echosieve.yaml",
 		Args:    command.NoArgs,
 	}

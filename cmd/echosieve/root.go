@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootHelp = `Echosieve reads news articles from a Kafka topic, decides for each whether it repeats an earlier one, and
-publishes it to a topic for unique articles or one for duplicates. It finds exact and near copies by a
+const rootHelp = `Echosieve reads news articles from a Kafka topic, decides for each whether it repeats an earlier one,
+and publishes it to a topic for unique articles or one for duplicates. It finds exact and near copies by a
 64-bit SimHash of the text and a second check; an index in Redis remembers a window of a week.
 
-Delivery is exactly once where brokers and rights allow it, otherwise at least once. The verdict of an article never changes: when
-Kafka delivers the article again, it gets the same verdict.
+Delivery is exactly once where brokers and rights allow it, otherwise at least once. The verdict of an article never
+changes: when Kafka delivers the article again, it gets the same verdict.
 
 Settings come from a YAML file, the environment and flags. A flag wins over the environment, and both win over the file:
   echosieve.yaml                kafka: {brokers: [kafka:9092]}

@@ -14,9 +14,10 @@ func newStoriesCommand() *cobra.Command {
 		Use:     "stories",
 		GroupID: groupService,
 		Short:   "Publish a record for each story: who carried it, who was first, the best copy",
-		Long: `Stories reads the topics for unique articles, possible copies and duplicates, and publishes a record for each story:
-an article with all that repeat it. The record tells how many carried it, who was first and which copy to show. It is
-published again when the story grows, under the same key, into a compacted topic of one partition (docs/stories.md).
+		Long: `Stories reads the topics for unique articles, possible copies and duplicates, and publishes a record for each
+story: an article with all that repeat it. The record tells how many carried it, who was first and which copy to show.
+It is published again when the story grows, under the same key, into a compacted topic of one partition
+(docs/stories.md).
 
 It is a process of its own beside the service, has the same settings, and may be started at any time: it reads what the
 output topics still hold. Several processes share the partitions. The state is in Redis, in the namespace of the index.

@@ -17,8 +17,8 @@
 //
 //	file:"true"        the value names a file
 //
-// An integer whose name ends in "_bytes" takes units ("64MiB"). A string whose name ends in "_file" names a file, too. A
-// relative name of a file in the YAML file is relative to the folder of the YAML file.
+// An integer whose name ends in "_bytes" takes units ("64MiB"). A string whose name ends in "_file" names a file, too.
+// A relative name of a file in the YAML file is relative to the folder of the YAML file.
 //
 // An unknown key in the file is an error, and so is an unknown variable with the prefix of the environment.
 // All mistakes of one source are reported together.

@@ -17,9 +17,10 @@ import (
 	"echosieve/pipeline/text"
 )
 
-const ablateHelp = `Ablate says what each part of the recipe is worth on your articles: it switches off one row, one kind of evidence, one rule that leaves
-out text, one list of words or one named set at a time, and counts the copies and look-alikes that are joined more or fewer. Each change has its 95 % interval if families are
-resampled, and the number of families with a change: a change in one family may be chance.
+const ablateHelp = `Ablate says what each part of the recipe is worth on your articles: it switches off one row, one
+kind of evidence, one rule that leaves out text, one list of words or one named set at a time, and counts the copies and
+look-alikes that are joined more or fewer. Each change has its 95 % interval if families are resampled, and the number
+of families with a change: a change in one family may be chance.
 
 The pairs are those of eval pairs: of --docs and --pairs, and made by known edits of the articles in each FILE.`
 

@@ -21,12 +21,12 @@ const help = `Eval measures the filter on your own articles.
 Every setting of the service (--detection.*, --recipe, --window, --input.fields.*) can be given to each of them, or
 a file with --config: measure the settings that you run, then the settings that you consider.
 
-After a miss a reader sees an article twice. After a false alarm nobody sees the article. A false alarm is worse: reduce false
-alarms and dropped originals first, then raise recall as far as they stay low.
+After a miss a reader sees an article twice. After a false alarm nobody sees the article. A false alarm is worse: reduce
+false alarms and dropped originals first, then raise recall as far as they stay low.
 
-Files of articles are read as produce reads them. Figures go to standard output, as JSON with --json. --html writes a report
-with charts into one file that needs no other file and no network. Limits such as --min-recall make the exit code 1 when they are
-not kept, for use in continuous integration.`
+Files of articles are read as produce reads them. Figures go to standard output, as JSON with --json. --html writes a
+report with charts into one file that needs no other file and no network. Limits such as --min-recall make the exit code
+1 when they are not kept, for use in continuous integration.`
 
 const example = `  echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --html report.html
   echosieve-lab eval stream --docs stream.jsonl.gz --min-caught 0.9 --max-dropped 0

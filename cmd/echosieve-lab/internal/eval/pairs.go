@@ -14,8 +14,8 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 )
 
-const pairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and compares the
-verdicts with labels. It prints
+const pairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and
+compares the verdicts with labels. It prints
 
   recall               share of the copies that are recognised
   precision            share of copies among the pairs that are judged to be copies
@@ -23,9 +23,9 @@ verdicts with labels. It prints
   false-positive rate  share of the look-alikes that are judged to be copies
   candidate recall     share of the copies that a look-up in the index finds; recall cannot be higher
 
-Then it prints the share flagged of each kind of pair, the figures that a plain limit on the Hamming distance would give at
-every distance from 0 to 32 bits if all pairs were compared, and the pairs with a wrong verdict. --html shows each of these
-pairs side by side, with the reason of its verdict and the differences marked.
+Then it prints the share flagged of each kind of pair, the figures that a plain limit on the Hamming distance would give
+at every distance from 0 to 32 bits if all pairs were compared, and the pairs with a wrong verdict. --html shows each of
+these pairs side by side, with the reason of its verdict and the differences marked.
 
 Each figure has its 95 % interval. Pairs of one family, such as reports on one template, tend to be right or wrong
 together, so families are resampled, not pairs (cluster bootstrap, 2,000 resamples, always the same ones). If a rate is
@@ -34,17 +34,18 @@ computed from fewer than 20 families, it may be chance, and the output says so.
 --docs has the articles, with the fields named by input.fields (id, title, text). --pairs has
 tab-separated lines "id_a id_b label kind" below a header line that begins with id_a. A column "base" or "cluster" names
 the family of a pair, several names with commas between them. If it is missing or empty, the fields "base" or
-"cluster" of the two articles name it. Pairs with a name in common, directly or through other pairs of the same rate, are
-one family. A pair without a name is a family by itself. Further columns are ignored.
+"cluster" of the two articles name it. Pairs with a name in common, directly or through other pairs of the same rate,
+are one family. A pair without a name is a family by itself. Further columns are ignored.
 If several articles have one id, ID is the first of them in the file, and ID#2 the second. A pair of one id twice is the
 first and the second.
-Labels are 1 for a copy, 0 for a look-alike that is no copy, -1 for a pair that is debatable, such as a partial copy. Debatable
-pairs count only in a separate table by kind, and pairs in the --ignore file (id_a, id_b) only in its row "ignored".
+Labels are 1 for a copy, 0 for a look-alike that is no copy, -1 for a pair that is debatable, such as a partial copy.
+Debatable pairs count only in a separate table by kind, and pairs in the --ignore file (id_a, id_b) only in its row
+"ignored".
 
-Each FILE of articles, named by its language such as tr.jsonl.gz, gives pairs without labels: copies by known edits (words
-replaced, sentences cut, added or moved, accents lost, capitals, ...) and look-alikes (two articles within one frame, all
-numbers changed, ...); with --kinds versions those of one publisher (takes of a story, live blogs that grow, round-ups).
---part takes one half of the families: choose constants on one half, and report on the other.`
+Each FILE of articles, named by its language such as tr.jsonl.gz, gives pairs without labels: copies by known edits
+(words replaced, sentences cut, added or moved, accents lost, capitals, ...) and look-alikes (two articles within one
+frame, all numbers changed, ...); with --kinds versions those of one publisher (takes of a story, live blogs that grow,
+round-ups). --part takes one half of the families: choose constants on one half, and report on the other.`
 
 const pairsExample = `  # a report with charts
   echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html

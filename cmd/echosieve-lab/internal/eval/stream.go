@@ -16,8 +16,9 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 )
 
-const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages, batch by batch,
-with an index in this process, and compares the verdicts with the labels. It prints, by language, kind and publisher,
+const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages, batch by
+batch, with an index in this process, and compares the verdicts with the labels. It prints, by language, kind and
+publisher,
 
   caught           copies that are judged to be copies
   dropped          originals that are judged to be copies: articles that no reader would see. Each one is listed with
@@ -36,8 +37,8 @@ The articles have the fields named by input.fields and these labels:
   publisher  the path of input.fields.publisher, else the host of the address, for the table by publisher
   ambig    true: skip the article, its label is not certain
 
-Of a stream without any dup_of, the output calls the articles that are judged to be copies flagged: nobody knows which of
-them are originals. If you know that the stream holds no copies, every flagged article is wrong.
+Of a stream without any dup_of, the output calls the articles that are judged to be copies flagged: nobody knows which
+of them are originals. If you know that the stream holds no copies, every flagged article is wrong.
 An article whose original is not in the file, or was skipped, counts as an original.`
 
 const streamExample = `  echosieve-lab eval stream --docs stream.jsonl.gz --html report.html

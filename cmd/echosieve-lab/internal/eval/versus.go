@@ -15,12 +15,13 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 )
 
-const versusHelp = `Versus sends the articles of a file, in their order, through the recipe of the settings and through another one, and prints
-how many articles both would drop, only one, or neither. Then it shows articles that only one of them drops, side by side with the
-article that each would repeat. Read them: copies that the other misses, or reports that it would have lost?
+const versusHelp = `Versus sends the articles of a file, in their order, through the recipe of the settings and through
+another one, and prints how many articles both would drop, only one, or neither. Then it shows articles that only one of
+them drops, side by side with the article that each would repeat. Read them: copies that the other misses, or reports
+that it would have lost?
 
-It needs no labels and no server. Times are those of the field "ts", in seconds since 1970; without it, each article is one second
-later than the one before.`
+It needs no labels and no server. Times are those of the field "ts", in seconds since 1970; without it, each article is
+one second later than the one before.`
 
 // versusOptions holds the values of the flags of eval versus.
 type versusOptions struct {

@@ -17,17 +17,17 @@ import (
 	"echosieve/pipeline/page"
 )
 
-const help = `Learn counts the sentences under which many different articles of one publisher stand, such as a disclaimer, and
-adds them to a table for detection.boilerplate_file. Fingerprints ignore these sentences: articles that share
-only boilerplate are no longer alike, and copies of one article on two sites are.
+const help = `Learn counts the sentences under which many different articles of one publisher stand, such as a
+disclaimer, and adds them to a table for detection.boilerplate_file. Fingerprints ignore these sentences: articles that
+share only boilerplate are no longer alike, and copies of one article on two sites are.
 
-Rows begin to count later (--starts-in), for records with a timestamp from then on. Read the table, delete the rows that you
-do not want, and restart all processes with it before the rows begin: then a record meets the same rows whenever Kafka
-delivers it. After that, do not change rows, only add some: learn adds the sentences that the table does not have. To end a
-row, add it again with a later time and 0 articles. The index stays.
+Rows begin to count later (--starts-in), for records with a timestamp from then on. Read the table, delete the rows that
+you do not want, and restart all processes with it before the rows begin: then a record meets the same rows whenever
+Kafka delivers it. After that, do not change rows, only add some: learn adds the sentences that the table does not have.
+To end a row, add it again with a later time and 0 articles. The index stays.
 
---from is a file, which is read as produce reads it, or @FILE, or "-", or else a topic. Sentences count by the publisher that an
-article names (input.fields.publisher). A sentence of three publishers or more counts for all.
+--from is a file, which is read as produce reads it, or @FILE, or "-", or else a topic. Sentences count by the publisher
+that an article names (input.fields.publisher). A sentence of three publishers or more counts for all.
 
 Exit codes: 0 done; 1 done, but some lines were bad; 2 failed.`
 

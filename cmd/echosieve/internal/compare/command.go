@@ -19,8 +19,8 @@ import (
 	"echosieve/pipeline/article"
 )
 
-const help = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits in which they
-differ, the look-ups by which the service with the same configuration finds A when B comes, the heaviest words
+const help = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits in which
+they differ, the look-ups by which the service with the same configuration finds A when B comes, the heaviest words
 with their weights in each text, and the verdict that the service would reach if B followed A within the window.
 
 A and B are texts, or files that hold one: the name of a file, @FILE, or "-" for standard input. What

@@ -17,10 +17,10 @@ import (
 	"echosieve/app/told"
 )
 
-const help = `Diff compares the verdicts of two runs about the same input records, such as those of the service and of a shadow with other
-settings: how many agree, what only one of them takes for a copy, by kind and reason, how many copies have another original
-or root, and samples of each change with their texts side by side. Each run reads the partitions in another order: that
-original and copy change places, or that another original came first, is no change.
+const help = `Diff compares the verdicts of two runs about the same input records, such as those of the service and of a
+shadow with other settings: how many agree, what only one of them takes for a copy, by kind and reason, how many copies
+have another original or root, and samples of each change with their texts side by side. Each run reads the partitions
+in another order: that original and copy change places, or that another original came first, is no change.
 
 A and B are output topics, with commas between them: all topics of a run belong to one side. Verdicts are
 joined by the header echosieve-input. Texts are read from the input topic, so a shadow need not publish them.

@@ -25,15 +25,15 @@ import (
 	"echosieve/redisindex/connection"
 )
 
-const help = `Explain says why the service reached its verdict about an article: the verdict, the article that it repeats and
-the chain to the root, each figure of the rule beside its limit, the look-ups that lead from one to the other, the
-numbers that differ, and both texts side by side with what differs marked. For a unique article it shows the nearest
-articles that the index has now, and why the article is no copy of them.
+const help = `Explain says why the service reached its verdict about an article: the verdict, the article that it
+repeats and the chain to the root, each figure of the rule beside its limit, the look-ups that lead from one to the
+other, the numbers that differ, and both texts side by side with what differs marked. For a unique article it shows the
+nearest articles that the index has now, and why the article is no copy of them.
 
-The article is named by the coordinates of its record in an output topic or in the input topic. For a record of the input
-topic, explain searches the output topics for its verdict: in the partition to which the input partition goes, from the
-record's timestamp on. With --id it searches the output topics of the last hours (--since) for an article with that id;
-if several have it, it explains the latest and names the others.
+The article is named by the coordinates of its record in an output topic or in the input topic. For a record of the
+input topic, explain searches the output topics for its verdict: in the partition to which the input partition goes,
+from the record's timestamp on. With --id it searches the output topics of the last hours (--since) for an article with
+that id; if several have it, it explains the latest and names the others.
 
 With --shadow it explains the records of a shadow: with the index of the shadow, and verdicts from the topic of the
 shadow. Give it the settings of the shadow (docs/recipe-change.md).

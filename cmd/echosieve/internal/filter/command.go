@@ -18,12 +18,12 @@ import (
 	"echosieve/stories"
 )
 
-const help = `Filter writes each article of the files with its verdict: one line of JSON an article, in the order of the files,
-the object as it came with a last member "echosieve". It needs no Kafka, no Redis and no settings, and gives the verdicts that the service
-gives to the same articles in the same order.
+const help = `Filter writes each article of the files with its verdict: one line of JSON an article, in the order of the
+files, the object as it came with a last member "echosieve". It needs no Kafka, no Redis and no settings, and gives the
+verdicts that the service gives to the same articles in the same order.
 
-It reads what produce reads: JSON Lines, JSON lists, JSON over several lines, Elasticsearch's bulk format, the output of kcat -J, CSV and
-TSV with a header, and WARC, plain, .gz or .zst. "-", or no file, means standard input.
+It reads what produce reads: JSON Lines, JSON lists, JSON over several lines, Elasticsearch's bulk format, the output of
+kcat -J, CSV and TSV with a header, and WARC, plain, .gz or .zst. "-", or no file, means standard input.
 
   verdict         unique, possible, near, exact, or dead: no article can be made of it, see reason and detail
   topic           where the service would publish it: unique, possible, duplicate or dead
@@ -31,20 +31,23 @@ TSV with a header, and WARC, plain, .gz or .zst. "-", or no file, means standard
   relation, similarity, contained, contains, distance, reason
                   what it has in common with the original, as in docs/output.md
 
-A damaged line gives a line with the verdict dead, and its text as member "value". So nothing is lost: each article is in one line of
-one output. Damage in a list or a table ends that file: the error names the place, and the next file is read. Lines go to standard output, except those with a file of their own.
+A damaged line gives a line with the verdict dead, and its text as member "value". So nothing is lost: each article is
+in one line of one output. Damage in a list or a table ends that file: the error names the place, and the next file is
+read. Lines go to standard output, except those with a file of their own.
 
-With --stories, one line of JSON for each story follows at the end, the largest first: an article with all that repeat it, who carried
-it, who was first and which copy to show (docs/stories.md). Only the articles of this run count.
+With --stories, one line of JSON for each story follows at the end, the largest first: an article with all that repeat
+it, who carried it, who was first and which copy to show (docs/stories.md). Only the articles of this run count.
 
-With --state, later runs know the articles of this one. A run that was interrupted or killed is repeated: until a run has read all of its
-files, the same line of the same file gets the same verdict again. After a whole run, an article that comes again is a copy, in the
-same file as in others. Copy the folder only while no run uses it. Another recipe or window needs another folder.
+With --state, later runs know the articles of this one. A run that was interrupted or killed is repeated: until a run
+has read all of its files, the same line of the same file gets the same verdict again. After a whole run, an article
+that comes again is a copy, in the same file as in others. Copy the folder only while no run uses it. Another recipe or
+window needs another folder.
 
-An article is compared with those of --window before it, by its own time (--time-field). An article without one has the time of the article
-before it. So in files without times every article is compared with all before it.
+An article is compared with those of --window before it, by its own time (--time-field). An article without one has the
+time of the article before it. So in files without times every article is compared with all before it.
 
-Exit codes: 0 done; 1 done, but some lines are dead; 2 failed or interrupted, a file ended before its end, or has no article.`
+Exit codes: 0 done; 1 done, but some lines are dead; 2 failed or interrupted, a file ended before its end, or has no
+article.`
 
 // Command returns the command filter.
 func Command() *cobra.Command {

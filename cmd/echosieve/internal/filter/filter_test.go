@@ -129,7 +129,8 @@ func TestNoArticles(t *testing.T) {
 	}
 }
 
-// The sample's verdicts are in the order of the file and do not depend on the number of cores. A file that is named twice repeats itself.
+// The sample's verdicts are in the order of the file and do not depend on the number of cores. A file that is named
+// twice repeats itself.
 func TestOrder(t *testing.T) {
 	path := commandtest.File(t, "sample.jsonl", string(sample.News))
 	want, _ := filtered(t, commandtest.Any, "", path, path)
@@ -183,7 +184,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// A line is written as soon as nothing more comes, an interrupt ends the run behind a whole line, and nobody waits for more input.
+// A line is written as soon as nothing more comes, an interrupt ends the run behind a whole line, and nobody waits for
+// more input.
 func TestInterrupt(t *testing.T) {
 	in, feed := io.Pipe()
 	out, printed, err := os.Pipe()

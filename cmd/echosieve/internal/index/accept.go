@@ -10,9 +10,9 @@ import (
 	"echosieve/consumer/tools"
 )
 
-const acceptHelp = `Accept ends the warning that the group's articles are in another index, without filling this one. Use it after
-a change of settings if copies of earlier articles may pass as unique for one window. index refill ends the warning, too, and
-then no copies pass.
+const acceptHelp = `Accept ends the warning that the group's articles are in another index, without filling this one.
+Use it after a change of settings if copies of earlier articles may pass as unique for one window. index refill ends the
+warning, too, and then no copies pass.
 
 It accepts what the group has committed so far. If processes with other settings keep running, the warning comes back.`
 

@@ -26,9 +26,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const help = `The index is what Redis keeps of the articles of one window. It belongs to one recipe and one layout: these
-commands work on the index of the configuration that they are given, so give them the configuration of the service.
-The service may run meanwhile.`
+const help = `The index is what Redis keeps of the articles of one window. It belongs to one recipe and one layout:
+these commands work on the index of the configuration that they are given, so give them the configuration of the
+service. The service may run meanwhile.`
 
 // Command returns the command group.
 func Command() *cobra.Command {

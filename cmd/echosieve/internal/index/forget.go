@@ -15,17 +15,17 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-const forgetHelp = `After forget, no later article is a copy of this article. Use it after a takedown, or if a wrong original (an error
-page, a cookie wall) swallows articles. It takes the coordinates of the input record, as the header echosieve-input or
-echosieve-original has them, TOPIC/PARTITION/OFFSET; those of a record in an output topic, which it reads; or the id of an
-article, which means all versions of the article with that id (--as id, if the id looks like coordinates). All articles whose root it is are forgotten with it, because they were never
-published as unique.
+const forgetHelp = `After forget, no later article is a copy of this article. Use it after a takedown, or if a wrong
+original (an error page, a cookie wall) swallows articles. It takes the coordinates of the input record, as the header
+echosieve-input or echosieve-original has them, TOPIC/PARTITION/OFFSET; those of a record in an output topic, which it
+reads; or the id of an article, which means all versions of the article with that id (--as id, if the id looks like
+coordinates). All articles whose root it is are forgotten with it, because they were never published as unique.
 
-Published verdicts stay. When a forgotten record is delivered again, it gets its old verdict; an exact repeat of it, which
-has no entry, is decided anew. The next article with the same text, or a similar one, is published as unique and is an
-original from then on: if the text itself is the problem, forget that article, too. Redis keeps a mark of each forgotten
-article for two windows, for all indexes of the namespace: a refill, also one for a new recipe, leaves them forgotten. If
-Redis loses all data, the marks are lost, too: then forget the articles again after the refill.
+Published verdicts stay. When a forgotten record is delivered again, it gets its old verdict; an exact repeat of it,
+which has no entry, is decided anew. The next article with the same text, or a similar one, is published as unique and
+is an original from then on: if the text itself is the problem, forget that article, too. Redis keeps a mark of each
+forgotten article for two windows, for all indexes of the namespace: a refill, also one for a new recipe, leaves them
+forgotten. If Redis loses all data, the marks are lost, too: then forget the articles again after the refill.
 
 Forget reads the whole index until it finds nothing more, because articles under way may still get the article as their
 root. It needs the rights SCAN, DBSIZE and HGETALL, and for coordinates of an output Read on that topic.

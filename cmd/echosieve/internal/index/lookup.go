@@ -27,8 +27,8 @@ const lookupHelp = `Lookup prints what the index knows of an article:
   @FILE or -               a text: the stored articles that the look-ups for it find, and its verdict against each. Fast
   anything else            the id of an article: its entries. Reads the whole index
 
---as text, id, fingerprint or coordinates says what the argument is if it looks like something else. Nothing is stored. An
-exact repeat has no entry of its own: look up its text or its fingerprint.
+--as text, id, fingerprint or coordinates says what the argument is if it looks like something else. Nothing is stored.
+An exact repeat has no entry of its own: look up its text or its fingerprint.
 
 It needs the rights of the service, to read the whole index SCAN, DBSIZE and HGETALL, and for coordinates of an output
 Read on that topic.

@@ -16,8 +16,8 @@ import (
 	"echosieve/consumer/tools"
 )
 
-const refillHelp = `Refill fills the index after Redis has lost data, or the empty index of a new recipe. It reads the articles of the
-last window from Kafka and stores them again. It publishes nothing, and commits nothing in Kafka.
+const refillHelp = `Refill fills the index after Redis has lost data, or the empty index of a new recipe. It reads the
+articles of the last window from Kafka and stores them again. It publishes nothing, and commits nothing in Kafka.
 
 --from outputs, the default, reads the output topics. Each article keeps the verdict that was published, so a replay
 of the same input gives the same verdicts, and copies that come from now on name the same originals. Articles that
@@ -27,14 +27,15 @@ were published by another recipe cannot keep their verdicts: they are counted an
 it before a change of recipe, with the configuration of the new recipe. It goes on with what the service has decided
 meanwhile, until that takes less than five seconds; the service stores the rest when it starts with the recipe.
 
-Only records below the committed offsets of kafka.group are restored, because the service may still decide the others. The
-service may run meanwhile. Its articles count as later than restored articles; a copy that arrives before its original
-is restored passes as unique.
+Only records below the committed offsets of kafka.group are restored, because the service may still decide the others.
+The service may run meanwhile. Its articles count as later than restored articles; a copy that arrives before its
+original is restored passes as unique.
 
 How far a refill has come is kept in Redis, beside the index. So a refill that was killed resumes where it was when
 you type the command again, and several processes, on several machines, share the partitions. After a further loss of
-data it begins again. The partitions of a killed process are free after 15 seconds. --restart makes it begin again in any case. A finished
-refill that is typed again reads only what was published since, and with a longer --since everything again.
+data it begins again. The partitions of a killed process are free after 15 seconds. --restart makes it begin again in
+any case. A finished refill that is typed again reads only what was published since, and with a longer --since
+everything again.
 
 Articles that index forget has forgotten stay forgotten: they are restored for replays only. With --from input they are
 forgotten again at the end, which needs the rights of index forget. If Redis has lost all data, it has lost the marks of
@@ -43,8 +44,8 @@ forgotten articles, too: forget these articles again.
 When a refill has read the whole window and left out nothing, the services end their warning of the loss. The warning
 stays if --since is shorter than the window, or if Kafka has deleted records of the window.
 
-It fingerprints every text of the window again. An article costs about three quarters of the CPU time that the service has used
-for it. Use nice, or a machine of its own, if the service runs beside it.
+It fingerprints every text of the window again. An article costs about three quarters of the CPU time that the service
+has used for it. Use nice, or a machine of its own, if the service runs beside it.
 
 Exit codes: 0 the index is filled; 1 it is filled, but not with everything (see the text); 2 failed: type it again.`
 

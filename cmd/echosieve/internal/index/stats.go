@@ -19,14 +19,14 @@ import (
 	"echosieve/redisindex/watch"
 )
 
-const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by slice, and the
-memory by kind of key.
+const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by
+slice, and the memory by kind of key.
 
 It reads the whole index: about 10 s for a million articles, and as much time of the servers. It needs the rights SCAN,
 DBSIZE, HGETALL and MEMORY USAGE.
 
-If the index does not exist, it names those that do, of every namespace, recipe and layout, with the number of articles where
-the rights allow. The exit code is 1 then.`
+If the index does not exist, it names those that do, of every namespace, recipe and layout, with the number of articles
+where the rights allow. The exit code is 1 then.`
 
 // stats is what the command stats prints.
 type stats struct {

@@ -14,8 +14,8 @@ type bars struct {
 	Bars  []bar
 }
 
-// tick is a place on an axis with its label, which may be empty. At is its distance from the left end of bars, in percent
-// of the length of the axis; of a lineChart, its place in units of the drawing.
+// tick is a place on an axis with its label, which may be empty. At is its distance from the left end of bars, in
+// percent of the length of the axis; of a lineChart, its place in units of the drawing.
 type tick struct {
 	At   float64
 	Text string
