@@ -54,11 +54,7 @@ func (c *Consumer) admit(ctx context.Context) error {
 }
 
 func (c *Consumer) admitOnce(ctx context.Context, say func(string)) (admitted bool, err error) {
-	n, err := c.cluster.Partitions(ctx, c.input.name)
-	if err != nil {
-		return false, err
-	}
-	committed, err := c.cluster.Committed(ctx, c.cfg.Group, c.input.name, broker.FirstPartitions(n))
+	committed, err := c.committed(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -66,7 +62,7 @@ func (c *Consumer) admitOnce(ctx context.Context, say func(string)) (admitted bo
 	if err != nil {
 		return false, err
 	}
-	labels := broker.IndexLabels(c.input.name, committed)
+	labels := broker.IndexLabels(committed)
 	if other := c.decidesElsewhere(members, labels, false); other != "" {
 		say(other)
 		return false, nil
@@ -82,7 +78,7 @@ func (c *Consumer) stepsBack(members []wire.Member, committed []broker.Commit) b
 	if c.labels == nil {
 		return false
 	}
-	labels := broker.IndexLabels(c.input.name, committed)
+	labels := broker.IndexLabels(committed)
 	why := c.decidesElsewhere(members, labels, true)
 	if mine, _ := c.labels.Decider(labels); why == "" && !mine && !sameOffsets(labels, c.admitted) {
 		why = "another index has decided since this process asked to join"

@@ -1,4 +1,4 @@
-// Package consumer is the service as a member of a consumer group: it fetches the input topic, hands records to a
+// Package consumer is the service as a member of a consumer group: it fetches the input topics, hands records to a
 // Handler in batches, publishes the outputs that the Handler returns, and commits offsets. It and the packages below
 // it are all that speaks Kafka: broker reaches the cluster,
 // delivery publishes outputs, tools serves commands.
@@ -78,7 +78,7 @@ type Labels interface {
 	// called before each commit.
 	Label() string
 	// Recall is called whenever partitions are assigned, and every 5 seconds, with the labels of all
-	// partitions of the input topic that have one, by the offset beside which the label stands. Calls may be
+	// partitions of the input topics that have one, by the offset beside which the label stands. Calls may be
 	// concurrent. The map belongs to Recall.
 	Recall(labels map[article.Coordinates]string)
 	// Decider says whether the latest of these labels names the index of this process, and else in words how this
@@ -94,7 +94,7 @@ type Consumer struct {
 	cfg                      broker.Config
 	cluster                  *broker.Cluster
 	member                   string // client id in the group, see name; empty: the process has no name
-	input                    *inputTopic
+	inputs                   []*inputTopic
 	delivery                 *delivery.Delivery
 	handler                  Handler
 	labels                   Labels // may be nil
@@ -106,7 +106,6 @@ type Consumer struct {
 	log                      *slog.Logger
 	batchRecords, batchBytes int // limits of one batch; its last record may exceed batchBytes
 	warn                     func(kind, text string)
-	lastServed               wire.TopicID // id of the input topic in the latest group generation
 	// partitions that this member has assigned, as leader, for the next group generation; -1: it is not the leader
 	assigned atomic.Int64
 	joining  atomic.Bool                    // this process is about to join the group, and has no partitions
@@ -150,7 +149,6 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 	c := &Consumer{
 		cfg:            cfg,
 		cluster:        cl,
-		input:          &inputTopic{cluster: cl, name: cfg.Topics.Input},
 		delivery:       delivery.New(cl, limiter, m, r, log),
 		handler:        handler,
 		metrics:        m,
@@ -162,14 +160,18 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 		batchRecords:   min(cfg.BatchRecords, cfg.MaxInFlightRecords),
 		batchBytes:     min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)),
 	}
-	c.input.id.Store(&wire.TopicID{})
+	for _, name := range cfg.Topics.Inputs {
+		input := &inputTopic{cluster: cl, name: name}
+		input.id.Store(&wire.TopicID{})
+		c.inputs = append(c.inputs, input)
+	}
 	c.assigned.Store(-1)
 	return c, nil
 }
 
-// InputID returns the id of the input topic in this group generation; zero as long as it is unknown, and where brokers
+// InputID returns the id of the first input topic in this group generation; zero as long as it is unknown, and where brokers
 // have no ids. While a batch is prepared or decided it is the id of the batch's topic.
-func (c *Consumer) InputID() [16]byte { return *c.input.id.Load() }
+func (c *Consumer) InputID() [16]byte { return *c.inputs[0].id.Load() }
 
 // Ping makes one round trip to a broker. The error says what to do.
 func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.Ping(ctx) }
@@ -177,13 +179,15 @@ func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.Ping(ctx) 
 // Joined says whether this member has joined its group since Run began.
 func (c *Consumer) Joined() bool { return c.joined.Load() }
 
-// inputTopic knows the id of the topic that the positions of this group generation belong to. If a topic is
+// inputTopic knows the id of an input topic that the positions of this group generation belong to. If a topic is
 // deleted and recreated, an old position means another record: a member that went on from it would skip the
 // records before it. The broker reports an error only if the new log is shorter.
 type inputTopic struct {
 	cluster *broker.Cluster
 	name    string
 	id      atomic.Pointer[wire.TopicID]
+
+	lastServed wire.TopicID // id in the latest group generation
 }
 
 // wasRecreated asks a broker for the id of the topic, and says whether it differs from the id of this group

@@ -25,7 +25,7 @@ func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
 	kafkatest.EnsureTopics(t, cfg)
 	cl := kafkatest.Client(t, cfg)
 	const n = 3000
-	recs := kafkatest.Numbered(cfg.Topics.Input, "", n, 3)
+	recs := kafkatest.Numbered(cfg.Topics.Inputs[0], "", n, 3)
 	for i, r := range recs {
 		r.Value = fmt.Appendf(nil, "%c%06d", "udxs"[i%4], i)
 	}
@@ -83,8 +83,8 @@ func TestRecordAboveTheWholeBudgetPasses(t *testing.T) {
 	cfg.MaxInFlightBytes = 1000
 	kafkatest.EnsureTopics(t, cfg)
 	kafkatest.Produce(t, kafkatest.Client(t, cfg),
-		&kgo.Record{Topic: cfg.Topics.Input, Value: []byte("u" + strings.Repeat("a", 5000))},
-		&kgo.Record{Topic: cfg.Topics.Input, Value: []byte("u" + strings.Repeat("b", 5000))})
+		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: []byte("u" + strings.Repeat("a", 5000))},
+		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: []byte("u" + strings.Repeat("b", 5000))})
 	m := startMember(t, cfg, &router{})
 	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(2))
 	m.stop(t)
@@ -114,7 +114,7 @@ func TestBatchThatWasNotPreparedIsDeliveredAgain(t *testing.T) {
 	m.stop(t)
 	require.Equal(t, n, h.published)
 
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 3, 3)...)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 3, 3)...)
 	m = startMember(t, cfg,
 		&router{prepare: func(context.Context, []record.Record) error { return errors.New("no schemas at all") }})
 	require.ErrorContains(t, <-m.done, "no schemas at all")
@@ -136,8 +136,8 @@ func TestLargeBatchesOfSnapshotsTakeTurns(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions, cfg.BatchRecords = 4, takesTurns
 	kafkatest.EnsureTopics(t, cfg)
-	all := append(kafkatest.Numbered(cfg.Topics.Input, "u", 6*takesTurns, 3),
-		&kgo.Record{Topic: cfg.Topics.Input, Partition: 3, Value: []byte("u")})
+	all := append(kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 6*takesTurns, 3),
+		&kgo.Record{Topic: cfg.Topics.Inputs[0], Partition: 3, Value: []byte("u")})
 	kafkatest.Produce(t, kafkatest.Client(t, cfg), all...)
 	var working, most atomic.Int64
 	passed := make(chan struct{})

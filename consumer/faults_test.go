@@ -22,8 +22,8 @@ func TestDeletedRecordsAreCountedAndPassed(t *testing.T) {
 	m := startMember(t, cfg, &router{})
 	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
 	m.stop(t)
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "d", 20, 1)...)
-	require.NoError(t, k.DeleteRecords(cfg.Topics.Input, 0, 25))
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Inputs[0], "d", 20, 1)...)
+	require.NoError(t, k.DeleteRecords(cfg.Topics.Inputs[0], 0, 25))
 	m = startMember(t, cfg, &router{})
 	out := kafkatest.ConsumeUntil(t, cfg, []string{"articles-duplicate"}, kafkatest.AtLeast(5))
 	m.stop(t)
@@ -39,7 +39,7 @@ func TestUnknownPositionStaysUnknown(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 1
 	kafkatest.Filled(t, cfg, "u", 20)
-	require.NoError(t, k.DeleteRecords(cfg.Topics.Input, 0, 15))
+	require.NoError(t, k.DeleteRecords(cfg.Topics.Inputs[0], 0, 15))
 	var refused atomic.Int64
 	k.ControlKey(int16(kmsg.ListOffsets), func(kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()
@@ -65,10 +65,10 @@ func TestLeaderMovesBetweenBrokers(t *testing.T) {
 	cl := kafkatest.Client(t, cfg)
 	m := startMember(t, cfg, &router{})
 	for i := range 6 {
-		for _, topic := range []string{cfg.Topics.Input, cfg.Topics.Unique} {
+		for _, topic := range []string{cfg.Topics.Inputs[0], cfg.Topics.Unique} {
 			require.NoError(t, k.MoveTopicPartition(topic, 0, int32(i%3)))
 		}
-		kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, fmt.Sprintf("u%d-", i), 50, 1)...)
+		kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Inputs[0], fmt.Sprintf("u%d-", i), 50, 1)...)
 		// The next move comes while some of these are under way.
 		require.Eventually(t,
 			func() bool { return m.value(t, "echosieve_consumer_acknowledged_records_total") > float64(50*i) },
@@ -92,11 +92,11 @@ func TestPartitionsMissedWhenSharingOutAreFoundLater(t *testing.T) {
 		}
 		res := req.ResponseKind().(*kmsg.MetadataResponse)
 		topic := kmsg.NewMetadataResponseTopic()
-		topic.Topic, topic.ErrorCode = kmsg.StringPtr(cfg.Topics.Input), 3 // unknown
+		topic.Topic, topic.ErrorCode = kmsg.StringPtr(cfg.Topics.Inputs[0]), 3 // unknown
 		res.Topics = append(res.Topics, topic)
 		return res, nil, true
 	})
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 3)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 10, 3)...)
 	m := startMember(t, cfg, &router{})
 	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
 	m.stop(t)

@@ -30,13 +30,13 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) 
 			continue // the broker works: its response waited below our memory limit for too long
 		}
 		if err != nil {
-			p.c.reporter.Failed(broker.OpFetch, p.name, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id,
+			p.c.reporter.Failed(broker.OpFetch, p.subject, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id,
 				offset, err))
 			if retry.Wait(ctx) != nil {
 				return
 			}
 		} else {
-			p.c.reporter.OK(broker.OpFetch, p.name)
+			p.c.reporter.OK(broker.OpFetch, p.subject)
 			retry.Reset()
 		}
 		offset = next
@@ -153,7 +153,7 @@ func (p *partition) reset(ctx context.Context, offset int64, out chan<- *batch) 
 	if first <= offset && offset <= last {
 		return offset, kafka.OffsetOutOfRange // the leader has changed meanwhile: fetch again
 	}
-	if p.c.input.wasRecreated(ctx) {
+	if p.input.wasRecreated(ctx) {
 		return offset, errRecreated
 	}
 	if err := p.send(ctx, &batch{next: first}, out); err != nil {

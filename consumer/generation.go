@@ -19,37 +19,43 @@ import (
 // groupGeneration is this member's part in one generation of the consumer group: the partitions that the
 // group has assigned to it.
 type groupGeneration struct {
-	c       *Consumer
-	gen     *kafka.Generation
-	topicID wire.TopicID // of the input topic, committed beside the offsets
+	c   *Consumer
+	gen *kafka.Generation
+	ids map[string]wire.TopicID // of the input topics, committed beside the offsets
 
 	mu         sync.Mutex // held during a commit: no partition is taken over again meanwhile
-	partitions map[int32]*partition
+	partitions map[wire.TopicPartition]*partition
 	end        context.CancelFunc // ends the group generation for this member
 }
 
 // serve consumes the assigned partitions until ctx, the group generation, ends. Then it lets work under way
 // finish, commits and returns, all within the drain timeout, and sooner if the process ends and the servers that
 // the work needs are away (package stopping). Only after that kafka-go joins the next group generation or leaves
-// the group. assignedInAll is the number of partitions of the topic that this member has
+// the group. assignedInAll is the number of partitions of all input topics that this member has
 // assigned to members as the group's leader; negative if it is not the leader.
 func (c *Consumer) serve(ctx, process context.Context, gen *kafka.Generation, assignedInAll int64) {
-	topic := c.cfg.Topics.Input
-	assigned := gen.Assignments[topic]
+	assigned := 0
+	for _, input := range c.inputs {
+		assigned += len(gen.Assignments[input.name])
+	}
 	c.metrics.Rebalances.Inc()
-	c.metrics.Assigned.Set(float64(len(assigned)))
+	c.metrics.Assigned.Set(float64(assigned))
 	defer c.metrics.Assigned.Set(0)
 	defer c.joining.Store(true)
-	c.log.Info("joined group generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", len(assigned))
+	c.log.Info("joined group generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", assigned)
 
 	gen.Start(func(ctx context.Context) { c.endOnTopicChange(ctx, assignedInAll) })
-	starts, err := c.startPositions(ctx, assigned)
+	starts, err := c.startPositions(ctx, gen.Assignments)
 	if err != nil {
 		return // the group generation has ended
 	}
-	c.lastServed = *c.input.id.Load()
-
-	g := &groupGeneration{c: c, gen: gen, topicID: c.lastServed, partitions: map[int32]*partition{}}
+	g := &groupGeneration{
+		c: c, gen: gen, ids: map[string]wire.TopicID{}, partitions: map[wire.TopicPartition]*partition{},
+	}
+	for _, input := range c.inputs {
+		input.lastServed = *input.id.Load()
+		g.ids[input.name] = input.lastServed
+	}
 	leaving, end := context.WithCancel(context.Background())
 	defer end()
 	g.end = end
@@ -69,7 +75,7 @@ func (c *Consumer) serve(ctx, process context.Context, gen *kafka.Generation, as
 
 	c.reporter.LeftGeneration(c.cfg.Group)
 	for _, p := range g.partitions {
-		c.metrics.Lag.DeleteLabelValues(p.name)
+		c.metrics.Lag.DeleteLabelValues(p.topic, p.name)
 	}
 	c.log.Info("left group generation", "group", c.cfg.Group, "generation", gen.ID)
 }
@@ -84,10 +90,10 @@ func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drai
 			g.c.metrics.OffsetResets.Inc()
 			g.c.log.Warn("the topic was recreated since the group committed, reading from the start of its log: "+
 				"records of the old topic without a verdict are lost",
-				"topic", g.c.input.name, "partition", at.partition)
+				"topic", at.input.name, "partition", at.partition)
 		case at.offset < 0:
 			g.c.log.Info("the group has no committed offset, starting at the start of the log", "topic",
-				g.c.input.name, "partition", at.partition)
+				at.input.name, "partition", at.partition)
 		}
 		partitions.Go(func() { g.serve(ctx, work, at) })
 	}
@@ -111,40 +117,40 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 		case errors.Is(err, delivery.ErrTakenOver):
 			g.c.metrics.Takeovers.WithLabelValues(broker.OutcomeLost).Inc()
 			g.c.log.Warn("another process has taken the partition over, joining the group again", "topic",
-				g.c.input.name, "partition", at.partition)
+				at.input.name, "partition", at.partition)
 			g.end()
 			return
 		case !errors.Is(err, delivery.ErrStandingLost):
 			return
 		}
 		g.c.log.Warn("the output partitions no longer know this producer, taking the partition over again", "topic",
-			g.c.input.name, "partition", at.partition, "err", err)
+			at.input.name, "partition", at.partition, "err", err)
 	}
 }
 
 // open returns the partition, ready to run. With exactly once it takes the partition over. An error is ctx's
 // or delivery.ErrTakenOver.
 func (g *groupGeneration) open(ctx context.Context, at start) (*partition, error) {
-	g.drop(at.partition)
+	g.drop(at)
 	owner, err := g.c.delivery.Own(ctx, delivery.Input{
-		Partition: at.partition, TopicID: g.topicID, Committed: at.offset,
+		TopicPartition: at.place(), TopicID: g.ids[at.input.name], Committed: at.offset,
 		Commit: func(ctx context.Context, c broker.Commit) error { return g.store(ctx, c) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := newPartition(g.c, at.partition, owner)
+	p := newPartition(g.c, at.input, at.partition, owner)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.partitions[p.id] = p
+	g.partitions[at.place()] = p
 	return p, nil
 }
 
 // drop makes sure that nothing is committed any more for the partition until it is open again.
-func (g *groupGeneration) drop(id int32) {
+func (g *groupGeneration) drop(at start) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.partitions, id)
+	delete(g.partitions, at.place())
 }
 
 // drain waits until the stages have returned. They return soon after work ends.
@@ -239,5 +245,5 @@ func (g *groupGeneration) store(ctx context.Context, commits ...broker.Commit) e
 			commits[i].Index = index
 		}
 	}
-	return g.c.cluster.Commit(ctx, g.gen, g.c.input.name, g.topicID, commits...)
+	return g.c.cluster.Commit(ctx, g.gen, g.ids, commits...)
 }

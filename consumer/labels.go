@@ -2,7 +2,10 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/segmentio/kafka-go"
 
 	"echosieve/consumer/broker"
 )
@@ -12,7 +15,7 @@ func (c *Consumer) KeepLabels(l Labels) { c.labels = l }
 
 func (c *Consumer) recallLabels(committed []broker.Commit) {
 	if c.labels != nil {
-		c.labels.Recall(broker.IndexLabels(c.input.name, committed))
+		c.labels.Recall(broker.IndexLabels(committed))
 	}
 }
 
@@ -30,17 +33,32 @@ func (c *Consumer) watchLabels(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		n, err := c.cluster.Partitions(ctx, c.input.name)
-		if err != nil {
-			continue
-		}
-		if committed, err := c.cluster.Committed(
-			ctx,
-			c.cfg.Group,
-			c.input.name,
-			broker.FirstPartitions(n),
-		); err == nil {
+		if committed, err := c.committed(ctx); err == nil {
 			c.recallLabels(committed)
 		}
 	}
+}
+
+// committed returns what the group has committed in the input topics that exist, of which there must be one.
+func (c *Consumer) committed(ctx context.Context) (all []broker.Commit, err error) {
+	var missing error
+	for _, input := range c.inputs {
+		n, err := c.cluster.Partitions(ctx, input.name)
+		if errors.Is(err, kafka.UnknownTopicOrPartition) {
+			missing = err
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		committed, err := c.cluster.Committed(ctx, c.cfg.Group, input.name, broker.FirstPartitions(n))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, committed...)
+	}
+	if len(all) == 0 {
+		return nil, missing
+	}
+	return all, nil
 }

@@ -1,9 +1,12 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -105,8 +108,8 @@ func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 		ID:                c.cfg.Group,
 		Brokers:           c.cfg.Brokers,
 		Dialer:            c.cluster.Dialer,
-		Topics:            []string{c.input.name},
-		GroupBalancers:    []kafka.GroupBalancer{balancer{topic: c.input.name, assigned: &c.assigned}},
+		Topics:            c.cfg.Topics.Inputs,
+		GroupBalancers:    []kafka.GroupBalancer{balancer{assigned: &c.assigned, topics: c.cfg.Topics.Inputs}},
 		HeartbeatInterval: heartbeatInterval(c.cfg.SessionTimeout),
 		SessionTimeout:    c.cfg.SessionTimeout,
 		// members drain and commit before they join again: DrainTimeout is at most half of it
@@ -119,21 +122,46 @@ func (c *Consumer) groupConfig() kafka.ConsumerGroupConfig {
 	}
 }
 
-// balancer is kafka-go's range balancer. It also stores how many partitions of the topic it has assigned.
+// balancer gives each partition to the member with the fewest, among those that read its topic: while a restart changes
+// the topics, members read different ones. kafka-go's balancers begin again with the first member at each topic, so
+// topics of few partitions would all be the first member's.
 type balancer struct {
-	kafka.RangeGroupBalancer
-	topic    string
-	assigned *atomic.Int64
+	topics   []string      // of this member
+	assigned *atomic.Int64 // stores how many partitions of topics were assigned
 }
+
+// ProtocolName implements kafka.GroupBalancer. Members only need one name in common: the leader alone assigns.
+func (balancer) ProtocolName() string { return "range" }
+
+// UserData implements kafka.GroupBalancer.
+func (balancer) UserData() ([]byte, error) { return nil, nil }
 
 // AssignGroups implements kafka.GroupBalancer. Only the leader of a group generation calls it.
 func (b balancer) AssignGroups(members []kafka.GroupMember, partitions []kafka.Partition) kafka.GroupMemberAssignments {
-	n := int64(0)
+	slices.SortFunc(members, func(x, y kafka.GroupMember) int { return strings.Compare(x.ID, y.ID) })
+	slices.SortFunc(partitions, func(x, y kafka.Partition) int {
+		return cmp.Or(strings.Compare(x.Topic, y.Topic), cmp.Compare(x.ID, y.ID))
+	})
+	given := kafka.GroupMemberAssignments{}
+	for _, m := range members {
+		given[m.ID] = map[string][]int{}
+	}
+	held, n := map[string]int{}, int64(0)
 	for _, p := range partitions {
-		if p.Topic == b.topic {
+		if slices.Contains(b.topics, p.Topic) {
 			n++
+		}
+		to := ""
+		for _, m := range members {
+			if slices.Contains(m.Topics, p.Topic) && (to == "" || held[m.ID] < held[to]) {
+				to = m.ID
+			}
+		}
+		if to != "" {
+			held[to]++
+			given[to][p.Topic] = append(given[to][p.Topic], p.ID)
 		}
 	}
 	b.assigned.Store(n)
-	return b.RangeGroupBalancer.AssignGroups(members, partitions)
+	return given
 }

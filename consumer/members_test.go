@@ -84,7 +84,7 @@ func TestStopDoesNotWaitForServersThatAreAway(t *testing.T) {
 		refused.Add(1)
 		return kafkatest.ProduceError(req, kafka.NotEnoughReplicas), nil, true
 	})
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 30, 3)...)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 30, 3)...)
 	deciding, release := make(chan int32, 100), make(chan struct{})
 	m := startMember(t, cfg, &router{decide: func(ctx context.Context, recs []record.Record) error {
 		switch recs[0].Partition {

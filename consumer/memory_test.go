@@ -56,9 +56,9 @@ func produceBacklog(t *testing.T, cfg broker.Config, articles, textBytes int) (n
 	for p := range int32(cfg.Partitions) {
 		recs := make([]*kgo.Record, articles)
 		for i := range recs {
-			recs[i] = &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: text}
+			recs[i] = &kgo.Record{Topic: cfg.Topics.Inputs[0], Partition: p, Value: text}
 		}
-		kafkatest.Produce(t, cl, append(recs, &kgo.Record{Topic: cfg.Topics.Input, Partition: p, Value: noise})...)
+		kafkatest.Produce(t, cl, append(recs, &kgo.Record{Topic: cfg.Topics.Inputs[0], Partition: p, Value: noise})...)
 	}
 	return cfg.Partitions * (articles + 1)
 }
@@ -119,7 +119,7 @@ func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {
 	kafkatest.EnsureTopics(t, cfg)
 	cl := kafkatest.Client(t, cfg, kgo.ProducerBatchCompression(kgo.ZstdCompression()),
 		kgo.ProducerLinger(100*time.Millisecond))
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", n*partitions, partitions)...)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Inputs[0], "u", n*partitions, partitions)...)
 	m := startMember(t, cfg, &router{})
 	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n*partitions))
 	require.Len(t, out, n*partitions)
@@ -143,7 +143,7 @@ func TestIdlePartitionsHoldNoMemory(t *testing.T) {
 	m := startMember(t, cfg, &router{})
 	require.Eventually(t, func() bool { return asked.Load() >= 3 }, kafkatest.Patience/2, time.Millisecond,
 		"every partition waits for records")
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 3)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 10, 3)...)
 	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
 	m.stop(t)
 }

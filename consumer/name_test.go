@@ -27,7 +27,7 @@ func TestFormerProcessOfTheNameIsTakenOut(t *testing.T) {
 		req.SessionTimeoutMillis = int32(cfg.SessionTimeout.Milliseconds())
 		req.RebalanceTimeoutMillis = req.SessionTimeoutMillis
 		metadata := kmsg.NewConsumerMemberMetadata()
-		metadata.Topics = []string{cfg.Topics.Input}
+		metadata.Topics = []string{cfg.Topics.Inputs[0]}
 		req.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: metadata.AppendTo(nil)}}
 		client := kafkatest.Client(t, cfg, kgo.ClientID(name))
 		res, err := req.RequestWith(t.Context(), client)
@@ -78,7 +78,7 @@ func TestAwaitedMembersAreNamed(t *testing.T) {
 	})
 	_, is := nameOf(broker.ClientID)
 	require.False(t, is)
-	slow := kafkatest.Client(t, cfg, kgo.ClientID("slow"), kgo.ConsumerGroup(cfg.Group), kgo.ConsumeTopics(cfg.Topics.Input),
+	slow := kafkatest.Client(t, cfg, kgo.ClientID("slow"), kgo.ConsumerGroup(cfg.Group), kgo.ConsumeTopics(cfg.Topics.Inputs[0]),
 		kgo.Balancers(kgo.RangeBalancer()), kgo.BlockRebalanceOnPoll(), kgo.RebalanceTimeout(cfg.SessionTimeout))
 	kafkatest.Filled(t, cfg, "u", 3)
 	slow.PollFetches(t.Context()) // it does not join again before AllowRebalance

@@ -57,7 +57,7 @@ func TestFetchesFromTheNearestReplica(t *testing.T) {
 	sent := 0
 	send := func(n int) {
 		t.Helper()
-		recs := kafkatest.Numbered(cfg.Topics.Input, fmt.Sprint("u", sent, "-"), n, cfg.Partitions)
+		recs := kafkatest.Numbered(cfg.Topics.Inputs[0], fmt.Sprint("u", sent, "-"), n, cfg.Partitions)
 		for _, r := range recs {
 			r.Value = append(r.Value, make([]byte, 4000)...)
 		}

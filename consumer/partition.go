@@ -12,14 +12,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// partition is one input partition in one group generation. Three goroutines serve it: fetch, feed (prepare)
+// partition is one partition of an input topic in one group generation. Three goroutines serve it: fetch, feed (prepare)
 // and finish. Channels of capacity 1 connect them, so several batches are in flight. All batches pass in
 // order, so one offset says how far the work is done.
 type partition struct {
 	c     *Consumer
+	input *inputTopic
 	topic string
 	id    int32
 	name  string // id in decimal, for labels
+
+	subject string // topic/id, for reports
 
 	owner *delivery.Owner
 	near  broker.Near // used by fetch only
@@ -40,9 +43,10 @@ type batch struct {
 	span     trace.Span      // nil if the batch is not traced
 }
 
-// newPartition returns a partition of the input topic that this process owns.
-func newPartition(c *Consumer, id int32, owner *delivery.Owner) *partition {
-	p := &partition{c: c, topic: c.input.name, id: id, name: strconv.Itoa(int(id)), owner: owner}
+// newPartition returns a partition of an input topic that this process owns.
+func newPartition(c *Consumer, input *inputTopic, id int32, owner *delivery.Owner) *partition {
+	p := &partition{c: c, input: input, topic: input.name, id: id, name: strconv.Itoa(int(id)), owner: owner}
+	p.subject = p.topic + "/" + p.name
 	p.setMark(max(owner.Next, -1))
 	p.committed = p.mark.Load()
 	return p
@@ -55,7 +59,7 @@ func (p *partition) setMark(next int64) { p.mark.Store(p.owner.Positions(next)) 
 // marked count as lag.
 func (p *partition) observeLag() {
 	if next := p.mark.Load().Next; next >= 0 {
-		p.c.metrics.Lag.WithLabelValues(p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
+		p.c.metrics.Lag.WithLabelValues(p.topic, p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
 	}
 }
 

@@ -46,7 +46,7 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 		}
 	}})
 	for range waiting {
-		require.Contains(t, <-waits, cfg.Topics.Input+"/")
+		require.Contains(t, <-waits, cfg.Topics.Inputs[0]+"/")
 	}
 	done := func(atLeast int) func([]*kgo.Record) bool {
 		return func(all []*kgo.Record) bool {

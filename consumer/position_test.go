@@ -80,7 +80,7 @@ func TestLabelsAreRecalled(t *testing.T) {
 			return ok && slices.Equal(recalled, []string{"index.1.2", "index.1.2", "index.1.2"})
 		}, kafkatest.Patience, 20*time.Millisecond)
 	}
-	more := kafkatest.Numbered(cfg.Topics.Input, "more", 30, 3)
+	more := kafkatest.Numbered(cfg.Topics.Inputs[0], "more", 30, 3)
 	kafkatest.Produce(t, cl, more...)
 	all := inUnique(t, cfg, more)
 	require.Len(t, all, 60, "members went on where the group stood")
@@ -105,7 +105,7 @@ func TestLabelsAreWatched(t *testing.T) {
 			c.labelsInterval = 20 * time.Millisecond
 		})
 	}
-	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Input, "u", 1, 1)...)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 1, 1)...)
 	require.Eventually(t, func() bool {
 		a, _ := labelers[0].last()
 		b, _ := labelers[1].last()

@@ -89,7 +89,7 @@ func (c *Consumer) waitForGroup(ctx context.Context) error {
 	defer cancel()
 	var retry stopping.Backoff
 	for {
-		_, err := c.cluster.Committed(ctx, c.cfg.Group, c.cfg.Topics.Input, []int{0})
+		_, err := c.cluster.Committed(ctx, c.cfg.Group, c.inputs[0].name, []int{0})
 		switch {
 		case err == nil:
 			return nil

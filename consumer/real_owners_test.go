@@ -62,11 +62,12 @@ func realLateCommit(t *testing.T, cfg broker.Config) {
 	kafkatest.EventuallyCommitted(t, cfg)
 	gen := &kafka.Generation{GroupID: cfg.Group, ID: 1, MemberID: "somebody"}
 	commits := []broker.Commit{{Next: 7}}
-	require.Error(t, m.cluster.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...),
+	commits[0].Topic = cfg.Topics.Inputs[0]
+	require.Error(t, m.cluster.Commit(t.Context(), gen, nil, commits...),
 		"the group has another member")
 	m.stop(t)
 	late := kafkatest.Cluster(t, cfg)
-	require.Error(t, late.Commit(t.Context(), gen, cfg.Topics.Input, wire.TopicID{}, commits...), "the group is empty")
+	require.Error(t, late.Commit(t.Context(), gen, nil, commits...), "the group is empty")
 	require.Zero(t, kafkatest.Committed(t, kafkatest.Client(t, cfg), cfg))
 }
 
@@ -78,7 +79,7 @@ func realRecreatedOutput(t *testing.T, cfg broker.Config) {
 	send := func(n int) {
 		t.Helper()
 		kafkatest.Produce(t, kafkatest.Client(t, cfg),
-			kafkatest.Numbered(cfg.Topics.Input, fmt.Sprint("u", n, "-"), 10, 1)...)
+			kafkatest.Numbered(cfg.Topics.Inputs[0], fmt.Sprint("u", n, "-"), 10, 1)...)
 	}
 	send(1)
 	m := startMember(t, cfg, &router{})
@@ -111,10 +112,10 @@ func realRecreatedOutput(t *testing.T, cfg broker.Config) {
 // lastCommit returns what the group has committed for partition 0.
 func lastCommit(t *testing.T, cfg broker.Config) broker.Commit {
 	t.Helper()
-	c, err := broker.New(cfg, cfg.Topics.Input)
+	c, err := broker.New(cfg, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	defer c.Close()
-	commits, err := c.Committed(t.Context(), cfg.Group, cfg.Topics.Input, []int{0})
+	commits, err := c.Committed(t.Context(), cfg.Group, cfg.Topics.Inputs[0], []int{0})
 	require.NoError(t, err)
 	return commits[0]
 }
@@ -131,9 +132,9 @@ func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Ow
 	require.NoError(t, err)
 	nobody := &kafka.Generation{GroupID: cfg.Group, ID: -1}
 	owner, err := d.Own(t.Context(), delivery.Input{
-		Committed: -1,
+		TopicPartition: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}, Committed: -1,
 		Commit: func(ctx context.Context, commit broker.Commit) error {
-			return c.Commit(ctx, nobody, cfg.Topics.Input, wire.TopicID{}, commit)
+			return c.Commit(ctx, nobody, nil, commit)
 		},
 	})
 	require.NoError(t, err)
@@ -146,7 +147,7 @@ func TestPositionsBelongToTheirMark(t *testing.T) {
 	kafkatest.EnsureTopics(t, cfg)
 	_, owner := formerOwner(t, cfg)
 	p := &partition{owner: owner}
-	g := &groupGeneration{partitions: map[int32]*partition{0: p}}
+	g := &groupGeneration{partitions: map[wire.TopicPartition]*partition{{}: p}}
 	p.setMark(5)
 	marked := *p.mark.Load()
 	require.NotEmpty(t, marked.Positions)

@@ -25,6 +25,7 @@ func TestRealKafka(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, broker.Config){
 			"recreated": realRecreated, "stale commit": realStaleCommit, "lost verdicts": realLostVerdicts,
 			"late commit": realLateCommit, "recreated output": realRecreatedOutput,
+			"two topics": realTwoTopics,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel() // they mostly wait
@@ -61,7 +62,7 @@ func inUnique(t *testing.T, cfg broker.Config, want []*kgo.Record) []*kgo.Record
 func startOnThirty(t *testing.T, cfg broker.Config) *member {
 	t.Helper()
 	kafkatest.EnsureTopics(t, cfg)
-	before := kafkatest.Numbered(cfg.Topics.Input, "before", 30, 3)
+	before := kafkatest.Numbered(cfg.Topics.Inputs[0], "before", 30, 3)
 	kafkatest.Produce(t, kafkatest.Client(t, cfg), before...)
 	m := startMember(t, cfg, &router{})
 	inUnique(t, cfg, before)
@@ -70,16 +71,16 @@ func startOnThirty(t *testing.T, cfg broker.Config) *member {
 
 func deleteInput(t *testing.T, cfg broker.Config) {
 	t.Helper()
-	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).DeleteTopic(context.Background(), cfg.Topics.Input)
+	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).DeleteTopic(context.Background(), cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 }
 
 // inputID returns the id by which the broker knows the input topic, zero while it knows none.
 func inputID(t *testing.T, cfg broker.Config) kadm.TopicID {
 	t.Helper()
-	topics, err := kadm.NewClient(kafkatest.Client(t, cfg)).ListTopics(context.Background(), cfg.Topics.Input)
+	topics, err := kadm.NewClient(kafkatest.Client(t, cfg)).ListTopics(context.Background(), cfg.Topics.Inputs[0])
 	require.NoError(t, err)
-	return topics[cfg.Topics.Input].ID
+	return topics[cfg.Topics.Inputs[0]].ID
 }
 
 // recreateInput returns when the broker has the new topic. The broker knows the old topic for a moment after
@@ -90,7 +91,7 @@ func recreateInput(t *testing.T, cfg broker.Config) {
 	before := inputID(t, cfg)
 	deleteInput(t, cfg)
 	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).CreateTopic(context.Background(), int32(cfg.Partitions),
-		int16(cfg.Replication), nil, cfg.Topics.Input)
+		int16(cfg.Replication), nil, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		id := inputID(t, cfg)
@@ -103,7 +104,7 @@ func realRecreated(t *testing.T, cfg broker.Config) {
 	m := startOnThirty(t, cfg)
 	kafkatest.EventuallyCommitted(t, cfg)
 	recreateInput(t, cfg)
-	after := kafkatest.Numbered(cfg.Topics.Input, "after", 3000, 3)
+	after := kafkatest.Numbered(cfg.Topics.Inputs[0], "after", 3000, 3)
 	produceToNew(t, cfg, after...)
 	inUnique(t, cfg, after)
 	kafkatest.EventuallyCommitted(t, cfg)
@@ -129,7 +130,7 @@ func realStaleCommit(t *testing.T, cfg broker.Config) {
 	require.NoError(t, group.CommitAllOffsets(t.Context(), cfg.Group, left.Offsets()))
 	require.Equal(t, int64(30), kafkatest.Committed(t, cl, cfg))
 
-	after := kafkatest.Numbered(cfg.Topics.Input, "after", 300, 3)
+	after := kafkatest.Numbered(cfg.Topics.Inputs[0], "after", 300, 3)
 	produceToNew(t, cfg, after...)
 	m = startMember(t, cfg, &router{})
 	inUnique(t, cfg, after)
@@ -138,7 +139,7 @@ func realStaleCommit(t *testing.T, cfg broker.Config) {
 	require.Equal(t, 3.0, m.value(t, "echosieve_consumer_offset_resets_total"))
 
 	again := func(value string, fetched float64) {
-		last := &kgo.Record{Topic: cfg.Topics.Input, Value: []byte(value)}
+		last := &kgo.Record{Topic: cfg.Topics.Inputs[0], Value: []byte(value)}
 		kafkatest.Produce(t, cl, last)
 		m = startMember(t, cfg, &router{})
 		inUnique(t, cfg, []*kgo.Record{last})
@@ -150,7 +151,7 @@ func realStaleCommit(t *testing.T, cfg broker.Config) {
 	again("what the group has committed is its own now", 1)
 	set := kadm.Offsets{}
 	for p := range int32(3) {
-		set.AddOffset(cfg.Topics.Input, p, 90, -1)
+		set.AddOffset(cfg.Topics.Inputs[0], p, 90, -1)
 	}
 	require.NoError(t, group.CommitAllOffsets(t.Context(), cfg.Group, set))
 	again("what a tool sets is taken as it is", 30+2)

@@ -32,7 +32,7 @@ func TestRefusedRecordsBecomeDeadLetters(t *testing.T) {
 			cfg.Partitions, cfg.Compression = 1, "none"
 			kafkatest.EnsureTopics(t, cfg)
 			const n = 300
-			recs := kafkatest.Numbered(cfg.Topics.Input, "u", n, 1)
+			recs := kafkatest.Numbered(cfg.Topics.Inputs[0], "u", n, 1)
 			var bad []string
 			for i := range recs {
 				if i%97 == 5 || i == n-1 {
@@ -108,7 +108,7 @@ func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
 		}
 		return nil, nil, false
 	})
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u-first", 1, 1)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Inputs[0], "u-first", 1, 1)...)
 	m.start()
 	if delivery == broker.AtLeastOnce {
 		kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Dead}, kafkatest.AtLeast(1))
@@ -116,7 +116,7 @@ func recordAfterARefusalIsNoRepeat(t *testing.T, delivery string) {
 		require.Eventually(t, func() bool { return m.value(t, alreadyAcknowledged) == 1 }, kafkatest.Patience,
 			10*time.Millisecond)
 	}
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u-other", 1, 1)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Inputs[0], "u-other", 1, 1)...)
 	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(2))
 	m.stop(t)
 	if delivery == broker.AtLeastOnce {

@@ -58,7 +58,7 @@ func TestSecuredKafka(t *testing.T) {
 			cfg := cfg
 			cfg.Group += mechanism
 			cfg.SASL = broker.SASL{Mechanism: mechanism, Username: "alice", Password: "secret"}
-			kafkatest.Produce(t, kafkatest.Client(t, admin), kafkatest.Numbered(admin.Topics.Input, "u", 30, 3)...)
+			kafkatest.Produce(t, kafkatest.Client(t, admin), kafkatest.Numbered(admin.Topics.Inputs[0], "u", 30, 3)...)
 			m := startMember(t, cfg, &router{})
 			kafkatest.ConsumeUntil(t, admin, kafkatest.OutTopics(admin.Topics),
 				func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == 30*(i+1) })
@@ -100,7 +100,7 @@ func TestSecuredKafka(t *testing.T) {
 		missing := (*broker.MissingTopicsError)(nil)
 		require.ErrorAs(t, tools.FindTopic(ctx, admin, "nowhere"), &missing)
 		require.Equal(t, []string{"nowhere"}, missing.Topics)
-		require.NoError(t, tools.FindTopic(ctx, admin, admin.Topics.Input))
+		require.NoError(t, tools.FindTopic(ctx, admin, admin.Topics.Inputs[0]))
 		cfg := cfg
 		cfg.SASL = broker.SASL{Mechanism: "scram-sha-256", Username: "alice", Password: "secret"}
 		require.NoError(t, tools.FindTopic(ctx, cfg, cfg.Topics.Unique), "the right Write is enough")
@@ -112,7 +112,7 @@ func TestSecuredKafka(t *testing.T) {
 		cfg := admin
 		cfg.Brokers = []string{s.ControllerAddr}
 		want := s.ControllerAddr + " is the port of a controller"
-		require.ErrorContains(t, tools.FindTopic(t.Context(), cfg, cfg.Topics.Input),
+		require.ErrorContains(t, tools.FindTopic(t.Context(), cfg, cfg.Topics.Inputs[0]),
 			want+": set kafka.brokers to a listener for clients, port 9092 as a rule")
 		require.Contains(t, tools.Check(t.Context(), cfg)[0].Problem, want)
 	})
@@ -178,7 +178,7 @@ func allow(t *testing.T, cfg broker.Config, user string) {
 		return kadm.NewACLs().Allow("User:" + user).AllowHosts("*").Operations(op).ResourcePatternType(pattern)
 	}
 	for _, acls := range []*kadm.ACLBuilder{
-		rights(kadm.OpRead, kadm.ACLPatternLiteral).Topics(cfg.Topics.Input),
+		rights(kadm.OpRead, kadm.ACLPatternLiteral).Topics(cfg.Topics.Inputs[0]),
 		rights(kadm.OpRead, kadm.ACLPatternPrefixed).Groups(cfg.Group),
 		rights(kadm.OpWrite, kadm.ACLPatternLiteral).Topics(kafkatest.OutTopics(cfg.Topics)...),
 	} {
@@ -265,7 +265,7 @@ func outlive(t *testing.T, admin, cfg broker.Config) {
 	for start, sent := time.Now(), 0; m.value(t, "echosieve_consumer_rebalances_total") < 3; {
 		require.Less(t, time.Since(start), kafkatest.Patience)
 		kafkatest.Produce(t, kafkatest.Client(t, admin),
-			kafkatest.Numbered(admin.Topics.Input, fmt.Sprint("r", sent), 3, 3)...)
+			kafkatest.Numbered(admin.Topics.Inputs[0], fmt.Sprint("r", sent), 3, 3)...)
 		sent += 3
 		kafkatest.ConsumeUntil(t, admin, kafkatest.OutTopics(admin.Topics),
 			func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == sent })

@@ -61,8 +61,8 @@ func TestAsShadow(t *testing.T) {
 	require.False(t, c.IsShadow())
 	s := c.AsShadow()
 	require.True(t, s.IsShadow())
-	require.Equal(t, []string{"echosieve-shadow", "echosieve-shadow", "articles-shadow", c.Kafka.Topics.Input},
-		[]string{s.Kafka.Group, s.Redis.Namespace, s.Kafka.Topics.Shadow, s.Kafka.Topics.Input})
+	require.Equal(t, []string{"echosieve-shadow", "echosieve-shadow", "articles-shadow", c.Kafka.Topics.Inputs[0]},
+		[]string{s.Kafka.Group, s.Redis.Namespace, s.Kafka.Topics.Shadow, s.Kafka.Topics.Inputs[0]})
 	require.Equal(t, "echosieve-shadow:news-1", s.IndexConfig("news-1").Namespace)
 	c.Kafka.TransactionalIDPrefix = "ids"
 	require.Equal(t, "ids-shadow", c.AsShadow().Kafka.TransactionalIDPrefix, "the same ids would fence the service")
@@ -88,7 +88,7 @@ func TestShadowSharesNoNames(t *testing.T) {
 		"kafka.topics.possible":  func(c *Config) { c.Kafka.Topics.Possible = "articles-shadow" },
 		"kafka.topics.dead":      func(c *Config) { c.Kafka.Topics.Dead = "articles-shadow" },
 		"shadow.topic must differ from kafka.topics.input": func(c *Config) {
-			c.Kafka.Topics.Input, c.Shadow.Topic = "other-shadow", "other-shadow"
+			c.Kafka.Topics.Inputs[0], c.Shadow.Topic = "other-shadow", "other-shadow"
 		},
 	} {
 		c := Default()
@@ -96,7 +96,7 @@ func TestShadowSharesNoNames(t *testing.T) {
 		require.ErrorContains(t, c.Validate(), name)
 	}
 	c := Default()
-	c.Kafka.Topics.Input = "other-shadow" // nobody writes into it
+	c.Kafka.Topics.Inputs = []string{"other-shadow"} // nobody writes into it
 	require.NoError(t, c.Validate())
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -14,7 +15,7 @@ import (
 type ShadowConfig struct {
 	Group     string `setting:"group" hidden:"true" help:"Consumer group of the shadow. Empty: kafka.group followed by -shadow."`
 	Namespace string `setting:"namespace" hidden:"true" help:"First part of the shadow's keys in Redis. Empty: redis.namespace followed by -shadow."`
-	Topic     string `setting:"topic" hidden:"true" help:"Topic for all verdicts of the shadow. Empty: kafka.topics.input followed by -shadow."`
+	Topic     string `setting:"topic" hidden:"true" help:"Topic for all verdicts of the shadow. Empty: the first of kafka.topics.input followed by -shadow."`
 }
 
 // shadowSuffix ends the names of every shadow, and no such name of a service. A shadow therefore never shares
@@ -46,7 +47,7 @@ func (c Config) shadowNames() ShadowConfig {
 	s := c.Shadow
 	s.Group = cmp.Or(s.Group, c.Kafka.Group+"-"+shadowSuffix)
 	s.Namespace = cmp.Or(s.Namespace, c.Redis.Namespace+"-"+shadowSuffix)
-	s.Topic = cmp.Or(s.Topic, c.Kafka.Topics.Input+"-"+shadowSuffix)
+	s.Topic = cmp.Or(s.Topic, c.Kafka.Topics.First()+"-"+shadowSuffix)
 	return s
 }
 
@@ -80,7 +81,7 @@ func (c Config) validateShadow() error {
 				f.key, f.name, shadowSuffix))
 		}
 	}
-	if s.Topic == topics.Input {
+	if slices.Contains(topics.Inputs, s.Topic) {
 		errs = append(errs, errors.New("shadow.topic must differ from kafka.topics.input"))
 	}
 	return errors.Join(errs...)

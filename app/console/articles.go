@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -83,7 +84,7 @@ func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *ht
 	c.answer(w, x)
 }
 
-// verdict returns the verdict about a record of the input topic: from the last verdicts of this process, or
+// verdict returns the verdict about a record of an input topic: from the last verdicts of this process, or
 // else from the output topics. If there is none, it returns why. ms is the record's timestamp; 0 if it is not
 // known.
 func (c *Console) verdict(ctx context.Context, at string, ms int64) (found *row, note string) {
@@ -91,7 +92,7 @@ func (c *Console) verdict(ctx context.Context, at string, ms int64) (found *row,
 		return r, ""
 	}
 	input, err := article.ParseCoordinates(at)
-	if err != nil || input.Topic != c.cfg.Kafka.Topics.Input {
+	if err != nil || !slices.Contains(c.cfg.Kafka.Topics.Inputs, input.Topic) {
 		return nil, ""
 	}
 	if ms == 0 { // whole partitions would be searched

@@ -50,18 +50,18 @@ func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Wri
 		}
 	}
 	if cfg.Kafka.CreateTopics {
-		created, err := tools.EnsureInput(ctx, cfg.Kafka)
+		created, err := tools.EnsureInput(ctx, cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
 		if created {
-			fmt.Fprintf(errOut, "created topic %s with %s\n", cfg.Kafka.Topics.Input,
+			fmt.Fprintf(errOut, "created topic %s with %s\n", cfg.Kafka.Topics.Inputs[0],
 				plural.Of(cfg.Kafka.Partitions, "partition"))
 		}
 		return err
 	}
-	err := tools.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Input)
+	err := tools.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
 	if missing := (*broker.MissingTopicsError)(nil); errors.As(err, &missing) {
 		return fmt.Errorf("the topic %s does not exist, or this user has no right on it; create it, type the "+
 			"command again with --kafka.create_topics, or name another one with --kafka.topics.input",
-			cfg.Kafka.Topics.Input)
+			cfg.Kafka.Topics.Inputs[0])
 	}
 	return err
 }
@@ -77,9 +77,9 @@ type Options struct {
 // article. What ended a file before its end is an error, too; the other files are published.
 func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (
 	Summary, error) {
-	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
+	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
 	if err != nil {
-		return Summary{Topic: cfg.Kafka.Topics.Input}, err
+		return Summary{Topic: cfg.Kafka.Topics.Inputs[0]}, err
 	}
 	progress := files.NewProgress(errOut, files.Size(names), "published", out.Acknowledged)
 	lines := NewLines(cfg, progress)
@@ -116,7 +116,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 }
 
 func newSummary(cfg config.Config, out *tools.Producer, progress *files.Progress) Summary {
-	s := Summary{Topic: cfg.Kafka.Topics.Input, Published: out.Acknowledged(), Bad: progress.Bad.Load(),
+	s := Summary{Topic: cfg.Kafka.Topics.Inputs[0], Published: out.Acknowledged(), Bad: progress.Bad.Load(),
 		Seconds: progress.Elapsed().Seconds()}
 	s.PerSecond = float64(s.Published) / max(s.Seconds, 1e-3)
 	return s

@@ -22,9 +22,9 @@ const shareOfCopies = .3
 // each under a new id. The sample itself is not repeated: within the window every repetition would be an exact copy.
 // The summary is valid also if there is an error. With loop the end of ctx is no error.
 func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer, o Options) (Summary, error) {
-	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
+	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
 	if err != nil {
-		return Summary{Topic: cfg.Kafka.Topics.Input}, err
+		return Summary{Topic: cfg.Kafka.Topics.Inputs[0]}, err
 	}
 	progress := files.NewProgress(errOut, -1, "published", out.Acknowledged)
 	p := newPublisher(out, o.Rate)

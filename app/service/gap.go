@@ -47,7 +47,7 @@ func (g *gapFiller) fill(ctx context.Context, committed map[article.Coordinates]
 	if err != nil || len(gaps) == 0 {
 		return false, errors.Join(err, g.handover.HandOver(ctx, committed))
 	}
-	archive, err := tools.NewArchive(g.cfg.Kafka, g.cfg.Kafka.Topics.Input)
+	archive, err := tools.NewArchive(g.cfg.Kafka, g.cfg.Kafka.Topics.Inputs...)
 	if err != nil {
 		return true, err
 	}

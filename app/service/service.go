@@ -172,7 +172,7 @@ func (s *Service) newHandler() (consumer.Handler, error) {
 		handler = &pipeline.Shadow{Pipeline: stages}
 	}
 	if cfg.HTTP.ShowsArticles() != "" {
-		s.stories, err = storylist.New(cfg.Kafka, storylist.Topic(cfg.Kafka.Topics.Input), cfg.Window)
+		s.stories, err = storylist.New(cfg.Kafka, storylist.Topic(cfg.Kafka.Topics.First()), cfg.Window)
 		if err != nil {
 			return nil, err
 		}
@@ -213,7 +213,7 @@ func (c *closers) listen(ctx context.Context, address string) (net.Listener, err
 // nil. It returns an error if something fails permanently.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.Close()
-	s.log.Info("starting", "version", build.Version(), "recipe", s.recipe.ID(), "input", s.cfg.Kafka.Topics.Input,
+	s.log.Info("starting", "version", build.Version(), "recipe", s.recipe.ID(), "input", s.cfg.Kafka.Topics.Inputs,
 		"group", s.cfg.Kafka.Group, "brokers", s.cfg.Kafka.Brokers, "redis", s.cfg.Redis.Addrs,
 		"window", s.cfg.Window, "http", s.HTTPAddr())
 	if s.cfg.IsShadow() {

@@ -78,7 +78,7 @@ const keptWindows = 2
 
 // NewStories loads the settings and opens the HTTP listener. It connects to no server. The caller calls Run once.
 func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log *slog.Logger) (*Stories, error) {
-	role.Topic = cmp.Or(role.Topic, storylist.Topic(cfg.Kafka.Topics.Input))
+	role.Topic = cmp.Or(role.Topic, storylist.Topic(cfg.Kafka.Topics.First()))
 	s := &Stories{cfg: cfg, role: role, log: log, registry: prometheus.NewRegistry(), lag: newLag(),
 		rules: &stories.Rules{Window: cfg.Window, Trusted: role.Trusted}}
 	var err error
@@ -119,7 +119,7 @@ func (s *Stories) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.opened.add(func() { _ = s.redis.Close() })
-	if s.archive, err = tools.NewArchive(s.cfg.Kafka, s.cfg.Kafka.Topics.Input); err != nil {
+	if s.archive, err = tools.NewArchive(s.cfg.Kafka, s.cfg.Kafka.Topics.Inputs...); err != nil {
 		return err
 	}
 	s.opened.add(s.archive.Close)
@@ -241,7 +241,7 @@ func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consum
 	kafka.Group = fmt.Sprintf("%s-stories-%s-%s", kafka.Group, kept.Generation(), topic)
 	kafka.Delivery = broker.ExactlyOnce
 	kafka.BatchRecords *= 16 // a story is read, stored and published once in a batch
-	kafka.Topics.Input, kafka.Topics.Shadow = topic, s.role.Topic
+	kafka.Topics.Inputs, kafka.Topics.Shadow = []string{topic}, s.role.Topic
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
 	input := s.cfg.Input.Config
 	input.FindPublished = true
@@ -261,9 +261,9 @@ func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consum
 	return c, nil
 }
 
-// root reads the record of a root from the input topic.
+// root reads the record of a root from its input topic.
 func (s *Stories) root(ctx context.Context, at article.Coordinates) (r record.Record, found bool, err error) {
-	if at.Topic != s.cfg.Kafka.Topics.Input {
+	if !slices.Contains(s.cfg.Kafka.Topics.Inputs, at.Topic) {
 		return r, false, nil
 	}
 	r, err = s.archive.Record(ctx, at)

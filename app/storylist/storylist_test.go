@@ -45,7 +45,7 @@ func value(t *testing.T, s stories.Record) []byte {
 // read from its beginning. Records that are no stories count for nothing.
 func TestList(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
-	kafka, topic := kafkatest.Client(t, cfg), Topic(cfg.Topics.Input)
+	kafka, topic := kafkatest.Client(t, cfg), Topic(cfg.Topics.Inputs[0])
 	admin := kadm.NewClient(kafka)
 	l, err := New(cfg, topic, 24*time.Hour)
 	require.NoError(t, err)

@@ -255,13 +255,13 @@ func printFindings(w io.Writer, result checkResult) error {
 func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	subject, topic := "index "+x.Keys().ID.String(), cfg.Kafka.Topics.Input
-	archive, err := tools.NewArchive(cfg.Kafka, topic)
+	subject, topics := "index "+x.Keys().ID.String(), cfg.Kafka.Topics.Inputs
+	archive, err := tools.NewArchive(cfg.Kafka, topics...)
 	if err != nil {
 		return []diag.Finding{skipped(subject, err.Error())}
 	}
 	defer archive.Close()
-	labels, err := archive.Labels(ctx, cfg.Kafka.Group, topic)
+	labels, err := archive.Labels(ctx, cfg.Kafka.Group, topics...)
 	if err != nil {
 		return []diag.Finding{skipped(subject, "the commits of the group cannot be read: "+err.Error())}
 	}

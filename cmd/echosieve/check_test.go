@@ -180,7 +180,7 @@ func TestCheckComparesTheIndex(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string { return commandtest.FileIn(t, dir, name, text) }
-	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(1, config.Default().Kafka.Topics.Input))
+	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(1, config.Default().Kafka.Topics.Inputs[0]))
 	kafka := "--kafka.brokers=" + cfg.Brokers[0]
 	notJSON := file("passwd", "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\n")
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")

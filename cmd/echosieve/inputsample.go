@@ -50,36 +50,46 @@ func (s *inputSample) usualReason() string {
 		func(a, b string) int { return cmp.Compare(s.reasons[a], s.reasons[b]) })
 }
 
-// checkInput says which scripts the last records of the input topic are in, and how many have no word. If the
+// checkInput says which scripts the last records of the input topics are in, and how many have no word. If a
 // topic cannot be read, it says why.
 func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []diag.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	topic := cfg.Kafka.Topics.Input
-	archive, err := tools.NewArchive(cfg.Kafka, topic)
+	archive, err := tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Inputs...)
 	if err != nil {
 		return []diag.Finding{skipped("input", err.Error())}
 	}
 	defer archive.Close()
-	partitions, err := archive.Partitions(ctx, topic)
-	if err != nil {
-		return []diag.Finding{skipped("input", err.Error())}
-	}
 	var s inputSample
-	for p := range int32(min(partitions, samplePartitions)) {
-		offsets, err := archive.Offsets(ctx, topic, p)
+	for _, topic := range cfg.Kafka.Topics.Inputs {
+		err := sampleTopic(ctx, archive, topic, func(r *record.Record) { s.add(cfg.Input.Config, made, r) })
 		if err != nil {
-			return []diag.Finding{skipped("input", err.Error())}
-		}
-		from := article.Coordinates{Topic: topic, Partition: p, Offset: max(offsets.First, offsets.Next-sampleRecords)}
-		if err := archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
-			s.add(cfg.Input.Config, made, r)
-			return nil
-		}); err != nil {
 			return []diag.Finding{skipped("input", err.Error())}
 		}
 	}
 	return s.findings()
+}
+
+// sampleTopic calls add with the last records of a topic.
+func sampleTopic(ctx context.Context, archive *tools.Archive, topic string, add func(*record.Record)) error {
+	partitions, err := archive.Partitions(ctx, topic)
+	if err != nil {
+		return err
+	}
+	for p := range int32(min(partitions, samplePartitions)) {
+		offsets, err := archive.Offsets(ctx, topic, p)
+		if err != nil {
+			return err
+		}
+		from := article.Coordinates{Topic: topic, Partition: p, Offset: max(offsets.First, offsets.Next-sampleRecords)}
+		if err := archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
+			add(r)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add counts a record.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +65,10 @@ func newProduceCommand() *cobra.Command {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
+		}
+		if topics := cfg.Kafka.Topics.Inputs; len(topics) > 1 {
+			return fmt.Errorf("kafka.topics.input has %s: name the one to publish into with --kafka.topics.input",
+				strings.Join(topics, ", "))
 		}
 		if err := files.PublishesJSON(cfg.Input.Config); err != nil {
 			return err

@@ -35,7 +35,7 @@ func testBroker(t *testing.T) *kfake.Cluster {
 func published(t *testing.T, c *kfake.Cluster, want int) []*kgo.Record {
 	t.Helper()
 	records := kafkatest.ConsumeUntil(t, kafkatest.Config(c.ListenAddrs()...),
-		[]string{config.Default().Kafka.Topics.Input}, kafkatest.AtLeast(want))
+		[]string{config.Default().Kafka.Topics.Inputs[0]}, kafkatest.AtLeast(want))
 	require.Len(t, records, want)
 	return records
 }
@@ -161,7 +161,7 @@ func TestProduceCreatesItsTopic(t *testing.T) {
 	client := kafkatest.Client(t, kafkatest.Config(broker.ListenAddrs()...))
 	topics, err := kadm.NewClient(client).ListTopics(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{config.Default().Kafka.Topics.Input}, topics.Names())
+	require.Equal(t, []string{config.Default().Kafka.Topics.Inputs[0]}, topics.Names())
 
 	_, errOut = echosieve(t, command.ExitOK, `{"text":"x"}`, args...)
 	require.NotContains(t, errOut, "created")

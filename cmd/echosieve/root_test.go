@@ -198,7 +198,7 @@ func TestBoilerplateIsLearntFromFileAndTopic(t *testing.T) {
 		// Of values in Avro, files hold the JSON.
 		"file": {"--from", pages, "--input.format", "avro", "--input.framing", "confluent", "--input.registry.urls",
 			"http://127.0.0.1:1"},
-		"topic": {"--from", config.Default().Kafka.Topics.Input, kafka},
+		"topic": {"--from", config.Default().Kafka.Topics.Inputs[0], kafka},
 	} {
 		out := filepath.Join(dir, name+".tsv")
 		args := append([]string{"boilerplate", "learn", "--out", out, "--starts-in", "2h", "--json"}, from...)

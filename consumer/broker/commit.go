@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +26,7 @@ type Position struct {
 
 // Commit is an offset of an input partition in a consumer group, and what its label says (package label).
 type Commit struct {
-	Partition int32
+	wire.TopicPartition
 	// Next is the offset of the next record to read. Every output of the records before it is acknowledged.
 	// It is negative if the group has committed none.
 	Next int64
@@ -67,9 +69,9 @@ func (c *Commit) metadata(id wire.TopicID) string {
 }
 
 // parseCommit reads an offset with its label. Positions that cannot be read are left out.
-func parseCommit(partition int, next int64, text string) Commit {
+func parseCommit(topic string, partition int, next int64, text string) Commit {
 	c := Commit{
-		Partition: int32(partition), Next: next, Owner: wire.Identity{ID: wire.NoProducerID, Epoch: -1},
+		TopicPartition: wire.TopicPartition{Topic: topic, Partition: int32(partition)}, Next: next, Owner: wire.Identity{ID: wire.NoProducerID, Epoch: -1},
 		Index: label.Value(text, label.Index), topicID: label.Value(text, label.TopicID),
 	}
 	var owner wire.Identity
@@ -108,12 +110,12 @@ func parsePosition(s string) (p Position, ok bool) {
 	return p, true
 }
 
-// IndexLabels returns the labels of the index beside committed offsets of a topic, by offset.
-func IndexLabels(topic string, commits []Commit) map[article.Coordinates]string {
+// IndexLabels returns the labels of the index beside committed offsets, by offset.
+func IndexLabels(commits []Commit) map[article.Coordinates]string {
 	labels := map[article.Coordinates]string{}
 	for _, c := range commits {
 		if c.Index != "" && c.Next >= 0 {
-			labels[article.Coordinates{Topic: topic, Partition: c.Partition, Offset: c.Next}] = c.Index
+			labels[article.Coordinates{Topic: c.Topic, Partition: c.Partition, Offset: c.Next}] = c.Index
 		}
 	}
 	return labels
@@ -135,7 +137,7 @@ func (c *Cluster) Committed(ctx context.Context, group, topic string, partitions
 	if errors.Is(err, kafka.GroupIdNotFound) {
 		none := make([]Commit, len(partitions))
 		for i, p := range partitions {
-			none[i] = parseCommit(p, -1, "")
+			none[i] = parseCommit(topic, p, -1, "")
 		}
 		return none, nil
 	}
@@ -147,7 +149,7 @@ func (c *Cluster) Committed(ctx context.Context, group, topic string, partitions
 		if p.Error != nil {
 			return nil, fmt.Errorf("partition %d: %w", p.Partition, p.Error)
 		}
-		commits = append(commits, parseCommit(p.Partition, p.CommittedOffset, p.Metadata))
+		commits = append(commits, parseCommit(topic, p.Partition, p.CommittedOffset, p.Metadata))
 	}
 	if len(commits) != len(partitions) {
 		return nil, fmt.Errorf("the broker sent offsets of %d partitions, %d were requested", len(commits),
@@ -156,28 +158,45 @@ func (c *Cluster) Committed(ctx context.Context, group, topic string, partitions
 	return commits, nil
 }
 
-// Commit stores the commits of a topic with the id, for a member of the group. kafka-go's own commit has no
+// CommittedTopics returns the topics in which a group has committed offsets.
+func (c *Cluster) CommittedTopics(ctx context.Context, group string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
+	defer cancel()
+	res, err := c.Client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group}) // no topics: all
+	if err == nil && !errors.Is(res.Error, kafka.GroupIdNotFound) {
+		err = res.Error
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(res.Topics)), nil
+}
+
+// Commit stores commits for a member of the group, with the ids of their topics. kafka-go's own commit has no
 // labels. After an error the offsets may be stored or not.
-func (c *Cluster) Commit(ctx context.Context, gen *kafka.Generation, topic string, id wire.TopicID,
+func (c *Cluster) Commit(ctx context.Context, gen *kafka.Generation, ids map[string]wire.TopicID,
 	commits ...Commit,
 ) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	offsets := make([]kafka.OffsetCommit, len(commits))
-	for i, c := range commits {
-		offsets[i] = kafka.OffsetCommit{Partition: int(c.Partition), Offset: c.Next, Metadata: c.metadata(id)}
+	offsets := map[string][]kafka.OffsetCommit{}
+	for _, c := range commits {
+		offsets[c.Topic] = append(offsets[c.Topic],
+			kafka.OffsetCommit{Partition: int(c.Partition), Offset: c.Next, Metadata: c.metadata(ids[c.Topic])})
 	}
 	req := &kafka.OffsetCommitRequest{
 		GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID,
-		Topics: map[string][]kafka.OffsetCommit{topic: offsets},
+		Topics: offsets,
 	}
 	res, err := c.Client.OffsetCommit(ctx, req)
 	if err != nil {
 		return err
 	}
-	for _, p := range res.Topics[topic] {
-		if p.Error != nil {
-			return fmt.Errorf("partition %d: %w", p.Partition, p.Error)
+	for topic, partitions := range res.Topics {
+		for _, p := range partitions {
+			if p.Error != nil {
+				return fmt.Errorf("%s/%d: %w", topic, p.Partition, p.Error)
+			}
 		}
 	}
 	return nil

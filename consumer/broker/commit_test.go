@@ -27,7 +27,7 @@ func TestCommitsAreReadBack(t *testing.T) {
 			"topic-id:AQAAAAAAAAAAAAAAAAAAAA": owned,
 	} {
 		require.Equal(t, want, c.metadata(id))
-		again := parseCommit(0, 7, want)
+		again := parseCommit("", 0, 7, want)
 		require.False(t, again.OfOtherTopic(id))
 		require.True(t, again.OfOtherTopic(other))
 		require.False(t, again.OfOtherTopic(wire.TopicID{}), "a broker without ids")
@@ -37,19 +37,19 @@ func TestCommitsAreReadBack(t *testing.T) {
 	long := Commit{Owner: nobody, Index: strings.Repeat("x", maxIndexBytes+1)}
 	require.Empty(t, long.metadata(wire.TopicID{}))
 	for _, text := range []string{"", "a tool's", "producer:7 outputs:unique/0/AQ/5"} {
-		c := parseCommit(0, 7, text)
+		c := parseCommit("", 0, 7, text)
 		require.False(t, c.OfOtherTopic(id), text)
 		require.Equal(t, Commit{Next: 7, Owner: nobody}, c)
 	}
-	half := parseCommit(0, 7, "producer:7/3 outputs:unique/0/AQ/5")
+	half := parseCommit("", 0, 7, "producer:7/3 outputs:unique/0/AQ/5")
 	require.Empty(t, half.Positions, "no topic id")
 }
 
 // A group has offsets that other tools have committed, and offsets with words that this version does not know.
 func TestLabelsOfOthers(t *testing.T) {
 	require.Equal(t, map[article.Coordinates]string{{Topic: "in", Partition: 2, Offset: 7}: "x=1"},
-		IndexLabels("in", []Commit{
-			parseCommit(0, 5, "topic-id:AQ"), parseCommit(1, 6, "a tool's"),
-			parseCommit(2, 7, "later:y index:x=1 topic-id:AQ"), parseCommit(3, -1, ""),
+		IndexLabels([]Commit{
+			parseCommit("in", 0, 5, "topic-id:AQ"), parseCommit("in", 1, 6, "a tool's"),
+			parseCommit("in", 2, 7, "later:y index:x=1 topic-id:AQ"), parseCommit("in", 3, -1, ""),
 		}))
 }

@@ -43,13 +43,13 @@ type Config struct {
 	SASL SASL            `setting:"sasl"`
 }
 
-// Topics are the names of the input topic and of the output topics. All are different.
+// Topics are the names of the input topics and of the output topics. All are different.
 type Topics struct {
-	Input     string `setting:"input" help:"Topic that articles are read from."`
-	Unique    string `setting:"unique" help:"Topic for articles that repeat nothing in the window."`
-	Duplicate string `setting:"duplicate" help:"Topic for near and exact copies."`
-	Possible  string `setting:"possible" help:"Topic for articles that only resemble an earlier one; empty: they go to the unique topic."`
-	Dead      string `setting:"dead" help:"Topic for records that cannot be processed."`
+	Inputs    []string `setting:"input" help:"Topic that articles are read from, or a list of such topics, which share the index and the output topics."`
+	Unique    string   `setting:"unique" help:"Topic for articles that repeat nothing in the window."`
+	Duplicate string   `setting:"duplicate" help:"Topic for near and exact copies."`
+	Possible  string   `setting:"possible" help:"Topic for articles that only resemble an earlier one; empty: they go to the unique topic."`
+	Dead      string   `setting:"dead" help:"Topic for records that cannot be processed."`
 	// Shadow is set for a shadow: it publishes all outputs to this topic and uses no other output topic.
 	// Package config sets it from shadow.topic; it is no setting of its own.
 	Shadow string `setting:"-"`
@@ -58,20 +58,28 @@ type Topics struct {
 	SnapshotsFor time.Duration `setting:"-"`
 }
 
-// All returns the names of the topics that this process uses, input first.
-func (t Topics) All() []string {
-	if t.Shadow != "" {
-		return []string{t.Input, t.Shadow}
+// All returns the names of the topics that this process uses, inputs first.
+func (t Topics) All() []string { return slices.Concat(t.Inputs, t.Outputs()) }
+
+// First returns the first input topic, after which others are named by default; empty: there is none.
+func (t Topics) First() string {
+	if len(t.Inputs) == 0 {
+		return ""
 	}
-	return t.named()
+	return t.Inputs[0]
 }
 
-// named returns the names that stand under kafka.topics, input first.
-func (t Topics) named() []string {
-	if t.SnapshotsFor > 0 { // the input is an output topic of the service
-		return []string{t.Input, t.Shadow}
+// Outputs returns the names of the topics that this process publishes to.
+func (t Topics) Outputs() []string {
+	if t.Shadow != "" {
+		return []string{t.Shadow}
 	}
-	names := []string{t.Input, t.Unique, t.Duplicate, t.Dead}
+	return t.outputs()
+}
+
+// outputs returns the names of output topics that stand under kafka.topics.
+func (t Topics) outputs() []string {
+	names := []string{t.Unique, t.Duplicate, t.Dead}
 	if t.Possible != "" {
 		names = append(names, t.Possible)
 	}
@@ -80,10 +88,17 @@ func (t Topics) named() []string {
 
 // twice names two topics that have one name; empty: there are none.
 func (t Topics) twice() string {
-	keys, names := []string{"input", "unique", "duplicate", "dead", "possible"}, t.named()
+	outputs := t.outputs()
+	if t.SnapshotsFor > 0 { // the input is an output topic of the service
+		outputs = []string{t.Shadow}
+	}
+	names := slices.Concat(t.Inputs, outputs)
+	key := func(i int) string {
+		return []string{"input", "unique", "duplicate", "dead", "possible"}[max(i-len(t.Inputs)+1, 0)]
+	}
 	for i, name := range names {
 		if j := slices.Index(names, name); j < i && name != "" {
-			return "topics." + keys[j] + " and kafka.topics." + keys[i]
+			return "topics." + key(j) + " and kafka.topics." + key(i)
 		}
 	}
 	return ""
@@ -106,7 +121,7 @@ func DefaultConfig() Config {
 		Brokers: []string{"localhost:9092"},
 		Group:   "echosieve",
 		Topics: Topics{
-			Input: "articles", Unique: "articles-unique", Duplicate: "articles-duplicate", Dead: "articles-dead",
+			Inputs: []string{"articles"}, Unique: "articles-unique", Duplicate: "articles-duplicate", Dead: "articles-dead",
 		},
 		Partitions:         6,
 		Replication:        -1,
@@ -146,7 +161,10 @@ func (c Config) Validate() error {
 			"needs at least one address, none of them empty",
 		},
 		{"group", c.Group != "", "must not be empty"},
-		{"topics.input", c.Topics.Input != "", "must not be empty"},
+		{
+			"topics.input", len(c.Topics.Inputs) > 0 && !slices.Contains(c.Topics.Inputs, ""),
+			"must not be empty, nor hold an empty name",
+		},
 		{"topics.unique", c.Topics.Unique != "", "must not be empty"},
 		{"topics.duplicate", c.Topics.Duplicate != "", "must not be empty"},
 		{"topics.dead", c.Topics.Dead != "", "must not be empty"},

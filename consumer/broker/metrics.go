@@ -52,7 +52,7 @@ const (
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m, set := &Metrics{}, metricset.New(reg)
 	f := promauto.With(set)
-	m.Lag = gaugeVec(f, "lag_records", "High watermark minus the next offset to commit.", "partition")
+	m.Lag = gaugeVec(f, "lag_records", "High watermark minus the next offset to commit.", "topic", "partition")
 	m.Assigned = gauge(f, "assigned_partitions", "Partitions of this process.")
 	m.inFlightRecords = gauge(f, "in_flight_records", "Records fetched and not yet marked.")
 	m.inFlightBytes = gauge(f, "in_flight_bytes", "Payload of the records in flight.")

@@ -23,7 +23,7 @@ func TestSettingsOfATopicThatIsNew(t *testing.T) {
 	admin, far := kadm.NewClient(kafkaserver.Client(t, fake.ListenAddrs()[0])), "9223372036854775807"
 	cfg := DefaultConfig()
 	cfg.Brokers, cfg.Partitions, cfg.Replication = fake.ListenAddrs(), 1, 1
-	_, err = admin.CreateTopic(t.Context(), 1, 1, map[string]*string{FutureLimit: &far}, cfg.Topics.Input)
+	_, err = admin.CreateTopic(t.Context(), 1, 1, map[string]*string{FutureLimit: &far}, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	asked := 0
 	fake.ControlKey(int16(kmsg.DescribeConfigs), func(req kmsg.Request) (kmsg.Response, error, bool) {
@@ -67,11 +67,11 @@ func TestValidateNamesTheKey(t *testing.T) {
 	for key, spoil := range map[string]func(*Config){
 		"kafka.brokers":          func(c *Config) { c.Brokers = nil },
 		"kafka.group":            func(c *Config) { c.Group = "" },
-		"kafka.topics.input":     func(c *Config) { c.Topics.Input = "" },
+		"kafka.topics.input":     func(c *Config) { c.Topics.Inputs = []string{""} },
 		"kafka.topics.unique":    func(c *Config) { c.Topics.Unique = "" },
 		"kafka.topics.duplicate": func(c *Config) { c.Topics.Duplicate = "" },
 		"kafka.topics.dead":      func(c *Config) { c.Topics.Dead = "" },
-		"kafka.topics.input and kafka.topics.dead have": func(c *Config) { c.Topics.Dead = c.Topics.Input },
+		"kafka.topics.input and kafka.topics.dead have": func(c *Config) { c.Topics.Dead = c.Topics.Inputs[0] },
 		"kafka.compression":                             func(c *Config) { c.Compression = "rar" },
 		"kafka.tls has":                                 func(c *Config) { c.TLS.CAFile = "x" },
 		"kafka.tls.cert_file":                           func(c *Config) { c.TLS.Enabled, c.TLS.CertFile = true, "x" },

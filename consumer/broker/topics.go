@@ -64,18 +64,20 @@ func (c *Cluster) EnsureTopics(ctx context.Context, topics []string) (created []
 // CreateTopics creates topics. With dry it changes nothing and only asks whether the broker would create them.
 func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) error {
 	req := &kafka.CreateTopicsRequest{ValidateOnly: dry}
-	var input TopicSettings // nil if the input is created, too: then all topics get the broker's limits
-	if !dry && !slices.Contains(names, c.Config.Topics.Input) {
-		all, err := c.WaitForSettings(ctx, c.Config.Topics.Input)
-		if errors.Is(err, ErrNotKnownYet) {
+	// Of inputs that are created, too, the outputs have the broker's limits.
+	inputs := slices.DeleteFunc(slices.Clone(c.Config.Topics.Inputs),
+		func(input string) bool { return dry || slices.Contains(names, input) })
+	var limits map[string]TopicSettings
+	if len(inputs) > 0 {
+		var err error
+		if limits, err = c.WaitForSettings(ctx, inputs...); errors.Is(err, ErrNotKnownYet) {
 			return err
 		}
-		input = all[c.Config.Topics.Input]
 	}
 	for _, name := range names {
 		topic := kafka.TopicConfig{Topic: name, NumPartitions: c.Config.Partitions, ReplicationFactor: c.Config.Replication}
 		switch keep := c.Config.Topics.SnapshotsFor; {
-		case name == c.Config.Topics.Input:
+		case slices.Contains(c.Config.Topics.Inputs, name):
 		case keep > 0:
 			topic.NumPartitions = 1 // whoever changes the state of a key, its snapshots follow each other
 			topic.ConfigEntries = []kafka.ConfigEntry{
@@ -92,7 +94,7 @@ func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) er
 				{ConfigName: TimeType, ConfigValue: "CreateTime"},
 			}
 			for _, limit := range []string{FutureLimit, PastLimit, bothLimit} {
-				if value, known := input[limit]; known {
+				if value := widest(limits, limit); value != "" {
 					topic.ConfigEntries = append(topic.ConfigEntries,
 						kafka.ConfigEntry{ConfigName: limit, ConfigValue: value})
 				}
@@ -118,6 +120,16 @@ func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) er
 		}
 	}
 	return nil
+}
+
+// widest returns the largest value of a limit of timestamps among topics; empty: no topic has it.
+func widest(topics map[string]TopicSettings, limit string) (value string) {
+	for _, s := range topics {
+		if v, known := s[limit]; known && (value == "" || milliseconds(v) > milliseconds(value)) {
+			value = v
+		}
+	}
+	return value
 }
 
 // WaitForTopics returns nil when a broker knows all these topics. After patience it returns a *MissingTopicsError.
@@ -165,7 +177,7 @@ func (c *Cluster) waitForLeaders(ctx context.Context, topics []string) error {
 // LackingRight says which right is missing on a topic that this user may see; nil if none is.
 func (c *Cluster) LackingRight(t *wire.Topic) *diag.Problem {
 	right, operation := "Write", wire.MayWrite
-	if t.Name == c.Config.Topics.Input {
+	if slices.Contains(c.Config.Topics.Inputs, t.Name) {
 		right, operation = "Read", wire.MayRead
 	}
 	if !t.Operations.Lack(operation) {

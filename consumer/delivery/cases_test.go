@@ -76,7 +76,7 @@ func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 	require.NoError(t, err)
 	nobody := &kafka.Generation{GroupID: cfg.Group, ID: -1}
 	owner, err := d.Own(t.Context(), Input{Committed: -1, Commit: func(ctx context.Context, b broker.Commit) error {
-		return c.Commit(ctx, nobody, cfg.Topics.Input, wire.TopicID{}, b)
+		return c.Commit(ctx, nobody, nil, b)
 	}})
 	require.NoError(t, err)
 	return d, owner

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -95,7 +94,7 @@ func (d *Delivery) Saw(topics []wire.Topic, asked time.Time) {
 
 // Input is an input partition to own.
 type Input struct {
-	Partition int32
+	wire.TopicPartition
 	TopicID   wire.TopicID // of the input topic
 	Committed int64        // the offset that the group has committed, negative if there is none
 	// Commit commits for the partition, as a member of the group.
@@ -107,18 +106,18 @@ type Input struct {
 // The error is ctx's or ErrTakenOver.
 func (d *Delivery) Own(ctx context.Context, in Input) (*Owner, error) {
 	owner := &Owner{
-		Next: in.Committed, partition: in.Partition, sender: d.sender, limits: d.limits, topics: &d.topics,
+		Next: in.Committed, input: in.TopicPartition, sender: d.sender, limits: d.limits, topics: &d.topics,
 		memory: d.fenceMemory,
 	}
 	if !d.exactlyOnce {
-		owner.writers = d.sender.ownWriters(in.Partition)
+		owner.writers = d.sender.ownWriters(in.TopicPartition)
 		return owner, nil
 	}
 	own, err := d.takeOver(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	owner.own, owner.Next, owner.writers = own, own.next, d.sender.fencedWriters(in.Partition, own)
+	owner.own, owner.Next, owner.writers = own, own.next, d.sender.fencedWriters(in.TopicPartition, own)
 	return owner, nil
 }
 
@@ -129,19 +128,18 @@ func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
 	}
 	defer d.takeovers.Release(1)
 	cfg := &d.cluster.Config
-	topic := cfg.Topics.Input
 	t := &takeover{
 		fencer: fencer{
-			cluster: d.cluster, id: transactionalID(idPrefix(cfg), topic, in.Partition),
+			cluster: d.cluster, id: transactionalID(idPrefix(cfg), in.TopicPartition),
 			memory: min(d.fenceMemory, producerForgotten),
 		},
-		limiter: d.limiter, group: cfg.Group, input: topic, inputID: in.TopicID, partition: in.Partition,
+		limiter: d.limiter, group: cfg.Group, input: in.TopicPartition, inputID: in.TopicID,
 		inputEnd: func(ctx context.Context) (int64, error) {
-			_, end, err := d.cluster.Offsets(ctx, topic, in.Partition)
+			_, end, err := d.cluster.Offsets(ctx, in.Topic, in.Partition)
 			return end, err
 		},
 	}
-	subject, began := strconv.Itoa(int(in.Partition)), time.Now()
+	subject, began := in.String(), time.Now()
 	var retry stopping.Backoff
 	for {
 		own, err := d.tryTakeOver(ctx, t, in)
@@ -158,7 +156,7 @@ func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
 				d.metrics.Skipped.WithLabelValues("foreign").Add(float64(n))
 				d.log.Warn("skipped records in output topics that are under this service's producer id and none "+
 					"of its outputs",
-					"topic", t.input, "partition", in.Partition, "count", n, "first", own.foreign.named)
+					"topic", in.Topic, "partition", in.Partition, "count", n, "first", own.foreign.named)
 			}
 			return own, nil
 		case ctx.Err() != nil:
@@ -166,7 +164,7 @@ func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
 		case react(err) == leave:
 			return nil, ErrTakenOver
 		}
-		d.reporter.Failed(broker.OpTakeOver, subject, fmt.Errorf("consumer: take over %s/%d: %w", t.input, in.Partition, err))
+		d.reporter.Failed(broker.OpTakeOver, subject, fmt.Errorf("consumer: take over %s: %w", in, err))
 		if retry.Wait(ctx) != nil {
 			return nil, ctx.Err()
 		}
@@ -176,7 +174,7 @@ func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
 // tryTakeOver makes one attempt, and commits the position if need be.
 func (d *Delivery) tryTakeOver(ctx context.Context, t *takeover, in Input) (*ownership, error) {
 	began := time.Now()
-	positions, err := d.positions(ctx, t.partition)
+	positions, err := d.positions(ctx, in.Partition)
 	if err != nil {
 		return nil, fmt.Errorf("output partitions: %w", err)
 	}
@@ -189,20 +187,20 @@ func (d *Delivery) tryTakeOver(ctx context.Context, t *takeover, in Input) (*own
 		return own, nil
 	}
 	if own.next < 0 {
-		if own.next, _, err = d.cluster.Offsets(ctx, t.input, t.partition); err != nil {
+		if own.next, _, err = d.cluster.Offsets(ctx, in.Topic, in.Partition); err != nil {
 			return nil, fmt.Errorf("log start: %w", err)
 		}
 	}
 	// The first output is published only after the next owner can find it.
 	return own, in.Commit(ctx, broker.Commit{
-		Partition: t.partition, Next: own.next, Owner: own.as,
+		TopicPartition: in.TopicPartition, Next: own.next, Owner: own.as,
 		Positions: own.positions(own.next, &writers{}),
 	})
 }
 
 // positions returns the output partitions of an input partition, with the ends of their logs.
 func (d *Delivery) positions(ctx context.Context, partition int32) ([]broker.Position, error) {
-	m, err := d.cluster.Metadata(ctx, d.cluster.Config.Topics.All()[1:])
+	m, err := d.cluster.Metadata(ctx, d.cluster.Config.Topics.Outputs())
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"echosieve/consumer/broker"
@@ -17,8 +16,8 @@ import (
 func idPrefix(c *broker.Config) string { return cmp.Or(c.TransactionalIDPrefix, c.Group) }
 
 // transactionalID names the writer for an input partition.
-func transactionalID(prefix, topic string, partition int32) string {
-	return prefix + "/" + topic + "/" + strconv.Itoa(int(partition))
+func transactionalID(prefix string, input wire.TopicPartition) string {
+	return prefix + "/" + input.String()
 }
 
 // fencer holds the transactional id of an input partition at the id's coordinator.

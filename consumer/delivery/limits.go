@@ -47,7 +47,7 @@ func (o *outputLimits) now() pipeline.BatchLimits {
 // read returns an error only if trying again may help.
 func (o *outputLimits) read(ctx context.Context) error {
 	topics := o.cluster.Config.Topics
-	all, err := o.cluster.WaitForSettings(ctx, topics.All()[1:]...)
+	all, err := o.cluster.WaitForSettings(ctx, topics.Outputs()...)
 	switch {
 	case errors.Is(err, broker.ErrNotKnownYet), broker.IsConnection(err), diag.IsTimeout(err), ctx.Err() != nil:
 		return err

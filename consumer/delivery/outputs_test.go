@@ -28,10 +28,10 @@ func commitAt(t *testing.T, to *takeover, offset, pid int64, positions []broker.
 // commitAs commits for a topic with the id.
 func commitAs(t *testing.T, to *takeover, id wire.TopicID, c broker.Commit) {
 	t.Helper()
-	c.Partition = to.partition
+	c.TopicPartition = to.input
 	nobody := &kafka.Generation{GroupID: to.group, ID: -1}
 	require.Eventually(t, func() bool { // the group's coordinator may be new
-		return to.cluster.Commit(context.Background(), nobody, to.input, id, c) == nil
+		return to.cluster.Commit(context.Background(), nobody, map[string]wire.TopicID{to.input.Topic: id}, c) == nil
 	}, kafkatest.Patience, 10*time.Millisecond)
 }
 
@@ -135,12 +135,13 @@ func changedOutputs(t *testing.T, cfg broker.Config) {
 
 // morePartitions gives an output topic more partitions between two owners.
 func morePartitions(t *testing.T, cfg broker.Config) {
-	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).CreateTopic(t.Context(), 5, 1, nil, cfg.Topics.Input)
+	_, err := kadm.NewClient(kafkatest.Client(t, cfg)).CreateTopic(t.Context(), 5, 1, nil, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	kafkatest.EnsureTopics(t, cfg)
 	inFour := func() *takeover { // input partition 4 publishes to output partition 4 modulo 3
 		to := testTakeOver(t, cfg)
-		to.partition, to.id = 4, transactionalID(cfg.Group, cfg.Topics.Input, 4)
+		to.input.Partition = 4
+		to.id = transactionalID(cfg.Group, to.input)
 		return to
 	}
 	first := inFour()
@@ -210,12 +211,12 @@ func deletedMarkers(t *testing.T, cfg broker.Config) {
 // counts them and names them, and takes no memory for the offsets that they claim.
 func foreignOutputs(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Input, "u", 10, 1)...)
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 10, 1)...)
 	a := testTakeOver(t, cfg)
 	first := takeOver(t, a)
 	commitAt(t, a, 4, first.as.ID, first.ends)
 	forged := []string{
-		a.input + "/0/9223372036854775807", a.input + "/0/34359738368", a.input + "/0/10", a.input + "/1/5",
+		a.input.Topic + "/0/9223372036854775807", a.input.Topic + "/0/34359738368", a.input.Topic + "/0/10", a.input.Topic + "/1/5",
 		"other/0/5", "no coordinates", "",
 	}
 	require.NoError(t, publishAs(a, first.as, 0, cfg.Topics.Unique, 4, 5))
@@ -226,7 +227,7 @@ func foreignOutputs(t *testing.T, cfg broker.Config) {
 
 	b := testTakeOver(t, cfg)
 	b.inputEnd = func(ctx context.Context) (int64, error) {
-		_, end, err := b.cluster.Offsets(ctx, b.input, b.partition)
+		_, end, err := b.cluster.Offsets(ctx, b.input.Topic, b.input.Partition)
 		return end, err
 	}
 	second := takeOver(t, b)
@@ -259,7 +260,7 @@ func foreignEpoch(t *testing.T, cfg broker.Config) {
 
 	// The remedy works.
 	d := testTakeOver(t, cfg)
-	d.id = transactionalID("another-prefix", cfg.Topics.Input, 0)
+	d.id = transactionalID("another-prefix", wire.TopicPartition{Topic: cfg.Topics.Inputs[0]})
 	fourth := takeOver(t, d)
 	require.NotEqual(t, second.as.ID, fourth.as.ID)
 	require.False(t, fourth.fenced)

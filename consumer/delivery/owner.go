@@ -19,13 +19,13 @@ type Owner struct {
 	// Next is the offset to go on with; negative: the group has committed none.
 	Next int64
 
-	partition int32
-	sender    *sender
-	writers   *writers
-	limits    *outputLimits
-	topics    *atomic.Pointer[outputTopics]
-	memory    time.Duration // how long brokers remember a fence
-	own       *ownership    // nil with at least once
+	input   wire.TopicPartition
+	sender  *sender
+	writers *writers
+	limits  *outputLimits
+	topics  *atomic.Pointer[outputTopics]
+	memory  time.Duration // how long brokers remember a fence
+	own     *ownership    // nil with at least once
 }
 
 // Publish returns when every output is acknowledged by all in-sync replicas, except those that their topics refuse
@@ -33,7 +33,7 @@ type Owner struct {
 // ErrStandingLost or ErrTakenOver, after which the owner can publish no more. The outputs of each topic keep their
 // order.
 func (o *Owner) Publish(ctx context.Context, outputs []*pipeline.Output) ([]Refused, error) {
-	refusals, err := o.sender.publish(ctx, o.writers, o.partition, outputs)
+	refusals, err := o.sender.publish(ctx, o.writers, o.input, outputs)
 	if err != nil || len(refusals) == 0 {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (o *Owner) Acknowledged(offset int64) bool {
 // Positions returns what to commit when every output of the records before next is acknowledged. It is called only
 // while no output is on its way. The commit stays true however much later it is sent.
 func (o *Owner) Positions(next int64) *broker.Commit {
-	c := &broker.Commit{Partition: o.partition, Next: next, Owner: wire.Identity{ID: wire.NoProducerID}}
+	c := &broker.Commit{TopicPartition: o.input, Next: next, Owner: wire.Identity{ID: wire.NoProducerID}}
 	if o.own != nil {
 		c.Owner, c.Positions = o.own.as, o.own.positions(next, o.writers)
 	}

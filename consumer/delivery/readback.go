@@ -22,8 +22,8 @@ type reading struct {
 	*fencer
 	limiter  *broker.Limiter
 	own      *ownership
-	pid      int64               // producer id of the commit
-	input    article.Coordinates // without an offset
+	pid      int64 // producer id of the commit
+	input    wire.TopicPartition
 	inputEnd func(context.Context) (int64, error)
 	deadline time.Time // for the markers
 	asked    bool      // for the end of the input, since the latest response came
@@ -202,15 +202,14 @@ func (t *reading) collect(ctx context.Context, at article.Coordinates, r *record
 		t.own.foreign.add(at, err.Error())
 		return nil
 	case input.Topic != t.input.Topic || input.Partition != t.input.Partition:
-		t.own.foreign.add(at, fmt.Sprintf("it names %s, but its producer writes for %s/%d", input, t.input.Topic,
-			t.input.Partition))
+		t.own.foreign.add(at, fmt.Sprintf("it names %s, but its producer writes for %s", input, t.input))
 		return nil
 	case t.own.next < 0 || input.Offset < t.own.next:
 		return nil
 	case input.Offset >= t.own.inputEnd && !t.asked:
 		// Who published what the response holds had read the record before: then the input ends behind it.
 		if t.own.inputEnd, err = t.inputEnd(ctx); err != nil {
-			return fmt.Errorf("end of %s/%d: %w", t.input.Topic, t.input.Partition, err)
+			return fmt.Errorf("end of %s: %w", t.input, err)
 		}
 		t.asked = true
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
 
 	"echosieve/consumer/broker"
@@ -33,7 +32,7 @@ type sender struct {
 	reporter *broker.Reporter
 
 	mu  sync.Mutex
-	own map[int32]*writers // by input partition
+	own map[wire.TopicPartition]*writers // by input partition
 }
 
 // writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that
@@ -46,17 +45,17 @@ func newSender(c *broker.Cluster, m *broker.Metrics, r *broker.Reporter, log *sl
 	}}
 	return &sender{
 		cluster: c, ids: ids, topics: c.Config.Topics.Destinations(), metrics: m, reporter: r,
-		own: map[int32]*writers{},
+		own: map[wire.TopicPartition]*writers{},
 	}
 }
 
 // newWriters returns the writers of an input partition under the identities that the function returns.
-func (s *sender) newWriters(partition int32, as func() identity) *writers {
+func (s *sender) newWriters(input wire.TopicPartition, as func() identity) *writers {
 	var ws writers
 	for to, topic := range s.topics {
 		if topic != "" {
 			ws[to] = newWriter(s.cluster, as(), article.Destination(to), topic,
-				func(partitions int) int { return int(outputPartition(partition, partitions)) })
+				func(partitions int) int { return int(outputPartition(input.Partition, partitions)) })
 		}
 	}
 	return &ws
@@ -65,19 +64,19 @@ func (s *sender) newWriters(partition int32, as func() identity) *writers {
 // ownWriters returns the writers of an input partition that have producer ids of their own. They are the same
 // ones for each call, because they outlive group generations: a broker can still hold a batch of an earlier
 // one.
-func (s *sender) ownWriters(partition int32) *writers {
+func (s *sender) ownWriters(input wire.TopicPartition) *writers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.own[partition] == nil {
-		s.own[partition] = s.newWriters(partition, func() identity { return newOwnIdentity(s.ids) })
+	if s.own[input] == nil {
+		s.own[input] = s.newWriters(input, func() identity { return newOwnIdentity(s.ids) })
 	}
-	return s.own[partition]
+	return s.own[input]
 }
 
 // fencedWriters returns the writers of an input partition that this process has taken over. They write only
 // to the partitions that the take-over has fenced.
-func (s *sender) fencedWriters(partition int32, own *ownership) *writers {
-	ws := s.newWriters(partition, func() identity { return own.identity() })
+func (s *sender) fencedWriters(input wire.TopicPartition, own *ownership) *writers {
+	ws := s.newWriters(input, func() identity { return own.identity() })
 	for _, w := range ws {
 		for _, e := range own.ends {
 			if w != nil && w.topic == e.Topic {
@@ -105,7 +104,7 @@ type outgoing struct {
 // kafka.max_message_bytes. It tries until ctx ends and returns ctx's error, or ErrStandingLost or
 // ErrTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their
 // order.
-func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outputs []*pipeline.Output) ([]Refused,
+func (s *sender) publish(ctx context.Context, ws *writers, input wire.TopicPartition, outputs []*pipeline.Output) ([]Refused,
 	error,
 ) {
 	var topics [article.DestinationCount]outgoing
@@ -126,7 +125,7 @@ func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outp
 	for to := range topics {
 		if len(topics[to].records) > 0 {
 			wait.Go(func() {
-				refusals[to], errs[to] = s.publishTo(ctx, ws[to], partition, topics[to])
+				refusals[to], errs[to] = s.publishTo(ctx, ws[to], input, topics[to])
 				crashpoint.Here(crashpoint.BetweenPublishes)
 			})
 		}
@@ -137,14 +136,14 @@ func (s *sender) publish(ctx context.Context, ws *writers, partition int32, outp
 
 // publishTo sends the records through one writer, part after part. A part is sent only when the one before is
 // acknowledged, so that a retry cannot change the order.
-func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all outgoing) (refusals []Refused,
+func (s *sender) publishTo(ctx context.Context, w *writer, input wire.TopicPartition, all outgoing) (refusals []Refused,
 	err error,
 ) {
 	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
 	defer func() { tracing.End(span, err) }()
 	for part := range wire.Split(all.records, s.cluster.Config.MaxMessageBytes) {
-		more, err := s.send(ctx, w, partition, outgoing{part, all.outputs[:len(part)]})
+		more, err := s.send(ctx, w, input, outgoing{part, all.outputs[:len(part)]})
 		if err != nil {
 			return nil, err
 		}
@@ -155,8 +154,8 @@ func (s *sender) publishTo(ctx context.Context, w *writer, partition int32, all 
 
 // send publishes one record batch, as often as needed, except for the records that the topic refuses
 // permanently, which it returns. The writer keeps a retry from repeating records.
-func (s *sender) send(ctx context.Context, w *writer, partition int32, batch outgoing) ([]Refused, error) {
-	part, subject := batch.records, w.topic+"<"+strconv.Itoa(int(partition))
+func (s *sender) send(ctx context.Context, w *writer, input wire.TopicPartition, batch outgoing) ([]Refused, error) {
+	part, subject := batch.records, w.topic+"<"+input.String()
 	raw, err := wire.EncodeBatch(part, s.cluster.Codec)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: publish to %s: %w", w.topic, err)
@@ -177,7 +176,7 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
 			s.metrics.Errors.WithLabelValues(broker.OpPublish, broker.Kind(err)).Inc()
 			s.reporter.OK(broker.OpPublish, subject)
-			return s.sendHalves(ctx, w, partition, batch, why)
+			return s.sendHalves(ctx, w, input, batch, why)
 		}
 		if first {
 			var cancel context.CancelFunc
@@ -197,7 +196,7 @@ func (s *sender) send(ctx context.Context, w *writer, partition int32, batch out
 
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent
 // until single records are left: those that the topic refuses alone are returned.
-func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, batch outgoing,
+func (s *sender) sendHalves(ctx context.Context, w *writer, input wire.TopicPartition, batch outgoing,
 	why *record.RejectError,
 ) ([]Refused, error) {
 	if err := w.giveUp(); err != nil {
@@ -207,10 +206,10 @@ func (s *sender) sendHalves(ctx context.Context, w *writer, partition int32, bat
 	if half == 0 {
 		return []Refused{{batch.outputs[0], why}}, nil
 	}
-	first, err := s.send(ctx, w, partition, outgoing{batch.records[:half], batch.outputs[:half]})
+	first, err := s.send(ctx, w, input, outgoing{batch.records[:half], batch.outputs[:half]})
 	if err != nil {
 		return nil, err
 	}
-	second, err := s.send(ctx, w, partition, outgoing{batch.records[half:], batch.outputs[half:]})
+	second, err := s.send(ctx, w, input, outgoing{batch.records[half:], batch.outputs[half:]})
 	return append(first, second...), err
 }

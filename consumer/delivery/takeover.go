@@ -8,7 +8,6 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
-	"echosieve/pipeline/article"
 )
 
 // A take-over makes this process the only writer for one input partition, and finds out what its former
@@ -52,12 +51,11 @@ import (
 // epoch, and so the fence of the next owner would be overtaken.
 type takeover struct {
 	fencer
-	limiter   *broker.Limiter
-	group     string
-	input     string // topic
-	inputID   wire.TopicID
-	partition int32
-	inputEnd  func(context.Context) (int64, error)
+	limiter  *broker.Limiter
+	group    string
+	input    wire.TopicPartition
+	inputID  wire.TopicID
+	inputEnd func(context.Context) (int64, error)
 }
 
 // attempt goes through the steps 1 to 4. positions are the output partitions of this input partition as they are now.
@@ -69,7 +67,7 @@ func (t *takeover) attempt(ctx context.Context, positions []broker.Position) (*o
 	if err := t.fence(ctx, positions); err != nil {
 		return nil, err
 	}
-	own := &ownership{by: &t.fencer, partition: t.partition, as: t.as, fencedAt: time.Now()}
+	own := &ownership{by: &t.fencer, partition: t.input.Partition, as: t.as, fencedAt: time.Now()}
 	committed, err := t.position(ctx)
 	if err != nil {
 		return nil, err
@@ -90,13 +88,13 @@ func (t *takeover) attempt(ctx context.Context, positions []broker.Position) (*o
 func (t *takeover) reading(own *ownership, pid int64) *reading {
 	return &reading{
 		fencer: &t.fencer, limiter: t.limiter, own: own, pid: pid, inputEnd: t.inputEnd,
-		input: article.Coordinates{Topic: t.input, Partition: t.partition},
+		input: t.input,
 	}
 }
 
 // position reads what the group has committed for the partition.
 func (t *takeover) position(ctx context.Context) (broker.Commit, error) {
-	committed, err := t.cluster.Committed(ctx, t.group, t.input, []int{int(t.partition)})
+	committed, err := t.cluster.Committed(ctx, t.group, t.input.Topic, []int{int(t.input.Partition)})
 	if err != nil {
 		return broker.Commit{}, fmt.Errorf("position: %w", err)
 	}

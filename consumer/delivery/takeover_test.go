@@ -27,11 +27,11 @@ func testTakeOver(t *testing.T, cfg broker.Config) *takeover {
 	require.NoError(t, err)
 	return &takeover{
 		fencer: fencer{
-			cluster: c, node: -1, id: transactionalID(cfg.Group, cfg.Topics.Input, 0),
+			cluster: c, node: -1, id: transactionalID(cfg.Group, wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}),
 			memory: producerForgotten,
 		},
 		limiter: broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
-		input: cfg.Topics.Input,
+		input: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]},
 		// most tests have outputs of records that are not there
 		inputEnd: func(context.Context) (int64, error) { return 1000, nil },
 	}
@@ -44,7 +44,7 @@ func outputEnds(t *testing.T, to *takeover) []broker.Position {
 	var positions []broker.Position
 	require.Eventually(t, func() bool { // a topic may be new
 		var err error
-		positions, err = p.positions(context.Background(), to.partition)
+		positions, err = p.positions(context.Background(), to.input.Partition)
 		return err == nil
 	}, kafkatest.Patience, 10*time.Millisecond)
 	return positions
@@ -74,7 +74,7 @@ func publishAs(to *takeover, as wire.Identity, sequence int32, topic string, off
 func publishTo(to *takeover, as wire.Identity, sequence int32, at wire.TopicPartition, offsets ...int64) error {
 	var records []record.Record
 	for _, o := range offsets {
-		source := article.Coordinates{Topic: to.input, Partition: to.partition, Offset: o}
+		source := article.Coordinates{Topic: to.input.Topic, Partition: to.input.Partition, Offset: o}
 		records = append(records, record.Record{
 			Value: []byte("v"), Time: time.Now(),
 			Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(source.String())}},
@@ -136,7 +136,7 @@ func oneAfterTheOther(t *testing.T, cfg broker.Config) {
 	// The service's own writer never gets beyond the fence, however often it tries, and whatever it takes for
 	// a new beginning.
 	p := &sender{cluster: a.cluster, topics: cfg.Topics.Destinations(), ids: &producerIDs{cluster: a.cluster}}
-	w := p.fencedWriters(0, first)[article.ToUnique]
+	w := p.fencedWriters(wire.TopicPartition{}, first)[article.ToUnique]
 	for range 3 {
 		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1, time.Now()), ErrTakenOver)
 	}
@@ -209,8 +209,12 @@ func TestPositions(t *testing.T) {
 		ends:   []broker.Position{{TopicPartition: wire.TopicPartition{Topic: "unique"}, Offset: 10}},
 	}
 	own.acknowledged.add(8)
-	o := &Owner{own: own, partition: 2, writers: &writers{article.ToUnique: {topic: "unique", end: 20}}}
-	require.Equal(t, &broker.Commit{Partition: 2, Next: 8, Owner: own.as, Positions: own.before}, o.Positions(8))
+	o := &Owner{
+		own: own, input: wire.TopicPartition{Topic: "in", Partition: 2},
+		writers: &writers{article.ToUnique: {topic: "unique", end: 20}},
+	}
+	require.Equal(t, &broker.Commit{TopicPartition: o.input, Next: 8, Owner: own.as, Positions: own.before},
+		o.Positions(8))
 	require.Equal(t, int64(20), o.Positions(9).Positions[0].Offset)
 	require.Equal(t, int64(wire.NoProducerID), (&Owner{}).Positions(1).Owner.ID)
 }
@@ -296,7 +300,7 @@ func codeOf(err error) kafka.Error {
 func forgotten(t *testing.T, cfg broker.Config) bool {
 	t.Helper()
 	described, err := kadm.NewClient(kafkatest.Client(t, cfg)).DescribeTransactions(t.Context(),
-		transactionalID(cfg.Group, cfg.Topics.Input, 0))
+		transactionalID(cfg.Group, wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}))
 	require.NoError(t, err)
 	for _, d := range described {
 		return d.Err != nil

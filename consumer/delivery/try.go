@@ -15,7 +15,7 @@ import (
 // TryExactlyOnce checks that brokers and rights allow exactly once. For that it asks for the identity of a
 // transactional id that no partition uses. The error is a permanent *diag.Problem if they do not.
 func TryExactlyOnce(ctx context.Context, c *broker.Cluster) error {
-	m, err := c.Metadata(ctx, c.Config.Topics.All()[1:])
+	m, err := c.Metadata(ctx, c.Config.Topics.Outputs())
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -218,11 +219,40 @@ func (a *Archive) EarlierOwner(ctx context.Context, group string, input, output 
 	return batch.Producer() != owner, nil
 }
 
-// Labels returns the words of the index beside the offsets that a group has committed in a topic
+// AllCommitted is Committed for all topics in which a group has committed offsets: also of those that it no longer
+// reads. It leaves out topics without any offset above 0, and those that were deleted.
+func (a *Archive) AllCommitted(ctx context.Context, group string) (map[string][]int64, error) {
+	topics, err := retried(ctx, a, "offsets of group "+group, func() ([]string, error) {
+		return a.cluster.CommittedTopics(ctx, group)
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]int64{}
+	for _, topic := range topics {
+		committed, err := a.Committed(ctx, group, topic)
+		switch {
+		case err != nil && !IsMissing(err):
+			return nil, err
+		case err == nil && slices.Max(committed) > 0:
+			all[topic] = committed
+		}
+	}
+	return all, nil
+}
+
+// Labels returns the words of the index beside the offsets that a group has committed in topics
 // (Labels.Recall). It needs the right Describe on the group.
-func (a *Archive) Labels(ctx context.Context, group, topic string) (map[article.Coordinates]string, error) {
-	_, known, err := a.commits(ctx, group, topic)
-	return broker.IndexLabels(topic, known), err
+func (a *Archive) Labels(ctx context.Context, group string, topics ...string) (map[article.Coordinates]string, error) {
+	var all []broker.Commit
+	for _, topic := range topics {
+		_, known, err := a.commits(ctx, group, topic)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, known...)
+	}
+	return broker.IndexLabels(all), nil
 }
 
 // commits returns the id of a topic, and a group's commits in all its partitions.

@@ -35,7 +35,7 @@ func openArchive(t *testing.T, cfg broker.Config) *Archive {
 func TestArchiveWithoutBrokers(t *testing.T) {
 	cfg := kafkatest.Config("127.0.0.1:1", "127.0.0.1:2")
 	before := time.Now()
-	_, err := openArchive(t, cfg).Committed(t.Context(), "group", cfg.Topics.Input)
+	_, err := openArchive(t, cfg).Committed(t.Context(), "group", cfg.Topics.Inputs[0])
 	require.ErrorContains(t, err, "no broker answers at this address")
 	require.Less(t, time.Since(before), archivePatience/3)
 }
@@ -45,12 +45,12 @@ func TestArchiveWaitsForARestart(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
 	kafkatest.EnsureTopics(t, cfg)
 	a := openArchive(t, cfg)
-	_, err := a.Partitions(t.Context(), cfg.Topics.Input)
+	_, err := a.Partitions(t.Context(), cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	k.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err = a.Committed(ctx, cfg.Group, cfg.Topics.Input)
+	_, err = a.Committed(ctx, cfg.Group, cfg.Topics.Inputs[0])
 	require.Error(t, err)
 	require.Error(t, ctx.Err(), "it gave up before: %v", err)
 }
@@ -58,7 +58,7 @@ func TestArchiveWaitsForARestart(t *testing.T) {
 func TestArchive(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
 	kafkatest.EnsureTopics(t, cfg)
-	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Input
+	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Inputs[0]
 	start := time.UnixMilli(1_700_000_000_000)
 	for i := range 10 { // a record batch each
 		kafkatest.Produce(t, kafkatest.Client(t, cfg), &kgo.Record{Topic: topic, Partition: 1, Value: fmt.Append(nil, i),
@@ -144,7 +144,7 @@ func TestArchiveOfRealKafka(t *testing.T) {
 
 func archiveOfRealKafka(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
-	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Input
+	a, ctx, topic := openArchive(t, cfg), context.Background(), cfg.Topics.Inputs[0]
 	plain := kafkatest.Client(t, cfg)
 	for i := range 5 {
 		kafkatest.Produce(t, plain, &kgo.Record{Topic: topic, Value: fmt.Append(nil, i)})
@@ -183,15 +183,15 @@ func archiveOfRealKafka(t *testing.T, cfg broker.Config) {
 func TestArchiveOfAGroupThatDoesNotExist(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	kafkatest.EnsureTopics(t, cfg)
-	a, err := NewArchive(cfg, cfg.Topics.Input)
+	a, err := NewArchive(cfg, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	defer a.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), archivePatience/2)
 	defer cancel()
-	labels, err := a.Labels(ctx, "nobody", cfg.Topics.Input)
+	labels, err := a.Labels(ctx, "nobody", cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	require.Empty(t, labels)
-	offsets, err := a.Committed(ctx, "nobody", cfg.Topics.Input)
+	offsets, err := a.Committed(ctx, "nobody", cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	require.Equal(t, make([]int64, cfg.Partitions), offsets)
 }
@@ -202,8 +202,8 @@ func TestRecordsShareTheirMemory(t *testing.T) {
 	cfg.MaxInFlightBytes = 16 << 10
 	kafkatest.EnsureTopics(t, cfg)
 	kafkatest.Produce(t, kafkatest.Client(t, cfg, kgo.ProducerBatchCompression(kgo.NoCompression())),
-		&kgo.Record{Topic: cfg.Topics.Input, Value: make([]byte, 5000)})
-	a, at := openArchive(t, cfg), article.Coordinates{Topic: cfg.Topics.Input}
+		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: make([]byte, 5000)})
+	a, at := openArchive(t, cfg), article.Coordinates{Topic: cfg.Topics.Inputs[0]}
 	_, release, err := a.fetch(t.Context(), at, 1, a.limiter)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

@@ -139,7 +139,12 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 	if p := c.LackingRight(t); p != nil {
 		add(diag.Failure, p.Cause, p.Remedy)
 	}
-	if name != c.Config.Topics.Input {
+	if slices.Contains(c.Config.Topics.Inputs, name) {
+		if all, _ := c.ReadSettings(ctx, name); strings.Contains(all[name][broker.CleanupPolicy], "compact") {
+			add(diag.Warning, "cleanup.policy is compact: a record that still waits is removed when a later one has its key",
+				"set it to delete, or min.compaction.lag.ms to the longest outage")
+		}
+	} else {
 		findings = append(findings, c.checkOutputSettings(ctx, name)...)
 	}
 	if len(findings) == 0 {
@@ -151,7 +156,6 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 // checkOutputSettings compares settings of an output topic with the records that are published into it.
 func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Finding {
 	subject := "topic " + name
-	input := c.Config.Topics.Input
 	all, err := c.WaitForSettings(ctx, name)
 	settings, known := all[name]
 	if errors.Is(err, broker.ErrNotKnownYet) {
@@ -187,13 +191,15 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 				"dead letter", broker.PastLimit, limits.MaxBehind),
 			"remove the limit")
 	}
-	all, _ = c.ReadSettings(ctx, input)
-	if in, known := all[input]; known && in[broker.TimeType] != "LogAppendTime" &&
-		limits.MaxAhead < in.Limits(input).MaxAhead {
-		add(diag.Warning, fmt.Sprintf(
-			"%s is %s, less than the input topic allows: a record with a timestamp in between becomes a dead letter",
-			broker.FutureLimit, limits.MaxAhead),
-			"give both topics the same limit")
+	all, _ = c.ReadSettings(ctx, c.Config.Topics.Inputs...)
+	for _, input := range c.Config.Topics.Inputs {
+		if in, known := all[input]; known && in[broker.TimeType] != "LogAppendTime" &&
+			limits.MaxAhead < in.Limits(input).MaxAhead {
+			add(diag.Warning, fmt.Sprintf(
+				"%s is %s, less than the input topic %s allows: a record with a timestamp in between becomes a dead letter",
+				broker.FutureLimit, limits.MaxAhead, input),
+				"give both topics the same limit")
+		}
 	}
 	return findings
 }

@@ -48,7 +48,7 @@ func checkRealKafka(t *testing.T, cfg broker.Config) {
 	} {
 		for _, topic := range cfg.Topics.All() {
 			limit := step.output
-			if topic == cfg.Topics.Input {
+			if topic == cfg.Topics.Inputs[0] {
 				limit = step.input
 			}
 			_, err := admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: step.setting, Value: limit}}, topic)

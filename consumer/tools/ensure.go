@@ -22,17 +22,17 @@ func EnsureTopics(ctx context.Context, cfg broker.Config) error {
 	return nil
 }
 
-// EnsureInput creates the input topic if it is missing, for a tool that publishes, and says whether it did.
+// EnsureInput creates an input topic if it is missing, for a tool that publishes, and says whether it did.
 // Unlike EnsureTopics it needs no right on the output topics.
-func EnsureInput(ctx context.Context, cfg broker.Config) (created bool, err error) {
-	c, err := broker.New(cfg, cfg.Topics.Input)
+func EnsureInput(ctx context.Context, cfg broker.Config, topic string) (created bool, err error) {
+	c, err := broker.New(cfg, topic)
 	if err != nil {
 		return false, fmt.Errorf("consumer: %w", err)
 	}
 	defer c.Close()
-	names, err := c.EnsureTopics(ctx, []string{cfg.Topics.Input})
+	names, err := c.EnsureTopics(ctx, []string{topic})
 	if err != nil {
-		return false, explainProduce(cfg.Topics.Input, c.ExplainClosed(ctx, err))
+		return false, explainProduce(topic, c.ExplainClosed(ctx, err))
 	}
 	return len(names) > 0, nil
 }

@@ -20,7 +20,7 @@ func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	cfg.Partitions = 7
 	kafkatest.EnsureTopics(t, cfg)
-	p, err := NewProducer(cfg, cfg.Topics.Input)
+	p, err := NewProducer(cfg, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	ctx := context.Background()
 	const n = 500
@@ -38,8 +38,8 @@ func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
 	require.EqualValues(t, n+2, p.Acknowledged())
 	require.Error(t, p.Produce(ctx, nil))
 
-	java := kgo.StickyKeyPartitioner(nil).ForTopic(cfg.Topics.Input)
-	for _, r := range kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Input}, kafkatest.AtLeast(n+2)) {
+	java := kgo.StickyKeyPartitioner(nil).ForTopic(cfg.Topics.Inputs[0])
+	for _, r := range kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Inputs[0]}, kafkatest.AtLeast(n+2)) {
 		if r.Key != nil {
 			require.EqualValues(t, java.Partition(r, 7), r.Partition, "key %s", r.Key)
 			require.WithinDuration(t, time.Now(), r.Timestamp, time.Minute)
@@ -54,7 +54,7 @@ func TestProducerReportsWhatCannotBeDelivered(t *testing.T) {
 	cfg.MaxMessageBytes = 4 << 20
 	cfg.Compression = "none"
 	kafkatest.EnsureTopics(t, cfg)
-	p, err := NewProducer(cfg, cfg.Topics.Input)
+	p, err := NewProducer(cfg, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	require.ErrorContains(t, p.Produce(context.Background(), []record.Record{{Value: make([]byte, 2<<20)}}),
 		"max.message.bytes")
@@ -66,7 +66,7 @@ func TestProducerReportsWhatCannotBeDelivered(t *testing.T) {
 func TestProducerRetriesKeepTheOrder(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	kafkatest.EnsureTopics(t, cfg)
-	p, err := NewProducer(cfg, cfg.Topics.Input)
+	p, err := NewProducer(cfg, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	f := &kafkatest.Faults{
 		Key:    int16(kmsg.Produce),
@@ -81,7 +81,7 @@ func TestProducerRetriesKeepTheOrder(t *testing.T) {
 	require.EqualValues(t, n, p.Acknowledged())
 	require.Greater(t, f.Seen.Load(), int64(n), "the fault fired")
 	next := 0
-	for _, r := range kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Input},
+	for _, r := range kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Inputs[0]},
 		func(all []*kgo.Record) bool { return slices.Contains(kafkatest.Values(all), "19") }) {
 		at, err := strconv.Atoi(string(r.Value))
 		require.NoError(t, err)

@@ -222,7 +222,11 @@ func settingSchema(k schema.Key) object {
 	case "bool":
 		return object{"type": "boolean"}
 	case "list":
-		return object{"type": "array", "items": object{"type": "string"}}
+		list := object{"type": "array", "items": object{"type": "string"}}
+		if k.Name == "kafka.topics.input" { // one name, or a list
+			list["type"] = []string{"array", "string"}
+		}
+		return list
 	case "size": // Helm writes a large number as 1.048576e+06, which is no size
 		return object{"type": []string{"integer", "string"}, "maximum": 999_999,
 			"pattern": "^[0-9.]+ ?[kKmMgGtT]?i?[bB]?$"}

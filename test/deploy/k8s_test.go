@@ -319,7 +319,7 @@ func TestScaledObjectFitsTheSettings(t *testing.T) {
 	trigger := spec.Triggers[0].Metadata
 	require.Equal(t, strings.Join(cfg.Kafka.Brokers, ","), trigger.BootstrapServers)
 	require.Equal(t, cfg.Kafka.Group, trigger.ConsumerGroup)
-	require.Equal(t, cfg.Kafka.Topics.Input, trigger.Topic)
+	require.Equal(t, cfg.Kafka.Topics.Inputs[0], trigger.Topic)
 	require.Equal(t, "earliest", trigger.OffsetResetPolicy)
 	lag, err := strconv.Atoi(trigger.LagThreshold)
 	require.NoError(t, err)

@@ -107,7 +107,7 @@ func Value(id, title, text string) string {
 // Publish publishes a value into the input topic and returns its coordinates.
 func (w *World) Publish(t *testing.T, partition int32, at time.Time, value string) string {
 	t.Helper()
-	return w.PublishTo(t, &kgo.Record{Topic: w.Config.Kafka.Topics.Input, Partition: partition, Timestamp: at,
+	return w.PublishTo(t, &kgo.Record{Topic: w.Config.Kafka.Topics.Inputs[0], Partition: partition, Timestamp: at,
 		Value: []byte(value)})
 }
 

@@ -119,7 +119,7 @@ func Filled(t *testing.T, cfg broker.Config, prefix string, n int) *kgo.Client {
 	t.Helper()
 	EnsureTopics(t, cfg)
 	cl := Client(t, cfg)
-	Produce(t, cl, Numbered(cfg.Topics.Input, prefix, n, cfg.Partitions)...)
+	Produce(t, cl, Numbered(cfg.Topics.Inputs[0], prefix, n, cfg.Partitions)...)
 	return cl
 }
 
@@ -163,7 +163,7 @@ func AskCommitted(cl *kgo.Client, cfg broker.Config) (n int64, err error) {
 // Output is an output of an input record of partition 0, to the unique topic.
 func Output(cfg broker.Config, offset int64, at time.Time) *pipeline.Output {
 	r := &record.Record{Value: []byte("v"), Time: at}
-	r.Topic, r.Offset = cfg.Topics.Input, offset
+	r.Topic, r.Offset = cfg.Topics.Inputs[0], offset
 	return &pipeline.Output{
 		Record: r, Time: at, Destination: article.ToUnique,
 		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}},

@@ -40,7 +40,7 @@ func RealConfig(s *kafkaserver.Server, name string) broker.Config {
 	cfg := Config(strings.Split(s.Addr, ",")...)
 	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
 	cfg.Topics = broker.Topics{
-		Input:     name,
+		Inputs:    []string{name},
 		Unique:    name + "-unique",
 		Duplicate: name + "-duplicate",
 		Dead:      name + "-dead",
@@ -52,19 +52,21 @@ func RealConfig(s *kafkaserver.Server, name string) broker.Config {
 // OutTopics returns the output topics.
 func OutTopics(t broker.Topics) []string { return []string{t.Unique, t.Duplicate, t.Dead} }
 
-// ends returns the sum of the end offsets of the input topic.
+// ends returns the sum of the end offsets of the input topics.
 func ends(t *testing.T, cfg broker.Config) int64 {
 	t.Helper()
 	c, n := Cluster(t, cfg), int64(0)
-	for p := range int32(cfg.Partitions) {
-		_, last, err := c.Offsets(context.Background(), cfg.Topics.Input, p)
-		require.NoError(t, err)
-		n += last
+	for _, topic := range cfg.Topics.Inputs {
+		for p := range int32(cfg.Partitions) {
+			_, last, err := c.Offsets(context.Background(), topic, p)
+			require.NoError(t, err)
+			n += last
+		}
 	}
 	return n
 }
 
-// EventuallyCommitted waits until all offsets of the input topic are committed, offsets of transaction markers too.
+// EventuallyCommitted waits until all offsets of the input topics are committed, offsets of transaction markers too.
 func EventuallyCommitted(t *testing.T, cfg broker.Config) {
 	t.Helper()
 	cl := Client(t, cfg)

@@ -139,7 +139,7 @@ func ids(seen map[string]*Outcome) (bad Violations) {
 type lane struct {
 	topic     string
 	partition int32
-	input     int32
+	input     article.Coordinates // without an offset
 }
 
 // inOrder checks that the records of each input partition are in the output partition that the documentation
@@ -159,7 +159,7 @@ func inOrder(outputs []*kgo.Record, partitions int32) (bad Violations) {
 		if want := from.Partition % partitions; out.Partition != want {
 			bad.Add(Misplaced, "%s is in %s instead of partition %d", input, Coordinates(out), want)
 		}
-		l := lane{out.Topic, out.Partition, from.Partition}
+		l := lane{out.Topic, out.Partition, article.Coordinates{Topic: from.Topic, Partition: from.Partition}}
 		if !seen[input] {
 			if last, known := newest[l]; known && from.Offset <= last {
 				bad.Add(Order, "%s came after offset %d in %s/%d", input, last, out.Topic, out.Partition)

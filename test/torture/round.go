@@ -75,10 +75,10 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 // prepare creates the topics and starts the processes.
 func (r *round) prepare(ctx context.Context) error {
 	out := r.Topics()
-	kafkaserver.CreateTopics(r.Host, r.KafkaClient, int32(r.Partitions), nil, r.Topic, out.Unique, out.Duplicate,
-		out.Dead)
+	kafkaserver.CreateTopics(r.Host, r.KafkaClient, int32(r.Partitions), nil,
+		append(r.Inputs(), out.Unique, out.Duplicate, out.Dead)...)
 	var err error
-	if r.Feed, err = traffic.NewFeed(r.KafkaAddrs, r.Topic); err != nil {
+	if r.Feed, err = traffic.NewFeed(r.KafkaAddrs, r.Inputs()); err != nil {
 		return err
 	}
 	if r.Watcher, err = traffic.NewWatcher(r.KafkaAddrs, out.Unique, out.Duplicate, out.Dead); err != nil {
@@ -110,7 +110,7 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 	})
 	// The complement of the seed gives other articles.
 	inTransactions := r.NewWriter(^r.plan.seed, "t", true)
-	if x, err = traffic.NewTransactions(r.KafkaAddrs, r.Topic, r.Admin, &r.BreakingKafka,
+	if x, err = traffic.NewTransactions(r.KafkaAddrs, r.Inputs(), r.Admin, &r.BreakingKafka,
 		inTransactions); err != nil {
 		return 0, nil, err
 	}
@@ -126,7 +126,7 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 	return sent, x, nil
 }
 
-// collect waits for the verdicts, ends the processes, and returns everything that the input topic and the
+// collect waits for the verdicts, ends the processes, and returns everything that the input topics and the
 // output topics hold.
 func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.Record, outputs []*kgo.Record,
 	err error) {
@@ -147,7 +147,7 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 	if err := r.compareIsolation(ctx, outputs); err != nil {
 		return nil, nil, err
 	}
-	if inputs, err = traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.Topic); err != nil {
+	if inputs, err = traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.Inputs()...); err != nil {
 		return nil, nil, err
 	}
 	if len(inputs) < sent {

@@ -24,7 +24,7 @@ func (r *round) accountStories(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.Topic)
+	inputs, err := traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.Inputs()...)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,9 @@ type TopicPartition struct {
 	Partition int32
 }
 
+// String returns topic/partition.
+func (p TopicPartition) String() string { return fmt.Sprintf("%s/%d", p.Topic, p.Partition) }
+
 // Coordinator returns the node id of the broker that coordinates the transactional id.
 //
 // kafka-go's own requests to coordinators are not used: kafka-go looks the coordinator up before each of

@@ -127,7 +127,7 @@ func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view,
 	if err := waitReady(sampleCtx, "http://"+listen+"/readyz"); err != nil {
 		return err
 	}
-	producer, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Input)
+	producer, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
 	if err != nil {
 		return err
 	}

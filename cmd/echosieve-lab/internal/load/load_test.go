@@ -141,7 +141,7 @@ func TestLoadInterrupted(t *testing.T) {
 // A service that cannot start ends the run.
 func TestLoadWithoutOutputTopic(t *testing.T) {
 	topics := config.Default().Kafka.Topics
-	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(2, topics.Input, topics.Unique, topics.Duplicate, topics.Dead))
+	_, cfg := kafkatest.Fake(t, kfake.SeedTopics(2, topics.First(), topics.Unique, topics.Duplicate, topics.Dead))
 	_, out, errOut := loaded(t, command.ExitFailed, "--real", "--kafka.brokers", cfg.Brokers[0], "--redis.addrs",
 		"127.0.0.1:1", "--kafka.topics.dead", "nowhere")
 	require.Empty(t, out)

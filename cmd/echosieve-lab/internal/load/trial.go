@@ -26,7 +26,7 @@ func (m *measurement) trial(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	out, err := tools.NewProducer(m.Kafka, m.Kafka.Topics.Input)
+	out, err := tools.NewProducer(m.Kafka, m.Kafka.Topics.Inputs[0])
 	if err != nil {
 		r.client.Close()
 		return Result{}, err

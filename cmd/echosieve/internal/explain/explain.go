@@ -42,14 +42,14 @@ type explainer struct {
 	index  *redisindex.Index // nil: not in reach
 }
 
-// record explains the record with the coordinates, which may be of an output topic or of the input topic.
+// record explains the record with the coordinates, which may be of an output topic or of an input topic.
 func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explanation, error) {
 	r, err := e.reader.Record(ctx, at)
 	gone := errors.Is(err, tools.ErrNoRecord)
 	if err != nil && !gone {
 		return nil, err
 	}
-	if at.Topic != e.cfg.Kafka.Topics.Input && !gone {
+	if !slices.Contains(e.cfg.Kafka.Topics.Inputs, at.Topic) && !gone {
 		o, err := told.Parse(r)
 		switch {
 		case err == nil:

@@ -51,12 +51,12 @@ func newAcceptCommand() *cobra.Command {
 // accept returns what was accepted; "" if nothing was lacking.
 func accept(ctx context.Context, index *opened) (string, error) {
 	kafka := index.cfg.Kafka
-	archive, err := tools.NewArchive(kafka, kafka.Topics.Input)
+	archive, err := tools.NewArchive(kafka, kafka.Topics.Inputs...)
 	if err != nil {
 		return "", err
 	}
 	defer archive.Close()
-	labels, err := archive.Labels(ctx, kafka.Group, kafka.Topics.Input)
+	labels, err := archive.Labels(ctx, kafka.Group, kafka.Topics.Inputs...)
 	if err != nil {
 		return "", err
 	}
@@ -64,9 +64,14 @@ func accept(ctx context.Context, index *opened) (string, error) {
 	if err != nil || lack == nil {
 		return "", err
 	}
-	committed, err := archive.Committed(ctx, kafka.Group, kafka.Topics.Input)
-	if err != nil {
-		return "", err
+	for _, topic := range kafka.Topics.Inputs {
+		committed, err := archive.Committed(ctx, kafka.Group, topic)
+		if err == nil {
+			err = index.handover().Fill(ctx, topic, committed)
+		}
+		if err != nil {
+			return "", err
+		}
 	}
-	return lack.Text(index.Keys().ID), index.handover().Fill(ctx, kafka.Topics.Input, committed)
+	return lack.Text(index.Keys().ID), nil
 }

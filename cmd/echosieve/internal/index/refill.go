@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ articles of the last window from Kafka and stores them again. It publishes nothi
 of the same input gives the same verdicts, and copies that come from now on name the same originals. Articles that
 were published by another recipe cannot keep their verdicts: they are counted and left out (exit code 1).
 
---from input reads the input topic and reaches new verdicts, as the service does, for an index that is still empty. Use
+--from input reads the input topics and reaches new verdicts, as the service does, for an index that is still empty. Use
 it before a change of recipe, with the configuration of the new recipe. It goes on with what the service has decided
 meanwhile, until that takes less than five seconds; the service stores the rest when it starts with the recipe.
 
@@ -156,13 +157,13 @@ const restTime = 5 * time.Second
 // plan finds out what is to be read.
 func (r *refiller) plan(ctx context.Context) (err error) {
 	kafka := r.index.cfg.Kafka
-	if r.committed, err = r.archive.Committed(ctx, kafka.Group, kafka.Topics.Input); err != nil {
+	if r.committed, err = r.archive.AllCommitted(ctx, kafka.Group); err != nil {
 		return err
 	}
-	if slices.Max(r.committed) == 0 {
+	if !slices.ContainsFunc(kafka.Topics.Inputs, func(topic string) bool { return r.committed[topic] != nil }) {
 		return fmt.Errorf(
 			"the group %s has committed nothing in %s: name the group of the service with --kafka.group", kafka.Group,
-			kafka.Topics.Input)
+			strings.Join(kafka.Topics.Inputs, ", "))
 	}
 	r.parts, err = r.findParts(ctx)
 	return err
@@ -187,7 +188,7 @@ func (r *refiller) cure(ctx context.Context) (err error) {
 func (r *refiller) declareFilled(ctx context.Context) error {
 	kafka, h := r.index.cfg.Kafka, r.index.handover()
 	if r.from == fromOutputs {
-		labels, err := r.archive.Labels(ctx, kafka.Group, kafka.Topics.Input)
+		labels, err := r.archive.Labels(ctx, kafka.Group, kafka.Topics.Inputs...)
 		if err != nil {
 			return err
 		}
@@ -196,5 +197,10 @@ func (r *refiller) declareFilled(ctx context.Context) error {
 			return err
 		}
 	}
-	return h.Fill(ctx, kafka.Topics.Input, r.committed)
+	for _, topic := range kafka.Topics.Inputs {
+		if err := h.Fill(ctx, topic, r.committed[topic]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

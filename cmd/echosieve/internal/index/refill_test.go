@@ -111,7 +111,7 @@ func TestRefillReadsFurtherBack(t *testing.T) {
 func TestRefillOfAnAddedPartition(t *testing.T) {
 	w := inprocess.Start(t)
 	w.Stop()
-	input := w.Config.Kafka.Topics.Input
+	input := w.Config.Kafka.Topics.Inputs[0]
 	for partition := range int32(2) {
 		w.PublishTo(t, &kgo.Record{Topic: input, Partition: partition, Timestamp: time.Now(), Value: []byte("{}")})
 	}
@@ -120,7 +120,7 @@ func TestRefillOfAnAddedPartition(t *testing.T) {
 	defer archive.Close()
 	r := &refiller{
 		index: &opened{cfg: w.Config}, archive: archive, from: fromInput, oldest: time.Now().Add(-time.Hour),
-		committed: []int64{1}, progress: &progress{},
+		committed: map[string][]int64{input: {1}}, progress: &progress{},
 	}
 	parts, err := r.findParts(t.Context())
 	require.NoError(t, err)

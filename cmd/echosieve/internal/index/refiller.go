@@ -41,8 +41,8 @@ type refiller struct {
 	archive   *tools.Archive
 	from      string // fromOutputs or fromInput
 	began     time.Time
-	oldest    time.Time // records from before are left out
-	committed []int64
+	oldest    time.Time          // records from before are left out
+	committed map[string][]int64 // by topic and partition
 	parts     []part
 	shared    *admin.Refill
 	restorer  *admin.Restorer // nil with fromInput
@@ -71,7 +71,7 @@ func (r *refiller) findParts(ctx context.Context) ([]part, error) {
 		}
 	}
 	if r.from == fromInput {
-		names = []string{topics.Input}
+		names = topics.Inputs
 	}
 	var parts []part
 	for _, topic := range names {
@@ -89,7 +89,7 @@ func (r *refiller) findParts(ctx context.Context) ([]part, error) {
 				return nil, err
 			}
 			if p.to = held.Next; r.from == fromInput {
-				p.to = committedIn(r.committed, i)
+				p.to = committedIn(r.committed, topic, i)
 			}
 			// Brokers delete from the start. If the first record that is left is of the window, some before
 			// it may have been, too.
@@ -213,18 +213,17 @@ func (b *batch) take(rec *record.Record) (leftOut *int64) {
 		return nil
 	}
 	p, err := pipeline.ParseHeaders(rec.Headers)
-	input := r.index.cfg.Kafka.Topics.Input
 	switch {
-	case err != nil, p.Reject != nil, p.Input.Topic != input:
+	case err != nil, p.Reject != nil, r.committed[p.Input.Topic] == nil:
 		return &s.NotPublished
 	case rec.Value == nil:
 		return &s.NoText
 	case p.Recipe != r.index.recipe.ID():
 		b.gap = b.gap || !rec.Time.Before(r.began.Add(-r.index.cfg.Window))
 		return &s.OtherRecipe
-	case !below(p.Input, input, r.committed),
-		p.Verdict.Kind != article.Unique && !below(p.Verdict.Original.Coordinates, input, r.committed),
-		!below(p.Verdict.Root.Coordinates, input, r.committed):
+	case !below(p.Input, r.committed),
+		p.Verdict.Kind != article.Unique && !below(p.Verdict.Original.Coordinates, r.committed),
+		!below(p.Verdict.Root.Coordinates, r.committed):
 		return &s.Uncommitted
 	}
 	if p.Verdict.Kind.IsCopy() {

@@ -79,9 +79,9 @@ func (s *summary) print(w io.Writer, asJSON bool) error {
 
 // committedIn is the offset that was committed in a partition; 0 if there is none, as in a partition that was
 // added since.
-func committedIn(committed []int64, partition int32) int64 {
-	if int(partition) < len(committed) {
-		return committed[partition]
+func committedIn(committed map[string][]int64, topic string, partition int32) int64 {
+	if int(partition) < len(committed[topic]) {
+		return committed[topic][partition]
 	}
 	return 0
 }
@@ -95,7 +95,7 @@ func (s *summary) answer() error {
 	return nil
 }
 
-// below says whether the record at these coordinates is of the topic, and below the offsets that were committed in it.
-func below(c article.Coordinates, topic string, committed []int64) bool {
-	return c.Topic == topic && c.Offset < committedIn(committed, c.Partition)
+// below says whether the record at these coordinates is below the offsets that were committed in its topic.
+func below(c article.Coordinates, committed map[string][]int64) bool {
+	return c.Offset < committedIn(committed, c.Topic, c.Partition)
 }

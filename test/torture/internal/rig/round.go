@@ -42,7 +42,7 @@ const (
 // violations found so far. Its methods are safe for concurrent use.
 type Round struct {
 	*Rig
-	Topic   string // input; also the consumer group, the namespace in Redis and the prefix of the output topics
+	Topic   string // first input; also the consumer group, the namespace in Redis and the prefix of the output topics
 	Dir     string // of the processes' logs
 	Feed    *traffic.Feed
 	Watcher *traffic.Watcher
@@ -57,6 +57,9 @@ type Round struct {
 	generation int // the newest group generation
 	violations ledger.Violations
 }
+
+// Inputs are the input topics. Articles go to them in turn.
+func (r *Round) Inputs() []string { return []string{r.Topic, r.Topic + "-wire"} }
 
 // Topics are the output topics.
 func (r *Round) Topics() ledger.Topics {
@@ -133,7 +136,8 @@ func (r *Round) startCommand(command []string, doomed bool, kafka string, env ..
 func (r *Round) arguments(kafka string, command ...string) []string {
 	topics := r.Topics()
 	return slices.Concat(command, []string{
-		"--kafka.brokers", kafka, "--kafka.group", r.Topic, "--kafka.topics.input", r.Topic,
+		"--kafka.brokers", kafka, "--kafka.group", r.Topic, "--kafka.topics.input",
+		strings.Join(r.Inputs(), ","),
 		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead",
 		topics.Dead,
 		"--redis.namespace", r.Topic, "--window", Window.String(), "--http.listen", "127.0.0.1:0",

@@ -15,6 +15,7 @@ import (
 // Feed publishes articles at a steady rate.
 type Feed struct {
 	clients      []*kgo.Client // one for each compression, used in turn
+	topics       []string      // used in turn
 	acknowledged atomic.Int64
 	failed       atomic.Pointer[error]
 	enough       chan struct{}
@@ -24,11 +25,11 @@ type Feed struct {
 var codecs = []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(),
 	kgo.Lz4Compression(), kgo.ZstdCompression()}
 
-// NewFeed returns a feed for a topic.
-func NewFeed(addrs []string, topic string) (*Feed, error) {
-	f := &Feed{enough: make(chan struct{})}
+// NewFeed returns a feed for topics.
+func NewFeed(addrs, topics []string) (*Feed, error) {
+	f := &Feed{topics: topics, enough: make(chan struct{})}
 	for _, codec := range codecs {
-		client, err := newPublisher(addrs, topic, kgo.ProducerBatchCompression(codec))
+		client, err := newPublisher(addrs, kgo.ProducerBatchCompression(codec))
 		if err != nil {
 			return nil, err
 		}
@@ -37,11 +38,11 @@ func NewFeed(addrs []string, topic string) (*Feed, error) {
 	return f, nil
 }
 
-func newPublisher(addrs []string, topic string, opts ...kgo.Opt) (*kgo.Client, error) {
+func newPublisher(addrs []string, opts ...kgo.Opt) (*kgo.Client, error) {
 	// Metadata is refreshed often, so that new partitions are used soon. Each copy has a key of its own:
 	// original and copy may lie in different partitions. Faults cut connections as soon as they open; without
 	// AlwaysRetryEOF the client calls that a wrong configuration.
-	return kgo.NewClient(append(opts, kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic),
+	return kgo.NewClient(append(opts, kgo.SeedBrokers(addrs...),
 		kgo.ProducerBatchMaxBytes(articles.MaxMessageBytes),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.MetadataMinAge(250*time.Millisecond),
 		kgo.MetadataMaxAge(2*time.Second), kgo.AlwaysRetryEOF())...)
@@ -80,6 +81,7 @@ func (f *Feed) Run(ctx context.Context, written *articles.Writer, rate, records 
 				return sent, f.flush(ctx)
 			}
 			for _, r := range written.Write() {
+				r.Topic = f.topics[sent%len(f.topics)]
 				f.clients[sent%len(f.clients)].Produce(ctx, r, f.answered)
 				sent++
 				due--

@@ -33,20 +33,20 @@ type Transactions struct {
 
 	client   *kgo.Client
 	admin    *kadm.Client
-	topic    string
+	topics   []string // used in turn
 	noFaults sync.Locker
 	begun    int
 }
 
-// NewTransactions returns transactions for a topic. Run holds noFaults while a transaction is open: nobody
+// NewTransactions returns transactions for topics. Run holds noFaults while a transaction is open: nobody
 // may break Kafka then.
-func NewTransactions(addrs []string, topic string, admin *kadm.Client, noFaults sync.Locker,
+func NewTransactions(addrs, topics []string, admin *kadm.Client, noFaults sync.Locker,
 	written *articles.Writer) (*Transactions, error) {
-	client, err := newPublisher(addrs, topic, kgo.TransactionalID(topic))
+	client, err := newPublisher(addrs, kgo.TransactionalID(topics[0]))
 	if err != nil {
 		return nil, err
 	}
-	return &Transactions{client: client, admin: admin, topic: topic, noFaults: noFaults, Written: written}, nil
+	return &Transactions{client: client, admin: admin, topics: topics, noFaults: noFaults, Written: written}, nil
 }
 
 // Run publishes transactions until the feed is told that it is enough.
@@ -84,6 +84,9 @@ func (x *Transactions) publish(ctx context.Context) error {
 	for len(records) < transactionRecords {
 		records = append(records, x.Written.Write()...)
 	}
+	for i, r := range records {
+		r.Topic = x.topics[i%len(x.topics)]
+	}
 	if err := x.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return err
 	}
@@ -112,19 +115,24 @@ func (x *Transactions) settle(ctx context.Context) error {
 	}
 }
 
-// unsettled says whether an open transaction, or one without its marker, hides records of the input topic.
+// unsettled says whether an open transaction, or one without its marker, hides records of the input topics.
 func (x *Transactions) unsettled(ctx context.Context) (bool, error) {
-	ends, err := x.admin.ListEndOffsets(ctx, x.topic)
+	ends, err := x.admin.ListEndOffsets(ctx, x.topics...)
 	if err := errors.Join(err, ends.Error()); err != nil {
 		return false, err
 	}
-	stable, err := x.admin.ListCommittedOffsets(ctx, x.topic)
+	stable, err := x.admin.ListCommittedOffsets(ctx, x.topics...)
 	if err := errors.Join(err, stable.Error()); err != nil {
 		return false, err
 	}
-	next := map[int32]int64{}
-	for partition, o := range stable[x.topic] {
-		next[partition] = o.Offset
+	for _, topic := range x.topics {
+		next := map[int32]int64{}
+		for partition, o := range stable[topic] {
+			next[partition] = o.Offset
+		}
+		if behind(ends, topic, next) {
+			return true, nil
+		}
 	}
-	return behind(ends, x.topic, next), nil
+	return false, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -115,10 +116,22 @@ func (w *Watcher) Drain(ctx context.Context, admin *kadm.Client) ([]*kgo.Record,
 	}
 }
 
-// ReadAll returns the records of a topic by their coordinates, without those of aborted transactions. The
+// ReadAll returns the records of topics by their coordinates, without those of aborted transactions. The
 // records that the broker has are the input of a round, not those that the publisher believes to have
 // published.
-func ReadAll(ctx context.Context, addrs []string, admin *kadm.Client, topic string) (map[string]*kgo.Record, error) {
+func ReadAll(ctx context.Context, addrs []string, admin *kadm.Client, topics ...string) (map[string]*kgo.Record, error) {
+	all := map[string]*kgo.Record{}
+	for _, topic := range topics {
+		records, err := readTopic(ctx, addrs, admin, topic)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, records)
+	}
+	return all, nil
+}
+
+func readTopic(ctx context.Context, addrs []string, admin *kadm.Client, topic string) (map[string]*kgo.Record, error) {
 	ends, err := admin.ListEndOffsets(ctx, topic)
 	if err := errors.Join(err, ends.Error()); err != nil {
 		return nil, fmt.Errorf("ends of the input topic: %w", err)
