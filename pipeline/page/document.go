@@ -291,7 +291,7 @@ func tagLength(s string) int {
 
 // unseen are the parts of a document that no reader sees, and whose content is no markup.
 var unseen = [...]struct{ begin, end string }{{"<script", "</script>"}, {"<style", "</style>"}, {"<svg", "</svg>"},
-	{"<!--", "-->"}}
+	{"<rt>", "</rt>"}, {"<rp>", "</rp>"}, {"<!--", "-->"}}
 
 type tagKind uint8
 
@@ -356,6 +356,28 @@ func articleBody(page string) (body string) {
 			body = longestBody(gjson.Parse(data[begin+1:]), maxBodyDepth, body)
 		}
 	}
+}
+
+// blocksOf returns the paragraphs of a text that an editor has written as JSON (Editor.js, Draft.js): all that is named
+// text in its blocks. It is empty for other texts.
+func blocksOf(text string) string {
+	if !strings.HasPrefix(text, "{") || !strings.Contains(text, `"blocks"`) || !gjson.Valid(text) {
+		return ""
+	}
+	var b strings.Builder
+	var add func(value gjson.Result, depth int)
+	add = func(value gjson.Result, depth int) {
+		value.ForEach(func(key, v gjson.Result) bool {
+			if key.Str == "text" && v.Type == gjson.String {
+				b.WriteString(v.Str + "\n")
+			} else if depth > 0 && (v.IsObject() || v.IsArray()) {
+				add(v, depth-1)
+			}
+			return true
+		})
+	}
+	add(gjson.Get(text, "blocks"), maxBodyDepth)
+	return b.String()
 }
 
 // longestBody returns the longest articleBody within a value of JSON, or body if that is longer.

@@ -115,3 +115,16 @@ func TestHiddenArticlesAreFound(t *testing.T) {
 		}
 	}
 }
+
+// Of a text that an editor has written as JSON, the paragraphs count.
+func TestBlocksOfEditors(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"time":1,"blocks":[{"type":"paragraph","data":{"text":"The <b>quay</b>"}},{"data":{"text":"opens."}}]}`: "the quay\nopens.",
+		`{"blocks":[{"key":"a","text":"The quay","type":"unstyled"}],"entityMap":{}}`:                             "the quay",
+		`{"blocks":[{"text":"The quay"}`: `{"blocks":[{"text":"the quay"}`,
+		`{"text":"The quay"}`:            `{"text":"the quay"}`,
+	} {
+		body, _ := NewFinder(HTMLArticle, nil, 0).Find(raw, text.Clean(raw), article.Origin{})
+		require.Equal(t, want, body, raw)
+	}
+}

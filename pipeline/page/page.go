@@ -69,6 +69,9 @@ type Left struct {
 // decides which rows of the table count.
 func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left Left) {
 	around := clean
+	if found := blocksOf(raw); found != "" {
+		around = text.Clean(found)
+	}
 	if f.html == HTMLArticle {
 		var found string
 		if found, left.Costly = mainContent(document(raw)); found != "" {

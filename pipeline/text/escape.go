@@ -17,6 +17,46 @@ func unescape(text string) string {
 	return plain
 }
 
+// unquote returns a text without the codes of quoted-printable (=C3=BC), if they hide most of its characters beyond
+// ASCII, or of addresses (%C3%BC), if most of the text consists of them.
+func unquote(text string) string {
+	if strings.Contains(text, "=C") || strings.Contains(text, "=E") || strings.Contains(text, "=D") {
+		joined := strings.ReplaceAll(strings.ReplaceAll(text, "=\r\n", ""), "=\n", "")
+		if plain, _ := replaceCharacters(joined, '=', readOctets); countWide(plain) > 2*countWide(text)+3 {
+			return plain
+		}
+	}
+	if plain, n := replaceCharacters(text, '%', readOctets); n > 0 && 2*len(plain) < len(text) {
+		return plain
+	}
+	return text
+}
+
+// readOctets returns the character each of whose bytes in UTF-8 is written as s begins, and two hexadecimal digits, and
+// the length of all that; 0 if there is none.
+func readOctets(s string) (r rune, length int) {
+	var octets [utf8.UTFMax]byte
+	for n := range octets {
+		if len(s) < length+3 || s[length] != s[0] {
+			return 0, 0
+		}
+		octet, err := strconv.ParseUint(s[length+1:length+3], 16, 8)
+		if err != nil {
+			return 0, 0
+		}
+		octets[n] = byte(octet)
+		length += 3
+		if !utf8.FullRune(octets[:n+1]) {
+			continue
+		}
+		if r, n = utf8.DecodeRune(octets[:n+1]); r == utf8.RuneError && n <= 1 {
+			return 0, 0
+		}
+		return r, length
+	}
+	return 0, 0
+}
+
 // replaceCharacters returns a text with the characters that read finds, and how many these are. read is called at each
 // byte first, and returns the character for the beginning of what it gets, and the length of that beginning in bytes; 0
 // if there is none.

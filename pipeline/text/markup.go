@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -74,7 +75,7 @@ func stripMarkupOnce(text string) string {
 				out = append(out, '\n')
 			case hiddenElement:
 				switch {
-				case token == html.StartTagToken && hiddenFrom < 0:
+				case token == html.StartTagToken && (hiddenFrom < 0 || hidden == atom.Rt || hidden == atom.Rp):
 					hiddenFrom, hidden = len(out), atom.Lookup(name)
 				case token == html.EndTagToken && hiddenFrom >= 0 && hidden == atom.Lookup(name):
 					out, hiddenFrom = out[:hiddenFrom], -1
@@ -83,6 +84,36 @@ func stripMarkupOnce(text string) string {
 		}
 	}
 }
+
+// stripShortcodes returns a text without the tags in square brackets that WordPress and forums use: [gallery], tags with
+// attributes in quotation marks, end tags, and tags that are closed again. What stands between them stays.
+func stripShortcodes(text string) string {
+	closed := map[string]bool{"gallery": true}
+	for _, rest, found := strings.Cut(text, "[/"); found; _, rest, found = strings.Cut(rest, "[/") {
+		if parts := shortcode.FindStringSubmatch("[" + rest[:min(len(rest), maxTagName)]); parts != nil {
+			closed[parts[1]] = true
+		}
+	}
+	plain, _ := replaceCharacters(text, '[', func(s string) (r rune, length int) {
+		parts := shortcode.FindStringSubmatch(s[:min(len(s), maxShortcode)])
+		switch {
+		case parts == nil,
+			!closed[parts[1]] && !strings.Contains(parts[2], `="`) && !strings.Contains(parts[2], "='"):
+			return 0, 0
+		case strings.Contains(parts[1], "_") || parts[1] == "caption": // page builders' paragraphs
+			return '\n', len(parts[0])
+		}
+		return 0x200b, len(parts[0]) // which is left out
+	})
+	return plain
+}
+
+// shortcode is such a tag: its name, and its attributes.
+var shortcode = regexp.MustCompile(`^\[/?([A-Za-z][\w-]*)((?:=[^\s\]\[]*)?(?:\s+[\w-]+` +
+	`(?:=(?:"[^"\[]*"|'[^'\[]*'|[^\s"'\]\[]*))?)*)\s*/?\]`)
+
+// maxShortcode is the length of the longest tag in square brackets, in bytes.
+const maxShortcode = 1 << 10
 
 // unlistedElement returns the kind of an element that HTML does not have. sure says that its tag is more than
 // a name between angle brackets. Elements of one's own stand between paragraphs.
@@ -142,14 +173,14 @@ var elements = func() map[atom.Atom]element {
 	table := map[atom.Atom]element{}
 	for kind, names := range map[element]string{
 		inlineElement: "a abbr acronym audio b bdi bdo big canvas cite code data del dfn em embed font i img input " +
-			"ins kbd label link map mark meta meter nobr object output param picture progress q rb rp rt rtc ruby s " +
+			"ins kbd label link map mark meta meter nobr object output param picture progress q rb rtc ruby s " +
 			"samp slot small source span strike strong sub sup textarea time track tt u var video wbr",
 		blockElement: "address area article aside base basefont bgsound blockquote body br button caption center col " +
 			"colgroup datalist dd details dialog dir div dl dt fieldset figcaption figure footer form frame frameset " +
 			"h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing main marquee menu menuitem nav ol optgroup " +
 			"option p plaintext pre search section select summary table tbody td template tfoot th thead title tr " +
 			"ul xmp",
-		hiddenElement: "script style iframe noembed noframes noscript svg",
+		hiddenElement: "script style iframe noembed noframes noscript rp rt svg",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			if a := atom.Lookup([]byte(name)); a != 0 {
