@@ -206,7 +206,7 @@ func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject
 	case reject != nil:
 		return prepared{reject: reject}
 	}
-	a, timing := p.recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time})
+	a, timing := p.recipe.Fingerprint(content.Text, content.Origin(r.Time))
 	p.metrics.observe(StageClean, timing.Clean)
 	p.metrics.observe(StageSegment, timing.Segment)
 	p.metrics.observe(StageFingerprint, timing.Fingerprint)

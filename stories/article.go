@@ -2,7 +2,6 @@ package stories
 
 import (
 	"cmp"
-	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -19,26 +18,19 @@ type Article struct {
 	Length                int       // of the text, in characters; see Rules.Describe
 }
 
-// maxPublisherBytes is the length of the longest name of a publisher. Longer ones are cut, as in the metric.
-const maxPublisherBytes = 64
-
 // maxAhead is how long after its record's timestamp an article may have been published: clocks differ.
 const maxAhead = time.Hour
 
 // Describe returns an article as stories see it. at is the timestamp of its record.
 //
-// Without a publisher, the host of the address stands for it; without an address, it is empty. The time is that of
-// the publication, unless it lies more than a window before the timestamp or more than an hour after it: then it is
-// the timestamp. A page that claims next year, or 1970, is not first. The length counts neither white space nor tags
-// of HTML.
+// The time is that of the publication, unless it lies more than a window before the timestamp or more than an hour
+// after it: then it is the timestamp. A page that claims next year, or 1970, is not first. The length counts neither
+// white space nor tags of HTML.
 func (r *Rules) Describe(ref article.Ref, c article.Content, at time.Time) Article {
 	if p := c.Published; !p.Before(at.Add(-r.Window)) && !p.After(at.Add(maxAhead)) {
 		at = p
 	}
-	name := article.Cut(strings.ToValidUTF8(strings.TrimSpace(c.Publisher), ""), maxPublisherBytes)
-	if name == "" {
-		name = article.Cut(host(c.URL), maxPublisherBytes)
-	}
+	name := article.PublisherOf(c.Publisher, c.URL)
 	return Article{
 		Ref: ref, Publisher: cmp.Or(r.Owners[name], name), Title: c.Title, URL: c.URL,
 		Time:   inYears(at.UTC().Truncate(time.Millisecond)),
@@ -57,18 +49,6 @@ func inYears(t time.Time) time.Time {
 		return lastTime
 	}
 	return t
-}
-
-// host returns the host of an address without www.
-func host(address string) string {
-	if !strings.Contains(address, "://") {
-		address = "//" + address
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimPrefix(strings.ToValidUTF8(strings.ToLower(u.Hostname()), ""), "www.")
 }
 
 // characters counts the characters of a text that are neither in tags of HTML nor white space.

@@ -29,6 +29,11 @@ type Article struct {
 	Text string `json:"-"` // as the record has it, with markup
 }
 
+// Origin is what its fingerprint and signature depend on besides the text.
+func (a *Article) Origin() article.Origin {
+	return article.Origin{Publisher: a.Publisher, URL: a.URL, Title: a.Title, Time: a.Time}
+}
+
 // Article reads an article from Kafka. An article without a text says why, also beside an error.
 func (r *Reader) Article(ctx context.Context, ref article.Ref) (Article, error) {
 	rec, err := r.Record(ctx, ref.Coordinates)

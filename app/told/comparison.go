@@ -63,7 +63,7 @@ func (t *Judge) Compare(names [2]string, a, b *article.Article, found bool) Comp
 	}
 	c := Comparison{
 		Recipe:      t.recipe,
-		compared:    compare(b, a),
+		compared:    evidence.CompareArticles(b, a),
 		Topic:       t.index.Destination(judgement).String(),
 		Found:       found || t.plan.Finds(b, a),
 		Blocks:      t.plan.Layout.Count,

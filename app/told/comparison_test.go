@@ -20,7 +20,7 @@ func TestEveryReasonHasASentence(t *testing.T) {
 	sentences := map[string]article.Reason{}
 	for r := article.ReasonNone; r == article.ReasonUnknown || r.String() != article.ReasonUnknown.String(); r++ {
 		if r == article.ReasonOverlap || r == article.ReasonNumbers || r == article.ReasonValues ||
-			r == article.ReasonLead || r == article.ReasonSubject {
+			r == article.ReasonLead || r == article.ReasonSubject || r == article.ReasonPublisher {
 			continue // rows of the rule
 		}
 		sentence := judge.explain(&Comparison{}, article.Judgement{Reason: r})
@@ -42,6 +42,7 @@ func TestExplanationsFollowFromRows(t *testing.T) {
 		"numbers that differ in one plac": func(c *Comparison) { c.compared.Contradictions = 3 },
 		"numbers in both: 1 of 4":         func(c *Comparison) { c.compared.CommonValues = 1 },
 		"texts about a word that the oth": func(c *Comparison) { c.compared.OtherSubject = true },
+		"one publisher's shorter text in": func(c *Comparison) { c.compared.OnePublisher, c.compared.Containment = true, .7 },
 		"beginning of one in the other":   func(c *Comparison) { c.compared.Lead, c.compared.OtherMain = 0, 2 },
 		"0.90, a copy from 0.44":          func(*Comparison) {},
 		"0.43, a copy from 0.44":          func(c *Comparison) { c.compared.J, c.compared.OtherMain = .43, 1 },

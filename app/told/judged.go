@@ -120,7 +120,7 @@ func (t *Judge) tell(j article.Judgement, distance int, compared evidence.Compar
 
 // Candidate tells what an article would be to a stored one that its look-ups find.
 func (t *Judge) Candidate(later *article.Article, c *redisindex.Candidate) Judged {
-	return t.tell(c.Judgement, c.Distance, compare(later, &c.Article))
+	return t.tell(c.Judgement, c.Distance, evidence.CompareArticles(later, &c.Article))
 }
 
 // figures lists the measures of the rule. Without signatures there is the distance only.
@@ -149,13 +149,6 @@ func (t *Judge) figures(distance int, compared evidence.Comparison) []Figure {
 		list = append(list, f)
 	}
 	return list
-}
-
-// compare compares the signatures of two articles.
-func compare(later, earlier *article.Article) evidence.Comparison {
-	x, _ := evidence.Decode(later.Signature)
-	y, _ := evidence.Decode(earlier.Signature)
-	return evidence.Compare(&x, &y)
 }
 
 // Stored is what the index has of an article.

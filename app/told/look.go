@@ -97,7 +97,7 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 	var a article.Article
 	if err := l.input.With(ctx, &r, func(found article.Content, why *record.RejectError) {
 		if content, reject = found, why; reject == nil {
-			a, _ = l.recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: now})
+			a, _ = l.recipe.Fingerprint(content.Text, content.Origin(now))
 		}
 	}); err != nil {
 		return LookedUp{}, err

@@ -106,7 +106,7 @@ func (s *inputSample) add(input decode.Config, made *recipe.Recipe, r *record.Re
 		s.reject(reject)
 		return
 	}
-	a, _ := made.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time})
+	a, _ := made.Fingerprint(content.Text, content.Origin(r.Time))
 	if reject = record.NoArticle(&a); reject != nil {
 		s.reject(reject)
 		return

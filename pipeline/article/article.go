@@ -75,26 +75,16 @@ type Content struct {
 	// ID is the publisher's id of the article, 1 to MaxIDBytes long. An article without an id, or with a
 	// longer one, gets its coordinates.
 	ID string
-	// Text is the body, with or without markup. Only Text decides what the article is a copy of.
+	// Text is the body, with or without markup. Only Text decides what the article resembles.
 	Text string
-	// Title, Publisher and URL are for reports, and Publisher decides which rows of a boilerplate table
-	// count. Each is "" if the record does not say it. Longer ones than MaxTitleBytes and MaxPublisherBytes
-	// are cut. A URL longer than MaxURLBytes counts as missing.
+	// Title, Publisher and URL are for reports, and tell where the text comes from: see Origin. Each is "" if
+	// the record does not say it. Longer ones than MaxTitleBytes and MaxPublisherBytes are cut. A URL longer
+	// than MaxURLBytes counts as missing.
 	Title, Publisher, URL string
 	// Published is when the publisher says that it published the article; zero if that is unknown or was not asked.
 	Published time.Time
 	// UnreadTime is a time of publication that could not be read, at most 80 bytes; "" if there is none.
 	UnreadTime string
-}
-
-// Origin says which record a text comes from, as far as fingerprints depend on it: it decides which rows of
-// the boilerplate table count.
-type Origin struct {
-	// Publisher is the publisher that the record names; empty if it names none.
-	Publisher string
-	// Time is the record's timestamp. Zero stands for a text without a record: all rows count, even rows that
-	// begin later.
-	Time time.Time
 }
 
 // Article is one article on its way to its verdict. The recipe makes it of Content.Text, and package pipeline

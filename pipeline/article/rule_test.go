@@ -14,10 +14,10 @@ func TestRuleCompare(t *testing.T) {
 		}
 		return a
 	}
-	rule := Rule{MaxDistance: 3, Check: func(distance int, later, earlier []byte) Judgement {
+	rule := Rule{MaxDistance: 3, Check: func(distance int, later, earlier *Article) Judgement {
 		require.Equal(t, 2, distance)
 		relation := Contained
-		if later[0] > earlier[0] {
+		if later.Signature[0] > earlier.Signature[0] {
 			relation = Extends
 		}
 		return Judgement{Kind: Possible, Reason: ReasonOverlap, Likeness: Likeness{Relation: relation}}
@@ -56,7 +56,7 @@ func TestRuleCompare(t *testing.T) {
 
 // The same id makes every copy a revision, except of an equal text. Coordinates in place of an id are no id.
 func TestRuleCompareIDs(t *testing.T) {
-	rule := Rule{MaxDistance: 3, Check: func(int, []byte, []byte) Judgement {
+	rule := Rule{MaxDistance: 3, Check: func(int, *Article, *Article) Judgement {
 		return Judgement{Kind: Near, Reason: ReasonOverlap, Likeness: Likeness{Relation: Extends, Similarity: 70}}
 	}}
 	at := Coordinates{Topic: "t", Offset: 1}

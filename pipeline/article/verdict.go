@@ -67,11 +67,12 @@ const (
 	ReasonLead                   // the texts begin differently, and main words differ
 	// each text is about a word that is no main word of the other, or many main words differ.
 	ReasonSubject
+	ReasonPublisher // one publisher published both as two articles
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little",
-	"unknown", "lead", "subject"}
+	"unknown", "lead", "subject", "publisher"}
 
 // String returns the reason as it stands in headers and metrics. It returns "unknown" for a number that this
 // version does not know.
@@ -233,14 +234,14 @@ type Rule struct {
 }
 
 // SecondCheck says what the later of two articles is to the earlier one, by the distance of their
-// fingerprints in bits and by their signatures. The distance is a parameter although it is within
+// fingerprints in bits, and by their signatures, times and ids. The distance is a parameter although it is within
 // Rule.MaxDistance, because a check may allow less: the recipe news allows the larger distances only where
 // one article contains the other.
 //
 // If later and earlier are exchanged, the kind and the reason stay and the relation is mirrored. A check
 // takes constant time and is safe for concurrent use. It is called neither for little text nor for articles
 // with equal digests.
-type SecondCheck func(distance int, later, earlier []byte) Judgement
+type SecondCheck func(distance int, later, earlier *Article) Judgement
 
 // Judgement says what a later article is to an earlier one: a kind, Exact, Near or Possible, or zero for
 // different articles, and the test that decided. Different articles have no likeness.
@@ -249,6 +250,8 @@ type Judgement struct {
 	Reason Reason
 	Likeness
 	SameID bool // the publisher gave both the same id
+	// Corrects says that the publisher of both corrects a number or a name.
+	Corrects bool
 }
 
 // Compare says what the later of two articles is to the earlier one, provided that both are inside one window
@@ -257,7 +260,7 @@ type Judgement struct {
 // equal.
 func (r *Rule) Compare(later, earlier *Article) Judgement {
 	j := r.compareTexts(later, earlier)
-	if j.Kind == 0 || !sameID(later, earlier) {
+	if j.Kind == 0 || !SameID(later, earlier) {
 		return j
 	}
 	j.SameID = true
@@ -282,12 +285,12 @@ func (r *Rule) compareTexts(later, earlier *Article) Judgement {
 	case r.Check == nil:
 		return Judgement{Kind: Near, Reason: ReasonDistance}
 	default:
-		return r.Check(distance, later.Signature, earlier.Signature)
+		return r.Check(distance, later, earlier)
 	}
 }
 
-// sameID says whether the publisher gave two articles the same id. Coordinates that stand in for a missing id
+// SameID says whether the publisher gave two articles the same id. Coordinates that stand in for a missing id
 // are no such id.
-func sameID(a, b *Article) bool {
+func SameID(a, b *Article) bool {
 	return a.ID == b.ID && a.ID != "" && a.ID != a.String() && b.ID != b.String()
 }

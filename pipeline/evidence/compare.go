@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"time"
 
 	"echosieve/pipeline/limits"
 )
@@ -57,6 +58,14 @@ type Comparison struct {
 	SameForemost bool
 	// SameValues tells that both articles have the same numbers, as far as the bitmap tells numbers apart.
 	SameValues bool
+	// OnePublisher tells that the publisher of both is known, and one. Of two publishers, one pair in 255 is taken for
+	// one. SameAddress tells the same of the address, to one pair in 127.
+	OnePublisher, SameAddress bool
+	// Correction tells that the publisher calls one of the texts a correction.
+	Correction bool
+	// Apart is the time between the articles, SameID that both have one id. CompareArticles sets them.
+	Apart  time.Duration
+	SameID bool
 }
 
 // Compare compares the signature a of a later article with the signature b of an earlier one, in constant
@@ -115,6 +124,7 @@ func Compare(a, b *Signature) Comparison {
 		bits.OnesCount64(va&vb&body)
 	c.LeastAll, c.CommonAll = min(bits.OnesCount64(va), bits.OnesCount64(vb)), bits.OnesCount64(va&vb)
 	c.SameValues = va == vb
+	c.compareOrigins(a, b)
 	return c
 }
 

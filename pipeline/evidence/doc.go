@@ -1,15 +1,15 @@
-// Package evidence summarises an article in a signature of 80 bytes and judges two articles by their
+// Package evidence summarises an article in a signature of 82 bytes and judges two articles by their
 // signatures: what they have in common (compare.go), then the first row of the rule that applies (rule.go,
 // judge.go). A SimHash alone cannot decide it: reports on one template that differ only in their figures are
 // as near as copies are.
 //
 // The index keeps a signature of every article in the window. The second check sees nothing else of an
-// earlier article: everything that it needs of a text must be in these 80 bytes.
+// earlier article: everything that it needs of a text must be in these 82 bytes.
 //
-// Layout of version 9. A flash has version 11: filters of its word pairs and words in bytes 2 to 31 and
+// Layout of version 11. A flash has version 12: filters of its word pairs and words in bytes 2 to 31 and
 // 62 to 79.
 //
-//	 0      version, 9
+//	 0      version, 11
 //	 1      number of word bigrams n as round(16 log2(n+1)), at most 255
 //	 2..31  MinHash of the word bigrams: 120 slots of 2 bits, slot 0 in the lowest bits of byte 2
 //	32..47  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty; the last 3 are for version numbers
@@ -20,6 +20,8 @@
 //	        first one again
 //	69..76  up to 8 main words, the weightiest first: an 8-bit hash, 0 = none
 //	77..79  how often each main word occurs, 3 bits each (timesLevels)
+//	80      hash of the publisher, 0 = not known
+//	81      hash of the address, 7 bits, 0 = not known; highest bit: the publisher calls the text a correction
 //
 // The MinHash is one permutation cut into slots (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012), empty
 // slots filled from others (Shrivastava, "Optimal Densification for Fast and Accurate Minwise Hashing", ICML 2017),

@@ -25,6 +25,7 @@ func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
 	j := article.Judgement{Kind: row.Kind, Reason: row.Reason}
 	if j.Kind != 0 {
 		j.Likeness = e.likeness()
+		j.Corrects = e.corrected()
 	}
 	return j
 }
@@ -233,7 +234,7 @@ func (e evidence) likeness() article.Likeness {
 		Similarity: article.NewShare(e.J), Contained: article.NewShare(e.Contained),
 		Contains: article.NewShare(e.Contains),
 	}
-	if e.revises(l.Relation) {
+	if e.corrected() || e.revises(l.Relation) {
 		l.Relation = article.Revises
 	}
 	return l

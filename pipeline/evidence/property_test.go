@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,6 +39,8 @@ func randomComparison(r *rand.Rand) Comparison {
 	c.LeastAll, c.CommonAll = c.LeastValues+heads, c.CommonValues+heads
 	c.SameValues = c.CommonValues == c.LeastValues && r.IntN(2) == 0
 	c.HeadContradictions = r.IntN(2)
+	c.OnePublisher, c.SameAddress = r.IntN(3) == 0, r.IntN(4) == 0
+	c.Apart = time.Duration(r.IntN(72)) * time.Hour
 	if c.Flash {
 		return c
 	}
@@ -98,6 +101,14 @@ var differences = map[string]func(c *Comparison, distance *int, r *rand.Rand) bo
 	},
 	"how often words occur": func(c *Comparison, _ *int, r *rand.Rand) bool {
 		c.Growth *= r.Float64()
+		return true
+	},
+	"the time": func(c *Comparison, _ *int, r *rand.Rand) bool {
+		c.Apart += time.Duration(r.IntN(48)) * time.Hour
+		return true
+	},
+	"an address of its own": func(c *Comparison, _ *int, _ *rand.Rand) bool {
+		c.SameAddress = false
 		return true
 	},
 	"a bit": func(_ *Comparison, distance *int, _ *rand.Rand) bool { *distance++; return true },

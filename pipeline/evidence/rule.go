@@ -54,6 +54,7 @@ type Limits struct {
 	Corrected      float64
 	Beginning      float64
 	Backed         float64
+	Day            float64
 }
 
 // DefaultLimits returns the limits of the recipe news.
@@ -64,7 +65,7 @@ func DefaultLimits() Limits {
 		OtherWords: limits.OtherWords, Growth: limits.Growth,
 		Numbers:        limits.Numbers,
 		Contradictions: limits.Contradictions, Corrected: limits.Corrected,
-		Beginning: limits.Beginning, Backed: limits.Backed,
+		Beginning: limits.Beginning, Backed: limits.Possible, Day: limits.Day,
 	}
 }
 
@@ -208,6 +209,25 @@ var rows = []Row{
 		},
 		figure: func(e evidence) Figure {
 			return shares("beginning of one in the other", e.Lead, "more than", halfLead, "")
+		},
+	},
+	{
+		Kind: article.Possible, Reason: article.ReasonPublisher,
+		When: "one publisher published both as two, and they differ in a number, or in more words than a report that is " +
+			"sent again",
+		Says:    "one publisher published both as two articles, and they differ more than a report that is sent again",
+		Turn:    "name publishers that carry others in `carriers`",
+		Example: "grants of one office to two counties, in one press release",
+		applies: func(e evidence) bool {
+			return e.house() && (e.otherNumbers() > 0 || e.Containment < e.again())
+		},
+		figure: func(e evidence) Figure {
+			if e.house() && e.otherNumbers() > 0 {
+				return Figure{"numbers of one publisher's texts that differ or are missing", fmt.Sprint(e.otherNumbers()),
+					"at most 0", "detection.carriers"}
+			}
+			return shares("one publisher's shorter text in the other", e.Containment, "at least", e.again(),
+				"detection.carriers")
 		},
 	},
 	{

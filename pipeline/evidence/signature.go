@@ -11,10 +11,10 @@ import (
 )
 
 // Version is the version of the layout that Append writes, its first byte.
-const Version = 9
+const Version = 11
 
 // Size is the length of a signature in bytes.
-const Size = 80
+const Size = 82
 
 // Where the fields begin, and how many slots they have.
 const (
@@ -26,6 +26,8 @@ const (
 	leadAt      = 62
 	mainAt      = 69
 	timesAt     = 77
+	publisherAt = 80
+	addressAt   = 81
 	minSlots    = 120
 	numberSlots = 16
 	bodySlots   = 13 // of the numberSlots; the others are for version numbers
@@ -33,6 +35,8 @@ const (
 	bodyBits    = 40 // of the bitmap; the others are for version numbers
 	leadSlots   = 8  // numbers of slots at leadAt, 7 bits each
 	leadMask    = 1<<7 - 1
+	// correctionBit is set in the byte of the address if the publisher calls the text a correction.
+	correctionBit = 1 << 7
 )
 
 // timesLevels are the numbers of occurrences that a signature tells apart: at least so many.
@@ -81,6 +85,7 @@ type Builder struct {
 	mains     int         // words in main
 	main      [limits.MainWords]byte
 	lead      [limits.LeadPairs]uint64 // the first bigrams
+	origin    [2]byte                  // hashes of publisher and address, see SetOrigin
 }
 
 // Reset forgets the article.
@@ -144,6 +149,7 @@ func (b *Builder) Append(dst []byte) []byte {
 	b.writeNumbers(&raw)
 	copy(raw[mainAt:], b.main[:])
 	raw[timesAt], raw[timesAt+1], raw[timesAt+2] = byte(b.times), byte(b.times>>8), byte(b.times>>16)
+	copy(raw[publisherAt:], b.origin[:])
 	b.Reset()
 	return append(dst, raw[:]...)
 }
@@ -315,7 +321,7 @@ func (b *Builder) AppendAnchors(dst []uint64, n int) []uint64 {
 // one of all word pairs and one of all words. A flash has so few of them that the filters tell whether one article
 // contains the other, and hence whether a single name was replaced. The estimates of longer articles cannot
 // tell that.
-const flashVersion = 11
+const flashVersion = 12
 
 // The filters take the place of the MinHash, of the beginning and of the main words, with the bits in this order.
 const (
@@ -346,6 +352,7 @@ func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
 		}
 	}
 	b.writeNumbers(&s.raw)
+	copy(s.raw[publisherAt:], b.origin[:])
 	b.Reset()
 	return append(dst, s.raw[:]...)
 }
@@ -354,7 +361,7 @@ func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
 // is too full.
 func (c *Comparison) compareFilters(a, b *Signature) {
 	na, nb, both := 0, 0, 0
-	for _, part := range [2][2]int{{minAt, contextAt}, {leadAt, Size}} {
+	for _, part := range [2][2]int{{minAt, contextAt}, {leadAt, publisherAt}} {
 		for i := part[0]; i < part[1]; i++ {
 			x, y := a.raw[i], b.raw[i]
 			na, nb, both = na+bits.OnesCount8(x), nb+bits.OnesCount8(y), both+bits.OnesCount8(x&y)

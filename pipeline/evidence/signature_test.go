@@ -51,8 +51,8 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-const golden = "0940a43700d4fe053c082cea840c094746ac48b3298e80e34bba80affe2893fa" +
-	"0000000000100cc15e000000000000b00000d0f80f0000d001000000108062c7937d99bbc60000000000000000000000"
+const golden = "0b40a43700d4fe053c082cea840c094746ac48b3298e80e34bba80affe2893fa" +
+	"0000000000100cc15e000000000000b00000d0f80f0000d001000000108062c7937d99bbc600000000000000000000000000"
 
 // Signatures are stored. If this test fails, raise the version.
 func TestGolden(t *testing.T) {

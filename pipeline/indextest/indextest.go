@@ -32,8 +32,8 @@ type Params struct {
 // Search returns the requirements of a recipe with one block more than MaxDistance, so that look-ups miss no
 // candidate, and with a simple second check. Articles without a signature are judged by their distance. The
 // first byte of a signature tells copies: articles with equal bytes are copies, with a difference of 1
-// possible copies, otherwise different. A second byte, if there is one, is the length: the longer article
-// contains the shorter one.
+// possible copies, otherwise different. The second byte is the length: the longer article contains the shorter
+// one. Two articles of length 2 are possible copies if more than an eighth of the window lies between them.
 func (p Params) Search() article.Search {
 	blocks := p.Blocks
 	if blocks == 0 {
@@ -41,10 +41,13 @@ func (p Params) Search() article.Search {
 	}
 	return article.Search{
 		Blocks: blocks, Probes: p.Probes, LoneDistance: p.LoneDistance,
-		Rule: article.Rule{MaxDistance: p.MaxDistance, Check: func(_ int, later, earlier []byte) article.Judgement {
+		Rule: article.Rule{MaxDistance: p.MaxDistance, Check: func(_ int, b, a *article.Article) article.Judgement {
+			later, earlier := b.Signature, a.Signature
 			switch {
 			case len(later) == 0 || len(earlier) == 0:
 				return article.Judgement{Kind: article.Near, Reason: article.ReasonDistance}
+			case later[1]&earlier[1]&2 != 0 && b.Time.Sub(a.Time).Abs() > p.Window/8:
+				return article.Judgement{Kind: article.Possible, Reason: article.ReasonPublisher}
 			case later[0] == earlier[0]:
 				return article.Judgement{
 					Kind: article.Near, Reason: article.ReasonOverlap,

@@ -214,7 +214,7 @@ func judge(p Params, a, b article.Article) article.Judgement {
 	case a.LittleText || b.LittleText || distance > p.MaxDistance:
 		return article.Judgement{}
 	}
-	j := p.Search().Check(distance, a.Signature, b.Signature)
+	j := p.Search().Check(distance, &a, &b)
 	if j.SameID = j.Kind != 0 && a.ID == b.ID; j.SameID {
 		j.Relation = article.Revises
 	}

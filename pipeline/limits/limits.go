@@ -11,7 +11,8 @@ package limits
 const (
 	// Near is the similarity of a copy. Chosen on labelled pairs.
 	Near = 0.44
-	// Possible is the similarity of a possible copy. Chosen on labelled pairs.
+	// Possible is the similarity of a possible copy, and of a copy for which something else speaks: a part, or the
+	// same numbers. With the most evidence, half of it is enough. Chosen on labelled pairs.
 	Possible = 0.3
 	// ShortNear is the similarity of a copy whose evidence is weak: a short text, or other main words. Chosen
 	// on languages.
@@ -50,9 +51,9 @@ const (
 	// Beginning is the share of its word pairs that a beginning or a flash has in the whole. Chosen on labelled pairs. It is below
 	// Contained because the beginning was compared by itself, too.
 	Beginning = 0.75
-	// Backed is the similarity of a copy for which something else speaks: a part, or the same numbers. With the most
-	// evidence, half of it is enough. Chosen on labelled pairs.
-	Backed = 0.3
+	// Day is the time, in hours, within which a publisher sends a report again, with changes. Chosen on labelled pairs: of
+	// one publisher. It is above 24 because a morning paper repeats the evening before.
+	Day = 36
 )
 
 // What a signature holds (package evidence).

@@ -71,9 +71,10 @@ func namesInAll(t *testing.T) []string {
 // decideNothing are the numbers in the rooms that decide no verdict, by what they are.
 var decideNothing = map[string][]string{
 	"layout of a signature, and the chance that two of its samples are equal": {
-		"evidence: Version = 9", "evidence: flashVersion = 11", "evidence: Size = 80", "evidence: contextAt = 32",
+		"evidence: Version = 11", "evidence: flashVersion = 12", "evidence: Size = 82", "evidence: contextAt = 32",
 		"evidence: valueAt = 48", "evidence: bitmapAt = 56", "evidence: leadAt = 62", "evidence: mainAt = 69",
-		"evidence: timesAt = 77", "evidence: minSlots = 120", "evidence: numberSlots = 16",
+		"evidence: timesAt = 77", "evidence: publisherAt = 80", "evidence: addressAt = 81",
+		"evidence: minSlots = 120", "evidence: numberSlots = 16",
 		"evidence: bodySlots = 13", "evidence: bitmapBits = 48", "evidence: bodyBits = 40", "evidence: leadSlots = 8",
 		"evidence: pairBits = 288", "evidence: wordBits = 96",
 		"evidence: filterByte: bit/8", "evidence: Compare: i%2*4", "evidence: lead: 7 * n",

@@ -210,6 +210,7 @@ func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 			if o.hidden || o.Coordinates == a.Coordinates || max(at, ms)-min(at, ms) > x.windowMs {
 				continue
 			}
+			o.Time = time.UnixMilli(at)
 			o.decodeID()
 			switch j := x.cfg.Compare(a, &o.Article); {
 			case j.Kind.IsCopy() && o.decodeVerdict().Root.Coordinates != a.Coordinates:

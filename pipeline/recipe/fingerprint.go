@@ -23,7 +23,7 @@ type Timing struct {
 
 // Fingerprint makes an article of a text of any size, UTF-8 or not, with or without markup. It sets all
 // fields except Coordinates, ID and Time, and never fails. Memory and time are linear in the length of the
-// text. from decides which rows of the boilerplate table count.
+// text. from decides which rows of the boilerplate table count, and is part of the signature.
 func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, Timing) {
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
@@ -54,6 +54,8 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	}
 	r.identify(s, &a, sums)
 	if !a.LittleText {
+		s.signature.SetOrigin(r.publisherOf(from), from.URL,
+			evidence.IsCorrection(from.Title) || evidence.IsCorrection(body))
 		s.signature.AddNumbers(body, page.Head(body))
 		a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors)
 		// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled,
@@ -72,6 +74,15 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 		Segment:     segmented.Sub(cleaned),
 		Fingerprint: time.Since(segmented),
 	}
+}
+
+// publisherOf returns the publisher as verdicts see it: unknown if it carries other publishers' articles.
+func (r *Recipe) publisherOf(from article.Origin) string {
+	name := article.PublisherOf(from.Publisher, from.URL)
+	if slices.Contains(r.config.Carriers, name) || slices.Contains(r.config.Carriers, AllCarry) {
+		return ""
+	}
+	return name
 }
 
 // fingerprintClassic is Fingerprint for the classic recipes. They fingerprint the raw text and have neither

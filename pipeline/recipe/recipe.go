@@ -46,6 +46,8 @@ type Config struct {
 	HTML           string `setting:"html" help:"What counts of a whole HTML document: article (its main content; 0.4 ms more) or text (all text, except menus and footers)."`
 	Boilerplate    string `setting:"boilerplate_file" help:"Table of sentences that publishers put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
 
+	Carriers []string `setting:"carriers" help:"Publishers that carry other publishers' articles, such as portals, as in input.fields.publisher or the host of the address; * for all, if that field does not name publishers. Copies within them are judged like copies between publishers."`
+
 	Thresholds evidence.Thresholds `setting:",squash"`
 	// Off is for measurements only, such as eval ablate of echosieve-lab, and no part of the id.
 	Off Off `setting:"-"`
@@ -56,6 +58,9 @@ type Off struct {
 	Rules uint   // bits, see page.NewFinder
 	Words string // one of text.WordLists
 }
+
+// AllCarry stands for all publishers among those that carry others.
+const AllCarry = "*"
 
 // News is the name of the default recipe; the other recipes are in package classic.
 const News = "news"
@@ -202,8 +207,8 @@ func Load(config Config) (*Recipe, error) {
 func recipeID(config Config, userWords, stopWords []byte, numbers []float64, format string) (string, error) {
 	h := sha256.New()
 	h.Write(fmt.Appendf(nil, "%v %s\n", numbers, format))
-	h.Write(fmt.Appendf(nil, "%d %d %v %s %d %d %d\n", config.MaxDistance, config.Blocks, config.Thresholds, config.HTML,
-		len(userWords), len(stopWords), page.TableFormat))
+	h.Write(fmt.Appendf(nil, "%d %d %v %s %d %d %d %q\n", config.MaxDistance, config.Blocks, config.Thresholds, config.HTML,
+		len(userWords), len(stopWords), page.TableFormat, slices.Sorted(slices.Values(config.Carriers))))
 	h.Write(userWords)
 	h.Write(stopWords)
 	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters,
@@ -250,9 +255,7 @@ func (c Config) Search() article.Search {
 // a newer version of Echosieve has stored, holds no information, and the article is not judged to be a copy.
 func checkSignatures(thresholds evidence.Thresholds) article.SecondCheck {
 	rule := evidence.NewRule(thresholds)
-	return func(distance int, a, b []byte) article.Judgement {
-		x, _ := evidence.Decode(a)
-		y, _ := evidence.Decode(b)
-		return rule.Judge(distance, evidence.Compare(&x, &y))
+	return func(distance int, later, earlier *article.Article) article.Judgement {
+		return rule.Judge(distance, evidence.CompareArticles(later, earlier))
 	}
 }

@@ -139,7 +139,7 @@ func isArticle(cfg config.Config, recipe *recipe.Recipe, r *record.Record) (ok b
 	if reject != nil {
 		return false, reject.Error()
 	}
-	if a, _ := recipe.Fingerprint(content.Text, article.Origin{Publisher: content.Publisher, Time: r.Time}); a.Empty {
+	if a, _ := recipe.Fingerprint(content.Text, content.Origin(r.Time)); a.Empty {
 		return false, string(record.EmptyText)
 	}
 	return true, ""

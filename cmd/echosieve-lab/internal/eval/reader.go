@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
@@ -159,6 +160,7 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 		line     int
 		families []string
 		content  article.Content
+		at       time.Time
 	}
 	var (
 		list    []fingerprinted
@@ -175,7 +177,9 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for w := range queue {
-				a, _ := recipe.Fingerprint(w.content.Text, originOf(w.content))
+				// Without a time the whole boilerplate table counts: a new one can be measured before its roll-out.
+				a, _ := recipe.Fingerprint(w.content.Text, w.content.Origin(time.Time{}))
+				a.ID, a.Time = w.content.ID, w.at
 				if a.Empty {
 					r.noteBad(w.line, string(record.EmptyText))
 				}
@@ -193,7 +197,11 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 			r.noteBad(lines, reject.Error())
 			add(fingerprinted{lines, content.ID, familiesIn(line), article.Article{Empty: true}})
 		} else {
-			queue <- work{lines, familiesIn(line), content}
+			at, err := timeLabel(gjson.GetBytes(line, "ts"))
+			if err != nil {
+				return err
+			}
+			queue <- work{lines, familiesIn(line), content, at}
 		}
 		lines++
 		return nil
@@ -202,12 +210,6 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 	workers.Wait()
 	slices.SortFunc(list, func(a, b fingerprinted) int { return a.line - b.line })
 	return list, err
-}
-
-// originOf says where an article of a file comes from. It has no record time: the whole boilerplate table
-// counts, so that a new table can be measured before its roll-out.
-func originOf(content article.Content) article.Origin {
-	return article.Origin{Publisher: content.Publisher}
 }
 
 // familiesIn returns the families that the line of an article names.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -67,7 +66,7 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 	}
 	s.articles = append(s.articles, figures.StreamArticle{
 		ID: content.ID, Title: beginning(content.Title, longestTitle), DupOf: idLabel(labels[2]),
-		Language: labels[3].String(), Kind: labels[4].String(), Publisher: publisherOf(content), Time: rec.Time,
+		Language: labels[3].String(), Kind: labels[4].String(), Publisher: article.PublisherOf(content.Publisher, content.URL), Time: rec.Time,
 	})
 	s.batch = append(s.batch, rec)
 	if len(s.batch) < s.cfg.Kafka.BatchRecords {
@@ -87,18 +86,6 @@ func beginning(s string, characters int) string {
 		characters--
 	}
 	return s
-}
-
-// publisherOf returns the publisher of an article: the field of input.fields, else the host of its address.
-func publisherOf(c article.Content) string {
-	if c.Publisher != "" || c.URL == "" {
-		return c.Publisher
-	}
-	address, err := url.Parse(c.URL)
-	if err != nil {
-		return ""
-	}
-	return address.Hostname()
 }
 
 // idLabel returns an id in the same form as the decoder does.
@@ -129,6 +116,15 @@ func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
 	switch {
 	case missing:
 		return timelessStart.Add(time.Duration(s.timed) * time.Second), nil
+	}
+	return timeLabel(ts)
+}
+
+// timeLabel reads the time of an article; timelessStart if it has none.
+func timeLabel(ts gjson.Result) (time.Time, error) {
+	switch {
+	case !ts.Exists() || ts.Type == gjson.Null:
+		return timelessStart, nil
 	case ts.Type != gjson.Number || !(ts.Float() >= 0 && ts.Float() < latestTime):
 		return time.Time{}, fmt.Errorf(`"ts" is %.40s, must be a number of seconds since 1970`, ts.Raw)
 	}

@@ -41,7 +41,7 @@ func Command() *cobra.Command {
 	texts := cmd.Flags().Bool("texts", false, "show both texts side by side, with what differs marked")
 	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
 	publisher := cmd.Flags().String("publisher", "",
-		"publisher of both texts: its rows of detection.boilerplate_file count, too")
+		"publisher of both texts; its rows of detection.boilerplate_file count, too")
 	config.AddFlags(cmd.Flags(), "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())

@@ -26,7 +26,7 @@ func (e *explainer) describe(r record.Record) described {
 func (e *explainer) withText(a told.Article, ref article.Ref) described {
 	d := described{Article: a}
 	if a.Gone == "" {
-		made, _ := e.recipe.Fingerprint(a.Text, article.Origin{Publisher: a.Publisher, Time: a.Time})
+		made, _ := e.recipe.Fingerprint(a.Text, a.Origin())
 		made.Coordinates, made.ID, made.Time = ref.Coordinates, a.ID, a.Time
 		d.made = &made
 	}

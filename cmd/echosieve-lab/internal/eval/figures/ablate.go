@@ -132,14 +132,12 @@ func comparePair(p Pair, later, earlier *article.Article, rule article.Rule, pla
 		reached:  plan.InReach(later, earlier),
 		distance: simhash.Distance(later.Fingerprint, earlier.Fingerprint),
 	}
-	check := func(int, []byte, []byte) article.Judgement {
+	check := func(int, *article.Article, *article.Article) article.Judgement {
 		c.checked = true
 		return article.Judgement{}
 	}
 	c.fixed = (&article.Rule{MaxDistance: rule.MaxDistance, Check: check}).Compare(later, earlier)
-	a, _ := evidence.Decode(later.Signature)
-	b, _ := evidence.Decode(earlier.Signature)
-	c.comparison = evidence.Compare(&a, &b)
+	c.comparison = evidence.CompareArticles(later, earlier)
 	return c
 }
 
