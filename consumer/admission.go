@@ -18,7 +18,7 @@ import (
 // others have decided. Two that join at once find each other in the group generation, before either decides: the one
 // whose index the latest commit names goes on, and the other leaves the group (stepBack) and waits.
 //
-// A member says its index in its name. Of members without a name the latest commit tells whose they are.
+// A member says its index in its name. Of members that do not, the latest commit tells whose they are.
 
 // admitInterval is the time between two looks at the group while another index decides.
 const admitInterval = 500 * time.Millisecond
@@ -111,11 +111,11 @@ func (c *Consumer) decidesElsewhere(members []wire.Member, labels map[article.Co
 	}
 	former := c.former(members)
 	for _, m := range members {
-		n, named := nameOf(m.ClientID)
+		n, _ := nameOf(m.ClientID)
 		switch {
 		case m.ClientID == c.member, slices.Contains(former, m): // this process takes former ones out
 			continue
-		case named && n.index == self.index, !named && differs == "":
+		case n.index == self.index, n.index == "" && differs == "":
 			continue
 		case joined && differs == "" && self.start < n.start: // nobody has decided: the first goes on
 			continue

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,9 @@ func StartCluster(t testing.TB, masters, replicas int, extraArgs ...string) *Clu
 // clients and its address for the other nodes.
 func StartClusterBehind(t testing.TB, f host.Front, masters, replicas int, extraArgs ...string) *Cluster {
 	t.Helper()
+	if version, _ := exec.Command(program(), "--version").Output(); strings.Contains(string(version), " v=6.") {
+		t.Skip("needs Redis 7")
+	}
 	c := &Cluster{clients: map[*Server]*redis.Client{}}
 	for range masters * (1 + replicas) {
 		ports := host.Ports(t, 2)

@@ -2,6 +2,7 @@
 package redisserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,11 @@ func Addr(t testing.TB) string {
 	return Start(t).Addr
 }
 
+// Program is the environment variable that names another server than redis-server, by its path.
+const Program = "ECHOSIEVE_TEST_REDIS_SERVER"
+
+func program() string { return cmp.Or(os.Getenv(Program), "redis-server") }
+
 // Start starts a server and waits until it answers. extraArgs are arguments of redis-server, such as
 // "--appendonly", "yes". Without them the server keeps nothing on disk. The server ends with the test.
 // Without redis-server the test fails.
@@ -65,7 +71,7 @@ func StartBehind(t testing.TB, f host.Front, extraArgs ...string) *Server {
 func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
 	t.Helper()
 	host.SkipShort(t)
-	_, err := exec.LookPath("redis-server")
+	_, err := exec.LookPath(program())
 	require.NoError(t, err, "run: .ci/setup test")
 	s := &Server{Addr: addr, own: host.Addr(port), t: t}
 	s.args = append([]string{
@@ -101,7 +107,7 @@ func (s *Server) Kill() {
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
-	cmd := exec.Command("redis-server", s.args...) // ended by Stop, not by a context
+	cmd := exec.Command(program(), s.args...) // ended by Stop, not by a context
 	var err error
 	s.process, err = child.Start(cmd)
 	require.NoError(s.t, err)

@@ -7,6 +7,7 @@
 //	go run ./test/torture --rounds 1 --seed 7 --faults kill,redis-stall
 //	go run ./test/torture --redis cluster
 //	go run ./test/torture --stories          # the role of stories under the same faults
+//	go run ./test/torture --upgrade v0.1.0   # processes of two versions, forward and back
 //	go run ./test/torture --help              # all flags and all faults
 //
 // The seed determines the articles, the order of the faults and their durations. The scheduling of the

@@ -117,6 +117,9 @@ func flags(o *options) *pflag.FlagSet {
 	f.StringVar(&o.Binary, "binary", "",
 		"service binary to test, built with -tags crashpoints (else the crash faults do not fire); default: built "+
 			"from this source")
+	f.StringVar(&o.Old, "upgrade", "",
+		"binary or commit of another version with the same recipe and layout: processes of both are in one group, replaced "+
+			"one by one, and back again")
 	f.StringVar(&o.RedisKind, "redis", rig.PlainRedis,
 		"plain: one server; sentinel: a master and a replica under three sentinels; cluster: three masters and "+
 			"three replicas")

@@ -33,12 +33,35 @@ func (o *options) plan(seed uint64) plan {
 	p := plan{rate: o.rate, records: o.records, seed: seed}
 	names := slices.Clone(o.faults)
 	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	if o.Old != "" {
+		names = o.replacing(names)
+	}
 	for _, name := range names {
 		l := faults.All[name].Lane
 		p.lanes[l] = append(p.lanes[l],
 			step{name: name, after: time.Duration(200+random.IntN(1300)) * time.Millisecond})
 	}
 	return p
+}
+
+// replacing puts the fault replace before each other fault of processes, and often enough behind them that all
+// processes are replaced, and back.
+func (o *options) replacing(names []string) (all []string) {
+	const replace = "replace"
+	n := 0
+	for _, name := range names {
+		if name == replace {
+			continue
+		}
+		if faults.All[name].Lane == faults.Processes {
+			all, n = append(all, replace), n+1
+		}
+		all = append(all, name)
+	}
+	for ; n < 2*o.Processes; n++ {
+		all = append(all, replace)
+	}
+	return all
 }
 
 // ends is the number of faults that end a process in the middle of its work. After several of them, a

@@ -76,7 +76,7 @@ func TestSeedGivesTheSchedule(t *testing.T) {
 // Every fault is usual for some servers, or a round has it only if it is named. No fault can be named for
 // servers that it does not suit.
 func TestFaultsSuitTheServers(t *testing.T) {
-	notUsual := []string{"crash-every"}
+	notUsual := []string{"crash-every", "replace"}
 	reached := map[string]bool{}
 	for _, brokers := range []string{"1", "3"} {
 		for _, redis := range []string{rig.PlainRedis, rig.SentinelRedis, rig.ClusterRedis} {

@@ -64,6 +64,11 @@ var All = map[string]Fault{
 		About: "a process ends itself at every crash point, with SIGKILL and with SIGTERM",
 	},
 
+	"replace": {
+		Lane: Processes, Inject: replace, needs: func(o rig.Options) bool { return o.Old != "" },
+		About: "replace a process by one of the other version; with --upgrade before each other fault of processes",
+	},
+
 	"redis-stall": {Lane: Redis, Inject: stallRedis, needs: plainRedis,
 		About: "Redis stops without closing a connection"},
 	"redis-restart": {Lane: Redis, Inject: restartRedis, needs: plainRedis,

@@ -48,6 +48,8 @@ func terminate(_ context.Context, r *rig.Round, random *rand.Rand) (string, erro
 	return p.Name + " ended by SIGTERM", nil
 }
 
+func replace(_ context.Context, r *rig.Round, _ *rand.Rand) (string, error) { return r.ReplaceNext() }
+
 func storm(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	before := r.Generation()
 	for range 2 {

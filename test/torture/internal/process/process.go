@@ -27,7 +27,8 @@ import (
 
 // Process is one running service. It is safe for concurrent use.
 type Process struct {
-	Name string
+	Name   string
+	Binary string
 
 	child  *child.Process
 	exited chan struct{} // closed when the process has ended and its log is complete
@@ -54,7 +55,7 @@ func Start(c Command, ended func(*Process)) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Name: c.Name, exited: make(chan struct{}), log: newLog(file)}
+	p := &Process{Name: c.Name, Binary: c.Binary, exited: make(chan struct{}), log: newLog(file)}
 	p.asked.Store(c.Doomed)
 	cmd := exec.Command(c.Binary, c.Args...)
 	cmd.Env = append(os.Environ(), c.Env...)

@@ -33,6 +33,9 @@ type Options struct {
 	Partitions  int    // of the input topic at first, and of each output topic
 	Processes   int    // of the service
 	Binary      string // of the service; empty: built from this source
+	// Old is another binary of the service, or the commit from which it is built. Processes of both make up one group:
+	// see Round.ReplaceNext. Empty: all processes have Binary.
+	Old string
 	// RedisKind is PlainRedis, SentinelRedis or ClusterRedis.
 	RedisKind    string
 	ServiceFlags []string // more arguments of the processes
@@ -73,6 +76,11 @@ func New(h *host.Host, o Options, out io.Writer) (*Rig, error) {
 	}
 	if g.Binary == "" {
 		if g.Binary, err = Build(h.Context(), h.TempDir()); err != nil {
+			return nil, err
+		}
+	}
+	if g.Old != "" {
+		if g.Old, err = buildOld(h.Context(), g.Old, h.TempDir()); err != nil {
 			return nil, err
 		}
 	}
@@ -135,6 +143,21 @@ func Build(ctx context.Context, dir string, args ...string) (string, error) {
 		return "", fmt.Errorf("build the service: %w\n%s", err, output)
 	}
 	return binary, nil
+}
+
+// buildOld returns the path of a binary: old itself, or what it builds in a folder from a commit of the repository
+// around the working directory.
+func buildOld(ctx context.Context, old, dir string) (string, error) {
+	if _, err := os.Stat(old); err == nil {
+		return filepath.Abs(old)
+	}
+	script := `git -C "$(git rev-parse --show-toplevel)" archive "$1" | tar -x -C "$2" && cd "$2" &&
+		go build -trimpath -tags crashpoints -o "$2/echosieve" ./cmd/echosieve`
+	if output, err := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", script, "bash", old, dir).
+		CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the service of commit %s: %w\n%s", old, err, output)
+	}
+	return filepath.Join(dir, "echosieve"), nil
 }
 
 // Say writes a line of progress.

@@ -55,6 +55,7 @@ type Round struct {
 	skipped    map[string]int // records that a process, by its name, found published
 	started    int
 	generation int // the newest group generation
+	version    int // of the processes that are started: see binary
 	violations ledger.Violations
 }
 
@@ -117,7 +118,7 @@ func (r *Round) startCommand(command []string, doomed bool, kafka string, env ..
 	listed := make(chan struct{}) // a process may end before it is on the list
 	env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", memoryLimit))
 	p, err := process.Start(process.Command{
-		Name: name, Dir: r.Dir, Binary: r.Binary, Args: r.arguments(kafka, command...), Env: env, Doomed: doomed,
+		Name: name, Dir: r.Dir, Binary: r.binary(), Args: r.arguments(kafka, command...), Env: env, Doomed: doomed,
 	}, func(p *process.Process) {
 		<-listed
 		r.ended(p)
@@ -130,6 +131,49 @@ func (r *Round) startCommand(command []string, doomed bool, kafka string, env ..
 	r.mu.Unlock()
 	close(listed)
 	return p, nil
+}
+
+// binary is the program of the next process: the old one first, until all processes are replaced.
+func (r *Round) binary() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Old != "" && r.version%2 == 0 {
+		return r.Old
+	}
+	return r.Binary
+}
+
+// ReplaceNext ends a process that has not the present version, and starts one that has. When all have it, the
+// version changes first: to the new one and back, again and again.
+func (r *Round) ReplaceNext() (proof string, err error) {
+	if r.Old == "" {
+		return "", errors.New("there is one version: set --upgrade")
+	}
+	other := func() (found *process.Process) {
+		for _, p := range r.Running() {
+			if p.Binary != r.binary() {
+				found = p
+			}
+		}
+		return found
+	}
+	p := other()
+	if p == nil {
+		r.mu.Lock()
+		r.version++
+		r.mu.Unlock()
+		if p = other(); p == nil {
+			return "", errors.New("no process runs")
+		}
+	}
+	if err := r.Terminate(p); err != nil {
+		return "", err
+	}
+	started, err := r.Start()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s replaces %s, which has another version", started.Name, p.Name), nil
 }
 
 // arguments are those of a command, with the configuration of the service processes.
