@@ -34,7 +34,7 @@ func Clean(text string) string {
 // AppendClean appends the clean form of a text to dst.
 func AppendClean(dst []byte, text string) []byte {
 	start := len(dst)
-	dst, canonical := fold(dst, undoMojibake(stripMarkup(stripShortcodes(unescape(unquote(text))))))
+	dst, canonical := fold(dst, undoMojibake(stripShortcodes(unquote(stripMarkup(unescape(text))))))
 	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
 	// is rare, because fold maps the usual compatibility characters itself.
 	if !canonical && !norm.NFKC.IsNormal(dst[start:]) {
