@@ -173,6 +173,7 @@ var rows = []row{
 	{command: "make torture ROUNDS=100 SEED=7", parsed: minutes},
 	{command: "go run ./test/torture --rounds 1 --records 250000", parsed: minutes},
 	{command: "go run ./test/torture --upgrade COMMIT", parsed: minutes},
+	{command: "go run ./test/torture --stories", parsed: minutes},
 	{command: "make test-all", parsed: minutes},
 	{command: "go run ./test/torture --help",
 		parsed: "compiles the fault runner only to print its flags; the rows above check the flags that the pages use"},
