@@ -36,16 +36,17 @@ type Policy struct {
 	Extends   string `setting:"extends" help:"Topic of near copies that contain the original and have more than half of new text: duplicate, unique or possible."`
 	// ExtendsShare is a limit for the share of an article that its original does not have, 0 to 1.
 	ExtendsShare float64 `setting:"-"`
-	Revises      string  `setting:"revises" help:"Topic of near copies in which only a figure was corrected: duplicate, unique or possible."`
+	Revises      string  `setting:"revises" help:"Topic of near copies in which a figure or a name was corrected: duplicate, unique or possible."`
 	Overlaps     string  `setting:"overlaps" help:"Topic of near copies of which neither contains the other: duplicate, unique or possible."`
-	SameID       string  `setting:"same_id" help:"Topic of near copies with the id of the original, whatever their text: duplicate, unique or possible."`
+	SameID       string  `setting:"same_id" help:"Topic of other near copies with the id of the original: duplicate, unique or possible."`
 }
 
 // DefaultPolicy publishes longer versions: a later article that contains an earlier one, and more than as
-// much again of its own, is news to its readers. It sends every other copy to the duplicate topic.
+// much again of its own, is news to its readers. It publishes corrections, and sends every other copy to the
+// duplicate topic.
 func DefaultPolicy() Policy {
 	name := ToDuplicate.String()
-	return Policy{Contained: name, Extends: ToUnique.String(), ExtendsShare: 0.5, Revises: name, Overlaps: name,
+	return Policy{Contained: name, Extends: ToUnique.String(), ExtendsShare: 0.5, Revises: ToUnique.String(), Overlaps: name,
 		SameID: name}
 }
 
@@ -77,6 +78,8 @@ func (p Policy) Destination(j Judgement) Destination {
 		return ToUnique
 	case j.Kind == Exact:
 		return ToDuplicate
+	case j.Corrects:
+		return destination(p.Revises)
 	case j.SameID:
 		return destination(p.SameID)
 	}

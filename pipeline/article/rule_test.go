@@ -114,11 +114,15 @@ func TestPolicyDestination(t *testing.T) {
 		"revises":            {near(Revises), ToPossible},
 		"overlaps":           {near(Overlaps), ToPossible},
 		"same id":            {Judgement{Kind: Near, Likeness: Likeness{Relation: Revises}, SameID: true}, ToUnique},
+		"corrects under its id": {Judgement{Kind: Near, Likeness: Likeness{Relation: Revises}, SameID: true, Corrects: true},
+			ToPossible},
+		"possible correction": {Judgement{Kind: Possible, Likeness: Likeness{Relation: Revises}, Corrects: true}, ToPossible},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, p.Destination(c.judged)) })
 	}
 	require.Equal(t, ToDuplicate, DefaultPolicy().Destination(added(50)))
 	require.Equal(t, ToUnique, DefaultPolicy().Destination(added(49)))
+	require.Equal(t, ToUnique, DefaultPolicy().Destination(near(Revises)))
 	require.Equal(t, ToDuplicate, Policy{}.Destination(near(Overlaps)))
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -310,4 +311,43 @@ func TestThresholds(t *testing.T) {
 func TestFormat(t *testing.T) {
 	require.Len(t, strings.Split(Format(), "/"), len(rows)+1)
 	require.Contains(t, Format(), "rows none/distance none/overlap none/numbers possible/values")
+}
+
+// A publisher's second text is another report unless it is one sent again, or one that the publisher corrects.
+func TestOnePublisher(t *testing.T) {
+	again := Comparison{Known: true, J: .9, Contained: .96, Contains: .96, Containment: .96, Bigrams: 300, Longer: 1,
+		SharedContexts: 3, Lead: 1, SameForemost: true, OnePublisher: true}
+	again.values(3, 3)
+	checkJudge(t, again, map[string]judged{
+		"sent again":               {func(*Comparison) {}, near, byOverlap},
+		"two days later":           {func(c *Comparison) { c.Apart = 48 * time.Hour }, possible, byPublisher},
+		"a number missing":         {func(c *Comparison) { c.values(2, 3) }, possible, byPublisher},
+		"another number":           {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 9 }, possible, byPublisher},
+		"other words":              {func(c *Comparison) { c.Containment = .7 }, possible, byPublisher},
+		"other words, but unknown": {func(c *Comparison) { c.Containment, c.OnePublisher = .7, false }, near, byOverlap},
+		"one address":              {func(c *Comparison) { c.Containment, c.SameAddress = .7, true }, near, byOverlap},
+		"one id":                   {func(c *Comparison) { c.Containment, c.SameID = .7, true }, near, byOverlap},
+		"a correction":             {func(c *Comparison) { c.Containment, c.Correction = .7, true }, near, byOverlap},
+		"a correction, too late": {func(c *Comparison) {
+			c.Containment, c.Correction, c.Apart = .7, true, 48*time.Hour
+		}, possible, byPublisher},
+	})
+	c := again
+	c.Correction, c.OtherMain = true, 1
+	j := judge(0, c)
+	require.True(t, j.Corrects)
+	require.Equal(t, article.Revises, j.Relation)
+	c.OtherMain = 0
+	require.False(t, judge(0, c).Corrects, "only the layout differs")
+	c.OtherMain, c.OnePublisher = 1, false
+	require.False(t, judge(0, c).Corrects, "of whom nobody knows")
+}
+
+func TestIsCorrection(t *testing.T) {
+	for text, want := range map[string]bool{
+		"CORRECTED-LILLY INDUSTRIAL": true, "(Correction) Mill": true, "【更正】春江": true, "更新：春江": true, "": false,
+		"Correctional officers strike": false, "更新换代的列车": false, "Mill corrected": false,
+	} {
+		require.Equal(t, want, IsCorrection(text), text)
+	}
 }
