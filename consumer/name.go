@@ -175,6 +175,6 @@ func (c *Consumer) sayAwaited(members []wire.Member, until time.Time) {
 	text := fmt.Sprintf("no partitions yet: group %s waits for its other members, at most until %s "+
 		"(kafka.session_timeout); it has %d: %s", c.cfg.Group, until.UTC().Format(time.RFC3339), len(others),
 		strings.Join(others[:min(shown, len(others))], ", "))
-	c.log.Info(text)
+	c.log.Info("waiting for partitions", "why", text)
 	c.warn(warnJoin, text)
 }

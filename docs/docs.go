@@ -36,7 +36,9 @@ func markdown(outside string) goldmark.Markdown {
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path+"{$}",
-		func(w http.ResponseWriter, _ *http.Request) { serve(w, "", "Documentation", contents("", "Documentation")) })
+		func(w http.ResponseWriter, _ *http.Request) {
+			serve(w, "", "Documentation", contents("", "Documentation"))
+		})
 	mux.HandleFunc("GET "+Path+"zh/{$}",
 		func(w http.ResponseWriter, _ *http.Request) { serve(w, "../", "文档", contents("zh/", "文档")) })
 	mux.HandleFunc("GET "+Path+"{page...}", func(w http.ResponseWriter, r *http.Request) {

@@ -90,7 +90,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 	r := Record{
 		Root: rootOf(&root), Copies: s.copies, Exact: s.exact, Near: s.copies - s.exact, Publishers: n, Estimated: !exact,
 		ByPublisher: make(Publishers, 0, len(carried.named)), FirstTime: first, LastTime: last,
-		Best: Best{ID: best.ID, Coordinates: best.Coordinates.String(), Publisher: best.Publisher, URL: best.URL,
+		Best: Best{ID: best.ID, Coordinates: best.String(), Publisher: best.Publisher, URL: best.URL,
 			Why: criteria[best.why]},
 		Versions: carried.versions(), State: Open, Version: s.version,
 	}
@@ -101,7 +101,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 			copies--
 		}
 		r.ByPublisher = append(r.ByPublisher, Publisher{Name: p.name, Copies: copies, FirstTime: p.first, ID: p.ref.ID,
-			Coordinates: p.ref.Coordinates.String(), Relation: p.relation})
+			Coordinates: p.ref.String(), Relation: p.relation})
 	}
 	for i := range s.related {
 		r.Related = append(r.Related, rootOf(&s.related[i]))
@@ -129,12 +129,12 @@ func (s *Story) AppendJSON(dst []byte, now time.Time, rules *Rules) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Publishers and Roots are lists of a Record. Longer ones than a story keeps cannot be read: whoever wrote them could
-// make a small record take a hundred times its size.
-type (
-	Publishers []Publisher
-	Roots      []Root
-)
+// Publishers is a list of a Record. A longer one than a story keeps cannot be read: whoever wrote it could make a small
+// record take a hundred times its size.
+type Publishers []Publisher
+
+// Roots is a list of a Record, bounded as Publishers is.
+type Roots []Root
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (p *Publishers) UnmarshalJSON(data []byte) (err error) {

@@ -99,10 +99,10 @@ func (w *warcReader) header() (header, int64, error) {
 func (w *warcReader) damaged(detail string) error {
 	atStart := true
 	for {
-		if start, _ := w.Reader.Peek(len("WARC/")); atStart && string(start) == "WARC/" {
+		if start, _ := w.Peek(len("WARC/")); atStart && string(start) == "WARC/" {
 			return &SkipError{Cause: "damaged WARC record", Detail: detail, Kind: Unread}
 		}
-		_, err := w.Reader.ReadSlice('\n')
+		_, err := w.ReadSlice('\n')
 		atStart = err == nil
 		if errors.Is(err, io.EOF) {
 			return &SkipError{Cause: "damaged WARC record", Detail: detail, Kind: Unread}

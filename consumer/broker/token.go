@@ -192,14 +192,13 @@ func (i *issuer) current(ctx context.Context) (string, error) {
 	if err == nil && !isToken(t.AccessToken) {
 		err = errors.New("the answer does not hold one token")
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		i.token, i.err, i.end = t.AccessToken, nil, t.Expiry
 		if i.end.IsZero() {
 			i.end = expiry(i.token)
 		}
 		i.next = now.Add(i.end.Sub(now) * 4 / 5)
-	default:
+	} else {
 		i.next = now.Add(tokenPause)
 		if !now.Before(i.end) {
 			i.token, i.err = "", explainToken(err)

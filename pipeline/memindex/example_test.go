@@ -29,7 +29,7 @@ func Example() {
 	} {
 		a, _ := made.Fingerprint(text, article.Origin{})
 		a.Coordinates, a.Time = article.Coordinates{Topic: "news", Offset: int64(i)}, time.Unix(1_800_000_000, 0)
-		a.ID = a.Coordinates.String()
+		a.ID = a.String()
 		verdicts, err := index.Claim(context.Background(), []article.Article{a})
 		if err != nil {
 			fmt.Println(err)

@@ -136,7 +136,7 @@ func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) 
 
 // answer prints the report unless it is empty, and returns the error of the command.
 func (f *flags) answer(out io.Writer, report Report, err error) error {
-	if report.Result.Published > 0 {
+	if report.Published > 0 {
 		if *f.json {
 			err = errors.Join(command.PrintJSON(out, report), err)
 		} else {
@@ -148,8 +148,8 @@ func (f *flags) answer(out io.Writer, report Report, err error) error {
 		return errors.New("interrupted: the figures cover the time until then")
 	case err != nil:
 		return err
-	case report.Result.Missing > 0:
-		return &command.AnswerError{Text: plural.Of(report.Result.Missing, "published record") + " without a verdict"}
+	case report.Missing > 0:
+		return &command.AnswerError{Text: plural.Of(report.Missing, "published record") + " without a verdict"}
 	}
 	return nil
 }
