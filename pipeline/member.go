@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
+	"echosieve/pipeline/record"
 )
 
 // OutputConfig says where an output states its verdict.
@@ -123,7 +125,7 @@ func (o *Output) Member() Member {
 }
 
 // AppendTo appends the JSON object to dst, with m as its last member. Members that have the name already are
-// left out; all other bytes stay. A value that is no valid object, such as a damaged line, becomes the text
+// left out; all other bytes stay, but those that are no UTF-8 become U+FFFD: else the line is no JSON for others. A value that is no valid object, such as a damaged line, becomes the text
 // of a member "value".
 func (m *Member) AppendTo(dst []byte, name string, object []byte) ([]byte, error) {
 	if object == nil {
@@ -146,11 +148,25 @@ func (m *Member) appendToObject(dst []byte, name string, object []byte) ([]byte,
 	if err := e.Encode(map[string]*Member{name: m}); err != nil {
 		return dst, err
 	}
+	if !utf8.Valid(object) {
+		object = bytes.ToValidUTF8(object, []byte(replacement))
+	}
 	start := len(dst)
 	if dst = decode.AppendWithout(dst, object, name); len(dst) > start+len("{") {
 		dst = append(dst, ',')
 	}
 	return append(dst, bytes.TrimSpace(raw.Bytes())[len("{"):]...), nil
+}
+
+// replacement stands for bytes that are no UTF-8.
+const replacement = "\ufffd"
+
+// repaired returns by how many bytes a value gets longer because it is not in UTF-8.
+func (p *Pipeline) repaired(r *record.Record) int {
+	if p.cfg.Member == "" || utf8.Valid(r.Value) {
+		return 0
+	}
+	return max(0, len(bytes.ToValidUTF8(r.Value, []byte(replacement)))-len(r.Value))
 }
 
 // addMember adds the verdict to the value, if the settings say so. A value that is no JSON object, because it is
@@ -160,6 +176,9 @@ func (p *Pipeline) addMember(o *Output) (err error) {
 	read := o.Verdict.Kind != 0 && bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{"))
 	if p.cfg.Member == "" || !read && !decode.IsObject(value) {
 		return nil
+	}
+	if !utf8.Valid(value) {
+		p.metrics.notUTF8.Inc()
 	}
 	m := o.Member()
 	o.Value, err = m.appendToObject(make([]byte, 0, len(value)+512), p.cfg.Member, value)

@@ -17,6 +17,7 @@ type metrics struct {
 	littleText prometheus.Counter
 	noWords    prometheus.Counter
 	costly     prometheus.Counter
+	notUTF8    prometheus.Counter
 	scripts    *prometheus.CounterVec
 	text       *prometheus.CounterVec
 	stage      *prometheus.HistogramVec
@@ -79,6 +80,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		costly: f.NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_costly_pages_total",
 			Help: "Articles whose HTML document would take too long to be read as one: all its text counts, or its largest part.",
+		}),
+		notUTF8: f.NewCounter(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_not_utf8_total",
+			Help: "Articles with bytes outside of their text that are no UTF-8. With output.verdict: value these became U+FFFD.",
 		}),
 		scripts: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_script_articles_total",

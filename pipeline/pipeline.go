@@ -65,6 +65,8 @@ type Config struct {
 	Member string
 	// Slow is told of a record that has been prepared for slowAfter, and again with prepared when it is. May be nil.
 	Slow func(at article.Coordinates, prepared bool)
+	// NoPossible puts into the topic unique what belongs into the topic possible: there is none.
+	NoPossible bool
 }
 
 // slowAfter is some thousand times what an ordinary article takes.
@@ -260,6 +262,9 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 		case !one.tombstone:
 			out := verdictOutput(r, &one.article, &verdicts[0], p.recipe.ID())
 			out.Content, out.publisher = one.content, one.publisher
+			if p.cfg.NoPossible && out.Destination == article.ToPossible {
+				out.Destination = article.ToUnique
+			}
 			if err := p.addMember(&out); err != nil {
 				return nil, err
 			}
@@ -290,7 +295,7 @@ func (p *Pipeline) rejectBeyondLimits(b *Batch) {
 	for i := range b.prepared {
 		one := &b.prepared[i]
 		if one.reject == nil && (!one.tombstone || p.cfg.Tombstones != TombstonesSkip) {
-			one.reject = b.Limits.refuse(&b.Records[i], recordBytes(&b.Records[i])+p.added, now)
+			one.reject = b.Limits.refuse(&b.Records[i], recordBytes(&b.Records[i])+p.added+p.repaired(&b.Records[i]), now)
 		}
 	}
 }
@@ -304,7 +309,7 @@ func (p *Pipeline) Acknowledged(outputs []Output, took time.Duration) {
 		p.publishers.count(o.publisher, o.VerdictName())
 		p.observeTime(o.Record.Time, now)
 		if o.Verdict.Kind.IsCopy() {
-			p.metrics.relations.WithLabelValues(o.Verdict.Relation.String(), o.Destination.String()).Inc()
+			p.metrics.relations.WithLabelValues(o.Verdict.Relation.String(), o.Verdict.Destination.String()).Inc()
 		}
 		if o.Verdict.HasOriginal() {
 			p.metrics.distance.Observe(float64(o.Verdict.Distance))

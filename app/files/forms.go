@@ -33,7 +33,7 @@ var otherForms = []struct{ prefix, form, remedy string }{
 // form finds out in which form the file is. It returns the function that reads its next piece.
 func (f *file) form(content *bufio.Reader) (next func() (Article, error), err error) {
 	lines := &lineReader{source: source{Reader: content, limit: f.Limit}}
-	if f.Input.Format != decode.FormatJSON {
+	if f.Input.Format != decode.FormatJSON || f.Lines {
 		return lines.next, nil
 	}
 	start, first := beginning(&lines.source)

@@ -40,6 +40,8 @@ type Reader struct {
 	Through func(io.Reader) io.Reader
 	// Columns are names of columns that count without regard to case, beside those of Input.
 	Columns []string
+	// Lines says that each line is an article, whatever it looks like: none waits for the first one with a text.
+	Lines bool
 }
 
 // Article is one article, or the place of a piece that is none.
@@ -175,7 +177,7 @@ func (f *file) take(a Article, err error) error {
 		return nil
 	}
 	switch {
-	case err == nil && named:
+	case err == nil && named, f.Lines:
 		f.articles++
 		for _, p := range f.waiting {
 			if p.err == nil {

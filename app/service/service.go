@@ -157,7 +157,8 @@ func (s *Service) stages() pipeline.Config {
 		decode.Schemas = s.schemas.Waiting(s.health.report)
 	}
 	return pipeline.Config{Decode: decode, RecordConfig: s.cfg.Input.Records, Slow: s.health.slow,
-		MaxMessageBytes: s.cfg.Kafka.MaxMessageBytes, Window: s.cfg.Window, Member: s.cfg.Output.MemberName()}
+		MaxMessageBytes: s.cfg.Kafka.MaxMessageBytes, Window: s.cfg.Window, Member: s.cfg.Output.MemberName(),
+		NoPossible: s.cfg.Kafka.Topics.Possible == ""}
 }
 
 // newHandler returns what decides the records, with the console and the list of stories if the settings have them.

@@ -89,6 +89,19 @@ class TestFilter(unittest.TestCase):
         with self.assertRaises(ValueError):
             kinds([{"text": BRIDGE, "n": float("nan")}])
 
+        for flag in ("--only", "--only=unique", "--stories", "--unique", "--state"):
+            with self.assertRaisesRegex(ValueError, f"^{flag.split('=')[0]} in args: "):
+                kinds([{"text": BRIDGE}], args=[flag, "unique"])
+        with self.assertRaisesRegex(TypeError, "an article is a mapping with its text under 'text'"):
+            kinds(["text"])
+        with self.assertRaisesRegex(TypeError, "window is a text such as '7d'"):
+            kinds([{"text": BRIDGE}], window=3600)
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+            file.write('{"text":"x"}\n')
+            file.flush()
+            with self.assertRaisesRegex(echosieve.Error, "args has the name of a file"):
+                kinds([{"text": BRIDGE}], args=[file.name])
+
         def broken() -> Iterator[dict[str, str]]:
             yield {"text": BRIDGE}
             raise ConnectionError("the feed is gone")

@@ -204,14 +204,20 @@ func (d *Decoder) find(r *record.Record, value []byte, content *article.Content)
 	return nil
 }
 
-// first returns the value of the first path that exists and is not null, and that path; "" if there is none.
-func (o *object) first(paths []string) (gjson.Result, string) {
+// first returns the value of the first path that exists and is neither null nor an empty string, and that path. If all
+// are empty, the first of these; "" if there is none.
+func (o *object) first(paths []string) (empty gjson.Result, at string) {
 	for _, path := range paths {
-		if v := o.get(path); v.Exists() && v.Type != gjson.Null {
+		v := o.get(path)
+		switch {
+		case !v.Exists() || v.Type == gjson.Null:
+		case v.Type != gjson.String || strings.TrimSpace(v.Str) != "":
 			return v, path
+		case at == "":
+			empty, at = v, path
 		}
 	}
-	return gjson.Result{}, ""
+	return empty, at
 }
 
 // firstString returns the first string that is not empty at one of the paths, or "". It may share the memory of the
@@ -245,9 +251,9 @@ func (o *object) firstID(paths []string) string {
 	for _, path := range paths {
 		v := o.get(path)
 		if v.IsObject() {
-			for _, wrapper := range []string{`\$oid`, `\$numberLong`, `\$uuid`} {
-				if w := v.Get(wrapper); w.Exists() {
-					v = w
+			for _, wrapper := range []string{`$oid`, `$numberLong`, `$uuid`} {
+				if w := last(v.Raw[1:], wrapper); w != nil {
+					v = w.parsed()
 					break
 				}
 			}

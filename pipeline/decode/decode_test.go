@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -9,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"github.com/tidwall/gjson"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
@@ -236,13 +236,13 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// One pass over an object finds what gjson finds at each path.
+// One pass over an object finds what encoding/json finds: of members with one name the last one, also within others.
 func FuzzObject(f *testing.F) {
 	for _, value := range []string{
 		`{"text":"a","text":"b"}`, `{"te\u0078t":"a","x":{"text":[1,"text"]}}`,
-		` {"a" : [ {"text":"}"} ] , "text" : "\"\\" }`, `{"text":null,"text":1}`,
+		` {"a" : [ {"text":"}"} ] , "text" : "\"\\" }`, `{"text":null,"text":1}`, `{"a":{"text":1},"a":{"text":2,"text":3}}`,
 		`{"":1,"text":-1.5e3,"id":true}`, `{"text":"\ud800","id":{"$oid":"a"}}`, "{\"text\":\"\xff\"}",
-		`{"a":1,` + strings.Repeat(`"b":2,`, 2*maxMembers) + `"a":3,"text":"x"}`,
+		`{"a":1,` + strings.Repeat(`"b":2,`, 2*maxMembers) + `"a":3,"text":"x"}`, `{"a":[{"text":1,"text":2}]}`,
 	} {
 		f.Add([]byte(value), "text")
 	}
@@ -251,14 +251,40 @@ func FuzzObject(f *testing.F) {
 			return
 		}
 		o := newObject(value, nil, nil)
-		for _, path := range []string{path, "text", "id", "a"} {
-			if strings.HasPrefix(path, headerPath) {
-				continue
+		o.get(path)
+		members := func(raw []byte) (m map[string]json.RawMessage) {
+			_ = json.Unmarshal(raw, &m) // a value that is no object has none
+			return m
+		}
+		outer := members(value)
+		for _, name := range []string{"text", "id", "a"} {
+			if got, want := o.get(name), outer[name]; got.Raw != string(want) {
+				t.Fatalf("%q at %q: %s, not %s", value, name, got.Raw, want)
 			}
-			got, want := o.get(path), gjson.GetBytes(value, path)
-			if got.Type != want.Type || got.String() != want.String() || got.Raw != want.Raw {
-				t.Fatalf("%q at %q: %v, gjson %v", value, path, got, want)
+			if bytes.HasPrefix(outer[name], []byte("{")) {
+				if got, want := o.get(name+".text"), members(outer[name])["text"]; got.Raw != string(want) {
+					t.Fatalf("%q at %q: %s, not %s", value, name+".text", got.Raw, want)
+				}
 			}
 		}
 	})
+}
+
+// The last of several members with one name counts, and an empty string counts as absent if another name has a text.
+func TestMembersThatStandTwice(t *testing.T) {
+	c := DefaultConfig()
+	c.Fields.Text = []string{"text", "a.text", "list.0.text", "list.#.body", "content"}
+	for value, want := range map[string]string{
+		`{"text":"1","text":"2"}`:                                    "2",
+		`{"text":"1","a":{"text":"2"},"text":null,"a":{"text":"3"}}`: "3",
+		`{"a":{"text":"1","text":"2"}}`:                              "2",
+		`{"list":[{"text":"1","text":"2"}]}`:                         "2",
+		`{"text":"","content":"1"}`:                                  "1",
+		`{"text":" \n","a":{"text":""},"content":"1"}`:               "1",
+		`{"text":"","content":null}`:                                 "",
+	} {
+		content, reject := c.Decode(recordOf(value))
+		require.Nil(t, reject, value)
+		require.Equal(t, want, content.Text, value)
+	}
 }

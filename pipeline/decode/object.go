@@ -2,6 +2,8 @@ package decode
 
 import (
 	"bytes"
+	"encoding/json"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -48,15 +50,17 @@ func deeperThan(value []byte, limit int) bool {
 
 // object is a JSON object whose members were found in one pass. A search by path reads the object from its
 // beginning, text included, and a record takes about ten searches. Strings in it share the memory of the
-// whole object.
+// whole object. Of members with one name the last one counts, as in Python, Go, JavaScript and jq; gjson (1.20)
+// takes the first.
 type object struct {
-	gjson.Result
 	members []member        // the first maxMembers, in their order
+	further string          // the members behind these
+	raw     string          // the object
 	headers []record.Header // of the record
 }
 
 // maxMembers bounds the memory for members, which take up to six times as much as the JSON. Articles have
-// fewer members. Further ones are searched by path.
+// fewer members. Further ones are read for each search.
 const maxMembers = 256
 
 type member struct {
@@ -66,16 +70,35 @@ type member struct {
 
 // newObject finds the members of a valid JSON object and appends them to members, which must be empty.
 // headers are those of its record.
-func newObject(json []byte, headers []record.Header, members []member) object {
-	o := object{gjson.ParseBytes(json), members, headers}
-	name, rest := cutValue(o.Raw[1:])
-	for name != "" && len(o.members) < maxMembers {
-		var raw string
-		raw, rest = cutValue(rest)
-		o.members = append(o.members, member{unquoted(name), raw})
-		name, rest = cutValue(rest)
+func newObject(value []byte, headers []record.Header, members []member) object {
+	raw := string(bytes.TrimSpace(value))
+	o := object{members: members, raw: raw, headers: headers}
+	name, text, rest := cutMember(raw[1:])
+	for ; name != "" && len(o.members) < maxMembers; name, text, rest = cutMember(rest) {
+		o.members, o.further = append(o.members, member{unquoted(name), text}), rest
 	}
 	return o
+}
+
+// cutMember cuts the first member off the rest of a valid object. The name is empty at its end.
+func cutMember(json string) (name, value, rest string) {
+	if name, rest = cutValue(json); name != "" {
+		value, rest = cutValue(rest)
+	}
+	return name, value, rest
+}
+
+// last returns the last member of a name behind others, nil if there is none.
+func last(json, name string) (found *member) {
+	if json == "" {
+		return nil
+	}
+	for key, value, rest := cutMember(json); key != ""; key, value, rest = cutMember(rest) {
+		if unquoted(key) == name {
+			found = &member{name, value}
+		}
+	}
+	return found
 }
 
 // cutValue cuts the first value off valid JSON, with the white space and the separators before it. It is
@@ -168,24 +191,60 @@ func (m *member) parsed() gjson.Result {
 	return gjson.Parse(m.raw)
 }
 
-// get returns the value at a path of gjson, or the record header that the path names. Of several members or
-// headers with one name, the first one counts.
+// get returns the value at a path of gjson, or the first record header that the path names.
 func (o *object) get(path string) gjson.Result {
 	if name, ok := strings.CutPrefix(path, headerPath); ok {
 		return o.header(name)
 	}
-	if !IsPlainName(path) {
-		return o.Get(path)
+	name, inner, nested := cutName(path)
+	if name == "" {
+		return searched(o.raw, path)
 	}
-	for i := range o.members {
-		if o.members[i].name == path {
-			return o.members[i].parsed()
+	m := last(o.further, name)
+	for i := len(o.members) - 1; i >= 0 && m == nil; i-- {
+		if o.members[i].name == name {
+			m = &o.members[i]
 		}
 	}
-	if len(o.members) == maxMembers {
-		return o.Get(path)
+	for nested && m != nil {
+		path = inner
+		if name, inner, nested = cutName(path); name == "" || m.raw[0] != '{' {
+			return searched(m.raw, path)
+		}
+		m = last(m.raw[1:], name)
 	}
-	return gjson.Result{}
+	if m == nil {
+		return gjson.Result{}
+	}
+	return m.parsed()
+}
+
+// cutName cuts the first name off a path. The name is empty if only gjson understands it.
+func cutName(path string) (name, inner string, nested bool) {
+	name, inner, nested = strings.Cut(path, ".")
+	if plain, escaped := strings.CutPrefix(name, `\$`); escaped { // of MongoDB
+		if IsPlainName(plain) {
+			return "$" + plain, inner, nested
+		}
+	}
+	if !IsPlainName(name) {
+		return "", "", false
+	}
+	return name, inner, nested
+}
+
+// searched returns the value that gjson finds at a path. gjson takes the first of several members with one name:
+// the others must be gone. A value that is no UTF-8 stays, so that it is found to be none.
+func searched(raw, path string) gjson.Result {
+	d := json.NewDecoder(strings.NewReader(raw))
+	d.UseNumber()
+	var value any
+	if utf8.ValidString(raw) && d.Decode(&value) == nil {
+		if once, err := json.Marshal(value); err == nil {
+			raw = string(once)
+		}
+	}
+	return gjson.Get(raw, path)
 }
 
 func (o *object) header(name string) gjson.Result {
@@ -208,6 +267,19 @@ func IsPlainName(path string) bool {
 		}
 	}
 	return path != ""
+}
+
+// Members iterates over the names and values of the members of a value that IsObject.
+func Members(object []byte) iter.Seq2[string, gjson.Result] {
+	return func(yield func(string, gjson.Result) bool) {
+		text := string(bytes.TrimSpace(object))
+		for name, value, rest := cutMember(text[1:]); name != ""; name, value, rest = cutMember(rest) {
+			m := member{raw: value}
+			if !yield(unquoted(name), m.parsed()) {
+				return
+			}
+		}
+	}
 }
 
 // AppendWithout appends a value that IsObject to dst, without its members of a name and without its end.

@@ -77,7 +77,13 @@ def filter(
     Raises Error if the program fails, and what the iterable raises. The program is started with the first next()
     and ends when the generator is closed.
     """
-    command = [_program(), "filter", "--headers-only", *args]
+    for arg in args:
+        name = arg.split("=")[0]
+        if name in _OTHER_LINES:
+            raise ValueError(f"{name} in args: {_OTHER_LINES[name]}")
+    if window is not None and not isinstance(window, (str, datetime.timedelta)):
+        raise TypeError(f"window is a text such as '7d' or '12h', or a datetime.timedelta, and no {type(window).__name__}")
+    command = [_program(), "filter", "--lines", "--headers-only", *args, "-"]
     if window is not None:
         command += ["--window", f"{window.total_seconds()}s" if isinstance(window, datetime.timedelta) else window]
     if state is not None:
@@ -87,9 +93,11 @@ def filter(
         assert process.stdin is not None and process.stdout is not None
         writer = _Writer(process, process.stdin, articles)
         try:
-            next(process.stdout, None)  # of the line that begins the input
             for line in process.stdout:
-                yield writer.waiting[0], _verdict(json.loads(line)["echosieve"])
+                verdict = _verdict(json.loads(line)["echosieve"])
+                if not verdict.record.startswith("stdin/"):
+                    raise Error("args has the name of a file: give its articles as the first argument")
+                yield writer.waiting[0], verdict
                 writer.done()
             code = process.wait()
             if writer.failure is not None:
@@ -105,6 +113,20 @@ def filter(
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
 
+
+# Flags that change how many lines the program writes, or which ones it reads: each article has one verdict.
+_OTHER_LINES = {
+    **dict.fromkeys(
+        ("--only", "--unique", "--duplicate", "--dead"),
+        "each article comes with its verdict: choose by verdict.topic instead",
+    ),
+    **dict.fromkeys(
+        ("--headers-only", "--lines", "--stories", "--owners", "-h", "--help"),
+        "not from Python: use the command echosieve filter",
+    ),
+    "--state": "use the parameter state",
+    "--window": "use the parameter window",
+}
 
 _PREFIX = "echosieve: "  # of messages of the program
 _AHEAD = 2048  # articles that wait for their verdicts, at most
@@ -128,12 +150,15 @@ class _Writer(threading.Thread):
 
     def run(self) -> None:
         try:
-            # An article without text. Whatever the first real one looks like, the input is one object a line.
-            self._write(b"{}")
             for article in self._articles:
                 self._room.acquire()
                 if self._stopped:
                     return
+                if not isinstance(article, Mapping):
+                    raise TypeError(
+                        f"an article is a mapping with its text under 'text', such as {{'text': '...'}}, and no "
+                        f"{type(article).__name__}"
+                    )
                 line = json.dumps(dict(article), ensure_ascii=False, allow_nan=False, default=_default)
                 self.waiting.append(article)
                 self._write(line.encode(errors="backslashreplace"))  # half of a surrogate pair becomes its escape

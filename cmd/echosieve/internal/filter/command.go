@@ -26,7 +26,7 @@ It reads what produce reads: JSON Lines, JSON lists, JSON over several lines, El
 kcat -J, CSV and TSV with a header, and WARC, plain, .gz or .zst. "-", or no file, means standard input.
 
   verdict         unique, possible, near, exact, or dead: no article can be made of it, see reason and detail
-  topic           where the service would publish it: unique, possible, duplicate or dead
+  topic           where the service would publish it: unique, duplicate, dead, or with kafka.topics.possible possible
   original, root  the article that it repeats, and the first of the chain: id and record, which is FILE/RUN/NUMBER
   relation, similarity, contained, contains, distance, reason
                   what it has in common with the original, as in docs/output.md
@@ -56,12 +56,15 @@ func Command() *cobra.Command {
 		Short: "Write the articles of files with their verdicts; needs no server",
 		Long:  help,
 		Example: `  echosieve filter articles.jsonl > judged.jsonl
-  zcat dump.json.gz | echosieve filter --only unique,possible > new.jsonl
-  echosieve filter --state seen --only unique,possible today.jsonl > new.jsonl
+  zcat dump.json.gz | echosieve filter --only unique > new.jsonl
+  echosieve filter --state seen --only unique today.jsonl > new.jsonl
   echosieve filter --stories stories.jsonl articles.jsonl > judged.jsonl
   echosieve filter --unique new.jsonl --duplicate copies.jsonl --dead broken.jsonl 2026-*.csv`,
 	}
-	only := cmd.Flags().StringSlice("only", nil, "write only these topics: unique, possible, duplicate, dead")
+	only := cmd.Flags().StringSlice("only", nil, "write only these topics: unique, duplicate, dead, and possible, which is a part of "+
+		"unique unless kafka.topics.possible is set")
+	lines := cmd.Flags().Bool("lines", false, "each line is one article and gets its line at once; for programs that wait for "+
+		"the verdict before they write the next article")
 	var p paths
 	cmd.Flags().StringVar(&p.unique, "unique", "",
 		"`file` for the topics unique and possible, in place of standard output")
@@ -80,7 +83,7 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		wanted, err := topics(*only)
+		wanted, err := topics(*only, cfg.Kafka.Topics.Possible != "")
 		if err != nil {
 			return err
 		}
@@ -102,7 +105,7 @@ func Command() *cobra.Command {
 			return err
 		}
 		defer r.index.Close()
-		r.input.names, r.input.stdin, r.input.times = names, cmd.InOrStdin(), *times
+		r.input.names, r.input.stdin, r.input.times, r.input.lines = names, cmd.InOrStdin(), *times, *lines
 		r.output.headersOnly, r.output.wanted = *headersOnly, wanted
 		if p.stories != "" {
 			rules := &stories.Rules{Window: cfg.Window}
@@ -117,7 +120,7 @@ func Command() *cobra.Command {
 }
 
 // topics returns the topics of --only; without names all of them.
-func topics(names []string) (wanted [article.DestinationCount]bool, err error) {
+func topics(names []string, possible bool) (wanted [article.DestinationCount]bool, err error) {
 	all := append(article.VerdictDestinations(), article.ToDead)
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(d article.Destination) bool { return d.String() == name })
@@ -126,6 +129,10 @@ func topics(names []string) (wanted [article.DestinationCount]bool, err error) {
 				"--only has %q, which is no topic: name some of unique, possible, duplicate, dead", name)
 		}
 		wanted[all[i]] = true
+	}
+	if !possible && wanted[article.ToPossible] && !wanted[article.ToUnique] {
+		return wanted, errors.New("--only possible: without kafka.topics.possible no article is in this topic, and unique " +
+			"holds the possible ones: name unique, or set ECHOSIEVE_KAFKA_TOPICS_POSSIBLE to any name")
 	}
 	for _, d := range all {
 		wanted[d] = wanted[d] || len(names) == 0

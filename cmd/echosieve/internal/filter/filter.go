@@ -54,7 +54,7 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 		return nil, fmt.Errorf("--state: %w", err)
 	}
 	r.pipe, err = pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
-		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, r.index, nil)
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes, NoPossible: cfg.Kafka.Topics.Possible == ""}, made, r.index, nil)
 	return r, err
 }
 
@@ -129,7 +129,7 @@ func (r *run) decide(batch *pipeline.Batch, faults []string) error {
 		r.output.tell(out)
 		r.counts.add(out)
 	}
-	collect(r.index)
+	r.collect()
 	return r.output.flush()
 }
 
@@ -172,6 +172,9 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", plural.Of(c.total(), "article"),
 		elapsed.Seconds(),
 		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.exact.Load(), c.near.Load())
+	if n := r.output.notUTF8; n > 0 {
+		fmt.Fprintf(w, "%s with bytes that are no UTF-8: these are U+FFFD in the output\n", plural.Of(n, "article"))
+	}
 	if n := r.input.notes.Total(); n > 0 {
 		fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s read otherwise than written: %s", plural.Of(n, "article"), &r.input.notes)))
 	}

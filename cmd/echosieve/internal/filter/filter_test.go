@@ -78,8 +78,8 @@ func TestMessyFile(t *testing.T) {
 	require.Contains(t, errOut, "6 dead lines")
 
 	second, _ := filtered(t, commandtest.Any, out, "--only", "unique,possible,duplicate")
-	require.Equal(t, []string{"a unique unique", "a exact duplicate a", "b unique unique", "c near duplicate a"},
-		verdicts(second), "its output is input, too")
+	require.Equal(t, []string{"a unique unique", "a exact duplicate a", "b unique unique", "c near duplicate a",
+		"gbk unique unique"}, verdicts(second), "its output is input, too")
 }
 
 func TestOutputs(t *testing.T) {
@@ -112,6 +112,47 @@ func TestOutputs(t *testing.T) {
 		commandtest.WrongUsage(t, commandtest.Only(Command()), want, append([]string{"filter"}, args...)...)
 	}
 	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(read("u")), "a mistake destroys nothing")
+}
+
+// Files as others have written them: five different articles each.
+func TestFilesOfOthers(t *testing.T) {
+	files, err := filepath.Glob("testdata/*")
+	require.NoError(t, err)
+	require.Len(t, files, 7)
+	for _, path := range files {
+		out, errOut := filtered(t, command.ExitOK, "", "--headers-only", path)
+		require.Equal(t, []string{"n0 unique unique", "n1 unique unique", "n2 unique unique", "n3 unique unique",
+			"n4 unique unique"}, verdicts(out), "%s: %s", path, errOut)
+	}
+}
+
+// What is possible is in the topic unique, unless there is a topic for it, as in the service.
+func TestPossibleIsUnique(t *testing.T) {
+	const of = "The central bank of %s raises its key rate by a quarter point to 3.75 per cent"
+	in := line("a", fmt.Sprintf(of, "Norland")) + line("b", fmt.Sprintf(of, "Sudland"))
+	out, _ := filtered(t, command.ExitOK, in)
+	require.Equal(t, []string{"a unique unique", "b possible unique a"}, verdicts(out))
+	out, _ = filtered(t, command.ExitOK, in, "--only", "unique")
+	require.Len(t, verdicts(out), 2)
+	commandtest.WrongUsage(t, commandtest.Only(Command()), "unique holds the possible ones", "filter", "--only", "possible")
+	t.Setenv("ECHOSIEVE_KAFKA_TOPICS_POSSIBLE", "any")
+	out, _ = filtered(t, command.ExitOK, in, "--only", "possible")
+	require.Equal(t, []string{"b possible possible a"}, verdicts(out))
+}
+
+// Each line is JSON for others, too: it is in UTF-8.
+func TestOutputIsUTF8(t *testing.T) {
+	out, errOut := filtered(t, command.ExitOK, `{"id":"a","text":"`+harbour+"\",\"tag\":\"p\xf6rt\"}\n")
+	require.Contains(t, out, "\"p\ufffdrt\"")
+	require.Contains(t, errOut, "1 article with bytes that are no UTF-8")
+}
+
+// Damage ends a file, not the run, and the message names the place.
+func TestDamagedFile(t *testing.T) {
+	list := commandtest.File(t, "a.json", "["+line("a", harbour)+",\n{\"id\":\"x\",\"text\":\"y\nz\"},"+line("b", barley)+"]")
+	out, errOut := filtered(t, command.ExitFailed, "", list, commandtest.File(t, "c.jsonl", line("c", barley)))
+	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(out))
+	require.Contains(t, errOut, list+":3: a value begins here that is damaged JSON")
 }
 
 func TestNoArticles(t *testing.T) {
@@ -243,8 +284,8 @@ func ofService(t *testing.T, addr, path string) string {
 	made, err := cfg.LoadRecipe()
 	require.NoError(t, err)
 	index := indexrig.New(t, redisrig.Client(t, addr), cfg.IndexConfig(made.ID()))
-	pipe, err := pipeline.New(pipeline.Config{Decode: cfg.Input.AsJSON(), MaxMessageBytes: cfg.Kafka.MaxMessageBytes},
-		made, index, nil)
+	pipe, err := pipeline.New(pipeline.Config{Decode: cfg.Input.AsJSON(), MaxMessageBytes: cfg.Kafka.MaxMessageBytes,
+		NoPossible: true}, made, index, nil)
 	require.NoError(t, err)
 	now, n := time.Now(), int64(0)
 	var lines []byte

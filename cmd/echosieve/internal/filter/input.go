@@ -29,6 +29,7 @@ type input struct {
 	decode decode.Config
 	limit  int // of an article, in bytes
 	times  timeFields
+	lines  bool                 // each line is an article
 	runs   map[string]sourceRun // by source; nil: number 0
 	clock  time.Time            // of the last article that had a time of its own, or the start of the run
 
@@ -56,7 +57,7 @@ func (in *input) sources() []string {
 // with a fault. Behind a damaged file the next one is read; the error has the faults of all.
 func (in *input) read(ctx context.Context, take func(item) bool) error {
 	sources := in.sources()
-	r := &files.Reader{Names: in.names, Stdin: in.stdin, Limit: in.limit, Input: in.decode, Columns: in.times,
+	r := &files.Reader{Names: in.names, Stdin: in.stdin, Limit: in.limit, Input: in.decode, Columns: in.times, Lines: in.lines,
 		Through: func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }}
 	var ended []error
 	for a, err := range r.Articles(ctx) {

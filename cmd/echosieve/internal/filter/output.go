@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"unicode/utf8"
 
 	"echosieve/app/visible"
 	"echosieve/pipeline"
@@ -25,6 +26,7 @@ type outputs struct {
 	files       []*os.File
 	line        []byte
 
+	notUTF8     int           // lines with bytes that are no UTF-8
 	stories     *stories.Fold // nil: nobody asks for stories
 	storyWriter *bufio.Writer
 }
@@ -98,6 +100,9 @@ func (o *outputs) write(out *pipeline.Output) error {
 	object, err := o.object(out)
 	if err != nil {
 		return err
+	}
+	if !utf8.Valid(object) {
+		o.notUTF8++
 	}
 	member := out.Member()
 	if o.line, err = member.AppendTo(o.line[:0], o.member, object); err != nil {

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -54,11 +55,13 @@ func endRuns(x *memindex.Index, runs map[string]sourceRun) error {
 	return x.Sync()
 }
 
-// most is the memory that may wait for the garbage collector beside the index, in bytes. With the default, as
-// much as the index takes would wait.
-const most = 256 << 20
+// garbage is the memory that may wait for the garbage collector beside what a run holds, in bytes.
+const garbage = 90 << 20
 
-// collect makes the garbage collector run sooner, the larger the index is.
-func collect(x *memindex.Index) {
-	debug.SetGCPercent(int(max(10, min(400, 100*most/max(1, x.Bytes())))))
+// collect makes the garbage collector run before the process takes more memory than what the run holds and garbage.
+// GOMEMLIMIT takes its place.
+func (r *run) collect() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(garbage + r.index.Bytes())
+	}
 }

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"echosieve/pipeline/decode"
-
-	"github.com/tidwall/gjson"
 )
 
 // timeFields are the names of members that hold the time of an article, the best first.
@@ -21,13 +19,15 @@ var defaultTimes = []string{
 // find returns the time of an article, a JSON object.
 func (names timeFields) find(value []byte) (at time.Time, ok bool) {
 	best := len(names)
-	gjson.ParseBytes(value).ForEach(func(key, v gjson.Result) bool {
-		if i := slices.Index(names[:best], key.Str); i >= 0 {
+	if !decode.IsObject(value) {
+		return at, false
+	}
+	for name, v := range decode.Members(value) {
+		if i := slices.Index(names, name); i >= 0 && i <= best { // of two members with one name the last one
 			if t, valid := decode.ParseTime(v); valid {
 				at, best = t, i
 			}
 		}
-		return best > 0
-	})
+	}
 	return at, best < len(names)
 }
