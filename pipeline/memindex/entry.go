@@ -2,6 +2,7 @@ package memindex
 
 import (
 	"encoding/binary"
+	"math"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/packed"
@@ -95,7 +96,28 @@ func (t *topics) number(name string) uint64 {
 	return n
 }
 
-// decode reads a record that this package has packed.
+// valid says whether a record that a file holds is one that append packs: decode and all that reads its result trust
+// it. Its ticket must not be before arrivals.
+func (t *topics) valid(r record, sliceMs int64, arrivals uint64) bool {
+	if len(r) <= restAt || len(r) > math.MaxUint16 || r[formAt] > formLittle|formHidden|formOverflow {
+		return false
+	}
+	d := packed.Decoder{Data: r[restAt:]}
+	ticket, topic, partition, _, ms := d.Uvarint(), d.Uvarint(), d.Varint(), d.Varint(), d.Uvarint()
+	d.Bytes() // the id
+	d.Bytes() // the signature, which package evidence checks
+	if d.Bad || ticket < arrivals || ticket > math.MaxInt64 || topic >= uint64(len(t.names)) ||
+		partition != int64(int32(partition)) || ms >= uint64(sliceMs) {
+		return false
+	}
+	e := t.decode(r)
+	id, known := packed.UnpackID(string(e.id), e.Coordinates)
+	e.ID = id
+	_, whole := packed.DecodeVerdict(e.verdict, e.Ref())
+	return known && whole
+}
+
+// decode reads a record that this package has packed, or that is valid.
 func (t *topics) decode(r record) (e entry) {
 	e.record, e.Fingerprint, e.Digest = r, r.fingerprint(), r.digest()
 	e.LittleText, e.hidden, e.overflow = r.has(formLittle), r.has(formHidden), r.has(formOverflow)

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"strings"
 
 	"echosieve/pipeline/packed"
 )
@@ -46,11 +45,8 @@ func frames(file *os.File, f func(items []byte) error) (good int64, err error) {
 	}
 	in := bufio.NewReaderSize(file, copyFrame)
 	first, _ := in.Peek(len(magic))
-	if !strings.HasPrefix(magic, strings.TrimRight(string(first), "\x00")) {
+	if string(first) != magic {
 		return 0, errForeign
-	}
-	if string(first) != magic { // a crash before the first Sync
-		return 0, nil
 	}
 	good = int64(len(magic))
 	_, _ = in.Discard(len(magic))

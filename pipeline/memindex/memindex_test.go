@@ -1,6 +1,7 @@
 package memindex
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -163,7 +165,7 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, x.Close())
 	_, err = Open(dir, stateConfig, "other")
 	require.ErrorContains(t, err,
-		"was made with recipe recipe, and this run has other: give the settings of then, or name a new folder")
+		"was made with recipe recipe, and this run has other: give the settings of then, or fill a new folder")
 	longer := stateConfig
 	longer.Window *= 2
 	_, err = Open(dir, longer, "recipe")
@@ -177,6 +179,55 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, indexFile), []byte("{}\n{}\n{}\n{}\n{}\n"), 0o600))
 	_, err = Open(dir, stateConfig, "recipe")
 	require.ErrorContains(t, err, "is no index of this program")
+
+	index := filepath.Join(dir, indexFile)
+	require.NoError(t, os.Truncate(index, 0))
+	_, err = Open(dir, stateConfig, "recipe")
+	require.ErrorContains(t, err, "is damaged behind byte 0")
+	require.NoError(t, os.Remove(index))
+	require.NoError(t, syscall.Mkfifo(index, 0o600))
+	_, err = Open(dir, stateConfig, "recipe")
+	require.ErrorContains(t, err, "is no file")
+	require.NoError(t, os.Remove(index))
+	require.NoError(t, os.Symlink(file, index))
+	_, err = Open(dir, stateConfig, "recipe")
+	require.ErrorContains(t, err, "is a link")
+	require.NoError(t, os.Chmod(dir, 0o777))
+	_, err = Open(dir, stateConfig, "recipe")
+	require.ErrorContains(t, err, "every user can write")
+}
+
+// Whatever items a folder holds, opening and using it ends without a panic.
+func FuzzState(f *testing.F) {
+	x, err := Open(f.TempDir(), stateConfig, "recipe")
+	require.NoError(f, err)
+	_, err = x.Claim(context.Background(), numbered(0, 3))
+	require.NoError(f, err)
+	whole := bytes.Clone(x.state.pending)
+	f.Add(whole, uint16(0), byte(0))
+	for i := range 64 {
+		f.Add(whole, uint16(i*7), byte(1<<(i%8)))
+	}
+	require.NoError(f, x.Sync())
+	path := filepath.Join(x.state.dir, indexFile)
+	synced, err := os.ReadFile(path)
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, items []byte, at uint16, flip byte) {
+		if len(items) > 0 {
+			items = bytes.Clone(items)
+			items[int(at)%len(items)] ^= flip
+		}
+		dir := t.TempDir()
+		file := append(bytes.Clone(synced), frame(items)...)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, indexFile), file, 0o600))
+		x, err := Open(dir, stateConfig, "recipe")
+		if err != nil {
+			return
+		}
+		claimed(t, x, numbered(0, 5))
+		require.NoError(t, x.Sync())
+		require.NoError(t, x.Close())
+	})
 }
 
 // copyLive leaves out the slices whose window is over. Articles of the other slices are found as before.

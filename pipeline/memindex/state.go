@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,6 +76,9 @@ func (s *state) open(x *Index) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("%w; name a folder", err)
 	}
+	if err := ownFolder(s.dir); err != nil {
+		return err
+	}
 	others, err := os.ReadDir(s.dir)
 	if err != nil {
 		return fmt.Errorf("%w; name a folder that can be read", err)
@@ -83,24 +88,66 @@ func (s *state) open(x *Index) error {
 			return fmt.Errorf("the folder %s holds other files, such as %s: name a new or empty one", s.dir, o.Name())
 		}
 	}
-	if s.lock, err = os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
-		return fmt.Errorf("%w; name a folder that can be written", err)
+	if s.lock, _, err = s.openFile(lockFile); err != nil {
+		return err
 	}
 	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return fmt.Errorf("another process has the folder %s: wait for its end, or name another folder (%w)", s.dir,
 			err)
 	}
-	if s.file, err = os.OpenFile(filepath.Join(s.dir, indexFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if _, err := os.Lstat(filepath.Join(s.dir, indexFile)); errors.Is(err, fs.ErrNotExist) {
+		return s.copyLive(x) // an index takes its name as a whole: one without a header is damaged
+	}
+	size := int64(0)
+	if s.file, size, err = s.openFile(indexFile); err != nil {
 		return err
 	}
-	if err := s.load(x); err != nil {
-		return err
+	if size == 0 {
+		return s.damaged(0)
 	}
-	if s.size > int64(len(magic)) {
-		return nil
+	return s.load(x)
+}
+
+// ownFolder refuses a folder in which somebody else can put files.
+func ownFolder(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("%w; name a folder", err)
 	}
-	s.item('h', s.header)
-	return s.sync(x)
+	switch stat, known := info.Sys().(*syscall.Stat_t); {
+	case !info.IsDir():
+		return fmt.Errorf("%s is no folder: name one", dir)
+	case known && int(stat.Uid) != os.Geteuid():
+		return fmt.Errorf("the folder %s belongs to another user: name one of your own", dir)
+	case info.Mode().Perm()&0o002 != 0:
+		return fmt.Errorf("every user can write to the folder %s: type chmod o-w %s, or name another one", dir, dir)
+	}
+	return nil
+}
+
+// openFile opens a file of the folder, or makes it. It follows no link and does not wait for a pipe.
+func (s *state) openFile(name string) (*os.File, int64, error) {
+	path := filepath.Join(s.dir, name)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, 0, fmt.Errorf("%s is a link: name a folder that this program has made", path)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w; name a folder that can be written", err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file: name a folder that this program has made", path)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+func (s *state) damaged(at int64) error {
+	return fmt.Errorf("%s is damaged behind byte %d: bring it back from a backup, or name a new folder, with "+
+		"which old articles are forgotten", filepath.Join(s.dir, indexFile), at)
 }
 
 // load reads the file and cuts a frame off that a crash has left unfinished.
@@ -123,16 +170,13 @@ func (s *state) load(x *Index) error {
 		return fmt.Errorf("%s is no index of this program: name a new folder", s.file.Name())
 	}
 	if errors.Is(err, errDamaged) {
-		return fmt.Errorf("%s is damaged behind byte %d: bring it back from a backup, or name a new folder, with "+
-			"which old articles are forgotten",
-			s.file.Name(), good)
+		return s.damaged(good)
 	}
 	if err != nil {
 		return err
 	}
-	if s.size = good; good == 0 {
-		s.size = int64(len(magic))
-		_, err = s.file.WriteAt([]byte(magic), 0)
+	if s.size = good; first {
+		return s.damaged(good)
 	}
 	_, failed := s.file.Seek(s.size, io.SeekStart)
 	return errors.Join(err, failed, s.file.Truncate(s.size))
@@ -159,7 +203,7 @@ func (s *state) apply(x *Index, kind byte, item []byte) error {
 				d.Data, anchors[i] = d.Data[anchorSize:], binary.BigEndian.Uint64(word[:])
 			}
 		}
-		if d.Bad || len(d.Data) <= restAt {
+		if d.Bad || n < 0 || n > math.MaxInt64/x.sliceMs || !x.topics.valid(d.Data, x.sliceMs, x.arrivals) {
 			return errDamaged
 		}
 		x.restore(x.slice(n), anchors, record(d.Data))
@@ -196,7 +240,8 @@ func (s *state) sameSettings(stored []byte) error {
 	} {
 		if f.was != f.is {
 			return fmt.Errorf("the folder %s was made with %s %v, and this run has %v: give the settings of then, "+
-				"or name a new folder, with which old articles are forgotten",
+				"or fill a new folder with the articles of the window, the oldest first: echosieve filter --state NEW "+
+				"FILES > /dev/null",
 				s.dir, f.name, f.was, f.is)
 		}
 	}
@@ -299,7 +344,10 @@ func (s *state) close() (err error) {
 // copyLive writes a file without the forgotten slices, in place of the old one.
 func (s *state) copyLive(x *Index) error {
 	path := filepath.Join(s.dir, newFile)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, _, err := s.openFile(newFile)
 	if err != nil {
 		return err
 	}
@@ -314,11 +362,14 @@ func (s *state) copyLive(x *Index) error {
 	}
 	old := s.file
 	s.file, s.dead = f, 0
-	dir, err := os.Open(s.dir)
-	if err != nil {
-		return errors.Join(err, old.Close())
+	if old != nil {
+		err = old.Close()
 	}
-	return errors.Join(dir.Sync(), dir.Close(), old.Close())
+	dir, failed := os.Open(s.dir)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	return errors.Join(err, dir.Sync(), dir.Close())
 }
 
 // writeLive writes the header, the notes, the topics and the entries of slices that are not forgotten. It
@@ -338,6 +389,9 @@ func (s *state) writeLive(x *Index, f *os.File) (size int64, err error) {
 	}
 	for _, name := range x.topics.names {
 		s.item('t', []byte(name))
+	}
+	if s.file == nil { // a new folder
+		return size, errors.Join(err, flush(), out.Flush())
 	}
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return 0, err

@@ -39,9 +39,9 @@ With --stories, one line of JSON for each story follows at the end, the largest 
 it, who carried it, who was first and which copy to show (docs/stories.md). Only the articles of this run count.
 
 With --state, later runs know the articles of this one. A run that was interrupted or killed is repeated: until a run
-has read all of its files, the same line of the same file gets the same verdict again. After a whole run, an article
-that comes again is a copy, in the same file as in others. Copy the folder only while no run uses it. Another recipe or
-window needs another folder.
+has read all of its files, the same line of the same file gets the same verdict again. A file is known by its first
+article, whatever its name is. After a whole run, an article that comes again is a copy, in the same file as in others.
+Copy the folder only while no run uses it. Another recipe or window needs another folder.
 
 An article is compared with those of --window before it, by its own time (--time-field). An article without one has the
 time of the article before it. So in files without times every article is compared with all before it.
@@ -144,9 +144,7 @@ func topics(names []string, possible bool) (wanted [article.DestinationCount]boo
 func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	errOut, begun := cmd.ErrOrStderr(), time.Now()
 	if keep {
-		if r.input.runs, err = beginRuns(r.index, r.input.sources(), begun); err != nil {
-			return err
-		}
+		r.input.runs = &runs{index: r.index, now: begun, seen: map[string]int{}}
 	} else {
 		r.input.clock = begun
 	}
@@ -167,7 +165,7 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 		return nil // nobody reads any more, as behind head
 	}
 	if err == nil && keep {
-		err = endRuns(r.index, r.input.runs)
+		err = r.input.runs.end(errOut)
 	}
 	if errors.As(err, new(*files.NoArticleError)) && r.counts.total() == 0 {
 		return err

@@ -42,7 +42,7 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 		return nil, err
 	}
 	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.Config, member: cfg.Output.Member},
-		input: input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes, damaged: map[string]bool{}}}
+		input: input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{
 		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,

@@ -29,13 +29,12 @@ type input struct {
 	decode decode.Config
 	limit  int // of an article, in bytes
 	times  timeFields
-	lines  bool                 // each line is an article
-	runs   map[string]sourceRun // by source; nil: number 0
-	clock  time.Time            // of the last article that had a time of its own, or the start of the run
+	lines  bool      // each line is an article
+	runs   *runs     // nil: number 0
+	clock  time.Time // of the last article that had a time of its own, or the start of the run
 
-	bytes   atomic.Int64 // read so far
-	notes   files.Tally  // articles that were read otherwise than they are written
-	damaged map[string]bool
+	bytes atomic.Int64 // read so far
+	notes files.Tally  // articles that were read otherwise than they are written
 }
 
 // source is the name of the file in coordinates, for each name in its place.
@@ -60,10 +59,11 @@ func (in *input) read(ctx context.Context, take func(item) bool) error {
 	r := &files.Reader{Names: in.names, Stdin: in.stdin, Limit: in.limit, Input: in.decode, Columns: in.times, Lines: in.lines,
 		Through: func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }}
 	var ended []error
+	current := map[int]*sourceRun{}
 	for a, err := range r.Articles(ctx) {
-		source := sources[a.File]
 		it := item{Record: record.Record{Value: bytes.Clone(a.Value), Coordinates: article.Coordinates{
-			Topic: source, Partition: in.runs[source].number, Offset: int64(a.Place)}}}
+			Topic: sources[a.File], Offset: int64(a.Place)}}}
+		run := current[a.File]
 		skip := (*files.SkipError)(nil)
 		switch {
 		case errors.As(err, &skip) && skip.Kind == files.NoPage:
@@ -74,7 +74,9 @@ func (in *input) read(ctx context.Context, take func(item) bool) error {
 			}
 		case err != nil && ctx.Err() == nil:
 			ended = append(ended, err)
-			in.damaged[source] = true
+			if run != nil {
+				run.damaged = true
+			}
 			continue
 		case err != nil:
 			return err
@@ -82,8 +84,18 @@ func (in *input) read(ctx context.Context, take func(item) bool) error {
 		if a.Note != "" {
 			in.notes.Add(a.Note, r.At(a))
 		}
-		if in.clock.IsZero() {
-			in.clock = in.runs[source].started
+		if in.runs != nil {
+			if run == nil {
+				if run, err = in.runs.begin(it.Topic, it.Value); err != nil {
+					return err
+				}
+				current[a.File] = run
+				if in.clock.IsZero() {
+					in.clock = run.Started
+				}
+			}
+			run.add(it.Value)
+			it.Topic, it.Partition = run.Name, run.Number
 		}
 		if at, ok := in.times.find(a.Value); !a.Time.IsZero() {
 			in.clock = a.Time

@@ -1,58 +1,108 @@
 package filter
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"hash"
+	"io"
 	"os"
 	"runtime/debug"
 	"time"
 
+	"echosieve/app/visible"
 	"echosieve/pipeline/memindex"
 )
 
-// sourceRun is the run in which a file is read. Its number is part of the articles' coordinates.
+// runs are the runs in which files were read, kept in the index. The number of a run is part of the articles'
+// coordinates, as is the name under which the file was read first.
 //
 // A run that did not reach the end of its input, because it was interrupted or killed, is taken up by the
 // next run that reads the file: the same line with the same text is then the same record, and gets the same
 // verdict again. After a whole run, the file is read under a new number: what it still holds is a copy. So
 // nobody needs to know which lines were written before a crash, and what a feed repeats is found.
+//
+// A file is known by its first article, under whatever name it comes: as another spelling of its path, moved, or on
+// standard input. That a whole file was read before is known by all of its articles.
+type runs struct {
+	index *memindex.Index
+	now   time.Time
+	seen  map[string]int // files of this run by their first article
+	read  []*sourceRun
+}
+
+// sourceRun is the run of one file.
 type sourceRun struct {
-	number  int32
-	started time.Time // stands for the time of articles that have none
-	ended   bool
+	Name    string    `json:"name"`
+	Number  int32     `json:"number"`
+	Started time.Time `json:"started"` // stands for the time of articles that have none
+	Ended   string    `json:"ended"`   // hash of all articles; empty until all are written
+
+	key     string
+	file    string    // its name in this run
+	hash    hash.Hash // of the articles so far
+	damaged bool      // the file was not read to its end
+	before  *sourceRun
 }
 
-const (
-	runKey  = "source " // before the name of the file
-	runForm = "%d %d %t"
-)
-
-// beginRuns returns the runs of files, and keeps them in the index.
-func beginRuns(x *memindex.Index, sources []string, now time.Time) (map[string]sourceRun, error) {
-	runs := map[string]sourceRun{}
-	for _, name := range sources {
-		r := sourceRun{number: 1, started: now}
-		if note, kept := x.Note(runKey + name); kept {
-			var last sourceRun
-			var ms int64
-			if _, err := fmt.Sscanf(note, runForm, &last.number, &ms, &last.ended); err != nil {
-				return nil, fmt.Errorf("--state: the run of %s: %w", name, err)
-			}
-			if r.number, r.started = last.number, time.UnixMilli(ms); last.ended {
-				r = sourceRun{number: last.number + 1, started: now}
-			}
+// begin returns the run of a file with this first article.
+func (r *runs) begin(name string, first []byte) (*sourceRun, error) {
+	sum := sha256.Sum256(first)
+	key := fmt.Sprintf("file %x", sum[:16])
+	if r.seen[key]++; r.seen[key] > 1 { // the second time its articles are copies, and no replay
+		key += fmt.Sprintf(" %d", r.seen[key])
+	}
+	run := &sourceRun{}
+	if note, kept := r.index.Note(key); kept {
+		if err := json.Unmarshal([]byte(note), run); err != nil {
+			return nil, fmt.Errorf("--state: the run of %s: %w", name, err)
 		}
-		runs[name] = r
-		x.SetNote(runKey+name, fmt.Sprintf(runForm, r.number, r.started.UnixMilli(), false))
 	}
-	return runs, nil
+	if run.Ended != "" || run.Number == 0 {
+		last := run
+		run = &sourceRun{Name: name, Started: r.now, before: last}
+		number, _ := r.index.Note(numberKey + name)
+		_, _ = fmt.Sscan(number, &run.Number) // a name without a number is new
+		run.Number++
+		r.index.SetNote(numberKey+name, fmt.Sprint(run.Number))
+	}
+	run.key, run.file, run.hash = key, name, sha256.New()
+	r.read = append(r.read, run)
+	return run, r.keep(run)
 }
 
-// endRuns keeps in the index that the runs are over and all their lines written.
-func endRuns(x *memindex.Index, runs map[string]sourceRun) error {
-	for name, r := range runs {
-		x.SetNote(runKey+name, fmt.Sprintf(runForm, r.number, r.started.UnixMilli(), true))
+const numberKey = "number " // before the name of a file: the number of its last run
+
+func (r *runs) keep(run *sourceRun) error {
+	note, err := json.Marshal(run)
+	r.index.SetNote(run.key, string(note))
+	return err
+}
+
+// add adds an article to what the run has read.
+func (s *sourceRun) add(value []byte) {
+	s.hash.Write(value)
+	s.hash.Write([]byte{'\n'})
+}
+
+// end keeps in the index that the runs are over and all their lines written. It names the files that an earlier run
+// has read to the end.
+func (r *runs) end(out io.Writer) error {
+	for _, run := range r.read {
+		if run.damaged {
+			continue
+		}
+		run.Ended = hex.EncodeToString(run.hash.Sum(nil))
+		if run.before != nil && run.before.Ended == run.Ended {
+			fmt.Fprintln(out, visible.Line(fmt.Sprintf("%s: decided in an earlier run, as %s/%d: its articles are copies of "+
+				"themselves", run.file, run.before.Name, run.before.Number)))
+		}
+		if err := r.keep(run); err != nil {
+			return err
+		}
 	}
-	return x.Sync()
+	return r.index.Sync()
 }
 
 // garbage is the memory that may wait for the garbage collector beside what a run holds, in bytes.

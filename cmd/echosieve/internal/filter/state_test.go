@@ -62,6 +62,35 @@ func TestState(t *testing.T) {
 		"was made with window 168h0m0s, and this run has 24h0m0s", "filter", "--window", "24h", "--state", state)
 }
 
+// A run that was cut off is repeated under any name of its file: no article becomes a copy of itself.
+func TestOtherNames(t *testing.T) {
+	dir := t.TempDir()
+	all := ""
+	for n := range 30 {
+		all += line(fmt.Sprint(n), fmt.Sprintf("%d %s %d", n, []string{harbour, barley}[n%2], n))
+	}
+	path := commandtest.FileIn(t, dir, "today.jsonl", all)
+	link, moved := filepath.Join(dir, "link"), filepath.Join(dir, "moved.jsonl")
+	require.NoError(t, os.Symlink(path, link))
+	require.NoError(t, os.WriteFile(moved, []byte(all), 0o600))
+	want, _ := filtered(t, commandtest.Any, all)
+	for _, again := range []string{path, dir + "/../" + filepath.Base(dir) + "/today.jsonl", link, moved, "-"} {
+		state := filepath.Join(t.TempDir(), "state")
+		in, out, err := os.Pipe()
+		require.NoError(t, err)
+		in.Close() // as behind head
+		require.Equal(t, command.ExitOK, command.Execute(t.Context(), commandtest.Only(Command()),
+			[]string{"filter", "--state", state, path}, strings.NewReader(""), out, io.Discard))
+		out.Close()
+		got, errOut := filtered(t, commandtest.Any, all, "--state", state, again)
+		require.Equal(t, verdicts(want), verdicts(got), again)
+		require.NotContains(t, errOut, "decided in an earlier run")
+		got, errOut = filtered(t, commandtest.Any, all, "--state", state, again)
+		require.Equal(t, 30, strings.Count(got, `"exact"`), "after a whole run all are copies")
+		require.Contains(t, errOut, "decided in an earlier run, as "+path+"/1")
+	}
+}
+
 // A process is killed while it waits for more input. The next one gives the lines that were written the same
 // verdicts, and the others those that they would have had. Meanwhile nobody else gets the folder.
 func TestKilled(t *testing.T) {
