@@ -190,9 +190,9 @@ var others = []mistake{
 		{"../consumer/delivery/identity.go", "func (fencedIdentity) renew() error { return ErrStandingLost }",
 			"func (fencedIdentity) renew() error { return nil }"}}},
 	{"an-ended-run-is-taken-up", "^TestState$", []edit{
-		{"../cmd/echosieve/internal/filter/runs.go", "time.UnixMilli(ms); last.ended {", "time.UnixMilli(ms); false {"}}},
+		{"../cmd/echosieve/internal/filter/runs.go", "run.Ended != \"\" || run.Number == 0 {", "run.Number == 0 {"}}},
 	{"an-interrupted-run-is-not-taken-up", "^TestKilled$", []edit{
-		{"../cmd/echosieve/internal/filter/runs.go", "time.UnixMilli(ms); last.ended {", "time.UnixMilli(ms); true {"}}},
+		{"../cmd/echosieve/internal/filter/runs.go", "run.Ended != \"\" || run.Number == 0 {", "true {"}}},
 	{"lines-before-their-state", "^TestKilled$", []edit{
 		{"../cmd/echosieve/internal/filter/filter.go", "err = r.index.Sync() //", "//"}}},
 }
