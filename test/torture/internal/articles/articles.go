@@ -171,8 +171,11 @@ func (w *Writer) article(id string) *kgo.Record {
 }
 
 func (w *Writer) textRecord(id, text string) *kgo.Record {
-	value, err := json.Marshal(map[string]any{"id": id, "title": "Article " + id, "text": text,
-		"source": fmt.Sprintf("publisher %d", w.number%publishers)})
+	members := map[string]any{"id": id, "title": "Article " + id, "text": text}
+	if w.Famous > 0 { // for stories; two articles of one publisher need not be copies
+		members["source"] = fmt.Sprintf("publisher %d", w.number%publishers)
+	}
+	value, err := json.Marshal(members)
 	if err != nil {
 		panic(err) // strings always marshal
 	}
