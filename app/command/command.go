@@ -51,7 +51,6 @@ func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	addHelpAll(root)
 	addManCommand(root)
 	root.SetFlagErrorFunc(explainFlag)
-	root.SetHelpCommand(newHelpCommand())
 	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(printUsage)
 	return root

@@ -33,8 +33,8 @@ import (
 	"unicode"
 )
 
-// fileSuffix is appended to the name of a secret. The key of that name names a file that holds the secret.
-const fileSuffix = "_file"
+// FileSuffix is appended to the name of a secret. The key of that name names a file that holds the secret.
+const FileSuffix = "_file"
 
 // Key is one setting.
 type Key struct {
@@ -159,12 +159,12 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 			typ:     field.Type,
 			field:   path,
 			bytes:   strings.HasSuffix(name, "_bytes") && isInteger(field.Type.Kind()),
-			file:    strings.HasSuffix(name, fileSuffix) || field.Tag.Get("file") == "true",
+			file:    strings.HasSuffix(name, FileSuffix) || field.Tag.Get("file") == "true",
 		}
 		s.add(k)
 		if k.Secret {
 			s.add(Key{
-				Name:    name + fileSuffix,
+				Name:    name + FileSuffix,
 				Help:    "File that holds " + name + ", without the line break at its end.",
 				Default: "",
 				typ:     reflect.TypeFor[string](),
