@@ -87,6 +87,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 			"into a file and type --%s%s FILE", name, name, schema.FileSuffix)
 	}
 	var names []string
+	cmd.Flags().SortFlags = false // the input topic comes first
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if near := schema.Nearest(name, names); near != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, near)

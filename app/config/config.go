@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"regexp"
 	"slices"
@@ -158,9 +157,12 @@ func (c Config) indexSettings(recipeID string, recipe recipe.Config) keyspace.Co
 	return index
 }
 
-// Validate returns all mistakes of the configuration, joined; each begins with the key of its setting. It
-// connects to no server and reads no file.
+// Validate returns the mistakes of the configuration, joined; each begins with the key of its setting. Numbers out of
+// range come alone: what else is wrong may follow from them. It connects to no server and reads no file.
 func (c Config) Validate() error {
+	if err := Schema().OutOfRange(c); err != nil {
+		return err
+	}
 	_, _, listen := net.SplitHostPort(c.HTTP.Listen)
 	var level slog.Level
 	badLevel := level.UnmarshalText([]byte(c.Log.Level))
@@ -189,23 +191,6 @@ func (c Config) Validate() error {
 	} {
 		if !f.ok {
 			errs = append(errs, fmt.Errorf("%s %s", f.key, f.why))
-		}
-	}
-	return c.withRanges(errors.Join(errs...))
-}
-
-// withRanges adds the numbers that are out of range. It drops what else is wrong with such a number: one
-// mistake has one message.
-func (c Config) withRanges(others error) error {
-	mistakes := Schema().OutOfRange(c)
-	var errs []error
-	for _, key := range slices.Sorted(maps.Keys(mistakes)) {
-		errs = append(errs, mistakes[key])
-	}
-	for _, err := range flat(others) {
-		key, _, _ := strings.Cut(err.Error(), " ")
-		if mistakes[strings.TrimSuffix(key, ":")] == nil {
-			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
@@ -256,27 +241,16 @@ func (c Config) validateHTTP() error {
 	return errors.Join(errs...)
 }
 
-// validateDetection validates the recipe and the index together, because the index uses settings of the
-// recipe. If such a setting is wrong, the recipe reports it, and the index is validated with the default
-// instead, so that it is not reported twice.
+// validateDetection validates the recipe, and then the index, which uses settings of the recipe.
 func (c Config) validateDetection() error {
 	if names := recipe.Names(); !slices.Contains(names, c.Recipe) {
 		return fmt.Errorf("recipe is %q, must be one of %s", c.Recipe, strings.Join(names, ", "))
 	}
 	recipe := c.RecipeConfig()
-	bad := recipe.Validate()
-	if bad != nil {
-		recipe = Default().RecipeConfig()
+	if err := recipe.Validate(); err != nil {
+		return inSection("detection", err)
 	}
-	index := c.indexSettings("recipe", recipe)
-	if !c.validWindow() {
-		index.Window = Default().Window
-	}
-	return errors.Join(inSection("detection", bad), inSection("redis", index.Validate()))
-}
-
-func (c Config) validWindow() bool {
-	return c.Window >= keyspace.MinWindow && c.Window <= keyspace.MaxWindow
+	return inSection("redis", c.indexSettings("recipe", recipe).Validate())
 }
 
 // inSection puts "section." before each of the joined errors. Each of them begins with a key of that section.

@@ -20,7 +20,7 @@ var removed = map[string]string{
 	"input.max_future":            "now always 24h",
 	"input.source_labels":         "now input.publisher_labels",
 	"kafka.batch_records":         "now always 256",
-	"kafka.client_id":             "now always echosieve",
+	"kafka.client_id":             "now made of echosieve, the host and the listener",
 	"kafka.drain_timeout":         "now half of kafka.session_timeout, at most 10s",
 	"kafka.fetch_max_bytes":       "now always 1MiB",
 	"kafka.fetch_max_wait":        "now always 500ms",

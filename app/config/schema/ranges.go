@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -79,13 +80,13 @@ func (k Key) wanted() string {
 	return strings.Join(parts, " or ")
 }
 
-// OutOfRange returns, by the names of their keys, the mistakes of numbers of cfg that lie outside their range.
-func (s *Schema) OutOfRange(cfg any) map[string]error {
-	mistakes := map[string]error{}
+// OutOfRange returns the mistakes of numbers of cfg that lie outside their range, joined.
+func (s *Schema) OutOfRange(cfg any) error {
+	var errs []error
 	for _, k := range s.valuesOf(cfg) {
 		if !k.allowed(k.Default) {
-			mistakes[k.Name] = fmt.Errorf("%s is %s, must be %s", k.Name, k.format(k.Default), k.wanted())
+			errs = append(errs, fmt.Errorf("%s is %s, must be %s", k.Name, k.format(k.Default), k.wanted()))
 		}
 	}
-	return mistakes
+	return errors.Join(errs...)
 }
