@@ -25,7 +25,7 @@ func (p *partition) run(ctx, work context.Context) error {
 	defer abort()
 	p.stop = func(err error) { stop(err); abort() }
 	var stages sync.WaitGroup
-	prepared := make(chan *batch, 1)
+	prepared := make(chan *batch)
 	stages.Go(func() { p.feed(ctx, work, prepared) })
 	stages.Go(func() { p.finish(work, prepared) })
 	stages.Wait()
@@ -42,7 +42,7 @@ func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
 	for offset := p.mark.Load().Next; ctx.Err() == nil; offset = max(offset, p.mark.Load().Next) {
 		reading, halt := context.WithCancel(ctx)
-		fetched := make(chan *batch, 1)
+		fetched := make(chan *batch)
 		go p.fetch(reading, offset, fetched)
 		next, pending := p.prepare(work, halt, fetched, out)
 		halt()

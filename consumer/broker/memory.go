@@ -110,8 +110,9 @@ func (l *Limiter) Release(p Permit) {
 	l.bytes.Release(p.bytes)
 }
 
-// smallResponse is the size in bytes up to which a fetch response needs no permit: an empty response is smaller.
-const smallResponse = 1 << 10
+// smallResponse is the size in bytes up to which a fetch response needs no permit: empty ones and those with a few
+// records, which would otherwise wait behind the backlogs of other partitions.
+const smallResponse = 16 << 10
 
 // responsePermit is the memory that one fetch may use for its response. It is acquired when the size of the
 // response is known, so an idle partition holds nothing. If every fetch held its greatest size from the
