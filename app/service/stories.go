@@ -32,7 +32,6 @@ import (
 	"echosieve/redisindex/keyspace"
 	"echosieve/stories"
 	"echosieve/stories/projector"
-	"echosieve/stories/store"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -167,22 +166,22 @@ func (s *Stories) Run(ctx context.Context) error {
 // project serves one generation of stories after another.
 func (s *Stories) project(ctx context.Context) error {
 	for rebuild := s.role.Rebuild; ; rebuild = false {
-		kept, err := store.Open(ctx, s.redis, s.keys, s.cfg.Redis.Namespace, s.cfg.Window, rebuild)
+		kept, err := projector.Open(ctx, s.redis, s.keys, s.cfg.Redis.Namespace, s.cfg.Window, rebuild)
 		if err != nil {
 			return err
 		}
 		s.log.Info("stories of one generation", "generation", kept.Generation(), "rebuild", rebuild)
 		err = s.generation(ctx, kept)
-		if !errors.Is(err, store.ErrGeneration) {
+		if !errors.Is(err, projector.ErrGeneration) {
 			return err
 		}
-		s.metrics.Began(errors.Is(err, store.ErrLost))
+		s.metrics.Began(errors.Is(err, projector.ErrLost))
 		s.log.Warn("the stories are built anew, from the start of the output topics", "because", err)
 	}
 }
 
 // generation reads the output topics into the stories of one generation.
-func (s *Stories) generation(ctx context.Context, kept *store.Store) error {
+func (s *Stories) generation(ctx context.Context, kept *projector.Store) error {
 	topics := s.cfg.Kafka.Topics
 	names := []string{topics.Unique, topics.Duplicate}
 	if topics.Possible != "" {
@@ -217,8 +216,8 @@ func reads(ctx context.Context, all []*consumer.Consumer) error {
 // generationInterval is the time between two looks at the generation, while no record comes.
 const generationInterval = 2 * time.Second
 
-// watchGeneration returns store.ErrGeneration when there is another generation, and nil when ctx ends.
-func watchGeneration(ctx context.Context, kept *store.Store) error {
+// watchGeneration returns projector.ErrGeneration when there is another generation, and nil when ctx ends.
+func watchGeneration(ctx context.Context, kept *projector.Store) error {
 	ticker := time.NewTicker(generationInterval)
 	defer ticker.Stop()
 	for {
@@ -227,7 +226,7 @@ func watchGeneration(ctx context.Context, kept *store.Store) error {
 			return nil
 		case <-ticker.C:
 		}
-		if _, err := kept.Read(ctx, nil); errors.Is(err, store.ErrGeneration) {
+		if _, err := kept.Read(ctx, nil); errors.Is(err, projector.ErrGeneration) {
 			return err // the health probe reports others
 		}
 	}
@@ -235,7 +234,7 @@ func watchGeneration(ctx context.Context, kept *store.Store) error {
 
 // newConsumer returns the consumer of one output topic. Its group is one of the generation, so a new one begins at the
 // start. Its transactional ids stay: it fences the owners of the old generation.
-func (s *Stories) newConsumer(kept *store.Store, topic string) (*consumer.Consumer, error) {
+func (s *Stories) newConsumer(kept *projector.Store, topic string) (*consumer.Consumer, error) {
 	kafka := s.cfg.Kafka
 	kafka.TransactionalIDPrefix = cmp.Or(kafka.TransactionalIDPrefix, kafka.Group)
 	kafka.Group = fmt.Sprintf("%s-stories-%s-%s", kafka.Group, kept.Generation(), topic)

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"echosieve/consumer/broker/internal/label"
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/article"
 
@@ -47,9 +46,9 @@ const maxIndexBytes = 1024
 
 // metadata returns the label to commit for a topic with the id.
 func (c *Commit) metadata(id wire.TopicID) string {
-	var words []label.Word
+	var words []word
 	if len(c.Index) <= maxIndexBytes {
-		words = append(words, label.Word{Name: label.Index, Value: c.Index})
+		words = append(words, word{name: wordIndex, value: c.Index})
 	}
 	if c.Owner.ID != wire.NoProducerID {
 		texts := make([]string, len(c.Positions))
@@ -59,27 +58,27 @@ func (c *Commit) metadata(id wire.TopicID) string {
 				strconv.FormatInt(p.Offset, 10),
 			}, "/")
 		}
-		words = append(words, label.Word{Name: label.Producer, Value: fmt.Sprintf("%d/%d", c.Owner.ID, c.Owner.Epoch)},
-			label.Word{Name: label.Outputs, Value: strings.Join(texts, ",")})
+		words = append(words, word{name: wordProducer, value: fmt.Sprintf("%d/%d", c.Owner.ID, c.Owner.Epoch)},
+			word{name: wordOutputs, value: strings.Join(texts, ",")})
 	}
 	if id.Known() {
-		words = append(words, label.Word{Name: label.TopicID, Value: id.String()})
+		words = append(words, word{name: wordTopicID, value: id.String()})
 	}
-	return label.Make(words...)
+	return makeLabel(words...)
 }
 
 // parseCommit reads an offset with its label. Positions that cannot be read are left out.
 func parseCommit(topic string, partition int, next int64, text string) Commit {
 	c := Commit{
 		TopicPartition: wire.TopicPartition{Topic: topic, Partition: int32(partition)}, Next: next, Owner: wire.Identity{ID: wire.NoProducerID, Epoch: -1},
-		Index: label.Value(text, label.Index), topicID: label.Value(text, label.TopicID),
+		Index: valueOf(text, wordIndex), topicID: valueOf(text, wordTopicID),
 	}
 	var owner wire.Identity
-	if _, err := fmt.Sscanf(label.Value(text, label.Producer), "%d/%d", &owner.ID, &owner.Epoch); err != nil {
+	if _, err := fmt.Sscanf(valueOf(text, wordProducer), "%d/%d", &owner.ID, &owner.Epoch); err != nil {
 		return c
 	}
 	c.Owner = owner
-	for one := range strings.SplitSeq(label.Value(text, label.Outputs), ",") {
+	for one := range strings.SplitSeq(valueOf(text, wordOutputs), ",") {
 		if p, ok := parsePosition(one); ok {
 			c.Positions = append(c.Positions, p)
 		}

@@ -27,14 +27,13 @@ import (
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
-	"echosieve/stories/store"
 
 	"golang.org/x/sync/errgroup"
 )
 
 // Projector is the handler of one output topic. All fields are set before its first call. Safe for concurrent use.
 type Projector struct {
-	Store   *store.Store
+	Store   *Store
 	Rules   *stories.Rules
 	Decoder *decode.Decoder // with FindPublished
 	// Root returns the record of a root. found is false if Kafka no longer has it.
@@ -53,7 +52,7 @@ const rootsAtATime = 8
 
 // touched is a story with what a batch adds to it.
 type touched struct {
-	store.Entry
+	Entry
 	root  article.Ref
 	added []addition
 }
@@ -106,7 +105,7 @@ func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []
 	}
 	var grown []*touched
 	if err := p.patiently(ctx, "redis", "versions", func() error {
-		changed, err := p.Store.Changed(ctx, refs(published), func(i int) store.Entry { return published[i].Entry })
+		changed, err := p.Store.Changed(ctx, refs(published), func(i int) Entry { return published[i].Entry })
 		grown = nil
 		for i := range changed {
 			if changed[i] {
@@ -169,7 +168,7 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 	if err := roots.Wait(); err != nil || len(changed) == 0 {
 		return nil, err
 	}
-	grown := make([]*store.Entry, len(changed))
+	grown := make([]*Entry, len(changed))
 	for i, t := range changed {
 		grown[i] = &t.Entry
 	}
@@ -252,7 +251,7 @@ func (p *Projector) patiently(ctx context.Context, component, what string, try f
 	c, failed := call(what), false
 	err := stopping.Until(ctx, 0, func(ctx context.Context) error {
 		err := try()
-		if errors.Is(err, store.ErrGeneration) {
+		if errors.Is(err, ErrGeneration) {
 			return stopping.Final(err)
 		}
 		if err != nil && ctx.Err() == nil {

@@ -18,7 +18,6 @@ import (
 	"echosieve/pipeline/record"
 	"echosieve/redisindex/keyspace"
 	"echosieve/stories"
-	"echosieve/stories/store"
 	"echosieve/test/redisrig"
 )
 
@@ -36,9 +35,9 @@ func newProjector(t testing.TB, client redis.UniversalClient, name string) *Proj
 	return p
 }
 
-func open(t testing.TB, client redis.UniversalClient, name string, rebuild bool) *store.Store {
+func open(t testing.TB, client redis.UniversalClient, name string, rebuild bool) *Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), client, keyspace.Keys{Prefix: name + ":"}, name, time.Hour, rebuild)
+	s, err := Open(t.Context(), client, keyspace.Keys{Prefix: name + ":"}, name, time.Hour, rebuild)
 	require.NoError(t, err)
 	return s
 }
@@ -162,7 +161,7 @@ func TestGenerationEnds(t *testing.T) {
 		b, err := p.Prepare(t.Context(), []record.Record{output(0, 1, 1, "near")})
 		require.NoError(t, err)
 		_, err = p.Decide(t.Context(), b)
-		require.ErrorIs(t, err, store.ErrGeneration)
+		require.ErrorIs(t, err, ErrGeneration)
 	})
 }
 

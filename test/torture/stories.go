@@ -10,7 +10,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
 	"echosieve/stories"
-	"echosieve/stories/store"
+	"echosieve/stories/projector"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/rig"
 	"echosieve/test/torture/internal/traffic"
@@ -63,7 +63,7 @@ func (r *round) compareState(ctx context.Context, got map[string]stories.Record)
 		return errors.New("Redis must have one generation of stories: " + strings.Join(generations, ", "))
 	}
 	keys := keyspace.Keys{Prefix: strings.TrimSuffix(generations[0], "t")}
-	kept, err := store.Open(ctx, r.RedisClient, keys, r.Topic, rig.Window, false)
+	kept, err := projector.Open(ctx, r.RedisClient, keys, r.Topic, rig.Window, false)
 	if err != nil {
 		return err
 	}

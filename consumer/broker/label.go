@@ -1,4 +1,8 @@
-// Package label is the text that Echosieve commits beside each offset, as the metadata of Kafka's offset
+package broker
+
+import "strings"
+
+// A label is the text that Echosieve commits beside each offset, as the metadata of Kafka's offset
 // commits: words that tell the next process what the offset belongs to.
 //
 //	index:layout=...&namespace=echosieve&recipe=...&window=168h&... topic-id:AQAAAAAAAAAAAAAAAAAAAA
@@ -18,38 +22,33 @@
 //     versions without other words compare a label that begins with it as a whole.
 //
 // Offsets that others have committed, for example a tool that resets a group, have no label and are used as they are.
-package label
-
-import "strings"
-
-// The names of the words.
 const (
-	Index    = "index"
-	Producer = "producer"
-	Outputs  = "outputs"
-	TopicID  = "topic-id"
+	wordIndex    = "index"
+	wordProducer = "producer"
+	wordOutputs  = "outputs"
+	wordTopicID  = "topic-id"
 )
 
-// maxBytes bounds a label. Brokers refuse metadata above offset.metadata.max.bytes, 4096 by default, and then
+// maxLabelBytes bounds a label. Brokers refuse metadata above offset.metadata.max.bytes, 4096 by default, and then
 // the commit.
-const maxBytes = 4096
+const maxLabelBytes = 4096
 
-// Word is one word of a label.
-type Word struct{ Name, Value string }
+// word is one word of a label.
+type word struct{ name, value string }
 
-// Make joins the words, in this order. Words without a value are left out, and so are words with a space in
+// makeLabel joins the words, in this order. Words without a value are left out, and so are words with a space in
 // their value, and words that would make the label longer than a broker takes, the longest first: an offset
 // with fewer words is better than no commit.
-func Make(words ...Word) string {
+func makeLabel(words ...word) string {
 	var texts []string
 	size := 0
 	for _, w := range words {
-		if w.Value != "" && !strings.ContainsAny(w.Value, " \t\r\n") {
-			texts = append(texts, w.Name+":"+w.Value)
+		if w.value != "" && !strings.ContainsAny(w.value, " \t\r\n") {
+			texts = append(texts, w.name+":"+w.value)
 			size += len(texts[len(texts)-1]) + 1
 		}
 	}
-	for size > maxBytes+1 { // one space less than words
+	for size > maxLabelBytes+1 { // one space less than words
 		longest := 0
 		for i, text := range texts {
 			if len(text) > len(texts[longest]) {
@@ -62,8 +61,8 @@ func Make(words ...Word) string {
 	return strings.Join(texts, " ")
 }
 
-// Value returns the value of the label's word of that name, or "".
-func Value(label, name string) string {
+// valueOf returns the value of the label's word of that name, or "".
+func valueOf(label, name string) string {
 	for word := range strings.FieldsSeq(label) {
 		if value, ok := strings.CutPrefix(word, name+":"); ok {
 			return value

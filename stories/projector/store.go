@@ -1,6 +1,4 @@
-// Package store keeps the states of stories in Redis, each in one key. Processes that change the same story at a time
-// compare and swap: whoever comes second reads the new state and folds its copies into that.
-package store
+package projector
 
 import (
 	"context"
@@ -30,7 +28,9 @@ var (
 	ErrLost       = fmt.Errorf("%w: Redis has lost the stories", ErrGeneration)
 )
 
-// Store holds the stories of one index in one generation. Safe for concurrent use.
+// Store holds the stories of one index in one generation, each in one key of Redis. Processes that change the same story
+// at a time compare and swap: whoever comes second reads the new state and folds its copies into that. Safe for
+// concurrent use.
 type Store struct {
 	client     redis.UniversalClient
 	session    *connection.Session
