@@ -20,7 +20,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
 	"echosieve/internal/diag"
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/remote"
 	"echosieve/test/certs"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/kafkatest"
@@ -52,7 +52,7 @@ func TestSecuredKafka(t *testing.T) {
 	cfg := admin
 	cfg.CreateTopics = false
 	cfg.Brokers = []string{s.SecureAddr}
-	cfg.TLS = tlsfiles.Config{Enabled: true, CAFile: ca, ServerName: "localhost"}
+	cfg.TLS = remote.TLS{Enabled: true, CAFile: ca, ServerName: "localhost"}
 	for i, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		t.Run(mechanism, func(t *testing.T) {
 			cfg := cfg
@@ -150,7 +150,7 @@ func listeners(t *testing.T, s *kafkaserver.Server, cfg broker.Config) {
 		} {
 			for _, mechanism := range []string{"plain", "scram-sha-256"} {
 				cfg := cfg
-				cfg.Brokers, cfg.TLS, cfg.SASL = []string{listener.addr}, tlsfiles.Config{}, broker.SASL{}
+				cfg.Brokers, cfg.TLS, cfg.SASL = []string{listener.addr}, remote.TLS{}, broker.SASL{}
 				if c.tls {
 					cfg.TLS = encrypted
 				}

@@ -11,7 +11,7 @@ import (
 	"echosieve/consumer/delivery"
 	"echosieve/internal/crashpoint"
 	"echosieve/internal/stopping"
-	"echosieve/internal/tracing"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
 )
@@ -68,10 +68,10 @@ func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, 
 			continue
 		}
 		if ctx.Err() == nil && len(b.records) > 0 {
-			traced, span := tracing.Start(b.traced(ctx), "prepare")
+			traced, span := telemetry.Start(b.traced(ctx), "prepare")
 			var err error
 			b.prepared, err = p.c.handler.Prepare(traced, b.records)
-			tracing.End(span, err)
+			telemetry.End(span, err)
 			if err != nil {
 				if ctx.Err() == nil && errors.As(err, &pending) {
 					halt()
@@ -152,18 +152,18 @@ func (p *partition) finishBatch(ctx context.Context, b *batch) error {
 	if b.prepared != nil {
 		b.prepared.Traceparent = b.traceparent()
 		b.prepared.Limits = p.c.delivery.Limits()
-		claim, span := tracing.Start(b.traced(ctx), "claim")
+		claim, span := telemetry.Start(b.traced(ctx), "claim")
 		outputs, err := p.c.handler.Decide(claim, b.prepared)
-		tracing.End(span, err)
+		telemetry.End(span, err)
 		if err != nil {
 			return err
 		}
 		crashpoint.Here(crashpoint.BeforePublish)
 		start := time.Now()
-		publish, span := tracing.Start(b.traced(ctx), "publish")
+		publish, span := telemetry.Start(b.traced(ctx), "publish")
 		outputs = p.unacknowledged(outputs)
 		err = p.publish(publish, b.prepared, outputs)
-		tracing.End(span, err)
+		telemetry.End(span, err)
 		if err != nil {
 			return err
 		}

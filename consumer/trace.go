@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"echosieve/internal/tracing"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline/record"
 )
 
@@ -26,7 +26,7 @@ func (p *partition) startTrace(b *batch) {
 	}
 	_, b.span = p.c.tracer.Start(context.Background(), "batch",
 		trace.WithSpanKind(trace.SpanKindConsumer),
-		trace.WithLinks(tracing.Links(carriers(b.records))...),
+		trace.WithLinks(telemetry.Links(carriers(b.records))...),
 		trace.WithAttributes(
 			attribute.String("messaging.system", "kafka"),
 			attribute.String("messaging.destination.name", p.topic),
@@ -50,7 +50,7 @@ func (b *batch) traceparent() string {
 	if b.span == nil {
 		return ""
 	}
-	return tracing.Traceparent(b.span)
+	return telemetry.Traceparent(b.span)
 }
 
 // carrier presents the headers of a record to OpenTelemetry, which only reads them.

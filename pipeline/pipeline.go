@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/metricset"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/decode/avrojson"
@@ -93,7 +93,7 @@ const maxAsking = 8
 // New returns a Pipeline. With a nil registerer the metrics are not registered. It fails if reg has metrics
 // of these names already.
 func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) (*Pipeline, error) {
-	set := metricset.New(reg)
+	set := telemetry.NewSet(reg)
 	cores, asking := make(chan struct{}, runtime.GOMAXPROCS(0)), 0
 	if cfg.Decode.Schemas != nil {
 		asking = maxAsking

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/internal/tracing"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
@@ -86,8 +86,8 @@ func (c *claim) exec(ctx context.Context, step string, pipe redis.Pipeliner) (er
 	if pipe.Len() == 0 {
 		return nil
 	}
-	ctx, span := tracing.Start(ctx, step)
-	defer func() { tracing.End(span, err) }()
+	ctx, span := telemetry.Start(ctx, step)
+	defer func() { telemetry.End(span, err) }()
 	start := time.Now()
 	cmds, err := pipe.Exec(ctx)
 	c.x.metrics.roundTrip.WithLabelValues(step).Observe(time.Since(start).Seconds())

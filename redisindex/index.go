@@ -11,9 +11,8 @@ import (
 
 	"echosieve/internal/crashpoint"
 	"echosieve/internal/diag"
-	"echosieve/internal/metricset"
-	"echosieve/internal/plural"
 	"echosieve/internal/stopping"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/connection"
@@ -63,7 +62,7 @@ func New(client redis.UniversalClient, cfg keyspace.Config, reg prometheus.Regis
 		health = func(string, fmt.Stringer, error) {}
 	}
 	k := keyspace.New(cfg, databaseOf(client))
-	set := metricset.New(reg)
+	set := telemetry.NewSet(reg)
 	x := &Index{
 		client: client, cfg: cfg, layout: k.Layout, keys: k, metrics: newMetrics(set),
 		log: log, health: health, losses: watch.NewLosses(client, k, cfg.Window, set, log),
@@ -171,7 +170,7 @@ func newCall(x *Index, articles []article.Article) *call {
 
 // String says whose work the call is.
 func (c *call) String() string {
-	return "verdicts of " + plural.Of(len(c.articles), "article") + " from " + c.articles[0].String() + " on"
+	return fmt.Sprintf("verdicts of %d articles from %s on", len(c.articles), c.articles[0])
 }
 
 // failed reports that an attempt has failed. If Redis answered, only the attempts after the first few count.

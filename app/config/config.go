@@ -16,7 +16,7 @@ import (
 
 	"echosieve/app/registry"
 	"echosieve/consumer/broker"
-	"echosieve/internal/hostport"
+	"echosieve/internal/remote"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -214,7 +214,7 @@ func flat(err error) (errs []error) {
 func (c Config) validateBrokers() error {
 	var errs []error
 	for _, broker := range c.Kafka.Brokers {
-		if err := hostport.Check(broker, "9092"); err != nil && broker != "" { // Kafka.Validate reports empty addresses
+		if err := remote.CheckAddress(broker, "9092"); err != nil && broker != "" { // Kafka.Validate reports empty addresses
 			errs = append(errs, fmt.Errorf("kafka.brokers %w", err))
 		}
 	}

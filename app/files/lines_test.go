@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/app/files/filestest"
+	"echosieve/test/host"
 )
 
 // readLines returns each line as "number:line" and each error as "number!error".
@@ -59,7 +59,7 @@ func TestLineReader(t *testing.T) {
 		"much too long": {strings.Repeat("x", 3*lineBufferBytes+5) + "\nb\n",
 			[]string{fmt.Sprintf("1!%d bytes", 3*lineBufferBytes+5), "2:b"}},
 	} {
-		for _, text := range []string{c.text, filestest.Gzip(t, c.text), filestest.Zstd(t, c.text)} {
+		for _, text := range []string{c.text, host.Gzip(t, c.text), host.Zstd(t, c.text)} {
 			require.Equal(t, c.want, readLines(t, strings.NewReader(text), 8), name)
 		}
 		require.Equal(t, c.want, readLines(t, iotest.OneByteReader(strings.NewReader(c.text)), 8), name)
@@ -72,7 +72,7 @@ func TestLineReaderCutOff(t *testing.T) {
 	for i := range 20000 {
 		fmt.Fprintf(&text, "%x\n", i*7919)
 	}
-	for _, whole := range []string{filestest.Gzip(t, text.String()), filestest.Zstd(t, text.String())} {
+	for _, whole := range []string{host.Gzip(t, text.String()), host.Zstd(t, text.String())} {
 		got := readLines(t, strings.NewReader(whole[:len(whole)*3/4]), 100)
 		require.Contains(t, got[len(got)-1], "!unexpected EOF")
 	}
@@ -92,7 +92,7 @@ func TestProgressLine(t *testing.T) {
 }
 
 func TestProgressCountsCompressedBytes(t *testing.T) {
-	text := filestest.Gzip(t, strings.Repeat("{}\n", 1000))
+	text := host.Gzip(t, strings.Repeat("{}\n", 1000))
 	p := NewProgress(io.Discard, int64(len(text)), "published", func() int64 { return 0 })
 	readLines(t, p.Counting(strings.NewReader(text)), 100)
 	require.EqualValues(t, len(text), p.read.Load())

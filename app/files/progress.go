@@ -10,7 +10,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"echosieve/app/visible"
-	"echosieve/internal/plural"
 )
 
 const (
@@ -103,7 +102,7 @@ func (p *Progress) show() {
 		fmt.Fprintln(p.out, p.line(p.Elapsed()))
 		return
 	}
-	p.bar.Describe(fmt.Sprintf("%s, %d bad", plural.Of(p.done(), "record"), p.Bad.Load()))
+	p.bar.Describe(fmt.Sprintf("%s, %d bad", visible.Count(p.done(), "record"), p.Bad.Load()))
 	_ = p.bar.Set64(p.read.Load()) // fails only if the terminal is gone
 }
 
@@ -111,7 +110,7 @@ func (p *Progress) show() {
 func (p *Progress) line(elapsed time.Duration) string {
 	done, read := p.done(), p.read.Load()
 	text := fmt.Sprintf("%s %s, %s, %.0f records/s",
-		plural.Of(done, "record"), p.verb, plural.Of(p.Bad.Load(), "bad line"), float64(done)/max(elapsed.Seconds(), 1e-3))
+		visible.Count(done, "record"), p.verb, visible.Count(p.Bad.Load(), "bad line"), float64(done)/max(elapsed.Seconds(), 1e-3))
 	if p.total <= 0 || read == 0 {
 		return text
 	}

@@ -24,8 +24,8 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/traditionalchinese"
 
-	"echosieve/app/files/filestest"
 	"echosieve/pipeline/decode"
+	"echosieve/test/host"
 )
 
 func warcRecord(kind, uri, contentType, block string) string {
@@ -83,7 +83,7 @@ func TestForms(t *testing.T) {
 	}
 	members := "" // Common Crawl compresses each record by itself
 	for _, part := range strings.SplitAfter(archive, "\r\n\r\n") {
-		members += filestest.Gzip(t, part)
+		members += host.Gzip(t, part)
 	}
 	for name, c := range map[string]struct {
 		file string
@@ -119,8 +119,8 @@ func TestForms(t *testing.T) {
 		"csv, CR":                {"id,text\ra,x\rb,\"y, \"\"z\"\"\"\r", []string{a, b}, ""},
 		"csv, escapes":           {"id,text\na,x\nb,\"y, \\\"z\\\"\"\nc,\"\\\\\\\"\"\n", []string{a, b, `{"id":"c","text":"\\\""}`}, ""},
 		"csv, escape at the end": {"id,text\na,\"x \\\"\"\nb,\"y, \\\"z\\\"\"\n", []string{`{"id":"a","text":"x \""}`, b}, ""},
-		"gzip, padded":           {filestest.Gzip(t, a+"\n") + filestest.Gzip(t, a) + strings.Repeat("\x00", 999), []string{a, a}, ""},
-		"gzip, more behind":      {filestest.Gzip(t, a+"\n") + "\x00x", []string{a}, "behind the last member"},
+		"gzip, padded":           {host.Gzip(t, a+"\n") + host.Gzip(t, a) + strings.Repeat("\x00", 999), []string{a, a}, ""},
+		"gzip, more behind":      {host.Gzip(t, a+"\n") + "\x00x", []string{a}, "behind the last member"},
 		"other name":             {`{"nr":"a","headline":"x","story":"x y"}`, nil, "it has nr, headline, story: --input.fields.text story"},
 		"other column":           {"nr,headline,story\n1,x,y\n", nil, "it has nr, headline, story: --input.fields.text story"},
 		"pretty, damaged":        {pretty + "{\n\"id\" 1}" + pretty, []string{a}, "stdin:5: a value begins here"},

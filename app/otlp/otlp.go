@@ -19,7 +19,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"echosieve/internal/tracing"
+	"echosieve/internal/telemetry"
 )
 
 // closeTimeout bounds Close: spans that are not sent by then are lost.
@@ -93,7 +93,7 @@ func (e *Exporter) Tracer() trace.Tracer {
 	if e.provider == nil {
 		return nil
 	}
-	return e.provider.Tracer(tracing.Scope)
+	return e.provider.Tracer(telemetry.Scope)
 }
 
 // Close sends the spans that wait, for closeTimeout at most.

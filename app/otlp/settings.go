@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/remote"
 )
 
 // settings are those variables of OpenTelemetry that its SDK does not read itself. Compression and a time
@@ -17,7 +17,7 @@ import (
 type settings struct {
 	endpoint *url.URL
 	headers  map[string]string
-	tls      tlsfiles.Config
+	tls      remote.TLS
 	queue    int // spans that may wait
 }
 
@@ -70,7 +70,7 @@ func readSettings() (settings, error) {
 			errs = append(errs, fmt.Errorf("OTEL_BSP_MAX_QUEUE_SIZE is %q, must be a whole number above 0", text))
 		}
 	}
-	s.tls = tlsfiles.Config{
+	s.tls = remote.TLS{
 		Enabled: s.endpoint != nil && s.endpoint.Scheme == "https", CAFile: exporterEnv("CERTIFICATE"),
 		CertFile: exporterEnv("CLIENT_CERTIFICATE"), KeyFile: exporterEnv("CLIENT_KEY"),
 	}

@@ -13,7 +13,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
-	"echosieve/internal/plural"
+	"echosieve/app/visible"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 )
@@ -81,11 +81,11 @@ func (l *Lines) finish(names []string) error {
 		{"article", "read otherwise than written", &l.notes},
 	} {
 		if n := report.tally.Total(); n > 0 {
-			l.progress.Print(fmt.Sprintf("%s %s: %s", plural.Of(n, report.unit), report.what, report.tally))
+			l.progress.Print(fmt.Sprintf("%s %s: %s", visible.Count(n, report.unit), report.what, report.tally))
 		}
 	}
 	if l.bad.Total() > mostReports {
-		l.progress.Print(fmt.Sprintf("%s: %s", plural.Of(l.bad.Total(), "bad line"), &l.bad))
+		l.progress.Print(fmt.Sprintf("%s: %s", visible.Count(l.bad.Total(), "bad line"), &l.bad))
 	}
 	switch {
 	case len(l.ended) > 0:

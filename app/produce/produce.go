@@ -13,9 +13,9 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
+	"echosieve/app/visible"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
-	"echosieve/internal/plural"
 	"echosieve/pipeline/record"
 )
 
@@ -53,7 +53,7 @@ func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Wri
 		created, err := tools.EnsureInput(ctx, cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
 		if created {
 			fmt.Fprintf(errOut, "created topic %s with %s\n", cfg.Kafka.Topics.Inputs[0],
-				plural.Of(cfg.Kafka.Partitions, "partition"))
+				visible.Count(cfg.Kafka.Partitions, "partition"))
 		}
 		return err
 	}
@@ -108,7 +108,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	switch {
 	case err != nil:
 	case summary.Bad > 0:
-		err = &command.AnswerError{Text: plural.Of(summary.Bad, "bad line") + " not published"}
+		err = &command.AnswerError{Text: visible.Count(summary.Bad, "bad line") + " not published"}
 	case len(lines.mostlyUnread) > 0:
 		err = &command.AnswerError{Text: "most pages could not be read of " + strings.Join(lines.mostlyUnread, ", ")}
 	}

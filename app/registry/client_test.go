@@ -25,7 +25,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"echosieve/internal/diag"
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/remote"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
@@ -144,12 +144,12 @@ func TestLogin(t *testing.T) {
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
 	login := Server{URLs: []string{"http://127.0.0.1:1", server.URL}, Username: "crawler", Password: "s3cret"}
 	require.ErrorContains(t, open(t, login).Ping(t.Context()), "certificate is not trusted")
-	login.URLs, login.TLS = []string{"https://127.0.0.1:1", server.URL}, tlsfiles.Config{Enabled: true, CAFile: ca}
+	login.URLs, login.TLS = []string{"https://127.0.0.1:1", server.URL}, remote.TLS{Enabled: true, CAFile: ca}
 	require.NoError(t, open(t, login).Ping(t.Context()), "the second address answers")
 	require.Equal(t, []string{"crawler", "s3cret"}, []string{user, password})
 
 	_, err := Config{Registry: Server{URLs: []string{server.URL},
-		TLS: tlsfiles.Config{Enabled: true, CAFile: "/nowhere"}}}.Open()
+		TLS: remote.TLS{Enabled: true, CAFile: "/nowhere"}}}.Open()
 	require.ErrorContains(t, err, "input.registry.tls.ca_file")
 }
 
@@ -190,7 +190,7 @@ func TestValidate(t *testing.T) {
 		"an address must be like":               of("registry:8081").Validate(true, true),
 		"an address holds a password":           of("http://u:p@registry:8081").Validate(true, true),
 		"registry.tls.enabled needs addresses":  secured.Validate(true, true),
-		"registry.tls has settings but tls.enab": Config{Registry: Server{TLS: tlsfiles.Config{CAFile: "x"}}}.Validate(
+		"registry.tls has settings but tls.enab": Config{Registry: Server{TLS: remote.TLS{CAFile: "x"}}}.Validate(
 			false, false),
 	} {
 		require.ErrorContains(t, errors.Join(err), want)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/sr"
 
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/remote"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/decode/avrojson"
 )
@@ -25,10 +25,10 @@ type Config struct {
 
 // Server says how a schema registry is reached.
 type Server struct {
-	URLs     []string        `setting:"urls" help:"Addresses of the schema registry, such as http://registry:8081; for input.format avro with input.framing confluent."`
-	Username string          `setting:"username" help:"User name."`
-	Password string          `setting:"password" secret:"true" help:"password; prefer password_file or the environment."`
-	TLS      tlsfiles.Config `setting:"tls"`
+	URLs     []string   `setting:"urls" help:"Addresses of the schema registry, such as http://registry:8081; for input.format avro with input.framing confluent."`
+	Username string     `setting:"username" help:"User name."`
+	Password string     `setting:"password" secret:"true" help:"password; prefer password_file or the environment."`
+	TLS      remote.TLS `setting:"tls"`
 }
 
 // Encrypted says whether all addresses begin with https://.

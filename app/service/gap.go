@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/app/config"
+	"echosieve/app/visible"
 	"echosieve/consumer/tools"
-	"echosieve/internal/plural"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
@@ -65,7 +65,7 @@ func (g *gapFiller) fill(ctx context.Context, committed map[article.Coordinates]
 	}
 	report := func() {
 		say(fmt.Sprintf("another index has decided since this one was filled: %d of %s stored", done.Load(),
-			plural.Of(total, "record")))
+			visible.Count(total, "record")))
 	}
 	report()
 	ticks, stop := context.WithCancel(ctx)

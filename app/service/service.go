@@ -25,7 +25,7 @@ import (
 	"echosieve/app/storylist"
 	"echosieve/app/told"
 	"echosieve/consumer"
-	"echosieve/internal/metricset"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
@@ -65,7 +65,7 @@ type Service struct {
 // servers that do not answer. The caller calls Run once, or Close.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, error) {
 	s := &Service{cfg: cfg, log: log, registry: prometheus.NewRegistry()}
-	set := metricset.New(s.registry)
+	set := telemetry.NewSet(s.registry)
 	set.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	components := []string{"kafka", "redis"}

@@ -24,7 +24,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
-	"echosieve/internal/metricset"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
@@ -90,7 +90,7 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 	}
 	index := cfg.IndexConfig(recipe.ID())
 	s.keys = keyspace.New(index, cfg.Redis.DB)
-	set := metricset.New(s.registry)
+	set := telemetry.NewSet(s.registry)
 	set.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s.lag)
 	components := []string{"kafka", "redis"}
 	if _, asked := cfg.Input.Schemas.(*registry.Client); asked {

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"echosieve/app/visible"
-	"echosieve/internal/plural"
 )
 
 // row is what stands side by side: usually a sentence of each text.
@@ -108,5 +107,5 @@ func shorten(rows []row) []row {
 
 // note is shown in place of the rows that a row stands for.
 func (r *row) note() string {
-	return "... " + plural.Of(r.leftOut, "line") + " the same"
+	return "... " + visible.Count(r.leftOut, "line") + " the same"
 }

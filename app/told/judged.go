@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"echosieve/app/config"
-	"echosieve/internal/plural"
+	"echosieve/app/visible"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/lookup"
@@ -84,7 +84,7 @@ type Judged struct {
 
 // String is the judgement without its figures, in one line.
 func (j *Judged) String() string {
-	s := fmt.Sprintf("%s away: %s (%s)", plural.Of(j.Distance, "bit"), j.Kind, j.Reason)
+	s := fmt.Sprintf("%s away: %s (%s)", visible.Count(j.Distance, "bit"), j.Kind, j.Reason)
 	if j.Relation != nil {
 		s += ", " + j.Relation.String()
 	}

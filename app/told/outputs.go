@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"echosieve/app/files"
+	"echosieve/app/visible"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
-	"echosieve/internal/plural"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -284,5 +284,5 @@ func (p *progress) line(time.Duration) string {
 		return ""
 	}
 	return fmt.Sprintf("searching %s/%d: %d%% (%s so far)", p.at.Topic, p.at.Partition, p.share,
-		plural.Of(p.count, "record"))
+		visible.Count(p.count, "record"))
 }

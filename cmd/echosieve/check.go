@@ -17,7 +17,6 @@ import (
 	"echosieve/app/visible"
 	"echosieve/consumer/tools"
 	"echosieve/internal/diag"
-	"echosieve/internal/plural"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
@@ -153,13 +152,13 @@ func checkRecipe(cfg config.Config) (*recipe.Recipe, []diag.Finding) {
 func checkBoilerplate(table *page.Boilerplate, now time.Time) []diag.Finding {
 	rows, latest := table.Rows()
 	f := diag.Finding{Severity: diag.OK, Subject: "boilerplate table",
-		Problem: plural.Of(rows, "row") + ", all of them count"}
+		Problem: visible.Count(rows, "row") + ", all of them count"}
 	switch {
 	case rows == 0:
 		return nil
 	case latest.After(now):
 		f.Severity = diag.Info
-		f.Problem = fmt.Sprintf("%s; the last begin to count at %s", plural.Of(rows, "row"), latest.Format(time.RFC3339))
+		f.Problem = fmt.Sprintf("%s; the last begin to count at %s", visible.Count(rows, "row"), latest.Format(time.RFC3339))
 		f.Remedy = "restart all processes with this table before then; do not change it later, only add rows"
 	}
 	return []diag.Finding{f}

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"echosieve/app/config"
+	"echosieve/app/visible"
 	"echosieve/consumer/tools"
 	"echosieve/internal/diag"
-	"echosieve/internal/plural"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
@@ -121,7 +121,7 @@ func (s *inputSample) findings() []diag.Finding {
 	if s.records == 0 {
 		return nil
 	}
-	parts := []string{"of the last " + plural.Of(s.records, "record")}
+	parts := []string{"of the last " + visible.Count(s.records, "record")}
 	for script := range article.Scripts {
 		if n := s.scripts[script]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d in script %s", n, script))

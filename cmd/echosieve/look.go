@@ -14,7 +14,6 @@ import (
 	"echosieve/app/produce"
 	"echosieve/app/told"
 	"echosieve/app/visible"
-	"echosieve/internal/plural"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 )
@@ -64,7 +63,7 @@ func newLookCommand() *cobra.Command {
 			}
 		}
 		if err == nil && bad > 0 {
-			err = &command.AnswerError{Text: fmt.Sprintf("%s left out", plural.Of(int(bad), "bad line"))}
+			err = &command.AnswerError{Text: fmt.Sprintf("%s left out", visible.Count(int(bad), "bad line"))}
 		}
 		return err
 	}
@@ -120,7 +119,7 @@ func printLook(w io.Writer, answer *told.Answer) error {
 		case a.Detail != "":
 			line += ", " + a.Reason + ": " + a.Detail
 		case a.Original != nil:
-			line += fmt.Sprintf(" (%s, %s), to %s, of %s id %s", a.Reason, plural.Of(a.Distance, "bit"),
+			line += fmt.Sprintf(" (%s, %s), to %s, of %s id %s", a.Reason, visible.Count(a.Distance, "bit"),
 				a.Destination, a.Original.Record, a.Original.ID)
 			if a.Root != nil && *a.Root != *a.Original {
 				line += ", root " + a.Root.Record

@@ -12,7 +12,7 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/files"
 	"echosieve/app/produce"
-	"echosieve/internal/plural"
+	"echosieve/app/visible"
 )
 
 // mostRate bounds --rate. No single process publishes that many records a second.
@@ -123,7 +123,7 @@ func printSummary(w io.Writer, s produce.Summary, asJSON bool) error {
 		return command.PrintJSON(w, s)
 	}
 	_, err := fmt.Fprintf(w, "%s published to %s in %.1f s (%.0f/s), %s\n",
-		plural.Of(s.Published, "record"), s.Topic, s.Seconds, s.PerSecond, plural.Of(s.Bad, "bad line"))
+		visible.Count(s.Published, "record"), s.Topic, s.Seconds, s.PerSecond, visible.Count(s.Bad, "bad line"))
 	if err == nil && s.Refused > 0 {
 		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; see input.fields\n", s.Refused, s.Reason)
 	}

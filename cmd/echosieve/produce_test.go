@@ -13,7 +13,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
-	"echosieve/app/files/filestest"
+	"echosieve/test/host"
 	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
@@ -50,8 +50,8 @@ func TestProduceFiles(t *testing.T) {
 	broker := testBroker(t)
 	plain := commandtest.File(t, "a.jsonl", "\ufeff"+`{"id":"a1", "text":"x"}`+"\r\n\n"+
 		`{"_id":{"$oid":"65f0c0ffee"},"text":"y"}`+"\n")
-	zipped := commandtest.File(t, "b", filestest.Gzip(t, `{"id":7,"text":"z"}`+"\n"+`{"text":"no id"}`+"\n"))
-	zstd := commandtest.File(t, "c.gz", filestest.Zstd(t, `{"id":"c1","text":""}`))
+	zipped := commandtest.File(t, "b", host.Gzip(t, `{"id":7,"text":"z"}`+"\n"+`{"text":"no id"}`+"\n"))
+	zstd := commandtest.File(t, "c.gz", host.Zstd(t, `{"id":"c1","text":""}`))
 
 	out, _ := echosieve(t, command.ExitOK, `{"url":"http://d/1","text":"d"}`+"\n", "produce", "--kafka.brokers",
 		broker.ListenAddrs()[0], "--json", plain, zipped, "-", zstd)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/remote"
 	"echosieve/pipeline/article"
 )
 
@@ -39,8 +39,8 @@ type Config struct {
 	MaxInFlightRecords int `setting:"-"`
 	MaxInFlightBytes   int `setting:"max_in_flight_bytes" range:"1MiB..1TiB" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
 
-	TLS  tlsfiles.Config `setting:"tls"`
-	SASL SASL            `setting:"sasl"`
+	TLS  remote.TLS `setting:"tls"`
+	SASL SASL       `setting:"sasl"`
 }
 
 // Topics are the names of the input topics and of the output topics. All are different.

@@ -1,7 +1,7 @@
 package broker
 
 import (
-	"echosieve/internal/metricset"
+	"echosieve/internal/telemetry"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -50,7 +50,7 @@ const (
 
 // NewMetrics registers all metrics. Label values that are known beforehand are exposed as 0 from the start.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
-	m, set := &Metrics{}, metricset.New(reg)
+	m, set := &Metrics{}, telemetry.NewSet(reg)
 	f := promauto.With(set)
 	m.Lag = gaugeVec(f, "lag_records", "High watermark minus the next offset to commit.", "topic", "partition")
 	m.Assigned = gauge(f, "assigned_partitions", "Partitions of this process.")

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"echosieve/internal/diag"
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/remote"
 )
 
 // mechanismOAuth is the value of kafka.sasl.mechanism for oauth.
@@ -43,7 +43,7 @@ func (s SASL) loadOAuth(caFile string) (sasl.Mechanism, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if caFile != "" {
-		roots, err := tlsfiles.WithSystem(caFile)
+		roots, err := remote.WithSystem(caFile)
 		if err != nil {
 			return nil, fmt.Errorf("kafka.%w", err)
 		}

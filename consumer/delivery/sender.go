@@ -13,7 +13,7 @@ import (
 	"echosieve/internal/crashpoint"
 	"echosieve/internal/diag"
 	"echosieve/internal/stopping"
-	"echosieve/internal/tracing"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
@@ -139,9 +139,9 @@ func (s *sender) publish(ctx context.Context, ws *writers, input wire.TopicParti
 func (s *sender) publishTo(ctx context.Context, w *writer, input wire.TopicPartition, all outgoing) (refusals []Refused,
 	err error,
 ) {
-	ctx, span := tracing.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
+	ctx, span := telemetry.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
-	defer func() { tracing.End(span, err) }()
+	defer func() { telemetry.End(span, err) }()
 	for part := range wire.Split(all.records, s.cluster.Config.MaxMessageBytes) {
 		more, err := s.send(ctx, w, input, outgoing{part, all.outputs[:len(part)]})
 		if err != nil {

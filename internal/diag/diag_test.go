@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/remote"
 	"echosieve/test/certs"
 	"echosieve/test/redisserver"
 )
@@ -92,16 +92,16 @@ func TestControllersOfferNoMetadata(t *testing.T) {
 func TestTLSFaultOf(t *testing.T) {
 	mine, other := certs.NewAuthority(t), certs.NewAuthority(t)
 	good := load(t, mine.ServerOn("127.0.0.1"))
-	trusting := tlsfiles.Config{Enabled: true, CAFile: mine.File}
+	trusting := remote.TLS{Enabled: true, CAFile: mine.File}
 	trusted, err := trusting.Load()
 	require.NoError(t, err)
-	stranger := tlsfiles.Config{Enabled: true, CAFile: other.File}
+	stranger := remote.TLS{Enabled: true, CAFile: other.File}
 	elsewhere, blind := trusting, stranger
 	elsewhere.ServerName, blind.InsecureSkipVerify = "elsewhere", true
 	server, late := &tls.Config{Certificates: good}, &tls.Config{Certificates: load(t, mine.Expired("127.0.0.1"))}
 	for name, c := range map[string]struct {
 		server *tls.Config // nil: one without TLS
-		client tlsfiles.Config
+		client remote.TLS
 		want   tlsFault
 	}{
 		"all well":       {server, trusting, noFault},
@@ -171,7 +171,7 @@ func listen(t *testing.T, config *tls.Config, answer func(conn net.Conn)) string
 }
 
 // dial connects and waits for the first byte: a server that wants a client certificate says so after the handshake.
-func dial(t *testing.T, addr string, client tlsfiles.Config) error {
+func dial(t *testing.T, addr string, client remote.TLS) error {
 	t.Helper()
 	config, err := client.Load()
 	require.NoError(t, err)

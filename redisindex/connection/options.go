@@ -13,8 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"echosieve/internal/hostport"
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/remote"
 )
 
 // Options say how to reach Redis: a single server, a server behind Sentinel (MasterName), or a cluster (Cluster).
@@ -28,10 +27,10 @@ type Options struct {
 	SentinelUsername string `setting:"sentinel_username" help:"ACL user at the sentinels; empty: the default user."`
 	SentinelPassword string `setting:"sentinel_password" secret:"true" help:"Password of the sentinels; empty: none."`
 
-	Cluster  bool            `setting:"cluster" help:"Addrs belong to a Redis Cluster."`
-	PoolSize int             `setting:"-"`
-	Timeout  time.Duration   `setting:"timeout" hidden:"true" range:"10ms..10m" help:"Longest wait for a connection, a read or a write."`
-	TLS      tlsfiles.Config `setting:"tls"`
+	Cluster  bool          `setting:"cluster" help:"Addrs belong to a Redis Cluster."`
+	PoolSize int           `setting:"-"`
+	Timeout  time.Duration `setting:"timeout" hidden:"true" range:"10ms..10m" help:"Longest wait for a connection, a read or a write."`
+	TLS      remote.TLS    `setting:"tls"`
 	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the
 	// next step begins. While fewer replicas are in reach, Claim blocks.
 	WaitReplicas int `setting:"wait_replicas" range:"0..100" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
@@ -56,7 +55,7 @@ func (o Options) Validate() error {
 		if strings.HasPrefix(addr, "/") { // a Unix socket
 			continue
 		}
-		if err := hostport.Check(addr, port); err != nil {
+		if err := remote.CheckAddress(addr, port); err != nil {
 			errs = append(errs, fmt.Errorf("addrs %w", err))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"echosieve/internal/metricset"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline/article"
 )
 
@@ -48,7 +48,7 @@ type Reporter struct {
 
 // NewReporter returns a reporter. A nil reg leaves the metrics unregistered.
 func NewReporter(h *Handover, cure Cure, reg prometheus.Registerer, log *slog.Logger) (*Reporter, error) {
-	set := metricset.New(reg)
+	set := telemetry.NewSet(reg)
 	factory := promauto.With(set)
 	r := &Reporter{
 		handover: h, cure: cure, log: log, wake: make(chan struct{}, 1), standing: map[string]string{},

@@ -17,7 +17,6 @@ import (
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/articles"
-	"echosieve/test/torture/internal/judge"
 	"echosieve/test/torture/internal/rig"
 	"echosieve/test/torture/internal/traffic"
 )
@@ -67,7 +66,7 @@ func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) e
 	}
 	maps.Copy(written.Facts, x.Written.Facts)
 	maps.Copy(written.Reasons, x.Written.Reasons)
-	checked := judge.Census{judge.AbortedRecords: x.Aborted, judge.CommittedRecords: x.Committed}
+	checked := rig.Census{rig.AbortedRecords: x.Aborted, rig.CommittedRecords: x.Committed}
 	clean := r.account(inputs, outputs, written, checked)
 	return r.cleanUp(ctx, clean)
 }
@@ -187,13 +186,13 @@ func (r *round) compareIsolation(ctx context.Context, outputs []*kgo.Record) err
 
 // account checks every promise. It returns true if there was no violation.
 func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, written *articles.Writer,
-	checked judge.Census) bool {
-	found := judge.Judge(ledger.Run{
+	checked rig.Census) bool {
+	found := rig.Judge(ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
 	}, written)
 	checked.Count(inputs, found)
 	if skipped := r.Skipped(); !r.Stories && (skipped > 0 || r.plan.ends() > 2) {
-		checked[judge.Skipped] = skipped
+		checked[rig.Skipped] = skipped
 	}
 	result := r.Result()
 	result.Records, result.Texts, result.Checked = len(inputs), found.Texts, checked

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/test/torture/internal/faults"
-	"echosieve/test/torture/internal/wait"
+	"echosieve/test/torture/internal/process"
 )
 
 // step is one fault of a schedule.
@@ -82,7 +82,7 @@ func (r *round) injectAll(ctx context.Context, p plan) error {
 		random := rand.New(rand.NewPCG(p.seed, 2+uint64(l)))
 		running.Go(func() error {
 			for _, s := range p.lanes[l] {
-				if err := wait.For(ctx, s.after); err != nil {
+				if err := process.Pause(ctx, s.after); err != nil {
 					return err
 				}
 				if err := r.inject(ctx, s, random); err != nil {

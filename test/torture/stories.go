@@ -12,9 +12,9 @@ import (
 	"echosieve/stories"
 	"echosieve/stories/projector"
 	"echosieve/test/ledger"
+	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
 	"echosieve/test/torture/internal/traffic"
-	"echosieve/test/torture/internal/wait"
 )
 
 // accountStories waits until the topic of stories holds what follows from the outputs, and compares the last record of
@@ -38,7 +38,7 @@ func (r *round) accountStories(ctx context.Context) error {
 		if bad = ledger.CompareStories(want, got); len(bad) == 0 || time.Now().After(end) {
 			break
 		}
-		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
+		if err := process.Pause(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}

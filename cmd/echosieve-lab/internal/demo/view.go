@@ -18,7 +18,6 @@ import (
 	"echosieve/app/files"
 	"echosieve/app/storylist"
 	"echosieve/app/visible"
-	"echosieve/internal/plural"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -156,7 +155,7 @@ func (v *view) summary(burst int, took time.Duration) {
 			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
 		}
 	}
-	fmt.Fprintf(v.out, "\n%s: %s\n", plural.Of(v.seen, "record"), strings.Join(counts, ", "))
+	fmt.Fprintf(v.out, "\n%s: %s\n", visible.Count(v.seen, "record"), strings.Join(counts, ", "))
 	fmt.Fprintf(v.out, "A verdict took %s (p50), %s (p99).\n", quantile(.5).Round(time.Millisecond),
 		quantile(.99).Round(time.Millisecond))
 	if burst > 0 {
@@ -180,7 +179,7 @@ func (v *view) showStories() {
 			v.writeJSON(s)
 			continue
 		}
-		fmt.Fprintf(v.out, "%s, %s, first %s: %s\n", plural.Of(s.Copies, "copy"), plural.Of(s.Publishers, "publisher"),
+		fmt.Fprintf(v.out, "%s, %s, first %s: %s\n", visible.Count(s.Copies, "copy"), visible.Count(s.Publishers, "publisher"),
 			text.Snip(visible.Line(s.ByPublisher[0].Name), 14, "~"), text.Snip(visible.Line(s.Root.Title), titleWidth, "~"))
 	}
 }

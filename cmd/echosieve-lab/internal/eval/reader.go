@@ -21,7 +21,6 @@ import (
 	"echosieve/app/sidebyside"
 	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/plural"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
@@ -131,7 +130,7 @@ func (r *reader) finish(errOut io.Writer, input decode.Config, err error) error 
 		return &command.AnswerError{Text: "most articles of " + r.file + " could not be read"}
 	case dead > 0:
 		fmt.Fprintf(errOut, "%s without an article that the service could judge: would be dead letters\n",
-			plural.Of(dead, "line"))
+			visible.Count(dead, "line"))
 	}
 	return nil
 }
@@ -139,7 +138,7 @@ func (r *reader) finish(errOut io.Writer, input decode.Config, err error) error 
 // reportSkipped names the pieces of the file that are no articles, by cause.
 func (r *reader) reportSkipped(errOut io.Writer) {
 	if n := r.skipped.Total(); n > 0 {
-		fmt.Fprintln(errOut, visible.Line(fmt.Sprintf("left out, because no article: %s of the file: %s", plural.Of(n, "piece"),
+		fmt.Fprintln(errOut, visible.Line(fmt.Sprintf("left out, because no article: %s of the file: %s", visible.Count(n, "piece"),
 			&r.skipped)))
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"echosieve/app/config/schema"
 	"echosieve/app/files"
 	"echosieve/app/produce"
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/consumer/tools"
-	"echosieve/internal/plural"
 	"echosieve/sample"
 )
 
@@ -149,7 +149,7 @@ func (f *flags) answer(out io.Writer, report Report, err error) error {
 	case err != nil:
 		return err
 	case report.Missing > 0:
-		return &command.AnswerError{Text: plural.Of(report.Missing, "published record") + " without a verdict"}
+		return &command.AnswerError{Text: visible.Count(report.Missing, "published record") + " without a verdict"}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/app/command"
-	"echosieve/internal/plural"
+	"echosieve/app/visible"
 )
 
 // Report is the result of a run. All delays are from a record's timestamp until its verdict was read from an
@@ -103,7 +103,7 @@ func (r Result) accounts(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(r.Verdicts)) {
 		verdicts = append(verdicts, fmt.Sprintf("%d %s", r.Verdicts[name], name))
 	}
-	fmt.Fprintf(w, "%.0f/s: %s published", r.Rate, plural.Of(r.Published, "record"))
+	fmt.Fprintf(w, "%.0f/s: %s published", r.Rate, visible.Count(r.Published, "record"))
 	m := r.Made
 	fmt.Fprintf(w, " (%d originals, %d near and %d exact copies)", m.Originals, m.Near, m.Exact)
 	fmt.Fprintf(w, "; verdicts: %s; %d missing, %d delivered again\n", strings.Join(verdicts, ", "), r.Missing,

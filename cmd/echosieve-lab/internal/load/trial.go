@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"echosieve/app/visible"
 	"echosieve/consumer/tools"
-	"echosieve/internal/plural"
 )
 
 const progressInterval = 5 * time.Second
@@ -80,7 +80,7 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 
 func (m *measurement) show(l *ledger) {
 	published, arrived := l.counts()
-	fmt.Fprintf(m.Progress, "  %s published, %d wait for their verdicts\n", plural.Of(published, "record"),
+	fmt.Fprintf(m.Progress, "  %s published, %d wait for their verdicts\n", visible.Count(published, "record"),
 		published-arrived)
 }
 

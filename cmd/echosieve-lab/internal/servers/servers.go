@@ -13,7 +13,7 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/consumer/broker"
-	"echosieve/internal/tlsfiles"
+	"echosieve/internal/remote"
 	"echosieve/redisindex/connection"
 )
 
@@ -43,7 +43,7 @@ func Start() (*Servers, error) {
 
 // Configure returns cfg with these servers in place of the configured ones. Missing topics will be created.
 func (s *Servers) Configure(cfg config.Config) config.Config {
-	cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL = s.kafka.ListenAddrs(), tlsfiles.Config{}, broker.SASL{}
+	cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL = s.kafka.ListenAddrs(), remote.TLS{}, broker.SASL{}
 	cfg.Kafka.CreateTopics, cfg.Kafka.Replication = true, 1
 	cfg.Redis.Options = connection.DefaultOptions()
 	cfg.Redis.Addrs = []string{s.redis.Addr()}

@@ -13,7 +13,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
-	"echosieve/internal/plural"
+	"echosieve/app/visible"
 	"echosieve/pipeline/page"
 )
 
@@ -96,7 +96,7 @@ func newLearnCommand() *cobra.Command {
 			err = s.print(cmd.OutOrStdout())
 		}
 		if err == nil && s.Bad > 0 {
-			err = &command.AnswerError{Text: plural.Of(s.Bad, "piece") + " without an article"}
+			err = &command.AnswerError{Text: visible.Count(s.Bad, "piece") + " without an article"}
 		}
 		return err
 	}
@@ -154,7 +154,7 @@ func readTable(path string) (*page.Boilerplate, error) {
 }
 
 func (s summary) print(w io.Writer) error {
-	articles, publishers := plural.Of(s.Articles, "article"), plural.Of(s.Publishers, "publisher")
+	articles, publishers := visible.Count(s.Articles, "article"), visible.Count(s.Publishers, "publisher")
 	if s.Sentences == 0 {
 		_, err := fmt.Fprintf(w,
 			"%s of %s: no new sentence was learnt; lower --least or --share, or read more "+
@@ -165,6 +165,6 @@ func (s summary) print(w io.Writer) error {
 	_, err := fmt.Fprintf(w,
 		"%s of %s: %s added to %s; they count for records from %s on\n"+
 			"Review the file, set detection.boilerplate_file, and restart all processes before that time.\n",
-		articles, publishers, plural.Of(s.Sentences, "sentence"), s.Out, s.Begin.Format(time.RFC3339))
+		articles, publishers, visible.Count(s.Sentences, "sentence"), s.Out, s.Begin.Format(time.RFC3339))
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/sidebyside"
 	"echosieve/app/visible"
-	"echosieve/internal/plural"
 )
 
 // print writes the result for a terminal.
@@ -61,7 +60,7 @@ func (s *side) line() string {
 			kinds = append(kinds, fmt.Sprintf("%d %s", n, kind))
 		}
 	}
-	return visible.Line(fmt.Sprintf("%s: %s: %s; %d repeated", s.Name, plural.Of(s.Records, "record"),
+	return visible.Line(fmt.Sprintf("%s: %s: %s; %d repeated", s.Name, visible.Count(s.Records, "record"),
 		strings.Join(kinds, ", "), s.Repeated))
 }
 

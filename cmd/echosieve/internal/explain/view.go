@@ -9,7 +9,6 @@ import (
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
 	"echosieve/app/visible"
-	"echosieve/internal/plural"
 )
 
 // print writes the explanation for a terminal.
@@ -50,7 +49,7 @@ func (x *explanation) headline() string {
 		return x.Output + ": unique"
 	}
 	line := fmt.Sprintf("%s: %s, decided by %s, %s from its original", x.Output, x.Verdict, x.Reason,
-		plural.Of(x.Distance, "bit"))
+		visible.Count(x.Distance, "bit"))
 	if r := x.Relation; r != nil {
 		line += ", relation " + r.Name
 		if r.Similarity != 0 {
@@ -78,7 +77,7 @@ func (x *explanation) articleLines() []string {
 }
 
 func (c *candidate) line() string {
-	return fmt.Sprintf("%s away: %s", plural.Of(c.Distance, "bit"), c.Article.String())
+	return fmt.Sprintf("%s away: %s", visible.Count(c.Distance, "bit"), c.Article.String())
 }
 
 // lettersLine says which articles the report calls A and B.

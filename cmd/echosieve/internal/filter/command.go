@@ -13,7 +13,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
-	"echosieve/internal/plural"
+	"echosieve/app/visible"
 	"echosieve/pipeline/article"
 	"echosieve/stories"
 )
@@ -172,7 +172,7 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	}
 	r.summarise(errOut, time.Since(begun))
 	if dead := r.counts.topics[article.ToDead].Load(); err == nil && dead > 0 {
-		err = &command.AnswerError{Text: plural.Of(dead, "dead line") + ": see reason and detail there"}
+		err = &command.AnswerError{Text: visible.Count(dead, "dead line") + ": see reason and detail there"}
 	}
 	return err
 }

@@ -12,7 +12,6 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/files"
 	"echosieve/app/visible"
-	"echosieve/internal/plural"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
@@ -155,7 +154,7 @@ func (r *run) progress(elapsed time.Duration, total int64) string {
 	c, read := &r.counts, r.input.bytes.Load()
 	text := fmt.Sprintf("%d read, %.0f/s, %s, %d dead", c.total(),
 		float64(c.total())/max(elapsed.Seconds(), 1e-3),
-		plural.Of(c.exact.Load()+c.near.Load(), "copy"), c.topics[article.ToDead].Load())
+		visible.Count(c.exact.Load()+c.near.Load(), "copy"), c.topics[article.ToDead].Load())
 	if total > 0 && read > 0 {
 		text += fmt.Sprintf(", %d%%%s", 100*read/total, files.TimeLeft(elapsed, read, total))
 	}
@@ -169,13 +168,13 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 	for _, to := range append(article.VerdictDestinations(), article.ToDead) {
 		topics = append(topics, fmt.Sprintf("%d %s", c.topics[to].Load(), to))
 	}
-	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", plural.Of(c.total(), "article"),
+	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", visible.Count(c.total(), "article"),
 		elapsed.Seconds(),
 		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.exact.Load(), c.near.Load())
 	if n := r.output.notUTF8; n > 0 {
-		fmt.Fprintf(w, "%s with bytes that are no UTF-8: these are U+FFFD in the output\n", plural.Of(n, "article"))
+		fmt.Fprintf(w, "%s with bytes that are no UTF-8: these are U+FFFD in the output\n", visible.Count(n, "article"))
 	}
 	if n := r.input.notes.Total(); n > 0 {
-		fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s read otherwise than written: %s", plural.Of(n, "article"), &r.input.notes)))
+		fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s read otherwise than written: %s", visible.Count(n, "article"), &r.input.notes)))
 	}
 }

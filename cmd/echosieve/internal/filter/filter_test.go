@@ -19,11 +19,11 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
-	"echosieve/app/files/filestest"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
+	"echosieve/test/host"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisrig/indexrig"
 )
@@ -160,9 +160,9 @@ func TestNoArticles(t *testing.T) {
 	require.Empty(t, out)
 	require.Contains(t, errOut, "0 articles in ")
 	for in, want := range map[string]string{
-		"\x7fELF\x00\x01\n{\"text\":\"x\"}\n":  "it holds bytes that no text has",
-		"hello\nworld\n":                       "there is no article in standard input (stdin:1: ",
-		filestest.Gzip(t, line("a", "x"))[:30]: "stdin",
+		"\x7fELF\x00\x01\n{\"text\":\"x\"}\n": "it holds bytes that no text has",
+		"hello\nworld\n":                      "there is no article in standard input (stdin:1: ",
+		host.Gzip(t, line("a", "x"))[:30]:     "stdin",
 	} {
 		out, errOut := filtered(t, command.ExitFailed, in)
 		require.Empty(t, out)

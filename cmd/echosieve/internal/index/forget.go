@@ -10,7 +10,7 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/config"
-	"echosieve/internal/plural"
+	"echosieve/app/visible"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
 )
@@ -80,8 +80,8 @@ func newForgetCommand() *cobra.Command {
 		if !f.anew {
 			state = "forgotten already"
 		}
-		out.line("%s with the %s %q %s, and %s with such a root", plural.Of(len(f.found), "article"), kind, args[0],
-			state, plural.Of(copies, "article"))
+		out.line("%s with the %s %q %s, and %s with such a root", visible.Count(len(f.found), "article"), kind, args[0],
+			state, visible.Count(copies, "article"))
 		return out.err
 	}
 	return cmd
@@ -124,7 +124,7 @@ func forget(ctx context.Context, errOut io.Writer, index *opened, wanted func(ar
 		}
 	}
 	return nil, fmt.Errorf("%s hidden, but more come, or one gets no verdict: type the command again",
-		plural.Of(len(f.hidden), "article"))
+		visible.Count(len(f.hidden), "article"))
 }
 
 // forgetter is the state of the command forget.

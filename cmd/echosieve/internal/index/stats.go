@@ -13,7 +13,6 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/visible"
-	"echosieve/internal/plural"
 	"echosieve/redisindex/admin"
 	"echosieve/redisindex/keyspace"
 	"echosieve/redisindex/watch"
@@ -116,12 +115,12 @@ func (s *stats) add(a *keyspace.StoredArticle) {
 
 func (s *stats) print(w io.Writer) error {
 	out := &printer{w: w}
-	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", plural.Of(int(s.Articles), "article"),
+	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", visible.Count(int(s.Articles), "article"),
 		s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"], s.ByVerdict["possible"], s.ByVerdict["none"])
-	out.line("%s, %s, %s", plural.Of(s.Overflow, "overflow entry"), plural.Of(s.Hidden, "hidden entry"),
-		plural.Of(s.Damaged, "damaged field"))
+	out.line("%s, %s, %s", visible.Count(s.Overflow, "overflow entry"), visible.Count(s.Hidden, "hidden entry"),
+		visible.Count(s.Damaged, "damaged field"))
 	for _, p := range s.Slices {
-		out.line("slice from %s: %s", p.From.UTC().Format(time.RFC3339), plural.Of(int(p.Articles), "article"))
+		out.line("slice from %s: %s", p.From.UTC().Format(time.RFC3339), visible.Count(int(p.Articles), "article"))
 	}
 	for _, kind := range []keyspace.KeyKind{keyspace.KeyEntries, keyspace.KeyLists, keyspace.KeyDamaged,
 		keyspace.KeyOthers} {
@@ -140,7 +139,7 @@ func (o *opened) missing(ctx context.Context) error {
 	for _, other := range others {
 		text += fmt.Sprintf("\nthere is %s", other)
 		if n, err := watch.Tickets(ctx, o.Client(), other); err == nil { // else the rights end at the namespace
-			text += ", with up to " + plural.Of(n, "article")
+			text += ", with up to " + visible.Count(n, "article")
 		}
 	}
 	if len(others) == 0 {

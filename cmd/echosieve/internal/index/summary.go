@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"echosieve/app/command"
-	"echosieve/internal/plural"
+	"echosieve/app/visible"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/admin"
 )
@@ -57,7 +57,7 @@ func (s *summary) print(w io.Writer, asJSON bool) error {
 		return command.PrintJSON(w, s)
 	}
 	out := &printer{w: w}
-	out.line("%s restored, %d decided, %d were there, in %.1f s", plural.Of(int(s.Restored), "article"), s.Decided, s.Held, s.Seconds)
+	out.line("%s restored, %d decided, %d were there, in %.1f s", visible.Count(int(s.Restored), "article"), s.Decided, s.Held, s.Seconds)
 	out.line("left out:  %d the service may still decide, %d of another recipe, %d without text, %d older than "+
 		"the window, %d not published by this service",
 		s.Uncommitted, s.OtherRecipe, s.NoText, s.Old, s.NotPublished)
@@ -89,7 +89,7 @@ func committedIn(committed map[string][]int64, topic string, partition int32) in
 // answer is the error of a refill that has left out articles that could have been there.
 func (s *summary) answer() error {
 	if s.OtherRecipe > 0 {
-		return &command.AnswerError{Text: plural.Of(s.OtherRecipe, "article") +
+		return &command.AnswerError{Text: visible.Count(s.OtherRecipe, "article") +
 			" of another recipe left out; --from input gives new verdicts"}
 	}
 	return nil

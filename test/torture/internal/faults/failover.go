@@ -13,8 +13,8 @@ import (
 
 	"echosieve/test/redisserver"
 	"echosieve/test/torture/internal/network"
+	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
-	"echosieve/test/torture/internal/wait"
 )
 
 // replicated is a master with a replica that can replace it: the servers that Sentinel watches, or the part
@@ -63,7 +63,7 @@ func failover(remove removal) injector {
 			after, err := replaced(limited, servers, before)
 			took := time.Since(start)
 			if err == nil {
-				err = wait.For(ctx, d)
+				err = process.Pause(ctx, d)
 			}
 			if err := errors.Join(err, giveBack(), servers.WaitReady(limited)); err != nil {
 				return "", err
@@ -76,7 +76,7 @@ func failover(remove removal) injector {
 
 // replaced waits until another server is the master.
 func replaced(ctx context.Context, servers replicated, former *redisserver.Server) (now *redisserver.Server, err error) {
-	err = wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
+	err = process.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
 		if now, err = servers.Master(ctx); err == nil && now == former {
 			err = fmt.Errorf("%s is still the master", former.Addr)
 		}
@@ -116,7 +116,7 @@ func killMasterAhead(ctx context.Context, r *rig.Round, random *rand.Rand, serve
 	ahead := 0
 	// while Kafka is away, the service writes nothing
 	for cut := between(random, 300*time.Millisecond, 1500*time.Millisecond); err == nil && ahead == 0; {
-		if err = wait.For(ctx, cut); err == nil {
+		if err = process.Pause(ctx, cut); err == nil {
 			ahead, err = written(ctx, servers.Client(master))
 			ahead -= before
 		}
@@ -213,7 +213,7 @@ func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand) (string,
 		return network.CheckRefused(ctx, r.RedisNet.Past(s.Addr))
 	}, func() error {
 		s.Restart()
-		return wait.Until(ctx, rig.ReadyTimeout, 20*time.Millisecond, func() error { // former connections fail first
+		return process.Until(ctx, rig.ReadyTimeout, 20*time.Millisecond, func() error { // former connections fail first
 			now, err := r.RedisClient.DBSize(ctx).Result()
 			if err == nil && now < keys {
 				err = fmt.Errorf("after its restart Redis has %d of %d keys", now, keys)

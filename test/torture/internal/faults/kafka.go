@@ -12,8 +12,8 @@ import (
 
 	"echosieve/test/kafkaserver"
 	"echosieve/test/torture/internal/network"
+	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
-	"echosieve/test/torture/internal/wait"
 )
 
 // killBroker ends the only broker and starts it again.
@@ -72,7 +72,7 @@ func killCoordinator(ctx context.Context, r *rig.Round, random *rand.Rand) (stri
 	}
 	start := time.Now()
 	r.Brokers[before].Kill()
-	err = wait.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() error {
+	err = process.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() error {
 		now, err := coordinator()
 		if err == nil && now == before {
 			err = fmt.Errorf("broker %d still coordinates %s", before+1, id)
@@ -117,7 +117,7 @@ func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand) (string, er
 func awaitNewLeader(ctx context.Context, r *rig.Round, partition int32, before int) (string, error) {
 	start, after := time.Now(), before
 	witness := r.Brokers[(before+1)%len(r.Brokers)]
-	err := wait.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() (err error) {
+	err := process.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() (err error) {
 		if after, err = leader(ctx, r, witness, partition); err == nil && after == before {
 			err = fmt.Errorf("%s still leads partition %d", r.Brokers[before].Addr, partition)
 		}
@@ -156,7 +156,7 @@ func seenBy(ctx context.Context, asked *kafkaserver.Server, topics ...string) (k
 // next broker may fail.
 func inSync(ctx context.Context, r *rig.Round) error {
 	outputs := r.Topics()
-	return wait.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() error {
+	return process.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() error {
 		behind := 0
 		var errs []error
 		for _, s := range r.Brokers {
@@ -178,11 +178,11 @@ func inSync(ctx context.Context, r *rig.Round) error {
 // keepsWorking waits for d, or longer if necessary, until records were published and decided meanwhile.
 func keepsWorking(ctx context.Context, r *rig.Round, d time.Duration) (string, error) {
 	before, decidedBefore := r.Feed.Acknowledged(), r.Watcher.Decided()
-	if err := wait.For(ctx, d); err != nil {
+	if err := process.Pause(ctx, d); err != nil {
 		return "", err
 	}
 	proof := ""
-	err := wait.Until(ctx, rig.ReadyTimeout, time.Second, func() error { // Redis may be away at the same time
+	err := process.Until(ctx, rig.ReadyTimeout, time.Second, func() error { // Redis may be away at the same time
 		published, decided := r.Feed.Acknowledged()-before, r.Watcher.Decided()-decidedBefore
 		proof = fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided)
 		if published == 0 || decided == 0 {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"echosieve/test/torture/internal/network"
+	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
-	"echosieve/test/torture/internal/wait"
 )
 
 // linksOf returns all links between a component's servers and everybody else.
@@ -79,7 +79,7 @@ func hangUps(component string) injector {
 				return "", err
 			}
 			failed += len(n) - n.Probe(ctx, component, time.Second)
-			if err := wait.For(ctx, between(random, 50*time.Millisecond, 300*time.Millisecond)); err != nil {
+			if err := process.Pause(ctx, between(random, 50*time.Millisecond, 300*time.Millisecond)); err != nil {
 				return "", err
 			}
 		}

@@ -14,7 +14,6 @@ import (
 	"echosieve/internal/crashpoint"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
-	"echosieve/test/torture/internal/wait"
 )
 
 func kill(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
@@ -25,7 +24,7 @@ func kill(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) 
 	if err := p.Kill(); err != nil {
 		return "", err
 	}
-	if err := wait.For(ctx, between(random, 0, time.Second)); err != nil {
+	if err := process.Pause(ctx, between(random, 0, time.Second)); err != nil {
 		return "", err
 	}
 	if _, err := r.Start(); err != nil {
@@ -60,7 +59,7 @@ func storm(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error)
 		if _, err := r.Start(); err != nil {
 			return "", err
 		}
-		if err := wait.For(ctx, between(random, 500*time.Millisecond, 2*time.Second)); err != nil {
+		if err := process.Pause(ctx, between(random, 500*time.Millisecond, 2*time.Second)); err != nil {
 			return "", err
 		}
 		if err := r.Terminate(leaving); err != nil {
@@ -72,7 +71,7 @@ func storm(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error)
 
 // regrouped waits until the group has a newer generation.
 func regrouped(ctx context.Context, r *rig.Round, before int) (proof string, err error) {
-	err = wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
+	err = process.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
 		now := r.Generation()
 		if now <= before {
 			return fmt.Errorf("the group stayed in generation %d", now)
@@ -99,7 +98,7 @@ func zombie(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error
 		return "", err
 	}
 	defer thaw()
-	if err := wait.For(ctx, rig.SessionTimeout+between(random, time.Second, 3*time.Second)); err != nil {
+	if err := process.Pause(ctx, rig.SessionTimeout+between(random, time.Second, 3*time.Second)); err != nil {
 		return "", err
 	}
 	proof, err := regrouped(ctx, r, before)
@@ -133,7 +132,7 @@ func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand) (proof str
 		return "", err
 	}
 	before, start := r.Generation(), time.Now()
-	if err := wait.For(ctx, between(random, 200*time.Millisecond, 500*time.Millisecond)); err != nil {
+	if err := process.Pause(ctx, between(random, 200*time.Millisecond, 500*time.Millisecond)); err != nil {
 		return "", err
 	}
 	thaw, err := p.Freeze()
@@ -144,7 +143,7 @@ func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand) (proof str
 	if proof, err = regrouped(ctx, r, before); err != nil {
 		return "", err
 	}
-	if err := wait.For(ctx, held-time.Since(start)+time.Second); err != nil {
+	if err := process.Pause(ctx, held-time.Since(start)+time.Second); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%s was frozen, its requests were held for %.1fs: %s", p.Name, held.Seconds(), proof), nil
@@ -156,7 +155,7 @@ func publishes(ctx context.Context, r *rig.Round, p *process.Process) error {
 	if r.Stories {
 		published = "echosieve_stories_published_total"
 	}
-	return wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
+	return process.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
 		if n, err := p.Counter(ctx, published); err != nil || n == 0 {
 			return fmt.Errorf("%s has published nothing: %w", p.Name, err)
 		}
@@ -167,7 +166,7 @@ func publishes(ctx context.Context, r *rig.Round, p *process.Process) error {
 // joined waits until the process is in the group. The group does not notice the end of a process that has not
 // joined it.
 func joined(ctx context.Context, p *process.Process) error {
-	return wait.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
+	return process.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
 		if p.Generation() == 0 {
 			return fmt.Errorf("%s has not joined the group", p.Name)
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"echosieve/test/torture/internal/process"
-	"echosieve/test/torture/internal/wait"
 )
 
 const (
@@ -49,7 +48,7 @@ func (r *Round) Outage(ctx context.Context, component string, d time.Duration, b
 				}
 			}
 			proof += fmt.Sprintf(", red after %.1fs", time.Since(start).Seconds())
-			err = wait.For(ctx, d-time.Since(start))
+			err = process.Pause(ctx, d-time.Since(start))
 		}
 		err = errors.Join(err, end())
 		return fmt.Sprintf("%s, away for %.1fs", proof, time.Since(start).Seconds()), err
@@ -114,7 +113,7 @@ func (r *Round) awaitState(ctx context.Context, procs []witness, limit time.Dura
 			}
 		}
 		procs = missing
-		if len(procs) == 0 || time.Now().After(end) || wait.For(ctx, 100*time.Millisecond) != nil {
+		if len(procs) == 0 || time.Now().After(end) || process.Pause(ctx, 100*time.Millisecond) != nil {
 			return procs
 		}
 	}

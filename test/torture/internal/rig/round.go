@@ -15,7 +15,6 @@ import (
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/traffic"
-	"echosieve/test/torture/internal/wait"
 )
 
 // Times of a round.
@@ -269,7 +268,7 @@ func (r *Round) WaitReady(ctx context.Context) bool {
 
 // WatchSkipped notes how many records the processes find published by an earlier owner, until ctx ends.
 func (r *Round) WatchSkipped(ctx context.Context) {
-	for wait.For(ctx, time.Second) == nil {
+	for process.Pause(ctx, time.Second) == nil {
 		for _, p := range r.Running() {
 			if n, err := p.Counter(ctx, "echosieve_consumer_already_acknowledged_records_total"); err == nil {
 				r.mu.Lock()

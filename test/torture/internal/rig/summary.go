@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 
 	"echosieve/test/ledger"
-	"echosieve/test/torture/internal/judge"
 )
 
 // count says how often a fault was injected and how often it fired: was shown to have happened.
@@ -24,20 +23,20 @@ type Summary struct {
 	texts      int
 	violations map[ledger.Kind]int
 	faults     map[string]*count
-	checked    judge.Census
+	checked    Census
 }
 
 // NewSummary returns a summary of no rounds.
 func NewSummary() *Summary {
 	return &Summary{violations: map[ledger.Kind]int{}, faults: map[string]*count{},
-		checked: judge.Census{}}
+		checked: Census{}}
 }
 
 // Result is one round's part of the summary.
 type Result struct {
 	Records, Texts int
 	Violations     []ledger.Violation
-	Checked        judge.Census
+	Checked        Census
 }
 
 // Add adds a round.

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/test/torture/internal/articles"
-	"echosieve/test/torture/internal/wait"
+	"echosieve/test/torture/internal/process"
 )
 
 const (
@@ -63,7 +63,7 @@ func (x *Transactions) Run(ctx context.Context, feed *Feed) error {
 			}
 		default:
 		}
-		if err := wait.For(ctx, transactionPause); err != nil {
+		if err := process.Pause(ctx, transactionPause); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func (x *Transactions) settle(ctx context.Context) error {
 			return nil
 		}
 		// An error is not final: a broker that has just come back answers some of the first requests with an error.
-		if stop := wait.For(ctx, 20*time.Millisecond); stop != nil {
+		if stop := process.Pause(ctx, 20*time.Millisecond); stop != nil {
 			return errors.Join(stop, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/test/ledger"
-	"echosieve/test/torture/internal/wait"
+	"echosieve/test/torture/internal/process"
 )
 
 // Watcher reads the output topics. It is safe for concurrent use.
@@ -86,7 +86,7 @@ func (w *Watcher) Await(ctx context.Context, want int, patience time.Duration) e
 		if have >= want || idle > patience {
 			return nil
 		}
-		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
+		if err := process.Pause(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (w *Watcher) Drain(ctx context.Context, admin *kadm.Client) ([]*kgo.Record,
 		if time.Now().After(end) {
 			return nil, errors.New("the output topics could not be read to their ends")
 		}
-		if err := wait.For(ctx, 20*time.Millisecond); err != nil {
+		if err := process.Pause(ctx, 20*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}

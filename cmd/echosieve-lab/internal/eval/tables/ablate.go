@@ -8,15 +8,15 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"echosieve/app/command"
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/plural"
 )
 
 // Ablate writes what each part of the rule is worth.
 func Ablate(w io.Writer, list []figures.Ablation) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d joined; %s, %d joined\n", plural.Of(list[0].Copies.Pairs, "copy"), list[0].Copies.Joined,
-		plural.Of(list[0].LookAlikes.Pairs, "look-alike"), list[0].LookAlikes.Joined)
+	fmt.Fprintf(&b, "%s, %d joined; %s, %d joined\n", visible.Count(list[0].Copies.Pairs, "copy"), list[0].Copies.Joined,
+		visible.Count(list[0].LookAlikes.Pairs, "look-alike"), list[0].LookAlikes.Joined)
 	t := newTable("off", "copies", "95 % interval", "families", "look-alikes", "95 % interval", "families")
 	for _, a := range list[1:] {
 		t.AppendRow(table.Row{

@@ -10,7 +10,6 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/plural"
 	"echosieve/pipeline/article"
 )
 
@@ -18,8 +17,8 @@ import (
 func Pairs(w io.Writer, r figures.PairsResult) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s: %s, %s, %d debatable\n",
-		plural.Of(r.Docs, "article"), plural.Of(r.Pairs, "pair"), plural.Of(r.Copies, "copy"),
-		plural.Of(r.LookAlikes, "look-alike"), r.Debatable)
+		visible.Count(r.Docs, "article"), visible.Count(r.Pairs, "pair"), visible.Count(r.Copies, "copy"),
+		visible.Count(r.LookAlikes, "look-alike"), r.Debatable)
 	if r.WithoutFamily > 0 {
 		fmt.Fprintf(&b, "%d pairs name no base or cluster: each of them is a family by itself\n", r.WithoutFamily)
 	}

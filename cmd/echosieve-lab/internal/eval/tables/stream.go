@@ -16,7 +16,6 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/plural"
 )
 
 // MostListed is the number of rows of a list of articles, pairs or publishers. --json has all of them.
@@ -27,8 +26,8 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 	var b strings.Builder
 	total, words := r.Total(), r.Words()
 	fmt.Fprintf(&b, "%s, %d skipped as ambiguous, %s, %s without their original\n",
-		plural.Of(r.Articles, "article"), r.Skipped, plural.Of(r.Dead, "dead letter"),
-		plural.Of(r.OriginalMissing, "copy"))
+		visible.Count(r.Articles, "article"), r.Skipped, visible.Count(r.Dead, "dead letter"),
+		visible.Count(r.OriginalMissing, "copy"))
 	if total.Copies > 0 {
 		fmt.Fprintf(&b, "%d of %d copies caught (%s), %d with a wrong original\n",
 			total.Caught, total.Copies, share(total.CaughtShare()), total.WrongOriginal)

@@ -9,15 +9,15 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/sidebyside"
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/internal/plural"
 )
 
 // Versus writes what each recipe would drop, and samples of what only one would.
 func Versus(w io.Writer, r figures.VersusResult) error {
 	var b strings.Builder
 	terminal := sidebyside.TerminalOf(w)
-	fmt.Fprintf(&b, "%s, %s\n", plural.Of(r.Articles, "article"), plural.Of(r.Dead, "dead letter"))
+	fmt.Fprintf(&b, "%s, %s\n", visible.Count(r.Articles, "article"), visible.Count(r.Dead, "dead letter"))
 	t := newTable("dropped by", "articles", "share")
 	for _, row := range []struct {
 		by string

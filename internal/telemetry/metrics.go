@@ -1,6 +1,4 @@
-// Package metricset registers the metrics of a package, and says afterwards whether one of them could not be
-// registered.
-package metricset
+package telemetry
 
 import (
 	"errors"
@@ -18,8 +16,8 @@ type Set struct {
 
 var _ prometheus.Registerer = (*Set)(nil)
 
-// New returns a set that registers with reg. With a nil reg, metrics are not registered.
-func New(reg prometheus.Registerer) *Set { return &Set{reg: reg} }
+// NewSet returns a set that registers with reg. With a nil reg, metrics are not registered.
+func NewSet(reg prometheus.Registerer) *Set { return &Set{reg: reg} }
 
 // Register registers a metric. The error is kept for Err, too.
 func (s *Set) Register(c prometheus.Collector) error {

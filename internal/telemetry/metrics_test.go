@@ -1,4 +1,4 @@
-package metricset
+package telemetry
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 func TestSecondRegistrationIsAnError(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	register := func(r prometheus.Registerer) error {
-		s := New(r)
+		s := NewSet(r)
 		promauto.With(s).NewCounter(prometheus.CounterOpts{Name: "a_total", Help: "-"}).Inc()
 		promauto.With(s).NewGaugeVec(prometheus.GaugeOpts{Name: "b", Help: "-"}, []string{"c"}).WithLabelValues(
 			"d").Set(1)

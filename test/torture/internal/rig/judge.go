@@ -1,6 +1,4 @@
-// Package judge accounts for a round of the fault runner: it checks what the service published of the records
-// that package articles wrote, and whether the round tested every promise at all.
-package judge
+package rig
 
 import (
 	"maps"

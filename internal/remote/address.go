@@ -1,5 +1,4 @@
-// Package hostport checks addresses in settings. The settings of Kafka and of Redis use it.
-package hostport
+package remote
 
 import (
 	"errors"
@@ -9,10 +8,10 @@ import (
 	"strings"
 )
 
-// Check returns an error if addr is not host:port. The text of the error ends a sentence that begins with the
+// CheckAddress returns an error if addr is not host:port. The text of the error ends a sentence that begins with the
 // key of the setting. If the port is missing, the error suggests defaultPort. It quotes the address unless
 // the address may hold a password.
-func Check(addr, defaultPort string) error {
+func CheckAddress(addr, defaultPort string) error {
 	if strings.Contains(addr, "@") || strings.Contains(addr, "://") {
 		return errors.New("must be host:port, without scheme, user or password")
 	}

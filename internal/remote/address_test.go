@@ -1,4 +1,4 @@
-package hostport
+package remote
 
 import (
 	"testing"
@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCheck(t *testing.T) {
+func TestCheckAddress(t *testing.T) {
 	for _, addr := range []string{"localhost:6379", "10.0.0.1:1", "[::1]:6379", "redis.example:65535"} {
-		require.NoError(t, Check(addr, "6379"), addr)
+		require.NoError(t, CheckAddress(addr, "6379"), addr)
 	}
 	for addr, want := range map[string]string{
 		"localhost":                `has "localhost" without a port; did you mean localhost:6379?`,
@@ -22,7 +22,7 @@ func TestCheck(t *testing.T) {
 		"redis://u:hunter2@host:1": "must be host:port, without scheme, user or password",
 		"u:hunter2@host":           "must be host:port, without scheme, user or password",
 	} {
-		err := Check(addr, "6379")
+		err := CheckAddress(addr, "6379")
 		require.ErrorContains(t, err, want, addr)
 		require.NotContains(t, err.Error(), "hunter2")
 	}

@@ -1,13 +1,12 @@
-// Package plural writes numbers with their units.
-package plural
+package visible
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Of is a number with its unit: "1 copy", "2 copies", "0 bits".
-func Of[N int | int32 | int64 | uint64](n N, unit string) string {
+// Count is a number with its unit: "1 copy", "2 copies", "0 bits".
+func Count[N int | int32 | int64 | uint64](n N, unit string) string {
 	if n == 1 {
 		return "1 " + unit
 	}

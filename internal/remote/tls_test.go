@@ -1,4 +1,4 @@
-package tlsfiles
+package remote
 
 import (
 	"crypto/tls"
@@ -10,13 +10,13 @@ import (
 )
 
 func TestLoad(t *testing.T) {
-	off, err := Config{}.Load()
+	off, err := TLS{}.Load()
 	require.NoError(t, err)
 	require.Nil(t, off)
 
 	pair := certs.NewAuthority(t).Server()
 	cert, key := pair.Cert, pair.Key
-	c := Config{Enabled: true, CAFile: cert, CertFile: cert, KeyFile: key, ServerName: "kafka"}
+	c := TLS{Enabled: true, CAFile: cert, CertFile: cert, KeyFile: key, ServerName: "kafka"}
 	require.NoError(t, c.Validate())
 	on, err := c.Load()
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func TestLoad(t *testing.T) {
 	require.NotNil(t, on.RootCAs)
 	require.Len(t, on.Certificates, 1)
 
-	for want, broken := range map[string]Config{
+	for want, broken := range map[string]TLS{
 		"tls.ca_file: " + key: {Enabled: true, CAFile: key},
 		"tls.ca_file: open":   {Enabled: true, CAFile: "/does/not/exist"},
 		"tls.cert_file":       {Enabled: true, CertFile: key, KeyFile: key},
@@ -37,7 +37,7 @@ func TestLoad(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	require.NoError(t, Config{}.Validate())
-	require.ErrorContains(t, Config{CAFile: "x"}.Validate(), "tls.enabled is false")
-	require.ErrorContains(t, Config{Enabled: true, KeyFile: "x"}.Validate(), "tls.cert_file")
+	require.NoError(t, TLS{}.Validate())
+	require.ErrorContains(t, TLS{CAFile: "x"}.Validate(), "tls.enabled is false")
+	require.ErrorContains(t, TLS{Enabled: true, KeyFile: "x"}.Validate(), "tls.cert_file")
 }

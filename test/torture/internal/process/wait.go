@@ -1,5 +1,4 @@
-// Package wait pauses goroutines of the fault runner in a way that ends with their context.
-package wait
+package process
 
 import (
 	"context"
@@ -7,8 +6,8 @@ import (
 	"time"
 )
 
-// For waits for d. When ctx ends first, For returns the cause of that end at once.
-func For(ctx context.Context, d time.Duration) error {
+// Pause waits for d. When ctx ends first, it returns the cause of that end at once.
+func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -26,7 +25,7 @@ func Until(ctx context.Context, limit, pause time.Duration, ask func() error) er
 		if err == nil || time.Now().After(end) {
 			return err
 		}
-		if stop := For(ctx, pause); stop != nil {
+		if stop := Pause(ctx, pause); stop != nil {
 			return errors.Join(stop, err)
 		}
 	}

@@ -1,5 +1,4 @@
-// Package filestest compresses texts for tests of commands and packages that read compressed files.
-package filestest
+package host
 
 import (
 	"bytes"

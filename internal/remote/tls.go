@@ -1,6 +1,6 @@
-// Package tlsfiles makes a TLS client configuration from settings that name PEM files. The settings of Kafka
-// and of Redis use it.
-package tlsfiles
+// Package remote holds what the settings of Kafka, Redis and other servers share: the check of an address, and a
+// TLS client configuration from settings that name PEM files.
+package remote
 
 import (
 	"crypto/tls"
@@ -10,9 +10,9 @@ import (
 	"os"
 )
 
-// Config says whether connections are encrypted, and which certificates are trusted. With the zero value they
+// TLS says whether connections are encrypted, and which certificates are trusted. With the zero value they
 // are not encrypted.
-type Config struct {
+type TLS struct {
 	Enabled            bool   `setting:"enabled" help:"Encrypt connections."`
 	CAFile             string `setting:"ca_file" help:"PEM file of the authorities to trust; empty: the system's."`
 	CertFile           string `setting:"cert_file" help:"PEM file of the client certificate."`
@@ -23,9 +23,9 @@ type Config struct {
 
 // Validate returns the mistakes that can be found without reading the files. Each begins with its key, such
 // as "tls.cert_file".
-func (c Config) Validate() error {
+func (c TLS) Validate() error {
 	var errs []error
-	if !c.Enabled && c != (Config{}) {
+	if !c.Enabled && c != (TLS{}) {
 		errs = append(errs, errors.New("tls has settings but tls.enabled is false"))
 	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
@@ -35,7 +35,7 @@ func (c Config) Validate() error {
 }
 
 // Load reads the files. It returns nil if TLS is off. An error begins with the key of the file.
-func (c Config) Load() (*tls.Config, error) {
+func (c TLS) Load() (*tls.Config, error) {
 	if !c.Enabled {
 		return nil, nil
 	}
