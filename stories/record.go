@@ -113,7 +113,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 }
 
 func rootOf(a *Article) Root {
-	r := Root{ID: a.ID, Coordinates: a.Coordinates.String(), Publisher: a.Publisher, Title: a.Title, URL: a.URL}
+	r := Root{ID: a.ID, Coordinates: a.String(), Publisher: a.Publisher, Title: a.Title, URL: a.URL}
 	if at := a.Time; !at.IsZero() {
 		r.Time = &at
 	}
