@@ -7,18 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"echosieve/app/visible"
 )
 
-const (
-	barInterval  = 200 * time.Millisecond // on a terminal
-	lineInterval = 5 * time.Second        // in a log
-)
-
-// Progress shows how far a command has come with its files: a bar on a terminal, otherwise a line every few seconds. It
-// compares the bytes read with the size of the files as they are stored, compressed or not. Safe for concurrent use.
+// Progress shows how far a command has come with its files, as ShowLine does. It compares the bytes read with the size
+// of the files as they are stored, compressed or not. Safe for concurrent use.
 type Progress struct {
 	Bad atomic.Int64 // lines that were left out so far
 
@@ -27,43 +20,17 @@ type Progress struct {
 	verb  string       // the finished work, such as "published"
 	read  atomic.Int64 // bytes read so far
 	began time.Time
-
-	mu  sync.Mutex // guards out and bar
-	out io.Writer
-	bar *progressbar.ProgressBar // nil unless out is a terminal
+	out   io.Writer
 }
 
 // NewProgress returns the progress over files of total bytes, -1 if the number is unknown. The function done
 // returns how many records are finished, and verb names the finished work, as in "50 records published".
 func NewProgress(out io.Writer, total int64, verb string, done func() int64) *Progress {
-	p := &Progress{total: total, done: done, verb: verb, out: out, began: time.Now()}
-	if terminal, ok := visible.Terminal(out); ok {
-		p.bar = progressbar.NewOptions64(total,
-			progressbar.OptionSetWriter(terminal),
-			progressbar.OptionShowBytes(true),
-			progressbar.OptionUseIECUnits(true),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionFullWidth(),
-		)
-	}
-	return p
+	return &Progress{total: total, done: done, verb: verb, out: out, began: time.Now()}
 }
 
 // Start shows the progress until stop is called. Nothing is written after stop returns.
-func (p *Progress) Start() (stop func()) {
-	interval := lineInterval
-	if p.bar != nil {
-		interval = barInterval
-	}
-	end := every(interval, p.show)
-	return func() {
-		end()
-		if p.bar != nil {
-			p.show()
-			fmt.Fprintln(p.out)
-		}
-	}
-}
+func (p *Progress) Start() (stop func()) { return ShowLine(p.out, p.line) }
 
 // Counting returns a reader of r that counts the bytes that are read from it.
 func (p *Progress) Counting(r io.Reader) io.Reader { return Counting(r, &p.read) }
@@ -84,27 +51,15 @@ func (c *countingReader) Read(b []byte) (int, error) {
 
 // Print writes a line of text, which may quote strangers, between the lines of the progress.
 func (p *Progress) Print(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bar != nil {
-		_ = p.bar.Clear() // fails only if the terminal is gone
+	width := 0
+	if OnTerminal(p.out) {
+		width = lineColumns
 	}
-	fmt.Fprintln(p.out, visible.Line(text))
+	fmt.Fprintf(p.out, "%-*s\n", width, visible.Line(text))
 }
 
 // Elapsed returns the time since NewProgress.
 func (p *Progress) Elapsed() time.Duration { return time.Since(p.began) }
-
-func (p *Progress) show() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bar == nil {
-		fmt.Fprintln(p.out, p.line(p.Elapsed()))
-		return
-	}
-	p.bar.Describe(fmt.Sprintf("%s, %d bad", visible.Count(p.done(), "record"), p.Bad.Load()))
-	_ = p.bar.Set64(p.read.Load()) // fails only if the terminal is gone
-}
 
 // line returns the progress as one line of text. elapsed is the time since the start.
 func (p *Progress) line(elapsed time.Duration) string {
@@ -126,30 +81,18 @@ func TimeLeft(elapsed time.Duration, done, total int64) string {
 	return fmt.Sprintf(", about %s left", left.Round(time.Second))
 }
 
+// lineColumns is the width of the line that changes. What is shorter is filled up with blanks over the line before it.
+const lineColumns = 78
+
 // ShowLine writes what line returns, which must not hold text of strangers, until stop is called: on a
 // terminal one line that changes every second, otherwise a line every five seconds. It writes nothing while
 // line returns "". Nothing is written after stop returns. elapsed is the time since ShowLine was called.
 func ShowLine(out io.Writer, line func(elapsed time.Duration) string) (stop func()) {
-	began, interval, format := time.Now(), lineInterval, "%s\n"
+	began, interval, format := time.Now(), 5*time.Second, "%s\n"
 	terminal, onTerminal := visible.Terminal(out)
 	if onTerminal {
-		out, interval, format = terminal, time.Second, "%-78s\r"
+		out, interval, format = terminal, time.Second, fmt.Sprintf("%%-%ds\r", lineColumns)
 	}
-	end := every(interval, func() {
-		if text := line(time.Since(began)); text != "" {
-			fmt.Fprintf(out, format, text)
-		}
-	})
-	return func() {
-		end()
-		if onTerminal {
-			fmt.Fprintf(out, format, "") // blanks over the last line
-		}
-	}
-}
-
-// every calls show at an interval until stop is called. show does not run after stop returns.
-func every(interval time.Duration, show func()) (stop func()) {
 	ended := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -160,13 +103,18 @@ func every(interval time.Duration, show func()) (stop func()) {
 			case <-ended:
 				return
 			case <-tick.C:
-				show()
+				if text := line(time.Since(began)); text != "" {
+					fmt.Fprintf(out, format, text)
+				}
 			}
 		}
 	})
 	return func() {
 		close(ended)
 		done.Wait()
+		if onTerminal {
+			fmt.Fprintf(out, format, "") // blanks over the last line
+		}
 	}
 }
 
