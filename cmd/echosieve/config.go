@@ -38,10 +38,14 @@ func newConfigPrintCommand() *cobra.Command {
 			origins = nil
 		}
 		if *asJSON {
+			values, err := config.Schema().Values(&cfg)
+			if err != nil {
+				return err
+			}
 			return command.PrintJSON(cmd.OutOrStdout(), struct {
 				Config  map[string]any `json:"config"`
 				Sources schema.Origins `json:"sources,omitempty"`
-			}{config.Schema().Values(&cfg), origins})
+			}{values, origins})
 		}
 		_, err = cmd.OutOrStdout().Write(config.Schema().Print(&cfg, origins))
 		return err

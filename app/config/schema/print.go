@@ -7,25 +7,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"go.yaml.in/yaml/v3"
 )
 
 // secretText stands for a secret in every printout.
 const secretText = "(set)"
 
+// commentWidth is where comments are wrapped, in characters.
+const commentWidth = 110
+
 // Reference returns a YAML file that holds every key that is not hidden, with its default, its help and its type.
 func (s *Schema) Reference() []byte {
 	shown := slices.DeleteFunc(s.Keys(), func(k Key) bool { return k.Hidden })
-	return s.write(shown, func(k Key) []string {
+	return s.write(shown, true, func(k Key, name, _ *yaml.Node) {
 		kind := k.Type()
 		if k.Range != "" {
 			kind += " " + k.rangeText()
 		}
-		return []string{
-			k.Help,
-			fmt.Sprintf("%s, default %s, %s", kind, k.shown(), s.Env(k)),
-		}
-	}, true)
+		name.HeadComment = comment(k.Help) + "\n" + comment(fmt.Sprintf("%s, default %s, %s", kind, k.shown(), s.Env(k)))
+	})
 }
 
 // Print returns the configuration cfg as YAML, secrets as "(set)", without hidden keys that have their
@@ -34,37 +35,16 @@ func (s *Schema) Print(cfg any, origins Origins) []byte {
 	changed := s.Differences(cfg, s.original)
 	shown := slices.DeleteFunc(s.valuesOf(cfg),
 		func(k Key) bool { return k.Hidden && !slices.Contains(changed, k.Name) })
-	return s.write(shown, func(k Key) []string {
-		if origins == nil {
-			return nil
+	return s.write(shown, false, func(k Key, _, value *yaml.Node) {
+		if origins != nil {
+			value.LineComment = "# " + origins[k.Name]
 		}
-		return []string{origins[k.Name]}
-	}, false)
+	})
 }
 
-// Values returns the configuration cfg as nested maps, for JSON: durations and sizes as they are written in
-// the file, secrets as "(set)".
-func (s *Schema) Values(cfg any) map[string]any {
-	root := map[string]any{}
-	for _, k := range s.valuesOf(cfg) {
-		m := root
-		parts := strings.Split(k.Name, ".")
-		for _, part := range parts[:len(parts)-1] {
-			if m[part] == nil {
-				m[part] = map[string]any{}
-			}
-			m = m[part].(map[string]any)
-		}
-		v := k.Default
-		switch {
-		case k.Secret:
-			v = k.shown()
-		case k.Type() == "duration", k.Type() == "size":
-			v = k.format(v)
-		}
-		m[parts[len(parts)-1]] = v
-	}
-	return root
+// Values returns what Print prints as nested maps, for JSON.
+func (s *Schema) Values(cfg any) (root map[string]any, err error) {
+	return root, yaml.Unmarshal(s.Print(cfg, nil), &root)
 }
 
 // Environ returns cfg as environment variables; Load makes the same configuration of them. They contain secrets.
@@ -83,92 +63,69 @@ func (s *Schema) valuesOf(cfg any) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.secret != "" })
 }
 
-// write prints the keys in order as nested YAML; with above, comments stand over their key,
-// otherwise behind its value.
-func (s *Schema) write(keys []Key, comments func(Key) []string, above bool) []byte {
-	var out bytes.Buffer
-	var open []string // the sections that the last key was in
-	for _, k := range keys {
-		parts := strings.Split(k.Name, ".")
-		same := 0
-		for same < len(open) && same < len(parts)-1 && open[same] == parts[same] {
-			same++
+// write prints the keys in order as nested YAML; remark may add comments to the name and the value of a key. With help,
+// the help of a section stands above it.
+func (s *Schema) write(keys []Key, help bool, remark func(k Key, name, value *yaml.Node)) []byte {
+	sections := map[string]*yaml.Node{"": {Kind: yaml.MappingNode}}
+	add := func(key string, value *yaml.Node) (name *yaml.Node) {
+		parent, last := "", key
+		if i := strings.LastIndexByte(key, '.'); i >= 0 {
+			parent, last = key[:i], key[i+1:]
 		}
-		if above && same < len(open) && same == len(parts)-1 {
-			out.WriteString("\n") // back from a subsection to the keys of its parent
-		}
-		open = parts[:len(parts)-1]
-		for depth := same; depth < len(open); depth++ {
-			if above {
-				out.WriteString("\n")
-				comment(&out, depth, s.Section(strings.Join(open[:depth+1], ".")).Help)
-			}
-			fmt.Fprintf(&out, "%s%s:\n", indent(depth), open[depth])
-		}
-		notes := comments(k)
-		line := fmt.Sprintf("%s%s: %s", indent(len(open)), parts[len(parts)-1], k.shown())
-		if above {
-			for _, note := range notes {
-				comment(&out, len(open), note)
-			}
-			fmt.Fprintln(&out, line)
-			continue
-		}
-		if len(notes) > 0 {
-			line += " # " + strings.Join(notes, " ")
-		}
-		fmt.Fprintln(&out, line)
+		name = &yaml.Node{Kind: yaml.ScalarNode, Value: last}
+		sections[parent].Content = append(sections[parent].Content, name, value)
+		return name
 	}
+	for _, k := range keys {
+		for i, r := range k.Name {
+			if r == '.' && sections[k.Name[:i]] == nil {
+				section := k.Name[:i]
+				sections[section] = &yaml.Node{Kind: yaml.MappingNode}
+				if name, says := add(section, sections[section]), s.Section(section).Help; help && says != "" {
+					name.HeadComment = "\n" + comment(says)
+				}
+			}
+		}
+		value := k.node()
+		remark(k, add(k.Name, value), value)
+	}
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	_ = enc.Encode(sections[""]) // nodes of scalars and lists can be encoded
 	return out.Bytes()
 }
 
-func indent(depth int) string { return strings.Repeat("  ", depth) }
-
-// commentWidth is where comments are wrapped, in bytes.
-const commentWidth = 110
-
-func comment(out *bytes.Buffer, depth int, text string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+len(word) > commentWidth {
-			fmt.Fprintf(out, "%s#%s\n", indent(depth), line)
-			line = ""
-		}
-		line += " " + word
+// comment returns a sentence as lines of a comment.
+func comment(sentence string) string {
+	var lines []string
+	for line := range strings.Lines(text.WrapSoft(sentence, commentWidth)) {
+		lines = append(lines, "# "+strings.TrimSpace(line))
 	}
-	if line != "" {
-		fmt.Fprintf(out, "%s#%s\n", indent(depth), line)
-	}
+	return strings.Join(lines, "\n")
 }
 
-// shown returns the default of the key as a YAML scalar or flow list.
-func (k Key) shown() string {
-	v := reflect.ValueOf(k.Default)
+// node is the default of the key in YAML.
+func (k Key) node() *yaml.Node {
+	node := new(yaml.Node)
+	value := k.Default
 	switch {
-	case k.Secret && v.Len() > 0:
-		return secretText
-	case k.Type() == "list":
-		items := make([]string, v.Len())
-		for i := range items {
-			items[i] = yamlText(v.Index(i).String())
-		}
-		return "[" + strings.Join(items, ", ") + "]"
-	case k.Type() == "string":
-		return yamlText(v.String())
-	default:
-		return k.format(k.Default)
+	case k.Secret && value != "":
+		value = secretText
+	case k.Type() == "duration", k.Type() == "size":
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: k.format(value)}
 	}
-}
-
-// yamlText returns one string as YAML. It is quoted where YAML, or a flow list around it, needs that.
-func yamlText(text string) string {
-	node := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
-	if strings.ContainsAny(text, ",[]{}\n") {
+	_ = node.Encode(value) // strings, numbers and lists of strings can be encoded
+	if node.Kind == yaml.SequenceNode {
+		node.Style = yaml.FlowStyle
+	} else if strings.Contains(node.Value, "\n") {
 		node.Style = yaml.DoubleQuotedStyle
 	}
-	out, err := yaml.Marshal(&node)
-	if err != nil {
-		return fmt.Sprintf("%q", text)
-	}
-	return strings.TrimSuffix(string(out), "\n")
+	return node
+}
+
+// shown is the default of the key as one line of YAML.
+func (k Key) shown() string {
+	line, _ := yaml.Marshal(k.node())
+	return strings.TrimSuffix(string(line), "\n")
 }

@@ -150,7 +150,9 @@ func TestSecrets(t *testing.T) {
 	require.Equal(t, "stronger", cfg.Kafka.Password)
 
 	s := New(testPrefix, testDefaults())
-	values, err := json.Marshal(s.Values(&cfg))
+	nested, err := s.Values(&cfg)
+	require.NoError(t, err)
+	values, err := json.Marshal(nested)
 	require.NoError(t, err)
 	for _, text := range [][]byte{s.Print(&cfg, nil), s.Print(&cfg, origins), values} {
 		require.NotContains(t, string(text), "stronger")
