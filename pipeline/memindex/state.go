@@ -98,7 +98,7 @@ func (s *state) open(x *Index) error {
 	if _, err := os.Lstat(filepath.Join(s.dir, indexFile)); errors.Is(err, fs.ErrNotExist) {
 		return s.copyLive(x) // an index takes its name as a whole: one without a header is damaged
 	}
-	size := int64(0)
+	var size int64
 	if s.file, size, err = s.openFile(indexFile); err != nil {
 		return err
 	}
