@@ -39,7 +39,8 @@ var mistakes = []mistake{
 			"	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = " +
 				"v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: " +
 				"v.Destination, Verdict: *v,"},
-		{"pipeline/pipeline.go", "	if a.Empty {\n", "	if a.Empty || r.Offset%31 == 7 {\n"},
+		{"pipeline/pipeline.go", "	if reject = record.NoArticle(&a); reject != nil {\n",
+			"	a.Empty = a.Empty || r.Offset%31 == 7\n	if reject = record.NoArticle(&a); reject != nil {\n"},
 		{"consumer/delivery/ownership.go", "return input % int32(partitions)", "return (input + 1) % int32(partitions)"},
 		{"consumer/internal/wire/reader.go", "ok && b.transactional()", "ok && !b.transactional()"},
 	}, faults: "kill", want: []ledger.Kind{ledger.WrongRoot, ledger.Lost, ledger.Misplaced, ledger.Stray}, every: true},
