@@ -25,7 +25,7 @@ const (
 	maxFamily  = 6
 	remembered = 20_000         // texts that can still be copied: the last ones
 	spread     = 72 * time.Hour // of the records' timestamps
-	publishers = 12
+	publishers = 12             // an even number
 )
 
 // A mixed writer also writes other records: one in 97 is broken, one in 211 has a null value, and so on.
@@ -171,15 +171,22 @@ func (w *Writer) article(id string) *kgo.Record {
 }
 
 func (w *Writer) textRecord(id, text string) *kgo.Record {
-	members := map[string]any{"id": id, "title": "Article " + id, "text": text}
-	if w.Famous > 0 { // for stories; two articles of one publisher need not be copies
-		members["source"] = fmt.Sprintf("publisher %d", w.number%publishers)
-	}
-	value, err := json.Marshal(members)
+	value, err := json.Marshal(map[string]any{"id": id, "title": "Article " + id, "text": text,
+		"source": fmt.Sprintf("publisher %d", w.publisher(w.Facts[id]))})
 	if err != nil {
 		panic(err) // strings always marshal
 	}
 	return w.record(id, value)
+}
+
+// publisher returns the number of the publisher of an article. Two articles of one publisher with different texts need
+// not be copies: so near copies and every other version have odd numbers, and all other articles even ones.
+func (w *Writer) publisher(f Fact) int {
+	odd := f.Step % 2
+	if f.Role == Near {
+		odd = 1
+	}
+	return w.number*2%publishers + odd
 }
 
 // record gives the record a timestamp of the last three days: copies then lie in one slice of the index's
