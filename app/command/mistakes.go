@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,11 +62,11 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes no arguments, but got %q; see %s --help", NameOf(cmd), args[0], cmd.CommandPath())
 }
 
-// One returns the cobra.Command.Args of a command that takes one argument. wants says which, for the message
-// about others.
-func One(wants string) cobra.PositionalArgs {
+// Wants returns the cobra.Command.Args of a command that takes n arguments, none of them empty. wants says which, for
+// the message about others.
+func Wants(n int, wants string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 && args[0] != "" {
+		if len(args) == n && !slices.Contains(args, "") {
 			return nil
 		}
 		return fmt.Errorf("%s wants %s; see %s --help", NameOf(cmd), wants, cmd.CommandPath())

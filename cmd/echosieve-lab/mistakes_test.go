@@ -31,14 +31,14 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"load", "--duration", "0s"}, "--duration must be between 1s and 24h"},
 		{[]string{"load", "--rate", "1", "--duration", "2s"}, "less than 10 records: raise one"},
 		{[]string{"load", "--rate", "100000", "--duration", "1h"}, "more than 20 million records: lower one"},
-		{[]string{"load", "--warmup", "-1s"}, "--warmup must be between 0s and 1h"},
+		{[]string{"load", "--warmup", "2h"}, "--warmup must be between 0s and 1h"},
 		{[]string{"load", "--copies", "30"}, "--copies is 30, must be between 0 and 1"},
 		{[]string{"load", "--input.format", "text"},
 			"a service with input.format text does not read; name a service and a topic with input.format json"},
 		{[]string{"load", noText}, "load takes no arguments"},
 		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty},
 			"expected are pairs, tab-separated lines: id_a id_b label kind"},
-		{[]string{"bench", noText}, "no_text"},
+		{[]string{"bench", noText}, "--input.fields.text NAME"},
 		{[]string{"load", "--real", "--kafka.brokers", "127.0.0.1:1"}, "check that it runs, kafka.brokers"},
 	} {
 		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {

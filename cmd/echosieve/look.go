@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,8 +13,6 @@ import (
 	"echosieve/app/produce"
 	"echosieve/app/told"
 	"echosieve/app/visible"
-	"echosieve/redisindex"
-	"echosieve/redisindex/connection"
 )
 
 const lookHelp = `Look prints the verdict that articles would get if they came now, and the stored
@@ -34,7 +31,7 @@ func newLookCommand() *cobra.Command {
 		GroupID: groupVerdicts,
 		Example: `  echosieve look article.json --config echosieve.yaml
   curl -s https://news.example/article.json | echosieve look - --config echosieve.yaml --json`,
-		Args: command.One("one file with articles"),
+		Args: command.Wants(1, "one file with articles"),
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddShadowFlag(cmd.Flags(), "look in the index of the shadow")
@@ -91,18 +88,11 @@ func lookUp(cmd *cobra.Command, cfg config.Config, values [][]byte) (told.Answer
 	if err != nil {
 		return told.Answer{}, err
 	}
-	client, err := connection.Connect(cfg.Redis.Options)
+	index, err := told.OpenIndex(cmd.Context(), cfg, made)
 	if err != nil {
 		return told.Answer{}, err
 	}
-	defer client.Close()
-	if err := connection.Explain(connection.Ping(cmd.Context(), client), client, cfg.Redis.Namespace); err != nil {
-		return told.Answer{}, err
-	}
-	index, err := redisindex.New(client, cfg.IndexConfig(made.ID()), nil, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		return told.Answer{}, err
-	}
+	defer index.Client().Close()
 	return told.NewLooker(cfg, made, index).Look(cmd.Context(), values)
 }
 

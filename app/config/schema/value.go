@@ -181,7 +181,7 @@ func ParseDuration(text string) (time.Duration, error) {
 // duration is the pflag.Value of a flag that is no setting.
 type duration struct{ value *time.Duration }
 
-// DurationFlag adds a flag that takes the durations that settings take.
+// DurationFlag adds a flag that takes the durations that settings take, from 0 on.
 func DurationFlag(flags *pflag.FlagSet, name string, value time.Duration, usage string) *time.Duration {
 	p := new(time.Duration)
 	DurationFlagVar(flags, p, name, value, usage)
@@ -204,6 +204,8 @@ func (d duration) String() string {
 func (d duration) Type() string { return "duration" }
 
 func (d duration) Set(text string) (err error) {
-	*d.value, err = ParseDuration(text)
+	if *d.value, err = ParseDuration(text); err == nil && *d.value < 0 {
+		err = errors.New("must not be negative")
+	}
 	return err
 }

@@ -3,7 +3,6 @@ package compare
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -35,11 +34,11 @@ func Command() *cobra.Command {
 		Example: `  echosieve compare old.txt new.html
   echosieve compare "first text" "second text" --json
   curl -s https://news.example/1 | echosieve compare - article.txt --detection.near 0.5`,
-		Args: twoTexts,
+		Args: command.Wants(2, "two texts or files, A and B (put a text with spaces in quotes)"),
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	texts := cmd.Flags().Bool("texts", false, "show both texts side by side, with what differs marked")
-	top := cmd.Flags().Int("top", 20, "number of words to list; 0: all")
+	top := cmd.Flags().Uint("top", 20, "number of words to list; 0: all")
 	publisher := cmd.Flags().String("publisher", "",
 		"publisher of both texts; its rows of detection.boilerplate_file count, too")
 	config.AddFlags(cmd.Flags(), "recipe", "detection")
@@ -47,9 +46,6 @@ func Command() *cobra.Command {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
-		}
-		if *top < 0 {
-			return errors.New("--top must not be negative")
 		}
 		if args[0] == "-" && args[1] == "-" {
 			return errors.New("standard input can be only one of the two texts")
@@ -67,8 +63,8 @@ func Command() *cobra.Command {
 		// without a time: all rows of the boilerplate table count, even rows that begin later
 		from := article.Origin{Publisher: *publisher}
 		c := compareTexts(news, told.NewJudge(cfg, news.ID()), from, names, contents)
-		if *top > 0 && len(c.Words) > *top {
-			c.Words = c.Words[:*top]
+		if *top > 0 {
+			c.Words = c.Words[:min(int(*top), len(c.Words))]
 		}
 		if *texts {
 			c.AddTexts(contents[0], contents[1])
@@ -79,15 +75,6 @@ func Command() *cobra.Command {
 		return c.print(cmd.OutOrStdout(), sidebyside.TerminalOf(cmd.OutOrStdout()))
 	}
 	return cmd
-}
-
-// twoTexts is the cobra.Command.Args of the command.
-func twoTexts(cmd *cobra.Command, args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("%s wants two texts or files, A and B, but got %d; put a text with spaces in quotes",
-			command.NameOf(cmd), len(args))
-	}
-	return nil
 }
 
 // readText returns the text that an argument stands for, and a name for it.

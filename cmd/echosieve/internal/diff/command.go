@@ -2,10 +2,7 @@
 package diff
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,29 +35,22 @@ func Command() *cobra.Command {
 		Long:  help,
 		Example: `  echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h
   echosieve diff --config echosieve.yaml old-unique,old-duplicate articles-shadow --samples 10`,
-		Args: twoSides,
+		Args: command.Wants(2, "two sides, A and B (put commas, without spaces, between the topics of one side)"),
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	samples := cmd.Flags().Int("samples", 3, "samples of each change")
+	samples := cmd.Flags().Uint("samples", 3, "samples of each change")
 	since := schema.DurationFlag(cmd.Flags(), "since", 0,
 		"how far back the records lie whose verdicts are read; 0: all")
-	most := cmd.Flags().Int("most", 10_000_000, "most verdicts of a side")
+	most := cmd.Flags().Uint("most", 10_000_000, "most verdicts of a side")
 	config.AddFlags(cmd.Flags(), "kafka", "input")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case *samples < 0:
-			return errors.New("--samples must not be negative")
-		case *since < 0:
-			return errors.New("--since must not be negative")
-		case *most <= 0:
-			return errors.New("--most must be above 0")
 		}
 		reader := told.NewReader(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())
 		defer reader.Close()
-		l := &loader{reader: reader, places: places{numbers: map[place]uint32{}}, most: *most}
+		l := &loader{reader: reader, places: places{numbers: map[place]uint32{}}, most: int(*most)}
 		if *since > 0 {
 			l.since = time.Now().Add(-*since)
 		}
@@ -70,7 +60,7 @@ func Command() *cobra.Command {
 				return err
 			}
 		}
-		result := join(sides[0], sides[1], *samples)
+		result := join(sides[0], sides[1], int(*samples))
 		if result.Both == 0 {
 			return &command.AnswerError{
 				Text: fmt.Sprintf("no record has a verdict on both sides: %s has %d, %s has %d; do both come from "+
@@ -84,19 +74,4 @@ func Command() *cobra.Command {
 		return result.print(cmd.OutOrStdout(), sidebyside.TerminalOf(cmd.OutOrStdout()))
 	}
 	return cmd
-}
-
-// twoSides is the cobra.Command.Args of the command.
-func twoSides(cmd *cobra.Command, args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("%s wants two sides, A and B, but got %d; put commas, without spaces, between the "+
-			"topics of one side", command.NameOf(cmd), len(args))
-	}
-	for _, side := range args {
-		if slices.Contains(strings.Split(side, ","), "") {
-			return fmt.Errorf("a name is missing in %q; put commas, without spaces, between the topics of one side",
-				side)
-		}
-	}
-	return nil
 }

@@ -89,6 +89,9 @@ func (l *loader) load(ctx context.Context, name string) (*side, error) {
 		return nil
 	}
 	for part := range strings.SplitSeq(name, ",") {
+		if part == "" {
+			return nil, fmt.Errorf("a name is missing in %q; put commas, without spaces, between topics", name)
+		}
 		if err := l.reader.Each(ctx, part, l.since, add); err != nil {
 			return nil, err
 		}

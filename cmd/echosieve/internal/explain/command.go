@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -21,8 +20,6 @@ import (
 	"echosieve/app/told"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
-	"echosieve/redisindex"
-	"echosieve/redisindex/connection"
 )
 
 const help = `Explain says why the service reached its verdict about an article: the verdict, the article that it
@@ -66,7 +63,7 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		at, err := named(args, *id, *since)
+		at, err := named(args, *id)
 		if err != nil {
 			return err
 		}
@@ -98,7 +95,7 @@ func Command() *cobra.Command {
 }
 
 // named returns the coordinates that the command line names. With an id it returns none.
-func named(args []string, id string, since time.Duration) (article.Coordinates, error) {
+func named(args []string, id string) (article.Coordinates, error) {
 	switch {
 	case len(args) == 0 && id == "", len(args) > 1:
 		return article.Coordinates{},
@@ -106,8 +103,6 @@ func named(args []string, id string, since time.Duration) (article.Coordinates, 
 				"ID, but got %d arguments", len(args))
 	case len(args) == 1 && id != "":
 		return article.Coordinates{}, errors.New("explain wants coordinates or --id, not both")
-	case since <= 0:
-		return article.Coordinates{}, fmt.Errorf("--since is %s, must be above 0, for example 24h", since)
 	case id != "":
 		return article.Coordinates{}, nil
 	}
@@ -134,26 +129,20 @@ func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := connection.Connect(cfg.Redis.Options)
-	if err != nil {
-		return nil, err
-	}
 	c := &connected{explainer: explainer{cfg: cfg, recipe: news, judge: told.NewJudge(cfg, news.ID()),
 		reader: told.NewReader(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())}}
-	c.close = func() {
-		c.reader.Close()
-		_ = client.Close() // nothing was written
-	}
+	c.close = c.reader.Close
 	ctx, cancel := context.WithTimeout(cmd.Context(), indexTimeout)
 	defer cancel()
-	if c.away = connection.Explain(connection.Ping(ctx, client), client, cfg.Redis.Namespace); c.away != nil {
+	index, err := told.OpenIndex(ctx, cfg, news)
+	if c.away = err; err != nil {
 		return c, nil
 	}
-	c.index, err = redisindex.New(client, cfg.IndexConfig(news.ID()), nil, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		c.close()
+	c.index, c.close = index, func() {
+		c.reader.Close()
+		_ = index.Client().Close() // nothing was written
 	}
-	return c, err
+	return c, nil
 }
 
 // connected is an explainer with its connections.

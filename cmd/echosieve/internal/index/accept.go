@@ -29,7 +29,7 @@ func newAcceptCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer index.client.Close()
+		defer index.Client().Close()
 		text, err := accept(cmd.Context(), index)
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/admin"
-	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/redisindex/watch"
 
@@ -37,16 +35,15 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// opened is an index with the settings and connections that a command needs to read and to close it.
+// opened is an index with the settings that a command needs to read it.
 type opened struct {
 	*redisindex.Index
 	*admin.Tools
 	cfg    config.Config
 	recipe *recipe.Recipe
-	client io.Closer
 }
 
-// open opens the index of the configuration in the flags. Redis may be away. The caller closes client.
+// open opens the index of the configuration in the flags. The caller closes Client.
 func open(cmd *cobra.Command) (*opened, error) {
 	cfg, err := config.Load(cmd.Flags())
 	if err != nil {
@@ -56,21 +53,11 @@ func open(cmd *cobra.Command) (*opened, error) {
 	if o.recipe, err = cfg.LoadRecipe(); err != nil {
 		return nil, err
 	}
-	client, err := connection.Connect(cfg.Redis.Options)
-	if err != nil {
+	// A wrong address is reported at once. Later failures are tried again for a minute.
+	if o.Index, err = told.OpenIndex(cmd.Context(), cfg, o.recipe); err != nil {
 		return nil, err
 	}
-	o.client = client
-	o.Index, err = redisindex.New(client, cfg.IndexConfig(o.recipe.ID()), nil, slog.New(slog.DiscardHandler), nil)
-	if err == nil {
-		o.Tools = admin.New(o.Index)
-		// A wrong address is reported at once. Later failures are tried again for a minute.
-		err = connection.Explain(connection.Ping(cmd.Context(), client), client, cfg.Redis.Namespace)
-	}
-	if err != nil {
-		_ = client.Close()
-		return nil, err
-	}
+	o.Tools = admin.New(o.Index)
 	return o, nil
 }
 

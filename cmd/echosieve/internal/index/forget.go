@@ -41,7 +41,7 @@ func newForgetCommand() *cobra.Command {
 		Long: forgetHelp,
 		Example: `  echosieve index forget articles/3/128077 --config echosieve.yaml
   echosieve index forget https://news.example/2026/1 --config echosieve.yaml`,
-		Args: command.One("the coordinates of one article, such as articles/3/128077, or an id"),
+		Args: command.Wants(1, "the coordinates of one article, such as articles/3/128077, or an id"),
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	as := cmd.Flags().String("as", "", "what the argument is: id or coordinates (default: by its form)")
@@ -55,7 +55,7 @@ func newForgetCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer index.client.Close()
+		defer index.Client().Close()
 		wanted := func(r article.Ref) bool { return r.ID == args[0] }
 		if kind == "coordinates" {
 			at, err := index.inputOf(cmd, args[0])

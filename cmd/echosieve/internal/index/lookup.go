@@ -50,7 +50,7 @@ func newLookupCommand() *cobra.Command {
 		Long: lookupHelp,
 		Example: `  echosieve index lookup articles/3/128077 --config echosieve.yaml
   echosieve index lookup @article.html --config echosieve.yaml --json`,
-		Args: command.One("one text, id, fingerprint or coordinates"),
+		Args: command.Wants(1, "one text, id, fingerprint or coordinates"),
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	as := cmd.Flags().String("as", "",
@@ -68,7 +68,7 @@ func newLookupCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer index.client.Close()
+		defer index.Client().Close()
 		found, err := lookup(cmd, index, kind, value)
 		if err == nil && *asJSON {
 			err = command.PrintJSON(cmd.OutOrStdout(), found)

@@ -76,14 +76,11 @@ func newRefillCommand() *cobra.Command {
 		if *from != fromOutputs && *from != fromInput {
 			return fmt.Errorf("--from wants outputs or input, not %q", *from)
 		}
-		if *since < 0 {
-			return errors.New("--since must not be negative")
-		}
 		index, err := open(cmd)
 		if err != nil {
 			return err
 		}
-		defer index.client.Close()
+		defer index.Client().Close()
 		r := &refiller{index: index, from: *from, began: time.Now(), progress: &progress{out: cmd.ErrOrStderr(),
 			what: "records"}}
 		r.oldest = r.began.Add(-cmp.Or(*since, index.cfg.Window))

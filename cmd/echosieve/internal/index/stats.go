@@ -57,7 +57,7 @@ func newStatsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer index.client.Close()
+		defer index.Client().Close()
 		s, err := count(cmd.Context(), index, cmd.ErrOrStderr())
 		if err != nil {
 			return err
