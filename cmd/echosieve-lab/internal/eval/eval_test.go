@@ -308,6 +308,31 @@ func TestEvalStreamPublishers(t *testing.T) {
 	require.Contains(t, out, "and 3 smaller ones, see --json")
 }
 
+// Drops within one publisher and across, some of the edited ones side by side, whatever lines are left out.
+func TestEvalStreamSample(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "drops.html")
+	docs := writeLines(t,
+		newArticle("doubtful", choir, `,"ambig":true,"source":"Harbour Daily"`),
+		newArticle("storm", storm, `,"source":"Harbour Daily"`),
+		newArticle("storm-again", storm, `,"source":"Harbour Daily"`),
+		newArticle("storm-cut", strings.ReplaceAll(storm, " northern", ""), `,"source":"Harbour Daily"`),
+		newArticle("storm-elsewhere", strings.ReplaceAll(storm, " northern", " old"), `,"source":"Coast"`),
+		newArticle("storm-unknown", storm, ""),
+	)
+	r := evaluated[figures.StreamResult](t, "stream", "--docs", docs, "--sample", "2", "--html", page)
+	require.Equal(t, []figures.Joins{{Publishers: "within one", Copies: 2, Equal: 1, Edited: 1},
+		{Publishers: "across", Copies: 1, Edited: 1}, {Publishers: "unknown", Copies: 1, Equal: 1}}, r.Joins)
+	require.Len(t, r.Samples, 2)
+	require.Equal(t, []string{"within one", "storm", "storm-cut", "across", "storm", "storm-elsewhere"}, []string{
+		r.Samples[0].Publishers, r.Samples[0].Earlier.ID, r.Samples[0].Later.ID,
+		r.Samples[1].Publishers, r.Samples[1].Earlier.ID, r.Samples[1].Later.ID})
+	require.Contains(t, commandtest.Read(t, page), "storm-elsewhere")
+
+	out, _ := runEval(t, command.ExitOK, "stream", "--docs", docs, "--sample", "1")
+	require.Regexp(t, "within one .*2 .*0 .*1 .*1", out)
+	require.Contains(t, out, "publishers across: the right one is dropped")
+}
+
 // Command lines that eval refuses, and what it says.
 func TestEvalMistakes(t *testing.T) {
 	one := writeLines(t, newArticle("a", storm, ""))

@@ -247,6 +247,23 @@ func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[
 	return articles, err
 }
 
+// besides returns dropped articles of a file beside their originals.
+func besides(ctx context.Context, cfg config.Config, file string, drawn []figures.Dropped) (list []figures.Beside,
+	err error) {
+	wanted := map[int]bool{}
+	for _, d := range drawn {
+		wanted[d.Article], wanted[d.Original] = true, true
+	}
+	texts, err := articlesAt(ctx, cfg, file, wanted)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range drawn {
+		list = append(list, besideOf(texts[d.Original], texts[d.Article]))
+	}
+	return list, nil
+}
+
 // besideOf returns two articles to show side by side.
 func besideOf(earlier, later article.Content) figures.Beside {
 	side := func(c article.Content) figures.Side {

@@ -27,6 +27,7 @@ type streamEval struct {
 	batch    []record.Record
 	articles []figures.StreamArticle
 	verdicts []figures.StreamVerdict
+	places   []int // of the articles in the file
 	skipped  int
 	timed    int  // number of calls of time
 	timeless bool // the first article has no time
@@ -64,9 +65,11 @@ func (s *streamEval) add(ctx context.Context, line []byte) error {
 		}
 		rec.Time = at
 	}
+	s.places = append(s.places, len(s.articles)+s.skipped)
 	s.articles = append(s.articles, figures.StreamArticle{
 		ID: content.ID, Title: beginning(content.Title, longestTitle), DupOf: idLabel(labels[2]),
-		Language: labels[3].String(), Kind: labels[4].String(), Publisher: article.PublisherOf(content.Publisher, content.URL), Time: rec.Time,
+		Language: labels[3].String(), Kind: labels[4].String(),
+		Publisher: article.PublisherOf(content.Publisher, content.URL), Time: rec.Time,
 	})
 	s.batch = append(s.batch, rec)
 	if len(s.batch) < s.cfg.Kafka.BatchRecords {

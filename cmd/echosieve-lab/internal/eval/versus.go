@@ -89,14 +89,10 @@ func evalVersus(cmd *cobra.Command, cfg config.Config, o versusOptions) (r figur
 		return r, "", fmt.Errorf("%s has changed while it was read", o.file)
 	}
 	r = figures.Versus([2]string{cfg.Recipe, other.Recipe}, verdicts)
-	drawn, wanted := r.Sample(o.each), map[int]bool{}
-	for _, d := range drawn {
-		wanted[d.Article], wanted[d.Original] = true, true
-	}
-	texts, err := articlesAt(cmd.Context(), cfg, o.file, wanted)
-	for _, d := range drawn {
-		r.Samples = append(r.Samples, figures.VersusPair{Recipe: r.Recipes[d.Recipe],
-			Beside: besideOf(texts[d.Original], texts[d.Article])})
+	drawn := r.Sample(o.each)
+	beside, err := besides(cmd.Context(), cfg, o.file, drawn)
+	for i, b := range beside {
+		r.Samples = append(r.Samples, figures.VersusPair{Recipe: r.Recipes[drawn[i].Group], Beside: b})
 	}
 	return r, strings.Join(both[:], " and "), err
 }

@@ -96,11 +96,13 @@ type StreamResult struct {
 	Languages       map[string]StreamCounts `json:"languages"`
 	Kinds           map[string]StreamCounts `json:"kinds"`
 	Publishers      map[string]StreamCounts `json:"publishers"`
+	Joins           []Joins                 `json:"joins"`
 	Gaps            []GapCounts             `json:"gaps"`
 	Delay           Delay                   `json:"delay_seconds"`
 	Dropped         []Repeat                `json:"dropped_originals"`
 	Wrong           []Repeat                `json:"wrong_originals"`
 	Missed          []Repeat                `json:"missed_copies"`
+	Samples         []JoinPair              `json:"samples"` // left to the caller
 }
 
 // LargestPublishers returns the names of the publishers, the one with most articles first.
@@ -149,8 +151,8 @@ func Stream(articles []StreamArticle, verdicts []StreamVerdict) (StreamResult, e
 	r := StreamResult{
 		Articles: len(articles), OriginalMissing: missing,
 		Languages: map[string]StreamCounts{}, Kinds: map[string]StreamCounts{}, Publishers: map[string]StreamCounts{},
-		Gaps:    make([]GapCounts, len(gaps)),
-		Dropped: []Repeat{}, Wrong: []Repeat{}, Missed: []Repeat{},
+		Joins: joins(articles, verdicts), Gaps: make([]GapCounts, len(gaps)),
+		Dropped: []Repeat{}, Wrong: []Repeat{}, Missed: []Repeat{}, Samples: []JoinPair{},
 	}
 	for i, gap := range gaps {
 		r.Gaps[i].From = gap.name

@@ -35,9 +35,9 @@ type Side struct {
 	Publisher string `json:"publisher"`
 }
 
-// Dropped is an article that one recipe drops, by its place in the stream, and its original.
+// Dropped is an article that is dropped, by its place in the stream, and its original.
 type Dropped struct {
-	Recipe            int // place in Recipes
+	Group             int // place in Recipes, or in Joins
 	Article, Original int
 }
 
@@ -68,10 +68,7 @@ func Versus(recipes [2]string, verdicts [2][]StreamVerdict) VersusResult {
 // Sample returns up to n articles of those that only one recipe drops, for each recipe, spread over the stream.
 func (r *VersusResult) Sample(n int) (drawn []Dropped) {
 	for _, dropped := range r.drops {
-		most := min(n, len(dropped))
-		for i := range most {
-			drawn = append(drawn, dropped[i*len(dropped)/most])
-		}
+		drawn = append(drawn, spread(dropped, n)...)
 	}
 	return drawn
 }

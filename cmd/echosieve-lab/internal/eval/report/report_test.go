@@ -57,7 +57,8 @@ func pages(t *testing.T) map[string]string {
 		"stream": render(func(w io.Writer) error {
 			return Stream(w, about, figures.StreamResult{
 				Languages: counts, Kinds: counts, Publishers: counts, Dropped: repeats, Wrong: repeats, Missed: repeats,
-				Gaps: []figures.GapCounts{{From: "0", Copies: 2, Caught: 1}, {From: "1h"}},
+				Gaps:    []figures.GapCounts{{From: "0", Copies: 2, Caught: 1}, {From: "1h"}},
+				Samples: []figures.JoinPair{{Publishers: "across", Beside: beside}},
 			})
 		}),
 		"versus": render(func(w io.Writer) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/app/command"
+	"echosieve/app/sidebyside"
 	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 )
@@ -77,8 +78,25 @@ func Stream(w io.Writer, r figures.StreamResult) error {
 	} {
 		printRepeats(&b, list.title, list.repeats)
 	}
-	_, err := io.WriteString(w, command.Fit(b.String()))
+	if total.Caught+total.Dropped > 0 {
+		fmt.Fprintf(&b, "Articles judged copies, by the publishers of both:\n%s\n", joins(r.Joins))
+	}
+	var samples strings.Builder
+	terminal := sidebyside.TerminalOf(w)
+	for _, p := range r.Samples {
+		fmt.Fprintf(&samples, "\npublishers %s: the right one is dropped as a copy of the left one\n", p.Publishers)
+		writeBeside(&samples, terminal, p.Beside)
+	}
+	_, err := io.WriteString(w, command.Fit(b.String())+samples.String())
 	return err
+}
+
+func joins(list []figures.Joins) string {
+	t := newTable("publishers", "copies", "published", "dropped,\ntext equal", "dropped,\nedited")
+	for _, j := range list {
+		t.AppendRow(table.Row{j.Publishers, j.Copies, j.Published, j.Equal, j.Edited})
+	}
+	return t.Render()
 }
 
 func printRepeats(b *strings.Builder, title string, repeats []figures.Repeat) {

@@ -30,11 +30,15 @@ func Versus(w io.Writer, r figures.VersusResult) error {
 	b.WriteString(t.Render() + "\n")
 	for _, p := range r.Samples {
 		fmt.Fprintf(&b, "\nonly %s drops the right one as a copy of the left one\n", p.Recipe)
-		for _, side := range []figures.Side{p.Earlier, p.Later} {
-			b.WriteString(command.Fit(named(side.ID, side.Title) + "\n"))
-		}
-		b.WriteString(terminal.Render(p.Texts))
+		writeBeside(&b, terminal, p.Beside)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func writeBeside(b *strings.Builder, terminal sidebyside.Terminal, p figures.Beside) {
+	for _, side := range []figures.Side{p.Earlier, p.Later} {
+		b.WriteString(command.Fit(named(side.ID, side.Title) + "\n"))
+	}
+	b.WriteString(terminal.Render(p.Texts))
 }
