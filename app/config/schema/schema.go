@@ -30,7 +30,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // FileSuffix is appended to the name of a secret. The key of that name names a file that holds the secret.
@@ -151,7 +150,7 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 		}
 		k := Key{
 			Name:    name,
-			Help:    sentence(help),
+			Help:    help,
 			Secret:  field.Tag.Get("secret") == "true",
 			Hidden:  field.Tag.Get("hidden") == "true",
 			Default: v.Field(i).Interface(),
@@ -173,19 +172,6 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 			})
 		}
 	}
-}
-
-// sentence returns help with a capital at the beginning and a full stop at the end. A first word that is more
-// than letters stays as it is, "host:port" for example.
-func sentence(help string) string {
-	if help == "" {
-		return ""
-	}
-	word, _, _ := strings.Cut(help, " ")
-	if strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) < 0 {
-		help = strings.ToUpper(help[:1]) + help[1:]
-	}
-	return strings.TrimSuffix(help, ".") + "."
 }
 
 func (s *Schema) add(k Key) {

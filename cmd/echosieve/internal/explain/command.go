@@ -76,7 +76,6 @@ func Command() *cobra.Command {
 		if err != nil {
 			return answer(err)
 		}
-		x.fill()
 		if *page != "" {
 			var b bytes.Buffer
 			x.writePage(&b)
@@ -189,17 +188,4 @@ func (c *connected) run(ctx context.Context, at article.Coordinates, id string, 
 		x.Notes = append(x.Notes, "the index was not asked: "+c.away.Error())
 	}
 	return x, nil
-}
-
-// fill makes empty lists of missing ones, for JSON.
-func (x *explanation) fill() {
-	if x.Chain == nil {
-		x.Chain = []described{}
-	}
-	if x.Candidates == nil {
-		x.Candidates = []candidate{}
-	}
-	if x.Notes == nil {
-		x.Notes = []string{}
-	}
 }

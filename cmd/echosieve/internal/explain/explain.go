@@ -71,7 +71,8 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 	case gone:
 		return nil, fmt.Errorf("%w; %w", err, verdictErr)
 	}
-	x := &explanation{Notes: []string{verdictErr.Error()}, Article: e.describe(r)}
+	x := &explanation{Notes: []string{verdictErr.Error()}, Article: e.describe(r), Chain: []described{},
+		Candidates: []candidate{}}
 	x.Notes = append(x.Notes, e.openTransactions(ctx, at)...)
 	e.addStored(ctx, x, &x.Article)
 	return e.addCandidates(ctx, x), nil
@@ -84,7 +85,7 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 		e.reader.SearchIn(o.Record.Topic)
 	}
 	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(),
-		Distance: o.Verdict.Distance}
+		Distance: o.Verdict.Distance, Chain: []described{}, Candidates: []candidate{}, Notes: []string{}}
 	r := o.Record
 	// left out of the output: a shadow, or a large dead letter
 	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) {
