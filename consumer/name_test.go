@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -90,5 +89,5 @@ func TestAwaitedMembersAreNamed(t *testing.T) {
 	slow.AllowRebalance()
 	serves(t, m)
 	require.Empty(t, <-warned)
-	require.Equal(t, 1, strings.Count(m.logged.String(), "no partitions yet"))
+	require.Equal(t, 1, m.logged.count("no partitions yet"))
 }
