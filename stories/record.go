@@ -20,6 +20,7 @@ type Record struct {
 	// by 2 %: there are more than 16,448.
 	Publishers  int        `json:"publishers"`
 	Estimated   bool       `json:"publishers_estimated,omitempty"`
+	First       First      `json:"first"`        // the earliest article
 	ByPublisher Publishers `json:"by_publisher"` // the first MaxNamed, by the time of their first article
 	FirstTime   time.Time  `json:"first_time"`
 	LastTime    time.Time  `json:"last_time"`
@@ -39,6 +40,14 @@ type Root struct {
 	Title       string     `json:"title,omitempty"`
 	URL         string     `json:"url,omitempty"`
 	Time        *time.Time `json:"time,omitempty"`
+}
+
+// First is the earliest article of a story, the root among them.
+type First struct {
+	Publisher   string    `json:"publisher"`
+	ID          string    `json:"id"`
+	Coordinates string    `json:"coordinates"`
+	Time        time.Time `json:"time"`
 }
 
 // Publisher is one that carried a story.
@@ -102,6 +111,13 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 		}
 		r.ByPublisher = append(r.ByPublisher, Publisher{Name: p.name, Copies: copies, FirstTime: p.first, ID: p.ref.ID,
 			Coordinates: p.ref.String(), Relation: p.relation})
+	}
+	if len(r.ByPublisher) > 0 { // a story with copies
+		one := r.ByPublisher[0]
+		r.First = First{Publisher: one.Name, ID: one.ID, Coordinates: one.Coordinates, Time: one.FirstTime}
+	}
+	if known && root.Time.Equal(first) { // of more than MaxNamed publishers at one time, it may not be named
+		r.First = First{Publisher: root.Publisher, ID: root.ID, Coordinates: root.Coordinates.String(), Time: first}
 	}
 	for i := range s.related {
 		r.Related = append(r.Related, rootOf(&s.related[i]))

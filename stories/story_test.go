@@ -116,6 +116,7 @@ func expected(root Article, all []placed, rules *Rules) Record {
 		Root: Root{root.ID, root.String(), root.Publisher, root.Title, root.URL, &root.Time}, Copies: len(all), FirstTime: early[0].Time, LastTime: early[len(early)-1].Time,
 		State: Open, Version: uint64(len(all)) + 1,
 	}
+	r.First = First{early[0].Publisher, early[0].ID, early[0].Coordinates.String(), early[0].Time}
 	first := map[string]int{} // publisher -> place in early
 	total, revised := map[string]int{}, map[string]int{}
 	for i, a := range early {
@@ -364,11 +365,14 @@ func TestDamagedState(t *testing.T) {
 func TestPublisher(t *testing.T) {
 	rules := &Rules{Owners: map[string]string{"mirror.example": "Post"}}
 	for want, c := range map[string]article.Content{
-		"Post":      {Publisher: " Post\n", URL: "https://www.other.example/"},
-		"a.example": {URL: "HTTPS://www.A.example:8080/x?y"},
-		"b.example": {URL: "b.example/path"},
-		"":          {URL: "http://[::1"},
-		"青澜日报":      {Publisher: "青澜日报"},
+		"Post":           {Publisher: " Post\n", URL: "https://www.other.example/"},
+		"a.example":      {URL: "HTTPS://www.A.example:8080/x?y"},
+		"b.example":      {URL: "b.example/path"},
+		"c.example":      {URL: "c.example/?to=http://d.example/"},
+		"bücher.example": {URL: "https://www.XN--BCHER-KVA.example./1"},
+		"übung.example":  {URL: "//www.ÜBUNG.example/1"},
+		"":               {URL: "http://[::1"},
+		"青澜日报":           {Publisher: "青澜日报"},
 	} {
 		require.Equal(t, want, rules.Describe(article.Ref{}, c, day).Publisher)
 	}

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"golang.org/x/net/idna"
 )
 
 // Origin says where a text comes from, as far as fingerprint, signature and verdict depend on it.
@@ -38,14 +40,20 @@ func PublisherOf(name, address string) string {
 	return Cut(name, maxNameBytes)
 }
 
-// host returns the host of an address without www.
+// host returns the host of an address without www, in Unicode: Punycode names the same publisher. The address may have
+// no scheme.
 func host(address string) string {
-	if !strings.Contains(address, "://") {
+	scheme, _, found := strings.Cut(address, "://")
+	if (!found || strings.ContainsAny(scheme, "./?#")) && !strings.HasPrefix(address, "/") {
 		address = "//" + address
 	}
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	return strings.TrimPrefix(strings.ToValidUTF8(strings.ToLower(u.Hostname()), ""), "www.")
+	name := strings.TrimSuffix(strings.ToValidUTF8(strings.ToLower(u.Hostname()), ""), ".")
+	if display, err := idna.Display.ToUnicode(name); err == nil { // an address of IPv6 is no name
+		name = display
+	}
+	return strings.TrimPrefix(name, "www.")
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/itlightning/dateparse"
 	"github.com/tidwall/gjson"
@@ -37,6 +39,18 @@ func UnreadTime(v gjson.Result) string {
 	}
 	text := strings.ToValidUTF8(v.String(), "�")
 	return text[:min(len(text), maxTimeBytes)]
+}
+
+var runs = regexp.MustCompile(`\p{L}+|\p{Nd}+`)
+
+// TimeForm is the form of a text that UnreadTime returns: a run of digits is 0 and a run of letters a.
+func TimeForm(unread string) string {
+	return runs.ReplaceAllStringFunc(unread, func(run string) string {
+		if first, _ := utf8.DecodeRuneInString(run); unicode.IsDigit(first) {
+			return "0"
+		}
+		return "a"
+	})
 }
 
 // noDates are days that programs write for "no date": the zero times of Excel and OLE, SQL Server and Unix.

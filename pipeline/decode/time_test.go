@@ -53,6 +53,10 @@ func TestTimesThatAreNotRead(t *testing.T) {
 	}
 }
 
+func TestTimeForm(t *testing.T) {
+	require.Equal(t, "a, 0 a 0 0:0:0 a", TimeForm("Fri, 20 Nov 2026 13:00:00 IST"))
+}
+
 // Dates that mean "no date", and values that are none, are neither read nor counted as unread.
 func TestNoTimes(t *testing.T) {
 	for _, form := range []string{

@@ -16,6 +16,7 @@ import (
 type Metrics struct {
 	records   *prometheus.CounterVec
 	published prometheus.Counter
+	unread    prometheus.Counter
 	rebuilds  *prometheus.CounterVec
 }
 
@@ -52,6 +53,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		published: promauto.With(reg).NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_stories_published_total",
 			Help: "Snapshots of stories that brokers have acknowledged.",
+		}),
+		unread: promauto.With(reg).NewCounter(prometheus.CounterOpts{
+			Name: "echosieve_stories_unread_times_total",
+			Help: "Articles whose time of publication could not be read: the timestamp of the record stands for it.",
 		}),
 		rebuilds: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_stories_rebuilds_total",
@@ -113,6 +118,9 @@ func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.R
 		// An article that cannot be read any more, such as one whose schema is gone, counts without its facts.
 		return p.Decoder.With(ctx, &input, func(content article.Content, reject *record.RejectError) {
 			a.copy.Article = p.Rules.Describe(article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Time)
+			if content.UnreadTime != "" {
+				p.Metrics.unread.Inc()
+			}
 			if !says.Verdict.Kind.IsCopy() && reject == nil {
 				p.Roots.add(a.copy.Article)
 			}

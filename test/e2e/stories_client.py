@@ -72,6 +72,7 @@ def story(root, copies, related):
     return {
         "root": brief(root), "copies": len(copies), "exact": sum(a["verdict"] == "exact" for a in copies),
         "near": sum(a["verdict"] == "near" for a in copies), "publishers": len(by_name),
+        "first": {"publisher": members[0]["publisher"], "id": members[0]["id"], "coordinates": members[0]["at"], "time": clock(members[0]["time"])},
         "by_publisher": [
             {"name": name, "copies": sum(not a["root"] for a in by_name[name]), "first_time": clock(by_name[name][0]["time"]),
              "id": by_name[name][0]["id"], "coordinates": by_name[name][0]["at"], "relation": by_name[name][0]["relation"]}

@@ -131,7 +131,10 @@ func TestKilled(t *testing.T) {
 func storiesOf(t *testing.T, in string, args ...string) (all []stories.Record) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "stories.jsonl")
-	filtered(t, commandtest.Any, in, append([]string{"--stories", path}, args...)...)
+	_, said := filtered(t, commandtest.Any, in, append([]string{"--stories", path}, args...)...)
+	if strings.Contains(in, `"2 hours ago"`) {
+		require.Contains(t, said, `1 time of publication could not be read, by form: 1 0 a a (first 2 hours ago)`)
+	}
 	schema, err := jsonschema.NewCompiler().Compile("../../../../docs/stories.schema.json")
 	require.NoError(t, err)
 	for line := range strings.Lines(commandtest.Read(t, path)) {
@@ -162,11 +165,12 @@ func TestStories(t *testing.T) {
 	require.Equal(t, []string{"b.example", "c", "root"}, []string{r.ByPublisher[0].Name, r.ByPublisher[0].ID,
 		r.ByPublisher[1].Relation}, "the one that was first, not the one that came first")
 	require.Equal(t, "2025-12-31T00:00:00Z", r.FirstTime.Format("2006-01-02T15:04:05Z07:00"))
+	require.Equal(t, stories.First{Publisher: "b.example", ID: "c", Coordinates: "stdin/0/7", Time: r.FirstTime}, r.First)
 	require.Equal(t, stories.Best{ID: "a", Coordinates: "stdin/0/6", Publisher: "Post", Why: "longest"}, r.Best)
 	require.Equal(t, stories.Open, r.State)
 
 	owners := commandtest.File(t, "owners", "b.example=Chain\nPost=Chain\n")
-	require.Equal(t, 1, storiesOf(t, in, "--owners", owners)[0].Publishers)
+	require.Equal(t, 1, storiesOf(t, in+line("odd", "Ferries stop at noon", `,"date":"2 hours ago"`), "--owners", owners)[0].Publishers)
 	require.Equal(t, stories.Ended, storiesOf(t, in+line("late", "Beetles in the forest", `,"date":"2026-02-01"`))[0].State)
 }
 
