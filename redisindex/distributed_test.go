@@ -174,7 +174,7 @@ func TestNodeAwayDuringStore(t *testing.T) {
 	cfg := redisrig.Config(redisrig.Standard)
 	cut, x := redisrig.Client(t, addr), newIndex(t, redisrig.Client(t, addr), cfg)
 	a, similar, copied := redisrig.Article(1, 0), redisrig.Article(2, 1), redisrig.Article(3, 1<<15|1<<31|1<<63)
-	a.Signature, similar.Signature, copied.Signature = []byte{1}, []byte{2}, []byte{1}
+	a.Signature, similar.Signature, copied.Signature = []byte{1, 0}, []byte{2, 0}, []byte{1, 0}
 	away := errors.New("node away")
 	common := simhash.Block{Index: 1, Value: 0}
 	for i, block := range x.layout.Plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {

@@ -194,7 +194,7 @@ func (w *world) articles(n int, varied bool) {
 			c.Partition = int32(i)
 		}
 		if varied && signatures {
-			c.Signature = []byte{byte(w.r.IntN(3))}
+			c.Signature = []byte{byte(w.r.IntN(3)), 0}
 		}
 		if w.r.IntN(3) == 0 && i > 0 { // the text of an earlier one
 			o := w.claims[w.r.IntN(i)]
