@@ -184,6 +184,11 @@ func (e evidence) similarity() float64 {
 	return e.J
 }
 
+// contradicts tells whether numbers in the same places tell of two reports.
+func (e evidence) contradicts() bool {
+	return e.differ > 0 && (!e.SameForemost || float64(e.differ) >= e.Limits.Contradictions*float64(e.places))
+}
+
 // onSubject tells whether the longer text is about the subject of its part: nearly all main words are the
 // same, or most, and it has them more often than its part. The other articles of a round-up, and what a site
 // tells around an article, do not have them. A short text has its main words once or twice, so how often says

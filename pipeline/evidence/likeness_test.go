@@ -51,9 +51,15 @@ func TestCorrected(t *testing.T) {
 		"words differ, too": {func(c *Comparison) {
 			c.J, c.Contained, c.Contains, c.Contradictions = .8, .89, .89, 1
 		}, article.Revises},
+		"many words differ": {func(c *Comparison) {
+			c.J, c.Contained, c.Contains, c.Contradictions = .69, .82, .82, 1
+		}, article.Overlaps},
 		"extended, too": {func(c *Comparison) {
 			c.J, c.Contained, c.Contains, c.Contradictions = .8, .8, 1, 1
 		}, article.Revises},
+		"extended by much": {func(c *Comparison) {
+			c.J, c.Contained, c.Contains, c.Contradictions = .69, .69, 1, 1
+		}, article.Extends},
 		"cut off with its number": {func(c *Comparison) {
 			c.J, c.Contained, c.Contains, c.CommonValues, c.LeastValues = .8, 1, .8, 6, 7
 		}, article.Contained},

@@ -43,17 +43,18 @@ func DefaultThresholds() Thresholds {
 // Limits are the other numbers of the rule: no site needs to change one. Package limits says what each is and
 // what chose it. They are fields so that measurements can change them, such as eval ablate of echosieve-lab.
 type Limits struct {
-	WholeDistance int
-	ShortPairs    float64
-	Contained     float64
-	Longer        float64
-	OtherWords    int
-	Growth        float64
-	Numbers       int
-	Corrected     float64
-	Beginning     float64
-	Backed        float64
-	Day           float64
+	WholeDistance  int
+	ShortPairs     float64
+	Contained      float64
+	Longer         float64
+	OtherWords     int
+	Growth         float64
+	Numbers        int
+	Contradictions float64
+	Corrected      float64
+	Beginning      float64
+	Backed         float64
+	Day            float64
 }
 
 // DefaultLimits returns the limits of the recipe news.
@@ -62,8 +63,8 @@ func DefaultLimits() Limits {
 		WholeDistance: limits.WholeDistance, ShortPairs: limits.ShortPairs, Contained: limits.Contained,
 		Longer:     limits.Longer,
 		OtherWords: limits.OtherWords, Growth: limits.Growth,
-		Numbers:   limits.Numbers,
-		Corrected: limits.Corrected,
+		Numbers:        limits.Numbers,
+		Contradictions: limits.Contradictions, Corrected: limits.Corrected,
 		Beginning: limits.Beginning, Backed: limits.Possible, Day: limits.Day,
 	}
 }
@@ -147,13 +148,21 @@ var rows = []Row{
 		},
 	},
 	{
-		Reason:  article.ReasonNumbers,
-		When:    "a number differs from the one in the same place; a correction does not count",
+		Reason: article.ReasonNumbers,
+		When: "of the numbers in the same places, " + percent(limits.Contradictions) +
+			" differ, or a single one if the foremost main words differ, too; a correction does not count",
 		Says:    "in the same places they have different numbers",
 		Example: "the inflation rates of March and of April",
-		applies: func(e evidence) bool { return e.differ > 0 },
+		applies: evidence.contradicts,
 		figure: func(e evidence) Figure {
-			return Figure{"numbers that differ in one place", fmt.Sprintf("%d of %d", e.differ, e.places), "at most 0", ""}
+			limit := "less than " + share(e.Limits.Contradictions)
+			switch {
+			case e.Flash:
+				limit = "at most 0 in a flash"
+			case !e.SameForemost:
+				limit = "at most 0 where main words differ"
+			}
+			return Figure{"numbers that differ in one place", fmt.Sprintf("%d of %d", e.differ, e.places), limit, ""}
 		},
 	},
 	{
@@ -376,3 +385,5 @@ func apart(value, limit float64) (v, l string) {
 
 // percent writes a share of limits for the documentation.
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+func share(x float64) string { return fmt.Sprintf("%.2f", x) }

@@ -6,7 +6,7 @@ func All() []float64 {
 	return []float64{
 		Near, Possible, ShortNear, Values,
 		WholeDistance, ShortPairs, Contained, Longer, OtherWords, Growth, Numbers,
-		Corrected, Beginning, Day,
+		Contradictions, Corrected, Beginning, Day,
 		LeadPairs, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear,
 		MaxDistance, LoneDistance, MinFeatures, FlashFeatures,
 		WeakIDF, RareIDF, LetterIDF, SeldomFunction, OftenFunction,

@@ -43,6 +43,8 @@ const (
 	Growth = 0.3
 	// Numbers is how many different numbers, the same in both, vouch for a reworded copy. Chosen on labelled pairs.
 	Numbers = 4
+	// Contradictions is the share of other numbers in the same places that rules out a copy. Chosen on labelled pairs.
+	Contradictions = 0.14
 	// Corrected is the similarity of texts in which one number that differs or is missing counts as corrected, and
 	// version numbers may differ. Chosen on labelled pairs.
 	Corrected = 0.7

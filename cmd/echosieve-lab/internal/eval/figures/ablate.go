@@ -47,6 +47,7 @@ func Variants(t evidence.Thresholds) []Variant {
 	add("short texts", func(r *evidence.Rule) { r.ShortPairs = 0 })
 	add("parts", func(r *evidence.Rule) { r.Contained, r.Beginning = 2, 2 })
 	add("growth", func(r *evidence.Rule) { r.Growth = 1e9 })
+	add("share of contradictions", func(r *evidence.Rule) { r.Contradictions = 0 })
 	return list
 }
 
