@@ -146,8 +146,8 @@ type opening struct {
 	Version string `json:"version"`
 	Recipe  string `json:"recipe"`
 	// Reasons explains judgements by verdict and reason, such as "near overlap".
-	Reasons   map[string]string  `json:"reasons"`
-	Relations []article.Relation `json:"relations"` // that a verdict may have
+	Reasons   map[string]string `json:"reasons"`
+	Relations []string          `json:"relations"` // that a verdict may have
 	// Rows are the last rows that the filter selects, oldest first.
 	Rows []row `json:"rows"`
 	// History are the verdicts of the last steps by kind, oldest first, and Step is their width in seconds.
@@ -164,8 +164,10 @@ func (f *feed) open(filter filter) (*page, opening) {
 	}
 	p := &page{filter: filter, counts: counts{}, done: make(chan struct{})}
 	f.pages[p] = struct{}{}
-	o := opening{Step: historyStep.Seconds(), Reasons: reasons, Relations: article.Relations()[1:],
-		Rows: f.last(openingRows, filter.selects)}
+	o := opening{Step: historyStep.Seconds(), Reasons: reasons, Rows: f.last(openingRows, filter.selects)}
+	for _, relation := range article.Relations()[1:] {
+		o.Relations = append(o.Relations, relation.String())
+	}
 	slices.Reverse(o.Rows)
 	last := f.now().UnixNano() / int64(historyStep)
 	for step := last - historySteps + 1; step <= last; step++ {

@@ -199,10 +199,10 @@ func TestArchiveOfAGroupThatDoesNotExist(t *testing.T) {
 // Calls of Record wait until the responses of the others have left memory.
 func TestRecordsShareTheirMemory(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
-	cfg.MaxInFlightBytes = 16 << 10
+	cfg.MaxInFlightBytes = 64 << 10
 	kafkatest.EnsureTopics(t, cfg)
 	kafkatest.Produce(t, kafkatest.Client(t, cfg, kgo.ProducerBatchCompression(kgo.NoCompression())),
-		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: make([]byte, 5000)})
+		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: make([]byte, 20000)})
 	a, at := openArchive(t, cfg), article.Coordinates{Topic: cfg.Topics.Inputs[0]}
 	_, release, err := a.fetch(t.Context(), at, 1, a.limiter)
 	require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestRecordsShareTheirMemory(t *testing.T) {
 	release()
 	r, err := a.Record(t.Context(), at)
 	require.NoError(t, err)
-	require.Len(t, r.Value, 5000)
+	require.Len(t, r.Value, 20000)
 	require.NoError(t, a.Read(t.Context(), at, 1, func(*record.Record) error {
 		_, err := a.Record(t.Context(), at) // while Read holds its response
 		return err

@@ -116,7 +116,7 @@ func browser(t *testing.T, width, height int64, scheme string) *browserTab {
 	watchers.Go(func() {
 		for e, err := range thrown {
 			if err == nil {
-				t.Errorf("the page's script failed: %s", e.ExceptionDetails.Text)
+				t.Errorf("the page's script failed: %s", e.ExceptionDetails.Exception.Description)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -55,6 +56,13 @@ func versions(conn io.ReadWriter, clientID string) (map[protocol.ApiKey]int16, e
 // maxAnswerBytes bounds the memory that a wrong length of an answer can take.
 const maxAnswerBytes = 16 << 20
 
+// tlsAlert is the type of a TLS record (RFC 8446, section 5.1): a listener with TLS answers anything else so. The second
+// byte is 3, the version.
+const tlsAlert = 21
+
+// ErrTLS says that a broker has answered with an alert of TLS. Its words are those of kafka-go's error.
+var ErrTLS = errors.New("an alert of TLS: broker appears to be expecting TLS")
+
 // exchange sends a request and reads its answer into res.
 func exchange(rw io.ReadWriter, clientID string, req kmsg.Request, res kmsg.Response) error {
 	format := kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID))
@@ -64,6 +72,9 @@ func exchange(rw io.ReadWriter, clientID string, req kmsg.Request, res kmsg.Resp
 	var size [4]byte
 	if _, err := io.ReadFull(rw, size[:]); err != nil {
 		return err
+	}
+	if size[0] == tlsAlert && size[1] == 3 {
+		return ErrTLS
 	}
 	n := binary.BigEndian.Uint32(size[:])
 	if n < 4 || n > maxAnswerBytes {

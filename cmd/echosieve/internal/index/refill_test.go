@@ -156,7 +156,7 @@ func TestRefillLeavesForgottenArticles(t *testing.T) {
 	for _, args := range [][]string{{}, {"--from", "input", "--detection.near", "0.6"}} {
 		require.Contains(t, run(t, w, append([]string{"refill", "--json"}, args...)...), `"forgotten": 2,`)
 		lookup := append([]string{"lookup", "--json"}, args[min(2, len(args)):]...)
-		require.Contains(t, run(t, w, append(lookup, at)...), `"state": "hidden"`)
-		require.NotContains(t, run(t, w, append(lookup, other)...), `"state": "hidden"`)
+		require.Contains(t, run(t, w, append(lookup, at)...), `"hidden": true`)
+		require.NotContains(t, run(t, w, append(lookup, other)...), `"hidden": true`)
 	}
 }
