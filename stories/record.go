@@ -117,7 +117,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 		r.First = First{Publisher: one.Name, ID: one.ID, Coordinates: one.Coordinates, Time: one.FirstTime}
 	}
 	if known && root.Time.Equal(first) { // of more than MaxNamed publishers at one time, it may not be named
-		r.First = First{Publisher: root.Publisher, ID: root.ID, Coordinates: root.Coordinates.String(), Time: first}
+		r.First = First{Publisher: root.Publisher, ID: root.ID, Coordinates: root.String(), Time: first}
 	}
 	for i := range s.related {
 		r.Related = append(r.Related, rootOf(&s.related[i]))
