@@ -103,10 +103,9 @@ func mainContent(page string) (content string, costly bool) {
 	if p.elements > maxPageElements || p.work > max(minWork, workShare*size) {
 		return prose, true
 	}
-	p.removeNotices()
 	found := readable(parsed)
 	switch {
-	case p.outdoes(found, prose):
+	case p.outdoes(found):
 		found = prose
 	case p.mainHas.prose > 2*limits.LongLine && limits.Outdoes*len(own) < len(found):
 		found = own
@@ -118,14 +117,9 @@ func mainContent(page string) (content string, costly bool) {
 
 // outdoes tells whether the part of the page with the most prose is rather the article than what the library
 // has found: it has many times the prose, and the other is a small part of the page, such as a caption or a
-// notice; or it has nearly all of the other's prose in a small part of its text.
-func (p *prose) outdoes(found, prose string) bool {
-	if p.node == nil {
-		return false
-	}
-	other := proseOf(found)
-	return p.best.prose > limits.Outdoes*other && float64(len(found)) < limits.MainShare*float64(p.bytes) ||
-		p.best.prose+limits.LongLine > other && limits.Outdoes*len(prose) < len(found)
+// notice.
+func (p *prose) outdoes(found string) bool {
+	return p.best.prose > limits.Outdoes*proseOf(found) && float64(len(found)) < limits.MainShare*float64(p.bytes)
 }
 
 // readable returns the text of the article that the library finds, without white space around it.

@@ -22,9 +22,8 @@ type prose struct {
 	best     worth      // of its text
 	bytes    int        // of all text that is shown
 	elements int
-	work     int // see workShare
-	title    int // length of the longest, in bytes
-	notices  []*html.Node
+	work     int        // see workShare
+	title    int        // length of the longest, in bytes
 	window   *html.Node // the part that is not shown, or in a window of its own, with the most prose
 	inWindow int        // bytes of it
 	shown    int        // and how many of them count with the elements around it
@@ -81,10 +80,7 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 	if n.Type == html.ElementNode {
 		notice = noticeOf(n)
 	}
-	if notice >= windowNotice {
-		hidden = true
-		p.notices = append(p.notices, n)
-	}
+	hidden = hidden || notice >= windowNotice
 	before := p.open
 	if hidden {
 		p.open = block{}
@@ -240,18 +236,6 @@ func isHidden(n *html.Node) bool {
 		return n.Type == html.ElementNode
 	}
 	return false
-}
-
-// removeNotices removes windows and notices of the site from the document, if there is prose beside them.
-func (p *prose) removeNotices() {
-	if p.node == nil {
-		return
-	}
-	for _, n := range p.notices {
-		if n.Parent != nil {
-			n.Parent.RemoveChild(n)
-		}
-	}
 }
 
 // noticeKind says why a part of a page may not be part of its article.
