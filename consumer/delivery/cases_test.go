@@ -75,9 +75,10 @@ func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 	_, err = d.Prepare(t.Context())
 	require.NoError(t, err)
 	nobody := &kafka.Generation{GroupID: cfg.Group, ID: -1}
-	owner, err := d.Own(t.Context(), Input{Committed: -1, Commit: func(ctx context.Context, b broker.Commit) error {
-		return c.Commit(ctx, nobody, nil, b)
-	}})
+	owner, err := d.Own(t.Context(), Input{
+		TopicPartition: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}, Committed: -1,
+		Commit: func(ctx context.Context, b broker.Commit) error { return c.Commit(ctx, nobody, nil, b) },
+	})
 	require.NoError(t, err)
 	return d, owner
 }

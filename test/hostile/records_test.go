@@ -84,8 +84,8 @@ func odd(random *rand.Rand) []record {
 	records := []record{
 		{name: "null value", verdict: "unique"},
 		unique("first of duplicate keys", text(first)),
-		{name: "duplicate keys: the first counts", value: []byte(`{"text":"` + first + `","text":"` + article() +
-			`","text":7}`), verdict: "exact", reason: "digest"},
+		{name: "duplicate keys: the last counts", value: []byte(`{"text":7,"text":"` + article() + `","text":"` + first +
+			`"}`), verdict: "exact", reason: "digest"},
 		unique("id of a wrong type", []byte(`{"id":{"a":[1]},"_id":true,"url":[],"title":{},"text":"`+article()+`"}`)),
 		unique("id too long", []byte(`{"id":"`+strings.Repeat("i", 1e5)+`","text":"`+article()+`"}`)),
 		unique("escaped NUL bytes", []byte(`{"text":"\u0000`+strings.ReplaceAll(article(), " ", `\u0000 `)+`"}`)),
