@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 )
 
@@ -181,7 +182,7 @@ func (h *Handover) read(ctx context.Context, field string, into any) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("handover: %w", err)
+		return h.explain(err)
 	}
 	_ = json.Unmarshal([]byte(text), into) // what another program has written counts as nothing
 	return nil
@@ -195,7 +196,13 @@ func (h *Handover) write(ctx context.Context, field string, value any) error {
 	pipe := h.client.Pipeline()
 	pipe.HSet(ctx, h.key, field, text)
 	pipe.Expire(ctx, h.key, 2*h.window+time.Hour) // commits from before the window count for nothing
-	if _, err := pipe.Exec(ctx); err != nil {
+	_, err = pipe.Exec(ctx)
+	return h.explain(err)
+}
+
+// explain returns the cause and the remedy of an error of Redis. Joining the group waits for it.
+func (h *Handover) explain(err error) error {
+	if err = connection.Explain(err, h.client, h.index.Namespace); err != nil {
 		return fmt.Errorf("handover: %w", err)
 	}
 	return nil

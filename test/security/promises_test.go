@@ -37,6 +37,10 @@ var promises = []promise{
 	{"larger batch stops its partition", "test/hostile.TestBombs"},
 	{"`max.message.bytes` below", ""},
 	{"records in memory", "consumer.TestInFlightIsBounded consumer.TestMemoryIsBoundedWithManyPartitions"},
+	{"work of an article", "pipeline.TestHostileTextsTakeLinearTime pipeline/page.TestReduced"},
+	{"document beyond the bounds is read as text", "pipeline/page.TestReduced"},
+	{"more than three times as long", "pipeline/recipe.TestCostlyTexts"},
+	{"name a record that takes 10 s", "app/service.TestHealthNamesSlowRecords"},
 	{"nesting of JSON and Avro", "pipeline/decode.TestDepth pipeline/decode/avrojson.TestHostile"},
 	{"an Avro value as JSON", "pipeline/decode/avrojson.TestHostile"},
 	{"decompress", "test/hostile.TestBombs consumer/internal/wire.TestLargeBatchesAreReadRecordByRecord " +
