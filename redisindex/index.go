@@ -170,7 +170,7 @@ func newCall(x *Index, articles []article.Article) *call {
 
 // String says whose work the call is.
 func (c *call) String() string {
-	return fmt.Sprintf("verdicts of %d articles from %s on", len(c.articles), c.articles[0])
+	return fmt.Sprintf("verdicts from %s on (articles: %d)", c.articles[0], len(c.articles))
 }
 
 // failed reports that an attempt has failed. If Redis answered, only the attempts after the first few count.
