@@ -140,10 +140,7 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	m, err := broker.NewMetrics(reg)
-	if err != nil {
-		return nil, fmt.Errorf("consumer: %w", err)
-	}
+	m := broker.NewMetrics(reg)
 	r := broker.NewReporter(m, log, health, cfg.SessionTimeout)
 	limiter := broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m)
 	c := &Consumer{

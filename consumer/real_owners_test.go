@@ -124,11 +124,10 @@ func lastCommit(t *testing.T, cfg broker.Config) broker.Commit {
 func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Owner) {
 	t.Helper()
 	c := kafkatest.Cluster(t, cfg)
-	m, err := broker.NewMetrics(nil)
-	require.NoError(t, err)
+	m := broker.NewMetrics(nil)
 	r := broker.NewReporter(m, kafkatest.Log(t), (&health{}).report, time.Minute)
 	d := delivery.New(c, broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), m, r, kafkatest.Log(t))
-	_, err = d.Prepare(t.Context())
+	_, err := d.Prepare(t.Context())
 	require.NoError(t, err)
 	nobody := &kafka.Generation{GroupID: cfg.Group, ID: -1}
 	owner, err := d.Own(t.Context(), delivery.Input{

@@ -10,13 +10,11 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/telemetry"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/decode/avrojson"
@@ -90,22 +88,20 @@ type Pipeline struct {
 // would take a second.
 const maxAsking = 8
 
-// New returns a Pipeline. With a nil registerer the metrics are not registered. It fails if reg has metrics
-// of these names already.
+// New returns a Pipeline. With a nil registerer the metrics are not registered.
 func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) (*Pipeline, error) {
-	set := telemetry.NewSet(reg)
 	cores, asking := make(chan struct{}, runtime.GOMAXPROCS(0)), 0
 	if cfg.Decode.Schemas != nil {
 		asking = maxAsking
 		cfg.Decode.Schemas = yielding{cfg.Decode.Schemas, cores}
 	}
 	p := &Pipeline{
-		cfg: cfg, decoder: decode.New(cfg.Decode), recipe: recipe, index: index, metrics: newMetrics(set),
-		publishers: newPublisherCounter(cfg.PublisherLabels, set), now: time.Now,
+		cfg: cfg, decoder: decode.New(cfg.Decode), recipe: recipe, index: index, metrics: newMetrics(reg),
+		publishers: newPublisherCounter(cfg.PublisherLabels, reg), now: time.Now,
 		cores: cores, asking: asking,
 	}
 	member, err := maxMemberBytes(cfg.Member)
-	if err = errors.Join(err, set.Err()); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
 	p.added = maxVerdictHeaderBytes + member

@@ -12,7 +12,6 @@ import (
 	"echosieve/internal/crashpoint"
 	"echosieve/internal/diag"
 	"echosieve/internal/stopping"
-	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/connection"
@@ -62,14 +61,10 @@ func New(client redis.UniversalClient, cfg keyspace.Config, reg prometheus.Regis
 		health = func(string, fmt.Stringer, error) {}
 	}
 	k := keyspace.New(cfg, databaseOf(client))
-	set := telemetry.NewSet(reg)
 	x := &Index{
-		client: client, cfg: cfg, layout: k.Layout, keys: k, metrics: newMetrics(set),
-		log: log, health: health, losses: watch.NewLosses(client, k, cfg.Window, set, log),
+		client: client, cfg: cfg, layout: k.Layout, keys: k, metrics: newMetrics(reg),
+		log: log, health: health, losses: watch.NewLosses(client, k, cfg.Window, reg, log),
 		now: time.Now, sleep: sleep,
-	}
-	if err := set.Err(); err != nil {
-		return nil, fmt.Errorf("redisindex: %w", err)
 	}
 	x.session = connection.NewSession(client, cfg.BaseNamespace(), scripts...)
 	x.SetPolicy(cfg.Policy)

@@ -25,7 +25,6 @@ import (
 	"echosieve/app/storylist"
 	"echosieve/app/told"
 	"echosieve/consumer"
-	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
@@ -65,15 +64,14 @@ type Service struct {
 // servers that do not answer. The caller calls Run once, or Close.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, error) {
 	s := &Service{cfg: cfg, log: log, registry: prometheus.NewRegistry()}
-	set := telemetry.NewSet(s.registry)
-	set.MustRegister(collectors.NewGoCollector(),
+	s.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	components := []string{"kafka", "redis"}
 	if s.schemas, _ = cfg.Input.Schemas.(*registry.Client); s.schemas != nil {
 		components = append(components, registry.Component)
 	}
-	s.health = newHealth(set, log, components...)
-	s.reloader = newReloader(cfg, set, log)
+	s.health = newHealth(s.registry, log, components...)
+	s.reloader = newReloader(cfg, s.registry, log)
 	var err error
 	if s.access, err = access.Load(cfg.HTTP, log.With("component", "http")); err != nil {
 		return nil, err
@@ -84,11 +82,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep
 	// that memory for minutes.
 	debug.FreeOSMemory()
-	registerBuildInfo(set, s.recipe.ID(), keyspace.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(),
+	registerBuildInfo(s.registry, s.recipe.ID(), keyspace.IDOf(cfg.IndexConfig(s.recipe.ID()), cfg.Redis.DB).String(),
 		cfg.IsShadow())
-	if err := set.Err(); err != nil {
-		return nil, err
-	}
 	if err := s.open(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -122,10 +117,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 	// numbers: a process that starts later compares them with Redis, and so notices if Redis has lost writes
 	// meanwhile. The commits also name the index: a process on another index than its group says so.
 	handover := watch.NewHandover(s.redis, s.index.Keys(), cfg.Kafka.Group, cfg.Window)
-	s.reporter, err = watch.NewReporter(handover, Cure(cfg), s.registry, s.log.With("component", "index"))
-	if err != nil {
-		return err
-	}
+	s.reporter = watch.NewReporter(handover, Cure(cfg), s.registry, s.log.With("component", "index"))
 	quiet, err := pipeline.New(s.stages(), s.recipe, s.index, nil) // what fills the index is in no metric of verdicts
 	if err != nil {
 		return err

@@ -24,7 +24,6 @@ import (
 	"echosieve/consumer"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
-	"echosieve/internal/telemetry"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
@@ -90,18 +89,14 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 	}
 	index := cfg.IndexConfig(recipe.ID())
 	s.keys = keyspace.New(index, cfg.Redis.DB)
-	set := telemetry.NewSet(s.registry)
-	set.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s.lag)
+	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s.lag)
 	components := []string{"kafka", "redis"}
 	if _, asked := cfg.Input.Schemas.(*registry.Client); asked {
 		components = append(components, registry.Component)
 	}
-	s.health = newHealth(set, log, components...)
-	s.metrics = projector.NewMetrics(set)
-	registerBuildInfo(set, recipe.ID(), keyspace.IDOf(index, cfg.Redis.DB).String(), false)
-	if err := set.Err(); err != nil {
-		return nil, err
-	}
+	s.health = newHealth(s.registry, log, components...)
+	s.metrics = projector.NewMetrics(s.registry)
+	registerBuildInfo(s.registry, recipe.ID(), keyspace.IDOf(index, cfg.Redis.DB).String(), false)
 	if s.access, err = access.Load(cfg.HTTP, log.With("component", "http")); err != nil {
 		return nil, err
 	}

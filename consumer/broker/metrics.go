@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"echosieve/internal/telemetry"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -49,9 +47,8 @@ const (
 )
 
 // NewMetrics registers all metrics. Label values that are known beforehand are exposed as 0 from the start.
-func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
-	m, set := &Metrics{}, telemetry.NewSet(reg)
-	f := promauto.With(set)
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	m, f := &Metrics{}, promauto.With(reg)
 	m.Lag = gaugeVec(f, "lag_records", "High watermark minus the next offset to commit.", "topic", "partition")
 	m.Assigned = gauge(f, "assigned_partitions", "Partitions of this process.")
 	m.inFlightRecords = gauge(f, "in_flight_records", "Records fetched and not yet marked.")
@@ -103,10 +100,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			m.Errors.WithLabelValues(op, k)
 		}
 	}
-	if err := set.Err(); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return m
 }
 
 func opts(name, help string) prometheus.Opts {

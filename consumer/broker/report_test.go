@@ -19,8 +19,7 @@ import (
 // The answers that belong to every rebalance are a failure once they have come for two sessions.
 func TestEndlessRebalanceIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, err := NewMetrics(nil)
-		require.NoError(t, err)
+		m := NewMetrics(nil)
 		var failing error
 		r := NewReporter(m, slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) { failing = err },
 			time.Minute)
@@ -42,8 +41,7 @@ func TestEndlessRebalanceIsAFailure(t *testing.T) {
 
 // However many retries of however many partitions fail, the log has one line, and one when all work again.
 func TestFailuresAreLoggedOnce(t *testing.T) {
-	m, err := NewMetrics(nil)
-	require.NoError(t, err)
+	m := NewMetrics(nil)
 	var log bytes.Buffer
 	r := NewReporter(m, slog.New(slog.NewTextHandler(&log, nil)), func(string, fmt.Stringer, error) {}, time.Minute)
 	for range 3 {

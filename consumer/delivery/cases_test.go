@@ -67,12 +67,11 @@ func TestRealKafka(t *testing.T) {
 func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 	t.Helper()
 	c := kafkatest.Cluster(t, cfg)
-	m, err := broker.NewMetrics(nil)
-	require.NoError(t, err)
+	m := broker.NewMetrics(nil)
 	log := kafkatest.Log(t)
 	r := broker.NewReporter(m, log, func(string, fmt.Stringer, error) {}, time.Minute)
 	d := New(c, broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), m, r, log)
-	_, err = d.Prepare(t.Context())
+	_, err := d.Prepare(t.Context())
 	require.NoError(t, err)
 	nobody := &kafka.Generation{GroupID: cfg.Group, ID: -1}
 	owner, err := d.Own(t.Context(), Input{

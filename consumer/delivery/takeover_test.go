@@ -23,8 +23,7 @@ import (
 func testTakeOver(t *testing.T, cfg broker.Config) *takeover {
 	t.Helper()
 	c := kafkatest.Cluster(t, cfg)
-	m, err := broker.NewMetrics(nil)
-	require.NoError(t, err)
+	m := broker.NewMetrics(nil)
 	return &takeover{
 		fencer: fencer{
 			cluster: c, node: -1, id: transactionalID(cfg.Group, wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}),

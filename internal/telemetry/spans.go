@@ -1,6 +1,5 @@
-// Package telemetry is what a package needs to be watched: it registers metrics, and says afterwards whether one of
-// them could not be registered; it adds spans to the trace of a batch, which the consumer begins and hands on in the
-// context. Without a trace in the context, the functions of spans do nothing. Package otlp sends the spans away.
+// Package telemetry adds spans to the trace of a batch, which the consumer begins and hands on in the context. Without a
+// trace in the context its functions do nothing. Package otlp sends the spans away.
 package telemetry
 
 import (

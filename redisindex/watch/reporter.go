@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"echosieve/internal/telemetry"
 	"echosieve/pipeline/article"
 )
 
@@ -47,10 +45,9 @@ type Reporter struct {
 }
 
 // NewReporter returns a reporter. A nil reg leaves the metrics unregistered.
-func NewReporter(h *Handover, cure Cure, reg prometheus.Registerer, log *slog.Logger) (*Reporter, error) {
-	set := telemetry.NewSet(reg)
-	factory := promauto.With(set)
-	r := &Reporter{
+func NewReporter(h *Handover, cure Cure, reg prometheus.Registerer, log *slog.Logger) *Reporter {
+	factory := promauto.With(reg)
+	return &Reporter{
 		handover: h, cure: cure, log: log, wake: make(chan struct{}, 1), standing: map[string]string{},
 		lacking: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "echosieve_handover_articles",
@@ -62,10 +59,6 @@ func NewReporter(h *Handover, cure Cure, reg prometheus.Registerer, log *slog.Lo
 				"in another index. Seconds since 1970; 0: never.",
 		}),
 	}
-	if err := set.Err(); err != nil {
-		return nil, fmt.Errorf("handover: %w", err)
-	}
-	return r, nil
 }
 
 // Recall takes the labels of all commits of the group.
