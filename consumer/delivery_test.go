@@ -40,17 +40,33 @@ func TestWithoutTheRightDeliveryIsAtLeastOnce(t *testing.T) {
 	require.Contains(t, last.Remedy, cfg.Group)
 }
 
-func TestExactlyOnceByNameNeedsTheRight(t *testing.T) {
-	k, cfg := kafkatest.Fake(t)
-	kafkatest.EnsureTopics(t, cfg)
-	refuseProducerIDs(k, kafka.TransactionalIDAuthorizationFailed)
-	cfg.Delivery = broker.ExactlyOnce
-	c, err := New(cfg, &router{}, nil, kafkatest.Log(t), (&health{}).report)
-	require.NoError(t, err)
-	require.ErrorContains(t, c.Run(t.Context()), "kafka.delivery")
+// Where brokers refuse what is needed, the process ends with the remedy, and check says so.
+func TestDeliveryNeedsRights(t *testing.T) {
+	for name, is := range map[string]struct {
+		delivery string
+		refused  kafka.Error
+		remedy   string
+	}{
+		"exactly once by name":    {broker.ExactlyOnce, kafka.TransactionalIDAuthorizationFailed, "transactional ids"},
+		"no number for any batch": {"", kafka.ClusterAuthorizationFailed, "IdempotentWrite"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, cfg := kafkatest.Fake(t)
+			kafkatest.EnsureTopics(t, cfg)
+			refuseProducerIDs(k, is.refused)
+			cfg.Delivery = is.delivery
+			c, err := New(cfg, &router{}, nil, kafkatest.Log(t), (&health{}).report)
+			require.NoError(t, err)
+			err = c.Run(t.Context())
+			require.ErrorContains(t, err, "kafka.delivery")
+			require.ErrorContains(t, err, is.remedy)
 
-	findings := tools.Check(context.Background(), cfg)
-	require.Equal(t, diag.Failure, findings[len(findings)-1].Severity)
+			findings := tools.Check(context.Background(), cfg)
+			last := findings[len(findings)-1]
+			require.Equal(t, diag.Failure, last.Severity)
+			require.Contains(t, last.Remedy, is.remedy)
+		})
+	}
 }
 
 // refuseProducerIDs makes brokers behave as if a right were missing: that on transactional ids, or that on the cluster.
@@ -110,21 +126,4 @@ func TestRetriesRepeatNothing(t *testing.T) {
 			require.Equal(t, []int{n, n + 1}, next)
 		})
 	}
-}
-
-func TestWithoutProducerIDsBatchesAreSentAllTheSame(t *testing.T) {
-	k, cfg := kafkatest.Fake(t)
-	kafkatest.Filled(t, cfg, "u", 30)
-	refuseProducerIDs(k, kafka.ClusterAuthorizationFailed)
-	m := startMember(t, cfg, &router{})
-	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(30))
-	m.stop(t)
-	require.Equal(t, 1, m.logged.count("batches carry no sequence numbers"))
-	require.Equal(t, 1, m.logged.count("grant IdempotentWrite on the cluster"))
-	require.NoError(t, m.health.last())
-
-	findings := tools.Check(context.Background(), cfg)
-	last := findings[len(findings)-1]
-	require.Equal(t, diag.Warning, last.Severity)
-	require.Contains(t, last.Remedy, "IdempotentWrite")
 }

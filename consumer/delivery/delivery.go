@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/segmentio/kafka-go"
 	"golang.org/x/sync/semaphore"
 
 	"echosieve/consumer/broker"
@@ -45,40 +46,130 @@ const parallelTakeOvers = 16
 // New returns the delivery of a process. It does not dial.
 func New(c *broker.Cluster, l *broker.Limiter, m *broker.Metrics, r *broker.Reporter, log *slog.Logger) *Delivery {
 	return &Delivery{
-		cluster: c, sender: newSender(c, m, r, log), limiter: l, metrics: m, reporter: r, log: log,
+		cluster: c, limiter: l, metrics: m, reporter: r, log: log,
+		sender: &sender{
+			cluster: c, topics: c.Config.Topics.Destinations(), metrics: m, reporter: r,
+			own: map[wire.TopicPartition]*writers{},
+		},
 		limits:      &outputLimits{cluster: c, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
 		fenceMemory: math.MaxInt64, takeovers: semaphore.NewWeighted(parallelTakeOvers),
 	}
 }
 
 // Prepare reads what the output topics take, and sets how this process delivers. lack is not empty if delivery is
-// only at least once although that is not set: it says why, and what to do. It returns an error if exactly once is
-// set by name and cannot be had, or if the cluster does not answer.
+// only at least once although that is not set: it says why, and what to do. Errors are those of Check, or say that the
+// cluster does not answer.
 func (d *Delivery) Prepare(ctx context.Context) (lack string, err error) {
 	if err := d.limits.read(ctx); err != nil {
 		return "", err
 	}
-	d.exactlyOnce = false
-	d.metrics.ExactlyOnce.Set(0)
-	cfg := &d.cluster.Config
-	if cfg.Delivery == broker.AtLeastOnce {
-		return "", nil
-	}
-	err = TryExactlyOnce(ctx, d.cluster)
-	var problem *diag.Problem
-	switch {
-	case err == nil:
-		d.exactlyOnce = true
-		d.metrics.ExactlyOnce.Set(1)
-		d.fenceMemory = d.cluster.ProducerMemory(ctx)
-		return "", nil
-	case errors.As(err, &problem) && problem.Permanent && cfg.Delivery == "":
-		d.log.Warn("delivery is at least once: after a crash or a rebalance some records are published twice",
-			"cause", problem.Cause, "remedy", problem.Remedy, "err", problem.Err)
-		return "delivery is at least once: " + problem.Error(), nil
-	default:
+	exactlyOnce, problem, err := Check(ctx, d.cluster)
+	if err != nil {
 		return "", fmt.Errorf("kafka.delivery: %w", err)
 	}
+	d.exactlyOnce = exactlyOnce
+	if exactlyOnce {
+		d.metrics.ExactlyOnce.Set(1)
+		d.fenceMemory = d.cluster.ProducerMemory(ctx)
+	}
+	if problem != nil {
+		d.log.Warn("delivery is at least once: after a crash or a rebalance some records are published twice",
+			"cause", problem.Cause, "remedy", problem.Remedy, "err", problem.Err)
+		lack = "delivery is at least once: " + problem.Error()
+	}
+	return lack, nil
+}
+
+// Check finds out how a process with the cluster's settings delivers. It changes no topic and no group. lack is why
+// delivery is only at least once although that is not set. The error is a permanent *diag.Problem if brokers or rights
+// do not allow what is set by name, or refuse the numbers that keep a retry from repeating a batch.
+func Check(ctx context.Context, c *broker.Cluster) (exactlyOnce bool, lack *diag.Problem, err error) {
+	if c.Config.Delivery != broker.AtLeastOnce {
+		if err = tryExactlyOnce(ctx, c); err == nil {
+			return true, nil, nil
+		}
+		if !errors.As(err, &lack) || !lack.Permanent || c.Config.Delivery == broker.ExactlyOnce {
+			return false, nil, err
+		}
+	}
+	return false, lack, stopping.Until(ctx, broker.RequestTimeout, func(ctx context.Context) error {
+		_, err := c.Wire.NewProducer(ctx)
+		if problem := notIdempotent(err); problem != nil {
+			return stopping.Final(problem)
+		}
+		return c.RootCause(ctx, err) // just after the start of a cluster, brokers may not give ids yet
+	})
+}
+
+// tryExactlyOnce checks that brokers and rights allow exactly once. For that it asks for the identity of a
+// transactional id that no partition uses. The error is a permanent *diag.Problem if they do not.
+func tryExactlyOnce(ctx context.Context, c *broker.Cluster) error {
+	m, err := c.Metadata(ctx, c.Config.Topics.Outputs())
+	if err != nil {
+		return err
+	}
+	for _, t := range m.Topics {
+		if t.Err == nil && t.Operations.Lack(wire.MayRead) {
+			return &diag.Problem{
+				Cause: "this user may not read the output topic " + t.Name +
+					", so it cannot find out what an earlier process has published",
+				Remedy: "grant Read on the output topics, or set kafka.delivery: " + broker.AtLeastOnce,
+				Err:    kafka.TopicAuthorizationFailed, Permanent: true,
+			}
+		}
+	}
+	prefix := idPrefix(&c.Config)
+	err = (&fencer{cluster: c, id: prefix + "/check"}).init(ctx)
+	if problem := notTransactional(err, prefix); problem != nil {
+		return problem
+	}
+	return err
+}
+
+// notTransactional explains why brokers give no identity for transactional ids with the prefix, if trying
+// again is pointless. It returns nil for other errors and for nil.
+func notTransactional(err error, prefix string) *diag.Problem {
+	switch {
+	case errors.Is(err, kafka.TransactionalIDAuthorizationFailed), errors.Is(err, kafka.ClusterAuthorizationFailed):
+		return &diag.Problem{
+			Cause: "this user may not use transactional ids that begin with " + prefix,
+			Remedy: fmt.Sprintf("grant Write on the transactional ids with the prefix %s, or set kafka.delivery: %s",
+				prefix, broker.AtLeastOnce),
+			Err: err, Permanent: true,
+		}
+	case errors.Is(err, kafka.InvalidTransactionTimeout):
+		return &diag.Problem{
+			Cause:  "the brokers allow no transaction of " + transactionTimeout.String(),
+			Remedy: fmt.Sprintf("raise transaction.max.timeout.ms, or set kafka.delivery: %s", broker.AtLeastOnce),
+			Err:    err, Permanent: true,
+		}
+	case errors.Is(err, wire.ErrNotOffered), errors.Is(err, kafka.UnsupportedVersion):
+		return &diag.Problem{
+			Cause:  "the brokers have no transactions",
+			Remedy: fmt.Sprintf("use Kafka 2.3 or later, or set kafka.delivery: %s", broker.AtLeastOnce),
+			Err:    err, Permanent: true,
+		}
+	}
+	return nil
+}
+
+// notIdempotent explains why a broker gives no producer ids, if trying again is pointless. It returns nil for
+// other errors and for nil.
+func notIdempotent(err error) *diag.Problem {
+	const cause = "the broker gives this user no producer id, so a batch whose acknowledgement was lost would be " +
+		"published twice"
+	switch {
+	case errors.Is(err, kafka.ClusterAuthorizationFailed):
+		return &diag.Problem{
+			Cause: cause,
+			Remedy: "grant Write on the output topics; with Kafka before 2.8 also grant IdempotentWrite on the " +
+				"cluster",
+			Err: err, Permanent: true,
+		}
+	case errors.Is(err, wire.ErrNotOffered), errors.Is(err, kafka.UnsupportedVersion):
+		return &diag.Problem{Cause: cause, Remedy: "use Kafka 2.3 or later", Err: err, Permanent: true}
+	}
+	return nil
 }
 
 // Limits returns which records the output topics take, as far as this user may know.
@@ -133,7 +224,7 @@ func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
 			cluster: d.cluster, id: transactionalID(idPrefix(cfg), in.TopicPartition),
 			memory: min(d.fenceMemory, producerForgotten),
 		},
-		limiter: d.limiter, group: cfg.Group, input: in.TopicPartition, inputID: in.TopicID,
+		limiter: d.limiter, input: in,
 		inputEnd: func(ctx context.Context) (int64, error) {
 			_, end, err := d.cluster.Offsets(ctx, in.Topic, in.Partition)
 			return end, err

@@ -2,16 +2,10 @@ package delivery
 
 import (
 	"context"
-	"errors"
-	"math"
-	"sync/atomic"
 	"time"
-
-	"github.com/segmentio/kafka-go"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/internal/diag"
 )
 
 // identity is the producer id and the epoch of a writer's batches.
@@ -19,8 +13,7 @@ type identity interface {
 	// remembered says whether a leader that has appended a batch with this latest timestamp still knows the
 	// batch's numbers, and does not append the batch again.
 	remembered(latest time.Time) bool
-
-	// current returns the identity of the next record batch. wire.NoProducerID: batches carry no sequence numbers.
+	// current returns the identity of the next record batch.
 	current(ctx context.Context) (wire.Identity, error)
 	// renew is called before a new sequence begins. After an error no batch may be written any more.
 	renew() error
@@ -59,19 +52,22 @@ func (fencedIdentity) refused(err error) error {
 // producer.id.expiration.ms (a day by default). And if a limit of the topic is lowered between two attempts,
 // a batch that was already appended is sent again in parts, or becomes dead letters.
 type ownIdentity struct {
-	ids *producerIDs
-	as  wire.Identity // its ID is wire.NoProducerID if there is none yet
+	cluster *broker.Cluster
+	as      wire.Identity // its ID is wire.NoProducerID if there is none yet
 }
 
-func newOwnIdentity(ids *producerIDs) *ownIdentity {
-	return &ownIdentity{ids: ids, as: wire.Identity{ID: wire.NoProducerID}}
+func newOwnIdentity(c *broker.Cluster) *ownIdentity {
+	return &ownIdentity{cluster: c, as: wire.Identity{ID: wire.NoProducerID}}
 }
 
 func (o *ownIdentity) current(ctx context.Context) (as wire.Identity, err error) {
 	if o.as.ID == wire.NoProducerID {
-		o.as.ID, o.as.Epoch, err = o.ids.next(ctx)
+		if as, err = o.cluster.Wire.NewProducer(ctx); err != nil {
+			return as, o.cluster.RootCause(ctx, err)
+		}
+		o.as = as
 	}
-	return o.as, err
+	return o.as, nil
 }
 
 // remembered is always true: where a leader has forgotten the batch, its records are repeated, as any redelivery may.
@@ -79,65 +75,13 @@ func (o *ownIdentity) remembered(time.Time) bool { return true }
 
 // renew takes the next epoch, or a new id after the last epoch. It sends no request for the epoch.
 func (o *ownIdentity) renew() error {
-	switch {
-	case o.as.Epoch == math.MaxInt16:
+	if o.as.Epoch++; o.as.Epoch < 0 {
 		o.as.ID = wire.NoProducerID
-	case o.as.ID != wire.NoProducerID:
-		o.as.Epoch++
 	}
 	return nil
 }
 
 func (o *ownIdentity) refused(error) error {
 	o.as.ID = wire.NoProducerID
-	return nil
-}
-
-// producerIDs gives a producer id to each writer that needs one. Safe for concurrent use.
-type producerIDs struct {
-	cluster *broker.Cluster
-	refused atomic.Bool
-	// onRefusal is called once, if brokers refuse ids.
-	onRefusal func(*diag.Problem)
-}
-
-// next returns a new producer id with its first epoch. A broker may refuse ids because a right is missing, or
-// because it does not know the request. From then on next returns wire.NoProducerID without an error, and
-// batches carry no sequence numbers.
-func (p *producerIDs) next(ctx context.Context) (id int64, epoch int16, err error) {
-	if p.refused.Load() {
-		return wire.NoProducerID, -1, nil
-	}
-	asking, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
-	defer cancel()
-	id, epoch, err = p.cluster.Wire.InitProducerID(asking)
-	err = p.cluster.RootCause(ctx, err)
-	if problem := notIdempotent(err); problem != nil {
-		if p.refused.CompareAndSwap(false, true) && p.onRefusal != nil {
-			p.onRefusal(problem)
-		}
-		return wire.NoProducerID, -1, nil
-	}
-	return id, epoch, err
-}
-
-// notIdempotent explains why a broker gives no producer ids, if trying again is pointless. It returns nil for
-// other errors and for nil.
-func notIdempotent(err error) *diag.Problem {
-	switch {
-	case errors.Is(err, kafka.ClusterAuthorizationFailed):
-		return &diag.Problem{
-			Cause: "this user gets no producer id, so a batch whose acknowledgement was lost can be published twice",
-			Remedy: "grant Write on the output topics; with Kafka before 2.8 also grant IdempotentWrite on the " +
-				"cluster; then restart",
-			Err: err, Permanent: true,
-		}
-	case errors.Is(err, wire.ErrNoProducerIDs), errors.Is(err, kafka.UnsupportedVersion):
-		return &diag.Problem{
-			Cause:  "the broker gives no producer ids, so a batch whose acknowledgement was lost can be published twice",
-			Remedy: "use Kafka 2.3 or later",
-			Err:    err, Permanent: true,
-		}
-	}
 	return nil
 }

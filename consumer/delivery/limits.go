@@ -10,6 +10,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/internal/diag"
+	"echosieve/internal/stopping"
 	"echosieve/pipeline"
 )
 
@@ -82,23 +83,13 @@ func (o *outputLimits) refused(r Refused) {
 
 // keepFresh reads the limits again and again, until ctx ends.
 func (o *outputLimits) keepFresh(ctx context.Context) {
-	ticker := time.NewTicker(minLimitsInterval)
-	defer ticker.Stop()
-	read := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	for stopping.Wait(ctx, minLimitsInterval) == nil {
 		select {
 		case <-o.stale:
-		default:
-			if time.Since(read) < o.interval {
-				continue
-			}
+		case <-time.After(o.interval):
+		case <-ctx.Done():
+			return
 		}
-		read = time.Now()
 		if err := o.read(ctx); err != nil {
 			o.log.Debug("cannot read the settings of the output topics", "err", err)
 		}

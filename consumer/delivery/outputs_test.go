@@ -28,8 +28,8 @@ func commitAt(t *testing.T, to *takeover, offset, pid int64, positions []broker.
 // commitAs commits for a topic with the id.
 func commitAs(t *testing.T, to *takeover, id wire.TopicID, c broker.Commit) {
 	t.Helper()
-	c.TopicPartition = to.input
-	nobody := &kafka.Generation{GroupID: to.group, ID: -1}
+	c.TopicPartition = to.input.TopicPartition
+	nobody := &kafka.Generation{GroupID: to.cluster.Config.Group, ID: -1}
 	require.Eventually(t, func() bool { // the group's coordinator may be new
 		return to.cluster.Commit(context.Background(), nobody, map[string]wire.TopicID{to.input.Topic: id}, c) == nil
 	}, kafkatest.Patience, 10*time.Millisecond)
@@ -75,7 +75,7 @@ func commitsThatDoNotSay(t *testing.T, cfg broker.Config) {
 	requirePublished(t, own, 2, 3)
 
 	commitAt(t, to, 4, own.as.ID, own.ends)
-	to.inputID = wire.TopicID{1}
+	to.input.TopicID = wire.TopicID{1}
 	commitAs(t, to, wire.TopicID{2}, broker.Commit{Next: 4, Owner: unowned})
 	committed, err := to.position(t.Context())
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func morePartitions(t *testing.T, cfg broker.Config) {
 	inFour := func() *takeover { // input partition 4 publishes to output partition 4 modulo 3
 		to := testTakeOver(t, cfg)
 		to.input.Partition = 4
-		to.id = transactionalID(cfg.Group, to.input)
+		to.id = transactionalID(cfg.Group, to.input.TopicPartition)
 		return to
 	}
 	first := inFour()
@@ -200,8 +200,7 @@ func deletedMarkers(t *testing.T, cfg broker.Config) {
 		return err == nil && end > unique.Offset+1
 	}, kafkatest.Patience, 10*time.Millisecond)
 	truncate(cfg.Topics.Unique, 0)
-	back := second.reading(&ownership{}, wire.NoProducerID)
-	back.deadline = time.Now()
+	back := &reading{takeover: second, own: &ownership{}, pid: wire.NoProducerID, deadline: time.Now()}
 	_, err := back.readPosition(t.Context(), unique.TopicPartition, unique.Offset)
 	require.ErrorIs(t, err, errNoMarker)
 	requirePublished(t, takeOver(t, second)) // fences anew

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
-	"echosieve/internal/diag"
 	"echosieve/internal/stopping"
 	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
@@ -26,7 +24,6 @@ import (
 // by different input partitions.
 type sender struct {
 	cluster  *broker.Cluster
-	ids      *producerIDs
 	topics   [article.DestinationCount]string
 	metrics  *broker.Metrics
 	reporter *broker.Reporter
@@ -38,16 +35,6 @@ type sender struct {
 // writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that
 // each writer may be used by another goroutine.
 type writers [article.DestinationCount]*writer
-
-func newSender(c *broker.Cluster, m *broker.Metrics, r *broker.Reporter, log *slog.Logger) *sender {
-	ids := &producerIDs{cluster: c, onRefusal: func(p *diag.Problem) {
-		log.Warn("batches carry no sequence numbers", "cause", p.Cause, "remedy", p.Remedy, "err", p.Err)
-	}}
-	return &sender{
-		cluster: c, ids: ids, topics: c.Config.Topics.Destinations(), metrics: m, reporter: r,
-		own: map[wire.TopicPartition]*writers{},
-	}
-}
 
 // newWriters returns the writers of an input partition under the identities that the function returns.
 func (s *sender) newWriters(input wire.TopicPartition, as func() identity) *writers {
@@ -68,7 +55,7 @@ func (s *sender) ownWriters(input wire.TopicPartition) *writers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.own[input] == nil {
-		s.own[input] = s.newWriters(input, func() identity { return newOwnIdentity(s.ids) })
+		s.own[input] = s.newWriters(input, func() identity { return newOwnIdentity(s.cluster) })
 	}
 	return s.own[input]
 }
@@ -104,8 +91,8 @@ type outgoing struct {
 // kafka.max_message_bytes. It tries until ctx ends and returns ctx's error, or ErrStandingLost or
 // ErrTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their
 // order.
-func (s *sender) publish(ctx context.Context, ws *writers, input wire.TopicPartition, outputs []*pipeline.Output) ([]Refused,
-	error,
+func (s *sender) publish(ctx context.Context, ws *writers, input wire.TopicPartition, outputs []*pipeline.Output) (
+	[]Refused, error,
 ) {
 	var topics [article.DestinationCount]outgoing
 	for _, o := range outputs {
@@ -113,11 +100,8 @@ func (s *sender) publish(ctx context.Context, ws *writers, input wire.TopicParti
 		if o.OmitKey {
 			rec.Key = o.Key
 		}
-		to := o.Destination
-		if s.topics[to] == "" { // kafka.topics.possible is empty
-			to = article.ToUnique
-		}
-		topics[to].records, topics[to].outputs = append(topics[to].records, rec), append(topics[to].outputs, o)
+		to := &topics[o.Destination]
+		to.records, to.outputs = append(to.records, rec), append(to.outputs, o)
 	}
 	var refusals [article.DestinationCount][]Refused
 	var errs [article.DestinationCount]error

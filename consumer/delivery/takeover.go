@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
-	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
 )
 
@@ -52,9 +51,7 @@ import (
 type takeover struct {
 	fencer
 	limiter  *broker.Limiter
-	group    string
-	input    wire.TopicPartition
-	inputID  wire.TopicID
+	input    Input
 	inputEnd func(context.Context) (int64, error)
 }
 
@@ -77,28 +74,21 @@ func (t *takeover) attempt(ctx context.Context, positions []broker.Position) (*o
 	own.labelled = sameID && committed.Next >= 0 && len(missingFrom(positions, committed.Positions)) == 0
 	// Without a commit, the first epoch of a producer id shows that nobody has published under the id before.
 	own.fenced = sameID || committed.Next < 0 && t.first == 0
-	if err := t.reading(own, committed.Owner.ID).all(ctx, positions, committed.Positions); err != nil {
+	reading := &reading{takeover: t, own: own, pid: committed.Owner.ID}
+	if err := reading.all(ctx, positions, committed.Positions); err != nil {
 		return nil, err
 	}
 	crashpoint.Here(crashpoint.AfterReadBack)
 	return own, nil
 }
 
-// reading returns what reads back for own. pid is the producer id of the commit.
-func (t *takeover) reading(own *ownership, pid int64) *reading {
-	return &reading{
-		fencer: &t.fencer, limiter: t.limiter, own: own, pid: pid, inputEnd: t.inputEnd,
-		input: t.input,
-	}
-}
-
 // position reads what the group has committed for the partition.
 func (t *takeover) position(ctx context.Context) (broker.Commit, error) {
-	committed, err := t.cluster.Committed(ctx, t.group, t.input.Topic, []int{int(t.input.Partition)})
+	committed, err := t.cluster.Committed(ctx, t.cluster.Config.Group, t.input.Topic, []int{int(t.input.Partition)})
 	if err != nil {
 		return broker.Commit{}, fmt.Errorf("position: %w", err)
 	}
-	if committed[0].OfOtherTopic(t.inputID) {
+	if committed[0].OfOtherTopic(t.input.TopicID) {
 		return broker.Commit{Next: -1, Owner: t.as}, nil // nobody has published records of the present topic
 	}
 	return committed[0], nil

@@ -29,8 +29,8 @@ func testTakeOver(t *testing.T, cfg broker.Config) *takeover {
 			cluster: c, node: -1, id: transactionalID(cfg.Group, wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}),
 			memory: producerForgotten,
 		},
-		limiter: broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), group: cfg.Group,
-		input: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]},
+		limiter: broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
+		input:   Input{TopicPartition: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}},
 		// most tests have outputs of records that are not there
 		inputEnd: func(context.Context) (int64, error) { return 1000, nil },
 	}
@@ -134,7 +134,7 @@ func oneAfterTheOther(t *testing.T, cfg broker.Config) {
 
 	// The service's own writer never gets beyond the fence, however often it tries, and whatever it takes for
 	// a new beginning.
-	p := &sender{cluster: a.cluster, topics: cfg.Topics.Destinations(), ids: &producerIDs{cluster: a.cluster}}
+	p := &sender{cluster: a.cluster, topics: cfg.Topics.Destinations()}
 	w := p.fencedWriters(wire.TopicPartition{}, first)[article.ToUnique]
 	for range 3 {
 		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1, time.Now()), ErrTakenOver)
@@ -165,8 +165,9 @@ func lateMarker(t *testing.T, cfg broker.Config) {
 	require.NoError(t, err)
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	back := c.reading(own, wire.NoProducerID)
-	back.deadline = time.Now().Add(kafkatest.Patience)
+	back := &reading{
+		takeover: c, own: own, pid: wire.NoProducerID, deadline: time.Now().Add(kafkatest.Patience),
+	}
 	_, err = back.readPosition(short, unique, end)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "the end of the log is not the end of the reading")
 	bounded, stop := context.WithTimeout(t.Context(), time.Minute)

@@ -23,7 +23,7 @@ import (
 func oneWriter(t *testing.T, cfg broker.Config) *writer {
 	t.Helper()
 	c := kafkatest.Cluster(t, cfg)
-	return newWriter(c, newOwnIdentity(&producerIDs{cluster: c}), article.ToUnique, cfg.Topics.Unique,
+	return newWriter(c, newOwnIdentity(c), article.ToUnique, cfg.Topics.Unique,
 		func(int) int { return 0 })
 }
 
@@ -105,9 +105,7 @@ func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {
 	require.NoError(t, w.giveUp())
 	take("after the last epoch")
 	require.NotEqual(t, id, own.as.ID, "a new producer id")
-	var err error
-	own.as.ID, own.as.Epoch, err = own.ids.next(t.Context())
-	require.NoError(t, err)
+	own.as.ID = wire.NoProducerID
 	w.next = math.MaxInt32 // a producer that the broker does not know may begin with any number
 	take("with the largest number")
 	require.Zero(t, w.next)

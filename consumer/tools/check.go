@@ -19,7 +19,7 @@ import (
 
 // Check dials the cluster and checks everything that Run needs. It changes no topic and no group. Findings
 // are in a fixed order: brokers, topics (input first), group, and delivery: a warning if it is at least once
-// although that is not set, and another one if batches cannot carry sequence numbers.
+// although that is not set.
 func Check(ctx context.Context, cfg broker.Config) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
@@ -50,57 +50,27 @@ func Check(ctx context.Context, cfg broker.Config) []diag.Finding {
 	if slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Failure }) {
 		return findings // a missing topic or right makes brokers refuse producer ids as well
 	}
-	delivery, exactlyOnce := c.checkDelivery(ctx)
-	findings = append(findings, delivery)
-	if exactlyOnce {
-		return findings // transactional ids have producer ids of their own
-	}
-	return append(findings, c.checkProducerID(ctx)...)
+	return append(findings, c.checkDelivery(ctx))
 }
 
 // checker asks one cluster.
 type checker struct{ *broker.Cluster }
 
 // checkDelivery says how the service delivers.
-func (c checker) checkDelivery(ctx context.Context) (f diag.Finding, exactlyOnce bool) {
+func (c checker) checkDelivery(ctx context.Context) diag.Finding {
 	const subject = "delivery"
-	if c.Config.Delivery == broker.AtLeastOnce {
-		return diag.New(diag.OK, subject, "at least once, as kafka.delivery says", ""), false
-	}
-	err := delivery.TryExactlyOnce(ctx, c.Cluster)
-	var lack *diag.Problem
+	exactlyOnce, lack, err := delivery.Check(ctx, c.Cluster)
 	switch {
-	case err == nil:
-		return diag.New(diag.OK, subject, "exactly once", ""), true
-	case errors.As(err, &lack) && lack.Permanent && c.Config.Delivery == "":
-		f = lack.Finding(diag.Warning, subject)
-		f.Problem = "at least once: " + f.Problem
-		return f, false
-	default:
-		return fromError(subject, err), false
+	case err != nil:
+		return fromError(subject, err)
+	case exactlyOnce:
+		return diag.New(diag.OK, subject, "exactly once", "")
+	case lack == nil:
+		return diag.New(diag.OK, subject, "at least once, as kafka.delivery says", "")
 	}
-}
-
-// checkProducerID requests a producer id and does not use it, which changes nothing in the cluster. It
-// returns a finding only if there is a problem.
-func (c checker) checkProducerID(ctx context.Context) []diag.Finding {
-	ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
-	defer cancel()
-	const subject = "producer id"
-	var retry stopping.Backoff
-	for {
-		refusal, err := delivery.TryProducerIDs(ctx, c.Cluster)
-		if refusal != nil {
-			return []diag.Finding{refusal.Finding(diag.Warning, subject)}
-		}
-		if err == nil {
-			return nil
-		}
-		// Just after the start of a cluster, brokers may not give ids yet.
-		if broker.Permanent(err) || retry.Wait(ctx) != nil {
-			return []diag.Finding{fromError(subject, err)}
-		}
-	}
+	f := lack.Finding(diag.Warning, subject)
+	f.Problem = "at least once: " + f.Problem
+	return f
 }
 
 // fromError makes a Failure of an error.

@@ -169,7 +169,7 @@ var others = []mistake{
 	{"reads-batches-of-others", takingOver, []edit{
 		{"../consumer/delivery/readback.go", "case by.ID == t.as.ID || by.ID == t.pid && t.pid != wire.NoProducerID:", "default:"}}},
 	{"owner-raises-its-epoch", takingOver, []edit{
-		{"../consumer/delivery/sender.go", "return own.identity() })", "return &ownIdentity{ids: s.ids, as: own.as} })"}}},
+		{"../consumer/delivery/sender.go", "return own.identity() })", "return &ownIdentity{cluster: s.cluster, as: own.as} })"}}},
 	{"sends-old-batches-again", "^TestOldBatchesAreNotSentAgain$", []edit{
 		{"../consumer/delivery/identity.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"}}},
 	{"reads-before-the-fence", takingOver, []edit{
@@ -185,7 +185,7 @@ var others = []mistake{
 	{"forgets-former-outputs", "^TestCases$/^changed_outputs$", []edit{
 		{"../consumer/delivery/readback.go", "missingFrom(committed, positions))\n	if err", "nil)\n	if err"}}},
 	{"never-renews-its-fence", "^TestForgetfulBrokers$/^4.3.1$", []edit{
-		{"../consumer/delivery/owner.go", "case time.Since(own.fencedAt) >= o.renewalInterval(), ", "case "}}},
+		{"../consumer/delivery/ownership.go", "case time.Since(own.fencedAt) >= o.renewalInterval(), ", "case "}}},
 	{"owner-chooses-its-epoch", "^TestFencedWritersLoseTheirStanding$", []edit{
 		{"../consumer/delivery/identity.go", "func (fencedIdentity) renew() error { return ErrStandingLost }",
 			"func (fencedIdentity) renew() error { return nil }"}}},

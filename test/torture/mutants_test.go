@@ -56,7 +56,7 @@ var mistakes = []mistake{
 				"err\n		}\n", "		_ = retry\n		break\n"},
 	}, faults: "kafka-hang-ups,kafka-hang-ups", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "publishes-what-is-published", edits: []edit{
-		{"consumer/delivery/owner.go", "return o.own != nil && o.own.acknowledged.has(offset)", "return false"},
+		{"consumer/delivery/ownership.go", "return o.own != nil && o.own.acknowledged.has(offset)", "return false"},
 	}, faults: "kill,kill,kill,kill", want: []ledger.Kind{ledger.Twice}},
 	{name: "publish-unacknowledged", edits: []edit{
 		{"consumer/delivery/sender.go",

@@ -1,6 +1,6 @@
-// Package wire turns the bytes of Kafka's protocol into records, and records into bytes. It sends the four
-// requests for which kafka-go's own client is not enough, over kafka-go's connections: kafka-go keeps
-// dialling, TLS, login, versions and the routing to partition leaders. The package knows nothing of consumer
+// Package wire turns the bytes of Kafka's protocol into records, and records into bytes. It sends the requests for
+// which kafka-go's own client is not enough, in the forms of package kmsg, over kafka-go's connections: kafka-go keeps
+// dialling, TLS, login and the routing to partition leaders. The package knows nothing of consumer
 // groups, retries, metrics or the pipeline's decisions.
 //
 // # Why it exists
@@ -14,7 +14,7 @@
 //   - It replaces the timestamp 0 by the current time and cannot put a producer id and sequence numbers into
 //     a batch. See EncodeBatch, SetSequence and Client.Produce.
 //   - It sends InitProducerId to the coordinator of the transactional id "", which needs a right on that id
-//     and creates the topic __transaction_state. See Client.InitProducerID.
+//     and creates the topic __transaction_state. See Client.NewProducer.
 //   - Its Metadata knows no topic ids and answers from a cache. Without ids a topic that was deleted and
 //     recreated looks like the old one. See Client.Metadata.
 //

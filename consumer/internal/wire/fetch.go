@@ -10,9 +10,9 @@ import (
 	"net"
 	"time"
 
-	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	fetchapi "github.com/segmentio/kafka-go/protocol/fetch"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // FetchRequest asks the leader of one partition, or another of its replicas, for records.
@@ -51,9 +51,9 @@ type FetchResponse struct {
 // HasRecords says whether the broker sent anything, be it only part of a batch.
 func (r *FetchResponse) HasRecords() bool { return len(r.records) > 0 }
 
-// abortedTransaction says that the records that a producer wrote from firstOffset on, up to its next abort
+// abortedTransaction says that the records that a producer wrote from FirstOffset on, up to its next abort
 // marker, do not count.
-type abortedTransaction struct{ producerID, firstOffset int64 }
+type abortedTransaction = kmsg.FetchResponseTopicPartitionAbortedTransaction
 
 // ErrLate is returned if the broker closed the connection while the response waited in Reserve. The broker
 // works: the request can be sent again at once.
@@ -70,8 +70,9 @@ func (c *Client) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, err
 	// then on RawExchange sets the deadlines.
 	patience := time.AfterFunc(r.MaxWait+RequestTimeout, func() { cancel(context.DeadlineExceeded) })
 	defer patience.Stop()
-	m, err := c.roundTrip(ctx, &fetchExchange{FetchRequest: r, clientID: c.ClientID,
-		arrived: func() { patience.Stop() }})
+	m, err := c.Transport.RoundTrip(ctx, c.Addr, &fetchExchange{
+		FetchRequest: r, clientID: c.ClientID, arrived: func() { patience.Stop() },
+	})
 	if err != nil {
 		if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
 			err = cause
@@ -107,7 +108,7 @@ func (*FetchResponse) ApiKey() protocol.ApiKey { return protocol.Fetch } //nolin
 // Broker routes the request to the replica, or to the partition's leader.
 func (r *fetchExchange) Broker(c protocol.Cluster) (protocol.Broker, error) {
 	if r.Replica != nil {
-		return brokerOf(c, *r.Replica, "the nearest replica")
+		return brokerOf(c, *r.Replica)
 	}
 	route := fetchapi.Request{Topics: []fetchapi.RequestTopic{{
 		Topic: r.Topic, Partitions: []fetchapi.RequestPartition{{Partition: r.Partition}},
@@ -128,9 +129,17 @@ func (r *fetchExchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) 
 			r.version, fetchVersion)
 	}
 	conn := rw.(net.Conn) // kafka-go's protocol.Conn.RoundTrip passes itself
-	n, err := r.send(conn)
+	if err := conn.SetDeadline(time.Now().Add(r.MaxWait + RequestTimeout)); err != nil {
+		return nil, err
+	}
+	size, err := send(conn, r.clientID, r.message())
 	if err != nil {
 		return nil, err
+	}
+	n := int64(int32(binary.BigEndian.Uint32(size[:])))
+	if n < 4 || n > int64(r.MaxResponse) {
+		return nil, fmt.Errorf("fetch response of %d bytes, at most %d are read: raise kafka.max_message_bytes", n,
+			r.MaxResponse)
 	}
 	r.arrived()
 	start := time.Now()
@@ -146,27 +155,20 @@ func (r *fetchExchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) 
 	case err != nil:
 		return nil, err
 	}
-	return decodeFetchResponse(body, r.Topic, r.Partition)
+	return decodeFetchResponse(body[4:], r.Topic, r.Partition) // without the correlation id
 }
 
-// send sends the request and returns the size of the response. The response itself stays in the connection.
-func (r *fetchExchange) send(conn net.Conn) (int64, error) {
-	if err := conn.SetDeadline(time.Now().Add(r.MaxWait + RequestTimeout)); err != nil {
-		return 0, err
+func (r *fetchExchange) message() *kmsg.FetchRequest {
+	m := kmsg.NewPtrFetchRequest()
+	m.Version, m.MaxWaitMillis, m.MinBytes, m.MaxBytes = fetchVersion, int32(r.MaxWait.Milliseconds()), 1, int32(r.MaxBytes)
+	m.Rack = r.Rack
+	if !r.Uncommitted {
+		m.IsolationLevel = 1 // read committed
 	}
-	if _, err := conn.Write(r.encode()); err != nil {
-		return 0, err
-	}
-	var size [4]byte
-	if _, err := io.ReadFull(conn, size[:]); err != nil {
-		return 0, err
-	}
-	n := int64(int32(binary.BigEndian.Uint32(size[:])))
-	if n < 4 || n > int64(r.MaxResponse) {
-		return 0, fmt.Errorf("fetch response of %d bytes, at most %d are read: raise kafka.max_message_bytes", n,
-			r.MaxResponse)
-	}
-	return n, nil
+	p := kmsg.NewFetchRequestTopicPartition()
+	p.Partition, p.FetchOffset, p.PartitionMaxBytes = r.Partition, r.Offset, int32(r.MaxBytes)
+	m.Topics = []kmsg.FetchRequestTopic{{Topic: r.Topic, Partitions: []kmsg.FetchRequestTopicPartition{p}}}
+	return m
 }
 
 // receive reads a response of n bytes. Memory beyond MaxBytes is taken only as bytes arrive: the size may be wrong.
@@ -182,80 +184,22 @@ func (r *fetchExchange) receive(conn net.Conn, n int64) ([]byte, error) {
 	return buf.Bytes(), conn.SetDeadline(time.Time{})
 }
 
-func (r *fetchExchange) encode() []byte {
-	b := make([]byte, 4, 128)
-	be := binary.BigEndian
-	str := func(s string) {
-		b = be.AppendUint16(b, uint16(len(s)))
-		b = append(b, s...)
+// decodeFetchResponse reads a response, to which the result refers.
+func decodeFetchResponse(body []byte, topic string, partition int32) (*FetchResponse, error) {
+	res := kmsg.FetchResponse{Version: fetchVersion}
+	if err := res.ReadFrom(body); err != nil {
+		return nil, fmt.Errorf("fetch response: %w", err)
 	}
-	b = be.AppendUint16(b, uint16(protocol.Fetch))
-	b = be.AppendUint16(b, fetchVersion)
-	b = be.AppendUint32(b, correlationID)
-	str(r.clientID)
-	b = be.AppendUint32(b, ^uint32(0)) // replica: none, a consumer
-	b = be.AppendUint32(b, uint32(r.MaxWait.Milliseconds()))
-	b = be.AppendUint32(b, 1) // minimal bytes
-	b = be.AppendUint32(b, uint32(r.MaxBytes))
-	b = append(b, r.isolation())
-	b = be.AppendUint32(b, 0)          // session: none
-	b = be.AppendUint32(b, ^uint32(0)) // session epoch: none
-	b = be.AppendUint32(b, 1)          // topics
-	str(r.Topic)
-	b = be.AppendUint32(b, 1) // partitions
-	b = be.AppendUint32(b, uint32(r.Partition))
-	b = be.AppendUint32(b, ^uint32(0)) // leader epoch: unknown
-	b = be.AppendUint64(b, uint64(r.Offset))
-	b = be.AppendUint64(b, ^uint64(0)) // log start: for replicas only
-	b = be.AppendUint32(b, uint32(r.MaxBytes))
-	b = be.AppendUint32(b, 0) // forgotten topics
-	str(r.Rack)
-	be.PutUint32(b, uint32(len(b)-4))
-	return b
-}
-
-func (r *fetchExchange) isolation() byte {
-	if r.Uncommitted {
-		return 0 // read uncommitted
+	if err := codeOf(res.ErrorCode); err != nil {
+		return nil, err
 	}
-	return 1 // read committed
-}
-
-var errFetchResponse = errors.New("fetch response is malformed")
-
-func decodeFetchResponse(b []byte, topic string, partition int32) (*FetchResponse, error) {
-	f := fields{buf: b}
-	if id := f.int32(); id != correlationID {
-		return nil, fmt.Errorf("%w: correlation id %d", errFetchResponse, id)
+	if len(res.Topics) != 1 || res.Topics[0].Topic != topic || len(res.Topics[0].Partitions) != 1 ||
+		res.Topics[0].Partitions[0].Partition != partition {
+		return nil, errors.New("fetch response: another partition than the requested one")
 	}
-	f.int32() // throttle time
-	if code := f.int16(); code != 0 {
-		return nil, kafka.Error(code)
-	}
-	f.int32() // session
-	topics, name, partitions, index := f.int32(), string(f.take(int64(f.int16()))), f.int32(), f.int32()
-	if f.bad || topics != 1 || partitions != 1 || name != topic || index != partition {
-		return nil, fmt.Errorf("%w: another partition than the requested one", errFetchResponse)
-	}
-	if code := f.int16(); code != 0 {
-		return nil, kafka.Error(code)
-	}
-	res := &FetchResponse{HighWatermark: f.int64()}
-	f.int64() // last stable offset
-	f.int64() // log start offset
-	aborted := f.int32()
-	if int64(aborted) > int64(len(f.buf))/16 {
-		return nil, fmt.Errorf("%w: %d aborted transactions", errFetchResponse, aborted)
-	}
-	for range aborted {
-		res.aborted = append(res.aborted, abortedTransaction{f.int64(), f.int64()})
-	}
-	res.Preferred = f.int32()
-	if n := f.int32(); n > 0 {
-		res.records = f.take(int64(n))
-	}
-	if f.bad {
-		return nil, fmt.Errorf("%w: too short", errFetchResponse)
-	}
-	return res, nil
+	p := res.Topics[0].Partitions[0]
+	return &FetchResponse{
+		HighWatermark: p.HighWatermark, Preferred: p.PreferredReadReplica, aborted: p.AbortedTransactions,
+		records: p.RecordBatches,
+	}, codeOf(p.ErrorCode)
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"io"
 
-	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -57,71 +54,31 @@ func (o Operations) Lack(one Operations) bool {
 	return o != notListed && o != 0 && o&one == 0
 }
 
-// Metadata asks a broker about topics, past the transport's cache. Errors of single topics are in Topic.Err.
-func (c *Client) Metadata(ctx context.Context, topics ...string) (*Metadata, error) {
-	m, err := c.roundTrip(ctx, &metadataRequest{clientID: c.ClientID, topics: topics})
-	if err != nil {
-		return nil, err
-	}
-	return m.(*Metadata), nil
-}
-
-// ApiKey implements protocol.Message.
-func (*Metadata) ApiKey() protocol.ApiKey { return protocol.Metadata } //nolint:revive // name given by the interface
-
-// metadataRequest is a Metadata request in a version that has topic ids. kafka-go's own request has none, and
-// the transport answers it from its cache.
-type metadataRequest struct {
-	clientID string
-	topics   []string
-}
-
-var _ protocol.RawExchanger = (*metadataRequest)(nil)
-
-// metadataVersion is the latest version of the request that is used. It names topics by name and by id.
+// metadataVersion is the latest version of the request that is used. It has topic ids, and names topics by name.
 const metadataVersion = 12
 
-// ApiKey implements protocol.Message.
-func (*metadataRequest) ApiKey() protocol.ApiKey { return protocol.Metadata } //nolint:revive // name given by the interface
-
-// Required implements protocol.RawExchanger: always.
-func (*metadataRequest) Required(map[protocol.ApiKey]int16) bool { return true }
-
-// RawExchange implements protocol.RawExchanger.
-func (r *metadataRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
-	highest, err := versions(rw, r.clientID)
-	if err != nil {
-		return nil, err
-	}
+// Metadata asks a broker about topics, past the transport's cache. Errors of single topics are in Topic.Err.
+func (c *Client) Metadata(ctx context.Context, topics ...string) (*Metadata, error) {
 	req := kmsg.NewPtrMetadataRequest()
-	req.Version = min(highest[protocol.Metadata], metadataVersion)
+	req.Version = metadataVersion
 	req.IncludeTopicAuthorizedOperations = true // sent from version 8 on
-	for _, topic := range r.topics {
-		named := kmsg.NewMetadataRequestTopic()
-		named.Topic = kmsg.StringPtr(topic)
-		req.Topics = append(req.Topics, named)
+	for _, topic := range topics {
+		req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: &topic})
 	}
-	res := req.ResponseKind().(*kmsg.MetadataResponse)
-	if err := exchange(rw, r.clientID, req, res); err != nil {
+	res, err := ask[*kmsg.MetadataResponse](ctx, c, anyBroker, req)
+	if err != nil {
 		return nil, fmt.Errorf("metadata: %w", err)
 	}
-	return metadataOf(res), nil
-}
-
-func metadataOf(res *kmsg.MetadataResponse) *Metadata {
 	m := &Metadata{Brokers: len(res.Brokers)}
 	for _, t := range res.Topics {
-		topic := Topic{ID: t.TopicID, Operations: Operations(t.AuthorizedOperations)}
+		topic := Topic{ID: t.TopicID, Operations: Operations(t.AuthorizedOperations), Err: codeOf(t.ErrorCode)}
 		if t.Topic != nil {
 			topic.Name = *t.Topic
-		}
-		if t.ErrorCode != 0 {
-			topic.Err = kafka.Error(t.ErrorCode)
 		}
 		for _, p := range t.Partitions {
 			topic.Partitions = append(topic.Partitions, Partition{ID: p.Partition, Leader: p.Leader})
 		}
 		m.Topics = append(m.Topics, topic)
 	}
-	return m
+	return m, nil
 }

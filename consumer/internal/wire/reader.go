@@ -30,7 +30,7 @@ type Reader struct {
 func NewReader(res *FetchResponse, offset int64, limit int, reserve Reserve) *Reader {
 	// Brokers need not send the ranges in order. Redpanda has put newer before older: unsorted, a record of
 	// an aborted transaction would pass as committed.
-	slices.SortFunc(res.aborted, func(a, b abortedTransaction) int { return cmp.Compare(a.firstOffset, b.firstOffset) })
+	slices.SortFunc(res.aborted, func(a, b abortedTransaction) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) })
 	return &Reader{offset: offset, buf: res.records, limit: limit, reserve: reserve, pending: res.aborted,
 		aborting: map[int64]struct{}{}}
 }
@@ -119,8 +119,8 @@ func (r *Reader) enter(b *recordBatch, reserve Reserve) error {
 
 // skip says whether the batch holds transaction markers or records of an aborted transaction.
 func (r *Reader) skip(b *recordBatch, reserve Reserve) (bool, error) {
-	for len(r.pending) > 0 && r.pending[0].firstOffset <= b.lastOffset {
-		r.aborting[r.pending[0].producerID] = struct{}{}
+	for len(r.pending) > 0 && r.pending[0].FirstOffset <= b.lastOffset {
+		r.aborting[r.pending[0].ProducerID] = struct{}{}
 		r.pending = r.pending[1:]
 	}
 	if b.control() {

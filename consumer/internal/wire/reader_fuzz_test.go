@@ -35,7 +35,7 @@ func FuzzReader(f *testing.F) {
 		binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(tail, castagnoli))
 		offset = max(offset, 0)
 		const limit = 1 << 10
-		s := NewReader(&FetchResponse{records: raw, aborted: []abortedTransaction{{aborted, 0}}}, offset, limit,
+		s := NewReader(&FetchResponse{records: raw, aborted: []abortedTransaction{{ProducerID: aborted}}}, offset, limit,
 			unbounded)
 		defer s.Close()
 		last := offset - 1
@@ -75,17 +75,6 @@ func plausible(rec *record.Record, limit int64) bool {
 		return rec.Size() == 0 && *o == record.Oversize{ValueBytes: -1, Batch: o.Batch} && o.Batch > maxDecoder
 	}
 	return rec.Value == nil && o.Bytes > limit && o.ValueBytes <= o.Bytes
-}
-
-// FuzzFetchResponse decodes arbitrary fetch responses.
-func FuzzFetchResponse(f *testing.F) {
-	f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 't', 0, 0, 0, 1, 0, 0, 0, 3, 0, 0})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		res, err := decodeFetchResponse(b, "t", 3)
-		if err == nil && len(res.records) > len(b) {
-			t.Fatal("more records than bytes")
-		}
-	})
 }
 
 // FuzzRoundTrip publishes arbitrary keys, values, headers and timestamps and reads them back, with every codec.

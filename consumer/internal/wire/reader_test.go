@@ -146,8 +146,8 @@ func marker(t *testing.T, producer uint64, kind byte) []byte {
 func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
 	raw, err := EncodeBatch([]record.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
 	require.NoError(t, err)
-	res := &FetchResponse{aborted: []abortedTransaction{{producerID: 8, firstOffset: 5},
-		{producerID: 7, firstOffset: 0}}}
+	res := &FetchResponse{aborted: []abortedTransaction{{ProducerID: 8, FirstOffset: 5},
+		{ProducerID: 7, FirstOffset: 0}}}
 	for i, b := range [][]byte{
 		transactional(raw, 7), // 0: aborted
 		raw,                   // 1

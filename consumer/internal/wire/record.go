@@ -227,7 +227,7 @@ func (b *recordBatch) aborts(limit int, reserve Reserve) (bool, error) {
 	return len(rec.Key) >= 4 && binary.BigEndian.Uint16(rec.Key[2:]) == 0, nil
 }
 
-// fields reads the fields of a response or a record from the front of buf. After the first field that does
+// fields reads the fields of a record from the front of buf. After the first field that does
 // not fit, bad is set and every field read is zero.
 type fields struct {
 	buf []byte
@@ -262,25 +262,4 @@ func (f *fields) nullable() []byte {
 		return nil
 	}
 	return f.take(n)
-}
-
-func (f *fields) int16() int16 {
-	if b := f.take(2); b != nil {
-		return int16(binary.BigEndian.Uint16(b))
-	}
-	return 0
-}
-
-func (f *fields) int32() int32 {
-	if b := f.take(4); b != nil {
-		return int32(binary.BigEndian.Uint32(b))
-	}
-	return 0
-}
-
-func (f *fields) int64() int64 {
-	if b := f.take(8); b != nil {
-		return int64(binary.BigEndian.Uint64(b))
-	}
-	return 0
 }
