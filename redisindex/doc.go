@@ -12,9 +12,10 @@
 //  1. storeLists     adds the fingerprints to their block lists
 //  2. storeEntries   stores the entries, without tickets and verdicts
 //  3. drawTickets    draws one number for each article from a counter
-//  4. lookUp         gives each entry its number as its ticket, unless the entry has a ticket already; fetches the block lists of the
-//     slices in reach, and selects candidates
-//  5. fetchEntries   fetches the entries of the candidates, and judges them; giveTickets gives a ticket to each relative without one
+//  4. lookUp         gives each entry its number as its ticket, unless the entry has a ticket already; fetches
+//     the block lists of the slices in reach, and selects candidates
+//  5. fetchEntries   fetches the entries of the candidates, and judges them; giveTickets gives a ticket to each
+//     relative without one
 //  6. decide         writes the verdicts, in the order of tickets
 //
 // The metric and the trace call the steps by these names in snake case (store_lists).

@@ -142,7 +142,7 @@ func work(t *testing.T, addr string, change func(*connection.Options), cfg keysp
 func checkAs(t *testing.T, addr string, change func(*connection.Options), cfg keyspace.Config) []diag.Finding {
 	t.Helper()
 	client := redisrig.ConnectAs(t, addr, change)
-	return connection.Check(t.Context(), client, cfg,
+	return connection.Check(t.Context(), client, cfg, 0,
 		func(ctx context.Context) error { return Trial(ctx, client, cfg) })
 }
 

@@ -33,6 +33,7 @@ var removed = map[string]string{
 	"redis.generations":           "now always 1",
 	"redis.max_candidates":        "now always 24",
 	"redis.pool_size":             "now always 16",
-	"redis.wait_timeout":          "now a fifth of redis.timeout",
+	"redis.timeout":               "now always 5s",
+	"redis.wait_timeout":          "now always 1s",
 	"shadow.values":               "now always false: explain and diff read the texts from the input topic",
 }

@@ -207,14 +207,9 @@ func checkRedis(parent context.Context, cfg config.Config, recipeID, fault strin
 	}
 	defer client.Close()
 	index := cfg.IndexConfig(recipeID)
-	found := connection.Check(ctx, client, index,
+	found := connection.Check(ctx, client, index, cfg.Redis.WaitReplicas,
 		func(ctx context.Context) error { return redisindex.Trial(ctx, client, index) })
-	found = append(found, connection.CheckReplicas(ctx, client, cfg.Redis.Options)...)
 	if slices.ContainsFunc(found, failed) {
-		// If the servers are of another kind than the settings say, all other findings follow from that.
-		if modes := connection.CheckMode(ctx, cfg.Redis.Options); len(modes) > 0 {
-			return modes
-		}
 		fault = "Redis has a fault"
 	}
 	if fault != "" {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,7 +17,8 @@ import (
 const (
 	// minVersion is the oldest server that is supported.
 	minVersion = "6.2"
-	// ListpackBytes is the size of a field up to which Redis shall keep a hash of entries as a listpack: a few entries.
+	// ListpackBytes is the size of a field up to which Redis shall keep a hash of entries as a listpack: a few
+	// entries.
 	ListpackBytes = 1024
 	// listpackEntries is the number of fields up to which Redis shall keep a hash of entries as a listpack. A
 	// hash holds 4 to 8 at the expected volume, so there is room for more articles than expected.
@@ -28,9 +29,10 @@ const (
 )
 
 // Check asks every server behind client for its settings and its state. It returns the faults that prevent
-// the index from working, that can make it lose articles, or that cost memory. trial claims an article below
-// the namespace, to try the rights of the user (redisindex.Trial). Check changes nothing in the index.
-func Check(ctx context.Context, client redis.UniversalClient, cfg keyspace.Config,
+// the index from working, that can make it lose articles, or that cost memory. Claims wait for so many replicas
+// of each master (Options.WaitReplicas). trial claims an article below the namespace, to try the rights of the
+// user (redisindex.Trial). Check changes nothing in the index.
+func Check(ctx context.Context, client redis.UniversalClient, cfg keyspace.Config, waitReplicas int,
 	trial func(context.Context) error) []diag.Finding {
 	if err := cfg.Validate(); err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "redis settings", err.Error(), "correct the settings")}
@@ -43,7 +45,7 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg keyspace.Confi
 		findings = append(findings, fromError("redis", err, client, cfg))
 	}
 	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
-		return checkServer(ctx, server, cfg)
+		return checkServer(ctx, server, cfg, waitReplicas)
 	})...)
 }
 
@@ -56,7 +58,7 @@ func fromError(subject string, err error, client redis.UniversalClient, cfg keys
 	return diag.New(diag.Failure, subject, err.Error(), "see the server's log")
 }
 
-func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config) []diag.Finding {
+func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config, waitReplicas int) []diag.Finding {
 	addr := server.Options().Addr
 	var findings []diag.Finding
 	add := func(s diag.Severity, subject, problem, remedy string) {
@@ -66,8 +68,9 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 	switch {
 	case err != nil:
 		add(diag.Info, "INFO",
-			"is not answered, so the version, evictions, memory and failed saves are not watched: "+err.Error(),
-			"grant +info, or watch them elsewhere; make sure that the version is at least "+minVersion)
+			"is not answered, so the version, replicas, evictions, memory and failed saves are not watched: "+err.Error(),
+			"grant +info, or watch them elsewhere; make sure that the version is at least "+minVersion+
+				", and that no master has fewer replicas than redis.wait_replicas")
 	case info.version == "":
 		add(diag.Info, "version", "could not be found out: INFO names none", "make sure that it is at least "+
 			minVersion)
@@ -86,6 +89,17 @@ func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config)
 			fmt.Sprintf("it has dropped %d keys since its start: copies of articles among them pass as unique",
 				info.Evicted),
 			"set maxmemory-policy to noeviction and raise maxmemory; see docs/operations.md, When Redis lost articles")
+	}
+	switch {
+	case !info.master:
+	case info.replicas < waitReplicas:
+		add(diag.Failure, "replicas",
+			fmt.Sprintf("has %d, but claims wait for %d: no article would get a verdict", info.replicas, waitReplicas),
+			"start replicas, or lower redis.wait_replicas")
+	case info.replicas > 0 && waitReplicas == 0:
+		add(diag.Info, "replicas",
+			"claims do not wait for them: a failover can lose the latest writes, and copies of the lost articles pass as "+
+				"unique", "set redis.wait_replicas to 1")
 	}
 	settings, err := server.ConfigGet(ctx, "*").Result()
 	if err != nil {
@@ -154,63 +168,10 @@ func wantedSizes(cfg keyspace.Config) []wantedSize {
 
 // olderThan compares dotted versions by their first two numbers.
 func olderThan(version, least string) bool {
-	number := func(v string, i int) int {
-		parts := strings.Split(v, ".")
-		if i >= len(parts) {
-			return 0
-		}
-		n, _ := strconv.Atoi(parts[i])
+	numbers := func(of string) []int {
+		n := make([]int, 2)
+		_, _ = fmt.Sscanf(of, "%d.%d", &n[0], &n[1]) // what is missing counts as 0
 		return n
 	}
-	for i := range 2 {
-		if a, b := number(version, i), number(least, i); a != b {
-			return a < b
-		}
-	}
-	return false
-}
-
-// CheckReplicas returns a finding for each master that has fewer replicas than Options.WaitReplicas, and for
-// each master with replicas if WaitReplicas is 0: a failover to such a replica can lose articles.
-func CheckReplicas(ctx context.Context, client redis.UniversalClient, o Options) []diag.Finding {
-	return eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
-		subject := server.Options().Addr + " replicas"
-		info, err := server.Info(ctx, "replication").Result()
-		if err != nil {
-			if o.WaitReplicas == 0 {
-				return nil
-			}
-			return []diag.Finding{diag.New(diag.Info, subject, "could not be found out: "+err.Error(),
-				fmt.Sprintf("make sure that there are at least redis.wait_replicas (%d)", o.WaitReplicas))}
-		}
-		role, replicas := replicationOf(info)
-		switch {
-		case role != "master":
-			return nil
-		case replicas < o.WaitReplicas:
-			return []diag.Finding{diag.New(diag.Failure, subject,
-				fmt.Sprintf("has %d, but claims wait for %d: no article would get a verdict", replicas, o.WaitReplicas),
-				"start replicas, or lower redis.wait_replicas")}
-		case replicas > 0 && o.WaitReplicas == 0:
-			return []diag.Finding{diag.New(diag.Info, subject,
-				"claims do not wait for them: a failover can lose the latest writes, and copies of the lost "+
-					"articles pass as unique",
-				"set redis.wait_replicas to 1")}
-		}
-		return nil
-	})
-}
-
-// replicationOf reads role and number of replicas from a reply to INFO replication.
-func replicationOf(info string) (role string, replicas int) {
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch name {
-		case "role":
-			role = value
-		case "connected_slaves":
-			replicas, _ = strconv.Atoi(value)
-		}
-	}
-	return role, replicas
+	return slices.Compare(numbers(version), numbers(least)) < 0
 }

@@ -61,8 +61,9 @@ func isRedirect(err error) bool {
 // isRightMissing says whether the user lacks the right to run a command. If the command is inside a script,
 // Redis 7.0 and Valkey reply without the error code NOPERM.
 func isRightMissing(err error) bool {
-	return redis.IsPermissionError(err) || err != nil && (strings.Contains(err.Error(), "The user executing the script can't") ||
-		strings.Contains(err.Error(), "ACL failure in script"))
+	return redis.IsPermissionError(err) || err != nil &&
+		(strings.Contains(err.Error(), "The user executing the script can't") ||
+			strings.Contains(err.Error(), "ACL failure in script"))
 }
 
 // IsRefused says whether a server refuses the command: the user lacks the right, or the server does not have

@@ -17,6 +17,8 @@ const fullShare = 0.8
 // name is zero.
 type ServerInfo struct {
 	version     string
+	master      bool // its role
+	replicas    int
 	RunID       string // names the process, so it changes with each restart
 	Policy      string // maxmemory-policy
 	MemoryUsed  int64  // bytes
@@ -41,6 +43,10 @@ func parseInfo(text string) ServerInfo {
 		switch name {
 		case "redis_version":
 			i.version = value
+		case "role":
+			i.master = value == "master"
+		case "connected_slaves":
+			i.replicas, _ = strconv.Atoi(value)
 		case "run_id":
 			i.RunID = value
 		case "maxmemory_policy":

@@ -27,20 +27,20 @@ type Options struct {
 	SentinelUsername string `setting:"sentinel_username" help:"ACL user at the sentinels; empty: the default user."`
 	SentinelPassword string `setting:"sentinel_password" secret:"true" help:"Password of the sentinels; empty: none."`
 
-	Cluster  bool          `setting:"cluster" help:"Addrs belong to a Redis Cluster."`
-	PoolSize int           `setting:"-"`
-	Timeout  time.Duration `setting:"timeout" hidden:"true" range:"10ms..10m" help:"Longest wait for a connection, a read or a write."`
-	TLS      remote.TLS    `setting:"tls"`
+	Cluster bool       `setting:"cluster" help:"Addrs belong to a Redis Cluster."`
+	TLS     remote.TLS `setting:"tls"`
+	// Timeout is the longest wait for a connection, a read or a write.
+	Timeout time.Duration `setting:"-"`
 	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the
 	// next step begins. While fewer replicas are in reach, Claim blocks.
-	WaitReplicas int `setting:"wait_replicas" range:"0..100" help:"Replicas per master that must have a write before a verdict counts. 0: a failover can lose articles, whose copies pass as unique. Raised: slower, and claims wait while replicas are away."`
-	// WaitTimeout is the longest wait of one step for the replicas. After it the claim is run again. 0: a fifth of Timeout.
+	WaitReplicas int `setting:"wait_replicas" range:"0..100" help:"Replicas that must have each write; docs/operations.md"`
+	// WaitTimeout is the longest wait of one step for the replicas. After it the claim is run again. 0: a second.
 	WaitTimeout time.Duration `setting:"-"`
 }
 
 // DefaultOptions returns the options for a server on this machine.
 func DefaultOptions() Options {
-	return Options{Addrs: []string{"127.0.0.1:6379"}, PoolSize: 16, Timeout: 5 * time.Second}
+	return Options{Addrs: []string{"127.0.0.1:6379"}, Timeout: 5 * time.Second}
 }
 
 // Validate returns all mistakes in the options, joined; nil if there are none. It neither dials nor reads
@@ -104,7 +104,7 @@ func Connect(o Options) (redis.UniversalClient, error) {
 		IsClusterMode: o.Cluster, ClientName: "echosieve",
 		// RESP2. RESP3 has nothing that the index needs, and with it go-redis checks for pushed messages
 		// before each reply.
-		Protocol: 2, PoolSize: o.PoolSize, MaxRetries: -1, DialerRetries: 1,
+		Protocol: 2, PoolSize: 16, MaxRetries: -1, DialerRetries: 1,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
 		ContextTimeoutEnabled: true, TLSConfig: tlsConfig,
 		// CLIENT SETINFO needs a separate right, and Redis before 7.2 refuses an ACL rule that names this right.
@@ -114,7 +114,7 @@ func Connect(o Options) (redis.UniversalClient, error) {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	if o.WaitReplicas > 0 {
-		replication{o.WaitReplicas, cmp.Or(o.WaitTimeout, o.Timeout/5).Milliseconds()}.attach(client)
+		replication{o.WaitReplicas, cmp.Or(o.WaitTimeout, time.Second).Milliseconds()}.attach(client)
 	}
 	return client, nil
 }

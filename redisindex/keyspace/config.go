@@ -5,17 +5,19 @@
 // length of a slice, the size class, the kind of block lists and the version of entries. g is the number of a
 // slice: milliseconds since 1970, divided by the length. A slice is as long as window / redis.generations.
 //
-//	key                                 type    content
-//	ns:b:<g>:<block>:<high bits, hex>   hash    field: the low 12 or 13 bits of a block value; value: its block list; the last block: anchors
-//	ns:s:<g>:<block>:<value, hex>       set     with redis.buckets: sets, in place of ns:b: fingerprints as signed decimal numbers
-//	ns:o:<g>:<shard, hex>               hash    field: a fingerprint; value: its entries (entry.go)
-//	ns:g:<g>                            hash    the slice exists; written before tickets are drawn, read after
-//	ns:d:<key>:<field, hex>             hash    copy of a damaged field
-//	ns:seq                              string  ticket counter
-//	ns:r:<name>:...                     hash    how far a refill is, and who works at which partition
-//	ns:h:<group>                        hash    where the group's commits of other indexes end, and up to where this index was filled
-//	ns:t, ns:t:<n>:<root>               string  generation of the stories; state of a story in it (package stories)
-//	ns:life, cluster: 64 ns:life:{n}    hash    seen: raised every 3 seconds; lost: the last loss; cured: the last loss that was refilled
+//	ns:b:<g>:<block>:<high bits, hex>  hash: block lists by the low 12 or 13 bits of a block value; the last
+//	                                   block: anchors
+//	ns:s:<g>:<block>:<value, hex>      set, with redis.buckets: sets, in place of ns:b: fingerprints as signed
+//	                                   decimal numbers
+//	ns:o:<g>:<shard, hex>              hash: entries (entry.go) by fingerprint
+//	ns:g:<g>                           hash: the slice exists; written before tickets are drawn, read after
+//	ns:d:<key>:<field, hex>            hash: copy of a damaged field
+//	ns:seq                             string: ticket counter
+//	ns:h:<group>                       hash: where the group's commits of other indexes end, and up to where this
+//	                                   index was filled
+//	ns:t, ns:t:<n>:<root>              string: generation of the stories; state of a story in it (package stories)
+//	ns:life, cluster: 64 ns:life:{n}   hash: seen, raised every 3 seconds; lost, the last loss; cured, the last
+//	                                   loss that was refilled
 //
 // <redis.namespace>:forgotten is a hash of all indexes of the namespace: the coordinates and id of each
 // article that was forgotten, and when.
@@ -72,11 +74,11 @@ type Config struct {
 	MaxCandidates int `setting:"-"`
 	// ExpectedArticles is the number of articles in one window. Keys are sized for it: too many small keys
 	// waste memory, and large ones time. It is rounded up to its size class, a power of two.
-	ExpectedArticles int `setting:"expected_articles" range:"1..1099511627776" help:"Articles in one window, rounded up to a power of two. Too low costs CPU, too high memory. A change starts an empty index."`
+	ExpectedArticles int `setting:"expected_articles" range:"1..1099511627776" help:"Articles in a window; docs/scale.md"`
 	// Buckets is the form of block lists in Redis. With "packed" a list is a field of a hash (packedLists).
 	// With "sets" it is a Redis set, which other programs can read (setLists). Sets write less to the log of
 	// Redis where lists are long, but cost the server more CPU time.
-	Buckets string `setting:"buckets" help:"Form of block lists: packed (cheaper) or sets (readable by other tools; docs/tuning.md). A change starts an empty index."`
+	Buckets string `setting:"buckets" help:"packed, or sets (docs/tuning.md). A change starts an empty index."`
 	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles, up to 26 bits for
 	// 3 blocks, which serve a billion articles. Wider blocks find fewer copies with the same number of
 	// probes.

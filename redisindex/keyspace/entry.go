@@ -58,7 +58,8 @@ func (e *Entry) Before(o *Entry) bool {
 
 // Layout of an entry:
 //
-//	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (packed.AppendID), time, signature | verdict
+//	length u16, head length u16, ticket 6 bytes, digest 16 bytes, form u8, coordinates, packed id (packed.AppendID),
+//	time, signature | verdict
 //
 // Numbers are big-endian. The time counts from the start of the slice, in milliseconds. The head is
 // everything before the verdict. The scripts know the first four fields (lua/find.lua); restore.lua also

@@ -111,7 +111,7 @@ func infoOf(t testing.TB, client redis.UniversalClient) connection.ServerInfo {
 // checkWarns says whether Check warns of a subject, too.
 func checkWarns(t testing.TB, client redis.UniversalClient, subject string) bool {
 	t.Helper()
-	found := connection.Check(t.Context(), client, redisrig.Config(redisrig.Standard),
+	found := connection.Check(t.Context(), client, redisrig.Config(redisrig.Standard), 0,
 		func(context.Context) error { return nil })
 	return slices.ContainsFunc(found, func(f diag.Finding) bool {
 		return f.Severity == diag.Warning && strings.HasSuffix(f.Subject, " "+subject)

@@ -209,7 +209,7 @@ func (g *Rig) startRedis() {
 
 // redisFlags are the arguments that tell a service process where Redis is.
 func (g *Rig) redisFlags() []string {
-	flags := []string{"--redis.timeout", "1s"}
+	var flags []string
 	for _, addr := range g.redisAddrs {
 		flags = append(flags, "--redis.addrs", addr)
 	}
