@@ -63,6 +63,8 @@ type Config struct {
 	Member string
 	// Slow is told of a record that has been prepared for slowAfter, and again with prepared when it is. May be nil.
 	Slow func(at article.Coordinates, prepared bool)
+	// Shown is told of acknowledged outputs, and keeps no reference to them. May be nil.
+	Shown func([]Output)
 	// NoPossible puts into the topic unique what belongs into the topic possible: there is none.
 	NoPossible bool
 }
@@ -312,6 +314,9 @@ func (p *Pipeline) Acknowledged(outputs []Output, took time.Duration) {
 		}
 	}
 	p.metrics.observe(StagePublish, took)
+	if p.cfg.Shown != nil {
+		p.cfg.Shown(outputs)
+	}
 }
 
 // maxFuture is how far ahead of the clock a timestamp may be.

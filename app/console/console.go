@@ -11,17 +11,17 @@ package console
 import (
 	"context"
 	"embed"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
+	"echosieve/app/config"
 	"echosieve/app/told"
-	"echosieve/consumer"
-	"echosieve/consumer/broker"
-	"echosieve/consumer/tools"
 	"echosieve/pipeline"
-	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 )
 
@@ -34,89 +34,51 @@ const StoriesPath = Path + "api/stories"
 //go:embed static
 var static embed.FS
 
-// Config says what the console shows.
-type Config struct {
-	// Version is that of the program.
-	Version string
-	// Kafka names the brokers and topics that records are read from.
-	Kafka  broker.Config
-	Decode decode.Config
-	Recipe *recipe.Recipe
-	// Judge compares texts as the service does.
-	Judge *told.Judge
-	// Stories answers for the stories at StoriesPath, and for each one below it.
-	Stories http.Handler
-}
-
 // Console shows one service. New makes it, and Close ends it. Safe for concurrent use.
 type Console struct {
-	cfg     Config
-	archive *tools.Archive
+	cfg     config.Config
+	recipe  string // id
+	judge   *told.Judge
+	reader  *told.Reader
 	feed    *feed
 	log     *slog.Logger
-	topics  map[string]bool // the topics that records are read from
-	working chan struct{}   // bounds the requests that read records or compare texts
-	routes  http.Handler
+	working *semaphore.Weighted // bounds the requests that read records or compare texts
+	routes  *http.ServeMux
 }
 
 // maxWorking bounds how many requests read records or compare texts at a time, so that the console cannot
 // take the memory and the cores that the service needs.
 const maxWorking = 2
 
-// New returns the console of a service. The caller closes the console.
-func New(cfg Config, log *slog.Logger) (*Console, error) {
-	topics := cfg.Kafka.Topics.All()
-	archive, err := tools.NewArchive(cfg.Kafka, topics...)
+// New returns the console of a service with its recipe. The caller closes it. stories answers for the stories at
+// StoriesPath, and for each one below it.
+func New(cfg config.Config, made *recipe.Recipe, stories http.Handler, log *slog.Logger) *Console {
+	c := &Console{cfg: cfg, recipe: made.ID(), judge: told.NewJudge(cfg, made), reader: told.NewReader(cfg, io.Discard),
+		feed: newFeed(time.Now), log: log, working: semaphore.NewWeighted(maxWorking), routes: http.NewServeMux()}
+	c.reader.OnlyConfigured = true
+	files, err := fs.Sub(static, "static")
 	if err != nil {
-		return nil, err
+		panic(err) // the folder is embedded
 	}
-	c := &Console{
-		cfg: cfg, archive: archive, feed: newFeed(time.Now), log: log, topics: map[string]bool{},
-		working: make(chan struct{}, maxWorking),
-	}
-	for _, name := range topics {
-		c.topics[name] = true
-	}
-	c.routes = c.newRoutes()
-	return c, nil
+	c.routes.Handle("GET "+Path, http.StripPrefix(Path, http.FileServerFS(files)))
+	c.routes.HandleFunc("GET "+Path+"api/feed", c.serveFeed)
+	c.routes.HandleFunc("GET "+Path+"api/find", c.serveFind)
+	c.routes.HandleFunc("GET "+Path+"api/verdict", c.limited(c.serveVerdict))
+	c.routes.HandleFunc("GET "+Path+"api/titles", c.limited(c.serveTitles))
+	c.routes.Handle("GET "+StoriesPath, stories)
+	c.routes.Handle("GET "+StoriesPath+"/", stories)
+	c.routes.HandleFunc("POST "+Path+"api/compare", c.limited(c.serveCompare))
+	return c
 }
 
 // Close ends the feeds of open pages and the connections to Kafka.
 func (c *Console) Close() {
 	c.feed.close()
-	c.archive.Close()
+	c.reader.Close()
 }
 
-// Watch returns a handler that does the work of h and shows its verdicts in the console.
-func (c *Console) Watch(h consumer.Handler) consumer.Handler {
-	w := watched{h, c.feed}
-	if s, ok := h.(consumer.Snapshots); ok {
-		return watchedSnapshots{w, s}
-	}
-	return w
-}
-
-type watched struct {
-	consumer.Handler
-	feed *feed
-}
-
-// Acknowledged implements consumer.Handler.
-func (w watched) Acknowledged(outputs []pipeline.Output, took time.Duration) {
-	w.Handler.Acknowledged(outputs, took)
-	w.feed.show(outputs)
-}
-
-// watchedSnapshots is a watched handler whose outputs are snapshots.
-type watchedSnapshots struct {
-	watched
-	snapshots consumer.Snapshots
-}
-
-// Outdated implements consumer.Snapshots.
-func (w watchedSnapshots) Outdated(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error) {
-	return w.snapshots.Outdated(ctx, b)
-}
+// Show shows acknowledged outputs.
+func (c *Console) Show(outputs []pipeline.Output) { c.feed.show(outputs) }
 
 // ServeHTTP serves the page and its data, below Path.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -124,37 +86,19 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.routes.ServeHTTP(w, r)
 }
 
-func (c *Console) newRoutes() http.Handler {
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // the folder is embedded
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET "+Path, http.StripPrefix(Path, http.FileServerFS(files)))
-	mux.HandleFunc("GET "+Path+"api/feed", c.serveFeed)
-	mux.HandleFunc("GET "+Path+"api/find", c.serveFind)
-	mux.HandleFunc("GET "+Path+"api/verdict", c.limited(c.serveVerdict))
-	mux.HandleFunc("GET "+Path+"api/titles", c.limited(c.serveTitles))
-	mux.Handle("GET "+StoriesPath, c.cfg.Stories)
-	mux.Handle("GET "+StoriesPath+"/", c.cfg.Stories)
-	mux.HandleFunc("POST "+Path+"api/compare", c.limited(c.serveCompare))
-	return mux
-}
+// requestTimeout bounds a request that reads records or compares texts.
+const requestTimeout = 10 * time.Second
 
 // limited serves at most maxWorking requests at a time. Others wait, or end when their client goes away.
 func (c *Console) limited(serve func(ctx context.Context, w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 		defer cancel()
-		select {
-		case c.working <- struct{}{}:
-			defer func() { <-c.working }()
-			serve(ctx, w, r)
-		case <-ctx.Done():
+		if c.working.Acquire(ctx, 1) != nil {
 			http.Error(w, "too many requests are under way", http.StatusServiceUnavailable)
+			return
 		}
+		defer c.working.Release(1)
+		serve(ctx, w, r)
 	}
 }
-
-// requestTimeout bounds a request that reads records or compares texts.
-const requestTimeout = 10 * time.Second

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"echosieve/app/build"
 	"echosieve/app/visible"
 )
 
@@ -28,46 +29,33 @@ func (c *Console) serveFeed(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer c.feed.leave(p)
-	first.Version, first.Recipe = c.cfg.Version, c.cfg.Recipe.ID()
+	first.Version, first.Recipe = build.Version(), c.recipe
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the events back
-	events := eventWriter{w: w, control: http.NewResponseController(w)}
-	if events.send("opening", first) != nil {
-		return
+	// send sends one event (HTML standard, section 9.2). After an error the client is gone.
+	send := func(name string, data any) error {
+		text, err := json.Marshal(data) // without line ends, which would end the event
+		if err != nil {
+			return err
+		}
+		control := http.NewResponseController(w)
+		if err := control.SetWriteDeadline(time.Now().Add(eventTimeout)); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, visible.JSON(text)); err != nil {
+			return err
+		}
+		return control.Flush()
 	}
 	ticks := time.NewTicker(tickInterval)
 	defer ticks.Stop()
-	for {
+	for err := send("opening", first); err == nil; err = send("tick", c.feed.take(p)) {
 		select {
 		case <-ticks.C:
-			if events.send("tick", c.feed.take(p)) != nil {
-				return
-			}
 		case <-p.done:
 			return
 		case <-r.Context().Done():
 			return
 		}
 	}
-}
-
-// eventWriter writes server-sent events (HTML standard, section 9.2).
-type eventWriter struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-}
-
-// send sends one event. After an error the client is gone.
-func (e *eventWriter) send(name string, data any) error {
-	text, err := json.Marshal(data) // without line ends, which would end the event
-	if err != nil {
-		return err
-	}
-	if err := e.control.SetWriteDeadline(time.Now().Add(eventTimeout)); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", name, visible.JSON(text)); err != nil {
-		return err
-	}
-	return e.control.Flush()
 }

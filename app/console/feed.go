@@ -1,11 +1,14 @@
 package console
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -35,31 +38,24 @@ type feed struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	number  int64            // verdicts so far
-	kept    []row            // a ring: row n lies at n % keptRows
-	byAt    map[string]int64 // number of the last kept row with these coordinates
-	history [historySteps]historyBar
-	pages   map[*page]struct{}
-	closed  bool
-}
-
-// historyBar holds the verdicts of one historyStep.
-type historyBar struct {
-	step   int64 // number of the step since 1970
-	counts counts
+	number  int64                        // verdicts so far
+	kept    *simplelru.LRU[string, *row] // by coordinates, in the order in which the verdicts came
+	history map[int64]counts             // by the number of the step since 1970
+	pages   map[*page]struct{}           // nil: the feed is closed
 }
 
 // page is one open page. Its fields belong to the feed's lock.
 type page struct {
 	filter  filter
-	rows    []row // a random sample of the matching rows since the last tick, at most maxTickRows
-	matched int64 // rows since the last tick that the filter selects
+	rows    []*row // a random sample of the matching rows since the last tick, at most maxTickRows
+	matched int64  // rows since the last tick that the filter selects
 	counts  counts
 	done    chan struct{} // closed when the feed closes
 }
 
 func newFeed(now func() time.Time) *feed {
-	return &feed{now: now, pages: map[*page]struct{}{}, byAt: map[string]int64{}}
+	kept, _ := simplelru.NewLRU[string, *row](keptRows, nil) // fails only for sizes below 1
+	return &feed{now: now, kept: kept, history: map[int64]counts{}, pages: map[*page]struct{}{}}
 }
 
 // show takes in acknowledged outputs.
@@ -67,63 +63,32 @@ func (f *feed) show(outputs []pipeline.Output) {
 	now := f.now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	bar := f.bar(now)
+	step := now.UnixNano() / int64(historyStep)
+	if f.history[step] == nil {
+		maps.DeleteFunc(f.history, func(old int64, _ counts) bool { return old <= step-historySteps })
+		f.history[step] = counts{}
+	}
 	for i := range outputs {
-		r := newRow(&outputs[i], f.number, now)
-		if original := f.at(r.Original); original != nil {
+		r := newRow(&outputs[i], now)
+		r.number = f.number
+		f.number++
+		if original, found := f.kept.Peek(r.Original); found {
 			r.OriginalTitle = original.Title
 		}
-		f.keep(r)
-		bar.counts[r.Verdict]++
+		f.kept.Add(r.At, r)
+		f.history[step][r.Verdict]++
 		for p := range f.pages {
-			p.draw(&r)
+			p.draw(r)
 		}
 	}
-}
-
-// keep adds a row to those that are kept.
-func (f *feed) keep(r row) {
-	if len(f.kept) < keptRows {
-		f.kept = append(f.kept, r)
-	} else {
-		old := &f.kept[f.number%keptRows]
-		if f.byAt[old.At] == old.Number {
-			delete(f.byAt, old.At)
-		}
-		*old = r
-	}
-	f.byAt[r.At] = r.Number
-	f.number++
-}
-
-// at returns the last kept row with the coordinates, or nil.
-func (f *feed) at(coordinates string) *row {
-	number, found := f.byAt[coordinates]
-	if !found {
-		return nil
-	}
-	return &f.kept[number%keptRows]
 }
 
 // verdict returns the last verdict that is kept about the record with the coordinates, or nil.
 func (f *feed) verdict(coordinates string) *row {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if r := f.at(coordinates); r != nil {
-		found := *r
-		return &found
-	}
-	return nil
-}
-
-// bar returns the bar of the present step.
-func (f *feed) bar(now time.Time) *historyBar {
-	step := now.UnixNano() / int64(historyStep)
-	b := &f.history[step%historySteps]
-	if b.step != step {
-		*b = historyBar{step: step, counts: counts{}}
-	}
-	return b
+	r, _ := f.kept.Peek(coordinates)
+	return r
 }
 
 // draw adds a row to the page's sample. Every matching row since the last tick has the same chance to be in
@@ -135,9 +100,9 @@ func (p *page) draw(r *row) {
 	}
 	p.matched++
 	if len(p.rows) < maxTickRows {
-		p.rows = append(p.rows, *r)
+		p.rows = append(p.rows, r)
 	} else if at := rand.Int64N(p.matched); at < maxTickRows { //nolint:gosec // a sample for people needs no secret numbers
-		p.rows[at] = *r
+		p.rows[at] = r
 	}
 }
 
@@ -149,7 +114,7 @@ type opening struct {
 	Reasons   map[string]string `json:"reasons"`
 	Relations []string          `json:"relations"` // that a verdict may have
 	// Rows are the last rows that the filter selects, oldest first.
-	Rows []row `json:"rows"`
+	Rows []*row `json:"rows"`
 	// History are the verdicts of the last steps by kind, oldest first, and Step is their width in seconds.
 	History []counts `json:"history"`
 	Step    float64  `json:"step"`
@@ -159,7 +124,7 @@ type opening struct {
 func (f *feed) open(filter filter) (*page, opening) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed || len(f.pages) >= maxPages {
+	if f.pages == nil || len(f.pages) >= maxPages {
 		return nil, opening{}
 	}
 	p := &page{filter: filter, counts: counts{}, done: make(chan struct{})}
@@ -171,23 +136,17 @@ func (f *feed) open(filter filter) (*page, opening) {
 	slices.Reverse(o.Rows)
 	last := f.now().UnixNano() / int64(historyStep)
 	for step := last - historySteps + 1; step <= last; step++ {
-		bar := counts{}
-		if b := &f.history[step%historySteps]; b.step == step {
-			for kind, n := range b.counts {
-				bar[kind] = n
-			}
-		}
-		o.History = append(o.History, bar)
+		o.History = append(o.History, maps.Clone(f.history[step]))
 	}
 	return p, o
 }
 
 // last returns the last rows that a condition selects, newest first, at most n.
-func (f *feed) last(n int, selects func(*row) bool) []row {
-	rows := []row{}
-	for number := f.number - 1; number >= max(0, f.number-int64(len(f.kept))) && len(rows) < n; number-- {
-		if r := &f.kept[number%keptRows]; selects(r) {
-			rows = append(rows, *r)
+func (f *feed) last(n int, selects func(*row) bool) []*row {
+	rows := []*row{}
+	for _, r := range slices.Backward(f.kept.Values()) {
+		if len(rows) < n && selects(r) {
+			rows = append(rows, r)
 		}
 	}
 	return rows
@@ -198,8 +157,8 @@ type tick struct {
 	Counts counts `json:"counts"` // all verdicts by kind
 	// Matched is the number of verdicts that the filter selects. Rows are all of them or, if there are more
 	// than maxTickRows, a sample.
-	Matched int64 `json:"matched"`
-	Rows    []row `json:"rows"` // oldest first
+	Matched int64  `json:"matched"`
+	Rows    []*row `json:"rows"` // oldest first
 }
 
 // take returns what happened since the last take.
@@ -208,7 +167,7 @@ func (f *feed) take(p *page) tick {
 	t := tick{Counts: p.counts, Matched: p.matched, Rows: p.rows}
 	p.counts, p.matched, p.rows = counts{}, 0, nil
 	f.mu.Unlock()
-	slices.SortFunc(t.Rows, func(a, b row) int { return int(a.Number - b.Number) })
+	slices.SortFunc(t.Rows, func(a, b *row) int { return int(a.number - b.number) })
 	return t
 }
 
@@ -223,19 +182,16 @@ func (f *feed) leave(p *page) {
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
-		return
-	}
-	f.closed = true
 	for p := range f.pages {
 		close(p.done)
 	}
+	f.pages = nil
 }
 
 // find returns the last verdicts on articles with the id, newest first, and how many verdicts were searched.
-func (f *feed) find(id string) (found []row, searched int) {
+func (f *feed) find(id string) (found []*row, searched int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	wanted := strings.ToLower(shortened(id)) // as the rows have it
-	return f.last(openingRows, func(r *row) bool { return strings.ToLower(r.ID) == wanted }), len(f.kept)
+	return f.last(openingRows, func(r *row) bool { return strings.ToLower(r.ID) == wanted }), f.kept.Len()
 }

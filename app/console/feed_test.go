@@ -16,7 +16,6 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
-	"echosieve/consumer"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
@@ -58,7 +57,7 @@ func TestFeedSamples(t *testing.T) {
 	require.EqualValues(t, 2001, got.Matched)
 	require.Len(t, got.Rows, maxTickRows)
 	for i := range got.Rows[1:] {
-		require.Less(t, got.Rows[i].Number, got.Rows[i+1].Number, "not in order, or twice")
+		require.Less(t, got.Rows[i].number, got.Rows[i+1].number, "not in order, or twice")
 	}
 	got = f.take(near)
 	require.Equal(t, counts{"unique": 1000, "near": 1000, "dead": 1}, got.Counts, "the charts show all verdicts")
@@ -118,16 +117,8 @@ func TestCopiesHaveTheTitleOfTheOriginal(t *testing.T) {
 	require.Empty(t, f.verdict("articles/0/2").OriginalTitle)
 	f.show(made(article.Unique, 10, keptRows))
 	require.Nil(t, f.verdict("articles/0/0"), "no longer kept")
-	require.Len(t, f.byAt, keptRows)
 	f.show(copies[:1])
 	require.Empty(t, f.verdict("articles/0/1").OriginalTitle)
-	for range 3 { // delivered again and again
-		f.show(made(article.Unique, 5, keptRows/2))
-	}
-	require.LessOrEqual(t, len(f.byAt), keptRows)
-	for at, number := range f.byAt {
-		require.Equal(t, at, f.kept[number%keptRows].At)
-	}
 }
 
 // The page knows a sentence for each judgement that has one, and no other.
@@ -145,13 +136,11 @@ func TestReasonsAreThoseOfTheRule(t *testing.T) {
 func TestRowsHoldNoLongTexts(t *testing.T) {
 	o := made(article.Unique, 0, 1)[0]
 	o.Content.Title = strings.Repeat("长", 1000)
-	r := newRow(&o, 0, time.Time{})
+	r := newRow(&o, time.Time{})
 	require.LessOrEqual(t, len(r.Title), maxRowText+len("…"))
 	require.Regexp(t, "^长+…$", r.Title, "cut within a character")
 
-	cut, bytes := cutText(strings.Repeat("长", maxTextBytes/3+1))
-	require.Regexp(t, "^长+$", cut, "cut within a character")
-	require.Equal(t, maxTextBytes/3*3+3, bytes)
+	require.Regexp(t, "^长+$", beginning(strings.Repeat("长", maxTextBytes/3+1)), "cut within a character")
 }
 
 // opened returns a console with the default configuration, which ends with the test, and the id of its recipe.
@@ -160,9 +149,7 @@ func opened(t *testing.T) (c *Console, recipe string) {
 	cfg := config.Default()
 	news, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	c, err = New(Config{Kafka: cfg.Kafka, Recipe: news, Judge: told.NewJudge(cfg, news.ID()),
-		Stories: http.NotFoundHandler()}, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	c = New(cfg, news, http.NotFoundHandler(), slog.New(slog.DiscardHandler))
 	t.Cleanup(c.Close)
 	return c, news.ID()
 }
@@ -227,13 +214,4 @@ func TestFeedOverHTTP(t *testing.T) {
 	c.Close()
 	require.Eventually(t, func() bool { return next() == "" }, time.Minute, time.Millisecond,
 		"the feed does not end with the console")
-}
-
-// A handler of snapshots stays one beside the console.
-func TestWatchKeepsSnapshots(t *testing.T) {
-	c := &Console{}
-	_, ok := c.Watch(struct{ consumer.Snapshots }{}).(consumer.Snapshots)
-	require.True(t, ok)
-	_, ok = c.Watch(struct{ consumer.Handler }{}).(consumer.Snapshots)
-	require.False(t, ok)
 }

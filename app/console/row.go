@@ -12,10 +12,10 @@ import (
 	"echosieve/stories"
 )
 
-// row is one verdict of the feed. Its JSON names are those of console.js.
+// row is one verdict of the feed; nobody changes it. Its JSON names are those of console.js.
 type row struct {
-	Number   int64  `json:"number"` // counts the verdicts of this process
-	Time     int64  `json:"time"`   // when the output was acknowledged, in milliseconds since 1970
+	number   int64  // counts the verdicts of this process
+	Time     int64  `json:"time"` // when the output was acknowledged, in milliseconds since 1970
 	Verdict  string `json:"verdict"`
 	Reason   string `json:"reason,omitempty"` // that decided, or why the record is a dead letter
 	Distance int    `json:"distance"`         // bits; -1 if there is no original
@@ -39,9 +39,9 @@ type row struct {
 const maxRowText = 200
 
 // newRow makes the row of an acknowledged output. It holds no reference to the record, whose value may be large.
-func newRow(o *pipeline.Output, number int64, now time.Time) row {
-	r := row{
-		Number: number, Time: now.UnixMilli(), Verdict: o.VerdictName(), Distance: -1, At: o.Record.String(),
+func newRow(o *pipeline.Output, now time.Time) *row {
+	r := &row{
+		Time: now.UnixMilli(), Verdict: o.VerdictName(), Distance: -1, At: o.Record.String(),
 		ID: shortened(o.Content.ID), Title: shortened(o.Content.Title), Publisher: shortened(o.Content.Publisher),
 	}
 	if o.Verdict.Kind == 0 { // a dead letter

@@ -155,30 +155,29 @@ func (s *Service) stages() pipeline.Config {
 
 // newHandler returns what decides the records, with the console and the list of stories if the settings have them.
 func (s *Service) newHandler() (consumer.Handler, error) {
-	cfg := s.cfg
-	stages, err := pipeline.New(s.stages(), s.recipe, s.index, s.registry)
-	if err != nil {
-		return nil, err
-	}
-	var handler consumer.Handler = stages
-	if cfg.IsShadow() {
-		handler = &pipeline.Shadow{Pipeline: stages}
-	}
+	cfg, stages := s.cfg, s.stages()
 	if cfg.HTTP.ShowsArticles() != "" {
-		s.stories, err = storylist.New(cfg.Kafka, storylist.Topic(cfg.Kafka.Topics.First()), cfg.Window)
+		list, err := storylist.New(cfg.Kafka, storylist.Topic(cfg.Kafka.Topics.First()), cfg.Window)
 		if err != nil {
 			return nil, err
 		}
+		s.stories = list
 		s.opened.add(s.stories.Close)
 	}
 	if cfg.HTTP.Console {
-		if s.console, err = s.newConsole(); err != nil {
-			return nil, err
-		}
+		log := s.log.With("component", "console")
+		s.console = console.New(cfg, s.recipe, s.stories.Handler(console.StoriesPath, log), log)
 		s.opened.add(s.console.Close)
-		handler = s.console.Watch(handler)
+		stages.Shown = s.console.Show
 	}
-	return handler, nil
+	made, err := pipeline.New(stages, s.recipe, s.index, s.registry)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.IsShadow() {
+		return &pipeline.Shadow{Pipeline: made}, nil
+	}
+	return made, nil
 }
 
 // closers close what was opened, the last first.
@@ -267,15 +266,6 @@ func (s *Service) RecipeID() string { return s.recipe.ID() }
 
 // Close releases what New opened. Run calls it.
 func (s *Service) Close() { s.opened.close() }
-
-// newConsole returns the console of the service.
-func (s *Service) newConsole() (*console.Console, error) {
-	return console.New(console.Config{
-		Version: build.Version(), Kafka: s.cfg.Kafka, Decode: s.cfg.Input.Config, Recipe: s.recipe,
-		Judge:   told.NewJudge(s.cfg, s.recipe.ID()),
-		Stories: s.stories.Handler(console.StoriesPath, s.log.With("component", "console")),
-	}, s.log.With("component", "console"))
-}
 
 // buildInfo is the name of the metric that says what runs.
 const buildInfo = "echosieve_build_info"

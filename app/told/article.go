@@ -2,15 +2,19 @@ package told
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/app/visible"
+	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
+	"echosieve/redisindex/keyspace"
 )
 
 // Article is an article as far as Kafka and the index have it.
@@ -26,35 +30,86 @@ type Article struct {
 	Gone      string    `json:"gone,omitempty"`    // why there is no text
 	Index     *Stored   `json:"index,omitempty"`
 
-	Text string `json:"-"` // as the record has it, with markup
+	Text string `json:"-"` // as the record has it, with markup; of a dead letter the value
+	// Output is what was published about the article, if the record that was read is an output.
+	Output *Output `json:"-"`
+	// Made is what is compared, from the text or the index; nil: neither has it, or nobody has asked.
+	Made *article.Article `json:"-"`
+	// Stored is what the index has; nil: nothing.
+	Stored *keyspace.StoredArticle `json:"-"`
 }
 
-// Origin is what its fingerprint and signature depend on besides the text.
-func (a *Article) Origin() article.Origin {
-	return article.Origin{Publisher: a.Publisher, URL: a.URL, Title: a.Title, Time: a.Time}
+// Fingerprint makes of the text what is compared, if there is one.
+func (t *Judge) Fingerprint(a *Article) {
+	if a.Gone != "" {
+		return
+	}
+	made, _ := t.recipe.Fingerprint(a.Text, article.Origin{Publisher: a.Publisher, URL: a.URL, Title: a.Title, Time: a.Time})
+	made.ID, made.Time = a.ID, a.Time
+	made.Coordinates, _ = article.ParseCoordinates(a.Record) // a text of a command line has none
+	a.Made = &made
 }
 
-// Article reads an article from Kafka. An article without a text says why, also beside an error.
+// SetStored adds what the index has. It replaces what is not known from the text.
+func (a *Article) SetStored(s *keyspace.StoredArticle) {
+	a.Stored, a.Index = s, NewStored(s)
+	if a.Made == nil {
+		made := s.Article
+		if !made.LittleText {
+			made.SimHash = made.Fingerprint
+		}
+		a.Made, a.Time = &made, s.Time
+	}
+}
+
+// Article reads an article from Kafka, by the coordinates of its input record or of an output. An article without a
+// text says why, also beside an error.
 func (r *Reader) Article(ctx context.Context, ref article.Ref) (Article, error) {
 	rec, err := r.Record(ctx, ref.Coordinates)
+	if err == nil && !slices.Contains(r.cfg.Topics.Inputs, ref.Topic) {
+		switch o, notOutput := Parse(rec); {
+		case notOutput == nil:
+			return r.ArticleOf(ctx, o)
+		case !errors.Is(notOutput, pipeline.ErrNoOutput):
+			err = fmt.Errorf("%s: %w", ref, notOutput)
+		}
+	}
 	if err != nil {
 		return Article{ID: ref.ID, Record: ref.String(), Gone: err.Error()}, err
 	}
-	return r.Describe(rec), nil
+	return r.describe(ctx, rec), nil
 }
 
-// Describe describes the article of an input record. A record without a value has no text.
-func (r *Reader) Describe(rec record.Record) Article {
+// ArticleOf reads the article of an output: from its value, or from the input if the output has none.
+func (r *Reader) ArticleOf(ctx context.Context, o *Output) (a Article, err error) {
+	rec := o.Record
+	// left out of the output: a shadow, or a large dead letter
+	if rec.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) {
+		rec, err = r.Record(ctx, o.Input)
+	}
+	rec.Coordinates = o.Input
+	a = r.describe(ctx, rec)
+	if a.Output = o; err != nil {
+		a.Gone = err.Error()
+	}
+	return a, err
+}
+
+// describe describes the article of an input record. A record without a value has no text.
+func (r *Reader) describe(ctx context.Context, rec record.Record) Article {
 	a := Article{Record: rec.String(), ID: rec.String(), Time: rec.Time}
 	switch {
 	case rec.Value != nil:
-		content, err := r.decode.Decode(&rec)
-		a.ID, a.Title, a.URL, a.Publisher = content.ID, content.Title, content.URL, content.Publisher
+		err := r.decode.With(ctx, &rec, func(content article.Content, reject *record.RejectError) {
+			a.ID, a.Title, a.URL, a.Publisher = content.ID, content.Title, content.URL, content.Publisher
+			a.Text, a.Bytes = content.Text, len(content.Text)
+			if reject != nil {
+				a.Text, a.Bytes, a.Gone = string(rec.Value), 0, reject.Error()
+			}
+		})
 		if err != nil {
 			a.Gone = err.Error()
-			return a
 		}
-		a.Text, a.Bytes = content.Text, len(content.Text)
 	case rec.Oversize == nil:
 		a.Gone = "there is no value"
 	case rec.Oversize.Batch > 0:

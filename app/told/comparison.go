@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"echosieve/app/sidebyside"
-	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/text"
+	"echosieve/simhash"
 )
 
 // Comparison says what B is to A, if B came later, and why.
@@ -46,23 +46,24 @@ type Text struct {
 	LeftOut float64 `json:"left_out"`
 }
 
-func newText(name string, a *article.Article) Text {
+func newText(a *Article) Text {
+	m := a.Made
 	return Text{
-		Name: name, Fingerprint: a.SimHash.String(), Bits: a.SimHash.Bits(), Digest: fmt.Sprintf("%x", a.Digest),
-		Features: a.Features, LittleText: a.LittleText, CleanBytes: a.CleanBytes, LeftOut: a.LeftOut(),
+		Name: a.Record, Fingerprint: m.SimHash.String(), Bits: m.SimHash.Bits(), Digest: fmt.Sprintf("%x", m.Digest),
+		Features: m.Features, LittleText: m.LittleText, CleanBytes: m.CleanBytes, LeftOut: m.LeftOut(),
 	}
 }
 
-// Compare compares two articles whose texts may be lost. It needs SimHash, Fingerprint, Digest, LittleText
-// and Signature of each. found says that the service has found a when b came: the anchor that did so may be lost with
-// the text, and b is judged as if it were there.
-func (t *Judge) Compare(names [2]string, a, b *article.Article, found bool) Comparison {
+// Compare compares two articles, of which both have Made. found says that the service has found a when b came: the
+// anchor that did so may be lost with the text, and b is judged as if it were there.
+func (t *Judge) Compare(earlier, later *Article, found bool) Comparison {
+	a, b := earlier.Made, later.Made
 	judgement := t.plan.Judge(&t.index.Rule, b, a)
 	if found {
 		judgement = t.index.Compare(b, a)
 	}
 	c := Comparison{
-		Recipe:      t.recipe,
+		Recipe:      t.recipe.ID(),
 		compared:    evidence.CompareArticles(b, a),
 		Topic:       t.index.Destination(judgement).String(),
 		Found:       found || t.plan.Finds(b, a),
@@ -71,10 +72,10 @@ func (t *Judge) Compare(names [2]string, a, b *article.Article, found bool) Comp
 		Probes:      t.plan.Probes,
 		EqualBlocks: []int{},
 		FoundBy:     []string{},
-		A:           newText(names[0], a),
-		B:           newText(names[1], b),
+		A:           newText(earlier),
+		B:           newText(later),
 	}
-	c.Judged = t.tell(judgement, distance(a, b), c.compared)
+	c.Judged = t.tell(judgement, simhash.Distance(a.SimHash, b.SimHash), c.compared)
 	all := t.plan.Lookups(b, a)
 	c.Lookups = len(all)
 	for _, l := range all {

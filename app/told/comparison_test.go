@@ -13,10 +13,18 @@ import (
 	"echosieve/pipeline/evidence"
 )
 
+func newJudge(t *testing.T) *Judge {
+	t.Helper()
+	cfg := config.Default()
+	made, err := cfg.LoadRecipe()
+	require.NoError(t, err)
+	return NewJudge(cfg, made)
+}
+
 // A new reason needs a sentence of its own, or a row of the rule: otherwise compare would print "Not a copy:
 // " and nothing else.
 func TestEveryReasonHasASentence(t *testing.T) {
-	judge := NewJudge(config.Default(), "")
+	judge := newJudge(t)
 	sentences := map[string]article.Reason{}
 	for r := article.ReasonNone; r == article.ReasonUnknown || r.String() != article.ReasonUnknown.String(); r++ {
 		if r == article.ReasonOverlap || r == article.ReasonNumbers || r == article.ReasonValues ||
@@ -32,7 +40,7 @@ func TestEveryReasonHasASentence(t *testing.T) {
 
 // The sentence, the verdict and the figure are those of the row that decided.
 func TestExplanationsFollowFromRows(t *testing.T) {
-	judge := NewJudge(config.Default(), "")
+	judge := newJudge(t)
 	base := evidence.Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, Lead: 1, SharedContexts: 4,
 		LeastValues: 4, CommonValues: 4, SameForemost: true}
 	said := map[string]bool{}

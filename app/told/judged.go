@@ -16,9 +16,9 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/lookup"
+	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/keyspace"
-	"echosieve/simhash"
 )
 
 // The JSON names of this package's types must not change.
@@ -91,18 +91,18 @@ func (j *Judged) String() string {
 	return s
 }
 
-// Judge tells what articles are to each other by the rule and the look-ups of one configuration.
+// Judge tells what articles are to each other by the recipe, the rule and the look-ups of one configuration.
 type Judge struct {
-	recipe string // id
+	recipe *recipe.Recipe
 	index  keyspace.Config
 	plan   lookup.Plan
 	rule   evidence.Rule
 }
 
 // NewJudge returns the Judge of a configuration with its recipe.
-func NewJudge(cfg config.Config, recipeID string) *Judge {
-	index := cfg.IndexConfig(recipeID)
-	return &Judge{recipeID, index, index.Plan(), evidence.NewRule(cfg.Detection.Thresholds)}
+func NewJudge(cfg config.Config, made *recipe.Recipe) *Judge {
+	index := cfg.IndexConfig(made.ID())
+	return &Judge{made, index, index.Plan(), evidence.NewRule(cfg.Detection.Thresholds)}
 }
 
 // tell describes a judgement about two articles.
@@ -192,6 +192,3 @@ func (s *Stored) String() string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// distance is the number of bits in which the fingerprints of two articles differ.
-func distance(a, b *article.Article) int { return simhash.Distance(a.SimHash, b.SimHash) }

@@ -67,7 +67,7 @@ type Looker struct {
 func NewLooker(cfg config.Config, made *recipe.Recipe, index *redisindex.Index) *Looker {
 	return &Looker{
 		input: cfg.Input.AsJSON(), largest: cfg.Kafka.MaxMessageBytes, recipe: made,
-		judge: NewJudge(cfg, made.ID()), index: index,
+		judge: NewJudge(cfg, made), index: index,
 	}
 }
 

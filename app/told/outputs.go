@@ -1,6 +1,7 @@
 package told
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"echosieve/app/config"
 	"echosieve/app/files"
 	"echosieve/app/visible"
 	"echosieve/consumer/broker"
@@ -40,6 +42,8 @@ var ErrNoVerdict = errors.New(
 
 // Reader reads topics. Safe for concurrent use, except SearchIn.
 type Reader struct {
+	OnlyConfigured bool // reads no other topics than those of the configuration; set before the first use
+
 	cfg      broker.Config
 	topics   []string
 	decode   decode.Config
@@ -50,8 +54,8 @@ type Reader struct {
 }
 
 // NewReader returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
-func NewReader(cfg broker.Config, decode decode.Config, out io.Writer) *Reader {
-	return &Reader{cfg: cfg, topics: outputTopics(cfg.Topics), decode: decode, out: out,
+func NewReader(cfg config.Config, out io.Writer) *Reader {
+	return &Reader{cfg: cfg.Kafka, topics: cfg.Kafka.Topics.Outputs(), decode: cfg.Input.Config, out: out,
 		archives: map[string]*tools.Archive{}}
 }
 
@@ -62,19 +66,25 @@ func (r *Reader) Close() {
 	}
 }
 
-// Archive returns the archive of a topic. Its records may name other topics.
+// Archive returns the archive of a topic: of all configured topics one, and of each other topic its own.
 func (r *Reader) Archive(topic string) (*tools.Archive, error) {
+	topics := r.cfg.Topics.All()
+	if !slices.Contains(topics, topic) {
+		if r.OnlyConfigured {
+			return nil, fmt.Errorf("only the configured topics are read, and %q is none of them", topic)
+		}
+		topics = []string{topic}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a := r.archives[topic]; a != nil {
+	if a := r.archives[topics[0]]; a != nil {
 		return a, nil
 	}
-	a, err := tools.NewArchive(r.cfg, topic)
-	if err != nil {
-		return nil, err
+	a, err := tools.NewArchive(r.cfg, topics...)
+	if err == nil {
+		r.archives[topics[0]] = a
 	}
-	r.archives[topic] = a
-	return a, nil
+	return a, err
 }
 
 // Record returns one record. The error is consumer.ErrNoRecord if Kafka does not have it.
@@ -94,40 +104,12 @@ func (r *Reader) Record(ctx context.Context, c article.Coordinates) (record.Reco
 	return a.Record(ctx, c)
 }
 
-// Input returns the coordinates of an article's input record. at are those of the record itself, or of an output in one
-// of the configured topics, which Input reads.
-func (r *Reader) Input(ctx context.Context, at article.Coordinates) (article.Coordinates, error) {
-	if !slices.Contains(r.topics, at.Topic) {
-		return at, nil
-	}
-	rec, err := r.Record(ctx, at)
-	if err != nil {
-		return at, err
-	}
-	o, err := Parse(rec)
-	if err != nil {
-		return at, fmt.Errorf("%s: %w", at, err)
-	}
-	return o.Input, nil
-}
-
 // Topics returns the topics in which verdicts are searched: the output topics, of a shadow its one topic,
 // unless SearchIn named another.
 func (r *Reader) Topics() []string { return r.topics }
 
 // SearchIn makes a topic the only one in which verdicts are searched.
 func (r *Reader) SearchIn(topic string) { r.topics = []string{topic} }
-
-func outputTopics(t broker.Topics) []string {
-	if t.Shadow != "" {
-		return []string{t.Shadow}
-	}
-	topics := []string{t.Unique, t.Duplicate, t.Dead}
-	if t.Possible != "" {
-		topics = append(topics, t.Possible)
-	}
-	return topics
-}
 
 // errStop ends a read early.
 var errStop = errors.New("stop")
@@ -201,39 +183,36 @@ func (r *Reader) scan(ctx context.Context, a *tools.Archive, topic string, parti
 	return err
 }
 
-// mostFound bounds the outputs that ByID returns, because their values are in memory.
+// mostFound bounds the other outputs that ByID names.
 const mostFound = 100
 
-// ByID finds the outputs of articles with an id that are not older than since; of more than 100, the latest.
-// It reads all output topics from there to their ends.
-func (r *Reader) ByID(ctx context.Context, id string, since time.Time) ([]*Output, error) {
-	defer files.ShowLine(r.out, r.progress.line)()
-	var found []*Output
+// ByID finds the latest output about an article with an id that is not older than since, nil if there is none, and the
+// coordinates of outputs about other articles with it. It reads all output topics from there to their ends.
+func (r *Reader) ByID(ctx context.Context, id string, since time.Time) (latest *Output, others []string, err error) {
 	for _, topic := range r.Topics() {
-		if err := r.each(ctx, topic, since, func(o *Output) error {
+		if err := r.Each(ctx, topic, since, func(o *Output) error {
 			if !r.hasID(o, id) {
 				return nil
 			}
-			if found = append(found, o); len(found) > mostFound {
-				oldest := slices.MinFunc(found, func(a, b *Output) int { return a.Record.Time.Compare(b.Record.Time) })
-				found = slices.DeleteFunc(found, func(o *Output) bool { return o == oldest })
+			if latest == nil || cmp.Or(o.Record.Time.Compare(latest.Record.Time),
+				cmp.Compare(o.Input.Offset, latest.Input.Offset)) > 0 {
+				latest, o = o, latest
+			}
+			if o != nil && o.Input != latest.Input && len(others) < mostFound {
+				others = append(others, o.Record.String())
 			}
 			return nil
 		}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return found, nil
+	return latest, others, nil
 }
 
 // Each calls fn with the outputs of a topic that are not older than since, partition by partition, up to the
 // ends that the partitions have when it comes to them. It ends with the first error of fn.
 func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
 	defer files.ShowLine(r.out, r.progress.line)()
-	return r.each(ctx, topic, since, fn)
-}
-
-func (r *Reader) each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
 	a, err := r.Archive(topic)
 	if err != nil {
 		return err

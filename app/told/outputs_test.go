@@ -2,6 +2,7 @@ package told_test
 
 import (
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func output(topic string, partition int32, of article.Coordinates, at time.Time)
 
 func TestVerdict(t *testing.T) {
 	w := inprocess.Start(t)
-	r := told.NewReader(w.Config.Kafka, w.Config.Input.Config, io.Discard)
+	r := told.NewReader(w.Config, io.Discard)
 	defer r.Close()
 	topics, start := w.Config.Kafka.Topics, time.Now().Add(-time.Hour)
 	at := func(i int64) time.Time { return start.Add(time.Duration(i) * time.Second) }
@@ -63,28 +64,35 @@ func TestVerdict(t *testing.T) {
 	_, err = r.Verdict(t.Context(), input(2, 5), at(5))
 	require.ErrorIs(t, err, told.ErrNoVerdict, "of another partition")
 
-	found, err := r.ByID(t.Context(), "id of feed/1/9", start.Add(-time.Minute))
+	found, others, err := r.ByID(t.Context(), "id of feed/1/9", start.Add(-time.Minute))
 	require.NoError(t, err)
-	require.Len(t, found, 2)
-	found, err = r.ByID(t.Context(), "id of feed/1/9", time.Now())
+	require.Equal(t, input(1, 9), found.Input)
+	require.Empty(t, others, "of one article")
+	found, _, err = r.ByID(t.Context(), "id of feed/1/9", time.Now())
 	require.NoError(t, err)
-	require.Empty(t, found)
+	require.Nil(t, found)
 }
 
-// A page that is fetched again and again has hundreds of outputs with one id.
+// A page that is fetched again and again has hundreds of outputs with one id: the latest is found, some others are named.
 func TestByIDFindsTheLatest(t *testing.T) {
 	w := inprocess.Start(t)
-	r := told.NewReader(w.Config.Kafka, w.Config.Input.Config, io.Discard)
+	r := told.NewReader(w.Config, io.Discard)
 	defer r.Close()
 	start := time.Now().Add(-time.Hour)
-	of := input(0, 5)
-	for i := range told.MostFound + 20 {
-		w.PublishTo(t, output(w.Config.Kafka.Topics.Unique, 0, of, start.Add(time.Duration(i)*time.Second)))
+	of := func(i int) *kgo.Record {
+		o := output(w.Config.Kafka.Topics.Unique, 0, input(0, int64(i)), start.Add(time.Duration(i)*time.Second))
+		o.Headers = slices.DeleteFunc(o.Headers, func(h kgo.RecordHeader) bool { return h.Key == pipeline.HeaderRootID })
+		o.Headers = append(o.Headers, kgo.RecordHeader{Key: pipeline.HeaderRootID, Value: []byte("a page")})
+		return o
 	}
-	found, err := r.ByID(t.Context(), "id of "+of.String(), start)
+	const last = told.MostFound + 20
+	w.PublishTo(t, of(last))
+	for i := range last {
+		w.PublishTo(t, of(i))
+	}
+	found, others, err := r.ByID(t.Context(), "a page", start)
 	require.NoError(t, err)
-	require.Len(t, found, told.MostFound)
-	require.Equal(t, start.Add(20*time.Second).UnixMilli(), found[0].Record.Time.UnixMilli())
-	require.Equal(t, start.Add((told.MostFound+19)*time.Second).UnixMilli(),
-		found[told.MostFound-1].Record.Time.UnixMilli())
+	require.Equal(t, input(0, last), found.Input)
+	require.Len(t, others, told.MostFound)
+	require.NotContains(t, others, found.Record.String())
 }

@@ -15,7 +15,7 @@ import (
 
 // Report says why, with the figures of the rule and the look-ups.
 func (c *Comparison) Report() string {
-	return fmt.Sprintf("%s\n\n%s\n\n%s", c.Explanation, FigureTable(c.Figures), c.LookupLines())
+	return fmt.Sprintf("%s\n\n%s\n\n%s", c.Explanation, FigureTable(c.Figures).Render(), c.LookupLines())
 }
 
 // SideBySide returns the numbers that only one text has, and both texts; nothing without AddTexts.
@@ -45,7 +45,7 @@ func (c *Comparison) NumberLine() string {
 }
 
 // FigureTable lists figures in a table of less than 80 columns.
-func FigureTable(figures []Figure) string {
+func FigureTable(figures []Figure) table.Writer {
 	t := command.NewTable("figure", "value", "limit", "", "detection.")
 	t.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 1, WidthMax: 20, WidthMaxEnforcer: text.WrapSoft},
@@ -55,7 +55,7 @@ func FigureTable(figures []Figure) string {
 	for _, f := range figures {
 		t.AppendRow(table.Row{f.Name, f.Value, f.Limit, f.State, strings.TrimPrefix(f.Setting, "detection.")})
 	}
-	return t.Render()
+	return t
 }
 
 // LookupLines says in two lines by which look-ups the service finds A when B comes.

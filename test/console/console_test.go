@@ -156,9 +156,12 @@ func TestConsole(t *testing.T) {
 	})
 
 	t.Run("links", func(t *testing.T) {
-		tab := browser(t, 1400, 900, "light")
+		tab := browser(t, 1280, 900, "light")
 		tab.run(chromedp.Navigate(page))
 		tab.until(rows + " > 0")
+		require.Less(t, eval[float64](tab, `(() => { const tops = [...document.getElementById("filter").children]
+			.map((e) => e.getBoundingClientRect().top); return Math.max(...tops) - Math.min(...tops) })()`), 15.,
+			"the row of filters wraps")
 		require.Less(t, eval[int](tab, `Math.round(document.getElementById("pause").getBoundingClientRect().top)`),
 			eval[int](tab, `Math.round(document.getElementById("feed-title").getBoundingClientRect().bottom)`),
 			"Pause is alone on a line")

@@ -227,11 +227,11 @@ async function watchConnections() {
 // side shows one of two texts: the earlier one on the left, the later one on the right. runs are missing if there is nothing to compare with.
 function side(about, role, runs, which) {
   const text = element("p", { class: "text", dir: "auto" });
-  if (about.problem) text.textContent = about.problem;
+  if (about.gone && !about.text) text.textContent = about.gone;
   else if (runs) text.append(...runs.map((r) => (r.same || !r[which] ? r[which] : element("mark", {}, r[which]))));
   else text.textContent = about.text ?? "";
-  const facts = [about.id, about.publisher, about.url, about.at, about.time ? new Date(about.time).toLocaleString() : ""].filter(Boolean).join(" · ");
-  const cut = about.bytes > new TextEncoder().encode(about.text ?? "").length ? ` Only the beginning of ${about.bytes} bytes is shown.` : "";
+  const facts = [...new Set([about.id, about.publisher, about.url, about.record, about.time ? new Date(about.time).toLocaleString() : ""])].filter(Boolean).join(" · ");
+  const cut = about.text_bytes > new TextEncoder().encode(about.text).length ? ` Only the beginning of ${about.text_bytes} bytes is shown.` : "";
   return element("section", { class: "side" }, element("p", { class: "role" }, role),
     element("h3", {}, element("bdi", {}, about.title ?? "")), element("p", { class: "about" }, facts + cut), text);
 }

@@ -15,7 +15,6 @@ import (
 	"echosieve/app/files"
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
-	"echosieve/pipeline/article"
 )
 
 const help = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits in which
@@ -50,24 +49,23 @@ func Command() *cobra.Command {
 		if args[0] == "-" && args[1] == "-" {
 			return errors.New("standard input can be only one of the two texts")
 		}
-		var names, contents [2]string
+		// without a time: all rows of the boilerplate table count, even rows that begin later
+		both := [2]told.Article{{Publisher: *publisher}, {Publisher: *publisher}}
 		for i, arg := range args {
-			if names[i], contents[i], err = readText(arg, cmd.InOrStdin()); err != nil {
+			if both[i].Record, both[i].Text, err = readText(arg, cmd.InOrStdin()); err != nil {
 				return err
 			}
 		}
-		news, err := cfg.LoadRecipe()
+		made, err := cfg.LoadRecipe()
 		if err != nil {
 			return err
 		}
-		// without a time: all rows of the boilerplate table count, even rows that begin later
-		from := article.Origin{Publisher: *publisher}
-		c := compareTexts(news, told.NewJudge(cfg, news.ID()), from, names, contents)
+		c := compareTexts(made, told.NewJudge(cfg, made), &both[0], &both[1])
 		if *top > 0 {
 			c.Words = c.Words[:min(int(*top), len(c.Words))]
 		}
 		if *texts {
-			c.AddTexts(contents[0], contents[1])
+			c.AddTexts(both[0].Text, both[1].Text)
 		}
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), c)

@@ -30,11 +30,12 @@ type comparedWord struct {
 }
 
 // compareTexts compares two texts of one origin as the service does, and keeps every intermediate result.
-func compareTexts(recipe *recipe.Recipe, judge *told.Judge, from article.Origin, names, texts [2]string) comparison {
-	a, _ := recipe.Fingerprint(texts[0], from)
-	b, _ := recipe.Fingerprint(texts[1], from)
-	c := comparison{Comparison: judge.Compare(names, &a, &b, false), OnlyA: []string{}, OnlyB: []string{},
-		Words: compareWords(recipe.Weights(texts[0], from), recipe.Weights(texts[1], from))}
+func compareTexts(made *recipe.Recipe, judge *told.Judge, a, b *told.Article) comparison {
+	judge.Fingerprint(a)
+	judge.Fingerprint(b)
+	from := article.Origin{Publisher: a.Publisher}
+	c := comparison{Comparison: judge.Compare(a, b, false), OnlyA: []string{}, OnlyB: []string{},
+		Words: compareWords(made.Weights(a.Text, from), made.Weights(b.Text, from))}
 	c.TotalWords = len(c.Words)
 	for _, w := range c.Words {
 		switch {

@@ -48,7 +48,7 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		reader := told.NewReader(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())
+		reader := told.NewReader(cfg, cmd.ErrOrStderr())
 		defer reader.Close()
 		l := &loader{reader: reader, places: places{numbers: map[place]uint32{}}, most: int(*most)}
 		if *since > 0 {

@@ -43,10 +43,10 @@ func (s *sampler) addTexts(ctx context.Context, x *sample) {
 	}
 	later := s.article(ctx, x, record)
 	x.Title = later.Title
-	if later.Text == "" || original == nil {
+	if x.Gone != "" || original == nil || s.away != nil {
 		return
 	}
-	if earlier := s.article(ctx, x, *original); earlier.Text != "" {
+	if earlier := s.article(ctx, x, *original); x.Gone == "" && s.away == nil {
 		x.Texts = told.Align(earlier.Text, later.Text)
 	}
 }

@@ -2,13 +2,11 @@
 package explain
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,19 +65,27 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		e, err := newExplainer(cfg, cmd)
+		made, err := cfg.LoadRecipe()
 		if err != nil {
 			return err
 		}
-		defer e.close()
-		x, err := e.run(cmd.Context(), at, *id, *since)
+		e := &explainer{cfg: cfg, recipe: made.ID(), judge: told.NewJudge(cfg, made),
+			reader: told.NewReader(cfg, cmd.ErrOrStderr())}
+		defer e.reader.Close()
+		ctx, cancel := context.WithTimeout(cmd.Context(), indexTimeout)
+		defer cancel()
+		if e.index, e.away = told.OpenIndex(ctx, cfg, made); e.away == nil {
+			defer e.index.Client().Close()
+		}
+		x, err := e.explain(cmd.Context(), at, *id, *since)
+		if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, told.ErrNoVerdict) {
+			return &command.AnswerError{Text: err.Error()}
+		}
 		if err != nil {
-			return answer(err)
+			return err
 		}
 		if *page != "" {
-			var b bytes.Buffer
-			x.writePage(&b)
-			if err := os.WriteFile(*page, b.Bytes(), 0o600); err != nil {
+			if err := os.WriteFile(*page, []byte(x.page()), 0o600); err != nil {
 				return fmt.Errorf("%w; name a file that can be written after --html", err)
 			}
 		}
@@ -112,80 +118,36 @@ func named(args []string, id string) (article.Coordinates, error) {
 	return at, nil
 }
 
-// answer makes the absence of what was asked for an answer.
-func answer(err error) error {
-	if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, told.ErrNoVerdict) {
-		return &command.AnswerError{Text: err.Error()}
-	}
-	return err
-}
-
 // indexTimeout is how long Redis may take until the command goes on without the index.
 const indexTimeout = 3 * time.Second
 
-func newExplainer(cfg config.Config, cmd *cobra.Command) (*connected, error) {
-	news, err := cfg.LoadRecipe()
-	if err != nil {
-		return nil, err
-	}
-	c := &connected{explainer: explainer{cfg: cfg, recipe: news, judge: told.NewJudge(cfg, news.ID()),
-		reader: told.NewReader(cfg.Kafka, cfg.Input.Config, cmd.ErrOrStderr())}}
-	c.close = c.reader.Close
-	ctx, cancel := context.WithTimeout(cmd.Context(), indexTimeout)
-	defer cancel()
-	index, err := told.OpenIndex(ctx, cfg, news)
-	if c.away = err; err != nil {
-		return c, nil
-	}
-	c.index, c.close = index, func() {
-		c.reader.Close()
-		_ = index.Client().Close() // nothing was written
-	}
-	return c, nil
-}
-
-// connected is an explainer with its connections.
-type connected struct {
-	explainer
-	away  error // why there is no index
-	close func()
-}
-
-// run explains the record or the latest article with the id.
-func (c *connected) run(ctx context.Context, at article.Coordinates, id string, since time.Duration) (x *explanation,
+// explain explains the record or the latest article with the id.
+func (e *explainer) explain(ctx context.Context, at article.Coordinates, id string, since time.Duration) (x *explanation,
 	err error) {
-	var others string
+	var others []string
 	if id == "" {
-		x, err = c.record(ctx, at)
+		x, err = e.record(ctx, at)
 	} else {
-		found, searchErr := c.reader.ByID(ctx, id, time.Now().Add(-since))
-		if searchErr != nil {
-			return nil, searchErr
-		}
-		if len(found) == 0 {
-			return nil, &command.AnswerError{Text: fmt.Sprintf(
+		var latest *told.Output
+		latest, others, err = e.reader.ByID(ctx, id, time.Now().Add(-since))
+		switch {
+		case err != nil:
+		case latest == nil:
+			err = &command.AnswerError{Text: fmt.Sprintf(
 				"no article with the id %q is in the output topics of the last %s; search further back with --since",
 				id, since)}
+		default:
+			x, err = e.output(ctx, latest)
 		}
-		slices.SortStableFunc(found, func(a, b *told.Output) int {
-			return cmp.Or(a.Record.Time.Compare(b.Record.Time), cmp.Compare(a.Input.Offset, b.Input.Offset))
-		})
-		last := found[len(found)-1]
-		for _, o := range found {
-			if o.Input != last.Input {
-				others += " " + o.Record.String()
-			}
-		}
-		x, err = c.output(ctx, last)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if others != "" {
-		x.Notes = append(x.Notes, "other articles have this id, too:"+others)
+	if len(others) > 0 {
+		x.Notes = append(x.Notes, "other articles have this id, too: "+strings.Join(others, " "))
 	}
-	if c.away != nil {
-		x.Notes = append(x.Notes, "the index was not asked: "+c.away.Error())
+	if e.away != nil {
+		x.Notes = append(x.Notes, "the index was not asked: "+e.away.Error())
 	}
 	return x, nil
 }

@@ -9,10 +9,9 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/told"
 	"echosieve/consumer/tools"
-	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
+	"echosieve/redisindex/keyspace"
 )
 
 // explanation is the result of the command. Its JSON names must not change.
@@ -26,43 +25,42 @@ type explanation struct {
 	Detail     string           `json:"detail,omitempty"` // of a dead letter
 	Distance   int              `json:"distance"`         // bits
 	Relation   *told.Relation   `json:"relation,omitempty"`
-	Article    described        `json:"article"`
-	Chain      []described      `json:"chain"` // the original, its original, and so on to the root
+	Article    told.Article     `json:"article"`
+	Chain      []told.Article   `json:"chain"` // the original, its original, and so on to the root
 	Comparison *told.Comparison `json:"comparison,omitempty"`
 	Candidates []candidate      `json:"candidates"` // of a unique article: the nearest that the index has now
 	Notes      []string         `json:"notes"`
 }
 
+// candidate is a stored article that the look-ups for a unique article find now, and why the article is no copy of it.
+type candidate struct {
+	told.Article
+	told.Judged
+	Why string `json:"why"`
+}
+
 // explainer explains verdicts by what Kafka and the index have.
 type explainer struct {
 	cfg    config.Config
-	recipe *recipe.Recipe
+	recipe string // id
 	judge  *told.Judge
 	reader *told.Reader
 	index  *redisindex.Index // nil: not in reach
+	away   error             // why there is no index
 }
 
 // record explains the record with the coordinates, which may be of an output topic or of an input topic.
 func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explanation, error) {
-	r, err := e.reader.Record(ctx, at)
+	a, err := e.reader.Article(ctx, article.Ref{Coordinates: at})
+	if a.Output != nil {
+		return e.output(ctx, a.Output)
+	}
 	gone := errors.Is(err, tools.ErrNoRecord)
-	if err != nil && !gone {
-		return nil, err
-	}
-	if !slices.Contains(e.cfg.Kafka.Topics.Inputs, at.Topic) && !gone {
-		o, err := told.Parse(r)
-		switch {
-		case err == nil:
-			return e.output(ctx, o)
-		case !errors.Is(err, pipeline.ErrNoOutput):
-			return nil, fmt.Errorf("%s: %w", at, err)
-		}
-	}
-	if gone && slices.Contains(e.reader.Topics(), at.Topic) {
+	if err != nil && !gone || gone && slices.Contains(e.reader.Topics(), at.Topic) {
 		return nil, err
 	}
 	// An input record. Without the record its time is unknown, and whole partitions are searched.
-	o, verdictErr := e.reader.Verdict(ctx, at, r.Time)
+	o, verdictErr := e.reader.Verdict(ctx, at, a.Time)
 	switch {
 	case verdictErr == nil:
 		return e.output(ctx, o)
@@ -71,11 +69,12 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 	case gone:
 		return nil, fmt.Errorf("%w; %w", err, verdictErr)
 	}
-	x := &explanation{Notes: []string{verdictErr.Error()}, Article: e.describe(r), Chain: []described{},
-		Candidates: []candidate{}}
-	x.Notes = append(x.Notes, e.openTransactions(ctx, at)...)
-	e.addStored(ctx, x, &x.Article)
-	return e.addCandidates(ctx, x), nil
+	x := &explanation{Article: a, Chain: []told.Article{}, Candidates: []candidate{},
+		Notes: append([]string{verdictErr.Error()}, e.openTransactions(ctx, at)...)}
+	e.judge.Fingerprint(&x.Article)
+	e.addStored(ctx, &x.Article)
+	e.addCandidates(ctx, x)
+	return x, nil
 }
 
 // output explains an output. If it is in another topic than the configured ones, such as that of a shadow,
@@ -85,20 +84,15 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 		e.reader.SearchIn(o.Record.Topic)
 	}
 	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(),
-		Distance: o.Verdict.Distance, Chain: []described{}, Candidates: []candidate{}, Notes: []string{}}
-	r := o.Record
-	// left out of the output: a shadow, or a large dead letter
-	if r.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) {
-		var err error
-		if r, err = e.reader.Record(ctx, o.Input); err != nil && !errors.Is(err, tools.ErrNoRecord) {
-			return nil, err
-		}
+		Distance: o.Verdict.Distance, Chain: []told.Article{}, Candidates: []candidate{}, Notes: []string{}}
+	var err error
+	if x.Article, err = e.reader.ArticleOf(ctx, o); err != nil && !errors.Is(err, tools.ErrNoRecord) {
+		return nil, err
 	}
-	r.Coordinates = o.Input
-	x.Article = e.describe(r)
+	e.judge.Fingerprint(&x.Article)
 	if o.Reject != nil {
 		x.Verdict, x.Reason, x.Detail = "dead", string(o.Reject.Reason), o.Reject.Detail
-		if x.Article.made != nil && !x.Article.made.Empty { // it would be an article with these settings
+		if x.Article.Made != nil && !x.Article.Made.Empty { // it would be an article with these settings
 			e.addOwner(ctx, x, o)
 		}
 		return x, nil
@@ -107,23 +101,24 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 		x.Notes = append(x.Notes, "the value is null: there is no text to compare")
 		return x, nil
 	}
-	if o.Recipe != e.recipe.ID() {
+	if o.Recipe != e.recipe {
 		x.Notes = append(x.Notes, fmt.Sprintf("the verdict was reached with the recipe %s; the figures are those of "+
-			"the configured recipe %s", o.Recipe, e.recipe.ID()))
+			"the configured recipe %s", o.Recipe, e.recipe))
 	}
-	e.addStored(ctx, x, &x.Article)
-	if s := x.Article.stored; s != nil && s.Verdict.Kind != 0 &&
+	e.addStored(ctx, &x.Article)
+	if s := x.Article.Stored; s != nil && s.Verdict.Kind != 0 &&
 		(s.Verdict.Kind != o.Verdict.Kind || s.Verdict.Root != o.Verdict.Root) {
 		e.addOwner(ctx, x, o) // the index has another verdict
 	}
 	if o.Verdict.Kind == article.Unique {
-		return e.addCandidates(ctx, x), nil
+		e.addCandidates(ctx, x)
+		return x, nil
 	}
 	x.Reason = o.Verdict.Reason.String()
 	x.Relation = told.NewRelation(o.Verdict.Likeness)
 	e.addChain(ctx, x, o.Verdict)
-	x.compareWith(e, &x.Chain[0])
-	if c := x.Comparison; c != nil && o.Recipe == e.recipe.ID() && c.Distance != x.Distance &&
+	e.compareWith(x, &x.Chain[0])
+	if c := x.Comparison; c != nil && o.Recipe == e.recipe && c.Distance != x.Distance &&
 		o.Verdict.Kind != article.Exact {
 		x.Notes = append(x.Notes,
 			fmt.Sprintf("the fingerprints differ in %d bits now, the header says %d: was the topic of the "+
@@ -136,7 +131,7 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 // is not what this service would publish; after a restart it is so for every earlier output. Without the
 // right to see the group, and to the outputs of another group, it adds nothing.
 func (e *explainer) addOwner(ctx context.Context, x *explanation, o *told.Output) {
-	if !slices.Contains(e.cfg.Kafka.Topics.All()[1:], o.Record.Topic) {
+	if !slices.Contains(e.cfg.Kafka.Topics.Outputs(), o.Record.Topic) {
 		return
 	}
 	archive, err := e.reader.Archive(o.Record.Topic)
@@ -175,14 +170,48 @@ func (e *explainer) openTransactions(ctx context.Context, input article.Coordina
 	return notes
 }
 
+// fetch describes an earlier article, as far as Kafka and the index have it. known are entries of the index in which
+// it may be.
+func (e *explainer) fetch(ctx context.Context, ref article.Ref, known []redisindex.Candidate) told.Article {
+	a, err := e.reader.Article(ctx, ref)
+	e.judge.Fingerprint(&a)
+	if err == nil {
+		e.addStored(ctx, &a)
+		return a
+	}
+	for i := range known {
+		if known[i].Coordinates == ref.Coordinates {
+			a.SetStored(&known[i].StoredArticle)
+		}
+	}
+	return a
+}
+
+// addStored adds what the index has of an article whose text is known. After an error the index is not asked again.
+func (e *explainer) addStored(ctx context.Context, a *told.Article) {
+	if e.index == nil || a.Made == nil {
+		return
+	}
+	found, err := e.index.Stored(ctx, a.Made)
+	if err != nil {
+		e.index, e.away = nil, err
+		return
+	}
+	for i := range found {
+		if found[i].Coordinates == a.Made.Coordinates {
+			a.SetStored(&found[i])
+		}
+	}
+}
+
 // candidatesOf returns the stored articles that the look-ups for an article find now.
-func (e *explainer) candidatesOf(ctx context.Context, x *explanation, d *described) []redisindex.Candidate {
-	if e.index == nil || d.made == nil {
+func (e *explainer) candidatesOf(ctx context.Context, a *told.Article) []redisindex.Candidate {
+	if e.index == nil || a.Made == nil {
 		return nil
 	}
-	found, err := e.index.Candidates(ctx, d.made)
+	found, err := e.index.Candidates(ctx, a.Made)
 	if err != nil {
-		e.loseIndex(x, err)
+		e.index, e.away = nil, err
 	}
 	return found
 }
@@ -192,9 +221,9 @@ const mostLinks = 20
 
 // addChain follows the originals from a verdict to the root.
 func (e *explainer) addChain(ctx context.Context, x *explanation, v article.Verdict) {
-	known := e.candidatesOf(ctx, x, &x.Article)
+	known := e.candidatesOf(ctx, &x.Article)
 	for range mostLinks {
-		link := e.fetch(ctx, x, v.Original, known)
+		link := e.fetch(ctx, v.Original, known)
 		next := e.verdictOf(ctx, &link, v.Original.Coordinates)
 		if next.Kind != 0 {
 			link.Verdict = next.Kind.String()
@@ -206,46 +235,96 @@ func (e *explainer) addChain(ctx context.Context, x *explanation, v article.Verd
 		if !next.Kind.IsCopy() { // the chain is broken, but the root is known
 			x.Notes = append(x.Notes, "what stands between "+v.Original.String()+
 				" and the root is not known: neither the output topics nor the index have its verdict")
-			x.Chain = append(x.Chain, e.fetch(ctx, x, v.Root, known))
+			x.Chain = append(x.Chain, e.fetch(ctx, v.Root, known))
 			return
 		}
-		if link.made != nil {
-			known = append(known, e.candidatesOf(ctx, x, &link)...)
-		}
+		known = append(known, e.candidatesOf(ctx, &link)...)
 		v = next
 	}
 }
 
 // verdictOf returns the verdict about an earlier article: from the output topics or else from the index. Its
 // kind is 0 if neither has it.
-func (e *explainer) verdictOf(ctx context.Context, d *described, at article.Coordinates) article.Verdict {
-	if !d.Time.IsZero() {
-		if o, err := e.reader.Verdict(ctx, at, d.Time); err == nil {
+func (e *explainer) verdictOf(ctx context.Context, a *told.Article, at article.Coordinates) article.Verdict {
+	if !a.Time.IsZero() {
+		if o, err := e.reader.Verdict(ctx, at, a.Time); err == nil {
 			return o.Verdict
 		}
 	}
-	if d.stored != nil {
-		return d.stored.Verdict
+	if a.Stored != nil {
+		return a.Stored.Verdict
 	}
 	return article.Verdict{}
 }
 
 // compareWith compares the article with an earlier one: by their texts, or else by what the index has.
-func (x *explanation) compareWith(e *explainer, earlier *described) {
-	later := &x.Article
-	if earlier.made == nil || later.made == nil {
+func (e *explainer) compareWith(x *explanation, earlier *told.Article) {
+	if earlier.Made == nil || x.Article.Made == nil {
 		return
 	}
-	c := e.compare(earlier, later)
-	x.Comparison = &c
-	if earlier.Text != "" && later.Text != "" {
-		c.AddTexts(earlier.Text, later.Text)
+	c := e.compare(earlier, &x.Article)
+	if earlier.Gone == "" && x.Article.Gone == "" {
+		c.AddTexts(earlier.Text, x.Article.Text)
 	}
+	x.Comparison = &c
 }
 
 // compare compares two articles of which a look-up for the later one has found the earlier one: the verdict
 // names it, or it is a candidate. If a text is lost, so are the anchors that may have found it.
-func (e *explainer) compare(earlier, later *described) told.Comparison {
-	return e.judge.Compare([2]string{earlier.Record, later.Record}, earlier.made, later.made,
-		earlier.Text == "" || later.Text == "")
+func (e *explainer) compare(earlier, later *told.Article) told.Comparison {
+	return e.judge.Compare(earlier, later, earlier.Gone != "" || later.Gone != "")
+}
+
+// mostCandidates bounds the candidates that are described. Earlier articles come first, and of these the nearest.
+const mostCandidates = 5
+
+// addCandidates adds to the explanation of a unique article the nearest articles that the index has, and
+// compares the texts with the nearest.
+func (e *explainer) addCandidates(ctx context.Context, x *explanation) {
+	if x.Article.Made == nil {
+		return
+	}
+	found, own := e.candidatesOf(ctx, &x.Article), x.Article.Stored
+	if len(found) == 0 && e.index != nil {
+		x.Notes = append(x.Notes, "the index holds no article that the look-ups for this one find")
+	}
+	late := func(c *redisindex.Candidate) int { // articles that came later are no reason for the verdict
+		if own != nil && c.Ticket > own.Ticket {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(found, func(a, b redisindex.Candidate) int { return late(&a) - late(&b) })
+	for i := range found[:min(len(found), mostCandidates)] {
+		c := &found[i]
+		a := e.fetch(ctx, c.Ref(), found)
+		a.SetStored(&c.StoredArticle)
+		compared := e.compare(&a, &x.Article)
+		x.Candidates = append(x.Candidates, candidate{a, compared.Judged, why(own, c, compared.Explanation)})
+		if x.Comparison == nil && a.Gone == "" {
+			e.compareWith(x, &a)
+		}
+	}
+}
+
+// why says why a unique article is no copy of a candidate.
+func why(own *keyspace.StoredArticle, c *redisindex.Candidate, explanation string) string {
+	switch {
+	case !c.Kind.IsCopy():
+		return explanation
+	case own == nil:
+		return "By the rule, one is a copy of the other. The index does not have this article, so it is unknown " +
+			"which came first."
+	case c.Hidden:
+		return "By the rule this article is a copy, but the index hides the other one (echosieve index forget, or " +
+			"a refill)."
+	case c.Ticket > own.Ticket:
+		return fmt.Sprintf("It came later (ticket %d, this article has %d): it is the copy.", c.Ticket, own.Ticket)
+	case own.Verdict.Kind == article.Unique:
+		return "By the rule this article is a copy, but it was not found when the verdict fell: more candidates " +
+			"were nearer " +
+			"than the 24 that are compared, a list was full, or the settings of the look-ups were others."
+	default:
+		return explanation
+	}
 }

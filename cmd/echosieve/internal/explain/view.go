@@ -1,7 +1,10 @@
 package explain
 
 import (
+	"cmp"
+	_ "embed" // page.html
 	"fmt"
+	"html"
 	"io"
 	"strings"
 
@@ -24,7 +27,7 @@ func (x *explanation) print(w io.Writer, terminal sidebyside.Terminal) error {
 	for i, c := range x.Candidates {
 		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, c.line(), c.Why)
 		if i == 0 {
-			fmt.Fprintf(&b, "\n%s\n", told.FigureTable(c.Figures))
+			fmt.Fprintf(&b, "\n%s\n", told.FigureTable(c.Figures).Render())
 		}
 	}
 	report := command.Fit(b.String())
@@ -84,3 +87,43 @@ func (c *candidate) line() string {
 func (x *explanation) lettersLine() string {
 	return fmt.Sprintf("A is %s, B is %s.\n", x.Comparison.A.Name, x.Comparison.B.Name)
 }
+
+// page is the explanation as a page that loads nothing. Everything that comes from a record is made visible and escaped.
+// The content security policy forbids the browser what a mistake in that would let in.
+func (x *explanation) page() string {
+	var b strings.Builder
+	add := func(element, text string) {
+		fmt.Fprintf(&b, "<%s dir=\"auto\">%s</%[1]s>\n", element, html.EscapeString(visible.Line(text)))
+	}
+	title := cmp.Or(x.Verdict, "no verdict yet") + ": " + cmp.Or(x.Article.Title, x.Article.ID)
+	add("h1", title)
+	add("p", x.headline())
+	for _, line := range x.articleLines() {
+		add("p", line)
+	}
+	for _, note := range x.Notes {
+		add("p", "Note: "+note)
+	}
+	if c := x.Comparison; c != nil && len(x.Candidates) == 0 {
+		add("p", c.Explanation)
+		b.WriteString(told.FigureTable(c.Figures).RenderHTML())
+		b.WriteString("<pre>" + html.EscapeString(x.lettersLine()+c.LookupLines()) + "</pre>\n")
+	}
+	for i, c := range x.Candidates {
+		add("h2", fmt.Sprintf("Candidate %d", i+1))
+		add("p", c.line())
+		add("p", c.Why)
+		b.WriteString(told.FigureTable(c.Figures).RenderHTML())
+	}
+	if c := x.Comparison; c != nil && c.Texts != nil {
+		add("p", c.NumberLine())
+		add("h2", c.A.Name+" (left, red) and "+c.B.Name+" (right, green)")
+		b.WriteString(sidebyside.HTML(c.Texts, true))
+	}
+	return fmt.Sprintf(skeleton, html.EscapeString(visible.Line(title)), sidebyside.Style, b.String())
+}
+
+// skeleton is a page with places for its title, the style of sidebyside, and the body.
+//
+//go:embed page.html
+var skeleton string

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"echosieve/app/files"
 	"echosieve/app/told"
 	"echosieve/consumer/tools"
+	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
@@ -67,10 +69,19 @@ func (o *opened) inputOf(cmd *cobra.Command, name string) (article.Coordinates, 
 	if err != nil {
 		return at, err
 	}
-	reader := told.NewReader(o.cfg.Kafka, o.cfg.Input.Config, cmd.ErrOrStderr())
+	if !slices.Contains(o.cfg.Kafka.Topics.Outputs(), at.Topic) {
+		return at, nil
+	}
+	reader := told.NewReader(o.cfg, cmd.ErrOrStderr())
 	defer reader.Close()
-	if at, err = reader.Input(cmd.Context(), at); errors.Is(err, tools.ErrNoRecord) {
+	a, err := reader.Article(cmd.Context(), article.Ref{Coordinates: at})
+	switch {
+	case a.Output != nil:
+		return a.Output.Input, nil
+	case errors.Is(err, tools.ErrNoRecord):
 		err = &command.AnswerError{Text: err.Error()}
+	case err == nil:
+		err = fmt.Errorf("%s: %w", at, pipeline.ErrNoOutput)
 	}
 	return at, err
 }

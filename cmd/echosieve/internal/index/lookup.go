@@ -137,7 +137,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 		}
 		a.Time = time.Now()
 		candidates, err := index.Candidates(ctx, &a)
-		judge := told.NewJudge(index.cfg, index.recipe.ID())
+		judge := told.NewJudge(index.cfg, index.recipe)
 		for i := range candidates {
 			judged := judge.Candidate(&a, &candidates[i])
 			found = append(found, known{told.NewStored(&candidates[i].StoredArticle), &judged})
