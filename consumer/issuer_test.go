@@ -113,7 +113,7 @@ func (i *issuer) try(t *testing.T, s *kafkaserver.Server) {
 	allow(t, admin, "carol")
 	cfg := admin
 	cfg.CreateTopics, cfg.Brokers = false, []string{s.SecureAddr}
-	cfg.TLS = remote.TLS{Enabled: true, CAFile: i.ca, ServerName: "localhost"}
+	cfg.TLS = remote.TLS{Enabled: true, Files: remote.Files{CAFile: i.ca}, ServerName: "localhost"}
 	cfg.SASL = broker.SASL{
 		Mechanism: "oauthbearer", Username: "carol", Password: "secret", TokenURL: i.endpoint, Scopes: "kafka",
 		Extensions: "logicalCluster=lkc-1,identityPoolId=pool-1",

@@ -52,7 +52,7 @@ func TestSecuredKafka(t *testing.T) {
 	cfg := admin
 	cfg.CreateTopics = false
 	cfg.Brokers = []string{s.SecureAddr}
-	cfg.TLS = remote.TLS{Enabled: true, CAFile: ca, ServerName: "localhost"}
+	cfg.TLS = remote.TLS{Enabled: true, Files: remote.Files{CAFile: ca}, ServerName: "localhost"}
 	for i, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		t.Run(mechanism, func(t *testing.T) {
 			cfg := cfg

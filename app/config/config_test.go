@@ -183,13 +183,14 @@ func others(t *testing.T) map[string][]string {
 		redis.tls.enabled kafka.sasl.mechanism kafka.sasl.username kafka.sasl.password
 		kafka.sasl.password_file kafka.sasl.token_file kafka.sasl.token_url kafka.sasl.scopes
 		kafka.sasl.extensions input.schema_file input.registry.urls input.registry.username
-		input.registry.password input.registry.password_file input.registry.tls.enabled`) {
+		input.registry.password input.registry.password_file`) {
 		found[name] = nil
 	}
-	for _, section := range []string{"kafka", "redis", "input.registry"} {
-		for _, name := range []string{"cert_file", "key_file", "ca_file", "server_name", "insecure_skip_verify"} {
-			found[section+".tls."+name] = nil
-		}
+	for _, name := range []string{"cert_file", "key_file", "ca_file", "server_name", "insecure_skip_verify"} {
+		found["kafka.tls."+name], found["redis.tls."+name] = nil, nil
+	}
+	for _, name := range []string{"cert_file", "key_file", "ca_file"} {
+		found["input.registry.tls."+name] = nil
 	}
 	return found
 }

@@ -36,4 +36,8 @@ var removed = map[string]string{
 	"redis.timeout":               "now always 5s",
 	"redis.wait_timeout":          "now always 1s",
 	"shadow.values":               "now always false: explain and diff read the texts from the input topic",
+
+	"input.registry.tls.enabled":              "now follows from input.registry.urls: https:// is encrypted",
+	"input.registry.tls.insecure_skip_verify": "now always false: name the authority in input.registry.tls.ca_file",
+	"input.registry.tls.server_name":          "now the host of input.registry.urls: name it as its certificate does",
 }

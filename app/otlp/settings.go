@@ -17,7 +17,7 @@ import (
 type settings struct {
 	endpoint *url.URL
 	headers  map[string]string
-	tls      remote.TLS
+	tls      remote.Files
 	queue    int // spans that may wait
 }
 
@@ -70,10 +70,8 @@ func readSettings() (settings, error) {
 			errs = append(errs, fmt.Errorf("OTEL_BSP_MAX_QUEUE_SIZE is %q, must be a whole number above 0", text))
 		}
 	}
-	s.tls = remote.TLS{
-		Enabled: s.endpoint != nil && s.endpoint.Scheme == "https", CAFile: exporterEnv("CERTIFICATE"),
-		CertFile: exporterEnv("CLIENT_CERTIFICATE"), KeyFile: exporterEnv("CLIENT_KEY"),
-	}
+	s.tls = remote.Files{CAFile: exporterEnv("CERTIFICATE"), CertFile: exporterEnv("CLIENT_CERTIFICATE"),
+		KeyFile: exporterEnv("CLIENT_KEY")}
 	return s, errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -24,10 +25,11 @@ const (
 
 // refusal is an answer, or none, that does not say whether there is a schema for every record.
 type refusal struct {
-	answer  string // such as "with status 401"
-	unknown bool   // a registry says that it does not know what was asked for
-	aboutID bool   // it speaks of what was asked for, and not of who asks or of how the registry is
-	detail  string // of unknown
+	status  int    // of the answer; 0: there was none, or a success
+	answer  string // such as "status 401"
+	asked   time.Time
+	unknown bool // a registry says that it does not know what was asked for
+	aboutID bool // it speaks of what was asked for, and not of who asks or of how the registry is
 	problem *diag.Problem
 }
 
@@ -36,10 +38,10 @@ func (r *refusal) Error() string { return r.problem.Error() }
 // reject says that the refusal belongs to the id.
 func (r *refusal) reject(id string) *record.RejectError {
 	if r.unknown {
-		return record.Reject(record.NoSchema, "%s", r.detail)
+		return record.Reject(record.NoSchema, "the registry knows no schema %s, or none that it names", id)
 	}
 	return record.Reject(record.NoSchema,
-		"the registry answers %s for schema %s, while it answers for others", r.answer, id)
+		"the registry answers with %s for schema %s, while it answers for others", r.answer, id)
 }
 
 // ask asks the registry for a schema and for those that it names. text is the bytes of their texts. An error
@@ -48,29 +50,25 @@ func (c *Client) ask(ctx context.Context, id string) (schema *avrojson.Schema, t
 	if id == "" {
 		return nil, 0, record.Reject(record.NoSchema, "the record's header names no schema")
 	}
-	ctx, x := withExchange(ctx)
 	found, err := c.byID(ctx, id)
 	if err != nil {
-		return nil, 0, newRefusal(err, x, fmt.Sprintf("the registry knows no schema %s", id))
+		return nil, 0, newRefusal(err)
 	}
 	if found.Type != sr.TypeAvro {
 		return nil, 0, record.Reject(record.NoSchema, "schema %s is of the type %s, and input.format is avro", id, found.Type)
 	}
-	texts, err := c.references(ctx, found, map[string]bool{})
+	left := mostAnswer - len(found.Schema)
+	texts, err := c.references(ctx, found, map[string]bool{}, &left)
 	if reject := (*record.RejectError)(nil); errors.As(err, &reject) {
 		return nil, 0, reject
 	}
 	if err != nil {
-		return nil, 0, newRefusal(err, x, fmt.Sprintf("schema %s names one that the registry does not know", id))
-	}
-	text = len(found.Schema)
-	for _, t := range texts {
-		text += len(t)
+		return nil, 0, newRefusal(err)
 	}
 	if schema, err = avrojson.Parse(found.Schema, texts...); err != nil {
 		return nil, 0, record.Reject(record.NoSchema, "schema %s is none that Avro allows: %v", id, err)
 	}
-	return schema, text, nil
+	return schema, mostAnswer - left, nil
 }
 
 // errEmpty is an answer in JSON without a schema, such as a proxy's.
@@ -90,8 +88,11 @@ func (c *Client) byID(ctx context.Context, id string) (found sr.Schema, err erro
 	return found, err
 }
 
-// references returns the schemas that a schema names, each behind those that it names itself.
-func (c *Client) references(ctx context.Context, of sr.Schema, seen map[string]bool) (texts []string, err error) {
+// references returns the schemas that a schema names, each behind those that it names itself. left is how many bytes
+// they may have.
+func (c *Client) references(ctx context.Context, of sr.Schema, seen map[string]bool, left *int) (
+	texts []string, err error,
+) {
 	for _, r := range of.References {
 		key := fmt.Sprintf("%s %d", r.Subject, r.Version)
 		if seen[key] {
@@ -104,55 +105,16 @@ func (c *Client) references(ctx context.Context, of sr.Schema, seen map[string]b
 		if err != nil {
 			return nil, err
 		}
-		before, err := c.references(ctx, found.Schema, seen)
+		if *left -= len(found.Schema.Schema); *left < 0 {
+			return nil, record.Reject(record.NoSchema, "a schema and those that it names have more than 2 MiB")
+		}
+		before, err := c.references(ctx, found.Schema, seen, left)
 		if err != nil {
 			return nil, err
 		}
 		texts = append(append(texts, before...), found.Schema.Schema)
 	}
 	return texts, nil
-}
-
-// Ping asks the registry for the schema that came last, and otherwise for one that it lists: each answer shows that it
-// works. A registry without a schema, or one that shows this user no list, counts as up.
-func (c *Client) Ping(ctx context.Context) error {
-	ctx, x := withExchange(ctx)
-	c.mu.Lock()
-	id := c.good
-	c.mu.Unlock()
-	if id != "" {
-		_, err := c.byID(ctx, id)
-		if err == nil {
-			c.worked(id, id)
-			return nil
-		}
-		if no := newRefusal(err, x, ""); !no.aboutID {
-			return no.problem
-		}
-		c.worked(id, "") // somebody may have deleted it
-	}
-	subjects, err := c.server.Subjects(sr.WithParams(ctx, sr.Limit(1)))
-	if x.status == http.StatusForbidden {
-		return nil
-	}
-	if err != nil {
-		return newRefusal(err, x, "").problem
-	}
-	if len(subjects) > 0 {
-		if listed, err := c.server.SchemaByVersion(ctx, subjects[0], -1); err == nil && listed.Schema.Schema != "" {
-			c.worked("", strconv.Itoa(listed.ID))
-		}
-	}
-	return nil
-}
-
-// worked notes an id whose schema has just come, or "", unless another call has noted one meanwhile.
-func (c *Client) worked(before, id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.good == before {
-		c.good, c.goodAt = id, c.now()
-	}
 }
 
 // isAboutID says whether a status speaks of what was asked for.
@@ -164,38 +126,40 @@ func isAboutID(status int) bool {
 	return status/100 == 4
 }
 
-// newRefusal explains why a request has brought no schema. detail says what it means that the registry does
-// not know what was asked for.
-func newRefusal(err error, x *exchange, detail string) *refusal {
-	r := &refusal{answer: fmt.Sprintf("with status %d", x.status), detail: detail}
+// errLarge is the error of an answer above mostAnswer.
+var errLarge = errors.New("it has more than 2 MiB")
+
+// newRefusal explains why a request has brought no schema.
+func newRefusal(err error) *refusal {
 	var refused *sr.ResponseError
-	switch {
-	case errors.As(err, &refused):
-		// The codes of an interface of registries: no subject, no version, no schema. Web servers have others, or none.
-		r.unknown = refused.StatusCode == http.StatusNotFound && refused.ErrorCode/100 == http.StatusNotFound
-		r.aboutID = isAboutID(refused.StatusCode)
-		r.problem = explainStatus(refused)
-	case x.status != 0:
-		r.aboutID = x.left < 0 // too large
-		r.answer += " and no schema"
-		r.problem = &diag.Problem{
+	var unanswered *url.Error
+	if errors.As(err, &refused) {
+		return &refusal{status: refused.StatusCode, answer: fmt.Sprintf("status %d", refused.StatusCode),
+			// The codes of an interface of registries: no subject, no version, no schema. Web servers have others, or none.
+			unknown: refused.StatusCode == http.StatusNotFound && refused.ErrorCode/100 == http.StatusNotFound,
+			aboutID: isAboutID(refused.StatusCode), problem: explainStatus(refused)}
+	}
+	if !errors.As(err, &unanswered) {
+		large := errors.As(err, new(*http.MaxBytesError))
+		if large {
+			err = errLarge
+		}
+		return &refusal{answer: "more than 2 MiB", aboutID: large, problem: &diag.Problem{
 			Cause: "the schema registry gave an answer without a schema", Err: err,
 			Remedy: "check input.registry.urls: a login page or a proxy may answer in its place",
-		}
-	default:
-		r.answer = "nothing"
-		if r.problem = explained.Explain(err); r.problem == nil {
-			r.problem = &diag.Problem{Cause: "the schema registry gave no answer",
-				Remedy: "check that it runs, and input.registry.urls", Err: err}
-		}
+		}}
 	}
-	return r
+	if p := explained.Explain(err); p != nil {
+		return &refusal{problem: p}
+	}
+	return &refusal{problem: &diag.Problem{Cause: "the schema registry gave no answer",
+		Remedy: "check that it runs, and input.registry.urls", Err: err}}
 }
 
 // explained names the registry in explanations.
 var explained = diag.Server{
-	Name: "the schema registry", Possessive: "the schema registry's", Kind: "schema registry",
-	Settings: "input.registry", Addresses: "input.registry.urls",
+	Name: "the schema registry", Kind: "schema registry", TLS: "input.registry.tls", Addresses: "input.registry.urls",
+	PlainHint: "begin input.registry.urls with http://, or use the TLS port",
 	AlsoCheck: " and the port", TLSSetting: "the registry's listener",
 	ClosedHint: "if it expects TLS, begin input.registry.urls with https://",
 	SlowHint:   "check its load and the network",

@@ -3,8 +3,9 @@ package registry
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -19,10 +20,8 @@ const (
 	// mostSchemas, mostText and mostUnknown bound what is remembered of ids: schemas, bytes of their texts,
 	// ids without a schema. Whoever writes records chooses their ids; those without a schema displace none.
 	mostSchemas, mostText, mostUnknown = 1000, 8 << 20, 1000
-	// unknownFor is how long an id counts as unknown before the registry is asked again.
+	// unknownFor is how long an id counts as unknown, at most, before the registry is asked again.
 	unknownFor = 5 * time.Second
-	// mostRequests bounds the requests at a time.
-	mostRequests = 8
 )
 
 // one is the schema of all values.
@@ -34,19 +33,18 @@ func (o one) Schema(context.Context, string) (*avrojson.Schema, error) { return 
 // Client asks a schema registry, and remembers what it said. Safe for concurrent use.
 type Client struct {
 	server   *sr.Client
-	requests chan struct{}
 	flights  singleflight.Group // by id
 	now      func() time.Time
 	patience time.Duration // patience; tests set a shorter one
 
 	mu      sync.Mutex
 	schemas *simplelru.LRU[string, found]
-	text    int // bytes of the texts of schemas
-	unknown *simplelru.LRU[string, unknown]
-	good    string    // the id whose schema came last; "": none, or the registry has it no longer
-	goodAt  time.Time // when it came
-	dead    [2]time.Time
-	away    atomic.Pointer[refusal] // the last one that made a call wait; nil: the registry has answered since
+	text    int                            // bytes of the texts of schemas
+	unknown map[string]*record.RejectError // why there is no schema for an id; all of them are forgotten at a time
+	since   time.Time                      // when they were forgotten last
+	good    string                         // the id whose schema came last; empty: none
+	goodAt  time.Time                      // when it was asked for
+	dead    time.Time                      // when an id last became a dead letter after patience
 }
 
 // found is a schema and the bytes of the texts that it was made of.
@@ -55,53 +53,47 @@ type found struct {
 	text   int
 }
 
-// unknown is why there is no schema for an id.
-type unknown struct {
-	why    *record.RejectError
-	judged bool // for the service, which takes no other
-	since  time.Time
-}
-
 func newClient(server *sr.Client) *Client {
-	c := &Client{server: server, requests: make(chan struct{}, mostRequests), now: time.Now, patience: patience}
-	c.schemas, _ = simplelru.NewLRU(mostSchemas, func(_ string, f found) { c.text -= f.text })
-	c.unknown, _ = simplelru.NewLRU[string, unknown](mostUnknown, nil) // which fails for sizes below one
+	c := &Client{server: server, now: time.Now, patience: patience, unknown: map[string]*record.RejectError{}}
+	c.schemas, _ = simplelru.NewLRU(mostSchemas, func(_ string, f found) { c.text -= f.text }) // fails for sizes below one
 	return c
 }
 
 // Schema implements decode.Schemas. It asks once: an error that is no *record.RejectError is a *diag.Problem.
 func (c *Client) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
-	if schema, err := c.remembered(id, false); schema != nil || err != nil {
-		return schema, err
-	}
 	schema, err := c.fetch(ctx, id)
-	if no := (*refusal)(nil); errors.As(err, &no) {
-		if !no.unknown {
-			return nil, no.problem
-		}
-		return nil, c.rememberUnknown(id, no.reject(id), false)
+	no := (*refusal)(nil)
+	switch {
+	case !errors.As(err, &no):
+		return schema, err
+	case no.unknown:
+		return nil, no.reject(id)
+	default:
+		return nil, no.problem
 	}
-	return schema, err
 }
 
-// fetch asks for a schema and remembers it, or a clear answer that there is none. Calls for one id share an answer.
+// fetch returns a schema that is remembered, or asks for it and remembers it, or a clear answer that there is none. Calls
+// for one id share an answer.
 func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error) {
+	if schema, err := c.remembered(id); schema != nil || err != nil {
+		return schema, err
+	}
 	shared := context.WithoutCancel(ctx)
 	flight := c.flights.DoChan(id, func() (any, error) {
 		ctx, end := context.WithTimeout(shared, askTimeout)
 		defer end()
-		select {
-		case c.requests <- struct{}{}:
-			defer func() { <-c.requests }()
-		case <-ctx.Done(): // ask says so
-		}
+		asked := c.now()
 		schema, text, err := c.ask(ctx, id)
-		var why *record.RejectError
-		switch {
-		case err == nil:
-			c.rememberSchema(id, schema, text)
-		case errors.As(err, &why):
-			err = c.rememberUnknown(id, why, true)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		switch why := err.(type) { //nolint:errorlint // as ask returns it
+		case nil:
+			c.rememberSchema(id, schema, text, asked)
+		case *record.RejectError:
+			c.rememberUnknown(id, why)
+		case *refusal:
+			why.asked = asked
 		}
 		return schema, err
 	})
@@ -113,37 +105,72 @@ func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error)
 	}
 }
 
-// remembered returns what is known of an id; judged: only what counts for the service. Both results are nil
-// if nothing is.
-func (c *Client) remembered(id string, judged bool) (*avrojson.Schema, error) {
+// remembered returns what is known of an id. Both results are nil if nothing is.
+func (c *Client) remembered(id string) (*avrojson.Schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f, known := c.schemas.Get(id); known {
 		return f.schema, nil
 	}
-	if u, known := c.unknown.Get(id); known && (u.judged || !judged) && c.now().Before(u.since.Add(unknownFor)) {
-		return nil, u.why
+	if why, known := c.unknown[id]; known && c.now().Before(c.since.Add(unknownFor)) {
+		return nil, why
 	}
 	return nil, nil
 }
 
-func (c *Client) rememberSchema(id string, schema *avrojson.Schema, text int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// rememberSchema needs the lock, as rememberUnknown does.
+func (c *Client) rememberSchema(id string, schema *avrojson.Schema, text int, asked time.Time) {
 	c.schemas.Remove(id) // so that its text is counted once
 	c.schemas.Add(id, found{schema, text})
 	for c.text += text; c.text > mostText; {
 		c.schemas.RemoveOldest()
 	}
-	c.unknown.Remove(id)
-	c.good, c.goodAt = id, c.now()
-	c.away.Store(nil)
+	c.good, c.goodAt = id, asked
 }
 
-func (c *Client) rememberUnknown(id string, why *record.RejectError, judged bool) error {
+func (c *Client) rememberUnknown(id string, why *record.RejectError) {
+	if now := c.now(); len(c.unknown) == mostUnknown || !now.Before(c.since.Add(unknownFor)) {
+		clear(c.unknown)
+		c.since = now
+	}
+	c.unknown[id] = why
+}
+
+// Ping asks the registry for the schema that came last, and otherwise for one that it lists: each answer shows that it
+// works. A registry without a schema, or one that shows this user no list, counts as up.
+func (c *Client) Ping(ctx context.Context) error {
+	c.mu.Lock()
+	id, asked := c.good, c.now()
+	c.mu.Unlock()
+	if id != "" {
+		_, err := c.byID(ctx, id)
+		if err == nil {
+			c.worked(id, asked)
+			return nil
+		}
+		if no := newRefusal(err); !no.aboutID { // otherwise somebody may have deleted it
+			return no.problem
+		}
+	}
+	subjects, err := c.server.Subjects(sr.WithParams(ctx, sr.Limit(1)))
+	if err != nil {
+		no := newRefusal(err)
+		if no.status == http.StatusForbidden {
+			return nil
+		}
+		return no.problem
+	}
+	if len(subjects) > 0 {
+		if listed, err := c.server.SchemaByVersion(ctx, subjects[0], -1); err == nil && listed.Schema.Schema != "" {
+			c.worked(strconv.Itoa(listed.ID), asked)
+		}
+	}
+	return nil
+}
+
+// worked notes an id whose schema has come.
+func (c *Client) worked(id string, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, _ := c.unknown.Peek(id)
-	c.unknown.Add(id, unknown{why, judged || before.judged, c.now()})
-	return why
+	c.good, c.goodAt = id, asked
 }

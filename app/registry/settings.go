@@ -25,10 +25,10 @@ type Config struct {
 
 // Server says how a schema registry is reached.
 type Server struct {
-	URLs     []string   `setting:"urls" help:"Addresses of the schema registry, such as http://registry:8081; for input.format avro with input.framing confluent."`
-	Username string     `setting:"username" help:"User name."`
-	Password string     `setting:"password" secret:"true" help:"password; prefer password_file or the environment."`
-	TLS      remote.TLS `setting:"tls"`
+	URLs     []string     `setting:"urls" help:"Addresses of the schema registry, such as http://registry:8081."`
+	Username string       `setting:"username" help:"User name."`
+	Password string       `setting:"password" secret:"true" help:"password; prefer password_file or the environment."`
+	TLS      remote.Files `setting:"tls" help:"Certificates for addresses that begin with https://."`
 }
 
 // Encrypted says whether all addresses begin with https://.
@@ -59,13 +59,11 @@ func (c Config) Validate(used, framed bool) error {
 			"registry.urls: an address must be like http://registry:8081 or https://registry")
 		add(err == nil && u.User != nil,
 			"registry.urls: an address holds a password; use registry.username and registry.password_file")
-		add(err == nil && u.Scheme == "http" && c.Registry.TLS.Enabled,
-			"registry.tls.enabled needs addresses with https://, not http://")
+		add(err == nil && u.Scheme == "http" && c.Registry.TLS != remote.Files{},
+			"registry.tls needs addresses with https://, not http://")
 	}
 	if err := c.Registry.TLS.Validate(); err != nil {
-		for _, line := range strings.Split(err.Error(), "\n") {
-			errs = append(errs, errors.New("registry."+line))
-		}
+		errs = append(errs, fmt.Errorf("registry.%w", err))
 	}
 	return errors.Join(errs...)
 }

@@ -43,12 +43,6 @@ func Unprotected(cfg config.Config) []diag.Finding {
 			"set redis.tls.enabled: true, unless Redis runs on this machine",
 		},
 		{
-			registry.Component, cfg.Input.Avro.Registry.TLS.InsecureSkipVerify,
-			"input.registry.tls.insecure_skip_verify is set: anyone who can redirect a connection can change what " +
-				"is read",
-			"remove it, and name the authority in input.registry.tls.ca_file",
-		},
-		{
 			registry.Component, cfg.Input.Avro.Registry.Password != "" && !cfg.Input.Avro.Registry.Encrypted(),
 			"input.registry.password is set without TLS: the password is sent in clear text",
 			"begin input.registry.urls with https://",

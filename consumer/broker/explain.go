@@ -150,8 +150,10 @@ var problems = map[kafka.Error]diag.Problem{
 
 // server names a Kafka broker in explanations of faults of network and TLS.
 var server = diag.Server{
-	Name: "the broker", Possessive: "the broker's", Kind: "broker",
-	Settings: "kafka", Addresses: "kafka.brokers", AlsoCheck: " and the brokers' advertised.listeners",
+	Name: "the broker", Kind: "broker",
+	TLS: "kafka.tls", Addresses: "kafka.brokers", AlsoCheck: " and the brokers' advertised.listeners",
+	OtherName:  " or set kafka.tls.server_name",
+	PlainHint:  "set kafka.tls.enabled: false or use the TLS port",
 	TLSSetting: "the listener's ssl.enabled.protocols",
 	ClosedHint: "if this lasts, kafka.tls.enabled or kafka.sasl.mechanism is not what its listener expects: " +
 		"echosieve check finds out which",

@@ -209,9 +209,10 @@ func (i *issuer) current(ctx context.Context) (string, error) {
 
 // tokenEndpoint names the token endpoint in explanations of faults of network.
 var tokenEndpoint = diag.Server{
-	Name: "the token endpoint", Possessive: "the token endpoint's", Kind: "token endpoint",
-	Addresses: "kafka.sasl.token_url", ClosedHint: "check that kafka.sasl.token_url names the port of the endpoint",
-	SlowHint: "check kafka.sasl.token_url, the network, and proxies and firewalls on the way",
+	Name: "the token endpoint", Kind: "token endpoint", TLS: "kafka.tls", Addresses: "kafka.sasl.token_url",
+	PlainHint: "begin kafka.sasl.token_url with http://, or use the TLS port", TLSSetting: "its listener",
+	ClosedHint: "check that kafka.sasl.token_url names the port of the endpoint",
+	SlowHint:   "check kafka.sasl.token_url, the network, and proxies and firewalls on the way",
 }
 
 func explainToken(err error) error {

@@ -15,11 +15,12 @@ import (
 // Server names a kind of server, and the settings by which it is reached, in the sentences of Explain.
 type Server struct {
 	Name       string // begins a sentence: "the broker"
-	Possessive string // "the broker's"
 	Kind       string // as in "no broker answers"
-	Settings   string // prefix of the settings: "kafka"
+	TLS        string // prefix of the settings that name certificates: "kafka.tls"
 	Addresses  string // the setting that names the servers: "kafka.brokers"
 	AlsoCheck  string // continues the setting: " and the port"
+	OtherName  string // continues the setting, if a certificate is for another name: " or set kafka.tls.server_name"
+	PlainHint  string // remedy if the server does not speak TLS
 	TLSSetting string // the setting of the server that allows versions of TLS
 	ClosedHint string // remedy if the server keeps closing connections
 	SlowHint   string // remedy if the server does not answer in time
@@ -34,7 +35,7 @@ func (s Server) Explain(err error) *Problem {
 	switch {
 	case p != nil:
 	case errors.As(err, &dns):
-		p = &Problem{Cause: s.Possessive + " host name is unknown", Remedy: "check " + s.Addresses + s.AlsoCheck}
+		p = &Problem{Cause: s.Name + "'s host name is unknown", Remedy: "check " + s.Addresses + s.AlsoCheck}
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.ENETUNREACH):
 		p = &Problem{Cause: fmt.Sprintf("no %s answers at this address", s.Kind), Remedy: "check that it runs, " +
@@ -52,36 +53,44 @@ func (s Server) Explain(err error) *Problem {
 
 // explainTLS returns nil for errors that have nothing to do with TLS.
 func (s Server) explainTLS(err error) *Problem {
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verify *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	var op *net.OpError
 	p := &Problem{Permanent: true, Err: err}
-	switch tlsFaultOf(err) {
-	case otherName:
-		p.Cause, p.Remedy = s.Possessive+" certificate is for another name",
-			fmt.Sprintf("use that name in %s or set %s.tls.server_name", s.Addresses, s.Settings)
-	case untrusted:
-		p.Cause, p.Remedy = s.Possessive+" certificate is not trusted",
-			fmt.Sprintf("set %s.tls.ca_file to the authority that signed it", s.Settings)
-	case expired:
-		p.Cause, p.Remedy = s.Possessive+" certificate has expired or is not valid yet",
-			"renew it, or correct the clock of this machine"
-	case tooOld:
-		p.Cause, p.Remedy = s.Name+" speaks no TLS 1.2 or later", "allow TLSv1.2 in "+s.TLSSetting
-	case notTLS:
+	switch {
+	case errors.As(err, &host):
+		p.Cause = s.Name + "'s certificate is for another name"
+		p.Remedy = "use that name in " + s.Addresses + s.OtherName
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		p.Cause = s.Name + "'s certificate has expired or is not valid yet"
+		p.Remedy = "renew it, or correct the clock of this machine"
+	case errors.As(err, &verify):
+		p.Cause = s.Name + "'s certificate is not trusted"
+		p.Remedy = "set " + s.TLS + ".ca_file to the authority that signed it"
+	case errors.As(err, &plain):
 		return s.NotTLS(err)
-	case refused:
-		p.Cause, p.Remedy = s.Name+" refused the TLS handshake",
-			fmt.Sprintf("set %[1]s.tls.cert_file and %[1]s.tls.key_file to a certificate that it trusts", s.Settings)
-	default:
+	case !errors.As(err, &op) || op.Op != "remote error": // crypto/tls marks an alert that it received like this
 		return nil
+	case op.Err.Error() == alertProtocolVersion:
+		p.Cause, p.Remedy = s.Name+" speaks no TLS 1.2 or later", "allow TLSv1.2 in "+s.TLSSetting
+	default:
+		p.Cause = s.Name + " refused the TLS handshake"
+		p.Remedy = fmt.Sprintf("set %[1]s.cert_file and %[1]s.key_file to a certificate that it trusts", s.TLS)
 	}
 	return p
 }
 
+// alertProtocolVersion is the text of the alert by which a server says that it speaks none of our versions
+// (RFC 8446, section 6). crypto/tls keeps the type of a received alert private, so its text is compared with
+// the text of tls.AlertError.
+var alertProtocolVersion = tls.AlertError(70).Error()
+
 // NotTLS is the problem of a server that does not speak TLS although the settings enable TLS.
 func (s Server) NotTLS(err error) *Problem {
-	return &Problem{
-		Cause:  "this port of " + s.Name + " does not speak TLS",
-		Remedy: fmt.Sprintf("set %s.tls.enabled: false or use the TLS port", s.Settings), Err: err, Permanent: true,
-	}
+	return &Problem{Cause: "this port of " + s.Name + " does not speak TLS", Remedy: s.PlainHint, Err: err,
+		Permanent: true}
 }
 
 // IsClosed says whether the server closed the connection without an answer.
@@ -95,48 +104,4 @@ func IsTimeout(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.As(err, &timeout) && timeout.Timeout()
-}
-
-// tlsFault is a way in which setting up TLS fails.
-type tlsFault uint8
-
-const (
-	noFault   tlsFault = iota // the error has nothing to do with TLS
-	untrusted                 // the server's certificate is signed by no authority that we trust
-	expired                   // the certificate, or one that signed it, is not valid now
-	otherName                 // the certificate is for another name than the one dialled
-	notTLS                    // the server does not speak TLS on this port
-	tooOld                    // the server speaks only versions of TLS below 1.2
-	refused                   // the server ended the handshake: it wants a client certificate, or another one
-)
-
-// alertProtocolVersion is the text of the alert by which a server says that it speaks none of our versions
-// (RFC 8446, section 6). crypto/tls keeps the type of a received alert private, so its text is compared with
-// the text of tls.AlertError.
-var alertProtocolVersion = tls.AlertError(70).Error()
-
-// tlsFaultOf returns the fault that an error stands for.
-func tlsFaultOf(err error) tlsFault {
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var verify *tls.CertificateVerificationError
-	var plain tls.RecordHeaderError
-	var op *net.OpError
-	switch {
-	case errors.As(err, &host):
-		return otherName
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return expired
-	case errors.As(err, &verify):
-		return untrusted
-	case errors.As(err, &plain):
-		return notTLS
-	case errors.As(err, &op) && op.Op == "remote error": // crypto/tls marks an alert that it received like this
-		if op.Err.Error() == alertProtocolVersion {
-			return tooOld
-		}
-		return refused
-	default:
-		return noFault
-	}
 }

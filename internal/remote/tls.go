@@ -13,25 +13,35 @@ import (
 // TLS says whether connections are encrypted, and which certificates are trusted. With the zero value they
 // are not encrypted.
 type TLS struct {
-	Enabled            bool   `setting:"enabled" help:"Encrypt connections."`
-	CAFile             string `setting:"ca_file" help:"PEM file of the authorities to trust; empty: the system's."`
-	CertFile           string `setting:"cert_file" help:"PEM file of the client certificate."`
-	KeyFile            string `setting:"key_file" help:"PEM file of the client certificate's key."`
+	Enabled            bool `setting:"enabled" help:"Encrypt connections."`
+	Files              `setting:",squash"`
 	ServerName         string `setting:"server_name" help:"Name expected in server certificates; empty: the host dialled."`
 	InsecureSkipVerify bool   `setting:"insecure_skip_verify" hidden:"true" help:"Accept any certificate; for tests only."`
+}
+
+// Files name the certificates of connections.
+type Files struct {
+	CAFile   string `setting:"ca_file" help:"PEM file of the authorities to trust; empty: the system's."`
+	CertFile string `setting:"cert_file" help:"PEM file of the client certificate."`
+	KeyFile  string `setting:"key_file" help:"PEM file of the client certificate's key."`
 }
 
 // Validate returns the mistakes that can be found without reading the files. Each begins with its key, such
 // as "tls.cert_file".
 func (c TLS) Validate() error {
-	var errs []error
+	var off error
 	if !c.Enabled && c != (TLS{}) {
-		errs = append(errs, errors.New("tls has settings but tls.enabled is false"))
+		off = errors.New("tls has settings but tls.enabled is false")
 	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		errs = append(errs, errors.New("tls.cert_file and tls.key_file belong together"))
+	return errors.Join(off, c.Files.Validate())
+}
+
+// Validate is that of TLS.
+func (f Files) Validate() error {
+	if (f.CertFile == "") != (f.KeyFile == "") {
+		return errors.New("tls.cert_file and tls.key_file belong together")
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // Load reads the files. It returns nil if TLS is off. An error begins with the key of the file.
@@ -39,17 +49,24 @@ func (c TLS) Load() (*tls.Config, error) {
 	if !c.Enabled {
 		return nil, nil
 	}
-	loaded := &tls.Config{
-		MinVersion: tls.VersionTLS12, ServerName: c.ServerName, InsecureSkipVerify: c.InsecureSkipVerify,
+	loaded, err := c.Files.Load()
+	if err == nil {
+		loaded.ServerName, loaded.InsecureSkipVerify = c.ServerName, c.InsecureSkipVerify
 	}
-	if c.CAFile != "" {
+	return loaded, err
+}
+
+// Load reads the files. An error begins with the key of the file.
+func (f Files) Load() (*tls.Config, error) {
+	loaded := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.CAFile != "" {
 		loaded.RootCAs = x509.NewCertPool()
-		if err := add(loaded.RootCAs, c.CAFile); err != nil {
+		if err := add(loaded.RootCAs, f.CAFile); err != nil {
 			return nil, err
 		}
 	}
-	if c.CertFile != "" {
-		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+	if f.CertFile != "" {
+		cert, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("tls.cert_file: %w", err)
 		}

@@ -16,7 +16,7 @@ func TestLoad(t *testing.T) {
 
 	pair := certs.NewAuthority(t).Server()
 	cert, key := pair.Cert, pair.Key
-	c := TLS{Enabled: true, CAFile: cert, CertFile: cert, KeyFile: key, ServerName: "kafka"}
+	c := TLS{Enabled: true, Files: Files{cert, cert, key}, ServerName: "kafka"}
 	require.NoError(t, c.Validate())
 	on, err := c.Load()
 	require.NoError(t, err)
@@ -26,10 +26,10 @@ func TestLoad(t *testing.T) {
 	require.NotNil(t, on.RootCAs)
 	require.Len(t, on.Certificates, 1)
 
-	for want, broken := range map[string]TLS{
-		"tls.ca_file: " + key: {Enabled: true, CAFile: key},
-		"tls.ca_file: open":   {Enabled: true, CAFile: "/does/not/exist"},
-		"tls.cert_file":       {Enabled: true, CertFile: key, KeyFile: key},
+	for want, broken := range map[string]Files{
+		"tls.ca_file: " + key: {CAFile: key},
+		"tls.ca_file: open":   {CAFile: "/does/not/exist"},
+		"tls.cert_file":       {CertFile: key, KeyFile: key},
 	} {
 		_, err := broken.Load()
 		require.ErrorContains(t, err, want)
@@ -38,6 +38,6 @@ func TestLoad(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	require.NoError(t, TLS{}.Validate())
-	require.ErrorContains(t, TLS{CAFile: "x"}.Validate(), "tls.enabled is false")
-	require.ErrorContains(t, TLS{Enabled: true, KeyFile: "x"}.Validate(), "tls.cert_file")
+	require.ErrorContains(t, TLS{Files: Files{CAFile: "x"}}.Validate(), "tls.enabled is false")
+	require.ErrorContains(t, TLS{Enabled: true, Files: Files{KeyFile: "x"}}.Validate(), "tls.cert_file")
 }

@@ -162,7 +162,9 @@ func noMasterNamed(err error, reason string) bool {
 
 // server names Redis in explanations of faults of network and TLS.
 var server = diag.Server{
-	Name: "Redis", Possessive: "Redis'", Kind: "Redis", Settings: "redis", Addresses: "redis.addrs",
+	Name: "Redis", Kind: "Redis", TLS: "redis.tls", Addresses: "redis.addrs",
+	OtherName:  " or set redis.tls.server_name",
+	PlainHint:  "set redis.tls.enabled: false or use the TLS port",
 	AlsoCheck:  " and the port",
 	TLSSetting: "the server's tls-protocols",
 	ClosedHint: "if this lasts, redis.tls.enabled is not what the port expects, or a client certificate is missing",
