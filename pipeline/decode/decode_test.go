@@ -170,13 +170,13 @@ func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 		wide = append(wide, byte(u), byte(u>>8))
 	}
 	for _, c := range []struct{ text, guess string }{
-		{latin1, "latin1"}, {"caf\xe9", "latin1"}, {gbk, "GBK"}, {cyrillic, "windows-1251"},
-		{cut, "UTF-8 with damaged"}, {string(wide), "UTF-16"},
+		{latin1, "like ISO-8859-1"}, {"caf\xe9", "looks like"}, {gbk, "like GB18030"}, {cyrillic, "like windows-1251"},
+		{cut, "UTF-8 with damaged"}, {string(wide), "like UTF-16"},
 	} {
 		for _, cfg := range []Config{DefaultConfig(), {Format: FormatText}, {Format: FormatHTML}} {
 			value := c.text
 			if cfg.Format == FormatJSON {
-				if c.guess == "UTF-16" {
+				if c.guess == "like UTF-16" {
 					continue // its zero bytes make it no JSON
 				}
 				value = `{"id":"a1","text":"` + c.text + `"}`

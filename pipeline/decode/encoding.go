@@ -2,11 +2,16 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/gogs/chardet"
+	"golang.org/x/net/html/charset"
 
 	"echosieve/pipeline/record"
 )
@@ -78,48 +83,45 @@ func notUTF8(text []byte) *record.RejectError {
 		}
 		r, size := utf8.DecodeRune(text[at:])
 		if r == utf8.RuneError && size == 1 {
-			return record.Reject(record.NotUTF8, "no UTF-8 at byte %d: %s; it looks like %s", at,
-				excerpt(text[at:]), encodingOf(text))
+			guess := cmp.Or(EncodingOf(text), "no encoding that is known")
+			if guess == "UTF-8" {
+				guess = "UTF-8 with damaged characters, perhaps cut in the middle"
+			}
+			return record.Reject(record.NotUTF8, "no UTF-8 at byte %d: %s; it looks like %s", at, excerpt(text[at:]), guess)
 		}
 		at += size
 	}
 	return nil
 }
 
-// encodingOf guesses the encoding of a text that is no UTF-8, from the runs of bytes outside ASCII. Western
-// texts have single ones between ASCII letters. GBK has pairs: most of its texts have runs of even length.
-// Other alphabets in one byte a letter have whole words of them.
-func encodingOf(text []byte) string {
-	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) ||
-		bytes.Count(text, []byte{0}) > len(text)/4 {
-		return "UTF-16"
+// guessBytes is how much of a text the guess of its encoding reads, in bytes.
+const guessBytes = 64 << 10
+
+// EncodingOf names the encoding that a text, which is no UTF-8, most likely has; "" if nothing fits. The name is one of
+// the WHATWG's list, which iconv and browsers know. Of damaged UTF-8 it is "UTF-8".
+func EncodingOf(text []byte) string {
+	text = text[:min(len(text), guessBytes)]
+	if kept := bytes.ToValidUTF8(text, nil); len(kept)-utf8.RuneCount(kept) > 2*(len(text)-len(kept)) {
+		return "UTF-8"
 	}
-	var runs, even, high, valid int
-	for i := 0; i < len(text); {
-		start := i
-		for i < len(text) && text[i] >= utf8.RuneSelf {
-			r, size := utf8.DecodeRune(text[i:])
-			if r != utf8.RuneError {
-				valid += size
-			}
-			i += size
-		}
-		if n := i - start; n > 0 {
-			runs, high = runs+1, high+n
-			if n%2 == 0 {
-				even++
-			}
-		}
-		i++
+	found, err := chardet.NewTextDetector().DetectAll(text)
+	if err != nil {
+		return ""
 	}
-	switch {
-	case valid > high*3/4:
-		return "UTF-8 with damaged characters, perhaps cut in the middle"
-	case high < runs*3/2+1:
-		return "latin1 (ISO-8859-1, windows-1252)"
-	case even*10 >= runs*7:
-		return "GBK, or another encoding of two bytes a letter (Big5, EUC-KR, Shift_JIS)"
-	default:
-		return "an encoding of one byte a letter, such as windows-1251"
+	found = slices.DeleteFunc(found, func(r chardet.Result) bool {
+		e, name := charset.Lookup(r.Charset)
+		return e == nil || name == "replacement" || r.Confidence <= noGuess
+	})
+	if len(found) == 0 {
+		return ""
 	}
+	// Of a few words, several encodings are as likely as another. Most users write Chinese.
+	preference := func(name string) int { return -slices.Index([]string{"GB18030", "Big5", "Shift_JIS"}, name) }
+	return slices.MaxFunc(found, func(a, b chardet.Result) int {
+		return cmp.Or(cmp.Compare(a.Confidence, b.Confidence), cmp.Compare(preference(a.Charset), preference(b.Charset)))
+	}).Charset
 }
+
+// noGuess is the confidence, of 100, that the detector gives to encodings of which nothing speaks but the bytes that
+// they allow.
+const noGuess = 10
