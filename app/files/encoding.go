@@ -2,57 +2,25 @@ package files
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/gogs/chardet"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+
+	"echosieve/pipeline/decode"
 )
-
-// guessBytes is how much of a text the guess of its encoding reads, in bytes.
-const guessBytes = 64 << 10
-
-// guess names the encoding that a text, which is no UTF-8, most likely has; "" if nothing fits. The name is
-// one of the WHATWG's list, which iconv and browsers know.
-func guess(text []byte) string {
-	found, err := chardet.NewTextDetector().DetectAll(text[:min(len(text), guessBytes)])
-	if err != nil {
-		return ""
-	}
-	found = slices.DeleteFunc(found, func(r chardet.Result) bool {
-		e, name := charset.Lookup(r.Charset)
-		return e == nil || strings.HasPrefix(name, "utf-") || name == "replacement"
-	})
-	if len(found) == 0 {
-		return ""
-	}
-	// Of a few words, several encodings are as likely as another. Most users write Chinese.
-	best := slices.MaxFunc(found, func(a, b chardet.Result) int {
-		return cmp.Or(cmp.Compare(a.Confidence, b.Confidence),
-			cmp.Compare(preference(a.Charset), preference(b.Charset)))
-	})
-	return best.Charset
-}
-
-func preference(name string) int {
-	return -slices.Index([]string{"GB18030", "Big5", "Shift_JIS"}, name)
-}
 
 // encodingError says that a whole file is in another encoding than UTF-8. text is a part of the file that shows it.
 func encodingError(text []byte) error {
-	name := guess(text)
+	name, said := decode.EncodingOf(text), "is perhaps"
 	if name == "" {
-		return fmt.Errorf("the file is not in UTF-8, and its encoding cannot be guessed: save it in UTF-8, or " +
-			"type iconv -f ENCODING -t UTF-8 FILE and pipe it into this command")
+		name, said = "ENCODING", "cannot be guessed:"
 	}
-	return fmt.Errorf("the file is not in UTF-8; its encoding is perhaps %s: save it in UTF-8, or type iconv -f "+
-		"%s -t UTF-8 FILE and pipe it into this command", name, name)
+	return fmt.Errorf("the file is not in UTF-8; its encoding %s %s: save it in UTF-8, or type iconv -f "+
+		"%s -t UTF-8 FILE and pipe it into this command", said, name, name)
 }
 
 // metaBytes is how much of a page is searched for its encoding, in bytes. Browsers search the first 1,024
@@ -91,17 +59,12 @@ func toUTF8(data []byte, contentType string) (text, guessed string, ok bool) {
 	if first != "" {
 		return first, "", true
 	}
-	name := guess(data)
+	name := decode.EncodingOf(data)
 	if e, _ := charset.Lookup(name); e != nil {
 		text, strange := inUTF8(e, data)
 		return text, name, isText(strange, len(text))
 	}
 	return "", "", false
-}
-
-// byMark says whether a byte order mark of UTF-16 stands first.
-func byMark(data []byte) bool {
-	return bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
 }
 
 // inUTF8 returns data in UTF-8, and the number of strange characters in it.

@@ -32,20 +32,21 @@ var otherForms = []struct{ prefix, form, remedy string }{
 
 // form finds out in which form the file is. It returns the function that reads its next piece.
 func (f *file) form(content *bufio.Reader) (next func() (Article, error), err error) {
-	lines := &lineReader{source: source{Reader: content, limit: f.Limit}}
+	in := &source{Reader: content, limit: f.Limit}
+	lines := &lineReader{source: in}
 	if f.Input.Format != decode.FormatJSON || f.Lines {
 		return lines.next, nil
 	}
-	start, first := beginning(&lines.source)
+	start, first := beginning(in)
 	if err := otherForm(start, first); err != nil {
-		return nil, NoArticle(f.Names[f.number:f.number+1], f.Input, f.Name(f.number)+": "+err.Error())
+		return nil, err
 	}
 	valid := gjson.Valid(first)
 	switch {
 	case strings.HasPrefix(first, "["), strings.HasPrefix(first, "{") && !valid && endsBetweenTokens(first):
-		return newValueReader(lines.source).next, nil
-	case strings.HasPrefix(first, "WARC/"):
-		return (&warcReader{source: lines.source}).next, nil
+		return newValueReader(in).next, nil
+	case strings.HasPrefix(first, warcBegin):
+		return (&warcReader{source: in}).next, nil
 	case isBulk(first):
 		return (&bulkReader{lines: lines}).next, nil
 	case valid && gjson.Get(first, "payload").Type == gjson.String && gjson.Get(first, "offset").Exists():
@@ -55,12 +56,12 @@ func (f *file) form(content *bufio.Reader) (next func() (Article, error), err er
 	}
 	fields := &f.Input.Fields
 	known := slices.Concat(fields.Text, fields.ID, fields.Title, fields.Publisher, fields.URL, fields.Published, f.Columns)
-	table, columns := newTableReader(lines.source, first, fields.Text, known)
+	table, columns := newTableReader(in, first, fields.Text, known)
 	if table != nil {
 		return table.next, nil
 	}
 	if columns != nil {
-		f.columns = has(columns) + ": --input.fields.text " + likelyText(columns)
+		f.why = f.Name(f.number) + ": " + has(columns)
 	}
 	return lines.next, nil
 }
@@ -72,49 +73,30 @@ func otherForm(start []byte, first string) error {
 			return fmt.Errorf("this is %s: %s", f.form, f.remedy)
 		}
 	}
-	known := strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") || strings.HasPrefix(first, "WARC/")
-	kind, _, _ := strings.Cut(http.DetectContentType(start), ";")
-	switch {
-	case byMark(start), isUTF16(start[:min(len(start), 64)]):
-		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it " +
-			"into this command")
-	case known:
-		return nil
-	case kind == "text/html":
-		return errors.New("this is one HTML page: put pages into JSON or a web archive (WARC)")
-	case !strings.HasPrefix(kind, "text/") && kind != "application/octet-stream":
-		return fmt.Errorf("this is a file of the type %s", kind)
-	case isBinary(start[:min(len(start), 1024)]):
-		return errors.New("it holds bytes that no text has")
-	case !utf8.ValidString(first):
-		return encodingError(start)
-	}
-	return nil
-}
-
-// isUTF16 says whether many of the first bytes are zero, all of them in the same place of a pair of bytes.
-func isUTF16(start []byte) bool {
-	var zeros [2]int
-	for i, c := range start {
+	known := strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") || strings.HasPrefix(first, warcBegin)
+	kind := http.DetectContentType(start)
+	var zeros [2]int // in the first and in the second byte of each pair
+	for i, c := range start[:min(len(start), 64)] {
 		if c == 0 {
 			zeros[i%2]++
 		}
 	}
-	return zeros[0]+zeros[1] > len(start)/4 && min(zeros[0], zeros[1]) == 0
-}
-
-// isBinary says whether a zero byte or many control characters are among the first bytes.
-func isBinary(start []byte) bool {
-	controls := 0
-	for _, c := range start {
-		if c == 0 {
-			return true
-		}
-		if c < ' ' && !strings.ContainsRune(" \n\r\t\x1e", rune(c)) {
-			controls++
-		}
+	switch {
+	case strings.Contains(kind, "utf-16"), zeros[0]+zeros[1] > min(len(start), 64)/4 && min(zeros[0], zeros[1]) == 0:
+		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it " +
+			"into this command")
+	case known:
+		return nil
+	case strings.HasPrefix(kind, "text/html"):
+		return errors.New("this is one HTML page: put pages into JSON or a web archive (WARC)")
+	case kind == "application/octet-stream" && (bytes.IndexByte(start, 0) >= 0 || !utf8.ValidString(first)):
+		return errors.New("it holds bytes that no text has")
+	case kind != "application/octet-stream" && !strings.HasPrefix(kind, "text/"):
+		return fmt.Errorf("this is a file of the type %s", kind)
+	case !utf8.ValidString(first):
+		return encodingError(start)
 	}
-	return controls*20 > len(start)
+	return nil
 }
 
 // beginning skips what is blank. It returns the first bytes behind it, and the first line of these: as much of it

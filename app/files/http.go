@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"compress/flate"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,80 +28,45 @@ const (
 	maxHTTPWindow = 8 << 20
 )
 
-// noPage returns why a record of a web archive is no page, if nothing is lost with it.
-func noPage(cause string) *SkipError { return &SkipError{Cause: cause, Kind: NoPage} }
-
-// unread returns why the page of a record of a web archive could not be read.
-func unread(cause, detail string) *SkipError {
-	return &SkipError{Cause: cause, Detail: detail, Kind: Unread}
-}
+// noPage returns why a record of a web archive is no page.
+func noPage(cause string) error { return &SkipError{Cause: cause, NoPage: true} }
 
 // readResponse returns the body of a stored HTTP response as the server meant it, and its Content-Type. most
 // bounds the body, in bytes. It is as tolerant as browsers and warcio: headers often tell how the body came
 // over the network, while the archive has it decoded. So a length counts for nothing, and a coding is undone
 // only where it is found.
 func readResponse(in *bufio.Reader, most int) (body []byte, contentType string, err error) {
-	status, err := readLine(in, maxHeaderBytes)
-	if err != nil {
-		return nil, "", unread("no HTTP response", "the status line: "+err.Error())
-	}
-	code, ok := statusCode(status)
-	if !ok {
-		return nil, "", unread("no HTTP response", "")
-	}
-	header, err := readHeader(in, maxHeaderBytes)
-	if err != nil {
-		return nil, "", unread("damaged HTTP header", "the HTTP header: "+err.Error())
-	}
+	status, header, err := readHead(in)
+	// such as "HTTP/1.1 200 OK", "http/1.1 200" and "HTTP/2 200"
+	words := append(strings.Fields(status), "", "")
+	code, bad := strconv.Atoi(words[1])
 	switch {
-	case code >= 300 && code < 400:
-		return nil, "", noPage(fmt.Sprintf("status %d", code))
+	case !strings.HasPrefix(strings.ToUpper(words[0]), "HTTP"), bad != nil, code < 100, code > 999:
+		return nil, "", &SkipError{Cause: "no HTTP response"}
+	case err != nil:
+		return nil, "", &SkipError{Cause: "damaged HTTP header", Detail: "the HTTP header: " + err.Error()}
 	case code != http.StatusOK && code != http.StatusNonAuthoritativeInfo:
-		return nil, "", unread(fmt.Sprintf("status %d", code), "")
+		return nil, "", noPage(fmt.Sprintf("status %d", code))
 	}
-	contentType = header.get("Content-Type")
-	if other := mayBePage(contentType); other != nil {
-		return nil, "", other
+	contentType = header.Get("Content-Type")
+	if err := mayBePage(contentType); err != nil {
+		return nil, "", err
 	}
-	body, err = readAtMost(in, most)
-	if err != nil {
+	if body, err = readAtMost(in, most); err != nil {
 		return nil, "", err
 	}
 	body, err = undoCodings(body, header, most)
 	return body, contentType, err
 }
 
-// statusCode returns the code of a status line, such as "HTTP/1.1 200 OK", "http/1.1 200" and "HTTP/2 200".
-func statusCode(line string) (int, bool) {
-	version, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	if len(version) < len("HTTP") || !strings.EqualFold(version[:len("HTTP")], "HTTP") {
-		return 0, false
-	}
-	digits, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	code, err := strconv.Atoi(digits)
-	return code, err == nil && code >= 100 && code < 1000
-}
-
-// assets are the types of what pages load: no article is lost with it.
-var assets = []string{"image/", "video/", "audio/", "font/", "text/css", "text/javascript", "application/javascript",
-	"application/x-javascript", "application/font"}
-
-// mayBePage returns an error if a body of a type is no page. Without a type, the body's first bytes decide.
-func mayBePage(contentType string) *SkipError {
-	kind := strings.ToLower(strings.TrimSpace(contentType))
-	kind, _, _ = strings.Cut(kind, ";")
-	kind, _, _ = strings.Cut(kind, ",") // of several types, as some servers send them, the first counts
-	kind = strings.TrimSpace(kind)
-	if kind == "" || strings.Contains(kind, "html") {
+// mayBePage returns an error if a body of a type is no page. Without a type, the body's first bytes decide. Of several
+// types, as some servers send them, the first counts.
+func mayBePage(contentType string) error {
+	kind, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(contentType), ",", ";"), ";")
+	if kind = strings.TrimSpace(kind); kind == "" || strings.Contains(kind, "html") {
 		return nil
 	}
-	cause := "of type " + kind[:min(len(kind), 40)]
-	for _, asset := range assets {
-		if strings.HasPrefix(kind, asset) {
-			return noPage(cause)
-		}
-	}
-	return unread(cause, "")
+	return noPage("of type " + kind[:min(len(kind), 40)])
 }
 
 // htmlTag finds HTML in bytes without a Content-Type.
@@ -111,11 +78,11 @@ func sniffed(body []byte, contentType string) error {
 	kind, _, _ := strings.Cut(http.DetectContentType(start), ";")
 	switch {
 	case len(start) == 0:
-		return unread("an empty body", "")
+		return noPage("an empty body")
 	case !strings.HasPrefix(kind, "text/") && kind != "application/octet-stream":
-		return unread("bytes of "+kind, "")
+		return noPage("bytes of " + kind)
 	case contentType == "" && !htmlTag.Match(start[:min(len(start), 1024)]):
-		return unread("no Content-Type, and no HTML at its beginning", "")
+		return noPage("no Content-Type, and no HTML at its beginning")
 	}
 	return nil
 }
@@ -124,31 +91,25 @@ func sniffed(body []byte, contentType string) error {
 func readAtMost(in io.Reader, most int) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(in, int64(most)+1))
 	if len(body) > most {
-		return nil, tooLongPage(most)
+		return nil, &SkipError{Cause: causeTooLong, Detail: fmt.Sprintf("a page of more than %d bytes", most)}
 	}
 	return body, err
 }
 
-func tooLongPage(most int) *SkipError {
-	return &SkipError{Cause: "too long", Detail: fmt.Sprintf("a page of more than %d bytes", most)}
-}
-
 // undoCodings undoes first the transfer codings, then the content codings, each in the reverse order of its naming.
-func undoCodings(body []byte, header header, most int) ([]byte, error) {
-	transfer, content := header.list("Transfer-Encoding"), header.list("Content-Encoding")
-	if len(transfer)+len(content) > maxCodings {
-		return nil, unread("more than 4 codings", "")
+func undoCodings(body []byte, header http.Header, most int) (_ []byte, err error) {
+	list := func(name string) []string {
+		return strings.FieldsFunc(strings.ToLower(strings.Join(header.Values(name), ",")),
+			func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 	}
-	for i := len(transfer) - 1; i >= 0; i-- {
-		if transfer[i] == "chunked" {
+	codings := append(list("Content-Encoding"), list("Transfer-Encoding")...)
+	if len(codings) > maxCodings {
+		return nil, &SkipError{Cause: "more than 4 codings"}
+	}
+	for _, coding := range slices.Backward(codings) {
+		if coding == "chunked" {
 			body = dechunk(body)
-			continue
-		}
-		content = append(content, transfer[i])
-	}
-	for i := len(content) - 1; i >= 0; i-- {
-		var err error
-		if body, err = decompress(body, content[i], most); err != nil {
+		} else if body, err = decompress(body, coding, most); err != nil {
 			return nil, err
 		}
 	}
@@ -160,88 +121,55 @@ func undoCodings(body []byte, header header, most int) ([]byte, error) {
 func dechunk(body []byte) []byte {
 	var whole []byte
 	for rest := body; ; {
-		size, data, ok := chunk(rest)
-		if !ok && whole == nil {
+		line, data, ended := bytes.Cut(rest, []byte("\n"))
+		digits, _, _ := bytes.Cut(line, []byte(";")) // before an extension
+		n, err := strconv.ParseUint(string(bytes.TrimSpace(digits[:min(len(digits), 256)])), 16, 31)
+		size := min(int(n), len(data))
+		switch damaged := !ended || err != nil || size < len(data) && data[size] != '\r' && data[size] != '\n'; {
+		case damaged && whole == nil:
 			return body
-		}
-		if !ok || size == 0 {
+		case damaged, n == 0:
 			return whole
 		}
-		whole = append(whole, data[:min(size, len(data))]...)
-		if size >= len(data) {
+		if whole = append(whole, data[:size]...); size == len(data) {
 			return whole
 		}
 		rest = bytes.TrimPrefix(bytes.TrimPrefix(data[size:], []byte("\r")), []byte("\n"))
 	}
 }
 
-// chunk reads the size of a chunk. data begins with the chunk. The size is followed by a line end; a chunk
-// that is there in whole is, too.
-func chunk(body []byte) (size int, data []byte, ok bool) {
-	line, _, ok := bytes.Cut(body[:min(len(body), 256)], []byte("\n"))
-	if !ok {
-		return 0, nil, false
-	}
-	data = body[len(line)+1:]
-	digits, _, _ := bytes.Cut(line, []byte(";"))
-	n, err := strconv.ParseUint(string(bytes.TrimSpace(digits)), 16, 31)
-	if err != nil {
-		return 0, nil, false
-	}
-	size = int(n)
-	if size < len(data) && data[size] != '\r' && data[size] != '\n' {
-		return 0, nil, false
-	}
-	return size, data, true
-}
-
 // decompress undoes one coding. Bytes that show another coding are decoded by that, and text is not
 // compressed, whatever the header says. Of a body that is cut off or damaged, the part before the damage is
 // returned, as browsers show it.
 func decompress(body []byte, coding string, most int) ([]byte, error) {
-	in, err := decompressor(body, coding)
-	if in == nil && err == nil {
+	var in io.Reader = bytes.NewReader(body)
+	var err error
+	start := body[:min(len(body), 1024)]
+	switch found := decode.CompressionOf(body); {
+	case found == decode.CompressionGzip:
+		in, err = gzip.NewReader(in)
+	case found == decode.CompressionZstd:
+		in, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxHTTPWindow))
+	case isText(strangeIn(start), len(start)), coding == "identity", coding == "none":
 		return body, nil
+	case coding == "br":
+		in = brotli.NewReader(in)
+	case coding == "deflate": // with the header of zlib, as the standard says, or without, as servers do
+		if in, err = zlib.NewReader(in); err != nil {
+			in, err = flate.NewReader(bytes.NewReader(body)), nil
+		}
+	default:
+		err = errors.New("it is not one of gzip, deflate, br and zstd, or the body is in none")
 	}
 	var page []byte
 	if err == nil {
-		page, err = io.ReadAll(io.LimitReader(in, int64(most)+1))
+		page, err = readAtMost(in, most)
 	}
-	switch {
-	case len(page) > most:
-		return nil, tooLongPage(most)
-	case len(page) == 0 && err != nil:
-		return nil, unread("damaged Content-Encoding "+coding, fmt.Sprintf("Content-Encoding %s: %v", coding, err))
+	if skip := (*SkipError)(nil); errors.As(err, &skip) {
+		return nil, skip
+	} else if err != nil && len(page) == 0 {
+		return nil, &SkipError{Cause: "damaged Content-Encoding " + coding,
+			Detail: fmt.Sprintf("Content-Encoding %s: %v", coding, err)}
 	}
 	return page, nil
-}
-
-// decompressor returns what undoes a coding of a body; nil if nothing is to undo.
-func decompressor(body []byte, coding string) (io.Reader, error) {
-	switch decode.CompressionOf(body) {
-	case decode.CompressionGzip:
-		return gzip.NewReader(bytes.NewReader(body))
-	case decode.CompressionZstd:
-		d, err := zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderMaxWindow(maxHTTPWindow))
-		if err != nil {
-			return nil, err
-		}
-		return d.IOReadCloser(), nil
-	}
-	if start := body[:min(len(body), 1024)]; isText(strangeIn(start), len(start)) {
-		return nil, nil
-	}
-	switch coding {
-	case "br":
-		return brotli.NewReader(bytes.NewReader(body)), nil
-	case "deflate": // with the header of zlib, as the standard says, or without, as servers do
-		if z, err := zlib.NewReader(bytes.NewReader(body)); err == nil {
-			return z, nil
-		}
-		return flate.NewReader(bytes.NewReader(body)), nil
-	case "identity", "none", "":
-		return nil, nil
-	}
-	return nil, fmt.Errorf("it is not one of gzip, deflate, br and zstd, or the body is in none")
 }

@@ -21,7 +21,7 @@ func readLines(t *testing.T, in io.Reader, limit int) []string {
 	text, done, err := decompressed(in)
 	require.NoError(t, err)
 	defer done()
-	l := &lineReader{source: source{Reader: text, limit: limit}}
+	l := &lineReader{source: &source{Reader: text, limit: limit}}
 	got := []string{}
 	for {
 		line, err := l.next()

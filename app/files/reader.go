@@ -1,8 +1,8 @@
 package files
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +16,8 @@ import (
 )
 
 const (
-	// mostBad is the number of damaged pieces at the beginning of a file that end it: it is a file of another kind.
-	mostBad = 10
-	// mostWaiting and mostWaitingBytes bound the pieces that wait for the first article of a file. A file ends
-	// when so many objects have no text: the text stands under another name.
+	// mostWaiting and mostWaitingBytes bound the pieces that wait for the first article of a file. A file without one
+	// among so many ends: it is of another kind, or the text stands under another name.
 	mostWaiting      = 100
 	mostWaitingBytes = 4 << 20
 	// damageFactor is how many times as long as an article a piece may be that is skipped. A longer one has no
@@ -30,8 +28,9 @@ const (
 // Reader reads the articles of files as JSON objects: JSON Lines, JSON lists, JSON over several lines,
 // Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a header, and WARC, plain, .gz or .zst.
 //
-// Every piece of a file is an article, or a *SkipError with its cause, or it stands behind the place at which
-// the file has ended with an error. No piece is read twice.
+// Every piece of a file is handed over, or is a *SkipError with its cause, or it stands behind the place at which
+// the file has ended with an error. No piece is read twice. Behind the first article of a file, a line or an element
+// of a list is handed over as it is: whoever decodes it finds what is no article.
 type Reader struct {
 	Names   []string // of the files; "-" is standard input
 	Stdin   io.Reader
@@ -71,9 +70,9 @@ func (r *Reader) At(a Article) string { return fmt.Sprintf("%s:%d", r.Name(a.Fil
 func (r *Reader) Articles(ctx context.Context) iter.Seq2[Article, error] {
 	return func(yield func(Article, error) bool) {
 		for i := range r.Names {
-			f := &file{Reader: r, number: i, yield: yield}
-			if err := f.read(ctx); err != nil && !f.stopped && !yield(Article{File: i, Place: f.end}, err) || f.stopped ||
-				ctx.Err() != nil {
+			f := &file{Reader: r, number: i, yield: yield, begun: r.Lines || r.Input.Format != decode.FormatJSON}
+			place, err := f.read(ctx)
+			if f.stopped || err != nil && !yield(Article{File: i, Place: place}, err) || ctx.Err() != nil {
 				return
 			}
 		}
@@ -87,13 +86,11 @@ type file struct {
 	number  int
 	yield   func(Article, error) bool
 	stopped bool // the user wants no more
+	begun   bool // there was an article
 
-	pieces, articles, bad int
-	end                   int // place of the damage that ended the file
-	waiting               []piece
-	waitingBytes          int
-	firstBad, columns     string // of a table whose header has no text
-	others                Tally  // records of a web archive without an article
+	waiting      []piece
+	waitingBytes int
+	why          string // what says best why there is no article
 }
 
 type piece struct {
@@ -101,14 +98,15 @@ type piece struct {
 	err error
 }
 
-func (f *file) read(ctx context.Context) error {
+// read reads the file. The error that ends it is about what stands at place.
+func (f *file) read(ctx context.Context) (place int, err error) {
 	in := f.Stdin
 	if name := f.Names[f.number]; name == "-" {
 		in = interruptible(ctx, in)
 	} else {
 		opened, err := Open(name, HoldsArticles)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		defer opened.Close()
 		in = opened
@@ -118,142 +116,91 @@ func (f *file) read(ctx context.Context) error {
 	}
 	content, done, err := decompressed(in)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name(f.number), err)
+		return 0, fmt.Errorf("%s: %w", f.Name(f.number), err)
 	}
 	defer done()
 	next, err := f.form(content)
-	for err == nil && !f.stopped && ctx.Err() == nil {
-		var a Article
-		a, err = next()
+	if err != nil {
+		f.why = f.Name(f.number) + ": " + err.Error()
+		return 0, f.noArticle()
+	}
+	for !f.stopped && ctx.Err() == nil {
+		a, err := next()
 		a.File = f.number
-		if err == nil || errors.As(err, new(*SkipError)) {
-			a.Idle = a.Idle || content.Buffered() == 0
-			err = f.take(a, err)
-		} else if !errors.Is(err, io.EOF) {
-			err = f.ended(a, err)
+		switch {
+		case err == nil, errors.As(err, new(*SkipError)):
+			if err = f.take(a, err); err != nil {
+				return 0, err
+			}
+		case errors.Is(err, io.EOF) && (f.begun || len(f.waiting) == 0 && f.why == ""):
+			return 0, nil
+		case f.begun:
+			return a.Place, fmt.Errorf("%s: %w; the file was read up to there", f.At(a), err)
+		default:
+			if !errors.Is(err, io.EOF) {
+				f.why = f.At(a) + ": " + err.Error()
+			}
+			return a.Place, f.noArticle()
 		}
 	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-		if f.articles == 0 && f.pieces > 0 {
-			err = f.noArticle()
-		}
-	}
-	if err == nil && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted: %w", context.Cause(ctx))
 	}
-	return err
-}
-
-// ended says where a file has ended because it is damaged.
-func (f *file) ended(a Article, err error) error {
-	if other := (*NoArticleError)(nil); errors.As(err, &other) {
-		return err
-	}
-	f.end = a.Place
-	if f.articles == 0 {
-		f.firstBad = f.At(a) + ": " + err.Error()
-		return f.noArticle()
-	}
-	return fmt.Errorf("%s: %w; the file was read up to there: %d articles and %d pieces left out", f.At(a), err,
-		f.articles, f.pieces-f.articles)
+	return 0, err
 }
 
 // take hands a piece to the user of the reader, or keeps it until the first article.
 func (f *file) take(a Article, err error) error {
-	f.pieces++
-	judged := err == nil
-	skip, named := (*SkipError)(nil), true
-	if judged {
-		if len(a.Value) > f.Limit {
-			err = TooLong("article", a.Value, len(a.Value), f.Limit)
-		} else {
-			a, named, err = f.judge(a)
-		}
-	}
-	if errors.As(err, &skip) && skip.Kind != Faulty {
-		f.others.Add(skip.Cause, f.At(a))
+	skip, found := (*SkipError)(nil), f.begun
+	switch {
+	case errors.As(err, &skip) && skip.NoPage:
+		f.why = cmp.Or(f.why, f.At(a)+": "+skip.Cause)
 		f.give(a, err)
 		return nil
-	}
-	switch {
-	case err == nil && named, f.Lines:
-		f.articles++
-		for _, p := range f.waiting {
-			if p.err == nil {
-				f.articles++
-			}
-			f.give(p.Article, p.err)
+	case err != nil:
+	case len(a.Value) > f.Limit:
+		err = TooLong("article", a.Value, len(a.Value), f.Limit)
+	default:
+		if plain := withoutNaN(a.Value); plain != nil && f.Input.Format == decode.FormatJSON {
+			a.Value, a.Note = plain, "NaN or Infinity as null"
 		}
-		f.waiting = nil
-	case f.articles == 0:
-		return f.wait(a, err)
-	case err == nil:
-		f.articles++
+		if !found {
+			_, reject := f.Input.Decode(&record.Record{Value: a.Value})
+			err = NoObject(a.Value, reject)
+			found = err == nil && (reject == nil || reject.Reason != record.NoText)
+		}
 	}
+	if !found {
+		a.Value = bytes.Clone(a.Value)
+		f.waiting = append(f.waiting, piece{a, err})
+		if f.waitingBytes += len(a.Value); len(f.waiting) >= mostWaiting || f.waitingBytes >= mostWaitingBytes {
+			return f.noArticle()
+		}
+		return nil
+	}
+	for _, p := range f.waiting {
+		f.give(p.Article, p.err)
+	}
+	f.begun, f.waiting = true, nil
 	f.give(a, err)
 	return nil
 }
 
 func (f *file) give(a Article, err error) { f.stopped = f.stopped || !f.yield(a, err) }
 
-// wait keeps a piece until the first article.
-func (f *file) wait(a Article, err error) error {
-	if err != nil {
-		if f.bad++; f.firstBad == "" {
-			f.firstBad = f.At(a) + ": " + err.Error()
-		}
-	}
-	a.Value = bytes.Clone(a.Value)
-	f.waiting = append(f.waiting, piece{a, err})
-	if f.waitingBytes += len(a.Value); f.bad >= mostBad || len(f.waiting) >= mostWaiting ||
-		f.waitingBytes >= mostWaitingBytes {
-		return f.noArticle()
-	}
-	return nil
-}
-
-// judge says whether a value is a JSON object, and whether it has a text under one of the configured names.
-// NaN and Infinity, which Python writes and JSON does not have, become null.
-func (f *file) judge(a Article) (_ Article, named bool, err error) {
-	if f.Input.Format != decode.FormatJSON {
-		return a, true, nil
-	}
-	if !decode.IsObject(a.Value) {
-		value, n := withoutNaN(a.Value)
-		if n == 0 || !decode.IsObject(value) {
-			_, reject := f.Input.Decode(&record.Record{Value: a.Value})
-			return a, true, &SkipError{Cause: "no JSON object", Detail: reject.Detail, Value: a.Value}
-		}
-		a.Value, a.Note = value, "NaN or Infinity as null"
-	}
-	if f.articles > 0 {
-		return a, true, nil
-	}
-	_, reject := f.Input.Decode(&record.Record{Value: a.Value})
-	return a, reject == nil || reject.Reason != record.NoText, nil
-}
-
-// noArticle says that a file holds none, and how its text can be found.
+// noArticle says that a file holds none, and which names its objects have.
 func (f *file) noArticle() error {
-	object := slices.IndexFunc(f.waiting, func(p piece) bool { return p.err == nil })
-	why := f.firstBad
-	switch {
-	case object >= 0:
-		a := f.waiting[object].Article
-		why = f.At(a) + ": " + hint(a.Value)
-	case f.columns != "":
-		why = f.columns
-	case len(f.waiting) > 0:
-		if skip := (*SkipError)(nil); errors.As(f.waiting[0].err, &skip) && bytes.HasPrefix(skip.Value, []byte("{")) &&
-			skip.Cause == causeTooLong {
-			why += "; " + hint(skip.Value)
+	why := f.why
+	for i, p := range slices.Backward(f.waiting) {
+		skip := (*SkipError)(nil)
+		switch at := f.At(p.Article) + ": "; {
+		case p.err == nil:
+			why = at + membersOf(p.Value)
+		case errors.As(p.err, &skip) && skip.Cause == causeTooLong && bytes.HasPrefix(skip.Value, []byte("{")):
+			why = at + skip.Error() + "; " + membersOf(skip.Value)
+		case i == 0 && why == "":
+			why = at + p.err.Error()
 		}
-		if f.bad >= mostBad {
-			why += fmt.Sprintf("; nor are the %d after it", mostBad-1)
-		}
-	case why == "":
-		why = f.others.String()
 	}
 	return NoArticle(f.Names[f.number:f.number+1], f.Input, why)
 }
@@ -269,13 +216,3 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	context.AfterFunc(ctx, func() { out.CloseWithError(ctx.Err()) })
 	return out
 }
-
-// source is a file with the bounds of what is read of it.
-type source struct {
-	*bufio.Reader
-	limit int
-	line  int // number of the last line that was read
-}
-
-// most is the length of a piece from which on the file is damaged.
-func (s *source) most() int { return damageFactor*s.limit + lineBufferBytes }

@@ -6,16 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-)
 
-// SkipKind says what is lost with a piece of a file that is skipped.
-type SkipKind int
-
-// The kinds of skipped pieces.
-const (
-	Faulty SkipKind = iota // a line, row or element is damaged: an article is lost
-	Unread                 // a record of a web archive may hold an article, and it could not be read
-	NoPage                 // a record of a web archive holds something else, such as an image or a redirect
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/record"
 )
 
 // SkipError says why a piece of a file is no article: a line, an element of a list, a row, a record of a web
@@ -24,7 +17,7 @@ type SkipError struct {
 	Cause  string // the same words for every piece with the same fault: pieces are counted by it
 	Detail string // about this piece; it may quote the file. Empty: the cause says all
 	Value  []byte // of a damaged piece, or its beginning
-	Kind   SkipKind
+	NoPage bool   // a record of a web archive that holds no page, such as an image or a redirect: nothing is lost
 }
 
 func (e *SkipError) Error() string { return cmp.Or(e.Detail, e.Cause) }
@@ -45,6 +38,14 @@ const causeTooLong = "too long"
 func TooLong(what string, value []byte, bytes, limit int) *SkipError {
 	return &SkipError{Cause: causeTooLong, Value: value, Detail: fmt.Sprintf("%s of %d bytes, at most %d can be published",
 		what, bytes, limit)}
+}
+
+// NoObject returns the fault of a value that was rejected because it is no JSON object; nil if it is one.
+func NoObject(value []byte, reject *record.RejectError) error {
+	if reject == nil || reject.Reason != record.NotJSON && reject.Reason != record.NotUTF8 || decode.IsObject(value) {
+		return nil
+	}
+	return &SkipError{Cause: "no JSON object", Detail: reject.Detail, Value: value}
 }
 
 // mostCauses bounds the causes that a Tally tells apart, because some hold words of the file.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +21,7 @@ import (
 // github.com/nlnwa/gowarc is no way out: it reads the header of an HTTP response to its end into memory, whatever its
 // length, and parses it with net/http, which refuses headers that browsers and warcio read.
 type warcReader struct {
-	source
+	*source
 	number int    // of the record, counted from 1
 	note   string // how the page was read
 }
@@ -48,6 +50,7 @@ func (w *warcReader) next() (Article, error) {
 		if block.N > 0 {
 			return a, fmt.Errorf("a WARC record is cut off: %w", io.ErrUnexpectedEOF)
 		}
+		a.Idle = w.Buffered() == 0
 		uri := uriOf(h)
 		if skip := (*SkipError)(nil); errors.As(err, &skip) {
 			skip.Detail = uri + ": " + skip.Error()
@@ -58,37 +61,35 @@ func (w *warcReader) next() (Article, error) {
 		if text == "" {
 			continue
 		}
-		a.Time, _ = time.Parse(time.RFC3339, h.get("WARC-Date"))
+		a.Time, _ = time.Parse(time.RFC3339, h.Get("WARC-Date"))
 		a.Value, err = marshal(page{uri, uri, text})
 		return a, err
 	}
 }
 
+const warcBegin = "WARC/"
+
 // header reads the header of the next record and the length of its block. After a fault it stands before the
 // next record.
-func (w *warcReader) header() (header, int64, error) {
-	line := ""
-	for line == "" {
+func (w *warcReader) header() (http.Header, int64, error) {
+	for c := byte('\n'); c == '\r' || c == '\n'; {
 		var err error
-		if line, err = readLine(w.Reader, maxHeaderBytes); errors.Is(err, io.EOF) {
-			return nil, 0, io.EOF
-		} else if err != nil && !errors.Is(err, errHeaderTooLong) {
+		if c, err = w.ReadByte(); err != nil {
 			return nil, 0, err
-		} else if err != nil {
-			break
 		}
 	}
 	w.number++
-	if !strings.HasPrefix(line, "WARC/") {
+	_ = w.UnreadByte() // it was read right now
+	if start, _ := w.Peek(len(warcBegin)); string(start) != warcBegin {
 		return nil, 0, w.damaged("no record begins here: the Content-Length of the one before is wrong")
 	}
-	h, err := readHeader(w.Reader, maxHeaderBytes)
+	_, h, err := readHead(w.Reader)
 	if errors.Is(err, errHeaderTooLong) {
 		return nil, 0, w.damaged("the header of a record: " + err.Error())
 	} else if err != nil {
 		return nil, 0, err
 	}
-	length, err := strconv.ParseInt(h.get("Content-Length"), 10, 64)
+	length, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)
 	if err != nil || length < 0 {
 		return nil, 0, w.damaged("a record does not say its length")
 	}
@@ -97,26 +98,62 @@ func (w *warcReader) header() (header, int64, error) {
 
 // damaged returns the fault of a record whose end cannot be known, and moves to the next line in which a record begins.
 func (w *warcReader) damaged(detail string) error {
-	atStart := true
-	for {
-		if start, _ := w.Peek(len("WARC/")); atStart && string(start) == "WARC/" {
-			return &SkipError{Cause: "damaged WARC record", Detail: detail, Kind: Unread}
-		}
-		_, err := w.ReadSlice('\n')
-		atStart = err == nil
-		if errors.Is(err, io.EOF) {
-			return &SkipError{Cause: "damaged WARC record", Detail: detail, Kind: Unread}
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+	for atStart := true; ; {
+		start, err := w.Peek(len(warcBegin))
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
+		if len(start) == 0 || atStart && string(start) == warcBegin {
+			return &SkipError{Cause: "damaged WARC record", Detail: detail}
+		}
+		_, err = w.ReadSlice('\n')
+		atStart = err == nil
 	}
+}
+
+// maxHeaderBytes bounds the header of a record of a web archive and that of an HTTP response, in bytes.
+// Browsers allow as much.
+const maxHeaderBytes = 256 << 10
+
+var (
+	errHeaderTooLong = fmt.Errorf("it has more than %d KiB", maxHeaderBytes>>10)
+	// folded is the end of a header line that the next one continues.
+	folded = regexp.MustCompile(`\r?\n[ \t]+`)
+)
+
+// readHead reads a first line, and lines of names and values up to an empty line, or to the end. A line without a
+// colon is left out, as browsers do.
+func readHead(in *bufio.Reader) (first string, h http.Header, err error) {
+	var head []byte
+	for more := true; more; {
+		begin := len(head)
+		for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull) && len(head) <= maxHeaderBytes; {
+			var part []byte
+			part, err = in.ReadSlice('\n')
+			head = append(head, part...)
+		}
+		more = err == nil && len(bytes.TrimRight(head[begin:], "\r\n")) > 0 && len(head) <= maxHeaderBytes
+	}
+	lines := strings.Split(string(folded.ReplaceAllLiteral(head, []byte(" "))), "\n")
+	if len(head) > maxHeaderBytes {
+		return lines[0], nil, errHeaderTooLong
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", nil, err
+	}
+	h = http.Header{}
+	for _, line := range lines[1:] {
+		if name, value, found := strings.Cut(line, ":"); found {
+			h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+		}
+	}
+	return lines[0], h, nil
 }
 
 // uriOf returns the address of a record. Bytes that are no UTF-8 are written as browsers write them, so that
 // different addresses stay different.
-func uriOf(h header) string {
-	uri := strings.Trim(h.get("WARC-Target-URI"), "<>")
+func uriOf(h http.Header) string {
+	uri := strings.Trim(h.Get("WARC-Target-URI"), "<>")
 	if utf8.ValidString(uri) {
 		return uri
 	}
@@ -132,17 +169,15 @@ func uriOf(h header) string {
 }
 
 // text returns the page of a record in UTF-8; empty if the record is about the crawl.
-func (w *warcReader) text(h header, block io.Reader) (string, error) {
-	kind := h.get("Content-Type")
+func (w *warcReader) text(h http.Header, block io.Reader) (string, error) {
+	kind := h.Get("Content-Type")
 	most := 2*w.limit + 1 // UTF-16 has two bytes for a letter that has one in UTF-8
 	var body []byte
 	var err error
-	switch strings.ToLower(h.get("WARC-Type")) {
+	switch strings.ToLower(h.Get("WARC-Type")) {
 	case "conversion":
 		kind = "text/plain; charset=utf-8" // the standard's
-		if body, err = readAtMost(block, most); err == nil && len(bytes.TrimSpace(body)) == 0 {
-			err = unread("an empty body", "")
-		}
+		body, err = readAtMost(block, most)
 	case "response":
 		if scheme, _, _ := strings.Cut(uriOf(h), ":"); kind != "" &&
 			!strings.HasPrefix(strings.ToLower(kind), "application/http") {
@@ -152,10 +187,10 @@ func (w *warcReader) text(h header, block io.Reader) (string, error) {
 			err = sniffed(body, kind)
 		}
 	case "resource":
-		if other := mayBePage(kind); other != nil {
-			return "", noPage(other.Cause)
+		if err = mayBePage(kind); err == nil {
+			body, err = readAtMost(block, most)
 		}
-		if body, err = readAtMost(block, most); err == nil {
+		if err == nil {
 			err = sniffed(body, kind)
 		}
 	default:
@@ -165,8 +200,11 @@ func (w *warcReader) text(h header, block io.Reader) (string, error) {
 		return "", err
 	}
 	text, guessed, ok := toUTF8(body, kind)
-	if !ok {
-		return "", unread("bytes that are no text", "")
+	switch {
+	case !ok:
+		return "", &SkipError{Cause: "bytes that are no text"}
+	case strings.TrimSpace(text) == "":
+		return "", noPage("an empty body")
 	}
 	if guessed != "" {
 		w.note = "a page in its most likely encoding, " + guessed

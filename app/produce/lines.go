@@ -37,9 +37,8 @@ type Lines struct {
 	reason  record.RejectReason // of the first of them
 
 	// pieces of files that were left out, and articles that were read otherwise than they are written
-	bad, unread, noPages, notes files.Tally
-	ended                       []string // faults that ended a file before its end
-	mostlyUnread                []string // files of which most pages could not be read
+	bad, noPages, notes files.Tally
+	ended               []string // faults that ended a file before its end
 }
 
 // NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
@@ -76,7 +75,6 @@ func (l *Lines) finish(names []string) error {
 		unit, what string
 		tally      *files.Tally
 	}{
-		{"page", "of web archives that could not be read", &l.unread},
 		{"response", "of web archives without a page", &l.noPages},
 		{"article", "read otherwise than written", &l.notes},
 	} {
@@ -91,7 +89,7 @@ func (l *Lines) finish(names []string) error {
 	case len(l.ended) > 0:
 		return errors.New(strings.Join(l.ended, "\n"))
 	case l.taken == 0:
-		return files.NoArticle(names, l.input, l.unread.String())
+		return files.NoArticle(names, l.input, l.noPages.String())
 	}
 	return nil
 }
@@ -101,17 +99,12 @@ func (l *Lines) finish(names []string) error {
 func (l *Lines) each(ctx context.Context, names []string, stdin io.Reader,
 	take func(rec record.Record, idle bool) error) error {
 	in := &files.Reader{Names: names, Stdin: stdin, Limit: l.limit, Input: l.input, Through: l.progress.Counting}
-	pages := make([]int, len(names)) // that were read, less those that could not be
 	for a, err := range in.Articles(ctx) {
 		skip, noArticle := (*files.SkipError)(nil), (*files.NoArticleError)(nil)
 		switch {
 		case err == nil:
-			pages[a.File]++
 			err = l.take(in, a, take)
 		case errors.As(err, &skip):
-			if skip.Kind == files.Unread {
-				pages[a.File]--
-			}
 			err = l.skip(in.At(a), skip)
 		case ctx.Err() != nil:
 		case errors.As(err, &noArticle) && len(names) == 1:
@@ -123,21 +116,12 @@ func (l *Lines) each(ctx context.Context, names []string, stdin io.Reader,
 			return err
 		}
 	}
-	for i, n := range pages {
-		if n < 0 {
-			l.mostlyUnread = append(l.mostlyUnread, in.Name(i))
-		}
-	}
 	return ctx.Err()
 }
 
 // skip counts a piece that is no article. Of bad lines the first are reported.
 func (l *Lines) skip(place string, skip *files.SkipError) error {
-	switch skip.Kind {
-	case files.Unread:
-		l.unread.Add(skip.Cause, place)
-		return nil
-	case files.NoPage:
+	if skip.NoPage {
 		l.noPages.Add(skip.Cause, place)
 		return nil
 	}
@@ -163,6 +147,10 @@ func (l *Lines) take(in *files.Reader, a files.Article, take func(rec record.Rec
 		r.Time = time.Now()
 	}
 	content, reject := l.input.Decode(&r)
+	skip := (*files.SkipError)(nil)
+	if l.input.Format == decode.FormatJSON && errors.As(files.NoObject(r.Value, reject), &skip) {
+		return l.skip(in.At(a), skip)
+	}
 	if content.ID != r.String() { // without an id in the line, the decoder returns the coordinates
 		r.Key = []byte(content.ID)
 	}

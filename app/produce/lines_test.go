@@ -34,23 +34,21 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		"program": {"\x7fELF\x02\x01\x01\n\x00\x00\n", "bytes that no text has); expected are articles: JSON Lines"},
 		"log": {strings.Repeat("2026-11-25 INFO started\n", 44_000) + `{"text":"x"}`,
 			"stdin:1: the value is not a JSON object: invalid character '-' after top-level value"},
-		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99), "stdin:1: a value begins here that is damaged JSON: invalid character '-'"},
+		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99), "stdin:1: a value begins here that is damaged JSON"},
 		"binary lines":  {strings.Repeat("\xe9x\xfe\xc3\x28 \xa0\n", 70_000), "not in UTF-8"},
 		"news-please": {strings.Repeat(`{"maintext":"`+prose+`","title":"x"}`+"\n", 100) + `{"text":"x"}`,
-			"it has maintext, title: --input.fields.text maintext)"},
+			"it has maintext, title: --input.fields.text NAME, with the name of the text)"},
 		"hits": {strings.Repeat(`{"_index":"a","_source":{"title":"t","body_text":"`+prose+`","url":"u"}}`+
-			"\n", 100), "--input.fields.text _source.body_text --input.fields.title _source.title " +
-			"--input.fields.url _source.url"},
+			"\n", 100), "it has _index, _source.title, _source.body_text, _source.url: --input.fields.text NAME"},
 		"search": {`{"took":1,"hits":{"total":{"value":1},"hits":[{"_source":{"article":"` + prose + `"}}]}}`,
-			"jq -c '.hits.hits[]' FILE and pipe it into this command, with --input.fields.text _source.article"},
-		"NewsAPI": {`{"status":"ok","totalResults":1,"articles":[{"source":{"id":null},"content":"` + prose +
-			`"}]}`, "it has status, totalResults, articles; the articles seem to stand in the list articles: type jq -c '.articles[]' FILE and pipe it into this command, with --input.fields.text content"},
+			"it has took, hits.total.value, hits.hits[]._source.article: --input.fields.text NAME, with the name of the text; " +
+				"of articles in a list: type jq -c '.hits.hits[]' FILE and pipe it into this command"},
+		"too long a line": {`{"status":"ok","articles":[{"content":"` + strings.Repeat(prose, 20_000) + `"}]}`,
+			"at most 1048448 can be published; it has status, articles[]: --input.fields.text NAME"},
 		"JSON Feed": {"{\n\"version\": \"https://jsonfeed.org/version/1.1\", \"items\": [\n" + item + "]}",
-			"jq -c '.items[]' FILE and pipe it into this command, with --input.fields.text content_html"},
-		"Chinese": {strings.Repeat(`{"正文":"x","zhengwen":"`+strings.Repeat("渡口停航。", 20)+`"}`+"\n", 100),
-			"--input.fields.text zhengwen"},
+			"it has version, items[].headline, items[].content_html: --input.fields.text NAME"},
 		"damaged pages": {strings.Repeat("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
-			2), "2 no HTTP response (first stdin:1)"},
+			2), "(stdin:1: : no HTTP response)"},
 	} {
 		values, report, err := read(t, c.text)
 		require.ErrorContains(t, err, c.want, name)
@@ -62,15 +60,12 @@ func TestOtherFilesAreRefused(t *testing.T) {
 // Records without a text before the first article are published with it: their dead letters are for whoever made
 // them. A file without any text is refused, and the message names what it has.
 func TestRecordsWithoutText(t *testing.T) {
-	for line, want := range map[string]string{`{"title":"x"}`: "title: --input.fields.text NAME",
-		`{"maintext":"The ferry of Skarvik stays in port until the storm is over."}`: "--input.fields.text maintext"} {
-		values, _, err := read(t, strings.Repeat(line+"\n", 99))
-		require.ErrorContains(t, err, want)
-		require.Empty(t, values)
-		values, _, err = read(t, strings.Repeat(line+"\n", 99)+`{"text":""}`)
-		require.NoError(t, err)
-		require.Len(t, values, 100)
-	}
+	values, _, err := read(t, strings.Repeat(`{"title":"x"}`+"\n", 99))
+	require.ErrorContains(t, err, "it has title: --input.fields.text NAME")
+	require.Empty(t, values)
+	values, _, err = read(t, strings.Repeat(`{"title":"x"}`+"\n", 99)+`{"text":""}`)
+	require.NoError(t, err)
+	require.Len(t, values, 100)
 }
 
 // Of many bad lines ten are reported, and the rest is counted by cause. Articles without a text follow the
@@ -98,6 +93,6 @@ func TestReportsOfAWebArchive(t *testing.T) {
 	values, report, err := read(t, page+missing+image+missing+image)
 	require.NoError(t, err)
 	require.Len(t, values, 1)
-	require.Equal(t, "2 pages of web archives that could not be read: 2 status 404 (first stdin:2)\n"+
-		"2 responses of web archives without a page: 2 of type image/png (first stdin:3)\n", report)
+	require.Equal(t, "4 responses of web archives without a page: 2 of type image/png (first stdin:3), 2 status 404 "+
+		"(first stdin:2)\n", report)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"echosieve/app/command"
@@ -26,16 +25,14 @@ const (
 
 // Summary counts what was published.
 type Summary struct {
-	Topic     string  `json:"topic"`
-	Published int64   `json:"published"` // records acknowledged
-	Bad       int64   `json:"bad"`       // lines left out
-	Refused   int64   `json:"refused"`   // of those published: will be dead letters
-	Reason    string  `json:"reason,omitempty"`
-	Seconds   float64 `json:"seconds"`
-	PerSecond float64 `json:"per_second"`
-
-	Unread  map[string]int64 `json:"unread,omitempty"`   // pages of web archives that could not be read, by cause
-	NoPages map[string]int64 `json:"no_pages,omitempty"` // responses of web archives that are no pages, by cause
+	Topic     string           `json:"topic"`
+	Published int64            `json:"published"` // records acknowledged
+	Bad       int64            `json:"bad"`       // lines left out
+	Refused   int64            `json:"refused"`   // of those published: will be dead letters
+	Reason    string           `json:"reason,omitempty"`
+	Seconds   float64          `json:"seconds"`
+	PerSecond float64          `json:"per_second"`
+	NoPages   map[string]int64 `json:"no_pages,omitempty"` // responses of web archives that are no pages, by cause
 }
 
 // Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the
@@ -101,16 +98,12 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	}
 	summary := newSummary(cfg, out, progress)
 	summary.Refused, summary.Reason = lines.refused, string(lines.reason)
-	summary.Unread, summary.NoPages = lines.unread.Counts(), lines.noPages.Counts()
+	summary.NoPages = lines.noPages.Counts()
 	if err == nil {
 		err = lines.finish(names)
 	}
-	switch {
-	case err != nil:
-	case summary.Bad > 0:
+	if err == nil && summary.Bad > 0 {
 		err = &command.AnswerError{Text: visible.Count(summary.Bad, "bad line") + " not published"}
-	case len(lines.mostlyUnread) > 0:
-		err = &command.AnswerError{Text: "most pages could not be read of " + strings.Join(lines.mostlyUnread, ", ")}
 	}
 	return summary, err
 }

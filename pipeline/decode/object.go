@@ -3,7 +3,6 @@ package decode
 import (
 	"bytes"
 	"encoding/json"
-	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -267,19 +266,6 @@ func IsPlainName(path string) bool {
 		}
 	}
 	return path != ""
-}
-
-// Members iterates over the names and values of the members of a value that IsObject.
-func Members(object []byte) iter.Seq2[string, gjson.Result] {
-	return func(yield func(string, gjson.Result) bool) {
-		text := string(bytes.TrimSpace(object))
-		for name, value, rest := cutMember(text[1:]); name != ""; name, value, rest = cutMember(rest) {
-			m := member{raw: value}
-			if !yield(unquoted(name), m.parsed()) {
-				return
-			}
-		}
-	}
 }
 
 // AppendWithout appends a value that IsObject to dst, without its members of a name and without its end.

@@ -151,15 +151,24 @@ func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figur
 func readPairs(ctx context.Context, name string, labelled bool) ([]figures.Pair, error) {
 	var pairs []figures.Pair
 	parser := figures.PairParser{Labelled: labelled}
-	err := files.EachLine(ctx, name, files.HoldsPairs, func(line []byte) error {
-		p, header, err := parser.Parse(string(line))
-		if err == nil && !header {
+	if err := files.Check(name, files.HoldsPairs); err != nil {
+		return nil, err
+	}
+	lines := &files.Reader{Names: []string{name}, Limit: maxLine, Lines: true}
+	for line, err := range lines.Articles(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		p, header, err := parser.Parse(string(line.Value))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", lines.At(line), err)
+		}
+		if !header {
 			pairs = append(pairs, p)
 		}
-		return err
-	})
-	if err == nil && labelled && len(pairs) == 0 {
-		err = fmt.Errorf("there is no pair in %s; expected are %s", name, files.HoldsPairs)
 	}
-	return pairs, err
+	if labelled && len(pairs) == 0 {
+		return nil, fmt.Errorf("there is no pair in %s; expected are %s", name, files.HoldsPairs)
+	}
+	return pairs, nil
 }

@@ -65,7 +65,7 @@ func (r *reader) each(ctx context.Context, name string, input decode.Config, f f
 // skip counts a piece of the file that is no article.
 func (r *reader) skip(place string, skip *files.SkipError) {
 	r.skipped.Add(skip.Cause, place)
-	if skip.Kind != files.NoPage {
+	if !skip.NoPage {
 		r.lost++
 	}
 	r.mu.Lock()

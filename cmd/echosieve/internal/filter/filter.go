@@ -174,10 +174,16 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 	if n := r.output.notUTF8; n > 0 {
 		fmt.Fprintf(w, "%s with bytes that are no UTF-8: these are U+FFFD in the output\n", visible.Count(n, "article"))
 	}
-	if n := r.output.unread.Total(); n > 0 {
-		fmt.Fprintln(w, visible.Line(visible.Count(n, "time")+" of publication could not be read, by form: "+r.output.unread.String()))
-	}
-	if n := r.input.notes.Total(); n > 0 {
-		fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s read otherwise than written: %s", visible.Count(n, "article"), &r.input.notes)))
+	for _, report := range []struct {
+		unit, what string
+		tally      *files.Tally
+	}{
+		{"time", "of publication could not be read, by form", &r.input.unread},
+		{"article", "read otherwise than written", &r.input.notes},
+		{"response", "of web archives without a page", &r.input.noPages},
+	} {
+		if n := report.tally.Total(); n > 0 {
+			fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s %s: %s", visible.Count(n, report.unit), report.what, report.tally)))
+		}
 	}
 }

@@ -114,12 +114,17 @@ func TestOutputs(t *testing.T) {
 	require.Equal(t, []string{"a unique unique", "c unique unique"}, verdicts(read("u")), "a mistake destroys nothing")
 }
 
-// Files as others have written them: five different articles each.
+// Files as others have written them: five different articles each, or a message with what to type.
 func TestFilesOfOthers(t *testing.T) {
 	files, err := filepath.Glob("testdata/*")
 	require.NoError(t, err)
 	require.Len(t, files, 7)
 	for _, path := range files {
+		if path == "testdata/backslash-escapes.csv" {
+			_, errOut := filtered(t, command.ExitFailed, "", path)
+			require.Contains(t, errOut, path+`:2: the row has \" for a quote in a field, in place of "": type python3`)
+			continue
+		}
 		out, errOut := filtered(t, command.ExitOK, "", "--headers-only", path)
 		require.Equal(t, []string{"n0 unique unique", "n1 unique unique", "n2 unique unique", "n3 unique unique",
 			"n4 unique unique"}, verdicts(out), "%s: %s", path, errOut)
@@ -217,9 +222,11 @@ func TestTimes(t *testing.T) {
 		`{"ts":2023}`:                                              "", `{"ts":-1}`: "", `{"ts":1e300}`: "",
 		`{"ts":"NaN"}`: "", `{"ts":[]}`: "", `{"ts":""}`: "", `{"a":{"ts":1700000000}}`: "", `x`: "", ``: "",
 	} {
-		at, ok := timeFields(defaultTimes).find([]byte(value))
-		require.Equal(t, want != "", ok, value)
-		if ok {
+		at, unread := timeFields(defaultTimes).find([]byte(value))
+		require.Equal(t, want == "", at.IsZero(), value)
+		if want == "" {
+			require.Equal(t, gjson.Get(value, "ts").String()[:len(unread)], unread, value)
+		} else {
 			require.Equal(t, want, at.UTC().Format(time.RFC3339Nano), value)
 		}
 	}

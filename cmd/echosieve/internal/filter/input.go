@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,10 @@ type input struct {
 	runs   *runs     // nil: number 0
 	clock  time.Time // of the last article that had a time of its own, or the start of the run
 
-	bytes atomic.Int64 // read so far
-	notes files.Tally  // articles that were read otherwise than they are written
+	bytes   atomic.Int64 // read so far
+	notes   files.Tally  // articles that were read otherwise than they are written
+	unread  files.Tally  // times that could not be read, by form, with an example of each
+	noPages files.Tally  // records of web archives without a page
 }
 
 // source is the name of the file in coordinates, for each name in its place.
@@ -66,7 +69,8 @@ func (in *input) read(ctx context.Context, take func(item) bool) error {
 		run := current[a.File]
 		skip := (*files.SkipError)(nil)
 		switch {
-		case errors.As(err, &skip) && skip.Kind == files.NoPage:
+		case errors.As(err, &skip) && skip.NoPage:
+			in.noPages.Add(skip.Cause, r.At(a))
 			continue
 		case skip != nil:
 			if it.Value = bytes.Clone(skip.Line()); it.Value == nil {
@@ -97,9 +101,11 @@ func (in *input) read(ctx context.Context, take func(item) bool) error {
 			run.add(it.Value)
 			it.Topic, it.Partition = run.Name, run.Number
 		}
-		if at, ok := in.times.find(a.Value); !a.Time.IsZero() {
-			in.clock = a.Time
-		} else if ok {
+		at, unread := in.times.find(a.Value)
+		if unread != "" {
+			in.unread.Add(decode.TimeForm(unread), unread)
+		}
+		if at = cmp.Or(a.Time, at); !at.IsZero() {
 			in.clock = at
 		}
 		if it.Time = in.clock; !take(it) {

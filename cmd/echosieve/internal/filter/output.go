@@ -9,7 +9,6 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"echosieve/app/files"
 	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -29,7 +28,6 @@ type outputs struct {
 
 	notUTF8     int           // lines with bytes that are no UTF-8
 	stories     *stories.Fold // nil: nobody asks for stories
-	unread      files.Tally   // times of publication that could not be read, by form, with an example of each
 	storyWriter *bufio.Writer
 }
 
@@ -133,9 +131,6 @@ func (o *outputs) tell(out *pipeline.Output) {
 		return
 	}
 	content, _ := o.decode.Decode(out.Record) // out.Content is without text and address
-	if text := content.UnreadTime; text != "" {
-		o.unread.Add(decode.TimeForm(text), text)
-	}
 	ref := article.Ref{ID: content.ID, Coordinates: out.Record.Coordinates}
 	o.stories.Add(&out.Verdict, ref, content, out.Record.Time)
 }

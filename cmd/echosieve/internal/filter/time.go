@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"echosieve/pipeline/decode"
 )
 
@@ -16,18 +18,22 @@ var defaultTimes = []string{
 	"date_publish", "publishing_date", "pubDate", "pub_date", "datePublished", "date", "created_at", "fetched_at",
 }
 
-// find returns the time of an article, a JSON object.
-func (names timeFields) find(value []byte) (at time.Time, ok bool) {
+// find returns the time of an article, a JSON object; without one the first text that cannot be read as a time. Of
+// another value it may be any time.
+func (names timeFields) find(value []byte) (at time.Time, unread string) {
 	best := len(names)
-	if !decode.IsObject(value) {
-		return at, false
-	}
-	for name, v := range decode.Members(value) {
-		if i := slices.Index(names, name); i >= 0 && i <= best { // of two members with one name the last one
+	gjson.ParseBytes(value).ForEach(func(name, v gjson.Result) bool {
+		if i := slices.Index(names, name.Str); i >= 0 && i <= best { // of two members with one name the last one
 			if t, valid := decode.ParseTime(v); valid {
 				at, best = t, i
+			} else if unread == "" {
+				unread = decode.UnreadTime(v)
 			}
 		}
+		return true
+	})
+	if best < len(names) {
+		unread = ""
 	}
-	return at, best < len(names)
+	return at, unread
 }
