@@ -31,6 +31,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"load", "--duration", "0s"}, "--duration must be between 1s and 24h"},
 		{[]string{"load", "--rate", "1", "--duration", "2s"}, "less than 10 records: raise one"},
 		{[]string{"load", "--rate", "100000", "--duration", "1h"}, "more than 20 million records: lower one"},
+		{[]string{"load", "--rate", "1000", "--duration", "10m"}, "which in-process servers keep in memory"},
 		{[]string{"load", "--warmup", "2h"}, "--warmup must be between 0s and 1h"},
 		{[]string{"load", "--copies", "30"}, "--copies is 30, must be between 0 and 1"},
 		{[]string{"load", "--input.format", "text"},

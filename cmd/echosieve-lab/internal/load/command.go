@@ -1,3 +1,15 @@
+// Package load is the command load. It publishes articles at a given rate and measures what a user of the
+// service sees: the time from the timestamp of a record until its verdict can be read, the number of verdicts
+// a second, and the CPU time and memory of the service.
+//
+// It publishes evenly during warm-up and duration, reads the output topics meanwhile, and then waits
+// for the verdict of every published record. A header numbers the records; the service copies it to the
+// output, as it does with all headers that are not its own. Records without a verdict are reported as
+// missing.
+//
+// The rate fixes beforehand when each record is due, and that moment is the timestamp of the record. If a
+// slow broker holds up the publisher, records are published late, and the time by which they are late counts
+// as delay.
 package load
 
 import (
@@ -6,7 +18,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,8 +40,9 @@ missing, the exit code is 1.
 
 By default an in-process Kafka and Redis on loopback ports are used. The service runs in a separate process, so
 its start and its memory are measured as in production. Its binary is echosieve beside echosieve-lab, or
---service PATH. The in-process servers take CPU time on the same machine and are slower than real ones. Settings
-of detection, input and of the service's sizes are taken from the configuration.
+--service PATH. The in-process servers take CPU time on the same machine, are slower than real ones and keep all
+records in memory: at most 200,000. Settings of detection, input and of the service's sizes are taken from the
+configuration.
 
 With --real, Kafka and Redis of the configuration are used. The articles go into kafka.topics.input, and all
 readers of the output topics get their verdicts: set topics, a kafka.group and a redis.namespace that are only
@@ -99,17 +111,16 @@ func (f *flags) validate(cfg config.Config) error {
 	if err := files.PublishesJSON(cfg.Input.Config); err != nil {
 		return err
 	}
-	return f.plan.Validate()
+	return f.plan.validate(f.real)
 }
 
 // run starts the service, and the servers unless --real is given, measures, and stops what it has started.
 func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) (report Report, err error) {
-	progress = &lockedWriter{out: progress}
-	setup := Setup{Progress: progress}
 	if f.seed == 0 {
 		f.seed = rand.Uint64()
 	}
-	setup.Source = sample.NewFeed("load", f.copies, f.seed)
+	m := &measurement{Plan: f.plan, source: sample.NewFeed("load", f.copies, f.seed), progress: progress,
+		report: Report{Servers: "configured"}}
 	switch {
 	case f.real && cfg.Kafka.CreateTopics: // all of them: the verdicts are read, too
 		err = tools.EnsureTopics(ctx, cfg.Kafka)
@@ -119,19 +130,19 @@ func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) 
 		var inProcess *servers.Servers
 		if inProcess, err = servers.Start(); err == nil {
 			defer inProcess.Close()
-			setup.InProcess, cfg = true, inProcess.Configure(cfg)
+			m.report.Servers, cfg = "in-process", inProcess.Configure(cfg)
 			err = tools.EnsureTopics(ctx, cfg.Kafka)
 		}
 	}
 	if err != nil {
 		return report, err
 	}
-	setup.Kafka = cfg.Kafka
-	if setup.Process, err = startService(ctx, f.service, cfg, progress); err != nil {
+	m.kafka = cfg.Kafka
+	if m.service, err = startService(f.service, cfg, progress); err != nil {
 		return report, err
 	}
-	defer setup.Process.Stop()
-	return Run(ctx, setup, f.plan)
+	defer m.service.child.Stop(stopTimeout)
+	return m.run(ctx)
 }
 
 // answer prints the report unless it is empty, and returns the error of the command.
@@ -152,16 +163,4 @@ func (f *flags) answer(out io.Writer, report Report, err error) error {
 		return &command.AnswerError{Text: visible.Count(report.Missing, "published record") + " without a verdict"}
 	}
 	return nil
-}
-
-// lockedWriter is written to by the measurement, and by the reader of the log of the service.
-type lockedWriter struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (w *lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(p)
 }

@@ -10,7 +10,7 @@ import (
 // waiting stands for the delay of a record whose verdict has not been read yet.
 const waiting time.Duration = -1
 
-// ledger accounts for the records of one trial by their numbers. All times are since its start. Safe for
+// ledger accounts for the records of a run by their numbers. All times are since its start. Safe for
 // concurrent use.
 type ledger struct {
 	start time.Time

@@ -74,7 +74,6 @@ func TestLoadAccountsForEveryRecord(t *testing.T) {
 	for _, figure := range []any{r.Delay.P50, r.Throughput, r.CPU, report.Service.StartMS, report.Service.IdleBytes} {
 		require.Positive(t, figure)
 	}
-	require.GreaterOrEqual(t, report.Service.UnderLoad, r.Memory)
 	require.GreaterOrEqual(t, report.Service.PeakBytes, report.Service.IdleBytes)
 	require.Contains(t, errOut, "the service was ready after")
 }
@@ -117,7 +116,7 @@ func (w *onText) Write(p []byte) (int, error) {
 // Ctrl-C ends a run early, also while it waits for missing records, and the figures until then are printed.
 func TestLoadInterrupted(t *testing.T) {
 	for name, c := range map[string]struct{ duration, at string }{
-		"while it publishes": {"1h", "records/s for 1h0m0s"},
+		"while it publishes": {"1m", "records/s for 1m0s"},
 		"while it waits":     {"1s", "50 wait for their verdicts"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ const (
 
 // reading holds metrics of the service at one moment.
 type reading struct {
-	at      time.Duration // since the trial's start
+	at      time.Duration // since the start
 	arrived int           // verdicts read by then
 	cpu     float64       // seconds
 	memory  float64       // resident bytes
@@ -66,7 +66,7 @@ func get(ctx context.Context, url string) (code int, body []byte, err error) {
 	return response.StatusCode, body, err
 }
 
-// sampler collects readings while a trial runs.
+// sampler collects readings while records are published.
 type sampler struct {
 	service  string // its address
 	ledger   *ledger

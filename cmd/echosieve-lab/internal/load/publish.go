@@ -18,7 +18,7 @@ const (
 	mostAtOnce = 1000
 )
 
-// publisher publishes the records of one trial evenly.
+// publisher publishes the records of a run evenly.
 type publisher struct {
 	out    *tools.Producer
 	source *sample.Feed

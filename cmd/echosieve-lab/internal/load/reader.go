@@ -2,10 +2,10 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -25,53 +25,28 @@ type reader struct {
 	client *kgo.Client
 	trial  string // beginning of the header
 	ledger *ledger
-
-	mu        sync.Mutex
-	positions kadm.Offsets // offset behind the last record that was read, by partition
 }
 
 // newReader asks the brokers for the ends of the output topics. The caller calls run, or closes the client.
 func newReader(ctx context.Context, cfg broker.Config, trial string, l *ledger) (*reader, error) {
-	ends, err := outputEnds(ctx, cfg)
+	asking, err := newClient(cfg)
 	if err != nil {
 		return nil, err
 	}
-	partitions := map[string]map[int32]kgo.Offset{}
-	r := &reader{trial: trial + "/", ledger: l, positions: kadm.Offsets{}}
-	ends.Each(func(o kadm.ListedOffset) {
-		if partitions[o.Topic] == nil {
-			partitions[o.Topic] = map[int32]kgo.Offset{}
-		}
-		partitions[o.Topic][o.Partition] = kgo.NewOffset().At(o.Offset)
-	})
-	r.client, err = newClient(cfg, kgo.ConsumePartitions(partitions), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-	return r, err
-}
-
-func outputEnds(ctx context.Context, cfg broker.Config) (kadm.ListedOffsets, error) {
-	client, err := newClient(cfg)
-	if err != nil {
-		return nil, err
+	defer asking.Close()
+	topics := []string{cfg.Topics.Unique, cfg.Topics.Duplicate, cfg.Topics.Dead}
+	if cfg.Topics.Possible != "" {
+		topics = append(topics, cfg.Topics.Possible)
 	}
-	defer client.Close()
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, outputs(cfg.Topics)...)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
+	ends, err := kadm.NewClient(asking).ListEndOffsets(ctx, topics...)
+	if err := errors.Join(err, ends.Error()); err != nil {
 		return nil, fmt.Errorf(
 			"load: the output topics %s cannot be read: %w; if they are missing, create them or type the command "+
-				"again with --kafka.create_topics", strings.Join(outputs(cfg.Topics), ", "), err)
+				"again with --kafka.create_topics", strings.Join(topics, ", "), err)
 	}
-	return ends, nil
-}
-
-func outputs(t broker.Topics) []string {
-	names := []string{t.Unique, t.Duplicate, t.Dead}
-	if t.Possible != "" {
-		names = append(names, t.Possible)
-	}
-	return names
+	r := &reader{trial: trial + "/", ledger: l}
+	r.client, err = newClient(cfg, kgo.ConsumePartitions(ends.KOffsets()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	return r, err
 }
 
 // newClient returns a client of franz-go. Package consumer uses another library: an independent reader does
@@ -113,13 +88,6 @@ func (r *reader) run(ctx context.Context) error {
 			return fmt.Errorf("load: reading the output topic %s: %w", errs[0].Topic, errs[0].Err)
 		}
 		fetches.EachRecord(r.take)
-		r.mu.Lock()
-		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-			if n := len(p.Records); n > 0 {
-				r.positions.AddOffset(p.Topic, p.Partition, p.Records[n-1].Offset+1, -1)
-			}
-		})
-		r.mu.Unlock()
 	}
 }
 
@@ -139,13 +107,4 @@ func (r *reader) take(record *kgo.Record) {
 			r.ledger.arrive(n, verdict)
 		}
 	}
-}
-
-// read returns, for each partition, the offset behind the last record that was read.
-func (r *reader) read() kadm.Offsets {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	copied := kadm.Offsets{}
-	r.positions.Each(copied.Add)
-	return copied
 }

@@ -32,7 +32,7 @@ type Service struct {
 	SettledSecs float64 `json:"idle_seconds"`         // time without load before idle memory was read
 }
 
-// Result is one trial. CPU time, memory and lag are figures of the service. They are 0 if its metrics could
+// Result has the figures. CPU time, memory and lag are those of the service. They are 0 if its metrics could
 // not be read.
 type Result struct {
 	Rate    float64 `json:"rate_per_second"` // planned
@@ -47,7 +47,6 @@ type Result struct {
 	Throughput float64 `json:"verdicts_per_second"` // after the warm-up
 	Delay      Delay   `json:"delay_ms"`
 	CPU        float64 `json:"service_cpu_us_per_article"`
-	Memory     int64   `json:"rss_bytes"` // at the end
 	MostMemory int64   `json:"rss_max_bytes"`
 	MostLag    int     `json:"lag_max_records"`
 	Lag        int     `json:"lag_records"` // when the last record was published

@@ -25,11 +25,8 @@ type Servers struct {
 
 // Start starts both. The caller closes them.
 func Start() (*Servers, error) {
-	kafka, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{
-		"message.max.bytes": "10485760",
-		// deleting records frees whole segments: load deletes records that every reader has read
-		"log.segment.bytes": "4194304",
-	}))
+	kafka, err := kfake.NewCluster(kfake.NumBrokers(1),
+		kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10485760"}))
 	if err != nil {
 		return nil, fmt.Errorf("in-process Kafka: %w", err)
 	}
