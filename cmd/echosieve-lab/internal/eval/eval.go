@@ -3,12 +3,7 @@
 // report makes HTML pages of them, package tables prints them.
 package eval
 
-import (
-	"github.com/spf13/cobra"
-
-	"echosieve/app/config"
-	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-)
+import "github.com/spf13/cobra"
 
 const help = `Eval measures the filter on your own articles.
 
@@ -42,10 +37,4 @@ func Command() *cobra.Command {
 	}
 	cmd.AddCommand(newPairsCommand(), newStreamCommand(), newAblateCommand(), newVersusCommand())
 	return cmd
-}
-
-// newJudge returns the rule by which the service judges two articles.
-func newJudge(cfg config.Config) figures.Judge {
-	index := cfg.IndexConfig("recipe")
-	return figures.ByRecipe(index.Rule, index.Plan(), index.Policy)
 }

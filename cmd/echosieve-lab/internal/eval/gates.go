@@ -9,32 +9,29 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// gates are the limits that the user sets on figures.
+// gates are the limits that the user sets on figures, by their flags.
 type gates struct {
 	cmd  *cobra.Command
-	list []*gate
+	list map[string]*gate
 }
 
 type gate struct {
-	flag       string
-	least      bool
+	least      bool // the figure must not be below the limit, else not above it
 	most, want float64
 }
 
-// add adds the flag of a limit between 0 and most. With least, the figure must not be below the limit, else
-// not above it.
+// add adds the flag of a limit between 0 and most.
 func (g *gates) add(flag, help string, least bool, most float64) {
-	one := &gate{flag: flag, least: least, most: most}
-	g.cmd.Flags().Float64Var(&one.want, flag, 0, help)
-	g.list = append(g.list, one)
+	g.list[flag] = &gate{least: least, most: most}
+	g.cmd.Flags().Float64Var(&g.list[flag].want, flag, 0, help)
 }
 
 // validate returns an error for a limit outside its range. It is called before the work: otherwise
 // --min-recall 98 would fail after an hour.
 func (g *gates) validate() error {
-	for _, one := range g.list {
-		if g.cmd.Flags().Changed(one.flag) && !(one.want >= 0 && one.want <= one.most) {
-			return fmt.Errorf("--%s is %g, must be between 0 and %g", one.flag, one.want, one.most)
+	for flag, one := range g.list {
+		if !(one.want >= 0 && one.want <= one.most) {
+			return fmt.Errorf("--%s is %g, must be between 0 and %g", flag, one.want, one.most)
 		}
 	}
 	return nil
@@ -50,16 +47,12 @@ type figure struct {
 func (g *gates) check(figures ...figure) error {
 	var broken []string
 	for _, f := range figures {
-		for _, one := range g.list {
-			if one.flag != f.flag || !g.cmd.Flags().Changed(one.flag) {
-				continue
-			}
-			if one.least && !(f.value >= one.want) {
-				broken = append(broken, fmt.Sprintf("%s %.4g is below %g", f.name, f.value, one.want))
-			}
-			if !one.least && !(f.value <= one.want) {
-				broken = append(broken, fmt.Sprintf("%s %.4g is above %g", f.name, f.value, one.want))
-			}
+		switch one := g.list[f.flag]; {
+		case !g.cmd.Flags().Changed(f.flag):
+		case one.least && !(f.value >= one.want):
+			broken = append(broken, fmt.Sprintf("%s %.4g is below %g", f.name, f.value, one.want))
+		case !one.least && !(f.value <= one.want):
+			broken = append(broken, fmt.Sprintf("%s %.4g is above %g", f.name, f.value, one.want))
 		}
 	}
 	if broken == nil {

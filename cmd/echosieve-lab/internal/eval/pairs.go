@@ -75,7 +75,7 @@ func newPairsCommand() *cobra.Command {
 	}
 	o.add(cmd)
 	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs, tables.Pairs)
-	limits := gates{cmd: cmd}
+	limits := gates{cmd, map[string]*gate{}}
 	limits.add("min-recall", "exit with 1 if recall is below this", true, 1)
 	limits.add("min-precision", "exit with 1 if precision is below this", true, 1)
 	limits.add("min-f1", "exit with 1 if F1 is below this", true, 1)
@@ -119,33 +119,23 @@ func (o *pairFlags) eval(cmd *cobra.Command, cfg config.Config, names []string, 
 	if err != nil {
 		return result, "", err
 	}
-	result, err = figures.Pairs(set.articles, set.pairs, set.ignored, newJudge(cfg))
-	if err == nil && withTexts && o.docs != "" {
-		err = addTexts(cmd.Context(), cfg, o.docs, result.Wrong, set.places)
+	index := cfg.IndexConfig("recipe")
+	result, err = figures.Pairs(set.articles, set.pairs, set.ignored,
+		figures.ByRecipe(index.Rule, index.Plan(), index.Policy))
+	if err != nil || !withTexts || o.docs == "" {
+		return result, recipe.ID(), err
+	}
+	var drawn []figures.Dropped // of the wrong pairs, those that are labelled
+	for i, p := range result.Wrong {
+		if a, labelled := set.places[p.A]; labelled {
+			drawn = append(drawn, figures.Dropped{Group: i, Article: set.places[p.B].line, Original: a.line})
+		}
+	}
+	beside, err := besides(cmd.Context(), cfg, o.docs, drawn)
+	for i, b := range beside {
+		result.Wrong[drawn[i].Group].Beside = b
 	}
 	return result, recipe.ID(), err
-}
-
-// addTexts reads the articles of the wrong pairs that are labelled again, and adds their texts side by side.
-func addTexts(ctx context.Context, cfg config.Config, docs string, wrong []figures.WrongPair,
-	places map[string]fingerprinted) error {
-	wanted := map[int]bool{}
-	for _, p := range wrong {
-		if a, labelled := places[p.A]; labelled {
-			wanted[a.line], wanted[places[p.B].line] = true, true
-		}
-	}
-	articles, err := articlesAt(ctx, cfg, docs, wanted)
-	if err != nil {
-		return err
-	}
-	for i := range wrong {
-		p := &wrong[i]
-		if a, labelled := places[p.A]; labelled {
-			p.Beside = besideOf(articles[a.line], articles[places[p.B].line])
-		}
-	}
-	return nil
 }
 
 func readPairs(ctx context.Context, name string, labelled bool) ([]figures.Pair, error) {

@@ -4,16 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/eval/edits"
@@ -117,7 +115,7 @@ func (o *pairFlags) readLabelled(cmd *cobra.Command, cfg config.Config, made *re
 		if _, known := s.places[name]; known {
 			return fmt.Errorf("%s: %q names two articles", o.docs, name)
 		}
-		s.articles[name], s.places[name] = a.article, a
+		s.articles[name], s.places[name] = a.article, *a
 	}
 	for _, pairs := range [][]figures.Pair{labelled, s.ignored} {
 		for i, p := range pairs {
@@ -161,14 +159,14 @@ func readTexts(cmd *cobra.Command, cfg config.Config, name string) ([]string, er
 	input := cfg.Input.AsJSON()
 	var texts []string
 	skipped := reader{}
-	err := eachArticle(cmd.Context(), name, input, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
+	err := eachArticle(cmd.Context(), name, input, nil, skipped.skip, func(line []byte) error {
 		content, reject := input.Decode(&record.Record{Value: line})
 		if reject != nil {
 			return reject
 		}
 		texts = append(texts, content.Text)
 		return nil
-	}, skipped.skip)
+	})
 	skipped.reportSkipped(cmd.ErrOrStderr())
 	if err == nil && len(texts) == 0 {
 		err = errors.New("there is no article in " + name)
@@ -211,23 +209,17 @@ func (s *pairSet) makePairs(made *recipe.Recipe, file string, texts []string, o 
 			ids, versions = append(ids, p.A, p.B), append(versions, e.Earlier, e.Later)
 		}
 	}
-	for i, a := range fingerprints(made, versions) {
-		s.articles[ids[i]] = a
-	}
-}
-
-// fingerprints returns the articles of texts, in their order. It uses all cores.
-func fingerprints(r *recipe.Recipe, texts []string) []article.Article {
-	articles := make([]article.Article, len(texts))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(texts)); i = next.Add(1) - 1 {
-				articles[i], _ = r.Fingerprint(texts[i], article.Origin{})
-			}
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	articles := make([]article.Article, len(versions))
+	for i, text := range versions {
+		workers.Go(func() error {
+			articles[i], _ = made.Fingerprint(text, article.Origin{})
+			return nil
 		})
 	}
-	workers.Wait()
-	return articles
+	_ = workers.Wait() // nil
+	for i, a := range articles {
+		s.articles[ids[i]] = a
+	}
 }

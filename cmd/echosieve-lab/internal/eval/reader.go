@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
+	"golang.org/x/sync/errgroup"
 
 	"echosieve/app/command"
 	"echosieve/app/config"
@@ -59,7 +59,7 @@ func newReader(cmd *cobra.Command, file string) *reader {
 
 // each is eachArticle over a file of articles, with progress.
 func (r *reader) each(ctx context.Context, name string, input decode.Config, f func(line []byte) error) error {
-	return eachArticle(ctx, name, input, r.progress.Counting, f, r.skip)
+	return eachArticle(ctx, name, input, r.progress.Counting, r.skip, f)
 }
 
 // skip counts a piece of the file that is no article.
@@ -76,21 +76,17 @@ func (r *reader) skip(place string, skip *files.SkipError) {
 // errEnough, returned for a line, ends eachArticle without an error.
 var errEnough = errors.New("enough was read")
 
-// eachArticle calls f with every article of a file as a line, until f fails or ctx ends. The function through wraps
-// the file before it is read; skip, unless it is nil, hears of pieces of the file that are left out.
+// eachArticle calls f with every article of a file as a line, until f fails or ctx ends. The function through, unless
+// it is nil, wraps the file before it is read; skip hears of pieces of the file that are left out.
 func eachArticle(ctx context.Context, name string, input decode.Config, through func(io.Reader) io.Reader,
-	f func(line []byte) error,
-	skip func(place string, skip *files.SkipError),
-) error {
+	skip func(place string, skip *files.SkipError), f func(line []byte) error) error {
 	in := &files.Reader{Names: []string{name}, Limit: maxLine, Input: input, Through: through}
 	for a, err := range in.Articles(ctx) {
 		skipped := (*files.SkipError)(nil)
 		if errors.As(err, &skipped) && skipped.Line() != nil {
 			a.Value, err = skipped.Line(), nil // an article without a verdict
 		} else if skipped != nil {
-			if skip != nil {
-				skip(in.At(a), skipped)
-			}
+			skip(in.At(a), skipped)
 			continue
 		}
 		if err != nil {
@@ -154,60 +150,40 @@ type fingerprinted struct {
 // fingerprint returns the articles of a file with their fingerprints, in the order of the file. It uses all
 // cores.
 func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *recipe.Recipe, name string) (
-	[]fingerprinted, error) {
-	type work struct {
-		line     int
-		families []string
-		content  article.Content
-		at       time.Time
-	}
-	var (
-		list    []fingerprinted
-		mu      sync.Mutex
-		workers sync.WaitGroup
-		queue   = make(chan work)
-	)
-	add := func(f fingerprinted) {
-		mu.Lock()
-		defer mu.Unlock()
-		list = append(list, f)
-		r.articles.Add(1)
-	}
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for w := range queue {
-				// Without a time the whole boilerplate table counts: a new one can be measured before its roll-out.
-				a, _ := recipe.Fingerprint(w.content.Text, w.content.Origin(time.Time{}))
-				a.ID, a.Time = w.content.ID, w.at
-				if a.Empty {
-					r.noteBad(w.line, string(record.EmptyText))
-				}
-				add(fingerprinted{w.line, w.content.ID, w.families, a})
-			}
-		})
-	}
+	[]*fingerprinted, error) {
+	var list []*fingerprinted
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
 	input := cfg.Input.AsJSON()
-	lines := 0
 	err := r.each(ctx, name, input, func(line []byte) error {
+		place := len(list)
 		content, reject := input.Decode(&record.Record{
-			Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(lines)}, Value: line,
+			Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(place)}, Value: line,
 		})
+		f := &fingerprinted{place, content.ID, familiesIn(line), article.Article{Empty: true}}
+		list = append(list, f)
 		if reject != nil {
-			r.noteBad(lines, reject.Error())
-			add(fingerprinted{lines, content.ID, familiesIn(line), article.Article{Empty: true}})
-		} else {
-			at, err := timeLabel(gjson.GetBytes(line, "ts"))
-			if err != nil {
-				return err
-			}
-			queue <- work{lines, familiesIn(line), content, at}
+			r.noteBad(place, reject.Error())
+			r.articles.Add(1)
+			return nil
 		}
-		lines++
+		at, err := timeLabel(gjson.GetBytes(line, "ts"))
+		if err != nil {
+			return err
+		}
+		workers.Go(func() error {
+			// Without a time the whole boilerplate table counts: a new one can be measured before its roll-out.
+			f.article, _ = recipe.Fingerprint(content.Text, content.Origin(time.Time{}))
+			f.article.ID, f.article.Time = content.ID, at
+			if f.article.Empty {
+				r.noteBad(place, string(record.EmptyText))
+			}
+			r.articles.Add(1)
+			return nil
+		})
 		return nil
 	})
-	close(queue)
-	workers.Wait()
-	slices.SortFunc(list, func(a, b fingerprinted) int { return a.line - b.line })
+	_ = workers.Wait() // nil
 	return list, err
 }
 
@@ -221,47 +197,36 @@ func familiesIn(line []byte) []string {
 	return nil
 }
 
-// articlesAt reads the articles at some places of a file again. Keeping all texts since the first reading
-// would take as much memory as the file.
-func articlesAt(ctx context.Context, cfg config.Config, name string, wanted map[int]bool) (map[int]article.Content,
-	error) {
-	articles := make(map[int]article.Content, len(wanted))
-	input := cfg.Input.AsJSON()
-	place := 0
-	err := eachArticle(ctx, name, input, func(r io.Reader) io.Reader { return r }, func(line []byte) error {
-		if len(articles) == len(wanted) {
+// besides returns articles of a file beside their originals. It reads the file again: keeping all texts since the first
+// reading would take as much memory as the file. An article that the service could not judge is shown as far as it could
+// be decoded.
+func besides(ctx context.Context, cfg config.Config, file string, drawn []figures.Dropped) (list []figures.Beside,
+	err error) {
+	texts := map[int]article.Content{}
+	for _, d := range drawn {
+		texts[d.Article], texts[d.Original] = article.Content{}, article.Content{}
+	}
+	input, place, found := cfg.Input.AsJSON(), 0, 0
+	err = eachArticle(ctx, file, input, nil, func(string, *files.SkipError) {}, func(line []byte) error {
+		if found == len(texts) {
 			return errEnough
 		}
-		if wanted[place] {
-			// An article that the service could not judge is shown as far as it could be decoded.
-			articles[place], _ = input.Decode(&record.Record{
+		if _, wanted := texts[place]; wanted {
+			found++
+			texts[place], _ = input.Decode(&record.Record{
 				Coordinates: article.Coordinates{Topic: fileTopic, Offset: int64(place)}, Value: line,
 			})
 		}
 		place++
 		return nil
-	}, nil)
-	if err == nil && len(articles) < len(wanted) {
-		err = fmt.Errorf("%s has changed while it was read: %d articles are missing", name, len(wanted)-len(articles))
-	}
-	return articles, err
-}
-
-// besides returns dropped articles of a file beside their originals.
-func besides(ctx context.Context, cfg config.Config, file string, drawn []figures.Dropped) (list []figures.Beside,
-	err error) {
-	wanted := map[int]bool{}
-	for _, d := range drawn {
-		wanted[d.Article], wanted[d.Original] = true, true
-	}
-	texts, err := articlesAt(ctx, cfg, file, wanted)
-	if err != nil {
-		return nil, err
+	})
+	if err == nil && found < len(texts) {
+		err = fmt.Errorf("%s has changed while it was read: %d articles are missing", file, len(texts)-found)
 	}
 	for _, d := range drawn {
 		list = append(list, besideOf(texts[d.Original], texts[d.Article]))
 	}
-	return list, nil
+	return list, err
 }
 
 // besideOf returns two articles to show side by side.

@@ -67,7 +67,7 @@ func newStreamCommand() *cobra.Command {
 	cmd.Flags().StringVar(&docs, "docs", "", "file of articles in the order in which they come")
 	cmd.Flags().IntVar(&sample, "sample", 0, "dropped articles to show side by side, within one publisher and across")
 	output := newOutput(cmd, "charts", report.Stream, tables.Stream)
-	limits := gates{cmd: cmd}
+	limits := gates{cmd, map[string]*gate{}}
 	limits.add("min-caught", "exit with 1 if the share of copies caught is below this in some language", true, 1)
 	limits.add("max-dropped", "exit with 1 if more originals than this are dropped", false, 1e12)
 	limits.add("max-wrong-original", "exit with 1 if more copies than this have a wrong original", false, 1e12)
@@ -113,21 +113,8 @@ func streamFigures(r figures.StreamResult) []figure {
 
 func evalStream(cmd *cobra.Command, cfg config.Config, docs string, sample int) (result figures.StreamResult,
 	recipeID string, err error) {
-	ctx := cmd.Context()
-	recipe, err := cfg.LoadRecipe()
+	s, recipeID, err := judgeStream(cmd, cfg, docs, false)
 	if err != nil {
-		return result, "", err
-	}
-	reader := newReader(cmd, docs)
-	s, err := newStreamEval(cfg, recipe, reader)
-	if err != nil {
-		return result, "", err
-	}
-	err = reader.each(ctx, docs, cfg.Input.AsJSON(), func(line []byte) error { return s.add(ctx, line) })
-	if err == nil {
-		err = s.flush(ctx)
-	}
-	if err = reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err); err != nil {
 		return result, "", err
 	}
 	if result, err = figures.Stream(s.articles, s.verdicts); err != nil {
@@ -138,10 +125,10 @@ func evalStream(cmd *cobra.Command, cfg config.Config, docs string, sample int) 
 	for i, d := range drawn {
 		drawn[i].Article, drawn[i].Original = s.places[d.Article], s.places[d.Original]
 	}
-	beside, err := besides(ctx, cfg, docs, drawn)
+	beside, err := besides(cmd.Context(), cfg, docs, drawn)
 	for i, b := range beside {
 		result.Samples = append(result.Samples,
 			figures.JoinPair{Publishers: result.Joins[drawn[i].Group].Publishers, Beside: b})
 	}
-	return result, recipe.ID(), err
+	return result, recipeID, err
 }

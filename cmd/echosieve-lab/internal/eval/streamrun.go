@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
 
 	"echosieve/app/config"
@@ -14,7 +15,6 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
-	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 )
 
@@ -34,17 +34,31 @@ type streamEval struct {
 	all      bool // no article is skipped as ambiguous
 }
 
-// newStreamEval has an index in this process, which starts empty.
-func newStreamEval(cfg config.Config, recipe *recipe.Recipe, reader *reader) (*streamEval, error) {
+// judgeStream sends the articles of a file through the pipeline, with an index in this process, which starts empty. With
+// all, ambiguous ones, too.
+func judgeStream(cmd *cobra.Command, cfg config.Config, docs string, all bool) (*streamEval, string, error) {
+	recipe, err := cfg.LoadRecipe()
+	if err != nil {
+		return nil, "", err
+	}
 	layout := cfg.IndexConfig(recipe.ID())
 	index := memindex.New(memindex.Config{
 		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
 		BlockBits: layout.Plan().Layout.Bits, MaxCandidates: layout.MaxCandidates,
 	})
 	cfg.Input.Config = cfg.Input.AsJSON()
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
-		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil)
-	return &streamEval{cfg: cfg, stages: stages, reader: reader}, err
+	s := &streamEval{cfg: cfg, all: all}
+	if s.stages, err = pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil); err != nil {
+		return nil, "", err
+	}
+	ctx := cmd.Context()
+	s.reader = newReader(cmd, docs)
+	err = s.reader.each(ctx, docs, cfg.Input.Config, func(line []byte) error { return s.add(ctx, line) })
+	if err == nil {
+		err = s.flush(ctx)
+	}
+	return s, recipe.ID(), s.reader.finish(cmd.ErrOrStderr(), cfg.Input.Config, err)
 }
 
 // add adds a line of the stream to the batch, and decides the batch if it is full.
@@ -110,13 +124,12 @@ const latestTime = 1e11
 func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
 	missing := !ts.Exists() || ts.Type == gjson.Null
 	s.timed++
-	switch {
-	case s.timed == 1:
+	if s.timed == 1 {
 		s.timeless = missing
-	case missing != s.timeless:
-		return time.Time{}, errors.New(`"ts" must be in all lines or in none`)
 	}
 	switch {
+	case missing != s.timeless:
+		return time.Time{}, errors.New(`"ts" must be in all lines or in none`)
 	case missing:
 		return timelessStart.Add(time.Duration(s.timed) * time.Second), nil
 	}

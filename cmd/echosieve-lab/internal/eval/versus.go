@@ -80,9 +80,11 @@ func evalVersus(cmd *cobra.Command, cfg config.Config, o versusOptions) (r figur
 	var verdicts [2][]figures.StreamVerdict
 	var both [2]string
 	for i, c := range []config.Config{cfg, other} {
-		if verdicts[i], both[i], err = verdictsOf(cmd, c, o.file); err != nil {
+		s, recipeID, err := judgeStream(cmd, c, o.file, true)
+		if err != nil {
 			return r, "", err
 		}
+		verdicts[i], both[i] = s.verdicts, recipeID
 		cmd.SetErr(io.Discard) // the second run has the same to say of the file
 	}
 	if len(verdicts[0]) != len(verdicts[1]) {
@@ -95,24 +97,4 @@ func evalVersus(cmd *cobra.Command, cfg config.Config, o versusOptions) (r figur
 		r.Samples = append(r.Samples, figures.VersusPair{Recipe: r.Recipes[drawn[i].Group], Beside: b})
 	}
 	return r, strings.Join(both[:], " and "), err
-}
-
-// verdictsOf returns the verdicts of one recipe on the articles of a file, with an index in this process.
-func verdictsOf(cmd *cobra.Command, cfg config.Config, file string) ([]figures.StreamVerdict, string, error) {
-	made, err := cfg.LoadRecipe()
-	if err != nil {
-		return nil, "", err
-	}
-	reader := newReader(cmd, file)
-	s, err := newStreamEval(cfg, made, reader)
-	if err != nil {
-		return nil, "", err
-	}
-	s.all = true
-	err = reader.each(cmd.Context(), file, cfg.Input.AsJSON(), func(line []byte) error { return s.add(cmd.Context(), line) })
-	if err == nil {
-		err = s.flush(cmd.Context())
-	}
-	err = reader.finish(cmd.ErrOrStderr(), cfg.Input.AsJSON(), err)
-	return s.verdicts, made.ID(), err
 }
