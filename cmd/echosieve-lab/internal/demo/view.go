@@ -179,8 +179,9 @@ func (v *view) showStories() {
 			v.writeJSON(s)
 			continue
 		}
-		fmt.Fprintf(v.out, "%s, %s, first %s: %s\n", visible.Count(s.Copies, "copy"), visible.Count(s.Publishers, "publisher"),
-			text.Snip(visible.Line(s.ByPublisher[0].Name), 14, "~"), text.Snip(visible.Line(s.Root.Title), titleWidth, "~"))
+		fmt.Fprintf(v.out, "%s, %s, first %s: %s\n", visible.Count(s.Copies, "copy"),
+			visible.Count(s.Publishers, "publisher"), text.Snip(visible.Line(s.ByPublisher[0].Name), 14, "~"),
+			text.Snip(visible.Line(s.Root.Title), titleWidth, "~"))
 	}
 }
 

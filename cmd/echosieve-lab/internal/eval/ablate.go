@@ -9,7 +9,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
-	"echosieve/cmd/echosieve-lab/internal/eval/tables"
+	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/page"
@@ -28,7 +28,8 @@ const ablateExample = `  echosieve-lab eval ablate --docs articles.jsonl.gz --pa
   echosieve-lab eval ablate --part second tr.jsonl.gz sw.jsonl.gz
 
   # which kinds of pairs change without the row about beginnings?
-  echosieve-lab eval ablate --json --docs articles.jsonl.gz --pairs pairs.tsv | jq '.[] | select(.off == "row 6, lead") | .kinds'`
+  echosieve-lab eval ablate --json --docs articles.jsonl.gz --pairs pairs.tsv |
+    jq '.[] | select(.off == "row 6, lead") | .kinds'`
 
 func newAblateCommand() *cobra.Command {
 	var o pairFlags
@@ -66,7 +67,7 @@ func newAblateCommand() *cobra.Command {
 		if *asJSON {
 			return command.PrintJSON(cmd.OutOrStdout(), result)
 		}
-		return tables.Ablate(cmd.OutOrStdout(), result)
+		return report.Ablate(result).Print(cmd.OutOrStdout())
 	}
 	return cmd
 }

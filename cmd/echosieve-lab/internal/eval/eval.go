@@ -1,13 +1,12 @@
-// Package eval is the command eval with its commands pairs, stream, versus and ablate. They read files
-// of articles and send them through the stages of the service. Package figures computes the figures, package
-// report makes HTML pages of them, package tables prints them.
+// Package eval is the command eval with its commands pairs, stream, versus and ablate. They read files of articles and
+// send them through the stages of the service. Package figures computes the figures, package report shows them.
 package eval
 
 import "github.com/spf13/cobra"
 
 const help = `Eval measures the filter on your own articles.
 
-  pairs       for pairs, labelled or made by known edits: recall, precision, false alarms, by kind of pair and by Hamming distance
+  pairs       for pairs, labelled or made by known edits: recall, precision, false alarms, by kind and by distance
   stream      for a labelled stream in time order: copies caught and originals dropped, without Kafka
               and Redis
   versus      without labels: which articles one recipe drops and another keeps, side by side with their originals

@@ -17,15 +17,12 @@ import (
 type output[T any] struct {
 	html   string
 	asJSON *bool
-	page   func(io.Writer, report.About, T) error
-	tables func(io.Writer, T) error
+	report func(result T, onPage bool) report.Report
 }
 
 // newOutput adds the flags --json and --html. pageHas says in the help what the page holds.
-func newOutput[T any](
-	cmd *cobra.Command, pageHas string, page func(io.Writer, report.About, T) error, tables func(io.Writer, T) error,
-) *output[T] {
-	o := &output[T]{asJSON: command.AddJSONFlag(cmd), page: page, tables: tables}
+func newOutput[T any](cmd *cobra.Command, pageHas string, of func(result T, onPage bool) report.Report) *output[T] {
+	o := &output[T]{asJSON: command.AddJSONFlag(cmd), report: of}
 	cmd.Flags().StringVar(&o.html, "html", "", "write a report with "+pageHas+" to this file")
 	return o
 }
@@ -47,8 +44,8 @@ func (o *output[T]) show(out io.Writer, result T, recipeID string, files ...stri
 	if o.html != "" {
 		var page bytes.Buffer
 		about := report.About{Recipe: recipeID, Version: build.Version(), Files: files}
-		if err := o.page(&page, about, result); err != nil {
-			return err
+		if err := o.report(result, true).Page(&page, about); err != nil {
+			return fmt.Errorf("report: %w", err)
 		}
 		if err := os.WriteFile(o.html, page.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("report: %w", err)
@@ -57,5 +54,5 @@ func (o *output[T]) show(out io.Writer, result T, recipeID string, files ...stri
 	if *o.asJSON {
 		return command.PrintJSON(out, result)
 	}
-	return o.tables(out, result)
+	return o.report(result, false).Print(out)
 }

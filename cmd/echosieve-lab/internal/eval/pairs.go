@@ -11,7 +11,6 @@ import (
 	"echosieve/app/files"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
-	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 )
 
 const pairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and
@@ -74,7 +73,7 @@ func newPairsCommand() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 	}
 	o.add(cmd)
-	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs, tables.Pairs)
+	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs)
 	limits := gates{cmd, map[string]*gate{}}
 	limits.add("min-recall", "exit with 1 if recall is below this", true, 1)
 	limits.add("min-precision", "exit with 1 if precision is below this", true, 1)

@@ -134,8 +134,8 @@ func (r *reader) finish(errOut io.Writer, input decode.Config, err error) error 
 // reportSkipped names the pieces of the file that are no articles, by cause.
 func (r *reader) reportSkipped(errOut io.Writer) {
 	if n := r.skipped.Total(); n > 0 {
-		fmt.Fprintln(errOut, visible.Line(fmt.Sprintf("left out, because no article: %s of the file: %s", visible.Count(n, "piece"),
-			&r.skipped)))
+		fmt.Fprintln(errOut, visible.Line(fmt.Sprintf("left out, because no article: %s of the file: %s",
+			visible.Count(n, "piece"), &r.skipped)))
 	}
 }
 
@@ -197,9 +197,9 @@ func familiesIn(line []byte) []string {
 	return nil
 }
 
-// besides returns articles of a file beside their originals. It reads the file again: keeping all texts since the first
-// reading would take as much memory as the file. An article that the service could not judge is shown as far as it could
-// be decoded.
+// besides returns articles of a file beside their originals. It reads the file again: keeping all texts since the
+// first reading would take as much memory as the file. An article that the service could not judge is shown as far as
+// it could be decoded.
 func besides(ctx context.Context, cfg config.Config, file string, drawn []figures.Dropped) (list []figures.Beside,
 	err error) {
 	texts := map[int]article.Content{}

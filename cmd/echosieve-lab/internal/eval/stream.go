@@ -13,7 +13,6 @@ import (
 	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
-	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 )
 
 const streamHelp = `Stream sends labelled articles, in the order of the file, through the service's own stages, batch by
@@ -66,7 +65,7 @@ func newStreamCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&docs, "docs", "", "file of articles in the order in which they come")
 	cmd.Flags().IntVar(&sample, "sample", 0, "dropped articles to show side by side, within one publisher and across")
-	output := newOutput(cmd, "charts", report.Stream, tables.Stream)
+	output := newOutput(cmd, "charts", report.Stream)
 	limits := gates{cmd, map[string]*gate{}}
 	limits.add("min-caught", "exit with 1 if the share of copies caught is below this in some language", true, 1)
 	limits.add("max-dropped", "exit with 1 if more originals than this are dropped", false, 1e12)

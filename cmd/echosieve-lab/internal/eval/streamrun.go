@@ -34,8 +34,8 @@ type streamEval struct {
 	all      bool // no article is skipped as ambiguous
 }
 
-// judgeStream sends the articles of a file through the pipeline, with an index in this process, which starts empty. With
-// all, ambiguous ones, too.
+// judgeStream sends the articles of a file through the pipeline, with an index in this process, which starts empty.
+// With all, ambiguous ones, too.
 func judgeStream(cmd *cobra.Command, cfg config.Config, docs string, all bool) (*streamEval, string, error) {
 	recipe, err := cfg.LoadRecipe()
 	if err != nil {

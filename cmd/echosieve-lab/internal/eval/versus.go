@@ -12,7 +12,6 @@ import (
 	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
-	"echosieve/cmd/echosieve-lab/internal/eval/tables"
 )
 
 const versusHelp = `Versus sends the articles of a file, in their order, through the recipe of the settings and through
@@ -39,7 +38,7 @@ func newVersusCommand() *cobra.Command {
   echosieve-lab eval versus articles.jsonl.gz --recipe classic-yanyiwu --each 3`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	output := newOutput(cmd, "the articles that only one drops", report.Versus, tables.Versus)
+	output := newOutput(cmd, "the articles that only one drops", report.Versus)
 	cmd.Flags().IntVar(&o.each, "each", 10, "articles to show of those that only one recipe drops")
 	config.AddFlags(cmd.Flags(), "window", "detection", "policy", "input")
 	other := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -69,7 +68,8 @@ func newVersusCommand() *cobra.Command {
 	return cmd
 }
 
-func evalVersus(cmd *cobra.Command, cfg config.Config, o versusOptions) (r figures.VersusResult, ids string, err error) {
+func evalVersus(cmd *cobra.Command, cfg config.Config, o versusOptions) (r figures.VersusResult, ids string,
+	err error) {
 	other := cfg
 	if other.Recipe = o.recipe; other.Recipe == cfg.Recipe {
 		return r, "", fmt.Errorf("--recipe is %s, as in the settings: name another one", o.recipe)

@@ -9,8 +9,8 @@ import (
 )
 
 func article(n int) string {
-	return fmt.Sprintf("Die Stadt Nr. %d baut %d Häuser am Fluß. „Wir beginnen im März“, sagt Bürgermeisterin %s. "+
-		"Der Rat stimmte zu! "+
+	return fmt.Sprintf("Die Stadt Nr. %d baut %d Häuser am Fluß. „Wir beginnen im März“, sagt Bürgermeisterin "+
+		"%s. Der Rat stimmte zu! "+
 		"Die Kosten liegen bei 1.2%02d.500 Euro und 3,%d Prozent. Kommt Straße %s dazu? Am Ende zählen %d Stimmen.\n",
 		n, n*7+12, name(n), n, n+10, name(n+1), n+90)
 }

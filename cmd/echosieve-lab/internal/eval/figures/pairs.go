@@ -3,9 +3,7 @@ package figures
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"echosieve/pipeline/article"
 	"echosieve/simhash"
@@ -26,15 +24,6 @@ type KindResult struct {
 
 // Share is the share of the kind's pairs that are flagged.
 func (k KindResult) Share() float64 { return ratio(k.Flagged, k.N) }
-
-// RelationList lists the relations as text, such as "contained 12, overlaps 3".
-func (k KindResult) RelationList() string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(k.Relations)) {
-		list = append(list, fmt.Sprintf("%s %d", name, k.Relations[name]))
-	}
-	return strings.Join(list, ", ")
-}
 
 // WrongPair is a copy that is not flagged, or a hard negative that is.
 type WrongPair struct {

@@ -3,7 +3,50 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"echosieve/app/visible"
+	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 )
+
+// bars is a chart of horizontal bars for shares, 0 to 1. It is HTML, not a drawing, so that the browser can break long
+// names into lines, beside their bars or, on a narrow screen, above them.
+type bars struct {
+	Title string
+	Ticks []tick
+	Bars  []bar
+}
+
+// tick is a place on an axis with its label, which may be empty. At is its distance from the left end of bars, in
+// percent of the length of the axis; of a lineChart, its place in units of the drawing.
+type tick struct {
+	At   float64
+	Text string
+}
+
+// bar is a bar with its value behind it. To is its length, in percent of the length of the axis.
+type bar struct {
+	Name  string
+	Class string // a colour in style.css: good, bad, neutral or plain
+	To    float64
+	Low   float64 // where the interval of the value begins, in percent
+	Width float64 // of the interval, in percent; 0 if there is none
+	Value string
+	Note  string // in small print: the number of cases
+}
+
+func newBars(title string) *bars {
+	return &bars{Title: title, Ticks: []tick{{0, "0"}, {25, "0.25"}, {50, "0.5"}, {75, "0.75"}, {100, "1"}}}
+}
+
+// add adds a bar for a share of so many cases; the interval may be nil.
+func (c *bars) add(name, class string, share float64, interval *figures.Interval, cases int) {
+	b := bar{Name: visible.Line(name), Class: class, To: 100 * share, Value: fmt.Sprintf("%.3f", share),
+		Note: fmt.Sprintf("of %d", cases)}
+	if interval != nil {
+		b.Low, b.Width = 100*interval.Low, 100*(interval.High-interval.Low)
+	}
+	c.Bars = append(c.Bars, b)
+}
 
 // Colours that people with any colour vision tell apart (Okabe and Ito).
 const (
@@ -18,7 +61,7 @@ const (
 	top, bottom = 10, 236
 )
 
-// lineChart shows lines of shares, 0 to 1, over the places 0, 1, ... of an axis. parts.html draws it as SVG.
+// lineChart shows lines of shares, 0 to 1, over the places 0, 1, ... of an axis. page.html draws it as SVG.
 type lineChart struct {
 	X, Y           string // names of the axes
 	XTicks, YTicks []tick
@@ -33,35 +76,31 @@ type line struct {
 	Path         string // the attribute d of an SVG path
 }
 
-// point is a place on the x axis with a share.
-type point struct{ x, share float64 }
-
-// newLineChart returns a chart without lines. It leaves out so many labels of the x axis that they do not overlap.
-func newLineChart(x, y string, labels []string) *lineChart {
-	const most = 10
-	c := &lineChart{X: visible(x), Y: visible(y), last: len(labels) - 1}
-	every := (len(labels) + most - 1) / most
-	for i, text := range labels {
-		t := tick{At: c.x(float64(i))}
-		if i%every == 0 {
-			t.Text = label(text)
+// newLineChart returns a chart without lines, with every fourth place labelled.
+func newLineChart(x, y string, last int) *lineChart {
+	c := &lineChart{X: x, Y: y, last: last}
+	for i := range last + 1 {
+		t := tick{At: c.x(i)}
+		if i%4 == 0 {
+			t.Text = fmt.Sprint(i)
 		}
 		c.XTicks = append(c.XTicks, t)
 	}
-	for _, text := range []string{"0", ".2", ".4", ".6", ".8", "1"} {
-		c.YTicks = append(c.YTicks, tick{height(float64(len(c.YTicks)) / 5), text})
+	for i, text := range []string{"0", ".2", ".4", ".6", ".8", "1"} {
+		c.YTicks = append(c.YTicks, tick{height(float64(i) / 5), text})
 	}
 	return c
 }
 
-func (c *lineChart) x(place float64) float64 { return left + (right-left)*place/float64(c.last) }
+func (c *lineChart) x(place int) float64 { return left + (right-left)*float64(place)/float64(c.last) }
 
 func height(share float64) float64 { return bottom - (bottom-top)*share }
 
-func (c *lineChart) add(name, colour string, dashed bool, points ...point) {
+// add adds a line.
+func (c *lineChart) add(name, colour string, dashed bool, share func(place int) float64) {
 	var path strings.Builder
-	for i, p := range points {
-		fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(i, 1)], c.x(p.x), height(p.share))
+	for i := range c.last + 1 {
+		fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(i, 1)], c.x(i), height(share(i)))
 	}
 	c.Lines = append(c.Lines, line{name, colour, dashed, path.String()})
 }

@@ -2,106 +2,137 @@ package report
 
 import (
 	"fmt"
-	"io"
-	"maps"
-	"slices"
-	"strconv"
+	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/pipeline/article"
 )
 
-// kindRow is a row of the table by kind.
-type kindRow struct {
-	Name string
-	figures.KindResult
-}
+const aboutRates = `Recall is the share of copies that are recognised, precision the share of the recognised that are
+copies, the false-positive rate the share of look-alikes that are taken for copies. Candidate recall is the share of
+copies that a look-up in the index finds at all. Pairs of one family are right or wrong together, so families are
+resampled, not pairs. Fewer than 20 families are few: such a rate may be chance.`
 
-// kindsPart is the part of the page for the kinds of one label.
-type kindsPart struct {
-	Title, About string
-	Rows         []kindRow
-	Chart        bars
-}
-
-// wrongKind holds the wrong pairs of one kind and label.
-type wrongKind struct {
-	Kind  string
-	Alarm bool // look-alikes that were judged to be copies; else copies that were missed
-	Pairs []figures.WrongPair
-}
-
-// Pairs writes the report of figures.Pairs.
-func Pairs(w io.Writer, about About, r figures.PairsResult) error {
-	return write(w, pairsPage, "Labelled pairs", about, struct {
-		figures.PairsResult
-		Chart      *lineChart
-		Figures    []figures.Figure
-		Parts      []kindsPart
-		WrongKinds []wrongKind
-	}{r, distanceChart(&r), r.Figures(), kindParts(r.Kinds), wrongKinds(r.Wrong)})
-}
-
-func distanceChart(r *figures.PairsResult) *lineChart {
-	last := len(r.Distance) - 1
-	if last < 1 {
-		return nil
+// Pairs returns the report of figures.Pairs.
+func Pairs(r figures.PairsResult, onPage bool) Report {
+	out := Report{Title: "Labelled pairs", Lead: []string{fmt.Sprintf("%s, %s: %s, %s, %d debatable",
+		visible.Count(r.Docs, "article"), visible.Count(r.Pairs, "pair"), visible.Count(r.Copies, "copy"),
+		visible.Count(r.LookAlikes, "look-alike"), r.Debatable)}}
+	if r.WithoutFamily > 0 {
+		out.Lead = append(out.Lead,
+			fmt.Sprintf("%d pairs name no base or cluster: each of them is a family by itself", r.WithoutFamily))
 	}
-	labels := make([]string, len(r.Distance))
-	var precision, recall, alarms []point
-	for i, d := range r.Distance {
-		x := float64(i)
-		labels[i] = strconv.Itoa(d.K)
-		precision, recall = append(precision, point{x, d.Precision}), append(recall, point{x, d.Recall})
-		alarms = append(alarms, point{x, d.FalsePositiveRate})
+	for _, warning := range r.Warnings {
+		out.Lead = append(out.Lead, "warning: "+warning)
 	}
-	c := newLineChart("largest Hamming distance, bits", "share", labels)
-	c.add("precision", blue, false, precision...)
-	c.add("recall", green, false, recall...)
-	c.add("false positives", vermillion, false, alarms...)
-	c.add("recall as set", green, true, point{0, r.Recall}, point{float64(last), r.Recall})
-	c.add("false positives as set", vermillion, true, point{0, r.FalsePositiveRate},
-		point{float64(last), r.FalsePositiveRate})
-	return c
-}
-
-// kindParts lists copies first, then look-alikes, then the rest, each by name.
-func kindParts(kinds map[string]figures.KindResult) []kindsPart {
-	var parts []kindsPart
-	for _, p := range []struct {
-		label              int
-		title, about, bars string
+	rates := newTable("", "rate", "95 % interval", "families")
+	for _, f := range r.Figures() {
+		rates.AppendRow(table.Row{f.Name, share(f.Value), ends(f.Interval), families(f.Interval)})
+	}
+	out.add(section{About: aboutRates, Table: rates})
+	for _, part := range []struct {
+		title, about, class string
+		label               int
 	}{
-		{figures.Copy, "Copies by kind", "All of them should be flagged. The line in a bar is its 95 % interval.",
-			goodBar},
-		{figures.HardNegative, "Look-alikes by kind",
-			"None of them should be flagged. The line in a bar is its 95 % interval.", badBar},
-		{figures.Partial, "Debatable pairs by kind",
-			"Partial copies, other pairs labelled -1 and ignored pairs: they count in no figure above.", neutralBar},
+		{"Copies", "All of them should be flagged.", "good", figures.Copy},
+		{"Look-alikes", "None of them should be flagged.", "bad", figures.HardNegative},
+		{"Debatable or ignored, in no figure above", "", "neutral", figures.Partial},
 	} {
-		part := kindsPart{Title: p.title, About: p.about, Chart: shareBars("share flagged")}
-		for _, name := range slices.Sorted(maps.Keys(kinds)) {
-			if k := kinds[name]; k.Label == p.label {
-				part.Rows = append(part.Rows, kindRow{name, k})
-				part.Chart.addShare(name, p.bars, k.Share(), k.Interval, fmt.Sprintf("of %d", k.N))
+		s := section{Title: part.title, About: part.about, Bars: newBars("share flagged, and its 95 % interval"),
+			Table: newTable("kind", "pairs", "flagged", "pub-\nlished", "pos-\nsible", "share", "95 %\ninterval", "families")}
+		for _, name := range sortedKeys(r.Kinds) {
+			if k := r.Kinds[name]; k.Label == part.label {
+				s.Table.AppendRow(table.Row{visible.Line(name), k.N, k.Flagged, k.Published, k.Possible, share(k.Share()),
+					ends(k.Interval), families(k.Interval)})
+				s.Bars.add(name, part.class, k.Share(), k.Interval, k.N)
 			}
 		}
-		if len(part.Rows) > 0 {
-			parts = append(parts, part)
-		}
+		out.add(s)
 	}
-	return parts
-}
-
-// wrongKinds groups wrong pairs. They must be ordered by label and kind.
-func wrongKinds(wrong []figures.WrongPair) []wrongKind {
-	var out []wrongKind
-	for _, p := range wrong {
-		alarm := p.Label == figures.HardNegative
-		if last := len(out) - 1; last < 0 || out[last].Kind != p.Kind || out[last].Alarm != alarm {
-			out = append(out, wrongKind{Kind: p.Kind, Alarm: alarm})
-		}
-		last := &out[len(out)-1]
-		last.Pairs = append(last.Pairs, p)
-	}
+	out.add(section{Title: "Relations of flagged pairs, of B to A", Table: relations(r.Kinds)})
+	out.add(distances(&r))
+	out.wrong(r.Wrong, onPage)
 	return out
 }
+
+// relations tells how the flagged pairs of each kind lie to each other.
+func relations(kinds map[string]figures.KindResult) table.Writer {
+	header := []any{"kind"}
+	for _, r := range article.Relations() {
+		header = append(header, r.String())
+	}
+	t := newTable(header...)
+	for _, name := range sortedKeys(kinds) {
+		row := table.Row{visible.Line(name)}
+		for _, r := range article.Relations() {
+			row = append(row, kinds[name].Relations[r.String()])
+		}
+		if len(kinds[name].Relations) > 0 {
+			t.AppendRow(row)
+		}
+	}
+	return t
+}
+
+// distances tells what a plain limit on the distance would give.
+func distances(r *figures.PairsResult) section {
+	s := section{Title: "A plain limit on the Hamming distance would give",
+		About: "If all pairs were compared. Dashed: as set now.",
+		Table: newTable("distance", "recall", "precision", "false positives")}
+	for _, d := range r.Distance {
+		s.Table.AppendRow(table.Row{d.K, gauge(d.Recall), gauge(d.Precision), gauge(d.FalsePositiveRate)})
+	}
+	last := len(r.Distance) - 1
+	if last < 1 {
+		return s
+	}
+	s.Lines = newLineChart("largest Hamming distance, bits", "share", last)
+	s.Lines.add("precision", blue, false, func(i int) float64 { return r.Distance[i].Precision })
+	s.Lines.add("recall", green, false, func(i int) float64 { return r.Distance[i].Recall })
+	s.Lines.add("false positives", vermillion, false, func(i int) float64 { return r.Distance[i].FalsePositiveRate })
+	s.Lines.add("recall as set", green, true, func(int) float64 { return r.Recall })
+	s.Lines.add("false positives as set", vermillion, true, func(int) float64 { return r.FalsePositiveRate })
+	return s
+}
+
+// wrong lists wrong pairs, and shows those with texts side by side on a page.
+func (r *Report) wrong(wrong []figures.WrongPair, onPage bool) {
+	t := newTable("verdict", "bits", "reason", "kind", "articles")
+	for _, p := range wrong[:min(len(wrong), most(onPage))] {
+		t.AppendRow(table.Row{strings.ReplaceAll(p.Verdict(), ", ", ",\n"), p.Distance, p.Reason, visible.Line(p.Kind),
+			visible.Line(p.A) + "\n" + visible.Line(p.B)})
+		if onPage && p.Texts != nil {
+			why := fmt.Sprintf("%s: %s, reason: %s, %d bits", visible.Line(p.Kind), p.Verdict(), p.Reason, p.Distance)
+			r.Pairs = append(r.Pairs, pair{why, p.Beside})
+		}
+	}
+	more(t, len(wrong))
+	r.add(section{Title: "Pairs with a wrong verdict", Table: t,
+		About: `The reason is the test that decided; "not found": no look-up in the index meets the earlier article.`})
+}
+
+// ends returns the two ends of an interval as text.
+func ends(i *figures.Interval) string {
+	if i == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f-%.3f", i.Low, i.High)
+}
+
+// families returns the number of families of a rate as text, with a mark if they are few.
+func families(i *figures.Interval) string {
+	switch {
+	case i == nil:
+		return "-"
+	case i.Few:
+		return fmt.Sprintf("%d few", i.Families)
+	default:
+		return fmt.Sprint(i.Families)
+	}
+}
+
+// gauge returns a share as text, with a bar.
+func gauge(x float64) string { return fmt.Sprintf("%.4f %-10s", x, strings.Repeat("#", int(x*10+0.5))) }
