@@ -163,7 +163,7 @@ type costs struct {
 }
 
 // measure claims the originals, the last of them one by one, then the copies.
-func (m *meter) measure(ctx context.Context, s *scale, at time.Time) (r scaleResult, err error) {
+func (m *meter) measure(ctx context.Context, s *scale, at time.Time) (r []figure, err error) {
 	n := len(s.originals)
 	warm, last := min(warmUp, n/4), n-min(singles, n/4)
 	if _, err := m.claim(ctx, s.originals[:warm], at, warmUp); err != nil {
@@ -182,29 +182,36 @@ func (m *meter) measure(ctx context.Context, s *scale, at time.Time) (r scaleRes
 	if err != nil {
 		return r, err
 	}
-	per, one := float64(len(originals.verdicts)), float64(len(alone.verdicts))
-	r = scaleResult{
-		RedisMicros: originals.redis / per * 1e6, ClaimMicros: originals.service / per * 1e6,
-		Lookups: originals.metrics["lookups_per_article"] / per, Read: originals.metrics["members_read_total"] / per,
-		Candidates: originals.metrics["candidates_per_article"] / per,
-		Commands:   originals.servers.commands / per, ReplyBytes: originals.servers.sent / per,
-		LogBytes: originals.servers.log / per,
-		ClaimP50: quantile(originals.claims, .5), ClaimP99: quantile(originals.claims, .99),
-		SingleMicros: alone.redis / one * 1e6, SingleP50: quantile(alone.claims, .5),
-		SingleP99: quantile(alone.claims, .99),
-	}
+	caught, found := 0, 0
 	rule := m.layout.Rule
 	for i := range s.copies {
 		if !slices.ContainsFunc(s.originals,
 			func(o article.Article) bool { return rule.Compare(&s.copies[i], &o).Kind.IsCopy() }) {
 			continue
 		}
-		r.Copies++
+		caught++
 		if copies.verdicts[i].Kind.IsCopy() {
-			r.Found++
+			found++
 		}
 	}
-	return r, nil
+	per, one := float64(len(originals.verdicts)), float64(len(alone.verdicts))
+	return []figure{
+		{"redis_us", "Redis, us", 1, originals.redis / per * 1e6},
+		{"service_us", "service, us", 1, originals.service / per * 1e6},
+		{"lookups", "look-ups", 1, originals.metrics["lookups_per_article"] / per},
+		{"fingerprints_read", "fingerprints read", 0, originals.metrics["members_read_total"] / per},
+		{"candidates", "candidates", 2, originals.metrics["candidates_per_article"] / per},
+		{"commands", "commands", 2, originals.servers.commands / per},
+		{"reply_bytes", "reply, bytes", 0, originals.servers.sent / per},
+		{"log_bytes", "log, bytes", 0, originals.servers.log / per},
+		{"claim_p50_ms", "claim p50, ms", 2, quantile(originals.claims, .5)},
+		{"claim_p99_ms", "claim p99, ms", 2, quantile(originals.claims, .99)},
+		{"single_redis_us", "single: Redis, us", 1, alone.redis / one * 1e6},
+		{"single_p50_ms", "single: p50, ms", 2, quantile(alone.claims, .5)},
+		{"single_p99_ms", "single: p99, ms", 2, quantile(alone.claims, .99)},
+		{"copies", "copies", 0, float64(caught)}, // that a comparison with every article finds
+		{"found", "found", 0, float64(found)},    // of these
+	}, nil
 }
 
 // claim claims articles under coordinates of their own, so many at once.

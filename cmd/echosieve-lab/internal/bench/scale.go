@@ -43,28 +43,11 @@ printed.
 
 Block lists are sized for each number of articles as redis.expected_articles does it.`
 
-// scaleResult is what the command measured at one size. Numbers are means for one article, except where the
-// name says otherwise.
-type scaleResult struct {
-	Stored       int     `json:"stored"`
-	BlockBits    int     `json:"block_bits"`
-	FillSeconds  float64 `json:"fill_s"`
-	RedisMicros  float64 `json:"redis_us"`
-	ClaimMicros  float64 `json:"service_us"`
-	Lookups      float64 `json:"lookups"`
-	Read         float64 `json:"fingerprints_read"`
-	Candidates   float64 `json:"candidates"`
-	Commands     float64 `json:"commands"`
-	ReplyBytes   float64 `json:"reply_bytes"`
-	LogBytes     float64 `json:"log_bytes,omitempty"` // 0: Redis has no log and no replica
-	MemoryBytes  float64 `json:"memory_bytes_per_stored"`
-	ClaimP50     float64 `json:"claim_p50_ms"`
-	ClaimP99     float64 `json:"claim_p99_ms"`
-	SingleMicros float64 `json:"single_redis_us"`
-	SingleP50    float64 `json:"single_p50_ms"`
-	SingleP99    float64 `json:"single_p99_ms"`
-	Copies       int     `json:"copies"` // that a comparison with every article finds
-	Found        int     `json:"found"`  // of these
+// figure is a number of one size: a mean for one article, except where the name says otherwise.
+type figure struct {
+	key, name string // in JSON, and in the table
+	decimals  int
+	value     float64
 }
 
 func scaleCommand() *cobra.Command {
@@ -107,7 +90,14 @@ func scaleCommand() *cobra.Command {
 			return failed
 		}
 		if *asJSON {
-			err = command.PrintJSON(cmd.OutOrStdout(), map[string]any{"articles": len(s.originals), "sizes": results})
+			sizes := make([]map[string]float64, len(results))
+			for i, figures := range results {
+				sizes[i] = map[string]float64{}
+				for _, f := range figures {
+					sizes[i][f.key] = f.value
+				}
+			}
+			err = command.PrintJSON(cmd.OutOrStdout(), map[string]any{"articles": len(s.originals), "sizes": sizes})
 		} else {
 			err = printScale(cmd.OutOrStdout(), results)
 		}
@@ -161,7 +151,7 @@ func newScale(cfg config.Config, made *recipe.Recipe, records []record.Record, p
 
 // sizes measures one size after another. It stops at the first that fails, and returns the results of those
 // before: a size takes minutes.
-func (s *scale) sizes(ctx context.Context, stored []int) (results []scaleResult, err error) {
+func (s *scale) sizes(ctx context.Context, stored []int) (results [][]figure, err error) {
 	for _, n := range stored {
 		r, err := s.size(ctx, n)
 		if err != nil {
@@ -173,7 +163,7 @@ func (s *scale) sizes(ctx context.Context, stored []int) (results []scaleResult,
 }
 
 // size fills an index with that many articles, measures it and removes it.
-func (s *scale) size(ctx context.Context, stored int) (r scaleResult, err error) {
+func (s *scale) size(ctx context.Context, stored int) (r []figure, err error) {
 	layout := s.cfg.IndexConfig(s.recipe.ID())
 	layout.Namespace += ":bench-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	layout.ExpectedArticles = stored
@@ -207,52 +197,29 @@ func (s *scale) size(ctx context.Context, stored int) (r scaleResult, err error)
 		return r, err
 	}
 	fmt.Fprintf(s.progress, "%d articles: measuring\n", stored)
-	r, err = m.measure(ctx, s, population.at)
-	r.Stored, r.BlockBits = stored, plan.Plan.Layout.Bits
-	r.FillSeconds = time.Since(start).Seconds()
-	r.MemoryBytes = (filled.memory - before.memory) / float64(stored)
-	return r, err
+	measured, err := m.measure(ctx, s, population.at)
+	return append([]figure{
+		{"stored", "stored", 0, float64(stored)},
+		{"block_bits", "block bits", 0, float64(plan.Plan.Layout.Bits)},
+		{"fill_s", "filled and measured in s", 0, time.Since(start).Seconds()},
+		{"memory_bytes_per_stored", "memory, bytes a stored one", 0, (filled.memory - before.memory) / float64(stored)},
+	}, measured...), err
 }
 
 // printScale prints a column for each size.
-func printScale(w io.Writer, results []scaleResult) error {
-	header := []any{""}
-	columns := []table.ColumnConfig{}
-	for i, r := range results {
-		header = append(header, r.Stored)
-		columns = append(columns, table.ColumnConfig{Number: i + 2, Align: text.AlignRight,
-			AlignHeader: text.AlignRight})
+func printScale(w io.Writer, results [][]figure) error {
+	t := command.NewTable()
+	var columns []table.ColumnConfig
+	for i := range results {
+		columns = append(columns, table.ColumnConfig{Number: i + 2, Align: text.AlignRight})
 	}
-	t := command.NewTable(header...)
 	t.SetColumnConfigs(columns)
-	for _, row := range []struct {
-		name, format string
-		value        func(r *scaleResult) any
-	}{
-		{"block bits", "%d", func(r *scaleResult) any { return r.BlockBits }},
-		{"filled and measured in s", "%.0f", func(r *scaleResult) any { return r.FillSeconds }},
-		{"Redis, us", "%.1f", func(r *scaleResult) any { return r.RedisMicros }},
-		{"service, us", "%.1f", func(r *scaleResult) any { return r.ClaimMicros }},
-		{"look-ups", "%.1f", func(r *scaleResult) any { return r.Lookups }},
-		{"fingerprints read", "%.0f", func(r *scaleResult) any { return r.Read }},
-		{"candidates", "%.2f", func(r *scaleResult) any { return r.Candidates }},
-		{"commands", "%.2f", func(r *scaleResult) any { return r.Commands }},
-		{"reply, bytes", "%.0f", func(r *scaleResult) any { return r.ReplyBytes }},
-		{"log, bytes", "%.0f", func(r *scaleResult) any { return r.LogBytes }},
-		{"memory, bytes a stored one", "%.0f", func(r *scaleResult) any { return r.MemoryBytes }},
-		{"claim p50, ms", "%.2f", func(r *scaleResult) any { return r.ClaimP50 }},
-		{"claim p99, ms", "%.2f", func(r *scaleResult) any { return r.ClaimP99 }},
-		{"single: Redis, us", "%.1f", func(r *scaleResult) any { return r.SingleMicros }},
-		{"single: p50, ms", "%.2f", func(r *scaleResult) any { return r.SingleP50 }},
-		{"single: p99, ms", "%.2f", func(r *scaleResult) any { return r.SingleP99 }},
-		{"copies", "%d", func(r *scaleResult) any { return r.Copies }},
-		{"found", "%d", func(r *scaleResult) any { return r.Found }},
-	} {
-		cells := table.Row{row.name}
-		for i := range results {
-			cells = append(cells, fmt.Sprintf(row.format, row.value(&results[i])))
+	for i, f := range results[0] {
+		row := table.Row{f.name}
+		for _, figures := range results {
+			row = append(row, strconv.FormatFloat(figures[i].value, 'f', f.decimals, 64))
 		}
-		t.AppendRow(cells)
+		t.AppendRow(row)
 	}
 	_, err := io.WriteString(w, t.Render()+"\n")
 	return err

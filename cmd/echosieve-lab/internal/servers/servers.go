@@ -30,10 +30,10 @@ func Start() (*Servers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("in-process Kafka: %w", err)
 	}
-	store, err := StartRedis()
-	if err != nil {
+	store := miniredis.NewMiniRedis()
+	if err := store.Start(); err != nil {
 		kafka.Close()
-		return nil, err
+		return nil, fmt.Errorf("in-process Redis: %w", err)
 	}
 	return &Servers{kafka: kafka, redis: store}, nil
 }
@@ -51,15 +51,6 @@ func (s *Servers) Configure(cfg config.Config) config.Config {
 func (s *Servers) Close() {
 	s.kafka.Close()
 	s.redis.Close()
-}
-
-// StartRedis starts a Redis in this process. The caller closes it.
-func StartRedis() (*miniredis.Miniredis, error) {
-	store := miniredis.NewMiniRedis()
-	if err := store.Start(); err != nil {
-		return nil, fmt.Errorf("in-process Redis: %w", err)
-	}
-	return store, nil
 }
 
 // DialRedis connects to a Redis, and returns an error if it does not answer. The index alone would wait for the Redis.
