@@ -49,6 +49,8 @@ require (
 	// Messages with topic ids, which kafka-go lacks.
 	github.com/twmb/franz-go/pkg/kmsg v1.15.0
 	github.com/twmb/franz-go/pkg/sr v1.8.0
+	// Days and weeks in durations, beside what the standard library reads.
+	github.com/xhit/go-str2duration/v2 v2.1.0
 	// The reference of the tests of pipeline/segment.
 	github.com/yanyiwu/gojieba v1.4.7
 	github.com/yuin/goldmark v1.8.7
@@ -123,7 +125,6 @@ require (
 	github.com/xdg-go/pbkdf2 v1.0.0 // indirect
 	github.com/xdg-go/scram v1.1.2 // indirect
 	github.com/xdg-go/stringprep v1.0.4 // indirect
-	github.com/xhit/go-str2duration/v2 v2.1.0 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect

@@ -38,9 +38,7 @@ type Config struct {
 	Output    pipeline.OutputConfig `setting:"output" help:"How an output states its verdict."`
 	HTTP      HTTPConfig            `setting:"http" help:"Metrics and health."`
 	Log       LogConfig             `setting:"log" help:"The log, written to standard error."`
-	// Arguments are the arguments with which a command gets this configuration, without secrets. Load sets them.
-	Arguments []string     `setting:"-"`
-	Shadow    ShadowConfig `setting:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
+	Shadow    ShadowConfig          `setting:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
 }
 
 // RedisConfig says where the index is and how it is laid out.
@@ -196,21 +194,6 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// flat returns the errors that errors.Join has joined.
-func flat(err error) (errs []error) {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	for _, e := range joined.Unwrap() {
-		errs = append(errs, flat(e)...)
-	}
-	return errs
-}
-
 func (c Config) validateBrokers() error {
 	var errs []error
 	for _, broker := range c.Kafka.Brokers {
@@ -255,14 +238,17 @@ func (c Config) validateDetection() error {
 
 // inSection puts "section." before each of the joined errors. Each of them begins with a key of that section.
 func inSection(section string, err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var errs []error
+		for _, e := range joined.Unwrap() {
+			errs = append(errs, inSection(section, e))
+		}
+		return errors.Join(errs...)
+	}
 	if err == nil {
 		return nil
 	}
-	var errs []error
-	for _, e := range flat(err) {
-		errs = append(errs, fmt.Errorf("%s.%w", section, e))
-	}
-	return errors.Join(errs...)
+	return fmt.Errorf("%s.%w", section, err)
 }
 
 // The values of log.format.

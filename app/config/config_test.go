@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -25,11 +26,19 @@ import (
 	"echosieve/test/redisrig/indexrig"
 )
 
-// Users rely on the names of settings. A setting whose name speaks of a secret is not printed.
+// Users rely on the names of settings. Each has a help, a variable of its own and a type that Load knows. A setting whose
+// name speaks of a secret is not printed.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	var names []string
+	variables := map[string]bool{}
 	for _, k := range Schema().Keys() {
 		names = append(names, k.Name)
+		require.NotEmpty(t, k.Help, k.Name)
+		require.False(t, variables[Schema().Env(k)], "%s: a second setting has its variable", k.Name)
+		variables[Schema().Env(k)] = true
+		require.True(t, k.Type() != "string" || reflect.TypeOf(k.Default).Kind() == reflect.String, "%s has a type that "+
+			"Load does not know", k.Name)
+		require.True(t, !k.Secret || k.Type() == "string", k.Name)
 		if regexp.MustCompile(`password|secret|token`).MatchString(k.Name) {
 			named := strings.HasSuffix(k.Name, "_file") || strings.HasSuffix(k.Name, "_url") // where the secret is
 			require.True(t, k.Secret || named, "%s would be printed", k.Name)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -74,34 +73,11 @@ func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)
 	}
 	cfg.Kafka.DrainTimeout = min(mostDrain, cfg.Kafka.SessionTimeout/2)
-	cfg.Arguments = arguments(flags, file)
 	if cfg.Input.Schemas, err = cfg.Input.Avro.Open(); err != nil {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)
 	}
 	cfg.Input.MaxBytes, cfg.Input.Memory = cfg.Kafka.MaxMessageBytes, decode.NewMemory(cfg.Kafka.MaxInFlightBytes/8)
 	return cfg, origins, nil
-}
-
-// arguments returns the flags that were given, quoted for a shell, and the file. Secrets are left out.
-func arguments(flags *pflag.FlagSet, file string) []string {
-	var given []string
-	if file != "" {
-		given = append(given, "--"+fileFlag, quoted(file))
-	}
-	for _, k := range Schema().Keys() {
-		if f := flags.Lookup(k.Name); f != nil && f.Changed && !k.Secret {
-			given = append(given, "--"+k.Name+"="+quoted(f.Value.String()))
-		}
-	}
-	return given
-}
-
-// quoted is a text as a shell reads it as one word.
-func quoted(text string) string {
-	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Environ returns an environment for a child process that runs with exactly this configuration: the environment of this

@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 
 	"echosieve/app/access"
 	"echosieve/app/build"
@@ -117,7 +116,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 	// numbers: a process that starts later compares them with Redis, and so notices if Redis has lost writes
 	// meanwhile. The commits also name the index: a process on another index than its group says so.
 	handover := watch.NewHandover(s.redis, s.index.Keys(), cfg.Kafka.Group, cfg.Window)
-	s.reporter = watch.NewReporter(handover, Cure(cfg), s.registry, s.log.With("component", "index"))
+	s.reporter = watch.NewReporter(handover, cfg.IsShadow(), s.registry, s.log.With("component", "index"))
 	quiet, err := pipeline.New(s.stages(), s.recipe, s.index, nil) // what fills the index is in no metric of verdicts
 	if err != nil {
 		return err
@@ -311,13 +310,4 @@ func (l labels) Label() string { return l.index.Losses().Label() }
 func (l labels) Recall(committed map[article.Coordinates]string) {
 	l.index.Losses().Recall(slices.Collect(maps.Values(committed)))
 	l.reporter.Recall(committed)
-}
-
-// Cure returns how an operator of this configuration fills its index.
-func Cure(cfg config.Config) watch.Cure {
-	c := watch.Cure{Shadow: cfg.IsShadow()}
-	if len(cfg.Arguments) > 0 {
-		c.Arguments = " " + strings.Join(cfg.Arguments, " ")
-	}
-	return c
 }

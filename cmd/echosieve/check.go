@@ -270,7 +270,7 @@ func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) []d
 			x.Keys().ID.Compare(lack.Other)+"): the service stores that first when it starts with these settings", "")}
 	case lack != nil:
 		return []diag.Finding{diag.New(diag.Failure, subject, lack.Text(x.Keys().ID),
-			service.Cure(cfg).Remedy(x.Keys().ID, lack.Other))}
+			watch.Remedy(cfg.IsShadow(), x.Keys().ID, lack.Other))}
 	case len(labels) == 0:
 		return []diag.Finding{
 			diag.New(diag.OK, subject, fmt.Sprintf("the group %s has committed nothing yet", cfg.Kafka.Group), "")}

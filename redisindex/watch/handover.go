@@ -238,23 +238,17 @@ func Tickets(ctx context.Context, client redis.UniversalClient, of keyspace.Name
 	return n, err
 }
 
-// Cure says how to end a lack.
-type Cure struct {
-	Arguments string // of commands with the settings of this process, such as " --config echosieve.yaml"
-	Shadow    bool   // the process is a shadow
-}
-
-// Remedy returns what to do if articles stand in another index.
-func (c Cure) Remedy(mine, other keyspace.ID) string {
-	if c.Shadow {
+// Remedy returns what to do if articles stand in another index than that of a process, which may be a shadow.
+func Remedy(shadow bool, mine, other keyspace.ID) string {
+	if shadow {
 		return "start the shadow with another shadow.group: then it begins at the oldest record"
 	}
 	from := ""
 	if other.Recipe != mine.Recipe {
 		from = " --from input" // published verdicts of another recipe cannot be kept
 	}
-	return "go back to the other settings, or fill this index: echosieve index refill" + from + c.Arguments +
-		"; or do without: echosieve index accept" + c.Arguments
+	return "go back to the other settings, or fill this index: echosieve index refill" + from +
+		"; or do without: echosieve index accept; both with the settings of this process"
 }
 
 // Text says in words what is lacking and what follows.

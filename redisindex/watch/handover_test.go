@@ -139,7 +139,7 @@ func TestReporter(t *testing.T) {
 	x, h := r.index(72*time.Hour, 1)
 	idle := label(old, time.Hour)
 	var log bytes.Buffer
-	w := NewReporter(h, Cure{Arguments: " --config new.yaml"}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	w := NewReporter(h, false, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	warnings := map[string]string{}
 	round := func(c commits) map[string]string {
 		if c != nil {
@@ -162,7 +162,7 @@ func TestReporter(t *testing.T) {
 	require.Contains(t, warned[warnLack],
 		"the group's articles are in another index (window 72h here, 168h there): up to 3 articles stand there")
 	require.Contains(t, warned[warnLack],
-		"echosieve index refill --config new.yaml; or do without: echosieve index accept --config new.yaml")
+		"echosieve index refill; or do without: echosieve index accept; both with the settings of this process")
 	require.InDelta(t, 3, testutil.ToFloat64(w.lacking), 0)
 	require.InDelta(t, time.Now().Unix(), testutil.ToFloat64(w.other), 60)
 	require.Contains(t, log.String(), "another process of this group runs with other settings")
@@ -176,7 +176,7 @@ func TestReporter(t *testing.T) {
 	require.Empty(t, round(commits{0: {4, label(x, 0)}, 1: {7, idle}}), "an idle partition keeps its label")
 	require.Contains(t, log.String(), "no process of this group commits with other settings any more")
 
-	w = NewReporter(h, Cure{}, nil, slog.New(slog.DiscardHandler))
+	w = NewReporter(h, false, nil, slog.New(slog.DiscardHandler))
 	require.Empty(t, round(commits{1: {7, idle}}),
 		"a commit from before the start says nothing about a running process")
 	require.Empty(t, round(commits{1: {7, idle}}))
@@ -184,10 +184,10 @@ func TestReporter(t *testing.T) {
 
 func TestRemedy(t *testing.T) {
 	mine := keyspace.ID{Name: keyspace.Name{Recipe: "news-4-a"}}
-	require.Contains(t, Cure{}.Remedy(mine, keyspace.ID{Name: keyspace.Name{Recipe: "news-4-b"}}),
+	require.Contains(t, Remedy(false, mine, keyspace.ID{Name: keyspace.Name{Recipe: "news-4-b"}}),
 		"index refill --from input;")
-	require.Contains(t, Cure{}.Remedy(mine, keyspace.ID{}), "index refill --from input;")
-	require.NotContains(t, Cure{Shadow: true}.Remedy(mine, mine), "refill")
+	require.Contains(t, Remedy(false, mine, keyspace.ID{}), "index refill --from input;")
+	require.NotContains(t, Remedy(true, mine, mine), "refill")
 }
 
 // A counter that another program has raised beyond all tickets is an error that names the key, and is not

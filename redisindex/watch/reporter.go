@@ -31,7 +31,7 @@ const (
 // Reporter reports what a Handover finds while a process runs. Safe for concurrent use.
 type Reporter struct {
 	handover *Handover
-	cure     Cure
+	shadow   bool // the process is one
 	log      *slog.Logger
 	lacking  prometheus.Gauge
 	other    prometheus.Gauge
@@ -45,10 +45,10 @@ type Reporter struct {
 }
 
 // NewReporter returns a reporter. A nil reg leaves the metrics unregistered.
-func NewReporter(h *Handover, cure Cure, reg prometheus.Registerer, log *slog.Logger) *Reporter {
+func NewReporter(h *Handover, shadow bool, reg prometheus.Registerer, log *slog.Logger) *Reporter {
 	factory := promauto.With(reg)
 	return &Reporter{
-		handover: h, cure: cure, log: log, wake: make(chan struct{}, 1), standing: map[string]string{},
+		handover: h, shadow: shadow, log: log, wake: make(chan struct{}, 1), standing: map[string]string{},
 		lacking: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "echosieve_handover_articles",
 			Help: "Articles of the last window that the group has in another index and this index lacks, at most. 0: none.",
@@ -142,7 +142,7 @@ func (r *Reporter) reportLack(lack *Lack, warn func(kind, text string)) {
 		return
 	}
 	mine := r.handover.index
-	remedy := r.cure.Remedy(mine, lack.Other)
+	remedy := Remedy(r.shadow, mine, lack.Other)
 	r.lacking.Set(float64(lack.Articles))
 	if r.set(warn, warnLack, lack.Text(mine)+"; "+remedy) == "" {
 		r.log.Warn("the group's articles are in another index: their copies pass as unique", "differs",

@@ -10,12 +10,10 @@ import (
 // AddFlags adds a flag for each key, except for secrets: every user of a machine can read the command lines
 // of all processes. The _file key of a secret has a flag. If sections are named, the flags of other sections
 // are hidden, which means that they work, and help does not list them. A key outside of all sections is a
-// section by itself. AddFlags panics if there is no such section: that is a mistake in the program.
+// section by itself.
 func (s *Schema) AddFlags(flags *pflag.FlagSet, sections ...string) {
-	unknown := slices.Clone(sections)
 	for _, k := range s.keys {
 		section, _, _ := strings.Cut(k.Name, ".")
-		unknown = slices.DeleteFunc(unknown, func(name string) bool { return name == section })
 		if k.Secret {
 			continue
 		}
@@ -24,9 +22,6 @@ func (s *Schema) AddFlags(flags *pflag.FlagSet, sections ...string) {
 			f.NoOptDefVal = "true"
 		}
 		f.Hidden = k.Hidden || len(sections) > 0 && !slices.Contains(sections, section)
-	}
-	if len(unknown) > 0 {
-		panic("there are no settings " + strings.Join(unknown, ", "))
 	}
 }
 

@@ -66,46 +66,26 @@ func (s *Schema) defaults() layer {
 func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
 	out := layer{}
 	var errs []error
-	links := serviceLinks(environ)
 	for _, variable := range slices.Sorted(slices.Values(environ)) {
 		name, text, _ := strings.Cut(variable, "=")
 		if !strings.HasPrefix(name, s.prefix) || isIgnored(name, ignored) {
 			continue
 		}
 		i, ok := s.byEnv[name]
-		if !ok && slices.ContainsFunc(links, func(l string) bool { return strings.HasPrefix(name, l) }) {
-			continue
-		}
 		if gone := s.Removed(name); gone != "" {
 			errs = append(errs, fmt.Errorf("environment: %s", gone))
-			continue
-		}
-		if !ok {
+		} else if !ok && strings.HasSuffix(name, "_PORT") && strings.Contains(text, "://") {
+			errs = append(errs, fmt.Errorf("environment: Kubernetes has set %s and more for a Service of that name: set "+
+				"enableServiceLinks: false in the specification of the pod", name))
+		} else if !ok {
 			errs = append(errs, fmt.Errorf("environment: unknown variable %s%s", name, didYouMean(name, s.envNames())))
-			continue
-		}
-		k := s.keys[i]
-		value, err := k.parse(text)
-		if err != nil {
+		} else if value, err := s.keys[i].parse(text); err != nil {
 			errs = append(errs, fmt.Errorf("environment: %s %w", name, err))
-			continue
+		} else {
+			out[s.keys[i].Name] = setting{value: value, origin: name}
 		}
-		out[k.Name] = setting{value: value, origin: name}
 	}
 	return out, errors.Join(errs...)
-}
-
-// serviceLinks returns what the variables begin with that Kubernetes sets for each service of a namespace: for a
-// service echosieve, ECHOSIEVE_PORT=tcp://10.0.0.1:9464 and others beside it.
-func serviceLinks(environ []string) (begins []string) {
-	for _, variable := range environ {
-		name, value, _ := strings.Cut(variable, "=")
-		service, ok := strings.CutSuffix(name, "_PORT")
-		if protocol, _, isURL := strings.Cut(value, "://"); ok && isURL && len(protocol) <= len("sctp") {
-			begins = append(begins, service+"_PORT", service+"_SERVICE_HOST", service+"_SERVICE_PORT")
-		}
-	}
-	return begins
 }
 
 func isIgnored(name string, ignored []string) bool {

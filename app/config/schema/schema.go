@@ -11,7 +11,7 @@
 //	setting:"name"     the last part of the key. A field without this tag is no setting
 //	setting:",squash"  of a struct: its keys belong to the section of its parent
 //	help:"..."         one sentence for the reference, the flags and the table of the docs. Every setting has one
-//	range:"1..8"       the allowed values of a number: intervals and single values, separated by commas
+//	range:"1..8"       the least and the greatest value of a number
 //	hidden:"true"      the setting works, but the reference and help leave it out: one value is good for nearly everybody
 //	secret:"true"      the value is never printed and has no flag. A second key, name_file, names a file that holds the value
 //
@@ -42,7 +42,7 @@ type Key struct {
 	Secret  bool
 	Hidden  bool   // works, but the reference and help leave it out
 	Default any    // of the field's type
-	Range   string // of a number; see intervals
+	Range   string // of a number, "1..8"
 
 	typ    reflect.Type
 	field  []int  // where the struct has it, for reflect.Value.FieldByIndex
@@ -68,9 +68,8 @@ type Schema struct {
 }
 
 // New makes the schema of a struct. The values of its fields are the defaults of the settings. Every
-// environment variable begins with the prefix, "ECHOSIEVE_". New panics if a field has a type that is not
-// supported, a name is used twice, or a setting has no help: these are mistakes in the program, not in its
-// input.
+// environment variable begins with the prefix, "ECHOSIEVE_". A field is a string, a bool, a number, a duration or a list of
+// strings, and a secret is a string. Names and variables are used once: a test of package config looks for that.
 func New(prefix string, defaults any) *Schema {
 	s := &Schema{
 		prefix:   prefix,
@@ -112,9 +111,7 @@ func (s *Schema) Section(name string) Section {
 }
 
 // Env returns the environment variable that sets the key.
-func (s *Schema) Env(k Key) string {
-	return s.env(k.Name)
-}
+func (s *Schema) Env(k Key) string { return s.env(k.Name) }
 
 func (s *Schema) env(name string) string {
 	return s.prefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
@@ -175,40 +172,9 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 }
 
 func (s *Schema) add(k Key) {
-	if k.Help == "" {
-		panic(fmt.Sprintf("schema: key %s has no help", k.Name))
-	}
-	if k.Secret && k.typ.Kind() != reflect.String {
-		panic(fmt.Sprintf("schema: key %s is a secret and no string", k.Name))
-	}
-	if !supported(k.typ) {
-		panic(fmt.Sprintf("schema: key %s has the type %s, which is not supported", k.Name, k.typ))
-	}
-	if k.Range != "" {
-		if _, err := k.intervals(); err != nil {
-			panic(fmt.Sprintf("schema: key %s has the range %s: %s", k.Name, k.Range, err))
-		}
-	}
-	if _, twice := s.byName[k.Name]; twice {
-		panic(fmt.Sprintf("schema: key %s exists twice", k.Name))
-	}
-	if other, twice := s.byEnv[s.Env(k)]; twice {
-		panic(fmt.Sprintf("schema: keys %s and %s share the variable %s", k.Name, s.keys[other].Name, s.Env(k)))
-	}
 	s.byName[k.Name] = len(s.keys)
 	s.byEnv[s.Env(k)] = len(s.keys)
 	s.keys = append(s.keys, k)
-}
-
-func supported(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64:
-		return true
-	case reflect.Slice:
-		return t.Elem().Kind() == reflect.String
-	default:
-		return isInteger(t.Kind())
-	}
 }
 
 func isInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }

@@ -269,52 +269,11 @@ func TestEnvironmentMistakes(t *testing.T) {
 		"ECHOSIEVE_WINDOW=later":       "ECHOSIEVE_WINDOW wants a duration",
 		"ECHOSIEVE_CONFIGURATION=e":    "unknown variable ECHOSIEVE_CONFIGURATION",
 		"ECHOSIEVE_KAFKA_PASSWORD_=p4": "unknown variable ECHOSIEVE_KAFKA_PASSWORD_",
+		"ECHOSIEVE_PORT=tcp://p4:9464": "enableServiceLinks: false",
 	} {
 		_, _, err := load(t, "", []string{variable}, nil)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "p4")
-	}
-}
-
-func TestNewRefusesWrongStructs(t *testing.T) {
-	type nested struct {
-		B int `setting:"b" help:"B."`
-	}
-	for want, defaults := range map[string]any{
-		"has no help": struct {
-			A int `setting:"a"`
-		}{},
-		"not supported": struct {
-			A map[string]int `setting:"a" help:"A."`
-		}{},
-		"exists twice": struct {
-			A, B int `setting:"a" help:"A."`
-		}{},
-		"share the variable": struct {
-			A nested `setting:"a"`
-			C int    `setting:"a_b" help:"B."`
-		}{},
-		"is a secret and no string": struct {
-			A int `setting:"a" help:"A." secret:"true"`
-		}{},
-	} {
-		func() {
-			defer func() { require.Contains(t, recover(), want) }()
-			New(testPrefix, defaults)
-		}()
-	}
-}
-
-// Kubernetes sets variables for each service of a namespace, also for one with our name.
-func TestServiceLinksAreNoSettings(t *testing.T) {
-	links := []string{"ECHOSIEVE_PORT=tcp://10.0.0.1:9464", "ECHOSIEVE_PORT_9464_TCP=tcp://10.0.0.1:9464", "ECHOSIEVE_PORT_9464_TCP_ADDR=10.0.0.1",
-		"ECHOSIEVE_SERVICE_HOST=10.0.0.1", "ECHOSIEVE_SERVICE_PORT=9464", "ECHOSIEVE_SERVICE_PORT_HTTP=9464", "ECHOSIEVE_WEB_PORT=tcp://10.0.0.2:80",
-		"ECHOSIEVE_WEB_SERVICE_HOST=10.0.0.2"}
-	_, _, err := load(t, "", links, nil)
-	require.NoError(t, err)
-	for _, wrong := range []string{"ECHOSIEVE_WEB_PORT=80", "ECHOSIEVE_WEB_SERVICE_HOST=10.0.0.2", "ECHOSIEVE_WINDW=1h"} {
-		_, _, err := load(t, "", append(links[:6:6], wrong), nil)
-		require.ErrorContains(t, err, "unknown variable")
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/docker/go-units"
 	"github.com/spf13/pflag"
+	"github.com/xhit/go-str2duration/v2"
 )
 
 // Type returns the name of the type of the value, for help texts: string, bool, int, float, duration, size or list.
@@ -147,33 +147,11 @@ func formatDuration(d time.Duration) string {
 	return text
 }
 
-const (
-	day  = 24 * time.Hour
-	week = 7 * day
-)
-
-// daysAndWeeks finds the parts of a duration that time.ParseDuration does not know: "2w", "1.5d".
-var daysAndWeeks = regexp.MustCompile(`(\d+(?:\.\d+)?)([dw])`)
-
-// errDuration says which durations there are.
-var errDuration = errors.New("wants a duration such as 7d, 168h, 30s or 250ms")
-
 // ParseDuration reads a duration as time.ParseDuration does, and days and weeks: "7d", "1w12h". A day has 24 hours.
 func ParseDuration(text string) (time.Duration, error) {
-	hours := daysAndWeeks.ReplaceAllStringFunc(text, func(part string) string {
-		n, err := strconv.ParseFloat(part[:len(part)-1], 64)
-		if err != nil {
-			return part
-		}
-		unit := day
-		if part[len(part)-1] == 'w' {
-			unit = week
-		}
-		return strconv.FormatFloat(n*unit.Hours(), 'f', -1, 64) + "h"
-	})
-	d, err := time.ParseDuration(hours)
+	d, err := str2duration.ParseDuration(text)
 	if err != nil {
-		return 0, errDuration
+		return 0, errors.New("wants a duration such as 7d, 168h, 30s or 250ms")
 	}
 	return d, nil
 }
