@@ -40,7 +40,7 @@ type Config struct {
 	Blocks         int    `setting:"-"`
 	Probes         int    `setting:"probes" hidden:"true" range:"-1..63" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
 	Anchors        int    `setting:"anchors" hidden:"true" range:"-1..8" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 6 for news, 0 for classic ones."`
-	Segmenter      string `setting:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words for 6 times (Chinese) to 25 times (English) the CPU and 100 MB more."`
+	Segmenter      string `setting:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words of Chinese for 6 times the CPU and 100 MB more."`
 	UserDictionary string `setting:"user_dictionary" file:"true" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
 	StopWords      string `setting:"stop_words" file:"true" help:"File of more words to ignore, one a line."`
 	HTML           string `setting:"html" help:"What counts of a whole HTML document: article (its main content; 0.4 ms more) or text (all text, except menus and footers)."`

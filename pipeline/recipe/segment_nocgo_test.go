@@ -17,6 +17,4 @@ func TestGojiebaIsMissingWithoutCgo(t *testing.T) {
 	_, err := Load(cfg)
 	require.ErrorIs(t, err, segment.ErrNoGojieba)
 	require.ErrorContains(t, err, "CGO_ENABLED=1")
-	_, err = text.LoadBareCut()
-	require.ErrorIs(t, err, segment.ErrNoGojieba)
 }

@@ -1,14 +1,11 @@
 // Package segment cuts text into words, in plain Go. It yields the same words as Cut(text, true) of gojieba v1.4.7, for
-// every text, with a sixth (Chinese) to a twenty-fifth (English) of the CPU time and a sixth of the memory. Tests and a
-// fuzz target compare the two.
+// every text, with a sixth of the CPU time and of the memory. Tests and a fuzz target compare the two.
 //
 // A text is cut as cppjieba cuts it. Only space, tab, line end, U+FF0C and U+3002 separate it into ranges. A
 // range is cut along the most probable sequence of dictionary words (cut.go); of equally probable sequences
 // the one with the shortest first word wins. Characters that stand alone on this path are joined again:
-// letters and digits by rules, other characters by a hidden Markov model (hmm.go). Ranges in which neither
-// the dictionary nor the model can join anything are cut by the rules alone (plain.go). A text that ends
-// within a character has no words; recipe news cleans texts first, so only the classic recipes get such a
-// text.
+// letters and digits by rules, other characters by a hidden Markov model (hmm.go). A text that ends within a
+// character has no words; recipe news cleans texts first, so only the classic recipes get such a text.
 //
 // The dictionary is embedded as table.zst, which "go generate ./pipeline/segment" makes with the command in
 // gen. A test rebuilds the table and compares. Package table explains its form and why the logarithms in it
@@ -49,8 +46,6 @@ type Segmenter struct {
 	codes  [1 << 16]uint16 // by character of the basic plane
 	beyond map[rune]uint16 // codes of the characters beyond it
 	alone  map[uint16]bool // user words of one character, which are never joined; nil = none
-	class  [256]class      // by byte
-	pairs  [128]asciiSet   // by ASCII character: the ASCII characters that follow it in a word of the dictionary
 	cuts   sync.Pool       // of *cut
 }
 
@@ -84,7 +79,6 @@ func New(words []Word) (*Segmenter, error) {
 			s.beyond[r] = uint16(code)
 		}
 	}
-	s.classify()
 	s.cuts.New = func() any {
 		c := &cut{s: s}
 		c.grow()
@@ -162,9 +156,6 @@ type cut struct {
 // text appends the words of a text. It reports whether the text could be decoded.
 func (c *cut) text(dst []string, text string) ([]string, bool) {
 	for pos := 0; pos < len(text); {
-		if dst, pos = c.s.plain(dst, text, pos); pos == len(text) {
-			break
-		}
 		end, separator, ok := c.read(text, pos)
 		if !ok {
 			return dst, false

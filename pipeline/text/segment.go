@@ -3,11 +3,9 @@ package text
 import (
 	"crypto/sha256"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"echosieve/pipeline/segment"
@@ -33,9 +31,8 @@ type Segmenter struct {
 }
 
 // maxCut is the most text that a cutter gets at once, in bytes. A cutter takes 30 bytes (native) or 400 bytes
-// (gojieba) of memory for each character of the longest run without a separator. Texts are split where jieba
-// itself separates, so the words are the same as without the bound. Only a longer run without a separator,
-// which no article has, can be cut within a word.
+// (gojieba) of memory for each character. Only a longer run without a space or a Chinese full stop, which no article
+// has, can be cut within a word.
 const maxCut = 16 << 10
 
 // spillAt is the number of words at which they are spilled. No ordinary article has as many.
@@ -52,58 +49,48 @@ func (f Spill) after(dst []string) []string {
 	return dst
 }
 
-// cut appends the words of a text to dst, in order. Of a long text, words are spilled in between. It takes
-// linear time: a field longer than maxCut is scanned once, not once for each of its pieces.
+// cut appends the words of a text to dst, in order. Of a long text, words are spilled in between. Fields that are not
+// plain go to the cutter, as many in a row together as maxCut allows.
 func (s *Segmenter) cut(dst []string, text string, full Spill) []string {
-	known := 0 // bytes of the text that belong to a field that is not plain
-	for len(text) > 0 {
-		n := cutLength(text)
-		if n == 0 && known <= 0 {
-			field, plain := nextField(text)
-			if plain && s.plain {
-				dst = cutPlain(dst, text[:field], full)
-				text = text[field:]
-				continue
-			}
-			known = field
+	done := 0 // behind it up to i, all fields are not plain
+	for i := 0; i < len(text); {
+		length, plain := nextField(text[i:])
+		plain = plain && s.plain
+		if plain || i+length-done > maxCut {
+			dst = s.cutPieces(dst, text[done:i], full)
+			done = i
 		}
+		if i += length; plain {
+			dst = cutPlain(dst, text[done:i], full)
+			done = i
+		}
+	}
+	return s.cutPieces(dst, text[done:], full)
+}
+
+// cutPieces gives the cutter a text, in pieces if it is longer than maxCut.
+func (s *Segmenter) cutPieces(dst []string, text string, full Spill) []string {
+	for len(text) > maxCut {
+		n := strings.LastIndexAny(text[:maxCut], " \u3002") + 1 // jieba itself separates there
 		if n == 0 {
-			n = wholeRunes(text, maxCut)
+			n = maxCut - utf8.UTFMax
+		}
+		for !utf8.RuneStart(text[n]) {
+			n++
 		}
 		dst = full.after(s.cutter.Cut(dst, text[:n]))
 		text = text[n:]
-		known -= n
 	}
-	return dst
+	if text == "" {
+		return dst
+	}
+	return full.after(s.cutter.Cut(dst, text))
 }
 
 // CutRaw appends the words of a text that is not clean to dst, as the cutter cuts them.
 func (s *Segmenter) CutRaw(dst []string, text string) []string {
 	raw := Segmenter{cutter: s.cutter} // without cutPlain, which needs clean text
 	return raw.cut(dst, text, nil)
-}
-
-// cutLength returns the length of the piece of text that is cut next: all of a short text, otherwise up to
-// the last of jieba's separators in the next maxCut bytes. It is 0 if there is no separator.
-func cutLength(text string) int {
-	if len(text) <= maxCut {
-		return len(text)
-	}
-	n := strings.LastIndexAny(text[:maxCut], " \n\u3002") // the separators of jieba that clean texts have
-	if n < 0 {
-		return 0
-	}
-	_, size := utf8.DecodeRuneInString(text[n:])
-	return n + size
-}
-
-// wholeRunes returns the length of the longest beginning of text that has at most n bytes and does not end
-// within a character.
-func wholeRunes(text string, n int) int {
-	for !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
 }
 
 // segmenters holds the segmenters of this process, by name and user dictionary. They are large, and gojieba's
@@ -158,11 +145,9 @@ func segmentWords(userWords []byte) []segment.Word {
 	return words
 }
 
-// Plain text is ASCII without '#' and '+', with typographic dashes and quotation marks. jieba's dictionary
-// has no lower-case word of such characters only (except "c#" and "c++"), so only its simple rules for
-// letters and digits apply. A run of plain text without a separator that is longer than maxCut is cut here:
-// splitting it for a cutter could cut it within a word. Such runs are long web addresses and data that was
-// pasted into an article.
+// Plain text is ASCII without '#' and '+', with typographic dashes and quotation marks: nearly all of an English text.
+// jieba's dictionary has no lower-case word of such characters only (except "c#" and "c++"), so only its simple rules
+// for letters and digits apply, and no cutter is needed, whatever the length of a field.
 
 // nextField returns the length of the text up to and including jieba's next separator, and whether this text is plain.
 func nextField(text string) (length int, plain bool) {
@@ -173,6 +158,9 @@ func nextField(text string) (length int, plain bool) {
 			return i + 1, plain
 		case c == '#' || c == '+':
 			plain = false
+		case beginsHan(c):
+			plain = false
+			i += 2
 		case c >= 0x80 && plain:
 			if !strings.HasPrefix(text[i:], "\u2014"[:2]) || i+2 >= len(text) || text[i+2] < 0x93 || text[i+2] > 0x9d {
 				plain = false // not one of U+2013 to U+201D
@@ -219,27 +207,4 @@ func hasPlainWord(userWords []byte) bool {
 		}
 	}
 	return false
-}
-
-// LoadBareCut loads gojieba and returns a function that runs only its Cut over raw texts, on all cores like
-// Pipeline.Prepare, and returns the number of words. Benchmarks compare the service with it. In a program
-// without cgo the error is segment.ErrNoGojieba.
-func LoadBareCut() (func(texts []string) int, error) {
-	s, err := LoadSegmenter(SegmenterGojieba, nil)
-	if err != nil {
-		return nil, err
-	}
-	return func(texts []string) int {
-		var next, words atomic.Int64
-		var workers sync.WaitGroup
-		for range runtime.GOMAXPROCS(0) {
-			workers.Go(func() {
-				for i := next.Add(1) - 1; i < int64(len(texts)); i = next.Add(1) - 1 {
-					words.Add(int64(len(s.cutter.Cut(nil, texts[i]))))
-				}
-			})
-		}
-		workers.Wait()
-		return int(words.Load())
-	}, nil
 }

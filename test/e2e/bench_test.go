@@ -16,7 +16,7 @@ import (
 
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
-	"echosieve/pipeline/text"
+	"echosieve/pipeline/segment"
 	"echosieve/redisindex/connection"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
@@ -57,7 +57,7 @@ func startRedis(b *testing.B) *redisserver.Server {
 //	ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x
 func BenchmarkService(b *testing.B) {
 	records := articles(b)
-	bareCut, err := text.LoadBareCut()
+	jieba, err := segment.NewGojieba(nil)
 	require.NoError(b, err)
 	decode := decode.DefaultConfig()
 	var texts []string
@@ -73,7 +73,9 @@ func BenchmarkService(b *testing.B) {
 		s := served(b, c, server, c.settings(), records)
 		cpu, resident = cpu+s.service, max(resident, s.resident)
 		start := ownCPU(b)
-		bareCut(texts)
+		for _, text := range texts {
+			jieba.Cut(nil, text)
+		}
 		cut += (ownCPU(b) - start).Seconds()
 	}
 	n := float64(b.N * len(records))

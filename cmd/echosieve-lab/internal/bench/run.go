@@ -17,7 +17,6 @@ import (
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/pipeline/segment"
-	"echosieve/pipeline/text"
 )
 
 // run measures in rounds and takes medians. A round is a bare Cut, if this program has gojieba, and the whole
@@ -33,7 +32,7 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 		}
 	}
 	r.Bytes /= max(1, len(texts))
-	bareCut, err := text.LoadBareCut()
+	jieba, err := segment.NewGojieba(nil)
 	if err != nil && !errors.Is(err, segment.ErrNoGojieba) {
 		return r, err
 	}
@@ -43,9 +42,11 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 	for round := range rounds {
 		fmt.Fprintf(progress, "round %d of %d, %d articles\n", round+1, rounds, len(records))
 		cut := 0.0
-		if bareCut != nil {
+		if err == nil {
 			start := cpuTime()
-			bareCut(texts)
+			for _, text := range texts {
+				jieba.Cut(nil, text)
+			}
 			cut = perArticle(cpuTime() - start)
 		}
 		whole, shares, err := measureWhole(ctx, cfg, news, records)
