@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/dict"
+	"echosieve/pipeline/segment/internal/table"
 )
 
 // The embedded table is the one that the dictionaries make, byte for byte. Its zstd frame may differ between versions
@@ -24,6 +25,18 @@ func TestTableIsUpToDate(t *testing.T) {
 	got, err := dec.DecodeAll(packed, nil)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want, got), "run: go generate ./pipeline/segment")
+}
+
+// The segmenter's search leaves out the starts and transitions that the model has not.
+func TestModelHasNoOtherTransitions(t *testing.T) {
+	data, err := dict.Read(dict.HMM)
+	require.NoError(t, err)
+	m, err := readModel(data)
+	require.NoError(t, err)
+	require.Equal(t, []float64{table.MinLog, table.MinLog}, m.Start[1:3])
+	for _, f := range [][2]int{{0, 0}, {0, 3}, {1, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 1}, {3, 2}} {
+		require.Equal(t, table.MinLog, m.Trans[f[0]][f[1]], f)
+	}
 }
 
 func TestDamagedDictionaries(t *testing.T) {

@@ -6,10 +6,6 @@
 // two nodes have the same base, so an entry with the right code at base+code can only be a child of that node.
 package table
 
-import (
-	"fmt"
-)
-
 // Codes with a meaning of their own. The codes from First on are characters of the model and, behind them, characters
 // of the dictionary alone.
 const (
@@ -57,28 +53,4 @@ type Model struct {
 	Start [4]float64
 	Trans [4][4]float64 // from, to
 	Emit  [][4]float64  // by code minus First
-}
-
-// Forbidden are the transitions that the segmenter leaves out of its search.
-var Forbidden = [][2]int{{0, 0}, {0, 3}, {1, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 1}, {3, 2}}
-
-// validate checks that the model has no other start or transition than the segmenter searches, and no probability
-// above 1.
-func (m *Model) validate() error {
-	if m.Start[1] != MinLog || m.Start[2] != MinLog {
-		return fmt.Errorf("table: the model starts within a word")
-	}
-	for _, f := range Forbidden {
-		if m.Trans[f[0]][f[1]] != MinLog {
-			return fmt.Errorf("table: the model goes from state %d to %d", f[0], f[1])
-		}
-	}
-	for _, row := range append([][4]float64{m.Start}, append(m.Trans[:], m.Emit...)...) {
-		for _, v := range row {
-			if !(v <= 0 && v >= MinLog) {
-				return fmt.Errorf("table: %v is not the logarithm of a probability", v)
-			}
-		}
-	}
-	return nil
 }

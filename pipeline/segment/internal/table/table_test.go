@@ -1,6 +1,7 @@
 package table
 
 import (
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,9 +16,6 @@ func small(t testing.TB) *Table {
 	t.Helper()
 	table := &Table{Weights: []float64{math.Inf(-1), -9}, Sum: 100, Default: -9}
 	table.Model.Start = [4]float64{-.5, MinLog, MinLog, -.7}
-	for _, f := range Forbidden {
-		table.Model.Trans[f[0]][f[1]] = MinLog
-	}
 	table.Model.Emit = [][4]float64{{-1, -2, -3, -4}}
 	for r := range rune(Unknown) {
 		table.Runes = append(table.Runes, r)
@@ -66,16 +64,8 @@ func TestFile(t *testing.T) {
 	got, err := Read(pack(t, good))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	damaged := slices.Clone(good)
-	damaged[len(good)/2] ^= 1
-	for want, content := range map[string][]byte{
-		"no word table": []byte("the quick brown fox jumps over the lazy dog"),
-		"cut short":     good[:len(good)-5],
-		"checksum":      damaged,
-	} {
-		_, err := Read(pack(t, content))
-		require.ErrorContains(t, err, want)
-	}
+	_, err = Read(pack(t, good[:len(good)-5]))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
 // Words that are added one by one, in any order, are found with their last weight, and no others are.

@@ -1,9 +1,6 @@
 package table
 
-import (
-	"io"
-	"slices"
-)
+import "slices"
 
 // trie is the form that Entries have in the file. It takes half the space of the array, which is mostly
 // places of other nodes.
@@ -12,9 +9,9 @@ import (
 // the most children first. So the first child of a node mostly lies just behind the first child of the node
 // before.
 type trie struct {
-	children []uint16 // of each root, by code, and then of each node
-	gaps     []uint16 // of each node: its code minus the code of the sibling before it
-	weights  []uint16 // of each node
+	children []uint32 // of each root, by code, and then of each node
+	gaps     []uint32 // of each node: its code minus the code of the sibling before it
+	weights  []uint32 // of each node
 	steps    []uint32 // of each parent: entries from the first child of the parent before, modulo 2^32
 }
 
@@ -53,7 +50,7 @@ func newTrie(t *Table) *trie {
 	f := &trie{}
 	add := func(l *level, base *uint32) {
 		n := len(codes[*base])
-		f.children = append(f.children, uint16(n))
+		f.children = append(f.children, uint32(n))
 		l.add(base, n)
 	}
 	var roots level
@@ -67,7 +64,7 @@ func newTrie(t *Table) *trie {
 			before := uint16(0)
 			for _, code := range codes[*p.base] {
 				e := &t.Entries[*p.base+uint32(code)]
-				f.gaps, f.weights = append(f.gaps, code-before), append(f.weights, e.Weight)
+				f.gaps, f.weights = append(f.gaps, uint32(code-before)), append(f.weights, uint32(e.Weight))
 				add(&next, &e.Base)
 				before = code
 			}
@@ -91,12 +88,12 @@ func (f *trie) enter(t *Table) {
 		for _, p := range parents {
 			first += f.steps[0]
 			f.steps = f.steps[1:]
-			*p.base = first - uint32(f.gaps[node])
-			code := uint16(0)
+			*p.base = first - f.gaps[node]
+			code := uint32(0)
 			for range p.children {
 				code += f.gaps[node]
-				e := &t.Entries[*p.base+uint32(code)]
-				*e = Entry{Code: code, Weight: f.weights[node]}
+				e := &t.Entries[*p.base+code]
+				*e = Entry{Code: uint16(code), Weight: uint16(f.weights[node])}
 				next.add(&e.Base, int(f.children[len(t.Root)+node]))
 				node++
 			}
@@ -105,48 +102,31 @@ func (f *trie) enter(t *Table) {
 	}
 }
 
-// planes returns all lowest bytes of the values, then all second bytes, and so on: these compress better than
-// whole values.
-func planes[T uint16 | uint32](values []T, size int) []byte {
-	bytes := make([]byte, 0, size*len(values))
-	for k := range size {
-		for _, v := range values {
-			bytes = append(bytes, byte(v>>(8*k)))
+// bytes returns the trie as it stands in the file: of each column the lowest bytes of all values, then all second
+// bytes, and so on. These compress better than whole values.
+func (f *trie) bytes() (all []byte) {
+	for _, column := range [][]uint32{f.children, f.gaps, f.weights, f.steps} {
+		for shift := 0; shift < 32; shift += 8 {
+			for _, value := range column {
+				all = append(all, byte(value>>shift))
+			}
 		}
 	}
-	return bytes
-}
-
-// readPlanes reads the n values of a slice that planes returned.
-func readPlanes[T uint16 | uint32](r io.Reader, n uint32, size int) ([]T, error) {
-	values, plane := make([]T, n), make([]byte, n)
-	for k := range size {
-		if _, err := io.ReadFull(r, plane); err != nil {
-			return nil, damaged(err)
-		}
-		for i, b := range plane {
-			values[i] |= T(b) << (8 * k)
-		}
-	}
-	return values, nil
-}
-
-// bytes returns the trie as it stands in the file.
-func (f *trie) bytes() []byte {
-	return slices.Concat(planes(f.children, 2), planes(f.gaps, 2), planes(f.weights, 2), planes(f.steps, 4))
+	return all
 }
 
 // readTrie reads what bytes returned.
-func readTrie(r io.Reader, h *header) (f *trie, err error) {
-	f = &trie{}
-	for _, column := range []struct {
-		to *[]uint16
-		n  uint32
-	}{{&f.children, h.Codes + h.Nodes}, {&f.gaps, h.Nodes}, {&f.weights, h.Nodes}} {
-		if *column.to, err = readPlanes[uint16](r, column.n, 2); err != nil {
-			return nil, err
+func readTrie(data []byte, h *header) *trie {
+	column := func(n uint32) []uint32 {
+		values := make([]uint32, n)
+		for shift := 0; shift < 32; shift += 8 {
+			for i := range values {
+				values[i] |= uint32(data[i]) << shift
+			}
+			data = data[n:]
 		}
+		return values
 	}
-	f.steps, err = readPlanes[uint32](r, h.Parents, 4)
-	return f, err
+	return &trie{children: column(h.Codes + h.Nodes), gaps: column(h.Nodes), weights: column(h.Nodes),
+		steps: column(h.Parents)}
 }
