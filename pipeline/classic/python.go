@@ -108,7 +108,7 @@ func (k wordKey) add(r rune) wordKey { return (k ^ wordKey(r)) * 0x100000001b3 }
 func (k wordKey) sum() uint64 { return simhash.Mix(uint64(k)) }
 
 var loadPythonSegmenter = sync.OnceValues(func() (*pythonSegmenter, error) {
-	hmm, err := loadPythonHMM()
+	model, err := dict.ReadModel()
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ var loadPythonSegmenter = sync.OnceValues(func() (*pythonSegmenter, error) {
 		addWord(words, word, 3)
 	}
 	addWord(words, "吉林", pythonJilin)
-	return &pythonSegmenter{words: words, logTotal: math.Log(pythonTotal), hmm: hmm}, nil
+	return &pythonSegmenter{words: words, logTotal: math.Log(pythonTotal), hmm: pythonHMM{model}}, nil
 })
 
 // addWord enters a word and its beginnings.

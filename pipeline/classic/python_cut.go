@@ -10,7 +10,7 @@ import (
 type pythonSegmenter struct {
 	words    *table // natural logarithm of a word's frequency; prefixOnly if only longer words start with it
 	logTotal float64
-	hmm      *pythonHMM
+	hmm      pythonHMM
 }
 
 const prefixOnly = -1

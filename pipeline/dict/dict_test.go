@@ -3,6 +3,7 @@ package dict
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,4 +31,14 @@ func TestDictionariesAreTheirOrigins(t *testing.T) {
 func TestUnknownDictionary(t *testing.T) {
 	_, err := Read("nothing")
 	require.ErrorContains(t, err, "nothing")
+}
+
+func TestDamagedModel(t *testing.T) {
+	data, err := Read(HMM)
+	require.NoError(t, err)
+	for from, to := range map[string]string{"耀:": "耀耀:", "-3.14e+100 -0.51": "x -0.51", "#prob_start": "0 0 0 0"} {
+		require.Contains(t, string(data), from)
+		_, err := parseModel(strings.Replace(string(data), from, to, 1))
+		require.ErrorContains(t, err, "model: ")
+	}
 }

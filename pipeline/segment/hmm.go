@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"echosieve/pipeline/dict"
 	"echosieve/pipeline/segment/internal/table"
 )
 
@@ -69,8 +70,8 @@ const (
 
 // viterbi finds the most probable states of the characters from i to end, all of which the model knows, and
 // leaves them in c.states. mustEnd says that the last one must end a word. Sums are added up in the order of
-// cppjieba. Of the sixteen transitions eight are possible. table.MinLog stands for an impossible state. If no
-// sum is greater than table.MinLog, the state counts as reached from E, as in cppjieba.
+// cppjieba. Of the sixteen transitions eight are possible. dict.MinLog stands for an impossible state. If no
+// sum is greater than dict.MinLog, the state counts as reached from E, as in cppjieba.
 func (c *cut) viterbi(i, end int, mustEnd bool) {
 	m := &c.s.t.Model
 	codes, from := c.codes, c.states // of a character: from which state each state comes, two bits each
@@ -83,7 +84,8 @@ func (c *cut) viterbi(i, end int, mustEnd bool) {
 		m.Start[stateS]+emit[stateS]
 	for k := i + 1; k < end; k++ {
 		emit = &m.Emit[codes[k]-table.First]
-		nb, ne, nm, ns := table.MinLog, table.MinLog, table.MinLog, table.MinLog
+		const none = dict.MinLog
+		nb, ne, nm, ns := none, none, none, none
 		var path uint8 = stateE | stateE<<2 | stateE<<4 | stateE<<6
 		if v := e + eb + emit[stateB]; v > nb {
 			nb = v

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"echosieve/pipeline/dict"
 	"echosieve/pipeline/segment/internal/table"
 )
 
@@ -13,17 +14,17 @@ import (
 const separators = " \t\n，。"
 
 // newTable makes the table of a dictionary and a model.
-func newTable(words []word, m *model) (*table.Table, error) {
+func newTable(words []word, m *dict.Model) (*table.Table, error) {
 	weights, sum := weigh(words)
 	sorted := slices.Sorted(slices.Values(weights))
 	least := sorted[0]
-	t := &table.Table{Runes: codes(words, m.emit), Weights: []float64{math.Inf(-1)}, Model: m.Model, Sum: sum,
+	t := &table.Table{Runes: codes(words, m.Emit), Weights: []float64{math.Inf(-1)}, Model: table.Model{Start: m.Start, Trans: m.Trans}, Sum: sum,
 		Default: sorted[len(sorted)/2]}
 	t.Root = make([]uint32, len(t.Runes))
 	t.Single = slices.Repeat([]float64{least}, len(t.Runes)) // of characters that are no words
-	t.Model.Emit = make([][4]float64, len(m.emit))
+	t.Model.Emit = make([][4]float64, len(m.Emit))
 	for i := range t.Model.Emit {
-		t.Model.Emit[i] = *m.emit[t.Runes[table.First+i]]
+		t.Model.Emit[i] = m.Emit[t.Runes[table.First+i]]
 	}
 	b := table.NewBuilder(t)
 	var longer []table.Word
@@ -70,7 +71,7 @@ func weigh(words []word) (weights []float64, sum float64) {
 
 // codes returns the characters by code: the characters of the model first, each part in the order of
 // frequency, so that characters that are looked up together are near each other in memory.
-func codes(words []word, emit map[rune]*[4]float64) []rune {
+func codes(words []word, emit map[rune][4]float64) []rune {
 	frequency := map[rune]float64{}
 	for r := range emit {
 		frequency[r] = 0
@@ -91,7 +92,7 @@ func codes(words []word, emit map[rune]*[4]float64) []rune {
 		runes = append(runes, r)
 	}
 	inModel := func(r rune) int {
-		if emit[r] != nil {
+		if _, found := emit[r]; found {
 			return 0
 		}
 		return 1

@@ -36,10 +36,7 @@ func build() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data, err = dict.Read(dict.HMM); err != nil {
-		return nil, err
-	}
-	model, err := readModel(data)
+	model, err := dict.ReadModel()
 	if err != nil {
 		return nil, err
 	}

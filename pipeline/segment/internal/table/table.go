@@ -25,9 +25,6 @@ const (
 // NoEntry is the code of a free entry.
 const NoEntry = 0xFFFF
 
-// MinLog stands for the logarithm of zero, as in cppjieba.
-const MinLog = -3.14e+100
-
 // Entry is a node of the trie of words: the characters on the way to it begin one or more words.
 type Entry struct {
 	Base   uint32 // of the children; 0 = no children

@@ -9,13 +9,15 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/dict"
 )
 
 // small returns a table of a few words and a model.
 func small(t testing.TB) *Table {
 	t.Helper()
 	table := &Table{Weights: []float64{math.Inf(-1), -9}, Sum: 100, Default: -9}
-	table.Model.Start = [4]float64{-.5, MinLog, MinLog, -.7}
+	table.Model.Start = [4]float64{-.5, dict.MinLog, dict.MinLog, -.7}
 	table.Model.Emit = [][4]float64{{-1, -2, -3, -4}}
 	for r := range rune(Unknown) {
 		table.Runes = append(table.Runes, r)
