@@ -1,12 +1,9 @@
 package classic
 
 import (
-	"bytes"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
-	"echosieve/simhash"
 )
 
 // newCPP returns a recipe over the keywords of cppjieba. limit says how many, from the length of the text in bytes.
@@ -119,51 +115,16 @@ func siftDown(heap []Word, hole int, w Word) {
 	heap[hole] = w
 }
 
-// table maps words to numbers. It keeps the words' 64-bit hashes instead of the words. That takes a quarter
-// of the memory of a map of strings, and the hash of a longer word follows from the hash of its beginning
-// (wordKey.add). The probability that two of 500,000 words share a hash is about 1 in 100 million.
-type table struct {
-	keys   []uint64 // 0 = free; a power of two long, at most half full
-	values []float64
-}
-
-func newTable(words int) *table {
-	size := 1 << bits.Len(uint(2*words))
-	return &table{keys: make([]uint64, size), values: make([]float64, size)}
-}
-
-// get returns the number of the word with this hash.
-func (t *table) get(key uint64) (float64, bool) {
-	i := t.find(key)
-	return t.values[i], t.keys[i] != 0
-}
-
-func (t *table) set(key uint64, value float64) {
-	i := t.find(key)
-	t.keys[i], t.values[i] = max(key, 1), value
-}
-
-// find returns the place of the key, or the free one where it belongs.
-func (t *table) find(key uint64) int {
-	key = max(key, 1)
-	mask := uint64(len(t.keys) - 1)
-	for i := key >> 20 & mask; ; i = (i + 1) & mask {
-		if t.keys[i] == key || t.keys[i] == 0 {
-			return int(i)
-		}
-	}
-}
-
 // idfTable has the inverse document frequencies of jieba. Python and C++ have the same ones, except for
 // single characters, which no recipe counts.
 type idfTable struct {
-	*table
+	words        map[string]float64
 	mean, median float64
 }
 
 // of returns the IDF of a word, or unknown if the table does not have the word.
 func (t *idfTable) of(word string, unknown float64) float64 {
-	if idf, ok := t.get(simhash.Hash(word)); ok {
+	if idf, ok := t.words[word]; ok {
 		return idf
 	}
 	return unknown
@@ -178,29 +139,16 @@ var loadIDF = sync.OnceValues(func() (*idfTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := bytes.Count(data, []byte("\n"))
-	t := &idfTable{table: newTable(lines), median: medianIDF}
-	for fields, line := range fieldsOf(data) {
-		idf, err := strconv.ParseFloat(string(fields[len(fields)-1]), 64)
-		if len(fields) != 2 || err != nil {
-			return nil, fmt.Errorf("line %d of %s is damaged", line, dict.IDF)
+	t := &idfTable{words: make(map[string]float64, 300_000), median: medianIDF}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		word, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if t.words[word], err = strconv.ParseFloat(value, 64); err != nil {
+			return nil, fmt.Errorf("%s: %w", dict.IDF, err)
 		}
-		t.set(simhash.Hash(string(fields[0])), idf)
-		t.mean += idf
+		t.mean += t.words[word]
+		n++
 	}
-	t.mean /= float64(lines)
+	t.mean /= float64(n)
 	return t, nil
 })
-
-// fieldsOf iterates over the lines that are not blank: fields and line number.
-func fieldsOf(data []byte) iter.Seq2[[][]byte, int] {
-	return func(yield func([][]byte, int) bool) {
-		number := 0
-		for line := range bytes.Lines(data) {
-			number++
-			if fields := bytes.Fields(line); len(fields) > 0 && !yield(fields, number) {
-				return
-			}
-		}
-	}
-}

@@ -50,8 +50,8 @@ func Names() []string {
 	return names
 }
 
-// New returns the extractor of a recipe. The first of its family loads dictionaries, which takes up to half a
-// second and keeps 8 to 26 MB for the life of the process. The Python recipes do not call cut.
+// New returns the extractor of a recipe. The first of its family loads dictionaries, which takes about a second
+// and keeps 20 to 50 MB for the life of the process. The Python recipes do not call cut.
 func New(name string, cut Cut) (*Extractor, error) {
 	newRecipe := recipes[name]
 	if newRecipe == nil {

@@ -1,7 +1,6 @@
 package classic
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -12,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
-	"echosieve/simhash"
 )
 
 // pythonStopWords are the stop words of jieba.analyse (0.42.1). They are compared in lower case.
@@ -94,19 +92,6 @@ const (
 // cppOnly are words that Python's dictionary lacks.
 var cppOnly = map[string]bool{"张力": true, "张华": true}
 
-// dictPrefixes is about how many words and beginnings of words there are.
-const dictPrefixes = 500_000
-
-// wordKey grows with each character of a word. It is FNV-1a over characters instead of bytes.
-type wordKey uint64
-
-const emptyKey wordKey = 0xcbf29ce484222325
-
-func (k wordKey) add(r rune) wordKey { return (k ^ wordKey(r)) * 0x100000001b3 }
-
-// sum finishes the key for use in a table.
-func (k wordKey) sum() uint64 { return simhash.Mix(uint64(k)) }
-
 var loadPythonSegmenter = sync.OnceValues(func() (*pythonSegmenter, error) {
 	model, err := dict.ReadModel()
 	if err != nil {
@@ -116,16 +101,15 @@ var loadPythonSegmenter = sync.OnceValues(func() (*pythonSegmenter, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := newTable(dictPrefixes)
-	for fields, line := range fieldsOf(data) {
-		frequency := 0
-		if len(fields) == 3 {
-			frequency, err = strconv.Atoi(string(fields[1]))
+	words := make(map[string]float64, 500_000)
+	for line := range strings.Lines(string(data)) {
+		word, rest, _ := strings.Cut(line, " ")
+		count, _, _ := strings.Cut(rest, " ")
+		frequency, err := strconv.Atoi(count)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dict.Words, err)
 		}
-		if err != nil || frequency < 1 {
-			return nil, fmt.Errorf("line %d of %s is damaged", line, dict.Words)
-		}
-		if word := string(bytes.TrimSpace(fields[0])); !cppOnly[word] {
+		if !cppOnly[word] {
 			addWord(words, word, frequency)
 		}
 	}
@@ -137,15 +121,11 @@ var loadPythonSegmenter = sync.OnceValues(func() (*pythonSegmenter, error) {
 })
 
 // addWord enters a word and its beginnings.
-func addWord(words *table, word string, frequency int) {
-	key := emptyKey
-	for i, r := range word {
-		key = key.add(r)
-		sum := key.sum()
-		if i+utf8.RuneLen(r) == len(word) {
-			words.set(sum, math.Log(float64(frequency)))
-		} else if _, found := words.get(sum); !found {
-			words.set(sum, prefixOnly)
+func addWord(words map[string]float64, word string, frequency int) {
+	for i := range word {
+		if _, found := words[word[:i]]; i > 0 && !found {
+			words[word[:i]] = prefixOnly
 		}
 	}
+	words[word] = math.Log(float64(frequency))
 }

@@ -2,13 +2,14 @@ package classic
 
 import (
 	"math"
+	"regexp"
 	"unicode/utf8"
 )
 
 // pythonSegmenter cuts text as jieba.cut of Python does: along the most probable path through the dictionary.
 // Runs of single characters on this path, where the dictionary has no word, are cut by a hidden Markov model.
 type pythonSegmenter struct {
-	words    *table // natural logarithm of a word's frequency; prefixOnly if only longer words start with it
+	words    map[string]float64 // natural logarithm of a word's frequency; prefixOnly if only longer words start with it
 	logTotal float64
 	hmm      pythonHMM
 }
@@ -82,10 +83,8 @@ func (p *pathFinder) find(block string, s *pythonSegmenter) {
 	p.next = append(p.next[:0], make([]int, n)...)
 	for i := n - 1; i >= 0; i-- {
 		best, next := math.Inf(-1), 0
-		key := emptyKey
 		for j := i; j < n; j++ {
-			key = key.add(p.runes[j])
-			frequency, found := s.words.get(key.sum())
+			frequency, found := s.words[block[p.starts[i]:p.starts[j+1]]]
 			if !found {
 				break
 			}
@@ -108,11 +107,7 @@ func (s *pythonSegmenter) cutSingles(dst []string, block string, p *pathFinder, 
 	if to-from < 2 {
 		return appendSlices(dst, block, p.starts, from, to)
 	}
-	key := emptyKey
-	for _, r := range p.runes[from:to] {
-		key = key.add(r)
-	}
-	if frequency, found := s.words.get(key.sum()); found && frequency != prefixOnly {
+	if frequency, found := s.words[block[p.starts[from]:p.starts[to]]]; found && frequency != prefixOnly {
 		return appendSlices(dst, block, p.starts, from, to) // a word less probable than its characters
 	}
 	for i := from; i < to; {
@@ -140,42 +135,21 @@ func appendSlices(dst []string, block string, starts []int, from, to int) []stri
 	return dst
 }
 
-// cutForeign cuts text that is not Chinese into words of letters and digits, with decimals and a percent
-// sign, and the text between them.
+// foreign is a word of letters and digits, with decimals and a percent sign.
+var foreign = regexp.MustCompile(`[a-zA-Z0-9]+(\.[0-9]+)?%?`)
+
+// cutForeign cuts text that is not Chinese into foreign words and the text between them.
 func cutForeign(dst []string, text string) []string {
 	between := 0
-	for i := 0; i < len(text); {
-		if !isASCIIWord(rune(text[i])) {
-			i++
-			continue
+	for _, word := range foreign.FindAllStringIndex(text, -1) {
+		if between < word[0] {
+			dst = append(dst, text[between:word[0]])
 		}
-		if between < i {
-			dst = append(dst, text[between:i])
-		}
-		start := i
-		for i < len(text) && isASCIIWord(rune(text[i])) {
-			i++
-		}
-		if digits := countDigits(text[min(i+1, len(text)):]); i < len(text) && text[i] == '.' && digits > 0 {
-			i += 1 + digits
-		}
-		if i < len(text) && text[i] == '%' {
-			i++
-		}
-		dst = append(dst, text[start:i])
-		between = i
+		dst = append(dst, text[word[0]:word[1]])
+		between = word[1]
 	}
 	if between < len(text) {
 		dst = append(dst, text[between:])
 	}
 	return dst
-}
-
-// countDigits returns how many digits the text starts with.
-func countDigits(text string) int {
-	n := 0
-	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
-		n++
-	}
-	return n
 }
