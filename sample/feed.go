@@ -59,8 +59,8 @@ var languages = sync.OnceValue(func() []*language {
 func newLanguage(source, separator, thousands string) *language {
 	l := &language{grammar: newGrammar(source, thousands), separator: separator}
 	var pairs []string
-	for _, f := range l.symbols["reword"].forms {
-		from, to, _ := strings.Cut(f[0].text, " > ")
+	for _, form := range l.symbols["reword"] {
+		from, to, _ := strings.Cut(form, " > ")
 		pairs = append(pairs, separator+from+separator, separator+to+separator)
 	}
 	l.rewords = strings.NewReplacer(pairs...)

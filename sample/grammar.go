@@ -1,10 +1,10 @@
 package sample
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // grammar makes texts of forms. Its source is a file of folder forms: a line "[name]" begins a symbol, and
@@ -20,9 +20,9 @@ import (
 //
 // A symbol "first => later" is a first mention, and how the story names the same thing from then on.
 type grammar struct {
-	symbols   map[string]*symbol
-	desks     []string
-	thousands string // separator of thousands
+	symbols   map[string][]string // the forms
+	later     map[string]string   // the form of a symbol from the second use in a story on
+	thousands string              // separator of thousands
 }
 
 // The symbols of a desk for the title and for the lead, the sentence that tells the news.
@@ -31,89 +31,23 @@ const (
 	lead  = ".lead"
 )
 
-type symbol struct {
-	name  string
-	forms []form
-	later form // from the second use in a story on; nil: the symbol has no such form
-}
-
-// form is a sequence of texts and slots.
-type form []piece
-
-// piece is a text, a number or a symbol.
-type piece struct {
-	text        string
-	least, most int // of a number; most is 0 for another piece
-	plain       bool
-	symbol      string // of a slot; begins with "." for one of the desk
-	bound       bool
-	key         string // of a bound slot: symbol and number
-}
-
-// newGrammar reads the source of a grammar. It panics if the source is wrong, because sources are part of the program.
+// newGrammar reads the source of a grammar.
 func newGrammar(source, thousands string) *grammar {
-	g := &grammar{symbols: map[string]*symbol{}, thousands: thousands}
-	var current *symbol
+	g := &grammar{symbols: map[string][]string{}, later: map[string]string{}, thousands: thousands}
+	name := ""
 	for line := range strings.Lines(source) {
-		line = strings.TrimSpace(line)
-		switch {
-		case line == "":
-		case strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]"):
-			current = &symbol{name: line[1 : len(line)-1]}
-			if g.symbols[current.name] != nil {
-				panic("sample: symbol " + current.name + " twice")
-			}
-			g.symbols[current.name] = current
-		default:
-			for text := range strings.SplitSeq(line, " | ") {
-				first, later, mention := strings.Cut(text, " => ")
-				current.forms = append(current.forms, newForm(first))
-				if mention {
-					current.later = newForm(later)
-				}
+		switch line = strings.TrimSpace(line); {
+		case strings.HasPrefix(line, "["):
+			name = strings.Trim(line, "[]")
+		case line != "":
+			line, later, mention := strings.Cut(line, " => ")
+			g.symbols[name] = append(g.symbols[name], strings.Split(line, " | ")...)
+			if mention {
+				g.later[name] = later
 			}
 		}
-	}
-	for _, f := range g.symbols["desks"].forms {
-		desk := f[0].text
-		if len(g.symbols[desk+title].forms) != len(g.symbols[desk+lead].forms) {
-			panic("sample: each title of desk " + desk + " needs its lead")
-		}
-		g.desks = append(g.desks, desk)
 	}
 	return g
-}
-
-func newForm(text string) form {
-	var f form
-	for text != "" {
-		before, rest, found := strings.Cut(text, "{")
-		if before != "" {
-			f = append(f, piece{text: before})
-		}
-		if !found {
-			break
-		}
-		slot, after, closed := strings.Cut(rest, "}")
-		if !closed {
-			panic("sample: a brace is missing in " + text)
-		}
-		f, text = append(f, newSlot(slot)), after
-	}
-	return f
-}
-
-func newSlot(slot string) piece {
-	if from, to, isRange := strings.Cut(strings.TrimPrefix(slot, "#"), "-"); isRange {
-		least, bad := strconv.Atoi(from)
-		most, alsoBad := strconv.Atoi(to)
-		if bad != nil || alsoBad != nil || least > most {
-			panic("sample: no range of numbers: " + slot)
-		}
-		return piece{least: least, most: most, plain: slot[0] == '#'}
-	}
-	name, _, bound := strings.Cut(slot, ":")
-	return piece{symbol: name, bound: bound, key: slot}
 }
 
 // story is what one article is about: its desk, and the names and things that it uses more than once. Not for
@@ -123,103 +57,99 @@ type story struct {
 	rng   *rand.Rand
 	desk  string
 	bound map[string]string
-	used  map[*symbol]uint64 // forms drawn; of symbols with up to 64
-	met   map[*symbol]bool   // symbols with a first mention that were mentioned
-	event int                // number of the form of the title, and of the lead
+	used  map[string]uint64 // forms drawn; of symbols with up to 64
+	event int               // number of the form of the title, and of the lead
 }
 
 func (g *grammar) newStory(rng *rand.Rand) *story {
 	return &story{
-		grammar: g, rng: rng, desk: g.desks[rng.IntN(len(g.desks))],
-		bound: map[string]string{}, used: map[*symbol]uint64{}, met: map[*symbol]bool{},
+		grammar: g, rng: rng, desk: g.symbols["desks"][rng.IntN(len(g.symbols["desks"]))],
+		bound: map[string]string{}, used: map[string]uint64{},
 	}
 }
 
 // tell returns a text of the symbol, with capitals at the beginning of sentences and, in English, the right articles.
-func (s *story) tell(name string) string {
-	var text strings.Builder
-	s.write(&text, name)
-	return polish(text.String())
-}
+func (s *story) tell(name string) string { return polish(s.text(name)) }
 
 // paragraphs returns the paragraphs of an article.
 func (s *story) paragraphs() []string {
-	var text strings.Builder
-	s.write(&text, "article")
-	paragraphs := strings.Split(text.String(), "¶")
+	paragraphs := strings.Split(s.text("article"), "¶")
 	for i := range paragraphs {
 		paragraphs[i] = polish(paragraphs[i])
 	}
 	return paragraphs
 }
 
-func (s *story) write(out *strings.Builder, name string) {
+// text returns a text of the symbol as the forms have it.
+func (s *story) text(name string) string {
 	if name[0] == '.' {
 		name = s.desk + name
 	}
-	sym := s.symbols[name]
-	if sym == nil {
-		panic(fmt.Sprintf("sample: there is no symbol %s", name))
+	if later := s.later[name]; later != "" && s.used[name] != 0 {
+		return s.fill(later)
 	}
-	if sym.later != nil && s.met[sym] {
-		s.writeForm(out, sym.later)
-		return
+	forms := s.symbols[name]
+	if name == s.desk+lead {
+		return s.fill(forms[s.event])
 	}
-	s.met[sym] = true
-	switch name {
-	case s.desk + title:
-		s.event = s.draw(sym)
-		s.writeForm(out, sym.forms[s.event])
-	case s.desk + lead:
-		s.writeForm(out, sym.forms[s.event])
-	default:
-		s.writeForm(out, sym.forms[s.draw(sym)])
+	i := s.draw(name, len(forms))
+	if name == s.desk+title {
+		s.event = i
 	}
+	return s.fill(forms[i])
 }
 
-// draw chooses a form of the symbol.
-func (s *story) draw(sym *symbol) int {
-	n := len(sym.forms)
+// draw chooses one of n forms of the symbol.
+func (s *story) draw(name string, n int) int {
+	i := s.rng.IntN(n)
 	if n > 64 {
-		return s.rng.IntN(n)
+		return i
 	}
-	used := s.used[sym]
+	used := s.used[name]
 	if used == 1<<n-1 {
 		used = 0
 	}
-	i := s.rng.IntN(n)
 	for used>>i&1 == 1 {
 		i = (i + 1) % n
 	}
-	s.used[sym] = used | 1<<i
+	s.used[name] = used | 1<<i
 	return i
 }
 
-func (s *story) writeForm(out *strings.Builder, f form) {
-	for _, p := range f {
-		switch {
-		case p.text != "":
-			out.WriteString(p.text)
-		case p.most > 0:
-			out.WriteString(s.number(p))
-		case p.bound:
-			text, known := s.bound[p.key]
-			if !known {
-				var b strings.Builder
-				s.write(&b, p.symbol)
-				text = b.String()
-				s.bound[p.key] = text
-			}
-			out.WriteString(text)
-		default:
-			s.write(out, p.symbol)
+// fill returns a form with its slots filled.
+func (s *story) fill(form string) string {
+	var out strings.Builder
+	for {
+		text, rest, found := strings.Cut(form, "{")
+		out.WriteString(text)
+		if !found {
+			return out.String()
 		}
+		slot, after, _ := strings.Cut(rest, "}")
+		out.WriteString(s.slot(slot))
+		form = after
 	}
 }
 
-func (s *story) number(p piece) string {
-	text := strconv.Itoa(p.least + s.rng.IntN(p.most-p.least+1))
-	if at := len(text) - 3; at > 0 && !p.plain && s.thousands != "" {
+func (s *story) slot(slot string) string {
+	if from, to, isRange := strings.Cut(strings.TrimPrefix(slot, "#"), "-"); isRange {
+		return s.number(from, to, slot[0] == '#')
+	}
+	name, _, bound := strings.Cut(slot, ":")
+	if !bound {
+		return s.text(name)
+	}
+	if s.bound[slot] == "" {
+		s.bound[slot] = s.text(name)
+	}
+	return s.bound[slot]
+}
+
+func (s *story) number(from, to string, plain bool) string {
+	least, _ := strconv.Atoi(from)
+	most, _ := strconv.Atoi(to)
+	text := strconv.Itoa(least + s.rng.IntN(most-least+1))
+	if at := len(text) - 3; at > 0 && !plain && s.thousands != "" {
 		text = text[:at] + s.thousands + text[at:]
 	}
 	return text
@@ -228,55 +158,30 @@ func (s *story) number(p piece) string {
 // polish sets capitals at the beginning of sentences and quotations, and the article "an" before vowels. It
 // leaves Chinese as it is.
 func polish(text string) string {
-	text = strings.ReplaceAll(text, ",,", ",")
-	out := make([]byte, 0, len(text)+8)
-	begins := true // a sentence or quotation
-	for i := range len(text) {
-		c := text[i]
-		switch {
-		case begins && c >= 'a' && c <= 'z':
-			c -= 'a' - 'A'
-		case c == ' ' && endsInA(out) && wantsAn(text[i+1:]):
-			out = append(out, 'n')
+	words := strings.SplitAfter(strings.ReplaceAll(text, ",,", ","), " ")
+	for i, word := range words {
+		bare := strings.TrimLeft(word, `"`)
+		begins := i == 0 || bare != word || strings.ContainsAny(last(strings.TrimRight(words[i-1], `" `)), ".?!")
+		if begins && bare != "" && bare[0] < utf8.RuneSelf {
+			words[i] = word[:len(word)-len(bare)] + strings.ToUpper(bare[:1]) + bare[1:]
 		}
-		switch c {
-		case '"':
-			begins = len(out) == 0 || out[len(out)-1] == ' ' || begins
-		case ' ':
-			begins = endsSentence(out)
-		default:
-			begins = false
+		if i+1 < len(words) && (bare == "a " || bare == "A ") && wantsAn(words[i+1]) {
+			words[i] = words[i][:len(word)-1] + "n "
 		}
-		out = append(out, c)
 	}
-	return string(out)
+	return strings.Join(words, "")
 }
 
-// endsSentence says whether the text ends in a full stop or the like, perhaps within a quotation.
-func endsSentence(text []byte) bool {
-	n := len(text)
-	if n > 0 && text[n-1] == '"' {
-		n--
-	}
-	return n > 0 && strings.IndexByte(".?!", text[n-1]) >= 0
-}
+// last returns the last byte of a word.
+func last(word string) string { return word[max(0, len(word)-1):] }
 
-// endsInA says whether the last word is the article "a".
-func endsInA(text []byte) bool {
-	n := len(text)
-	return n > 0 && (text[n-1] == 'a' || text[n-1] == 'A') && (n == 1 || text[n-2] == ' ' || text[n-2] == '"')
-}
-
-// wantsAn says whether a text begins with a vowel as it is spoken.
-func wantsAn(text string) bool {
+// wantsAn says whether a word begins with a vowel as it is spoken.
+func wantsAn(word string) bool {
 	for _, spoken := range []string{"uni", "use", "eu", "one"} {
-		if strings.HasPrefix(text, spoken) {
+		if strings.HasPrefix(word, spoken) {
 			return false
 		}
 	}
-	if text == "" {
-		return false
-	}
-	number, _, _ := strings.Cut(strings.TrimRight(text, ".,"), " ")
-	return strings.IndexByte("aeiou8", text[0]) >= 0 || number == "11" || number == "18"
+	number := strings.TrimRight(word, "., ")
+	return strings.ContainsAny(word[:min(1, len(word))], "aeiou8") || number == "11" || number == "18"
 }
