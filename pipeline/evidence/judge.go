@@ -13,7 +13,7 @@ import (
 //
 // Example with the default limits: the articles have a similarity of 0.4 and are not short. This is below
 // Near, so they are possible copies. If both have the same five numbers and the same foremost main words,
-// Backed is enough, and they are copies.
+// Possible is enough, and they are copies.
 //
 // More difference never makes a stronger verdict: each row that applies, and each need that is there, does so with
 // more differences as well, or a stricter one does.
@@ -125,11 +125,11 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 			c.CommonValues
 		return e
 	}
-	e.short, e.alike = c.Bigrams < r.ShortPairs, c.J >= r.Corrected
-	e.beginning = c.SameLead && c.Longer >= r.Longer && c.Containment >= r.Beginning
-	e.part = c.Longer >= r.Longer && (c.Containment >= r.Contained || e.beginning)
-	if same := !e.short && c.Longer < r.Longer && c.SameValues; same {
-		e.retold = c.CommonAll >= r.Numbers && c.OtherMain <= r.OtherWords
+	e.short, e.alike = c.Bigrams < limits.ShortPairs, c.J >= limits.Corrected
+	e.beginning = c.SameLead && c.Longer >= limits.Longer && c.Containment >= limits.Beginning
+	e.part = c.Longer >= limits.Longer && (c.Containment >= limits.Contained || e.beginning)
+	if same := !e.short && c.Longer < limits.Longer && c.SameValues; same {
+		e.retold = c.CommonAll >= limits.Numbers && c.OtherMain <= limits.OtherWords
 		e.restated = c.CommonAll > 1 && c.SameForemost && c.Contradictions == 0
 	}
 	e = e.counted()
@@ -186,7 +186,7 @@ func (e evidence) similarity() float64 {
 
 // contradicts tells whether numbers in the same places tell of two reports.
 func (e evidence) contradicts() bool {
-	return e.differ > 0 && (!e.SameForemost || float64(e.differ) >= e.Limits.Contradictions*float64(e.places))
+	return e.differ > 0 && (!e.SameForemost || float64(e.differ) >= limits.Contradictions*float64(e.places))
 }
 
 // onSubject tells whether the longer text is about the subject of its part: nearly all main words are the
@@ -194,16 +194,16 @@ func (e evidence) contradicts() bool {
 // tells around an article, do not have them. A short text has its main words once or twice, so how often says
 // something only if it is the beginning.
 func (e evidence) onSubject() bool {
-	return e.OtherMain < e.OtherWords ||
-		(!e.short || e.beginning) && e.OtherMain <= limits.MainWords-e.OtherWords &&
-			e.Growth >= e.Limits.Growth*(e.Longer-1)
+	return e.OtherMain < limits.OtherWords ||
+		(!e.short || e.beginning) && e.OtherMain <= limits.MainWords-limits.OtherWords &&
+			e.Growth >= limits.Growth*(e.Longer-1)
 }
 
 // otherSubject tells whether the texts are about different things, and neither is a part that stays with its subject.
 func (e evidence) otherSubject() bool { return e.OtherSubject && (!e.part || !e.onSubject()) }
 
 // backed is the similarity of a copy for which something else speaks.
-func (e evidence) backed() float64 { return min(e.Near, e.Backed) }
+func (e evidence) backed() float64 { return min(e.Near, limits.Possible) }
 
 // halfBacked is the similarity of a copy for which most speaks.
 func (e evidence) halfBacked() float64 { return e.backed() / 2 }
@@ -253,11 +253,11 @@ func (e evidence) relation() article.Relation {
 		return article.Contained
 	case e.beginning:
 		return article.Extends
-	case contained >= e.Limits.Contained && own < lacks && 2*own <= lacks:
+	case contained >= limits.Contained && own < lacks && 2*own <= lacks:
 		return article.Contained
-	case contains >= e.Limits.Contained && lacks < own && 2*lacks <= own:
+	case contains >= limits.Contained && lacks < own && 2*lacks <= own:
 		return article.Extends
-	case min(contained, contains) >= e.Limits.Contained:
+	case min(contained, contains) >= limits.Contained:
 		return article.Equal
 	default:
 		return article.Overlaps

@@ -22,7 +22,7 @@ const (
 
 // judge is Judge with the default rule.
 func judge(distance int, c Comparison) article.Judgement {
-	rule := NewRule(DefaultThresholds())
+	rule := Rule{Thresholds: DefaultThresholds()}
 	return rule.Judge(distance, c)
 }
 
@@ -34,7 +34,7 @@ type judged struct {
 }
 
 func checkJudge(t *testing.T, base Comparison, cases map[string]judged) {
-	rule := NewRule(DefaultThresholds())
+	rule := Rule{Thresholds: DefaultThresholds()}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			comparison := base
@@ -257,7 +257,7 @@ func TestJudgeBeginning(t *testing.T) {
 func TestRowsOff(t *testing.T) {
 	c := Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, OtherSubject: true, Lead: 1}
 	for i, row := range Rows() {
-		rule := NewRule(DefaultThresholds())
+		rule := Rule{Thresholds: DefaultThresholds()}
 		rule.Off.Rows = 1 << i
 		want := possible
 		if row.Reason == bySubject {
@@ -284,7 +284,7 @@ func TestRows(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	rule := NewRule(DefaultThresholds())
+	rule := Rule{Thresholds: DefaultThresholds()}
 	c := Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, Lead: 1}
 	require.Len(t, rule.Figures(3, c), len(Rows())-1, "two rows have the same figure")
 	require.Empty(t, rule.Figures(3, Comparison{}))

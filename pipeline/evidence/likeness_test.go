@@ -27,7 +27,7 @@ func TestRelation(t *testing.T) {
 		{1, 1, article.Equal},
 	} {
 		t.Run(fmt.Sprint(c.contained, c.contains), func(t *testing.T) {
-			rule := NewRule(DefaultThresholds())
+			rule := Rule{Thresholds: DefaultThresholds()}
 			e := rule.evidence(0, Comparison{Contained: c.contained, Contains: c.contains})
 			require.Equal(t, c.want, e.relation())
 			e = rule.evidence(0, Comparison{Contained: c.contains, Contains: c.contained})
@@ -75,7 +75,7 @@ func TestCorrected(t *testing.T) {
 }
 
 func TestLikenessShares(t *testing.T) {
-	rule := NewRule(DefaultThresholds())
+	rule := Rule{Thresholds: DefaultThresholds()}
 	e := rule.evidence(0, Comparison{J: .834, Contained: .9, Contains: .999})
 	l := e.likeness()
 	require.Equal(t, article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 90, Contains: 100}, l)

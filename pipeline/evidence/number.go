@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,9 +19,8 @@ import (
 // number. Digits go on across spaces, because a copy that lost its punctuation has "3 5" for 3.5.
 //
 // A number is its significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
-// amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are decimal digits, of full width
-// too, Chinese numerals of two characters and more, single Chinese numerals before a measure word, the
-// English words two to twelve. "one" and other single Chinese numerals are parts of too many other words.
+// amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are ASCII digits, Chinese
+// numerals of two characters and more, single Chinese numerals before a measure word, the English words two to twelve. "one" and other single Chinese numerals are parts of too many other words.
 type numbers struct {
 	text string
 	pos  int
@@ -38,7 +38,7 @@ type numbers struct {
 func (n *numbers) next() bool {
 	for n.pass(); n.pos < len(n.text); n.pass() {
 		n.at = n.pos
-		r, size := decode(n.text[n.pos:])
+		r, size := utf8.DecodeRuneInString(n.text[n.pos:])
 		switch {
 		case r >= '0' && r <= '9':
 			value, digits := n.digits()
@@ -101,10 +101,10 @@ func (n *numbers) found(value uint64) {
 	n.before = n.before<<8 | '#'
 }
 
-// isPlain says, by byte, whether it is an ASCII letter or digit.
+// isPlain says, by byte, whether it is an ASCII letter or digit of a clean text.
 var isPlain = func() (table [256]bool) {
 	for c := range table {
-		table[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		table[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z'
 	}
 	return table
 }()
@@ -120,9 +120,8 @@ func (n *numbers) word() string {
 		if pos == len(text) || text[pos] < utf8.RuneSelf {
 			break
 		}
-		r, size := decode(text[pos:]) // full-width ASCII comes out as ASCII
-		if r < utf8.RuneSelf && !isPlain[r] || isHan(r) || r >= utf8.RuneSelf && !unicode.IsLetter(r) &&
-			!unicode.IsMark(r) {
+		r, size := utf8.DecodeRuneInString(text[pos:])
+		if isHan(r) || !unicode.IsLetter(r) && !unicode.IsMark(r) {
 			break
 		}
 		before = before<<8 | uint64(r&0xff)
@@ -138,7 +137,7 @@ func (n *numbers) word() string {
 func (n *numbers) digits() (value uint64, digits int) {
 	zeros := 0
 	for at := n.pos; ; {
-		r, size := decode(n.text[at:])
+		r, size := utf8.DecodeRuneInString(n.text[at:])
 		at += size
 		switch {
 		case r >= '1' && r <= '9':
@@ -153,7 +152,7 @@ func (n *numbers) digits() (value uint64, digits int) {
 			zeros++
 			digits++
 			n.pos = at
-		case size == 0 || isHan(r) || isLetter(r):
+		case size == 0 || isHan(r) || unicode.IsLetter(r):
 			n.pos = at - size
 			n.skipScale()
 			return value, digits
@@ -164,7 +163,7 @@ func (n *numbers) digits() (value uint64, digits int) {
 // skipScale skips the Chinese units after digits: 3万 is 30000, whose only significant digit is 3.
 func (n *numbers) skipScale() {
 	for {
-		r, size := decode(n.text[n.pos:])
+		r, size := utf8.DecodeRuneInString(n.text[n.pos:])
 		if r != '百' && r != '千' && r != '万' && r != '亿' {
 			return
 		}
@@ -175,33 +174,6 @@ func (n *numbers) skipScale() {
 // isYear tells whether a number is a year, by its significant digits. Years that end in 0 are not recognised,
 // because 2010 and 201 have the same significant digits.
 func isYear(value uint64) bool { return value >= limits.FirstYear && value <= limits.LastYear }
-
-// isLetter tells whether a character is a letter. The caller has ruled out Han characters.
-func isLetter(r rune) bool {
-	if r < utf8.RuneSelf {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-	}
-	return unicode.IsLetter(r)
-}
-
-// decode returns the first character of s, full-width ASCII as ASCII; 0, 0 at the end.
-func decode(s string) (r rune, size int) {
-	if len(s) > 0 && s[0] < utf8.RuneSelf {
-		return rune(s[0]), 1
-	}
-	return decodeWide(s)
-}
-
-func decodeWide(s string) (r rune, size int) {
-	if len(s) == 0 {
-		return 0, 0
-	}
-	r, size = utf8.DecodeRuneInString(s)
-	if r >= 0xff01 && r <= 0xff5e {
-		r -= 0xfee0
-	}
-	return r, size
-}
 
 // isHan tells whether r is a Han ideograph or the numeral 〇. Marks such as 々 do not count.
 func isHan(r rune) bool {
@@ -256,31 +228,16 @@ func put(raw *[Size]byte, fact uint64, first, slots int) {
 	raw[valueAt+slot/2] |= byte(fact&15) << (slot % 2 * 4)
 }
 
-// englishNumber returns the significant digits of the words two to twelve, 0 for any other word.
+// englishNumbers are the numbers that are words.
+var englishNumbers = []string{"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+
+// englishNumber returns the significant digits of an English number, 0 for any other word.
 func englishNumber(word string) uint64 {
-	switch word {
-	case "two":
-		return 2
-	case "three":
-		return 3
-	case "four":
-		return 4
-	case "five":
-		return 5
-	case "six":
-		return 6
-	case "seven":
-		return 7
-	case "eight":
-		return 8
-	case "nine":
-		return 9
-	case "ten":
-		return 1
-	case "eleven":
-		return 11
-	case "twelve":
-		return 12
+	if len(word) < len("two") || len(word) > len("twelve") {
+		return 0
+	}
+	if i := slices.Index(englishNumbers, word); i >= 0 {
+		return significant(uint64(i) + 2)
 	}
 	return 0
 }
@@ -294,7 +251,7 @@ func chineseNumber(s string) (value uint64, length int) {
 	case 0:
 		return 0, 0
 	case 1:
-		if next, _ := utf8.DecodeRuneInString(s[length:]); units || value < 2 || !isMeasure(next) {
+		if next, _ := utf8.DecodeRuneInString(s[length:]); units || value < 2 || !strings.ContainsRune(measures, next) {
 			return 0, 0
 		}
 	}
@@ -340,15 +297,9 @@ func numeralRun(s string) (value uint64, length, runes int, units bool) {
 	return total + section + digit, length, runes, units
 }
 
-// isMeasure tells whether r is a measure word that comes after a count, an ordinal or a date, and hardly ever
-// after a numeral that is part of another word.
-func isMeasure(r rune) bool {
-	switch r {
-	case '次', '届', '年', '月', '日', '号', '期', '名', '位', '项', '条', '轮', '场', '起', '例', '倍', '季', '艘', '架', '辆', '座':
-		return true
-	}
-	return false
-}
+// measures are the measure words that come after a count, an ordinal or a date, and hardly ever after a numeral that
+// is part of another word.
+const measures = "次届年月日号期名位项条轮场起例倍季艘架辆座"
 
 // The Han characters of which numerals has a bit.
 const (
@@ -371,7 +322,10 @@ var numerals = func() (table [(lastHan - firstHan + 1) / 64]uint64) {
 	return table
 }()
 
-var chineseDigits = []rune("〇一二三四五六七八九")
+var (
+	chineseDigits = []rune("〇一二三四五六七八九")
+	chineseUnits  = map[rune]uint64{'十': 10, '百': 100, '千': 1000, '万': 10000, '亿': 100000000}
+)
 
 // chineseNumeral returns the digit that r stands for, or -1 and the unit that r stands for. It returns -1 and
 // 0 for all other characters.
@@ -381,16 +335,6 @@ func chineseNumeral(r rune) (digit int, unit uint64) {
 		return 0, 0
 	case '两':
 		return 2, 0
-	case '十':
-		return -1, 10
-	case '百':
-		return -1, 100
-	case '千':
-		return -1, 1000
-	case '万':
-		return -1, 10000
-	case '亿':
-		return -1, 100000000
 	}
-	return slices.Index(chineseDigits, r), 0
+	return slices.Index(chineseDigits, r), chineseUnits[r]
 }

@@ -70,7 +70,7 @@ func (c *Comparison) compareOrigins(a, b *Signature) {
 }
 
 // soon tells whether a publisher sends a report again within the time between the two.
-func (e evidence) soon() bool { return e.Apart <= time.Duration(e.Day)*time.Hour }
+func (e evidence) soon() bool { return e.Apart <= time.Duration(limits.Day)*time.Hour }
 
 // versions tells whether the publisher of both articles says that they are versions of one.
 func (e evidence) versions() bool {
@@ -96,16 +96,16 @@ func (e evidence) otherNumbers() int { return e.Contradictions + e.LeastValues -
 // Later than after a day and a half, the publisher sends only a part again. Many numbers in common tell one report from
 // another one whatever the words.
 func (e evidence) again() float64 {
-	part := e.Longer >= e.Limits.Longer
+	part := e.Longer >= limits.Longer
 	switch {
-	case !e.house() || e.soon() && e.CommonValues > e.Numbers+1:
+	case !e.house() || e.soon() && e.CommonValues > limits.Numbers+1:
 		return 0
 	case !e.soon() && !part:
 		return 1
 	case !e.soon() || e.CommonAll < e.LeastAll || !e.Flash && e.Lead <= halfLead:
-		return (1 + e.Limits.Contained) / 2
+		return (1 + limits.Contained) / 2
 	case part || e.CommonAll > 1 && e.SameForemost:
-		return e.Beginning
+		return limits.Beginning
 	}
-	return e.Limits.Contained
+	return limits.Contained
 }

@@ -20,7 +20,7 @@ func randomRule(r *rand.Rand) Rule {
 		t = Thresholds{Near: r.Float64(), ShortNear: r.Float64(), Values: r.Float64()}
 		t.Possible = t.Near * r.Float64()
 	}
-	return NewRule(t)
+	return Rule{Thresholds: t}
 }
 
 // randomComparison returns a comparison that two signatures can have.

@@ -40,47 +40,14 @@ func DefaultThresholds() Thresholds {
 	return Thresholds{Near: limits.Near, Possible: limits.Possible, ShortNear: limits.ShortNear, Values: limits.Values}
 }
 
-// Limits are the other numbers of the rule: no site needs to change one. Package limits says what each is and
-// what chose it. They are fields so that measurements can change them, such as eval ablate of echosieve-lab.
-type Limits struct {
-	WholeDistance  int
-	ShortPairs     float64
-	Contained      float64
-	Longer         float64
-	OtherWords     int
-	Growth         float64
-	Numbers        int
-	Contradictions float64
-	Corrected      float64
-	Beginning      float64
-	Backed         float64
-	Day            float64
-}
-
-// DefaultLimits returns the limits of the recipe news.
-func DefaultLimits() Limits {
-	return Limits{
-		WholeDistance: limits.WholeDistance, ShortPairs: limits.ShortPairs, Contained: limits.Contained,
-		Longer:     limits.Longer,
-		OtherWords: limits.OtherWords, Growth: limits.Growth,
-		Numbers:        limits.Numbers,
-		Contradictions: limits.Contradictions, Corrected: limits.Corrected,
-		Beginning: limits.Beginning, Backed: limits.Possible, Day: limits.Day,
-	}
-}
-
 // Rule decides about two articles. Copy a Rule before changing it.
 type Rule struct {
 	Thresholds
-	Limits
 	Off Off // for measurements
 }
 
 // Off has a bit for each row, need and pardon that never applies.
 type Off struct{ Rows, Needs, Pardons uint }
-
-// NewRule returns the rule with its default limits.
-func NewRule(t Thresholds) Rule { return Rule{Thresholds: t, Limits: DefaultLimits()} }
 
 // Row is one row of the rule. The first row that applies decides.
 type Row struct {
@@ -125,10 +92,10 @@ var rows = []Row{
 			"the other one reworded",
 		Example: "two matches of one evening, in reports of about equal length",
 		applies: func(e evidence) bool {
-			return e.distance > e.WholeDistance && !e.part && !e.retold
+			return e.distance > limits.WholeDistance && !e.part && !e.retold
 		},
 		figure: func(e evidence) Figure {
-			return Figure{"bits that differ", fmt.Sprint(e.distance), fmt.Sprintf("at most %d", e.WholeDistance), ""}
+			return Figure{"bits that differ", fmt.Sprint(e.distance), fmt.Sprintf("at most %d", limits.WholeDistance), ""}
 		},
 	},
 	{
@@ -155,7 +122,7 @@ var rows = []Row{
 		Example: "the inflation rates of March and of April",
 		applies: evidence.contradicts,
 		figure: func(e evidence) Figure {
-			limit := "less than " + share(e.Limits.Contradictions)
+			limit := "less than " + share(limits.Contradictions)
 			switch {
 			case e.Flash:
 				limit = "at most 0 in a flash"
@@ -188,14 +155,14 @@ var rows = []Row{
 		Says:    "they are about different names or things",
 		Example: "two appointments, worded alike, of other people",
 		applies: func(e evidence) bool {
-			return e.otherSubject() || !e.part && e.OtherMain > e.OtherWords && e.distance > limits.LoneDistance
+			return e.otherSubject() || !e.part && e.OtherMain > limits.OtherWords && e.distance > limits.LoneDistance
 		},
 		figure: func(e evidence) Figure {
 			if e.otherSubject() {
 				return Figure{"texts about a word that the other is not about", "2 of 2", "at most 1", ""}
 			}
 			return Figure{"main words that differ", fmt.Sprintf("%d of %d", e.OtherMain, limits.MainWords),
-				fmt.Sprintf("at most %d", e.OtherWords), ""}
+				fmt.Sprintf("at most %d", limits.OtherWords), ""}
 		},
 	},
 	{
@@ -262,8 +229,7 @@ type Need struct {
 
 // Default is the similarity needed if all settings have their defaults.
 func (n *Need) Default() float64 {
-	rule := NewRule(DefaultThresholds())
-	return n.similarity(evidence{Rule: &rule})
+	return n.similarity(evidence{Rule: &Rule{Thresholds: DefaultThresholds()}})
 }
 
 // Needs returns the needs, in order. The last one always counts.
@@ -298,7 +264,7 @@ var needs = []Need{
 	{
 		fmt.Sprintf("fewer than %d word pairs, or more than %d main words differ and neither is a part",
 			limits.ShortPairs, limits.OtherWords), "detection.short_near",
-		func(e evidence) bool { return e.short || !e.part && e.OtherMain > e.OtherWords },
+		func(e evidence) bool { return e.short || !e.part && e.OtherMain > limits.OtherWords },
 		func(e evidence) float64 { return max(e.Near, e.ShortNear) },
 	},
 	{

@@ -102,7 +102,7 @@ func TestNoAllocations(t *testing.T) {
 	list, dst := words(text), make([]byte, 0, Size)
 	var b Builder
 	build(&b, text)
-	rule := NewRule(DefaultThresholds())
+	rule := Rule{Thresholds: DefaultThresholds()}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		b.Add(list)
 		b.AddNumbers(text, 0)

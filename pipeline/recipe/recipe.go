@@ -254,7 +254,7 @@ func (c Config) Search() article.Search {
 // checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that
 // a newer version of Echosieve has stored, holds no information, and the article is not judged to be a copy.
 func checkSignatures(thresholds evidence.Thresholds) article.SecondCheck {
-	rule := evidence.NewRule(thresholds)
+	rule := evidence.Rule{Thresholds: thresholds}
 	return func(distance int, later, earlier *article.Article) article.Judgement {
 		return rule.Judge(distance, evidence.CompareArticles(later, earlier))
 	}

@@ -77,7 +77,7 @@ func (o *pairFlags) textVariants(cmd *cobra.Command, cfg config.Config, names []
 	add := func(name string, off func(d *recipe.Config)) {
 		own := cfg
 		off(&own.Detection)
-		list = append(list, figures.Variant{Name: name, Rule: evidence.NewRule(cfg.Detection.Thresholds),
+		list = append(list, figures.Variant{Name: name, Rule: evidence.Rule{Thresholds: cfg.Detection.Thresholds},
 			Articles: func() (map[string]article.Article, error) {
 				set, err := o.articles(cmd, own, names)
 				if err != nil {

@@ -19,12 +19,12 @@ type Variant struct {
 	Articles func() (map[string]article.Article, error)
 }
 
-// Variants returns the rule with each row, each need and each pardon switched off alone, and with each limit that
-// sets a sort of texts apart out of reach. The first one is the rule itself.
+// Variants returns the rule with each row, each need and each pardon switched off alone. The first one is the
+// rule itself.
 func Variants(t evidence.Thresholds) []Variant {
-	list := []Variant{{Name: "none", Rule: evidence.NewRule(t)}}
+	list := []Variant{{Name: "none", Rule: evidence.Rule{Thresholds: t}}}
 	add := func(name string, change func(r *evidence.Rule)) {
-		rule := evidence.NewRule(t)
+		rule := evidence.Rule{Thresholds: t}
 		change(&rule)
 		list = append(list, Variant{Name: name, Rule: rule})
 	}
@@ -44,10 +44,6 @@ func Variants(t evidence.Thresholds) []Variant {
 			}
 		}
 	})
-	add("short texts", func(r *evidence.Rule) { r.ShortPairs = 0 })
-	add("parts", func(r *evidence.Rule) { r.Contained, r.Beginning = 2, 2 })
-	add("growth", func(r *evidence.Rule) { r.Growth = 1e9 })
-	add("share of contradictions", func(r *evidence.Rule) { r.Contradictions = 0 })
 	return list
 }
 
