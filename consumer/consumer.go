@@ -70,12 +70,12 @@ type Snapshots interface {
 	Outdated(ctx context.Context, b *pipeline.Batch) ([]pipeline.Output, error)
 }
 
-// Labels are stored beside the group's committed offsets (package label), and survive a restart of all
+// Labels are stored beside the group's committed offsets (broker.Commit), and survive a restart of all
 // members. The index stores which one it is and how far it has counted. So it notices after a restart that
 // Redis has lost data, and that another index was used.
 type Labels interface {
-	// Label returns the words of the index to store: one word without spaces, at most 1 KiB, or "". It is
-	// called before each commit.
+	// Label returns what the index stores: one word without spaces, of a few hundred bytes, or "". It is called before
+	// each commit.
 	Label() string
 	// Recall is called whenever partitions are assigned, and every 5 seconds, with the labels of all
 	// partitions of the input topics that have one, by the offset beside which the label stands. Calls may be

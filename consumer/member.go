@@ -59,21 +59,8 @@ func (c *Consumer) serveGenerations(ctx context.Context, group *kafka.ConsumerGr
 // LeaveGroup once, which fails while the coordinator is away. Afterwards the group would wait a session
 // timeout for the forgotten member, and this process with it.
 func (c *Consumer) leaveAs(ctx context.Context, member string) {
-	var retry stopping.Backoff
-	for {
-		err := c.leave(ctx, member)
-		if err == nil || broker.Permanent(err) {
-			c.log.Debug("left the group as its former member", "group", c.cfg.Group, "member", member, "err", err)
-			break
-		}
-		if retry.Wait(ctx) != nil {
-			return
-		}
-	}
-	c.reporter.Changed(broker.OpJoin, c.cfg.Group, fmt.Errorf(
-		"consumer: join group %s: the brokers answer again; the group waits until its other processes have "+
-			"joined, at most %s (kafka.session_timeout)",
-		c.cfg.Group, c.cfg.SessionTimeout))
+	err := stopping.Until(ctx, 0, func(ctx context.Context) error { return broker.Final(c.leave(ctx, member)) })
+	c.log.Debug("left the group as its former member", "group", c.cfg.Group, "member", member, "err", err)
 }
 
 // leave takes a member out of the group. It is no error if the group does not know the member.

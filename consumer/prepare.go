@@ -85,18 +85,13 @@ func (c *Consumer) checkTopics(ctx context.Context) error {
 // waitForGroup returns nil when the group's coordinator answers. In a new cluster the first such request
 // creates the coordinators' topic, and for a moment no coordinator is available.
 func (c *Consumer) waitForGroup(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, broker.SettleTimeout)
-	defer cancel()
-	var retry stopping.Backoff
-	for {
+	return stopping.Until(ctx, broker.SettleTimeout, func(ctx context.Context) error {
 		_, err := c.cluster.Committed(ctx, c.cfg.Group, c.inputs[0].name, []int{0})
-		switch {
-		case err == nil:
-			return nil
-		case broker.Kind(err) != "coordinator", retry.Wait(ctx) != nil:
-			return err
+		if err != nil && broker.Kind(err) != "coordinator" {
+			return stopping.Final(err)
 		}
-	}
+		return err
+	})
 }
 
 // WarnWith makes the consumer call warn when it works, but worse than it could. kind names the warning. It

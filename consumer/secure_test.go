@@ -220,8 +220,7 @@ func tokens(t *testing.T, s *kafkaserver.Server) {
 	for name, c := range map[string]struct{ token, want string }{
 		"no file": {"", "have a program write it"},
 		"expired": {
-			unsecured("bob", now.Add(-time.Hour), now.Add(-time.Minute)),
-			"look for the program that should renew it",
+			unsecured("bob", now.Add(-time.Hour), now.Add(-time.Minute)), "check issuer, audience, scope and expiry",
 		},
 		"no token":  {"not.a.token", "check issuer, audience"},
 		"no rights": {unsecured("eve", now, now.Add(time.Hour)), "grant Read"},

@@ -94,11 +94,11 @@ func (c *Cluster) Ping(ctx context.Context) error {
 	return Explain(err)
 }
 
-// ExplainClosed finds out why the brokers close connections, or do not answer. A listener that expects a login closes the connection without an answer, and so does a listener that does not
-// expect TLS: the error alone cannot tell the two apart. The request for protocol versions can: a listener
-// that expects a login answers it before the login.
+// ExplainClosed finds out why the brokers close connections, or do not answer. A listener that expects a login closes
+// the connection without an answer, and so does a listener that does not expect TLS: the error alone cannot tell the two
+// apart. The request for protocol versions can: a listener that expects a login answers it before the login.
 func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
-	if !diag.IsClosed(err) && !diag.IsTimeout(err) {
+	if !diag.IsClosed(err) && !diag.IsTimeout(err) && !errors.Is(err, wire.ErrNotOffered) {
 		return err
 	}
 	for _, addr := range c.Config.Brokers {
@@ -140,16 +140,12 @@ func (c *Cluster) RootCause(ctx context.Context, err error) error {
 // Partitions returns the number of partitions of a topic, from metadata at most metadataTTL old.
 func (c *Cluster) Partitions(ctx context.Context, topic string) (int, error) {
 	m, err := c.Client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if len(m.Topics) != 1 {
-		return 0, protocol.NewErrNoTopic(topic)
-	}
-	if m.Topics[0].Error != nil {
+	case len(m.Topics) == 1 && m.Topics[0].Error != nil:
 		return 0, fmt.Errorf("%s: %w", topic, m.Topics[0].Error)
-	}
-	if len(m.Topics[0].Partitions) == 0 {
+	case len(m.Topics) != 1 || len(m.Topics[0].Partitions) == 0:
 		return 0, protocol.NewErrNoTopic(topic)
 	}
 	return len(m.Topics[0].Partitions), nil
@@ -157,20 +153,27 @@ func (c *Cluster) Partitions(ctx context.Context, topic string) (int, error) {
 
 // Offsets returns the first offset that the broker has, and the offset after the last record.
 func (c *Cluster) Offsets(ctx context.Context, topic string, partition int32) (first, last int64, err error) {
+	p, err := c.ListOffsets(ctx, kafka.ReadUncommitted, topic, kafka.FirstOffsetOf(int(partition)),
+		kafka.LastOffsetOf(int(partition)))
+	return p.FirstOffset, p.LastOffset, err
+}
+
+// ListOffsets asks for offsets in one partition.
+func (c *Cluster) ListOffsets(ctx context.Context, level kafka.IsolationLevel, topic string,
+	wanted ...kafka.OffsetRequest,
+) (kafka.PartitionOffsets, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	res, err := c.Client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{
-		topic: {kafka.FirstOffsetOf(int(partition)), kafka.LastOffsetOf(int(partition))},
-	}})
+	res, err := c.Client.ListOffsets(ctx, &kafka.ListOffsetsRequest{
+		IsolationLevel: level, Topics: map[string][]kafka.OffsetRequest{topic: wanted},
+	})
 	if err != nil {
-		return 0, 0, c.RootCause(ctx, err)
+		return kafka.PartitionOffsets{}, c.RootCause(ctx, err)
 	}
 	for _, p := range res.Topics[topic] {
-		if p.Partition == int(partition) {
-			return p.FirstOffset, p.LastOffset, p.Error
-		}
+		return p, p.Error
 	}
-	return 0, 0, protocol.NewErrNoPartition(topic, partition)
+	return kafka.PartitionOffsets{}, protocol.NewErrNoPartition(topic, int32(wanted[0].Partition))
 }
 
 // MoveToEnds sets the offset of each position to the end of its log, records of open transactions included.

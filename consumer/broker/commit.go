@@ -16,6 +16,33 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
+// A label is the text that Echosieve commits beside each offset, as the metadata of Kafka's offset
+// commits: words that tell the next process what the offset belongs to.
+//
+//	index:layout=...&namespace=echosieve&recipe=...&window=168h&... topic-id:AQAAAAAAAAAAAAAAAAAAAA
+//
+// A word is a name, a colon and a value without spaces. Readers look up the names that they know and ignore
+// all others, so a version may add words. The words:
+//
+//   - index: in which index the records below the offset were decided. The format is that of Label in redisindex/watch.
+//   - producer: id/epoch under which the partition's owner publishes; absent with delivery at least once.
+//   - outputs: topic/partition/topic-id/offset of each output partition, with commas between them. No output
+//     of a record at or after the committed offset stands before that offset of the output partition. So the
+//     next owner reads from there what is published.
+//   - topic-id: the id of the topic whose offset it is. Brokers drop a group's offsets together with the
+//     topic, but an offset of the old topic can come back: the topic is deleted and recreated, a member that
+//     has not noticed this commits an offset of the old topic once more, and is killed before it notices. The
+//     word tells the next member that the offset belongs to another log. It is the last word, because
+//     versions without other words compare a label that begins with it as a whole.
+//
+// Offsets that others have committed, for example a tool that resets a group, have no label and are used as they are.
+const (
+	wordIndex    = "index"
+	wordProducer = "producer"
+	wordOutputs  = "outputs"
+	wordTopicID  = "topic-id"
+)
+
 // Position is an offset in one partition of an output topic.
 type Position struct {
 	wire.TopicPartition
@@ -23,7 +50,7 @@ type Position struct {
 	Offset  int64
 }
 
-// Commit is an offset of an input partition in a consumer group, and what its label says (package label).
+// Commit is an offset of an input partition in a consumer group, and what its label says.
 type Commit struct {
 	wire.TopicPartition
 	// Next is the offset of the next record to read. Every output of the records before it is acknowledged.
@@ -41,36 +68,32 @@ type Commit struct {
 	topicID string // of the input topic, as the label has it
 }
 
-// maxIndexBytes bounds the label of the index, so that the commit's label has room for other words.
-const maxIndexBytes = 1024
-
-// metadata returns the label to commit for a topic with the id.
+// metadata returns the label to commit for a topic with the id. It has room in the 4096 bytes that brokers take by
+// default (offset.metadata.max.bytes), also with the longest names of topics.
 func (c *Commit) metadata(id wire.TopicID) string {
-	var words []word
-	if len(c.Index) <= maxIndexBytes {
-		words = append(words, word{name: wordIndex, value: c.Index})
+	var words []string
+	if c.Index != "" {
+		words = append(words, wordIndex+":"+c.Index)
 	}
 	if c.Owner.ID != wire.NoProducerID {
-		texts := make([]string, len(c.Positions))
+		positions := make([]string, len(c.Positions))
 		for i, p := range c.Positions {
-			texts[i] = strings.Join([]string{
-				p.Topic, strconv.Itoa(int(p.Partition)), p.TopicID.String(),
-				strconv.FormatInt(p.Offset, 10),
-			}, "/")
+			positions[i] = fmt.Sprintf("%s/%d/%s/%d", p.Topic, p.Partition, p.TopicID, p.Offset)
 		}
-		words = append(words, word{name: wordProducer, value: fmt.Sprintf("%d/%d", c.Owner.ID, c.Owner.Epoch)},
-			word{name: wordOutputs, value: strings.Join(texts, ",")})
+		words = append(words, fmt.Sprintf("%s:%d/%d", wordProducer, c.Owner.ID, c.Owner.Epoch),
+			wordOutputs+":"+strings.Join(positions, ","))
 	}
 	if id.Known() {
-		words = append(words, word{name: wordTopicID, value: id.String()})
+		words = append(words, wordTopicID+":"+id.String())
 	}
-	return makeLabel(words...)
+	return strings.Join(words, " ")
 }
 
 // parseCommit reads an offset with its label. Positions that cannot be read are left out.
 func parseCommit(topic string, partition int, next int64, text string) Commit {
 	c := Commit{
-		TopicPartition: wire.TopicPartition{Topic: topic, Partition: int32(partition)}, Next: next, Owner: wire.Identity{ID: wire.NoProducerID, Epoch: -1},
+		TopicPartition: wire.TopicPartition{Topic: topic, Partition: int32(partition)}, Next: next,
+		Owner: wire.Identity{ID: wire.NoProducerID, Epoch: -1},
 		Index: valueOf(text, wordIndex), topicID: valueOf(text, wordTopicID),
 	}
 	var owner wire.Identity
@@ -208,4 +231,14 @@ func FirstPartitions(n int) []int {
 		ids[i] = i
 	}
 	return ids
+}
+
+// valueOf returns the value of the label's word of that name, or "".
+func valueOf(label, name string) string {
+	for word := range strings.FieldsSeq(label) {
+		if value, ok := strings.CutPrefix(word, name+":"); ok {
+			return value
+		}
+	}
+	return ""
 }

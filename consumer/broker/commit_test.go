@@ -2,7 +2,6 @@ package broker
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"echosieve/consumer/internal/wire"
@@ -34,8 +33,6 @@ func TestCommitsAreReadBack(t *testing.T) {
 		again.topicID = ""
 		require.Equal(t, c, again)
 	}
-	long := Commit{Owner: nobody, Index: strings.Repeat("x", maxIndexBytes+1)}
-	require.Empty(t, long.metadata(wire.TopicID{}))
 	for _, text := range []string{"", "a tool's", "producer:7 outputs:unique/0/AQ/5"} {
 		c := parseCommit("", 0, 7, text)
 		require.False(t, c.OfOtherTopic(id), text)

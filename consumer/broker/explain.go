@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"echosieve/internal/diag"
+	"echosieve/internal/stopping"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
@@ -194,6 +195,14 @@ func routine(err error) bool {
 func Permanent(err error) bool {
 	var p *diag.Problem
 	return errors.As(Explain(err), &p) && p.Permanent
+}
+
+// Final marks an error for stopping.Until if it is Permanent.
+func Final(err error) error {
+	if Permanent(err) {
+		return stopping.Final(err)
+	}
+	return err
 }
 
 const (

@@ -68,19 +68,6 @@ func (r *Reporter) isShort(key failure) bool {
 	return time.Since(since) < r.rebalanceTime
 }
 
-// Changed replaces the reason of a failure, if the operation fails for the subject.
-func (r *Reporter) Changed(operation, subject string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := failure{operation, subject}
-	if _, known := r.failing[key]; known {
-		r.log.Info("kafka operation still fails, for another reason", "operation", operation, "subject", subject,
-			"err", err)
-		r.failing[key] = err
-		r.health("kafka", key, err)
-	}
-}
-
 // Waits records that the operation waits for other processes, which is no failure of a broker. The text says what for.
 func (r *Reporter) Waits(operation, subject string, why error) {
 	r.mu.Lock()

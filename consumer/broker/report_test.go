@@ -54,11 +54,6 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
 }
 
-// A commit that brokers refuse for its label says what to do.
-func TestLongLabelsAreExplained(t *testing.T) {
-	require.ErrorContains(t, Explain(kafka.OffsetMetadataTooLarge), "offset.metadata.max.bytes")
-}
-
 // Decompressors have a quarter of the memory. One that needs more than that is alone.
 func TestDecompressorsShareTheirMemory(t *testing.T) {
 	l := NewLimiter(1, 400, nil)

@@ -39,19 +39,18 @@ var ErrNotKnownYet = errors.New("the topic is new, and a broker does not know it
 
 // WaitForSettings is ReadSettings for topics that exist. Brokers learn of a new topic one after another: one that does
 // not know a topic is asked again, for at most SettleTimeout. Then the error is an ErrNotKnownYet.
-func (c *Cluster) WaitForSettings(ctx context.Context, topics ...string) (map[string]TopicSettings, error) {
-	ctx, cancel := context.WithTimeout(ctx, SettleTimeout)
-	defer cancel()
-	var retry stopping.Backoff
-	for {
-		all, err := c.ReadSettings(ctx, topics...)
-		if !errors.Is(err, kafka.UnknownTopicOrPartition) {
-			return all, err
+func (c *Cluster) WaitForSettings(ctx context.Context, topics ...string) (all map[string]TopicSettings, err error) {
+	err = stopping.Until(ctx, SettleTimeout, func(ctx context.Context) (err error) {
+		all, err = c.ReadSettings(ctx, topics...)
+		if err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition) {
+			return stopping.Final(err)
 		}
-		if retry.Wait(ctx) != nil {
-			return all, fmt.Errorf("%w: %s", ErrNotKnownYet, err.Error())
-		}
+		return err
+	})
+	if errors.Is(err, kafka.UnknownTopicOrPartition) {
+		err = fmt.Errorf("%w: %s", ErrNotKnownYet, err.Error())
 	}
+	return all, err
 }
 
 // ReadSettings returns the settings of the topics whose settings can be read, and why one of the others cannot.

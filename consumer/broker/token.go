@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -30,14 +28,17 @@ const mechanismOAuth = "oauthbearer"
 
 // oauth is SASL OAUTHBEARER (RFC 7628). The next token may be good, so a token that is refused is no reason to end.
 type oauth struct {
-	token      func(context.Context) (string, error)
+	tokens     oauth2.TokenSource
 	extensions string // as they follow the token
 }
 
 var _ sasl.Mechanism = oauth{}
 
 func (s SASL) loadOAuth(caFile string) (sasl.Mechanism, error) {
-	o := oauth{token: tokenFile(s.TokenFile).read, extensions: s.sentExtensions()}
+	o := oauth{tokens: tokenFile(s.TokenFile)}
+	if s.Extensions != "" {
+		o.extensions = strings.ReplaceAll(s.Extensions, ",", "\x01") + "\x01"
+	}
 	if s.TokenURL == "" {
 		return o, nil
 	}
@@ -49,16 +50,20 @@ func (s SASL) loadOAuth(caFile string) (sasl.Mechanism, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 	}
-	o.token = s.newIssuer(transport).current
-	return o, nil
-}
-
-// sentExtensions returns the extensions as they follow the token.
-func (s SASL) sentExtensions() string {
-	if s.Extensions == "" {
-		return ""
+	client := &http.Client{
+		Transport: transport, Timeout: tokenTimeout,
+		// A redirect would take the secret elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return strings.ReplaceAll(s.Extensions, ",", "\x01") + "\x01"
+	// One token serves all logins. A login asks for the next one and the others wait for its answer.
+	o.tokens = oauth2.ReuseTokenSourceWithExpiry(nil, &issuer{
+		ctx: context.WithValue(context.Background(), oauth2.HTTPClient, client),
+		config: clientcredentials.Config{
+			ClientID: s.Username, ClientSecret: s.Password, TokenURL: s.TokenURL, Scopes: strings.Fields(s.Scopes),
+			AuthStyle: oauth2.AuthStyleInHeader, // as Kafka's own clients do it
+		},
+	}, time.Second)
+	return o, nil
 }
 
 // validOAuth says what is wrong with the settings of tokens; empty: nothing.
@@ -91,12 +96,12 @@ func (s SASL) validOAuth() (key, why string) {
 func (oauth) Name() string { return "OAUTHBEARER" }
 
 // Start implements sasl.Mechanism.
-func (o oauth) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
-	token, err := o.token(ctx)
+func (o oauth) Start(context.Context) (sasl.StateMachine, []byte, error) {
+	t, err := o.tokens.Token()
 	if err != nil {
 		return nil, nil, err
 	}
-	return o, []byte("n,,\x01auth=Bearer " + token + "\x01" + o.extensions + "\x01"), nil
+	return o, []byte("n,,\x01auth=Bearer " + t.AccessToken + "\x01" + o.extensions + "\x01"), nil
 }
 
 // Next implements sasl.StateMachine. A broker that refuses the token sends why, as JSON.
@@ -116,95 +121,54 @@ func (oauth) Next(_ context.Context, challenge []byte) (done bool, response []by
 	}
 }
 
-// isToken says whether a text can be sent as a token.
-func isToken(text string) bool { return text != "" && !strings.ContainsAny(text, "\x01 \n") }
+// checkToken returns an error if a text cannot be sent as a token.
+func checkToken(text string) error {
+	if text == "" || strings.ContainsAny(text, "\x01 \n") {
+		return errors.New("it does not hold one token")
+	}
+	return nil
+}
 
 // tokenFile names a file that another program keeps fresh.
 type tokenFile string
 
-// read returns the token that the file holds now.
-func (f tokenFile) read(context.Context) (string, error) {
+// Token returns the token that the file holds now.
+func (f tokenFile) Token() (*oauth2.Token, error) {
 	data, err := os.ReadFile(string(f))
 	token := string(bytes.TrimSpace(data))
-	if err == nil && !isToken(token) {
-		err = errors.New("the file does not hold one token")
+	if err == nil {
+		err = checkToken(token)
 	}
 	if err != nil {
-		return "", &diag.Problem{
+		return nil, &diag.Problem{
 			Cause:  "there is no token to log in with",
 			Remedy: "have a program write it to the file of kafka.sasl.token_file", Err: err,
 		}
 	}
-	if end := expiry(token); !end.IsZero() && time.Now().After(end) {
-		return "", &diag.Problem{
-			Cause:  "the token in the file of kafka.sasl.token_file has expired",
-			Remedy: "look for the program that should renew it, and compare the clocks",
-			Err:    fmt.Errorf("it was good until %s", end.UTC().Format(time.RFC3339)),
-		}
-	}
-	return token, nil
+	return &oauth2.Token{AccessToken: token}, nil
 }
 
-const (
-	// tokenTimeout bounds a request to the token endpoint. A login, of which it is a part, has dialTimeout.
-	tokenTimeout = 5 * time.Second
-	// tokenPause is the time after a failed request in which logins fail, or use the old token, without another one.
-	tokenPause = time.Second
-)
+// tokenTimeout bounds a request to the token endpoint. A login, of which it is a part, has dialTimeout.
+const tokenTimeout = 5 * time.Second
 
-// issuer gets tokens from a token endpoint, by client credentials (RFC 6749, section 4.4). One token serves all logins
-// until four fifths of its life are over. While the endpoint is away, it serves until its end.
+// issuer gets tokens from a token endpoint, by client credentials (RFC 6749, section 4.4).
 type issuer struct {
+	ctx    context.Context //nolint:containedctx // carries the HTTP client
 	config clientcredentials.Config
-	client *http.Client
-
-	mu    sync.Mutex
-	token string
-	err   error
-	end   time.Time // of token; zero: unknown
-	next  time.Time // when the endpoint is asked again
 }
 
-func (s SASL) newIssuer(transport http.RoundTripper) *issuer {
-	return &issuer{
-		client: &http.Client{
-			Transport: transport, Timeout: tokenTimeout,
-			// A redirect would take the secret elsewhere.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		config: clientcredentials.Config{
-			ClientID: s.Username, ClientSecret: s.Password, TokenURL: s.TokenURL, Scopes: strings.Fields(s.Scopes),
-			AuthStyle: oauth2.AuthStyleInHeader, // as Kafka's own clients do it
-		},
-	}
-}
-
-func (i *issuer) current(ctx context.Context) (string, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	now := time.Now()
-	if now.Before(i.next) {
-		return i.token, i.err
-	}
-	// The answer serves other logins, too: the end of this one does not end the request.
-	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, i.client)
-	t, err := i.config.Token(ctx)
-	if err == nil && !isToken(t.AccessToken) {
-		err = errors.New("the answer does not hold one token")
-	}
+// Token returns a new token. It expires for us when four fifths of its life are over: brokers close a connection when
+// the token ends with which it has logged in. A token whose end the endpoint does not tell serves one login.
+func (i *issuer) Token() (*oauth2.Token, error) {
+	t, err := i.config.Token(i.ctx)
 	if err == nil {
-		i.token, i.err, i.end = t.AccessToken, nil, t.Expiry
-		if i.end.IsZero() {
-			i.end = expiry(i.token)
-		}
-		i.next = now.Add(i.end.Sub(now) * 4 / 5)
-	} else {
-		i.next = now.Add(tokenPause)
-		if !now.Before(i.end) {
-			i.token, i.err = "", explainToken(err)
-		}
+		err = checkToken(t.AccessToken)
 	}
-	return i.token, i.err
+	if err != nil {
+		return nil, explainToken(err)
+	}
+	now := time.Now()
+	return &oauth2.Token{AccessToken: t.AccessToken, Expiry: now.Add(max(t.Expiry.Sub(now), 0) * 4 / 5)}, nil
 }
 
 // tokenEndpoint names the token endpoint in explanations of faults of network.
@@ -244,18 +208,4 @@ func explainToken(err error) error {
 		}
 	}
 	return p
-}
-
-// expiry returns until when a token is good; zero if it does not say so in the form of a JSON Web Token.
-func expiry(token string) time.Time {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return time.Time{}
-	}
-	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	var claims struct{ Exp float64 }
-	if err != nil || json.Unmarshal(data, &claims) != nil || claims.Exp <= 0 {
-		return time.Time{}
-	}
-	return time.Unix(int64(claims.Exp), 0)
 }

@@ -134,40 +134,27 @@ func widest(topics map[string]TopicSettings, limit string) (value string) {
 
 // WaitForTopics returns nil when a broker knows all these topics. After patience it returns a *MissingTopicsError.
 func (c *Cluster) WaitForTopics(ctx context.Context, topics []string, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	var retry stopping.Backoff
-	for {
+	return stopping.Until(ctx, patience, func(ctx context.Context) error {
 		missing, err := c.Missing(ctx, topics)
-		if err == nil && len(missing) == 0 {
-			return nil
-		}
-		if err == nil {
+		if err == nil && len(missing) > 0 {
 			slices.Sort(missing)
-			err = &MissingTopicsError{Topics: missing}
+			return &MissingTopicsError{Topics: missing}
 		}
-		if Permanent(err) || retry.Wait(ctx) != nil {
-			return err
-		}
-	}
+		return Final(err)
+	})
 }
 
 // waitForLeaders returns nil when the leader of every partition of the topics answers. The topics were
 // created a moment ago: a broker can list a topic before the topic's leader knows of it.
 func (c *Cluster) waitForLeaders(ctx context.Context, topics []string) error {
-	ctx, cancel := context.WithTimeout(ctx, SettleTimeout)
-	defer cancel()
 	for _, topic := range topics {
 		for partition := range int32(c.Config.Partitions) {
-			var retry stopping.Backoff
-			for {
+			err := stopping.Until(ctx, SettleTimeout, func(ctx context.Context) error {
 				_, _, err := c.Offsets(ctx, topic, partition)
-				if err == nil {
-					break
-				}
-				if Permanent(err) || retry.Wait(ctx) != nil {
-					return fmt.Errorf("topic %s: %w", topic, err)
-				}
+				return Final(err)
+			})
+			if err != nil {
+				return fmt.Errorf("topic %s: %w", topic, err)
 			}
 		}
 	}

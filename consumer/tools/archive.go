@@ -68,14 +68,14 @@ type Offsets struct{ First, Next int64 }
 
 // Offsets returns the offsets of a partition.
 func (a *Archive) Offsets(ctx context.Context, topic string, partition int32) (Offsets, error) {
-	p, err := a.listOffsets(ctx, topic, partition, kafka.FirstOffsetOf(int(partition)),
+	p, err := a.listOffsets(ctx, kafka.ReadCommitted, topic, partition, kafka.FirstOffsetOf(int(partition)),
 		kafka.LastOffsetOf(int(partition)))
 	return Offsets{p.FirstOffset, p.LastOffset}, err
 }
 
 // OffsetAt returns the offset of the first record whose timestamp is at or after t, or -1 if there is none.
 func (a *Archive) OffsetAt(ctx context.Context, topic string, partition int32, t time.Time) (int64, error) {
-	p, err := a.listOffsets(ctx, topic, partition, kafka.TimeOffsetOf(int(partition), t))
+	p, err := a.listOffsets(ctx, kafka.ReadCommitted, topic, partition, kafka.TimeOffsetOf(int(partition), t))
 	for offset := range p.Offsets {
 		return offset, err
 	}
@@ -87,42 +87,26 @@ func (a *Archive) OpenTransaction(ctx context.Context, topic string, partition i
 	err error,
 ) {
 	end := kafka.LastOffsetOf(int(partition))
-	readable, err := a.listOffsets(ctx, topic, partition, end)
+	readable, err := a.listOffsets(ctx, kafka.ReadCommitted, topic, partition, end)
 	if err != nil {
 		return 0, false, err
 	}
-	written, err := a.listOffsetsAs(ctx, kafka.ReadUncommitted, topic, partition, end)
+	written, err := a.listOffsets(ctx, kafka.ReadUncommitted, topic, partition, end)
 	return readable.LastOffset, written.LastOffset > readable.LastOffset, err
 }
 
-func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32, wanted ...kafka.OffsetRequest) (
-	kafka.PartitionOffsets, error,
-) {
-	return a.listOffsetsAs(ctx, kafka.ReadCommitted, topic, partition, wanted...)
-}
-
-func (a *Archive) listOffsetsAs(ctx context.Context, level kafka.IsolationLevel, topic string, partition int32,
+func (a *Archive) listOffsets(ctx context.Context, level kafka.IsolationLevel, topic string, partition int32,
 	wanted ...kafka.OffsetRequest,
 ) (kafka.PartitionOffsets, error) {
 	return retried(ctx, a, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
-		ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
-		defer cancel()
-		res, err := a.cluster.Client.ListOffsets(ctx, &kafka.ListOffsetsRequest{
-			IsolationLevel: level, Topics: map[string][]kafka.OffsetRequest{topic: wanted},
-		})
-		if err != nil {
-			return kafka.PartitionOffsets{}, a.cluster.RootCause(ctx, err)
-		}
-		for _, p := range res.Topics[topic] {
-			return p, p.Error
-		}
-		return kafka.PartitionOffsets{}, kafka.UnknownTopicOrPartition
+		return a.cluster.ListOffsets(ctx, level, topic, wanted...)
 	})
 }
 
-// Record returns one record. The error is ErrNoRecord if Kafka has no committed record there, or no such partition. A record above
-// kafka.max_message_bytes comes without its value. All calls together take a quarter of kafka.max_in_flight_bytes for
-// responses, and as much for decompressors: they wait for each other. Who needs more runs alone.
+// Record returns one record. The error is ErrNoRecord if Kafka has no committed record there, or no such partition. A
+// record above kafka.max_message_bytes comes without its value. All calls together take a quarter of
+// kafka.max_in_flight_bytes for responses, and as much for decompressors: they wait for each other. Who needs more runs
+// alone.
 func (a *Archive) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
 	var found *record.Record
 	// A broker sends the first record batch whole, so one byte asks for this batch only.

@@ -176,23 +176,13 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 
 func (c checker) checkGroup(ctx context.Context) diag.Finding {
 	subject := "group " + c.Config.Group
-	ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
-	defer cancel()
-	var retry stopping.Backoff
-	for {
-		res, err := c.Client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{
-			Key:     c.Config.Group,
-			KeyType: kafka.CoordinatorKeyTypeConsumer,
-		})
-		if err == nil {
-			err = res.Error
-		}
-		if err == nil {
-			return diag.New(diag.OK, subject, "coordinator found", "")
-		}
-		// Just after the start of a cluster, the coordinator may not answer yet.
-		if broker.Permanent(err) || retry.Wait(ctx) != nil {
-			return fromError(subject, err)
-		}
+	// Just after the start of a cluster, the coordinator may not answer yet.
+	err := stopping.Until(ctx, broker.RequestTimeout, func(ctx context.Context) error {
+		_, err := c.Wire.Coordinator(ctx, kafka.CoordinatorKeyTypeConsumer, c.Config.Group)
+		return broker.Final(err)
+	})
+	if err != nil {
+		return fromError(subject, err)
 	}
+	return diag.New(diag.OK, subject, "coordinator found", "")
 }

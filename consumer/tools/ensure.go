@@ -2,10 +2,10 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"echosieve/consumer/broker"
-	"echosieve/internal/stopping"
 )
 
 // EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.
@@ -45,18 +45,9 @@ func FindTopic(ctx context.Context, cfg broker.Config, topic string) error {
 		return fmt.Errorf("consumer: %w", err)
 	}
 	defer c.Close()
-	patience, cancel := context.WithTimeout(ctx, topicPatience)
-	defer cancel()
-	var retry stopping.Backoff
-	for {
-		missing, err := c.Missing(ctx, []string{topic})
-		switch {
-		case err != nil:
-			return explainProduce(topic, c.ExplainClosed(ctx, err))
-		case len(missing) == 0:
-			return nil
-		case retry.Wait(patience) != nil:
-			return &broker.MissingTopicsError{Topics: missing}
-		}
+	err = c.WaitForTopics(ctx, []string{topic}, topicPatience)
+	if missing := (*broker.MissingTopicsError)(nil); err == nil || errors.As(err, &missing) {
+		return err
 	}
+	return explainProduce(topic, c.ExplainClosed(ctx, err))
 }
