@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 
 	"echosieve/app/config/schema"
 	"echosieve/app/files"
@@ -27,8 +29,19 @@ const (
 // supervisor must wait longer before it kills the process.
 const mostDrain = 10 * time.Second
 
+// help.yaml has what is too long for a tag: the help of keys, by their names.
+//
+//go:embed help.yaml
+var helpFile []byte
+
 // Schema returns the schema of Config: the list of all keys.
-var Schema = sync.OnceValue(func() *schema.Schema { return schema.New(envPrefix, Default()).Remove(removed) })
+var Schema = sync.OnceValue(func() *schema.Schema {
+	var help map[string]string
+	if err := yaml.Unmarshal(helpFile, &help); err != nil {
+		panic(err) // a mistake in the program
+	}
+	return schema.New(envPrefix, Default(), help).Remove(removed)
+})
 
 // AddFlags adds --config and a flag for each setting. A command that uses settings of some sections only
 // names these: its help then lists no others.

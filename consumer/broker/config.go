@@ -15,29 +15,29 @@ import (
 // setting tags are the keys below "kafka", and the help tags are their documentation.
 type Config struct {
 	Brokers []string `setting:"brokers" help:"Brokers (host:port) to start from."`
-	Rack    string   `setting:"rack" help:"Rack or zone of this process, as broker.rack names it: records are fetched from the replica that the leader calls the nearest. Empty: from leaders."`
-	Group   string   `setting:"group" help:"Consumer group. Its processes share the input partitions; a new group starts at the oldest record."`
+	Rack    string   `setting:"rack"`
+	Group   string   `setting:"group"`
 	Topics  Topics   `setting:"topics"`
 
 	CreateTopics bool `setting:"create_topics" help:"Create missing topics at start. false: a missing topic is an error."`
 	Partitions   int  `setting:"partitions" range:"1..100000" help:"Partitions of created topics."`
 	Replication  int  `setting:"-"`
 
-	MaxMessageBytes int           `setting:"max_message_bytes" range:"16KiB..1GiB" help:"Largest batch sent; larger records become dead letters. Never above max.message.bytes of the output topics."`
+	MaxMessageBytes int           `setting:"max_message_bytes" range:"16KiB..1GiB"`
 	FetchMaxBytes   int           `setting:"-"`
 	FetchMaxWait    time.Duration `setting:"-"` // longest time that a broker holds a fetch back for new records
-	Compression     string        `setting:"compression" help:"Codec of published batches: none, gzip, snappy, lz4 or zstd."`
+	Compression     string        `setting:"compression"`
 
-	CommitInterval time.Duration `setting:"commit_interval" hidden:"true" range:"10ms..1h" help:"Time between offset commits. Raised: fewer requests, more repeated records after a crash."`
-	SessionTimeout time.Duration `setting:"session_timeout" range:"1s..30m" help:"Silence after which a process loses its partitions. Raise it if pauses cause rebalances, lower it to replace dead processes sooner."`
+	CommitInterval time.Duration `setting:"commit_interval" hidden:"true" range:"10ms..1h"`
+	SessionTimeout time.Duration `setting:"session_timeout" range:"1s..30m"`
 	DrainTimeout   time.Duration `setting:"-"`
 
-	Delivery              string `setting:"delivery" help:"exactly_once or at_least_once; empty: exactly_once where brokers and rights allow it. At least once repeats records after a crash."`
-	TransactionalIDPrefix string `setting:"transactional_id_prefix" hidden:"true" help:"Begin of the transactional ids of exactly once: <prefix>/<topic>/<partition>. Empty: the group. This user needs Write on them."`
+	Delivery              string `setting:"delivery"`
+	TransactionalIDPrefix string `setting:"transactional_id_prefix" hidden:"true"`
 
 	BatchRecords       int `setting:"-"`
 	MaxInFlightRecords int `setting:"-"`
-	MaxInFlightBytes   int `setting:"max_in_flight_bytes" range:"1MiB..1TiB" help:"Memory for fetched data: a quarter for responses, the rest for records; docs/operations.md says what comes on top. Below 16 times max_message_bytes few partitions work at a time."`
+	MaxInFlightBytes   int `setting:"max_in_flight_bytes" range:"1MiB..1TiB"`
 
 	TLS  remote.TLS `setting:"tls"`
 	SASL SASL       `setting:"sasl"`
@@ -45,10 +45,10 @@ type Config struct {
 
 // Topics are the names of the input topics and of the output topics. All are different.
 type Topics struct {
-	Inputs    []string `setting:"input" help:"Topic that articles are read from, or a list of such topics, which share the index and the output topics."`
+	Inputs    []string `setting:"input"`
 	Unique    string   `setting:"unique" help:"Topic for articles that repeat nothing in the window."`
 	Duplicate string   `setting:"duplicate" help:"Topic for near and exact copies."`
-	Possible  string   `setting:"possible" help:"Topic for articles that only resemble an earlier one; empty: they go to the unique topic."`
+	Possible  string   `setting:"possible"`
 	Dead      string   `setting:"dead" help:"Topic for records that cannot be processed."`
 	// Shadow is set for a shadow: it publishes all outputs to this topic and uses no other output topic.
 	// Package config sets it from shadow.topic; it is no setting of its own.

@@ -12,10 +12,10 @@ import (
 type SASL struct {
 	Mechanism string `setting:"mechanism" help:"plain, scram-sha-256, scram-sha-512 or oauthbearer; empty: no login."`
 	Username  string `setting:"username" help:"User name; with token_url the client id."`
-	Password  string `setting:"password" secret:"true" help:"password, or client secret; prefer password_file or the environment."`
-	TokenFile string `setting:"token_file" help:"File with the token of oauthbearer, which another program keeps fresh. It is read at each login."`
+	Password  string `setting:"password" secret:"true"`
+	TokenFile string `setting:"token_file"`
 
-	TokenURL   string `setting:"token_url" help:"Token endpoint that gives the token of oauthbearer to the client (client credentials). kafka.tls.ca_file and the system's authorities are trusted."`
+	TokenURL   string `setting:"token_url"`
 	Scopes     string `setting:"scopes" help:"Scopes of the token that token_url is asked for, separated by spaces."`
 	Extensions string `setting:"extensions" help:"SASL extensions of oauthbearer, as name=value,name=value."`
 }

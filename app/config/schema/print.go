@@ -59,7 +59,7 @@ func (s *Schema) Environ(cfg any) []string {
 // valuesOf returns the keys with the values of cfg in place of their Default. Keys of files that hold secrets
 // are left out: they have no field.
 func (s *Schema) valuesOf(cfg any) []Key {
-	keys := New(s.prefix, reflect.Indirect(reflect.ValueOf(cfg)).Interface()).keys
+	keys := New(s.prefix, reflect.Indirect(reflect.ValueOf(cfg)).Interface(), s.help).keys
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.secret != "" })
 }
 

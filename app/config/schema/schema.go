@@ -10,7 +10,8 @@
 //
 //	setting:"name"     the last part of the key. A field without this tag is no setting
 //	setting:",squash"  of a struct: its keys belong to the section of its parent
-//	help:"..."         one sentence for the reference, the flags and the table of the docs. Every setting has one
+//	help:"..."         one sentence for the reference, the flags and the table of the docs. Every setting has one;
+//	                   one that is too long for a line of code stands in the map of New instead
 //	range:"1..8"       the least and the greatest value of a number
 //	hidden:"true"      the setting works, but the reference and help leave it out: one value is good for nearly everybody
 //	secret:"true"      the value is never printed and has no flag. A second key, name_file, names a file that holds the value
@@ -25,6 +26,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -59,7 +61,8 @@ type Section struct {
 // Schema is the list of keys of one struct. It does not change after New and Remove, and is safe for concurrent use.
 type Schema struct {
 	prefix   string
-	original any // the struct of New
+	help     map[string]string // of keys without the tag help
+	original any               // the struct of New
 	keys     []Key
 	sections []Section
 	byName   map[string]int
@@ -69,10 +72,12 @@ type Schema struct {
 
 // New makes the schema of a struct. The values of its fields are the defaults of the settings. Every
 // environment variable begins with the prefix, "ECHOSIEVE_". A field is a string, a bool, a number, a duration or a list of
-// strings, and a secret is a string. Names and variables are used once: a test of package config looks for that.
-func New(prefix string, defaults any) *Schema {
+// strings, and a secret is a string. Names and variables are used once: a test of package config looks for that. help is
+// that of keys without the tag.
+func New(prefix string, defaults any, help map[string]string) *Schema {
 	s := &Schema{
 		prefix:   prefix,
+		help:     help,
 		original: defaults,
 		byName:   map[string]int{},
 		byEnv:    map[string]int{},
@@ -139,7 +144,7 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 			continue
 		}
 		name = prefix + name
-		help := field.Tag.Get("help")
+		help := cmp.Or(field.Tag.Get("help"), s.help[name])
 		if field.Type.Kind() == reflect.Struct {
 			s.sections = append(s.sections, Section{Name: name, Help: help})
 			s.addStruct(name+".", v.Field(i), path)

@@ -53,7 +53,7 @@ const testPrefix = "ECHOSIEVE_"
 // load loads with a YAML text, variables and arguments.
 func load(t *testing.T, yaml string, environ, args []string) (testConfig, Origins, error) {
 	t.Helper()
-	s := New(testPrefix, testDefaults())
+	s := New(testPrefix, testDefaults(), nil)
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	flags.String("config", "", "")
 	s.AddFlags(flags)
@@ -76,7 +76,7 @@ func writeFile(t *testing.T, text string) string {
 
 // A hidden key works, and stands in no list unless it was changed.
 func TestHiddenKey(t *testing.T) {
-	s := New(testPrefix, testDefaults())
+	s := New(testPrefix, testDefaults(), nil)
 	require.NotContains(t, string(s.Reference()), "small")
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	s.AddFlags(flags)
@@ -149,7 +149,7 @@ func TestSecrets(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "stronger", cfg.Kafka.Password)
 
-	s := New(testPrefix, testDefaults())
+	s := New(testPrefix, testDefaults(), nil)
 	nested, err := s.Values(&cfg)
 	require.NoError(t, err)
 	values, err := json.Marshal(nested)
@@ -177,7 +177,7 @@ func TestPrintRoundTrip(t *testing.T) {
 	want.Kafka.MaxBytes = 64<<20 + 1
 	want.Kafka.Brokers = []string{"", "a: b", "[c]", "d,e", "null", "true", "#f", "\u65b0\u805e"}
 	want.Kafka.Nested.Input = "two\nlines: \"x\""
-	s := New(testPrefix, testDefaults())
+	s := New(testPrefix, testDefaults(), nil)
 	got, _, err := load(t, string(s.Print(&want, nil)), nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
@@ -188,7 +188,7 @@ func TestEnvironRoundTrip(t *testing.T) {
 	want := testDefaults()
 	want.Kafka = testKafka{Brokers: []string{"x:1", "y:2"}, Password: "secret", MaxBytes: 7}
 	want.Shared.Weight, want.Window = .25, 90*time.Minute
-	got, _, err := load(t, "", New(testPrefix, testDefaults()).Environ(&want), nil)
+	got, _, err := load(t, "", New(testPrefix, testDefaults(), nil).Environ(&want), nil)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
@@ -200,7 +200,7 @@ func TestFileNames(t *testing.T) {
 		Words string `setting:"words" file:"true" help:"x"`
 		Pass  string `setting:"pass" secret:"true" help:"x"`
 	}
-	s := New(testPrefix, config{})
+	s := New(testPrefix, config{}, nil)
 	path := writeFile(t, "key_file: keys/a.pem\nwords: /abs/words\npass_file: pass\n")
 	folder := filepath.Dir(path)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "pass"), []byte("secret\n"), 0o600))
@@ -290,7 +290,7 @@ func FuzzFile(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
-	s := New(testPrefix, testDefaults())
+	s := New(testPrefix, testDefaults(), nil)
 	path := filepath.Join(f.TempDir(), "echosieve.yaml")
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
