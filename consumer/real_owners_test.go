@@ -13,9 +13,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/delivery"
 	"echosieve/consumer/internal/wire"
-	"echosieve/consumer/tools"
 	"echosieve/pipeline"
-	"echosieve/pipeline/article"
 	"echosieve/test/kafkatest"
 )
 
@@ -40,17 +38,8 @@ func realLostVerdicts(t *testing.T, cfg broker.Config) {
 	require.Equal(t, 14.0, m.value(t, "echosieve_consumer_acknowledged_records_total"))
 	out := kafkatest.BySource(kafkatest.ConsumeUntil(t, cfg, kafkatest.OutTopics(cfg.Topics), kafkatest.AtLeast(20)))
 	require.Len(t, out, 20)
-	archive, err := tools.NewArchive(cfg, cfg.Topics.All()...)
-	require.NoError(t, err)
-	defer archive.Close()
 	for source, records := range out {
 		require.Len(t, records, 1, source)
-		from, err := article.ParseCoordinates(source)
-		require.NoError(t, err)
-		at := article.Coordinates{Topic: records[0].Topic, Partition: records[0].Partition, Offset: records[0].Offset}
-		earlier, err := archive.EarlierOwner(t.Context(), cfg.Group, from, at)
-		require.NoError(t, err)
-		require.Equal(t, records[0].Topic == cfg.Topics.Unique, earlier, source)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"echosieve/internal/telemetry"
@@ -53,38 +54,16 @@ func (b *batch) traceparent() string {
 	return telemetry.Traceparent(b.span)
 }
 
-// carrier presents the headers of a record to OpenTelemetry, which only reads them.
-type carrier struct{ record *record.Record }
-
-// carriers returns the records that have headers.
-func carriers(records []record.Record) []carrier {
-	var all []carrier
+// carriers returns the headers of the records that have some. Of headers with one name the last one counts.
+func carriers(records []record.Record) (all []propagation.MapCarrier) {
 	for i := range records {
 		if len(records[i].Headers) > 0 {
-			all = append(all, carrier{&records[i]})
+			headers := propagation.MapCarrier{}
+			for _, h := range records[i].Headers {
+				headers[h.Key] = string(h.Value)
+			}
+			all = append(all, headers)
 		}
 	}
 	return all
-}
-
-// Get implements propagation.TextMapCarrier. If several headers have the name, the last one counts.
-func (c carrier) Get(name string) string {
-	for i := len(c.record.Headers) - 1; i >= 0; i-- {
-		if c.record.Headers[i].Key == name {
-			return string(c.record.Headers[i].Value)
-		}
-	}
-	return ""
-}
-
-// Set implements propagation.TextMapCarrier and does nothing: the record's headers pass unchanged.
-func (carrier) Set(string, string) {}
-
-// Keys implements propagation.TextMapCarrier.
-func (c carrier) Keys() []string {
-	names := make([]string, len(c.record.Headers))
-	for i, h := range c.record.Headers {
-		names[i] = h.Key
-	}
-	return names
 }

@@ -174,35 +174,6 @@ func (a *Archive) Committed(ctx context.Context, group, topic string) ([]int64, 
 	return offsets, err
 }
 
-// EarlierOwner says whether an output was published by another owner of its input partition than the one that
-// has committed last for the group. The later owner has found the output and not published it again. It is
-// false if the group or the batch names no owner. It needs the right Describe on the group.
-func (a *Archive) EarlierOwner(ctx context.Context, group string, input, output article.Coordinates) (bool, error) {
-	_, known, err := a.commits(ctx, group, input.Topic)
-	if err != nil {
-		return false, err
-	}
-	owner := wire.Identity{ID: wire.NoProducerID}
-	for _, c := range known {
-		if c.Partition == input.Partition {
-			owner = c.Owner
-		}
-	}
-	res, release, err := a.fetch(ctx, output, 1, a.limiter)
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	if owner.ID == wire.NoProducerID {
-		return false, nil
-	}
-	batch, err := wire.NewTail(res, output.Offset, 0).Next()
-	if err != nil || batch == nil || batch.Producer().ID == wire.NoProducerID {
-		return false, err
-	}
-	return batch.Producer() != owner, nil
-}
-
 // AllCommitted is Committed for all topics in which a group has committed offsets: also of those that it no longer
 // reads. It leaves out topics without any offset above 0, and those that were deleted.
 func (a *Archive) AllCommitted(ctx context.Context, group string) (map[string][]int64, error) {
@@ -261,7 +232,11 @@ var errStop = errors.New("stop")
 func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, l *broker.Limiter,
 	fn func(*record.Record) error,
 ) (next int64, err error) {
-	res, release, err := a.fetch(ctx, from, maxBytes, l)
+	var release func()
+	res, err := retried(ctx, a, "fetch "+from.String(), func() (res *wire.FetchResponse, err error) {
+		res, release, err = a.cluster.Fetch(ctx, l, from.Topic, from.Partition, from.Offset, maxBytes)
+		return res, err
+	})
 	if err != nil {
 		return from.Offset, err
 	}
@@ -284,17 +259,6 @@ func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes i
 			return records.Offset(), err
 		}
 	}
-}
-
-// fetch fetches once. The caller calls release when it no longer uses the response.
-func (a *Archive) fetch(ctx context.Context, from article.Coordinates, maxBytes int, l *broker.Limiter) (
-	res *wire.FetchResponse, release func(), err error,
-) {
-	res, err = retried(ctx, a, "fetch "+from.String(), func() (res *wire.FetchResponse, err error) {
-		res, release, err = a.cluster.Fetch(ctx, l, from.Topic, from.Partition, from.Offset, maxBytes)
-		return res, err
-	})
-	return res, release, err
 }
 
 // retried calls request until it succeeds, fails for a reason that trying again does not remove, or has

@@ -93,7 +93,7 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 	if o.Reject != nil {
 		x.Verdict, x.Reason, x.Detail = "dead", string(o.Reject.Reason), o.Reject.Detail
 		if x.Article.Made != nil && !x.Article.Made.Empty { // it would be an article with these settings
-			e.addOwner(ctx, x, o)
+			x.Notes = append(x.Notes, decidedBefore)
 		}
 		return x, nil
 	}
@@ -108,7 +108,7 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 	e.addStored(ctx, &x.Article)
 	if s := x.Article.Stored; s != nil && s.Verdict.Kind != 0 &&
 		(s.Verdict.Kind != o.Verdict.Kind || s.Verdict.Root != o.Verdict.Root) {
-		e.addOwner(ctx, x, o) // the index has another verdict
+		x.Notes = append(x.Notes, decidedBefore)
 	}
 	if o.Verdict.Kind == article.Unique {
 		e.addCandidates(ctx, x)
@@ -127,24 +127,9 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 	return x, nil
 }
 
-// addOwner adds that an earlier owner of the input partition has published the output. That explains why it
-// is not what this service would publish; after a restart it is so for every earlier output. Without the
-// right to see the group, and to the outputs of another group, it adds nothing.
-func (e *explainer) addOwner(ctx context.Context, x *explanation, o *told.Output) {
-	if !slices.Contains(e.cfg.Kafka.Topics.Outputs(), o.Record.Topic) {
-		return
-	}
-	archive, err := e.reader.Archive(o.Record.Topic)
-	if err != nil {
-		return
-	}
-	if earlier, err := archive.EarlierOwner(ctx, e.cfg.Kafka.Group, o.Input, o.Record.Coordinates); err == nil &&
-		earlier {
-		x.Notes = append(x.Notes,
-			"an earlier owner of the input partition has published the record; later owners do not publish it "+
-				"again, whatever they decide")
-	}
-}
+// decidedBefore explains why Kafka holds another verdict than the one that would be reached now.
+const decidedBefore = "the index, or these settings, have another verdict: a record that an earlier owner of its input " +
+	"partition has published is not published again, whatever later owners decide"
 
 // openTransactions says in which output partitions of an input record a transaction is open: records from
 // there on cannot be read yet, and a verdict may be among them.
