@@ -3,11 +3,11 @@ package decode
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"sync"
 
-	"echosieve/internal/zstdframes"
 	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/gzip"
@@ -46,10 +46,9 @@ func (c *Config) compressionOf(value []byte) string {
 	return CompressionOf(value)
 }
 
-// startBytes is the number of bytes that are decompressed before memory is waited for: how large a value becomes is not
-// known before. Who decompresses holds a core, so there are as many beginnings as cores. It is the largest size of a
-// block of zstd, so that most articles need no more.
-const startBytes = zstdframes.Block
+// startBytes is the size of the buffers into which a value is decompressed before memory is waited for, unless it claims
+// more. Who decompresses holds a core, so there are as many as cores. Most articles need no more.
+const startBytes = 128 << 10
 
 // beginnings keeps buffers of startBytes.
 var beginnings = sync.Pool{New: func() any { return new([startBytes]byte) }}
@@ -64,117 +63,94 @@ type plain struct {
 func (p *plain) release() {
 	if p.begin != nil {
 		beginnings.Put(p.begin)
+		p.begin = nil
 	}
 }
 
 // open decompresses a value. It waits until room holds the memory of all that becomes of the value: weigh tells how
 // much that is, by the size of the decompressed value. The caller releases the value. The error is that of ctx.
-func (c *Config) open(ctx context.Context, value []byte, room *share, weigh func(n int) int) (plain,
-	*record.RejectError, error) {
-	codec := c.compressionOf(value)
+func (c *Config) open(ctx context.Context, value []byte, room *share, weigh func(n int) int) (p plain,
+	reject *record.RejectError, err error) {
+	codec, limit := c.compressionOf(value), c.maxBytes()
 	if codec == CompressionNone {
 		return plain{bytes: value}, nil, room.take(ctx, weigh(len(value)))
 	}
-	u, err := newUnzipper(codec, value, c.maxBytes())
-	if err != nil {
-		return plain{}, damaged(codec, err), nil
-	}
-	defer u.close()
-	p := plain{}
-	if codec == CompressionGzip || u.most <= startBytes {
-		if p, err = u.start(); errors.Is(err, io.EOF) {
+	var bad error
+	for _, size := range []int{claimedBytes(codec, value, limit), limit} { // a claim may be too small
+		if size < startBytes {
+			p.begin, _ = beginnings.Get().(*[startBytes]byte)
+			p.bytes, bad = decompress(codec, value, p.begin[:0:min(startBytes, limit+1)])
+		} else if err := room.take(ctx, weigh(size)); err != nil {
+			return p, nil, err
+		} else {
+			p.bytes, bad = decompress(codec, value, make([]byte, 0, size+1))
+		}
+		if bad == nil && p.begin != nil {
 			return p, nil, room.take(ctx, weigh(len(p.bytes)))
 		}
-	}
-	if err == nil {
-		if err := room.take(ctx, weigh(u.most)); err != nil {
-			return p, nil, err
-		}
-		p, err = u.rest(p)
 		room.keep(weigh(len(p.bytes)))
+		if !errors.Is(bad, errLonger) {
+			break
+		}
+		p.release()
+		room.keep(0)
 	}
 	switch {
-	case err != nil:
-		return p, damaged(codec, err), nil
-	case len(p.bytes) > u.limit:
-		return p, record.Reject(record.TooLarge,
-			"decompressed with %s, the value has more than %d bytes (kafka.max_message_bytes)",
-			codec, u.limit), nil
+	case errors.Is(bad, errLonger):
+		reject = record.Reject(record.TooLarge,
+			"decompressed with %s, the value has more than %d bytes (kafka.max_message_bytes)", codec, limit)
+	case bad != nil:
+		reject = record.Reject(record.NotJSON, "the value begins like %s and cannot be decompressed: %v", codec, bad)
 	}
-	return p, nil, nil
+	return p, reject, nil
 }
 
-// unzipper decompresses one value.
-type unzipper struct {
-	io.Reader
-	close func()
-	limit int // the size of the largest value
-	most  int // at most so many bytes are read: one more than limit if it is not known that the value is smaller
+// claimedBytes is the size, limit at most, that a value is said to have without its compression; 0 if nothing is said.
+func claimedBytes(codec string, value []byte, limit int) int {
+	claimed, header := uint64(0), zstd.Header{}
+	if codec == CompressionGzip && len(value) > 4 {
+		claimed = uint64(binary.LittleEndian.Uint32(value[len(value)-4:]))
+	} else if codec == CompressionZstd && header.Decode(value) == nil && header.HasFCS {
+		claimed = header.FrameContentSize
+	}
+	return int(min(claimed, uint64(limit)))
+}
+
+// errLonger says that a value fills a buffer.
+var errLonger = errors.New("the value is longer")
+
+// decompress decompresses a value into the capacity of a buffer, of which it leaves at least a byte.
+func decompress(codec string, value, into []byte) ([]byte, error) {
+	var err error
+	if codec == CompressionGzip {
+		r, _ := gzipReaders.Get().(*gzip.Reader)
+		defer gzipReaders.Put(r)
+		err = r.Reset(bytes.NewReader(value))
+		for n := 0; err == nil && len(into) < cap(into); into = into[:len(into)+n] {
+			n, err = r.Read(into[len(into):cap(into)])
+		}
+	} else {
+		into, err = unzstd().DecodeAll(value, into)
+	}
+	switch {
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded), len(into) == cap(into):
+		return nil, errLonger
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	}
+	return into, nil
 }
 
 // gzipReaders keeps decompressors, which take longer to make than an article to decompress. None has a goroutine of its
 // own.
 var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
-func newUnzipper(codec string, value []byte, limit int) (*unzipper, error) {
-	u := &unzipper{limit: limit, most: limit + 1}
-	if codec == CompressionGzip {
-		r, _ := gzipReaders.Get().(*gzip.Reader)
-		u.Reader, u.close = r, func() { gzipReaders.Put(r) }
-		err := r.Reset(bytes.NewReader(value))
-		if err != nil {
-			u.close()
-		}
-		return u, err
-	}
-	reads := uint64(limit + 1 + zstdframes.Block) // a block is decoded whole
-	frames := zstdframes.Inspect(value, reads)
-	if frames.Window > 2*reads { // the frame says that it has more than limit
-		return nil, zstd.ErrWindowSizeExceeded
-	}
-	size := frames.Content
-	if frames.Window > zstdframes.PooledWindow {
-		size = max(size, frames.Window)
-	}
-	u.most = int(min(uint64(u.most), size))
-	if frames.Changes() {
-		value = bytes.Clone(value) // that of the record is published
-	}
-	r, err := frames.Open(value)
+// unzstd decompresses whole values, which are their own windows: it allocates none, whatever a header claims.
+var unzstd = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(1<<40), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
-		return nil, err
+		panic(err) // the options are wrong
 	}
-	u.Reader, u.close = r, func() { _ = r.Close() } // a decoder that cannot be reset is not used again
-	return u, nil
-}
-
-// start reads into a buffer of beginnings. The error is io.EOF at the end of the value, and nil if there may be more.
-func (u *unzipper) start() (plain, error) {
-	begin, _ := beginnings.Get().(*[startBytes]byte)
-	p := plain{begin: begin}
-	buf, n, err := begin[:min(startBytes, u.limit+1)], 0, error(nil)
-	for n < len(buf) && err == nil {
-		var got int
-		got, err = u.Read(buf[n:])
-		n += got
-	}
-	p.bytes = buf[:n]
-	return p, err
-}
-
-// rest reads up to one byte more than limit, behind what start has read.
-func (u *unzipper) rest(start plain) (plain, error) {
-	all := bytes.NewBuffer(make([]byte, 0, max(2*len(start.bytes), min(u.most, 2*startBytes))))
-	all.Write(start.bytes)
-	start.release()
-	_, err := all.ReadFrom(io.LimitReader(u, int64(u.limit+1-len(start.bytes))))
-	return plain{bytes: all.Bytes()}, err
-}
-
-// damaged says why a value cannot be decompressed.
-func damaged(codec string, err error) *record.RejectError {
-	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		return record.Reject(record.TooLarge, "decompressed with %s, the value has more than kafka.max_message_bytes", codec)
-	}
-	return record.Reject(record.NotJSON, "the value begins like %s and cannot be decompressed: %v", codec, err)
-}
+	return d
+})

@@ -1,13 +1,13 @@
 package decode
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -55,24 +55,6 @@ func (c *Config) unframe(r *record.Record, value []byte) (
 			"header %s: %s; set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))
 }
 
-// beginning returns at least the first n bytes of a value without compression, or all of it.
-func (c *Config) beginning(value []byte, n int) ([]byte, *record.RejectError) {
-	codec := c.compressionOf(value)
-	if codec == CompressionNone {
-		return value, nil
-	}
-	u, err := newUnzipper(codec, value, c.maxBytes())
-	if err != nil {
-		return nil, damaged(codec, err)
-	}
-	defer u.close()
-	begin, err := io.ReadAll(io.LimitReader(u, int64(n)))
-	if err != nil {
-		return nil, damaged(codec, err)
-	}
-	return begin, nil
-}
-
 // maxBytes is the size of the largest decompressed value.
 func (c *Config) maxBytes() int { return cmp.Or(c.MaxBytes, defaultMaxBytes) }
 
@@ -99,9 +81,16 @@ func schemaID(b []byte) (id string, rest []byte) {
 // schemaOf returns the schema of a record's value. It waits for the server of schemas, so it is asked before the value
 // takes memory.
 func (c *Config) schemaOf(ctx context.Context, r *record.Record) (*avrojson.Schema, *record.RejectError, error) {
-	begin, reject := c.beginning(r.Value, longestFraming)
-	if reject != nil {
-		return nil, reject, nil
+	begin := r.Value
+	if c.compressionOf(begin) != CompressionNone {
+		room := share{memory: c.Memory}
+		p, reject, err := c.open(ctx, r.Value, &room, func(n int) int { return n })
+		begin = bytes.Clone(p.bytes[:min(len(p.bytes), longestFraming)])
+		p.release()
+		room.keep(0)
+		if err != nil || reject != nil {
+			return nil, reject, err
+		}
 	}
 	_, id, reject := c.unframe(r, begin)
 	if reject != nil {

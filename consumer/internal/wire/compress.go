@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-
-	"echosieve/internal/zstdframes"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/pierrec/lz4/v4"
@@ -38,7 +35,7 @@ var ErrNoMemory = errors.New("the memory for decompressors is used up")
 
 // maxDecoder is the memory in bytes of the largest decompressor that is opened: that of a zstd frame with the
 // greatest window.
-const maxDecoder = zstdframes.MaxWindow + zstdframes.Beside
+const maxDecoder = maxZstdWindow + zstdTables
 
 // decoder decompresses a payload. Its memory is known before it is opened: a few bytes can demand gigabytes.
 type decoder struct {
@@ -65,12 +62,6 @@ func newDecoder(codec Codec, src []byte) (decoder, error) {
 	default:
 		return decoder{}, fmt.Errorf("unknown codec %d", codec)
 	}
-}
-
-// zstdDecoder writes smaller windows into the payload when it is opened.
-func zstdDecoder(src []byte) decoder {
-	frames := zstdframes.Inspect(src, math.MaxUint64)
-	return decoder{frames.Memory(), func() (io.ReadCloser, error) { return frames.Open(src) }}
 }
 
 // gzipMemory is the memory of a gzip reader in bytes: a window of 32 KiB and its tables.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"echosieve/internal/zstdframes"
 	"echosieve/pipeline/record"
 
 	"github.com/klauspost/compress/snappy"
@@ -73,14 +72,14 @@ func TestMemoryOfDecompressorsIsKnownBefore(t *testing.T) {
 		plain   []byte
 		most    int64 // of the memory asked for
 	}{
-		{"zstd, little content in the largest window", 4, zstdFrameOf(t, article, zstdframes.MaxWindow), article,
+		{"zstd, little content in the largest window", 4, zstdFrameOf(t, article, maxZstdWindow), article,
 			2 * mib},
-		{"zstd, much content in the largest window", 4, zstdFrameOf(t, large, zstdframes.MaxWindow), large, 65 * mib},
+		{"zstd, much content in the largest window", 4, zstdFrameOf(t, large, maxZstdWindow), large, 65 * mib},
 		{"zstd, much content in a small window", 4, zstdFrameOf(t, large, 1*mib), large, 2 * mib},
 		{
 			"zstd, the second of three frames is large", 4,
 			slices.Concat(zstdFrameOf(t, large[:100], 1<<10), skippable, zstdFrameOf(t, large[100:len(large)-100],
-				zstdframes.MaxWindow), zstdFrameOf(t, large[len(large)-100:], 1<<10)),
+				maxZstdWindow), zstdFrameOf(t, large[len(large)-100:], 1<<10)),
 			large, 65 * mib,
 		},
 		{"snappy, one block", 2, snappy.Encode(nil, article), article, 1 * mib},
