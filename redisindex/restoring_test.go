@@ -16,7 +16,11 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		results, err := r.Restore(ctx, articles, verdicts)
+		published := make([]admin.Published, len(articles))
+		for i, a := range articles {
+			published[i] = admin.Published{Article: a, Verdict: verdicts[i]}
+		}
+		results, err := r.Restore(ctx, published)
 		outcomes := make([]string, len(results))
 		for i, result := range results {
 			outcomes[i] = []string{"new", "held", "hidden", "differs"}[result]

@@ -20,6 +20,7 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/console"
 	"echosieve/app/otlp"
+	"echosieve/app/refill"
 	"echosieve/app/registry"
 	"echosieve/app/storylist"
 	"echosieve/app/told"
@@ -121,10 +122,8 @@ func (s *Service) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.consumer.KeepLabels(labels{s.index, s.reporter, handover, &gapFiller{
-		cfg: cfg, handover: handover, marks: admin.New(s.index), pipeline: quiet,
-		log: s.log.With("component", "index"),
-	}})
+	s.consumer.KeepLabels(labels{handover, &refill.Follower{Config: cfg, Handover: handover, Marks: admin.New(s.index),
+		Pipeline: quiet, Log: s.log.With("component", "index")}, s.index.Losses(), s.reporter})
 	s.consumer.WarnWith(func(kind, text string) { s.health.warn("kafka", kind, text) })
 	tracing, err := otlp.New(build.Version(), s.registry, s.log.With("component", "tracing"))
 	if err != nil {
@@ -287,27 +286,17 @@ func registerBuildInfo(reg prometheus.Registerer, recipeID, index string, shadow
 
 // labels joins the index and the consumer: what the index wants to be remembered is committed beside the offsets.
 type labels struct {
-	index    *redisindex.Index
-	reporter *watch.Reporter
-	handover *watch.Handover
-	gap      *gapFiller
-}
-
-// Decider implements consumer.Labels.
-func (l labels) Decider(committed map[article.Coordinates]string) (mine bool, differs string) {
-	return l.handover.Decider(committed)
-}
-
-// CatchUp implements consumer.Labels.
-func (l labels) CatchUp(ctx context.Context, committed map[article.Coordinates]string, say func(string)) (bool, error) {
-	return l.gap.fill(ctx, committed, say)
+	*watch.Handover  // Decider
+	*refill.Follower // CatchUp
+	losses           *watch.Losses
+	reporter         *watch.Reporter
 }
 
 // Label implements consumer.Labels.
-func (l labels) Label() string { return l.index.Losses().Label() }
+func (l labels) Label() string { return l.losses.Label() }
 
 // Recall implements consumer.Labels.
 func (l labels) Recall(committed map[article.Coordinates]string) {
-	l.index.Losses().Recall(slices.Collect(maps.Values(committed)))
+	l.losses.Recall(slices.Collect(maps.Values(committed)))
 	l.reporter.Recall(committed)
 }

@@ -21,15 +21,11 @@ type Tools struct {
 	session *connection.Session
 }
 
-// The scripts of refills. restore.lua finds entries as the scripts of claims do.
+// restore.lua finds entries as the scripts of claims do.
 var (
 	//go:embed lua/restore.lua
 	restoreSource string
-	//go:embed lua/lease.lua
-	leaseSource string
-
 	restoreScript = redis.NewScript(keyspace.EntriesInLua + restoreSource)
-	leaseScript   = redis.NewScript(leaseSource)
 )
 
 // New returns the tools for an index.
@@ -37,6 +33,6 @@ func New(x *redisindex.Index) *Tools {
 	keys := x.Keys()
 	return &Tools{
 		index: x, client: x.Client(), keys: keys,
-		session: connection.NewSession(x.Client(), keys.ID.Namespace, restoreScript, leaseScript),
+		session: connection.NewSession(x.Client(), keys.ID.Namespace, restoreScript),
 	}
 }

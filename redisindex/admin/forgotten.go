@@ -25,7 +25,7 @@ func (t *Tools) MarkForgotten(ctx context.Context, articles []article.Ref) error
 	for part := range slices.Chunk(articles, markBatch) {
 		err := t.session.Patiently(ctx, "mark forgotten articles", func() error {
 			pipe := t.client.Pipeline()
-			fields := []any{anyForgotten, now}
+			var fields []any
 			for _, a := range part {
 				fields = append(fields, markOf(a), now)
 			}
@@ -63,23 +63,6 @@ func (t *Tools) AreForgotten(ctx context.Context, articles []article.Ref) ([]boo
 	}
 	return forgotten, nil
 }
-
-// AnyForgotten says whether there are marks at all.
-func (t *Tools) AnyForgotten(ctx context.Context) (found bool, err error) {
-	err = t.session.Patiently(ctx, "read marks of forgotten articles", func() error {
-		pipe := t.client.Pipeline()
-		reply := pipe.HGet(ctx, keyspace.Forgotten(t.keys.ID.Namespace), anyForgotten)
-		if err := connection.Execute(ctx, pipe); err != nil {
-			return err
-		}
-		found = reply.Val() != ""
-		return nil
-	})
-	return found, err
-}
-
-// anyForgotten is a field that is there with the first mark. No article is named like it.
-const anyForgotten = "any"
 
 // markOf is the field of an article. It holds the id, too, because a topic that was created again uses the
 // same coordinates again.

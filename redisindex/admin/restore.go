@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,6 +68,13 @@ func (t *Tools) StartRestore(ctx context.Context, now time.Time) (*Restorer, err
 	return &Restorer{t, uint64(ceiling)}, err
 }
 
+// Published is an article with the verdict that was published for it.
+type Published struct {
+	article.Article
+	Verdict   article.Verdict
+	Forgotten bool // replays of its record get the verdict, and no other article finds it
+}
+
 // Restored is the outcome for one article of a call of Restorer.Restore.
 type Restored uint8
 
@@ -76,147 +84,127 @@ const (
 	RestoredHeld                 // nothing had to be stored: a replay gets the verdict already
 	// its entry was stored as a hidden one, because an entry of the same text is stored already.
 	RestoredHidden
-	RestoredDiffers // the index has another verdict for it, which stays
+	RestoredDiffers   // the index has another verdict for it, which stays
+	RestoredForgotten // the index has a hidden entry of it
 )
 
-// Restore stores articles with their verdicts; verdicts[i] belongs to articles[i]. It may be called again
-// with the same articles, after an error too. It tries again for a minute while Redis is away.
-func (r *Restorer) Restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (
-	outcomes []Restored, err error,
-) {
-	return r.restore(ctx, articles, verdicts, false)
-}
+// errRepaired says that damage was set aside, or a server lacked the scripts: the next run can succeed.
+var errRepaired = errors.New("repaired")
 
-// RestoreHidden is Restore for articles that were forgotten: replays of their records get the published
-// verdicts, and no other article finds them.
-func (r *Restorer) RestoreHidden(ctx context.Context, articles []article.Article, verdicts []article.Verdict) (
-	outcomes []Restored, err error,
-) {
-	return r.restore(ctx, articles, verdicts, true)
-}
-
-func (r *Restorer) restore(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hidden bool) (
-	outcomes []Restored, err error,
-) {
-	if len(articles) == 0 {
+// Restore stores articles with their verdicts. It may be called again with the same articles, after an error too.
+// It tries again for a minute while Redis is away.
+func (r *Restorer) Restore(ctx context.Context, published []Published) (outcomes []Restored, err error) {
+	if len(published) == 0 {
 		return nil, nil
 	}
 	err = r.tools.session.Patiently(ctx, "restore", func() (err error) {
-		for range repairs {
-			if outcomes, err = r.run(ctx, articles, verdicts, hidden); err == nil {
-				return nil
-			}
-			again := r.tools.session.Lacks(err)
-			if !again {
-				again, err = r.tools.index.Repair(ctx, err)
-			}
-			if !again {
-				return err
-			}
+		outcomes, err = r.run(ctx, published)
+		if err == nil || r.tools.session.Lacks(err) {
+			return err
+		}
+		again, err := r.tools.index.Repair(ctx, err)
+		if again {
+			return errRepaired
 		}
 		return err
 	})
 	return outcomes, err
 }
 
-// repairs bounds the runs that follow each other without a pause because damage was set aside.
-const repairs = 10
-
 // decided is the entry of an article with the verdict that was published.
 type decided struct {
 	keyspace.Entry
 	verdict article.Verdict
+	outcome Restored
 }
 
 // run stores block lists and then entries, as the first two steps of a claim do.
-func (r *Restorer) run(ctx context.Context, articles []article.Article, verdicts []article.Verdict, hideAll bool) (
-	[]Restored, error,
-) {
+func (r *Restorer) run(ctx context.Context, published []Published) ([]Restored, error) {
 	if err := r.tools.session.EnsureScripts(ctx); err != nil {
 		return nil, err
+	}
+	var entries, hidden []*decided
+	known := map[keyspace.Identity]*decided{}
+	of, articles := make([]*decided, len(published)), make([]article.Article, len(published))
+	for i, p := range published {
+		articles[i] = p.Article
+		e := r.tools.keys.EntryOf(&p.Article)
+		d := known[e.Identity()]
+		if d == nil { // of a record that was published twice, the first verdict counts
+			e.Ticket = min(max(1, uint64(e.Millis())), r.ceiling)
+			d = &decided{Entry: e, verdict: p.Verdict}
+			known[e.Identity()] = d
+			if p.Forgotten {
+				hidden = append(hidden, d)
+			} else {
+				entries = append(entries, d)
+			}
+		}
+		of[i] = d
 	}
 	if err := r.tools.index.StoreLists(ctx, articles); err != nil {
 		return nil, err
 	}
-	var entries []*decided
-	known := map[keyspace.Identity]*decided{}
-	of := make([]*decided, len(articles))
-	for i := range articles {
-		e := r.tools.keys.EntryOf(&articles[i])
-		if known[e.Identity()] == nil { // of a record that was published twice, the first verdict counts
-			e.Ticket = min(max(1, uint64(e.Millis())), r.ceiling)
-			known[e.Identity()] = &decided{e, verdicts[i]}
-			entries = append(entries, known[e.Identity()])
-		}
-		of[i] = known[e.Identity()]
-	}
-	var outcomes map[*decided]Restored
-	hide := entries
-	if !hideAll {
-		var err error
-		if outcomes, hide, err = r.store(ctx, entries); err != nil {
-			return nil, err
-		}
-	}
-	for _, d := range hide {
-		d.Digest, d.Ticket = article.Digest(d.HiddenDigest()), keyspace.MaxTicket
-	}
-	hidden, _, err := r.store(ctx, hide)
-	if err != nil {
+	if err := r.store(ctx, entries); err != nil {
 		return nil, err
 	}
-	results := make([]Restored, len(articles))
+	for _, d := range entries {
+		if d.outcome == RestoredHidden {
+			hidden = append(hidden, d)
+		}
+	}
+	for _, d := range hidden {
+		d.Digest, d.Ticket = article.Digest(d.HiddenDigest()), keyspace.MaxTicket
+	}
+	if err := r.store(ctx, hidden); err != nil {
+		return nil, err
+	}
+	results := make([]Restored, len(published))
 	for i, d := range of {
-		results[i] = outcomes[d]
-		if outcome, ok := hidden[d]; ok {
-			if results[i] = outcome; outcome == RestoredNew {
-				results[i] = RestoredHidden
-			}
+		switch {
+		case published[i].Forgotten:
+			results[i] = RestoredForgotten
+		case d.Ticket == keyspace.MaxTicket && d.outcome == RestoredNew:
+			results[i] = RestoredHidden
+		default:
+			results[i] = d.outcome
 		}
 	}
 	return results, nil
 }
 
-// store stores the entries with their verdicts. It returns the entries that must be hidden: that of another
-// article with their digest is there.
-func (r *Restorer) store(ctx context.Context, entries []*decided) (outcomes map[*decided]Restored, hide []*decided,
-	err error,
-) {
-	tools := r.tools
-	pipe := tools.client.Pipeline()
+// store stores the entries with their verdicts, and sets their outcomes: RestoredHidden if an entry must be hidden,
+// because that of another article with its digest is there.
+func (r *Restorer) store(ctx context.Context, entries []*decided) error {
+	keys, pipe := r.tools.keys, r.tools.client.Pipeline()
 	replies := make([]*redis.Cmd, len(entries))
 	for i, d := range entries {
 		f, hidden := d.Field(), d.HiddenDigest()
 		if d.Ticket == keyspace.MaxTicket {
 			hidden = d.Digest[:]
 		}
-		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{tools.keys.Entries(f)}, f.Name(), d.Digest[:],
-			d.AppendDecided(nil, tools.keys.Layout.Start(d.Slice), d.verdict),
-			tools.keys.Layout.MaxEntries, tools.keys.Layout.LifetimeSeconds(), hidden,
-			len(packed.AppendCoordinates(nil, d.Coordinates)))
+		replies[i] = restoreScript.EvalSha(ctx, pipe, []string{keys.Entries(f)}, f.Name(), d.Digest[:],
+			d.AppendDecided(nil, keys.Layout.Start(d.Slice), d.verdict), keys.Layout.MaxEntries,
+			keys.Layout.LifetimeSeconds(), hidden, len(packed.AppendCoordinates(nil, d.Coordinates)))
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
-		return nil, nil, err
+		return err
 	}
-	outcomes = make(map[*decided]Restored, len(entries))
 	for i, d := range entries {
 		switch reply := replies[i].Val().(type) {
 		case int64:
-			outcomes[d] = RestoredNew
+			d.outcome = RestoredNew
 		case string:
 			outcome, err := r.compare(d, reply)
 			if err != nil {
-				return nil, nil, err
+				return err
 			}
-			outcomes[d] = outcome
-			if outcome == RestoredHidden {
-				hide = append(hide, d)
-			}
+			d.outcome = outcome
 		default:
-			return nil, nil, fmt.Errorf("restore: reply of type %T", reply)
+			return fmt.Errorf("restore: reply of type %T", reply)
 		}
 	}
-	return outcomes, hide, nil
+	return nil
 }
 
 // compare returns the outcome for an entry in whose place another one is stored.

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"echosieve/redisindex/keyspace"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisrig/indexrig"
-	"echosieve/test/redisserver"
 )
 
 func startRestore(t *testing.T, x *redisindex.Index) *Restorer {
@@ -26,9 +24,18 @@ func startRestore(t *testing.T, x *redisindex.Index) *Restorer {
 
 func restoreOne(t *testing.T, r *Restorer, a article.Article, v article.Verdict) Restored {
 	t.Helper()
-	outcomes, err := r.Restore(t.Context(), []article.Article{a}, []article.Verdict{v})
+	return restoreAll(t, r, []article.Article{a}, []article.Verdict{v})[0]
+}
+
+func restoreAll(t *testing.T, r *Restorer, all []article.Article, verdicts []article.Verdict) []Restored {
+	t.Helper()
+	published := make([]Published, len(all))
+	for i, a := range all {
+		published[i] = Published{Article: a, Verdict: verdicts[i]}
+	}
+	outcomes, err := r.Restore(t.Context(), published)
 	require.NoError(t, err)
-	return outcomes[0]
+	return outcomes
 }
 
 func TestRestore(t *testing.T) {
@@ -46,7 +53,8 @@ func testRestore(t *testing.T, client redis.UniversalClient, x *redisindex.Index
 	published, err := x.Claim(t.Context(), all)
 	require.NoError(t, err)
 	require.Equal(t, article.Exact, published[2].Kind)
-	require.NoError(t, Remove(t.Context(), client, x.Keys().ID.Namespace))
+	require.NoError(t, New(x).Remove(t.Context()))
+	require.Empty(t, client.Keys(t.Context(), x.Keys().Prefix+"*").Val())
 
 	live := redisrig.Article(5, alone.Fingerprint) // the same text comes before its restored original
 	live.Digest = alone.Digest
@@ -54,12 +62,10 @@ func testRestore(t *testing.T, client redis.UniversalClient, x *redisindex.Index
 
 	r := startRestore(t, x)
 	require.Equal(t, RestoredNew, restoreOne(t, r, second, published[2]), "before its original")
-	outcomes, err := r.Restore(t.Context(), all, published)
-	require.NoError(t, err)
-	require.Equal(t, []Restored{RestoredNew, RestoredHidden, RestoredHeld, RestoredHidden}, outcomes)
-	outcomes, err = r.Restore(t.Context(), all, published)
-	require.NoError(t, err)
-	require.Equal(t, []Restored{RestoredHeld, RestoredHeld, RestoredHeld, RestoredHeld}, outcomes, "it is idempotent")
+	require.Equal(t, []Restored{RestoredNew, RestoredHidden, RestoredHeld, RestoredHidden},
+		restoreAll(t, r, all, published))
+	require.Equal(t, []Restored{RestoredHeld, RestoredHeld, RestoredHeld, RestoredHeld},
+		restoreAll(t, r, all, published), "it is idempotent")
 
 	replayed, err := x.Claim(t.Context(), all)
 	require.NoError(t, err)
@@ -89,8 +95,7 @@ func TestRestoreOverflow(t *testing.T) {
 	}
 	r := startRestore(t, x)
 	for range 2 {
-		_, err := r.Restore(t.Context(), all, published)
-		require.NoError(t, err)
+		restoreAll(t, r, all, published)
 		replayed, err := x.Claim(t.Context(), all)
 		require.NoError(t, err)
 		require.Equal(t, published, replayed)
@@ -98,26 +103,4 @@ func TestRestoreOverflow(t *testing.T) {
 	repeat := redisrig.Article(99, 0xF0) // of an overflow entry
 	repeat.Digest = all[len(all)-1].Digest
 	require.Equal(t, all[len(all)-1].Ref(), indexrig.ClaimOne(t, x, repeat).Original)
-}
-
-// Remove deletes only the namespace: no key that begins alike, and none that the name would match as a pattern.
-func TestRemove(t *testing.T) {
-	client := redis.NewClient(&redis.Options{Addr: redisserver.Start(t).Addr})
-	defer client.Close()
-	ctx := t.Context()
-	const namespace = `ev[a]l*\?`
-	for i := range 2500 {
-		require.NoError(t, client.Set(ctx, fmt.Sprintf("%s:b:%d", namespace, i), "x", 0).Err())
-	}
-	kept := []string{"eval:b:1", "eva", namespace + "2:b:1", namespace, "other"}
-	for _, key := range kept {
-		require.NoError(t, client.Set(ctx, key, "x", 0).Err())
-	}
-	require.NoError(t, Remove(ctx, client, namespace))
-	left, err := client.Keys(ctx, "*").Result()
-	require.NoError(t, err)
-	require.ElementsMatch(t, kept, left)
-
-	require.Error(t, Remove(ctx, client, ""), "that would be every key that begins with a colon")
-	require.NoError(t, Remove(ctx, client, "nobody"))
 }

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -22,59 +21,52 @@ const walkCount = 1000
 // entriesPerHash entries each, more if redis.expected_articles is too low.
 const walkPipeline = 200
 
+// globEscaper escapes a text for a pattern of SCAN, so that it matches only itself.
+var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
+
 // Walk calls fn with the keys of the index, some of one server at a time, until fn returns an error. Keys
 // that are made or removed meanwhile may be left out; a key may come twice. seen gets the number of keys that
 // the servers have gone through, and total the number of all keys of the servers, other programs' keys
 // included; 0 if it is not known. Walk needs the right to SCAN, and for total the right to DBSIZE. Servers
 // work at the same time; fn and seen are called by one of them at a time.
 func (t *Tools) Walk(ctx context.Context, seen func(keys, total int64), fn func(Keys) error) error {
-	var mu sync.Mutex
-	var errs []error
-	var total int64
-	err := connection.EachMaster(ctx, t.client, func(ctx context.Context, node *redis.Client) {
-		size, _ := node.DBSize(ctx).Result()
-		mu.Lock()
-		total += size
-		mu.Unlock()
-		err := t.walkNode(ctx, node, func(keys []string) error {
-			mu.Lock()
-			defer mu.Unlock()
-			seen(min(walkCount, size), total)
-			return fn(Keys{t, node, keys})
-		})
-		if err != nil {
-			mu.Lock()
-			errs = append(errs, err)
-			mu.Unlock()
+	sizes, total := map[*redis.Client]int64{}, int64(0)
+	return t.scan(ctx, globEscaper.Replace(t.keys.Prefix)+"*", func(node *redis.Client, keys []string) error {
+		if _, asked := sizes[node]; !asked {
+			sizes[node], _ = node.DBSize(ctx).Result()
+			total += sizes[node]
 		}
+		seen(min(walkCount, sizes[node]), total)
+		return fn(Keys{t, node, keys})
 	})
-	return errors.Join(append(errs, err)...)
+}
+
+// Remove deletes the keys of the index. It is for temporary indexes, such as those of an evaluation.
+func (t *Tools) Remove(ctx context.Context) error {
+	return t.Walk(ctx, func(int64, int64) {}, func(k Keys) error {
+		pipe := k.node.Pipeline()
+		for _, key := range k.names { // one command each: on a cluster the keys lie in different slots
+			pipe.Unlink(ctx, key)
+		}
+		return connection.Execute(ctx, pipe)
+	})
 }
 
 // Others returns where other indexes in the database are: every namespace, recipe and layout with a ticket
 // counter. It goes through all keys of the servers, and needs the right to SCAN.
 func (t *Tools) Others(ctx context.Context) (others []keyspace.Name, err error) {
-	var mu sync.Mutex
-	var errs []error
-	err = connection.EachMaster(ctx, t.client, func(ctx context.Context, node *redis.Client) {
-		err := t.scanNode(ctx, node, "*:"+keyspace.SequenceKey, func(keys []string) error {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, key := range keys {
-				if name, ok := keyspace.ParsePrefix(strings.TrimSuffix(key, keyspace.SequenceKey)); ok {
-					name.Database = t.keys.ID.Database
-					others = append(others, name)
-				}
+	err = t.scan(ctx, "*:"+keyspace.SequenceKey, func(_ *redis.Client, keys []string) error {
+		for _, key := range keys {
+			name, ok := keyspace.ParsePrefix(strings.TrimSuffix(key, keyspace.SequenceKey))
+			name.Database = t.keys.ID.Database
+			if ok && name != t.keys.ID.Name {
+				others = append(others, name)
 			}
-			return nil
-		})
-		mu.Lock()
-		defer mu.Unlock()
-		errs = append(errs, err)
+		}
+		return nil
 	})
 	slices.SortFunc(others, func(a, b keyspace.Name) int { return strings.Compare(a.String(), b.String()) })
-	others = slices.DeleteFunc(slices.Compact(others), func(p keyspace.Name) bool { return p == t.keys.ID.Name })
-	return others, errors.Join(append(errs, err)...)
+	return slices.Compact(others), err
 }
 
 // SliceStart returns the beginning of the slice in which a time lies.
@@ -82,29 +74,30 @@ func (t *Tools) SliceStart(at time.Time) time.Time {
 	return time.UnixMilli(t.keys.Layout.Start(t.keys.Layout.Slice(keyspace.WindowTime(at))))
 }
 
-func (t *Tools) walkNode(ctx context.Context, node *redis.Client, fn func(keys []string) error) error {
-	return t.scanNode(ctx, node, globEscaper.Replace(t.keys.Prefix)+"*", fn)
-}
-
-// scanNode calls fn with the keys of a server that match a pattern.
-func (t *Tools) scanNode(ctx context.Context, node *redis.Client, pattern string, fn func(keys []string) error) error {
-	for cursor := uint64(0); ; {
-		var keys []string
-		err := t.session.Patiently(ctx, "scan", func() (err error) {
-			var next uint64
-			keys, next, err = node.Scan(ctx, cursor, pattern, walkCount).Result()
+// scan calls fn with the keys that match a pattern, some of one server at a time.
+func (t *Tools) scan(ctx context.Context, pattern string, fn func(node *redis.Client, keys []string) error) error {
+	var mu sync.Mutex
+	return connection.EachMaster(ctx, t.client, func(ctx context.Context, node *redis.Client) error {
+		for cursor := uint64(0); ; {
+			var keys []string
+			err := t.session.Patiently(ctx, "scan", func() (err error) {
+				var next uint64
+				keys, next, err = node.Scan(ctx, cursor, pattern, walkCount).Result()
+				if err == nil {
+					cursor = next
+				}
+				return err
+			})
 			if err == nil {
-				cursor = next
+				mu.Lock()
+				err = fn(node, keys)
+				mu.Unlock()
 			}
-			return err
-		})
-		if err == nil {
-			err = fn(keys)
+			if err != nil || cursor == 0 {
+				return err
+			}
 		}
-		if err != nil || cursor == 0 {
-			return err
-		}
-	}
+	})
 }
 
 // Keys are some keys of the index on one server.

@@ -70,8 +70,11 @@ func walk(t *testing.T, x *redisindex.Index) walked {
 }
 
 func testWalk(t *testing.T, client redis.UniversalClient, x *redisindex.Index) {
-	other := indexrig.New(t, client, redisrig.Config(redisrig.Standard))
-	indexrig.ClaimOne(t, other, redisrig.Article(99, 0xFFFF<<40))
+	others := redisrig.Config(redisrig.Standard)
+	for _, namespace := range []string{others.Namespace, x.Keys().ID.Namespace + "2", "*"} {
+		others.Namespace = namespace
+		indexrig.ClaimOne(t, indexrig.New(t, client, others), redisrig.Article(99, 0xFFFF<<40))
+	}
 	const n = 300
 	for i := range n {
 		indexrig.ClaimOne(t, x, redisrig.Article(i, random64(i)))
@@ -83,6 +86,8 @@ func testWalk(t *testing.T, client redis.UniversalClient, x *redisindex.Index) {
 	w := walk(t, x)
 	require.Len(t, w.articles, n+1, "all articles of this index and no other")
 	require.Zero(t, w.damaged)
+	others.Namespace = "*" // a name that matches all others as a pattern
+	require.Len(t, walk(t, indexrig.New(t, client, others)).articles, 1)
 }
 
 // random64 spreads n over 64 bits.

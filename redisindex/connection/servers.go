@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -18,20 +19,19 @@ import (
 // answers would block the caller.
 const reloadTime = time.Second
 
-// EachMaster calls f for all masters at the same time, and waits. It returns an error if the masters are not known.
-func EachMaster(ctx context.Context, client redis.UniversalClient, f func(context.Context, *redis.Client)) error {
+// EachMaster calls f for all masters at the same time, and waits. It returns an error of f, or that the masters are
+// not known.
+func EachMaster(ctx context.Context, client redis.UniversalClient,
+	f func(context.Context, *redis.Client) error) error {
 	switch c := client.(type) {
 	case *redis.Client:
-		f(ctx, c)
+		return f(ctx, c)
 	case *redis.ClusterClient:
 		reload, cancel := context.WithTimeout(ctx, reloadTime)
 		defer cancel()
-		return c.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error {
-			f(ctx, master)
-			return nil
-		})
+		return c.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error { return f(ctx, master) })
 	}
-	return nil
+	return fmt.Errorf("a %T has no servers", client)
 }
 
 // NodeName is the address of a master. Behind Sentinel it is "master", because the client does not know the address.
@@ -74,13 +74,7 @@ func eachServer(ctx context.Context, client redis.UniversalClient,
 // keys of an article lie on all of them. The cluster client's PING is not enough: it asks one node, and
 // another node if the first does not answer.
 func Ping(ctx context.Context, client redis.UniversalClient) error {
-	cluster, ok := client.(*redis.ClusterClient)
-	if !ok {
-		return reach(ctx, client, client.Ping(ctx).Err())
-	}
-	reload, cancel := context.WithTimeout(ctx, reloadTime)
-	defer cancel()
-	return reach(ctx, client, cluster.ForEachMaster(reload, func(_ context.Context, master *redis.Client) error {
+	return reach(ctx, client, EachMaster(ctx, client, func(ctx context.Context, master *redis.Client) error {
 		return master.Ping(ctx).Err()
 	}))
 }

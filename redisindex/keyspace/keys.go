@@ -30,9 +30,6 @@ func (k Keys) Sequence() string { return k.Prefix + SequenceKey }
 // SequenceKey ends the name of the ticket counter. Every index that was used has one.
 const SequenceKey = "seq"
 
-// Counter is the key of the ticket counter of an index.
-func Counter(of Name) string { return of.Prefix() + SequenceKey }
-
 // Exists is the hash whose existence says that the slice holds entries. Redis expires it by its own clock,
 // because the clocks of processes may differ.
 func (k Keys) Exists(slice int64) string {
@@ -87,11 +84,6 @@ func (f FieldRef) Name() string {
 // DamagedCopy is the hash that holds a copy of a damaged field of another key.
 func (k Keys) DamagedCopy(key, field string) string {
 	return k.Prefix + "d:" + strings.TrimPrefix(key, k.Prefix) + ":" + hex.EncodeToString([]byte(field))
-}
-
-// Refill is the hash of a refill's progress. Keys that begin with its name and a colon are the leases of its parts.
-func (k Keys) Refill(name string, losses uint32) string {
-	return k.Prefix + "r:" + name + ":" + strconv.FormatUint(uint64(losses), 36)
 }
 
 // Handover is the hash that says where the commits of a group in other indexes end, and up to where this
@@ -158,7 +150,7 @@ const (
 	KeyEntries KeyKind = "entries"     // hashes of entries
 	KeyLists   KeyKind = "block lists" // hashes of block lists, or sets
 	KeyDamaged KeyKind = "damaged"     // copies of damaged fields
-	KeyOthers  KeyKind = "others"      // the counter, slices, markers, progress of refills
+	KeyOthers  KeyKind = "others"      // the counter, slices, markers, handovers
 )
 
 // KindOf returns the kind of a key of the index.

@@ -17,19 +17,19 @@ const (
 var LossKinds = lossKinds
 
 // SetInterval sets the time between two rounds of a monitor that is not started yet.
-func (l *Losses) SetInterval(d time.Duration) { l.watermarks.interval = d }
+func (l *Losses) SetInterval(d time.Duration) { l.interval = d }
 
 // LastShown is when Redis last showed all numbers.
 func (l *Losses) LastShown() time.Time {
-	l.watermarks.mu.Lock()
-	defer l.watermarks.mu.Unlock()
-	return l.watermarks.lastShown
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lastShown
 }
 
 // Hold makes monitors stand still until release is called.
 func (l *Losses) Hold() (release func()) {
-	l.watermarks.mu.Lock()
-	return l.watermarks.mu.Unlock
+	l.mu.Lock()
+	return l.mu.Unlock
 }
 
 // Counted is how often a kind of loss was counted.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,20 +17,16 @@ import (
 // Handover notices that a consumer group has worked on another index than this process: its articles stand
 // there, so their copies pass here as unique.
 //
-// Each commit of the group names the index in which the records below the offset were decided (Label). Two
-// findings follow:
-//
-//   - This index lacks articles: a partition's commit names another index, and nobody has filled this one up
-//     to that offset. It does not matter whether that other process still runs. The finding is over when
-//     index refill has filled the index up to there, when index accept says to do without, or one window
-//     after that commit, because then its articles are too old to be originals.
-//   - Another process of the group runs with other settings: a commit that names another index has changed
-//     while this process watched.
+// Each commit of the group names the index in which the records below the offset were decided (Label). This
+// index lacks articles if a partition's commit names another index, and nobody has filled this one up to that
+// offset. The lack is over when index refill has filled the index up to there, when index accept says to do
+// without, or one window after that commit, because then its articles are too old to be originals. Processes
+// on two indexes are never in the group at once: package consumer sees to that.
 //
 // A commit is compared by its offset, not by its time: the commits of idle partitions stay as they are for as
 // long as the group lives, and an index that was filled or accepted once is so up to their offsets for ever.
 // Where commits of another index end is written into Redis, because the next commits of this process
-// overwrite the evidence, and a restart must not end the finding.
+// overwrite the evidence, and a restart must not end the lack.
 //
 // Safe for concurrent use.
 type Handover struct {
@@ -57,55 +51,22 @@ const (
 // offsets are offsets by "topic/partition".
 type offsets map[string]int64
 
-// raise takes over the higher offsets, and says whether there was one.
-func (o offsets) raise(others offsets) (raised bool) {
-	for partition, offset := range others {
-		if held, known := o[partition]; !known || offset > held {
-			o[partition], raised = offset, true
-		}
+func partitionOf(at article.Coordinates) string { return fmt.Sprintf("%s/%d", at.Topic, at.Partition) }
+
+// raise takes over an offset that is higher than the one before, and says whether it is.
+func (o offsets) raise(at article.Coordinates) bool {
+	p := partitionOf(at)
+	if held, known := o[p]; known && held >= at.Offset {
+		return false
 	}
-	return raised
+	o[p] = at.Offset
+	return true
 }
 
 // ends say up to where other indexes hold the articles of the group.
 type ends struct {
 	Label   string  `json:"label"` // of the latest commit
 	Offsets offsets `json:"offsets"`
-}
-
-// Lack is what the index lacks of the articles of the last window.
-type Lack struct {
-	Other    keyspace.ID // the index that has them
-	Articles uint64      // at most so many stand there
-	Until    time.Time   // from then on they are too old to be originals
-}
-
-// Lack returns what the index lacks, nil if it lacks nothing. The argument holds the labels of the group's
-// commits, by the offsets beside which they stand.
-func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]string) (*Lack, error) {
-	found, filled, err := h.compare(ctx, committed)
-	if err != nil || !found.beyond(filled) {
-		return nil, err
-	}
-	label, _ := ParseLabel(found.Label)
-	return &Lack{Other: label.Index, Articles: max(1, h.tickets(ctx, label)), Until: label.Seen.Add(h.window)}, nil
-}
-
-// compare returns up to where other indexes hold the articles of the group, and up to where this one was filled.
-func (h *Handover) compare(ctx context.Context, committed map[article.Coordinates]string) (found ends, filled offsets,
-	err error,
-) {
-	var stored ends
-	filled = offsets{}
-	if err := errors.Join(h.read(ctx, fieldEnds, &stored), h.read(ctx, fieldFilled, &filled)); err != nil {
-		return ends{}, nil, err
-	}
-	now := time.Now()
-	found, changed := merge(stored, h.ends(committed, now), now, h.window)
-	if changed && found.beyond(filled) {
-		err = h.write(ctx, fieldEnds, found)
-	}
-	return found, filled, err
 }
 
 // beyond says whether other indexes hold articles that this one was not filled with.
@@ -118,63 +79,133 @@ func (e ends) beyond(filled offsets) bool {
 	return false
 }
 
-// ends returns up to where other indexes hold the articles of the group, as far as its commits of the last
-// window say so.
-func (h *Handover) ends(committed map[article.Coordinates]string, now time.Time) ends {
-	found, latest := ends{Offsets: offsets{}}, time.Time{}
+// Lack is what the index lacks of the articles of the last window.
+type Lack struct {
+	Other    keyspace.ID // the index that has them
+	Articles uint64      // at most so many stood there at the latest commit
+	Until    time.Time   // from then on they are too old to be originals
+}
+
+// Lack returns what the index lacks, nil if it lacks nothing. The argument holds the labels of the group's
+// commits, by the offsets beside which they stand.
+func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]string) (*Lack, error) {
+	found, filled, err := h.compare(ctx, committed)
+	if err != nil || !found.beyond(filled) {
+		return nil, err
+	}
+	label, _ := ParseLabel(found.Label)
+	return &Lack{Other: label.Index, Articles: max(1, label.Ticket), Until: label.Seen.Add(h.window)}, nil
+}
+
+// compare returns up to where other indexes hold the articles of the group, and up to where this one was filled.
+// What other indexes hold is forgotten a window after the latest commit there.
+func (h *Handover) compare(ctx context.Context, committed map[article.Coordinates]string) (found ends, filled offsets,
+	err error,
+) {
+	if err := errors.Join(h.read(ctx, fieldEnds, &found), h.read(ctx, fieldFilled, &filled)); err != nil {
+		return ends{}, nil, err
+	}
+	now := time.Now()
+	latest, ok := ParseLabel(found.Label)
+	if !ok || now.Sub(latest.Seen) >= h.window || found.Offsets == nil {
+		latest, found = Label{}, ends{Offsets: offsets{}}
+	}
+	changed := false
 	for at, text := range committed {
 		label, ok := ParseLabel(text)
 		if !ok || label.Index.Same(h.index) || now.Sub(label.Seen) >= h.window {
 			continue
 		}
-		found.Offsets[partitionOf(at)] = at.Offset
-		if label.Seen.After(latest) {
-			latest, found.Label = label.Seen, text
+		changed = found.Offsets.raise(at) || changed
+		if label.Seen.After(latest.Seen) {
+			latest, found.Label, changed = label, text, true
 		}
 	}
-	return found
+	if changed && found.beyond(filled) {
+		err = h.write(ctx, fieldEnds, found)
+	}
+	return found, filled, err
 }
 
-// merge joins the ends that are stored with those that were found now, and says whether that changes those
-// that are stored. Ends are forgotten when a window has passed.
-func merge(stored, found ends, now time.Time, window time.Duration) (merged ends, changed bool) {
-	old, ok := ParseLabel(stored.Label)
-	if !ok || now.Sub(old.Seen) >= window {
-		return found, len(found.Offsets) > 0
-	}
-	if stored.Offsets == nil {
-		stored.Offsets = offsets{}
-	}
-	changed = stored.Offsets.raise(found.Offsets)
-	if latest, ok := ParseLabel(found.Label); ok && latest.Seen.After(old.Seen) {
-		stored.Label, changed = found.Label, true
-	}
-	return stored, changed
+// Gap is a part of an input partition that was decided in another index, and that this one was not filled with.
+type Gap struct {
+	From article.Coordinates
+	To   int64 // the offset after its last record
 }
 
-// Fill remembers that the index lacks nothing below these offsets of a topic, by partition.
-func (h *Handover) Fill(ctx context.Context, topic string, below []int64) error {
-	more := offsets{}
-	for p, offset := range below {
-		more[partitionOf(article.Coordinates{Topic: topic, Partition: int32(p)})] = offset
+// Gaps returns what this index lacks since it was filled. It returns nothing if it never was: then nobody knows where
+// the articles that it lacks begin.
+func (h *Handover) Gaps(ctx context.Context, committed map[article.Coordinates]string) (gaps []Gap, err error) {
+	found, filled, err := h.compare(ctx, committed)
+	if err != nil || len(filled) == 0 {
+		return nil, err
 	}
-	return h.raise(ctx, more)
+	for at := range committed {
+		p := partitionOf(at)
+		if end := found.Offsets[p]; end > filled[p] {
+			at.Offset = filled[p]
+			gaps = append(gaps, Gap{From: at, To: end})
+		}
+	}
+	return gaps, nil
 }
 
-// raise remembers that the index lacks nothing below these offsets.
-func (h *Handover) raise(ctx context.Context, more offsets) error {
-	filled := offsets{}
+// Fill remembers that the index lacks nothing below these offsets of partitions.
+func (h *Handover) Fill(ctx context.Context, below ...article.Coordinates) error {
+	var filled offsets
 	if err := h.read(ctx, fieldFilled, &filled); err != nil {
 		return err
 	}
-	if filled == nil { // the field holds null
+	if filled == nil {
 		filled = offsets{}
 	}
-	filled.raise(more)
+	for _, at := range below {
+		filled.raise(at)
+	}
 	return h.write(ctx, fieldFilled, filled)
 }
 
-func partitionOf(at article.Coordinates) string { return fmt.Sprintf("%s/%d", at.Topic, at.Partition) }
+// Decider says whether the latest label names this index, and else in words how this index differs from the one that
+// it names; "": no label names one. Of old commits nobody decides any more, but for the same answer in all processes
+// they count.
+func (h *Handover) Decider(committed map[article.Coordinates]string) (mine bool, differs string) {
+	var latest Label
+	for _, text := range committed {
+		if label, ok := ParseLabel(text); ok && label.Seen.After(latest.Seen) {
+			latest = label
+		}
+	}
+	if latest.Index.Layout == "" {
+		return false, ""
+	}
+	return latest.Index.Same(h.index), h.index.Compare(latest.Index)
+}
+
+// HandOver remembers for the indexes that have decided before this one up to where they hold everything. So a
+// process that goes back to one of them knows its gap. It is for the time when they no longer decide.
+func (h *Handover) HandOver(ctx context.Context, committed map[article.Coordinates]string) error {
+	ends := map[keyspace.Name][]article.Coordinates{}
+	for at, text := range committed {
+		label, ok := ParseLabel(text)
+		of := label.Index
+		// Into another database or namespace this process cannot, or may not, write.
+		if ok && !of.Same(h.index) && of.Database == h.index.Database && of.Namespace == h.index.Namespace {
+			ends[of.Name] = append(ends[of.Name], at)
+		}
+	}
+	for name, below := range ends {
+		keys := keyspace.Keys{ID: keyspace.ID{Name: name}, Prefix: name.Prefix()}
+		other := NewHandover(h.client, keys, h.group, h.window)
+		lack, err := other.Lack(ctx, nil)
+		if err == nil && lack == nil { // else it has a gap of its own
+			err = other.Fill(ctx, below...)
+		}
+		if err != nil {
+			return fmt.Errorf("hand over: %w", err)
+		}
+	}
+	return nil
+}
 
 func (h *Handover) read(ctx context.Context, field string, into any) error {
 	text, err := h.client.HGet(ctx, h.key, field).Result()
@@ -208,36 +239,6 @@ func (h *Handover) explain(err error) error {
 	return nil
 }
 
-// ticketScript reads a ticket counter with rights that the service has, and leaves no key where there was none.
-var ticketScript = redis.NewScript(`
-local held = redis.call('INCRBY', KEYS[1], 0)
-if held == 0 then redis.call('EXPIRE', KEYS[1], 0) end
-return held`)
-
-// tickets returns the ticket counter of the index that a label names: how many articles were decided there.
-// If it cannot be read (another database or namespace), it is the counter at the time of the label.
-func (h *Handover) tickets(ctx context.Context, label Label) uint64 {
-	if label.Index.Database == h.index.Database {
-		if n, err := Tickets(ctx, h.client, label.Index.Name); err == nil && n > 0 {
-			return n
-		}
-	}
-	return label.Ticket
-}
-
-// Tickets returns the ticket counter of an index in the database of the client: how many articles were
-// decided in it; 0 if it does not exist.
-func Tickets(ctx context.Context, client redis.UniversalClient, of keyspace.Name) (uint64, error) {
-	key := []string{keyspace.Counter(of)}
-	n, err := ticketScript.EvalSha(ctx, client, key).Uint64()
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		if err = ticketScript.Load(ctx, client).Err(); err == nil {
-			n, err = ticketScript.EvalSha(ctx, client, key).Uint64()
-		}
-	}
-	return n, err
-}
-
 // Remedy returns what to do if articles stand in another index than that of a process, which may be a shadow.
 func Remedy(shadow bool, mine, other keyspace.ID) string {
 	if shadow {
@@ -256,25 +257,4 @@ func (l *Lack) Text(mine keyspace.ID) string {
 	return fmt.Sprintf("the group's articles are in another index (%s): up to %d articles stand there, and until "+
 		"%s their copies pass as unique",
 		mine.Compare(l.Other), l.Articles, l.Until.UTC().Format(time.RFC3339))
-}
-
-// otherOf returns the index that a label names, if it is another one than mine.
-func otherOf(text string, mine keyspace.ID) (other keyspace.ID, is bool) {
-	label, ok := ParseLabel(text)
-	return label.Index, ok && !label.Index.Same(mine)
-}
-
-// byPartition returns the labels by partition, with their offsets.
-func byPartition(committed map[article.Coordinates]string) map[string]string {
-	found := map[string]string{}
-	for at, text := range maps.All(committed) {
-		found[partitionOf(at)] = fmt.Sprint(at.Offset, " ", text)
-	}
-	return found
-}
-
-// labelIn is the label in a value of byPartition.
-func labelIn(commit string) string {
-	_, label, _ := strings.Cut(commit, " ")
-	return label
 }

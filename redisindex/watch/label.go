@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"maps"
 	"net/url"
 	"strconv"
 	"time"
@@ -68,23 +67,12 @@ func ParseLabel(text string) (l Label, ok bool) {
 	l.Index.Namespace, l.Index.Recipe, l.Index.Layout = value(nameNamespace), value(nameRecipe), value(nameLayout)
 	l.Index.Database, _ = strconv.Atoi(value(nameDatabase)) // missing: 0
 	l.Markers, _ = strconv.Atoi(value(nameMarkers))
-	ok = l.parseNumbers(value(nameSeen), value(nameTicket))
+	ms, errSeen := strconv.ParseInt(value(nameSeen), 10, 64)
+	ticket, errTicket := strconv.ParseUint(value(nameTicket), 10, keyspace.TicketBits)
+	l.Seen, l.Ticket = time.UnixMilli(ms), ticket
 	l.Index.Settings = map[string]string{}
-	for name := range maps.Keys(q) {
+	for name := range q {
 		l.Index.Settings[name] = q.Get(name)
 	}
-	return l, ok
-}
-
-func (l *Label) parseNumbers(seen, ticket string) bool {
-	ms, errSeen := strconv.ParseInt(seen, 10, 64)
-	var errTicket error
-	l.Ticket, errTicket = strconv.ParseUint(ticket, 10, keyspace.TicketBits)
-	l.Seen = time.UnixMilli(ms)
-	return errSeen == nil && errTicket == nil && ms > 0
-}
-
-// Of says whether the label is about an index that has this number of markers: 1 on a single server, 64 on a cluster.
-func (l Label) Of(index keyspace.ID, markers int) bool {
-	return l.Index.Same(index) && l.Markers == markers
+	return l, errSeen == nil && errTicket == nil && ms > 0
 }

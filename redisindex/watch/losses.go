@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,13 +18,14 @@ import (
 // Losses notices that Redis has lost a part of an index, and says so. Claims tell it what they have seen of
 // Redis. Safe for concurrent use.
 type Losses struct {
-	client     redis.UniversalClient
-	keys       keyspace.Keys
-	window     time.Duration
-	log        *slog.Logger
-	metrics    *lossMetrics
-	watermarks *watermarks
-	witnesses  witnesses
+	*watermarks
+	client    redis.UniversalClient
+	session   *connection.Session
+	keys      keyspace.Keys
+	window    time.Duration
+	log       *slog.Logger
+	metrics   *lossMetrics
+	witnesses witnesses
 }
 
 // NewLosses returns the losses of an index with this window. A nil reg leaves the metrics unregistered.
@@ -31,18 +33,9 @@ func NewLosses(client redis.UniversalClient, keys keyspace.Keys, window time.Dur
 	log *slog.Logger) *Losses {
 	_, cluster := client.(*redis.ClusterClient)
 	return &Losses{client: client, keys: keys, window: window, log: log, metrics: newLossMetrics(reg),
-		watermarks: newWatermarks(keys, cluster)}
+		watermarks: newWatermarks(keys, cluster),
+		session:    connection.NewSession(client, keys.ID.Namespace, markerScript, counterScript)}
 }
-
-// HighestTicket is the highest ticket that Redis has drawn, as far as this process knows.
-func (l *Losses) HighestTicket() uint64 { return l.watermarks.highest.Load() }
-
-// Drawn takes over that Redis has drawn the tickets from first to last. before is HighestTicket when the
-// request was sent.
-func (l *Losses) Drawn(before, first, last uint64) { l.watermarks.drawn(before, first, last) }
-
-// SetAside takes over that damage was set aside.
-func (l *Losses) SetAside() { l.watermarks.setAside() }
 
 // AddWitness offers a stored article to the sample of those whose keys are looked at later. Its keys were
 // written after the time written. lists are the block lists that lead to its field; it is called only if the
@@ -64,14 +57,14 @@ func (l *Losses) AddWitness(written time.Time, field keyspace.FieldRef, lists fu
 // consumer group.
 func (l *Losses) Monitor(ctx context.Context, warn func(kind, text string)) {
 	m := newMonitor(l, warn)
-	tick := time.NewTicker(l.watermarks.interval)
+	tick := time.NewTicker(l.interval)
 	defer tick.Stop()
 	m.round(ctx)
 	for {
 		select {
 		case <-tick.C:
 			m.round(ctx)
-		case <-l.watermarks.wake:
+		case <-l.wake:
 			m.checkLosses(ctx)
 		case <-ctx.Done():
 			return
@@ -105,8 +98,8 @@ func (l *Losses) Recall(labels []string) {
 	w.mu.Lock()
 	for _, text := range labels {
 		n, ok := ParseLabel(text)
-		if !ok || !n.Of(w.index, len(w.markers)) || now.Sub(n.Seen) > w.lifetime {
-			continue // of another index, or all entries of that time have expired
+		if !ok || !n.Index.Same(w.index) || n.Markers != len(w.markers) || now.Sub(n.Seen) > w.lifetime {
+			continue // of another index (a cluster has 64 markers), or all entries of that time have expired
 		}
 		w.raise(n.Ticket)
 		for i := range w.markers {

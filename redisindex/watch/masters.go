@@ -25,7 +25,7 @@ func (m *monitor) askServers(ctx context.Context) {
 	var mu sync.Mutex // eachMaster asks all nodes at the same time
 	masters, infos := map[string]bool{}, map[string]connection.ServerInfo{}
 	var refused error
-	err := connection.EachMaster(ctx, m.l.client, func(ctx context.Context, node *redis.Client) {
+	err := connection.EachMaster(ctx, m.l.client, func(ctx context.Context, node *redis.Client) error {
 		info, err := connection.AskInfo(ctx, node)
 		mu.Lock()
 		defer mu.Unlock()
@@ -37,6 +37,7 @@ func (m *monitor) askServers(ctx context.Context) {
 		case connection.IsRefused(err):
 			refused = err
 		}
+		return nil
 	})
 	if err != nil {
 		return // the masters are unknown; the health probe says why

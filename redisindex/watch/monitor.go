@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"echosieve/redisindex/connection"
 )
 
@@ -89,7 +87,7 @@ func (m *monitor) checkLosses(ctx context.Context) {
 	if m.checkNumbers(ctx) {
 		m.reportKeys(ctx, lost, lacking)
 	}
-	if len(m.unsaid) == 0 && m.l.watermarks.isCured() {
+	if len(m.unsaid) == 0 && m.l.isCured() {
 		for kind := range m.standing {
 			m.l.log.Info("a refill has given the lost articles back: copies of them are found again", "kind", kind)
 			m.clear(kind)
@@ -99,21 +97,21 @@ func (m *monitor) checkLosses(ctx context.Context) {
 
 // checkNumbers compares the numbers and reports losses. It returns false if a node did not show its numbers.
 func (m *monitor) checkNumbers(ctx context.Context) bool {
-	losses, err := m.l.watermarks.check(ctx, m.l.client)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		_ = connection.EachMaster(ctx, m.l.client, func(ctx context.Context, node *redis.Client) {
-			for _, s := range []*redis.Script{markerScript, counterScript} {
-				_ = s.Load(ctx, node).Err() // if it fails, the check below fails as well
-			}
-		})
-		var more []loss
-		more, err = m.l.watermarks.check(ctx, m.l.client)
-		losses = append(losses, more...)
+	var losses []loss
+	var err error
+	for range 2 { // a server that was restarted has lost the scripts
+		_ = m.l.session.EnsureScripts(ctx) // if it fails, the check below fails as well
+		var found []loss
+		found, err = m.l.check(ctx, m.l.client)
+		losses = append(losses, found...)
+		if !m.l.session.Lacks(err) {
+			break
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		m.l.log.Debug("the markers of the index could not be read", "err", err)
 	}
-	if m.l.watermarks.damaged.Swap(false) {
+	if m.l.damaged.Swap(false) {
 		losses = append(losses, loss{kind: lossDamage, at: time.Now(), own: true})
 		m.writeLoss(ctx, lossDamage)
 	}
@@ -145,7 +143,7 @@ func (m *monitor) reportKeys(ctx context.Context, lost []witness, lacking []stri
 
 // writeLoss makes a loss known to other processes. If that fails, it is tried again in the next round.
 func (m *monitor) writeLoss(ctx context.Context, kind string) {
-	err := m.l.watermarks.writeLoss(ctx, m.l.client, kind)
+	err := m.l.writeLoss(ctx, m.l.client, kind)
 	delete(m.unsaid, kind)
 	if err != nil {
 		m.unsaid[kind] = true
@@ -172,7 +170,7 @@ func byKind(losses []loss) map[string]loss {
 // since it, or if a refill has cured it.
 func (m *monitor) report(kind string, l loss, details ...any) {
 	now, until := time.Now(), l.at.Add(m.l.window)
-	if !until.After(now) || !l.own && m.l.watermarks.isCured() {
+	if !until.After(now) || !l.own && m.l.isCured() {
 		return
 	}
 	if l.own {

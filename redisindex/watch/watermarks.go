@@ -83,19 +83,22 @@ func newWatermarks(k keyspace.Keys, cluster bool) *watermarks {
 	}
 }
 
-// drawn takes over the tickets from first to last, which Redis has drawn. The argument before is the highest
-// ticket that was known when the request was sent. If first is not above before, the counter went back. A
-// comparison with the highest ticket that is known when the reply arrives would raise false alarms: another
-// claim may draw later and get its reply earlier.
-func (w *watermarks) drawn(before, first, last uint64) {
+// HighestTicket is the highest ticket that Redis has drawn, as far as this process knows.
+func (w *watermarks) HighestTicket() uint64 { return w.highest.Load() }
+
+// Drawn takes over the tickets from first to last, which Redis has drawn. The argument before is HighestTicket
+// when the request was sent. If first is not above before, the counter went back. A comparison with the highest
+// ticket that is known when the reply arrives would raise false alarms: another claim may draw later and get its
+// reply earlier.
+func (w *watermarks) Drawn(before, first, last uint64) {
 	w.raise(last)
 	if first <= before && !w.fell.Swap(true) {
 		w.checkNow()
 	}
 }
 
-// setAside says that damage was set aside.
-func (w *watermarks) setAside() {
+// SetAside takes over that damage was set aside.
+func (w *watermarks) SetAside() {
 	if !w.damaged.Swap(true) {
 		w.checkNow()
 	}

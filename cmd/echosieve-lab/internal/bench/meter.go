@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -53,13 +52,14 @@ type serverFigures struct {
 // askServers reads the figures from INFO.
 func askServers(ctx context.Context, client redis.UniversalClient) (serverFigures, error) {
 	var sum serverFigures
-	var errs error
 	var mu sync.Mutex
-	err := connection.EachMaster(ctx, client, func(ctx context.Context, master *redis.Client) {
+	err := connection.EachMaster(ctx, client, func(ctx context.Context, master *redis.Client) error {
 		reply, err := master.Info(ctx).Result()
+		if err != nil {
+			return err
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		errs = errors.Join(errs, err)
 		i := infoNumbers(reply)
 		sum.cpu += i["used_cpu_user"] + i["used_cpu_sys"]
 		sum.commands += i["total_commands_processed"]
@@ -78,8 +78,9 @@ func askServers(ctx context.Context, client redis.UniversalClient) (serverFigure
 		if machine > 0 && (sum.machine == 0 || machine < sum.machine) {
 			sum.machine, sum.used = machine, i["used_memory"]
 		}
+		return nil
 	})
-	return sum, errors.Join(err, errs)
+	return sum, err
 }
 
 // infoNumbers are the fields of INFO that are numbers.

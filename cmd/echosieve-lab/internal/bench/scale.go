@@ -171,10 +171,7 @@ func (s *scale) size(ctx context.Context, stored int) (r []figure, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer func() {
-		fmt.Fprintf(s.progress, "removing the index of %d articles\n", stored)
-		err = errors.Join(err, admin.Remove(context.WithoutCancel(ctx), client, layout.Namespace), client.Close())
-	}()
+	defer client.Close()
 	before, err := askServers(ctx, client)
 	if err != nil {
 		return r, err
@@ -186,6 +183,10 @@ func (s *scale) size(ctx context.Context, stored int) (r []figure, err error) {
 	if err != nil {
 		return r, err
 	}
+	defer func() {
+		fmt.Fprintf(s.progress, "removing the index of %d articles\n", stored)
+		err = errors.Join(err, admin.New(m.index).Remove(context.WithoutCancel(ctx)))
+	}()
 	plan := m.index.Keys().Layout
 	start := time.Now()
 	population := newPopulation(s.originals, storedAt(plan))

@@ -2,12 +2,15 @@ package index
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/consumer/tools"
+	"echosieve/redisindex/watch"
 )
 
 const acceptHelp = `Accept ends the warning that the group's articles are in another index, without filling this one.
@@ -60,18 +63,10 @@ func accept(ctx context.Context, index *opened) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lack, err := index.handover().Lack(ctx, labels)
+	handover := watch.NewHandover(index.Client(), index.Keys(), kafka.Group, index.cfg.Window)
+	lack, err := handover.Lack(ctx, labels)
 	if err != nil || lack == nil {
 		return "", err
 	}
-	for _, topic := range kafka.Topics.Inputs {
-		committed, err := archive.Committed(ctx, kafka.Group, topic)
-		if err == nil {
-			err = index.handover().Fill(ctx, topic, committed)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	return lack.Text(index.Keys().ID), nil
+	return lack.Text(index.Keys().ID), handover.Fill(ctx, slices.Collect(maps.Keys(labels))...)
 }

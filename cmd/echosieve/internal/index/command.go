@@ -21,7 +21,6 @@ import (
 	"echosieve/redisindex"
 	"echosieve/redisindex/admin"
 	"echosieve/redisindex/keyspace"
-	"echosieve/redisindex/watch"
 
 	"github.com/spf13/cobra"
 )
@@ -86,39 +85,26 @@ func (o *opened) inputOf(cmd *cobra.Command, name string) (article.Coordinates, 
 	return at, err
 }
 
-// handover compares the index with the commits of the group of the configuration.
-func (o *opened) handover() *watch.Handover {
-	return watch.NewHandover(o.Client(), o.Keys(), o.cfg.Kafka.Group, o.cfg.Window)
-}
-
-// progress shows how far a command has come.
-type progress struct {
-	out   io.Writer
-	what  string       // that is counted, such as "records"
-	total atomic.Int64 // 0: unknown
-	done  atomic.Int64
-}
-
-// start shows the progress until stop is called.
-func (p *progress) start() (stop func()) { return files.ShowLine(p.out, p.line) }
-
-func (p *progress) line(elapsed time.Duration) string {
-	done, total := p.done.Load(), p.total.Load()
-	rate := float64(done) / max(elapsed.Seconds(), 1e-3)
-	if total == 0 {
-		return fmt.Sprintf("%d %s, %.0f/s", done, p.what, rate)
-	}
-	return fmt.Sprintf("%d of %d %s, %.0f/s%s", done, total, p.what, rate, files.TimeLeft(elapsed, done, total))
+// show shows how far a command has come, until stop is called: how many of what are done, of a total; 0: unknown.
+func show(out io.Writer, what string, done, total *atomic.Int64) (stop func()) {
+	return files.ShowLine(out, func(elapsed time.Duration) string {
+		done, total := done.Load(), total.Load()
+		rate := float64(done) / max(elapsed.Seconds(), 1e-3)
+		if total == 0 {
+			return fmt.Sprintf("%d %s, %.0f/s", done, what, rate)
+		}
+		return fmt.Sprintf("%d of %d %s, %.0f/s%s", done, total, what, rate, files.TimeLeft(elapsed, done, total))
+	})
 }
 
 // scan goes through all keys of the index and shows the progress.
 func (o *opened) scan(ctx context.Context, errOut io.Writer, fn func(admin.Keys) error) error {
-	p := &progress{out: errOut, what: "keys of Redis"}
-	stop := p.start()
+	var done, total atomic.Int64
+	stop := show(errOut, "keys of Redis", &done, &total)
 	defer stop()
-	return o.Walk(ctx, func(keys, total int64) {
-		p.total.Store(total)
-		p.done.Store(min(total, p.done.Load()+keys))
+	return o.Walk(ctx, func(keys, all int64) {
+		total.Store(all)
+		done.Store(min(all, done.Load()+keys))
 	}, fn)
 }
 

@@ -11,6 +11,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/visible"
+	"echosieve/internal/stopping"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
 )
@@ -119,7 +120,7 @@ func forget(ctx context.Context, errOut io.Writer, index *opened, wanted func(ar
 		if len(f.found) == 0 || f.left == 0 && len(f.hidden) == before && pass > 0 {
 			return f, nil
 		}
-		if err := pause(ctx, time.Second); err != nil {
+		if err := stopping.Wait(ctx, time.Second); err != nil {
 			return nil, err
 		}
 	}

@@ -2,19 +2,18 @@ package index
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
-	"echosieve/consumer/tools"
+	"echosieve/app/refill"
+	"echosieve/app/visible"
 )
 
 const refillHelp = `Refill fills the index after Redis has lost data, or the empty index of a new recipe. It reads the
@@ -32,15 +31,11 @@ Only records below the committed offsets of kafka.group are restored, because th
 The service may run meanwhile. Its articles count as later than restored articles; a copy that arrives before its
 original is restored passes as unique.
 
-How far a refill has come is kept in Redis, beside the index. So a refill that was killed resumes where it was when
-you type the command again, and several processes, on several machines, share the partitions. After a further loss of
-data it begins again. The partitions of a killed process are free after 15 seconds. --restart makes it begin again in
-any case. A finished refill that is typed again reads only what was published since, and with a longer --since
-everything again.
+A refill that was killed begins anew when you type the command again; what is there already stays as it is.
 
-Articles that index forget has forgotten stay forgotten: they are restored for replays only. With --from input they are
-forgotten again at the end, which needs the rights of index forget. If Redis has lost all data, it has lost the marks of
-forgotten articles, too: forget these articles again.
+Articles that index forget has forgotten stay forgotten. With their verdicts they are restored for replays only; with
+--from input they are left out. If Redis has lost all data, it has lost the marks of forgotten articles, too: forget
+these articles again.
 
 When a refill has read the whole window and left out nothing, the services end their warning of the loss. The warning
 stays if --since is shorter than the window, or if Kafka has deleted records of the window.
@@ -49,12 +44,6 @@ It fingerprints every text of the window again. An article costs about three qua
 has used for it. Use nice, or a machine of its own, if the service runs beside it.
 
 Exit codes: 0 the index is filled; 1 it is filled, but not with everything (see the text); 2 failed: type it again.`
-
-// The values of --from.
-const (
-	fromOutputs = "outputs"
-	fromInput   = "input"
-)
 
 func newRefillCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -66,14 +55,13 @@ func newRefillCommand() *cobra.Command {
 		Args: command.NoArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	from := cmd.Flags().String("from", fromOutputs,
+	from := cmd.Flags().String("from", refill.FromOutputs,
 		"topics to read: outputs keeps published verdicts, input reaches new ones")
 	since := schema.DurationFlag(cmd.Flags(), "since", 0,
 		"how far back records are read, by their timestamps; 0: the window; longer if the service is behind")
-	restart := cmd.Flags().Bool("restart", false, "begin again, whatever an earlier refill has done")
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "policy", "input")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *from != fromOutputs && *from != fromInput {
+		if *from != refill.FromOutputs && *from != refill.FromInput {
 			return fmt.Errorf("--from wants outputs or input, not %q", *from)
 		}
 		index, err := open(cmd)
@@ -81,123 +69,49 @@ func newRefillCommand() *cobra.Command {
 			return err
 		}
 		defer index.Client().Close()
-		r := &refiller{index: index, from: *from, began: time.Now(), progress: &progress{out: cmd.ErrOrStderr(),
-			what: "records"}}
-		r.oldest = r.began.Add(-cmp.Or(*since, index.cfg.Window))
-		summary, err := r.refill(cmd.Context(), *restart)
-		if err == nil || errors.As(err, new(*command.AnswerError)) {
-			err = errors.Join(summary.print(cmd.OutOrStdout(), *asJSON), err)
+		r := &refill.Refill{Config: index.cfg, Recipe: index.recipe, Index: index.Index, Tools: index.Tools, From: *from,
+			Since: cmp.Or(*since, index.cfg.Window)}
+		stop := show(cmd.ErrOrStderr(), "records", &r.Read, &r.Total)
+		summary, err := r.Run(cmd.Context())
+		stop()
+		switch {
+		case cmd.Context().Err() != nil:
+			return errors.New("interrupted: type the command again")
+		case err != nil:
+			return err
+		case *asJSON:
+			err = command.PrintJSON(cmd.OutOrStdout(), summary)
+		default:
+			err = printSummary(cmd.OutOrStdout(), summary)
+		}
+		if err == nil && summary.OtherRecipe > 0 {
+			err = &command.AnswerError{Text: visible.Count(summary.OtherRecipe, "article") +
+				" of another recipe left out; --from input gives new verdicts"}
 		}
 		return err
 	}
 	return cmd
 }
 
-// refill fills the index.
-func (r *refiller) refill(ctx context.Context, restart bool) (*summary, error) {
-	kafka := r.index.cfg.Kafka
-	var err error
-	if r.archive, err = tools.NewArchive(kafka, kafka.Topics.All()...); err != nil {
-		return nil, err
+func printSummary(w io.Writer, s *refill.Summary) error {
+	out := &printer{w: w}
+	out.line("%s restored, %d decided, %d were there, in %.1f s", visible.Count(s.Restored, "article"), s.Decided, s.Held,
+		s.Seconds)
+	out.line("left out:  %d the service may still decide, %d of another recipe, %d without text, %d older than "+
+		"the window, %d not published by this service",
+		s.Uncommitted, s.OtherRecipe, s.NoText, s.Old, s.NotPublished)
+	out.line("%d have another verdict in the index, which stays", s.Differs)
+	if s.Forgotten > 0 {
+		out.line("%d stay forgotten (index forget)", s.Forgotten)
 	}
-	defer r.archive.Close()
-	if err = r.plan(ctx); err != nil {
-		return nil, err
+	if s.Cured {
+		out.line("if articles were forgotten before the loss (index forget) and this refill names none, forget " +
+			"them again")
+		out.line("the services no longer warn of the loss")
 	}
-	if r.shared, err = r.index.OpenRefill(ctx, r.from, restart); err != nil {
-		return nil, err
+	if len(s.Cut) > 0 {
+		out.line("records of the window may be missing, because Kafka has deleted the beginning of %s; the "+
+			"warning of the loss stays", strings.Join(s.Cut, ", "))
 	}
-	if r.from == fromOutputs {
-		if r.restorer, err = r.index.StartRestore(ctx, time.Now()); err != nil {
-			return nil, err
-		}
-	}
-	if r.pipeline, err = r.index.pipeline(); err != nil {
-		return nil, err
-	}
-	if r.marks, err = r.index.AnyForgotten(ctx); err != nil {
-		return nil, err
-	}
-	stop := r.progress.start()
-	err = r.work(ctx)
-	for last := r.began; r.from == fromInput && err == nil && time.Since(last) > restTime; {
-		last = time.Now()
-		if err = r.plan(ctx); err == nil {
-			err = r.work(ctx)
-		}
-	}
-	stop()
-	if err == nil {
-		err = r.forgetAgain(ctx)
-	}
-	if ctx.Err() != nil {
-		err = errors.New("interrupted: type the command again, and it resumes where it was")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if lost, err := r.shared.LostMore(ctx); err != nil || lost {
-		return nil, errors.Join(err,
-			errors.New("during the refill Redis has lost data again: end the cause, and type the command again"))
-	}
-	r.summary.Seconds = time.Since(r.began).Seconds()
-	if err := r.cure(ctx); err != nil {
-		return nil, err
-	}
-	return &r.summary, r.summary.answer()
-}
-
-// restTime is how long reading may have taken at last: a service that starts with the recipe stores what was decided
-// since then, and nobody gets verdicts meanwhile.
-const restTime = 5 * time.Second
-
-// plan finds out what is to be read.
-func (r *refiller) plan(ctx context.Context) (err error) {
-	kafka := r.index.cfg.Kafka
-	if r.committed, err = r.archive.AllCommitted(ctx, kafka.Group); err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(kafka.Topics.Inputs, func(topic string) bool { return r.committed[topic] != nil }) {
-		return fmt.Errorf(
-			"the group %s has committed nothing in %s: name the group of the service with --kafka.group", kafka.Group,
-			strings.Join(kafka.Topics.Inputs, ", "))
-	}
-	r.parts, err = r.findParts(ctx)
-	return err
-}
-
-// cure ends the warnings of the loss, and those of another index, if everything that belongs into the index is there.
-func (r *refiller) cure(ctx context.Context) (err error) {
-	switch {
-	case r.oldest.After(r.began.Add(-r.index.cfg.Window)): // --since is shorter than the window
-	case len(r.cut) > 0:
-		r.summary.Cut = r.cut
-	default:
-		if r.summary.Cured, err = r.shared.Cure(ctx); err == nil {
-			err = r.declareFilled(ctx)
-		}
-	}
-	return err
-}
-
-// declareFilled declares that the index has what the group had committed when the refill began, unless
-// another recipe has published a part of it.
-func (r *refiller) declareFilled(ctx context.Context) error {
-	kafka, h := r.index.cfg.Kafka, r.index.handover()
-	if r.from == fromOutputs {
-		labels, err := r.archive.Labels(ctx, kafka.Group, kafka.Topics.Inputs...)
-		if err != nil {
-			return err
-		}
-		lack, err := h.Lack(ctx, labels)
-		if err != nil || lack != nil && lack.Other.Recipe != r.index.recipe.ID() {
-			return err
-		}
-	}
-	for _, topic := range kafka.Topics.Inputs {
-		if err := h.Fill(ctx, topic, r.committed[topic]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out.err
 }

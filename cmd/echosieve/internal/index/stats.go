@@ -15,7 +15,6 @@ import (
 	"echosieve/app/visible"
 	"echosieve/redisindex/admin"
 	"echosieve/redisindex/keyspace"
-	"echosieve/redisindex/watch"
 )
 
 const statsHelp = `Stats goes through all keys of the index in Redis and prints the number of articles by verdict and by
@@ -24,8 +23,7 @@ slice, and the memory by kind of key.
 It reads the whole index: about 10 s for a million articles, and as much time of the servers. It needs the rights SCAN,
 DBSIZE, HGETALL and MEMORY USAGE.
 
-If the index does not exist, it names those that do, of every namespace, recipe and layout, with the number of articles
-where the rights allow. The exit code is 1 then.`
+If the index does not exist, it names those that do, of every namespace, recipe and layout. The exit code is 1 then.`
 
 // stats is what the command stats prints.
 type stats struct {
@@ -115,12 +113,12 @@ func (s *stats) add(a *keyspace.StoredArticle) {
 
 func (s *stats) print(w io.Writer) error {
 	out := &printer{w: w}
-	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided", visible.Count(int(s.Articles), "article"),
-		s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"], s.ByVerdict["possible"], s.ByVerdict["none"])
+	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided",
+		visible.Count(s.Articles, "article"), s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"], s.ByVerdict["possible"], s.ByVerdict["none"])
 	out.line("%s, %s, %s", visible.Count(s.Overflow, "overflow entry"), visible.Count(s.Hidden, "hidden entry"),
 		visible.Count(s.Damaged, "damaged field"))
 	for _, p := range s.Slices {
-		out.line("slice from %s: %s", p.From.UTC().Format(time.RFC3339), visible.Count(int(p.Articles), "article"))
+		out.line("slice from %s: %s", p.From.UTC().Format(time.RFC3339), visible.Count(p.Articles, "article"))
 	}
 	for _, kind := range []keyspace.KeyKind{keyspace.KeyEntries, keyspace.KeyLists, keyspace.KeyDamaged,
 		keyspace.KeyOthers} {
@@ -138,9 +136,6 @@ func (o *opened) missing(ctx context.Context) error {
 	}
 	for _, other := range others {
 		text += fmt.Sprintf("\nthere is %s", other)
-		if n, err := watch.Tickets(ctx, o.Client(), other); err == nil { // else the rights end at the namespace
-			text += ", with up to " + visible.Count(n, "article")
-		}
 	}
 	if len(others) == 0 {
 		text += ", and there is no other one in this database"

@@ -1,0 +1,50 @@
+package refill
+
+import (
+	"context"
+
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/record"
+	"echosieve/redisindex/admin"
+)
+
+// decider stores articles with new verdicts, as the service does. What would be published is dropped.
+type decider struct {
+	pipeline *pipeline.Pipeline
+	marks    *admin.Tools
+}
+
+// decide stores the articles of records, and returns how many it stored, and how many were forgotten. Those it leaves
+// out: their records are below the committed offsets, so they are not delivered again. Dead letters have nothing to
+// store.
+func (d decider) decide(ctx context.Context, records []record.Record) (stored, forgotten int, err error) {
+	prepared, err := d.pipeline.Prepare(ctx, records)
+	if err != nil {
+		return 0, 0, err
+	}
+	var refs []article.Ref
+	var articles []record.Record
+	for i := range records {
+		if a, _ := prepared.Article(i); a != nil {
+			refs, articles = append(refs, a.Ref()), append(articles, records[i])
+		}
+	}
+	marked, err := d.marks.AreForgotten(ctx, refs)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := range articles {
+		if !marked[i] {
+			articles[stored] = articles[i]
+			stored++
+		}
+	}
+	if stored < len(articles) {
+		if prepared, err = d.pipeline.Prepare(ctx, articles[:stored]); err != nil {
+			return 0, 0, err
+		}
+	}
+	_, err = d.pipeline.Decide(ctx, prepared)
+	return stored, len(articles) - stored, err
+}
