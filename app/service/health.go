@@ -14,6 +14,7 @@ import (
 	"echosieve/pipeline/article"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 const (
@@ -61,11 +62,11 @@ type waiting struct {
 func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *health {
 	h := &health{
 		log: log,
-		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		up: promauto.With(reg).NewGaugeVec(prometheus.GaugeOpts{
 			Name: "echosieve_connection_up",
 			Help: "1 if the last probe succeeded and no call waits.",
 		}, []string{"component"}),
-		warnings: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		warnings: promauto.With(reg).NewGaugeVec(prometheus.GaugeOpts{
 			Name: "echosieve_warnings",
 			Help: "Warnings that /readyz shows.",
 		}, []string{"component"}),
@@ -77,9 +78,6 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 			warnings: map[string]string{}}
 		h.up.WithLabelValues(name).Set(0)
 		h.warnings.WithLabelValues(name).Set(0)
-	}
-	if reg != nil {
-		reg.MustRegister(h.up, h.warnings)
 	}
 	return h
 }

@@ -177,11 +177,10 @@ func TestReload(t *testing.T) {
 	start.Kafka.SASL.Password = "hunter2"
 	var log bytes.Buffer
 	logger, level := start.Log.NewAdjustableLogger(&log)
-	r := newReloader(start, prometheus.NewRegistry(), logger)
+	var policy article.Policy
+	r := newReloader(start, func(p article.Policy) { policy = p }, prometheus.NewRegistry(), logger)
 	next, loadErr := start, error(nil)
 	r.load, r.level = func() (config.Config, error) { return next, loadErr }, level
-	var policy article.Policy
-	r.setPolicy = func(p article.Policy) { policy = p }
 
 	require.Equal(t, reloadUnchanged, r.reload())
 

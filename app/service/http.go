@@ -41,20 +41,9 @@ const (
 	metricsInFlight     = 4
 	// httpStreams bounds the requests at a time of one connection of HTTP/2.
 	httpStreams = 8
-	// maxConnections bounds the connections of clients: with TLS each takes some 50 KB. More of them wait. minConnections
-	// is left to clients however few descriptors the process may have.
-	maxConnections, minConnections = 256, 16
+	// maxConnections bounds the connections of clients: with TLS each takes some 50 KB. More of them wait.
+	maxConnections = 256
 )
-
-// mostConnections returns how many connections of clients there may be: a quarter of the descriptors of the
-// process at most. The others are for Kafka, Redis and files.
-func mostConnections() int {
-	var descriptors syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &descriptors) != nil {
-		return maxConnections
-	}
-	return int(max(min(descriptors.Cur/4, maxConnections), minConnections))
-}
 
 // newHTTPHandler serves the paths of the listener, behind the guard and the login: a page of links at /,
 // /docs/, /metrics, /healthz and /readyz, and what the settings add. Other methods than GET and HEAD are
@@ -160,7 +149,7 @@ func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
 // fails before that. A nil encryption is none.
 func serveHTTP(ctx context.Context, l net.Listener, encryption *tls.Config, handler http.Handler,
 	log *slog.Logger) error {
-	l = netutil.LimitListener(l, mostConnections())
+	l = netutil.LimitListener(l, maxConnections)
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: httpHeaderTimeout,

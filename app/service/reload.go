@@ -4,26 +4,24 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"echosieve/app/config"
 	"echosieve/pipeline/article"
 )
 
-// reloadable lists the settings that a running service takes over, and how. A name stands for a setting, or
-// for all settings of a section. Every other setting needs a restart.
+// reloadable says whether a running service takes a setting over. Every other setting needs a restart.
 //
-// kafka.topics is not in the list. At start, the service checks that each output topic exists and may be
+// Not those of kafka.topics: at start, the service checks that each output topic exists and may be
 // written, and learns its partitions. A topic that was never checked could refuse records, and its partition
 // of the input would stop.
-var reloadable = []struct {
-	name  string
-	apply func(*reloader, *config.Config)
-}{
-	{"log.level", func(r *reloader, c *config.Config) { r.level.Set(c.Log.SlogLevel()) }},
-	{"policy", func(r *reloader, c *config.Config) { r.setPolicy(c.Policy) }},
+func (r *reloader) reloadable(name string) bool {
+	unused := strings.HasPrefix(name, "shadow.") && !r.running.IsShadow()
+	return name == "log.level" || strings.HasPrefix(name, "policy.") || unused
 }
 
 // The values of the label outcome of echosieve_config_reloads_total.
@@ -46,8 +44,8 @@ type reloader struct {
 	setPolicy func(article.Policy) // of the index
 }
 
-func newReloader(cfg config.Config, reg prometheus.Registerer, log *slog.Logger) *reloader {
-	r := &reloader{running: cfg, log: log, outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
+func newReloader(cfg config.Config, setPolicy func(article.Policy), reg prometheus.Registerer, log *slog.Logger) *reloader {
+	r := &reloader{running: cfg, setPolicy: setPolicy, log: log, outcomes: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "echosieve_config_reloads_total",
 		Help: "SIGHUPs by the result of the reload: applied, unchanged, refused (a setting needs a restart), " +
 			"invalid (mistakes).",
@@ -55,7 +53,6 @@ func newReloader(cfg config.Config, reg prometheus.Registerer, log *slog.Logger)
 	for _, outcome := range []string{reloadApplied, reloadUnchanged, reloadRefused, reloadInvalid} {
 		r.outcomes.WithLabelValues(outcome)
 	}
-	reg.MustRegister(r.outcomes)
 	return r
 }
 
@@ -87,13 +84,7 @@ func (r *reloader) reload() string {
 		return reloadInvalid
 	}
 	changed := config.Schema().Differences(&r.running, &next)
-	var fixed []string
-	for _, name := range changed {
-		unused := strings.HasPrefix(name, "shadow.") && !r.running.IsShadow()
-		if !isReloadable(name) && !unused {
-			fixed = append(fixed, name)
-		}
-	}
+	fixed := slices.DeleteFunc(slices.Clone(changed), r.reloadable)
 	switch {
 	case len(fixed) > 0:
 		r.log.Error("configuration not reloaded, because some settings cannot change while the service runs: "+
@@ -104,19 +95,9 @@ func (r *reloader) reload() string {
 		r.log.Info("configuration reloaded, nothing has changed")
 		return reloadUnchanged
 	}
-	for _, one := range reloadable {
-		one.apply(r, &next)
-	}
+	r.level.Set(next.Log.SlogLevel())
+	r.setPolicy(next.Policy)
 	r.running = next
 	r.log.Info("configuration reloaded", "changed", changed)
 	return reloadApplied
-}
-
-func isReloadable(name string) bool {
-	for _, one := range reloadable {
-		if name == one.name || strings.HasPrefix(name, one.name+".") {
-			return true
-		}
-	}
-	return false
 }

@@ -8,17 +8,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"runtime/debug"
 	"slices"
 	"time"
 
-	"echosieve/app/access"
 	"echosieve/app/build"
 	"echosieve/app/config"
-	"echosieve/app/registry"
 	"echosieve/app/storylist"
 	"echosieve/app/told"
 	"echosieve/consumer"
@@ -27,14 +24,10 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
-	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/stories"
 	"echosieve/stories/projector"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -48,23 +41,16 @@ type StoriesConfig struct {
 
 // Stories is a process of the role of stories: it reads the output topics and keeps a record of each story.
 type Stories struct {
-	cfg      config.Config
-	role     StoriesConfig
-	log      *slog.Logger
-	rules    *stories.Rules
-	keys     keyspace.Keys
-	registry *prometheus.Registry
-	metrics  *projector.Metrics
-	health   *health
-	redis    redis.UniversalClient
-	archive  *tools.Archive
-	roots    projector.Roots
-	list     *storylist.List
-	lag      *lag
-	access   *access.Access
-	listener net.Listener
-	name     string // of this process in its groups
-	opened   closers
+	*process
+	role    StoriesConfig
+	rules   *stories.Rules
+	keys    keyspace.Keys
+	metrics *projector.Metrics
+	archive *tools.Archive
+	roots   projector.Roots
+	list    *storylist.List
+	lag     *lag
+	name    string // of this process in its groups
 }
 
 // garbage is the memory in percent of what lives that may wait for the garbage collector, unless GOGC says it. Little
@@ -77,60 +63,34 @@ const keptWindows = 2
 // NewStories loads the settings and opens the HTTP listener. It connects to no server. The caller calls Run once.
 func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log *slog.Logger) (*Stories, error) {
 	role.Topic = cmp.Or(role.Topic, storylist.Topic(cfg.Kafka.Topics.First()))
-	s := &Stories{cfg: cfg, role: role, log: log, registry: prometheus.NewRegistry(), lag: newLag(),
-		rules: &stories.Rules{Window: cfg.Window, Trusted: role.Trusted}}
-	var err error
-	if s.rules.Owners, err = stories.Owners(role.Owners); err != nil {
+	owners, err := stories.Owners(role.Owners)
+	if err != nil {
 		return nil, fmt.Errorf("--owners: %w", err)
 	}
-	recipe, err := cfg.LoadRecipe() // its id is in the keys
+	p, _, err := newProcess(ctx, cfg, log)
 	if err != nil {
 		return nil, err
 	}
-	index := cfg.IndexConfig(recipe.ID())
-	s.keys = keyspace.New(index, cfg.Redis.DB)
-	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s.lag)
-	components := []string{"kafka", "redis"}
-	if _, asked := cfg.Input.Schemas.(*registry.Client); asked {
-		components = append(components, registry.Component)
+	s := &Stories{process: p, role: role, lag: newLag(), metrics: projector.NewMetrics(p.registry),
+		keys:  keyspace.New(cfg.IndexConfig(p.recipeID), cfg.Redis.DB),
+		rules: &stories.Rules{Window: cfg.Window, Owners: owners, Trusted: role.Trusted},
+		name:  consumer.NewName(p.HTTPAddr(), "")}
+	p.registry.MustRegister(s.lag)
+	if s.archive, err = tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Inputs...); err == nil {
+		p.closeWith(s.archive.Close)
+		s.list, err = storylist.New(cfg.Kafka, role.Topic, cfg.Window)
 	}
-	s.health = newHealth(s.registry, log, components...)
-	s.metrics = projector.NewMetrics(s.registry)
-	registerBuildInfo(s.registry, recipe.ID(), keyspace.IDOf(index, cfg.Redis.DB).String(), false)
-	if s.access, err = access.Load(cfg.HTTP, log.With("component", "http")); err != nil {
+	if err != nil {
+		p.Close()
 		return nil, err
 	}
-	if err := s.open(ctx); err != nil {
-		s.opened.close()
-		return nil, err
-	}
+	p.closeWith(s.list.Close)
 	return s, nil
-}
-
-// open makes what must be closed, and the listener last. What it made before an error is in s.opened.
-func (s *Stories) open(ctx context.Context) (err error) {
-	if s.redis, err = connection.Connect(s.cfg.Redis.Options); err != nil {
-		return err
-	}
-	s.opened.add(func() { _ = s.redis.Close() })
-	if s.archive, err = tools.NewArchive(s.cfg.Kafka, s.cfg.Kafka.Topics.Inputs...); err != nil {
-		return err
-	}
-	s.opened.add(s.archive.Close)
-	if s.list, err = storylist.New(s.cfg.Kafka, s.role.Topic, s.cfg.Window); err != nil {
-		return err
-	}
-	s.opened.add(s.list.Close)
-	if s.listener, err = s.opened.listen(ctx, s.cfg.HTTP.Listen); err != nil {
-		return err
-	}
-	s.name = consumer.NewName(s.listener.Addr().String(), "")
-	return nil
 }
 
 // Run serves until ctx ends, and returns nil then.
 func (s *Stories) Run(ctx context.Context) error {
-	defer s.opened.close()
+	defer s.Close()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
@@ -142,20 +102,9 @@ func (s *Stories) Run(ctx context.Context) error {
 		pages[told.Description] = http.HandlerFunc(told.Describe)
 		servesStories(pages, s.list, s.log)
 	}
-	handler := newHTTPHandler(s.cfg.HTTP, s.access, s.registry, s.health, pages)
-	group.Go(func() error { return serveHTTP(ctx, s.listener, s.access.TLS(), handler, s.log) })
-	group.Go(func() error {
-		s.health.probe(ctx, "redis", func(ctx context.Context) error {
-			return connection.Explain(connection.Ping(ctx, s.redis), s.redis, s.cfg.Redis.Namespace)
-		})
-		return nil
-	})
+	s.serve(ctx, group, pages)
 	group.Go(func() error { return s.project(ctx) })
-	if err := group.Wait(); err != nil && (asked.Err() == nil || !errors.Is(err, context.Canceled)) {
-		return err
-	}
-	s.log.Info("stopped")
-	return nil
+	return s.wait(asked, group)
 }
 
 // project serves one generation of stories after another.
@@ -193,10 +142,7 @@ func (s *Stories) generation(ctx context.Context, kept *projector.Store) error {
 		all = append(all, c)
 		group.Go(func() error { return c.Run(ctx) })
 	}
-	group.Go(func() error {
-		s.health.probe(ctx, "kafka", func(ctx context.Context) error { return reads(ctx, all) })
-		return nil
-	})
+	s.probe(ctx, group, "kafka", func(ctx context.Context) error { return reads(ctx, all) })
 	return group.Wait()
 }
 

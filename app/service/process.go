@@ -1,0 +1,135 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+
+	"echosieve/app/access"
+	"echosieve/app/build"
+	"echosieve/app/config"
+	"echosieve/app/registry"
+	"echosieve/pipeline/recipe"
+	"echosieve/redisindex/connection"
+	"echosieve/redisindex/keyspace"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+)
+
+// process is what the processes of both roles have.
+type process struct {
+	cfg      config.Config
+	log      *slog.Logger
+	registry *prometheus.Registry
+	health   *health
+	recipeID string
+	schemas  *registry.Client // nil without input.registry
+	access   *access.Access   // nil without a login and TLS
+	redis    redis.UniversalClient
+	listener net.Listener
+	closers  []func() // of what was opened
+}
+
+// newProcess loads the dictionaries and opens the HTTP listener. It connects to no server.
+func newProcess(ctx context.Context, cfg config.Config, log *slog.Logger) (*process, *recipe.Recipe, error) {
+	p := &process{cfg: cfg, log: log, registry: prometheus.NewRegistry()}
+	p.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	components := []string{"kafka", "redis"}
+	if p.schemas, _ = cfg.Input.Schemas.(*registry.Client); p.schemas != nil {
+		components = append(components, registry.Component)
+	}
+	p.health = newHealth(p.registry, log, components...)
+	var err error
+	if p.access, err = access.Load(cfg.HTTP, log.With("component", "http")); err != nil {
+		return nil, nil, err
+	}
+	recipe, err := cfg.LoadRecipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	// Loading the dictionaries leaves garbage of the same size. Without this call an idle process would keep
+	// that memory for minutes.
+	debug.FreeOSMemory()
+	p.recipeID = recipe.ID()
+	p.registerBuildInfo(keyspace.IDOf(cfg.IndexConfig(p.recipeID), cfg.Redis.DB).String())
+	if p.redis, err = connection.Connect(cfg.Redis.Options); err != nil {
+		return nil, nil, err
+	}
+	p.closeWith(func() { _ = p.redis.Close() })
+	if p.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
+		p.Close()
+		return nil, nil, fmt.Errorf("http.listen: %w (is another process using the port? set http.listen)", err)
+	}
+	p.closeWith(func() { _ = p.listener.Close() })
+	return p, recipe, nil
+}
+
+// HTTPAddr returns the address of the HTTP listener.
+func (p *process) HTTPAddr() string { return p.listener.Addr().String() }
+
+// RecipeID returns the id of the recipe that the process applies.
+func (p *process) RecipeID() string { return p.recipeID }
+
+func (p *process) closeWith(closes func()) { p.closers = append(p.closers, closes) }
+
+// Close releases what was opened, the last first. Run calls it.
+func (p *process) Close() {
+	for _, closes := range slices.Backward(p.closers) {
+		closes()
+	}
+}
+
+// serve serves HTTP, and probes the servers that every process has, until ctx ends.
+func (p *process) serve(ctx context.Context, group *errgroup.Group, pages map[string]http.Handler) {
+	handler := newHTTPHandler(p.cfg.HTTP, p.access, p.registry, p.health, pages)
+	group.Go(func() error { return serveHTTP(ctx, p.listener, p.access.TLS(), handler, p.log) })
+	p.probe(ctx, group, "redis", func(ctx context.Context) error {
+		return connection.Explain(connection.Ping(ctx, p.redis), p.redis, p.cfg.Redis.Namespace)
+	})
+	if p.schemas != nil {
+		p.probe(ctx, group, registry.Component, p.schemas.Ping)
+	}
+}
+
+func (p *process) probe(ctx context.Context, group *errgroup.Group, component string, f func(context.Context) error) {
+	group.Go(func() error { p.health.probe(ctx, component, f); return nil })
+}
+
+// wait waits for the goroutines of a process, which end when asked ends.
+func (p *process) wait(asked context.Context, group *errgroup.Group) error {
+	err := group.Wait()
+	if err == nil || asked.Err() != nil && errors.Is(err, context.Canceled) {
+		p.log.Info("stopped")
+		return nil
+	}
+	return err
+}
+
+// buildInfo is the name of the metric that says what runs.
+const buildInfo = "echosieve_build_info"
+
+// registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name
+// version, recipe and index, and say whether this is a shadow.
+func (p *process) registerBuildInfo(index string) {
+	b := build.Read()
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: buildInfo,
+		Help: "Always 1; the labels name version, recipe and index.",
+		ConstLabels: prometheus.Labels{
+			"version": b.Version, "revision": b.Revision, "goversion": b.Go, "recipe": p.recipeID, "index": index,
+			"shadow": strconv.FormatBool(p.cfg.IsShadow()),
+		},
+	})
+	gauge.Set(1)
+	p.registry.MustRegister(gauge)
+}
