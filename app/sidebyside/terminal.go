@@ -51,14 +51,14 @@ func (t Terminal) Render(runs []Run) string {
 		}
 		left, right := t.wrap(r.left, leftMarks, width), t.wrap(r.right, rightMarks, width)
 		for i := range max(len(left), len(right)) {
-			var l, r line
+			line := strings.Repeat(" ", width) + separator
 			if i < len(left) {
-				l = left[i]
+				line = left[i] + separator
 			}
 			if i < len(right) {
-				r = right[i]
+				line += right[i]
 			}
-			b.WriteString(strings.TrimRight(l.text+strings.Repeat(" ", width-l.width)+separator+r.text, " ") + "\n")
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
 	}
 	return b.String()
@@ -74,88 +74,83 @@ var (
 
 const colorEnd = "\x1b[0m"
 
-// line is one line of a column. Its width does not count the escape sequences of colors.
-type line struct {
-	text  string
-	width int // columns
-}
-
-// wrap lays out the pieces of one side in lines of at most width columns. A difference that goes on in the
-// next line is marked in both.
-func (t Terminal) wrap(pieces []piece, m marks, width int) []line {
-	lines := []line{{}}
+// wrap lays out the pieces of one side in lines of at most width columns, each filled up with spaces. A difference that
+// goes on in the next line is marked in both.
+func (t Terminal) wrap(pieces []piece, m marks, width int) []string {
+	c := column{width: width}
 	for _, p := range pieces {
-		switch {
+		switch c.color = ""; {
 		case !p.differ:
-			lines = fill(lines, p.text, width, func(s string) string { return s })
+			c.add(p.text)
 		case t.Color:
-			lines = fill(lines, p.text, width, func(s string) string { return m.color + s + colorEnd })
+			c.color = m.color
+			c.add(p.text)
 		default:
 			body := strings.TrimRight(p.text, " ")
-			lines = fill(lines, m.open+body+m.close+p.text[len(body):], width, func(s string) string { return s })
+			c.add(m.open + body + m.close + p.text[len(body):])
 		}
 	}
-	return lines
+	c.end()
+	return c.lines
 }
 
-// fill appends a text to the last of the lines, and begins new lines between words. A word that is wider than
-// a line is broken.
-func fill(lines []line, s string, width int, style func(string) string) []line {
-	add := func(s string) {
-		if s == "" {
-			return
-		}
-		last := &lines[len(lines)-1]
-		last.text += style(s)
-		last.width += widthOf(s)
-	}
-	for s != "" {
-		word, spaces, rest := nextWord(s)
-		s = rest
-		if before := lines[len(lines)-1].width; before > 0 && before+widthOf(word) > width {
-			lines = append(lines, line{})
-		}
-		for widthOf(word) > width {
-			head := text.Snip(word, width, "")
-			add(head)
-			word = word[len(head):]
-			lines = append(lines, line{})
-		}
-		add(word)
-		if before := lines[len(lines)-1].width; before > 0 && before+len(spaces) <= width {
-			add(spaces)
-		}
-	}
-	return lines
+// column lays out text in lines.
+type column struct {
+	width int
+	color string // of what is added; empty: none
+	lines []string
+	line  strings.Builder // under way
+	part  strings.Builder // of one color, which goes onto the line
+	used  int             // columns of the line with its part. Escape sequences take none
 }
 
-// nextWord returns the beginning of a text behind which a line may end, and the spaces that follow it. A line
-// may end before a space, and behind a character that is as wide as Chinese ones.
-func nextWord(s string) (word, spaces, rest string) {
-	end := strings.IndexByte(s, ' ')
-	if end < 0 {
-		end = len(s)
-	}
-	for i, r := range s[:end] {
-		if r >= 0x2e80 && text.RuneWidth(r) > 1 {
-			end = i + utf8.RuneLen(r)
-			break
+// add adds a text. A line ends between words or before a character as wide as Chinese ones; a word that is wider than a
+// line is broken.
+func (c *column) add(s string) {
+	start, columns := 0, 0 // of the word
+	for i, r := range s {
+		wide := text.RuneWidth(r)
+		columns += wide
+		if end := i + utf8.RuneLen(r); r == ' ' || r >= 0x2e80 && wide > 1 || end == len(s) {
+			c.addWord(s[start:end], columns)
+			start, columns = end, 0
 		}
 	}
-	rest = strings.TrimLeft(s[end:], " ")
-	return s[:end], s[end : len(s)-len(rest)], rest
+	c.endPart()
 }
 
-// widthOf is the width of a text without escape sequences, in columns. text.StringWidth also searches for
-// such sequences: with it, two texts of 1 MB take 10 seconds more.
-func widthOf(s string) int {
-	width := 0
-	for _, r := range s {
-		if r < utf8.RuneSelf {
-			width++
-		} else {
-			width += text.RuneWidth(r)
-		}
+// addWord adds a word with the space behind it. A space begins no line.
+func (c *column) addWord(word string, columns int) {
+	body := strings.TrimSuffix(word, " ")
+	if c.used > 0 && c.used+columns-len(word)+len(body) > c.width {
+		c.end()
 	}
-	return width
+	for _, r := range body {
+		wide := text.RuneWidth(r)
+		if c.used+wide > c.width {
+			c.end()
+		}
+		c.part.WriteRune(r)
+		c.used += wide
+	}
+	if len(body) < len(word) && c.used > 0 && c.used < c.width {
+		c.part.WriteByte(' ')
+		c.used++
+	}
+}
+
+func (c *column) endPart() {
+	if c.color != "" && c.part.Len() > 0 {
+		c.line.WriteString(c.color + c.part.String() + colorEnd)
+	} else {
+		c.line.WriteString(c.part.String())
+	}
+	c.part.Reset()
+}
+
+func (c *column) end() {
+	c.endPart()
+	c.lines = append(c.lines, c.line.String()+strings.Repeat(" ", c.width-c.used))
+	c.line.Reset()
+	c.used = 0
 }
