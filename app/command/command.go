@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"echosieve/app/build"
+	"echosieve/app/config"
 	"echosieve/app/visible"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	version := root.Flags().BoolP("version", "v", false, "print what this binary was built from")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *version {
-			return printVersion(cmd)
+			return printVersion(cmd, false)
 		}
 		return cmd.Help()
 	}
@@ -86,14 +87,6 @@ func SignalContext() (context.Context, context.CancelFunc) {
 	}
 }
 
-// Hangups returns a channel that receives SIGHUP, and a function that gives the signal its default action
-// again, which ends the process. A signal that arrives while an earlier one waits in the channel is dropped.
-func Hangups() (hangups <-chan os.Signal, stop func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP)
-	return c, func() { signal.Stop(c) }
-}
-
 // Execute runs one command line and returns its exit code. Whatever the command prints, no text in it
 // controls a terminal.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errOut io.Writer) int {
@@ -116,9 +109,29 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 	return ExitFailed
 }
 
+// Configured returns the RunE of a command that runs with the configuration in its flags.
+func Configured(run func(cmd *cobra.Command, cfg config.Config, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		cfg, err := config.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		return run(cmd, cfg, args)
+	}
+}
+
 // AddJSONFlag adds --json to a command that prints a result.
 func AddJSONFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print the result as JSON")
+}
+
+// Print prints a result as JSON or as text.
+func Print(cmd *cobra.Command, asJSON bool, v any, text func() string) error {
+	if asJSON {
+		return PrintJSON(cmd.OutOrStdout(), v)
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), text())
+	return err
 }
 
 // PrintJSON prints a result, indented, with one line break at the end.
@@ -142,20 +155,15 @@ func Version() *cobra.Command {
 		Args:  NoArgs,
 	}
 	asJSON := AddJSONFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *asJSON {
-			return PrintJSON(cmd.OutOrStdout(), build.Read())
-		}
-		return printVersion(cmd)
-	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return printVersion(cmd, *asJSON) }
 	return cmd
 }
 
 // printVersion prints one line, for the command version and for the flag --version of the program. Cobra's
 // own flag would print less.
-func printVersion(cmd *cobra.Command) error {
+func printVersion(cmd *cobra.Command, asJSON bool) error {
 	b := build.Read()
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s, %s, %s)\n", cmd.Root().Name(), b.Version, b.Revision, b.Go,
-		b.Platform)
-	return err
+	return Print(cmd, asJSON, b, func() string {
+		return fmt.Sprintf("%s %s (%s, %s, %s)\n", cmd.Root().Name(), b.Version, b.Revision, b.Go, b.Platform)
+	})
 }

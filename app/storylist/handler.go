@@ -2,7 +2,6 @@ package storylist
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,9 +46,9 @@ func (l *List) Handler(path string, log *slog.Logger) http.Handler {
 			return
 		}
 		l.serve(w, r, log, func() any {
-			a := Answer{Known: len(l.byRoot)}
-			if !l.since.IsZero() {
-				a.CompleteSince = &l.since
+			a := Answer{Known: l.stories.Len()}
+			if since := l.since; !since.IsZero() {
+				a.CompleteSince = &since
 			}
 			a.Stories, a.Matched = l.list(q)
 			return a
@@ -74,21 +73,17 @@ func (l *List) Handler(path string, log *slog.Logger) http.Handler {
 func (l *List) serve(w http.ResponseWriter, r *http.Request, log *slog.Logger, answer func() any) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
-	select {
-	case l.turn <- struct{}{}:
-	case <-ctx.Done():
+	if l.turn.Acquire(ctx, 1) != nil {
 		unavailable(w, "Other requests for stories are under way. Ask again.")
 		return
 	}
 	err := l.read(ctx)
-	var data []byte
-	known := len(l.byRoot)
+	var a any
+	known := l.stories.Len()
 	if err == nil {
-		if a := answer(); a != nil {
-			data, err = json.Marshal(a)
-		}
+		a = answer()
 	}
-	<-l.turn
+	l.turn.Release(1)
 	var told *problem
 	switch {
 	case errors.As(err, &told):
@@ -96,15 +91,11 @@ func (l *List) serve(w http.ResponseWriter, r *http.Request, log *slog.Logger, a
 	case err != nil:
 		log.Warn("a request for stories was not answered", "err", err)
 		unavailable(w, "The topic of stories cannot be read now. The log says why.")
-	case data == nil:
+	case a == nil:
 		http.Error(w, fmt.Sprintf("No story has this root, among the %d stories that have changed last. "+
 			"A story begins when a first article repeats its root.", known), http.StatusNotFound)
 	default:
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		if _, err := w.Write(visible.JSON(data)); err != nil {
-			log.Debug("answer not written", "err", err)
-		}
+		visible.Answer(w, http.StatusOK, a, log)
 	}
 }
 

@@ -2,7 +2,6 @@ package storylist
 
 import (
 	"cmp"
-	"container/list"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -31,37 +30,28 @@ func (l *List) keep(r *record.Record) {
 		l.since = r.Time
 	}
 	root := string(r.Key)
-	if old := l.byRoot[root]; old != nil {
-		l.remove(old)
-	}
+	l.stories.Remove(root)
 	one := &kept{changed: r.Time}
 	if !utf8.Valid(r.Value) || json.Unmarshal(r.Value, &one.Record) != nil || one.Root.Coordinates != root ||
 		len(one.ByPublisher) == 0 {
 		return // such as a null value, by which somebody has deleted the story
 	}
 	one.bytes = len(r.Value) + storyBytes + publisherBytes*len(one.ByPublisher) + rootBytes*len(one.Related)
-	l.byRoot[root] = l.changes.PushBack(one)
-	for l.bytes += one.bytes; l.changes.Len() > mostStories || l.bytes > mostBytes; {
-		oldest := l.changes.Front()
-		l.since = oldest.Value.(*kept).changed
-		l.remove(oldest)
+	l.stories.Add(root, one)
+	for l.bytes += one.bytes; l.stories.Len() > mostStories || l.bytes > mostBytes; {
+		_, oldest, _ := l.stories.RemoveOldest()
+		l.since = oldest.changed
 	}
-}
-
-func (l *List) remove(e *list.Element) {
-	one := l.changes.Remove(e).(*kept)
-	delete(l.byRoot, one.Root.Coordinates)
-	l.bytes -= one.bytes
 }
 
 // find returns the story of a root by its coordinates or its id; nil if it is not kept. Of several roots with one id,
 // the story that changed last is meant.
 func (l *List) find(root string) *kept {
-	if e := l.byRoot[root]; e != nil {
-		return e.Value.(*kept)
+	if one, found := l.stories.Peek(root); found {
+		return one
 	}
-	for e := l.changes.Back(); e != nil; e = e.Prev() {
-		if one := e.Value.(*kept); one.Root.ID == root {
+	for _, one := range slices.Backward(l.stories.Values()) {
+		if one.Root.ID == root {
 			return one
 		}
 	}
@@ -95,12 +85,7 @@ var orders = map[string]func(a, b *kept) int{
 
 // list returns the first stories that a query selects, and how many it selects.
 func (l *List) list(q *query) (first []stories.Record, matched int) {
-	var all []*kept
-	for e := l.changes.Front(); e != nil; e = e.Next() {
-		if one := e.Value.(*kept); q.selects(one) {
-			all = append(all, one)
-		}
-	}
+	all := slices.DeleteFunc(l.stories.Values(), func(one *kept) bool { return !q.selects(one) })
 	order := orders[q.sort]
 	slices.SortFunc(all, func(a, b *kept) int {
 		return cmp.Or(order(a, b), b.LastTime.Compare(a.LastTime), cmp.Compare(a.Root.Coordinates, b.Root.Coordinates))

@@ -4,10 +4,12 @@
 package storylist
 
 import (
-	"container/list"
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/sync/semaphore"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
@@ -29,10 +31,9 @@ type List struct {
 	window  time.Duration
 	now     func() time.Time
 
-	turn    chan struct{} // holds a value while a request uses the fields below
-	next    int64         // the offset to go on with
-	byRoot  map[string]*list.Element
-	changes *list.List // of *kept: that which changed last is at the back
+	turn    *semaphore.Weighted           // of a request that uses the fields below
+	next    int64                         // the offset to go on with
+	stories *simplelru.LRU[string, *kept] // by the coordinates of the root, in the order in which they have changed
 	bytes   int
 	partial bool      // the topic holds records before the first one that was read
 	since   time.Time // stories that changed earlier may be missing; zero: none is
@@ -48,7 +49,7 @@ func New(cfg broker.Config, topic string, window time.Duration) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &List{archive: archive, topic: topic, window: window, now: time.Now, turn: make(chan struct{}, 1)}
+	l := &List{archive: archive, topic: topic, window: window, now: time.Now, turn: semaphore.NewWeighted(1)}
 	l.clear(0)
 	return l, nil
 }
@@ -59,7 +60,8 @@ func (l *List) Close() { l.archive.Close() }
 // clear forgets all stories, and goes on from an offset.
 func (l *List) clear(next int64) {
 	l.next, l.bytes, l.partial, l.since = next, 0, false, time.Time{}
-	l.byRoot, l.changes = map[string]*list.Element{}, list.New()
+	l.stories, _ = simplelru.NewLRU(mostStories+1, // keep removes the oldest; it fails only for sizes below 1
+		func(_ string, one *kept) { l.bytes -= one.bytes })
 }
 
 // problem is the reason why there are no stories to tell, in words for people.

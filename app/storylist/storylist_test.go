@@ -143,7 +143,7 @@ func TestBounds(t *testing.T) {
 			require.True(t, l.since.IsZero())
 		}
 	}
-	require.Len(t, l.byRoot, mostStories)
+	require.Equal(t, mostStories, l.stories.Len())
 	require.Equal(t, day.Add(99), l.since)
 	require.Nil(t, l.find("99"))
 	require.NotNil(t, l.find("100"))
@@ -153,5 +153,5 @@ func TestBounds(t *testing.T) {
 		l.keep(&record.Record{Key: []byte(s.Root.Coordinates), Value: value(t, s)})
 	}
 	require.LessOrEqual(t, l.bytes, mostBytes)
-	require.Less(t, l.changes.Len(), 700)
+	require.Less(t, l.stories.Len(), 700)
 }

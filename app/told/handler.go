@@ -62,11 +62,26 @@ type gate struct {
 	reading *semaphore.Weighted // bytes that requests have announced; a request that announces none counts as maxBody
 }
 
-var errBusy = errors.New("too many looks are under way")
+// refusal is an answer that says what is wrong with a request, or that it comes too early.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (e *refusal) Error() string { return e.text }
+
+var errBusy = &refusal{http.StatusTooManyRequests, "Too many looks are under way. Try again in a second."}
+
+func wrong(format string, args ...any) error {
+	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
 
 // look reads a request and looks its articles up. The place among the looks is taken when the request has come: a slow
 // client holds none.
 func (l *Looker) look(ctx context.Context, w http.ResponseWriter, r *http.Request, gate *gate) (Answer, error) {
+	if r.URL.RawQuery != "" {
+		return Answer{}, wrong("%q is no parameter: "+Path+" takes none; an article is the body of the request", r.URL.RawQuery)
+	}
 	announced := r.ContentLength
 	if announced < 0 || announced > maxBody {
 		announced = maxBody
@@ -76,6 +91,9 @@ func (l *Looker) look(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 	defer gate.reading.Release(announced)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return Answer{}, &refusal{http.StatusRequestEntityTooLarge, "The request is too large: 8 MiB are taken."}
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -92,54 +110,27 @@ func (l *Looker) look(ctx context.Context, w http.ResponseWriter, r *http.Reques
 }
 
 func (l *Looker) serve(w http.ResponseWriter, r *http.Request, gate *gate, log *slog.Logger) {
-	if r.URL.RawQuery != "" {
-		http.Error(w, fmt.Sprintf("%q is no parameter: "+Path+" takes none; an article is the body of the request",
-			r.URL.RawQuery), http.StatusBadRequest)
-		return
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	answer, err := l.look(ctx, w, r, gate)
-	var request *requestError
-	var large *http.MaxBytesError
-	switch {
-	case err == nil:
-	case errors.As(err, &request):
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	if err == nil {
+		visible.Answer(w, http.StatusOK, answer, log)
 		return
-	case errors.As(err, &large):
-		http.Error(w, "The request is too large: 8 MiB are taken.", http.StatusRequestEntityTooLarge)
-		return
-	case errors.Is(err, errBusy):
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "Too many looks are under way. Try again in a second.", http.StatusTooManyRequests)
-		return
-	default: // or the client is gone
+	}
+	var refused *refusal
+	if !errors.As(err, &refused) { // or the client is gone
 		log.Warn("a request to /v1/look was not answered", "err", err)
 		w.Header().Set("Retry-After", "5")
-		http.Error(w, "The index cannot be read now. The log says why.", http.StatusServiceUnavailable)
-		return
+		refused = &refusal{http.StatusServiceUnavailable, "The index cannot be read now. The log says why."}
+	} else if refused == errBusy {
+		w.Header().Set("Retry-After", "1")
 	}
-	data, err := json.Marshal(answer)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	if _, err := w.Write(visible.JSON(data)); err != nil {
-		log.Debug("answer not written", "err", err)
-	}
+	http.Error(w, refused.text, refused.status)
 }
-
-// requestError says what is wrong with a request.
-type requestError struct{ Text string }
-
-func (e *requestError) Error() string { return e.Text }
 
 // split returns the articles of a request: values of the input topic, one after another or as one list. A string stands
 // for a value that is no JSON (input.format text or html). It builds no more than one article too many. The error is a
-// *requestError.
+// *refusal.
 func split(request []byte) (values [][]byte, err error) {
 	d := json.NewDecoder(bytes.NewReader(request))
 	isList := bytes.HasPrefix(bytes.TrimLeft(request, " \t\r\n"), []byte("["))
@@ -148,7 +139,7 @@ func split(request []byte) (values [][]byte, err error) {
 	}
 	for err == nil && d.More() {
 		if len(values) == MostLooked {
-			return nil, &requestError{fmt.Sprintf("one request holds at most %d articles", MostLooked)}
+			return nil, wrong("one request holds at most %d articles", MostLooked)
 		}
 		var value json.RawMessage
 		var text string
@@ -166,11 +157,7 @@ func split(request []byte) (values [][]byte, err error) {
 		}
 	}
 	if len(values) == 0 && (isList || errors.Is(err, io.EOF)) {
-		return nil, &requestError{
-			"the request is empty: send an article as the input topic takes it, or a list of articles"}
+		return nil, wrong("the request is empty: send an article as the input topic takes it, or a list of articles")
 	}
-	return nil, &requestError{fmt.Sprintf("the request is no JSON: %v", cmp.Or(err, errMore))}
+	return nil, wrong("the request is no JSON: %v", cmp.Or(err, errors.New("nothing may follow the end of a list")))
 }
-
-// errMore says that something follows a list.
-var errMore = errors.New("nothing may follow the end of a list")

@@ -133,7 +133,7 @@ func TestRequests(t *testing.T) {
 		"[" + strings.Repeat(one+",", MostLooked) + one + "]": "at most 100", strings.Repeat(one, MostLooked+1): "at most 100",
 	} {
 		_, err := split([]byte(request))
-		wrong := (*requestError)(nil)
+		wrong := (*refusal)(nil)
 		require.ErrorAs(t, err, &wrong, "%.20q", request)
 		require.ErrorContains(t, err, want)
 	}

@@ -87,7 +87,7 @@ func (r *Reader) Archive(topic string) (*tools.Archive, error) {
 	return a, err
 }
 
-// Record returns one record. The error is consumer.ErrNoRecord if Kafka does not have it.
+// Record returns one record. The error is tools.ErrNoRecord if Kafka does not have it.
 func (r *Reader) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
 	a, err := r.Archive(c.Topic)
 	if err != nil {
@@ -121,66 +121,23 @@ var errStop = errors.New("stop")
 // timestamps of the input. So the search begins at the first output that is not older, and ends at the first
 // output of a later record. A record that was delivered again has another output further on, with the same
 // verdict.
-func (r *Reader) Verdict(ctx context.Context, input article.Coordinates, at time.Time) (*Output, error) {
+func (r *Reader) Verdict(ctx context.Context, input article.Coordinates, at time.Time) (found *Output, err error) {
 	defer files.ShowLine(r.out, r.progress.line)()
-	for _, topic := range r.Topics() {
-		found, err := r.verdictIn(ctx, topic, input, at)
-		if found != nil || err != nil {
+	for _, topic := range r.topics {
+		if err = r.scan(ctx, topic, input.Partition, at, func(o *Output) error {
+			switch c := o.Input; {
+			case c == input:
+				found = o
+				return errStop
+			case c.Topic == input.Topic && c.Partition == input.Partition && c.Offset > input.Offset:
+				return errStop
+			}
+			return nil
+		}); found != nil || err != nil {
 			return found, err
 		}
 	}
 	return nil, fmt.Errorf("%s: %w", input, ErrNoVerdict)
-}
-
-func (r *Reader) verdictIn(ctx context.Context, topic string, input article.Coordinates, at time.Time) (found *Output,
-	err error) {
-	a, err := r.Archive(topic)
-	if err != nil {
-		return nil, err
-	}
-	n, err := a.Partitions(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
-	err = r.scan(ctx, a, topic, input.Partition%int32(n), at, func(o *Output) error {
-		switch c := o.Input; {
-		case c == input:
-			found = o
-			return errStop
-		case c.Topic == input.Topic && c.Partition == input.Partition && c.Offset > input.Offset:
-			return errStop
-		}
-		return nil
-	})
-	return found, err
-}
-
-// scan calls fn with the outputs of a partition from the first one that is not older than since. Other
-// records are passed over. It ends without error when fn returns errStop.
-func (r *Reader) scan(ctx context.Context, a *tools.Archive, topic string, partition int32, since time.Time,
-	fn func(*Output) error) error {
-	ms := max(0, since.UnixMilli()) // Kafka takes negative times for requests of another kind
-	first, err := a.OffsetAt(ctx, topic, partition, time.UnixMilli(ms))
-	if err != nil || first < 0 {
-		return err
-	}
-	offsets, err := a.Offsets(ctx, topic, partition)
-	if err != nil {
-		return err
-	}
-	err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: partition, Offset: first}, offsets.Next,
-		func(rec *record.Record) error {
-			r.progress.step(rec.Coordinates, rec.Offset-first, offsets.Next-first)
-			o, err := Parse(*rec)
-			if err != nil {
-				return nil //nolint:nilerr // a record that somebody else published is no verdict
-			}
-			return fn(o)
-		})
-	if errors.Is(err, errStop) {
-		return nil
-	}
-	return err
 }
 
 // mostFound bounds the other outputs that ByID names.
@@ -189,7 +146,7 @@ const mostFound = 100
 // ByID finds the latest output about an article with an id that is not older than since, nil if there is none, and the
 // coordinates of outputs about other articles with it. It reads all output topics from there to their ends.
 func (r *Reader) ByID(ctx context.Context, id string, since time.Time) (latest *Output, others []string, err error) {
-	for _, topic := range r.Topics() {
+	for _, topic := range r.topics {
 		if err := r.Each(ctx, topic, since, func(o *Output) error {
 			if !r.hasID(o, id) {
 				return nil
@@ -213,6 +170,15 @@ func (r *Reader) ByID(ctx context.Context, id string, since time.Time) (latest *
 // ends that the partitions have when it comes to them. It ends with the first error of fn.
 func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
 	defer files.ShowLine(r.out, r.progress.line)()
+	return r.scan(ctx, topic, allPartitions, since, fn)
+}
+
+// allPartitions stands for every partition of the input.
+const allPartitions = -1
+
+// scan calls fn with the outputs of a topic that are about a partition of the input, from the first one on that is not
+// older than since. Other records are passed over. A partition ends without error when fn returns errStop.
+func (r *Reader) scan(ctx context.Context, topic string, input int32, since time.Time, fn func(*Output) error) error {
 	a, err := r.Archive(topic)
 	if err != nil {
 		return err
@@ -222,7 +188,31 @@ func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn fun
 		return err
 	}
 	for p := range int32(n) {
-		if err := r.scan(ctx, a, topic, p, since, fn); err != nil {
+		if input != allPartitions && p != input%int32(n) {
+			continue
+		}
+		ms := max(0, since.UnixMilli()) // Kafka takes negative times for requests of another kind
+		first, err := a.OffsetAt(ctx, topic, p, time.UnixMilli(ms))
+		if err != nil {
+			return err
+		}
+		offsets, err := a.Offsets(ctx, topic, p)
+		if err != nil {
+			return err
+		}
+		if first < 0 { // there is none
+			continue
+		}
+		err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: p, Offset: first}, offsets.Next,
+			func(rec *record.Record) error {
+				r.progress.step(rec.Coordinates, rec.Offset-first, offsets.Next-first)
+				o, err := Parse(*rec)
+				if err != nil {
+					return nil //nolint:nilerr // a record that somebody else published is no verdict
+				}
+				return fn(o)
+			})
+		if err != nil && !errors.Is(err, errStop) {
 			return err
 		}
 	}

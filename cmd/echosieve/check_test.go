@@ -31,7 +31,7 @@ import (
 )
 
 // checkJSON runs the command, which must end with this exit code, and returns its result.
-func checkJSON(t *testing.T, code int, args ...string) (result checkResult) {
+func checkJSON(t *testing.T, code int, args ...string) (result checker) {
 	t.Helper()
 	out, errOut := echosieve(t, code, "", append([]string{"check", "--json"}, args...)...)
 	require.NoError(t, json.Unmarshal([]byte(out), &result), "%s%s", out, errOut)

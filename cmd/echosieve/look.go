@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,11 +36,7 @@ func newLookCommand() *cobra.Command {
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddShadowFlag(cmd.Flags(), "look in the index of the shadow")
 	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection", "policy", "input", "shadow")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		values, bad, err := readValues(cmd, cfg, args)
 		if err != nil {
 			return err
@@ -49,11 +45,7 @@ func newLookCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			err = command.PrintJSON(cmd.OutOrStdout(), answer)
-		} else {
-			err = printLook(cmd.OutOrStdout(), &answer)
-		}
+		err = command.Print(cmd, *asJSON, answer, func() string { return lookText(&answer) })
 		for _, a := range answer.Articles {
 			if err == nil && a.Verdict == "dead" {
 				err = &command.AnswerError{Text: "at least one of the articles would be a dead letter"}
@@ -63,7 +55,7 @@ func newLookCommand() *cobra.Command {
 			err = &command.AnswerError{Text: fmt.Sprintf("%s left out", visible.Count(int(bad), "bad line"))}
 		}
 		return err
-	}
+	})
 	return cmd
 }
 
@@ -96,15 +88,11 @@ func lookUp(cmd *cobra.Command, cfg config.Config, values [][]byte) (told.Answer
 	return told.NewLooker(cfg, made, index).Look(cmd.Context(), values)
 }
 
-// printLook prints each article in one line, and below it the stored articles.
-func printLook(w io.Writer, answer *told.Answer) error {
+// lookText describes each article in one line, and below it the stored articles.
+func lookText(answer *told.Answer) string {
 	var b strings.Builder
 	for i, a := range answer.Articles {
-		name := a.ID
-		if name == "" {
-			name = fmt.Sprintf("article %d", i+1)
-		}
-		line := name + ": " + a.Verdict
+		line := cmp.Or(a.ID, fmt.Sprintf("article %d", i+1)) + ": " + a.Verdict
 		switch {
 		case a.Detail != "":
 			line += ", " + a.Reason + ": " + a.Detail
@@ -120,14 +108,12 @@ func printLook(w io.Writer, answer *told.Answer) error {
 		}
 		fmt.Fprintln(&b, visible.Line(line))
 		for _, n := range a.Nearest {
-			state := ""
+			line := fmt.Sprintf("  %s id %s, %s", n.Record, n.ID, &n.Judged)
 			if n.Hidden {
-				state = ", hidden in the index"
+				line += ", hidden in the index"
 			}
-			fmt.Fprintln(&b, visible.Line(fmt.Sprintf("  %s id %s, %s%s", n.Record, n.ID, &n.Judged, state)))
+			fmt.Fprintln(&b, visible.Line(line))
 		}
 	}
-	fmt.Fprintln(&b, answer.Note)
-	_, err := io.WriteString(w, command.Fit(b.String()))
-	return err
+	return command.Fit(b.String() + answer.Note + "\n")
 }

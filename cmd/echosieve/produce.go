@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,7 +78,7 @@ func newProduceCommand() *cobra.Command {
 				return err
 			}
 			summary, err := produce.Sample(cmd.Context(), cfg, *loop, cmd.ErrOrStderr(), options)
-			return errors.Join(printSummary(cmd.OutOrStdout(), summary, *asJSON), err)
+			return errors.Join(printSummary(cmd, summary, *asJSON), err)
 		}
 		in := cmd.InOrStdin()
 		if len(names) == 0 && files.OnTerminal(in) {
@@ -95,7 +94,7 @@ func newProduceCommand() *cobra.Command {
 		if noArticle := (*files.NoArticleError)(nil); errors.As(err, &noArticle) && summary.Published == 0 {
 			return err
 		}
-		return errors.Join(printSummary(cmd.OutOrStdout(), summary, *asJSON), err)
+		return errors.Join(printSummary(cmd, summary, *asJSON), err)
 	}
 	return cmd
 }
@@ -118,14 +117,13 @@ func sampleFlags(names []string, fromSample, loop, strict bool, rate float64) er
 	return nil
 }
 
-func printSummary(w io.Writer, s produce.Summary, asJSON bool) error {
-	if asJSON {
-		return command.PrintJSON(w, s)
-	}
-	_, err := fmt.Fprintf(w, "%s published to %s in %.1f s (%.0f/s), %s\n",
-		visible.Count(s.Published, "record"), s.Topic, s.Seconds, s.PerSecond, visible.Count(s.Bad, "bad line"))
-	if err == nil && s.Refused > 0 {
-		_, err = fmt.Fprintf(w, "%d of the records will be dead letters: %s; see input.fields\n", s.Refused, s.Reason)
-	}
-	return err
+func printSummary(cmd *cobra.Command, s produce.Summary, asJSON bool) error {
+	return command.Print(cmd, asJSON, s, func() string {
+		line := fmt.Sprintf("%s published to %s in %.1f s (%.0f/s), %s\n", visible.Count(s.Published, "record"), s.Topic,
+			s.Seconds, s.PerSecond, visible.Count(s.Bad, "bad line"))
+		if s.Refused > 0 {
+			line += fmt.Sprintf("%d of the records will be dead letters: %s; see input.fields\n", s.Refused, s.Reason)
+		}
+		return line
+	})
 }

@@ -29,13 +29,9 @@ their health check, because the image holds no other program.`,
 		Args:    command.NoArgs,
 	}
 	config.AddFlags(cmd.Flags(), "http")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		return requestReady(cmd.Context(), cfg.HTTP, cmd.OutOrStdout())
-	}
+	})
 	return cmd
 }
 

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"os"
+	"os/signal"
+	"syscall"
+
 	"github.com/spf13/cobra"
 
 	"echosieve/app/command"
@@ -34,8 +38,9 @@ value. The header echosieve-shadow names the topic that the service would have c
 	addShadowFlag(cmd)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		hangups, stop := command.Hangups()
-		defer stop()
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
 		load := func() (config.Config, error) { return config.Load(cmd.Flags()) }
 		cfg, err := load()
 		if err != nil {

@@ -34,16 +34,12 @@ If Redis loses it, or with --rebuild, all processes begin anew at the start of t
 		"publishers whose copies are the best ones to show, the best first")
 	cmd.Flags().BoolVar(&role.Rebuild, "rebuild", false, "forget all stories, and build them anew")
 	config.AddFlags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		s, err := service.NewStories(cmd.Context(), cfg, role, cfg.Log.NewLogger(cmd.ErrOrStderr()))
 		if err != nil {
 			return err
 		}
 		return s.Run(cmd.Context())
-	}
+	})
 	return cmd
 }

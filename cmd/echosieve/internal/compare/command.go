@@ -41,17 +41,14 @@ func Command() *cobra.Command {
 	publisher := cmd.Flags().String("publisher", "",
 		"publisher of both texts; its rows of detection.boilerplate_file count, too")
 	config.AddFlags(cmd.Flags(), "recipe", "detection")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		if args[0] == "-" && args[1] == "-" {
 			return errors.New("standard input can be only one of the two texts")
 		}
 		// without a time: all rows of the boilerplate table count, even rows that begin later
 		both := [2]told.Article{{Publisher: *publisher}, {Publisher: *publisher}}
 		for i, arg := range args {
+			var err error
 			if both[i].Record, both[i].Text, err = readText(arg, cmd.InOrStdin()); err != nil {
 				return err
 			}
@@ -67,11 +64,8 @@ func Command() *cobra.Command {
 		if *texts {
 			c.AddTexts(both[0].Text, both[1].Text)
 		}
-		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), c)
-		}
-		return c.print(cmd.OutOrStdout(), sidebyside.TerminalOf(cmd.OutOrStdout()))
-	}
+		return command.Print(cmd, *asJSON, c, func() string { return c.text(sidebyside.TerminalOf(cmd.OutOrStdout())) })
+	})
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -15,13 +14,10 @@ import (
 	"echosieve/simhash"
 )
 
-// print writes the comparison as text and a table.
-func (c *comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
+// text is the comparison as text and a table.
+func (c *comparison) text(terminal sidebyside.Terminal) string {
 	var b strings.Builder
-	for _, t := range []struct {
-		letter string
-		told.Text
-	}{{"A", c.A}, {"B", c.B}} {
+	for i, t := range []told.Text{c.A, c.B} {
 		more := ""
 		if t.LeftOut > 0 {
 			more = fmt.Sprintf(", %.0f %% left out as boilerplate", 100*t.LeftOut)
@@ -29,20 +25,17 @@ func (c *comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
 		if t.LittleText {
 			more += ", little text"
 		}
-		fmt.Fprintf(&b, "%s  %s  %s: %d bytes of clean text, %d different words%s\n",
-			t.letter, t.Fingerprint, visible.Line(t.Name), t.CleanBytes, t.Features, more)
+		fmt.Fprintf(&b, "%c  %s  %s: %d bytes of clean text, %d different words%s\n",
+			'A'+i, t.Fingerprint, visible.Line(t.Name), t.CleanBytes, t.Features, more)
 	}
 	bitsA, bitsB := c.inBlocks(c.A.Bits), c.inBlocks(c.B.Bits)
 	fmt.Fprintf(&b, "\nA  %s\nB  %s\n", bitsA, bitsB)
 	if c.Distance > 0 {
 		fmt.Fprintf(&b, "   %s\n", differences(bitsA, bitsB))
 	}
-	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nonly in A     %s\nonly in B     %s\n\n",
-		c.Distance, told.ShortList(c.OnlyA), told.ShortList(c.OnlyB))
-	b.WriteString(c.wordTable())
-	fmt.Fprintf(&b, "\n\n%s\nrecipe %s\n", c.Report(), c.Recipe)
-	_, err := io.WriteString(w, command.Fit(b.String())+c.SideBySide(terminal))
-	return err
+	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nonly in A     %s\nonly in B     %s\n\n%s\n\n%s\nrecipe %s\n",
+		c.Distance, told.ShortList(c.OnlyA), told.ShortList(c.OnlyB), c.wordTable(), c.Report(), c.Recipe)
+	return command.Fit(b.String()) + c.SideBySide(terminal)
 }
 
 // inBlocks returns the binary digits of a fingerprint with a space between its blocks. If a look-up uses only

@@ -12,6 +12,7 @@ import (
 	"echosieve/app/config/schema"
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
+	"echosieve/pipeline/article"
 )
 
 const help = `Diff compares the verdicts of two runs about the same input records, such as those of the service and of a
@@ -43,19 +44,16 @@ func Command() *cobra.Command {
 		"how far back the records lie whose verdicts are read; 0: all")
 	most := cmd.Flags().Uint("most", 10_000_000, "most verdicts of a side")
 	config.AddFlags(cmd.Flags(), "kafka", "input")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		reader := told.NewReader(cfg, cmd.ErrOrStderr())
 		defer reader.Close()
-		l := &loader{reader: reader, places: places{numbers: map[place]uint32{}}, most: int(*most)}
+		l := &loader{reader: reader, places: places{numbers: map[article.Coordinates]uint32{}}, most: int(*most)}
 		if *since > 0 {
 			l.since = time.Now().Add(-*since)
 		}
 		var sides [2]*side
 		for i, name := range args {
+			var err error
 			if sides[i], err = l.load(cmd.Context(), name); err != nil {
 				return err
 			}
@@ -64,14 +62,12 @@ func Command() *cobra.Command {
 		if result.Both == 0 {
 			return &command.AnswerError{
 				Text: fmt.Sprintf("no record has a verdict on both sides: %s has %d, %s has %d; do both come from "+
-					"one input topic?",
-					args[0], result.A.Records, args[1], result.B.Records)}
+					"one input topic?", args[0], result.A.Records, args[1], result.B.Records)}
 		}
-		(&sampler{reader: reader, places: &l.places}).complete(cmd.Context(), &result)
-		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), result)
-		}
-		return result.print(cmd.OutOrStdout(), sidebyside.TerminalOf(cmd.OutOrStdout()))
-	}
+		l.addTexts(cmd.Context(), &result)
+		return command.Print(cmd, *asJSON, result, func() string {
+			return result.text(sidebyside.TerminalOf(cmd.OutOrStdout()))
+		})
+	})
 	return cmd
 }

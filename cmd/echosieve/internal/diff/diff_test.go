@@ -153,7 +153,7 @@ func runs(lines ...[2]string) (a, b *side) {
 			}
 			s.verdicts = append(s.verdicts, v)
 		}
-		slices.SortFunc(s.verdicts, func(v, w verdict) int { return v.compare(&w) })
+		slices.SortFunc(s.verdicts, verdict.compare)
 		sides[i] = s
 	}
 	return sides[0], sides[1]

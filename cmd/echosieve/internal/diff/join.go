@@ -54,55 +54,44 @@ type sample struct {
 	rank uint32
 }
 
-// changeKey tells changes apart.
-type changeKey struct {
-	a, b             article.Kind
-	aReason, bReason article.Reason
-}
-
-// joiner joins two sides by the coordinates of the input records.
-type joiner struct {
-	result  comparison
-	changes map[changeKey]*change
-	samples int // of each change
-}
-
-// join compares two sides, of which both lists are ordered by record.
+// join compares two sides, of which both lists are ordered by record, with so many samples of each change.
 func join(a, b *side, samples int) comparison {
-	j := joiner{result: comparison{A: a, B: b, Changes: []change{}, Notes: []string{}},
-		changes: map[changeKey]*change{}, samples: samples}
+	r := comparison{A: a, B: b, Changes: []change{}, Notes: []string{}}
+	changes := map[[2]outcome]*change{}
 	for m, n := 0, 0; m < len(a.verdicts) || n < len(b.verdicts); {
 		switch {
-		case n == len(b.verdicts) || m < len(a.verdicts) && a.verdicts[m].compare(&b.verdicts[n]) < 0:
-			j.result.OnlyA++
+		case n == len(b.verdicts) || m < len(a.verdicts) && a.verdicts[m].compare(b.verdicts[n]) < 0:
+			r.OnlyA++
 			m++
-		case m == len(a.verdicts) || a.verdicts[m].compare(&b.verdicts[n]) > 0:
-			j.result.OnlyB++
+		case m == len(a.verdicts) || a.verdicts[m].compare(b.verdicts[n]) > 0:
+			r.OnlyB++
 			n++
 		default:
-			j.both(&a.verdicts[m], &b.verdicts[n])
+			if v, w := &a.verdicts[m], &b.verdicts[n]; !r.agree(v, w) {
+				key := [2]outcome{v.outcome(), w.outcome()}
+				if changes[key] == nil {
+					changes[key] = &change{A: key[0], B: key[1], Samples: []sample{}}
+				}
+				changes[key].count(v, w, samples)
+			}
 			m, n = m+1, n+1
 		}
 	}
-	for _, c := range j.changes {
-		j.result.Changes = append(j.result.Changes, *c)
+	for _, c := range changes {
+		r.Changes = append(r.Changes, *c)
 	}
-	slices.SortFunc(j.result.Changes, func(c, d change) int {
-		return cmp.Or(
-			cmp.Compare(d.Records, c.Records),
-			cmp.Compare(c.A.Verdict+" "+c.A.Reason+" "+c.B.Verdict+" "+c.B.Reason, d.A.Verdict+" "+d.A.Reason+" "+
-				d.B.Verdict+" "+d.B.Reason))
+	slices.SortFunc(r.Changes, func(c, d change) int {
+		return cmp.Or(cmp.Compare(d.Records, c.Records), cmp.Compare(c.String(), d.String()))
 	})
-	return j.result
+	return r
 }
 
-func (j *joiner) both(a, b *verdict) {
-	r := &j.result
+// agree counts a record with a verdict on both sides, and says whether they agree.
+func (r *comparison) agree(a, b *verdict) bool {
 	r.Both++
 	switch {
 	case a.kind.IsCopy() && b.kind.IsCopy():
 		r.CopiesBoth++
-		r.Agree++
 		if a.at != b.at || a.original != b.original {
 			r.OtherOriginal++
 		}
@@ -110,9 +99,7 @@ func (j *joiner) both(a, b *verdict) {
 			r.OtherRoot++
 		}
 	case a.kind == b.kind:
-		r.Agree++
 	case exchanged(a, b, r.A, r.B):
-		r.Agree++
 		r.Exchanged++
 	default:
 		if a.kind.IsCopy() {
@@ -121,34 +108,23 @@ func (j *joiner) both(a, b *verdict) {
 		if b.kind.IsCopy() {
 			r.CopiesOnlyB++
 		}
-		j.count(changeKey{a: a.kind, b: b.kind, aReason: a.reason, bReason: b.reason}, a, b)
+		return false
 	}
+	r.Agree++
+	return true
 }
 
-// count counts a record for a change. The samples of a change are the records with the lowest hashes: any
-// part of the topics may have them, and they are the same the next time.
-func (j *joiner) count(key changeKey, a, b *verdict) {
-	c := j.changes[key]
-	if c == nil {
-		c = &change{A: outcomeOf(key.a, key.aReason), B: outcomeOf(key.b, key.bReason), Samples: []sample{}}
-		j.changes[key] = c
-	}
+// count counts a record. The samples are the records with the lowest hashes: any part of the topics may have them, and
+// they are the same the next time.
+func (c *change) count(a, b *verdict, samples int) {
 	c.Records++
 	s := sample{a: *a, b: *b, rank: mix(a.place, a.offset)}
 	at, _ := slices.BinarySearchFunc(c.Samples, s.rank,
 		func(s sample, rank uint32) int { return cmp.Compare(s.rank, rank) })
-	if at < j.samples {
+	if at < samples {
 		c.Samples = slices.Insert(c.Samples, at, s)
-		c.Samples = c.Samples[:min(len(c.Samples), j.samples)]
+		c.Samples = c.Samples[:min(len(c.Samples), samples)]
 	}
-}
-
-func outcomeOf(k article.Kind, r article.Reason) outcome {
-	o := outcome{Verdict: kindName(k)}
-	if r != article.ReasonNone {
-		o.Reason = r.String()
-	}
-	return o
 }
 
 // Two runs read the partitions of their input in different orders. Of two articles that are copies of each
@@ -159,8 +135,7 @@ func outcomeOf(k article.Kind, r article.Reason) outcome {
 
 // find returns what the side says of a record, or nil.
 func (s *side) find(place uint32, offset int64) *verdict {
-	at, found := slices.BinarySearchFunc(s.verdicts, verdict{place: place, offset: offset},
-		func(v, w verdict) int { return v.compare(&w) })
+	at, found := slices.BinarySearchFunc(s.verdicts, verdict{place: place, offset: offset}, verdict.compare)
 	if !found {
 		return nil
 	}

@@ -3,12 +3,14 @@ package diff
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"echosieve/app/told"
+	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
 )
 
@@ -26,37 +28,40 @@ type verdict struct {
 // dead is the kind of a dead letter in this package. article knows none.
 const dead article.Kind = 0
 
-// same says whether two verdicts are about one record.
-func (v *verdict) same(w *verdict) bool { return v.place == w.place && v.offset == w.offset }
-
-func (v *verdict) compare(w *verdict) int {
+func (v verdict) compare(w verdict) int {
 	return cmp.Or(cmp.Compare(v.place, w.place), cmp.Compare(v.offset, w.offset))
 }
 
-// places numbers topics with partitions.
-type places struct {
-	numbers map[place]uint32
-	list    []place
+// outcome names the kind and the reason.
+func (v *verdict) outcome() outcome {
+	o := outcome{Verdict: kindName(v.kind)}
+	if v.reason != article.ReasonNone {
+		o.Reason = v.reason.String()
+	}
+	return o
 }
 
-type place struct {
-	topic     string
-	partition int32
+// places numbers topics with partitions, as coordinates without an offset.
+type places struct {
+	numbers map[article.Coordinates]uint32
+	list    []article.Coordinates
 }
 
 func (p *places) number(c article.Coordinates) uint32 {
-	key := place{c.Topic, c.Partition}
-	n, known := p.numbers[key]
+	c.Offset = 0
+	n, known := p.numbers[c]
 	if !known {
 		n = uint32(len(p.list))
-		p.numbers[key] = n
-		p.list = append(p.list, key)
+		p.numbers[c] = n
+		p.list = append(p.list, c)
 	}
 	return n
 }
 
 func (p *places) coordinates(number uint32, offset int64) article.Coordinates {
-	return article.Coordinates{Topic: p.list[number].topic, Partition: p.list[number].partition, Offset: offset}
+	c := p.list[number]
+	c.Offset = offset
+	return c
 }
 
 // side is one of the two sides. Its JSON names must not change.
@@ -97,8 +102,8 @@ func (l *loader) load(ctx context.Context, name string) (*side, error) {
 		}
 	}
 	all := len(s.verdicts)
-	slices.SortFunc(s.verdicts, func(v, w verdict) int { return v.compare(&w) })
-	s.verdicts = slices.CompactFunc(s.verdicts, func(v, w verdict) bool { return v.same(&w) })
+	slices.SortFunc(s.verdicts, verdict.compare)
+	s.verdicts = slices.CompactFunc(s.verdicts, func(v, w verdict) bool { return v.compare(w) == 0 })
 	s.Records, s.Repeated = len(s.verdicts), all-len(s.verdicts)
 	for i := range s.verdicts {
 		s.Kinds[kindName(s.verdicts[i].kind)]++
@@ -132,4 +137,41 @@ func mix(place uint32, offset int64) uint32 {
 	h := (uint64(offset) ^ uint64(place)<<40) * 0x9e3779b97f4a7c15
 	h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
 	return uint32(h >> 32)
+}
+
+// addTexts completes samples with their texts, which it reads at the coordinates of the input records. Verdicts of a
+// shadow have no values. It ends with the first error of Kafka.
+func (l *loader) addTexts(ctx context.Context, result *comparison) {
+	for i := range result.Changes {
+		for k := range result.Changes[i].Samples {
+			if err := l.addText(ctx, &result.Changes[i].Samples[k]); err != nil && !errors.Is(err, tools.ErrNoRecord) {
+				result.Notes = append(result.Notes, "samples have no texts: "+err.Error())
+				return
+			}
+		}
+	}
+}
+
+func (l *loader) addText(ctx context.Context, x *sample) error {
+	at, original := l.places.coordinates(x.a.place, x.a.offset), article.Coordinates{}
+	x.Record = at.String()
+	for _, side := range []struct {
+		verdict *verdict
+		name    *string
+	}{{&x.a, &x.OriginalA}, {&x.b, &x.OriginalB}} {
+		if side.verdict.kind != article.Unique && side.verdict.kind != dead {
+			original = l.places.coordinates(side.verdict.at, side.verdict.original)
+			*side.name = original.String()
+		}
+	}
+	later, err := l.reader.Article(ctx, article.Ref{Coordinates: at})
+	x.Title, x.Gone = later.Title, later.Gone
+	if err != nil || later.Gone != "" || original.Topic == "" {
+		return err
+	}
+	earlier, err := l.reader.Article(ctx, article.Ref{Coordinates: original})
+	if x.Gone = earlier.Gone; x.Gone == "" {
+		x.Texts = told.Align(earlier.Text, later.Text)
+	}
+	return err
 }

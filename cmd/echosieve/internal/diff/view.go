@@ -2,7 +2,6 @@ package diff
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -13,44 +12,28 @@ import (
 	"echosieve/app/visible"
 )
 
-// print writes the result for a terminal.
-func (c *comparison) print(w io.Writer, terminal sidebyside.Terminal) error {
+// text is the result for a terminal.
+func (c *comparison) text(terminal sidebyside.Terminal) string {
 	var b strings.Builder
-	for _, line := range c.lines() {
-		b.WriteString(command.Fit(line + "\n"))
-	}
+	share := func(n int) string { return fmt.Sprintf("%d (%.2f %%)", n, 100*float64(n)/float64(c.Both)) }
+	fmt.Fprintf(&b, "A  %s\nB  %s\non both sides    %d; only A %d, only B %d\n", c.A.line(), c.B.line(), c.Both, c.OnlyA, c.OnlyB)
+	fmt.Fprintf(&b, "agree            %s, in %d of them original and copy have changed places\n", share(c.Agree), c.Exchanged)
+	fmt.Fprintf(&b, "copies only A    %s\ncopies only B    %s\n", share(c.CopiesOnlyA), share(c.CopiesOnlyB))
+	fmt.Fprintf(&b, "copies of both   %s, %d with another original, %d with another root\n", share(c.CopiesBoth),
+		c.OtherOriginal, c.OtherRoot)
 	if len(c.Changes) > 0 {
 		b.WriteString("\n" + c.changeTable() + "\n")
 	}
+	out := command.Fit(b.String())
 	for _, change := range c.Changes {
 		for _, s := range change.Samples {
-			b.WriteString(command.Fit("\n" + change.String() + ": " + s.line() + "\n"))
-			if s.Texts != nil {
-				b.WriteString(terminal.Render(s.Texts))
-			}
+			out += command.Fit("\n"+change.String()+": "+s.line()+"\n") + terminal.Render(s.Texts)
 		}
 	}
 	for _, note := range c.Notes {
-		b.WriteString(command.Fit("\nNote: " + visible.Line(note) + "\n"))
+		out += command.Fit("\nNote: " + visible.Line(note) + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// lines are the result without the table of changes.
-func (c *comparison) lines() []string {
-	share := func(n int) string { return fmt.Sprintf("%d (%.2f %%)", n, 100*float64(n)/float64(c.Both)) }
-	return []string{
-		"A  " + c.A.line(),
-		"B  " + c.B.line(),
-		fmt.Sprintf("on both sides    %d; only A %d, only B %d", c.Both, c.OnlyA, c.OnlyB),
-		fmt.Sprintf("agree            %s, in %d of them original and copy have changed places", share(c.Agree),
-			c.Exchanged),
-		"copies only A    " + share(c.CopiesOnlyA),
-		"copies only B    " + share(c.CopiesOnlyB),
-		fmt.Sprintf("copies of both   %s, %d with another original, %d with another root", share(c.CopiesBoth),
-			c.OtherOriginal, c.OtherRoot),
-	}
+	return out
 }
 
 func (s *side) line() string {
@@ -86,23 +69,18 @@ func (o outcome) String() string {
 
 // line describes a sample in one line in which nothing is hidden.
 func (s *sample) line() string {
-	parts := []string{s.Record}
+	line := s.Record
 	if s.Title != "" {
-		parts = append(parts, `"`+s.Title+`"`)
+		line += `, "` + s.Title + `"`
 	}
-	switch {
-	case s.OriginalA == s.OriginalB && s.OriginalA != "":
-		parts = append(parts, "original "+s.OriginalA)
-	default:
-		if s.OriginalA != "" {
-			parts = append(parts, "original of A "+s.OriginalA)
-		}
-		if s.OriginalB != "" {
-			parts = append(parts, "original of B "+s.OriginalB)
-		}
+	if s.OriginalA != "" {
+		line += ", original of A " + s.OriginalA
+	}
+	if s.OriginalB != "" {
+		line += ", original of B " + s.OriginalB
 	}
 	if s.Gone != "" {
-		parts = append(parts, "no texts: "+s.Gone)
+		line += ", no texts: " + s.Gone
 	}
-	return visible.Line(strings.Join(parts, ", "))
+	return visible.Line(line)
 }

@@ -56,11 +56,7 @@ func Command() *cobra.Command {
 	whole := cmd.Flags().Bool("whole", false, "show sentences that are the same as well")
 	config.AddShadowFlag(cmd.Flags(), "explain records of the shadow, with its topic and its index")
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "input", "shadow")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		at, err := named(args, *id)
 		if err != nil {
 			return err
@@ -89,13 +85,12 @@ func Command() *cobra.Command {
 				return fmt.Errorf("%w; name a file that can be written after --html", err)
 			}
 		}
-		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), x)
-		}
-		terminal := sidebyside.TerminalOf(cmd.OutOrStdout())
-		terminal.Whole = *whole
-		return x.print(cmd.OutOrStdout(), terminal)
-	}
+		return command.Print(cmd, *asJSON, x, func() string {
+			terminal := sidebyside.TerminalOf(cmd.OutOrStdout())
+			terminal.Whole = *whole
+			return x.text(terminal)
+		})
+	})
 	return cmd
 }
 

@@ -5,7 +5,6 @@ import (
 	_ "embed" // page.html
 	"fmt"
 	"html"
-	"io"
 	"strings"
 
 	"echosieve/app/command"
@@ -14,13 +13,10 @@ import (
 	"echosieve/app/visible"
 )
 
-// print writes the explanation for a terminal.
-func (x *explanation) print(w io.Writer, terminal sidebyside.Terminal) error {
+// text is the explanation for a terminal.
+func (x *explanation) text(terminal sidebyside.Terminal) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", x.headline())
-	for _, line := range x.articleLines() {
-		fmt.Fprintf(&b, "%s\n", line)
-	}
+	fmt.Fprintf(&b, "%s\n\n%s\n", x.headline(), strings.Join(x.articleLines(), "\n"))
 	if c := x.Comparison; c != nil && len(x.Candidates) == 0 {
 		fmt.Fprintf(&b, "\n%s\n%s", x.lettersLine(), c.Report())
 	}
@@ -37,8 +33,7 @@ func (x *explanation) print(w io.Writer, terminal sidebyside.Terminal) error {
 	for _, note := range x.Notes {
 		report += command.Fit("\nNote: " + visible.Line(note) + "\n")
 	}
-	_, err := io.WriteString(w, report)
-	return err
+	return report
 }
 
 // headline says the verdict in one line.
@@ -54,10 +49,9 @@ func (x *explanation) headline() string {
 	line := fmt.Sprintf("%s: %s, decided by %s, %s from its original", x.Output, x.Verdict, x.Reason,
 		visible.Count(x.Distance, "bit"))
 	if r := x.Relation; r != nil {
-		line += ", relation " + r.Name
+		line += ", relation " + r.String()
 		if r.Similarity != 0 {
-			line += fmt.Sprintf(" (similarity %.2f, %.2f of it is in the original, %.2f of the original is in it)",
-				r.Similarity, r.Contained, r.Contains)
+			line += fmt.Sprintf(", %.2f of it is in the original, %.2f of the original is in it", r.Contained, r.Contains)
 		}
 	}
 	return visible.Line(line)
