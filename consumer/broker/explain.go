@@ -33,12 +33,18 @@ func Explain(err error) error {
 	return err
 }
 
-// sequenceLost translates the answer to a batch whose sequence number the leader does not expect: see writer.
-var sequenceLost = diag.Problem{
-	Cause: "the broker has lost the sequence numbers of this producer",
-	Remedy: "none is needed, the batch is sent again under a new epoch; if this repeats, look for unclean leader " +
-		"elections",
-}
+var (
+	// sequenceLost translates the answer to a batch whose sequence number the leader does not expect: see writer.
+	sequenceLost = diag.Problem{
+		Cause: "the broker has lost the sequence numbers of this producer",
+		Remedy: "none is needed, the batch is sent again under a new epoch; if this repeats, look for unclean leader " +
+			"elections",
+	}
+	fewReplicas = diag.Problem{
+		Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas",
+	}
+	noLeader = diag.Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down"}
+)
 
 // problems translates the error codes of brokers.
 var problems = map[kafka.Error]diag.Problem{
@@ -94,20 +100,11 @@ var problems = map[kafka.Error]diag.Problem{
 		Remedy: "set the topic's cleanup.policy to delete, if it is compacted; else ask who runs the brokers for " +
 			"their checks",
 	},
-	kafka.OutOfOrderSequenceNumber: sequenceLost,
-	kafka.UnknownProducerId:        sequenceLost,
-	kafka.NotEnoughReplicas: {
-		Cause:  "too few replicas are in sync",
-		Remedy: "bring brokers back or lower min.insync.replicas",
-	},
-	kafka.NotEnoughReplicasAfterAppend: {
-		Cause:  "too few replicas are in sync",
-		Remedy: "bring brokers back or lower min.insync.replicas",
-	},
-	kafka.LeaderNotAvailable: {
-		Cause:  "the partition has no leader",
-		Remedy: "look for brokers that are down",
-	},
+	kafka.OutOfOrderSequenceNumber:     sequenceLost,
+	kafka.UnknownProducerId:            sequenceLost,
+	kafka.NotEnoughReplicas:            fewReplicas,
+	kafka.NotEnoughReplicasAfterAppend: fewReplicas,
+	kafka.LeaderNotAvailable:           noLeader,
 	kafka.InvalidReplicationFactor: {
 		Cause:  "there are fewer brokers than replicas wanted",
 		Remedy: "lower default.replication.factor of the brokers, or create the topics", Permanent: true,
@@ -171,8 +168,10 @@ func explainConnection(err error) *diag.Problem {
 			Remedy: "create it, or grant Read on the input topic and Write on the output topics", Err: err,
 		}
 	case errors.Is(err, protocol.ErrNoLeader):
-		return &diag.Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down", Err: err}
-	case strings.Contains(err.Error(), expectsTLS):
+		p := noLeader
+		p.Err = err
+		return &p
+	case strings.Contains(err.Error(), "expecting TLS"): // kafka-go has no type for it
 		return &diag.Problem{
 			Cause:  "the listener speaks TLS",
 			Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS", Err: err,
@@ -181,10 +180,6 @@ func explainConnection(err error) *diag.Problem {
 		return server.Explain(err)
 	}
 }
-
-// expectsTLS is the text of kafka-go's error for a TLS alert in place of an answer. kafka-go defines no type
-// for this error.
-const expectsTLS = "broker appears to be expecting TLS"
 
 // routine says whether the answer belongs to every rebalance: it tells the member to join again, and nothing is wrong.
 func routine(err error) bool {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,6 @@ import (
 // Delivery is how one process delivers. Its methods may be called at the same time, except Prepare.
 type Delivery struct {
 	cluster     *broker.Cluster
-	sender      *sender
 	limits      *outputLimits
 	limiter     *broker.Limiter
 	metrics     *broker.Metrics
@@ -37,6 +37,7 @@ type Delivery struct {
 	fenceMemory time.Duration                // how long brokers remember a fence; set by Prepare
 	topics      atomic.Pointer[outputTopics] // nil before the first look
 	takeovers   *semaphore.Weighted          // bounds the take-overs at a time
+	own         sync.Map                     // writers with producer ids of their own, by input partition
 }
 
 // parallelTakeOvers is how many partitions are taken over at a time. Each takes some round trips to coordinators and
@@ -47,10 +48,6 @@ const parallelTakeOvers = 16
 func New(c *broker.Cluster, l *broker.Limiter, m *broker.Metrics, r *broker.Reporter, log *slog.Logger) *Delivery {
 	return &Delivery{
 		cluster: c, limiter: l, metrics: m, reporter: r, log: log,
-		sender: &sender{
-			cluster: c, topics: c.Config.Topics.Destinations(), metrics: m, reporter: r,
-			own: map[wire.TopicPartition]*writers{},
-		},
 		limits:      &outputLimits{cluster: c, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
 		fenceMemory: math.MaxInt64, takeovers: semaphore.NewWeighted(parallelTakeOvers),
 	}
@@ -196,19 +193,16 @@ type Input struct {
 // attempts until one succeeds, and commits the position if the commit that was there does not say where to read back.
 // The error is ctx's or ErrTakenOver.
 func (d *Delivery) Own(ctx context.Context, in Input) (*Owner, error) {
-	owner := &Owner{
-		Next: in.Committed, input: in.TopicPartition, sender: d.sender, limits: d.limits, topics: &d.topics,
-		memory: d.fenceMemory,
-	}
+	owner := &Owner{Next: in.Committed, d: d, input: in.TopicPartition}
 	if !d.exactlyOnce {
-		owner.writers = d.sender.ownWriters(in.TopicPartition)
+		owner.writers = d.ownWriters(in.TopicPartition)
 		return owner, nil
 	}
 	own, err := d.takeOver(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	owner.own, owner.Next, owner.writers = own, own.next, d.sender.fencedWriters(in.TopicPartition, own)
+	owner.own, owner.Next, owner.writers = own, own.next, d.fencedWriters(in.TopicPartition, own)
 	return owner, nil
 }
 

@@ -1,17 +1,14 @@
 package delivery
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
-	"echosieve/pipeline"
 
 	"github.com/segmentio/kafka-go/protocol"
 )
@@ -38,28 +35,10 @@ type Owner struct {
 	// Next is the offset to go on with; negative: the group has committed none.
 	Next int64
 
+	d       *Delivery
 	input   wire.TopicPartition
-	sender  *sender
 	writers *writers
-	limits  *outputLimits
-	topics  *atomic.Pointer[outputTopics]
-	memory  time.Duration // how long brokers remember a fence
-	own     *ownership    // nil with at least once
-}
-
-// Publish returns when every output is acknowledged by all in-sync replicas, except those that their topics refuse
-// permanently, which it returns in the order of their input. It tries until ctx ends. The error is ctx's, or
-// ErrStandingLost or ErrTakenOver, after which the owner can publish no more. The outputs of each topic keep their
-// order.
-func (o *Owner) Publish(ctx context.Context, outputs []*pipeline.Output) ([]Refused, error) {
-	refusals, err := o.sender.publish(ctx, o.writers, o.input, outputs)
-	if err != nil || len(refusals) == 0 {
-		return nil, err
-	}
-	slices.SortFunc(refusals,
-		func(a, b Refused) int { return cmp.Compare(a.Output.Record.Offset, b.Output.Record.Offset) })
-	o.limits.refused(refusals[0])
-	return refusals, nil
+	own     *ownership // nil with at least once
 }
 
 // Acknowledged says whether the output of an input record was published by an earlier owner: it must not be
@@ -84,7 +63,7 @@ func (o *Owner) Upkeep(ctx context.Context) (moved bool, err error) {
 	switch own := o.own; {
 	case own == nil:
 		return false, nil
-	case own.moved(o.topics.Load()):
+	case own.moved(o.d.topics.Load()):
 		return false, errors.Join(ErrStandingLost, errOutputsChanged)
 	case time.Since(own.fencedAt) >= o.renewalInterval(), o.fades():
 		for _, w := range o.writers {
@@ -102,7 +81,7 @@ func (o *Owner) Upkeep(ctx context.Context) (moved bool, err error) {
 // renewalInterval is the time between two renewals of a fence. It is shorter where brokers forget a fence
 // sooner than by default.
 func (o *Owner) renewalInterval() time.Duration {
-	return min(fenceRenewal, o.memory/renewalsInMemory, time.Duration(o.limits.retention.Load())/renewalsInMemory)
+	return min(fenceRenewal, o.d.fenceMemory/renewalsInMemory, time.Duration(o.d.limits.retention.Load())/renewalsInMemory)
 }
 
 // fades says whether a leader may forget this owner soon. Brokers take the latest timestamp in a producer's
@@ -123,7 +102,7 @@ func (o *Owner) fades() bool {
 // old positions, and their next owner would read all that others have published since.
 func (o *Owner) refresh(ctx context.Context) (moved bool) {
 	ends := slices.Clone(o.own.ends)
-	if o.sender.cluster.MoveToEnds(ctx, ends) != nil {
+	if o.d.cluster.MoveToEnds(ctx, ends) != nil {
 		return false // the next refresh does it
 	}
 	moved = !slices.Equal(ends, o.own.ends)

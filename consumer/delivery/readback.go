@@ -166,7 +166,7 @@ func (t *reading) readTail(ctx context.Context, p wire.TopicPartition, offset in
 		if err != nil || batch == nil {
 			return tail.Offset(), false, err
 		}
-		by := batch.Producer()
+		by := batch.Producer
 		at := article.Coordinates{Topic: p.Topic, Partition: p.Partition, Offset: tail.Offset() - 1}
 		if by.ID == t.as.ID && by.Epoch > t.as.Epoch && t.own.foreign.above == "" {
 			t.own.foreign.above = at.String()

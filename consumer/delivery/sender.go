@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,28 +21,16 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// sender publishes outputs to the output topics and waits until all in-sync replicas have them. Safe for concurrent use
-// by different input partitions.
-type sender struct {
-	cluster  *broker.Cluster
-	topics   [article.DestinationCount]string
-	metrics  *broker.Metrics
-	reporter *broker.Reporter
-
-	mu  sync.Mutex
-	own map[wire.TopicPartition]*writers // by input partition
-}
-
 // writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that
 // each writer may be used by another goroutine.
 type writers [article.DestinationCount]*writer
 
 // newWriters returns the writers of an input partition under the identities that the function returns.
-func (s *sender) newWriters(input wire.TopicPartition, as func() identity) *writers {
+func (d *Delivery) newWriters(input wire.TopicPartition, as func() identity) *writers {
 	var ws writers
-	for to, topic := range s.topics {
+	for to, topic := range d.cluster.Config.Topics.Destinations() {
 		if topic != "" {
-			ws[to] = newWriter(s.cluster, as(), article.Destination(to), topic,
+			ws[to] = newWriter(d.cluster, as(), article.Destination(to), topic,
 				func(partitions int) int { return int(outputPartition(input.Partition, partitions)) })
 		}
 	}
@@ -51,19 +40,15 @@ func (s *sender) newWriters(input wire.TopicPartition, as func() identity) *writ
 // ownWriters returns the writers of an input partition that have producer ids of their own. They are the same
 // ones for each call, because they outlive group generations: a broker can still hold a batch of an earlier
 // one.
-func (s *sender) ownWriters(input wire.TopicPartition) *writers {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.own[input] == nil {
-		s.own[input] = s.newWriters(input, func() identity { return newOwnIdentity(s.cluster) })
-	}
-	return s.own[input]
+func (d *Delivery) ownWriters(input wire.TopicPartition) *writers {
+	ws, _ := d.own.LoadOrStore(input, d.newWriters(input, func() identity { return newOwnIdentity(d.cluster) }))
+	return ws.(*writers)
 }
 
 // fencedWriters returns the writers of an input partition that this process has taken over. They write only
 // to the partitions that the take-over has fenced.
-func (s *sender) fencedWriters(input wire.TopicPartition, own *ownership) *writers {
-	ws := s.newWriters(input, func() identity { return own.identity() })
+func (d *Delivery) fencedWriters(input wire.TopicPartition, own *ownership) *writers {
+	ws := d.newWriters(input, func() identity { return own.identity() })
 	for _, w := range ws {
 		for _, e := range own.ends {
 			if w != nil && w.topic == e.Topic {
@@ -86,48 +71,50 @@ type outgoing struct {
 	outputs []*pipeline.Output
 }
 
-// publish returns when every output is acknowledged, except those that their topics refuse permanently, which
-// it returns. It publishes to the topics in parallel, with one Produce request for each topic and
-// kafka.max_message_bytes. It tries until ctx ends and returns ctx's error, or ErrStandingLost or
-// ErrTakenOver. Calls for one input partition follow each other, and the outputs of each topic keep their
-// order.
-func (s *sender) publish(ctx context.Context, ws *writers, input wire.TopicPartition, outputs []*pipeline.Output) (
-	[]Refused, error,
-) {
+// Publish returns when every output is acknowledged by all in-sync replicas, except those that their topics refuse
+// permanently, which it returns in the order of their input. It publishes to the topics in parallel, with one Produce
+// request for each topic and kafka.max_message_bytes, and tries until ctx ends. The error is ctx's, or ErrStandingLost
+// or ErrTakenOver, after which the owner can publish no more. The outputs of each topic keep their order.
+func (o *Owner) Publish(ctx context.Context, outputs []*pipeline.Output) ([]Refused, error) {
 	var topics [article.DestinationCount]outgoing
-	for _, o := range outputs {
-		rec := record.Record{Key: o.Record.Key, Value: o.PublishedValue(), Headers: o.Headers, Time: o.Time}
-		if o.OmitKey {
-			rec.Key = o.Key
+	for _, out := range outputs {
+		rec := record.Record{Key: out.Record.Key, Value: out.PublishedValue(), Headers: out.Headers, Time: out.Time}
+		if out.OmitKey {
+			rec.Key = out.Key
 		}
-		to := &topics[o.Destination]
-		to.records, to.outputs = append(to.records, rec), append(to.outputs, o)
+		to := &topics[out.Destination]
+		to.records, to.outputs = append(to.records, rec), append(to.outputs, out)
 	}
-	var refusals [article.DestinationCount][]Refused
+	var refused [article.DestinationCount][]Refused
 	var errs [article.DestinationCount]error
 	var wait sync.WaitGroup
 	for to := range topics {
 		if len(topics[to].records) > 0 {
 			wait.Go(func() {
-				refusals[to], errs[to] = s.publishTo(ctx, ws[to], input, topics[to])
+				refused[to], errs[to] = o.publishTo(ctx, o.writers[to], topics[to])
 				crashpoint.Here(crashpoint.BetweenPublishes)
 			})
 		}
 	}
 	wait.Wait()
-	return slices.Concat(refusals[:]...), errors.Join(errs[:]...)
+	refusals, err := slices.Concat(refused[:]...), errors.Join(errs[:]...)
+	if err != nil || len(refusals) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(refusals,
+		func(a, b Refused) int { return cmp.Compare(a.Output.Record.Offset, b.Output.Record.Offset) })
+	o.d.limits.refused(refusals[0])
+	return refusals, nil
 }
 
 // publishTo sends the records through one writer, part after part. A part is sent only when the one before is
 // acknowledged, so that a retry cannot change the order.
-func (s *sender) publishTo(ctx context.Context, w *writer, input wire.TopicPartition, all outgoing) (refusals []Refused,
-	err error,
-) {
+func (o *Owner) publishTo(ctx context.Context, w *writer, all outgoing) (refusals []Refused, err error) {
 	ctx, span := telemetry.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
 	defer func() { telemetry.End(span, err) }()
-	for part := range wire.Split(all.records, s.cluster.Config.MaxMessageBytes) {
-		more, err := s.send(ctx, w, input, outgoing{part, all.outputs[:len(part)]})
+	for part := range wire.Split(all.records, o.d.cluster.Config.MaxMessageBytes) {
+		more, err := o.send(ctx, w, outgoing{part, all.outputs[:len(part)]})
 		if err != nil {
 			return nil, err
 		}
@@ -138,9 +125,9 @@ func (s *sender) publishTo(ctx context.Context, w *writer, input wire.TopicParti
 
 // send publishes one record batch, as often as needed, except for the records that the topic refuses
 // permanently, which it returns. The writer keeps a retry from repeating records.
-func (s *sender) send(ctx context.Context, w *writer, input wire.TopicPartition, batch outgoing) ([]Refused, error) {
-	part, subject := batch.records, w.topic+"<"+input.String()
-	raw, err := wire.EncodeBatch(part, s.cluster.Codec)
+func (o *Owner) send(ctx context.Context, w *writer, batch outgoing) ([]Refused, error) {
+	part, subject := batch.records, w.topic+"<"+o.input.String()
+	raw, err := wire.EncodeBatch(part, o.d.cluster.Codec)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: publish to %s: %w", w.topic, err)
 	}
@@ -158,31 +145,29 @@ func (s *sender) send(ctx context.Context, w *writer, input wire.TopicPartition,
 			return nil, err
 		}
 		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
-			s.metrics.Errors.WithLabelValues(broker.OpPublish, broker.Kind(err)).Inc()
-			s.reporter.OK(broker.OpPublish, subject)
-			return s.sendHalves(ctx, w, input, batch, why)
+			o.d.metrics.Errors.WithLabelValues(broker.OpPublish, broker.Kind(err)).Inc()
+			o.d.reporter.OK(broker.OpPublish, subject)
+			return o.sendHalves(ctx, w, batch, why)
 		}
 		if first {
 			var cancel context.CancelFunc
 			ctx, cancel = stopping.Retry(ctx) //nolint:fatcontext // once
 			defer cancel()
 		}
-		s.reporter.Failed(broker.OpPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
+		o.d.reporter.Failed(broker.OpPublish, subject, fmt.Errorf("consumer: publish to %s: %w", w.topic, err))
 		if err := retry.Wait(ctx); err != nil {
 			_ = w.giveUp()
 			return nil, err
 		}
 	}
-	s.reporter.OK(broker.OpPublish, subject)
-	s.metrics.Acknowledged.WithLabelValues(w.to.String()).Add(float64(len(part)))
+	o.d.reporter.OK(broker.OpPublish, subject)
+	o.d.metrics.Acknowledged.WithLabelValues(w.to.String()).Add(float64(len(part)))
 	return nil, nil
 }
 
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent
 // until single records are left: those that the topic refuses alone are returned.
-func (s *sender) sendHalves(ctx context.Context, w *writer, input wire.TopicPartition, batch outgoing,
-	why *record.RejectError,
-) ([]Refused, error) {
+func (o *Owner) sendHalves(ctx context.Context, w *writer, batch outgoing, why *record.RejectError) ([]Refused, error) {
 	if err := w.giveUp(); err != nil {
 		return nil, err
 	}
@@ -190,10 +175,10 @@ func (s *sender) sendHalves(ctx context.Context, w *writer, input wire.TopicPart
 	if half == 0 {
 		return []Refused{{batch.outputs[0], why}}, nil
 	}
-	first, err := s.send(ctx, w, input, outgoing{batch.records[:half], batch.outputs[:half]})
+	first, err := o.send(ctx, w, outgoing{batch.records[:half], batch.outputs[:half]})
 	if err != nil {
 		return nil, err
 	}
-	second, err := s.send(ctx, w, input, outgoing{batch.records[half:], batch.outputs[half:]})
+	second, err := o.send(ctx, w, outgoing{batch.records[half:], batch.outputs[half:]})
 	return append(first, second...), err
 }

@@ -134,7 +134,7 @@ func oneAfterTheOther(t *testing.T, cfg broker.Config) {
 
 	// The service's own writer never gets beyond the fence, however often it tries, and whatever it takes for
 	// a new beginning.
-	p := &sender{cluster: a.cluster, topics: cfg.Topics.Destinations()}
+	p := &Delivery{cluster: a.cluster}
 	w := p.fencedWriters(wire.TopicPartition{}, first)[article.ToUnique]
 	for range 3 {
 		require.ErrorIs(t, w.write(t.Context(), batchWith(t, "late"), 1, time.Now()), ErrTakenOver)
@@ -187,15 +187,15 @@ func lateMarker(t *testing.T, cfg broker.Config) {
 }
 
 func TestRenewalInterval(t *testing.T) {
-	o := &Owner{limits: &outputLimits{}}
+	o := &Owner{d: &Delivery{limits: &outputLimits{}}}
 	for _, at := range []struct{ memory, retention, want time.Duration }{
 		{math.MaxInt64, math.MaxInt64, 6 * time.Hour},
 		{24 * time.Hour, 7 * 24 * time.Hour, 6 * time.Hour},
 		{24 * time.Hour, time.Hour, 20 * time.Minute},
 		{30 * time.Minute, time.Hour, 10 * time.Minute},
 	} {
-		o.memory = at.memory
-		o.limits.retention.Store(int64(at.retention))
+		o.d.fenceMemory = at.memory
+		o.d.limits.retention.Store(int64(at.retention))
 		require.Equal(t, at.want, o.renewalInterval())
 	}
 }

@@ -44,7 +44,6 @@ type Producer struct {
 	writer    *kafka.Writer
 	together  bool // of this call all records go into one partition
 	partition int  // that partition; -1: not chosen yet
-	closed    bool
 }
 
 // NewProducer validates the configuration and reads certificate and password files. It does not dial.
@@ -94,9 +93,6 @@ func (p *Producer) produce(ctx context.Context, records []record.Record, togethe
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.together = together
-	if p.closed {
-		return errors.New("consumer: producer is closed")
-	}
 	for run := range slices.Chunk(records, maxBatchRecords) {
 		for part := range wire.Split(run, p.cluster.Config.MaxMessageBytes) {
 			messages := make([]kafka.Message, len(part))
@@ -170,11 +166,10 @@ func explainProduce(topic string, err error) error {
 // Acknowledged returns how many records all in-sync replicas have.
 func (p *Producer) Acknowledged() int64 { return p.acked.Load() }
 
-// Close closes the connections. Calls of Produce return an error afterwards.
+// Close closes the connections.
 func (p *Producer) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.closed = true
 	defer p.cluster.Close()
 	return p.writer.Close()
 }

@@ -164,7 +164,7 @@ var others = []mistake{
 	{"reads-batches-of-others", takingOver, []edit{
 		{"../consumer/delivery/readback.go", "case by.ID == t.as.ID || by.ID == t.pid && t.pid != wire.NoProducerID:", "default:"}}},
 	{"owner-raises-its-epoch", takingOver, []edit{
-		{"../consumer/delivery/sender.go", "return own.identity() })", "return &ownIdentity{cluster: s.cluster, as: own.as} })"}}},
+		{"../consumer/delivery/sender.go", "return own.identity() })", "return &ownIdentity{cluster: d.cluster, as: own.as} })"}}},
 	{"sends-old-batches-again", "^TestOldBatchesAreNotSentAgain$", []edit{
 		{"../consumer/delivery/identity.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"}}},
 	{"reads-before-the-fence", takingOver, []edit{

@@ -63,7 +63,7 @@ var mistakes = []mistake{
 			"		if err = w.write(ctx, raw, len(part), latest); err == nil {\n			break\n		}\n",
 			"		go func() { _ = w.write(context.WithoutCancel(ctx), raw, len(part), latest) }()\n		break\n"},
 		{"consumer/delivery/sender.go",
-			"		s.reporter.Failed(broker.OpPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, " +
+			"		o.d.reporter.Failed(broker.OpPublish, subject, fmt.Errorf(\"consumer: publish to %s: %w\", w.topic, " +
 				"err))\n		if err := retry.Wait(ctx); err != nil {\n			_ = " +
 				"w.giveUp()\n			return nil, err\n		}\n", ""},
 		{"consumer/delivery/sender.go", "	var retry stopping.Backoff\n", ""},

@@ -63,10 +63,10 @@ var (
 )
 
 // ApiKey implements protocol.Message.
-func (a answer) ApiKey() protocol.ApiKey { return protocol.ApiKey(a.Key()) } //nolint:revive // the interface's name
+func (a answer) ApiKey() protocol.ApiKey { return protocol.ApiKey(a.Key()) } //nolint:revive // the interface's
 
 // ApiKey implements protocol.Message.
-func (r *call) ApiKey() protocol.ApiKey { return protocol.ApiKey(r.request.Key()) } //nolint:revive // the interface's name
+func (r *call) ApiKey() protocol.ApiKey { return protocol.ApiKey(r.request.Key()) } //nolint:revive // the interface's
 
 // Broker implements protocol.BrokerMessage.
 func (r *call) Broker(c protocol.Cluster) (protocol.Broker, error) {

@@ -70,8 +70,8 @@ func (c *Client) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, err
 	// then on RawExchange sets the deadlines.
 	patience := time.AfterFunc(r.MaxWait+RequestTimeout, func() { cancel(context.DeadlineExceeded) })
 	defer patience.Stop()
-	m, err := c.Transport.RoundTrip(ctx, c.Addr, &fetchExchange{
-		FetchRequest: r, clientID: c.ClientID, arrived: func() { patience.Stop() },
+	m, err := c.Transport.RoundTrip(ctx, c.Addr, &fetch{
+		FetchRequest: r, call: call{request: r.message(), clientID: c.ClientID}, arrived: func() { patience.Stop() },
 	})
 	if err != nil {
 		if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
@@ -79,34 +79,22 @@ func (c *Client) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, err
 		}
 		return nil, err
 	}
-	return m.(*FetchResponse), nil
+	return responseOf(m.(answer).Response.(*kmsg.FetchResponse), r.Topic, r.Partition)
 }
 
 // fetchVersion of the Fetch request is known to Kafka 2.3 and later.
 const fetchVersion = 11
 
-// fetchExchange writes and reads the connection itself: see the package comment. It is routed to the leader
-// by kafka-go's rule, unless it names another replica.
-type fetchExchange struct {
+// fetch is a call that waits for memory before it reads its answer. It is routed to the leader by kafka-go's rule,
+// unless it names another replica.
+type fetch struct {
 	FetchRequest
-	clientID string
-	arrived  func() // called when the size of the response is known
-	version  int16  // negotiated
+	call
+	arrived func() // called when the size of the response is known
 }
 
-var (
-	_ protocol.BrokerMessage = (*fetchExchange)(nil)
-	_ protocol.RawExchanger  = (*fetchExchange)(nil)
-)
-
-// ApiKey implements protocol.Message.
-func (*fetchExchange) ApiKey() protocol.ApiKey { return protocol.Fetch } //nolint:revive // name given by the interface
-
-// ApiKey implements protocol.Message.
-func (*FetchResponse) ApiKey() protocol.ApiKey { return protocol.Fetch } //nolint:revive // name given by the interface
-
 // Broker routes the request to the replica, or to the partition's leader.
-func (r *fetchExchange) Broker(c protocol.Cluster) (protocol.Broker, error) {
+func (r *fetch) Broker(c protocol.Cluster) (protocol.Broker, error) {
 	if r.Replica != nil {
 		return brokerOf(c, *r.Replica)
 	}
@@ -116,23 +104,17 @@ func (r *fetchExchange) Broker(c protocol.Cluster) (protocol.Broker, error) {
 	return route.Broker(c)
 }
 
-// Required implements protocol.RawExchanger: always.
-func (r *fetchExchange) Required(versions map[protocol.ApiKey]int16) bool {
-	r.version = versions[protocol.Fetch]
-	return true
-}
-
 // RawExchange implements protocol.RawExchanger. After an error kafka-go closes the connection.
-func (r *fetchExchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
-	if r.version < fetchVersion {
+func (r *fetch) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
+	if known := r.versions[protocol.Fetch]; known < fetchVersion {
 		return nil, fmt.Errorf("the broker is too old: it knows Fetch up to version %d, %d (Kafka 2.3) is needed",
-			r.version, fetchVersion)
+			known, fetchVersion)
 	}
 	conn := rw.(net.Conn) // kafka-go's protocol.Conn.RoundTrip passes itself
 	if err := conn.SetDeadline(time.Now().Add(r.MaxWait + RequestTimeout)); err != nil {
 		return nil, err
 	}
-	size, err := send(conn, r.clientID, r.message())
+	size, err := send(conn, r.clientID, r.request)
 	if err != nil {
 		return nil, err
 	}
@@ -155,12 +137,14 @@ func (r *fetchExchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) 
 	case err != nil:
 		return nil, err
 	}
-	return decodeFetchResponse(body[4:], r.Topic, r.Partition) // without the correlation id
+	res := &kmsg.FetchResponse{Version: fetchVersion}
+	return answer{res}, res.ReadFrom(body[4:]) // without the correlation id
 }
 
-func (r *fetchExchange) message() *kmsg.FetchRequest {
+func (r *FetchRequest) message() *kmsg.FetchRequest {
 	m := kmsg.NewPtrFetchRequest()
-	m.Version, m.MaxWaitMillis, m.MinBytes, m.MaxBytes = fetchVersion, int32(r.MaxWait.Milliseconds()), 1, int32(r.MaxBytes)
+	m.Version, m.MaxWaitMillis = fetchVersion, int32(r.MaxWait.Milliseconds())
+	m.MinBytes, m.MaxBytes = 1, int32(r.MaxBytes)
 	m.Rack = r.Rack
 	if !r.Uncommitted {
 		m.IsolationLevel = 1 // read committed
@@ -172,7 +156,7 @@ func (r *fetchExchange) message() *kmsg.FetchRequest {
 }
 
 // receive reads a response of n bytes. Memory beyond MaxBytes is taken only as bytes arrive: the size may be wrong.
-func (r *fetchExchange) receive(conn net.Conn, n int64) ([]byte, error) {
+func (r *fetch) receive(conn net.Conn, n int64) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(RequestTimeout)); err != nil {
 		return nil, err
 	}
@@ -184,12 +168,8 @@ func (r *fetchExchange) receive(conn net.Conn, n int64) ([]byte, error) {
 	return buf.Bytes(), conn.SetDeadline(time.Time{})
 }
 
-// decodeFetchResponse reads a response, to which the result refers.
-func decodeFetchResponse(body []byte, topic string, partition int32) (*FetchResponse, error) {
-	res := kmsg.FetchResponse{Version: fetchVersion}
-	if err := res.ReadFrom(body); err != nil {
-		return nil, fmt.Errorf("fetch response: %w", err)
-	}
+// responseOf returns the answer for the partition that was asked for.
+func responseOf(res *kmsg.FetchResponse, topic string, partition int32) (*FetchResponse, error) {
 	if err := codeOf(res.ErrorCode); err != nil {
 		return nil, err
 	}

@@ -157,6 +157,15 @@ func NewTail(res *FetchResponse, offset int64, limit int) *Tail {
 // Offset returns the offset to fetch next: the offset after all batches that were passed so far.
 func (t *Tail) Offset() int64 { return t.offset }
 
+// TailBatch is one record batch. It refers to the response.
+type TailBatch struct {
+	*recordBatch
+	// Producer has NoProducerID if the producer is not idempotent.
+	Producer Identity
+	from     int64 // a batch may begin before the requested offset
+	limit    int
+}
+
 // Next returns the next batch, or nil at the end of the response. After an error the batches before it are good.
 func (t *Tail) Next() (*TailBatch, error) {
 	for len(t.buf) > 0 {
@@ -168,46 +177,31 @@ func (t *Tail) Next() (*TailBatch, error) {
 			return nil, err
 		}
 		t.buf = rest
-		if b.lastOffset < t.offset {
-			continue
+		if from := t.offset; b.lastOffset >= from {
+			t.offset = b.lastOffset + 1
+			return &TailBatch{b, Identity{b.producerID, b.producerEpoch}, from, t.limit}, nil
 		}
-		from := t.offset
-		t.offset = b.lastOffset + 1
-		return &TailBatch{batch: b, from: from, limit: t.limit}, nil
 	}
 	return nil, nil
 }
 
-// TailBatch is one record batch. It refers to the response.
-type TailBatch struct {
-	batch *recordBatch
-	from  int64 // a batch may begin before the requested offset
-	limit int
-}
-
-// Producer is the identity of the batch's producer. Its ID is NoProducerID if the producer is not idempotent.
-func (b *TailBatch) Producer() Identity { return Identity{b.batch.producerID, b.batch.producerEpoch} }
-
 // Marker says whether the batch is the marker that ends a transaction, and holds no records.
-func (b *TailBatch) Marker() bool { return b.batch.control() }
+func (b *TailBatch) Marker() bool { return b.control() }
 
 // Records calls fn with each record of the batch, after reserve has granted the memory of its decompressor.
 // Topic and Partition of the record are not set. It ends with the first error of fn.
 func (b *TailBatch) Records(reserve Reserve, fn func(*record.Record) error) error {
-	records, err := b.batch.records(b.limit, reserve)
+	records, err := b.records(b.limit, reserve)
 	if err != nil {
 		return err
 	}
 	defer records.close()
 	for {
 		rec, ok, err := records.next()
+		if err == nil && ok && rec.Offset >= b.from {
+			err = fn(&rec)
+		}
 		if err != nil || !ok {
-			return err
-		}
-		if rec.Offset < b.from {
-			continue
-		}
-		if err := fn(&rec); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"echosieve/test/kafkaserver"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -40,9 +41,11 @@ func TestResponseThatWaitedTooLongIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		granted := make(chan struct{})
-		ask := fetchExchange{version: fetchVersion, arrived: func() {}, FetchRequest: FetchRequest{
+		ask := fetch{arrived: func() {}, FetchRequest: FetchRequest{
 			MaxWait: time.Second, MaxResponse: 1 << 20, Reserve: func(int64) error { <-granted; return nil },
 		}}
+		ask.request = ask.message()
+		ask.Required(map[protocol.ApiKey]int16{protocol.Fetch: fetchVersion})
 		done := make(chan error)
 		go func() {
 			_, err := ask.RawExchange(here)
