@@ -1,7 +1,6 @@
 // Package consumer is the service as a member of a consumer group: it fetches the input topics, hands records to a
 // Handler in batches, publishes the outputs that the Handler returns, and commits offsets. It and the packages below
-// it are all that speaks Kafka: broker reaches the cluster,
-// delivery publishes outputs, tools serves commands.
+// it are all that speaks Kafka: broker reaches the cluster, delivery publishes outputs, tools serves commands.
 //
 // Delivery is exactly once where brokers allow it (package delivery), otherwise at least once. In both: committed
 // offset <= acknowledged outputs <= decided verdicts <= stored entries. An offset is committed only after every output
@@ -166,8 +165,8 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 	return c, nil
 }
 
-// InputID returns the id of the first input topic in this group generation; zero as long as it is unknown, and where brokers
-// have no ids. While a batch is prepared or decided it is the id of the batch's topic.
+// InputID returns the id of the first input topic in this group generation; zero as long as it is unknown, and where
+// brokers have no ids.
 func (c *Consumer) InputID() [16]byte { return *c.inputs[0].id.Load() }
 
 // Ping makes one round trip to a broker. The error says what to do.

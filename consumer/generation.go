@@ -188,23 +188,12 @@ func drainContexts(generation context.Context, budget time.Duration) (work, last
 // ends: if it were sent again while the broker still holds the first request, the two could be stored in the
 // wrong order.
 func (g *groupGeneration) commitUntil(ctx, work context.Context) {
-	ticker := time.NewTicker(g.c.cfg.CommitInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			g.commit(work)
-		case <-ctx.Done():
-			return
-		}
+	for stopping.Wait(ctx, g.c.cfg.CommitInterval) == nil {
+		g.commit(work)
 	}
 }
 
 // commit commits the marks that have moved, and gives up when ctx ends. After an error they count as not committed.
-//
-// Invariant: committed offset <= acknowledged outputs <= decided verdicts <= stored entries. A mark is set
-// only after the outputs were acknowledged, so a crash before or after the commit delivers some records
-// again, and they get the same verdicts again.
 func (g *groupGeneration) commit(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -27,14 +27,7 @@ const topicCheckInterval = 2 * time.Second
 // does not exist it forms one group generation after the other; it compares with the number of partitions
 // that it sees first, not with the assigned number; and it knows no topic ids.
 func (c *Consumer) endOnTopicChange(ctx context.Context, assigned int64) {
-	ticker := time.NewTicker(topicCheckInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
+	for stopping.Wait(ctx, topicCheckInterval) == nil {
 		now, err := c.describeTopics(ctx)
 		partitions, changed := int64(0), false
 		for i, t := range now {
@@ -88,30 +81,20 @@ func (s start) place() wire.TopicPartition {
 
 // startPositions asks brokers for the topics' ids and for the group's offsets in the assigned partitions,
 // until they answer. It returns an error when ctx ends, and if this process must not decide.
-func (c *Consumer) startPositions(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) ([]start,
-	error,
+func (c *Consumer) startPositions(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) (
+	starts []start, err error,
 ) {
-	var retry stopping.Backoff
-	for {
-		starts, err := c.startPositionsOnce(ctx, assigned)
-		if err == nil {
-			c.reporter.OK(broker.OpJoin, c.cfg.Group)
-			return starts, nil
+	err = c.untilItWorks(ctx, func(ctx context.Context) (err error) {
+		starts, err = c.startPositionsOnce(ctx, assigned)
+		switch {
+		case errors.Is(err, errOtherIndex):
+			return stopping.Final(err)
+		case err != nil:
+			return fmt.Errorf("consumer: positions of group %s: %w", c.cfg.Group, err)
 		}
-		if errors.Is(err, errOtherIndex) {
-			return nil, err
-		}
-		if ctx.Err() == nil {
-			c.reporter.Failed(
-				broker.OpJoin,
-				c.cfg.Group,
-				fmt.Errorf("consumer: positions of group %s: %w", c.cfg.Group, err),
-			)
-		}
-		if err := retry.Wait(ctx); err != nil {
-			return nil, err
-		}
-	}
+		return nil
+	})
+	return starts, err
 }
 
 func (c *Consumer) startPositionsOnce(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) ([]start,
@@ -176,4 +159,50 @@ func (c *Consumer) startsIn(ctx context.Context, input *inputTopic, assigned []k
 		starts = append(starts, at)
 	}
 	return committed, starts, nil
+}
+
+// KeepLabels makes the consumer commit and recall labels. It may be called once, before Run.
+func (c *Consumer) KeepLabels(l Labels) { c.labels = l }
+
+func (c *Consumer) recallLabels(committed []broker.Commit) {
+	if c.labels != nil {
+		c.labels.Recall(broker.IndexLabels(committed))
+	}
+}
+
+// watchLabels recalls the labels until ctx ends, because members that commit beside this one do not tell it. A request
+// that fails is left to the next time: what the members need to work reports the fault.
+func (c *Consumer) watchLabels(ctx context.Context) {
+	if c.labels == nil {
+		return
+	}
+	for stopping.Wait(ctx, c.labelsInterval) == nil {
+		if committed, err := c.committed(ctx); err == nil {
+			c.recallLabels(committed)
+		}
+	}
+}
+
+// committed returns what the group has committed in the input topics that exist, of which there must be one.
+func (c *Consumer) committed(ctx context.Context) (all []broker.Commit, err error) {
+	var missing error
+	for _, input := range c.inputs {
+		n, err := c.cluster.Partitions(ctx, input.name)
+		if errors.Is(err, kafka.UnknownTopicOrPartition) {
+			missing = err
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		committed, err := c.cluster.Committed(ctx, c.cfg.Group, input.name, broker.FirstPartitions(n))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, committed...)
+	}
+	if len(all) == 0 {
+		return nil, missing
+	}
+	return all, nil
 }

@@ -212,7 +212,7 @@ func TestOneIndexDecidesInAGroup(t *testing.T) {
 	require.True(t, waits(b), "it waits for the last of them")
 	a2.stop(t)
 	serves(t, b)
-	require.Equal(t, int64(cfg.Partitions), b.labels.(inIndex).caught.Load(), "before it joins, it has stored what was decided")
+	require.Equal(t, int64(cfg.Partitions), b.labels.(inIndex).caught.Load(), "it has stored what was decided")
 	require.False(t, assigned(a) || assigned(a2))
 	b.stop(t)
 }

@@ -11,6 +11,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
+	"echosieve/internal/stopping"
 )
 
 // name is what a member's client id says of its process: echosieve/<host name>/<listener>/<index>/<start>.
@@ -112,17 +113,10 @@ const (
 // It does so only when the group has the new member: brokers make the first member of an empty group wait for others
 // (group.initial.rebalance.delay.ms, 3 s by default).
 func (c *Consumer) watchJoins(ctx context.Context) {
-	tick := time.NewTicker(joinInterval)
-	defer tick.Stop()
 	var since time.Time // zero: this process is not joining
 	_, named := nameOf(c.member)
 	replaced, said := !named, false
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	for stopping.Wait(ctx, joinInterval) == nil {
 		if !c.joining.Load() {
 			if said {
 				c.warn(warnJoin, "")

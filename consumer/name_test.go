@@ -77,8 +77,9 @@ func TestAwaitedMembersAreNamed(t *testing.T) {
 	})
 	_, is := nameOf(broker.ClientID)
 	require.False(t, is)
-	slow := kafkatest.Client(t, cfg, kgo.ClientID("slow"), kgo.ConsumerGroup(cfg.Group), kgo.ConsumeTopics(cfg.Topics.Inputs[0]),
-		kgo.Balancers(kgo.RangeBalancer()), kgo.BlockRebalanceOnPoll(), kgo.RebalanceTimeout(cfg.SessionTimeout))
+	slow := kafkatest.Client(t, cfg, kgo.ClientID("slow"), kgo.ConsumerGroup(cfg.Group),
+		kgo.ConsumeTopics(cfg.Topics.Inputs[0]), kgo.Balancers(kgo.RangeBalancer()), kgo.BlockRebalanceOnPoll(),
+		kgo.RebalanceTimeout(cfg.SessionTimeout))
 	kafkatest.Filled(t, cfg, "u", 3)
 	slow.PollFetches(t.Context()) // it does not join again before AllowRebalance
 	m.start()

@@ -28,7 +28,7 @@ func inBoth(t *testing.T, cfg broker.Config, prefix string, n int) {
 	}
 }
 
-// publishedOnce waits until n records of each of the topics are published, and checks that none is twice, or out of order.
+// publishedOnce waits until n records of each topic are published, and checks that none is twice, or out of order.
 func publishedOnce(t *testing.T, cfg broker.Config, n map[string]int) {
 	t.Helper()
 	total := 0
@@ -154,7 +154,7 @@ func TestBalancer(t *testing.T) {
 	var n atomic.Int64
 	b := balancer{topics: []string{"a", "b"}, assigned: &n}
 	given := b.AssignGroups([]kafka.GroupMember{
-		{ID: "2", Topics: []string{"a", "b"}}, {ID: "1", Topics: []string{"a", "b", "c"}}, {ID: "3", Topics: []string{"a", "b"}},
+		{ID: "2", Topics: b.topics}, {ID: "1", Topics: []string{"a", "b", "c"}}, {ID: "3", Topics: b.topics},
 	}, partitions)
 	require.EqualValues(t, 4, n.Load(), "partitions of the leader's topics")
 	require.Equal(t, []int{0, 1}, given["1"]["c"], "nobody else reads it")

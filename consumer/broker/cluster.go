@@ -95,8 +95,8 @@ func (c *Cluster) Ping(ctx context.Context) error {
 }
 
 // ExplainClosed finds out why the brokers close connections, or do not answer. A listener that expects a login closes
-// the connection without an answer, and so does a listener that does not expect TLS: the error alone cannot tell the two
-// apart. The request for protocol versions can: a listener that expects a login answers it before the login.
+// the connection without an answer, and so does a listener that does not expect TLS: the error alone cannot tell the
+// two apart. The request for protocol versions can: a listener that expects a login answers it before the login.
 func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
 	if !diag.IsClosed(err) && !diag.IsTimeout(err) && !errors.Is(err, wire.ErrNotOffered) {
 		return err

@@ -19,12 +19,13 @@ import (
 func TestOtherServersAreRefused(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
+	const cut = "\x00\x00\x00\x0e\x00\x00\x00\x01\x00\x00\x40\x00\x00\x00\x00\x03\x00\x00"
 	for addr, want := range map[string]string{
-		strings.TrimPrefix(web.URL, "http://"):                                                   "speaks HTTP, not Kafka: set kafka.brokers",
-		redisserver.Addr(t):                                                                      "speaks Redis, not Kafka: set kafka.brokers",
-		answering(t, "\xff\xff\xff\xfb\x00\x00\x00\x01"):                                         "a size of -5 bytes",
-		answering(t, "\x7f\xff\xff\xff\x00\x00\x00\x01"):                                         "a size of 2147483647 bytes",
-		answering(t, "\x00\x00\x00\x0e\x00\x00\x00\x01\x00\x00\x40\x00\x00\x00\x00\x03\x00\x00"): "response did not contain enough data",
+		strings.TrimPrefix(web.URL, "http://"):           "speaks HTTP, not Kafka: set kafka.brokers",
+		redisserver.Addr(t):                              "speaks Redis, not Kafka: set kafka.brokers",
+		answering(t, "\xff\xff\xff\xfb\x00\x00\x00\x01"): "a size of -5 bytes",
+		answering(t, "\x7f\xff\xff\xff\x00\x00\x00\x01"): "a size of 2147483647 bytes",
+		answering(t, cut):                                "response did not contain enough data",
 	} {
 		cluster, err := New(Config{Brokers: []string{addr}})
 		require.NoError(t, err)

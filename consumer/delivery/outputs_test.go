@@ -215,8 +215,8 @@ func foreignOutputs(t *testing.T, cfg broker.Config) {
 	first := takeOver(t, a)
 	commitAt(t, a, 4, first.as.ID, first.ends)
 	forged := []string{
-		a.input.Topic + "/0/9223372036854775807", a.input.Topic + "/0/34359738368", a.input.Topic + "/0/10", a.input.Topic + "/1/5",
-		"other/0/5", "no coordinates", "",
+		a.input.Topic + "/0/9223372036854775807", a.input.Topic + "/0/34359738368", a.input.Topic + "/0/10",
+		a.input.Topic + "/1/5", "other/0/5", "no coordinates", "",
 	}
 	require.NoError(t, publishAs(a, first.as, 0, cfg.Topics.Unique, 4, 5))
 	for i, source := range forged {

@@ -250,7 +250,8 @@ func (f *foreign) add(at article.Coordinates, why string) {
 }
 
 // noMarker returns errNoMarker, with the cause if it is known. Leaders take any higher epoch, and then refuse markers
-// of ours. Our coordinator gives out one epoch after the other, so waiting does not help.
+// of ours. Our coordinator gives out one epoch after the other, so waiting does not help. A new producer id would, but
+// it fences nobody: an owner that is frozen would go on publishing under the old one. So a person decides.
 func (f *foreign) noMarker() error {
 	if f.above == "" {
 		return errNoMarker
@@ -258,8 +259,8 @@ func (f *foreign) noMarker() error {
 	return &diag.Problem{
 		Cause: "another program has written with the producer id of this service and an epoch above it, at " + f.above +
 			": brokers refuse the marker",
-		Remedy: "let no other program write to the output topics, and set kafka.transactional_id_prefix to a new " +
-			"value for all processes of the group",
+		Remedy: "let no other program write to the output topics, stop all processes of the group, and start them " +
+			"with a new kafka.transactional_id_prefix",
 		Err: errNoMarker,
 	}
 }

@@ -43,6 +43,9 @@ func (b *Backoff) Reset() {
 // Final marks an error of a call that Until must not try again.
 func Final(err error) error { return backoff.Permanent(err) }
 
+// IsFinal says whether an error is marked so.
+func IsFinal(err error) bool { return errors.As(err, new(*backoff.PermanentError)) }
+
 // Until calls try until it succeeds or its error is Final, after pauses as those of Backoff. It gives up when ctx ends
 // and, after a failure, soon after the process has begun to stop: ctx of try ends then. It also gives up when it has
 // tried for the time patience, unless that is 0. The error is the last one of try, joined with that of ctx if ctx
