@@ -1,7 +1,6 @@
 package stories
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 	"time"
@@ -11,9 +10,6 @@ import (
 
 // stateVersion is the first byte of a stored state.
 const stateVersion = 1
-
-// VersionBytes is the longest beginning of a state that holds its version.
-const VersionBytes = 1 + binary.MaxVarintLen64
 
 // ErrState says that a stored state cannot be read: it is damaged, or a later version has written it.
 var ErrState = errors.New("the stored state of a story cannot be read")

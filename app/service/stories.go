@@ -47,7 +47,7 @@ type Stories struct {
 	keys    keyspace.Keys
 	metrics *projector.Metrics
 	archive *tools.Archive
-	roots   projector.Roots
+	roots   *projector.Roots
 	list    *storylist.List
 	lag     *lag
 	name    string // of this process in its groups
@@ -71,7 +71,7 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 	if err != nil {
 		return nil, err
 	}
-	s := &Stories{process: p, role: role, lag: newLag(), metrics: projector.NewMetrics(p.registry),
+	s := &Stories{process: p, role: role, lag: newLag(), roots: projector.NewRoots(), metrics: projector.NewMetrics(p.registry),
 		keys:  keyspace.New(cfg.IndexConfig(p.recipeID), cfg.Redis.DB),
 		rules: &stories.Rules{Window: cfg.Window, Owners: owners, Trusted: role.Trusted},
 		name:  consumer.NewName(p.HTTPAddr(), "")}
@@ -185,7 +185,7 @@ func (s *Stories) newConsumer(kept *projector.Store, topic string) (*consumer.Co
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
 	input := s.cfg.Input.Config
 	input.FindPublished = true
-	p := &projector.Projector{Store: kept, Rules: s.rules, Decoder: decode.New(input), Root: s.root, Roots: &s.roots,
+	p := &projector.Projector{Store: kept, Rules: s.rules, Decoder: decode.New(input), Root: s.root, Roots: s.roots,
 		Health: s.health.report, Metrics: s.metrics}
 	c, err := consumer.New(kafka, p, s.lag.of(topic), s.log.With("component", "consumer", "reads", topic),
 		s.health.report)

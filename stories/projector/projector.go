@@ -53,7 +53,6 @@ const rootsAtATime = 8
 // touched is a story with what a batch adds to it.
 type touched struct {
 	Entry
-	root  article.Ref
 	added []addition
 }
 
@@ -99,24 +98,11 @@ func (p *Projector) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.O
 // Outdated implements consumer.Snapshots.
 func (p *Projector) Outdated(ctx context.Context, b *pipeline.Batch) (outputs []pipeline.Output, err error) {
 	w := b.Work.(*work)
-	published := w.stories
-	if len(published) == 0 {
+	if len(w.stories) == 0 {
 		return nil, nil
 	}
-	var grown []*touched
-	if err := p.patiently(ctx, "redis", "versions", func() error {
-		changed, err := p.Store.Changed(ctx, refs(published), func(i int) Entry { return published[i].Entry })
-		grown = nil
-		for i := range changed {
-			if changed[i] {
-				grown = append(grown, published[i])
-			}
-		}
-		return err
-	}); err != nil || len(grown) == 0 {
-		return nil, err
-	}
-	if err := p.readStates(ctx, grown); err != nil {
+	grown, err := p.readStates(ctx, w.stories)
+	if err != nil || len(grown) == 0 {
 		return nil, err
 	}
 	outputs, w.stories = p.snapshots(grown)
@@ -138,7 +124,10 @@ func (p *Projector) Acknowledged(outputs []pipeline.Output, _ time.Duration) {
 // apply reads the states of stories, adds the batch, and stores them. It returns those that somebody else has changed
 // meanwhile.
 func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched, err error) {
-	if err := p.readStates(ctx, all); err != nil {
+	for _, t := range all {
+		t.Story = nil
+	}
+	if _, err := p.readStates(ctx, all); err != nil {
 		return nil, err
 	}
 	var changed []*touched
@@ -154,7 +143,8 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 			}
 		}
 		if t.NeedsRoot() {
-			if root, found := p.Roots.find(t.root); found {
+			if root, found := p.Roots.Get(t.Of.Coordinates); found {
+				root.Ref = t.Of
 				t.SetRoot(root)
 			}
 		}
@@ -168,12 +158,8 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 	if err := roots.Wait(); err != nil || len(changed) == 0 {
 		return nil, err
 	}
-	grown := make([]*Entry, len(changed))
-	for i, t := range changed {
-		grown[i] = &t.Entry
-	}
 	err = p.patiently(ctx, "redis", "change", func() error {
-		done, err := p.Store.Swap(ctx, grown)
+		done, err := p.Store.Swap(ctx, entries(changed))
 		again = nil
 		for i := range done {
 			if !done[i] {
@@ -185,27 +171,36 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 	return again, err
 }
 
-// readStates reads the states of stories.
-func (p *Projector) readStates(ctx context.Context, all []*touched) error {
-	return p.patiently(ctx, "redis", "states", func() error {
-		entries, err := p.Store.Read(ctx, refs(all))
-		for i := range entries {
-			all[i].Entry = entries[i]
+// readStates reads the states of stories, and returns those that have changed.
+func (p *Projector) readStates(ctx context.Context, all []*touched) (changed []*touched, err error) {
+	err = p.patiently(ctx, "redis", "states", func() error {
+		places, err := p.Store.Read(ctx, entries(all))
+		for _, i := range places {
+			changed = append(changed, all[i])
 		}
 		return err
 	})
+	return changed, err
+}
+
+func entries(all []*touched) []*Entry {
+	list := make([]*Entry, len(all))
+	for i, t := range all {
+		list[i] = &t.Entry
+	}
+	return list
 }
 
 // findRoot adds the facts of the root.
 func (p *Projector) findRoot(ctx context.Context, t *touched) error {
-	return p.patiently(ctx, "kafka", "root "+t.root.String(), func() error {
-		r, found, err := p.Root(ctx, t.root.Coordinates)
+	return p.patiently(ctx, "kafka", "root "+t.Of.String(), func() error {
+		r, found, err := p.Root(ctx, t.Of.Coordinates)
 		if err != nil {
 			return err
 		}
-		root := stories.Article{Ref: t.root}
+		root := stories.Article{Ref: t.Of}
 		if content, reject := p.Decoder.Decode(&r); found && reject == nil {
-			root = p.Rules.Describe(t.root, content, r.Time)
+			root = p.Rules.Describe(t.Of, content, r.Time)
 		}
 		t.SetRoot(root)
 		return nil
@@ -224,21 +219,13 @@ func (p *Projector) snapshots(all []*touched) (outputs []pipeline.Output, publis
 		value = t.AppendJSON(value[:0], now, p.Rules)
 		outputs = append(outputs, pipeline.Output{
 			Record: &record.Record{
-				Coordinates: t.root.Coordinates, Key: []byte(t.root.String()), Value: bytes.Clone(value),
+				Coordinates: t.Of.Coordinates, Key: []byte(t.Of.String()), Value: bytes.Clone(value),
 			},
 			Destination: article.ToShadow, Time: now,
 		})
 		published = append(published, t)
 	}
 	return outputs, published
-}
-
-func refs(all []*touched) []article.Ref {
-	roots := make([]article.Ref, len(all))
-	for i, t := range all {
-		roots[i] = t.root
-	}
-	return roots
 }
 
 // call is a call that may fail, for Health.

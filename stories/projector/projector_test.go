@@ -30,7 +30,7 @@ func newProjector(t testing.TB, client redis.UniversalClient, name string) *Proj
 			return record.Record{Coordinates: at, Time: noon, Value: []byte(`{"text":"x","title":"T","source":"root"}`)},
 				at.Offset != gone, nil
 		},
-		Roots: new(Roots), Topic: func() uint32 { return 1 },
+		Roots: NewRoots(), Topic: func() uint32 { return 1 },
 		Health: func(string, fmt.Stringer, error) {}, Metrics: NewMetrics(nil)}
 	return p
 }
@@ -131,11 +131,10 @@ func TestRoots(t *testing.T) {
 		require.Equal(t, "root", all[0].Root.ID, "as the copy names it")
 		require.Equal(t, 1, asked, "for the other root")
 		for offset := range int64(maxRoots) {
-			p.Roots.add(stories.Article{Ref: article.Ref{Coordinates: article.Coordinates{Topic: "in", Offset: 1 + offset}}})
+			keepRoot(p.Roots, stories.Article{Ref: article.Ref{Coordinates: article.Coordinates{Topic: "in", Offset: 1 + offset}}})
 		}
-		_, found := p.Roots.find(article.Ref{Coordinates: article.Coordinates{Topic: "in"}})
-		require.False(t, found)
-		require.Len(t, p.Roots.facts, maxRoots)
+		require.False(t, p.Roots.Contains(article.Coordinates{Topic: "in"}))
+		require.Equal(t, maxRoots, p.Roots.Len())
 	})
 }
 

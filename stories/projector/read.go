@@ -91,7 +91,7 @@ func (p *Projector) read(ctx context.Context, records []record.Record) (*work, e
 		}
 		t := places[root.Coordinates]
 		if t == nil {
-			t = &touched{root: root}
+			t = &touched{Entry: Entry{Of: root}}
 			w.stories, places[root.Coordinates] = append(w.stories, t), t
 		}
 		t.added = append(t.added, a)
@@ -122,7 +122,7 @@ func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.R
 				p.Metrics.unread.Inc()
 			}
 			if !says.Verdict.Kind.IsCopy() && reject == nil {
-				p.Roots.add(a.copy.Article)
+				keepRoot(p.Roots, a.copy.Article)
 			}
 		})
 	})

@@ -69,67 +69,44 @@ func Open(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys,
 // Generation is the name of the generation.
 func (s *Store) Generation() string { return s.generation }
 
-// Entry is a story, and its state when it was last read or stored.
+// Entry is the story of a root, and its state when it was last read or stored.
 type Entry struct {
+	Of article.Ref
 	*stories.Story
 	state string // empty: there was none
 }
 
-// Read returns the stories of roots, empty ones where there are none. A state that cannot be read counts as none. The
-// error is ErrGeneration if there is another generation by now.
-func (s *Store) Read(ctx context.Context, roots []article.Ref) ([]Entry, error) {
-	states, err := s.get(ctx, roots, func(pipe redis.Pipeliner, key string) *redis.StringCmd { return pipe.Get(ctx, key) })
-	if err != nil {
-		return nil, err
-	}
-	entries := make([]Entry, len(roots))
-	for i, state := range states {
-		entries[i].state = state.Val()
-		if entries[i].Story, err = stories.Decode(state.Val(), roots[i]); err != nil {
-			entries[i].Story = stories.New(roots[i])
-		}
-	}
-	return entries, nil
-}
-
-// Changed says which entries of these roots are no longer in Redis as they were read or stored. The error is that of
-// Read.
-func (s *Store) Changed(ctx context.Context, roots []article.Ref, entry func(i int) Entry) ([]bool, error) {
-	beginnings, err := s.get(ctx, roots, func(pipe redis.Pipeliner, key string) *redis.StringCmd {
-		return pipe.GetRange(ctx, key, 0, stories.VersionBytes-1)
-	})
-	if err != nil {
-		return nil, err
-	}
-	changed := make([]bool, len(roots))
-	for i, b := range beginnings {
-		state := entry(i).state
-		changed[i] = b.Val() != state[:min(len(state), stories.VersionBytes)]
-	}
-	return changed, nil
-}
-
-// get sends a command for the key of each story.
-func (s *Store) get(ctx context.Context, roots []article.Ref,
-	command func(pipe redis.Pipeliner, key string) *redis.StringCmd,
-) ([]*redis.StringCmd, error) {
+// Read reads stories, empty ones where there are none, and returns the places of those that are no longer as they were
+// read or stored before. A state that cannot be read counts as none. The error is ErrGeneration if there is another
+// generation by now.
+func (s *Store) Read(ctx context.Context, entries []*Entry) (changed []int, err error) {
 	pipe := s.client.Pipeline()
 	generation := pipe.Get(ctx, s.keys.StoryGeneration())
-	replies := make([]*redis.StringCmd, len(roots))
-	for i, root := range roots {
-		replies[i] = command(pipe, s.keys.Story(s.generation, root.String()))
+	replies := make([]*redis.StringCmd, len(entries))
+	for i, e := range entries {
+		replies[i] = pipe.Get(ctx, s.keys.Story(s.generation, e.Of.String()))
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
 		return nil, err
 	}
 	switch generation.Val() {
 	case s.generation:
-		return replies, nil
 	case "":
 		return nil, ErrLost
 	default:
 		return nil, ErrGeneration
 	}
+	for i, e := range entries {
+		state := replies[i].Val()
+		if e.Story != nil && state == e.state {
+			continue
+		}
+		if e.Story, err = stories.Decode(state, e.Of); err != nil {
+			e.Story = stories.New(e.Of)
+		}
+		e.state, changed = state, append(changed, i)
+	}
+	return changed, nil
 }
 
 // Swap stores the stories, each unless somebody else has changed it since it was read. done says which are stored.
@@ -141,10 +118,9 @@ func (s *Store) Swap(ctx context.Context, entries []*Entry) (done []bool, err er
 	replies, states := make([]*redis.Cmd, len(entries)), make([]string, len(entries))
 	var state []byte
 	for i, e := range entries {
-		root, _ := e.Root()
 		state = e.Encode(state[:0])
 		states[i] = string(state)
-		replies[i] = pipe.EvalSha(ctx, swapScript.Hash(), []string{s.keys.Story(s.generation, root.String())},
+		replies[i] = pipe.EvalSha(ctx, swapScript.Hash(), []string{s.keys.Story(s.generation, e.Of.String())},
 			e.state, states[i], s.lifetime.Milliseconds())
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {

@@ -5,7 +5,7 @@ var others = []mistake{
 	{"stories-count-an-offset-twice", "../stories/projector ^TestSchedules$/^Mini$", []edit{
 		{"../stories/story.go", "case at.Offset <= s.highest[i].Offset:", "case false:"}}},
 	{"stories-are-not-checked-again", "../stories/projector ^TestSchedules$/^Mini$", []edit{
-		{"../stories/projector/projector.go", "if changed[i] {", "if false && changed[i] {"}}},
+		{"../stories/projector/store.go", "if e.Story != nil && state == e.state {", "if e.Story != nil {"}}},
 	{"stories-publish-only-what-they-changed", "../stories/projector ^TestRepeatedBatchIsPublishedAgain$/^Mini$", []edit{
 		{"../stories/projector/projector.go", "} else if t.Version() == before {",
 			"} else if t.Version() == before {\n\t\t\tt.Story = stories.New(t.root)"}}},

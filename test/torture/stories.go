@@ -67,17 +67,17 @@ func (r *round) compareState(ctx context.Context, got map[string]stories.Record)
 	if err != nil {
 		return err
 	}
-	var roots []article.Ref
+	var states []*projector.Entry
 	var last []stories.Record
 	for _, s := range got {
 		at, err := article.ParseCoordinates(s.Root.Coordinates)
 		if err != nil {
 			return err
 		}
-		roots, last = append(roots, article.Ref{ID: s.Root.ID, Coordinates: at}), append(last, s)
+		of := article.Ref{ID: s.Root.ID, Coordinates: at}
+		states, last = append(states, &projector.Entry{Of: of}), append(last, s)
 	}
-	states, err := kept.Read(ctx, roots)
-	if err != nil {
+	if _, err := kept.Read(ctx, states); err != nil {
 		return err
 	}
 	for i, s := range last {
