@@ -113,7 +113,8 @@ func expected(root Article, all []placed, rules *Rules) Record {
 			compareCoordinates(a.Coordinates, b.Coordinates))
 	})
 	r := Record{
-		Root: Root{root.ID, root.String(), root.Publisher, root.Title, root.URL, &root.Time}, Copies: len(all), FirstTime: early[0].Time, LastTime: early[len(early)-1].Time,
+		Root: Root{root.ID, root.String(), root.Publisher, root.Title, root.URL, &root.Time}, Copies: len(all),
+		FirstTime: early[0].Time, LastTime: early[len(early)-1].Time,
 		State: Open, Version: uint64(len(all)) + 1,
 	}
 	r.First = First{early[0].Publisher, early[0].ID, early[0].String(), early[0].Time}

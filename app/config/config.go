@@ -30,20 +30,20 @@ import (
 type Config struct {
 	Kafka     broker.Config         `setting:"kafka" help:"Where articles come from and verdicts go."`
 	Redis     RedisConfig           `setting:"redis" help:"The index of earlier articles."`
-	Window    time.Duration         `setting:"window" range:"1m..876000h" help:"Longest time between the record timestamps of an article and its copy. Memory grows in proportion. A change starts an empty index."`
-	Recipe    string                `setting:"recipe" help:"How fingerprints are made: news, or for comparison classic-fnv, classic-python-200, classic-python-30, classic-yanyiwu."`
-	Detection recipe.Config         `setting:"detection" help:"What counts as a copy. Each change here, except of probes, anchors, segmenter and boilerplate_file, makes a new recipe id and with it a new, empty index."`
-	Policy    article.Policy        `setting:"policy" help:"Topics of near copies, by their relation to the original (docs/output.md). A change touches only articles that are not decided yet."`
+	Window    time.Duration         `setting:"window" range:"1m..876000h"`
+	Recipe    string                `setting:"recipe"`
+	Detection recipe.Config         `setting:"detection"`
+	Policy    article.Policy        `setting:"policy"`
 	Input     InputConfig           `setting:"input" help:"How a record's value holds the article."`
 	Output    pipeline.OutputConfig `setting:"output" help:"How an output states its verdict."`
 	HTTP      HTTPConfig            `setting:"http" help:"Metrics and health."`
 	Log       LogConfig             `setting:"log" help:"The log, written to standard error."`
-	Shadow    ShadowConfig          `setting:"shadow" help:"Names for run --shadow, which tries other settings beside the service (docs/recipe-change.md). All must end in shadow."`
+	Shadow    ShadowConfig          `setting:"shadow"`
 }
 
 // RedisConfig says where the index is and how it is laid out.
 type RedisConfig struct {
-	Namespace          string `setting:"namespace" help:"First part of all keys; processes that share it share the index."`
+	Namespace          string `setting:"namespace"`
 	connection.Options `setting:",squash"`
 	Index              keyspace.Config `setting:",squash"`
 }
@@ -64,15 +64,15 @@ func (c InputConfig) Validate() error {
 // HTTPConfig holds the settings of the listener for metrics and health.
 type HTTPConfig struct {
 	Listen string   `setting:"listen" help:"Address of /metrics, /healthz and /readyz; loopback unless you open it."`
-	Hosts  []string `setting:"hosts" help:"Names by which clients call http.listen, besides addresses and localhost, such as echosieve.internal; .internal stands for all names that end so. A request with another name gets the answer 421."`
+	Hosts  []string `setting:"hosts"`
 	Pprof  bool     `setting:"pprof" help:"Serve /debug/pprof/ too; profiles show what the process works on."`
 
-	Look    bool `setting:"look" help:"Answer POST /v1/look (docs/output.md) and GET /v1/stories (docs/stories.md) too: which verdict an article would get now, and who carried a story. On another address than loopback it needs a login."`
-	Console bool `setting:"console" help:"Serve the web page /console/ too: who may open it reads the articles of all topics under kafka.topics, and the stories. On another address than loopback it needs a login."`
+	Look    bool `setting:"look"`
+	Console bool `setting:"console"`
 
-	ConfigFile string   `setting:"config_file" help:"Login and TLS, in a file like Prometheus' web configuration: basic_auth_users with bcrypt hashes, tls_server_config. Read again when it or a certificate has changed."`
-	TokenFile  string   `setting:"token_file" help:"File with a token that lets a program in, too: Authorization: Bearer TOKEN. Read again when it has changed."`
-	Generated  bool     `setting:"generated_login" help:"At each start make a password for the user echosieve and write it to the log: to try the service out."`
+	ConfigFile string   `setting:"config_file"`
+	TokenFile  string   `setting:"token_file"`
+	Generated  bool     `setting:"generated_login"`
 	Open       []string `setting:"open" help:"Which of /metrics, /healthz and /readyz need no login."`
 }
 

@@ -26,8 +26,8 @@ import (
 	"echosieve/test/redisrig/indexrig"
 )
 
-// Users rely on the names of settings. Each has a help, a variable of its own and a type that Load knows. A setting whose
-// name speaks of a secret is not printed.
+// Users rely on the names of settings. Each has a help, a variable of its own and a type that Load knows. A setting
+// whose name speaks of a secret is not printed.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	var names []string
 	variables := map[string]bool{}

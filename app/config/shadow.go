@@ -13,9 +13,9 @@ import (
 // ShadowConfig holds the names that belong to a shadow alone. A shadow is a second service that reads the
 // same input with other settings and publishes its verdicts to a topic of its own.
 type ShadowConfig struct {
-	Group     string `setting:"group" hidden:"true" help:"Consumer group of the shadow. Empty: kafka.group followed by -shadow."`
-	Namespace string `setting:"namespace" hidden:"true" help:"First part of the shadow's keys in Redis. Empty: redis.namespace followed by -shadow."`
-	Topic     string `setting:"topic" hidden:"true" help:"Topic for all verdicts of the shadow. Empty: the first of kafka.topics.input followed by -shadow."`
+	Group     string `setting:"group" hidden:"true"`
+	Namespace string `setting:"namespace" hidden:"true"`
+	Topic     string `setting:"topic" hidden:"true"`
 }
 
 // shadowSuffix ends the names of every shadow, and no such name of a service. A shadow therefore never shares

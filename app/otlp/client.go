@@ -6,18 +6,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// client sends spans by OTLP over HTTP, as protobuf. OpenTelemetry's own client for HTTP, otlptracehttp
-// v1.47.0, imports gRPC and makes the program 11 MB larger. This one has the same limits: one request at a
-// time, and retries of the status codes that OTLP names, until the SDK ends the export.
+// client sends spans by OTLP over HTTP, as protobuf, one request at a time. OpenTelemetry's own client for HTTP,
+// otlptracehttp v1.47.0, imports gRPC and makes the program 11 MB larger. What a receiver does not take is not sent
+// again: the next spans are as good.
 type client struct {
 	http     *http.Client
 	settings settings
@@ -58,17 +56,10 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	if err != nil {
 		return err
 	}
-	_, err = backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, c.post(ctx, body) },
-		backoff.WithMaxElapsedTime(0))
-	return err
-}
-
-// post sends one request. Errors that OTLP does not allow to retry are permanent.
-func (c *client) post(ctx context.Context, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.settings.endpoint.String(),
 		bytes.NewReader(body))
 	if err != nil {
-		return backoff.Permanent(err)
+		return err
 	}
 	for name, value := range c.settings.headers {
 		request.Header.Set(name, value)
@@ -84,14 +75,5 @@ func (c *client) post(ctx context.Context, body []byte) error {
 	if response.StatusCode/100 == 2 {
 		return nil
 	}
-	failed := fmt.Errorf("the receiver answered %s", response.Status)
-	switch response.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-			return backoff.RetryAfter(seconds)
-		}
-		return failed
-	default:
-		return backoff.Permanent(failed)
-	}
+	return fmt.Errorf("the receiver answered %s", response.Status)
 }

@@ -125,8 +125,7 @@ type queue struct {
 	log      *slog.Logger
 
 	waiting  atomic.Int64
-	isFull   atomic.Bool // since the last export that succeeded
-	isBroken bool        // used by the processor's goroutine only
+	isBroken bool // used by the processor's goroutine only
 }
 
 // OnEnd implements sdk.SpanProcessor. It never blocks.
@@ -137,10 +136,6 @@ func (q *queue) OnEnd(span sdk.ReadOnlySpan) {
 	if q.waiting.Add(1) > q.limit {
 		q.waiting.Add(-1)
 		q.outcomes.WithLabelValues(dropped).Inc()
-		if !q.isFull.Swap(true) {
-			q.log.Warn("trace spans are dropped, because too many are queued: articles are unaffected", "limit",
-				q.limit)
-		}
 		return
 	}
 	q.SpanProcessor.OnEnd(span)
@@ -163,7 +158,6 @@ func (e exportOf) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) err
 		}
 	default:
 		q.outcomes.WithLabelValues(exported).Add(float64(len(spans)))
-		q.isFull.Store(false)
 		if q.isBroken {
 			q.log.Info("trace spans can be sent again")
 		}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -104,15 +103,15 @@ func TestSpansArrive(t *testing.T) {
 	require.InDelta(t, 1, count(exported), 0)
 }
 
-// A receiver that never answers holds back nobody: spans that find no room are dropped at once, counted, and
-// logged once. Close gives up in time.
+// A receiver that never answers holds back nobody: spans that find no room are dropped at once, and counted. Close
+// gives up in time.
 func TestReceiverThatHangs(t *testing.T) {
 	receiver := otlpreceiver.Start(t)
 	receiver.Answer = func(r *http.Request) int {
 		<-r.Context().Done()
 		return http.StatusOK
 	}
-	e, count, log := exporter(t, map[string]string{
+	e, count, _ := exporter(t, map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "OTEL_BSP_MAX_QUEUE_SIZE": "10", "OTEL_BSP_SCHEDULE_DELAY": "1",
 		"OTEL_BSP_EXPORT_TIMEOUT": "3600000", "OTEL_EXPORTER_OTLP_TIMEOUT": "3600000",
 	})
@@ -121,7 +120,6 @@ func TestReceiverThatHangs(t *testing.T) {
 		span.End()
 	}
 	require.InDelta(t, 990, count(dropped), 0)
-	require.Equal(t, 1, strings.Count(log.String(), "spans are dropped"))
 	e.Close() // the export alone would give up after an hour
 	require.Zero(t, count(exported))
 }

@@ -73,8 +73,8 @@ func (c *Client) Schema(ctx context.Context, id string) (*avrojson.Schema, error
 	}
 }
 
-// fetch returns a schema that is remembered, or asks for it and remembers it, or a clear answer that there is none. Calls
-// for one id share an answer.
+// fetch returns a schema that is remembered, or asks for it and remembers it, or a clear answer that there is none.
+// Calls for one id share an answer.
 func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error) {
 	if schema, err := c.remembered(id); schema != nil || err != nil {
 		return schema, err

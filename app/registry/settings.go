@@ -19,7 +19,7 @@ import (
 
 // Config says where schemas are.
 type Config struct {
-	SchemaFile string `setting:"schema_file" help:"File with the one schema of all values, for input.format avro without a registry."`
+	SchemaFile string `setting:"schema_file"`
 	Registry   Server `setting:"registry"`
 }
 

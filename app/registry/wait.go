@@ -10,8 +10,9 @@ import (
 	"echosieve/pipeline/decode/avrojson"
 )
 
-// A refusal has two outcomes. If it is about the id, stays so for as long as patience, and the registry has answered for
-// some id rightly in between, such as for Ping, the record is a dead letter. Otherwise the record waits, and says so.
+// A refusal has two outcomes. If it is about the id, stays so for as long as patience, and the registry has answered
+// for some id rightly in between, such as for Ping, the record is a dead letter. Otherwise the record waits, and says
+// so.
 const (
 	// patience is how long a registry, or one node of it, may lag behind: an id is asked for again meanwhile.
 	patience = 5 * time.Second

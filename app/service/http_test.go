@@ -232,7 +232,8 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	require.NoError(t, err)
 	want := map[string]string{}
 	for _, row := range regexp.MustCompile(
-		"(?m)^- `(echosieve_[a-z0-9_]+)`(?:, ([a-z]+))?(?:; ([^:\n]*))?(?:: |$)").FindAllStringSubmatch(strings.ReplaceAll(string(text), "\n  ", " "), -1) {
+		"(?m)^- `(echosieve_[a-z0-9_]+)`(?:, ([a-z]+))?(?:; ([^:\n]*))?(?:: |$)").
+		FindAllStringSubmatch(strings.ReplaceAll(string(text), "\n  ", " "), -1) {
 		want[row[1]] = cmp.Or(row[2], "counter")
 		for _, label := range regexp.MustCompile("`([a-z]+)` \\(([^)]*)\\)").FindAllStringSubmatch(row[3], -1) {
 			values := labels[row[1]+" "+label[1]]

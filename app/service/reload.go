@@ -44,12 +44,14 @@ type reloader struct {
 	setPolicy func(article.Policy) // of the index
 }
 
-func newReloader(cfg config.Config, setPolicy func(article.Policy), reg prometheus.Registerer, log *slog.Logger) *reloader {
-	r := &reloader{running: cfg, setPolicy: setPolicy, log: log, outcomes: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+func newReloader(cfg config.Config, setPolicy func(article.Policy), reg prometheus.Registerer,
+	log *slog.Logger) *reloader {
+	r := &reloader{running: cfg, setPolicy: setPolicy, log: log}
+	r.outcomes = promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "echosieve_config_reloads_total",
 		Help: "SIGHUPs by the result of the reload: applied, unchanged, refused (a setting needs a restart), " +
 			"invalid (mistakes).",
-	}, []string{"outcome"})}
+	}, []string{"outcome"})
 	for _, outcome := range []string{reloadApplied, reloadUnchanged, reloadRefused, reloadInvalid} {
 		r.outcomes.WithLabelValues(outcome)
 	}

@@ -71,8 +71,8 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 	if err != nil {
 		return nil, err
 	}
-	s := &Stories{process: p, role: role, lag: newLag(), roots: projector.NewRoots(), metrics: projector.NewMetrics(p.registry),
-		keys:  keyspace.New(cfg.IndexConfig(p.recipeID), cfg.Redis.DB),
+	s := &Stories{process: p, role: role, lag: newLag(), roots: projector.NewRoots(),
+		metrics: projector.NewMetrics(p.registry), keys: keyspace.New(cfg.IndexConfig(p.recipeID), cfg.Redis.DB),
 		rules: &stories.Rules{Window: cfg.Window, Owners: owners, Trusted: role.Trusted},
 		name:  consumer.NewName(p.HTTPAddr(), "")}
 	p.registry.MustRegister(s.lag)

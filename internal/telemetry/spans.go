@@ -1,5 +1,5 @@
-// Package telemetry adds spans to the trace of a batch, which the consumer begins and hands on in the context. Without a
-// trace in the context its functions do nothing. Package otlp sends the spans away.
+// Package telemetry adds spans to the trace of a batch, which the consumer begins and hands on in the context. Without
+// a trace in the context its functions do nothing. Package otlp sends the spans away.
 package telemetry
 
 import (

@@ -131,7 +131,8 @@ func TestRoots(t *testing.T) {
 		require.Equal(t, "root", all[0].Root.ID, "as the copy names it")
 		require.Equal(t, 1, asked, "for the other root")
 		for offset := range int64(maxRoots) {
-			keepRoot(p.Roots, stories.Article{Ref: article.Ref{Coordinates: article.Coordinates{Topic: "in", Offset: 1 + offset}}})
+			at := article.Coordinates{Topic: "in", Offset: 1 + offset}
+			keepRoot(p.Roots, stories.Article{Ref: article.Ref{Coordinates: at}})
 		}
 		require.False(t, p.Roots.Contains(article.Coordinates{Topic: "in"}))
 		require.Equal(t, maxRoots, p.Roots.Len())

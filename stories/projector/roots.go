@@ -16,8 +16,8 @@ const (
 	maxRootBytes = 2048
 )
 
-// Roots keeps the facts of articles that were read as unique: most copies follow their root soon. The root of another new
-// story is read from Kafka, which costs as much as a hundred copies.
+// Roots keeps the facts of articles that were read as unique: most copies follow their root soon. The root of another
+// new story is read from Kafka, which costs as much as a hundred copies.
 type Roots = lru.Cache[article.Coordinates, stories.Article]
 
 // NewRoots returns a cache without roots.

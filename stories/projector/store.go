@@ -28,8 +28,8 @@ var (
 	ErrLost       = fmt.Errorf("%w: Redis has lost the stories", ErrGeneration)
 )
 
-// Store holds the stories of one index in one generation, each in one key of Redis. Processes that change the same story
-// at a time compare and swap: whoever comes second reads the new state and folds its copies into that. Safe for
+// Store holds the stories of one index in one generation, each in one key of Redis. Processes that change the same
+// story at a time compare and swap: whoever comes second reads the new state and folds its copies into that. Safe for
 // concurrent use.
 type Store struct {
 	client     redis.UniversalClient

@@ -19,7 +19,8 @@ func (k Key) allowed(value any) bool {
 	from, to, _ := strings.Cut(k.Range, "..")
 	least, notFrom := k.parse(from)
 	most, notTo := k.parse(to)
-	return k.Range == "" || notFrom == nil && notTo == nil && number(least) <= number(value) && number(value) <= number(most)
+	return k.Range == "" || notFrom == nil && notTo == nil &&
+		number(least) <= number(value) && number(value) <= number(most)
 }
 
 // rangeText is the range for people.

@@ -14,8 +14,7 @@
 //	                   one that is too long for a line of code stands in the map of New instead
 //	range:"1..8"       the least and the greatest value of a number
 //	hidden:"true"      the setting works, but the reference and help leave it out: one value is good for nearly everybody
-//	secret:"true"      the value is never printed and has no flag. A second key, name_file, names a file that holds the value
-//
+//	secret:"true"      the value is never printed and has no flag. A second key, name_file, names a file that holds it
 //	file:"true"        the value names a file
 //
 // An integer whose name ends in "_bytes" takes units ("64MiB"). A string whose name ends in "_file" names a file, too.
@@ -70,10 +69,10 @@ type Schema struct {
 	removed  map[string]string
 }
 
-// New makes the schema of a struct. The values of its fields are the defaults of the settings. Every
-// environment variable begins with the prefix, "ECHOSIEVE_". A field is a string, a bool, a number, a duration or a list of
-// strings, and a secret is a string. Names and variables are used once: a test of package config looks for that. help is
-// that of keys without the tag.
+// New makes the schema of a struct. The values of its fields are the defaults of the settings. Every environment
+// variable begins with the prefix, "ECHOSIEVE_". A field is a string, a bool, a number, a duration or a list of
+// strings, and a secret is a string. Names and variables are used once: a test of package config looks for that. help
+// is that of keys without the tag.
 func New(prefix string, defaults any, help map[string]string) *Schema {
 	s := &Schema{
 		prefix:   prefix,
