@@ -11,7 +11,8 @@ import (
 
 // record is a packed entry:
 //
-//	fingerprint u64, digest 16 bytes, form u8, ticket, number of the topic, partition, offset, time, packed id, signature, verdict
+//	fingerprint u64, digest 16 bytes, form u8, ticket, number of the topic, partition, offset, time, packed id,
+//	signature, verdict
 //
 // Numbers without a size are varints, and before id and signature stands their length. The time counts from
 // the start of the slice, in milliseconds.
@@ -96,57 +97,37 @@ func (t *topics) number(name string) uint64 {
 	return n
 }
 
-// valid says whether a record that a file holds is one that append packs: decode and all that reads its result trust
-// it. Its ticket must not be before arrivals.
+// valid says whether a record that a file holds is one that append packs: all that reads it trusts it. Its ticket must
+// not be before arrivals.
 func (t *topics) valid(r record, sliceMs int64, arrivals uint64) bool {
 	if len(r) <= restAt || len(r) > math.MaxUint16 || r[formAt] > formLittle|formHidden|formOverflow {
 		return false
 	}
-	d := packed.Decoder{Data: r[restAt:]}
-	ticket, topic, partition, _, ms := d.Uvarint(), d.Uvarint(), d.Varint(), d.Varint(), d.Uvarint()
-	d.Bytes() // the id
-	d.Bytes() // the signature, which package evidence checks
-	if d.Bad || ticket < arrivals || ticket > math.MaxInt64 || topic >= uint64(len(t.names)) ||
-		partition != int64(int32(partition)) || ms >= uint64(sliceMs) {
+	e, whole := t.decode(r)
+	if !whole || e.ticket < arrivals || e.ticket > math.MaxInt64 || e.ms < 0 || e.ms >= sliceMs {
 		return false
 	}
-	e := t.decode(r)
 	id, known := packed.UnpackID(string(e.id), e.Coordinates)
 	e.ID = id
-	_, whole := packed.DecodeVerdict(e.verdict, e.Ref())
+	_, whole = packed.DecodeVerdict(e.verdict, e.Ref())
 	return known && whole
 }
 
-// decode reads a record that this package has packed, or that is valid.
-func (t *topics) decode(r record) (e entry) {
+// decode reads a record; ok says whether it is whole.
+func (t *topics) decode(r record) (e entry, ok bool) {
 	e.record, e.Fingerprint, e.Digest = r, r.fingerprint(), r.digest()
 	e.LittleText, e.hidden, e.overflow = r.has(formLittle), r.has(formHidden), r.has(formOverflow)
-	rest := r[restAt:]
-	uvarint := func() uint64 {
-		n, size := binary.Uvarint(rest)
-		rest = rest[size:]
-		return n
-	}
-	varint := func() int64 {
-		n, size := binary.Varint(rest)
-		rest = rest[size:]
-		return n
-	}
-	text := func() []byte {
-		n := uvarint()
-		part := rest[:n:n]
-		rest = rest[n:]
-		return part
-	}
-	e.ticket = uvarint()
-	e.Topic = t.names[uvarint()]
-	e.Partition = int32(varint())
-	e.Offset = varint()
-	e.ms = int64(uvarint())
-	e.id = text()
-	if signature := text(); len(signature) > 0 {
+	d := packed.Decoder{Data: r[restAt:]}
+	e.ticket = d.Uvarint()
+	topic, partition := d.Uvarint(), d.Varint()
+	e.Offset, e.ms, e.id = d.Varint(), int64(d.Uvarint()), d.Bytes()
+	if signature := d.Bytes(); len(signature) > 0 { // which package evidence checks
 		e.Signature = signature
 	}
-	e.verdict = rest
-	return e
+	e.Partition, e.verdict = int32(partition), d.Data
+	if d.Bad || topic >= uint64(len(t.names)) || partition != int64(e.Partition) {
+		return e, false
+	}
+	e.Topic = t.names[topic]
+	return e, true
 }

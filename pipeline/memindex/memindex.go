@@ -2,7 +2,7 @@
 // gives the verdicts that package redisindex gives to the same articles in the same order, claimed one by
 // one. The command filter uses it, reference runs and tests.
 //
-// The window is cut into slices. A slice (slice.go) holds its articles as packed bytes (entry.go), a table
+// The window is cut into slices. A slice (slice.go) holds its articles as packed bytes (entry.go), a map
 // that leads from a fingerprint to them, and the block lists. Nothing in it is a pointer to an article, so
 // ten million articles cost the garbage collector nothing. A slice is forgotten as a whole. A folder
 // (state.go) holds what was claimed, in its order.
@@ -10,7 +10,6 @@ package memindex
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -139,7 +138,7 @@ func (x *Index) list(s *slice, a *article.Article) {
 	if a.LittleText {
 		return
 	}
-	known := s.head(a.Fingerprint) != 0
+	known := s.latest[a.Fingerprint] != 0
 	x.blocks = x.plan.AppendStored(x.blocks[:0], a)
 	for _, b := range x.blocks {
 		s.list(b, a.Fingerprint, known)
@@ -151,13 +150,13 @@ func (x *Index) list(s *slice, a *article.Article) {
 // fingerprint may be found as an original.
 func (x *Index) find(s *slice, a *article.Article) (found *entry, overflow bool) {
 	n := 0
-	for _, records := range []iter.Seq[record]{s.entries(a.Fingerprint), s.overflow(a.Fingerprint, a.Digest)} {
-		for r := range records {
+	for _, ref := range []uint32{s.latest[a.Fingerprint], s.overflown[exactly{a.Fingerprint, a.Digest}]} {
+		for r := range s.entries(ref) {
 			n++
 			if r.digest() != a.Digest {
 				continue
 			}
-			e := x.topics.decode(r)
+			e, _ := x.topics.decode(r)
 			if e.Coordinates == a.Coordinates {
 				return &e, false
 			}
@@ -204,8 +203,8 @@ func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 	var copied, similar earliest
 	for _, c := range x.candidates(a, ms) {
 		s := x.slices[c.Slice]
-		for raw := range s.entries(c.Fingerprint) {
-			o := x.topics.decode(raw)
+		for raw := range s.entries(s.latest[c.Fingerprint]) {
+			o, _ := x.topics.decode(raw)
 			at := o.ms + s.number*x.sliceMs
 			if o.hidden || o.Coordinates == a.Coordinates || max(at, ms)-min(at, ms) > x.windowMs {
 				continue

@@ -195,6 +195,13 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, os.Chmod(dir, 0o777))
 	_, err = Open(dir, stateConfig, "recipe")
 	require.ErrorContains(t, err, "every user can write")
+	others := "/" // belongs to root
+	if os.Geteuid() == 0 {
+		others = t.TempDir()
+		require.NoError(t, os.Chown(others, 4711, 4711))
+	}
+	_, err = Open(others, stateConfig, "recipe")
+	require.ErrorContains(t, err, "belongs to another user")
 }
 
 // Whatever items a folder holds, opening and using it ends without a panic.

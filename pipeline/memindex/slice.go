@@ -17,17 +17,22 @@ import (
 //
 //	next u32, size of the record u16
 //
-// next is the ref of the entry before it with the same fingerprint. table holds, by hash, the ref of the
-// latest entry of each fingerprint, and of each overflow entry.
+// next is the ref of the entry before it in the same map with the same key.
 type slice struct {
 	number     int64
 	lastTicket uint64
 	count      int   // of entries
 	bytes      int64 // of entries
 	chunks     [][]byte
-	table      []uint32 // its length is a power of two, and at most three quarters are used
-	used       int      // of table
+	latest     map[simhash.Fingerprint]uint32 // refs of the latest entries, but for overflow entries
+	overflown  map[exactly]uint32             // those of overflow entries
 	lists      map[uint64][]simhash.Fingerprint
+}
+
+// exactly is what articles with the same words have.
+type exactly struct {
+	simhash.Fingerprint
+	article.Digest
 }
 
 const (
@@ -35,14 +40,13 @@ const (
 	unit       = 4 // entries begin at a multiple of it, in bytes
 	offsetBits = 14
 	headBytes  = 6
-	minTable   = 16
 	// growth is the least number of fingerprints by which a list grows.
 	growth = 4
 )
 
 func newSlice(n int64) *slice {
-	return &slice{number: n, chunks: [][]byte{make([]byte, unit)}, table: make([]uint32, minTable),
-		lists: map[uint64][]simhash.Fingerprint{}}
+	return &slice{number: n, chunks: [][]byte{make([]byte, unit)}, latest: map[simhash.Fingerprint]uint32{},
+		overflown: map[exactly]uint32{}, lists: map[uint64][]simhash.Fingerprint{}}
 }
 
 func (s *slice) at(ref uint32) []byte { return s.chunks[ref>>offsetBits][ref&(1<<offsetBits-1)*unit:] }
@@ -73,54 +77,11 @@ func (s *slice) list(b simhash.Block, fp simhash.Fingerprint, known bool) {
 	s.lists[k] = append(list, fp)
 }
 
-// spread makes a hash of a fingerprint, whose bits are not random.
-func spread(fp simhash.Fingerprint) uint64 { return uint64(fp) * 0x9E3779B97F4A7C15 }
-
-func overflowHash(fp simhash.Fingerprint, d *article.Digest) uint64 {
-	return spread(fp) + binary.LittleEndian.Uint64(d[:])
-}
-
-// probe iterates over the places of the table where an entry with the hash may be, up to the first empty one.
-func (s *slice) probe(hash uint64) iter.Seq[*uint32] {
-	return func(yield func(*uint32) bool) {
-		mask := uint64(len(s.table) - 1)
-		for i := hash >> 32; ; i++ {
-			if p := &s.table[i&mask]; !yield(p) || *p == 0 {
-				return
-			}
-		}
-	}
-}
-
-// head returns the ref of the latest entry with a fingerprint, 0 if there is none.
-func (s *slice) head(fp simhash.Fingerprint) uint32 {
-	for p := range s.probe(spread(fp)) {
-		if r := *p; r == 0 || s.recordAt(r).fingerprint() == fp && !s.recordAt(r).has(formOverflow) {
-			return r
-		}
-	}
-	return 0
-}
-
-// entries iterates over the records of a fingerprint that are no overflow entries, the latest first.
-func (s *slice) entries(fp simhash.Fingerprint) iter.Seq[record] {
+// entries iterates over the records from a ref on, the latest first.
+func (s *slice) entries(ref uint32) iter.Seq[record] {
 	return func(yield func(record) bool) {
-		for ref := s.head(fp); ref != 0; ref = binary.LittleEndian.Uint32(s.at(ref)) {
+		for ; ref != 0; ref = binary.LittleEndian.Uint32(s.at(ref)) {
 			if !yield(s.recordAt(ref)) {
-				return
-			}
-		}
-	}
-}
-
-// overflow iterates over the overflow entries with a digest.
-func (s *slice) overflow(fp simhash.Fingerprint, d article.Digest) iter.Seq[record] {
-	return func(yield func(record) bool) {
-		for p := range s.probe(overflowHash(fp, &d)) {
-			if *p == 0 {
-				return
-			}
-			if r := s.recordAt(*p); r.has(formOverflow) && r.digest() == d && !yield(r) {
 				return
 			}
 		}
@@ -129,27 +90,12 @@ func (s *slice) overflow(fp simhash.Fingerprint, d article.Digest) iter.Seq[reco
 
 // store adds a record.
 func (s *slice) store(r record) {
-	if s.used++; 4*s.used > 3*len(s.table) {
-		s.grow()
-	}
-	fp := r.fingerprint()
-	var hash uint64
-	var place *uint32
-	if r.has(formOverflow) {
-		d := r.digest()
-		hash = overflowHash(fp, &d)
-	} else {
-		hash = spread(fp)
-	}
-	for place = range s.probe(hash) {
-		if *place != 0 && !r.has(formOverflow) && s.recordAt(*place).fingerprint() == fp &&
-			!s.recordAt(*place).has(formOverflow) {
-			s.used-- // the place of the fingerprint
-			break
-		}
-	}
-	*place = s.append(r, *place)
 	s.count++
+	if key := (exactly{r.fingerprint(), r.digest()}); r.has(formOverflow) {
+		s.overflown[key] = s.append(r, s.overflown[key])
+	} else {
+		s.latest[key.Fingerprint] = s.append(r, s.latest[key.Fingerprint])
+	}
 }
 
 // append writes an entry behind the others and returns its ref.
@@ -167,27 +113,4 @@ func (s *slice) append(r record, next uint32) (ref uint32) {
 	c = append(c, r...)
 	s.chunks[last] = append(c, make([]byte, size-headBytes-len(r))...)
 	return ref
-}
-
-// grow doubles the table.
-func (s *slice) grow() {
-	old := s.table
-	s.table = make([]uint32, 2*len(old))
-	for _, ref := range old {
-		if ref == 0 {
-			continue
-		}
-		r := s.recordAt(ref)
-		hash := spread(r.fingerprint())
-		if r.has(formOverflow) {
-			d := r.digest()
-			hash = overflowHash(r.fingerprint(), &d)
-		}
-		for p := range s.probe(hash) {
-			if *p == 0 {
-				*p = ref
-				break
-			}
-		}
-	}
 }

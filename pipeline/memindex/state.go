@@ -92,8 +92,7 @@ func (s *state) open(x *Index) error {
 		return err
 	}
 	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return fmt.Errorf("another process has the folder %s: wait for its end, or name another folder (%w)", s.dir,
-			err)
+		return fmt.Errorf("another process has the folder %s: wait for its end, or name another folder (%w)", s.dir, err)
 	}
 	if _, err := os.Lstat(filepath.Join(s.dir, indexFile)); errors.Is(err, fs.ErrNotExist) {
 		return s.copyLive(x) // an index takes its name as a whole: one without a header is damaged
@@ -166,20 +165,17 @@ func (s *state) load(x *Index) error {
 		s.topics = len(x.topics.names)
 		return nil
 	})
-	if errors.Is(err, errForeign) {
+	switch {
+	case errors.Is(err, errForeign):
 		return fmt.Errorf("%s is no index of this program: name a new folder", s.file.Name())
-	}
-	if errors.Is(err, errDamaged) {
+	case errors.Is(err, errDamaged), err == nil && first:
 		return s.damaged(good)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	if s.size = good; first {
-		return s.damaged(good)
-	}
-	_, failed := s.file.Seek(s.size, io.SeekStart)
-	return errors.Join(err, failed, s.file.Truncate(s.size))
+	s.size = good
+	_, err = s.file.Seek(good, io.SeekStart)
+	return errors.Join(err, s.file.Truncate(good))
 }
 
 // apply takes an item over into the index.
@@ -194,14 +190,11 @@ func (s *state) apply(x *Index, kind byte, item []byte) error {
 		key := string(d.Bytes())
 		s.notes[key] = string(d.Data)
 	case 'e':
-		n := d.Varint()
-		anchors := make([]uint64, d.Uvarint()&7)
+		n, anchors := d.Varint(), make([]uint64, d.Uvarint()&7)
 		for i := range anchors {
 			var word [8]byte
-			d.Bad = d.Bad || copy(word[:], d.Data[:min(anchorSize, len(d.Data))]) < anchorSize
-			if !d.Bad {
-				d.Data, anchors[i] = d.Data[anchorSize:], binary.BigEndian.Uint64(word[:])
-			}
+			d.Data = d.Data[copy(word[:anchorSize], d.Data):] // a cut one leaves no record
+			anchors[i] = binary.BigEndian.Uint64(word[:])
 		}
 		if d.Bad || n < 0 || n > math.MaxInt64/x.sliceMs || !x.topics.valid(d.Data, x.sliceMs, x.arrivals) {
 			return errDamaged
@@ -218,7 +211,7 @@ func (s *state) apply(x *Index, kind byte, item []byte) error {
 
 // restore stores a record as claim did.
 func (x *Index) restore(sl *slice, anchors []uint64, r record) {
-	e := x.topics.decode(r)
+	e, _ := x.topics.decode(r)
 	e.Anchors = anchors
 	x.list(sl, &e.Article)
 	x.arrivals = e.ticket
@@ -241,8 +234,7 @@ func (s *state) sameSettings(stored []byte) error {
 		if f.was != f.is {
 			return fmt.Errorf("the folder %s was made with %s %v, and this run has %v: give the settings of then, "+
 				"or fill a new folder with the articles of the window, the oldest first: echosieve filter --state NEW "+
-				"FILES > /dev/null",
-				s.dir, f.name, f.was, f.is)
+				"FILES > /dev/null", s.dir, f.name, f.was, f.is)
 		}
 	}
 	return nil
@@ -256,12 +248,11 @@ func (s *state) item(kind byte, data []byte) {
 // entry queues an entry.
 func (s *state) entry(slice int64, anchors []uint64, r record) {
 	anchors = anchors[:min(len(anchors), lookup.StoredAnchors)]
-	head := append(binary.AppendVarint(make([]byte, 0, 64), slice), byte(len(anchors)))
+	item := append(binary.AppendVarint(make([]byte, 0, 64+len(r)), slice), byte(len(anchors)))
 	for _, a := range anchors {
-		head = append(head, binary.BigEndian.AppendUint64(nil, a)[:anchorSize]...)
+		item = append(item, binary.BigEndian.AppendUint64(nil, a)[:anchorSize]...)
 	}
-	s.pending = binary.AppendUvarint(append(s.pending, 'e'), uint64(len(head)+len(r)))
-	s.pending = append(append(s.pending, head...), r...)
+	s.item('e', append(item, r...))
 }
 
 // Note returns what SetNote has kept under a key. The index must be in a folder.
@@ -290,14 +281,8 @@ func (s *state) note(key, value string) {
 func (x *Index) Sync() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.state == nil {
-		return nil
-	}
-	return x.state.sync(x)
-}
-
-func (s *state) sync(x *Index) error {
-	if len(s.pending) == 0 {
+	s := x.state
+	if s == nil || len(s.pending) == 0 {
 		return nil
 	}
 	items := s.pending
@@ -332,11 +317,10 @@ func (s *state) close() (err error) {
 	if s == nil {
 		return nil
 	}
-	if s.file != nil {
-		err = s.file.Close()
-	}
-	if s.lock != nil {
-		err = errors.Join(err, s.lock.Close())
+	for _, f := range []*os.File{s.file, s.lock} {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
 	}
 	return err
 }
