@@ -67,7 +67,7 @@ func (r *run) filter(ctx context.Context) error {
 	go func() {
 		defer close(prepared)
 		ended := make(chan error, 1)
-		go func() { ended <- r.input.batches(ahead, read) }()
+		go func() { ended <- r.input.read(ahead, read) }()
 		for b := range read {
 			batch, err := r.pipe.Prepare(ahead, b.records)
 			if err != nil {

@@ -55,116 +55,99 @@ func (in *input) sources() []string {
 	return sources
 }
 
-// read calls take for each record of all files, until that returns false. A piece that is no article is a record
-// with a fault. Behind a damaged file the next one is read; the error has the faults of all.
-func (in *input) read(ctx context.Context, take func(item) bool) error {
-	sources := in.sources()
-	r := &files.Reader{Names: in.names, Stdin: in.stdin, Limit: in.limit, Input: in.decode, Columns: in.times, Lines: in.lines,
-		Through: func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }}
-	var ended []error
-	current := map[int]*sourceRun{}
-	for a, err := range r.Articles(ctx) {
-		it := item{Record: record.Record{Value: bytes.Clone(a.Value), Coordinates: article.Coordinates{
-			Topic: sources[a.File], Offset: int64(a.Place)}}}
-		run := current[a.File]
-		skip := (*files.SkipError)(nil)
-		switch {
-		case errors.As(err, &skip) && skip.NoPage:
-			in.noPages.Add(skip.Cause, r.At(a))
-			continue
-		case skip != nil:
-			if it.Value = bytes.Clone(skip.Line()); it.Value == nil {
-				it.Value, it.fault = []byte{}, skip.Error()
-			}
-		case err != nil && ctx.Err() == nil:
-			ended = append(ended, err)
-			if run != nil {
-				run.damaged = true
-			}
-			continue
-		case err != nil:
-			return err
-		}
-		if a.Note != "" {
-			in.notes.Add(a.Note, r.At(a))
-		}
-		if in.runs != nil {
-			if run == nil {
-				if run, err = in.runs.begin(it.Topic, it.Value); err != nil {
-					return err
-				}
-				current[a.File] = run
-				if in.clock.IsZero() {
-					in.clock = run.Started
-				}
-			}
-			run.add(it.Value)
-			it.Topic, it.Partition = run.Name, run.Number
-		}
-		at, unread := in.times.find(a.Value)
-		if unread != "" {
-			in.unread.Add(decode.TimeForm(unread), unread)
-		}
-		if at = cmp.Or(a.Time, at); !at.IsZero() {
-			in.clock = at
-		}
-		if it.Time = in.clock; !take(it) {
-			return nil
-		}
-	}
-	return errors.Join(ended...)
-}
-
-// item is a record, or in place of one what is wrong with a piece of a file.
-type item struct {
-	record.Record
-	fault string
-}
-
-// batch holds records, and for each the fault that item has.
+// batch holds records, and for each, if it stands for a piece that is none, what is wrong with that.
 type batch struct {
 	records []record.Record
 	faults  []string
 	size    int
 }
 
-// batches sends the records of all files in batches to out, which it closes at the end. A record waits for
-// others only while nobody receives.
-func (in *input) batches(ctx context.Context, out chan<- batch) error {
+// read sends the records of all files in batches to out, which it closes at the end. A batch waits for no more than is
+// there to be read. A piece that is no article is a record with a fault. Behind a damaged file the next one is read;
+// the error has the faults of all.
+func (in *input) read(ctx context.Context, out chan<- batch) error {
 	defer close(out)
-	items := make(chan item, 16)
-	var failed error // set before items is closed
-	go func() {
-		defer close(items)
-		failed = in.read(ctx, func(it item) bool {
-			select {
-			case items <- it:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		})
-	}()
+	sources, runs := in.sources(), map[int]*sourceRun{}
+	r := &files.Reader{Names: in.names, Stdin: in.stdin, Limit: in.limit, Input: in.decode, Columns: in.times,
+		Lines: in.lines, Through: func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }}
+	var ended []error
 	var b batch
-	for more := true; more || len(b.records) > 0; {
-		from, to := items, out
-		if !more || len(b.records) == batchRecords || b.size >= batchBytes {
-			from = nil
-		}
-		if len(b.records) == 0 {
-			to = nil
-		}
-		select {
-		case it, ok := <-from:
-			if more = ok; ok {
-				b.records, b.faults = append(b.records, it.Record), append(b.faults, it.fault)
-				b.size += it.Size()
+	send := func() {
+		if len(b.records) > 0 {
+			select {
+			case out <- b:
+			case <-ctx.Done():
 			}
-		case to <- b:
-			b = batch{}
-		case <-ctx.Done():
-			return nil
+		}
+		b = batch{}
+	}
+	for a, err := range r.Articles(ctx) {
+		it, fault := record.Record{Value: bytes.Clone(a.Value), Coordinates: article.Coordinates{
+			Topic: sources[a.File], Offset: int64(a.Place)}}, ""
+		skip := (*files.SkipError)(nil)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return err
+		case !errors.As(err, &skip):
+			if ended = append(ended, err); runs[a.File] != nil {
+				runs[a.File].damaged = true
+			}
+			send()
+			continue
+		case skip.NoPage:
+			if in.noPages.Add(skip.Cause, r.At(a)); a.Idle {
+				send()
+			}
+			continue
+		default:
+			if it.Value = bytes.Clone(skip.Line()); it.Value == nil {
+				it.Value, fault = []byte{}, skip.Error()
+			}
+		}
+		if a.Note != "" {
+			in.notes.Add(a.Note, r.At(a))
+		}
+		if runs[a.File], err = in.takeUp(runs[a.File], &it); err != nil {
+			return err
+		}
+		it.Time = in.timeOf(a)
+		b.records, b.faults, b.size = append(b.records, it), append(b.faults, fault), b.size+it.Size()
+		if a.Idle || len(b.records) == batchRecords || b.size >= batchBytes {
+			send()
 		}
 	}
-	return failed
+	send()
+	return errors.Join(ended...)
+}
+
+// takeUp makes a record one of the run of its file, which its first record begins.
+func (in *input) takeUp(run *sourceRun, it *record.Record) (*sourceRun, error) {
+	if in.runs == nil {
+		return nil, nil
+	}
+	if run == nil {
+		var err error
+		if run, err = in.runs.begin(it.Topic, it.Value); err != nil {
+			return nil, err
+		}
+		if in.clock.IsZero() {
+			in.clock = run.Started
+		}
+	}
+	run.add(it.Value)
+	it.Topic, it.Partition = run.Name, run.Number
+	return run, nil
+}
+
+// timeOf returns the time of an article: its own, or that of the article before it.
+func (in *input) timeOf(a files.Article) time.Time {
+	at, unread := in.times.find(a.Value)
+	if unread != "" {
+		in.unread.Add(decode.TimeForm(unread), unread)
+	}
+	if at = cmp.Or(a.Time, at); !at.IsZero() {
+		in.clock = at
+	}
+	return in.clock
 }
