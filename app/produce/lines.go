@@ -32,6 +32,7 @@ type Lines struct {
 	strict   bool // a bad line ends the reading
 	progress *files.Progress
 
+	idle    bool                // behind the last record, the reader may have to wait for more
 	taken   int64               // records
 	refused int64               // of these, those that the service will refuse
 	reason  record.RejectReason // of the first of them
@@ -47,30 +48,51 @@ func NewLines(cfg config.Config, progress *files.Progress) *Lines {
 }
 
 // Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and
-// left out. What ended a file before its end, or all of them, is the last element.
+// left out. It goes on behind a file that is damaged; the faults of all are the last element.
 func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) iter.Seq2[record.Record, error] {
+	in := &files.Reader{Names: names, Stdin: stdin, Limit: l.limit, Input: l.input, Through: l.progress.Counting}
 	return func(yield func(record.Record, error) bool) {
-		stopped := false
-		err := l.each(ctx, names, stdin, func(rec record.Record, _ bool) error {
-			if stopped = !yield(rec, nil); stopped {
-				return errStopReading
+		for a, err := range in.Articles(ctx) {
+			var rec record.Record
+			skip, noArticle := (*files.SkipError)(nil), (*files.NoArticleError)(nil)
+			switch {
+			case err == nil:
+				rec, skip = l.record(a)
+			case errors.As(err, &skip):
+			case ctx.Err() == nil && (len(names) > 1 || !errors.As(err, &noArticle)):
+				l.ended = append(l.ended, err.Error())
+				continue
+			default:
+				yield(record.Record{}, err)
+				return
 			}
-			return nil
-		})
-		if err == nil {
-			err = l.finish(names)
+			if skip != nil {
+				if err := l.skip(in.At(a), skip); err != nil {
+					yield(record.Record{}, err)
+					return
+				}
+				continue
+			}
+			if a.Note != "" {
+				l.notes.Add(a.Note, in.At(a))
+			}
+			l.taken++
+			if l.idle = a.Idle; !yield(rec, nil) {
+				return
+			}
 		}
-		if err != nil && !stopped {
+		if err := l.finish(ctx, names); err != nil {
 			yield(record.Record{}, err)
 		}
 	}
 }
 
-var errStopReading = errors.New("no more records are wanted")
-
 // finish reports what was left out. The error says which files were not read to their end, or that there was no
 // article.
-func (l *Lines) finish(names []string) error {
+func (l *Lines) finish(ctx context.Context, names []string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	for _, report := range []struct {
 		unit, what string
 		tally      *files.Tally
@@ -94,31 +116,6 @@ func (l *Lines) finish(names []string) error {
 	return nil
 }
 
-// each calls take for every record of the files. idle says that reading the next line may have to wait for input.
-// It goes on behind a file that is damaged; the fault is in finish.
-func (l *Lines) each(ctx context.Context, names []string, stdin io.Reader,
-	take func(rec record.Record, idle bool) error) error {
-	in := &files.Reader{Names: names, Stdin: stdin, Limit: l.limit, Input: l.input, Through: l.progress.Counting}
-	for a, err := range in.Articles(ctx) {
-		skip, noArticle := (*files.SkipError)(nil), (*files.NoArticleError)(nil)
-		switch {
-		case err == nil:
-			err = l.take(in, a, take)
-		case errors.As(err, &skip):
-			err = l.skip(in.At(a), skip)
-		case ctx.Err() != nil:
-		case errors.As(err, &noArticle) && len(names) == 1:
-		default:
-			l.ended = append(l.ended, err.Error())
-			err = nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
 // skip counts a piece that is no article. Of bad lines the first are reported.
 func (l *Lines) skip(place string, skip *files.SkipError) error {
 	if skip.NoPage {
@@ -138,10 +135,10 @@ func (l *Lines) skip(place string, skip *files.SkipError) error {
 	return nil
 }
 
-// take hands over the record of an article, with the time at which the article was fetched, if that is known. Its
-// key is the id of the article. The id is found by the decoder of the service, so that the service finds the same id
-// in the record. A record that the service will refuse is counted: the dead letter is for whoever made it.
-func (l *Lines) take(in *files.Reader, a files.Article, take func(rec record.Record, idle bool) error) error {
+// record makes the record of an article. Its time is that at which the article was fetched, if that is known. Its key is
+// the id of the article, which the decoder of the service finds: so the service finds the same id in the record. A record
+// that the service will refuse is counted: the dead letter is for whoever made it.
+func (l *Lines) record(a files.Article) (record.Record, *files.SkipError) {
 	r := record.Record{Value: bytes.Clone(a.Value), Time: a.Time}
 	if r.Time.IsZero() {
 		r.Time = time.Now()
@@ -149,22 +146,18 @@ func (l *Lines) take(in *files.Reader, a files.Article, take func(rec record.Rec
 	content, reject := l.input.Decode(&r)
 	skip := (*files.SkipError)(nil)
 	if l.input.Format == decode.FormatJSON && errors.As(files.NoObject(r.Value, reject), &skip) {
-		return l.skip(in.At(a), skip)
+		return r, skip
 	}
 	if content.ID != r.String() { // without an id in the line, the decoder returns the coordinates
 		r.Key = []byte(content.ID)
 	}
 	if r.Size() > l.limit {
-		return l.skip(in.At(a), files.TooLong("line", nil, r.Size(), l.limit))
+		return r, files.TooLong("line", nil, r.Size(), l.limit)
 	}
 	if reject != nil && !reject.IsDeletion() {
 		if l.refused++; l.refused == 1 {
 			l.reason = reject.Reason
 		}
 	}
-	if a.Note != "" {
-		l.notes.Add(a.Note, in.At(a))
-	}
-	l.taken++
-	return take(r, a.Idle)
+	return r, nil
 }

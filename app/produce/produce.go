@@ -74,19 +74,42 @@ type Options struct {
 // article. What ended a file before its end is an error, too; the other files are published.
 func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (
 	Summary, error) {
-	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
-	if err != nil {
-		return Summary{Topic: cfg.Kafka.Topics.Inputs[0]}, err
+	var lines *Lines
+	summary, err := publish(ctx, cfg, errOut, files.Size(names), o.Rate, func(p *publisher, progress *files.Progress) error {
+		lines = NewLines(cfg, progress)
+		lines.strict = o.Strict
+		for rec, err := range lines.Records(ctx, names, stdin) {
+			if err == nil {
+				err = p.add(ctx, rec, lines.idle)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if lines != nil {
+		summary.Refused, summary.Reason, summary.NoPages = lines.refused, string(lines.reason), lines.noPages.Counts()
 	}
-	progress := files.NewProgress(errOut, files.Size(names), "published", out.Acknowledged)
-	lines := NewLines(cfg, progress)
-	lines.strict = o.Strict
-	p := newPublisher(out, o.Rate)
+	if err == nil && summary.Bad > 0 {
+		err = &command.AnswerError{Text: visible.Count(summary.Bad, "bad line") + " not published"}
+	}
+	return summary, err
+}
+
+// publish publishes the records that fill adds, of files of so many bytes. The records before a fault are published, too.
+func publish(ctx context.Context, cfg config.Config, errOut io.Writer, size int64, rate float64,
+	fill func(*publisher, *files.Progress) error) (Summary, error) {
+	s := Summary{Topic: cfg.Kafka.Topics.Inputs[0]}
+	out, err := tools.NewProducer(cfg.Kafka, s.Topic)
+	if err != nil {
+		return s, err
+	}
+	progress := files.NewProgress(errOut, size, "published", out.Acknowledged)
+	p := &publisher{out: out, rate: rate, start: time.Now()}
 	stop := progress.Start()
-	err = lines.each(ctx, names, stdin, func(rec record.Record, idle bool) error { return p.add(ctx, rec, idle) })
-	if ctx.Err() == nil {
-		// the lines before a fault are published; after a fault of the producer none are left
-		err = errors.Join(p.flush(ctx), err)
+	if err = fill(p, progress); ctx.Err() == nil {
+		err = errors.Join(p.flush(ctx), err) // after a fault of the producer no record is left
 	}
 	// Close waits for requests that were under way when ctx ended.
 	if failed := out.Close(); failed != nil {
@@ -96,23 +119,9 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	if ctx.Err() != nil {
 		err = errors.New("interrupted: the rest was not published")
 	}
-	summary := newSummary(cfg, out, progress)
-	summary.Refused, summary.Reason = lines.refused, string(lines.reason)
-	summary.NoPages = lines.noPages.Counts()
-	if err == nil {
-		err = lines.finish(names)
-	}
-	if err == nil && summary.Bad > 0 {
-		err = &command.AnswerError{Text: visible.Count(summary.Bad, "bad line") + " not published"}
-	}
-	return summary, err
-}
-
-func newSummary(cfg config.Config, out *tools.Producer, progress *files.Progress) Summary {
-	s := Summary{Topic: cfg.Kafka.Topics.Inputs[0], Published: out.Acknowledged(), Bad: progress.Bad.Load(),
-		Seconds: progress.Elapsed().Seconds()}
+	s.Published, s.Bad, s.Seconds = out.Acknowledged(), progress.Bad.Load(), progress.Elapsed().Seconds()
 	s.PerSecond = float64(s.Published) / max(s.Seconds, 1e-3)
-	return s
+	return s, err
 }
 
 // publisher hands records to the producer in batches, no faster than at its rate.
@@ -123,10 +132,6 @@ type publisher struct {
 	added int
 	batch []record.Record
 	bytes int
-}
-
-func newPublisher(out *tools.Producer, rate float64) *publisher {
-	return &publisher{out: out, rate: rate, start: time.Now()}
 }
 
 // add takes a record, at the time that the rate gives it. A batch is published when it is full, and before

@@ -2,14 +2,12 @@ package produce
 
 import (
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"time"
 
 	"echosieve/app/config"
 	"echosieve/app/files"
-	"echosieve/consumer/tools"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
@@ -22,33 +20,18 @@ const shareOfCopies = .3
 // each under a new id. The sample itself is not repeated: within the window every repetition would be an exact copy.
 // The summary is valid also if there is an error. With loop the end of ctx is no error.
 func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer, o Options) (Summary, error) {
-	out, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
-	if err != nil {
-		return Summary{Topic: cfg.Kafka.Topics.Inputs[0]}, err
-	}
-	progress := files.NewProgress(errOut, -1, "published", out.Acknowledged)
-	p := newPublisher(out, o.Rate)
-	stop := progress.Start()
-	for rec := range sampleRecords(cfg.Input.Config, loop) {
-		if err = p.add(ctx, rec, false); err != nil {
-			break
+	summary, err := publish(ctx, cfg, errOut, -1, o.Rate, func(p *publisher, _ *files.Progress) error {
+		for rec := range sampleRecords(cfg.Input.Config, loop) {
+			if err := p.add(ctx, rec, false); err != nil {
+				return err
+			}
 		}
-	}
-	if err == nil {
-		err = p.flush(ctx)
-	}
-	// Close waits for requests that were under way when ctx ended.
-	if failed := out.Close(); failed != nil {
-		err = failed
-	}
-	stop()
-	if ctx.Err() != nil {
+		return nil
+	})
+	if loop && ctx.Err() != nil {
 		err = nil
-		if !loop {
-			err = errors.New("interrupted: the rest was not published")
-		}
 	}
-	return newSummary(cfg, out, progress), err
+	return summary, err
 }
 
 // sampleRecords iterates over the lines of the sample, the broken ones, too, and with loop over made articles
