@@ -12,10 +12,10 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
+	"echosieve/test/host"
 )
 
 // limitsOf returns the limits of one output topic, and of the dead topic if it has the same.
@@ -175,7 +175,7 @@ func TestVerdictInTheValue(t *testing.T) {
 		return outputs
 	}
 	with := strings.Replace(articleJSON, "{", `{ "verdict" : {"verdict":"near"}, `, 1)
-	zipped := newstext.Gzip(articleJSON)
+	zipped := host.Gzip(t, articleJSON)
 	outputs := decide(1<<20, pipeline.BatchLimits{}, articleJSON, with, zipped, "null", "{")
 	const unique = `"verdict":{"verdict":"unique","topic":"unique","record":"articles/0/0"}}`
 	require.Equal(t, strings.TrimSuffix(articleJSON, "}")+","+unique, string(outputs[0].PublishedValue()))

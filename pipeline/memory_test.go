@@ -16,9 +16,9 @@ import (
 	"echosieve/app/child"
 	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
+	"echosieve/test/host"
 )
 
 // Articles that are much larger than any real one take little memory for each byte of their value, including
@@ -75,8 +75,8 @@ func worstValues(t testing.TB) map[string][]byte {
 	t.Helper()
 	most := 1<<20 - 64
 	return map[string][]byte{
-		"title, gzip": []byte(newstext.Gzip(`{"text":"x y z","title":"` + strings.Repeat("a", most) + `"}`)),
-		"words, gzip": []byte(newstext.Gzip(string(asJSON(hostileTexts(most)["words"])))),
+		"title, gzip": []byte(host.Gzip(t, `{"text":"x y z","title":"`+strings.Repeat("a", most)+`"}`)),
+		"words, gzip": []byte(host.Gzip(t, string(asJSON(hostileTexts(most)["words"])))),
 	}
 }
 

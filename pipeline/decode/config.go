@@ -9,9 +9,9 @@ import (
 
 // Config says how to find the article in a record's value.
 type Config struct {
-	Format  string `setting:"format" help:"Form of a value: json (an object with the fields below), avro (likewise; see schema_file and registry), text or html (all of it is the text)."`
-	Preset  string `setting:"preset" help:"Envelope around the articles: connect, debezium, cloudevents, mongo, or empty. The default paths of input.fields are looked for within it; its deletions count as null values."`
-	Framing string `setting:"framing" help:"Bytes before a value, after decompression (gzip and zstd are recognised, except in Avro without framing; a value then has at most kafka.max_message_bytes): none, or confluent (the framing of a schema registry: a zero byte and the schema's id; or the header __value_schema_id). JSON in it needs no registry."`
+	Format  string `setting:"format"`
+	Preset  string `setting:"preset"`
+	Framing string `setting:"framing"`
 	Fields  Fields `setting:"fields"`
 	// Schemas are those of Avro values. They are no setting: who has the settings of a registry opens them.
 	Schemas Schemas `setting:"-"`
@@ -30,12 +30,12 @@ const defaultMaxBytes = 1 << 20
 //
 // A path that begins with "header:" leads to a record header.
 type Fields struct {
-	ID        []string `setting:"id" help:"Paths of the id; MongoDB's {\"$oid\": ...} is understood. Without an id: topic/partition/offset."`
+	ID        []string `setting:"id"`
 	Title     []string `setting:"title" help:"Paths of the title. It does not affect verdicts."`
 	Text      []string `setting:"text" help:"Paths of the text. The first that exists must be a string."`
 	Publisher []string `setting:"publisher" help:"Paths of the publisher's name."`
-	URL       []string `setting:"url" help:"Paths of the address; its host stands for a missing publisher in eval and in stories."`
-	Published []string `setting:"published" help:"Paths of the time of publication, for stories: RFC 3339 and other usual forms, or a number since 1970. It does not affect verdicts."`
+	URL       []string `setting:"url"`
+	Published []string `setting:"published"`
 }
 
 // Paths returns the paths of all fields.

@@ -1,18 +1,34 @@
 package decode
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode/avrojson"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/record"
+	"echosieve/test/host"
 )
+
+// streamed is compressed by a writer that does not know how much will come: the frame declares a window of 8 MiB.
+func streamed(t *testing.T, text string) string {
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20),
+		zstd.WithSingleSegment(false), zstd.WithEncoderConcurrency(1))
+	require.NoError(t, err)
+	_, err = io.WriteString(w, text)
+	require.NoError(t, err)
+	require.NoError(t, w.Flush())
+	require.NoError(t, w.Close())
+	return b.String()
+}
 
 func TestUnwrap(t *testing.T) {
 	const plain, framed = `{"id":"a","text":"x"}`, "\x00\x00\x00\x01\x2c" + `{"id":"a","text":"x"}`
@@ -24,23 +40,23 @@ func TestUnwrap(t *testing.T) {
 		detail               string
 	}{
 		{"plain", FramingNone, plain, "", ""},
-		{"gzip", FramingNone, newstext.Gzip(plain), "", ""},
-		{"zstd", FramingNone, newstext.Zstd(plain), "", ""},
-		{"gzip, cut", FramingNone, newstext.Gzip(plain)[:25], record.NotJSON, "cannot be decompressed"},
-		{"zstd, cut", FramingNone, newstext.Zstd(plain)[:12], record.NotJSON, "cannot be decompressed"},
-		{"gzip, as large as allowed", FramingNone, newstext.Gzip(large), "", ""},
-		{"zstd, as large as allowed", FramingNone, newstext.Zstd(large), "", ""},
-		{"zstd of a stream, as large as allowed", FramingNone, newstext.Streamed(large), "", ""},
-		{"gzip bomb", FramingNone, newstext.Gzip(bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd bomb", FramingNone, newstext.Zstd(bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd bomb of a stream", FramingNone, newstext.Streamed(bomb), record.TooLarge, "more than 307200 bytes"},
-		{"zstd of a stream with a large window", FramingNone, newstext.Streamed(plain), "", ""},
-		{"two frames", FramingNone, newstext.Zstd(plain[:9]) + newstext.Streamed(plain[9:]), "", ""},
-		{"two members", FramingNone, newstext.Gzip(plain[:9]) + newstext.Gzip(plain[9:]), "", ""},
+		{"gzip", FramingNone, host.Gzip(t, plain), "", ""},
+		{"zstd", FramingNone, host.Zstd(t, plain), "", ""},
+		{"gzip, cut", FramingNone, host.Gzip(t, plain)[:25], record.NotJSON, "cannot be decompressed"},
+		{"zstd, cut", FramingNone, host.Zstd(t, plain)[:12], record.NotJSON, "cannot be decompressed"},
+		{"gzip, as large as allowed", FramingNone, host.Gzip(t, large), "", ""},
+		{"zstd, as large as allowed", FramingNone, host.Zstd(t, large), "", ""},
+		{"zstd of a stream, as large as allowed", FramingNone, streamed(t, large), "", ""},
+		{"gzip bomb", FramingNone, host.Gzip(t, bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb", FramingNone, host.Zstd(t, bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd bomb of a stream", FramingNone, streamed(t, bomb), record.TooLarge, "more than 307200 bytes"},
+		{"zstd of a stream with a large window", FramingNone, streamed(t, plain), "", ""},
+		{"two frames", FramingNone, host.Zstd(t, plain[:9]) + streamed(t, plain[9:]), "", ""},
+		{"two members", FramingNone, host.Gzip(t, plain[:9]) + host.Gzip(t, plain[9:]), "", ""},
 		{"zstd that claims 256 MiB in one segment", FramingNone,
 			"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10\x01\x00\x00", record.TooLarge, "kafka.max_message_bytes"},
 		{"framed", FramingConfluent, framed, "", ""},
-		{"framed, then compressed", FramingConfluent, newstext.Gzip(framed), "", ""},
+		{"framed, then compressed", FramingConfluent, host.Gzip(t, framed), "", ""},
 		{"framed, none expected", FramingNone, framed, record.NotJSON, "set input.framing to confluent"},
 		{"framing expected", FramingConfluent, plain, record.NotJSON, "set input.framing to none"},
 		{"cut within the framing", FramingConfluent, framed[:4], record.NotJSON,
@@ -129,8 +145,8 @@ func TestPresets(t *testing.T) {
 
 // Any value, in any framing, is decoded or refused, and takes memory within the bound.
 func FuzzUnwrap(f *testing.F) {
-	for _, value := range []string{`{"text":"x"}`, "\x00\x00\x00\x01\x2c{}", newstext.Gzip(`{"text":"x"}`),
-		newstext.Zstd(`{"text":"x"}`)} {
+	for _, value := range []string{`{"text":"x"}`, "\x00\x00\x00\x01\x2c{}", host.Gzip(f, `{"text":"x"}`),
+		host.Zstd(f, `{"text":"x"}`)} {
 		f.Add([]byte(value))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
@@ -155,7 +171,7 @@ func FuzzUnwrap(f *testing.F) {
 func TestValuesWaitForMemory(t *testing.T) {
 	long := `{"text":"x","a":"` + strings.Repeat("a", 400<<10) + `"}`
 	for name, value := range map[string]string{
-		"plain": long, "gzip": newstext.Gzip(long), "zstd": newstext.Zstd(long), "small, gzip": newstext.Gzip(`{"text":"x"}`),
+		"plain": long, "gzip": host.Gzip(t, long), "zstd": host.Zstd(t, long), "small, gzip": host.Gzip(t, `{"text":"x"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := DefaultConfig()
@@ -195,8 +211,8 @@ func TestNoMemoryIsHeldForASchema(t *testing.T) {
 	schema, err := avrojson.Parse(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"}]}`)
 	require.NoError(t, err)
 	framed := "\x00\x00\x00\x00\x07\x02x"
-	for name, value := range map[string]string{"plain": framed, "gzip": newstext.Gzip(framed),
-		"zstd": newstext.Zstd(framed)} {
+	for name, value := range map[string]string{"plain": framed, "gzip": host.Gzip(t, framed),
+		"zstd": host.Zstd(t, framed)} {
 		t.Run(name, func(t *testing.T) {
 			cfg := Config{Format: FormatAvro, Framing: FramingConfluent,
 				Memory: NewMemory(1000)}

@@ -59,7 +59,7 @@ func TestPagesBeyondTheLibrary(t *testing.T) {
 	}
 }
 
-const (
+var (
 	zhArticle, enArticle = newstext.Zh, newstext.En
 	zhOther, enOther     = newstext.ZhOther, newstext.EnOther
 	zhMenu, zhFooter     = newstext.ZhMenu, newstext.ZhFooter

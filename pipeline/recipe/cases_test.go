@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
@@ -16,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/sample"
 )
 
@@ -91,7 +91,7 @@ const neighbours = 40
 // such as of structure or speed, leaves the file as it is. After any other one: raise the recipe's version,
 // and run the test with -update.
 //
-// The sample is always there, the evaluation corpora only where newstext.Corpus finds them.
+// The sample is always there, the evaluation corpora only where corpusTexts finds them.
 func TestVerdictsAreTheSame(t *testing.T) {
 	golden := filepath.Join("testdata", "verdicts.txt")
 	file, err := os.ReadFile(golden)
@@ -121,25 +121,37 @@ func TestVerdictsAreTheSame(t *testing.T) {
 	}
 }
 
-// corpusTexts returns the texts of the sample or of a corpus, none if it is not there.
-func corpusTexts(t *testing.T, name string) []string {
-	var texts []string
+// corpusTexts returns the texts of the sample or of a corpus, none if it is not there. The folder of the corpora is named
+// by ECHOSIEVE_TEST_CORPORA; without it, shared/corpora beside the repository is used.
+func corpusTexts(t *testing.T, name string) (texts []string) {
+	add := func(line []byte) {
+		var d struct{ Text string }
+		if json.Unmarshal(line, &d) == nil { // the sample has damaged records, too
+			texts = append(texts, d.Text)
+		}
+	}
 	if name == "sample" {
 		for line := range sample.Lines() {
-			var d newstext.Doc
-			if json.Unmarshal(line, &d) == nil { // the sample has damaged records, too
-				texts = append(texts, d.Text)
-			}
+			add(line)
 		}
 		return texts
 	}
-	limit := 1500
-	if testing.Short() {
-		limit = 0
+	folder := cmp.Or(os.Getenv("ECHOSIEVE_TEST_CORPORA"), "../../../shared/corpora")
+	file, err := os.Open(filepath.Join(folder, name+".jsonl.gz"))
+	if testing.Short() || os.IsNotExist(err) {
+		t.Logf("no corpus %s in %s", name, folder)
+		return nil
 	}
-	for _, d := range newstext.Corpus(t, name, limit) {
-		texts = append(texts, d.Text)
+	require.NoError(t, err)
+	defer file.Close()
+	unzip, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	lines := bufio.NewScanner(unzip)
+	lines.Buffer(nil, 64<<20)
+	for len(texts) < 1500 && lines.Scan() {
+		add(lines.Bytes())
 	}
+	require.NoError(t, lines.Err())
 	return texts
 }
 

@@ -197,7 +197,7 @@ func TestConcurrentUse(t *testing.T) {
 	workers.Wait()
 }
 
-const (
+var (
 	zhArticle, enArticle = newstext.Zh, newstext.En
 	zhOther, enOther     = newstext.ZhOther, newstext.EnOther
 	zhMenu, zhFooter     = newstext.ZhMenu, newstext.ZhFooter

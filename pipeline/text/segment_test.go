@@ -37,11 +37,21 @@ func TestLongTextIsCutAtSeparators(t *testing.T) {
 	require.Equal(t, unbroken, strings.Join(s.cut(nil, unbroken, nil), ""))
 }
 
+// plainTexts are texts with long fields in ASCII, beside text in other scripts.
+var plainTexts = []string{
+	strings.Repeat("the senate's 51st vote on h.r.5631 passed 98-0, at 3.5. percent... ", 3),
+	strings.Repeat("“quoted” words – with dashes — and don’t ", 5) + "股市上涨 " + strings.Repeat("plain again ", 10),
+	"北京 " + strings.Repeat("a1b2 22nd 3d 4.4.4 x ", 9) + "c++ and c# are not plain, " + strings.Repeat("but this is ",
+		9),
+	strings.Repeat("x", 300) + " " + strings.Repeat("9.", 200) + "大" + strings.Repeat(" y", 99),
+	strings.Repeat("\u2012\u201e ", 40) + "café naïve",
+}
+
 // Plain text is not cut in pieces: a cut within a word would change the fingerprint.
 func TestLongPlainText(t *testing.T) {
 	s := testSegmenter(t)
 	require.True(t, s.plain)
-	for _, text := range append(newstext.Plain, "前 "+strings.Repeat("x", 3*maxCut)+" 后 "+
+	for _, text := range append(plainTexts, "前 "+strings.Repeat("x", 3*maxCut)+" 后 "+
 		strings.Repeat("https://a.example/1.5?q=“z”&", maxCut/10)) {
 		require.Equal(t, termsOf(s.cutter.Cut(nil, text)), termsOf(s.cut(nil, text, nil)), text)
 	}
@@ -215,7 +225,7 @@ func TestShapesOfStopWords(t *testing.T) {
 	require.Equal(t, s.hash("acrne"), s.hash("ocrnc"), "the most frequent word of the shape")
 }
 
-const (
+var (
 	zhArticle, enArticle = newstext.Zh, newstext.En
 )
 
