@@ -47,11 +47,10 @@ const generatedUser = "echosieve"
 
 // rules are what the files say.
 type rules struct {
-	tls    *tls.Config       // nil: none
-	certed bool              // TLS demands a certificate of the client
-	users  map[string][]byte // bcrypt hashes
-	cost   int               // the highest of the hashes
-	token  [sha256.Size]byte // sum of the token; zero: none
+	cert  *tls.Certificate  // nil: no TLS
+	users map[string][]byte // bcrypt hashes
+	cost  int               // the highest of the hashes
+	token [sha256.Size]byte // sum of the token; zero: none
 }
 
 // asks says whether requests need a user or the token.
@@ -61,16 +60,15 @@ func (r *rules) hasToken() bool { return r.token != [sha256.Size]byte{} }
 
 // judge says why rules cannot be in force. before are those that were in force last, nil at the start.
 func (r *rules) judge(cfg config.HTTPConfig, before *rules) error {
-	open := !r.asks() && !r.certed
 	switch page := cfg.ShowsArticles(); {
-	case page != "" && open && !isLoopback(cfg.Listen):
+	case page != "" && !r.asks() && !isLoopback(cfg.Listen):
 		return fmt.Errorf("%s shows articles to everybody who reaches %s, which is no loopback address: "+
 			"set http.config_file to a file with basic_auth_users, or http.token_file, or http.generated_login, "+
 			"or http.listen to 127.0.0.1 and a port", page, cfg.Listen)
 	case before == nil:
-	case (r.tls == nil) != (before.tls == nil):
+	case (r.cert == nil) != (before.cert == nil):
 		return errors.New("TLS cannot be switched on or off while the service runs: restart it")
-	case open && (before.asks() || before.certed):
+	case !r.asks() && before.asks():
 		return errors.New("the login cannot be switched off while the service runs: restart it")
 	}
 	return nil
@@ -146,7 +144,7 @@ func isLoopback(listen string) bool {
 // SendsPasswords says whether logins pass a network readable.
 func SendsPasswords(cfg config.HTTPConfig) bool {
 	r, _, err := readFiles(cfg, nil)
-	return err == nil && (r.asks() || cfg.Generated) && r.tls == nil && !isLoopback(cfg.Listen)
+	return err == nil && (r.asks() || cfg.Generated) && r.cert == nil && !isLoopback(cfg.Listen)
 }
 
 // sums tell changed files from unchanged ones: size and time do not, after a quick change or a copy that keeps them.
@@ -175,17 +173,18 @@ func sumOf(data []byte, err error) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// TLS returns the configuration of the listener; nil: it speaks without TLS. Certificates are read again when
-// they have changed; those with a mistake are not taken over.
+// TLS returns the configuration of the listener; nil: it speaks without TLS. A certificate is read again when it has
+// changed; one with a mistake is not taken over.
 func (a *Access) TLS() *tls.Config {
-	if a == nil || a.inForce.tls == nil {
+	if a == nil || a.inForce.cert == nil {
 		return nil
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			r, _ := a.rules()
-			return r.tls, nil
+			return r.cert, nil
 		},
 	}
 }

@@ -31,8 +31,8 @@ func Ask(ctx context.Context, cfg config.HTTPConfig, path string) (*http.Respons
 	}
 	// which ignores HTTP_PROXY, unlike http.DefaultTransport
 	scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
-	if r.tls != nil {
-		scheme, transport.TLSClientConfig = "https", onlyOurs(r.tls.Certificates[0].Certificate[0])
+	if r.cert != nil {
+		scheme, transport.TLSClientConfig = "https", onlyOurs(r.cert.Certificate[0])
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+net.JoinHostPort(host, port)+path, nil)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -26,11 +25,8 @@ const (
 // webConfig is the part of Prometheus' web configuration that the listener knows.
 type webConfig struct {
 	TLS struct {
-		CertFile   string `yaml:"cert_file"`
-		KeyFile    string `yaml:"key_file"`
-		ClientAuth string `yaml:"client_auth_type"`
-		ClientCAs  string `yaml:"client_ca_file"`
-		MinVersion string `yaml:"min_version"`
+		CertFile string `yaml:"cert_file"`
+		KeyFile  string `yaml:"key_file"`
 	} `yaml:"tls_server_config"`
 	Users map[string]string `yaml:"basic_auth_users"`
 }
@@ -79,8 +75,7 @@ func (r *rules) readConfig(name string, read sums) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: %w; known are tls_server_config with cert_file, key_file, client_auth_type, "+
-			"client_ca_file and min_version, and basic_auth_users", name, err)
+		return fmt.Errorf("%s: %w; known are tls_server_config with cert_file and key_file, and basic_auth_users", name, err)
 	}
 	for user, hash := range c.Users {
 		cost, err := bcrypt.Cost([]byte(hash))
@@ -99,20 +94,9 @@ func (r *rules) readConfig(name string, read sums) error {
 	return nil
 }
 
-// clientAuth are the values of client_auth_type.
-var clientAuth = map[string]tls.ClientAuthType{
-	"": tls.NoClientCert, tls.NoClientCert.String(): tls.NoClientCert,
-	tls.VerifyClientCertIfGiven.String():    tls.VerifyClientCertIfGiven,
-	tls.RequireAndVerifyClientCert.String(): tls.RequireAndVerifyClientCert,
-}
-
-// readTLS reads the certificates. Their names are relative to the folder of the web configuration.
+// readTLS reads the certificate. Its names are relative to the folder of the web configuration.
 func (r *rules) readTLS(c *webConfig, folder string, read sums) error {
-	t := &c.TLS
-	if t.CertFile == "" && t.KeyFile == "" {
-		if t.ClientAuth != "" || t.ClientCAs != "" || t.MinVersion != "" {
-			return errors.New("cert_file and key_file are missing")
-		}
+	if c.TLS.CertFile == "" && c.TLS.KeyFile == "" {
 		return nil
 	}
 	file := func(name string) ([]byte, error) {
@@ -121,8 +105,8 @@ func (r *rules) readTLS(c *webConfig, folder string, read sums) error {
 		}
 		return read.file(name)
 	}
-	cert, noCert := file(t.CertFile)
-	key, noKey := file(t.KeyFile)
+	cert, noCert := file(c.TLS.CertFile)
+	key, noKey := file(c.TLS.KeyFile)
 	pair, err := tls.X509KeyPair(cert, key)
 	if unread := errors.Join(noCert, noKey); unread != nil {
 		err = unread
@@ -130,30 +114,6 @@ func (r *rules) readTLS(c *webConfig, folder string, read sums) error {
 	if err != nil {
 		return fmt.Errorf("cert_file and key_file: %w", err)
 	}
-	auth, known := clientAuth[t.ClientAuth]
-	version, versioned := map[string]uint16{"": tls.VersionTLS12, "TLS12": tls.VersionTLS12,
-		"TLS13": tls.VersionTLS13}[t.MinVersion]
-	switch {
-	case !known:
-		return fmt.Errorf("client_auth_type is %q, must be NoClientCert, VerifyClientCertIfGiven or "+
-			"RequireAndVerifyClientCert", t.ClientAuth)
-	case !versioned:
-		return fmt.Errorf("min_version is %q, must be TLS12 or TLS13", t.MinVersion)
-	case (auth == tls.NoClientCert) != (t.ClientCAs == ""):
-		return errors.New("client_ca_file and a client_auth_type that verifies belong together")
-	}
-	r.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: version, ClientAuth: auth,
-		NextProtos: []string{"h2", "http/1.1"}}
-	if auth != tls.NoClientCert {
-		pem, err := file(t.ClientCAs)
-		if err != nil {
-			return fmt.Errorf("client_ca_file: %w", err)
-		}
-		r.tls.ClientCAs = x509.NewCertPool()
-		if !r.tls.ClientCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("client_ca_file: %s holds no PEM certificate", t.ClientCAs)
-		}
-	}
-	r.certed = auth == tls.RequireAndVerifyClientCert
+	r.cert = &pair
 	return nil
 }

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -46,7 +45,8 @@ func (a *Access) Protect(next http.Handler) http.Handler {
 			if rules.hasToken() {
 				w.Header().Add("WWW-Authenticate", "Bearer "+Realm)
 			}
-			http.Error(w, "This page needs a login: "+rules.logins(a.generated)+".", status)
+			http.Error(w, "This page needs a login: a user of http.config_file, the token of http.token_file, or the user "+
+				generatedUser+" with the password of http.generated_login in the log.", status)
 		default:
 			w.Header().Set("Retry-After", "1")
 			http.Error(w, "Another login is under way: try again.", status)
@@ -102,20 +102,3 @@ func (r *rules) isRight(user string, password []byte) bool {
 
 // decoy is a hash of no password.
 func decoy(cost int) []byte { return fmt.Appendf(nil, "$2a$%02d$%s", cost, strings.Repeat(".", 53)) }
-
-// logins names the ways to log in.
-func (r *rules) logins(generated []byte) string {
-	var ways []string
-	users := len(r.users)
-	if generated != nil && bytes.Equal(r.users[generatedUser], generated) {
-		users--
-		ways = append(ways, "the user "+generatedUser+" with the password of http.generated_login in the log")
-	}
-	if users > 0 {
-		ways = append(ways, "a user of http.config_file")
-	}
-	if r.hasToken() {
-		ways = append(ways, "the token of http.token_file")
-	}
-	return strings.Join(ways, ", or ")
-}
