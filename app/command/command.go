@@ -110,7 +110,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 }
 
 // Configured returns the RunE of a command that runs with the configuration in its flags.
-func Configured(run func(cmd *cobra.Command, cfg config.Config, args []string) error) func(*cobra.Command, []string) error {
+func Configured(
+	run func(cmd *cobra.Command, cfg config.Config, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -39,26 +40,15 @@ func Fit(s string) string {
 	return b.String()
 }
 
-// fitProse breaks the paragraphs of a text anew, so that their lines are as wide as a terminal. Lines that
-// begin with a space are kept.
+// proseEnds matches the end of a line whose paragraph goes on in the next line.
+var proseEnds = regexp.MustCompile(`([^\n])\n([^ \n])`)
+
+// fitProse breaks the paragraphs of a text anew, so that their lines are as wide as a terminal. Lines that begin with a
+// space are kept; an empty line follows them.
 func fitProse(s string) string {
-	var b strings.Builder
-	joins := false // the next line goes on with the paragraph
-	for line := range strings.Lines(s) {
-		body := strings.TrimSuffix(line, "\n")
-		isProse := body != "" && body[0] != ' '
-		switch {
-		case joins && isProse:
-			b.WriteByte(' ')
-		case b.Len() > 0:
-			b.WriteByte('\n')
-		}
-		b.WriteString(body)
-		joins = isProse
-	}
-	lines := strings.Split(b.String(), "\n")
+	lines := strings.Split(proseEnds.ReplaceAllString(s, "$1 $2"), "\n")
 	for i, line := range lines {
-		if line != "" && line[0] != ' ' {
+		if !strings.HasPrefix(line, " ") {
 			lines[i] = breakLine(line, "")
 		}
 	}

@@ -33,8 +33,8 @@ func TestTable(t *testing.T) {
 func TestFitProse(t *testing.T) {
 	long := strings.Repeat("word ", 30)
 	require.Equal(t, strings.TrimSpace(strings.Repeat("word ", 16))+"\n"+
-		strings.TrimSpace(strings.Repeat("word ", 15))+"\n\nExit codes: 0.\n  kept as\n  it is\nend",
-		fitProse(strings.TrimSpace(long)+"\nword\n\nExit codes: 0.\n  kept as\n  it is\nend"))
+		strings.TrimSpace(strings.Repeat("word ", 15))+"\n\nExit codes: 0.\n  kept as\n  it is\n\nend",
+		fitProse(strings.TrimSpace(long)+"\nword\n\nExit codes: 0.\n  kept as\n  it is\n\nend"))
 }
 
 // A line of megabytes is broken as a short one is: the memory that it takes, and so the time, is proportional

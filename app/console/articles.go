@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
@@ -107,25 +106,14 @@ func (c *Console) serveTitles(ctx context.Context, w http.ResponseWriter, r *htt
 // article reads an article. Without a text it says why; of a dead letter it has the value.
 func (c *Console) article(ctx context.Context, ref article.Ref) shown {
 	a, _ := c.reader.Article(ctx, ref) // Gone has the error
-	s := shown{a, strings.Clone(beginning(a.Text))}
+	s := shown{a, beginning(a.Text)}
 	s.Text = "" // it may be long
 	return s
 }
 
 // beginning cuts a text for display. Bytes that are not UTF-8 become U+FFFD.
 func beginning(text string) string {
-	return strings.ToValidUTF8(text[:endWithin(text, maxTextBytes)], "�")
-}
-
-// endWithin returns where a text must be cut so that at most n bytes are left, and no character is cut.
-func endWithin(text string, n int) int {
-	if len(text) <= n {
-		return len(text)
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
+	return strings.ToValidUTF8(article.Cut(text, maxTextBytes), "�")
 }
 
 // publishedRow is what the headers of a published record say, as a row of the feed.
@@ -139,23 +127,14 @@ func publishedRow(p *pipeline.OutputHeaders) *row {
 
 // finding is the answer to a search.
 type finding struct {
-	// At are the coordinates, if the search was for coordinates.
-	At string `json:"at,omitempty"`
-	// Rows are the last verdicts on articles with the id, newest first. Searched is the number of verdicts
-	// that were searched.
-	Rows     []*row `json:"rows,omitempty"`
-	Searched int    `json:"searched,omitempty"`
+	Rows     []*row `json:"rows"`     // the last verdicts on articles with the id, newest first
+	Searched int    `json:"searched"` // verdicts
 }
 
-// serveFind searches for coordinates or, among the last verdicts of this process, for an id.
+// serveFind searches for an id among the last verdicts of this process.
 func (c *Console) serveFind(w http.ResponseWriter, r *http.Request) {
-	wanted := strings.TrimSpace(r.URL.Query().Get("q"))
-	if _, err := article.ParseCoordinates(wanted); err == nil {
-		c.answer(w, finding{At: wanted})
-		return
-	}
-	rows, searched := c.feed.find(wanted)
-	c.answer(w, finding{Rows: rows, Searched: searched})
+	rows, searched := c.feed.find(strings.TrimSpace(r.URL.Query().Get("q")))
+	c.answer(w, finding{rows, searched})
 }
 
 // maxCompareBytes bounds the body of a request to compare.

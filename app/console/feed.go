@@ -2,7 +2,6 @@ package console
 
 import (
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +19,7 @@ const (
 	keptRows = 10_000
 	// openingRows is how many rows a page shows when it opens.
 	openingRows = 50
-	// maxTickRows bounds the rows that a page gets at a time. Of more rows it gets a random sample, and their number.
+	// maxTickRows bounds the rows that a page gets at a time. Of more rows it gets the last, and their number.
 	maxTickRows = 12
 	// maxPages bounds the pages that are open at a time.
 	maxPages = 16
@@ -38,7 +37,6 @@ type feed struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	number  int64                        // verdicts so far
 	kept    *simplelru.LRU[string, *row] // by coordinates, in the order in which the verdicts came
 	history map[int64]counts             // by the number of the step since 1970
 	pages   map[*page]struct{}           // nil: the feed is closed
@@ -47,7 +45,7 @@ type feed struct {
 // page is one open page. Its fields belong to the feed's lock.
 type page struct {
 	filter  filter
-	rows    []*row // a random sample of the matching rows since the last tick, at most maxTickRows
+	rows    []*row // the last that the filter selects since the last tick, at most maxTickRows
 	matched int64  // rows since the last tick that the filter selects
 	counts  counts
 	done    chan struct{} // closed when the feed closes
@@ -70,8 +68,6 @@ func (f *feed) show(outputs []pipeline.Output) {
 	}
 	for i := range outputs {
 		r := newRow(&outputs[i], now)
-		r.number = f.number
-		f.number++
 		if original, found := f.kept.Peek(r.Original); found {
 			r.OriginalTitle = original.Title
 		}
@@ -91,28 +87,22 @@ func (f *feed) verdict(coordinates string) *row {
 	return r
 }
 
-// draw adds a row to the page's sample. Every matching row since the last tick has the same chance to be in
-// the sample (reservoir sampling, Vitter, "Random Sampling with a Reservoir", ACM TOMS 1985).
+// draw adds a row to those that the page gets with the next tick.
 func (p *page) draw(r *row) {
 	p.counts[r.Verdict]++
 	if !p.filter.selects(r) {
 		return
 	}
 	p.matched++
-	if len(p.rows) < maxTickRows {
-		p.rows = append(p.rows, r)
-	} else if at := rand.Int64N(p.matched); at < maxTickRows { //nolint:gosec // a sample for people needs no secret numbers
-		p.rows[at] = r
-	}
+	p.rows = append(p.rows, r)
+	p.rows = p.rows[max(0, len(p.rows)-maxTickRows):]
 }
 
 // opening is what a page shows when it opens: its first event.
 type opening struct {
-	Version string `json:"version"`
-	Recipe  string `json:"recipe"`
-	// Reasons explains judgements by verdict and reason, such as "near overlap".
-	Reasons   map[string]string `json:"reasons"`
-	Relations []string          `json:"relations"` // that a verdict may have
+	Version   string   `json:"version"`
+	Recipe    string   `json:"recipe"`
+	Relations []string `json:"relations"` // that a verdict may have
 	// Rows are the last rows that the filter selects, oldest first.
 	Rows []*row `json:"rows"`
 	// History are the verdicts of the last steps by kind, oldest first, and Step is their width in seconds.
@@ -129,7 +119,7 @@ func (f *feed) open(filter filter) (*page, opening) {
 	}
 	p := &page{filter: filter, counts: counts{}, done: make(chan struct{})}
 	f.pages[p] = struct{}{}
-	o := opening{Step: historyStep.Seconds(), Reasons: reasons, Rows: f.last(openingRows, filter.selects)}
+	o := opening{Step: historyStep.Seconds(), Rows: f.last(openingRows, filter.selects)}
 	for _, relation := range article.Relations()[1:] {
 		o.Relations = append(o.Relations, relation.String())
 	}
@@ -155,8 +145,7 @@ func (f *feed) last(n int, selects func(*row) bool) []*row {
 // tick is what happened since the last tick.
 type tick struct {
 	Counts counts `json:"counts"` // all verdicts by kind
-	// Matched is the number of verdicts that the filter selects. Rows are all of them or, if there are more
-	// than maxTickRows, a sample.
+	// Matched is the number of verdicts that the filter selects. Rows are the last of them, at most maxTickRows.
 	Matched int64  `json:"matched"`
 	Rows    []*row `json:"rows"` // oldest first
 }
@@ -164,10 +153,9 @@ type tick struct {
 // take returns what happened since the last take.
 func (f *feed) take(p *page) tick {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	t := tick{Counts: p.counts, Matched: p.matched, Rows: p.rows}
 	p.counts, p.matched, p.rows = counts{}, 0, nil
-	f.mu.Unlock()
-	slices.SortFunc(t.Rows, func(a, b *row) int { return int(a.number - b.number) })
 	return t
 }
 

@@ -7,17 +7,18 @@ import (
 	"strings"
 	"time"
 
+	"echosieve/app/told"
 	"echosieve/pipeline"
-	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/article"
 	"echosieve/stories"
 )
 
 // row is one verdict of the feed; nobody changes it. Its JSON names are those of console.js.
 type row struct {
-	number   int64  // counts the verdicts of this process
 	Time     int64  `json:"time"` // when the output was acknowledged, in milliseconds since 1970
 	Verdict  string `json:"verdict"`
 	Reason   string `json:"reason,omitempty"` // that decided, or why the record is a dead letter
+	Says     string `json:"says,omitempty"`   // the reason as a sentence
 	Distance int    `json:"distance"`         // bits; -1 if there is no original
 	// Relation and Similarity are those to the original; empty if there is none.
 	Relation   string `json:"relation,omitempty"`
@@ -52,7 +53,7 @@ func newRow(o *pipeline.Output, now time.Time) *row {
 		r.Root = root.String()
 	}
 	if v := &o.Verdict; v.HasOriginal() {
-		r.Reason, r.Distance = v.Reason.String(), v.Distance
+		r.Reason, r.Says, r.Distance = v.Reason.String(), told.Says(v.Kind, v.Reason), v.Distance
 		r.Relation, r.Similarity = v.Relation.String(), v.Similarity.String()
 		r.OriginalID, r.Original = shortened(v.Original.ID), v.Original.String()
 	}
@@ -64,7 +65,7 @@ func shortened(s string) string {
 	if len(s) <= maxRowText {
 		return strings.Clone(s)
 	}
-	return s[:endWithin(s, maxRowText)] + "…"
+	return article.Cut(s, maxRowText) + "…"
 }
 
 // filter selects rows. The zero filter selects all.
@@ -100,20 +101,3 @@ func (f *filter) selects(r *row) bool {
 		r.Distance >= f.minDistance && r.Distance <= f.maxDistance &&
 		(f.publisher == "" || strings.Contains(strings.ToLower(r.Publisher), f.publisher))
 }
-
-// reasons explains judgements on the page, by verdict and reason: the rows of the rule, and what is no row.
-var reasons = func() map[string]string {
-	sentences := map[string]string{
-		"exact digest":     "the texts are equal after cleaning",
-		"near distance":    "the fingerprints are near enough", // of classic recipes
-		"different little": "of so few words only the same text is a copy",
-	}
-	for _, row := range evidence.Rows() {
-		verdict := "different"
-		if row.Kind != 0 {
-			verdict = row.Kind.String()
-		}
-		sentences[verdict+" "+row.Reason.String()] = row.Says
-	}
-	return sentences
-}()

@@ -58,8 +58,8 @@ func Align(left, right string, fold func(string) string) []Run {
 	characters := map[string]rune{}
 	d := diffmatchpatch.New()
 	d.DiffTimeout = 0 // mostWords bounds the time
-	for _, part := range d.DiffMainRunes(encode(l.keys[start:start+n], characters), encode(r.keys[start:start+m], characters),
-		false) {
+	these, those := encode(l.keys[start:start+n], characters), encode(r.keys[start:start+m], characters)
+	for _, part := range d.DiffMainRunes(these, those, false) {
 		switch words := utf8.RuneCountInString(part.Text); part.Type {
 		case diffmatchpatch.DiffEqual:
 			add(true, l.take(words), r.take(words))

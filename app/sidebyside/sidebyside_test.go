@@ -81,10 +81,10 @@ func TestAlignLargeTexts(t *testing.T) {
 					require.NoError(t, err)
 					run.Left = body
 				}
-				compared += strings.Count(run.Left, " ")
-				if run.Same {
+				words := strings.Count(run.Left, " ")
+				if compared += words; run.Same {
 					require.Equal(t, run.Left, run.Right)
-					same += strings.Count(run.Left, " ")
+					same += words
 				}
 				if leftOut == 0 {
 					l.WriteString(run.Left)
@@ -92,8 +92,7 @@ func TestAlignLargeTexts(t *testing.T) {
 				}
 			}
 			require.Equal(t, c.words, compared+leftOut)
-			require.True(t, strings.HasPrefix(left.String(), l.String()))
-			require.True(t, strings.HasPrefix(right.String(), r.String()))
+			require.True(t, strings.HasPrefix(left.String(), l.String()) && strings.HasPrefix(right.String(), r.String()))
 			require.Equal(t, c.words > mostWords && c.vocabulary > 1, leftOut > 0)
 			require.GreaterOrEqual(t, float64(same)/float64(compared), c.least)
 		})
@@ -108,7 +107,8 @@ func TestCostIsLinear(t *testing.T) {
 		"period": {"a a b ", "a b "}, "lines": {"a\n", "\n b"}, "sentences": {"A b. ", "A c. "},
 	} {
 		cost := func(bytes int) time.Duration {
-			left, right := "x "+strings.Repeat(repeated[0], bytes/len(repeated[0])), strings.Repeat(repeated[1], bytes/len(repeated[1]))
+			left := "x " + strings.Repeat(repeated[0], bytes/len(repeated[0]))
+			right := strings.Repeat(repeated[1], bytes/len(repeated[1]))
 			var before, after syscall.Rusage
 			require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &before))
 			for range 3 {

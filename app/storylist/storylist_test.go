@@ -102,7 +102,8 @@ func TestList(t *testing.T) {
 		ids, _ = listed(parameters)
 		require.Equal(t, want, ids, parameters)
 	}
-	for _, parameters := range []string{"?sort=size", "?since=yesterday", "?since=-1h", "?limit=0", "?limit=201", "?srot=last", "/1?sort=last"} {
+	for _, parameters := range []string{"?sort=size", "?since=yesterday", "?since=-1h", "?limit=0", "?limit=201",
+		"?srot=last", "/1?sort=last"} {
 		code, body = get(Path + parameters)
 		require.Equal(t, http.StatusBadRequest, code, parameters)
 		require.Regexp(t, "^(sort|since|limit) is |is no parameter", body)

@@ -44,7 +44,8 @@ func (t *Judge) Fingerprint(a *Article) {
 	if a.Gone != "" {
 		return
 	}
-	made, _ := t.recipe.Fingerprint(a.Text, article.Origin{Publisher: a.Publisher, URL: a.URL, Title: a.Title, Time: a.Time})
+	from := article.Origin{Publisher: a.Publisher, URL: a.URL, Title: a.Title, Time: a.Time}
+	made, _ := t.recipe.Fingerprint(a.Text, from)
 	made.ID, made.Time = a.ID, a.Time
 	made.Coordinates, _ = article.ParseCoordinates(a.Record) // a text of a command line has none
 	a.Made = &made

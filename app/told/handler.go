@@ -80,7 +80,8 @@ func wrong(format string, args ...any) error {
 // client holds none.
 func (l *Looker) look(ctx context.Context, w http.ResponseWriter, r *http.Request, gate *gate) (Answer, error) {
 	if r.URL.RawQuery != "" {
-		return Answer{}, wrong("%q is no parameter: "+Path+" takes none; an article is the body of the request", r.URL.RawQuery)
+		return Answer{}, wrong("%q is no parameter: "+Path+" takes none; an article is the body of the request",
+			r.URL.RawQuery)
 	}
 	announced := r.ContentLength
 	if announced < 0 || announced > maxBody {

@@ -10,8 +10,8 @@ import (
 	"echosieve/redisindex/connection"
 )
 
-// OpenIndex opens the index of a configuration with its recipe, to read it. An error says at once what is wrong with the
-// servers. The caller closes Client of the index.
+// OpenIndex opens the index of a configuration with its recipe, to read it. An error says at once what is wrong with
+// the servers. The caller closes Client of the index.
 func OpenIndex(ctx context.Context, cfg config.Config, made *recipe.Recipe) (*redisindex.Index, error) {
 	client, err := connection.Connect(cfg.Redis.Options)
 	if err != nil {

@@ -129,8 +129,10 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, "unique", r.look(t, `"The harbour board voted."`)[0].Verdict)
 	for request, want := range map[string]string{
 		"": "empty", "[]": "empty", " ": "empty", "{": "no JSON", "x": "no JSON", "[" + one: "no JSON",
-		"[" + one + "}": "no JSON", "[" + one + "," + one + ",": "no JSON", "[[" + one + "]": "no JSON", "[]" + one: "empty", "[" + one + "]" + one: "no JSON", "]": "no JSON",
-		"[" + strings.Repeat(one+",", MostLooked) + one + "]": "at most 100", strings.Repeat(one, MostLooked+1): "at most 100",
+		"[" + one + "}": "no JSON", "[" + one + "," + one + ",": "no JSON", "[[" + one + "]": "no JSON",
+		"[]" + one: "empty", "[" + one + "]" + one: "no JSON", "]": "no JSON",
+		"[" + strings.Repeat(one+",", MostLooked) + one + "]": "at most 100",
+		strings.Repeat(one, MostLooked+1):                     "at most 100",
 	} {
 		_, err := split([]byte(request))
 		wrong := (*refusal)(nil)

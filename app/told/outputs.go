@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"echosieve/app/config"
@@ -48,7 +49,7 @@ type Reader struct {
 	topics   []string
 	decode   decode.Config
 	out      io.Writer
-	progress progress
+	progress atomic.Pointer[progress]
 	mu       sync.Mutex
 	archives map[string]*tools.Archive // by topic
 }
@@ -122,7 +123,7 @@ var errStop = errors.New("stop")
 // output of a later record. A record that was delivered again has another output further on, with the same
 // verdict.
 func (r *Reader) Verdict(ctx context.Context, input article.Coordinates, at time.Time) (found *Output, err error) {
-	defer files.ShowLine(r.out, r.progress.line)()
+	defer files.ShowLine(r.out, r.line)()
 	for _, topic := range r.topics {
 		if err = r.scan(ctx, topic, input.Partition, at, func(o *Output) error {
 			switch c := o.Input; {
@@ -169,7 +170,7 @@ func (r *Reader) ByID(ctx context.Context, id string, since time.Time) (latest *
 // Each calls fn with the outputs of a topic that are not older than since, partition by partition, up to the
 // ends that the partitions have when it comes to them. It ends with the first error of fn.
 func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
-	defer files.ShowLine(r.out, r.progress.line)()
+	defer files.ShowLine(r.out, r.line)()
 	return r.scan(ctx, topic, allPartitions, since, fn)
 }
 
@@ -187,6 +188,7 @@ func (r *Reader) scan(ctx context.Context, topic string, input int32, since time
 	if err != nil {
 		return err
 	}
+	read := int64(0)
 	for p := range int32(n) {
 		if input != allPartitions && p != input%int32(n) {
 			continue
@@ -205,7 +207,8 @@ func (r *Reader) scan(ctx context.Context, topic string, input int32, since time
 		}
 		err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: p, Offset: first}, offsets.Next,
 			func(rec *record.Record) error {
-				r.progress.step(rec.Coordinates, rec.Offset-first, offsets.Next-first)
+				read++
+				r.progress.Store(&progress{rec.Coordinates, 100 * (rec.Offset - first) / (offsets.Next - first), read})
 				o, err := Parse(*rec)
 				if err != nil {
 					return nil //nolint:nilerr // a record that somebody else published is no verdict
@@ -233,23 +236,15 @@ func (r *Reader) hasID(o *Output, id string) bool {
 
 // progress is how far the searches of a Reader have come.
 type progress struct {
-	mu    sync.Mutex
 	at    article.Coordinates // of the last record that was read
 	share int64               // of its partition that is read, in percent
 	count int64               // records read so far
 }
 
-func (p *progress) step(at article.Coordinates, done, total int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.count++
-	p.at, p.share = at, 100*done/max(1, total)
-}
-
-func (p *progress) line(time.Duration) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.count == 0 {
+// line describes the progress; it is empty if nothing was read yet.
+func (r *Reader) line(time.Duration) string {
+	p := r.progress.Load()
+	if p == nil {
 		return ""
 	}
 	return fmt.Sprintf("searching %s/%d: %d%% (%s so far)", p.at.Topic, p.at.Partition, p.share,

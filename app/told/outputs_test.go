@@ -73,7 +73,8 @@ func TestVerdict(t *testing.T) {
 	require.Nil(t, found)
 }
 
-// A page that is fetched again and again has hundreds of outputs with one id: the latest is found, some others are named.
+// A page that is fetched again and again has hundreds of outputs with one id: the latest is found, some others are
+// named.
 func TestByIDFindsTheLatest(t *testing.T) {
 	w := inprocess.Start(t)
 	r := told.NewReader(w.Config, io.Discard)

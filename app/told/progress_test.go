@@ -13,9 +13,8 @@ import (
 const MostFound = mostFound
 
 func TestProgress(t *testing.T) {
-	var p progress
-	require.Empty(t, p.line(time.Minute), "nothing was read yet")
-	p.step(article.Coordinates{Topic: "articles-unique", Partition: 3}, 50, 200)
-	p.step(article.Coordinates{Topic: "articles-unique", Partition: 3}, 51, 200)
-	require.Equal(t, "searching articles-unique/3: 25% (2 records so far)", p.line(time.Minute))
+	var r Reader
+	require.Empty(t, r.line(time.Minute), "nothing was read yet")
+	r.progress.Store(&progress{article.Coordinates{Topic: "articles-unique", Partition: 3}, 25, 2})
+	require.Equal(t, "searching articles-unique/3: 25% (2 records so far)", r.line(time.Minute))
 }

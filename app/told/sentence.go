@@ -7,12 +7,28 @@ import (
 	"echosieve/pipeline/evidence"
 )
 
+// Says is the reason of a verdict as a part of a sentence; empty: it has none.
+func Says(kind article.Kind, reason article.Reason) string {
+	switch reason {
+	case article.ReasonDigest:
+		return "after cleaning, and apart from spaces and punctuation, the texts are the same"
+	case article.ReasonDistance: // of classic recipes
+		return "the fingerprints are near enough"
+	}
+	for _, row := range evidence.Rows() {
+		if row.Kind == kind && row.Reason == reason {
+			return row.Says
+		}
+	}
+	return ""
+}
+
 // explain returns one sentence. Where the rule decided, it follows from the row.
 func (t *Judge) explain(c *Comparison, j article.Judgement) string {
 	var why string
 	switch j.Reason {
 	case article.ReasonDigest:
-		return "Exact copy: after cleaning, and apart from spaces and punctuation, the texts are the same."
+		return "Exact copy: " + Says(j.Kind, j.Reason) + "."
 	case article.ReasonNone:
 		return "No verdict: cleaning leaves no letter and no digit, so the record becomes a dead letter."
 	case article.ReasonUnknown:

@@ -58,7 +58,7 @@ func newCheckCommand() *cobra.Command {
 		Args: command.NoArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	addShadowFlag(cmd)
+	config.AddShadowFlag(cmd.Flags(), shadowFlag)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		c := checker{CanStart: true, cfg: cfg}
@@ -76,7 +76,7 @@ func newCheckCommand() *cobra.Command {
 }
 
 // check adds the findings of a check of a component, and says whether the service could start with them.
-func (c *checker) check(ctx context.Context, component string, check func(ctx context.Context) []diag.Finding) (ok bool) {
+func (c *checker) check(ctx context.Context, component string, check func(context.Context) []diag.Finding) (ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	found := check(ctx)

@@ -100,7 +100,7 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 	require.Empty(t, input(command.ExitOK), "the topic is empty")
 	// The records have no key and are spread by chance. A partition with more than sampleRecords would show
 	// its last ones only.
-	lines := strings.Repeat(`{"text":"港务局昨日宣布，新的集装箱码头将于明年开工建设。"}`+"\n", 30) +
+	lines := strings.Repeat(`{"text":"港务局昨日宣布，新的集装箱码头将于明年开工。"}`+"\n", 30) +
 		strings.Repeat(`{"text":"The harbour board voted to deepen the eastern channel."}`+"\n", sampleRecords-30)
 	publish := func(lines string) {
 		echosieve(t, command.ExitOK, lines, append([]string{"produce"}, servers[:2]...)...)
@@ -207,7 +207,8 @@ func TestWrongUsage(t *testing.T) {
 				"0 arguments"},
 		{[]string{"explain", "x44"},
 			`"x44" is not of the form topic/partition/offset, such as articles-duplicate/0/1517; for an id, type --id x44`},
-		{[]string{"explain", "--id", "x44", "--since", "-1h"}, `invalid argument "-1h" for "--since" flag: must not be negative`},
+		{[]string{"explain", "--id", "x44", "--since", "-1h"},
+			`invalid argument "-1h" for "--since" flag: must not be negative`},
 		{[]string{"diff", "a"},
 			"diff wants two sides, A and B (put commas, without spaces, between the topics of one side)"},
 		{[]string{"diff", ",a", "b"}, `a name is missing in ",a"; put commas, without spaces, between topics`},

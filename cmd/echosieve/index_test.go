@@ -104,8 +104,10 @@ func TestIndexCommands(t *testing.T) {
 	}
 	require.Equal(t, "exact", lookedUp(t, flags, text)[0].Judged.Kind)
 	for arg, want := range map[string]string{
-		"nope":                      `no article with the id "nope" is in the index (most exact repeats are not stored: echosieve explain shows them); if the argument is something else, say what with --as`,
-		"articles/9/9":              `no article with the coordinates "articles/9/9" is in the index (most exact repeats are not stored: echosieve explain shows them); if`,
+		"nope": `no article with the id "nope" is in the index (most exact repeats are not stored: echosieve explain ` +
+			`shows them); if the argument is something else, say what with --as`,
+		"articles/9/9": `no article with the coordinates "articles/9/9" is in the index (most exact repeats are not ` +
+			`stored: echosieve explain shows them); if`,
 		"Quite unlike all of these": "the look-ups for this text find no article; if",
 	} {
 		require.Contains(t, runIndex(t, command.ExitNo, flags, "lookup", arg), want)

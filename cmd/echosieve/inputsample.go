@@ -35,58 +35,42 @@ type inputSample struct {
 	reasons                map[string]int // of dead letters, with an example of the detail
 }
 
-// reject counts a dead letter.
-func (s *inputSample) reject(r *record.RejectError) {
-	if s.reasons == nil {
-		s.reasons = map[string]int{}
-	}
-	s.dead++
-	s.reasons[r.Error()]++
-}
-
-// usualReason is the most frequent reason for dead letters.
-func (s *inputSample) usualReason() string {
-	return slices.MaxFunc(slices.Sorted(maps.Keys(s.reasons)),
-		func(a, b string) int { return cmp.Compare(s.reasons[a], s.reasons[b]) })
-}
-
 // checkInput says which scripts the last records of the input topics are in, and how many have no word. If a
 // topic cannot be read, it says why.
 func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []diag.Finding {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	archive, err := tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Inputs...)
-	if err != nil {
+	s := inputSample{reasons: map[string]int{}}
+	if err := s.read(ctx, cfg, made); err != nil {
 		return []diag.Finding{skipped("input", err.Error())}
-	}
-	defer archive.Close()
-	var s inputSample
-	for _, topic := range cfg.Kafka.Topics.Inputs {
-		err := sampleTopic(ctx, archive, topic, func(r *record.Record) { s.add(cfg.Input.Config, made, r) })
-		if err != nil {
-			return []diag.Finding{skipped("input", err.Error())}
-		}
 	}
 	return s.findings()
 }
 
-// sampleTopic calls add with the last records of a topic.
-func sampleTopic(ctx context.Context, archive *tools.Archive, topic string, add func(*record.Record)) error {
-	partitions, err := archive.Partitions(ctx, topic)
+// read counts the last records of the input topics.
+func (s *inputSample) read(ctx context.Context, cfg config.Config, made *recipe.Recipe) error {
+	archive, err := tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Inputs...)
 	if err != nil {
 		return err
 	}
-	for p := range int32(min(partitions, samplePartitions)) {
-		offsets, err := archive.Offsets(ctx, topic, p)
+	defer archive.Close()
+	for _, topic := range cfg.Kafka.Topics.Inputs {
+		partitions, err := archive.Partitions(ctx, topic)
 		if err != nil {
 			return err
 		}
-		from := article.Coordinates{Topic: topic, Partition: p, Offset: max(offsets.First, offsets.Next-sampleRecords)}
-		if err := archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
-			add(r)
-			return nil
-		}); err != nil {
-			return err
+		for p := range int32(min(partitions, samplePartitions)) {
+			offsets, err := archive.Offsets(ctx, topic, p)
+			if err != nil {
+				return err
+			}
+			from := article.Coordinates{Topic: topic, Partition: p, Offset: max(offsets.First, offsets.Next-sampleRecords)}
+			if err := archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
+				if r.Value != nil { // else a tombstone, or too large
+					s.add(cfg.Input.Config, made, r)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -94,24 +78,22 @@ func sampleTopic(ctx context.Context, archive *tools.Archive, topic string, add 
 
 // add counts a record.
 func (s *inputSample) add(input decode.Config, made *recipe.Recipe, r *record.Record) {
-	if r.Value == nil { // a tombstone, or too large
-		return
-	}
 	content, reject := input.Decode(r)
 	if reject.IsDeletion() {
 		return
 	}
 	s.records++
-	if reject != nil {
-		s.reject(reject)
-		return
+	var a article.Article
+	if reject == nil {
+		a, _ = made.Fingerprint(content.Text, content.Origin(r.Time))
+		reject = record.NoArticle(&a)
 	}
-	a, _ := made.Fingerprint(content.Text, content.Origin(r.Time))
-	if reject = record.NoArticle(&a); reject != nil {
-		s.reject(reject)
+	switch {
+	case reject != nil:
+		s.dead++
+		s.reasons[reject.Error()]++
 		return
-	}
-	if a.Features == 0 {
+	case a.Features == 0:
 		s.noWords++
 	}
 	s.scripts[a.Script]++
@@ -132,7 +114,8 @@ func (s *inputSample) findings() []diag.Finding {
 	switch {
 	case float64(s.dead) >= mostlyDead*float64(s.records):
 		f.Severity = diag.Failure
-		f.Problem += ", most of them for: " + s.usualReason()
+		f.Problem += ", most of them for: " + slices.MaxFunc(slices.Sorted(maps.Keys(s.reasons)),
+			func(a, b string) int { return cmp.Compare(s.reasons[a], s.reasons[b]) })
 		f.Remedy = "correct the producer, or input.format and input.fields.text"
 	case float64(s.noWords+s.dead) >= manyWithout*float64(s.records):
 		f.Severity = diag.Warning

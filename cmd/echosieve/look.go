@@ -41,7 +41,16 @@ func newLookCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		answer, err := lookUp(cmd, cfg, values)
+		made, err := cfg.LoadRecipe()
+		if err != nil {
+			return err
+		}
+		index, err := told.OpenIndex(cmd.Context(), cfg, made)
+		if err != nil {
+			return err
+		}
+		defer index.Client().Close()
+		answer, err := told.NewLooker(cfg, made, index).Look(cmd.Context(), values)
 		if err != nil {
 			return err
 		}
@@ -73,19 +82,6 @@ func readValues(cmd *cobra.Command, cfg config.Config, names []string) (values [
 		values = append(values, rec.Value)
 	}
 	return values, progress.Bad.Load(), nil
-}
-
-func lookUp(cmd *cobra.Command, cfg config.Config, values [][]byte) (told.Answer, error) {
-	made, err := cfg.LoadRecipe()
-	if err != nil {
-		return told.Answer{}, err
-	}
-	index, err := told.OpenIndex(cmd.Context(), cfg, made)
-	if err != nil {
-		return told.Answer{}, err
-	}
-	defer index.Client().Close()
-	return told.NewLooker(cfg, made, index).Look(cmd.Context(), values)
 }
 
 // lookText describes each article in one line, and below it the stored articles.

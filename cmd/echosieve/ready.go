@@ -30,28 +30,23 @@ their health check, because the image holds no other program.`,
 	}
 	config.AddFlags(cmd.Flags(), "http")
 	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
-		return requestReady(cmd.Context(), cfg.HTTP, cmd.OutOrStdout())
+		ctx, cancel := context.WithTimeout(cmd.Context(), readyTimeout)
+		defer cancel()
+		answer, err := access.Ask(ctx, cfg.HTTP, "/readyz")
+		if err != nil {
+			return fmt.Errorf("is the service running? %w", err)
+		}
+		defer answer.Body.Close()
+		if _, err := io.Copy(cmd.OutOrStdout(), io.LimitReader(answer.Body, 1<<16)); err != nil {
+			return fmt.Errorf("read the answer: %w", err)
+		}
+		switch answer.StatusCode {
+		case http.StatusOK:
+			return nil
+		case http.StatusUnauthorized:
+			return errors.New("/readyz needs a login: set http.token_file, or leave /readyz in http.open")
+		}
+		return fmt.Errorf("not ready: %s", answer.Status)
 	})
 	return cmd
-}
-
-// requestReady prints the answer of /readyz. It returns an error unless a service listens at this address and is ready.
-func requestReady(ctx context.Context, cfg config.HTTPConfig, out io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	answer, err := access.Ask(ctx, cfg, "/readyz")
-	if err != nil {
-		return fmt.Errorf("is the service running? %w", err)
-	}
-	defer answer.Body.Close()
-	if _, err := io.Copy(out, io.LimitReader(answer.Body, 1<<16)); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	if answer.StatusCode == http.StatusUnauthorized {
-		return errors.New("/readyz needs a login: set http.token_file, or leave /readyz in http.open")
-	}
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s", answer.Status)
-	}
-	return nil
 }

@@ -181,7 +181,8 @@ const boilerplateNotice = "This page was put together from public sources and is
 func boilerplatePages(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, `{"id":"%d","source":"courier","text":"Report w%dx of the harbour office. The number of ships was v%dx. %s"}`+"\n",
+		fmt.Fprintf(&b, `{"id":"%d","source":"courier","text":"Report w%dx of the harbour office. `+
+			`The number of ships was v%dx. %s"}`+"\n",
 			i, i, 7*i, boilerplateNotice)
 	}
 	return b.String()

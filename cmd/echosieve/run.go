@@ -35,7 +35,7 @@ value. The header echosieve-shadow names the topic that the service would have c
   echosieve run --shadow --config echosieve.yaml --detection.near 0.6`,
 		Args: command.NoArgs,
 	}
-	addShadowFlag(cmd)
+	config.AddShadowFlag(cmd.Flags(), shadowFlag)
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		hangups := make(chan os.Signal, 1)
@@ -57,8 +57,5 @@ value. The header echosieve-shadow names the topic that the service would have c
 	return cmd
 }
 
-// addShadowFlag adds --shadow to a command of the service.
-func addShadowFlag(cmd *cobra.Command) {
-	config.AddShadowFlag(cmd.Flags(),
-		"use the names under shadow, so that the service is not disturbed (docs/recipe-change.md)")
-}
+// shadowFlag is the help of --shadow of a command of the service.
+const shadowFlag = "use the names under shadow, so that the service is not disturbed (docs/recipe-change.md)"

@@ -27,7 +27,7 @@ If Redis loses it, or with --rebuild, all processes begin anew at the start of t
 		Args: command.NoArgs,
 	}
 	cmd.Flags().StringVar(&role.Topic, "topic", "",
-		"`topic` of the records; empty: the first of kafka.topics.input with -stories, which the console of the service reads")
+		"`topic` of the records; empty: the first of kafka.topics.input with -stories, which the console reads")
 	cmd.Flags().StringVar(&role.Owners, "owners", "",
 		"`file` with the owners of publishers that count as one, as in docs/stories.md")
 	cmd.Flags().StringSliceVar(&role.Trusted, "trusted", nil,

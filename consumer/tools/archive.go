@@ -68,38 +68,25 @@ type Offsets struct{ First, Next int64 }
 
 // Offsets returns the offsets of a partition.
 func (a *Archive) Offsets(ctx context.Context, topic string, partition int32) (Offsets, error) {
-	p, err := a.listOffsets(ctx, kafka.ReadCommitted, topic, partition, kafka.FirstOffsetOf(int(partition)),
+	p, err := a.listOffsets(ctx, topic, partition, kafka.FirstOffsetOf(int(partition)),
 		kafka.LastOffsetOf(int(partition)))
 	return Offsets{p.FirstOffset, p.LastOffset}, err
 }
 
 // OffsetAt returns the offset of the first record whose timestamp is at or after t, or -1 if there is none.
 func (a *Archive) OffsetAt(ctx context.Context, topic string, partition int32, t time.Time) (int64, error) {
-	p, err := a.listOffsets(ctx, kafka.ReadCommitted, topic, partition, kafka.TimeOffsetOf(int(partition), t))
+	p, err := a.listOffsets(ctx, topic, partition, kafka.TimeOffsetOf(int(partition), t))
 	for offset := range p.Offsets {
 		return offset, err
 	}
 	return -1, err
 }
 
-// OpenTransaction returns the first offset that cannot be read because a transaction holds it, if there is one.
-func (a *Archive) OpenTransaction(ctx context.Context, topic string, partition int32) (from int64, open bool,
-	err error,
+func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32, wanted ...kafka.OffsetRequest) (
+	kafka.PartitionOffsets, error,
 ) {
-	end := kafka.LastOffsetOf(int(partition))
-	readable, err := a.listOffsets(ctx, kafka.ReadCommitted, topic, partition, end)
-	if err != nil {
-		return 0, false, err
-	}
-	written, err := a.listOffsets(ctx, kafka.ReadUncommitted, topic, partition, end)
-	return readable.LastOffset, written.LastOffset > readable.LastOffset, err
-}
-
-func (a *Archive) listOffsets(ctx context.Context, level kafka.IsolationLevel, topic string, partition int32,
-	wanted ...kafka.OffsetRequest,
-) (kafka.PartitionOffsets, error) {
 	return retried(ctx, a, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
-		return a.cluster.ListOffsets(ctx, level, topic, wanted...)
+		return a.cluster.ListOffsets(ctx, kafka.ReadCommitted, topic, wanted...)
 	})
 }
 

@@ -47,7 +47,6 @@ function offerRelations(names) {
 
 // ---- the feed
 
-let reasons = {}; // sentences by the names of verdicts and reasons
 let source, connecting, paused = false, waiting = [], bars = [], step = 10, lastStep = 0;
 
 // connectIn connects after some milliseconds, once: a connection that was to come earlier or later is left out.
@@ -72,7 +71,6 @@ function opening(o) {
   $("recipe").textContent = `${o.version}, recipe ${o.recipe}`;
   bars = o.history.map((counts) => ({ ...counts }));
   step = o.step;
-  reasons = o.reasons;
   offerRelations(o.relations);
   lastStep = Math.floor(Date.now() / 1000 / step);
   waiting = [];
@@ -93,7 +91,7 @@ function tick(t) {
   const rows = t.rows ?? [];
   if (!paused) {
     addRows(rows, true);
-    $("sampled").textContent = rows.length < t.matched ? `Too many to read: ${rows.length} of ${t.matched} are shown, chosen at random.` : noneYet();
+    $("sampled").textContent = rows.length < t.matched ? `Too many to read: ${rows.length} of ${t.matched} are shown, the last ones.` : noneYet();
   } else {
     waiting = waiting.concat(rows).slice(-maxShown);
     $("sampled").textContent = `Paused. ${count(waiting.length, "verdict")} waiting.`;
@@ -258,10 +256,10 @@ function fillDetail(title, note, ...sides) {
 
 // about says why a verdict fell.
 function about(r) {
-  const says = reasons[`${r.verdict} ${r.reason}`], why = says ?? r.reason ?? "";
+  const why = r.says ?? r.reason ?? "";
   const parts = [r.distance >= 0 ? count(r.distance, "bit") + " apart" : "", r.relation ? "relation " + r.relation : "", r.similarity ? "similarity " + r.similarity : ""];
   const facts = parts.filter(Boolean).join(", ");
-  const named = says ? ` (${r.reason})` : "";
+  const named = r.says ? ` (${r.reason})` : "";
   return [why && why[0].toUpperCase() + why.slice(1) + named + ".", facts && facts[0].toUpperCase() + facts.slice(1) + "."].filter(Boolean).join(" ");
 }
 
@@ -294,14 +292,14 @@ $("search").addEventListener("submit", async (e) => {
   e.preventDefault();
   const q = $("query").value.trim();
   if (!q) return;
+  if (/^[\w.-]+\/\d+\/\d+$/.test(q)) return showAt(q);
   const number = ++searches;
   $("found").replaceChildren();
   try {
     const answer = await ask("api/find?" + new URLSearchParams({ q }));
     if (number !== searches) return;
-    if (answer.at) return showAt(answer.at);
-    if (answer.rows?.length) return showAt(answer.rows[0].at);
-    $("found").textContent = `No article with this id is among the last ${count(answer.searched ?? 0, "verdict")} of this process. For older ones: echosieve explain --id.`;
+    if (answer.rows.length) return showAt(answer.rows[0].at);
+    $("found").textContent = `No article with this id is among the last ${count(answer.searched, "verdict")} of this process. For older ones: echosieve explain --id.`;
   } catch (error) {
     if (number === searches) $("found").textContent = String(error.message ?? error);
   }

@@ -38,12 +38,10 @@ func TestCompareVerdicts(t *testing.T) {
 	}{
 		{"markup and punctuation do not count", compareText, "<p>" + strings.ReplaceAll(compareText, ",", " -") +
 			"</p>", "exact", "Exact copy"},
-		{"a repeated word changes only weights", compareText, compareText + " Ferry.", "near", "Near copy"},
 		{"another article", compareText, compareOther, "different", "are allowed"},
 		{"little text, the same", "Dockers call off strike.", "DOCKERS call off strike", "exact", "Exact copy"},
 		{"little text, almost the same", "Dockers call off strike.", "Dockers call off strikes.", "different",
 			"only the same text is a copy"},
-		{"flash, a source added", compareFlash, compareFlash + " (Harbour News)", "near", "as flashes need"},
 		{"flash, another figure", compareFlash, strings.Replace(compareFlash, "three", "five", 1), "different",
 			"different numbers"},
 		{"flash, another name", compareFlash, strings.Replace(compareFlash, "Riverton", "Westhaven", 1), "possible",

@@ -34,7 +34,8 @@ func Command() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare the verdicts of two runs: a service and a shadow",
 		Long:  help,
-		Example: `  echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead articles-shadow --since 24h
+		Example: `  echosieve diff --config echosieve.yaml --since 24h \
+      articles-unique,articles-duplicate,articles-dead articles-shadow
   echosieve diff --config echosieve.yaml old-unique,old-duplicate articles-shadow --samples 10`,
 		Args: command.Wants(2, "two sides, A and B (put commas, without spaces, between the topics of one side)"),
 	}

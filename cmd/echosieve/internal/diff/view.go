@@ -16,8 +16,10 @@ import (
 func (c *comparison) text(terminal sidebyside.Terminal) string {
 	var b strings.Builder
 	share := func(n int) string { return fmt.Sprintf("%d (%.2f %%)", n, 100*float64(n)/float64(c.Both)) }
-	fmt.Fprintf(&b, "A  %s\nB  %s\non both sides    %d; only A %d, only B %d\n", c.A.line(), c.B.line(), c.Both, c.OnlyA, c.OnlyB)
-	fmt.Fprintf(&b, "agree            %s, in %d of them original and copy have changed places\n", share(c.Agree), c.Exchanged)
+	fmt.Fprintf(&b, "A  %s\nB  %s\non both sides    %d; only A %d, only B %d\n", c.A.line(), c.B.line(), c.Both,
+		c.OnlyA, c.OnlyB)
+	fmt.Fprintf(&b, "agree            %s, in %d of them original and copy have changed places\n", share(c.Agree),
+		c.Exchanged)
 	fmt.Fprintf(&b, "copies only A    %s\ncopies only B    %s\n", share(c.CopiesOnlyA), share(c.CopiesOnlyB))
 	fmt.Fprintf(&b, "copies of both   %s, %d with another original, %d with another root\n", share(c.CopiesBoth),
 		c.OtherOriginal, c.OtherRoot)

@@ -117,8 +117,9 @@ func named(args []string, id string) (article.Coordinates, error) {
 const indexTimeout = 3 * time.Second
 
 // explain explains the record or the latest article with the id.
-func (e *explainer) explain(ctx context.Context, at article.Coordinates, id string, since time.Duration) (x *explanation,
-	err error) {
+func (e *explainer) explain(ctx context.Context, at article.Coordinates, id string, since time.Duration) (
+	x *explanation, err error,
+) {
 	var others []string
 	if id == "" {
 		x, err = e.record(ctx, at)

@@ -69,8 +69,7 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 	case gone:
 		return nil, fmt.Errorf("%w; %w", err, verdictErr)
 	}
-	x := &explanation{Article: a, Chain: []told.Article{}, Candidates: []candidate{},
-		Notes: append([]string{verdictErr.Error()}, e.openTransactions(ctx, at)...)}
+	x := &explanation{Article: a, Chain: []told.Article{}, Candidates: []candidate{}, Notes: []string{verdictErr.Error()}}
 	e.judge.Fingerprint(&x.Article)
 	e.addStored(ctx, &x.Article)
 	e.addCandidates(ctx, x)
@@ -128,32 +127,8 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 }
 
 // decidedBefore explains why Kafka holds another verdict than the one that would be reached now.
-const decidedBefore = "the index, or these settings, have another verdict: a record that an earlier owner of its input " +
-	"partition has published is not published again, whatever later owners decide"
-
-// openTransactions says in which output partitions of an input record a transaction is open: records from
-// there on cannot be read yet, and a verdict may be among them.
-func (e *explainer) openTransactions(ctx context.Context, input article.Coordinates) (notes []string) {
-	for _, topic := range e.reader.Topics() {
-		archive, err := e.reader.Archive(topic)
-		if err != nil {
-			continue
-		}
-		n, err := archive.Partitions(ctx, topic)
-		if err != nil || n == 0 {
-			continue
-		}
-		p := input.Partition % int32(n)
-		if from, open, err := archive.OpenTransaction(ctx, topic, p); err == nil && open {
-			notes = append(notes,
-				fmt.Sprintf("in %s/%d a transaction is open from offset %d on: what stands there cannot be read "+
-					"before it ends, and the verdict may be there; "+
-					"if it stays, kafka-transactions.sh find-hanging names its producer, and abort ends it", topic, p,
-					from))
-		}
-	}
-	return notes
-}
+const decidedBefore = "the index, or these settings, have another verdict: a record that an earlier owner of its " +
+	"input partition has published is not published again, whatever later owners decide"
 
 // fetch describes an earlier article, as far as Kafka and the index have it. known are entries of the index in which
 // it may be.

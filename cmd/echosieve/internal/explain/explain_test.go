@@ -155,18 +155,6 @@ func TestExplain(t *testing.T) {
 		require.Contains(t, x.Notes[0], "has not decided it yet")
 		require.NotEmpty(t, x.Candidates)
 		require.Len(t, x.Notes, 1)
-
-		// A program that is gone has left a transaction open where the verdict goes to.
-		other, err := kgo.NewClient(kgo.SeedBrokers(w.Config.Kafka.Brokers...), kgo.TransactionalID("gone"),
-			kgo.RecordPartitioner(kgo.ManualPartitioner()))
-		require.NoError(t, err)
-		defer other.Close()
-		require.NoError(t, other.BeginTransaction())
-		hanging := &kgo.Record{Topic: w.Config.Kafka.Topics.Duplicate, Value: []byte("x")}
-		require.NoError(t, other.ProduceSync(t.Context(), hanging).FirstErr())
-		x = explained(t, w, x.Article.Record)
-		require.Contains(t, strings.Join(x.Notes, "\n"), fmt.Sprintf("in %s/0 a transaction is open from offset %d on",
-			hanging.Topic, hanging.Offset))
 	})
 	t.Run("original removed", func(t *testing.T) {
 		w.Delete(t, "articles", 0, 1)

@@ -82,8 +82,8 @@ func (x *explanation) lettersLine() string {
 	return fmt.Sprintf("A is %s, B is %s.\n", x.Comparison.A.Name, x.Comparison.B.Name)
 }
 
-// page is the explanation as a page that loads nothing. Everything that comes from a record is made visible and escaped.
-// The content security policy forbids the browser what a mistake in that would let in.
+// page is the explanation as a page that loads nothing. Everything that comes from a record is made visible and
+// escaped. The content security policy forbids the browser what a mistake in that would let in.
 func (x *explanation) page() string {
 	var b strings.Builder
 	add := func(element, text string) {
