@@ -3,14 +3,12 @@ package consumer
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 
@@ -19,42 +17,6 @@ import (
 )
 
 var outputs = []string{"articles-unique", "articles-duplicate", "articles-dead"}
-
-func TestRecordsReachTheirTopicsInOrder(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	kafkatest.EnsureTopics(t, cfg)
-	cl := kafkatest.Client(t, cfg)
-	const n = 3000
-	recs := kafkatest.Numbered(cfg.Topics.Inputs[0], "", n, 3)
-	for i, r := range recs {
-		r.Value = fmt.Appendf(nil, "%c%06d", "udxs"[i%4], i)
-	}
-	kafkatest.Produce(t, cl, recs...)
-	h := &router{}
-	m := startMember(t, cfg, h)
-	all := kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(n*3/4))
-	last := map[string]int64{}
-	for _, r := range all {
-		require.Equal(t, map[byte]string{'u': "articles-unique", 'd': "articles-duplicate", 'x': "articles-dead"}[r.Value[0]],
-			r.Topic)
-		source := strings.Split(kafkatest.Header(r, pipeline.HeaderInput), "/")
-		require.Equal(t, strconv.Itoa(int(r.Partition)), source[1], "input partition p goes to output partition p")
-		offset, err := strconv.ParseInt(source[2], 10, 64)
-		require.NoError(t, err)
-		key := r.Topic + "/" + source[1]
-		before, seen := last[key]
-		require.False(t, seen && before >= offset, "order in %s: %d after %d", key, offset, before)
-		last[key] = offset
-	}
-	m.stop(t)
-	require.Equal(t, n*3/4, h.published)
-	require.Equal(t, int64(n), kafkatest.Committed(t, cl, cfg))
-	require.Zero(t, m.value(t, "echosieve_consumer_in_flight_records"))
-	require.Zero(t, m.value(t, "echosieve_consumer_in_flight_bytes"))
-	require.EqualValues(t, n, m.value(t, "echosieve_consumer_fetched_records_total"))
-	require.EqualValues(t, n*3/4, m.value(t, "echosieve_consumer_acknowledged_records_total"))
-	require.NoError(t, m.health.last())
-}
 
 func TestInFlightIsBounded(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
@@ -78,38 +40,35 @@ func TestInFlightIsBounded(t *testing.T) {
 	require.Positive(t, most.Load())
 }
 
-func TestRecordAboveTheWholeBudgetPasses(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	cfg.MaxInFlightBytes = 1000
-	kafkatest.EnsureTopics(t, cfg)
-	kafkatest.Produce(t, kafkatest.Client(t, cfg),
-		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: []byte("u" + strings.Repeat("a", 5000))},
-		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: []byte("u" + strings.Repeat("b", 5000))})
-	m := startMember(t, cfg, &router{})
-	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(2))
-	m.stop(t)
-}
-
-// A batch that waits for its schemas when the member stops is not committed. The next member gets it. Another
-// error of Prepare ends Run.
+// A batch that waits for its schemas when the member stops is not committed, be it in Prepare or before it is fetched
+// again. The next member gets it. Another error of Prepare ends Run.
 func TestBatchThatWasNotPreparedIsDeliveredAgain(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	cfg.DrainTimeout = time.Second
 	const n = 300
 	cl := kafkatest.Filled(t, cfg, "u", n)
 	waits := make(chan bool, n)
-	m := startMember(t, cfg, &router{prepare: func(ctx context.Context, _ []record.Record) error {
+	wait := func(ctx context.Context) error {
 		waits <- true
 		<-ctx.Done()
 		return ctx.Err()
-	}})
-	<-waits
-	m.stop(t)
-	require.LessOrEqual(t, kafkatest.Committed(t, cl, cfg), int64(0))
-	require.Zero(t, m.value(t, "echosieve_consumer_in_flight_records"))
-
+	}
+	for _, prepare := range []func(context.Context, []record.Record) error{
+		func(ctx context.Context, _ []record.Record) error { return wait(ctx) },
+		func(context.Context, []record.Record) error {
+			return &decode.Pending{
+				Why: errors.New("away"), Settle: func(ctx context.Context, _ string) error { return wait(ctx) },
+			}
+		},
+	} {
+		m := startMember(t, cfg, &router{prepare: prepare})
+		<-waits
+		m.stop(t)
+		require.LessOrEqual(t, kafkatest.Committed(t, cl, cfg), int64(0))
+		require.Zero(t, m.value(t, "echosieve_consumer_in_flight_records"))
+	}
 	h := &router{}
-	m = startMember(t, cfg, h)
+	m := startMember(t, cfg, h)
 	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(n))
 	m.stop(t)
 	require.Equal(t, n, h.published)

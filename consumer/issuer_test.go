@@ -2,17 +2,10 @@ package consumer
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,12 +22,11 @@ import (
 	"echosieve/test/kafkatest"
 )
 
-// issuer is a token endpoint and its public keys. Its clients have the secret "secret" and may have the scope "kafka".
-// The client mallory gets tokens for another audience.
+// issuer is a token endpoint. Its clients have the secret "secret" and may have the scope "kafka". What the client
+// mallory gets is no token.
 type issuer struct {
-	name, endpoint, keys, ca string
+	endpoint, ca string
 
-	key    *ecdsa.PrivateKey
 	issued atomic.Int64
 }
 
@@ -42,71 +34,41 @@ type issuer struct {
 const tokenLife = 8 * time.Second
 
 func newIssuer(t *testing.T, authority *certs.Authority) *issuer {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	i := &issuer{name: "https://issuer.test", ca: authority.File, key: key}
-	keys := httptest.NewServer(http.HandlerFunc(i.serveKeys))
-	t.Cleanup(keys.Close)
+	i := &issuer{ca: authority.File}
 	pair := authority.ServerOn("127.0.0.1")
 	certificate, err := tls.LoadX509KeyPair(pair.Cert, pair.Key)
 	require.NoError(t, err)
-	endpoint := httptest.NewUnstartedServer(http.HandlerFunc(i.serveToken))
+	endpoint := httptest.NewUnstartedServer(i)
 	endpoint.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	endpoint.StartTLS()
 	t.Cleanup(endpoint.Close)
-	i.keys, i.endpoint = keys.URL+"/keys", endpoint.URL+"/token"
+	i.endpoint = endpoint.URL + "/token"
 	return i
 }
 
-func encoded(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
-
-func (i *issuer) serveKeys(w http.ResponseWriter, _ *http.Request) {
-	point, err := i.key.PublicKey.Bytes() // 4, x, y
-	if err != nil {
-		panic(err)
-	}
-	_, _ = fmt.Fprintf(w, `{"keys":[{"kty":"EC","crv":"P-256","alg":"ES256","use":"sig","kid":"1","x":%q,"y":%q}]}`,
-		encoded(point[1:33]), encoded(point[33:]))
-}
-
-func (i *issuer) serveToken(w http.ResponseWriter, r *http.Request) {
+func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	client, secret, _ := r.BasicAuth()
-	audience, scope := "kafka", r.FormValue("scope")
-	if client == "mallory" {
-		audience = "elsewhere"
-	}
-	w.Header().Set("Content-Type", "application/json")
+	now := time.Now()
+	token, refusal := unsecured(client, now, now.Add(tokenLife)), ""
 	switch {
 	case r.FormValue("grant_type") != "client_credentials" || secret != "secret":
-		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = fmt.Fprint(w, `{"error":"invalid_client"}`)
-		return
-	case scope != "kafka":
+		refusal = "invalid_client"
+	case r.FormValue("scope") != "kafka":
+		refusal = "invalid_scope"
+	case client == "mallory":
+		token = "not.a.token"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if refusal != "" {
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = fmt.Fprint(w, `{"error":"invalid_scope"}`)
+		_, _ = fmt.Fprintf(w, `{"error":%q}`, refusal)
 		return
 	}
 	i.issued.Add(1)
-	now := time.Now()
-	claims, err := json.Marshal(map[string]any{
-		"iss": i.name, "aud": audience, "sub": client, "scope": scope, "iat": now.Unix(),
-		"exp": now.Add(tokenLife).Unix(),
-	})
-	if err != nil {
-		panic(err)
-	}
-	text := encoded([]byte(`{"alg":"ES256","kid":"1"}`)) + "." + encoded(claims)
-	digest := sha256.Sum256([]byte(text))
-	a, b, err := ecdsa.Sign(rand.Reader, i.key, digest[:])
-	if err != nil {
-		panic(err)
-	}
-	signature := slices.Concat(a.FillBytes(make([]byte, 32)), b.FillBytes(make([]byte, 32)))
-	_, _ = fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, text+"."+encoded(signature),
-		int(tokenLife.Seconds()))
+	_, _ = fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, token, int(tokenLife.Seconds()))
 }
 
-// try logs in to a real broker that checks the signatures of the tokens, and makes the mistakes of operators.
+// try logs in to a real broker, and makes the mistakes of operators.
 func (i *issuer) try(t *testing.T, s *kafkaserver.Server) {
 	admin := kafkatest.RealConfig(s, "credentials")
 	kafkatest.EnsureTopics(t, admin)
@@ -134,8 +96,8 @@ func (i *issuer) try(t *testing.T, s *kafkaserver.Server) {
 			func(l *broker.SASL) { l.TokenURL = strings.Replace(i.endpoint, "127.0.0.1", "127.0.0.2", 1) },
 			"kafka.sasl.token_url",
 		},
-		"wrong audience": {func(l *broker.SASL) { l.Username = "mallory" }, "check issuer, audience"},
-		"no rights":      {func(l *broker.SASL) { l.Username = "eve" }, "grant Read"},
+		"no token":  {func(l *broker.SASL) { l.Username = "mallory" }, "check issuer, audience"},
+		"no rights": {func(l *broker.SASL) { l.Username = "eve" }, "grant Read"},
 	} {
 		cfg := cfg
 		c.spoil(&cfg.SASL)

@@ -15,7 +15,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/internal/stopping"
-	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 )
@@ -48,23 +47,6 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	close(release)
 	m.stop(t)
 	require.Equal(t, int64(10), kafkatest.Committed(t, cl, cfg))
-}
-
-func TestDrainGivesUpAfterItsTimeoutWithoutCommitting(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	cfg.Partitions = 1
-	cfg.DrainTimeout = 300 * time.Millisecond
-	cl := kafkatest.Filled(t, cfg, "u", 10)
-	deciding := make(chan struct{})
-	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
-		close(deciding)
-		<-ctx.Done()
-		return ctx.Err()
-	}})
-	<-deciding
-	m.stop(t)
-	require.Zero(t, m.logged.count("could not leave the group in time"), "Run does not just stop waiting for the group")
-	require.Zero(t, kafkatest.Committed(t, cl, cfg))
 }
 
 // The process stops while the servers are away that two of three partitions need: the index of one, the output topic of
@@ -157,26 +139,6 @@ func TestErrorOfTheHandlerEndsRun(t *testing.T) {
 	}
 }
 
-// inIndex is Labels of a member that decides in the index.
-type inIndex struct {
-	index  string
-	caught *atomic.Int64 // the number of labels at the latest CatchUp
-}
-
-func (l inIndex) Label() string                         { return l.index }
-func (l inIndex) Recall(map[article.Coordinates]string) {}
-func (l inIndex) CatchUp(_ context.Context, labels map[article.Coordinates]string, _ func(string)) (bool, error) {
-	l.caught.Store(int64(len(labels)))
-	return false, nil
-}
-
-func (l inIndex) Decider(labels map[article.Coordinates]string) (mine bool, differs string) {
-	for _, index := range labels {
-		return index == l.index, "it has index " + index
-	}
-	return false, ""
-}
-
 // Members of two indexes: a newcomer waits while another index decides; of two that start at once, one goes on, and
 // only the members of one index ever have partitions.
 func TestOneIndexDecidesInAGroup(t *testing.T) {
@@ -184,7 +146,7 @@ func TestOneIndexDecidesInAGroup(t *testing.T) {
 	cl := kafkatest.Filled(t, cfg, "u", 30)
 	start := func(port, index string) *member {
 		m := newMember(t, cfg, &router{})
-		m.KeepLabels(inIndex{index, new(atomic.Int64)})
+		m.KeepLabels(&labeler{label: index, alone: true})
 		m.NameMember(NewName("127.0.0.1:"+port, index))
 		m.start()
 		return m
@@ -212,7 +174,7 @@ func TestOneIndexDecidesInAGroup(t *testing.T) {
 	require.True(t, waits(b), "it waits for the last of them")
 	a2.stop(t)
 	serves(t, b)
-	require.Equal(t, int64(cfg.Partitions), b.labels.(inIndex).caught.Load(), "it has stored what was decided")
+	require.Equal(t, int64(cfg.Partitions), b.labels.(*labeler).caught.Load(), "it has stored what was decided")
 	require.False(t, assigned(a) || assigned(a2))
 	b.stop(t)
 }

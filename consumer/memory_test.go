@@ -129,7 +129,7 @@ func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {
 }
 
 // Three partitions wait for records at the same time, although one response may take all memory. If a fetch held
-// memory while it waits, the second would wait for the first.
+// memory while it waits, the second would wait for the first. A record above the whole budget passes.
 func TestIdlePartitionsHoldNoMemory(t *testing.T) {
 	k, cfg := kafkatest.Fake(t)
 	cfg.FetchMaxWait, cfg.MaxInFlightBytes = kafkatest.Patience, 4<<10
@@ -143,7 +143,8 @@ func TestIdlePartitionsHoldNoMemory(t *testing.T) {
 	m := startMember(t, cfg, &router{})
 	require.Eventually(t, func() bool { return asked.Load() >= 3 }, kafkatest.Patience/2, time.Millisecond,
 		"every partition waits for records")
-	kafkatest.Produce(t, kafkatest.Client(t, cfg), kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 10, 3)...)
-	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(10))
+	kafkatest.Produce(t, kafkatest.Client(t, cfg), append(kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 10, 3),
+		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: []byte(strings.Repeat("large", 5000))})...)
+	kafkatest.ConsumeUntil(t, cfg, outputs, kafkatest.AtLeast(11))
 	m.stop(t)
 }

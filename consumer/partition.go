@@ -13,8 +13,8 @@ import (
 )
 
 // partition is one partition of an input topic in one group generation. Three goroutines serve it: fetch, feed
-// (prepare) and finish. Channels without a buffer connect them: at most three batches are in flight, so a backlog leaves
-// memory and cores to other partitions. All batches pass in order, so one offset says how far the work is done.
+// (prepare) and finish. Channels without a buffer connect them: at most three batches are in flight, so a backlog
+// leaves memory and cores to other partitions. All batches pass in order, so one offset says how far the work is done.
 type partition struct {
 	c     *Consumer
 	input *inputTopic

@@ -74,22 +74,3 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 	}
 	m.stop(t)
 }
-
-// A partition that waits for a schema gives itself up at once.
-func TestPartitionsThatWaitForASchemaStop(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	kafkatest.Filled(t, cfg, "u", 3)
-	waits := make(chan string, 100)
-	m := startMember(t, cfg, &router{prepare: func(_ context.Context, recs []record.Record) error {
-		return &decode.Pending{
-			Schema: "7", Record: recs[0].String(), Why: errors.New("away"),
-			Settle: func(ctx context.Context, at string) error {
-				waits <- at
-				<-ctx.Done()
-				return ctx.Err()
-			},
-		}
-	}})
-	<-waits
-	m.stop(t)
-}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +18,9 @@ import (
 
 // labeler implements Labels and stores the recalled labels.
 type labeler struct {
-	label string
+	label  string
+	alone  bool         // it decides in an index of its own
+	caught atomic.Int64 // the number of labels at the latest CatchUp
 
 	mu       sync.Mutex
 	recalled [][]string
@@ -25,11 +28,17 @@ type labeler struct {
 
 func (n *labeler) Label() string { return n.label }
 
-func (n *labeler) Decider(map[article.Coordinates]string) (mine bool, differs string) {
-	return true, ""
+func (n *labeler) Decider(labels map[article.Coordinates]string) (mine bool, differs string) {
+	for _, index := range labels {
+		if n.alone {
+			return index == n.label, "it has index " + index
+		}
+	}
+	return !n.alone, ""
 }
 
-func (n *labeler) CatchUp(context.Context, map[article.Coordinates]string, func(string)) (lacked bool, err error) {
+func (n *labeler) CatchUp(_ context.Context, labels map[article.Coordinates]string, _ func(string)) (bool, error) {
+	n.caught.Store(int64(len(labels)))
 	return false, nil
 }
 

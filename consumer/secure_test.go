@@ -35,8 +35,7 @@ func TestSecuredKafka(t *testing.T) {
 	s := kafkaserver.Start(t, kafkaserver.V4, kafkaserver.Secure(authority.Server().Store, ca,
 		map[string]string{"alice": "secret"}),
 		kafkaserver.With("listener.name.login.oauthbearer.connections.max.reauth.ms", "5000"),
-		kafkaserver.With("listener.name.secure.oauthbearer.connections.max.reauth.ms", "5000"),
-		kafkaserver.Tokens(issuer.name, issuer.keys))
+		kafkaserver.With("listener.name.secure.oauthbearer.connections.max.reauth.ms", "5000"))
 	t.Run("tokens", func(t *testing.T) {
 		t.Parallel()
 		tokens(t, s)

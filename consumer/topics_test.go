@@ -42,6 +42,7 @@ func publishedOnce(t *testing.T, cfg broker.Config, n map[string]int) {
 		from, err := article.ParseCoordinates(kafkatest.Header(r, pipeline.HeaderInput))
 		require.NoError(t, err)
 		require.Equal(t, from.Partition%int32(cfg.Partitions), r.Partition)
+		require.Equal(t, r.Value[0] == 'd', r.Topic == cfg.Topics.Duplicate, "in the topic of its verdict")
 		lane := fmt.Sprint(r.Topic, from.Topic, from.Partition)
 		before, seen := last[lane]
 		require.False(t, seen && before >= from.Offset, "order in %s", lane)
@@ -80,7 +81,7 @@ func TestSeveralTopics(t *testing.T) {
 	run(cfg, map[string]int{"articles": 30, "wire": 30}, cfg.Topics.Inputs...)
 	without := cfg
 	without.Topics.Inputs = []string{"articles"}
-	inBoth(t, cfg, "v", 30)
+	inBoth(t, cfg, "d", 30)
 	run(without, map[string]int{"articles": 60, "wire": 30}, without.Topics.Inputs...)
 	run(cfg, map[string]int{"articles": 60, "wire": 60}, cfg.Topics.Inputs...)
 }

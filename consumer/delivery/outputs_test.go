@@ -280,21 +280,3 @@ func publishRaw(to *takeover, as wire.Identity, sequence int32, topic, source st
 	_, err = to.cluster.Wire.Produce(context.Background(), topic, 0, raw)
 	return err
 }
-
-// The set of offsets that were read back takes memory for the offsets in it, not for their distance.
-func TestOffsetSet(t *testing.T) {
-	var s offsetSet
-	require.False(t, s.has(0))
-	for _, offset := range []int64{7, 0, 1 << 62, math.MaxInt64, 7} {
-		s.add(offset)
-	}
-	for _, offset := range []int64{7, 0, 1 << 62, math.MaxInt64} {
-		require.True(t, s.has(offset))
-	}
-	for _, offset := range []int64{-1, 1, 6, 8, 64, 1<<62 - 1, math.MinInt64} {
-		require.False(t, s.has(offset))
-	}
-	require.Equal(t, 4, s.len)
-	require.Equal(t, int64(math.MaxInt64), s.highest)
-	require.Len(t, s.words, 3)
-}

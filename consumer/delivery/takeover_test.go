@@ -3,7 +3,6 @@ package delivery
 import (
 	"context"
 	"errors"
-	"math"
 	"testing"
 	"time"
 
@@ -184,20 +183,6 @@ func lateMarker(t *testing.T, cfg broker.Config) {
 	require.NoError(t, err)
 	require.True(t, own.acknowledged.has(30), "the former owner's last batch")
 	require.ErrorIs(t, publishAs(former, former.as, 1, unique.Topic, 31), kafka.InvalidProducerEpoch)
-}
-
-func TestRenewalInterval(t *testing.T) {
-	o := &Owner{d: &Delivery{limits: &outputLimits{}}}
-	for _, at := range []struct{ memory, retention, want time.Duration }{
-		{math.MaxInt64, math.MaxInt64, 6 * time.Hour},
-		{24 * time.Hour, 7 * 24 * time.Hour, 6 * time.Hour},
-		{24 * time.Hour, time.Hour, 20 * time.Minute},
-		{30 * time.Minute, time.Hour, 10 * time.Minute},
-	} {
-		o.d.fenceMemory = at.memory
-		o.d.limits.retention.Store(int64(at.retention))
-		require.Equal(t, at.want, o.renewalInterval())
-	}
 }
 
 // A commit holds the positions of before as long as published records lie ahead, and then those behind the owner's own

@@ -1,13 +1,11 @@
 package delivery
 
 import (
-	"errors"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -66,26 +64,6 @@ func TestGivenUpBatchesAreFenced(t *testing.T) {
 		return len(all) > 0 && string(all[len(all)-1].Value) == "after"
 	})
 	require.Equal(t, []string{"appended", "last", "after"}, kafkatest.Values(out))
-}
-
-func TestSequenceNumbersThatABrokerLostAreRenewed(t *testing.T) {
-	k, cfg := kafkatest.Fake(t)
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	w := oneWriter(t, cfg)
-	writeUntilTaken(t, w, "before")
-	require.NoError(t, k.DeleteTopic(cfg.Topics.Unique))
-	require.NoError(t, k.CreateTopic(cfg.Topics.Unique, 1, nil))
-	var refused error
-	require.Eventually(t, func() bool { // the metadata can be from the moment between the two topics
-		refused = w.write(t.Context(), batchWith(t, "after"), 1, time.Now())
-		return !errors.Is(refused, kafka.UnknownTopicOrPartition) && !errors.Is(refused, protocol.ErrNoTopic)
-	}, kafkatest.Patience, 10*time.Millisecond)
-	require.ErrorIs(t, refused, kafka.OutOfOrderSequenceNumber, "a log that was never written wants 0")
-	writeUntilTaken(t, w, "after")
-	writeUntilTaken(t, w, "next")
-	require.Equal(t, []string{"after", "next"},
-		kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(2))))
 }
 
 func TestSequenceNumbersAndEpochsHaveEnds(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
-	cfg.Partitions = 7
+	cfg.Partitions, cfg.MaxMessageBytes, cfg.Compression = 7, 4<<20, "none"
 	kafkatest.EnsureTopics(t, cfg)
 	p, err := NewProducer(cfg, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
@@ -33,6 +33,7 @@ func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
 	}
 	require.NoError(t, p.Produce(ctx,
 		[]record.Record{{Value: []byte("a")}, {Value: []byte("b"), Time: time.UnixMilli(5)}}))
+	require.ErrorContains(t, p.Produce(ctx, []record.Record{{Value: make([]byte, 2<<20)}}), "max.message.bytes")
 	require.NoError(t, p.Close())
 	require.EqualValues(t, n+2, p.Acknowledged())
 
@@ -45,19 +46,6 @@ func TestProducerPlacesKeysAsTheJavaClient(t *testing.T) {
 			require.EqualValues(t, 5, r.Timestamp.UnixMilli())
 		}
 	}
-}
-
-func TestProducerReportsWhatCannotBeDelivered(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	cfg.MaxMessageBytes = 4 << 20
-	cfg.Compression = "none"
-	kafkatest.EnsureTopics(t, cfg)
-	p, err := NewProducer(cfg, cfg.Topics.Inputs[0])
-	require.NoError(t, err)
-	require.ErrorContains(t, p.Produce(context.Background(), []record.Record{{Value: make([]byte, 2<<20)}}),
-		"max.message.bytes")
-	require.Zero(t, p.Acknowledged())
-	require.NoError(t, p.Close())
 }
 
 // A lost acknowledgement may repeat a record, but nothing is lost and the order of a key is kept.

@@ -13,29 +13,11 @@ type Option func(*options)
 type options struct {
 	properties map[string]string
 	format     []string // arguments of the storage tool
-	java       []string // arguments of the Java machine
 	secure     bool
 }
 
 // With sets a broker property.
 func With(key, value string) Option { return func(o *options) { o.properties[key] = value } }
-
-// Tokens makes the SASL_SSL listener of Secure take the tokens of an issuer, for the audience "kafka". Their keys are at
-// the address of keys.
-func Tokens(issuer, keys string) Option {
-	return func(o *options) {
-		o.java = append(o.java, "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="+keys)
-		maps.Copy(o.properties, map[string]string{
-			"listener.name.secure.oauthbearer.sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer." +
-				"OAuthBearerLoginModule required;",
-			"listener.name.secure.oauthbearer.sasl.server.callback.handler.class": "org.apache.kafka.common.security." +
-				"oauthbearer.OAuthBearerValidatorCallbackHandler",
-			"sasl.oauthbearer.jwks.endpoint.url": keys,
-			"sasl.oauthbearer.expected.issuer":   issuer,
-			"sasl.oauthbearer.expected.audience": "kafka",
-		})
-	}
-}
 
 // session is how long the controllers wait for a broker of which they hear nothing, also when it has started again.
 const session = "broker.session.timeout.ms"

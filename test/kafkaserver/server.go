@@ -85,7 +85,7 @@ func start(t testing.TB, kafka installation, archive string, f host.Front, opts 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	s.java = append(o.java, archive)
+	s.java = []string{archive}
 	ports := host.Ports(t, 7)
 	reached := f.Before(ports[1], ports[6])
 	s.Addr, s.Reached, s.Aside = host.Addr(ports[0]), reached[0], reached[1]

@@ -176,29 +176,22 @@ func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
 	require.Equal(t, 5, s.control)
 }
 
-func TestOffsetsOfCompactedRecordsArePassed(t *testing.T) {
+// Compaction has removed the last records of the batch, which begins before the requested offset, and the topic has
+// its own times.
+func TestBatchesOfUnusualTopics(t *testing.T) {
 	raw, err := EncodeBatch(sample(3), 0)
 	require.NoError(t, err)
-	raw = rebatch(at(raw, 100), func(b []byte) { binary.BigEndian.PutUint32(b[23:], 49) })
-	s := NewReader(&FetchResponse{records: raw}, 101, 1<<20, unbounded)
-	recs, err := readAll(s)
-	require.NoError(t, err)
-	require.Len(t, recs, 2, "a batch may begin before the requested offset")
-	require.EqualValues(t, 150, s.offset)
-}
-
-func TestLogAppendTimeIsTakenFromTheBatch(t *testing.T) {
-	raw, err := EncodeBatch(sample(3), 0)
-	require.NoError(t, err)
-	raw = rebatch(raw, func(b []byte) {
+	raw = rebatch(at(raw, 100), func(b []byte) {
+		put32(b[23:], 49)
 		b[22] |= attrLogAppendTime
 		binary.BigEndian.PutUint64(b[35:], 777)
 	})
-	recs, err := readAll(NewReader(&FetchResponse{records: raw}, 0, 1<<20, unbounded))
+	s := NewReader(&FetchResponse{records: raw}, 101, 1<<20, unbounded)
+	recs, err := readAll(s)
 	require.NoError(t, err)
-	for _, r := range recs {
-		require.EqualValues(t, 777, r.Time.UnixMilli())
-	}
+	require.Len(t, recs, 2)
+	require.EqualValues(t, 150, s.offset)
+	require.EqualValues(t, 777, recs[0].Time.UnixMilli())
 }
 
 func TestDamagedBatches(t *testing.T) {
