@@ -12,7 +12,8 @@ import (
 type Advice struct {
 	// Verdict is what Claim would decide now. Its Root has no coordinates while the original is undecided.
 	Verdict article.Verdict
-	// Candidates are those of Index.Candidates.
+	// Candidates are the stored articles that the look-ups find, the nearest first, at most Config.MaxCandidates
+	// fingerprints, as Claim would find them now.
 	Candidates []Candidate
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"echosieve/internal/telemetry"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/packed"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
-	"echosieve/simhash"
 )
 
 // task is one article of a claim on its way to its verdict. It embeds the article's entry, as it is stored or
@@ -203,13 +203,13 @@ func (c *claim) stored(t *task, reply any) error {
 
 // useStored takes over what the stored entry of a task's article says: the verdict, if there is one, and the
 // id. The id differs if the setting of the id's field was changed since the article was stored.
-func (c *claim) useStored(t *task, e *keyspace.Entry) (err error) {
+func (c *claim) useStored(t *task, e *keyspace.Entry) error {
 	t.ID = e.ID
-	if len(e.VerdictBytes) == 0 {
-		return nil
-	}
-	if t.verdict, err = keyspace.DecodeVerdict(e.VerdictBytes, t.Ref()); err != nil {
-		return c.x.keys.Damage(&t.Entry)
+	if len(e.VerdictBytes) > 0 {
+		var ok bool
+		if t.verdict, ok = packed.DecodeVerdict(e.VerdictBytes, t.Ref()); !ok {
+			return c.x.keys.Damage(&t.Entry)
+		}
 	}
 	return nil
 }
@@ -271,8 +271,7 @@ func (c *claim) addWitnesses(start time.Time) {
 			if t.LittleText {
 				return nil
 			}
-			var blocks []simhash.Block
-			for _, block := range c.x.layout.Plan.AppendStored(blocks, &t.Article) {
+			for _, block := range c.x.layout.Plan.AppendStored(nil, &t.Article) {
 				lists = append(lists, keyspace.ListRef{Slice: t.Slice, Block: block.Index, Value: block.Value})
 			}
 			return lists

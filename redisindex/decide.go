@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/packed"
 	"echosieve/redisindex/keyspace"
 )
 
@@ -122,8 +123,8 @@ func (c *claim) verdictOf(r relative, root article.Ref) article.Verdict {
 // Until r has a verdict, the root is not known, and decided is false.
 func (c *claim) rootOf(r relative) (root article.Ref, decided bool, err error) {
 	if len(r.VerdictBytes) > 0 {
-		verdict, err := keyspace.DecodeVerdict(r.VerdictBytes, r.Ref())
-		if err != nil {
+		verdict, ok := packed.DecodeVerdict(r.VerdictBytes, r.Ref())
+		if !ok {
 			return article.Ref{}, false, c.x.keys.Damage(r.Entry)
 		}
 		return verdict.Root, true, nil
@@ -142,7 +143,7 @@ func (c *claim) writeVerdicts(ctx context.Context, ready []*task) error {
 	for i, t := range ready {
 		f := t.Field()
 		replies[i] = decideScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)},
-			f.Name(), t.Digest[:], keyspace.TicketBytes(t.Ticket), keyspace.AppendVerdict(nil, t.proposal, t.Ref()))
+			f.Name(), t.Digest[:], keyspace.TicketBytes(t.Ticket), packed.AppendVerdict(nil, t.proposal, t.Ref()))
 	}
 	if err := c.exec(ctx, "decide", pipe); err != nil {
 		return err
@@ -150,8 +151,8 @@ func (c *claim) writeVerdicts(ctx context.Context, ready []*task) error {
 	for i, t := range ready {
 		switch reply := replies[i].Val().(type) {
 		case string:
-			verdict, err := keyspace.DecodeVerdict([]byte(reply), t.Ref())
-			if err != nil {
+			verdict, ok := packed.DecodeVerdict([]byte(reply), t.Ref())
+			if !ok {
 				return c.x.keys.Damage(&t.Entry)
 			}
 			t.verdict = verdict

@@ -29,7 +29,6 @@ type Index struct {
 	cfg     keyspace.Config
 	layout  keyspace.Layout
 	keys    keyspace.Keys
-	lists   blockLists
 	metrics *metrics
 	log     *slog.Logger
 	health  func(component string, call fmt.Stringer, err error)
@@ -64,11 +63,10 @@ func New(client redis.UniversalClient, cfg keyspace.Config, reg prometheus.Regis
 	x := &Index{
 		client: client, cfg: cfg, layout: k.Layout, keys: k, metrics: newMetrics(reg),
 		log: log, health: health, losses: watch.NewLosses(client, k, cfg.Window, reg, log),
-		now: time.Now, sleep: sleep,
+		now: time.Now, sleep: stopping.Wait,
 	}
 	x.session = connection.NewSession(client, cfg.BaseNamespace(), scripts...)
 	x.SetPolicy(cfg.Policy)
-	x.lists = newBlockLists(x)
 	return x, nil
 }
 
@@ -84,11 +82,6 @@ func (x *Index) Losses() *watch.Losses { return x.losses }
 // SetPolicy replaces the policy of the configuration. It touches only articles that have no verdict yet. Safe
 // for concurrent use.
 func (x *Index) SetPolicy(p article.Policy) { x.policy.Store(&p) }
-
-// patientAttempts is the number of attempts that a call may make, though Redis answered each, before it
-// counts as waiting. An entry that expires during its claim is lost once. A server that evicts entries just
-// after they were stored loses one in each attempt.
-const patientAttempts = 3
 
 // runsPerAttempt bounds the runs of an attempt that follow each other without a pause. It limits the load on
 // the servers if the cause of a repetition returns at once.
@@ -142,11 +135,11 @@ func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call
 	if ctx.Err() != nil {
 		return nil, err // the caller gave up
 	}
-	answered := errors.Is(err, errLost) || errors.Is(err, errTicketChanged)
 	if !errors.Is(err, errTicketChanged) { // then another worker made progress
 		x.metrics.errors.WithLabelValues(classify(err)).Inc()
 	}
-	c.failed(err, answered)
+	c.waits = true
+	x.health("redis", c, explain(err, x.client, x.cfg.BaseNamespace()))
 	return nil, err
 }
 
@@ -155,7 +148,6 @@ type call struct {
 	x         *Index
 	articles  []article.Article
 	undecided map[keyspace.Identity]time.Time // since when the call waits for the verdict of an article
-	answered  int                             // attempts without success though Redis answered
 	waits     bool                            // as far as health knows
 }
 
@@ -166,17 +158,6 @@ func newCall(x *Index, articles []article.Article) *call {
 // String says whose work the call is.
 func (c *call) String() string {
 	return fmt.Sprintf("verdicts from %s on (articles: %d)", c.articles[0], len(c.articles))
-}
-
-// failed reports that an attempt has failed. If Redis answered, only the attempts after the first few count.
-func (c *call) failed(err error, answered bool) {
-	if answered {
-		if c.answered++; c.answered < patientAttempts {
-			return
-		}
-	}
-	c.waits = true
-	c.x.health("redis", c, explain(err, c.x.client, c.x.cfg.BaseNamespace()))
 }
 
 // served reports that the call no longer waits for Redis.
@@ -201,18 +182,6 @@ func (x *Index) Repair(ctx context.Context, err error) (again bool, left error) 
 		return failed == nil, errors.Join(failed, err)
 	default:
 		return false, err
-	}
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -12,24 +12,9 @@ import (
 	"echosieve/simhash"
 )
 
-// blockLists is a way in which Redis holds block lists. Two ways never use one key, because the layout's tag
-// tells them apart.
-type blockLists interface {
-	// add queues the commands that add fingerprints, fingerprints[i] to the list refs[i]. All refs differ.
-	// When the pipeline has run, the caller calls done, which checks the replies.
-	add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef, fingerprints [][]simhash.Fingerprint) (
-		done func() error)
-}
-
-func newBlockLists(x *Index) blockLists {
-	if x.cfg.Buckets == keyspace.BucketsSets {
-		return setLists{x}
-	}
-	return packedLists{x}
-}
-
 // addToLists queues the commands that add the fingerprints of all tasks to their block lists. A list is
-// written once, however many tasks belong there.
+// written once, however many tasks belong there. When the pipeline has run, the caller calls done, which checks
+// the replies. Of the two ways to hold lists none uses a key of the other, because the layout's tag tells them apart.
 func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func() error) {
 	most := len(c.tasks) * (c.x.cfg.Blocks + lookup.StoredAnchors)
 	refs := make([]keyspace.ListRef, 0, most)
@@ -54,10 +39,15 @@ func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func
 			fingerprints = append(fingerprints, own[i:i+1:i+1])
 		}
 	}
-	return c.x.lists.add(ctx, pipe, refs, fingerprints)
+	if c.x.layout.Sets {
+		c.x.addToSets(ctx, pipe, refs, fingerprints)
+		return func() error { return nil }
+	}
+	return c.x.addToPacked(ctx, pipe, refs, fingerprints)
 }
 
-// packedLists holds a list as one field of a hash. The hash holds the lists of many block values.
+// addToPacked queues the commands that add fingerprints, fingerprints[i] to the list refs[i]; all refs differ. A
+// packed list is one field of a hash, which holds the lists of many block values.
 //
 // A key for each list would cost more. A field has neither an expiry nor a key object, and one command reads
 // or writes many fields: the articles of a claim share commands, and so do the probes of an article, also on
@@ -69,31 +59,29 @@ func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func
 // the latest eight fingerprints was tried with lists of 60. It brings the log from 5.3 to 1.7 kB for each
 // article, but each look-up then reads two fields, which costs the server an eighth more CPU time (0.6 us,
 // four cache misses). Shorter lists cost nothing.
-type packedLists struct{ x *Index }
-
-func (p packedLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
+func (x *Index) addToPacked(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
 	fingerprints [][]simhash.Fingerprint) (done func() error) {
-	groups := p.x.layout.GroupByHash(refs)
+	groups := x.layout.GroupByHash(refs)
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 3, 3+2*len(group))
-		args[0], args[1], args[2] = p.x.layout.LifetimeSeconds(), p.x.layout.MemberBytes(refs[group[0]].Block),
+		args[0], args[1], args[2] = x.layout.LifetimeSeconds(), x.layout.MemberBytes(refs[group[0]].Block),
 			keyspace.MaxMembers
 		for _, n := range group {
-			args = append(args, p.x.layout.Field(refs[n]))
+			args = append(args, x.layout.Field(refs[n]))
 		}
 		for _, n := range group {
 			var members []byte
 			for _, fp := range fingerprints[n] {
-				members = p.x.layout.AppendMember(members, refs[n], fp)
+				members = x.layout.AppendMember(members, refs[n], fp)
 			}
 			args = append(args, members)
 		}
-		cmds[i] = addScript.EvalSha(ctx, pipe, []string{p.x.keys.ListHash(refs[group[0]])}, args...)
+		cmds[i] = addScript.EvalSha(ctx, pipe, []string{x.keys.ListHash(refs[group[0]])}, args...)
 	}
 	return func() error {
 		for _, cmd := range cmds {
-			if err := p.added(ctx, cmd); err != nil {
+			if err := x.added(ctx, cmd); err != nil {
 				return err
 			}
 		}
@@ -102,16 +90,16 @@ func (p packedLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keysp
 }
 
 // added checks a reply of add.lua.
-func (p packedLists) added(ctx context.Context, cmd *redis.Cmd) error {
+func (x *Index) added(ctx context.Context, cmd *redis.Cmd) error {
 	reply, _ := cmd.Int64Slice()
 	if len(reply) != 2 {
 		return fmt.Errorf("store_lists: reply %v", cmd.Val())
 	}
-	p.x.metrics.full.Add(float64(reply[0]))
+	x.metrics.full.Add(float64(reply[0]))
 	if reply[1] > 0 {
-		p.x.metrics.damaged.Add(float64(reply[1]))
-		p.x.losses.SetAside()
-		p.x.log.ErrorContext(ctx,
+		x.metrics.damaged.Add(float64(reply[1]))
+		x.losses.SetAside()
+		x.log.ErrorContext(ctx,
 			"damaged block lists were cut to their whole fingerprints: copies of articles that they held can pass "+
 				"as unique; did another program write into this namespace?",
 			"key", connection.KeyOf(cmd), "lists", reply[1])
@@ -119,7 +107,7 @@ func (p packedLists) added(ctx context.Context, cmd *redis.Cmd) error {
 	return nil
 }
 
-// setLists holds each list as a Redis set, which other programs can read. Members are fingerprints as signed
+// addToSets is addToPacked for lists that are Redis sets, which other programs can read. Members are fingerprints as signed
 // decimal numbers. Redis keeps sets of such numbers as intsets, 8 bytes for each member, as long as they have
 // at most set-max-intset-entries members.
 //
@@ -127,17 +115,14 @@ func (p packedLists) added(ctx context.Context, cmd *redis.Cmd) error {
 // count returns the whole set if the set is not larger, at the price of SMEMBERS. Of a larger set the server
 // selects members at random. So two look-ups in a large set may find different articles. Verdicts that were
 // written do not change by that.
-type setLists struct{ x *Index }
-
-func (s setLists) add(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
-	fingerprints [][]simhash.Fingerprint) (done func() error) {
+func (x *Index) addToSets(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
+	fingerprints [][]simhash.Fingerprint) {
 	for n, ref := range refs {
-		key, args := s.x.keys.ListSet(ref), make([]any, 0, len(fingerprints[n]))
+		key, args := x.keys.ListSet(ref), make([]any, 0, len(fingerprints[n]))
 		for _, fp := range fingerprints[n] {
 			args = append(args, int64(fp))
 		}
 		pipe.SAdd(ctx, key, args...)
-		pipe.Expire(ctx, key, s.x.layout.Lifetime)
+		pipe.Expire(ctx, key, x.layout.Lifetime)
 	}
-	return func() error { return nil }
 }

@@ -202,8 +202,6 @@ func TestKindsNeverMeet(t *testing.T) {
 	require.Equal(t, 8, cfg.Plan().Layout.Width(0))
 	cfg.BlockBits = 20
 	require.Equal(t, 20, cfg.Plan().Layout.Width(0))
-	cfg.Buckets = "hashes"
-	require.ErrorContains(t, cfg.Validate(), `buckets is "hashes", must be packed or sets`)
 }
 
 // A claim may reach into more slices than an index remembers. It still looks up in all of them, and ends.

@@ -21,52 +21,35 @@ type Candidate struct {
 // the overflow entry with its digest. It needs Fingerprint and Time of the article, and for the overflow
 // entry Digest. It writes nothing.
 func (x *Index) Stored(ctx context.Context, a *article.Article) (found []keyspace.StoredArticle, err error) {
+	type place struct {
+		slice      int64
+		key, field string
+		value      *redis.StringCmd
+	}
+	var places []place
+	for slice, last := x.layout.Reach(keyspace.WindowTime(a.Time)); slice <= last; slice++ {
+		f := keyspace.FieldRef{Slice: slice, Fingerprint: a.Fingerprint}
+		for _, overflow := range []string{"", string(a.Digest[:])} {
+			places = append(places, place{slice: slice, key: x.keys.Entries(f), field: f.Name() + overflow})
+		}
+	}
 	err = x.session.Patiently(ctx, "stored articles", func() error {
-		found, err = readStored(ctx, x.client, x.keys, a)
-		return err
-	})
-	return found, err
-}
-
-func readStored(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys, a *article.Article) (
-	found []keyspace.StoredArticle, err error) {
-	var fields []keyspace.FieldRef
-	for slice, last := keys.Layout.Reach(keyspace.WindowTime(a.Time)); slice <= last; slice++ {
-		fields = append(fields, keyspace.FieldRef{Slice: slice, Fingerprint: a.Fingerprint})
-	}
-	pipe := client.Pipeline()
-	values := make([][2]*redis.StringCmd, len(fields))
-	for i, f := range fields {
-		key := keys.Entries(f)
-		values[i] = [2]*redis.StringCmd{pipe.HGet(ctx, key, f.Name()),
-			pipe.HGet(ctx, key, f.Name()+string(a.Digest[:]))}
-	}
-	if err := connection.Execute(ctx, pipe); err != nil {
-		return nil, err
-	}
-	for i, f := range fields {
-		for n, value := range values[i] {
-			key, field := keys.Entries(f), f.Name()
-			if n == 1 {
-				field += string(a.Digest[:])
-			}
-			articles, bad := keys.InField(key, f.Slice, field, value.Val())
+		found = nil
+		pipe := x.client.Pipeline()
+		for i, p := range places {
+			places[i].value = pipe.HGet(ctx, p.key, p.field)
+		}
+		if err := connection.Execute(ctx, pipe); err != nil {
+			return err
+		}
+		for _, p := range places {
+			articles, bad := x.keys.InField(p.key, p.slice, p.field, p.value.Val())
 			if bad {
-				return nil, &keyspace.DamagedError{Key: key, Fields: []string{field}}
+				return &keyspace.DamagedError{Key: p.key, Fields: []string{p.field}}
 			}
 			found = append(found, articles...)
 		}
-	}
-	return found, nil
-}
-
-// Candidates returns the stored articles that the look-ups for an article find, the nearest first, at most
-// Config.MaxCandidates fingerprints, as Claim would find them now. The article needs what the recipe makes of
-// a text, and Time. It is not stored, and nothing is written.
-func (x *Index) Candidates(ctx context.Context, a *article.Article) (found []Candidate, err error) {
-	err = x.session.Patiently(ctx, "candidates", func() error {
-		found, err = newClaim(x, []article.Article{*a}, nil).readCandidates(ctx)
-		return err
+		return nil
 	})
 	return found, err
 }

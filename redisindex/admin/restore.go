@@ -215,7 +215,8 @@ func (r *Restorer) compare(d *decided, stored string) (Restored, error) {
 	}
 	var verdict article.Verdict // that a replay of the record would get
 	if len(e.VerdictBytes) > 0 {
-		if verdict, err = keyspace.DecodeVerdict(e.VerdictBytes, e.Ref()); err != nil {
+		var ok bool
+		if verdict, ok = packed.DecodeVerdict(e.VerdictBytes, e.Ref()); !ok {
 			return 0, r.tools.keys.Damage(&d.Entry)
 		}
 	}

@@ -65,7 +65,7 @@ func maintainAll(t *testing.T, x *redisindex.Index) error {
 			return err
 		},
 		func() error { _, err := x.Stored(t.Context(), &a); return err },
-		func() error { _, err := x.Candidates(t.Context(), &a); return err },
+		func() error { _, err := x.Advise(t.Context(), &a); return err },
 	} {
 		if err := step(); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/packed"
 	"echosieve/simhash"
 )
 
@@ -58,17 +59,17 @@ func TestVerdictRoundTrip(t *testing.T) {
 		{article.Verdict{Kind: article.Exact, Likeness: article.SameText, Original: b, Root: a,
 			Destination: article.ToUnique}, 21},
 	} {
-		data := AppendVerdict(nil, m.verdict, self)
+		data := packed.AppendVerdict(nil, m.verdict, self)
 		require.Len(t, data, m.bytes, n)
-		got, err := DecodeVerdict(data, self)
-		require.NoError(t, err)
+		got, ok := packed.DecodeVerdict(data, self)
+		require.True(t, ok)
 		require.Equal(t, m.verdict, got)
 		for n := range data {
-			_, err := DecodeVerdict(data[:n], self)
-			require.ErrorIs(t, err, ErrCorrupt, "cut to %d bytes", n)
+			_, ok := packed.DecodeVerdict(data[:n], self)
+			require.False(t, ok, "cut to %d bytes", n)
 		}
-		_, err = DecodeVerdict(append(data, 0), self)
-		require.ErrorIs(t, err, ErrCorrupt, "a byte too many")
+		_, ok = packed.DecodeVerdict(append(data, 0), self)
+		require.False(t, ok, "a byte too many")
 	}
 }
 
@@ -80,8 +81,8 @@ func TestVerdictBits(t *testing.T) {
 			for _, to := range article.VerdictDestinations() {
 				v := article.Verdict{Kind: kind, Reason: article.ReasonSubject,
 					Likeness: article.Likeness{Relation: relation}, Root: self, Destination: to}
-				got, err := DecodeVerdict(AppendVerdict(nil, v, self), self)
-				require.NoError(t, err)
+				got, ok := packed.DecodeVerdict(packed.AppendVerdict(nil, v, self), self)
+				require.True(t, ok)
 				require.Equal(t, v, got)
 			}
 		}
@@ -103,7 +104,7 @@ func FuzzCutEntry(f *testing.F) {
 			if len(rest) >= len(data) {
 				t.Fatal("no progress")
 			}
-			_, _ = DecodeVerdict(e.VerdictBytes, e.Ref())
+			_, _ = packed.DecodeVerdict(e.VerdictBytes, e.Ref())
 			data = rest
 		}
 	})

@@ -35,7 +35,6 @@ import (
 	"time"
 
 	"echosieve/pipeline/article"
-	"echosieve/simhash"
 )
 
 // Config says how long the index remembers an article, and how large its keys are.
@@ -85,12 +84,6 @@ type Config struct {
 	BlockBits int `setting:"-"`
 }
 
-// Bounds of Config.Window.
-const (
-	MinWindow = time.Minute
-	MaxWindow = 100 * 365 * 24 * time.Hour
-)
-
 // DefaultConfig returns the defaults of the settings. Namespace, Window and Search are left empty, because
 // they have none.
 func DefaultConfig() Config {
@@ -106,8 +99,7 @@ const maxNamespaceBytes = 160
 // other braces fenceKey could not make a key in the slot of a given key.
 var oneHashTag = regexp.MustCompile(`^[^{}]*\{[^{}]+\}[^{}]*$`)
 
-// Validate returns all mistakes in the configuration, joined; nil if there are none. The ranges in the tags
-// of the fields are checked by package config.
+// Validate returns all mistakes in the configuration, joined; nil if there are none. Package config checks ranges.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Namespace == "" {
@@ -120,26 +112,8 @@ func (c Config) Validate() error {
 	if strings.ContainsAny(c.Namespace, "{}") && !oneHashTag.MatchString(c.Namespace) {
 		errs = append(errs, fmt.Errorf("namespace %q has braces that are not one hash tag", c.Namespace))
 	}
-	for _, f := range []struct {
-		name          string
-		val, min, max int
-	}{
-		{"max_distance", c.MaxDistance, 0, 64},
-		{"blocks", c.Blocks, 1, 64},
-		{"probes", c.Probes, 0, simhash.MaxProbes},
-	} {
-		if f.val < f.min || f.val > f.max {
-			errs = append(errs, fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.val, f.min, f.max))
-		}
-	}
 	if c.Buckets != BucketsPacked && c.Buckets != BucketsSets {
 		errs = append(errs, fmt.Errorf("buckets is %q, must be %s or %s", c.Buckets, BucketsPacked, BucketsSets))
-	}
-	if c.Window < MinWindow || c.Window > MaxWindow {
-		errs = append(errs, fmt.Errorf("window is %s, must be between 1 minute and 100 years", c.Window))
-	}
-	if c.UndecidedTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("the timeout of undecided articles is %s, must be above 0", c.UndecidedTimeout))
 	}
 	return errors.Join(errs...)
 }

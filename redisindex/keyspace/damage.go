@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+
+	"echosieve/pipeline/packed"
 )
 
 // ErrCorrupt says that bytes are not an entry or a verdict, as when another program has written into the namespace.
@@ -43,10 +45,11 @@ func (k Keys) Damage(e *Entry) error {
 func IntactBytes(value string) int {
 	for rest := value; rest != ""; {
 		e, after, err := CutEntry(FieldRef{}, 0, rest)
-		if err == nil && len(e.VerdictBytes) > 0 {
-			_, err = DecodeVerdict(e.VerdictBytes, e.Ref())
+		intact := err == nil
+		if intact && len(e.VerdictBytes) > 0 {
+			_, intact = packed.DecodeVerdict(e.VerdictBytes, e.Ref())
 		}
-		if err != nil {
+		if !intact {
 			return len(value) - len(rest)
 		}
 		rest = after

@@ -149,7 +149,7 @@ func (e *Entry) Append(dst []byte, sliceStart int64) []byte {
 // AppendDecided encodes the entry with its ticket and a verdict.
 func (e *Entry) AppendDecided(dst []byte, sliceStart int64, v article.Verdict) []byte {
 	start := len(dst)
-	dst = AppendVerdict(e.Append(dst, sliceStart), v, e.Ref())
+	dst = packed.AppendVerdict(e.Append(dst, sliceStart), v, e.Ref())
 	binary.BigEndian.PutUint16(dst[start:], uint16(len(dst)-start))
 	copy(dst[start+ticketAt:], TicketBytes(e.Ticket))
 	return dst

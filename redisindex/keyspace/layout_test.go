@@ -52,9 +52,7 @@ func TestWindowsHeld(t *testing.T) {
 func TestConfigValidate(t *testing.T) {
 	require.NoError(t, testConfig().Validate())
 	for name, breakIt := range map[string]func(*Config){
-		"namespace is": func(c *Config) { c.Namespace = "" }, "window": func(c *Config) { c.Window = time.Second },
-		"max_distance": func(c *Config) { c.MaxDistance = -1 },
-		"blocks":       func(c *Config) { c.Blocks = 0 }, "probes": func(c *Config) { c.Probes = 64 },
+		"namespace is": func(c *Config) { c.Namespace = "" }, "buckets is": func(c *Config) { c.Buckets = "hashes" },
 	} {
 		cfg := testConfig()
 		breakIt(&cfg)

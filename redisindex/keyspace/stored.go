@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/packed"
 	"echosieve/simhash"
 )
 
@@ -41,12 +42,11 @@ func (s *StoredArticle) AsHidden() (entry, digest string) {
 // Describe makes a StoredArticle of an entry.
 func (k Keys) Describe(e *Entry, overflow bool) (StoredArticle, error) {
 	s := StoredArticle{Article: e.Article, Ticket: e.Ticket, Overflow: overflow, Hidden: e.Ticket == MaxTicket}
-	if len(e.VerdictBytes) == 0 {
-		return s, nil
-	}
-	var err error
-	if s.Verdict, err = DecodeVerdict(e.VerdictBytes, e.Ref()); err != nil {
-		return s, k.Damage(e)
+	if len(e.VerdictBytes) > 0 {
+		var ok bool
+		if s.Verdict, ok = packed.DecodeVerdict(e.VerdictBytes, e.Ref()); !ok {
+			return s, k.Damage(e)
+		}
 	}
 	return s, nil
 }

@@ -94,7 +94,7 @@ var others = []mistake{
 	{"lists-are-written-as-they-were", "^TestAddToLists$/^Mini$", []edit{
 		{"lua/add.lua", "if list ~= before then", "if not before then"}}},
 	{"sets-never-expire", "^TestEveryKeyExpires$/^MiniSets$", []edit{
-		{"lists.go", "pipe.Expire(ctx, key, s.x.layout.Lifetime)", ""}}},
+		{"lists.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""}}},
 	{"sets-are-read-whole", "^TestLongSet$/^Mini$", []edit{
 		{"keyspace/blocklists.go", "k.ListSet(ref), MaxMembers)", "k.ListSet(ref), 1<<30)"}}},
 	{"unsigned-members", "^TestSetsCanBeRead$", []edit{

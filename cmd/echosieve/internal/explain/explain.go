@@ -169,11 +169,11 @@ func (e *explainer) candidatesOf(ctx context.Context, a *told.Article) []redisin
 	if e.index == nil || a.Made == nil {
 		return nil
 	}
-	found, err := e.index.Candidates(ctx, a.Made)
+	advice, err := e.index.Advise(ctx, a.Made)
 	if err != nil {
 		e.index, e.away = nil, err
 	}
-	return found
+	return advice.Candidates
 }
 
 // mostLinks bounds a chain. Chains of originals are a few articles long.

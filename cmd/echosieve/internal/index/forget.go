@@ -48,7 +48,7 @@ func newForgetCommand() *cobra.Command {
 	as := cmd.Flags().String("as", "", "what the argument is: id or coordinates (default: by its form)")
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		kind, err := kindOf(*as, args[0])
+		kind, err := kindOf(*as, args[0], "id", "coordinates")
 		if err != nil {
 			return err
 		}
@@ -86,22 +86,6 @@ func newForgetCommand() *cobra.Command {
 		return out.err
 	}
 	return cmd
-}
-
-// kindOf says what the argument of forget is, id or coordinates.
-func kindOf(as, arg string) (string, error) {
-	_, err := article.ParseCoordinates(arg)
-	switch {
-	case as == "" && err == nil:
-		return "coordinates", nil
-	case as == "":
-		return "id", nil
-	case as == "coordinates":
-		return as, err
-	case as != "id":
-		return "", fmt.Errorf("--as wants id or coordinates, not %q", as)
-	}
-	return as, nil
 }
 
 // forget hides the entries of the wanted articles, and the entries of all articles whose root one of them is,

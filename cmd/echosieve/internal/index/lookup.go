@@ -35,9 +35,6 @@ Read on that topic.
 
 Exit codes: 0 found; 1 the index knows nothing of it; 2 failed.`
 
-// kinds are the values of --as.
-var kinds = []string{"text", "id", "fingerprint", "coordinates"}
-
 // known is a stored article as the command lookup prints it.
 type known struct {
 	*told.Stored
@@ -57,10 +54,11 @@ func newLookupCommand() *cobra.Command {
 		"what the argument is: text, id, fingerprint or coordinates (default: by its form)")
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *as != "" && !slices.Contains(kinds, *as) {
-			return fmt.Errorf("--as wants text, id, fingerprint or coordinates, not %q", *as)
+		value := args[0]
+		kind, err := kindOf(*as, value, "text", "id", "fingerprint", "coordinates")
+		if err == nil && kind == "text" {
+			value, err = textOf(value, cmd.InOrStdin())
 		}
-		kind, value, err := argument(*as, args[0], cmd.InOrStdin())
 		if err != nil {
 			return err
 		}
@@ -98,33 +96,47 @@ func nothingKnown(as, kind, value string) string {
 	return answer
 }
 
-// argument says what the argument of lookup is, and returns its value; of a file the text.
-func argument(as, arg string, stdin io.Reader) (kind, value string, err error) {
-	file, isFile := strings.CutPrefix(arg, "@")
+// kindOf says what an argument is, one of kinds: as says so, or its form.
+func kindOf(as, arg string, kinds ...string) (string, error) {
 	_, notCoordinates := article.ParseCoordinates(arg)
 	_, notFingerprint := simhash.Parse(arg)
 	switch {
-	case arg == "-" && (as == "" || as == "text"):
-		text, err := io.ReadAll(stdin)
-		return "text", string(text), err
-	case isFile && (as == "" || as == "text"):
-		text, err := os.ReadFile(file)
-		return "text", string(text), err
+	case as != "" && !slices.Contains(kinds, as):
+		last := len(kinds) - 1
+		return "", fmt.Errorf("--as wants %s or %s, not %q", strings.Join(kinds[:last], ", "), kinds[last], as)
 	case as == "coordinates" && notCoordinates != nil:
-		return "", "", notCoordinates
+		return "", notCoordinates
 	case as == "fingerprint" && notFingerprint != nil:
-		return "", "", notFingerprint
+		return "", notFingerprint
 	case as != "":
-		return as, arg, nil
+		return as, nil
 	case notCoordinates == nil:
-		return "coordinates", arg, nil
+		return "coordinates", nil
+	case !slices.Contains(kinds, "text"):
+		return "id", nil
 	case notFingerprint == nil:
-		return "fingerprint", arg, nil
-	case strings.ContainsAny(arg, " \n"):
-		return "text", arg, nil
+		return "fingerprint", nil
+	case arg == "-", strings.HasPrefix(arg, "@"), strings.ContainsAny(arg, " \n"):
+		return "text", nil
 	default:
-		return "id", arg, nil
+		return "id", nil
 	}
+}
+
+// textOf reads a text that an argument may name as a file, or standard input.
+func textOf(arg string, stdin io.Reader) (string, error) {
+	var text []byte
+	var err error
+	file, isFile := strings.CutPrefix(arg, "@")
+	switch {
+	case arg == "-":
+		text, err = io.ReadAll(stdin)
+	case isFile:
+		text, err = os.ReadFile(file)
+	default:
+		return arg, nil
+	}
+	return string(text), err
 }
 
 func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []known, err error) {
@@ -136,11 +148,11 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 			return nil, reject
 		}
 		a.Time = time.Now()
-		candidates, err := index.Candidates(ctx, &a)
+		advice, err := index.Advise(ctx, &a)
 		judge := told.NewJudge(index.cfg, index.recipe)
-		for i := range candidates {
-			judged := judge.Candidate(&a, &candidates[i])
-			found = append(found, known{told.NewStored(&candidates[i].StoredArticle), &judged})
+		for i := range advice.Candidates {
+			judged := judge.Candidate(&a, &advice.Candidates[i])
+			found = append(found, known{told.NewStored(&advice.Candidates[i].StoredArticle), &judged})
 		}
 		return found, err
 	case "fingerprint":
