@@ -18,6 +18,7 @@ import (
 	"echosieve/redisindex/keyspace"
 	"echosieve/redisindex/watch"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 )
@@ -35,7 +36,9 @@ type Index struct {
 	policy  atomic.Pointer[article.Policy]
 	session *connection.Session
 	losses  *watch.Losses
-	slices  knownSlices
+	// slices are those that existed when Redis was last asked, so that look-ups need no round trip before them that
+	// asks. A slice that has expired meanwhile is looked up in vain once.
+	slices *lru.Cache[int64, struct{}]
 
 	// Tests replace the clock by which articles wait for the verdicts of their originals.
 	now   func() time.Time
@@ -43,6 +46,9 @@ type Index struct {
 }
 
 var _ pipeline.Index = (*Index)(nil)
+
+// maxKnownSlices bounds the memory. A window has few slices; records with senseless timestamps may name many.
+const maxKnownSlices = 1024
 
 // New returns an index that uses client; the caller closes client. New does not dial: Redis may be away, and
 // Claim waits for it.
@@ -66,6 +72,7 @@ func New(client redis.UniversalClient, cfg keyspace.Config, reg prometheus.Regis
 		now: time.Now, sleep: stopping.Wait,
 	}
 	x.session = connection.NewSession(client, cfg.BaseNamespace(), scripts...)
+	x.slices, _ = lru.New[int64, struct{}](maxKnownSlices) // fails for sizes below 1 only
 	x.SetPolicy(cfg.Policy)
 	return x, nil
 }

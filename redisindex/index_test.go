@@ -130,22 +130,6 @@ func TestLostOriginalStaysUnique(t *testing.T) {
 	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 }
 
-// A worker died after it stored the article b. Then an exact repeat of b is claimed: its verdict depends on
-// the verdict of b.
-func TestRepeatOfUndecidedArticle(t *testing.T) {
-	x := onMini(t)
-	a, b, c := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe), redisrig.Article(3, 0xfe)
-	c.Digest = b.Digest
-	require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
-	require.NoError(t, newClaim(x, []article.Article{b}, newCall(x, nil)).storeEntries(t.Context()))
-	refA := a.Ref()
-	want := article.ExactVerdict(b.Ref(), refA)
-	require.Equal(t, want, claimOne(t, x, c))
-	require.Equal(t, article.Verdict{Kind: article.Near, Reason: article.ReasonDistance, Original: refA, Root: refA,
-		Distance: 1, Destination: article.ToDuplicate}, claimOne(t, x, b))
-	require.Equal(t, want, claimOne(t, x, c), "replay")
-}
-
 func TestWaitsForRedis(t *testing.T) {
 	server := redisserver.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := redisrig.Client(t, server.Addr)

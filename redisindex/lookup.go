@@ -132,7 +132,7 @@ func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*
 		for slice, last := x.layout.Reach(t.Millis()); slice <= last; slice++ {
 			s := l.slices[slice]
 			if s == nil {
-				exists := c.seen[slice] || x.slices.known(slice)
+				exists := c.seen[slice] || x.slices.Contains(slice)
 				s = &sliceInReach{len(l.slices), pipe.HGet(ctx, x.keys.Exists(slice), ""), exists}
 				l.slices[slice] = s
 			}
@@ -161,7 +161,11 @@ func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*
 func (l *lookups) read() (foundSlice bool, err error) {
 	for slice, s := range l.slices {
 		exists := s.exists.Err() == nil
-		l.x.slices.set(slice, exists)
+		if exists {
+			l.x.slices.Add(slice, struct{}{})
+		} else {
+			l.x.slices.Remove(slice)
+		}
 		l.seen[slice] = exists
 		foundSlice = foundSlice || exists && !s.known
 	}

@@ -58,21 +58,6 @@ func TestUndecidedOriginalIsWithdrawn(t *testing.T) {
 	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates, "the record was delivered after all")
 }
 
-// The worker of an original is only slow: it has fetched everything when its ticket is withdrawn. It must not
-// write the verdict that it has reached.
-func TestVerdictOfAWithdrawnTicketIsNotWritten(t *testing.T) {
-	x := onMini(t)
-	(&hands{}).drive(t, x)
-	a, b := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
-	a.Partition, b.Partition = 1, 2
-	require.NoError(t, connection.LoadScripts(t.Context(), x.client, scripts...))
-	slow := newClaim(x, []article.Article{a}, newCall(x, nil))
-	advance(t, slow.storeLists, slow.storeEntries, slow.drawTickets, slow.lookUp, slow.fetchEntries)
-	require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
-	require.ErrorIs(t, slow.decide(t.Context()), errTicketChanged)
-	require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
-}
-
 // The worker of an original pauses after it drew a number. Meanwhile its article gets a higher ticket, a copy
 // is decided as the earlier one, and that ticket is withdrawn. The worker must not set its number then:
 // neither of the two copies would find an earlier one.

@@ -9,14 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/indextest"
 	"echosieve/pipeline/memindex"
-	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 	"echosieve/test/host"
 	"echosieve/test/redisrig"
@@ -80,51 +78,6 @@ func weakFamilies() []article.Article {
 		}
 	}
 	return claims
-}
-
-// A claim looks up, for each task, the lists of its article's plan in each slice in reach, whatever the width
-// and the number of blocks. Values that differ in their first or last bit only are different lists.
-func TestLookupsOfAClaim(t *testing.T) {
-	for _, p := range []struct{ blocks, bits int }{{1, 6}, {3, 16}, {3, 32}, {16, 32}} {
-		t.Run(fmt.Sprintf("%dx%d", p.blocks, p.bits), func(t *testing.T) {
-			cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 3, MaxDistance: 21,
-				Blocks: p.blocks, Probes: 4})
-			cfg.BlockBits = p.bits
-			x := newIndex(t, redisrig.Client(t, miniredis.RunT(t).Addr()), cfg)
-			r := rand.New(rand.NewPCG(5, 6))
-			articles := make([]article.Article, 60)
-			for i := range articles {
-				articles[i] = random(r, i, time.UnixMilli(1_700_000_000_000).Add(time.Duration(i)*5*time.Minute))
-				if i > 0 {
-					for k, anchor := range articles[i-1].Anchors {
-						bit := 63 // the first of the value
-						if k%2 == 0 {
-							bit -= p.bits // the last
-						}
-						articles[i].Anchors[k] = anchor ^ 1<<bit
-					}
-				}
-			}
-			c := newClaim(x, articles, nil)
-			want := make([][]keyspace.ListRef, len(c.tasks))
-			for i, task := range c.tasks {
-				for slice, last := x.layout.Reach(task.Millis()); slice <= last; slice++ {
-					c.seen[slice] = true
-					for _, b := range x.layout.Plan.AppendLookups(nil, &task.Article) {
-						want[i] = append(want[i], keyspace.ListRef{Slice: slice, Block: b.Index, Value: b.Value})
-					}
-				}
-			}
-			l := c.queueLookups(t.Context(), x.client.Pipeline(), c.tasks)
-			for i := range c.tasks {
-				var got []keyspace.ListRef
-				for _, n := range l.needs[i] {
-					got = append(got, l.refs[n])
-				}
-				require.Equal(t, want[i], got)
-			}
-		})
-	}
 }
 
 // turnWeak inverts n of the forty weakest bits.

@@ -4,13 +4,13 @@ package connection
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"echosieve/internal/remote"
@@ -122,12 +122,6 @@ func Connect(o Options) (redis.UniversalClient, error) {
 // wrongPort is the remedy for an address where no server of Redis answers but one of another kind.
 const wrongPort = "set redis.addrs to the servers of Redis, port 6379 as a rule"
 
-// silentLogger drops the messages that go-redis prints to standard error. Every error is returned to the
-// caller as well.
-type silentLogger struct{}
-
-func (silentLogger) Printf(context.Context, string, ...any) {}
-
-// SilenceClients makes go-redis print no messages to standard error. It changes all clients of the process,
-// so a program calls it once, at its start; this package never does.
-func SilenceClients() { redis.SetLogger(silentLogger{}) }
+// SilenceClients makes go-redis print no messages to standard error: every error is returned as well. It changes all
+// clients of the process, so a program calls it once, at its start; this package never does.
+func SilenceClients() { logging.Disable() }

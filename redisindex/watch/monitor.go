@@ -80,12 +80,12 @@ func (m *monitor) checkLosses(ctx context.Context) {
 		m.writeLoss(ctx, kind)
 	}
 	// The witnesses are asked first: whatever took their keys by then shows in the numbers.
-	lost, lacking, err := m.l.checkWitnesses(ctx)
+	lacking, err := m.l.checkWitnesses(ctx)
 	if err != nil && ctx.Err() == nil {
 		m.l.log.Debug("a sample of the articles could not be read", "err", err)
 	}
 	if m.checkNumbers(ctx) {
-		m.reportKeys(ctx, lost, lacking)
+		m.reportKeys(ctx, lacking)
 	}
 	if len(m.unsaid) == 0 && m.l.isCured() {
 		for kind := range m.standing {
@@ -126,12 +126,12 @@ func (m *monitor) checkNumbers(ctx context.Context) bool {
 
 // reportKeys reports that keys are gone: witnesses lack them. That is no loss of its own if something else
 // that was noticed shortly before explains it.
-func (m *monitor) reportKeys(ctx context.Context, lost []witness, lacking []string) {
+func (m *monitor) reportKeys(ctx context.Context, lacking []string) {
 	if len(lacking) == 0 {
 		return
 	}
-	m.l.witnesses.forget(lost)
-	m.askServers(ctx) // perhaps the keys were evicted
+	m.l.witnesses.forget() // others may lack keys, too: that is this loss
+	m.askServers(ctx)      // perhaps the keys were evicted
 	for _, at := range m.noticed {
 		if time.Since(at) < lossQuiet {
 			return

@@ -26,10 +26,9 @@ import (
 //
 // Safe for concurrent use.
 type witnesses struct {
-	mu    sync.Mutex
-	kept  []witness // the oldest first
-	every int       // one of so many articles is kept
-	seen  int       // articles since the last one that was kept
+	mu   sync.Mutex
+	kept []witness
+	seen int // articles
 }
 
 // witness says where the keys of a stored article are.
@@ -46,69 +45,42 @@ const (
 	witnessesRound = 4
 )
 
-// add offers an article to the sample: its keys were written after the time written, and live for a lifetime.
-// When the sample is full, every other witness goes, and from then on half as many are taken, so that it
-// stays spread over the lifetime of the keys.
+// add offers an article to the sample: its keys were written after the time written, and live for a lifetime. In a
+// full sample it takes the place of another one, the more rarely the more articles there were.
 func (w *witnesses) add(written time.Time, lifetime time.Duration, field keyspace.FieldRef,
 	lists func() []keyspace.ListRef) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.seen++; w.seen < w.every {
+	w.seen++
+	place := len(w.kept)
+	if place < witnessesKept {
+		w.kept = append(w.kept, witness{})
+	} else if place = rand.IntN(w.seen); place >= witnessesKept {
 		return
 	}
-	w.seen = 0
-	w.expire(written)
-	switch {
-	case len(w.kept) == witnessesKept:
-		n := 0
-		w.kept = slices.DeleteFunc(w.kept, func(witness) bool { n++; return n%2 == 0 })
-		w.every = max(1, w.every) * 2
-	case len(w.kept) < witnessesKept/4:
-		w.every /= 2
-	}
-	w.kept = append(w.kept, witness{field, lists(), written.Add(lifetime - lifetime/50)}) // clocks differ
+	w.kept[place] = witness{field, lists(), written.Add(lifetime - lifetime/50)} // clocks differ
 }
 
-// expire drops the witnesses whose keys may have expired. The caller holds mu.
-func (w *witnesses) expire(now time.Time) {
-	w.kept = slices.DeleteFunc(w.kept, func(k witness) bool { return !now.Before(k.until) })
-}
-
-// some returns up to n witnesses, chosen at random.
+// some returns up to n witnesses, chosen at random. It drops those whose keys may have expired.
 func (w *witnesses) some(n int, now time.Time) []witness {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.expire(now)
+	w.kept = slices.DeleteFunc(w.kept, func(k witness) bool { return !now.Before(k.until) })
 	chosen := slices.Clone(w.kept)
 	rand.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
 	return chosen[:min(n, len(chosen))]
 }
 
-// forget drops witnesses whose keys are lost.
-func (w *witnesses) forget(lost []witness) {
-	gone := map[keyspace.FieldRef]bool{}
-	for _, k := range lost {
-		gone[k.field] = true
-	}
+// forget drops all witnesses.
+func (w *witnesses) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kept = slices.DeleteFunc(w.kept, func(k witness) bool { return gone[k.field] })
+	w.kept, w.seen = nil, 0
 }
 
-// checkWitnesses looks at some witnesses; if one lacks a key, at all. It returns those that lack one, and
-// which kinds of keys they lack.
-func (l *Losses) checkWitnesses(ctx context.Context) (lost []witness, kinds []string, err error) {
-	for _, n := range []int{witnessesRound, witnessesKept} {
-		lost, kinds, err = l.lackingKeys(ctx, l.witnesses.some(n, time.Now()))
-		if err != nil || len(lost) == 0 {
-			return nil, nil, err
-		}
-	}
-	return lost, kinds, nil
-}
-
-// lackingKeys returns the witnesses that lack a key.
-func (l *Losses) lackingKeys(ctx context.Context, asked []witness) (lost []witness, kinds []string, err error) {
+// checkWitnesses looks at some witnesses, and returns which kinds of keys they lack.
+func (l *Losses) checkWitnesses(ctx context.Context) (lacking []string, err error) {
+	asked := l.witnesses.some(witnessesRound, time.Now())
 	pipe := l.client.Pipeline()
 	entries, exist := make([]*redis.StringCmd, len(asked)), make([]*redis.StringCmd, len(asked))
 	at := map[keyspace.ListRef]int{}
@@ -125,11 +97,11 @@ func (l *Losses) lackingKeys(ctx context.Context, asked []witness) (lost []witne
 	}
 	fetched := l.keys.FetchLists(ctx, pipe, refs)
 	if err := connection.Execute(ctx, pipe); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	lists, err := fetched()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for i, k := range asked {
 		var lacks string
@@ -143,12 +115,11 @@ func (l *Losses) lackingKeys(ctx context.Context, asked []witness) (lost []witne
 		default:
 			continue
 		}
-		lost = append(lost, k)
-		if !slices.Contains(kinds, lacks) {
-			kinds = append(kinds, lacks)
+		if !slices.Contains(lacking, lacks) {
+			lacking = append(lacking, lacks)
 		}
 	}
-	return lost, kinds, nil
+	return lacking, nil
 }
 
 // mayHold says whether a list holds the fingerprint of the field, or is so long that it may have lost it, or

@@ -24,14 +24,14 @@ var others = []mistake{
 		{"lookup.go", "return r.Ticket == 0 || !r.Before(&t.Entry) || r.Ticket == keyspace.MaxTicket", "return false"}}},
 	{"gives-no-tickets", interleaving, []edit{
 		{"lookup.go", "if r.Ticket == 0 && !seen[r.Entry]", "if false && !seen[r.Entry]"}}},
-	{"decide-any", "^TestVerdictOfAWithdrawnTicketIsNotWritten$", []edit{
+	{"decide-any", interleaving, []edit{
 		{"lua/decide.lua", "if field == ARGV[1] and string.sub(value, pos + 4, pos + 9) ~= ARGV[3] then return 1 end",
 			""}}},
 	{"batches-wait-as-a-whole", "^TestClaimsDoNotWaitAsAWhole$", []edit{
 		{"decide.go", "case len(ready) > 0:", "case len(ready) > 0 && len(awaited) == 0:"}}},
 	{"waits-for-itself", "^TestDoesNotWaitForItself$", []edit{
 		{"decide.go", "if c.comesLater(r.Coordinates) {", "if false {"}}},
-	{"damage-is-taken-for-the-end", "^TestDamagedOwnEntry$", []edit{
+	{"damage-is-taken-for-the-end", "^TestDamagedEntryIsSetAside$/^Mini$", []edit{
 		{"keyspace/lua/find.lua", "error('ECHOSIEVE_DAMAGED', 0)", "break"}}},
 	{"keeps-the-farthest", "^TestNearest$", []edit{
 		{"../pipeline/lookup/lookup.go", "if c.Distance == n.cutoff {\n\t\t\treturn", "if true {\n\t\t\treturn"}}},
@@ -107,7 +107,7 @@ var others = []mistake{
 		{"connection/replication.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"}}},
 	{"straddling-members", "^TestAddToLists$/^Mini$", []edit{
 		{"lua/add.lua", "while at and (at - 1) % size ~= 0 do", "while false do"}}},
-	{"lists-of-anchors-and-blocks-are-mixed-up", "^TestLookupsOfAClaim$", []edit{
+	{"lists-of-anchors-and-blocks-are-mixed-up", "^TestBlockWidths$", []edit{
 		{"lookup.go", "uint64(b.Index)<<34", "uint64(b.Index)<<32"}}},
 	{"members-twice", "^TestKeysStayCompact$", []edit{
 		{"lua/add.lua", "if not at and not new[fingerprint] then", "if not new[fingerprint] then"}}},

@@ -21,7 +21,7 @@ var promises = []mistake{
 				"c.exec(ctx, \"look_up\", pipe); err != nil {\n		return err\n	}\n	return added()\n"},
 		{"claim.go", "	call       *call\n", "	call       *call\n	early      *lookups\n"},
 		{"lookup.go", "l := c.queueLookups(ctx, pipe, open)", "l := c.early"},
-		{"lookup.go", "exists := c.seen[slice] || x.slices.known(slice)", "exists := true"}}},
+		{"lookup.go", "exists := c.seen[slice] || x.slices.Contains(slice)", "exists := true"}}},
 	{"draws-tickets-before-it-stores-entries", interleaving, []edit{
 		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"}}},
 	{"no-decide", interleaving, []edit{

@@ -114,7 +114,8 @@ func (s *stats) add(a *keyspace.StoredArticle) {
 func (s *stats) print(w io.Writer) error {
 	out := &printer{w: w}
 	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided",
-		visible.Count(s.Articles, "article"), s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"], s.ByVerdict["possible"], s.ByVerdict["none"])
+		visible.Count(s.Articles, "article"), s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"],
+		s.ByVerdict["possible"], s.ByVerdict["none"])
 	out.line("%s, %s, %s", visible.Count(s.Overflow, "overflow entry"), visible.Count(s.Hidden, "hidden entry"),
 		visible.Count(s.Damaged, "damaged field"))
 	for _, p := range s.Slices {
