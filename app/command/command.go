@@ -53,7 +53,7 @@ func Program(root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	addManCommand(root)
 	root.SetFlagErrorFunc(explainFlag)
 	root.SetHelpFunc(printHelp)
-	root.SetUsageFunc(printUsage)
+	root.SetUsageFunc(printUsage(root.UsageFunc()))
 	return root
 }
 

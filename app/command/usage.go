@@ -22,42 +22,30 @@ func printHelp(cmd *cobra.Command, _ []string) {
 	_ = cmd.UsageFunc()(cmd) // like cobra: an output that is gone is no reason to fail
 }
 
-// printUsage prints the same as cobra, except that the settings follow the command's other flags in a
-// separate list: a hundred settings would bury the two flags that the reader is looking for.
+// printUsage returns a function that prints what cobra's own prints, except that the settings follow the command's other
+// flags in a separate list: a hundred settings would bury the two flags that the reader is looking for.
 //
 // It uses no template of cobra's, because a program that links text/template keeps every method that any of
 // its types has: the linker cannot see which of them a template calls. With a template the service binary has
 // 32 MB instead of 24 MB.
-func printUsage(cmd *cobra.Command) error {
-	var b strings.Builder
-	b.WriteString("Usage:")
-	parent := cmd.HasAvailableSubCommands()
-	if parent {
-		fmt.Fprintf(&b, "\n  %s [command]", cmd.CommandPath())
-	} else if cmd.Runnable() {
-		fmt.Fprintf(&b, "\n  %s", cmd.UseLine())
+func printUsage(cobras func(*cobra.Command) error) func(*cobra.Command) error {
+	return func(cmd *cobra.Command) error {
+		flags, settings, others := flagUsages(cmd, false), flagUsages(cmd, true), len(unused(cmd))
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // else they are listed twice
+		if err := cobras(cmd); err != nil {
+			return err
+		}
+		text := "\nFlags:\n" + flags
+		if settings != "" {
+			text += "\n\nSettings (also in the YAML file, and as ECHOSIEVE_KAFKA_BROKERS and so on):\n" + settings
+		}
+		if others > 0 {
+			text += fmt.Sprintf("\n\nThe other %d settings are read, too, and checked: %s --%s lists them.", others,
+				cmd.CommandPath(), helpAll)
+		}
+		_, err := io.WriteString(cmd.OutOrStderr(), text+"\n")
+		return err
 	}
-	if cmd.HasExample() {
-		fmt.Fprintf(&b, "\n\nExamples:\n%s", cmd.Example)
-	}
-	if parent {
-		printCommands(&b, cmd)
-	}
-	if flags := flagUsages(cmd, false); flags != "" {
-		fmt.Fprintf(&b, "\n\nFlags:\n%s", flags)
-	}
-	if settings := flagUsages(cmd, true); settings != "" {
-		fmt.Fprintf(&b, "\n\nSettings (also in the YAML file, and as ECHOSIEVE_KAFKA_BROKERS and so on):\n%s", settings)
-	}
-	if n := len(unused(cmd)); n > 0 {
-		fmt.Fprintf(&b, "\n\nThe other %d settings are read, too, and checked: %s --%s lists them.", n,
-			cmd.CommandPath(), helpAll)
-	}
-	if parent {
-		fmt.Fprintf(&b, "\n\nUse \"%s [command] --help\" for more about a command.", cmd.CommandPath())
-	}
-	_, err := io.WriteString(cmd.OutOrStderr(), b.String()+"\n")
-	return err
 }
 
 // helpAll is the flag that prints the help with all settings.
@@ -89,24 +77,6 @@ func unused(cmd *cobra.Command) []*pflag.Flag {
 		}
 	})
 	return found
-}
-
-// printCommands lists the commands of a command: each group under its title, then the commands without a group.
-func printCommands(b *strings.Builder, cmd *cobra.Command) {
-	list := func(title, group string) {
-		fmt.Fprintf(b, "\n\n%s", title)
-		for _, sub := range cmd.Commands() {
-			if sub.GroupID == group && (sub.IsAvailableCommand() || sub.Name() == "help") {
-				fmt.Fprintf(b, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
-			}
-		}
-	}
-	rest := "Commands:"
-	for _, group := range cmd.Groups() {
-		list(group.Title, group.ID)
-		rest = "Others:"
-	}
-	list(rest, "")
 }
 
 // flagUsages returns the list of the flags that are settings, or, with settings false, of all other flags.

@@ -1,6 +1,7 @@
 package sidebyside
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -89,12 +90,9 @@ func appendPiece(pieces []piece, text string, differ bool) []piece {
 func shorten(rows []row) []row {
 	var kept []row
 	for i, r := range rows {
-		near := false
-		for j := max(0, i-context); j <= min(len(rows)-1, i+context); j++ {
-			near = near || rows[j].differs
-		}
+		around := rows[max(0, i-context):min(len(rows), i+context+1)]
 		switch n := len(kept); {
-		case near:
+		case slices.ContainsFunc(around, func(r row) bool { return r.differs }):
 			kept = append(kept, r)
 		case n > 0 && kept[n-1].leftOut > 0:
 			kept[n-1].leftOut++

@@ -28,8 +28,8 @@ type Output struct {
 	Record record.Record
 }
 
-// Parse makes an Output of a record. The error is that of pipeline.ParseHeaders.
-func Parse(r record.Record) (*Output, error) {
+// parse makes an Output of a record. The error is that of pipeline.ParseHeaders.
+func parse(r record.Record) (*Output, error) {
 	p, err := pipeline.ParseHeaders(r.Headers)
 	if err != nil {
 		return nil, err
@@ -41,12 +41,14 @@ func Parse(r record.Record) (*Output, error) {
 var ErrNoVerdict = errors.New(
 	"no verdict is in the output topics: the service has not decided it yet, or retention has removed the verdict")
 
-// Reader reads topics. Safe for concurrent use, except SearchIn.
+// Reader reads topics. Safe for concurrent use.
 type Reader struct {
 	OnlyConfigured bool // reads no other topics than those of the configuration; set before the first use
+	// Topics are those in which verdicts are searched: the output topics, of a shadow its one topic. Who sets others
+	// uses the Reader alone.
+	Topics []string
 
 	cfg      broker.Config
-	topics   []string
 	decode   decode.Config
 	out      io.Writer
 	progress atomic.Pointer[progress]
@@ -56,7 +58,7 @@ type Reader struct {
 
 // NewReader returns a Reader, which the caller closes. It writes a line to out every few seconds while a search lasts.
 func NewReader(cfg config.Config, out io.Writer) *Reader {
-	return &Reader{cfg: cfg.Kafka, topics: cfg.Kafka.Topics.Outputs(), decode: cfg.Input.Config, out: out,
+	return &Reader{cfg: cfg.Kafka, Topics: cfg.Kafka.Topics.Outputs(), decode: cfg.Input.Config, out: out,
 		archives: map[string]*tools.Archive{}}
 }
 
@@ -67,8 +69,8 @@ func (r *Reader) Close() {
 	}
 }
 
-// Archive returns the archive of a topic: of all configured topics one, and of each other topic its own.
-func (r *Reader) Archive(topic string) (*tools.Archive, error) {
+// archive returns the archive of a topic: of all configured topics one, and of each other topic its own.
+func (r *Reader) archive(topic string) (*tools.Archive, error) {
 	topics := r.cfg.Topics.All()
 	if !slices.Contains(topics, topic) {
 		if r.OnlyConfigured {
@@ -88,9 +90,9 @@ func (r *Reader) Archive(topic string) (*tools.Archive, error) {
 	return a, err
 }
 
-// Record returns one record. The error is tools.ErrNoRecord if Kafka does not have it.
-func (r *Reader) Record(ctx context.Context, c article.Coordinates) (record.Record, error) {
-	a, err := r.Archive(c.Topic)
+// fetch returns one record. The error is tools.ErrNoRecord if Kafka does not have it.
+func (r *Reader) fetch(ctx context.Context, c article.Coordinates) (record.Record, error) {
+	a, err := r.archive(c.Topic)
 	if err != nil {
 		return record.Record{}, err
 	}
@@ -105,13 +107,6 @@ func (r *Reader) Record(ctx context.Context, c article.Coordinates) (record.Reco
 	return a.Record(ctx, c)
 }
 
-// Topics returns the topics in which verdicts are searched: the output topics, of a shadow its one topic,
-// unless SearchIn named another.
-func (r *Reader) Topics() []string { return r.topics }
-
-// SearchIn makes a topic the only one in which verdicts are searched.
-func (r *Reader) SearchIn(topic string) { r.topics = []string{topic} }
-
 // errStop ends a read early.
 var errStop = errors.New("stop")
 
@@ -124,7 +119,7 @@ var errStop = errors.New("stop")
 // verdict.
 func (r *Reader) Verdict(ctx context.Context, input article.Coordinates, at time.Time) (found *Output, err error) {
 	defer files.ShowLine(r.out, r.line)()
-	for _, topic := range r.topics {
+	for _, topic := range r.Topics {
 		if err = r.scan(ctx, topic, input.Partition, at, func(o *Output) error {
 			switch c := o.Input; {
 			case c == input:
@@ -147,7 +142,7 @@ const mostFound = 100
 // ByID finds the latest output about an article with an id that is not older than since, nil if there is none, and the
 // coordinates of outputs about other articles with it. It reads all output topics from there to their ends.
 func (r *Reader) ByID(ctx context.Context, id string, since time.Time) (latest *Output, others []string, err error) {
-	for _, topic := range r.topics {
+	for _, topic := range r.Topics {
 		if err := r.Each(ctx, topic, since, func(o *Output) error {
 			if !r.hasID(o, id) {
 				return nil
@@ -180,7 +175,7 @@ const allPartitions = -1
 // scan calls fn with the outputs of a topic that are about a partition of the input, from the first one on that is not
 // older than since. Other records are passed over. A partition ends without error when fn returns errStop.
 func (r *Reader) scan(ctx context.Context, topic string, input int32, since time.Time, fn func(*Output) error) error {
-	a, err := r.Archive(topic)
+	a, err := r.archive(topic)
 	if err != nil {
 		return err
 	}
@@ -209,7 +204,7 @@ func (r *Reader) scan(ctx context.Context, topic string, input int32, since time
 			func(rec *record.Record) error {
 				read++
 				r.progress.Store(&progress{rec.Coordinates, 100 * (rec.Offset - first) / (offsets.Next - first), read})
-				o, err := Parse(*rec)
+				o, err := parse(*rec)
 				if err != nil {
 					return nil //nolint:nilerr // a record that somebody else published is no verdict
 				}

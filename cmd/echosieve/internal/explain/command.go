@@ -65,7 +65,7 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		e := &explainer{cfg: cfg, recipe: made.ID(), judge: told.NewJudge(cfg, made),
+		e := &explainer{recipe: made.ID(), judge: told.NewJudge(cfg, made),
 			reader: told.NewReader(cfg, cmd.ErrOrStderr())}
 		defer e.reader.Close()
 		ctx, cancel := context.WithTimeout(cmd.Context(), indexTimeout)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"echosieve/app/config"
 	"echosieve/app/told"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
@@ -41,7 +40,6 @@ type candidate struct {
 
 // explainer explains verdicts by what Kafka and the index have.
 type explainer struct {
-	cfg    config.Config
 	recipe string // id
 	judge  *told.Judge
 	reader *told.Reader
@@ -56,7 +54,7 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 		return e.output(ctx, a.Output)
 	}
 	gone := errors.Is(err, tools.ErrNoRecord)
-	if err != nil && !gone || gone && slices.Contains(e.reader.Topics(), at.Topic) {
+	if err != nil && !gone || gone && slices.Contains(e.reader.Topics, at.Topic) {
 		return nil, err
 	}
 	// An input record. Without the record its time is unknown, and whole partitions are searched.
@@ -79,8 +77,8 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 // output explains an output. If it is in another topic than the configured ones, such as that of a shadow,
 // the verdicts about earlier articles are searched there.
 func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, error) {
-	if !slices.Contains(e.reader.Topics(), o.Record.Topic) {
-		e.reader.SearchIn(o.Record.Topic)
+	if !slices.Contains(e.reader.Topics, o.Record.Topic) {
+		e.reader.Topics = []string{o.Record.Topic}
 	}
 	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(),
 		Distance: o.Verdict.Distance, Chain: []told.Article{}, Candidates: []candidate{}, Notes: []string{}}
