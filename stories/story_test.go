@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/app/command/commandtest"
 	"echosieve/pipeline/article"
+	"echosieve/test/commandtest"
 )
 
 var day = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -21,10 +21,10 @@ import (
 
 	"echosieve/app/access"
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
 	"echosieve/internal/diag"
 	"echosieve/pipeline/page"
+	"echosieve/test/commandtest"
 	"echosieve/test/inprocess"
 	"echosieve/test/kafkatest"
 	"echosieve/test/redisserver"

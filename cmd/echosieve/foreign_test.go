@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
+	"echosieve/test/commandtest"
 	"echosieve/test/inprocess"
 	"echosieve/test/redisserver"
 )

@@ -10,12 +10,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
 	"echosieve/app/told"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
+	"echosieve/test/commandtest"
 	"echosieve/test/kafkatest"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisrig/indexrig"

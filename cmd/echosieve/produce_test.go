@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
+	"echosieve/test/commandtest"
 	"echosieve/test/host"
 	"echosieve/test/kafkatest"
 

@@ -18,8 +18,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
+	"echosieve/test/commandtest"
 )
 
 func TestCommandsAreDocumented(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/app/command/commandtest"
 	"echosieve/sample"
+	"echosieve/test/commandtest"
 	"echosieve/test/redisserver"
 )
 

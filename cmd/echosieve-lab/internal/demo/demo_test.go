@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/app/command/commandtest"
+	"echosieve/test/commandtest"
 )
 
 func TestDemoTable(t *testing.T) {

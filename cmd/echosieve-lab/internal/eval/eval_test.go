@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/text"
+	"echosieve/test/commandtest"
 )
 
 func TestEvalPairs(t *testing.T) {

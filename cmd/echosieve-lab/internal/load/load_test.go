@@ -17,8 +17,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
+	"echosieve/test/commandtest"
 	"echosieve/test/kafkatest"
 	"echosieve/test/service"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
+	"echosieve/test/commandtest"
 )
 
 const (

@@ -11,9 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/test/commandtest"
 	"echosieve/test/inprocess"
 	"echosieve/test/kafkatest"
 )

@@ -11,11 +11,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/app/told"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/redisindex/keyspace"
+	"echosieve/test/commandtest"
 	"echosieve/test/inprocess"
 	"echosieve/test/kafkatest"
 )

@@ -17,12 +17,12 @@ import (
 	"github.com/tidwall/gjson"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
+	"echosieve/test/commandtest"
 	"echosieve/test/host"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisrig/indexrig"

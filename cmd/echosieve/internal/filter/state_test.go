@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/sample"
 	"echosieve/stories"
+	"echosieve/test/commandtest"
 )
 
 // asCommand makes the test program run the command, so that a test can kill it.

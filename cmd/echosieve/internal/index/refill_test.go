@@ -14,9 +14,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"echosieve/app/command"
-	"echosieve/app/command/commandtest"
 	"echosieve/app/config"
 	"echosieve/consumer/broker"
+	"echosieve/test/commandtest"
 	"echosieve/test/inprocess"
 	"echosieve/test/redisserver"
 )

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
-	"echosieve/app/command/commandtest"
 	"echosieve/app/sidebyside"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/test/commandtest"
 )
 
 // hostile is a text that a title, a text, an id or a label may have.
