@@ -1,5 +1,5 @@
-// Package articles writes the records that the fault runner publishes, and knows of each record what a
-// service without a mistake must make of it. The same seed gives the same records.
+// Package articles writes records for the fault runner and the end-to-end tests, knows of each what a service without a
+// mistake must make of it, and judges what one has made. The same seed gives the same records.
 package articles
 
 import (

@@ -1,4 +1,4 @@
-package rig
+package articles
 
 import (
 	"maps"
@@ -9,7 +9,6 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
 	"echosieve/test/ledger"
-	"echosieve/test/torture/internal/articles"
 )
 
 // Findings are the result of Judge.
@@ -23,7 +22,7 @@ type Findings struct {
 
 // Judge checks every promise: those of package ledger, and those that need to know which articles are copies
 // of each other.
-func Judge(run ledger.Run, written *articles.Writer) Findings {
+func Judge(run ledger.Run, written *Writer) Findings {
 	run.Reason = func(input string) record.RejectReason { return written.Reasons[string(run.Inputs[input].Key)] }
 	report := run.Check()
 	texts, bad := relate(run.Inputs, report.Seen, written.Facts)
@@ -39,16 +38,16 @@ func Judge(run ledger.Run, written *articles.Writer) Findings {
 // member is an article of a family.
 type member struct {
 	input string // coordinates of its record
-	articles.Fact
+	Fact
 }
 
 // relate compares the verdicts with the facts, which have the articles' ids as keys. A copy must repeat an
 // article of its own family. Of two articles that must match, one must be a copy. One article of each family
 // must come through as unique. relate counts the families.
 func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
-	facts map[string]articles.Fact) (texts int, bad ledger.Violations) {
+	facts map[string]Fact) (texts int, bad ledger.Violations) {
 	families := map[string][]member{}
-	at := map[string]articles.Fact{} // by coordinates
+	at := map[string]Fact{} // by coordinates
 	for _, input := range slices.Sorted(maps.Keys(inputs)) {
 		if f, known := facts[string(inputs[input].Key)]; known {
 			families[f.Family] = append(families[f.Family], member{input: input, Fact: f})
@@ -90,43 +89,4 @@ func twins(a member, others []member, seen map[string]*ledger.Outcome) (bad ledg
 		}
 	}
 	return bad
-}
-
-// Census counts the records without which a promise is not tested at all, by a name for the summary. A run in
-// which a count stays zero has failed, because it has shown nothing about that promise.
-type Census map[string]int
-
-// Counts that the runner itself knows.
-const (
-	Skipped          = "records that an earlier owner had published"
-	CommittedRecords = "records of committed transactions"
-	AbortedRecords   = "records of aborted transactions"
-)
-
-// Counts that Count makes. The last two are prefixes.
-const (
-	copiesOfCopies = "copies of copies"
-	nullValues     = "null values"
-	compressed     = "records with compression "
-	deadLetters    = "dead letters: "
-)
-
-var codecNames = []string{"none", "gzip", "snappy", "lz4", "zstd"}
-
-// Count counts the records of the input topic, and the findings about the outputs.
-func (c Census) Count(inputs map[string]*kgo.Record, found Findings) {
-	c[copiesOfCopies] = found.Links
-	c[nullValues] = 0
-	for _, name := range codecNames {
-		c[compressed+name] = 0
-	}
-	for _, in := range inputs {
-		c[compressed+codecNames[in.Attrs.CompressionType()]]++
-		if in.Value == nil {
-			c[nullValues]++
-		}
-	}
-	for _, reason := range append(slices.Clone(articles.Breakable), record.TooLarge) {
-		c[deadLetters+string(reason)] = found.Dead[reason]
-	}
 }

@@ -1,4 +1,4 @@
-package rig
+package articles
 
 import (
 	"testing"
@@ -8,7 +8,6 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/test/ledger"
-	"echosieve/test/torture/internal/articles"
 )
 
 // unique and copyOf are what a service publishes of an article; the original of a copy stands at coordinates.
@@ -20,10 +19,10 @@ func copyOf(original string) *ledger.Outcome {
 
 // The mistakes that package ledger cannot know. Coordinates are the ids of the articles here.
 func TestMistakesInOutputsAreFound(t *testing.T) {
-	facts := map[string]articles.Fact{
-		"in/0/1": {Family: "a"}, "in/0/2": {Family: "a", Role: articles.Near}, "in/0/3": {Family: "b"},
-		"in/1/0": {Family: "chain", Role: articles.Version}, "in/1/1": {Family: "chain", Role: articles.Version, Step: 1},
-		"in/1/2": {Family: "chain", Role: articles.Version, Step: 2},
+	facts := map[string]Fact{
+		"in/0/1": {Family: "a"}, "in/0/2": {Family: "a", Role: Near}, "in/0/3": {Family: "b"},
+		"in/1/0": {Family: "chain", Role: Version}, "in/1/1": {Family: "chain", Role: Version, Step: 1},
+		"in/1/2": {Family: "chain", Role: Version, Step: 2},
 	}
 	for name, c := range map[string]struct {
 		seen map[string]*ledger.Outcome

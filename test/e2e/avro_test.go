@@ -3,8 +3,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,12 +10,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/tidwall/gjson"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/pipeline/decode"
-	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
+	"echosieve/test/articles"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -57,20 +53,17 @@ func strangers(t testing.TB, c cluster, registry, place string, articles [][]byt
 func TestAvroOfStrangers(t *testing.T) {
 	schemas := startRegistry(t)
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
+	writer, records := written(t, 600)
 	var lines [][]byte
-	for _, r := range articles(t) {
-		if text := gjson.GetBytes(r.Value, "text"); json.Valid(r.Value) && text.Type == gjson.String &&
-			len(lines) < 500 {
-			line, err := json.Marshal(map[string]string{"id": fmt.Sprint(len(lines)),
-				"title": gjson.GetBytes(r.Value, "title").String(), "text": text.String()})
-			require.NoError(t, err)
-			lines = append(lines, line)
+	for _, r := range records {
+		if _, is := writer.Facts[string(r.Key)]; is {
+			lines = append(lines, r.Value)
 		}
 	}
 	half := len(lines) / 2
 	strangers(t, c, schemas.Addr, "value", lines[:half])
 	strangers(t, c, schemas.Addr, "header", lines[half:])
-	unknown := &kgo.Record{Value: append(binary.BigEndian.AppendUint32([]byte{0}, 999), "what?"...)}
+	unknown := &kgo.Record{Key: []byte("unknown"), Value: append(binary.BigEndian.AppendUint32([]byte{0}, 999), "what?"...)}
 	publish(t, c, []*kgo.Record{unknown})
 
 	schemas.Stop()
@@ -85,39 +78,12 @@ func TestAvroOfStrangers(t *testing.T) {
 	schemas.Restart()
 	p.WaitReady(t)
 
-	inputs, asJSON := map[string]*kgo.Record{}, map[string]*kgo.Record{}
-	for _, r := range kafkaserver.Read(t, c.kafka, []string{c.topic}, kafkaserver.AtLeast(len(lines)+1)) {
-		at := ledger.Coordinates(r)
-		inputs[at] = r
-		twin := *r
-		twin.Value = []byte("{}")
-		if len(r.Key) > 0 {
-			var place int
-			_, err := fmt.Sscan(string(r.Key), &place)
-			require.NoError(t, err)
-			twin.Value = lines[place]
-		}
-		asJSON[at] = &twin
-	}
-	outputs := watch(t, c, len(inputs), func(int) {})
-	made, err := recipe.Load(recipe.DefaultConfig())
-	require.NoError(t, err)
-	report := ledger.Run{
-		Inputs: inputs, Outputs: outputs, Partitions: partitions,
-		Topics: ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"},
-		Reason: func(input string) record.RejectReason {
-			if input == ledger.Coordinates(unknown) {
-				return record.NoSchema
-			}
-			return reason(made, asJSON[input])
-		},
-	}.Check()
-	require.Empty(t, report.Violations)
-	copies := checkVerdicts(t, made, indexConfig(made), decode.DefaultConfig(), window.Milliseconds(), asJSON,
-		report.Seen)
-	require.Greater(t, copies, len(lines)/50, "too few of the articles are copies")
+	all := kafkaserver.Read(t, c.kafka, []string{c.topic}, kafkaserver.AtLeast(len(lines)+1))
+	writer.Reasons = map[string]record.RejectReason{"unknown": record.NoSchema}
+	found := articles.Judge(ledger.Run{Inputs: ledger.ByCoordinates(all), Partitions: partitions, Topics: c.outputs(),
+		Outputs: watch(t, c, len(all), func(int) {})}, writer)
+	require.Empty(t, found.Violations)
+	require.Less(t, found.Texts, len(lines)*9/10, "too few of the articles are copies")
 	require.EqualValues(t, 1, p.Metric(t, `echosieve_pipeline_records_total{reason="no_schema",verdict="dead"}`))
-	t.Logf("%d records, %d copies", len(inputs), copies)
-
 	stop(t, p)
 }

@@ -16,9 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
-	"echosieve/redisindex/keyspace"
+	"echosieve/test/articles"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
@@ -51,6 +50,10 @@ func (c cluster) settings() service.Settings {
 	}
 }
 
+func (c cluster) outputs() ledger.Topics {
+	return ledger.Topics{Unique: c.topic + "-unique", Duplicate: c.topic + "-duplicate", Dead: c.topic + "-dead"}
+}
+
 // stop ends the service with SIGTERM, as an orchestrator does, and returns its CPU time.
 func stop(t testing.TB, p *service.Process) time.Duration {
 	t.Helper()
@@ -71,13 +74,10 @@ func newCluster(t testing.TB, kafka, redis string) cluster {
 // publish publishes the records and returns them by their coordinates.
 func publish(t testing.TB, c cluster, records []*kgo.Record) map[string]*kgo.Record {
 	t.Helper()
-	producer := kafkaserver.Client(t, c.kafka, kgo.DefaultProduceTopic(c.topic))
+	producer := kafkaserver.Client(t, c.kafka, kgo.DefaultProduceTopic(c.topic),
+		kgo.ProducerBatchMaxBytes(articles.MaxMessageBytes))
 	require.NoError(t, producer.ProduceSync(t.Context(), records...).FirstErr())
-	inputs := make(map[string]*kgo.Record, len(records))
-	for _, r := range records {
-		inputs[ledger.Coordinates(r)] = r
-	}
-	return inputs
+	return ledger.ByCoordinates(records)
 }
 
 // watch reads the output topics until so many input records have an output.
@@ -94,11 +94,22 @@ func watch(t testing.TB, c cluster, want int, progress func(sources int)) []*kgo
 	})
 }
 
-// indexConfig is how the service under test finds and judges articles.
-func indexConfig(recipe *recipe.Recipe) keyspace.Config {
-	cfg := keyspace.DefaultConfig()
-	cfg.Search = recipe.Search()
-	return cfg
+// written returns at least n records that package articles writes, with a null header and a forged one of Echosieve,
+// and the writer, which knows what must come of them.
+func written(t testing.TB, n int) (*articles.Writer, []*kgo.Record) {
+	t.Helper()
+	made, err := recipe.Load(recipe.DefaultConfig())
+	require.NoError(t, err)
+	w := articles.NewWriter(1, "e2e", made, true)
+	var records []*kgo.Record
+	for len(records) < n {
+		records = append(records, w.Write()...)
+	}
+	for _, r := range records {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: "null"},
+			kgo.RecordHeader{Key: pipeline.HeaderVerdict, Value: []byte("forged")})
+	}
+	return w, records
 }
 
 // fresh returns copies of the records, because publishing writes topic and offset into a record.
@@ -112,9 +123,7 @@ func fresh(records []*kgo.Record) []*kgo.Record {
 }
 
 func TestEveryRecordGetsItsVerdict(t *testing.T) {
-	records := articles(t)
-	recipe, err := recipe.Load(recipe.DefaultConfig())
-	require.NoError(t, err)
+	writer, records := written(t, 3000)
 	for _, version := range []string{kafkaserver.V4, kafkaserver.V3} {
 		t.Run("kafka "+version, func(t *testing.T) {
 			broker := kafkaserver.Shared
@@ -158,13 +167,13 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			stop(t, stories)
 			cpu := stop(t, stays)
 
-			seen := account(t, c, recipe, inputs, outputs)
-			checked := checkVerdicts(t, recipe, indexConfig(recipe), decode.DefaultConfig(),
-				window.Milliseconds(), inputs, seen)
-			require.Greater(t, checked, len(records)/20, "too few of the articles are copies")
-			t.Logf("%d records, %d outputs (%d redelivered), %d copies; "+
+			found := articles.Judge(ledger.Run{Inputs: inputs, Outputs: outputs, Partitions: partitions, Member: c.member,
+				Topics: c.outputs()}, writer)
+			require.Empty(t, found.Violations)
+			require.Greater(t, found.Links, 20, "too few of the articles are copies")
+			t.Logf("%d records, %d outputs (%d redelivered); "+
 				"%.0f us CPU per record in the process that stayed",
-				len(inputs), len(outputs), len(outputs)-len(inputs), checked,
+				len(inputs), len(outputs), len(outputs)-len(inputs),
 				float64(cpu.Microseconds())/float64(len(inputs)))
 		})
 	}

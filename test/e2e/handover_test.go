@@ -116,7 +116,8 @@ func TestPageOfRecipeChange(t *testing.T) {
 	startNew := func() *service.Process {
 		return service.Start(t, newSettings, func(cmd *exec.Cmd) { cmd.Args = append(cmd.Args, arguments(1)[1:]...) })
 	}
-	records := recent(fresh(articles(t))[:1000])
+	_, records := written(t, 1000)
+	records = recent(records[:1000])
 	old := service.Start(t, settings)
 	old.WaitReady(t)
 	publish(t, c, records[:300])

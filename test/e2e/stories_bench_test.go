@@ -18,7 +18,6 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/stories"
-	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -51,27 +50,6 @@ func storiesOf(t testing.TB, c cluster, settings service.Settings, args ...strin
 	return service.Start(t, settings.With(service.Settings{"kafka.create_topics": "true"}), func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{cmd.Args[0], "stories", "--topic", c.topic + "-stories"}, args...)
 	})
-}
-
-// A reader of strangers folds 100,000 records of the output topics as the topic of stories does.
-func TestStoriesOfStrangers(t *testing.T) {
-	host.All(t)
-	const n = 100_000
-	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
-	service.Start(t, c.settings()).WaitReady(t)
-	storiesOf(t, c, c.settings())
-	storiesOf(t, c, c.settings())
-	publish(t, c, families(n))
-	watch(t, c, n, func(int) {})
-	out, err := exec.CommandContext(t.Context(), python(t), "stories_client.py", c.kafka, c.topic+"-stories",
-		c.topic+"-unique", c.topic+"-duplicate").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	var all, copies, publishers int
-	_, err = fmt.Sscan(string(out), &all, &copies, &publishers)
-	require.NoError(t, err)
-	require.Greater(t, all, n/50)
-	require.Greater(t, copies, n/2)
-	require.Greater(t, publishers, stories.MaxNamed)
 }
 
 // BenchmarkStories measures one process of the role of stories beside the service: CPU time of its own and of Redis

@@ -23,7 +23,7 @@ import (
 // topic of stories must come to hold exactly the stories that follow from the outputs. Records that are not from
 // Echosieve count for nothing.
 func TestStories(t *testing.T) {
-	records := fresh(articles(t)[:800])
+	_, records := written(t, 800)
 	server := redisserver.Start(t)
 	c := newCluster(t, kafkaserver.Shared(t).Addr, server.Addr)
 	topic := c.topic + "-stories"

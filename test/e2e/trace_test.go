@@ -27,7 +27,7 @@ func TestTraceOfABatch(t *testing.T) {
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
 	p := service.Start(t, c.settings())
 	p.WaitReady(t)
-	records := fresh(articles(t)[:400])
+	_, records := written(t, 400)
 	parents := 0
 	for i, r := range records {
 		if r.Key == nil || i%4 == 0 {

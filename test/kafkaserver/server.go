@@ -44,9 +44,6 @@ type Server struct {
 	// clients that start there only the addresses of fronts. Without a front it is another listener of the
 	// broker.
 	Reached string
-	// Aside is like Reached, with a listener and an address of the front of its own: the connections of one
-	// client can be disturbed there alone. It is empty for servers of a Cluster.
-	Aside string
 	// SecureAddr is host:port of the SASL_SSL listener; empty without the Secure option.
 	SecureAddr string
 	// LoginAddr and TLSAddr are host:port of the SASL_PLAINTEXT and the SSL listener; empty without the Secure option.
@@ -69,8 +66,7 @@ func Start(t testing.TB, version string, opts ...Option) *Server {
 	return StartBehind(t, nil, version, opts...)
 }
 
-// StartBehind is Start with a front for two addresses of the broker, Reached and Aside. Clients that use Addr
-// go past the front.
+// StartBehind is Start with a front for the address Reached. Clients that use Addr go past the front.
 func StartBehind(t testing.TB, f host.Front, version string, opts ...Option) *Server {
 	t.Helper()
 	host.SkipShort(t)
@@ -86,12 +82,10 @@ func start(t testing.TB, kafka installation, archive string, f host.Front, opts 
 		opt(&o)
 	}
 	s.java = []string{archive}
-	ports := host.Ports(t, 7)
-	reached := f.Before(ports[1], ports[6])
-	s.Addr, s.Reached, s.Aside = host.Addr(ports[0]), reached[0], reached[1]
+	ports := host.Ports(t, 6)
+	s.Addr, s.Reached = host.Addr(ports[0]), f.Before(ports[1])[0]
 	o.listen("PLAINTEXT", "PLAINTEXT", s.Addr, s.Addr)
 	o.listen("CLIENTS", "PLAINTEXT", host.Addr(ports[1]), s.Reached)
-	o.listen("ASIDE", "PLAINTEXT", host.Addr(ports[6]), s.Aside)
 	s.ControllerAddr = host.Addr(ports[2])
 	o.listen("CONTROLLER", "PLAINTEXT", s.ControllerAddr, "")
 	maps.Copy(o.properties, map[string]string{

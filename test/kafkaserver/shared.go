@@ -3,6 +3,8 @@ package kafkaserver
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/test/host"
@@ -88,6 +92,52 @@ func Read(t testing.TB, brokers string, topics []string, enough func(all []*kgo.
 		require.NoError(t, ctx.Err(), "only %d records in %s", len(all), topics)
 	}
 	return all
+}
+
+// ReadAll returns what topics hold now, the records of each partition in their order. A topic that does not exist holds
+// nothing.
+func ReadAll(ctx context.Context, brokers, topics []string, opts ...kgo.Opt) (all []*kgo.Record, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	asking, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.AlwaysRetryEOF())
+	if err != nil {
+		return nil, err
+	}
+	defer asking.Close()
+	starts, errStarts := kadm.NewClient(asking).ListStartOffsets(ctx, topics...)
+	ends, errEnds := kadm.NewClient(asking).ListEndOffsets(ctx, topics...)
+	if err := errors.Join(errStarts, errEnds, ends.Error()); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return nil, fmt.Errorf("ends of %s: %w", topics, err)
+	}
+	from, unread := starts.KOffsets(), kadm.Offsets{}
+	ends.Each(func(o kadm.ListedOffset) {
+		if start, _ := starts.Lookup(o.Topic, o.Partition); o.Offset > start.Offset {
+			unread.AddOffset(o.Topic, o.Partition, o.Offset, -1)
+		} else {
+			delete(from[o.Topic], o.Partition)
+		}
+	})
+	// Markers of transactions are read as well: one can be the last record of a partition.
+	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(brokers...), kgo.AlwaysRetryEOF(),
+		kgo.KeepControlRecords(), kgo.ConsumePartitions(from))...)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	for left := len(unread.Sorted()); left > 0; {
+		for _, r := range client.PollFetches(ctx).Records() {
+			if !r.Attrs.IsControl() {
+				all = append(all, r)
+			}
+			if end, _ := unread.Lookup(r.Topic, r.Partition); end.At == r.Offset+1 {
+				left--
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("read %s: %d partitions are not read to their ends: %w", topics, left, ctx.Err())
+		}
+	}
+	return all, nil
 }
 
 // AtLeast is enough for Read: so many records.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
@@ -17,6 +16,7 @@ import (
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
+	"echosieve/test/kafkaserver"
 )
 
 // verdicts checks that each record is in the topic of its verdict, that each article and null value has a
@@ -202,40 +202,16 @@ func Stories(inputs map[string]*kgo.Record, outputs []*kgo.Record, window time.D
 // LastStories returns the last record of each key in a topic of stories, which has one partition. It returns none as
 // long as the topic does not exist.
 func LastStories(ctx context.Context, brokers []string, topic string) (map[string]stories.Record, error) {
-	reader, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics(topic), kgo.KeepControlRecords(),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.AlwaysRetryEOF())
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Close()
-	admin := kadm.NewClient(reader)
-	starts, err := admin.ListStartOffsets(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
-	ends, err := admin.ListEndOffsets(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
+	records, err := kafkaserver.ReadAll(ctx, brokers, []string{topic})
 	all := map[string]stories.Record{}
-	for next := starts[topic][0].Offset; next < ends[topic][0].Offset; {
-		fetches := reader.PollFetches(ctx)
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("read %s up to %d of %d: %w", topic, next, ends[topic][0].Offset, ctx.Err())
+	for _, r := range records {
+		var s stories.Record
+		if err := json.Unmarshal(r.Value, &s); err != nil || s.Root.Coordinates != string(r.Key) {
+			return nil, fmt.Errorf("%s: the story %s of the key %s: %w", Coordinates(r), r.Value, r.Key, err)
 		}
-		for _, r := range fetches.Records() {
-			next = r.Offset + 1
-			if r.Attrs.IsControl() {
-				continue
-			}
-			var s stories.Record
-			if err := json.Unmarshal(r.Value, &s); err != nil || s.Root.Coordinates != string(r.Key) {
-				return nil, fmt.Errorf("%s: the story %s of the key %s: %w", Coordinates(r), r.Value, r.Key, err)
-			}
-			all[string(r.Key)] = s
-		}
+		all[string(r.Key)] = s
 	}
-	return all, nil
+	return all, err
 }
 
 // Story is a kind of violation: the record of a story is not that which follows from the outputs, or from the state.

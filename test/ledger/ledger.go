@@ -120,6 +120,15 @@ func Coordinates(r *kgo.Record) string {
 	return article.Coordinates{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()
 }
 
+// ByCoordinates returns records by their coordinates.
+func ByCoordinates(records []*kgo.Record) map[string]*kgo.Record {
+	all := make(map[string]*kgo.Record, len(records))
+	for _, r := range records {
+		all[Coordinates(r)] = r
+	}
+	return all
+}
+
 // written says where an output record stands and which producer wrote it.
 func written(out *kgo.Record) string {
 	return fmt.Sprintf("%s (producer %d, epoch %d)", Coordinates(out), out.ProducerID, out.ProducerEpoch)

@@ -29,51 +29,40 @@ func (c *Cluster) CutReplication(ctx context.Context, slot int) (mend func(conte
 	return cutReplication(ctx, c.clients[master], clients)
 }
 
-// waitOwner waits until a server other than the former master serves the slot.
-func (c *Cluster) waitOwner(ctx context.Context, slot int, former *Server) error {
-	return poll(ctx, "a promotion", func() error {
-		s, err := c.Owner(ctx, slot)
-		if err == nil && s == former {
-			err = fmt.Errorf("%s still owns slot %d", s.Addr, slot)
-		}
-		return err
-	})
-}
-
-// Promote makes a replica of the slot's master the master, waits until all nodes agree, and returns the
-// former master. If how is empty, the master refuses writes until the replica has all data, and nothing is
-// lost. With "FORCE" the replica does not ask the master, with "TAKEOVER" it asks no other master either:
-// data that the replica did not have yet is lost.
-func (c *Cluster) Promote(ctx context.Context, slot int, how string) (*Server, error) {
+// Promote makes a replica of the slot's master the master without asking it, and waits until all nodes agree. Data that
+// the replica did not have yet is lost.
+func (c *Cluster) Promote(ctx context.Context, slot int) error {
 	former, err := c.Owner(ctx, slot)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	replicas, err := c.Replicas(ctx, slot)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(replicas) == 0 {
-		return nil, fmt.Errorf("redisserver: the master of slot %d has no replica", slot)
-	}
-	command := []any{"CLUSTER", "FAILOVER"}
-	if how != "" {
-		command = append(command, how)
+		return fmt.Errorf("redisserver: the master of slot %d has no replica", slot)
 	}
 	for {
-		if err := c.clients[replicas[0]].Do(ctx, command...).Err(); err != nil {
-			return nil, fmt.Errorf("redisserver: promote %s: %w", replicas[0].Addr, err)
+		if err := c.clients[replicas[0]].Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err(); err != nil {
+			return fmt.Errorf("redisserver: promote %s: %w", replicas[0].Addr, err)
 		}
 		// A replica gives up after five seconds, for instance if too few masters voted in time. Then it must
 		// be told again.
 		attempt, cancel := context.WithTimeout(ctx, 8*time.Second)
-		err := c.waitOwner(attempt, slot, former)
+		err := poll(attempt, "a promotion", func() error {
+			s, err := c.Owner(ctx, slot)
+			if err == nil && s == former {
+				err = fmt.Errorf("%s still owns slot %d", s.Addr, slot)
+			}
+			return err
+		})
 		cancel()
 		if err == nil {
-			return former, c.WaitReady(ctx)
+			return c.WaitReady(ctx)
 		}
 		if ctx.Err() != nil {
-			return former, err
+			return err
 		}
 	}
 }

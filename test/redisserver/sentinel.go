@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -150,35 +149,6 @@ func (c *Sentinel) WaitReady(ctx context.Context) error {
 	})
 }
 
-// Failover tells the sentinels to make the replica the master, waits for that, and returns the former master,
-// which then replies READONLY to writes.
-func (c *Sentinel) Failover(ctx context.Context) (*Server, error) {
-	former, err := c.Master(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		// A sentinel refuses soon after an earlier failover.
-		err = poll(ctx, "a sentinel to accept", func() error {
-			return c.clients[c.Sentinels[0]].Do(ctx, "SENTINEL", "FAILOVER", MasterName).Err()
-		})
-		if err != nil {
-			return nil, err
-		}
-		// A sentinel gives up after five seconds, for instance if a busy machine did not run it in time. Then
-		// it must be told again.
-		attempt, cancel := context.WithTimeout(ctx, time.Minute)
-		err := c.waitPromotion(attempt, former)
-		cancel()
-		if err == nil {
-			return former, c.WaitReady(ctx)
-		}
-		if ctx.Err() != nil {
-			return nil, err
-		}
-	}
-}
-
 // CutReplication disconnects the replica from its master until mend is called. Data that is written meanwhile
 // is lost if the master is killed. Call mend even then.
 func (c *Sentinel) CutReplication(ctx context.Context) (mend func(context.Context) error, err error) {
@@ -193,17 +163,6 @@ func (c *Sentinel) CutReplication(ctx context.Context) (mend func(context.Contex
 		}
 	}
 	return cutReplication(ctx, c.clients[master], replicas)
-}
-
-// waitPromotion waits until the sentinels name another master than the former one.
-func (c *Sentinel) waitPromotion(ctx context.Context, former *Server) error {
-	return poll(ctx, "a promotion", func() error {
-		s, err := c.Master(ctx)
-		if err == nil && s == former {
-			err = fmt.Errorf("%s is still the master", s.Addr)
-		}
-		return err
-	})
 }
 
 // Client returns the client of one server or sentinel.

@@ -15,11 +15,10 @@
 //
 // To add a fault: write its injector in internal/faults, in the file of the part that it touches, and add a
 // line to the table in internal/faults/faults.go. To add a mistake that a round must notice: add a mutant to
-// mutants_test.go. To add a check of the outputs: internal/judge, and test/ledger if the check needs no
+// mutants_test.go. To add a check of the outputs: test/articles/judge.go, and test/ledger if the check needs no
 // knowledge of the texts.
 //
-// The packages, from the inside out: internal/articles (what is published), internal/judge (what must come of
-// it), internal/traffic (Kafka clients), internal/network (proxies), internal/process (one service process),
+// The packages, from the inside out: test/articles (what is published, and what must come of it), internal/traffic (Kafka clients), internal/network (proxies), internal/process (one service process),
 // internal/rig (servers, the state of a round, outages), internal/faults, and this one (flags, schedules,
 // rounds).
 package main

@@ -14,9 +14,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
+	"echosieve/test/articles"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
-	"echosieve/test/torture/internal/articles"
 	"echosieve/test/torture/internal/rig"
 	"echosieve/test/torture/internal/traffic"
 )
@@ -140,13 +140,13 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 	if err := r.TerminateAll(); err != nil {
 		return nil, nil, err
 	}
-	if outputs, err = r.Watcher.Drain(ctx, r.Admin); err != nil {
+	if outputs, err = r.outputs(ctx, kgo.ReadUncommitted()); err != nil {
 		return nil, nil, err
 	}
 	if err := r.compareIsolation(ctx, outputs); err != nil {
 		return nil, nil, err
 	}
-	if inputs, err = traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.Inputs()...); err != nil {
+	if inputs, err = r.inputs(ctx); err != nil {
 		return nil, nil, err
 	}
 	if len(inputs) < sent {
@@ -155,28 +155,36 @@ func (r *round) collect(ctx context.Context, sent int) (inputs map[string]*kgo.R
 	return inputs, outputs, nil
 }
 
+// outputs returns what the output topics hold.
+func (r *round) outputs(ctx context.Context, isolation kgo.IsolationLevel) ([]*kgo.Record, error) {
+	out := r.Topics()
+	return kafkaserver.ReadAll(ctx, r.KafkaAddrs, []string{out.Unique, out.Duplicate, out.Dead},
+		kgo.FetchIsolationLevel(isolation))
+}
+
+// inputs returns the records of the input topics, without those of aborted transactions. The records that the broker
+// has are the input of a round, not those that the publisher believes to have published.
+func (r *round) inputs(ctx context.Context) (map[string]*kgo.Record, error) {
+	records, err := kafkaserver.ReadAll(ctx, r.KafkaAddrs, r.Inputs(), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	return ledger.ByCoordinates(records), err
+}
+
 // unequal says that readers of committed records see other outputs than readers of uncommitted ones.
 const unequal ledger.Kind = "isolation"
 
 // compareIsolation reads the output topics once more, as a reader of committed records. outputs are what a
 // reader of uncommitted records sees.
 func (r *round) compareIsolation(ctx context.Context, outputs []*kgo.Record) error {
-	seen := map[string]bool{}
-	for _, o := range outputs {
-		seen[ledger.Coordinates(o)] = true
+	committed, err := r.outputs(ctx, kgo.ReadCommitted())
+	if err != nil {
+		return err
 	}
-	out := r.Topics()
-	for _, topic := range []string{out.Unique, out.Duplicate, out.Dead} {
-		committed, err := traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, topic)
-		if err != nil {
-			return err
+	seen := ledger.ByCoordinates(outputs)
+	for at := range ledger.ByCoordinates(committed) {
+		if seen[at] == nil {
+			r.Violate(unequal, "%s is committed, and nobody saw it before", at)
 		}
-		for at := range committed {
-			if !seen[at] {
-				r.Violate(unequal, "%s is committed, and nobody saw it before", at)
-			}
-			delete(seen, at)
-		}
+		delete(seen, at)
 	}
 	for at := range seen {
 		r.Violate(unequal, "%s is not committed", at)
@@ -187,7 +195,7 @@ func (r *round) compareIsolation(ctx context.Context, outputs []*kgo.Record) err
 // account checks every promise. It returns true if there was no violation.
 func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, written *articles.Writer,
 	checked rig.Census) bool {
-	found := rig.Judge(ledger.Run{
+	found := articles.Judge(ledger.Run{
 		Inputs: inputs, Outputs: outputs, Partitions: int32(r.Partitions), Topics: r.Topics(),
 	}, written)
 	checked.Count(inputs, found)

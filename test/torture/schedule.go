@@ -68,7 +68,7 @@ func (o *options) replacing(names []string) (all []string) {
 // successor has found records published.
 func (p plan) ends() (n int) {
 	for _, s := range p.lanes[faults.Processes] {
-		if slices.Contains([]string{"kill", "crash", "crash-every", "zombie-held"}, s.name) {
+		if slices.Contains([]string{"kill", "crash", "crash-every"}, s.name) {
 			n++
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
 	"echosieve/stories"
@@ -14,17 +16,16 @@ import (
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
-	"echosieve/test/torture/internal/traffic"
 )
 
 // accountStories waits until the topic of stories holds what follows from the outputs, and compares the last record of
 // each story with the state in Redis. All articles have a verdict when it is called, and the processes run.
 func (r *round) accountStories(ctx context.Context) error {
-	outputs, err := r.Watcher.Drain(ctx, r.Admin)
+	outputs, err := r.outputs(ctx, kgo.ReadUncommitted())
 	if err != nil {
 		return err
 	}
-	inputs, err := traffic.ReadAll(ctx, r.KafkaAddrs, r.Admin, r.Inputs()...)
+	inputs, err := r.inputs(ctx)
 	if err != nil {
 		return err
 	}

@@ -44,10 +44,10 @@ func TestRoundWithReplicas(t *testing.T) {
 	host.All(t)
 	t.Parallel()
 	for _, args := range [][]string{
-		{"--redis", rig.SentinelRedis, "--faults", "kill,redis-failover,redis-master-behind,redis-cut"},
+		{"--redis", rig.SentinelRedis, "--faults", "kill,redis-master-behind,redis-cut"},
 		{"--redis", rig.ClusterRedis, "--faults",
-			"kill,redis-failover,redis-master-behind,redis-master-cut"},
-		{"--brokers", "3", "--faults", "kill,leader-kill,coordinator-kill,broker-cut,two-brokers-lost"},
+			"kill,redis-master-behind,redis-master-cut"},
+		{"--brokers", "3", "--faults", "kill,leader-kill,broker-cut,two-brokers-lost"},
 	} {
 		t.Run(args[1], func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +97,7 @@ func TestFaultsSuitTheServers(t *testing.T) {
 		require.NotEqual(t, slices.Contains(notUsual, name), reached[name], name)
 	}
 	for _, args := range [][]string{
-		{"--redis", "plain", "--faults", "redis-failover"},
+		{"--redis", "plain", "--faults", "redis-master-behind"},
 		{"--redis", "ring"},
 		{"--stories", "--faults", "redis-out-of-memory"},
 		{"--stories", "--redis", "cluster"},

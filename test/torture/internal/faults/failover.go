@@ -22,8 +22,6 @@ import (
 type replicated interface {
 	Master(ctx context.Context) (*redisserver.Server, error)
 	Client(s *redisserver.Server) *redis.Client
-	// Failover replaces the master by command and returns the former one.
-	Failover(ctx context.Context) (former *redisserver.Server, err error)
 	// CutReplication disconnects the replica from the master until mend is called.
 	CutReplication(ctx context.Context) (mend func(context.Context) error, err error)
 	WaitReady(ctx context.Context) error
@@ -75,7 +73,8 @@ func failover(remove removal) injector {
 }
 
 // replaced waits until another server is the master.
-func replaced(ctx context.Context, servers replicated, former *redisserver.Server) (now *redisserver.Server, err error) {
+func replaced(ctx context.Context, servers replicated, former *redisserver.Server) (now *redisserver.Server,
+	err error) {
 	err = process.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
 		if now, err = servers.Master(ctx); err == nil && now == former {
 			err = fmt.Errorf("%s is still the master", former.Addr)
@@ -83,15 +82,6 @@ func replaced(ctx context.Context, servers replicated, former *redisserver.Serve
 		return err
 	})
 	return now, err
-}
-
-func nothing() error { return nil }
-
-// byCommand replaces the master as an operator does.
-func byCommand(ctx context.Context, _ *rig.Round, _ *rand.Rand, servers replicated, _ *redisserver.Server) (string,
-	func() error, error) {
-	_, err := servers.Failover(ctx)
-	return "replaced by command", nothing, err
 }
 
 // killMaster kills the master. The sentinels, or the other masters of the cluster, notice that and promote the replica.
@@ -153,7 +143,7 @@ func cutMaster(ctx context.Context, r *rig.Round, random *rand.Rand, servers rep
 	how, err := n.Cut(ctx, "redis", network.Directions[random.IntN(2)])
 	if part, ok := servers.(shard); ok && err == nil {
 		// The master still speaks to the other nodes, so that they do not replace it. An operator must.
-		_, err = part.Promote(ctx, part.slot, "FORCE")
+		err = part.Promote(ctx, part.slot)
 	}
 	if err != nil {
 		n.RemoveToxics(ctx)
@@ -175,11 +165,6 @@ type shard struct {
 
 // Master implements replicated.
 func (s shard) Master(ctx context.Context) (*redisserver.Server, error) { return s.Owner(ctx, s.slot) }
-
-// Failover implements replicated.
-func (s shard) Failover(ctx context.Context) (*redisserver.Server, error) {
-	return s.Promote(ctx, s.slot, "")
-}
 
 // CutReplication implements replicated.
 func (s shard) CutReplication(ctx context.Context) (func(context.Context) error, error) {

@@ -54,10 +54,6 @@ var All = map[string]Fault{
 	"storm": {Lane: Processes, Inject: storm, About: "processes join and leave faster than the group settles"},
 	"zombie": {Lane: Processes, Inject: zombie,
 		About: "freeze a process until others have its partitions, then let it resume"},
-	"zombie-held": {
-		Lane: Processes, Inject: zombieHeld, needs: oneBroker,
-		About: "freeze a process while the network holds its batches back, until others have its partitions",
-	},
 	"crash": {Lane: Processes, Inject: crash, About: "three processes end themselves at drawn crash points"},
 	"crash-every": {
 		Lane: Processes, Inject: crashEverywhere, named: true,
@@ -75,8 +71,6 @@ var All = map[string]Fault{
 		About: "kill Redis and start it again with its data"},
 	"redis-out-of-memory": {service: true, Lane: Redis, Inject: outOfMemory, About: "Redis refuses writes"},
 
-	"redis-failover": {Lane: Redis, Inject: failover(byCommand), needs: redisReplicas,
-		About: "replace the master by command"},
 	"redis-master-behind": {Lane: Redis, Inject: failover(killMasterAhead), needs: redisReplicas,
 		About: "kill the master while its replica lacks its last writes"},
 	"redis-master-cut": {Lane: Redis, Inject: failover(cutMaster), needs: redisReplicas,
@@ -86,8 +80,6 @@ var All = map[string]Fault{
 	"partitions":  {service: true, Lane: Kafka, Inject: addPartitions, About: "add partitions to the input topic"},
 	"leader-kill": {Lane: Kafka, Inject: killLeader, needs: threeBrokers,
 		About: "kill the leader of a partition; with another leader everything goes on"},
-	"coordinator-kill": {Lane: Kafka, Inject: killCoordinator, needs: threeBrokers,
-		About: "kill the coordinator of a transactional id until another broker coordinates it"},
 	"broker-cut": {Lane: Kafka, Inject: cutBroker, needs: threeBrokers,
 		About: "cut the leader of a partition off from everybody"},
 	"two-brokers-lost": {Lane: Kafka, Inject: loseTwoBrokers, needs: threeBrokers,

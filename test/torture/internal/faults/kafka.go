@@ -57,34 +57,6 @@ func killLeader(ctx context.Context, r *rig.Round, random *rand.Rand) (string, e
 	return moved + "; " + wentOn, errors.Join(err, inSync(ctx, r))
 }
 
-// killCoordinator kills the broker that coordinates the transactional id of a partition, until another broker does.
-func killCoordinator(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
-	id := fmt.Sprintf("%[1]s/%[1]s/%[2]d", r.Topic, random.IntN(r.Partitions))
-	coordinator := func() (int, error) {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		found := r.Admin.FindTxnCoordinators(ctx, id)
-		return int(found[id].NodeID) - 1, found.Error()
-	}
-	before, err := coordinator()
-	if err != nil {
-		return "", err
-	}
-	start := time.Now()
-	r.Brokers[before].Kill()
-	err = process.Until(ctx, rig.ReadyTimeout, 200*time.Millisecond, func() error {
-		now, err := coordinator()
-		if err == nil && now == before {
-			err = fmt.Errorf("broker %d still coordinates %s", before+1, id)
-		}
-		return err
-	})
-	took := time.Since(start)
-	r.Brokers[before].Restart()
-	return fmt.Sprintf("broker %d coordinated %s, another one %.1fs later", before+1, id, took.Seconds()),
-		errors.Join(err, inSync(ctx, r))
-}
-
 // cutBroker cuts the leader of a partition off from the clients and from the other brokers. The broker goes
 // on running and believes that it leads. With min.insync.replicas=2 it can acknowledge no record.
 func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
@@ -177,13 +149,15 @@ func inSync(ctx context.Context, r *rig.Round) error {
 
 // keepsWorking waits for d, or longer if necessary, until records were published and decided meanwhile.
 func keepsWorking(ctx context.Context, r *rig.Round, d time.Duration) (string, error) {
-	before, decidedBefore := r.Feed.Acknowledged(), r.Watcher.Decided()
+	before := r.Feed.Acknowledged()
+	decidedBefore, _ := r.Watcher.Decided()
 	if err := process.Pause(ctx, d); err != nil {
 		return "", err
 	}
 	proof := ""
 	err := process.Until(ctx, rig.ReadyTimeout, time.Second, func() error { // Redis may be away at the same time
-		published, decided := r.Feed.Acknowledged()-before, r.Watcher.Decided()-decidedBefore
+		now, _ := r.Watcher.Decided()
+		published, decided := r.Feed.Acknowledged()-before, now-decidedBefore
 		proof = fmt.Sprintf("%d records were published and %d decided meanwhile", published, decided)
 		if published == 0 || decided == 0 {
 			return errors.New(proof)

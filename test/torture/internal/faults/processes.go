@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -106,61 +105,6 @@ func zombie(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error
 		return "", err
 	}
 	return p.Name + " was frozen meanwhile: " + proof, nil
-}
-
-// zombieHeld freezes a process whose requests the network holds back. They reach the broker when others have
-// taken its partitions over: then the process resumes, too, and goes on. Meanwhile there is no fault of
-// Kafka: it would change the same proxies and let the requests pass.
-func zombieHeld(ctx context.Context, r *rig.Round, random *rand.Rand) (proof string, err error) {
-	r.BreakingKafka.Lock()
-	defer r.BreakingKafka.Unlock()
-	way, err := r.KafkaNet.Aside()
-	if err != nil {
-		return "", err
-	}
-	p, err := r.StartAside()
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, r.Terminate(p)) }()
-	if err := publishes(ctx, r, p); err != nil {
-		return "", err
-	}
-	held := rig.SessionTimeout + between(random, 4*time.Second, 6*time.Second)
-	defer way.RemoveToxics(context.WithoutCancel(ctx))
-	if err := way.AddToxic("latency", "upstream", 1, fmt.Sprintf(`"latency": %d`, held.Milliseconds())); err != nil {
-		return "", err
-	}
-	before, start := r.Generation(), time.Now()
-	if err := process.Pause(ctx, between(random, 200*time.Millisecond, 500*time.Millisecond)); err != nil {
-		return "", err
-	}
-	thaw, err := p.Freeze()
-	if err != nil {
-		return "", err
-	}
-	defer thaw()
-	if proof, err = regrouped(ctx, r, before); err != nil {
-		return "", err
-	}
-	if err := process.Pause(ctx, held-time.Since(start)+time.Second); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s was frozen, its requests were held for %.1fs: %s", p.Name, held.Seconds(), proof), nil
-}
-
-// publishes waits until the process has published a record.
-func publishes(ctx context.Context, r *rig.Round, p *process.Process) error {
-	published := "echosieve_consumer_acknowledged_records_total"
-	if r.Stories {
-		published = "echosieve_stories_published_total"
-	}
-	return process.Until(ctx, rig.ReadyTimeout, 50*time.Millisecond, func() error {
-		if n, err := p.Counter(ctx, published); err != nil || n == 0 {
-			return fmt.Errorf("%s has published nothing: %w", p.Name, err)
-		}
-		return nil
-	})
 }
 
 // joined waits until the process is in the group. The group does not notice the end of a process that has not

@@ -89,14 +89,6 @@ func (n Network) Past(addr string) string {
 	return addr
 }
 
-// Aside returns the proxy of a single broker behind which a client is alone: see kafkaserver.Server.
-func (n Network) Aside() (Network, error) {
-	if len(n) != 1 || len(n[0]) != 2 {
-		return nil, ErrNoProxy
-	}
-	return Network{n[0][1:]}, nil
-}
-
 // Directions are those of the data that pass a link: requests go upstream, replies downstream.
 var Directions = []string{"upstream", "downstream"}
 

@@ -3,8 +3,6 @@
 package process
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +15,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -27,15 +24,13 @@ import (
 
 // Process is one running service. It is safe for concurrent use.
 type Process struct {
-	Name   string
-	Binary string
+	Command
 
 	child  *child.Process
-	exited chan struct{} // closed when the process has ended and its log is complete
+	exited chan struct{} // closed when the process has ended
 	asked  atomic.Bool
 	frozen atomic.Bool
 	thaws  atomic.Int32
-	log    *log
 }
 
 // Command says how to start a process.
@@ -43,40 +38,42 @@ type Command struct {
 	Name   string // names the log file, too
 	Dir    string // of the log file
 	Binary string
+	HTTP   string // where it listens
 	Args   []string
 	Env    []string // in addition to the runner's own
 	// Doomed says that the process will end itself, as its environment asks for. Its end counts as asked for.
 	Doomed bool
 }
 
-// Start starts a process and calls ended once, when the process has ended and its log is complete.
+// Start starts a process and calls ended once, when the process has ended.
 func Start(c Command, ended func(*Process)) (*Process, error) {
-	file, err := os.Create(filepath.Join(c.Dir, c.Name+".log"))
+	p := &Process{Command: c, exited: make(chan struct{})}
+	file, err := os.Create(p.logFile())
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Name: c.Name, Binary: c.Binary, exited: make(chan struct{}), log: newLog(file)}
+	defer func() { _ = file.Close() }()
 	p.asked.Store(c.Doomed)
-	cmd := exec.Command(c.Binary, c.Args...)
+	cmd := exec.Command(c.Binary, append(c.Args, "--http.listen", c.HTTP)...)
 	cmd.Env = append(os.Environ(), c.Env...)
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdout, cmd.Stderr = write, write
+	cmd.Stdout, cmd.Stderr = file, file
 	if p.child, err = child.Start(cmd); err != nil {
 		return nil, err
 	}
-	_ = write.Close()
 	go func() {
-		p.log.follow(read)
-		_ = read.Close()
-		_ = file.Close()
 		<-p.child.Done
 		ended(p)
 		close(p.exited)
 	}()
 	return p, nil
+}
+
+func (p *Process) logFile() string { return filepath.Join(p.Dir, p.Name+".log") }
+
+// log is what the process has written so far.
+func (p *Process) log() []byte {
+	text, _ := os.ReadFile(p.logFile()) // Start has made it
+	return text
 }
 
 // Asked says whether somebody asked the process to end.
@@ -88,23 +85,26 @@ func (p *Process) Running() bool { return !p.asked.Load() && !p.frozen.Load() }
 // Thaws is the number of times that the process was frozen and resumed.
 func (p *Process) Thaws() int32 { return p.thaws.Load() }
 
+var (
+	generationPattern = regexp.MustCompile(`msg="joined group generation".* group=(\S+) generation=(\d+)`)
+	crashPattern      = regexp.MustCompile(`(?m)^crashpoint `)
+)
+
 // Generation is the last group generation that the process has joined; 0 if it has joined none yet. A process in several
 // groups has the sum of those.
 func (p *Process) Generation() (sum int) {
-	p.log.mu.Lock()
-	defer p.log.mu.Unlock()
-	for _, g := range p.log.generation {
+	last := map[string]int{}
+	for _, m := range generationPattern.FindAllSubmatch(p.log(), -1) {
+		last[string(m[1])], _ = strconv.Atoi(string(m[2]))
+	}
+	for _, g := range last {
 		sum += g
 	}
 	return sum
 }
 
 // Crashed says whether the process wrote that it ends itself at a crash point.
-func (p *Process) Crashed() bool {
-	p.log.mu.Lock()
-	defer p.log.mu.Unlock()
-	return p.log.crashed
-}
+func (p *Process) Crashed() bool { return crashPattern.Match(p.log()) }
 
 // Exited is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
@@ -175,22 +175,19 @@ func (p *Process) Discard() {
 // State returns what /readyz says: whether the process is ready, and for each component ("redis", "kafka")
 // whether it is up.
 func (p *Process) State(ctx context.Context) (ready bool, up map[string]bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	res, err := p.get(ctx, "/readyz")
+	status, text, err := p.get(ctx, "/readyz")
 	if err != nil {
 		return false, nil, err
 	}
-	defer res.Body.Close()
 	var body struct {
 		Ready      bool
 		Components map[string]struct{ Up bool }
 	}
-	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+	if err := json.Unmarshal(text, &body); err != nil {
 		return false, nil, err
 	}
-	if body.Ready != (res.StatusCode == http.StatusOK) {
-		return false, nil, fmt.Errorf("/readyz says ready=%t with status %d", body.Ready, res.StatusCode)
+	if body.Ready != (status == http.StatusOK) {
+		return false, nil, fmt.Errorf("/readyz says ready=%t with status %d", body.Ready, status)
 	}
 	up = map[string]bool{}
 	for name, c := range body.Components {
@@ -199,24 +196,11 @@ func (p *Process) State(ctx context.Context) (ready bool, up map[string]bool, er
 	return body.Ready, up, nil
 }
 
-// metrics returns the text of /metrics.
-func (p *Process) metrics(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	res, err := p.get(ctx, "/metrics")
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	return string(text), err
-}
-
 // Counter returns the sum of a metric over its labels.
 func (p *Process) Counter(ctx context.Context, name string) (int, error) {
-	text, err := p.metrics(ctx)
+	_, text, err := p.get(ctx, "/metrics")
 	sum := 0.0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(text)) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if metric, _, _ := strings.Cut(series, "{"); metric == name {
 			n, err := strconv.ParseFloat(value, 64)
@@ -229,59 +213,18 @@ func (p *Process) Counter(ctx context.Context, name string) (int, error) {
 	return int(sum), err
 }
 
-func (p *Process) get(ctx context.Context, path string) (*http.Response, error) {
-	p.log.mu.Lock()
-	addr := p.log.http
-	p.log.mu.Unlock()
-	if addr == "" {
-		return nil, fmt.Errorf("%s does not listen yet", p.Name)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
+func (p *Process) get(ctx context.Context, path string) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.HTTP+path, nil)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	return http.DefaultClient.Do(req)
-}
-
-// log writes the lines of a process to a file and picks out of them what the runner needs.
-type log struct {
-	file *os.File
-
-	mu         sync.Mutex
-	http       string         // address of the HTTP interface
-	generation map[string]int // the last generation of each group that the process joined
-	crashed    bool           // the process wrote that it ends itself at a crash point
-}
-
-func newLog(file *os.File) *log {
-	return &log{file: file, generation: map[string]int{}}
-}
-
-var (
-	httpPattern       = regexp.MustCompile(` http=(\S+)`)
-	generationPattern = regexp.MustCompile(`msg="joined group generation".* group=(\S+) generation=(\d+)`)
-)
-
-func (l *log) line(line []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if m := httpPattern.FindSubmatch(line); m != nil && l.http == "" {
-		l.http = string(m[1])
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, err
 	}
-	if m := generationPattern.FindSubmatch(line); m != nil {
-		l.generation[string(m[1])], _ = strconv.Atoi(string(m[2]))
-	}
-	if bytes.HasPrefix(line, []byte("crashpoint ")) {
-		l.crashed = true
-	}
-	_, _ = l.file.Write(append(line, '\n'))
-}
-
-// follow reads the output of the process until the output ends.
-func (l *log) follow(r io.Reader) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		l.line(lines.Bytes())
-	}
+	defer func() { _ = res.Body.Close() }()
+	body, err = io.ReadAll(res.Body)
+	return res.StatusCode, body, err
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline/recipe"
+	"echosieve/test/articles"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
-	"echosieve/test/torture/internal/articles"
 	"echosieve/test/torture/internal/network"
 )
 

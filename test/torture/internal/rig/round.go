@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"echosieve/test/host"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/traffic"
@@ -81,35 +82,32 @@ func (r *Round) Result() Result {
 }
 
 // Start starts a service process.
-func (r *Round) Start() (*process.Process, error) { return r.start(false, r.serviceKafka()) }
-
-// StartAside starts a service process that reaches the broker on a way of its own. No other fault picks this process.
-func (r *Round) StartAside() (*process.Process, error) { return r.start(true, r.Brokers[0].Aside) }
+func (r *Round) Start() (*process.Process, error) { return r.start(false) }
 
 // StartDoomed starts a service process with one more environment variable, which will end it. No other fault
 // picks this process.
 func (r *Round) StartDoomed(env string) (*process.Process, error) {
-	return r.start(true, r.serviceKafka(), env)
+	return r.start(true, env)
 }
 
 // StartService starts the service whose outputs processes of the role of stories read.
 func (r *Round) StartService() error {
-	_, err := r.startCommand([]string{"run"}, true, r.serviceKafka())
+	_, err := r.startCommand([]string{"run"}, true)
 	return err
 }
 
 // StoriesTopic is where processes of the role of stories publish.
 func (r *Round) StoriesTopic() string { return r.Topic + "-stories" }
 
-func (r *Round) start(doomed bool, kafka string, env ...string) (*process.Process, error) {
+func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
 	command := []string{"run"}
 	if r.Stories {
 		command = []string{"stories", "--topic", r.StoriesTopic(), "--kafka.create_topics"}
 	}
-	return r.startCommand(command, doomed, kafka, env...)
+	return r.startCommand(command, doomed, env...)
 }
 
-func (r *Round) startCommand(command []string, doomed bool, kafka string, env ...string) (*process.Process, error) {
+func (r *Round) startCommand(command []string, doomed bool, env ...string) (*process.Process, error) {
 	r.mu.Lock()
 	r.started++
 	name := fmt.Sprintf("service-%d", r.started)
@@ -117,7 +115,8 @@ func (r *Round) startCommand(command []string, doomed bool, kafka string, env ..
 	listed := make(chan struct{}) // a process may end before it is on the list
 	env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", memoryLimit))
 	p, err := process.Start(process.Command{
-		Name: name, Dir: r.Dir, Binary: r.binary(), Args: r.arguments(kafka, command...), Env: env, Doomed: doomed,
+		Name: name, Dir: r.Dir, Binary: r.binary(), HTTP: host.Addr(host.Ports(r.Host, 1)[0]),
+		Args: r.arguments(command...), Env: env, Doomed: doomed,
 	}, func(p *process.Process) {
 		<-listed
 		r.ended(p)
@@ -176,14 +175,14 @@ func (r *Round) ReplaceNext() (proof string, err error) {
 }
 
 // arguments are those of a command, with the configuration of the service processes.
-func (r *Round) arguments(kafka string, command ...string) []string {
+func (r *Round) arguments(command ...string) []string {
 	topics := r.Topics()
 	return slices.Concat(command, []string{
-		"--kafka.brokers", kafka, "--kafka.group", r.Topic, "--kafka.topics.input",
+		"--kafka.brokers", r.serviceKafka(), "--kafka.group", r.Topic, "--kafka.topics.input",
 		strings.Join(r.Inputs(), ","),
 		"--kafka.topics.unique", topics.Unique, "--kafka.topics.duplicate", topics.Duplicate, "--kafka.topics.dead",
 		topics.Dead,
-		"--redis.namespace", r.Topic, "--window", Window.String(), "--http.listen", "127.0.0.1:0",
+		"--redis.namespace", r.Topic, "--window", Window.String(),
 		// Short times, so that others serve the partitions of a killed process within the round.
 		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.commit_interval",
 		"200ms",

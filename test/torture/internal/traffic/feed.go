@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/test/torture/internal/articles"
+	"echosieve/test/articles"
 )
 
 // Feed publishes articles at a steady rate.
