@@ -105,8 +105,8 @@ type browserTab struct {
 	ctx context.Context
 }
 
-// browser opens a tab of a given size. It fails the test if the page logs an error, for example about its Content-Security-Policy. An answer
-// 503 of readyz is none: the service may be slow for a moment.
+// browser opens a tab of a given size. It fails the test if the page logs an error, for example about its
+// Content-Security-Policy. An answer 503 of readyz is none: the service may be slow for a moment.
 func browser(t *testing.T, width, height int64, scheme string) *browserTab {
 	t.Helper()
 	var watchers sync.WaitGroup
@@ -139,20 +139,19 @@ func browser(t *testing.T, width, height int64, scheme string) *browserTab {
 	return b
 }
 
-// startBrowser opens a tab, which ends with the test, in the browser that all tests share. The tab has cookies and logins of its own. The browser
-// takes attacker.example for this machine, and each certificate for a good one.
+// startBrowser opens a tab, which ends with the test, in the browser that all tests share. The tab has cookies and
+// logins of its own.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	if shared.browser == nil {
 		name, err := exec.LookPath("chromium")
 		require.NoError(t, err, "install Debian's package chromium")
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox,
-			chromedp.WSURLReadTimeout(patience),
-			chromedp.Flag("host-resolver-rules", "MAP attacker.example 127.0.0.1"),
-			chromedp.Flag("ignore-certificate-errors", true))
+			chromedp.WSURLReadTimeout(patience))
 		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		tab, closeTab := chromedp.NewContext(allocator)
-		shared.browser, shared.stop = tab, func() { closeTab(); stop() } //nolint:fatcontext // it lives as long as the test binary
+		shared.browser = tab //nolint:fatcontext // it lives as long as the test binary
+		shared.stop = func() { closeTab(); stop() }
 		// starts the browser, whose life must not end with a shorter context
 		require.NoError(t, chromedp.Do(tab, chromedp.Steps()))
 	}
@@ -186,8 +185,8 @@ func (b *browserTab) do(statement string) {
 	eval[bool](b, "(() => {"+statement+"; return true})()")
 }
 
-// until waits until an expression is true in the page. While the page is being replaced by another one, the browser evaluates nothing and
-// returns an error: then the expression is evaluated again.
+// until waits until an expression is true in the page. While the page is being replaced by another one, the browser
+// evaluates nothing and returns an error: then the expression is evaluated again.
 func (b *browserTab) until(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -205,7 +204,8 @@ func (b *browserTab) until(expression string) {
 	}
 }
 
-// screenshot writes the page to docs with -update. Without, it requires that the file in docs is a picture of the same width.
+// screenshot writes the page to docs with -update. Without, it requires that the file in docs is a picture of the same
+// width.
 func (b *browserTab) screenshot(name string) {
 	t := b.t
 	t.Helper()
@@ -258,8 +258,8 @@ func publish(t *testing.T, broker string, articles ...map[string]string) {
 	require.NoError(t, err, string(out))
 }
 
-// closeDetail closes the dialog by its key, and waits until the page has noticed: later steps wait for texts in the dialog, and must not
-// see those of before.
+// closeDetail closes the dialog by its key, and waits until the page has noticed: later steps wait for texts in the
+// dialog, and must not see those of before.
 func (b *browserTab) closeDetail() {
 	b.t.Helper()
 	b.run(chromedp.KeyEvent(kb.Escape))

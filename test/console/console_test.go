@@ -19,7 +19,8 @@ const rows = `document.querySelectorAll("#feed li").length`
 
 // row is the button of the newest row whose title holds a text.
 func row(title string) string {
-	return fmt.Sprintf(`[...document.querySelectorAll("#feed button")].find((b) => b.querySelector(".title").textContent.includes(%q))`, title)
+	return fmt.Sprintf(`[...document.querySelectorAll("#feed button")]
+		.find((b) => b.querySelector(".title").textContent.includes(%q))`, title)
 }
 
 func TestConsole(t *testing.T) {
@@ -38,7 +39,8 @@ func TestConsole(t *testing.T) {
 		require.Regexp(t, `^\d+/s$`, eval[string](tab, `document.getElementById("rate-top").textContent`),
 			"the chart has no scale")
 		require.Empty(t, eval[[]string](tab,
-			`[...document.querySelectorAll("#feed .bits")].map((e) => e.textContent).filter((s) => s && !/^(1 bit|(0|[2-9]|\d\d) bits)$/.test(s))`))
+			`[...document.querySelectorAll("#feed .bits")].map((e) => e.textContent)
+				.filter((s) => s && !/^(1 bit|(0|[2-9]|\d\d) bits)$/.test(s))`))
 		require.Greater(t, eval[int](tab,
 			`[...document.querySelectorAll("#feed .original")].filter((e) => /^of .* /.test(e.textContent)).length`),
 			3, "copies have the title of the original")
@@ -90,7 +92,8 @@ func TestConsole(t *testing.T) {
 		tab.closeDetail()
 		// A row that is clicked right after the dialog was closed is shown, although the event of the closing
 		// comes after the click.
-		tab.do(`const near = document.querySelector("#feed .near").closest("button"); near.click(); document.getElementById("detail").close(); near.click()`)
+		tab.do(`const near = document.querySelector("#feed .near").closest("button"); near.click()
+			document.getElementById("detail").close(); near.click()`)
 		tab.until(`document.querySelector("#sides .text")?.textContent.length > 20`)
 		tab.closeDetail()
 		tab.run(chromedp.SetValue("#query", "articles/0/0"), chromedp.Focus("#query"), chromedp.KeyEvent(kb.Enter))

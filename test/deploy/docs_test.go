@@ -69,10 +69,11 @@ func TestDocumentationNamesEveryReason(t *testing.T) {
 
 // The table of docs/output.md has a column for each member of a verdict in the value, of a type that holds it.
 func TestTableHasEveryMember(t *testing.T) {
-	statement := regexp.MustCompile(`(?s)echosieve Tuple\((.*)\)\n\) ENGINE`).FindSubmatch([]byte(host.Read(t, "docs/output.md")))
+	statement := regexp.MustCompile(`(?s)echosieve Tuple\((.*)\)\n\) ENGINE`).FindStringSubmatch(
+		host.Read(t, "docs/output.md"))
 	require.NotNil(t, statement)
 	columns := map[string]string{}
-	for _, c := range regexp.MustCompile(`(\w+) (\w+(?:\([^)]*\))?)`).FindAllStringSubmatch(string(statement[1]), -1) {
+	for _, c := range regexp.MustCompile(`(\w+) (\w+(?:\([^)]*\))?)`).FindAllStringSubmatch(statement[1], -1) {
 		columns[c[1]] = c[2]
 	}
 	types := map[string]string{"string": "String", "float64": "Float32", "*int": "Nullable(UInt8)",

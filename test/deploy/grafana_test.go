@@ -187,7 +187,8 @@ func TestGrafanaProvisioning(t *testing.T) {
 	var providers struct {
 		Providers []struct{ Options struct{ Path string } }
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(host.Read(t, grafanaDir+"/provisioning/dashboards/echosieve.yml")), &providers))
+	provisioning := host.Read(t, grafanaDir+"/provisioning/dashboards/echosieve.yml")
+	require.NoError(t, yaml.Unmarshal([]byte(provisioning), &providers))
 	require.Len(t, providers.Providers, 1)
 	path := providers.Providers[0].Options.Path
 	require.Contains(t, copied, path)

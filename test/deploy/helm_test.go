@@ -248,8 +248,8 @@ func settingSchema(k schema.Key) object {
 	}
 }
 
-// valueSchema is the schema of a value of the chart with the type of its default. Objects that are empty by default, and
-// those of open, take any member.
+// valueSchema is the schema of a value of the chart with the type of its default. Objects that are empty by default,
+// and those of open, take any member.
 func valueSchema(path string, value any) object {
 	open := []string{"resources", "dashboards.labels"}
 	switch v := value.(type) {
@@ -280,7 +280,8 @@ func valueSchema(path string, value any) object {
 	}
 }
 
-// TestHelmSchema holds the schema of the chart's values to the defaults of the chart and to the settings of the service.
+// TestHelmSchema holds the schema of the chart's values to the defaults of the chart and to the settings of the
+// service.
 func TestHelmSchema(t *testing.T) {
 	chart := filepath.Join(host.Root(t), "deploy/helm")
 	decode := func(text []byte) (values map[string]any) {

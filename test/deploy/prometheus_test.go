@@ -87,17 +87,18 @@ func TestAlertsAreCompleteAndTested(t *testing.T) {
 			require.True(t, slices.Contains([]string{"critical", "warning", "info"}, a.Labels["severity"]))
 			require.NotEmpty(t, a.Annotations["summary"])
 			require.NotEmpty(t, a.Annotations["description"])
-			require.Equal(t, `{{ with $externalLabels.runbook }}{{ . }}{{ else }}http://{{ with query "topk(1, up{job=\"echosieve\"} == 1)" }}`+
-				`{{ . | first | label "instance" }}{{ else }}localhost:9464{{ end }}/docs/runbook.md{{ end }}#`+
-				strings.ToLower(a.Alert), a.Annotations["runbook_url"])
+			require.Equal(t, `{{ with $externalLabels.runbook }}{{ . }}{{ else }}http://`+
+				`{{ with query "topk(1, up{job=\"echosieve\"} == 1)" }}{{ . | first | label "instance" }}`+
+				`{{ else }}localhost:9464{{ end }}/docs/runbook.md{{ end }}#`+strings.ToLower(a.Alert),
+				a.Annotations["runbook_url"])
 			require.True(t, fires[a.Alert], "no unit test in which it fires")
 			require.True(t, silent[a.Alert], "no unit test in which it stays silent")
 		})
 	}
 }
 
-// The runbook has one section for each alert, below the heading of its severity, and no other section. Each section says what
-// the alert means, where to look, and what to do.
+// The runbook has one section for each alert, below the heading of its severity, and no other section. Each section
+// says what the alert means, where to look, and what to do.
 func TestRunbookHasASectionForEachAlert(t *testing.T) {
 	severity := map[string]string{}
 	for _, a := range alerts(t) {
@@ -117,7 +118,8 @@ func TestRunbookHasASectionForEachAlert(t *testing.T) {
 	require.Len(t, sections, len(severity), "alerts without a section")
 }
 
-// Each query that the runbook prints, in backquotes, can be pasted into Prometheus, and the service exposes the metrics that it names.
+// Each query that the runbook prints, in backquotes, can be pasted into Prometheus, and the service exposes the
+// metrics that it names.
 func TestQueriesOfTheRunbook(t *testing.T) {
 	metrics := host.Read(t, "docs/metrics.md")
 	type rule struct {

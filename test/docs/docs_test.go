@@ -40,8 +40,8 @@ func rowOf(command string) (row, bool) {
 // the program must have it.
 var mentioned = regexp.MustCompile(`^(bin/)?echosieve(-lab)?( [a-z]+)+$`)
 
-// printedCommands returns the commands of all pages by the command of their row, which can have several, and the commands that are
-// only mentioned.
+// printedCommands returns the commands of all pages by the command of their row, which can have several, and the
+// commands that are only mentioned.
 func printedCommands(t *testing.T) (found map[string][]string, names []string) {
 	t.Helper()
 	found = map[string][]string{}

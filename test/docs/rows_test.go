@@ -53,7 +53,8 @@ var rows = []row{
 		`(?m)^redis `, `The service can start`}},
 	{command: "bin/echosieve run --config echosieve.yaml", until: `joined group generation`},
 	{command: "bin/echosieve produce --config echosieve.yaml articles.jsonl.gz",
-		want: []string{`^\d+ records published to articles in .* 0 bad lines\n3 of the records will be dead letters: no_text; see input.fields\n$`}},
+		want: []string{`^\d+ records published to articles in .* 0 bad lines\n` +
+			`3 of the records will be dead letters: no_text; see input.fields\n$`}},
 	// docs/benchmarks.md
 	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"},
 		want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
@@ -145,12 +146,14 @@ var rows = []row{
 	{command: "curl -s http://localhost:9464/v1/look -H 'Content-Type: application/json' -d @article.json",
 		parsed: "the service of this test runs without http.look; app/told posts to it"},
 	{
-		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -f '%h\n' | tr ',' '\n' | grep '^echosieve-reason=' | sort | uniq -c`,
-		want:    []string{`(?m)^ +\d+ echosieve-reason=no_text$`},
+		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -f '%h\n' | tr ',' '\n' | ` +
+			`grep '^echosieve-reason=' | sort | uniq -c`,
+		want: []string{`(?m)^ +\d+ echosieve-reason=no_text$`},
 	},
 	{
-		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -D '\x1e' | kcat -b localhost:9092 -t articles -P -D '\x1e'`,
-		output:  refusedAgain, want: []string{`^\d+ dead letters`},
+		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -D '\x1e' | ` +
+			`kcat -b localhost:9092 -t articles -P -D '\x1e'`,
+		output: refusedAgain, want: []string{`^\d+ dead letters`},
 	},
 	// docs/recipe-change.md
 	{command: "echosieve check --shadow --config new.yaml", with: []string{"new.yaml", "echosieve.yaml"},

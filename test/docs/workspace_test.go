@@ -72,8 +72,8 @@ func newWorkspace(t *testing.T) *workspace {
 func (w *workspace) forget() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // the context of the test may have ended
 	defer cancel()
-	topics, err := kadm.NewClient(kafkaserver.Client(w.t, w.kafka)).DeleteTopics(ctx, "articles", "articles-unique", "articles-duplicate",
-		"articles-dead", "articles-shadow")
+	topics, err := kadm.NewClient(kafkaserver.Client(w.t, w.kafka)).DeleteTopics(ctx, "articles", "articles-unique",
+		"articles-duplicate", "articles-dead", "articles-shadow")
 	require.NoError(w.t, err)
 	for _, topic := range topics {
 		require.True(w.t, topic.Err == nil || errors.Is(topic.Err, kerr.UnknownTopicOrPartition), "%s: %v",

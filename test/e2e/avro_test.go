@@ -63,8 +63,8 @@ func TestAvroOfStrangers(t *testing.T) {
 	half := len(lines) / 2
 	strangers(t, c, schemas.Addr, "value", lines[:half])
 	strangers(t, c, schemas.Addr, "header", lines[half:])
-	unknown := &kgo.Record{Key: []byte("unknown"), Value: append(binary.BigEndian.AppendUint32([]byte{0}, 999), "what?"...)}
-	publish(t, c, []*kgo.Record{unknown})
+	unknown := append(binary.BigEndian.AppendUint32([]byte{0}, 999), "what?"...)
+	publish(t, c, []*kgo.Record{{Key: []byte("unknown"), Value: unknown}})
 
 	schemas.Stop()
 	p := service.Start(t, c.settings().With(service.Settings{

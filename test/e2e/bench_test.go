@@ -34,7 +34,8 @@ type spent struct {
 
 // served publishes records to a new service and waits for their verdicts. It puts ECHOSIEVE_TEST_STORED other articles
 // into the index first; the default is 0.
-func served(b *testing.B, c cluster, server *redisserver.Server, settings service.Settings, records []*kgo.Record) (s spent) {
+func served(b *testing.B, c cluster, server *redisserver.Server, settings service.Settings,
+	records []*kgo.Record) (s spent) {
 	stored, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_STORED"))
 	p := service.Start(b, settings)
 	p.WaitReady(b)

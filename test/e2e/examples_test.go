@@ -146,8 +146,8 @@ func TestItemPipeline(t *testing.T) {
 	}
 	program = strings.NewReplacer(`"localhost:9092"`, strconv.Quote(c.kafka), `"articles"`,
 		strconv.Quote(c.topic)).Replace(program) + `
-text = ("The harbour board voted on Monday to deepen the eastern channel by two metres before winter. Work begins in March, "
-    "and the ferries to the islands will leave from the old quay until the dredgers have gone.")
+text = ("The harbour board voted on Monday to deepen the eastern channel by two metres before winter. Work begins in "
+    "March, and the ferries to the islands will leave from the old quay until the dredgers have gone.")
 articles = Articles()
 articles.open_spider()
 for url, added in [("/one", ""), ("/one", " Source: press agency.")]:

@@ -13,11 +13,11 @@ import (
 // Cluster is several brokers that replicate. Each broker is a controller as well, so that a majority of them must run.
 type Cluster struct{ Servers []*Server }
 
-// StartClusterBehind starts n brokers. A topic that is created with -1 replicas has a replica on each broker. It accepts
-// records while at most one broker is away (min.insync.replicas = n-1). The front gets 1+2n addresses of each server:
-// first that of the listener for clients, then one for each broker that replicates from the server, then one for each
-// broker that speaks to its controller; the server itself is among the brokers. Since each caller has an address of its
-// own, a server can be cut off in both directions. Clients that use Addr go past the front.
+// StartClusterBehind starts n brokers. A topic that is created with -1 replicas has a replica on each broker. It
+// accepts records while at most one broker is away (min.insync.replicas = n-1). The front gets 1+2n addresses of each
+// server: first that of the listener for clients, then one for each broker that replicates from the server, then one
+// for each broker that speaks to its controller; the server itself is among the brokers. Since each caller has an
+// address of its own, a server can be cut off in both directions. Clients that use Addr go past the front.
 func StartClusterBehind(t testing.TB, f host.Front, version string, n int) *Cluster {
 	t.Helper()
 	host.SkipShort(t)

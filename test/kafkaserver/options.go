@@ -50,19 +50,20 @@ func Secure(keyStore, caFile string, users map[string]string) Option {
 			"authorizer.class.name":   "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 			"super.users":             "User:admin;User:ANONYMOUS",
 		})
+		const (
+			oauth = "org.apache.kafka.common.security.oauthbearer."
+			scram = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+		)
 		for _, listener := range []string{"secure", "login"} {
-			oauth := "listener.name." + listener + ".oauthbearer.sasl."
+			of := "listener.name." + listener + "."
 			maps.Copy(o.properties, map[string]string{
-				oauth + "jaas.config":                   `org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="admin";`,
-				oauth + "server.callback.handler.class": "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
-				"listener.name." + listener +
-					".scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule " +
-					"required;",
-				"listener.name." + listener +
-					".scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule " +
-					"required;",
-				"listener.name." + listener +
-					".plain.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required" +
+				of + "oauthbearer.sasl.jaas.config": oauth +
+					`OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="admin";`,
+				of + "oauthbearer.sasl.server.callback.handler.class": oauth +
+					"internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
+				of + "scram-sha-256.sasl.jaas.config": scram,
+				of + "scram-sha-512.sasl.jaas.config": scram,
+				of + "plain.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required" +
 					plain + ";",
 			})
 		}

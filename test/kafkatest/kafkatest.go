@@ -114,7 +114,8 @@ func BySource(recs []*kgo.Record) map[string][]*kgo.Record {
 	return m
 }
 
-// Filled creates the topics of the settings, and produces n records "<prefix><i>" to the input topic. It returns its client.
+// Filled creates the topics of the settings, and produces n records "<prefix><i>" to the input topic. It returns its
+// client.
 func Filled(t *testing.T, cfg broker.Config, prefix string, n int) *kgo.Client {
 	t.Helper()
 	EnsureTopics(t, cfg)

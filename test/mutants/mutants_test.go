@@ -62,7 +62,8 @@ func TestMutants(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), binaries[dir], "-test.timeout=10m", "-test.failfast", "-test.run",
 				run)
 			cmd.Dir = filepath.Join(root, dir)
-			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000", "ECHOSIEVE_TEST_PATIENCE=1m", mutant.Variable+"="+m.name)
+			cmd.Env = append(os.Environ(), "ECHOSIEVE_TEST_SCHEDULES=4000", "ECHOSIEVE_TEST_PATIENCE=1m",
+				mutant.Variable+"="+m.name)
 			output, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			require.ErrorAs(t, err, &exit, "no test noticed the mistake:\n%s", output)

@@ -136,8 +136,9 @@ var others = []mistake{
 		{"../pipeline/decode/memory.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"}}},
 	{"a-reload-is-not-judged", "^TestReloadJudgesAsTheStart$", []edit{
 		{"../app/access/access.go", "err = next.judge(a.cfg, a.inForce)", "_ = next.judge(a.cfg, a.inForce)"}}},
-	{"a-refill-brings-forgotten-articles-back", "../cmd/echosieve/internal/index ^TestRefillLeavesForgottenArticles$", []edit{
-		{"admin/forgotten.go", "append(forgotten, err == nil && ", "append(forgotten, err != nil && "}}},
+	{"a-refill-brings-forgotten-articles-back",
+		"../cmd/echosieve/internal/index ^TestRefillLeavesForgottenArticles$", []edit{
+			{"admin/forgotten.go", "append(forgotten, err == nil && ", "append(forgotten, err != nil && "}}},
 	{"a-claimed-size-is-believed", "../consumer/broker ^TestOtherServersAreRefused$", []edit{
 		{"../consumer/internal/wire/client.go", " || n > maxAnswerBytes", ""}}},
 	{"blind-to-another-index", "watch ^TestLack$", []edit{
@@ -162,9 +163,11 @@ var others = []mistake{
 	{"takes-the-end-for-the-marker", takingOver, []edit{
 		{"../consumer/delivery/readback.go", markerMissing, endIsEnough}}},
 	{"reads-batches-of-others", takingOver, []edit{
-		{"../consumer/delivery/readback.go", "case by.ID == t.as.ID || by.ID == t.pid && t.pid != wire.NoProducerID:", "default:"}}},
+		{"../consumer/delivery/readback.go",
+			"case by.ID == t.as.ID || by.ID == t.pid && t.pid != wire.NoProducerID:", "default:"}}},
 	{"owner-raises-its-epoch", takingOver, []edit{
-		{"../consumer/delivery/sender.go", "return own.identity() })", "return &ownIdentity{cluster: d.cluster, as: own.as} })"}}},
+		{"../consumer/delivery/sender.go", "return own.identity() })",
+			"return &ownIdentity{cluster: d.cluster, as: own.as} })"}}},
 	{"sends-old-batches-again", "^TestOldBatchesAreNotSentAgain$", []edit{
 		{"../consumer/delivery/identity.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"}}},
 	{"reads-before-the-fence", takingOver, []edit{

@@ -58,7 +58,8 @@ var promises = []mistake{
 	{"waits-for-ever-in-readyz", "^TestWaitsForRedis$", []edit{
 		{"index.go", "defer c.served()", "_ = c"}}},
 	{"positions-past-what-was-found", "^TestPositions$", []edit{
-		{"../consumer/delivery/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {", "if false {"}}},
+		{"../consumer/delivery/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {",
+			"if false {"}}},
 	{"takes-over-without-a-fence", takingOver, []edit{
 		{"../consumer/delivery/takeover.go", fenceFirst, ""},
 		{"../consumer/delivery/readback.go", markerMissing, endIsEnough}}},

@@ -35,7 +35,8 @@ func waitServing(t *testing.T, p *service.Process) {
 // write to, with one writable folder. It leaves no file in that folder, and has no file open for writing.
 func TestRunsWithoutRightsAndDisk(t *testing.T) {
 	t.Parallel()
-	tmp, err := os.MkdirTemp("", "echosieve-tmp-*") //nolint:usetesting // the folder above t.TempDir is closed to other users
+	//nolint:usetesting // the folder above t.TempDir is closed to other users
+	tmp, err := os.MkdirTemp("", "echosieve-tmp-*")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
 	p := service.Start(t, alone, func(cmd *exec.Cmd) {

@@ -86,8 +86,8 @@ var promises = []promise{
 	{"More of them wait", "app/service.TestConnectionsAreBounded"},
 	{"One without a request is closed after 5 s", "app/service.TestConnectionsAreBounded"},
 	{"names of loopback and `http.hosts` only",
-		"app/service.TestGuardOfNames test/console.TestConsoleIsReadOnly"},
-	{"a page of another site", "app/service.TestGuardOfOrigins test/console.TestOtherSites"},
+		"app/service.TestGuardOfNames"},
+	{"a page of another site", "app/service.TestGuardOfOrigins app/service.TestGuardOfReferers"},
 	{"not `application/json`", "app/service.TestGuardOfContentTypes"},
 
 	{"**The schema registry**", ""},

@@ -18,7 +18,7 @@
 // mutants_test.go. To add a check of the outputs: test/articles/judge.go, and test/ledger if the check needs no
 // knowledge of the texts.
 //
-// The packages, from the inside out: test/articles (what is published, and what must come of it), internal/traffic (Kafka clients), internal/network (proxies), internal/process (one service process),
-// internal/rig (servers, the state of a round, outages), internal/faults, and this one (flags, schedules,
-// rounds).
+// The packages, from the inside out: test/articles (what is published, and what must come of it), internal/traffic
+// (Kafka clients), internal/network (proxies), internal/process (one service process), internal/rig (servers, the state
+// of a round, outages), internal/faults, and this one (flags, schedules, rounds).
 package main

@@ -90,8 +90,8 @@ var (
 	crashPattern      = regexp.MustCompile(`(?m)^crashpoint `)
 )
 
-// Generation is the last group generation that the process has joined; 0 if it has joined none yet. A process in several
-// groups has the sum of those.
+// Generation is the last group generation that the process has joined; 0 if it has joined none yet. A process in
+// several groups has the sum of those.
 func (p *Process) Generation() (sum int) {
 	last := map[string]int{}
 	for _, m := range generationPattern.FindAllSubmatch(p.log(), -1) {
