@@ -14,8 +14,6 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/diag"
-	"echosieve/pipeline"
-	"echosieve/pipeline/record"
 	"echosieve/test/kafkatest"
 )
 
@@ -220,7 +218,7 @@ func foreignOutputs(t *testing.T, cfg broker.Config) {
 	}
 	require.NoError(t, publishAs(a, first.as, 0, cfg.Topics.Unique, 4, 5))
 	for i, source := range forged {
-		require.NoError(t, publishRaw(a, first.as, int32(2+i), cfg.Topics.Unique, source))
+		require.NoError(t, publishRaw(a, first.as, int32(2+i), first.ends[0].TopicPartition, source))
 	}
 	require.NoError(t, publishAs(a, first.as, int32(2+len(forged)), cfg.Topics.Unique, 9))
 
@@ -246,7 +244,8 @@ func foreignEpoch(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
 	b := testTakeOver(t, cfg)
 	second := takeOver(t, b)
-	require.NoError(t, publishRaw(b, wire.Identity{ID: second.as.ID, Epoch: math.MaxInt16}, 0, cfg.Topics.Unique, ""))
+	require.NoError(t, publishRaw(b, wire.Identity{ID: second.as.ID, Epoch: math.MaxInt16}, 0,
+		second.ends[0].TopicPartition, ""))
 	commitAt(t, b, 4, second.as.ID, second.ends)
 	c := testTakeOver(t, cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), kafkatest.Patience)
@@ -264,19 +263,4 @@ func foreignEpoch(t *testing.T, cfg broker.Config) {
 	require.NotEqual(t, second.as.ID, fourth.as.ID)
 	require.False(t, fourth.fenced)
 	require.NoError(t, publishAs(d, fourth.as, 0, cfg.Topics.Unique, 6))
-}
-
-// publishRaw sends one record that names source in its header, or that has no header.
-func publishRaw(to *takeover, as wire.Identity, sequence int32, topic, source string) error {
-	r := record.Record{Value: []byte("v"), Time: time.Now()}
-	if source != "" {
-		r.Headers = []record.Header{{Key: pipeline.HeaderInput, Value: []byte(source)}}
-	}
-	raw, err := wire.EncodeBatch([]record.Record{r}, 1)
-	if err != nil {
-		return err
-	}
-	wire.SetSequence(raw, as.ID, as.Epoch, sequence)
-	_, err = to.cluster.Wire.Produce(context.Background(), topic, 0, raw)
-	return err
 }

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -70,13 +71,22 @@ func publishAs(to *takeover, as wire.Identity, sequence int32, topic string, off
 }
 
 func publishTo(to *takeover, as wire.Identity, sequence int32, at wire.TopicPartition, offsets ...int64) error {
+	sources := make([]string, len(offsets))
+	for i, o := range offsets {
+		sources[i] = fmt.Sprintf("%s/%d", to.input, o)
+	}
+	return publishRaw(to, as, sequence, at, sources...)
+}
+
+// publishRaw sends one batch of records that name the sources in their headers; empty: no header.
+func publishRaw(to *takeover, as wire.Identity, sequence int32, at wire.TopicPartition, sources ...string) error {
 	var records []record.Record
-	for _, o := range offsets {
-		source := article.Coordinates{Topic: to.input.Topic, Partition: to.input.Partition, Offset: o}
-		records = append(records, record.Record{
-			Value: []byte("v"), Time: time.Now(),
-			Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(source.String())}},
-		})
+	for _, source := range sources {
+		r := record.Record{Value: []byte("v"), Time: time.Now()}
+		if source != "" {
+			r.Headers = []record.Header{{Key: pipeline.HeaderInput, Value: []byte(source)}}
+		}
+		records = append(records, r)
 	}
 	raw, err := wire.EncodeBatch(records, 1)
 	if err != nil {

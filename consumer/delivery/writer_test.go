@@ -136,30 +136,3 @@ func TestOldBatchesAreNotSentAgain(t *testing.T) {
 			kafkatest.Values(kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(1))))
 	}
 }
-
-// Partitions are added while nobody knows whether a batch was appended: only the leader to which it was sent can tell.
-func TestPendingBatchKeepsItsPartition(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	cfg.Partitions = 1
-	kafkatest.EnsureTopics(t, cfg)
-	w := oneWriter(t, cfg)
-	w.choose = func(n int) int { return 1 % n }
-	what := kafkatest.LoseAnswer
-	f := &kafkatest.Faults{Key: int16(kmsg.Produce), Choose: func(int64) kafkatest.Fault { return what }}
-	f.Into(w.cluster)
-	raw := batchWith(t, "pending")
-	require.Error(t, w.write(t.Context(), raw, 1, time.Now()))
-	kafkatest.AddPartitions(t, cfg, cfg.Topics.Unique, 2)
-	require.Eventually(t, func() bool {
-		n, err := w.cluster.Partitions(t.Context(), cfg.Topics.Unique)
-		return err == nil && n == 2
-	}, kafkatest.Patience, 10*time.Millisecond)
-	what = kafkatest.Pass
-	require.NoError(t, w.write(t.Context(), raw, 1, time.Now()))
-	writeUntilTaken(t, w, "next")
-	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(2))
-	require.Len(t, out, 2)
-	for _, r := range out {
-		require.Equal(t, map[string]int32{"pending": 0, "next": 1}[string(r.Value)], r.Partition)
-	}
-}

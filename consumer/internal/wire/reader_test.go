@@ -42,7 +42,12 @@ func sample(n int) []record.Record {
 			Time: time.UnixMilli(int64(1000 + i*i))}
 	}
 	recs[0].Key, recs[0].Value = nil, nil
-	recs[0].Headers = []record.Header{{Key: "h", Value: nil}, {Key: "", Value: []byte{}}}
+	recs[0].Headers = []record.Header{{Key: "h", Value: nil}, {Key: "", Value: []byte{}}, {Key: "\xff", Value: []byte{0}}}
+	for i, at := range []int64{0, -1, 1 << 42} {
+		if i+1 < n {
+			recs[i+1].Time = time.UnixMilli(at)
+		}
+	}
 	return recs
 }
 
@@ -80,7 +85,9 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 					require.Equal(t, ours[next].Key, r.Key)
 					require.Equal(t, ours[next].Value, r.Value)
 					require.Equal(t, ours[next].Time.UnixMilli(), r.Timestamp.UnixMilli())
-					require.Len(t, r.Headers, len(ours[next].Headers))
+					for i, h := range ours[next].Headers {
+						require.Equal(t, kgo.RecordHeader{Key: h.Key, Value: h.Value}, r.Headers[i])
+					}
 					next++
 				}
 			}
