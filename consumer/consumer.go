@@ -140,7 +140,7 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
 	m := broker.NewMetrics(reg)
-	r := broker.NewReporter(m, log, health, cfg.SessionTimeout)
+	r := broker.NewReporter(m, log, health)
 	limiter := broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m)
 	c := &Consumer{
 		cfg:            cfg,

@@ -114,7 +114,7 @@ func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Ow
 	t.Helper()
 	c := kafkatest.Cluster(t, cfg)
 	m := broker.NewMetrics(nil)
-	r := broker.NewReporter(m, kafkatest.Log(t), (&health{}).report, time.Minute)
+	r := broker.NewReporter(m, kafkatest.Log(t), (&health{}).report)
 	d := delivery.New(c, broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), m, r, kafkatest.Log(t))
 	_, err := d.Prepare(t.Context())
 	require.NoError(t, err)

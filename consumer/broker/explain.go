@@ -182,6 +182,7 @@ func explainConnection(err error) *diag.Problem {
 }
 
 // routine says whether the answer belongs to every rebalance: it tells the member to join again, and nothing is wrong.
+// Rebalances without end are counted (EchosieveRebalancing), and the member warns that it has no partitions.
 func routine(err error) bool {
 	return errors.Is(err, kafka.RebalanceInProgress) || errors.Is(err, kafka.IllegalGeneration)
 }

@@ -3,9 +3,7 @@ package broker
 import (
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
-	"time"
 )
 
 // Reporter reports failures to metrics, log and health. If an operation fails many times or for many
@@ -16,22 +14,13 @@ type Reporter struct {
 	log     *slog.Logger
 	health  func(component string, call fmt.Stringer, err error)
 
-	// rebalanceTime is how long the answers that belong to every rebalance may last before they count as a failure.
-	rebalanceTime time.Duration
-
-	mu          sync.Mutex
-	failing     map[failure]error
-	rebalancing map[failure]time.Time // since when such an answer has come again and again
+	mu      sync.Mutex
+	failing map[failure]error
 }
 
-// NewReporter returns a reporter of a member with the session timeout. health must not block.
-func NewReporter(m *Metrics, log *slog.Logger, health func(component string, call fmt.Stringer, err error),
-	session time.Duration,
-) *Reporter {
-	return &Reporter{
-		metrics: m, log: log, health: health, rebalanceTime: 2 * session, failing: map[failure]error{},
-		rebalancing: map[failure]time.Time{},
-	}
+// NewReporter returns a reporter. health must not block.
+func NewReporter(m *Metrics, log *slog.Logger, health func(component string, call fmt.Stringer, err error)) *Reporter {
+	return &Reporter{metrics: m, log: log, health: health, failing: map[failure]error{}}
 }
 
 // failure is what fails. It is the call that health learns of.
@@ -46,7 +35,7 @@ func (r *Reporter) Failed(operation, subject string, err error) {
 	r.metrics.retries.WithLabelValues(operation).Inc()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if routine(err) && r.isShort(failure{operation, subject}) {
+	if routine(err) {
 		r.log.Debug("the group rebalances", "operation", operation, "subject", subject, "err", err)
 		return
 	}
@@ -56,16 +45,6 @@ func (r *Reporter) Failed(operation, subject string, err error) {
 	key := failure{operation, subject}
 	r.failing[key] = err
 	r.health("kafka", key, err)
-}
-
-// isShort says whether the operation has been refused for less than rebalanceTime, because the group rebalances.
-func (r *Reporter) isShort(key failure) bool {
-	since, known := r.rebalancing[key]
-	if !known {
-		since = time.Now()
-		r.rebalancing[key] = since
-	}
-	return time.Since(since) < r.rebalanceTime
 }
 
 // Waits records that the operation waits for other processes, which is no failure of a broker. The text says what for.
@@ -83,7 +62,6 @@ func (r *Reporter) Waits(operation, subject string, why error) {
 func (r *Reporter) LeftGeneration(group string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.rebalancing, func(key failure, _ time.Time) bool { return key.operation != OpJoin })
 	join := failure{OpJoin, group}
 	for key, err := range r.failing {
 		if key.operation == OpJoin {
@@ -101,7 +79,6 @@ func (r *Reporter) OK(operation, subject string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := failure{operation, subject}
-	delete(r.rebalancing, key)
 	if _, known := r.failing[key]; !known {
 		return
 	}

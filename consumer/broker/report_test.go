@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"echosieve/consumer/internal/wire"
 
@@ -16,34 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The answers that belong to every rebalance are a failure once they have come for two sessions.
-func TestEndlessRebalanceIsAFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := NewMetrics(nil)
-		var failing error
-		r := NewReporter(m, slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) { failing = err },
-			time.Minute)
-		for range 2 {
-			r.Failed(OpJoin, "group", kafka.RebalanceInProgress)
-			time.Sleep(2*time.Minute - 1)
-			r.Failed(OpJoin, "group", kafka.RebalanceInProgress)
-			require.NoError(t, failing)
-			r.OK(OpJoin, "group") // then time begins again
-		}
-		r.Failed(OpJoin, "group", kafka.RebalanceInProgress)
-		time.Sleep(2 * time.Minute)
-		r.Failed(OpJoin, "group", kafka.RebalanceInProgress)
-		require.ErrorIs(t, failing, kafka.RebalanceInProgress)
-		r.OK(OpJoin, "group")
-		require.NoError(t, failing)
-	})
-}
-
 // However many retries of however many partitions fail, the log has one line, and one when all work again.
 func TestFailuresAreLoggedOnce(t *testing.T) {
 	m := NewMetrics(nil)
 	var log bytes.Buffer
-	r := NewReporter(m, slog.New(slog.NewTextHandler(&log, nil)), func(string, fmt.Stringer, error) {}, time.Minute)
+	r := NewReporter(m, slog.New(slog.NewTextHandler(&log, nil)), func(string, fmt.Stringer, error) {})
 	for range 3 {
 		r.Failed(OpPublish, "a/0", kafka.NotEnoughReplicas)
 		r.Failed(OpPublish, "a/1", kafka.NotEnoughReplicas)
@@ -52,6 +27,8 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
 	r.OK(OpPublish, "a/1")
 	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+	r.Failed(OpCommit, "group", kafka.RebalanceInProgress)
+	require.Equal(t, 2, strings.Count(log.String(), "\n"), "no failure")
 }
 
 // Decompressors have a quarter of the memory. One that needs more than that is alone.

@@ -69,7 +69,7 @@ func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 	c := kafkatest.Cluster(t, cfg)
 	m := broker.NewMetrics(nil)
 	log := kafkatest.Log(t)
-	r := broker.NewReporter(m, log, func(string, fmt.Stringer, error) {}, time.Minute)
+	r := broker.NewReporter(m, log, func(string, fmt.Stringer, error) {})
 	d := New(c, broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m), m, r, log)
 	_, err := d.Prepare(t.Context())
 	require.NoError(t, err)
