@@ -2,10 +2,11 @@ package redisindex
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
+	"echosieve/internal/stopping"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
@@ -44,38 +45,36 @@ func (x *Index) Hide(ctx context.Context, s keyspace.StoredArticle) (hidden bool
 	return hidden, err
 }
 
+// errChanged says that another worker has changed an entry since it was read.
+var errChanged = errors.New("the entry has changed")
+
 // Retract implements pipeline.Index: it hides the entry of an article. An exact repeat has no entry of its
 // own, so there is nothing to hide.
 func (x *Index) Retract(ctx context.Context, a *article.Article) error {
 	call := retraction{a.Coordinates}
 	defer x.health("redis", call, nil)
-	for {
+	err := stopping.Until(ctx, 0, func(ctx context.Context) error {
 		found, err := x.Stored(ctx, a)
-		done := err == nil
 		for _, s := range found {
 			if s.Coordinates == a.Coordinates && !s.Hidden {
-				done, err = x.Hide(ctx, s)
-				break
+				var hidden bool
+				if hidden, err = x.Hide(ctx, s); err == nil && !hidden {
+					return errChanged
+				}
 			}
 		}
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("redisindex: retract: %w", ctx.Err())
-		case err != nil:
+		if err != nil && ctx.Err() == nil {
 			x.health("redis", call, err) // it was tried for a minute
-		case done:
-			return nil
 		}
-		if err := x.sleep(ctx, retractPause); err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("redisindex: retract: %w", err)
 	}
+	return nil
 }
 
 // retraction is a call of Retract that waits for Redis.
 type retraction struct{ article.Coordinates }
 
 func (r retraction) String() string { return "retraction of " + r.Coordinates.String() }
-
-// retractPause is the time after which an entry is read again that another worker has changed meanwhile.
-const retractPause = 50 * time.Millisecond

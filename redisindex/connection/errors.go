@@ -2,13 +2,11 @@ package connection
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
+	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/redis/go-redis/v9"
 
@@ -20,43 +18,85 @@ import (
 var Kinds = []string{"timeout", "connection", "readonly", "out_of_memory", "loading", "auth", "replicas", "cluster",
 	"damaged", "other"}
 
-// Kind returns the kind of an error of a round trip: one of Kinds.
-func Kind(err error) string {
-	var netErr net.Error
-	var key *keyspace.KeyError
-	switch {
-	case errors.Is(err, keyspace.ErrCorrupt), errors.As(err, &key):
-		return "damaged"
-	case redis.IsReadOnlyError(err):
-		return "readonly"
-	case redis.IsOOMError(err):
-		return "out_of_memory"
-	case redis.IsLoadingError(err):
-		return "loading"
-	case redis.IsAuthError(err), isRightMissing(err):
-		return "auth"
-	case redis.IsNoReplicasError(err), errors.Is(err, ErrReplicas):
-		return "replicas"
-	case redis.IsClusterDownError(err), redis.IsTryAgainError(err), redis.IsMasterDownError(err),
-		errors.Is(err, redis.ErrCrossSlot), isRedirect(err):
-		return "cluster"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, redis.ErrPoolTimeout),
-		errors.As(err, &netErr) && netErr.Timeout():
-		return "timeout"
-	case errors.As(err, &netErr), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), redis.IsMaxClientsError(err),
-		errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolExhausted):
-		return "connection"
-	default:
-		return "other"
-	}
+// fault is an error of a round trip: its kind, and what it means. Of several that an error is, the first counts.
+type fault struct {
+	kind          string
+	is            func(error) bool
+	cause, remedy string // empty: the fault is one of the network
 }
+
+var faults = []fault{
+	{"damaged", func(err error) bool { return errors.As(err, new(*keyspace.KeyError)) }, "", ""}, // see Explain
+	{"damaged", isAny(keyspace.ErrCorrupt), "an entry in Redis is damaged and could not be set aside",
+		"delete the field named here: HDEL with the key, and the field in hexadecimal"},
+	{"auth", isRightMissing, "a right is missing in Redis", ""}, // see Explain
+	// Redis replies this, and further ones below, with the general code ERR, so the text is compared.
+	{"other", says("DB index is out of range"), "this Redis has no database of the number in redis.db",
+		"lower redis.db; servers have 16 databases, 0 to 15, unless their setting databases says otherwise"},
+	{"auth", func(err error) bool { return noMaster(err) && redis.IsAuthError(err) }, "the sentinels refused the login",
+		"set redis.sentinel_username and redis.sentinel_password_file to what they expect"},
+	{"other", func(err error) bool { return noMaster(err) && says("unknown command")(err) },
+		"the servers of redis.addrs are no sentinels",
+		"set redis.addrs to the sentinels (port 26379 as a rule), or remove redis.master_name"},
+	{"other", func(err error) bool { return noMaster(err) && says(redis.Nil.Error())(err) },
+		"the sentinels watch no master of this name", "set redis.master_name to one that SENTINEL MASTERS lists"},
+	{"other", says("cluster support disabled"), "this Redis is not part of a Redis Cluster",
+		"set redis.cluster: false, or redis.addrs to nodes of the cluster"},
+	{"cluster", isRedirect, "this Redis is a node of a Redis Cluster",
+		"set redis.cluster: true; if it is set, slots are being moved: wait"},
+	{"other", says("ERR unknown command"), "this is no Redis server that the index can use",
+		"set redis.addrs to a Redis " + minVersion +
+			" or later that has all its commands; for a sentinel set redis.master_name as well"},
+	{"auth", says("NOAUTH"), "Redis requires a login", "set redis.username and a password"},
+	{"auth", func(err error) bool { return redis.IsAuthError(err) || says("ERR AUTH")(err) }, "Redis refused the login",
+		"check redis.username and the password"},
+	{"readonly", redis.IsReadOnlyError, "this Redis is a replica",
+		"connect to the master, or through Sentinel with redis.master_name"},
+	{"out_of_memory", redis.IsOOMError, "Redis is out of memory",
+		"raise maxmemory, or add memory or nodes (docs/runbook.md, EchosieveRedisOutOfMemory)"},
+	{"loading", redis.IsLoadingError, "Redis is loading its data", "wait until it is done"},
+	{"connection", redis.IsMaxClientsError, "Redis takes no more connections", "raise maxclients"},
+	{"replicas", func(err error) bool { return redis.IsNoReplicasError(err) || errors.Is(err, ErrReplicas) },
+		"too few replicas have the latest writes",
+		"start the missing replicas, or lower redis.wait_replicas or the server's min-replicas-to-write"},
+	{"cluster", func(err error) bool {
+		return redis.IsClusterDownError(err) || redis.IsTryAgainError(err) || redis.IsMasterDownError(err) ||
+			errors.Is(err, redis.ErrCrossSlot)
+	}, "the Redis Cluster does not serve all slots", "look for masters that are down: CLUSTER INFO, CLUSTER SHARDS"},
+	{"timeout", isAny(redis.ErrPoolTimeout), "Redis did not answer in time", server.SlowHint},
+	{"timeout", diag.IsTimeout, "", ""},
+	{"connection", func(err error) bool { return diag.IsClosed(err) || errors.As(err, new(net.Error)) }, "", ""},
+	{"connection", isAny(redis.ErrClosed, redis.ErrPoolExhausted), "", ""},
+}
+
+func isAny(of ...error) func(error) bool {
+	return func(err error) bool { return slices.ContainsFunc(of, func(e error) bool { return errors.Is(err, e) }) }
+}
+
+func says(text string) func(error) bool {
+	return func(err error) bool { return strings.Contains(err.Error(), text) }
+}
+
+// noMaster says whether the error is that no sentinel named a master. go-redis 9 gives it no type.
+func noMaster(err error) bool { return says("all sentinels")(err) }
 
 func isRedirect(err error) bool {
 	_, moved := redis.IsMovedError(err)
 	_, ask := redis.IsAskError(err)
 	return moved || ask
 }
+
+func faultOf(err error) fault {
+	for _, f := range faults {
+		if f.is(err) {
+			return f
+		}
+	}
+	return fault{kind: "other"}
+}
+
+// Kind returns the kind of an error of a round trip: one of Kinds.
+func Kind(err error) string { return faultOf(err).kind }
 
 // isRightMissing says whether the user lacks the right to run a command. If the command is inside a script,
 // Redis 7.0 and Valkey reply without the error code NOPERM.
@@ -77,87 +117,27 @@ func Explain(err error, client redis.UniversalClient, namespace string) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	p := explainReply(err, namespace)
-	if isRightMissing(err) {
-		p = &diag.Problem{Cause: "a right is missing in Redis", Remedy: grant(client, ACLRule(namespace))}
+	f := faultOf(err)
+	var key *keyspace.KeyError
+	switch {
+	case errors.As(err, &key):
+		f.cause = fmt.Sprintf("Redis key %q holds a value that is not Echosieve's", key.Key)
+		f.remedy = fmt.Sprintf("find out which program writes it; then give either program another database or "+
+			"redis.namespace, and move the key away: RENAME %q to a name outside of %s:*", key.Key, namespace)
+	case isRightMissing(err):
+		f.remedy = grant(client, ACLRule(namespace))
+	case f.cause == "":
+		if p := server.Explain(err); p != nil {
+			return p
+		}
+		f.cause, f.remedy = "Redis failed", "see the server's log"
 	}
-	if p == nil {
-		return explainConnection(err)
-	}
-	p.Err = err
-	return p
+	return &diag.Problem{Cause: f.cause, Remedy: f.remedy, Err: err}
 }
 
 // grant is the command that gives the user of a client the rights of a rule.
 func grant(client redis.UniversalClient, rule string) string {
 	return "ACL SETUSER " + cmp.Or(endpointOf(client).user, "default") + " " + rule
-}
-
-// explainReply explains an error that a server replied. It returns nil for other errors. The problem has no Err yet.
-func explainReply(err error, namespace string) *diag.Problem {
-	var key *keyspace.KeyError
-	switch {
-	case errors.As(err, &key):
-		return &diag.Problem{
-			Cause: fmt.Sprintf("Redis key %q holds a value that is not Echosieve's", key.Key),
-			Remedy: fmt.Sprintf("find out which program writes it; then give either program another database or "+
-				"redis.namespace, and move the key away: RENAME %q to a name outside of %s:*", key.Key, namespace),
-		}
-	case errors.Is(err, keyspace.ErrCorrupt):
-		return &diag.Problem{Cause: "an entry in Redis is damaged and could not be set aside",
-			Remedy: "delete the field named here: HDEL with the key, and the field in hexadecimal"}
-	case strings.Contains(err.Error(), "DB index is out of range"): // Redis replies it with the general code ERR
-		return &diag.Problem{Cause: "this Redis has no database of the number in redis.db",
-			Remedy: "lower redis.db; servers have 16 databases, 0 to 15, unless their setting databases says otherwise"}
-	case noMasterNamed(err, "") && Kind(err) == "auth":
-		return &diag.Problem{Cause: "the sentinels refused the login",
-			Remedy: "set redis.sentinel_username and redis.sentinel_password_file to what they expect"}
-	case noMasterNamed(err, "unknown command"):
-		return &diag.Problem{Cause: "the servers of redis.addrs are no sentinels",
-			Remedy: "set redis.addrs to the sentinels (port 26379 as a rule), or remove redis.master_name"}
-	case noMasterNamed(err, redis.Nil.Error()):
-		return &diag.Problem{Cause: "the sentinels watch no master of this name",
-			Remedy: "set redis.master_name to one that SENTINEL MASTERS lists"}
-	case strings.Contains(err.Error(), "cluster support disabled"): // Redis replies it with the general code ERR
-		return &diag.Problem{Cause: "this Redis is not part of a Redis Cluster",
-			Remedy: "set redis.cluster: false, or redis.addrs to nodes of the cluster"}
-	case isRedirect(err):
-		return &diag.Problem{Cause: "this Redis is a node of a Redis Cluster",
-			Remedy: "set redis.cluster: true; if it is set, slots are being moved: wait"}
-	case strings.Contains(err.Error(), "ERR unknown command"):
-		return &diag.Problem{Cause: "this is no Redis server that the index can use",
-			Remedy: "set redis.addrs to a Redis " + minVersion +
-				" or later that has all its commands; for a sentinel set redis.master_name as well"}
-	case redis.HasErrorPrefix(err, "NOAUTH"):
-		return &diag.Problem{Cause: "Redis requires a login", Remedy: "set redis.username and a password"}
-	case redis.IsAuthError(err):
-		return &diag.Problem{Cause: "Redis refused the login", Remedy: "check redis.username and the password"}
-	case redis.IsReadOnlyError(err):
-		return &diag.Problem{Cause: "this Redis is a replica",
-			Remedy: "connect to the master, or through Sentinel with redis.master_name"}
-	case redis.IsOOMError(err):
-		return &diag.Problem{Cause: "Redis is out of memory",
-			Remedy: "raise maxmemory, or add memory or nodes (docs/runbook.md, EchosieveRedisOutOfMemory)"}
-	case redis.IsLoadingError(err):
-		return &diag.Problem{Cause: "Redis is loading its data", Remedy: "wait until it is done"}
-	case redis.IsMaxClientsError(err):
-		return &diag.Problem{Cause: "Redis takes no more connections",
-			Remedy: "raise maxclients"}
-	case Kind(err) == "replicas":
-		return &diag.Problem{Cause: "too few replicas have the latest writes",
-			Remedy: "start the missing replicas, or lower redis.wait_replicas or the server's min-replicas-to-write"}
-	case Kind(err) == "cluster":
-		return &diag.Problem{Cause: "the Redis Cluster does not serve all slots",
-			Remedy: "look for masters that are down: CLUSTER INFO, CLUSTER SHARDS"}
-	default:
-		return nil
-	}
-}
-
-// noMasterNamed says whether the error is that no sentinel named a master, for a reason that contains this
-// text. go-redis 9 gives this error no type, so its text is compared.
-func noMasterNamed(err error, reason string) bool {
-	return strings.Contains(err.Error(), "all sentinels") && strings.Contains(err.Error(), reason)
 }
 
 // server names Redis in explanations of faults of network and TLS.
@@ -169,20 +149,4 @@ var server = diag.Server{
 	TLSSetting: "the server's tls-protocols",
 	ClosedHint: "if this lasts, redis.tls.enabled is not what the port expects, or a client certificate is missing",
 	SlowHint:   "check the network and whether the server is overloaded",
-}
-
-// explainConnection explains an error that occurred before a server replied.
-func explainConnection(err error) *diag.Problem {
-	if p := server.Explain(err); p != nil {
-		return p
-	}
-	switch {
-	case errors.Is(err, redis.ErrPoolTimeout):
-		return &diag.Problem{Cause: "Redis did not answer in time", Remedy: server.SlowHint, Err: err}
-	case strings.Contains(err.Error(), "ERR AUTH"): // Redis replies it with the general code ERR if it has no password
-		return &diag.Problem{Cause: "Redis refused the login", Remedy: "check redis.username and the password",
-			Err: err}
-	default:
-		return &diag.Problem{Cause: "Redis failed", Remedy: "see the server's log", Err: err}
-	}
 }
