@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/json"
 	"strings"
 
 	"echosieve/pipeline/limits"
@@ -22,13 +23,12 @@ const (
 	maxPrefix = 16 << 10
 	// A page beyond maxPageBytes, without scripts, styles and pictures within it, is treated as text.
 	maxPageBytes = 4 << 20
-	// The library (2.1.3) does not see a page of more elements.
-	maxPageElements = 20_000
-	// The library reads what is below an element again for each element around it, and html.Parse may look at all
-	// elements around a tag. So each byte of text, and each element as elementWork bytes, counts as work once for each
-	// element around it, and a title once for each heading. The library takes 20 ns for a unit. It sees a page of at
-	// most workShare units a byte, or minWork. Pages of newspapers have 3, and
-	// at most 14.
+	// html.Parse makes up to two elements and a text of a tag, 120 bytes each. Pages of newspapers have at most 20,000 tags.
+	maxTags = 40_000
+	// The library (2.1.3) reads what is below an element again for each element around it. So each byte of text, and each
+	// element as elementWork bytes, counts as work once for each element around it, an element by itself ten times more,
+	// and a title once for each heading. The library takes 20 ns for a unit. It sees a page of at most workShare units a
+	// byte, or minWork. Pages of newspapers have 5, and at most 14.
 	workShare   = 16
 	minWork     = 1 << 20
 	elementWork = 8
@@ -38,8 +38,8 @@ const (
 	maxAttributes     = 64
 	maxAttributeBytes = 512
 	// html.Parse does not see a page whose tags have together more than tagShare elements around them for each byte. It
-	// looks at all of them for some tags, and refuses a page with 512 around one.
-	tagShare = 64
+	// looks at all of them for some tags, and refuses a page with 512 around one. Pages of newspapers have at most 3.
+	tagShare = 24
 	maxOpen  = 512
 )
 
@@ -84,11 +84,8 @@ func mainContent(page string) (content string, costly bool) {
 		return "", false
 	}
 	given, size := articleBody(page), len(page)
-	page, tags := reduced(withoutData(page))
-	if len(page) > maxPageBytes {
-		return "", false
-	}
-	if tags > tagShare*size {
+	page, tags, around := reduced(withoutData(page))
+	if len(page) > maxPageBytes || tags > maxTags || around > tagShare*size {
 		return "", true
 	}
 	parsed, err := html.Parse(strings.NewReader(page)) // fails for tags that are nested too deeply
@@ -100,7 +97,7 @@ func mainContent(page string) (content string, costly bool) {
 		return given, false
 	}
 	prose, own := textOf(p.node), textOf(p.main) // before the library changes the document
-	if p.elements > maxPageElements || p.work > max(minWork, workShare*size) {
+	if p.work > max(minWork, workShare*size) {
 		return prose, true
 	}
 	found := readable(parsed)
@@ -161,9 +158,9 @@ func withoutData(page string) string {
 
 // reduced returns an HTML document without its scripts, styles, drawings and comments, most of today's pages, and
 // without tags that say nothing about an article and cost a parser much: those of formatting, which html.Parse opens
-// again in each paragraph until they are closed, and those of a second html or body. around is how many elements are
-// around each tag, all added up.
-func reduced(page string) (rest string, around int) {
+// again in each paragraph until they are closed, and those of a second html or body. tags is how many others there are,
+// and around how many elements are around each of them, all added up.
+func reduced(page string) (rest string, tags, around int) {
 	var b strings.Builder
 	var s scan
 	done := 0
@@ -183,10 +180,10 @@ func reduced(page string) (rest string, around int) {
 		done = i
 	}
 	if done == 0 {
-		return page, s.around
+		return page, s.tags, s.around
 	}
 	b.WriteString(page[done:])
-	return b.String(), s.around
+	return b.String(), s.tags, s.around
 }
 
 // scan is what reduced knows of the document before a tag.
@@ -194,6 +191,7 @@ type scan struct {
 	unclosed   [len(unseen)]bool
 	html, body bool      // there was one
 	open       []openTag // elements that may be open, the innermost last, and at most maxOpen
+	tags       int
 	around     int
 }
 
@@ -223,9 +221,11 @@ func (s *scan) leftOut(rest string) int {
 		return tagLength(rest)
 	}
 	s.html, s.body = s.html || kind == htmlTag, s.body || kind == bodyTag
+	s.tags++
 	s.around += len(s.open)
 	if !ends {
-		if kind != voidTag && len(s.open) < maxOpen {
+		again := kind == itemTag && len(s.open) > 0 && strings.EqualFold(s.open[len(s.open)-1].name, name)
+		if !again && kind != voidTag && len(s.open) < maxOpen {
 			s.open = append(s.open, openTag{name, kind})
 		}
 		return 0
@@ -326,65 +326,52 @@ func indexFold(s, end string) int {
 	}
 }
 
-// maxBodyDepth is how deep the text of an article lies in the data of a page: an object in a list in an object.
-const maxBodyDepth = 4
-
 // articleBody returns the text of the article that a document gives to search engines: the longest articleBody of
 // its scripts of JSON-LD (schema.org). It is empty if there is none.
 func articleBody(page string) (body string) {
 	if !strings.Contains(page, `"articleBody"`) {
 		return ""
 	}
-	for rest := page; ; {
-		_, script, found := strings.Cut(rest, "application/ld+json")
-		if !found {
-			return body
-		}
+	for {
+		_, script, found := strings.Cut(page, "application/ld+json")
 		end := indexFold(script, "</script>")
-		if end < 0 {
+		if !found || end < 0 {
 			return body
 		}
-		data := script[:end-len("</script>")]
-		rest = script[end:]
-		if begin := strings.IndexByte(data, '>'); begin >= 0 {
-			body = longestBody(gjson.Parse(data[begin+1:]), maxBodyDepth, body)
-		}
+		page = script[end:]
+		_, data, _ := strings.Cut(script[:end-len("</script>")], ">")
+		eachNamed(gjson.Parse(data), "articleBody", maxJSONDepth, func(text string) {
+			if len(text) > len(body) {
+				body = text
+			}
+		})
 	}
 }
 
 // blocksOf returns the paragraphs of a text that an editor has written as JSON (Editor.js, Draft.js): all that is named
 // text in its blocks. It is empty for other texts.
 func blocksOf(text string) string {
-	if !strings.HasPrefix(text, "{") || !strings.Contains(text, `"blocks"`) || !gjson.Valid(text) {
+	if !strings.HasPrefix(text, "{") || !strings.Contains(text, `"blocks"`) || !json.Valid([]byte(text)) {
 		return ""
 	}
 	var b strings.Builder
-	var add func(value gjson.Result, depth int)
-	add = func(value gjson.Result, depth int) {
-		value.ForEach(func(key, v gjson.Result) bool {
-			if key.Str == "text" && v.Type == gjson.String {
-				b.WriteString(v.Str + "\n")
-			} else if depth > 0 && (v.IsObject() || v.IsArray()) {
-				add(v, depth-1)
-			}
-			return true
-		})
-	}
-	add(gjson.Get(text, "blocks"), maxBodyDepth)
+	eachNamed(gjson.Get(text, "blocks"), "text", maxJSONDepth, func(text string) { b.WriteString(text + "\n") })
 	return b.String()
 }
 
-// longestBody returns the longest articleBody within a value of JSON, or body if that is longer.
-func longestBody(value gjson.Result, depth int, body string) string {
+// maxJSONDepth is how many lists and objects are around the texts of an article in the data of a page or an editor.
+const maxJSONDepth = 5
+
+// eachNamed calls add with each string of a name within a value of JSON.
+func eachNamed(value gjson.Result, name string, depth int, add func(text string)) {
 	if depth == 0 || !value.IsObject() && !value.IsArray() {
-		return body
+		return
 	}
 	value.ForEach(func(key, v gjson.Result) bool {
-		if text := v.String(); key.Str == "articleBody" && v.Type == gjson.String && len(text) > len(body) {
-			body = text
+		if key.Str == name && v.Type == gjson.String {
+			add(v.Str)
 		}
-		body = longestBody(v, depth-1, body)
+		eachNamed(v, name, depth-1, add)
 		return true
 	})
-	return body
 }

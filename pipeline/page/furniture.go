@@ -1,8 +1,6 @@
 package page
 
 import (
-	"hash/maphash"
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,8 +19,7 @@ import (
 // bodyScratch holds the lines of one text.
 type bodyScratch struct {
 	lines  []textLine
-	widths []int
-	known  lineSet
+	widths []int32
 }
 
 // appendBody appends the lines of a clean text that belong to its article, with line ends. s.lines are the lines
@@ -105,7 +102,7 @@ func count(is bool) int {
 
 // markIslands marks small groups of kept lines between furniture as left out, if another group is larger.
 func (s *bodyScratch) markIslands() {
-	largest := 0
+	largest := int32(0)
 	for island := range s.islands() {
 		largest = max(largest, widthOf(island))
 	}
@@ -134,8 +131,8 @@ func (s *bodyScratch) islands() func(yield func([]textLine) bool) {
 	}
 }
 
-func widthOf(lines []textLine) int {
-	sum := 0
+func widthOf(lines []textLine) int32 {
+	sum := int32(0)
 	for i := range lines {
 		sum += lines[i].width
 	}
@@ -148,7 +145,7 @@ func widthOf(lines []textLine) int {
 // rest. Where hardly anything is left and the lines are not alike, the page is nothing but furniture.
 func (s *bodyScratch) judge() verdict {
 	s.widths = s.widths[:0]
-	left, lines, out := 0, 0, 0
+	left, out, lines := int32(0), int32(0), 0
 	for i := range s.lines {
 		switch l := &s.lines[i]; {
 		case l.keep:
@@ -187,44 +184,21 @@ const (
 // A line that a text has three times or more, word for word, counts once: an advertisement between all
 // paragraphs, or the name of the photographer below each picture, would outweigh the article.
 
-// lineSet holds the different lines of a text. Its seed differs from process to process: with a known one, a
-// text could be made of lines that all belong into one slot.
-type lineSet struct {
-	// open addressing: index into the lines of the text plus 1, 0 = free; a power of two long, at most half full
-	slots []int32
-}
-
-var lineSeed = maphash.MakeSeed()
-
 // markRepeats marks all lines but the first of three or more that are equal as repeats, and leaves them out.
 // It tells whether there are any.
 func (s *bodyScratch) markRepeats(clean string) (found bool) {
-	size := 1 << bits.Len(uint(2*len(s.lines)))
-	if cap(s.known.slots) < size {
-		s.known.slots = make([]int32, size)
-	}
-	slots := s.known.slots[:size]
-	clear(slots)
+	times := map[string]int{}
 	for i := range s.lines {
-		l := &s.lines[i]
-		text := clean[l.start:l.end]
-		at := maphash.String(lineSeed, text) & uint64(size-1)
-		for ; slots[at] != 0; at = (at + 1) & uint64(size-1) {
-			first := &s.lines[slots[at]-1]
-			if clean[first.start:first.end] != text {
-				continue
-			}
-			if first.second == 0 {
-				first.second = i
-				break
-			}
-			s.lines[first.second].leaveOut()
-			l.leaveOut()
-			found = true
-			break
-		}
-		if slots[at] == 0 {
-			slots[at] = int32(i + 1)
+		line := clean[s.lines[i].start:s.lines[i].end]
+		times[line]++
+		found = found || times[line] > 2
+	}
+	for i := 0; i < len(s.lines) && found; i++ {
+		line := clean[s.lines[i].start:s.lines[i].end]
+		if n := times[line]; n < 0 {
+			s.lines[i].leaveOut()
+		} else if n > 2 {
+			times[line] = -1 // the next one is a repeat
 		}
 	}
 	return found
@@ -238,7 +212,7 @@ func (l *textLine) leaveOut() { l.kind, l.keep, l.gone = weakLine, false, true }
 
 // markCode leaves out the lines of code, unless hardly any other text is there. It tells whether there are any.
 func (s *bodyScratch) markCode(clean string) (found bool) {
-	rest := 0
+	rest := int32(0)
 	for i := range s.lines {
 		l := &s.lines[i]
 		l.code = isCode(clean[l.start:l.end])

@@ -196,7 +196,7 @@ func TestMeasure(t *testing.T) {
 		for before := range 17 {
 			line := textLine{}
 			line.measure(strings.Repeat("x", before) + sign + strings.Repeat("-", 16-before))
-			require.Equal(t, 16+width, line.width, "%q behind %d", sign, before)
+			require.EqualValues(t, 16+width, line.width, "%q behind %d", sign, before)
 			require.Equal(t, sign >= "0" && sign <= "9", line.digit, "%q behind %d", sign, before)
 		}
 	}

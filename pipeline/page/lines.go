@@ -11,14 +11,13 @@ import (
 	"echosieve/pipeline/limits"
 )
 
-// textLine is a line of a clean text.
+// textLine is a line of a clean text. It is small: a text may have a line for each two bytes.
 type textLine struct {
-	start, end int // where in the text, without the line end
-	width      int // in columns: Han, kana, Hangul and full width take two
+	start, end int32 // where in the text, without the line end
+	width      int32 // in columns: Han, kana, Hangul and full width take two
 	kind       lineKind
 	digit      bool // the line has a digit
 	keep       bool // the line is part of the article
-	second     int  // the next line that is equal, for the first of them; 0: none
 	code       bool // see isCode
 	gone       bool // the line is left out whatever the others are: a repeat, or code
 }
@@ -40,7 +39,7 @@ func (s *bodyScratch) split(clean string) {
 		if n := strings.IndexByte(clean[start:], '\n'); n >= 0 {
 			end = start + n
 		}
-		l := textLine{start: start, end: end, keep: true}
+		l := textLine{start: int32(start), end: int32(end), keep: true}
 		l.measure(clean[start:end])
 		s.lines = append(s.lines, l)
 		start = end + 1
@@ -69,7 +68,7 @@ func (l *textLine) measure(text string) {
 		low := eight &^ highBits
 		// E3 to ED, which begin U+3000 to U+DFFF
 		wide := eight & (low + (0x80-0x63)*eachByte) &^ (low + (0x80-0x6e)*eachByte) & highBits
-		l.width += bits.OnesCount64(begins) + bits.OnesCount64(wide)
+		l.width += int32(bits.OnesCount64(begins) + bits.OnesCount64(wide))
 		noDigit := eight | ((low ^ '0'*eachByte) + (0x80-10)*eachByte)
 		l.digit = l.digit || noDigit&highBits != highBits
 	}
@@ -138,7 +137,7 @@ func (f *Finder) unwrapped(clean string) string {
 // wrappedAt returns the width at which the paragraphs of a text are wrapped, 0 if they are not. Hardly a line
 // is wider, and most of the lines that are at least half as wide are nearly as wide and end no sentence.
 // Menus and other short lines do not count.
-func (s *bodyScratch) wrappedAt() int {
+func (s *bodyScratch) wrappedAt() int32 {
 	s.widths = s.widths[:0]
 	for i := range s.lines {
 		if w := s.lines[i].width; w >= limits.ShortLine {
@@ -166,7 +165,7 @@ func (s *bodyScratch) wrappedAt() int {
 	return full
 }
 
-func isFull(width, full int) bool { return float64(width) >= limits.FullLine*float64(full) }
+func isFull(width, full int32) bool { return float64(width) >= limits.FullLine*float64(full) }
 
 // beginsItem tells whether a line begins an item of a list, a heading or a quotation in Markdown.
 func beginsItem(line string) bool {

@@ -21,7 +21,6 @@ type prose struct {
 	node     *html.Node // of the element with the most prose; nil if there is none
 	best     worth      // of its text
 	bytes    int        // of all text that is shown
-	elements int
 	work     int        // see workShare
 	title    int        // length of the longest, in bytes
 	window   *html.Node // the part that is not shown, or in a window of its own, with the most prose
@@ -72,8 +71,7 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 		p.addText(n.Data, link)
 		return worth{}
 	case html.ElementNode:
-		p.elements++
-		p.work += elementWork * depth
+		p.work += elementWork * (depth + 10)
 		p.cutAttributes(n)
 	}
 	hidden, isBlock, notice := isHidden(n), isBlock[n.DataAtom], noNotice
