@@ -32,8 +32,8 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	}
 
 	start := time.Now()
-	s.clean = text.AppendClean(slices.Grow(s.clean[:0], len(raw)), raw)
-	if len(s.clean) > text.MaxClean(len(raw)) {
+	var costly bool
+	if s.clean, costly = text.AppendClean(slices.Grow(s.clean[:0], len(raw)), raw); costly {
 		return article.Article{Empty: true, TooCostly: true, CleanBytes: len(s.clean)}, Timing{Clean: time.Since(start)}
 	}
 	clean := string(s.clean)
@@ -98,7 +98,7 @@ func (r *Recipe) fingerprintClassic(s *scratch, raw string) (article.Article, Ti
 	simhash.SumWeights(s.features, sums)
 	fingerprinted := time.Now()
 
-	s.clean = text.AppendClean(s.clean[:0], raw)
+	s.clean, _ = text.AppendClean(s.clean[:0], raw)
 	s.normalised = text.AppendNormalised(s.normalised[:0], string(s.clean))
 	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(s.clean),
 		Script: text.MainScript(string(s.clean))}

@@ -17,6 +17,7 @@ import (
 	"echosieve/pipeline/dict"
 
 	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/unicode/rangetable"
 )
 
 // Clean brings a text into the form that its copies share. It removes markup (see stripMarkup) and invisible
@@ -28,31 +29,37 @@ import (
 // the result again changes nothing, unless markup or another escape is left in it that was escaped too often, or
 // mojibake. Time and memory are linear in the length of the text. Safe for concurrent use.
 func Clean(text string) string {
-	return string(AppendClean(make([]byte, 0, len(text)), text))
+	clean, _ := AppendClean(make([]byte, 0, len(text)), text)
+	return string(clean)
 }
 
-// AppendClean appends the clean form of a text to dst.
-func AppendClean(dst []byte, text string) []byte {
+// AppendClean appends the clean form of a text to dst. A text is too costly if the clean one would be three times as long:
+// Unicode has characters that stand for whole words, of which NFKC makes up to 18. Then they are left as they are.
+func AppendClean(dst []byte, text string) (clean []byte, costly bool) {
 	start := len(dst)
-	dst, canonical := fold(dst, undoMojibake(stripShortcodes(unquote(stripMarkup(unescape(text))))))
+	var spelled spelling
+	dst = fold(dst, undoMojibake(stripShortcodes(unquote(stripMarkup(unescape(text))))), &spelled)
 	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
 	// is rare, because fold maps the usual compatibility characters itself.
-	if !canonical && !norm.NFKC.IsNormal(dst[start:]) {
-		spelled := norm.NFKC.Bytes(dst[start:])
-		dst, _ = fold(dst[:start], string(spelled[:min(len(spelled), MaxClean(len(text))+1)]))
+	if spelled.any && !norm.NFKC.IsNormal(dst[start:]) {
+		if len(dst)-start+spelled.longer > 3*len(text)+1<<10 {
+			return dst, true
+		}
+		dst = fold(dst[:start], string(norm.NFKC.Bytes(dst[start:])), nil)
 	}
-	return dst
+	return dst, false
 }
 
-// MaxClean is the length of the longest clean text that is not too costly, of a text of n bytes. Unicode has characters
-// that stand for whole words, of which NFKC makes up to 18. Of a longer clean text, AppendClean gives the beginning.
-func MaxClean(n int) int { return 3*n + 1<<10 }
+// spelling says whether NFKC may spell out characters of a text, and by how many bytes it gets longer then, at most.
+type spelling struct {
+	any    bool
+	longer int
+}
 
 // fold appends s to dst in lower case and Simplified Chinese, with white space collapsed and trimmed, without
-// invisible characters. canonical is false if the result may not be in form NFKC.
-func fold(dst []byte, s string) (out []byte, canonical bool) {
+// invisible characters. It adds to spelled what NFKC may make of the result, unless that is nil.
+func fold(dst []byte, s string, spelled *spelling) []byte {
 	start := len(dst)
-	canonical = true
 	space := byte(0) // the white space to be written before the next character; 0 for none
 	for i := 0; i < len(s); {
 		c := rune(s[i])
@@ -77,7 +84,7 @@ func fold(dst []byte, s string) (out []byte, canonical bool) {
 		default:
 			r, size := utf8.DecodeRuneInString(s[i:])
 			i += size
-			c = foldWide(r, &canonical)
+			c = foldWide(r, spelled)
 		}
 		switch c {
 		case 0:
@@ -102,7 +109,7 @@ func fold(dst []byte, s string) (out []byte, canonical bool) {
 			}
 		}
 	}
-	return dst, canonical
+	return dst
 }
 
 // appendASCII appends the ASCII text at the beginning of s as fold does, up to white space that is more than
@@ -126,9 +133,8 @@ func appendASCII(dst []byte, s string) (out []byte, length int) {
 // ellipsis is by far the most frequent character that NFKC spells out.
 const ellipsis = 0x2026
 
-// foldWide folds one character beyond ASCII, and clears canonical if the result may not be in form NFKC. It returns 0 for a character that
-// is left out.
-func foldWide(r rune, canonical *bool) rune {
+// foldWide folds one character beyond ASCII. It returns 0 for a character that is left out.
+func foldWide(r rune, spelled *spelling) rune {
 	switch {
 	case r >= firstHan && r <= lastHan:
 		return simplified[r-firstHan]
@@ -139,8 +145,8 @@ func foldWide(r rune, canonical *bool) rune {
 		return r
 	}
 	c := foldRare(r)
-	if !isCanonical(c) {
-		*canonical = false
+	if spelled != nil && c >= utf8.RuneSelf {
+		spelled.add(c)
 	}
 	return c
 }
@@ -153,7 +159,7 @@ func foldRare(r rune) rune {
 		return '\n'
 	case unicode.IsSpace(r):
 		return ' '
-	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+	case unicode.Is(invisible, r):
 		return 0
 	case r == 0x3a3 || r == 0x3c2: // sigma, whose small form depends on its place
 		return 0x3c3
@@ -167,6 +173,9 @@ func foldRare(r rune) rune {
 	}
 	return unicode.ToLower(r)
 }
+
+var invisible = rangetable.Merge(unicode.Cc, unicode.Cf, unicode.Variation_Selector,
+	unicode.Other_Default_Ignorable_Code_Point)
 
 // digitOf returns the ASCII digit with the value of a decimal digit of another script. Each range of
 // Unicode's table begins with a zero and has the digits in order, ten or a multiple of ten of them.
@@ -184,14 +193,16 @@ func digitOf(r rune) rune {
 	return r
 }
 
-// isCanonical tells whether a character is in form NFKC whatever its neighbours are.
-func isCanonical(r rune) bool {
-	if r < utf8.RuneSelf {
-		return true
-	}
+// add adds a character, unless it is in form NFKC whatever its neighbours are.
+func (s *spelling) add(r rune) {
 	var buf [utf8.UTFMax]byte
 	p := norm.NFKC.Properties(utf8.AppendRune(buf[:0], r))
-	return p.Decomposition() == nil && p.BoundaryBefore()
+	if out := p.Decomposition(); out != nil {
+		s.any = true
+		s.longer += len(out) - p.Size()
+	} else if !p.BoundaryBefore() {
+		s.any = true
+	}
 }
 
 // The characters that simplified covers: Han characters of the basic plane that NFKC leaves alone.

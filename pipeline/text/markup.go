@@ -63,7 +63,7 @@ func stripMarkupOnce(text string) string {
 			kind := elements[atom.Lookup(name)]
 			if kind == unknownElement {
 				if ended == nil {
-					ended = endTags(text)
+					ended = endTags(text, "</", '>')
 				}
 				kind = unlistedElement(name, attributes && bytes.IndexByte(raw, '=') > 0 ||
 					token != html.StartTagToken || ended[string(name)])
@@ -88,17 +88,13 @@ func stripMarkupOnce(text string) string {
 // stripShortcodes returns a text without the tags in square brackets that WordPress and forums use: [gallery], tags with
 // attributes in quotation marks, end tags, and tags that are closed again. What stands between them stays.
 func stripShortcodes(text string) string {
-	closed := map[string]bool{"gallery": true}
-	for _, rest, found := strings.Cut(text, "[/"); found; _, rest, found = strings.Cut(rest, "[/") {
-		if parts := shortcode.FindStringSubmatch("[" + rest[:min(len(rest), maxTagName)]); parts != nil {
-			closed[parts[1]] = true
-		}
-	}
+	closed := endTags(text, "[/", ']')
+	closed["gallery"] = true
 	plain, _ := replaceCharacters(text, '[', func(s string) (r rune, length int) {
 		parts := shortcode.FindStringSubmatch(s[:min(len(s), maxShortcode)])
 		switch {
 		case parts == nil,
-			!closed[parts[1]] && !strings.Contains(parts[2], `="`) && !strings.Contains(parts[2], "='"):
+			!closed[strings.ToLower(parts[1])] && !strings.Contains(parts[2], `="`) && !strings.Contains(parts[2], "='"):
 			return 0, 0
 		case strings.Contains(parts[1], "_") || parts[1] == "caption": // page builders' paragraphs
 			return '\n', len(parts[0])
@@ -127,21 +123,20 @@ func unlistedElement(name []byte, sure bool) element {
 	return inlineElement
 }
 
-// endTags returns the names of the end tags in a text.
-func endTags(text string) map[string]bool {
+// endTags returns the names, in lower case, of the end tags in a text, which begin and end so.
+func endTags(text, begin string, last byte) map[string]bool {
 	names := map[string]bool{}
 	for {
-		at := strings.Index(text, "</")
-		if at < 0 {
+		var found bool
+		if _, text, found = strings.Cut(text, begin); !found {
 			return names
 		}
-		text = text[at+len("</"):]
 		end := 0
 		for end < len(text) && end < maxTagName && (isLetter(text[end]|0x20) || isDigit(text[end]) ||
 			strings.IndexByte("-:._", text[end]) >= 0) {
 			end++
 		}
-		if end < len(text) && text[end] == '>' {
+		if end < len(text) && text[end] == last {
 			names[strings.ToLower(text[:end])] = true
 		}
 	}

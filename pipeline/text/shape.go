@@ -48,7 +48,7 @@ func newShapes(stopWords []byte, tables ...[]byte) *shapes {
 		if len(word) == 0 || !isLetter(word[0]|0x20) {
 			return
 		}
-		buf, _ = fold(buf[:0], string(word))
+		buf = fold(buf[:0], string(word), nil)
 		w := known{string(buf), idf}
 		shape := shapeHash(w.word)
 		switch f, ok := first[shape]; {

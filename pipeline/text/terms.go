@@ -89,7 +89,7 @@ func readUnless(without, name string) ([]byte, error) {
 
 // asInTexts returns a word of a table as the words of texts are written.
 func asInTexts(word string) string {
-	folded, _ := fold(nil, word)
+	folded := fold(nil, word, nil)
 	return string(AppendPlain(nil, string(folded)))
 }
 
@@ -109,7 +109,7 @@ func (t *Terms) add(name string, table []byte, without string) (average float32,
 		n++
 		// jieba's table has words in capitals and in Traditional script, but clean texts have them in lower
 		// case and Simplified. Where the table has both forms of a word, the entry of the folded form counts.
-		buf, _ = fold(buf[:0], string(word))
+		buf = fold(buf[:0], string(word), nil)
 		if hash := t.shapes.hash(string(buf)); name != without && (!mine[hash] || bytes.Equal(buf, word)) {
 			*t.entry(hash) = termEntry{half: half(hash), idf: float32(idf)}
 			mine[hash] = true
