@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/json"
+	"log/slog"
 	"strings"
 
 	"echosieve/pipeline/limits"
@@ -129,6 +130,7 @@ func readable(document *html.Node) (text string) {
 	}()
 	parser := readability.NewParser()
 	parser.DisableJSONLD = true // only for metadata
+	parser.Logger = slog.New(slog.DiscardHandler)
 	found, err := parser.ParseAndMutate(document, nil)
 	if err != nil || found.Node == nil {
 		return ""

@@ -33,7 +33,7 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 
 	start := time.Now()
 	var costly bool
-	if s.clean, costly = text.AppendClean(slices.Grow(s.clean[:0], len(raw)), raw); costly {
+	if s.clean, costly = text.AppendClean(slices.Grow(s.clean[:0], len(raw)+identifyBytes), raw); costly {
 		return article.Article{Empty: true, TooCostly: true, CleanBytes: len(s.clean)}, Timing{Clean: time.Since(start)}
 	}
 	clean := string(s.clean)
@@ -45,7 +45,7 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	s.cut = s.tally(s.cut)
 	s.words.Weigh()
 	s.features = s.words.AppendFeatures(s.features)
-	s.normalised = text.AppendNormalised(slices.Grow(s.normalised[:0], len(clean)+identifyBytes), clean)
+	s.clean = text.AppendNormalised(s.clean[:0], clean)
 	sums := new(simhash.Sums)
 	a := article.Article{
 		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
@@ -99,9 +99,10 @@ func (r *Recipe) fingerprintClassic(s *scratch, raw string) (article.Article, Ti
 	fingerprinted := time.Now()
 
 	s.clean, _ = text.AppendClean(s.clean[:0], raw)
-	s.normalised = text.AppendNormalised(s.normalised[:0], string(s.clean))
-	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(s.clean),
-		Script: text.MainScript(string(s.clean))}
+	clean := string(s.clean)
+	s.clean = text.AppendNormalised(s.clean[:0], clean)
+	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(clean),
+		Script: text.MainScript(clean)}
 	r.identify(s, &a, sums)
 	return a, Timing{Clean: time.Since(fingerprinted), Fingerprint: fingerprinted.Sub(start)}
 }
@@ -136,15 +137,14 @@ func (r *Recipe) classicWeights(raw string) []text.WeightedWord {
 
 // scratch holds the buffers for one text. They are used again for the next text.
 type scratch struct {
-	clean      []byte
-	page       *page.Finder
-	plain      []byte // the article, see text.Plain
-	cut        []string
-	words      *text.Counter
-	sequence   []uint64 // hashes of the words of the last tally that hold a letter or digit, in order
-	features   []simhash.Feature
-	normalised []byte
-	signature  evidence.Builder
+	clean     []byte // the clean text, then what the digest covers
+	page      *page.Finder
+	plain     []byte // the article, see text.Plain
+	cut       []string
+	words     *text.Counter
+	sequence  []uint64 // hashes of the words of the last tally that hold a letter or digit, in order
+	features  []simhash.Feature
+	signature evidence.Builder
 }
 
 // maxScratch is the number of words up to which the buffers are kept. The buffers of a larger text are left
@@ -156,7 +156,7 @@ func (r *Recipe) newScratch() *scratch {
 }
 
 func (r *Recipe) release(s *scratch) {
-	if cap(s.cut) > 2*maxScratch || s.words.Cap() > maxScratch || max(cap(s.clean), cap(s.plain), cap(s.normalised),
+	if cap(s.cut) > 2*maxScratch || s.words.Cap() > maxScratch || max(cap(s.clean), cap(s.plain),
 		s.page.Cap()) > 16*maxScratch {
 		return
 	}
@@ -185,7 +185,7 @@ func (s *scratch) tally(cut []string) []string {
 const identifyBytes = 1 + 8
 
 // identify sets the fields of an article that follow from its SimHash, its number of features and
-// s.normalised: LittleText, Empty, Digest, Fingerprint and Sums.
+// s.clean, which is normalised by now: LittleText, Empty, Digest, Fingerprint and Sums.
 //
 // The digest covers the SimHash beside the normalised text, because the index finds exact copies by
 // fingerprint: equal digests must mean equal fingerprints. Punctuation is not part of the normalised text but
@@ -195,13 +195,13 @@ func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
 	if a.LittleText = a.Features == 0; r.classic == nil {
 		a.LittleText = a.Features < limits.MinFeatures
 	}
-	a.Empty = len(s.normalised) == 0
+	a.Empty = len(s.clean) == 0
 	a.Fingerprint = a.SimHash
 	if !a.LittleText {
 		a.Sums = sums
-		s.normalised = binary.BigEndian.AppendUint64(append(s.normalised, 0), uint64(a.SimHash))
+		s.clean = binary.BigEndian.AppendUint64(append(s.clean, 0), uint64(a.SimHash))
 	}
-	sum := sha256.Sum256(s.normalised)
+	sum := sha256.Sum256(s.clean)
 	a.Digest = article.Digest(sum[:])
 	if a.LittleText {
 		a.Fingerprint = simhash.Fingerprint(binary.BigEndian.Uint64(a.Digest[:]))

@@ -61,7 +61,7 @@ func readOctets(s string) (r rune, length int) {
 // byte first, and returns the character for the beginning of what it gets, and the length of that beginning in bytes; 0
 // if there is none.
 func replaceCharacters(text string, first byte, read func(s string) (r rune, length int)) (replaced string, n int) {
-	var out []byte
+	var out strings.Builder
 	done := 0
 	for i := 0; ; {
 		at := strings.IndexByte(text[i:], first)
@@ -74,7 +74,11 @@ func replaceCharacters(text string, first byte, read func(s string) (r rune, len
 			i++
 			continue
 		}
-		out = utf8.AppendRune(append(out, text[done:i]...), r)
+		if n == 0 {
+			out.Grow(len(text))
+		}
+		out.WriteString(text[done:i])
+		out.WriteRune(r)
 		i += length
 		done = i
 		n++
@@ -82,7 +86,8 @@ func replaceCharacters(text string, first byte, read func(s string) (r rune, len
 	if n == 0 {
 		return text, 0
 	}
-	return string(append(out, text[done:]...)), n
+	out.WriteString(text[done:])
+	return out.String(), n
 }
 
 // readEscape returns the character whose escape begins s, and the length of the escape; 0 if there is none. Two

@@ -87,6 +87,9 @@ type Counter struct {
 	function []functionWord
 }
 
+// maxWords is how many different words of a text count: the first ones. A book has 20,000.
+const maxWords = 1 << 16
+
 // NewCounter returns a Counter that weighs words by terms.
 func NewCounter(terms *Terms) *Counter { return &Counter{terms: terms, slots: make([]int32, 1<<10)} }
 
@@ -115,6 +118,9 @@ func (c *Counter) Add(cut []string) (sequence []uint64) {
 		slot := c.slot(hash)
 		if *slot != 0 {
 			c.words[*slot-1].count++
+			continue
+		}
+		if len(c.words) == maxWords {
 			continue
 		}
 		c.words = append(c.words, word{text: text, hash: hash, count: 1})
