@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"echosieve/pipeline/article"
 )
@@ -53,29 +52,22 @@ func inYears(t time.Time) time.Time {
 
 // characters counts the characters of a text that are neither in tags of HTML nor white space.
 func characters(text string) (n int) {
-	next := 0                                // after the last element
-	last := strings.LastIndexByte(text, '>') // without it each < would be followed to the end
+	tag, last := false, strings.LastIndexByte(text, '>') // a < behind the last > begins no tag
 	for i, c := range text {
-		if c == '<' && i >= next && i < last {
-			next = i + elementEnd(text[i:])
-		}
-		if i >= next && (c > ' ' && c < utf8.RuneSelf || !unicode.IsSpace(c)) {
+		switch {
+		case tag:
+			tag = c != '>'
+		case c == '<' && i < last && begins(text[i+1]|0x20):
+			tag = true
+		case !unicode.IsSpace(c):
 			n++
 		}
 	}
 	return n
 }
 
-// elementEnd returns the length of the tag or comment at the beginning of a text that holds a >; 0 if there is none.
-func elementEnd(text string) int {
-	if len(text) < 3 || text[0] != '<' {
-		return 0
-	}
-	if c := text[1]; c == '/' || c == '!' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-		return 1 + strings.IndexByte(text, '>')
-	}
-	return 0
-}
+// begins says whether a tag or a comment begins with a <, and this lower letter or sign.
+func begins(c byte) bool { return c == '/' || c == '!' || c >= 'a' && c <= 'z' }
 
 // byTime orders articles by their time.
 func byTime(a, b Article) int {

@@ -18,18 +18,18 @@ type Record struct {
 	Near   int `json:"near"`
 	// Publishers is the number of different publishers, with that of the root. Estimated says that it may be wrong
 	// by 2 %: there are more than 16,448.
-	Publishers  int        `json:"publishers"`
-	Estimated   bool       `json:"publishers_estimated,omitempty"`
-	First       First      `json:"first"`        // the earliest article
-	ByPublisher Publishers `json:"by_publisher"` // the first MaxNamed, by the time of their first article
-	FirstTime   time.Time  `json:"first_time"`
-	LastTime    time.Time  `json:"last_time"`
-	Best        Best       `json:"best"`
+	Publishers  int             `json:"publishers"`
+	Estimated   bool            `json:"publishers_estimated,omitempty"`
+	First       First           `json:"first"`        // the earliest article
+	ByPublisher List[Publisher] `json:"by_publisher"` // the first MaxNamed, by the time of their first article
+	FirstTime   time.Time       `json:"first_time"`
+	LastTime    time.Time       `json:"last_time"`
+	Best        Best            `json:"best"`
 	// Versions is the number of articles that revise or extend one, of publishers that carried the story already.
-	Versions int    `json:"versions"`
-	Related  Roots  `json:"related,omitempty"` // articles that resemble the root, at most MaxRelated, by time
-	State    string `json:"state"`             // open or ended
-	Version  uint64 `json:"version"`           // grows with each change of the story
+	Versions int        `json:"versions"`
+	Related  List[Root] `json:"related,omitempty"` // articles that resemble the root, at most MaxRelated, by time
+	State    string     `json:"state"`             // open or ended
+	Version  uint64     `json:"version"`           // grows with each change of the story
 }
 
 // Root is an article of a Record. Publisher and the fields after it are missing if the record of the root is gone.
@@ -98,7 +98,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 	n, exact := carried.count()
 	r := Record{
 		Root: rootOf(&root), Copies: s.copies, Exact: s.exact, Near: s.copies - s.exact, Publishers: n, Estimated: !exact,
-		ByPublisher: make(Publishers, 0, len(carried.named)), FirstTime: first, LastTime: last,
+		ByPublisher: make(List[Publisher], 0, len(carried.named)), FirstTime: first, LastTime: last,
 		Best: Best{ID: best.ID, Coordinates: best.String(), Publisher: best.Publisher, URL: best.URL,
 			Why: criteria[best.why]},
 		Versions: carried.versions(), State: Open, Version: s.version,
@@ -145,40 +145,25 @@ func (s *Story) AppendJSON(dst []byte, now time.Time, rules *Rules) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Publishers is a list of a Record. A longer one than a story keeps cannot be read: whoever wrote it could make a small
-// record take a hundred times its size.
-type Publishers []Publisher
-
-// Roots is a list of a Record, bounded as Publishers is.
-type Roots []Root
+// List is a list of a Record. One that is longer than those of a story cannot be read: whoever wrote it could make a
+// small record take a hundred times its size.
+type List[T any] []T
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (p *Publishers) UnmarshalJSON(data []byte) (err error) {
-	*p, err = atMost[Publisher](data, MaxNamed)
-	return err
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *Roots) UnmarshalJSON(data []byte) (err error) {
-	*r, err = atMost[Root](data, MaxRelated)
-	return err
-}
-
-// atMost reads an array of at most so many elements.
-func atMost[T any](data []byte, most int) (list []T, err error) {
+func (l *List[T]) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
-		return nil, errors.Join(err, errors.New("is no array"))
+		return errors.Join(err, errors.New("is no array"))
 	}
-	for d.More() {
+	for *l = nil; d.More(); {
 		var one T
-		if len(list) == most {
-			return nil, fmt.Errorf("has more than %d elements", most)
+		if len(*l) == MaxNamed {
+			return fmt.Errorf("has more than %d elements", MaxNamed)
 		}
 		if err := d.Decode(&one); err != nil {
-			return nil, err
+			return err
 		}
-		list = append(list, one)
+		*l = append(*l, one)
 	}
-	return list, nil
+	return nil
 }

@@ -38,7 +38,6 @@ type Config struct {
 	Output    pipeline.OutputConfig `setting:"output" help:"How an output states its verdict."`
 	HTTP      HTTPConfig            `setting:"http" help:"Metrics and health."`
 	Log       LogConfig             `setting:"log" help:"The log, written to standard error."`
-	Shadow    ShadowConfig          `setting:"shadow"`
 }
 
 // RedisConfig says where the index is and how it is laid out.

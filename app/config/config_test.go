@@ -74,29 +74,20 @@ func TestAsShadow(t *testing.T) {
 	require.Equal(t, "echosieve-shadow:news-1", s.IndexConfig("news-1").Namespace)
 	c.Kafka.TransactionalIDPrefix = "ids"
 	require.Equal(t, "ids-shadow", c.AsShadow().Kafka.TransactionalIDPrefix, "the same ids would fence the service")
-
-	c.Shadow = ShadowConfig{Group: "trial.shadow", Namespace: "{trial}shadow", Topic: "trial_shadow"}
-	require.NoError(t, c.Validate())
-	s = c.AsShadow()
-	require.Equal(t, []string{"trial.shadow", "{trial}shadow", "trial_shadow"},
-		[]string{s.Kafka.Group, s.Redis.Namespace, s.Kafka.Topics.Shadow})
 }
 
 // Whatever a shadow and a service are called, and whichever files they read, they share neither group nor
 // keys nor an output topic.
 func TestShadowSharesNoNames(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"shadow.group":           func(c *Config) { c.Shadow.Group = c.Kafka.Group },
-		"shadow.namespace":       func(c *Config) { c.Shadow.Namespace = c.Redis.Namespace },
-		"shadow.topic":           func(c *Config) { c.Shadow.Topic = c.Kafka.Topics.Duplicate },
 		"kafka.group":            func(c *Config) { c.Kafka.Group = "echosieve-shadow" },
 		"redis.namespace":        func(c *Config) { c.Redis.Namespace = "echosieve-shadow" },
 		"kafka.topics.unique":    func(c *Config) { c.Kafka.Topics.Unique = "articles-shadow" },
 		"kafka.topics.duplicate": func(c *Config) { c.Kafka.Topics.Duplicate = "articles-shadow" },
 		"kafka.topics.possible":  func(c *Config) { c.Kafka.Topics.Possible = "articles-shadow" },
 		"kafka.topics.dead":      func(c *Config) { c.Kafka.Topics.Dead = "articles-shadow" },
-		"shadow.topic must differ from kafka.topics.input": func(c *Config) {
-			c.Kafka.Topics.Inputs[0], c.Shadow.Topic = "other-shadow", "other-shadow"
+		"kafka.topics.input": func(c *Config) {
+			c.Kafka.Topics.Inputs = append(c.Kafka.Topics.Inputs, "articles-shadow")
 		},
 	} {
 		c := Default()
@@ -184,7 +175,6 @@ func others(t *testing.T) map[string][]string {
 		"input.framing": {"confluent"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
 		"http.open": {"/readyz"}, "policy.revises": policies, "policy.overlaps": policies, "policy.contained": policies,
 		"policy.extends": policies, "policy.same_id": policies, "output.verdict": {"value"},
-		"shadow.group": {"other-shadow"}, "shadow.namespace": {"other-shadow"}, "shadow.topic": {"other-shadow"},
 	}
 	// gojieba, a segmenter, needs cgo; package recipe tests that it does not change the id
 	for name := range strings.FieldsSeq(`detection.segmenter redis.addrs redis.master_name redis.cluster redis.username
@@ -280,7 +270,8 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"probes", "anchors", "segmenter", "boilerplate_file"}, keep)
-	require.Contains(t, Schema().Section("detection").Help, "except of probes, anchors, segmenter and boilerplate_file")
+	help, _ := Schema().Section("detection")
+	require.Contains(t, help, "except of probes, anchors, segmenter and boilerplate_file")
 	page, err := os.ReadFile("../../docs/configuration.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page),

@@ -35,6 +35,9 @@ var removed = map[string]string{
 	"redis.pool_size":             "now always 16",
 	"redis.timeout":               "now always 5s",
 	"redis.wait_timeout":          "now always 1s",
+	"shadow.group":                "now always kafka.group followed by -shadow",
+	"shadow.namespace":            "now always redis.namespace followed by -shadow",
+	"shadow.topic":                "now always the first of kafka.topics.input followed by -shadow",
 	"shadow.values":               "now always false: explain and diff read the texts from the input topic",
 
 	"input.registry.tls.enabled":              "now follows from input.registry.urls: https:// is encrypted",

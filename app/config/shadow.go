@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,18 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ShadowConfig holds the names that belong to a shadow alone. A shadow is a second service that reads the
-// same input with other settings and publishes its verdicts to a topic of its own.
-type ShadowConfig struct {
-	Group     string `setting:"group" hidden:"true"`
-	Namespace string `setting:"namespace" hidden:"true"`
-	Topic     string `setting:"topic" hidden:"true"`
-}
-
-// shadowSuffix ends the names of every shadow, and no such name of a service. A shadow therefore never shares
-// group, keys or output topic with a service, even if the two read different files and neither knows the
-// names of the other.
-const shadowSuffix = "shadow"
+// shadowSuffix ends the names of every shadow, and no such name of a service. A shadow is a second service that reads
+// the same input with other settings and publishes its verdicts to a topic of its own. It never shares group, keys or
+// output topic with a service, even if the two read different files and neither knows the names of the other.
+const shadowSuffix = "-shadow"
 
 const shadowFlag = "shadow"
 
@@ -31,28 +22,19 @@ func AddShadowFlag(flags *pflag.FlagSet, usage string) { flags.Bool(shadowFlag, 
 // AsShadow returns the configuration with which the shadow of this service runs: with group, transactional
 // ids, namespace and topic of its own.
 func (c Config) AsShadow() Config {
-	s := c.shadowNames()
 	if c.Kafka.TransactionalIDPrefix != "" { // otherwise it is the group
-		c.Kafka.TransactionalIDPrefix += "-" + shadowSuffix
+		c.Kafka.TransactionalIDPrefix += shadowSuffix
 	}
-	c.Kafka.Group, c.Redis.Namespace, c.Kafka.Topics.Shadow = s.Group, s.Namespace, s.Topic
+	c.Kafka.Group, c.Redis.Namespace = c.Kafka.Group+shadowSuffix, c.Redis.Namespace+shadowSuffix
+	c.Kafka.Topics.Shadow = c.Kafka.Topics.First() + shadowSuffix
 	return c
 }
 
 // IsShadow says whether AsShadow has made this configuration.
 func (c Config) IsShadow() bool { return c.Kafka.Topics.Shadow != "" }
 
-// shadowNames returns the names of the shadow, with the defaults in place of empty ones.
-func (c Config) shadowNames() ShadowConfig {
-	s := c.Shadow
-	s.Group = cmp.Or(s.Group, c.Kafka.Group+"-"+shadowSuffix)
-	s.Namespace = cmp.Or(s.Namespace, c.Redis.Namespace+"-"+shadowSuffix)
-	s.Topic = cmp.Or(s.Topic, c.Kafka.Topics.First()+"-"+shadowSuffix)
-	return s
-}
-
-// validateShadow checks that every name of the shadow ends in shadowSuffix, and that the service has no such
-// name. c must not come from AsShadow.
+// validateShadow checks that the service has no name of a shadow, and does not read the topic of its own one. c must
+// not come from AsShadow.
 func (c Config) validateShadow() error {
 	topics := c.Kafka.Topics
 	var errs []error
@@ -70,19 +52,8 @@ func (c Config) validateShadow() error {
 					"with --shadow", f.key, f.name, shadowSuffix))
 		}
 	}
-	s := c.shadowNames()
-	for _, f := range []struct{ key, name string }{
-		{"shadow.group", s.Group},
-		{"shadow.namespace", s.Namespace},
-		{"shadow.topic", s.Topic},
-	} {
-		if !strings.HasSuffix(f.name, shadowSuffix) {
-			errs = append(errs, fmt.Errorf("%s is %q, but must end in %s, so that no service has the same name",
-				f.key, f.name, shadowSuffix))
-		}
-	}
-	if slices.Contains(topics.Inputs, s.Topic) {
-		errs = append(errs, errors.New("shadow.topic must differ from kafka.topics.input"))
+	if slices.Contains(topics.Inputs, c.AsShadow().Kafka.Topics.Shadow) {
+		errs = append(errs, errors.New("kafka.topics.input has the topic to which a shadow publishes"))
 	}
 	return errors.Join(errs...)
 }

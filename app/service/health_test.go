@@ -209,15 +209,7 @@ func TestReload(t *testing.T) {
 	require.Equal(t, reloadInvalid, r.reload())
 	require.Contains(t, log.String(), "window is 0s")
 
-	next, loadErr = start, nil
-	next.Log.Level, next.Shadow.Topic = "debug", "trial-shadow"
-	require.Equal(t, reloadApplied, r.reload(), "a service does not use the settings of its shadow")
-	r.running = r.running.AsShadow()
-	next = next.AsShadow()
-	require.Equal(t, reloadUnchanged, r.reload())
-	next.Shadow.Topic = "other-shadow"
-	require.Equal(t, reloadRefused, r.reload())
-
+	loadErr = nil
 	r.running, next = start, start
 	next.Log.Level = "info"
 	level.Set(slog.LevelDebug)

@@ -19,9 +19,8 @@ import (
 // Not those of kafka.topics: at start, the service checks that each output topic exists and may be
 // written, and learns its partitions. A topic that was never checked could refuse records, and its partition
 // of the input would stop.
-func (r *reloader) reloadable(name string) bool {
-	unused := strings.HasPrefix(name, "shadow.") && !r.running.IsShadow()
-	return name == "log.level" || strings.HasPrefix(name, "policy.") || unused
+func reloadable(name string) bool {
+	return name == "log.level" || strings.HasPrefix(name, "policy.")
 }
 
 // The values of the label outcome of echosieve_config_reloads_total.
@@ -86,7 +85,7 @@ func (r *reloader) reload() string {
 		return reloadInvalid
 	}
 	changed := config.Schema().Differences(&r.running, &next)
-	fixed := slices.DeleteFunc(slices.Clone(changed), r.reloadable)
+	fixed := slices.DeleteFunc(slices.Clone(changed), reloadable)
 	switch {
 	case len(fixed) > 0:
 		r.log.Error("configuration not reloaded, because some settings cannot change while the service runs: "+

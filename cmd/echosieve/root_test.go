@@ -57,7 +57,7 @@ func TestHelpListsWhatACommandUses(t *testing.T) {
 	}
 	out, _ := echosieve(t, command.ExitOK, "", "run", "--help")
 	require.Contains(t, out, "--shadow")
-	require.NotContains(t, out, "--shadow.group", "it is hidden")
+	require.NotContains(t, out, "--kafka.transactional_id_prefix", "it is hidden")
 	require.Contains(t, out, "--help-all lists them")
 }
 

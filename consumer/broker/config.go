@@ -51,7 +51,7 @@ type Topics struct {
 	Possible  string   `setting:"possible"`
 	Dead      string   `setting:"dead" help:"Topic for records that cannot be processed."`
 	// Shadow is set for a shadow: it publishes all outputs to this topic and uses no other output topic.
-	// Package config sets it from shadow.topic; it is no setting of its own.
+	// Package config sets it; it is no setting.
 	Shadow string `setting:"-"`
 	// SnapshotsFor, unless 0, says that the topic Shadow holds a snapshot for each key. It is created with one partition,
 	// compacted, and keeps a snapshot for so long.

@@ -242,7 +242,7 @@ func (h *Handover) explain(err error) error {
 // Remedy returns what to do if articles stand in another index than that of a process, which may be a shadow.
 func Remedy(shadow bool, mine, other keyspace.ID) string {
 	if shadow {
-		return "start the shadow with another shadow.group: then it begins at the oldest record"
+		return "delete the group of the shadow: then it begins at the oldest record"
 	}
 	from := ""
 	if other.Recipe != mine.Recipe {

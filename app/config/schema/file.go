@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -97,7 +99,7 @@ func (f *fileReader) section(prefix string, n *yaml.Node) {
 			f.value(k, nameNode, resolve(value))
 		} else if gone := f.schema.Removed(name); gone != "" {
 			f.fail(nameNode, "%s", gone)
-		} else if f.schema.Section(name).Name != "" {
+		} else if _, found := f.schema.Section(name); found {
 			f.section(name+".", value)
 		} else {
 			f.fail(nameNode, "unknown key %s%s", name, didYouMean(name, f.schema.names()))
@@ -157,12 +159,9 @@ func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!
 
 // names returns the names of all keys and sections, for suggestions.
 func (s *Schema) names() []string {
-	names := make([]string, 0, len(s.keys)+len(s.sections))
+	names := slices.Sorted(maps.Keys(s.sections))
 	for _, k := range s.keys {
 		names = append(names, k.Name)
-	}
-	for _, sec := range s.sections {
-		names = append(names, sec.Name)
 	}
 	return names
 }

@@ -81,7 +81,7 @@ func (s *Schema) write(keys []Key, help bool, remark func(k Key, name, value *ya
 			if r == '.' && sections[k.Name[:i]] == nil {
 				section := k.Name[:i]
 				sections[section] = &yaml.Node{Kind: yaml.MappingNode}
-				if name, says := add(section, sections[section]), s.Section(section).Help; help && says != "" {
+				if name, says := add(section, sections[section]), s.sections[section]; help && says != "" {
 					name.HeadComment = "\n" + comment(says)
 				}
 			}

@@ -52,18 +52,13 @@ type Key struct {
 	secret string // of a key that names a file with a secret: the name of the secret
 }
 
-// Section is a group of keys. It is a struct within the struct of the schema.
-type Section struct {
-	Name, Help string
-}
-
 // Schema is the list of keys of one struct. It does not change after New and Remove, and is safe for concurrent use.
 type Schema struct {
 	prefix   string
 	help     map[string]string // of keys without the tag help
 	original any               // the struct of New
 	keys     []Key
-	sections []Section
+	sections map[string]string // help, by name
 	byName   map[string]int
 	byEnv    map[string]int
 	removed  map[string]string
@@ -78,6 +73,7 @@ func New(prefix string, defaults any, help map[string]string) *Schema {
 		prefix:   prefix,
 		help:     help,
 		original: defaults,
+		sections: map[string]string{},
 		byName:   map[string]int{},
 		byEnv:    map[string]int{},
 	}
@@ -88,6 +84,11 @@ func New(prefix string, defaults any, help map[string]string) *Schema {
 // Remove makes the schema refuse keys that an earlier release had, with the text that says what replaces each.
 func (s *Schema) Remove(keys map[string]string) *Schema {
 	s.removed = keys
+	for key := range keys { // its section may be gone, too
+		if i := strings.LastIndexByte(key, '.'); i >= 0 {
+			s.sections[key[:i]] += ""
+		}
+	}
 	return s
 }
 
@@ -104,14 +105,10 @@ func (s *Schema) Removed(name string) string {
 // Keys returns all keys, in the order of the struct's fields.
 func (s *Schema) Keys() []Key { return append([]Key(nil), s.keys...) }
 
-// Section returns the section of that name, or the zero Section if there is none.
-func (s *Schema) Section(name string) Section {
-	for _, sec := range s.sections {
-		if sec.Name == name {
-			return sec
-		}
-	}
-	return Section{}
+// Section returns the help of a section. found is false if there is none of that name.
+func (s *Schema) Section(name string) (help string, found bool) {
+	help, found = s.sections[name]
+	return help, found
 }
 
 // Env returns the environment variable that sets the key.
@@ -145,7 +142,7 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 		name = prefix + name
 		help := cmp.Or(field.Tag.Get("help"), s.help[name])
 		if field.Type.Kind() == reflect.Struct {
-			s.sections = append(s.sections, Section{Name: name, Help: help})
+			s.sections[name] = help
 			s.addStruct(name+".", v.Field(i), path)
 			continue
 		}
