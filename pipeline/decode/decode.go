@@ -6,6 +6,7 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,18 +93,14 @@ func (d *Decoder) decode(ctx context.Context, r *record.Record, room *share) (ar
 	}
 	p, reject, err := d.open(ctx, r.Value, room, func(n int) int { return n })
 	defer p.release()
-	if err == nil && reject == nil {
-		reject = d.unframeAndFind(r, p.bytes, &content)
+	if err != nil || reject != nil {
+		return content, reject, err
 	}
-	return content, reject, err
-}
-
-func (d *Decoder) unframeAndFind(r *record.Record, value []byte, content *article.Content) *record.RejectError {
-	value, _, reject := d.unframe(r, value)
-	if reject != nil {
-		return reject
+	value, _, reject := d.unframe(r, p.bytes)
+	if reject == nil {
+		reject = d.find(r, value, &content)
 	}
-	return d.find(r, value, content)
+	return content, reject, nil
 }
 
 // decodeAvro is decode for Avro values. The JSON of most is hardly longer than the value. A value whose JSON is much
@@ -145,7 +142,7 @@ func (d *Decoder) findAvro(
 		room.keep(0)
 		return true, nil, nil
 	case bad != nil:
-		return false, record.Reject(record.NotAvro, "%v%s", bad, of(id)), nil
+		return false, record.Reject(record.NotAvro, "%v; its schema is %s", bad, cmp.Or(id, "that of schema_file")), nil
 	}
 	return false, d.find(r, asJSON, content), nil
 }
@@ -184,7 +181,7 @@ func (d *Decoder) find(r *record.Record, value []byte, content *article.Content)
 	case path == "":
 		return record.Reject(record.NoText, "none of the text fields %q is there", fields.Text)
 	case text.Type != gjson.String:
-		return record.Reject(record.WrongType, "field %q is a JSON %s, not a string", path, typeName(text))
+		return record.Reject(record.WrongType, "field %q is not a string: %s", path, excerpt([]byte(text.Raw)))
 	}
 	if !utf8.ValidString(text.Raw) {
 		reject := notUTF8([]byte(text.Raw))
@@ -270,19 +267,6 @@ func (o *object) firstID(paths []string) string {
 		}
 	}
 	return ""
-}
-
-func typeName(v gjson.Result) string {
-	switch {
-	case v.IsArray():
-		return "array"
-	case v.IsObject():
-		return "object"
-	case v.IsBool():
-		return "boolean"
-	default:
-		return "number"
-	}
 }
 
 // htmlTitle returns the content of the first title element, or "".

@@ -109,14 +109,6 @@ func (c *Config) schemaOf(ctx context.Context, r *record.Record) (*avrojson.Sche
 	return schema, nil, err
 }
 
-// of names a schema at the end of a sentence.
-func of(id string) string {
-	if id == "" {
-		return ""
-	}
-	return "; its schema is " + id
-}
-
 // AsJSON returns the settings for an article that is not in a record of the input topic, but in a file or a request:
 // without framing, and with the same paths.
 func (c Config) AsJSON() Config {

@@ -28,19 +28,24 @@ func deeperThan(value []byte, limit int) bool {
 	if bytes.Count(value, []byte{'{'})+bytes.Count(value, []byte{'['}) <= limit {
 		return false
 	}
-	depth, inString := 0, false
+	depth := 0
 	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
+		switch value[i] {
+		case '"':
+			for slashes := 1; slashes%2 == 1; { // before the mark: it does not end the string
+				next := bytes.IndexByte(value[i+1:], '"')
+				if next < 0 {
+					return false
+				}
+				i += next + 1
+				for slashes = 0; value[i-1-slashes] == '\\'; slashes++ {
+				}
+			}
+		case '{', '[':
 			if depth++; depth > limit {
 				return true
 			}
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
 	}
@@ -52,15 +57,10 @@ func deeperThan(value []byte, limit int) bool {
 // whole object. Of members with one name the last one counts, as in Python, Go, JavaScript and jq; gjson (1.20)
 // takes the first.
 type object struct {
-	members []member        // the first maxMembers, in their order
-	further string          // the members behind these
+	members []member        // in their order
 	raw     string          // the object
 	headers []record.Header // of the record
 }
-
-// maxMembers bounds the memory for members, which take up to six times as much as the JSON. Articles have
-// fewer members. Further ones are read for each search.
-const maxMembers = 256
 
 type member struct {
 	name string
@@ -73,8 +73,8 @@ func newObject(value []byte, headers []record.Header, members []member) object {
 	raw := string(bytes.TrimSpace(value))
 	o := object{members: members, raw: raw, headers: headers}
 	name, text, rest := cutMember(raw[1:])
-	for ; name != "" && len(o.members) < maxMembers; name, text, rest = cutMember(rest) {
-		o.members, o.further = append(o.members, member{unquoted(name), text}), rest
+	for ; name != ""; name, text, rest = cutMember(rest) {
+		o.members = append(o.members, member{unquoted(name), text})
 	}
 	return o
 }
@@ -89,9 +89,6 @@ func cutMember(json string) (name, value, rest string) {
 
 // last returns the last member of a name behind others, nil if there is none.
 func last(json, name string) (found *member) {
-	if json == "" {
-		return nil
-	}
 	for key, value, rest := cutMember(json); key != ""; key, value, rest = cutMember(rest) {
 		if unquoted(key) == name {
 			found = &member{name, value}
@@ -199,7 +196,7 @@ func (o *object) get(path string) gjson.Result {
 	if name == "" {
 		return searched(o.raw, path)
 	}
-	m := last(o.further, name)
+	var m *member
 	for i := len(o.members) - 1; i >= 0 && m == nil; i-- {
 		if o.members[i].name == name {
 			m = &o.members[i]
