@@ -11,8 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -338,64 +336,6 @@ func TestTablesInOtherEncodings(t *testing.T) {
 		require.ErrorContains(t, err, f.guess, name)
 		require.ErrorContains(t, err, "iconv -f ", name)
 		require.Empty(t, got, name)
-	}
-}
-
-// endless repeats a text, and notes the most memory in use while it is read.
-type endless struct {
-	text string
-	at   int
-	most uint64
-}
-
-func (e *endless) Read(b []byte) (int, error) {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	e.most = max(e.most, m.HeapAlloc)
-	n := 0
-	for n < len(b) {
-		c := copy(b[n:], e.text[e.at:])
-		n, e.at = n+c, (e.at+c)%len(e.text)
-	}
-	return n, nil
-}
-
-// Whatever a file claims or leaves open, reading it takes the memory of a few records.
-func TestMemoryOfEndlessPieces(t *testing.T) {
-	// On a busy machine the collector comes late, and the heap is mostly garbage.
-	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	const record = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Length: " +
-		"999999999999\r\n\r\n"
-	for name, f := range map[string]struct{ start, again string }{
-		"line":              {`{"text":"`, "x"},
-		"open quote":        {"id,text\na,\"", strings.Repeat("x", 900) + "\n"},
-		"open quotes":       {"id,text\n", "a,\"" + strings.Repeat("x", 90) + "\n"},
-		"quoted field":      {"id,text\na,\"", "x"},
-		"header of a table": {"id,text,", "x,"},
-		"JSON string":       {`[{"text":"`, "x"},
-		"JSON string, LF":   {"[{\"text\":\"", "x\n"},
-		"JSON white space":  {"[", " \n"},
-		"JSON brackets":     {"[", "["},
-		"white space":       {"", "\n"},
-		"WARC line":         {"WARC/", "x"},
-		"WARC header":       {"WARC/1.0\r\n", "A: b\r\n"},
-		"WARC header line":  {"WARC/1.0\r\nA: ", "x"},
-		"WARC junk":         {"WARC/1.0\r\n\r\n", "x"},
-		"HTTP status":       {record + "HTTP/1.1 200", "x"},
-		"HTTP header":       {record + "HTTP/1.1 200 OK\r\n", "A: b\r\n"},
-		"HTTP body":         {record + "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", "<p>x</p>"},
-		"HTTP chunk":        {record + "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "f"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var before runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			rest := &endless{text: strings.Repeat(f.again, 1+4096/len(f.again))}
-			in := io.MultiReader(strings.NewReader(f.start), io.LimitReader(rest, 20<<20))
-			_, _, _, _ = readFile(in, 1000)
-			require.Greater(t, rest.most, uint64(0))
-			require.Less(t, rest.most, before.HeapAlloc+14<<20)
-		})
 	}
 }
 

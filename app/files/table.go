@@ -18,6 +18,8 @@ import (
 type tableReader struct {
 	window
 	parser        *csv.Reader
+	lenient       *csv.Reader // of the row in again
+	again         bytes.Buffer
 	header, names []string // as they are written, and as the settings have them
 	utf8          bool     // a row has letters outside of ASCII, and they are UTF-8
 }
@@ -53,7 +55,8 @@ func newTableReader(s *source, first string, text, known []string) (t *tableRead
 		}
 		s.skip(end)
 		t = &tableReader{window: window{source: s, carriage: end == '\r'}, header: header, names: names}
-		t.parser = newParser(&t.window, separator)
+		t.parser, t.lenient = newParser(&t.window, separator), newParser(&t.again, separator)
+		t.lenient.LazyQuotes = true
 		return t, nil
 	}
 	return nil, columns
@@ -108,11 +111,13 @@ func (t *tableReader) next() (Article, error) {
 // withQuotes reads a row of one line with quotes in fields.
 func (t *tableReader) withQuotes(row []byte) ([]string, error) {
 	row = bytes.TrimRight(row, "\r\n")
-	p := newParser(io.MultiReader(bytes.NewReader(row), strings.NewReader("\n")), t.parser.Comma)
-	p.LazyQuotes = true
-	fields, err := p.Read()
-	if err == nil && (bytes.IndexByte(row, '\n') >= 0 || len(fields) != len(t.names) ||
-		strings.HasSuffix(fields[len(fields)-1], "\n")) {
+	if bytes.IndexByte(row, '\n') >= 0 {
+		return nil, csv.ErrQuote
+	}
+	t.again.Write(row)
+	t.again.WriteByte('\n')
+	fields, err := t.lenient.Read()
+	if err == nil && (len(fields) != len(t.names) || strings.HasSuffix(fields[len(fields)-1], "\n")) {
 		err = csv.ErrQuote // a quote opens a field
 	}
 	return fields, err
