@@ -11,7 +11,6 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/text"
@@ -59,8 +58,9 @@ func newAblateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		result, err := figures.Ablate(set.articles, set.counting(), index.Rule, index.Plan(),
-			append(figures.Variants(cfg.Detection.Thresholds), o.textVariants(cmd, cfg, names)...))
+		variants := figures.Variants(cfg.Detection.Thresholds, index.Rule.MaxDistance, index.Plan())
+		result, err := figures.Ablate(set.articles, set.counting(), append(variants,
+			o.textVariants(cmd, cfg, names, variants[0].Judge)...))
 		if err != nil {
 			return err
 		}
@@ -73,11 +73,12 @@ func newAblateCommand() *cobra.Command {
 }
 
 // textVariants are the recipe without one text rule or one list of words. Each reads the files again.
-func (o *pairFlags) textVariants(cmd *cobra.Command, cfg config.Config, names []string) (list []figures.Variant) {
+func (o *pairFlags) textVariants(cmd *cobra.Command, cfg config.Config, names []string, judge figures.Judge) (
+	list []figures.Variant) {
 	add := func(name string, off func(d *recipe.Config)) {
 		own := cfg
 		off(&own.Detection)
-		list = append(list, figures.Variant{Name: name, Rule: evidence.Rule{Thresholds: cfg.Detection.Thresholds},
+		list = append(list, figures.Variant{Name: name, Judge: judge,
 			Articles: func() (map[string]article.Article, error) {
 				set, err := o.articles(cmd, own, names)
 				if err != nil {

@@ -8,42 +8,42 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/lookup"
-	"echosieve/simhash"
 )
 
-// Variant is the recipe news with something switched off.
+// Variant is the recipe with something switched off.
 type Variant struct {
-	Name string
-	Rule evidence.Rule
+	Name  string
+	Judge Judge
 	// Articles makes the articles anew, with what is switched off of texts; nil: nothing is.
 	Articles func() (map[string]article.Article, error)
 }
 
 // Variants returns the rule with each row, each need and each pardon switched off alone. The first one is the
 // rule itself.
-func Variants(t evidence.Thresholds) []Variant {
-	list := []Variant{{Name: "none", Rule: evidence.Rule{Thresholds: t}}}
-	add := func(name string, change func(r *evidence.Rule)) {
-		rule := evidence.Rule{Thresholds: t}
-		change(&rule)
-		list = append(list, Variant{Name: name, Rule: rule})
+func Variants(t evidence.Thresholds, maxDistance int, plan lookup.Plan) (list []Variant) {
+	add := func(name string, off evidence.Off) {
+		rule := evidence.Rule{Thresholds: t, Off: off}
+		check := func(distance int, later, earlier *article.Article) article.Judgement {
+			return rule.Judge(distance, evidence.CompareArticles(later, earlier))
+		}
+		list = append(list, Variant{Name: name,
+			Judge: ByRecipe(article.Rule{MaxDistance: maxDistance, Check: check}, plan, article.DefaultPolicy())})
 	}
+	add("none", evidence.Off{})
+	numbers := evidence.Off{}
 	for i, row := range evidence.Rows()[:len(evidence.Rows())-1] {
-		add(fmt.Sprintf("row %d, %s", i+1, row.Reason), func(r *evidence.Rule) { r.Off.Rows = 1 << i })
+		add(fmt.Sprintf("row %d, %s", i+1, row.Reason), evidence.Off{Rows: 1 << i})
+		if row.Reason == article.ReasonNumbers || row.Reason == article.ReasonValues {
+			numbers.Rows |= 1 << i
+		}
 	}
 	for i, need := range evidence.Needs()[:len(evidence.Needs())-1] {
-		add("need: "+need.With, func(r *evidence.Rule) { r.Off.Needs = 1 << i })
+		add("need: "+need.With, evidence.Off{Needs: 1 << i})
 	}
 	for i, pardon := range evidence.Pardons() {
-		add("pardon: "+pardon.Of, func(r *evidence.Rule) { r.Off.Pardons = 1 << i })
+		add("pardon: "+pardon.Of, evidence.Off{Pardons: 1 << i})
 	}
-	add("all about numbers", func(r *evidence.Rule) {
-		for i, row := range evidence.Rows() {
-			if row.Reason == article.ReasonNumbers || row.Reason == article.ReasonValues {
-				r.Off.Rows |= 1 << i
-			}
-		}
-	})
+	add("all about numbers", numbers)
 	return list
 }
 
@@ -66,93 +66,44 @@ type Ablation struct {
 	Kinds      map[string]Change `json:"kinds"` // those in which something changes
 }
 
-// compared is a pair with what all variants judge.
-type compared struct {
-	Pair
-	found, reached bool
-	distance       int
-	comparison     evidence.Comparison
-	fixed          article.Judgement // of pairs that the second check does not see
-	checked        bool
-}
-
-// Ablate judges each pair by each variant. Look-ups and comparisons are made once for all variants of the rule.
-func Ablate(articles map[string]article.Article, pairs []Pair, rule article.Rule, plan lookup.Plan,
-	variants []Variant) ([]Ablation, error) {
-	list, err := comparePairs(articles, pairs, rule, plan)
-	if err != nil {
-		return nil, err
-	}
+// Ablate judges each pair by each variant.
+func Ablate(articles map[string]article.Article, pairs []Pair, variants []Variant) ([]Ablation, error) {
 	out := make([]Ablation, len(variants))
-	base := joinedBy(list, variants[0])
+	var base []bool
 	for i, v := range variants {
-		own := list
+		own := articles
 		if v.Articles != nil {
-			if articles, err = v.Articles(); err == nil {
-				own, err = comparePairs(articles, pairs, rule, plan)
-			}
-			if err != nil {
+			var err error
+			if own, err = v.Articles(); err != nil {
 				return nil, fmt.Errorf("without %s: %w", v.Name, err)
 			}
 		}
-		joined := joinedBy(own, v)
+		joined := make([]bool, len(pairs))
+		for j, p := range pairs {
+			earlier, knownA := own[p.A]
+			later, knownB := own[p.B]
+			if !knownA || !knownB {
+				return nil, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
+			}
+			joined[j] = v.Judge(later, earlier).Flagged
+		}
+		if base == nil {
+			base = joined
+		}
 		out[i] = Ablation{Off: v.Name, Kinds: map[string]Change{}}
-		out[i].Copies = changeOf(list, base, joined, func(p *compared) bool { return p.Label == Copy })
-		out[i].LookAlikes = changeOf(list, base, joined, func(p *compared) bool { return p.Label == HardNegative })
-		for j := range list {
-			kind := list[j].Kind
-			if _, known := out[i].Kinds[kind]; !known && base[j] != joined[j] {
-				out[i].Kinds[kind] = changeOf(list, base, joined, func(p *compared) bool { return p.Kind == kind })
+		out[i].Copies = changeOf(pairs, base, joined, func(p *Pair) bool { return p.Label == Copy })
+		out[i].LookAlikes = changeOf(pairs, base, joined, func(p *Pair) bool { return p.Label == HardNegative })
+		for j, p := range pairs {
+			if _, known := out[i].Kinds[p.Kind]; !known && base[j] != joined[j] {
+				out[i].Kinds[p.Kind] = changeOf(pairs, base, joined, func(q *Pair) bool { return q.Kind == p.Kind })
 			}
 		}
 	}
 	return out, nil
 }
 
-func comparePairs(articles map[string]article.Article, pairs []Pair, rule article.Rule, plan lookup.Plan) (
-	list []compared, err error) {
-	for _, p := range pairs {
-		earlier, knownA := articles[p.A]
-		later, knownB := articles[p.B]
-		if !knownA || !knownB {
-			return nil, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
-		}
-		list = append(list, comparePair(p, &later, &earlier, rule, plan))
-	}
-	return list, nil
-}
-
-func comparePair(p Pair, later, earlier *article.Article, rule article.Rule, plan lookup.Plan) compared {
-	c := compared{
-		Pair: p, found: !later.Empty && !earlier.Empty && plan.Finds(later, earlier),
-		reached:  plan.InReach(later, earlier),
-		distance: simhash.Distance(later.Fingerprint, earlier.Fingerprint),
-	}
-	check := func(int, *article.Article, *article.Article) article.Judgement {
-		c.checked = true
-		return article.Judgement{}
-	}
-	c.fixed = (&article.Rule{MaxDistance: rule.MaxDistance, Check: check}).Compare(later, earlier)
-	c.comparison = evidence.CompareArticles(later, earlier)
-	return c
-}
-
-// joinedBy tells which pairs a variant judges to be copies.
-func joinedBy(list []compared, v Variant) []bool {
-	joined := make([]bool, len(list))
-	for i := range list {
-		p := &list[i]
-		j := p.fixed
-		if p.checked {
-			j = v.Rule.Judge(p.distance, p.comparison)
-		}
-		joined[i] = p.found && j.Kind.IsCopy() && (p.reached || j.Kind == article.Exact)
-	}
-	return joined
-}
-
 // changeOf counts the pairs of one sort, and resamples their families.
-func changeOf(list []compared, base, joined []bool, counts func(p *compared) bool) Change {
+func changeOf(list []Pair, base, joined []bool, counts func(p *Pair) bool) Change {
 	var c Change
 	var terms []term
 	for i := range list {
