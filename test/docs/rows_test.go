@@ -59,7 +59,7 @@ var rows = []row{
 	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"},
 		want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
 	{command: "go test ./app/told -run NONE -bench Look -benchtime 3000x", parsed: minutes},
-	{command: "ECHOSIEVE_TEST_RATE=300 go test ./test/e2e -run NONE -bench Stories -benchtime 1x", parsed: minutes},
+	{command: "go test ./test/e2e -run NONE -bench Stories -benchtime 1x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x",
 		parsed: minutes},
 	{command: "go test ./pipeline/memindex -run NONE -bench Memory -benchtime 1x", parsed: minutes},

@@ -1,13 +1,9 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
-	"echosieve/stories"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -53,13 +48,11 @@ func storiesOf(t testing.TB, c cluster, settings service.Settings, args ...strin
 }
 
 // BenchmarkStories measures one process of the role of stories beside the service: CPU time of its own and of Redis
-// while it works off what the output topics hold, and the delay from a copy in the output topic to its story while
-// copies come at a rate.
+// while it works off what the output topics hold.
 //
-//	ECHOSIEVE_TEST_RATE=500 go test ./test/e2e -run NONE -bench Stories -benchtime 1x
+//	go test ./test/e2e -run NONE -bench Stories -benchtime 1x
 func BenchmarkStories(b *testing.B) {
 	const n = 20_000
-	rate, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_RATE"))
 	kafka, server := kafkaserver.Shared(b).Addr, redisserver.Start(b)
 	index := redis.NewClient(&redis.Options{Addr: server.Addr})
 	b.Cleanup(func() { index.Close() })
@@ -96,15 +89,6 @@ func BenchmarkStories(b *testing.B) {
 		b.ReportMetric(cpu/n*1e6, "us/record")
 		b.ReportMetric((cpuOf(b, server.Pid())-before)/float64(copies)*1e6, "redis-us/copy")
 		b.ReportMetric(bytesOfStories(b, index, c, 3), "bytes/story-of-3")
-		if rate > 0 {
-			product = service.Start(b, c.settings())
-			product.WaitReady(b)
-			delays := storyDelays(b, c, families(rate*10), rate)
-			slices.Sort(delays)
-			b.ReportMetric(delays[len(delays)/2], "delay-p50-ms")
-			b.ReportMetric(delays[len(delays)*99/100], "delay-p99-ms")
-			stop(b, product)
-		}
 		stop(b, p)
 	}
 	b.ReportMetric(0, "ns/op")
@@ -127,66 +111,4 @@ func bytesOfStories(b *testing.B, index *redis.Client, c cluster, copies int) fl
 	}
 	require.Positive(b, found)
 	return float64(bytes) / float64(found)
-}
-
-// storyDelays publishes articles at so many a second and returns, for each copy, the milliseconds from when it could be
-// read in an output topic until a record of its story that counts it could be read.
-func storyDelays(b *testing.B, c cluster, records []*kgo.Record, rate int) (ms []float64) {
-	b.Helper()
-	reader := kafkaserver.Client(b, c.kafka, kgo.ConsumeTopics(c.topic+"-duplicate", c.topic+"-stories"),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(50*time.Millisecond))
-	seen, told, waits := map[string]int{}, map[string]int{}, map[string][]time.Time{}
-	settled := func() bool {
-		for root, n := range seen {
-			if told[root] < n {
-				return false
-			}
-		}
-		return len(seen) > 0
-	}
-	live := false
-	poll := func() {
-		fetches := reader.PollFetches(b.Context())
-		now := time.Now()
-		fetches.EachRecord(func(r *kgo.Record) {
-			if root, known := ledger.Headers(r)[pipeline.HeaderRoot]; known {
-				seen[root]++
-				waits[root] = append(waits[root], now)
-				return
-			}
-			var s stories.Record
-			require.NoError(b, json.Unmarshal(r.Value, &s))
-			for n := told[string(r.Key)]; n < s.Copies; n++ {
-				if live && n < len(waits[string(r.Key)]) {
-					ms = append(ms, max(0, now.Sub(waits[string(r.Key)][n]).Seconds()*1e3))
-				}
-			}
-			told[string(r.Key)] = max(told[string(r.Key)], s.Copies)
-		})
-	}
-	for !settled() {
-		poll()
-	}
-	live = true
-	producer := kafkaserver.Client(b, c.kafka, kgo.DefaultProduceTopic(c.topic))
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		began := time.Now()
-		for i, r := range records {
-			time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(rate))))
-			producer.Produce(b.Context(), r, nil)
-		}
-		_ = producer.Flush(b.Context())
-	}()
-	for end := false; !end || !settled(); {
-		poll()
-		select {
-		case <-sent:
-			end = true
-		default:
-		}
-	}
-	require.NotEmpty(b, ms)
-	return ms
 }

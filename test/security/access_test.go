@@ -27,7 +27,6 @@ func TestSecuredServers(t *testing.T) {
 	t.Run("kafka rights", f.testKafkaRights)
 	t.Run("redis rights", f.testRedisRights)
 	t.Run("explain and diff", f.testReaders)
-	t.Run("config print", f.testConfigPrint)
 }
 
 // testWorks runs the service with a login, with client certificates, and with exactly the documented rights.
@@ -135,18 +134,6 @@ func (f *fortress) testRedisRights(t *testing.T) {
 	p.end(t)
 	require.NotContains(t, p.Log(), "copies of them can pass as unique",
 		"Redis lost no data, but the service reports a loss")
-}
-
-// testConfigPrint prints the settings. checkSecrets searches the output for the passwords.
-func (f *fortress) testConfigPrint(t *testing.T) {
-	for _, args := range [][]string{{"config", "print", "--sources"}, {"config", "print", "--json"}} {
-		cmd := exec.CommandContext(t.Context(), service.Binary, args...)
-		cmd.Env = f.settings.Environ()
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		require.Contains(t, string(out), "(set)")
-		f.note(out)
-	}
 }
 
 // testReaders: explain and diff work with the rights of docs/security.md, which let them read only, and name

@@ -73,48 +73,6 @@ func TestRunsWithoutRightsAndDisk(t *testing.T) {
 	require.Zero(t, p.End(t))
 }
 
-// A listener on loopback answers on no other address, and disconnects slow clients.
-func TestListener(t *testing.T) {
-	t.Parallel() // it waits until a slow client is disconnected
-	p := service.Start(t, alone)
-	waitServing(t, p)
-	_, port, err := net.SplitHostPort(p.HTTP)
-	require.NoError(t, err)
-	for _, addr := range otherAddresses(t) {
-		if conn, err := net.DialTimeout("tcp", net.JoinHostPort(addr, port), time.Second); err == nil {
-			_ = conn.Close()
-			t.Errorf("the listener answers on %s", addr)
-		}
-	}
-
-	conn, err := net.Dial("tcp", p.HTTP)
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = fmt.Fprint(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-	require.NoError(t, err)
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(service.Patience)))
-	for { // a response 408 may come first; then the connection must end
-		if _, err := conn.Read(make([]byte, 4096)); err != nil {
-			require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
-			break
-		}
-	}
-}
-
-// otherAddresses are the addresses of this machine except loopback.
-func otherAddresses(t *testing.T) []string {
-	t.Helper()
-	addrs, err := net.InterfaceAddrs()
-	require.NoError(t, err)
-	var others []string
-	for _, a := range addrs {
-		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && !ip.IP.IsLinkLocalUnicast() {
-			others = append(others, ip.IP.String())
-		}
-	}
-	return others
-}
-
 // The commands check and run refuse expired certificates and old versions of TLS, and name a cause and a
 // remedy for each. With insecure_skip_verify they accept an expired certificate and warn.
 func TestCertificatesAndVersions(t *testing.T) {

@@ -69,13 +69,13 @@ var promises = []promise{
 		"app/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly " +
 			"app/told.TestRequests app/told.TestLookForetellsVerdicts"},
 	{"limits time, header size",
-		"test/security.TestListener app/service.TestHTTPHeaderLimit app/service.TestScrapesAtOnce"},
+		"app/service.TestConnectionsAreBounded app/service.TestHTTPHeaderLimit app/service.TestScrapesAtOnce"},
 	{"No answer holds a secret", "test/security.TestSecuredServers"},
 	{"Only the console, which is off by default, holds articles",
 		"test/console.TestConsoleIsReadOnly app/service.TestHTTPDefaults " +
 			"app/service.TestHTTPMethodsAndPaths"},
 	{"Debug pages exist only with `http.pprof`", "app/service.TestHTTPMethodsAndPaths"},
-	{"listens on loopback by default", "app/service.TestHTTPDefaults test/security.TestListener"},
+	{"listens on loopback by default", "app/service.TestHTTPDefaults"},
 	{"With a login it answers nobody else", "app/access.TestLogins test/console.TestConsoleBehindALogin"},
 	{"does not start on another address without one",
 		"app/access.TestArticlesNeedALogin cmd/echosieve.TestCheckListen"},

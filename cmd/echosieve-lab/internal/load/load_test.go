@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -154,29 +152,6 @@ func TestLoadWithoutService(t *testing.T) {
 	require.Contains(t, errOut, "there is no service binary at /nowhere/echosieve")
 	_, errOut = run(t, command.ExitFailed)
 	require.Contains(t, errOut, "name it with --service PATH", "no service lies beside a test binary")
-}
-
-func TestLedgerAccountsForEveryRecord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLedger()
-		for i := range 5 {
-			require.Equal(t, i, l.publish(time.Duration(i)*time.Second))
-		}
-		time.Sleep(10 * time.Second)
-		require.True(t, l.arrive(1, "unique"))
-		require.True(t, l.arrive(3, "near"))
-		require.True(t, l.arrive(3, "near"), "delivered again")
-		require.False(t, l.arrive(5, "unique"), "never published")
-		require.False(t, l.arrive(-1, "unique"))
-
-		published, arrived := l.counts()
-		require.Equal(t, []int{5, 2, 1}, []int{published, arrived, l.redelivered})
-		require.Equal(t, map[string]int{"unique": 1, "near": 1}, l.verdicts)
-		delays, span := l.delays(2 * time.Second)
-		require.Len(t, delays, 1, "record 1 was due before")
-		require.Equal(t, 7*time.Second, delays[0])
-		require.Equal(t, 8*time.Second, span)
-	})
 }
 
 // The longest report: one of a large machine that fell behind.
