@@ -90,7 +90,7 @@ func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05
 // retracts it. It blocks while the index is away, and returns an error only when ctx ends.
 func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *record.RejectError) (Output, error) {
 	if out.Verdict.Kind == 0 {
-		return smallestDead(out, p.now()), nil
+		return smallestDead(out, p.now()), nil // which goes to the shadow already
 	}
 	for i := range b.Records {
 		if one := &b.prepared[i]; &b.Records[i] == out.Record && !one.tombstone {
@@ -99,7 +99,17 @@ func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *reco
 			}
 		}
 	}
-	return p.dead(b, out.Record, why), nil
+	dead := p.dead(b, out.Record, why)
+	p.redirect(&dead)
+	return dead, nil
+}
+
+// redirect sends an output of a shadow to its topic.
+func (p *Pipeline) redirect(o *Output) {
+	if p.cfg.Shadow {
+		o.Headers = append(o.Headers, header(HeaderShadow, o.Destination.String()))
+		o.Destination, o.OmitValue = article.ToShadow, true
+	}
 }
 
 // dead returns the dead letter of a record of the batch.

@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -118,24 +117,20 @@ func TestDeadLettersBeyondTheLimitOfTheirTopic(t *testing.T) {
 func TestRefusedArticleIsRetracted(t *testing.T) {
 	index := newMemIndex()
 	for _, shadow := range []bool{false, true} {
-		p := newPipeline(t, index, nil, nil)
-		var h interface {
-			Decide(context.Context, *pipeline.Batch) ([]pipeline.Output, error)
-			Refused(context.Context, *pipeline.Batch, *pipeline.Output, *record.RejectError) (pipeline.Output, error)
-		} = p
+		p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Shadow = shadow })
 		to := article.ToDead
 		if shadow {
-			h, to = &pipeline.Shadow{Pipeline: p}, article.ToShadow
+			to = article.ToShadow
 		}
 		recs := records(articleJSON, articleJSON)
 		recs[0].Headers = []record.Header{{Key: "kept", Value: []byte("1")}}
 		recs[1].Offset = 7
 		b := prepare(t, p, recs[:1])
 		b.Traceparent = "trace"
-		out, err := h.Decide(t.Context(), b)
+		out, err := p.Decide(t.Context(), b)
 		require.NoError(t, err)
 		require.Equal(t, "unique", out[0].VerdictName())
-		dead, err := h.Refused(t.Context(), b, &out[0], record.Reject(record.Timestamp, "why"))
+		dead, err := p.Refused(t.Context(), b, &out[0], record.Reject(record.Timestamp, "why"))
 		require.NoError(t, err)
 		require.Equal(t, to, dead.Destination)
 		require.Equal(t, shadow, dead.OmitValue)
@@ -146,7 +141,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		} {
 			require.Equal(t, want, header(dead, name))
 		}
-		smallest, err := h.Refused(t.Context(), b, &dead, &record.RejectError{Reason: record.TooLarge})
+		smallest, err := p.Refused(t.Context(), b, &dead, &record.RejectError{Reason: record.TooLarge})
 		require.NoError(t, err)
 		require.True(t, smallest.Smallest && smallest.OmitKey && smallest.OmitValue)
 		require.Equal(t, to, smallest.Destination)
@@ -155,7 +150,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		require.Equal(t, shadow, header(smallest, pipeline.HeaderShadow) == "dead")
 		require.Empty(t, header(smallest, "kept"))
 
-		out, err = h.Decide(t.Context(), prepare(t, p, recs[1:]))
+		out, err = p.Decide(t.Context(), prepare(t, p, recs[1:]))
 		require.NoError(t, err)
 		require.Equal(t, "unique", out[0].VerdictName(), "no copy of an article that was not published")
 		index = newMemIndex()

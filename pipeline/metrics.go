@@ -133,20 +133,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		{"possible", article.ReasonLead.String()},
 		{"possible", article.ReasonSubject.String()},
 		{"skipped", "tombstone"},
-		{"dead", string(record.NotJSON)},
-		{"dead", string(record.NotAvro)},
-		{"dead", string(record.NoSchema)},
-		{"dead", string(record.NotUTF8)},
-		{"dead", string(record.NoText)},
-		{"dead", string(record.WrongType)},
-		{"dead", string(record.EmptyText)},
-		{"dead", string(record.TooCostly)},
-		{"dead", string(record.TooLarge)},
-		{"dead", string(record.Timestamp)},
-		{"dead", string(record.Refused)},
 	} {
 		// so that the series exists with 0 from the start: rate() needs a first value
 		m.records.WithLabelValues(v[0], v[1])
+	}
+	for _, reason := range []record.RejectReason{record.NotJSON, record.NotAvro, record.NoSchema, record.NotUTF8,
+		record.NoText, record.WrongType, record.EmptyText, record.TooCostly, record.TooLarge, record.Timestamp,
+		record.Refused} {
+		m.records.WithLabelValues("dead", string(reason))
 	}
 	for _, r := range article.Relations() {
 		for _, to := range article.VerdictDestinations() {

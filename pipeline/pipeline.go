@@ -65,6 +65,10 @@ type Config struct {
 	Slow func(at article.Coordinates, prepared bool)
 	// Shown is told of acknowledged outputs, and keeps no reference to them. May be nil.
 	Shown func([]Output)
+	// Shadow sends every output to the topic of the shadow instead of the topic that the verdict names, so that the
+	// verdicts of other settings can be compared with those of the service, which they do not disturb. Each output has
+	// the additional header HeaderShadow, whose value is the destination that the service would have chosen.
+	Shadow bool
 	// NoPossible puts into the topic unique what belongs into the topic possible: there is none.
 	NoPossible bool
 }
@@ -281,6 +285,9 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 			}
 			outputs[i].Headers = append(outputs[i].Headers, header(HeaderTraceparent, b.Traceparent))
 		}
+	}
+	for i := range outputs {
+		p.redirect(&outputs[i])
 	}
 	return outputs, nil
 }

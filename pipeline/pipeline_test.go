@@ -201,7 +201,7 @@ func prepare(t testing.TB, p interface {
 
 // A shadow decides as the service does. All its outputs go to one topic, are marked, and hold no values.
 func TestShadow(t *testing.T) {
-	shadow := pipeline.Shadow{Pipeline: newPipeline(t, newMemIndex(), nil, nil)}
+	shadow := newPipeline(t, newMemIndex(), nil, func(c *pipeline.Config) { c.Shadow = true })
 	recs := records(strings.Replace(articleJSON, "%", "a", 1), "no JSON", strings.Replace(articleJSON, "%", "b", 1),
 		strings.Replace(articleJSON, "%", strings.Repeat("x", 1<<20), 1))
 	recs[0].Headers = []record.Header{{Key: pipeline.HeaderShadow, Value: []byte("forged")}}

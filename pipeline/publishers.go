@@ -28,8 +28,6 @@ const (
 	// maxRecentPublishers bounds the memory for counting: publishers that first appear after so many others
 	// have no rank until the next interval. 10,000 names of 64 bytes take about 2 MB.
 	maxRecentPublishers = 10_000
-	// maxPublisherBytes is the longest label value. Longer names are cut.
-	maxPublisherBytes = 64
 )
 
 // publisherCounter counts verdicts by the publishers of the articles. Names of publishers come from crawlers
@@ -79,13 +77,12 @@ func (s *publisherCounter) name(publisher string) string {
 	if s == nil {
 		return ""
 	}
-	short := strings.ToValidUTF8(publisher[:min(len(publisher), maxPublisherBytes)], "")
-	return strings.Clone(cmp.Or(strings.Map(func(r rune) rune {
+	return cmp.Or(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return utf8.RuneError
-	}, short), publisherNone))
+	}, article.PublisherOf(publisher, "")), publisherNone)
 }
 
 // count counts one verdict on an article. The name is that of its publisher; nothing is counted if it is empty.

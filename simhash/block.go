@@ -22,7 +22,7 @@ type Block struct {
 // Blocks start at equal distances. Count blocks of 64/Count bits make up the fingerprint. Narrower blocks
 // leave bits out, so a look-up finds more fingerprints. Wider blocks overlap with their neighbours, the last
 // block with the first, so a look-up finds fewer. One bit can then be in two blocks, and the pigeonhole
-// principle of Blocks does not hold.
+// principle of AppendBlocks does not hold.
 type Layout struct {
 	Count int // number of blocks, 1 to 64
 	Bits  int // width of each block, 1 to 64; 0: as many as make up the fingerprint
@@ -37,8 +37,9 @@ func (l Layout) check() {
 	}
 }
 
-// AppendBlocks appends the blocks of a fingerprint to dst, in the order of Index, and returns the extended slice.
-// It allocates only if dst lacks room and panics on an invalid Layout.
+// AppendBlocks appends the blocks of a fingerprint to dst, in the order of Index, and returns the extended slice. By the
+// pigeonhole principle two fingerprints at a distance of fewer bits than there are blocks that make up the fingerprint
+// have at least one equal block, so that looking up each block finds all of them. It allocates only if dst lacks room and panics on an invalid Layout.
 func (l Layout) AppendBlocks(dst []Block, fp Fingerprint) []Block {
 	l.check()
 	for i := range l.Count {
@@ -87,30 +88,6 @@ func (l Layout) Width(i int) int {
 		return 64/l.Count + 1
 	default:
 		return 64 / l.Count
-	}
-}
-
-// Blocks cuts a fingerprint into k+1 blocks, in the order of Index. By the pigeonhole principle two fingerprints
-// at a distance of at most k bits have at least one equal block, so that looking up each block finds all of them.
-// It panics unless 0 <= k <= 63.
-func Blocks(fp Fingerprint, k int) []Block {
-	checkDistance(k)
-	return Layout{Count: k + 1}.AppendBlocks(make([]Block, 0, k+1), fp)
-}
-
-// BlockBits is the width in bits of block i of k+1 of Blocks. The widths add up to 64 and differ by at most one, the
-// wider blocks first. It panics unless 0 <= i <= k <= 63.
-func BlockBits(i, k int) int {
-	checkDistance(k)
-	if i < 0 || i > k {
-		panic(fmt.Sprintf("simhash: no block %d of %d", i, k+1))
-	}
-	return Layout{Count: k + 1}.Width(i)
-}
-
-func checkDistance(k int) {
-	if k < 0 || k > 63 {
-		panic(fmt.Sprintf("simhash: maximal distance %d is not between 0 and 63", k))
 	}
 }
 

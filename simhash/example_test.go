@@ -18,7 +18,7 @@ func Example() {
 	}
 	a := fingerprint("council", "budget", "next", "year", "town", "monday")
 	b := fingerprint("council", "budget", "next", "year", "town", "tuesday")
-	fmt.Println(a, b, "distance", simhash.Distance(a, b), "blocks", len(simhash.Blocks(a, 3)))
+	fmt.Println(a, b, "distance", simhash.Distance(a, b), "blocks", len(simhash.Layout{Count: 4}.AppendBlocks(nil, a)))
 	// Output:
 	// d029138ef4cc10c2 70201287f4c410c2 distance 8 blocks 4
 }

@@ -2,7 +2,7 @@
 //
 // A SimHash (Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002) adds up, for each
 // of its 64 bits, the weights of the features whose hash has that bit set, less the weights of the others; the bit
-// is the sign of that sum. Sets of features that weigh nearly the same differ in few bits. Blocks finds such
+// is the sign of that sum. Sets of features that weigh nearly the same differ in few bits. Layout finds such
 // neighbours with exact look-ups only (Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling",
 // WWW 2007).
 //
@@ -25,14 +25,7 @@ type Fingerprint uint64
 func Distance(a, b Fingerprint) int { return bits.OnesCount64(uint64(a ^ b)) }
 
 // String returns the fingerprint as 16 lower-case hexadecimal digits, the most significant first.
-func (f Fingerprint) String() string {
-	const digits = "0123456789abcdef"
-	var b [16]byte
-	for i := range b {
-		b[i] = digits[f>>(60-4*i)&15]
-	}
-	return string(b[:])
-}
+func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
 
 // Parse reads the form that String returns.
 func Parse(s string) (Fingerprint, error) {
@@ -44,13 +37,7 @@ func Parse(s string) (Fingerprint, error) {
 }
 
 // Bits returns the fingerprint as 64 binary digits, the most significant first.
-func (f Fingerprint) Bits() string {
-	var b [64]byte
-	for i := range b {
-		b[i] = '0' + byte(f>>(63-i)&1)
-	}
-	return string(b[:])
-}
+func (f Fingerprint) Bits() string { return fmt.Sprintf("%064b", uint64(f)) }
 
 // Feature is one property of the object that a fingerprint is made of, such as a word of a text.
 type Feature struct {

@@ -133,9 +133,9 @@ func TestBlocksPartitionTheFingerprint(t *testing.T) {
 		fp := Fingerprint(r.Uint64())
 		var joined uint64
 		narrow, wide, sum := 64, 0, 0
-		for i, b := range Blocks(fp, k) {
+		for i, b := range (Layout{Count: k + 1}).AppendBlocks(nil, fp) {
 			require.Equal(t, i, b.Index)
-			width := BlockBits(i, k)
+			width := Layout{Count: k + 1}.Width(i)
 			narrow, wide, sum = min(narrow, width), max(wide, width), sum+width
 			joined = joined<<(width%64) | b.Value // a width of 64 occurs only when joined is 0
 		}
@@ -164,12 +164,8 @@ func TestRestAndBlockMakeUpTheFingerprint(t *testing.T) {
 
 func TestBlocksPanicOutsideTheirRange(t *testing.T) {
 	for _, k := range []int{-1, 64} {
-		require.Panics(t, func() { Blocks(0, k) })
 		require.Panics(t, func() { Layout{Count: k + 1}.AppendBlocks(nil, 0) })
-		require.Panics(t, func() { BlockBits(0, k) })
 	}
-	require.Panics(t, func() { BlockBits(-1, 3) })
-	require.Panics(t, func() { BlockBits(4, 3) })
 }
 
 // Blocks of any width hold the bits that follow their start. After the last bit of the fingerprint its first

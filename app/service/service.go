@@ -126,14 +126,8 @@ func (s *Service) newHandler() (consumer.Handler, error) {
 		s.closeWith(s.console.Close)
 		stages.Shown = s.console.Show
 	}
-	made, err := pipeline.New(stages, s.recipe, s.index, s.registry)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.IsShadow() {
-		return &pipeline.Shadow{Pipeline: made}, nil
-	}
-	return made, nil
+	stages.Shadow = cfg.IsShadow()
+	return pipeline.New(stages, s.recipe, s.index, s.registry)
 }
 
 // Run serves until ctx ends. Then it finishes and commits the batches under way, leaves the group and returns

@@ -24,30 +24,30 @@ const (
 // IsCopy says whether the verdict is that of a copy: Near or Exact.
 func (k Kind) IsCopy() bool { return k == Near || k == Exact }
 
+var kindNames = []string{"none", "unique", "near", "exact", "possible"}
+
 // String returns the kind as it stands in headers and metrics: "unique", "near", "exact" or "possible".
-func (k Kind) String() string {
-	switch k {
-	case Unique:
-		return "unique"
-	case Near:
-		return "near"
-	case Exact:
-		return "exact"
-	case Possible:
-		return "possible"
-	default:
-		return "none"
-	}
-}
+func (k Kind) String() string { return nameOf(k, kindNames, 0) }
 
 // ParseKind returns the kind that has the name.
 func ParseKind(name string) (Kind, error) {
-	for k := Unique; k <= Possible; k++ {
-		if k.String() == name {
-			return k, nil
-		}
+	return parse[Kind](name, kindNames[1:], 1, "kind of verdict")
+}
+
+// nameOf returns the name of a value, that of unknown for a number that this version does not know.
+func nameOf[T ~uint8](value T, names []string, unknown T) string {
+	if int(value) >= len(names) {
+		value = unknown
 	}
-	return 0, fmt.Errorf("%q is no kind of verdict", name)
+	return names[value]
+}
+
+// parse returns the value that has the name; the first of the names is that of the value first.
+func parse[T ~uint8](name string, names []string, first T, what string) (T, error) {
+	if i := slices.Index(names, name); i >= 0 {
+		return first + T(i), nil
+	}
+	return 0, fmt.Errorf("%q is no %s", name, what)
 }
 
 // Reason names the test that decided about two articles. Neither its numbers, which are stored, nor its
@@ -68,27 +68,18 @@ const (
 	// each text is about a word that is no main word of the other, or many main words differ.
 	ReasonSubject
 	ReasonPublisher // one publisher published both as two articles
-	reasonCount
 )
 
-var reasonNames = [reasonCount]string{"none", "digest", "distance", "overlap", "numbers", "values", "little",
+var reasonNames = []string{"none", "digest", "distance", "overlap", "numbers", "values", "little",
 	"unknown", "lead", "subject", "publisher"}
 
 // String returns the reason as it stands in headers and metrics. It returns "unknown" for a number that this
 // version does not know.
-func (r Reason) String() string {
-	if r >= reasonCount {
-		r = ReasonUnknown
-	}
-	return reasonNames[r]
-}
+func (r Reason) String() string { return nameOf(r, reasonNames, ReasonUnknown) }
 
 // ParseReason returns the reason that has the name.
 func ParseReason(name string) (Reason, error) {
-	if i := slices.Index(reasonNames[:], name); i >= 0 {
-		return Reason(i), nil
-	}
-	return ReasonUnknown, fmt.Errorf("%q is no reason of a verdict", name)
+	return parse[Reason](name, reasonNames, 0, "reason of a verdict")
 }
 
 // Verdict is the decision of an index about an article.
@@ -134,10 +125,9 @@ const (
 	Extends                      // the later article contains the earlier one and has more
 	Revises                      // the id is the same, or one figure was corrected in otherwise the same text
 	Overlaps                     // each has words that the other lacks
-	relationCount
 )
 
-var relationNames = [relationCount]string{"none", "equal", "contained", "extends", "revises", "overlaps"}
+var relationNames = []string{"none", "equal", "contained", "extends", "revises", "overlaps"}
 
 // Relations returns all relations, in the order of their numbers.
 func Relations() []Relation {
@@ -146,19 +136,11 @@ func Relations() []Relation {
 
 // String returns the relation as it stands in headers and metrics. It returns "none" for a number that this
 // version does not know.
-func (r Relation) String() string {
-	if r >= relationCount {
-		r = RelationNone
-	}
-	return relationNames[r]
-}
+func (r Relation) String() string { return nameOf(r, relationNames, RelationNone) }
 
 // ParseRelation returns the relation that has the name.
 func ParseRelation(name string) (Relation, error) {
-	if i := slices.Index(relationNames[:], name); i >= 0 {
-		return Relation(i), nil
-	}
-	return RelationNone, fmt.Errorf("%q is no relation", name)
+	return parse[Relation](name, relationNames, 0, "relation")
 }
 
 // Mirrored returns the relation of the earlier article to the later one.

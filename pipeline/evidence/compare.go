@@ -105,10 +105,10 @@ func Compare(a, b *Signature) Comparison {
 	}
 	if !c.Flash {
 		c.compareLeads(a, b, na, nb)
-		c.OtherSubject = a.hasOtherSubject(b) && b.hasOtherSubject(a)
-		c.OtherMain = min(a.mainWordsNotIn(b), b.mainWordsNotIn(a))
+		c.OtherSubject = a.missing(b, limits.SubjectWords, 1) > 0 && b.missing(a, limits.SubjectWords, 1) > 0
+		c.OtherMain = min(a.missing(b, limits.MainWords, 0), b.missing(a, limits.MainWords, 0))
 		c.Repeated = min(a.repeatedIn(b), b.repeatedIn(a))
-		c.SameForemost = a.foremostIn(b) || b.foremostIn(a)
+		c.SameForemost = a.missing(b, limits.ForemostWords, 0) == 0 || b.missing(a, limits.ForemostWords, 0) == 0
 		switch {
 		case na < nb:
 			c.Growth = a.growth(b)
@@ -226,37 +226,11 @@ func leadShare(samples, equal int) float64 {
 // equal by chance.
 var halfLead = leadShare(leadSlots, leadSlots/2)
 
-// hasOtherSubject tells whether s is about a word that is none of the main words of t.
-func (s *Signature) hasOtherSubject(t *Signature) bool {
-	for i, w := range s.raw[mainAt : mainAt+limits.SubjectWords] {
-		if s.times(i) > 1 && !t.hasMainWord(w) {
-			return true
-		}
+// missing counts the words among the first n main words of s that s has more than `above` times, and that are no main
+// words of t.
+func (s *Signature) missing(t *Signature, n int, above float64) (missing int) {
+	for i, w := range s.raw[mainAt : mainAt+n] {
+		missing += count(w != 0 && s.times(i) > above && bytes.IndexByte(t.raw[mainAt:mainAt+limits.MainWords], w) < 0)
 	}
-	return false
-}
-
-// foremostIn tells whether the foremost main words of s are main words of t, too.
-func (s *Signature) foremostIn(t *Signature) bool {
-	for _, w := range s.raw[mainAt : mainAt+limits.ForemostWords] {
-		if w != 0 && !t.hasMainWord(w) {
-			return false
-		}
-	}
-	return true
-}
-
-// mainWordsNotIn counts the main words of s that are no main words of t.
-func (s *Signature) mainWordsNotIn(t *Signature) int {
-	n := 0
-	for _, w := range s.raw[mainAt : mainAt+limits.MainWords] {
-		if w != 0 && !t.hasMainWord(w) {
-			n++
-		}
-	}
-	return n
-}
-
-func (s *Signature) hasMainWord(word byte) bool {
-	return bytes.IndexByte(s.raw[mainAt:mainAt+limits.MainWords], word) >= 0
+	return missing
 }

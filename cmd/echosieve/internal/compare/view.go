@@ -44,7 +44,7 @@ func (c *comparison) text(terminal sidebyside.Terminal) string {
 func (c *comparison) inBlocks(bits string) string {
 	parts := make([]string, 0, c.Blocks)
 	for i := range c.Blocks {
-		part := bits[:simhash.BlockBits(i, c.Blocks-1)]
+		part := bits[:simhash.Layout{Count: c.Blocks}.Width(i)]
 		bits = bits[len(part):]
 		if c.BlockBits < len(part) {
 			part = part[:c.BlockBits] + "." + part[c.BlockBits:]
