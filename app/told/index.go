@@ -23,6 +23,7 @@ func OpenIndex(ctx context.Context, cfg config.Config, made *recipe.Recipe) (*re
 	}
 	if err != nil {
 		_ = client.Close() // nothing was written
+		return nil, err
 	}
-	return index, err
+	return index, nil
 }

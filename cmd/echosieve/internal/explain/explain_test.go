@@ -174,7 +174,8 @@ func TestExplain(t *testing.T) {
 		w.Redis.Close()
 		x := explained(t, w, exact)
 		require.Equal(t, "exact", x.Verdict)
-		require.Contains(t, x.Notes[len(x.Notes)-1], "the index was not asked")
+		require.Contains(t, x.Notes[len(x.Notes)-1], "the index was not asked: redis at "+w.Redis.Addr(),
+			"asked once, at the start")
 	})
 }
 
