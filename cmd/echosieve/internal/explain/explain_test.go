@@ -174,7 +174,7 @@ func TestExplain(t *testing.T) {
 		w.Redis.Close()
 		x := explained(t, w, exact)
 		require.Equal(t, "exact", x.Verdict)
-		require.Contains(t, x.Notes[len(x.Notes)-1], "the index was not asked: redis at ",
+		require.Contains(t, x.Notes[len(x.Notes)-1], "the index was not asked: no Redis answers",
 			"asked once, at the start")
 	})
 }
