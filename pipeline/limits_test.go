@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -182,6 +183,9 @@ func TestVerdictInTheValue(t *testing.T) {
 	require.Equal(t, zipped, string(outputs[2].PublishedValue()))
 	require.Nil(t, outputs[3].PublishedValue())
 	require.Equal(t, "{", string(outputs[4].PublishedValue()), "a dead letter can be published again as it is")
+	broken := decide(1<<20, pipeline.BatchLimits{}, strings.Replace(articleJSON, "{", "{\"n\xff\":\"\xe4\xb8\",", 1))[0]
+	require.Equal(t, "unique", broken.VerdictName(), "as the record at these coordinates")
+	require.True(t, utf8.Valid(broken.PublishedValue()), "%q", broken.PublishedValue())
 	for _, o := range outputs[:3] {
 		require.NotEmpty(t, header(o, pipeline.HeaderVerdict), "headers stay")
 	}

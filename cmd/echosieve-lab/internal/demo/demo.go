@@ -35,6 +35,8 @@ const (
 	// burst is the number of records that are published at once after the sample, to measure the rate over
 	// many batches.
 	burst = 3000
+	// anyPort is where a process listens that nobody is told of.
+	anyPort = "127.0.0.1:0"
 )
 
 // Command returns the command demo.
@@ -48,7 +50,7 @@ as "echosieve run" against them, publishes the shipped sample of news and prints
 it publishes 3,000 more articles at once and prints how many verdicts a second came.
 
 With --serve it publishes the sample only and stays up. It prints the verdicts of articles that you publish from another
-terminal, and shows them and their stories on a web page, the console. To publish: echosieve produce --kafka.brokers
+terminal, and shows them and their stories on a web page, the console, at 127.0.0.1:9464. To publish: echosieve produce --kafka.brokers
 ADDRESS my-articles.jsonl`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,7 +72,10 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	defer inProcess.Close()
 	cfg := inProcess.Configure(config.Default())
 	cfg.Kafka.Partitions = 1 // one partition: one order of the verdicts, see outputs
-	cfg.HTTP.Listen, cfg.HTTP.Console, cfg.HTTP.Look = "127.0.0.1:0", true, true
+	cfg.HTTP.Console, cfg.HTTP.Look = true, true
+	if !serve { // otherwise it is where the pages of docs ask
+		cfg.HTTP.Listen = anyPort
+	}
 	cfg.Log.Level = slog.LevelWarn.String()
 	records, err := sampleRecords(&cfg.Input.Config)
 	if err != nil {
@@ -92,6 +97,8 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	group, groupCtx := errgroup.WithContext(serviceCtx)
 	group.Go(func() error { return s.Run(groupCtx) })
 	if serve { // the console shows stories, too
+		cfg := cfg
+		cfg.HTTP.Listen = anyPort
 		role, err := service.NewStories(ctx, cfg, service.StoriesConfig{}, cfg.Log.NewLogger(logs))
 		if err != nil {
 			stop()
