@@ -87,8 +87,6 @@ func TestPairParser(t *testing.T) {
 		families     []string
 	}{
 		{"", "x\ty\t-1\tdigest", nil},
-		{"id_a\tid_b\tlabel\tkind", "x\ty\t-1\tdigest\t.5", nil},
-		{"id_a\tid_b\tlabel\tkind\tedit_rate\tjaccard\tcontainment", "x\ty\t-1\tdigest\t.1\t.2\t.3", nil},
 		{"id_a\tid_b\tlabel\tkind\tnote\tbase", "x\ty\t-1\tdigest\t\tb1, b2,", []string{"b1", "b2"}},
 		{"id_a\tid_b\tlabel\tkind\tcluster", "x\ty\t-1\tdigest\tc1", []string{"c1"}},
 		{"id_a\tid_b\tlabel\tkind\tcluster\tbase", "x\ty\t-1\tdigest\tc1\tb1", []string{"b1"}},
