@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -147,22 +146,9 @@ func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, 
 	return nil
 }
 
-// Committed returns the offsets that a group has committed in a topic, by partition. An offset is 0 if the
-// group has committed none, or if its offset belongs to a topic of that name that was deleted since. It needs
-// the right Describe on the group.
-func (a *Archive) Committed(ctx context.Context, group, topic string) ([]int64, error) {
-	id, known, err := a.commits(ctx, group, topic)
-	offsets := make([]int64, len(known))
-	for _, c := range known {
-		if c.Next > 0 && !c.OfOtherTopic(id) {
-			offsets[c.Partition] = c.Next
-		}
-	}
-	return offsets, err
-}
-
-// AllCommitted is Committed for all topics in which a group has committed offsets: also of those that it no longer
-// reads. It leaves out topics without any offset above 0, and those that were deleted.
+// AllCommitted returns the offsets that a group has committed, by topic and partition, also in topics that it no longer
+// reads. An offset is 0 if the group has committed none, or if its offset belongs to a topic of that name that was
+// deleted since; topics without any other offset are left out. It needs the right Describe on the group.
 func (a *Archive) AllCommitted(ctx context.Context, group string) (map[string][]int64, error) {
 	topics, err := retried(ctx, a, "offsets of group "+group, func() ([]string, error) {
 		return a.cluster.CommittedTopics(ctx, group)
@@ -172,12 +158,15 @@ func (a *Archive) AllCommitted(ctx context.Context, group string) (map[string][]
 	}
 	all := map[string][]int64{}
 	for _, topic := range topics {
-		committed, err := a.Committed(ctx, group, topic)
-		switch {
-		case err != nil && !IsMissing(err):
+		id, known, err := a.commits(ctx, group, topic)
+		if err != nil && !IsMissing(err) {
 			return nil, err
-		case err == nil && slices.Max(committed) > 0:
-			all[topic] = committed
+		}
+		offsets := make([]int64, len(known))
+		for _, c := range known {
+			if c.Next > 0 && !c.OfOtherTopic(id) {
+				offsets[c.Partition], all[topic] = c.Next, offsets
+			}
 		}
 	}
 	return all, nil

@@ -35,7 +35,7 @@ func openArchive(t *testing.T, cfg broker.Config) *Archive {
 func TestArchiveWithoutBrokers(t *testing.T) {
 	cfg := kafkatest.Config("127.0.0.1:1", "127.0.0.1:2")
 	before := time.Now()
-	_, err := openArchive(t, cfg).Committed(t.Context(), "group", cfg.Topics.Inputs[0])
+	_, err := openArchive(t, cfg).Labels(t.Context(), "group", cfg.Topics.Inputs[0])
 	require.ErrorContains(t, err, "no broker answers at this address")
 	require.Less(t, time.Since(before), archivePatience/3)
 }
@@ -50,7 +50,7 @@ func TestArchiveWaitsForARestart(t *testing.T) {
 	k.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err = a.Committed(ctx, cfg.Group, cfg.Topics.Inputs[0])
+	_, err = a.Labels(ctx, cfg.Group, cfg.Topics.Inputs[0])
 	require.Error(t, err)
 	require.Error(t, ctx.Err(), "it gave up before: %v", err)
 }
@@ -117,6 +117,9 @@ func TestArchive(t *testing.T) {
 	labels, err := a.Labels(ctx, "nobody", topic) // that is an answer, and not to be asked for again
 	require.NoError(t, err)
 	require.Empty(t, labels)
+	committed, err := a.AllCommitted(ctx, "nobody")
+	require.NoError(t, err)
+	require.Empty(t, committed)
 	at.Topic = "no-such-topic"
 	_, err = a.Record(ctx, at)
 	require.ErrorContains(t, err, "the topic or partition does not exist")
