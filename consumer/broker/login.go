@@ -190,7 +190,7 @@ const tokenTimeout = 5 * time.Second
 
 // issuer gets tokens from a token endpoint, by client credentials (RFC 6749, section 4.4).
 type issuer struct {
-	ctx    context.Context //nolint:containedctx // carries the HTTP client
+	ctx    context.Context // carries the HTTP client
 	config clientcredentials.Config
 }
 
