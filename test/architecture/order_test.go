@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Go does not say whether "return x, f(func() { x = 1 })" returns x as it was before the call or after it. No file has such
-// a return.
+// Go does not say whether "return x, f(func() { x = 1 })" returns x as it was before the call or after it. No file has
+// such a return.
 func TestNoReturnRacesItsCall(t *testing.T) {
 	const text = `package p
 func f(func()) error

@@ -104,7 +104,8 @@ const (
 	valueResident   = 400 << 20 // bounds the peak memory of a service with default limits, in bytes
 )
 
-// Values of a few bytes that decompress to megabytes do not end the service, and ordinary articles beside them are decided.
+// Values of a few bytes that decompress to megabytes do not end the service, and ordinary articles beside them are
+// decided.
 func TestCompressedValues(t *testing.T) {
 	s := newStage(t, 3)
 	client := kafkaserver.Client(t, s.kafka, kgo.RecordPartitioner(kgo.ManualPartitioner()),

@@ -23,8 +23,8 @@ const forgedPadding = 300
 // appendForged appends a batch to a partition for each producer that has written there lately. Its records name the
 // inputs in the header; forgedPadding records follow. The sequence goes on where the producer's last batch ended,
 // or begins anew in the epoch, if that is above the producer's. It returns the number of records.
-func appendForged(ctx context.Context, client *kgo.Client, topic string, partition int32, header string, inputs []string,
-	epoch int16) (records int, err error) {
+func appendForged(ctx context.Context, client *kgo.Client, topic string, partition int32, header string,
+	inputs []string, epoch int16) (records int, err error) {
 	adm := kadm.NewClient(client)
 	set := kadm.TopicsSet{}
 	set.Add(topic, partition)

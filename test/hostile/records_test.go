@@ -133,8 +133,9 @@ var (
 	hangul   = []rune("가나다라마바사아자차카타파하고노도로모보소오조초코토포호")
 	arabic   = []rune("ابتثجحخدذرزسشصضطظعغفقكلمنهوي")
 	emoji    = []rune("😀😁😂🤣😃😄😅😆😉😊😋😎😍😘🥰😗")
-	han      = []rune("的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家学对可她里后")
-	digits   = []rune("0123456789")
+	han      = []rune("的一是不了人我在有他这中大来上国个到说们为子和你地" +
+		"出道也时年得就那要下以生会自着去之过家学对可她里后")
+	digits = []rune("0123456789")
 )
 
 func words(random *rand.Rand, n int, alphabet []rune) []string {
@@ -208,7 +209,8 @@ func TestForgedOutputs(t *testing.T) {
 	p.End(t)
 
 	inputs := []string{s.input + "/0/9223372036854775807", s.input + "/0/34359738368", "other/0/0", "no coordinates", ""}
-	count, err := appendForged(ctx, kafkaserver.Client(t, s.kafka), s.topic("small", "unique"), 0, pipeline.HeaderInput, inputs, 0)
+	count, err := appendForged(ctx, kafkaserver.Client(t, s.kafka), s.topic("small", "unique"), 0, pipeline.HeaderInput,
+		inputs, 0)
 	require.NoError(t, err)
 	require.Equal(t, len(inputs)+forgedPadding, count, "one producer")
 	more()

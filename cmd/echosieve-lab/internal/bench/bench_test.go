@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -22,20 +21,6 @@ func TestBench(t *testing.T) {
 		sum += us
 	}
 	require.InDelta(t, r.Whole, sum, r.Whole/1000)
-}
-
-func TestBenchPrintsATable(t *testing.T) {
-	stagesUS := map[string]float64{}
-	for _, stage := range stages {
-		stagesUS[string(stage)] = 12345.6
-	}
-	for _, cut := range []float64{0, 23456.7} {
-		var b strings.Builder
-		require.NoError(t, printResult(&b, result{Articles: 100000, Bytes: 123456, Rounds: 100,
-			Cut: cut, Stages: stagesUS, Whole: 98765.4, Ratio: .43}))
-		require.Contains(t, b.String(), "whole ")
-		commandtest.FitsTerminal(t, b.String())
-	}
 }
 
 func TestScale(t *testing.T) {

@@ -50,8 +50,8 @@ as "echosieve run" against them, publishes the shipped sample of news and prints
 it publishes 3,000 more articles at once and prints how many verdicts a second came.
 
 With --serve it publishes the sample only and stays up. It prints the verdicts of articles that you publish from another
-terminal, and shows them and their stories on a web page, the console, at 127.0.0.1:9464. To publish: echosieve produce --kafka.brokers
-ADDRESS my-articles.jsonl`,
+terminal, and shows them and their stories on a web page, the console, at 127.0.0.1:9464. To publish:
+echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), serve, asJSON)

@@ -3,8 +3,6 @@ package demo
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,15 +27,4 @@ func TestDemoTable(t *testing.T) {
 		require.True(t, json.Valid([]byte(line)), line)
 	}
 	require.Contains(t, out.String(), `"records":77`)
-}
-
-func TestProgramBeside(t *testing.T) {
-	folder := t.TempDir()
-	lab := filepath.Join(folder, "echosieve-lab")
-	require.Equal(t, "echosieve", beside(lab), "go run builds into a folder without it")
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "echosieve"), nil, 0o600))
-	require.Equal(t, filepath.Join(folder, "echosieve"), beside(lab))
-	t.Chdir(folder)
-	require.Equal(t, "./echosieve", beside("./echosieve-lab"))
-	require.Equal(t, "echosieve", beside("echosieve-lab"), "found by the shell")
 }

@@ -147,8 +147,8 @@ func TestEvalPairsOfEdits(t *testing.T) {
 	require.Contains(t, out, "words_10")
 }
 
-// Without the rows about numbers, reports with other numbers are joined. Copies within two menus are joined only if menus
-// do not count.
+// Without the rows about numbers, reports with other numbers are joined. Copies within two menus are joined only if
+// menus do not count.
 func TestEvalAblate(t *testing.T) {
 	menu := func(first rune) string {
 		var lines strings.Builder
