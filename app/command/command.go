@@ -4,9 +4,7 @@
 package command
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -138,14 +136,10 @@ func Print(cmd *cobra.Command, asJSON bool, v any, text func() string) error {
 
 // PrintJSON prints a result, indented, with one line break at the end.
 func PrintJSON(w io.Writer, v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
+	data, err := visible.Encode(v)
+	if err == nil {
+		_, err = w.Write(data)
 	}
-	_, err := w.Write(visible.JSON(b.Bytes()))
 	return err
 }
 

@@ -1,10 +1,8 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +55,7 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 		MaxRequestsInFlight: metricsInFlight,
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		serveJSON(w, http.StatusOK, map[string]any{"status": "alive"}, h.log)
+		visible.Answer(w, http.StatusOK, map[string]any{"status": "alive"}, h.log)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		ready, components := h.state()
@@ -65,7 +63,7 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 		if !ready {
 			status = http.StatusServiceUnavailable
 		}
-		serveJSON(w, status, map[string]any{"ready": ready, "components": components}, h.log)
+		visible.Answer(w, status, map[string]any{"ready": ready, "components": components}, h.log)
 	})
 	mux.Handle("GET "+docs.Path, docs.Handler())
 	for path, page := range pages {
@@ -125,23 +123,6 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, b.String()) // a client that is gone misses nothing
-	}
-}
-
-func serveJSON(w http.ResponseWriter, status int, v any, log *slog.Logger) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		log.Error("answer not encoded", "err", err)
-		status = http.StatusInternalServerError
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	if _, err := w.Write(visible.JSON(b.Bytes())); err != nil { // people read it with curl
-		log.Debug("answer not written", "err", err)
 	}
 }
 
