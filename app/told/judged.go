@@ -7,7 +7,6 @@ package told
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,31 +54,13 @@ func (r *Relation) String() string {
 	return fmt.Sprintf("%s (similarity %.2f)", r.Name, r.Similarity)
 }
 
-// Figure is a measure by which the rule decides, beside its limit.
-type Figure struct {
-	Name    string `json:"name"`
-	Value   string `json:"value"`
-	Limit   string `json:"limit"`
-	State   string `json:"state"`             // passed, decided, or not asked because a row above decided
-	Setting string `json:"setting,omitempty"` // that holds the limit; empty: it is part of the recipe
-}
-
-// String returns the figure as it stands in a sentence.
-func (f Figure) String() string {
-	s := fmt.Sprintf("%s: %s, %s", f.Name, f.Value, f.Limit)
-	if f.Setting != "" {
-		s += " (" + f.Setting + ")"
-	}
-	return s
-}
-
 // Judged is what an article is to an earlier one alone, whatever else the index holds.
 type Judged struct {
-	Distance int       `json:"distance"` // bits
-	Kind     string    `json:"judged"`   // exact, near, possible, different, or empty: at least one has no text
-	Reason   string    `json:"reason"`
-	Relation *Relation `json:"relation,omitempty"`
-	Figures  []Figure  `json:"figures,omitempty"`
+	Distance int              `json:"distance"` // bits
+	Kind     string           `json:"judged"`   // exact, near, possible, different, or empty: at least one has no text
+	Reason   string           `json:"reason"`
+	Relation *Relation        `json:"relation,omitempty"`
+	Figures  []evidence.Asked `json:"figures,omitempty"` // by which the rule decides
 }
 
 // String is the judgement without its figures, in one line.
@@ -124,29 +105,24 @@ func (t *Judge) Candidate(later *article.Article, c *redisindex.Candidate) Judge
 }
 
 // figures lists the measures of the rule. Without signatures there is the distance only.
-func (t *Judge) figures(distance int, compared evidence.Comparison) []Figure {
-	beyond := distance > t.index.MaxDistance
-	asked := t.rule.Figures(distance, compared)
-	bits := Figure{"bits that differ", fmt.Sprint(distance), fmt.Sprintf("at most %d", t.index.MaxDistance),
-		evidence.Passed, ""}
+func (t *Judge) figures(distance int, compared evidence.Comparison) []evidence.Asked {
+	bits := evidence.Asked{State: evidence.Passed, Figure: evidence.Figure{Name: "bits that differ",
+		Value: fmt.Sprint(distance), Limit: fmt.Sprintf("at most %d", t.index.MaxDistance)}}
+	list := []evidence.Asked{bits}
+	asked, beyond := t.rule.Figures(distance, compared), distance > t.index.MaxDistance
 	if beyond || len(asked) == 0 {
-		bits.State = evidence.Decided
+		list[0].State = evidence.Decided
 	}
-	list := []Figure{bits}
-	for _, a := range asked {
-		f := Figure{a.Name, a.Value, a.Limit, a.State, a.Setting}
+	for _, f := range asked {
 		if beyond {
 			f.State = evidence.NotAsked
 		}
-		// A figure with two limits stands there once, with the limit that decides.
-		same := slices.IndexFunc(list, func(other Figure) bool { return other.Name == f.Name })
-		if same >= 0 && f.State != evidence.Decided {
-			continue
+		switch {
+		case f.Name != bits.Name:
+			list = append(list, f)
+		case f.State == evidence.Decided: // by a lower limit
+			list[0] = f
 		}
-		if same >= 0 {
-			list = slices.Delete(list, same, same+1)
-		}
-		list = append(list, f)
 	}
 	return list
 }

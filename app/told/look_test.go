@@ -24,6 +24,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
 	"echosieve/test/redisrig"
@@ -229,7 +230,7 @@ func TestDescription(t *testing.T) {
 		require.ElementsMatch(t, namesOf(of), got, of.Name())
 	}
 	figure := described.Components.Schemas["Nearest"].Properties["figures"].Items.Properties
-	require.ElementsMatch(t, namesOf(reflect.TypeFor[Figure]()), slices.Collect(maps.Keys(figure)))
+	require.ElementsMatch(t, namesOf(reflect.TypeFor[evidence.Asked]()), slices.Collect(maps.Keys(figure)))
 }
 
 // namesOf returns the JSON names of a struct, those of embedded structs included.

@@ -11,6 +11,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/sidebyside"
 	"echosieve/app/visible"
+	"echosieve/pipeline/evidence"
 )
 
 // Report says why, with the figures of the rule and the look-ups.
@@ -45,7 +46,7 @@ func (c *Comparison) NumberLine() string {
 }
 
 // FigureTable lists figures in a table of less than 80 columns.
-func FigureTable(figures []Figure) table.Writer {
+func FigureTable(figures []evidence.Asked) table.Writer {
 	t := command.NewTable("figure", "value", "limit", "", "detection.")
 	t.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 1, WidthMax: 20, WidthMaxEnforcer: text.WrapSoft},

@@ -68,7 +68,7 @@ func (t *Judge) decided(c *Comparison, j article.Judgement) string {
 		return fmt.Sprintf("the fingerprints differ in %d bits; at this distance the service compares only texts "+
 			"that share an anchor (detection.anchors).", c.Distance)
 	}
-	figure := Figure{decider.Name, decider.Value, decider.Limit, evidence.Decided, decider.Setting}.String()
+	figure := decider.String()
 	if with != "" {
 		figure += " with " + with
 	}

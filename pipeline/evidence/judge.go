@@ -46,7 +46,7 @@ func (r *Rule) Explain(distance int, c Comparison) (row *Row, decided Figure, wi
 // Asked is what a row measures, beside its limit, and what the row said.
 type Asked struct {
 	Figure
-	State string
+	State string `json:"state"`
 }
 
 // The values of Asked.State. A row that decides ends the rule, so those behind it are not asked.
@@ -56,8 +56,8 @@ const (
 	NotAsked = "not asked"
 )
 
-// Figures returns what each row measures, in their order. Of rows with the same figure there is one. It is empty if a
-// signature holds no information.
+// Figures returns what each row measures, in their order. A figure with two limits stands there once, with the limit
+// that decides or else the first. It is empty if a signature holds no information.
 func (r *Rule) Figures(distance int, c Comparison) (list []Asked) {
 	decider, e := r.decide(distance, c)
 	if decider == nil {
@@ -69,10 +69,12 @@ func (r *Rule) Figures(distance int, c Comparison) (list []Asked) {
 			state = Decided
 		}
 		f := rows[i].figure(e)
-		if same := slices.IndexFunc(list, func(a Asked) bool { return a.Figure == f }); same < 0 {
+		same := func(a Asked) bool { return a.Name == f.Name }
+		if state == Decided {
+			list = slices.DeleteFunc(list, same)
+		}
+		if !slices.ContainsFunc(list, same) {
 			list = append(list, Asked{f, state})
-		} else if state == Decided {
-			list[same].State = Decided
 		}
 		if state == Decided {
 			state = NotAsked

@@ -286,7 +286,7 @@ func TestRows(t *testing.T) {
 func TestFigures(t *testing.T) {
 	rule := Rule{Thresholds: DefaultThresholds()}
 	c := Comparison{Known: true, J: .9, Bigrams: 300, Longer: 1, Lead: 1}
-	require.Len(t, rule.Figures(3, c), len(Rows())-1, "two rows have the same figure")
+	require.Len(t, rule.Figures(3, c), len(Rows())-2, "three rows have one figure")
 	require.Empty(t, rule.Figures(3, Comparison{}))
 	_, figure, with := rule.Explain(3, c)
 	require.Equal(t, Figure{"word pairs in both", "0.90", "a copy from 0.44", "detection.near"}, figure)

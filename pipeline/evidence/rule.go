@@ -66,8 +66,19 @@ type Row struct {
 
 // Figure is a measure beside its limit.
 type Figure struct {
-	Name, Value, Limit string
-	Setting            string // that holds the limit; empty if the limit is part of the recipe
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Limit   string `json:"limit"`
+	Setting string `json:"setting,omitempty"` // that holds the limit; empty if the limit is part of the recipe
+}
+
+// String returns the figure as it stands in a sentence.
+func (f Figure) String() string {
+	s := fmt.Sprintf("%s: %s, %s", f.Name, f.Value, f.Limit)
+	if f.Setting != "" {
+		s += " (" + f.Setting + ")"
+	}
+	return s
 }
 
 // Format names what signatures hold and what the rows decide, in order, for the id of a recipe.
