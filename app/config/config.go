@@ -16,7 +16,6 @@ import (
 
 	"echosieve/app/registry"
 	"echosieve/consumer/broker"
-	"echosieve/internal/remote"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -124,9 +123,13 @@ func (c Config) RecipeConfig() recipe.Config {
 }
 
 // IndexConfig returns the settings of the index for a recipe: c.Redis.Index and everything that other
-// sections decide, such as the namespace and the window. The configuration must be valid.
+// sections decide, such as the namespace and the window. The recipe of the configuration must be valid.
 func (c Config) IndexConfig(recipeID string) keyspace.Config {
-	index := c.indexSettings(recipeID, c.RecipeConfig())
+	index := c.Redis.Index
+	index.Namespace = c.Redis.Namespace + ":" + recipeID
+	index.Window = c.Window
+	index.Policy = c.Policy
+	index.Search = c.RecipeConfig().Search()
 	// When a process dies, Kafka notices it after one session timeout and gives its partitions to another
 	// process. After a second session timeout that process has had time to decide the articles that the dead
 	// one left undecided.
@@ -144,16 +147,6 @@ func (c Config) LoadRecipe() (*recipe.Recipe, error) {
 	return recipe, nil
 }
 
-// indexSettings is IndexConfig without UndecidedTimeout.
-func (c Config) indexSettings(recipeID string, recipe recipe.Config) keyspace.Config {
-	index := c.Redis.Index
-	index.Namespace = c.Redis.Namespace + ":" + recipeID
-	index.Window = c.Window
-	index.Policy = c.Policy
-	index.Search = recipe.Search()
-	return index
-}
-
 // Validate returns the mistakes of the configuration, joined; each begins with the key of its setting. Numbers out of
 // range come alone: what else is wrong may follow from them. It connects to no server and reads no file.
 func (c Config) Validate() error {
@@ -165,7 +158,6 @@ func (c Config) Validate() error {
 	badLevel := level.UnmarshalText([]byte(c.Log.Level))
 	errs := []error{
 		c.Kafka.Validate(),
-		c.validateBrokers(),
 		c.validateHTTP(),
 		inSection("redis", c.Redis.Validate()),
 		c.validateDetection(),
@@ -188,16 +180,6 @@ func (c Config) Validate() error {
 	} {
 		if !f.ok {
 			errs = append(errs, fmt.Errorf("%s %s", f.key, f.why))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (c Config) validateBrokers() error {
-	var errs []error
-	for _, broker := range c.Kafka.Brokers {
-		if err := remote.CheckAddress(broker, "9092"); err != nil && broker != "" { // Kafka.Validate reports empty addresses
-			errs = append(errs, fmt.Errorf("kafka.brokers %w", err))
 		}
 	}
 	return errors.Join(errs...)
@@ -228,11 +210,10 @@ func (c Config) validateDetection() error {
 	if names := recipe.Names(); !slices.Contains(names, c.Recipe) {
 		return fmt.Errorf("recipe is %q, must be one of %s", c.Recipe, strings.Join(names, ", "))
 	}
-	recipe := c.RecipeConfig()
-	if err := recipe.Validate(); err != nil {
+	if err := c.RecipeConfig().Validate(); err != nil {
 		return inSection("detection", err)
 	}
-	return inSection("redis", c.indexSettings("recipe", recipe).Validate())
+	return inSection("redis", c.IndexConfig("recipe").Validate())
 }
 
 // inSection puts "section." before each of the joined errors. Each of them begins with a key of that section.
@@ -256,14 +237,9 @@ const (
 	LogJSON = "json"
 )
 
-// NewLogger returns a logger that writes to w. The configuration must be valid.
-func (c LogConfig) NewLogger(w io.Writer) *slog.Logger {
-	log, _ := c.NewAdjustableLogger(w)
-	return log
-}
-
-// NewAdjustableLogger is NewLogger, and also returns the logger's level, which may be set while the logger is used.
-func (c LogConfig) NewAdjustableLogger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
+// NewLogger returns a logger that writes to w, and its level, which may be set while the logger is used. The configuration
+// must be valid.
+func (c LogConfig) NewLogger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(c.SlogLevel())
 	options := &slog.HandlerOptions{Level: level}

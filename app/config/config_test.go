@@ -52,7 +52,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 
 func TestNewLogger(t *testing.T) {
 	var b bytes.Buffer
-	log := LogConfig{Level: "warn", Format: LogJSON}.NewLogger(&b)
+	log, _ := LogConfig{Level: "warn", Format: LogJSON}.NewLogger(&b)
 	log.Info("not written")
 	log.Warn("written", slog.Int("n", 1))
 	var line map[string]any
@@ -60,7 +60,8 @@ func TestNewLogger(t *testing.T) {
 	require.Equal(t, "written", line["msg"])
 
 	b.Reset()
-	LogConfig{Level: "debug", Format: LogText}.NewLogger(&b).Debug("written")
+	log, _ = LogConfig{Level: "debug", Format: LogText}.NewLogger(&b)
+	log.Debug("written")
 	require.Contains(t, b.String(), "level=DEBUG msg=written")
 }
 

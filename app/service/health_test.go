@@ -176,7 +176,7 @@ func TestReload(t *testing.T) {
 	start := config.Default()
 	start.Kafka.SASL.Password = "hunter2"
 	var log bytes.Buffer
-	logger, level := start.Log.NewAdjustableLogger(&log)
+	logger, level := start.Log.NewLogger(&log)
 	var policy article.Policy
 	r := newReloader(start, func(p article.Policy) { policy = p }, prometheus.NewRegistry(), logger)
 	next, loadErr := start, error(nil)

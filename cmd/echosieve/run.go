@@ -46,7 +46,7 @@ value. The header echosieve-shadow names the topic that the service would have c
 		if err != nil {
 			return err
 		}
-		log, level := cfg.Log.NewAdjustableLogger(cmd.ErrOrStderr())
+		log, level := cfg.Log.NewLogger(cmd.ErrOrStderr())
 		s, err := service.New(cmd.Context(), cfg, log)
 		if err != nil {
 			return err

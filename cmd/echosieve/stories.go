@@ -35,7 +35,8 @@ If Redis loses it, or with --rebuild, all processes begin anew at the start of t
 	cmd.Flags().BoolVar(&role.Rebuild, "rebuild", false, "forget all stories, and build them anew")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
-		s, err := service.NewStories(cmd.Context(), cfg, role, cfg.Log.NewLogger(cmd.ErrOrStderr()))
+		log, _ := cfg.Log.NewLogger(cmd.ErrOrStderr())
+		s, err := service.NewStories(cmd.Context(), cfg, role, log)
 		if err != nil {
 			return err
 		}

@@ -156,10 +156,7 @@ func (c Config) Validate() error {
 		ok  bool
 		why string
 	}{
-		{
-			"brokers", len(c.Brokers) > 0 && !slices.Contains(c.Brokers, ""),
-			"needs at least one address, none of them empty",
-		},
+		{"brokers", len(c.Brokers) > 0, "needs at least one address"},
 		{"group", c.Group != "", "must not be empty"},
 		{
 			"topics.input", len(c.Topics.Inputs) > 0 && !slices.Contains(c.Topics.Inputs, ""),
@@ -183,6 +180,11 @@ func (c Config) Validate() error {
 	} {
 		if !f.ok {
 			errs = append(errs, fmt.Errorf("kafka.%s %s", f.key, f.why))
+		}
+	}
+	for _, address := range c.Brokers {
+		if err := remote.CheckAddress(address, "9092"); err != nil {
+			errs = append(errs, fmt.Errorf("kafka.brokers %w", err))
 		}
 	}
 	if err := c.TLS.Validate(); err != nil {

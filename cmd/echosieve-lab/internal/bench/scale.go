@@ -179,7 +179,8 @@ func (s *scale) size(ctx context.Context, stored int) (r []figure, err error) {
 	if err := before.room(stored); err != nil {
 		return r, err
 	}
-	m, err := newMeter(ctx, client, layout, s.cfg.Log.NewLogger(s.progress))
+	log, _ := s.cfg.Log.NewLogger(s.progress)
+	m, err := newMeter(ctx, client, layout, log)
 	if err != nil {
 		return r, err
 	}

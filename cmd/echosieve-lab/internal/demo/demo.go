@@ -86,7 +86,8 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	if err := tools.EnsureTopics(ctx, cfg.Kafka); err != nil {
 		return err
 	}
-	s, err := service.New(ctx, cfg, cfg.Log.NewLogger(logs))
+	log, _ := cfg.Log.NewLogger(logs)
+	s, err := service.New(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	if serve { // the console shows stories, too
 		cfg := cfg
 		cfg.HTTP.Listen = anyPort
-		role, err := service.NewStories(ctx, cfg, service.StoriesConfig{}, cfg.Log.NewLogger(logs))
+		role, err := service.NewStories(ctx, cfg, service.StoriesConfig{}, log)
 		if err != nil {
 			stop()
 			return errors.Join(err, group.Wait())
