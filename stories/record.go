@@ -84,7 +84,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 	carried := s.publishers // add changes the lists
 	carried.named = append(make([]publisher, 0, len(carried.named)+1), carried.named...)
 	carried.others = slices.Clone(carried.others)
-	root, known := s.Root()
+	root, known := s.root, !s.root.Time.IsZero()
 	if known {
 		best = rules.better(best, candidate{Article: root, root: true})
 		if root.Time.Before(first) {

@@ -48,9 +48,6 @@ type Story struct {
 // New returns the empty story of a root.
 func New(root article.Ref) *Story { return &Story{root: Article{Ref: root}} }
 
-// Root returns the root. It is known if SetRoot has told more than its Ref.
-func (s *Story) Root() (root Article, known bool) { return s.root, !s.root.Time.IsZero() }
-
 // NeedsRoot says whether the story has copies, and SetRoot was not called.
 func (s *Story) NeedsRoot() bool { return s.copies > 0 && !s.rootAsked }
 
@@ -59,9 +56,6 @@ func (s *Story) Version() uint64 { return s.version }
 
 // Copies returns the number of articles beside the root.
 func (s *Story) Copies() int { return s.copies }
-
-// Last returns the time of the latest copy.
-func (s *Story) Last() time.Time { return s.last }
 
 // SetRoot adds publisher, title, address, time and length of the root, which the headers of a copy do not tell. An
 // article with nothing but its Ref says that the record of the root is gone. Only the first call counts.

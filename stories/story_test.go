@@ -333,24 +333,6 @@ func TestLongListsAreRefused(t *testing.T) {
 	}
 }
 
-// A text of many < takes no longer a byte than a short one.
-func TestLengthTakesLinearTime(t *testing.T) {
-	took := func(n int) time.Duration {
-		text := strings.Repeat("<a", n)
-		start := time.Now()
-		characters(text)
-		return time.Since(start)
-	}
-	least := func(n int) (d time.Duration) {
-		d = took(n)
-		for range 4 {
-			d = min(d, took(n))
-		}
-		return d
-	}
-	require.Less(t, least(1<<18), 16*4*least(1<<14), "16 times the text")
-}
-
 func TestDamagedState(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	root, all := randomStory(rng, 80, 90)

@@ -79,13 +79,11 @@ func (r *rules) judge(cfg config.HTTPConfig, before *rules) error {
 // Load returns an error.
 func Load(cfg config.HTTPConfig, log *slog.Logger) (*Access, error) {
 	a := &Access{cfg: cfg, log: log}
+	_, _ = rand.Read(a.salt[:]) // never fails
 	if cfg.Generated {
-		if err := a.generate(); err != nil {
-			return nil, fmt.Errorf("http.generated_login: %w", err)
-		}
-	}
-	if _, err := rand.Read(a.salt[:]); err != nil {
-		return nil, err
+		password := rand.Text()
+		a.generated, _ = bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost) // fails for long passwords
+		log.Info("login until the next start", "user", generatedUser, "password", password)
 	}
 	if a.read(); a.bad != nil {
 		return nil, a.bad
@@ -94,14 +92,6 @@ func Load(cfg config.HTTPConfig, log *slog.Logger) (*Access, error) {
 		return nil, nil
 	}
 	return a, nil
-}
-
-// generate makes a password and writes it to the log.
-func (a *Access) generate() (err error) {
-	password := rand.Text()
-	a.generated, err = bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
-	a.log.Info("login until the next start", "user", generatedUser, "password", password)
-	return err
 }
 
 // read takes over the files if they have no mistake.

@@ -52,27 +52,21 @@ func exporterEnv(name string) string {
 
 // readSettings reads the environment. The error joins all mistakes.
 func readSettings() (settings, error) {
-	var errs []error
+	s := settings{queue: defaultQueue, tls: remote.Files{CAFile: exporterEnv("CERTIFICATE"),
+		CertFile: exporterEnv("CLIENT_CERTIFICATE"), KeyFile: exporterEnv("CLIENT_KEY")}}
+	var noEndpoint, noHeaders, noProtocol, noQueue error
 	if p := exporterEnv("PROTOCOL"); p != "" && p != "http/protobuf" {
-		errs = append(errs, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q, must be http/protobuf", p))
+		noProtocol = fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q, must be http/protobuf", p)
 	}
-	var s settings
-	var err error
-	if s.endpoint, err = endpoint(); err != nil {
-		errs = append(errs, err)
-	}
-	if s.headers, err = headers(exporterEnv("HEADERS")); err != nil {
-		errs = append(errs, err)
-	}
-	s.queue = defaultQueue
+	s.endpoint, noEndpoint = endpoint()
+	s.headers, noHeaders = headers(exporterEnv("HEADERS"))
 	if text := os.Getenv("OTEL_BSP_MAX_QUEUE_SIZE"); text != "" {
+		var err error
 		if s.queue, err = strconv.Atoi(text); err != nil || s.queue <= 0 {
-			errs = append(errs, fmt.Errorf("OTEL_BSP_MAX_QUEUE_SIZE is %q, must be a whole number above 0", text))
+			noQueue = fmt.Errorf("OTEL_BSP_MAX_QUEUE_SIZE is %q, must be a whole number above 0", text)
 		}
 	}
-	s.tls = remote.Files{CAFile: exporterEnv("CERTIFICATE"), CertFile: exporterEnv("CLIENT_CERTIFICATE"),
-		KeyFile: exporterEnv("CLIENT_KEY")}
-	return s, errors.Join(errs...)
+	return s, errors.Join(noProtocol, noEndpoint, noHeaders, noQueue)
 }
 
 // endpoint returns the URL that spans are sent to. The variable for traces holds the whole URL, the one for

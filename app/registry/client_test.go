@@ -460,18 +460,6 @@ func TestManyUnknownIDsCostOneRequestEach(t *testing.T) {
 	require.ErrorAs(t, err, new(*decode.Pending), "patience comes back after a minute")
 }
 
-// A tool or the console, which asks once, takes no patience from the service.
-func TestWhoAsksOnceDecidesNothing(t *testing.T) {
-	var asked atomic.Int32
-	server := before(t, status(404, `{"error_code":40403}`),
-		func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/7") && asked.Add(1) <= 1 })
-	c, schemas, _ := waitingFor(t, server.URL())
-	_, err := c.Schema(t.Context(), "7")
-	requireNoSchema(t, err, "knows no schema 7")
-	_, err = settled(t.Context(), schemas, "7")
-	require.NoError(t, err)
-}
-
 // The login goes to the server of the settings alone. Redirects on it are followed.
 func TestRedirects(t *testing.T) {
 	var login atomic.Int32

@@ -71,13 +71,9 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 	}
 	for path, setting := range map[string]string{told.Path: "http.look", told.Description: "http.look",
 		storylist.Path: "http.look", console.Path: "http.console"} {
-		text := "This page is switched off: set " + setting + "."
-		if setting == "http.look" && cfg.Look || setting == "http.console" && cfg.Console {
-			text = "A process of the role stories has no such page. The service has it."
-		}
 		if pages[path] == nil {
 			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-				http.Error(w, text, http.StatusNotFound)
+				http.Error(w, "This page is switched off: set "+setting+" in the service.", http.StatusNotFound)
 			})
 		}
 	}

@@ -159,13 +159,11 @@ const generationInterval = 2 * time.Second
 
 // watchGeneration returns projector.ErrGeneration when there is another generation, and nil when ctx ends.
 func watchGeneration(ctx context.Context, kept *projector.Store) error {
-	ticker := time.NewTicker(generationInterval)
-	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-time.After(generationInterval):
 		}
 		if _, err := kept.Read(ctx, nil); errors.Is(err, projector.ErrGeneration) {
 			return err // the health probe reports others
