@@ -237,8 +237,8 @@ const (
 	LogJSON = "json"
 )
 
-// NewLogger returns a logger that writes to w, and its level, which may be set while the logger is used. The configuration
-// must be valid.
+// NewLogger returns a logger that writes to w, and its level, which may be set while the logger is used. The
+// configuration must be valid.
 func (c LogConfig) NewLogger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(c.SlogLevel())
