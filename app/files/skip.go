@@ -76,17 +76,20 @@ func (t *Tally) Add(cause, place string) {
 // Total is the number of all pieces.
 func (t *Tally) Total() int64 { return t.total }
 
-// Counts returns the number of pieces of each cause, nil if there is none.
-func (t *Tally) Counts() map[string]int64 { return maps.Clone(t.counts) }
-
-// String lists the causes with their numbers and first places, the most frequent first: "7 status 404 (first
-// a.warc:3), 2 too long (first a.warc:9)".
+// String lists the five most frequent causes with their numbers and first places: "7 status 404 (first a.warc:3), 2 too
+// long (first a.warc:9)".
 func (t *Tally) String() string {
 	causes := slices.SortedFunc(maps.Keys(t.counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.counts[b], t.counts[a]), cmp.Compare(a, b))
 	})
-	for i, cause := range causes {
-		causes[i] = fmt.Sprintf("%d %s (first %s)", t.counts[cause], cause, t.first[cause])
+	var said []string
+	rest := t.total
+	for _, cause := range causes[:min(len(causes), 5)] {
+		said = append(said, fmt.Sprintf("%d %s (first %s)", t.counts[cause], cause, t.first[cause]))
+		rest -= t.counts[cause]
 	}
-	return strings.Join(causes, ", ")
+	if rest > 0 {
+		said = append(said, fmt.Sprintf("%d others", rest))
+	}
+	return strings.Join(said, ", ")
 }

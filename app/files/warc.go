@@ -157,15 +157,15 @@ func uriOf(h http.Header) string {
 	if utf8.ValidString(uri) {
 		return uri
 	}
-	var b strings.Builder
-	for i := 0; i < len(uri); i++ {
-		if uri[i] < utf8.RuneSelf {
-			b.WriteByte(uri[i])
-			continue
+	var b []byte
+	for _, c := range []byte(uri) {
+		if c < utf8.RuneSelf {
+			b = append(b, c)
+		} else {
+			b = fmt.Appendf(b, "%%%02X", c)
 		}
-		fmt.Fprintf(&b, "%%%02X", uri[i])
 	}
-	return b.String()
+	return string(b)
 }
 
 // text returns the page of a record in UTF-8; empty if the record is about the crawl.

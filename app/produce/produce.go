@@ -25,14 +25,13 @@ const (
 
 // Summary counts what was published.
 type Summary struct {
-	Topic     string           `json:"topic"`
-	Published int64            `json:"published"` // records acknowledged
-	Bad       int64            `json:"bad"`       // lines left out
-	Refused   int64            `json:"refused"`   // of those published: will be dead letters
-	Reason    string           `json:"reason,omitempty"`
-	Seconds   float64          `json:"seconds"`
-	PerSecond float64          `json:"per_second"`
-	NoPages   map[string]int64 `json:"no_pages,omitempty"` // responses of web archives that are no pages, by cause
+	Topic     string  `json:"topic"`
+	Published int64   `json:"published"` // records acknowledged
+	Bad       int64   `json:"bad"`       // lines left out
+	Refused   int64   `json:"refused"`   // of those published: will be dead letters
+	Reason    string  `json:"reason,omitempty"`
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"per_second"`
 }
 
 // Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the
@@ -89,7 +88,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 		return nil
 	})
 	if lines != nil {
-		summary.Refused, summary.Reason, summary.NoPages = lines.refused, string(lines.reason), lines.noPages.Counts()
+		summary.Refused, summary.Reason = lines.refused, string(lines.reason)
 	}
 	if err == nil && summary.Bad > 0 {
 		err = &command.AnswerError{Text: visible.Count(summary.Bad, "bad line") + " not published"}

@@ -75,12 +75,10 @@ func (c Config) Validate() error {
 	default:
 		return fmt.Errorf("format: %q is not one of json, avro, text, html", c.Format)
 	}
-	if err := validatePreset(c.Preset); err != nil {
-		return err
+	if _, known := envelopes[c.Preset]; !known && c.Preset != "" {
+		return fmt.Errorf("preset: %q is not one of %s", c.Preset, strings.Join(slices.Sorted(maps.Keys(envelopes)), ", "))
 	}
-	switch c.Framing {
-	case FramingNone, FramingConfluent:
-	default:
+	if c.Framing != FramingNone && c.Framing != FramingConfluent {
 		return fmt.Errorf("framing: %q is not one of none, confluent", c.Framing)
 	}
 	if (c.Format == FormatJSON || c.Format == FormatAvro) && len(c.Fields.Text) == 0 {
@@ -154,11 +152,4 @@ func (c *Config) paths() Fields {
 		URL:       within("url", c.Fields.URL, defaults.URL),
 		Published: within("published", c.Fields.Published, defaults.Published),
 	}
-}
-
-func validatePreset(name string) error {
-	if _, known := envelopes[name]; !known && name != "" {
-		return fmt.Errorf("preset: %q is not one of %s", name, strings.Join(slices.Sorted(maps.Keys(envelopes)), ", "))
-	}
-	return nil
 }

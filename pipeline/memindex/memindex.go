@@ -9,7 +9,9 @@
 package memindex
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -73,11 +75,7 @@ func New(cfg Config) *Index {
 		sliceMs: seconds * 1000,
 		sweepAt: minSweep, slices: map[int64]*slice{}, topics: topics{numbers: map[string]uint64{}},
 	}
-	most := cfg.MaxCandidates
-	if most == 0 {
-		most = 1 << 62
-	}
-	x.near = lookup.NewNearest(&x.plan, most)
+	x.near = lookup.NewNearest(&x.plan, cmp.Or(cfg.MaxCandidates, math.MaxInt))
 	return x
 }
 
@@ -245,7 +243,7 @@ func (x *Index) candidates(a *article.Article, ms int64) (little []lookup.Candid
 	if !a.LittleText {
 		x.blocks = x.plan.AppendLookups(x.blocks, a)
 	}
-	for n := max(0, ms-x.windowMs) / x.sliceMs; n <= saturate(ms, x.windowMs)/x.sliceMs; n++ {
+	for n := max(0, ms-x.windowMs) / x.sliceMs; n <= (min(ms, math.MaxInt64-x.windowMs)+x.windowMs)/x.sliceMs; n++ {
 		s := x.slices[n]
 		if s == nil {
 			continue
@@ -304,12 +302,4 @@ func (x *Index) Bytes() (n int64) {
 		n += s.bytes + int64(s.count)*listBytes
 	}
 	return n
-}
-
-// saturate adds two numbers that are not negative. It returns the largest number where the sum would overflow.
-func saturate(a, b int64) int64 {
-	if sum := a + b; sum >= 0 {
-		return sum
-	}
-	return 1<<63 - 1
 }

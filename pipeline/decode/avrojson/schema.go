@@ -6,6 +6,7 @@ package avrojson
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/twmb/avro"
 )
@@ -95,13 +96,8 @@ func (c compiler) node(t *avro.SchemaNode, namespace string) (*node, error) {
 
 // fullName puts a namespace before a name that has none.
 func fullName(name, namespace string) string {
-	if namespace == "" {
+	if namespace == "" || strings.Contains(name, ".") {
 		return name
-	}
-	for i := range name {
-		if name[i] == '.' {
-			return name
-		}
 	}
 	return namespace + "." + name
 }

@@ -44,7 +44,12 @@ func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(a
 	}
 	stop := progress.Start()
 	if isFile {
-		err = readFile(cmd, cfg, from, progress, take)
+		lines := produce.NewLines(cfg, progress).Records(cmd.Context(), []string{from}, cmd.InOrStdin())
+		for rec, failed := range lines {
+			if err = failed; err == nil {
+				take(&rec)
+			}
+		}
 	} else {
 		err = readTopic(cmd.Context(), cfg, from, take)
 	}
@@ -53,18 +58,6 @@ func readArticles(cmd *cobra.Command, cfg config.Config, from string, add func(a
 		err = fmt.Errorf("there is no article in %s", from)
 	}
 	return int(done.Load()), int(progress.Bad.Load()), err
-}
-
-func readFile(cmd *cobra.Command, cfg config.Config, name string, progress *files.Progress,
-	take func(*record.Record),
-) error {
-	for rec, err := range produce.NewLines(cfg, progress).Records(cmd.Context(), []string{name}, cmd.InOrStdin()) {
-		if err != nil {
-			return err
-		}
-		take(&rec)
-	}
-	return cmd.Context().Err()
 }
 
 // readTopic reads the records that the topic holds now, without a consumer group.
