@@ -35,7 +35,8 @@ func decompressed(r io.Reader) (text *bufio.Reader, done func(), err error) {
 		return bufio.NewReaderSize(&members{in, unzip}, lineBufferBytes), func() {}, nil
 	case decode.CompressionZstd:
 		f := &frames{in: in}
-		f.unzip, err = zstd.NewReader(f.compressed(), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		f.unzip, err = zstd.NewReader(f.compressed(), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
 			return nil, nil, fmt.Errorf("zstd: %w", err)
 		}

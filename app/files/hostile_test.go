@@ -128,8 +128,8 @@ func TestHostileFilesTakeLinearTime(t *testing.T) {
 	}
 }
 
-// timeOf is the CPU time of reading a file, by a reader for records of 8 MiB and by one for records of 1,000 bytes. It is
-// repeated for 20 ms without the garbage collector, and is at least a millisecond: less depends on caches.
+// timeOf is the CPU time of reading a file, by a reader for records of 8 MiB and by one for records of 1,000 bytes. It
+// is repeated for 20 ms without the garbage collector, and is at least a millisecond: less depends on caches.
 func timeOf(t testing.TB, file string) time.Duration {
 	cpu := func() time.Duration {
 		var usage syscall.Rusage

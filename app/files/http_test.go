@@ -53,7 +53,9 @@ func TestPagesOfResponses(t *testing.T) {
 	late, err := simplifiedchinese.GBK.NewEncoder().String("<html><head>" + long +
 		`<meta http-equiv="Content-Type" content="text/html; charset=gb2312"><title>港口</title>`)
 	require.NoError(t, err)
-	euc, err := japanese.EUCJP.NewEncoder().String("<html><body><p>町議会は火曜日、北の埠頭を修理することを決めた。埠頭は昨年の冬から閉鎖されている。</p>")
+	const council = "<html><body><p>町議会は火曜日、北の埠頭を修理することを決めた。" +
+		"埠頭は昨年の冬から閉鎖されている。</p>"
+	euc, err := japanese.EUCJP.NewEncoder().String(council)
 	require.NoError(t, err)
 	const ok = "HTTP/1.1 200 OK\r\n"
 	const utf8 = "Content-Type: text/html; charset=utf-8\r\n"
@@ -103,10 +105,9 @@ func TestPagesOfResponses(t *testing.T) {
 			1), strings.Replace(html, "<head>", "<head><meta charset=gbk>", 1)},
 		"meta behind 1,024 bytes": {typed("text/html", late), "<html><head>" + long +
 			`<meta http-equiv="Content-Type" content="text/html; charset=gb2312"><title>港口</title>`},
-		"no charset, EUC-JP": {typed("text/html", euc),
-			"<html><body><p>町議会は火曜日、北の埠頭を修理することを決めた。埠頭は昨年の冬から閉鎖されている。</p>"},
-		"UTF-16": {typed("text/html", "\xff\xfe<\x00p\x00>\x00x\x00"), "<p>x"},
-		"latin1": {typed("text/html; charset=iso-8859-1", "<p>F\xe4hre</p>"), "<p>Fähre</p>"},
+		"no charset, EUC-JP": {typed("text/html", euc), council},
+		"UTF-16":             {typed("text/html", "\xff\xfe<\x00p\x00>\x00x\x00"), "<p>x"},
+		"latin1":             {typed("text/html; charset=iso-8859-1", "<p>F\xe4hre</p>"), "<p>Fähre</p>"},
 
 		"PNG":              {typed("text/html", "\x89PNG\r\n\x1a\n\x00\x00"), "! bytes of image/png"},
 		"PDF":              {ok + utf8 + "\r\n%PDF-1.7 x", "! bytes of application/pdf"},

@@ -65,7 +65,8 @@ func (p *Progress) Elapsed() time.Duration { return time.Since(p.began) }
 func (p *Progress) line(elapsed time.Duration) string {
 	done, read := p.done(), p.read.Load()
 	text := fmt.Sprintf("%s %s, %s, %.0f records/s",
-		visible.Count(done, "record"), p.verb, visible.Count(p.Bad.Load(), "bad line"), float64(done)/max(elapsed.Seconds(), 1e-3))
+		visible.Count(done, "record"), p.verb, visible.Count(p.Bad.Load(), "bad line"),
+		float64(done)/max(elapsed.Seconds(), 1e-3))
 	if p.total <= 0 || read == 0 {
 		return text
 	}

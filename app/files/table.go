@@ -125,12 +125,12 @@ func (t *tableReader) withQuotes(row []byte) ([]string, error) {
 
 // openQuote says that nobody knows where a row ends.
 func (t *tableReader) openQuote(row []byte) error {
-	said := `a quote opens a field in this row, and no quote before a separator or a line end closes it: write "" for quotes ` +
-		"in a field"
+	said := `a quote opens a field in this row, and no quote before a separator or a line end closes it: write "" for ` +
+		"quotes in a field"
 	if bytes.Contains(row, []byte(`\"`)) {
 		said = fmt.Sprintf(`the row has \" for a quote in a field, in place of "": type python3 -c 'import csv, sys; `+
-			`csv.field_size_limit(2**30); csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=%q, escapechar="\\", `+
-			`doublequote=False))' < FILE and pipe it into this command`, string(t.parser.Comma))
+			`csv.field_size_limit(2**30); csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=%q, `+
+			`escapechar="\\", doublequote=False))' < FILE and pipe it into this command`, string(t.parser.Comma))
 	}
 	return errors.New(said)
 }

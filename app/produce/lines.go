@@ -135,9 +135,9 @@ func (l *Lines) skip(place string, skip *files.SkipError) error {
 	return nil
 }
 
-// record makes the record of an article. Its time is that at which the article was fetched, if that is known. Its key is
-// the id of the article, which the decoder of the service finds: so the service finds the same id in the record. A record
-// that the service will refuse is counted: the dead letter is for whoever made it.
+// record makes the record of an article. Its time is that at which the article was fetched, if that is known. Its key
+// is the id that the decoder of the service finds: so the service finds the same id in the record. A record that the
+// service will refuse is counted: the dead letter is for whoever made it.
 func (l *Lines) record(a files.Article) (record.Record, *files.SkipError) {
 	r := record.Record{Value: bytes.Clone(a.Value), Time: a.Time}
 	if r.Time.IsZero() {

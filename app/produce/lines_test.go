@@ -34,8 +34,9 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		"program": {"\x7fELF\x02\x01\x01\n\x00\x00\n", "bytes that no text has); expected are articles: JSON Lines"},
 		"log": {strings.Repeat("2026-11-25 INFO started\n", 44_000) + `{"text":"x"}`,
 			"stdin:1: the value is not a JSON object: invalid character '-' after top-level value"},
-		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99), "stdin:1: a value begins here that is damaged JSON"},
-		"binary lines":  {strings.Repeat("\xe9x\xfe\xc3\x28 \xa0\n", 70_000), "not in UTF-8"},
+		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99),
+			"stdin:1: a value begins here that is damaged JSON"},
+		"binary lines": {strings.Repeat("\xe9x\xfe\xc3\x28 \xa0\n", 70_000), "not in UTF-8"},
 		"news-please": {strings.Repeat(`{"maintext":"`+prose+`","title":"x"}`+"\n", 100) + `{"text":"x"}`,
 			"it has maintext, title: --input.fields.text NAME, with the name of the text)"},
 		"hits": {strings.Repeat(`{"_index":"a","_source":{"title":"t","body_text":"`+prose+`","url":"u"}}`+

@@ -74,7 +74,7 @@ type Options struct {
 func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (
 	Summary, error) {
 	var lines *Lines
-	summary, err := publish(ctx, cfg, errOut, files.Size(names), o.Rate, func(p *publisher, progress *files.Progress) error {
+	fill := func(p *publisher, progress *files.Progress) error {
 		lines = NewLines(cfg, progress)
 		lines.strict = o.Strict
 		for rec, err := range lines.Records(ctx, names, stdin) {
@@ -86,7 +86,8 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 			}
 		}
 		return nil
-	})
+	}
+	summary, err := publish(ctx, cfg, errOut, files.Size(names), o.Rate, fill)
 	if lines != nil {
 		summary.Refused, summary.Reason = lines.refused, string(lines.reason)
 	}
@@ -96,7 +97,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	return summary, err
 }
 
-// publish publishes the records that fill adds, of files of so many bytes. The records before a fault are published, too.
+// publish publishes the records that fill adds, of files of size bytes. The records before a fault are published, too.
 func publish(ctx context.Context, cfg config.Config, errOut io.Writer, size int64, rate float64,
 	fill func(*publisher, *files.Progress) error) (Summary, error) {
 	s := Summary{Topic: cfg.Kafka.Topics.Inputs[0]}

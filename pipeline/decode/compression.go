@@ -46,8 +46,8 @@ func (c *Config) compressionOf(value []byte) string {
 	return CompressionOf(value)
 }
 
-// startBytes is the size of the buffers into which a value is decompressed before memory is waited for, unless it claims
-// more. Who decompresses holds a core, so there are as many as cores. Most articles need no more.
+// startBytes is the size of the buffers into which a value is decompressed before memory is waited for, unless it
+// claims more. Who decompresses holds a core, so there are as many as cores. Most articles need no more.
 const startBytes = 128 << 10
 
 // beginnings keeps buffers of startBytes.

@@ -1,7 +1,7 @@
 // Package decode finds the article in the value of a record: it decompresses the value (compression.go), takes the
 // framing of a schema registry off (framing.go), and reads JSON, Avro, text or a page. A value without an article is
-// rejected with a reason, a position and a hint (encoding.go); no value ends the process, takes more time than linear in
-// its length, or more memory than Memory allows.
+// rejected with a reason, a position and a hint (encoding.go); no value ends the process, takes more time than linear
+// in its length, or more memory than Memory allows.
 package decode
 
 import (

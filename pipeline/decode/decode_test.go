@@ -44,8 +44,9 @@ func TestDecodeJSON(t *testing.T) {
 		"too long an id": {`{"id":"` + strings.Repeat("i", article.MaxIDBytes+1) + `","text":"x"}`,
 			article.Content{ID: own, Text: "x"}},
 		"title not string": {`{"id":"a","title":7,"text":"x"}`, article.Content{ID: "a", Text: "x"}},
-		"escapes":          {`{"id":"a","text":"\u4e2d\u56fd\n\ud83d\ude00"}`, article.Content{ID: "a", Text: "中国\n😀"}},
-		"leading space":    {" \n{\"id\":\"a\",\"text\":\"x\"}", article.Content{ID: "a", Text: "x"}},
+		"escapes": {`{"id":"a","text":"\u4e2d\u56fd\n\ud83d\ude00"}`, article.Content{ID: "a",
+			Text: "中国\n😀"}},
+		"leading space": {" \n{\"id\":\"a\",\"text\":\"x\"}", article.Content{ID: "a", Text: "x"}},
 		"brackets in text": {`{"id":"a","text":"` + strings.Repeat("[", 2*maxDepth) + `"}`,
 			article.Content{ID: "a", Text: strings.Repeat("[", 2*maxDepth)}},
 	} {
@@ -160,7 +161,8 @@ func TestWhatIsNoJSONSaysWhatItLooksLike(t *testing.T) {
 
 func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 	latin1 := "Der B\xfcrgermeister er\xf6ffnete die neue Br\xfccke \xfcber den Flu\xdf."
-	gbk := "\xb8\xdb\xce\xf1\xbe\xd6\xd7\xf2\xc8\xd5\xd0\xfb\xb2\xbc\xa3\xac\xd0\xc2\xb5\xc4\xbc\xaf\xd7\xb0\xcf\xe4\xc2\xeb\xcd\xb7\xa1\xa3"
+	gbk := "\xb8\xdb\xce\xf1\xbe\xd6\xd7\xf2\xc8\xd5\xd0\xfb\xb2\xbc\xa3\xac" +
+		"\xd0\xc2\xb5\xc4\xbc\xaf\xd7\xb0\xcf\xe4\xc2\xeb\xcd\xb7\xa1\xa3"
 	cyrillic := "\xcd\xee\xe2\xfb\xe9 \xec\xee\xf1\xf2 \xf7\xe5\xf0\xe5\xe7 \xf0\xe5\xea\xf3 " +
 		"\xee\xf2\xea\xf0\xfb\xeb\xe8 \xe2\xf7\xe5\xf0\xe0"
 	cut := strings.Repeat("港务局昨日宣布", 5)

@@ -15,12 +15,16 @@ import (
 const most = 1 << 20
 
 const story = `{"type":"record","name":"Story","namespace":"press","fields":[
-	{"name":"id","type":"long"},{"name":"text","type":["null","string"]},{"name":"tags","type":{"type":"array","items":"string"}},
-	{"name":"by","type":{"type":"record","name":"Person","fields":[{"name":"name","type":"string"},{"name":"editor","type":["null","Person"]}]}},
+	{"name":"id","type":"long"},{"name":"text","type":["null","string"]},
+	{"name":"tags","type":{"type":"array","items":"string"}},
+	{"name":"by","type":{"type":"record","name":"Person","fields":[{"name":"name","type":"string"},
+	{"name":"editor","type":["null","Person"]}]}},
 	{"name":"also","type":"press.Person"},{"name":"kind","type":{"type":"enum","name":"Kind","symbols":["NEWS","FLASH"]}},
-	{"name":"more","type":{"type":"map","values":["double","boolean","float"]}},{"name":"hash","type":{"type":"fixed","name":"Hash","size":3}},
+	{"name":"more","type":{"type":"map","values":["double","boolean","float"]}},
+	{"name":"hash","type":{"type":"fixed","name":"Hash","size":3}},
 	{"name":"price","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},{"name":"raw","type":"bytes"},
-	{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"nothing","type":{"type":"array","items":"int"}}]}`
+	{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},
+	{"name":"nothing","type":{"type":"array","items":"int"}}]}`
 
 // A value that the library writes is read with everything in it.
 func TestJSON(t *testing.T) {
@@ -39,7 +43,8 @@ func TestJSON(t *testing.T) {
 	got, err := schema.JSON(written, most)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"id":-77,"text":"The harbour board voted.","tags":["x",""],
-		"by":{"name":"a\"b\\c\n\u0001","editor":{"name":"港务局","editor":null}},"also":{"name":"","editor":null},"kind":"FLASH","more":{"d":1.5},
+		"by":{"name":"a\"b\\c\n\u0001","editor":{"name":"港务局","editor":null}},"also":{"name":"","editor":null},
+		"kind":"FLASH","more":{"d":1.5},
 		"hash":"abc","price":-123.45,"raw":"é","at":1700000000000,"nothing":[]}`, string(got))
 
 	for _, cut := range []int{0, 1, 5, len(written) - 1} {
@@ -53,7 +58,8 @@ func TestJSON(t *testing.T) {
 // Types of schemas that another one names are found, and a type without a namespace within one is its neighbour.
 func TestReferences(t *testing.T) {
 	author := `{"type":"record","name":"Author","namespace":"people","fields":[{"name":"name","type":"string"}]}`
-	main := `{"type":"record","name":"Story-1","namespace":"press","fields":[{"name":"by","type":"people.Author"},{"name":"text","type":"string"}]}`
+	main := `{"type":"record","name":"Story-1","namespace":"press","fields":[
+		{"name":"by","type":"people.Author"},{"name":"text","type":"string"}]}`
 	_, err := Parse(main)
 	require.Error(t, err)
 	schema, err := Parse(main, author)

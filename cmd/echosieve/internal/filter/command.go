@@ -61,10 +61,10 @@ func Command() *cobra.Command {
   echosieve filter --stories stories.jsonl articles.jsonl > judged.jsonl
   echosieve filter --unique new.jsonl --duplicate copies.jsonl --dead broken.jsonl 2026-*.csv`,
 	}
-	only := cmd.Flags().StringSlice("only", nil, "write only these topics: unique, duplicate, dead, and possible, which is a part of "+
-		"unique unless kafka.topics.possible is set")
-	lines := cmd.Flags().Bool("lines", false, "each line is one article and gets its line at once; for programs that wait for "+
-		"the verdict before they write the next article")
+	only := cmd.Flags().StringSlice("only", nil, "write only these topics: unique, duplicate, dead, and possible, "+
+		"which is a part of unique unless kafka.topics.possible is set")
+	lines := cmd.Flags().Bool("lines", false, "each line is one article and gets its line at once; for programs "+
+		"that wait for the verdict before they write the next article")
 	var p paths
 	cmd.Flags().StringVar(&p.unique, "unique", "",
 		"`file` for the topics unique and possible, in place of standard output")

@@ -131,10 +131,7 @@ func TestKilled(t *testing.T) {
 func storiesOf(t *testing.T, in string, args ...string) (all []stories.Record) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "stories.jsonl")
-	_, said := filtered(t, commandtest.Any, in, append([]string{"--stories", path}, args...)...)
-	if strings.Contains(in, `"2 hours ago"`) {
-		require.Contains(t, said, `1 time of publication could not be read, by form: 1 0 a a (first 2 hours ago)`)
-	}
+	filtered(t, commandtest.Any, in, append([]string{"--stories", path}, args...)...)
 	schema, err := jsonschema.NewCompiler().Compile("../../../../docs/stories.schema.json")
 	require.NoError(t, err)
 	for line := range strings.Lines(commandtest.Read(t, path)) {
@@ -170,8 +167,10 @@ func TestStories(t *testing.T) {
 	require.Equal(t, stories.Open, r.State)
 
 	owners := commandtest.File(t, "owners", "b.example=Chain\nPost=Chain\n")
-	require.Equal(t, 1, storiesOf(t, in+line("odd", "Ferries stop at noon", `,"date":"2 hours ago"`), "--owners", owners)[0].Publishers)
-	require.Equal(t, stories.Ended, storiesOf(t, in+line("late", "Beetles in the forest", `,"date":"2026-02-01"`))[0].State)
+	require.Equal(t, 1, storiesOf(t, in+line("odd", "Ferries stop at noon", `,"date":"2 hours ago"`), "--owners",
+		owners)[0].Publishers)
+	require.Equal(t, stories.Ended, storiesOf(t, in+line("late", "Beetles in the forest",
+		`,"date":"2026-02-01"`))[0].State)
 }
 
 // The sample holds its own truth: copy_of names the root of each copy, or another copy of it.
