@@ -93,8 +93,8 @@ func (c *checker) check(ctx context.Context, component string, check func(contex
 }
 
 // add adds findings that are known.
-func (c *checker) add(component string, findings ...diag.Finding) bool {
-	return c.check(context.Background(), component, func(context.Context) []diag.Finding { return findings })
+func (c *checker) add(component string, findings ...diag.Finding) {
+	c.check(context.Background(), component, func(context.Context) []diag.Finding { return findings })
 }
 
 // all runs all checks, one after another, so that the findings come in a fixed order.
