@@ -33,7 +33,7 @@ type Options struct {
 	Timeout time.Duration `setting:"-"`
 	// WaitReplicas is the number of replicas of each master that must have all writes of a step before the
 	// next step begins. While fewer replicas are in reach, Claim blocks.
-	WaitReplicas int `setting:"wait_replicas" range:"0..100" help:"Replicas that must have each write; docs/operations.md"`
+	WaitReplicas int `setting:"wait_replicas" range:"0..100"`
 	// WaitTimeout is the longest wait of one step for the replicas. After it the claim is run again. 0: a second.
 	WaitTimeout time.Duration `setting:"-"`
 }

@@ -73,11 +73,11 @@ type Config struct {
 	MaxCandidates int `setting:"-"`
 	// ExpectedArticles is the number of articles in one window. Keys are sized for it: too many small keys
 	// waste memory, and large ones time. It is rounded up to its size class, a power of two.
-	ExpectedArticles int `setting:"expected_articles" range:"1..1099511627776" help:"Articles in a window; docs/scale.md"`
+	ExpectedArticles int `setting:"expected_articles" range:"1..1099511627776"`
 	// Buckets is the form of block lists in Redis. With "packed" a list is a field of a hash (packedLists).
 	// With "sets" it is a Redis set, which other programs can read (setLists). Sets write less to the log of
 	// Redis where lists are long, but cost the server more CPU time.
-	Buckets string `setting:"buckets" help:"packed, or sets (docs/tuning.md). A change starts an empty index."`
+	Buckets string `setting:"buckets"`
 	// BlockBits is the width of block values in bits; 0 computes it from ExpectedArticles, up to 26 bits for
 	// 3 blocks, which serve a billion articles. Wider blocks find fewer copies with the same number of
 	// probes.
