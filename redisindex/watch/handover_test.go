@@ -256,10 +256,11 @@ func TestLossWarningEnds(t *testing.T) {
 // the lifetime of the keys.
 func TestWitnessesAreASample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &witnesses{}
 		const lifetime = 100 * time.Second
+		l := &Losses{keys: keyspace.Keys{Layout: keyspace.Layout{Lifetime: lifetime}}}
+		w := &l.witnesses
 		for n := range 20_000 {
-			w.add(time.Now(), lifetime, keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)},
+			l.AddWitness(time.Now(), keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)},
 				func() []keyspace.ListRef { return nil })
 			require.LessOrEqual(t, len(w.kept), witnessesKept)
 			time.Sleep(10 * time.Millisecond)

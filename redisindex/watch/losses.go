@@ -4,8 +4,8 @@
 package watch
 
 import (
-	"context"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"echosieve/redisindex/connection"
@@ -37,80 +37,53 @@ func NewLosses(client redis.UniversalClient, keys keyspace.Keys, window time.Dur
 		session:    connection.NewSession(client, keys.ID.Namespace, markerScript, counterScript)}
 }
 
-// AddWitness offers a stored article to the sample of those whose keys are looked at later. Its keys were
-// written after the time written. lists are the block lists that lead to its field; it is called only if the
-// article is taken.
-func (l *Losses) AddWitness(written time.Time, field keyspace.FieldRef, lists func() []keyspace.ListRef) {
-	l.witnesses.add(written, l.keys.Layout.Lifetime, field, lists)
-}
+// HighestTicket is the highest ticket that Redis has drawn, as far as this process knows.
+func (w *watermarks) HighestTicket() uint64 { return w.highest.Load() }
 
-// Monitor watches what Redis keeps of the index, until ctx ends. Every three seconds it compares the numbers
-// that only grow (see watermarks), looks at a sample of the stored articles (see witnesses), and asks each
-// master for evictions, memory and failed saves.
-//
-// A loss is logged, counted, and reported to warn. The function warn gets the kind of each warning with a
-// text, and with an empty text when the warning is over. The warning of a loss is over when a refill has
-// given all articles back, or one window after its latest evidence, because until then copies of lost
-// articles can pass as unique. Other warnings are over when their cause is gone.
-//
-// Monitor does not report that Redis is away. The caller must call Recall once it has read the labels of the
-// consumer group.
-func (l *Losses) Monitor(ctx context.Context, warn func(kind, text string)) {
-	m := newMonitor(l, warn)
-	tick := time.NewTicker(l.interval)
-	defer tick.Stop()
-	m.round(ctx)
-	for {
-		select {
-		case <-tick.C:
-			m.round(ctx)
-		case <-l.wake:
-			m.checkLosses(ctx)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// Label returns the id of the index and the highest numbers that Redis has shown, as one word. The caller
-// stores the label outside of Redis, beside offsets whose articles the index holds, and gives it to Recall
-// after a restart. The label is empty until Redis has shown all numbers.
-func (l *Losses) Label() string {
-	w := l.watermarks
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	least := w.markers[0].highest
-	for _, m := range w.markers {
-		least = min(least, m.highest)
-	}
-	if least == 0 {
-		return ""
-	}
-	return Label{Index: w.index, Markers: len(w.markers), Seen: time.UnixMilli(least),
-		Ticket: w.highest.Load()}.String()
-}
-
-// Recall takes the labels that processes of the consumer group have stored, in any order. Labels of other
-// indexes are ignored. Until the first call of Recall, the index only reads the markers: if it raised one,
-// another process could miss a loss.
-func (l *Losses) Recall(labels []string) {
-	w, now := l.watermarks, time.Now()
-	w.mu.Lock()
-	for _, text := range labels {
-		n, ok := ParseLabel(text)
-		if !ok || !n.Index.Same(w.index) || n.Markers != len(w.markers) || now.Sub(n.Seen) > w.lifetime {
-			continue // of another index (a cluster has 64 markers), or all entries of that time have expired
-		}
-		w.raise(n.Ticket)
-		for i := range w.markers {
-			w.markers[i].highest = max(w.markers[i].highest, n.Seen.UnixMilli())
-		}
-		w.lastShown = now
-	}
-	first := !w.recalled
-	w.recalled = true
-	w.mu.Unlock()
-	if first {
+// Drawn takes over the tickets from first to last, which Redis has drawn. The argument before is HighestTicket
+// when the request was sent. If first is not above before, the counter went back. A comparison with the highest
+// ticket that is known when the reply arrives would raise false alarms: another claim may draw later and get its
+// reply earlier.
+func (w *watermarks) Drawn(before, first, last uint64) {
+	w.raise(last)
+	if first <= before && !w.fell.Swap(true) {
 		w.checkNow()
 	}
+}
+
+// SetAside takes over that damage was set aside.
+func (w *watermarks) SetAside() {
+	if !w.damaged.Swap(true) {
+		w.checkNow()
+	}
+}
+
+func (w *watermarks) raise(ticket uint64) {
+	for known := w.highest.Load(); known < ticket && !w.highest.CompareAndSwap(known, ticket); {
+		known = w.highest.Load()
+	}
+}
+
+func (w *watermarks) checkNow() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // the monitor is woken already
+	}
+}
+
+// AddWitness offers a stored article to the sample of those whose keys are looked at later. Its keys were written after
+// the time written. lists are the block lists that lead to its field; it is called only if the article is taken. In a
+// full sample the article takes the place of another one, the more rarely the more articles there were.
+func (l *Losses) AddWitness(written time.Time, field keyspace.FieldRef, lists func() []keyspace.ListRef) {
+	w, lifetime := &l.witnesses, l.keys.Layout.Lifetime
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen++
+	place := len(w.kept)
+	if place < witnessesKept {
+		w.kept = append(w.kept, witness{})
+	} else if place = rand.IntN(w.seen); place >= witnessesKept {
+		return
+	}
+	w.kept[place] = witness{field, lists(), written.Add(lifetime - lifetime/50)} // clocks differ
 }

@@ -46,6 +46,77 @@ const (
 	lossQuiet = time.Minute
 )
 
+// Monitor watches what Redis keeps of the index, until ctx ends. Every three seconds it compares the numbers
+// that only grow (see watermarks), looks at a sample of the stored articles (see witnesses), and asks each
+// master for evictions, memory and failed saves.
+//
+// A loss is logged, counted, and reported to warn. The function warn gets the kind of each warning with a
+// text, and with an empty text when the warning is over. The warning of a loss is over when a refill has
+// given all articles back, or one window after its latest evidence, because until then copies of lost
+// articles can pass as unique. Other warnings are over when their cause is gone.
+//
+// Monitor does not report that Redis is away. The caller must call Recall once it has read the labels of the
+// consumer group.
+func (l *Losses) Monitor(ctx context.Context, warn func(kind, text string)) {
+	m := newMonitor(l, warn)
+	tick := time.NewTicker(l.interval)
+	defer tick.Stop()
+	m.round(ctx)
+	for {
+		select {
+		case <-tick.C:
+			m.round(ctx)
+		case <-l.wake:
+			m.checkLosses(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Label returns the id of the index and the highest numbers that Redis has shown, as one word. The caller
+// stores the label outside of Redis, beside offsets whose articles the index holds, and gives it to Recall
+// after a restart. The label is empty until Redis has shown all numbers.
+func (l *Losses) Label() string {
+	w := l.watermarks
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	least := w.markers[0].highest
+	for _, m := range w.markers {
+		least = min(least, m.highest)
+	}
+	if least == 0 {
+		return ""
+	}
+	return Label{Index: w.index, Markers: len(w.markers), Seen: time.UnixMilli(least),
+		Ticket: w.highest.Load()}.String()
+}
+
+// Recall takes the labels that processes of the consumer group have stored, in any order. Labels of other
+// indexes are ignored. Until the first call of Recall, the index only reads the markers: if it raised one,
+// another process could miss a loss.
+func (l *Losses) Recall(labels []string) {
+	w, now := l.watermarks, time.Now()
+	w.mu.Lock()
+	for _, text := range labels {
+		n, ok := ParseLabel(text)
+		if !ok || !n.Index.Same(w.index) || n.Markers != len(w.markers) || now.Sub(n.Seen) > w.lifetime {
+			continue // of another index (a cluster has 64 markers), or all entries of that time have expired
+		}
+		w.raise(n.Ticket)
+		for i := range w.markers {
+			w.markers[i].highest = max(w.markers[i].highest, n.Seen.UnixMilli())
+		}
+		w.lastShown = now
+	}
+	first := !w.recalled
+	w.recalled = true
+	w.mu.Unlock()
+	if first {
+		w.checkNow()
+	}
+}
+
 // monitor is the state of one call of Losses.Monitor.
 type monitor struct {
 	l        *Losses

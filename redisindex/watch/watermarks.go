@@ -83,40 +83,6 @@ func newWatermarks(k keyspace.Keys, cluster bool) *watermarks {
 	}
 }
 
-// HighestTicket is the highest ticket that Redis has drawn, as far as this process knows.
-func (w *watermarks) HighestTicket() uint64 { return w.highest.Load() }
-
-// Drawn takes over the tickets from first to last, which Redis has drawn. The argument before is HighestTicket
-// when the request was sent. If first is not above before, the counter went back. A comparison with the highest
-// ticket that is known when the reply arrives would raise false alarms: another claim may draw later and get its
-// reply earlier.
-func (w *watermarks) Drawn(before, first, last uint64) {
-	w.raise(last)
-	if first <= before && !w.fell.Swap(true) {
-		w.checkNow()
-	}
-}
-
-// SetAside takes over that damage was set aside.
-func (w *watermarks) SetAside() {
-	if !w.damaged.Swap(true) {
-		w.checkNow()
-	}
-}
-
-func (w *watermarks) raise(ticket uint64) {
-	for known := w.highest.Load(); known < ticket && !w.highest.CompareAndSwap(known, ticket); {
-		known = w.highest.Load()
-	}
-}
-
-func (w *watermarks) checkNow() {
-	select {
-	case w.wake <- struct{}{}:
-	default: // the monitor is woken already
-	}
-}
-
 // forgetExpired forgets numbers that may have expired in Redis: Redis was away for that long, or the process
 // was stopped. The caller holds mu.
 func (w *watermarks) forgetExpired(now time.Time) {

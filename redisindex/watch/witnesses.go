@@ -45,22 +45,6 @@ const (
 	witnessesRound = 4
 )
 
-// add offers an article to the sample: its keys were written after the time written, and live for a lifetime. In a
-// full sample it takes the place of another one, the more rarely the more articles there were.
-func (w *witnesses) add(written time.Time, lifetime time.Duration, field keyspace.FieldRef,
-	lists func() []keyspace.ListRef) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.seen++
-	place := len(w.kept)
-	if place < witnessesKept {
-		w.kept = append(w.kept, witness{})
-	} else if place = rand.IntN(w.seen); place >= witnessesKept {
-		return
-	}
-	w.kept[place] = witness{field, lists(), written.Add(lifetime - lifetime/50)} // clocks differ
-}
-
 // some returns up to n witnesses, chosen at random. It drops those whose keys may have expired.
 func (w *witnesses) some(n int, now time.Time) []witness {
 	w.mu.Lock()
