@@ -59,6 +59,10 @@ func TestCheck(t *testing.T) {
 		{"password", []string{"--requirepass", "x"}, nil, []string{"failure redis"}},
 		{"no rights", nil, []any{"-hmget"}, []string{"failure redis"}},
 		{"no rights to ask", nil, []any{"-config", "-info"}, []string{"info INFO", "info settings"}},
+		// a setting for sets, and none for hashes of block lists
+		{"sets, small", []string{"--hash-max-listpack-value", "2048", "--set-max-intset-entries", "512"}, nil,
+			[]string{"warning set-max-intset-entries"}},
+		{"sets", []string{"--hash-max-listpack-value", "2048", "--set-max-intset-entries", "2048"}, nil, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -74,21 +78,13 @@ func TestCheck(t *testing.T) {
 				require.NoError(t, client.Do(t.Context(), append([]any{"ACL", "SETUSER", "default"},
 					test.acl...)...).Err())
 			}
-			require.Equal(t, test.want, problems(checkAll(t.Context(), client, redisrig.Config(redisrig.Standard), 0)))
+			cfg := redisrig.Config(redisrig.Standard)
+			if strings.HasPrefix(test.name, "sets") {
+				cfg.Buckets = keyspace.BucketsSets
+			}
+			require.Equal(t, test.want, problems(checkAll(t.Context(), client, cfg, 0)))
 		})
 	}
-}
-
-// With redis.buckets: sets, Check requires a setting for sets, and none for hashes of block lists.
-func TestCheckSets(t *testing.T) {
-	server := redisserver.Start(t, "--hash-max-listpack-value", "2048", "--appendonly", "yes",
-		"--maxmemory", "1gb", "--set-max-intset-entries", "512")
-	client := redisrig.Client(t, server.Addr)
-	findings := checkAll(t.Context(), client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets), 0)
-	require.Equal(t, []string{"warning set-max-intset-entries"}, problems(findings))
-	require.Equal(t, "CONFIG SET set-max-intset-entries 2048", findings[0].Remedy)
-	require.NoError(t, client.ConfigSet(t.Context(), "set-max-intset-entries", "2048").Err())
-	require.Empty(t, checkAll(t.Context(), client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets), 0))
 }
 
 func TestCheckWithoutServerCommands(t *testing.T) {

@@ -87,6 +87,13 @@ func (w *watched) warns() (kinds map[string]string, lines int) {
 	return maps.Clone(w.warnings), strings.Count(w.log.String(), "copies of them can pass as unique")
 }
 
+// said is how often the log has a text.
+func (w *watched) said(text string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Count(w.log.String(), text)
+}
+
 // waitRound waits until the monitor has made another full round and has reported everything that the round showed.
 func (w *watched) waitRound(t testing.TB) {
 	t.Helper()
@@ -190,6 +197,12 @@ func TestLossesOfARunningService(t *testing.T) {
 	}{
 		{"first start", "", nil, func(scene) {}},
 		{"flushed", watch.LossMissing, nil, scene.flush},
+		{"flushed, without the right to INFO", watch.LossMissing, nil, func(s scene) {
+			require.NoError(s.t, s.client.Do(s.t.Context(), "ACL", "SETUSER", "default", "-info").Err())
+			s.waitRound(s.t)
+			s.flush()
+			require.Equal(s.t, 1, s.said("Redis does not answer INFO"))
+		}},
 		{"flushed while articles flow", watch.LossMissing, nil, func(s scene) { s.flush(); s.claimNew(s.t, 1) }},
 		{"counter back, overtaken before anybody looks", watch.LossRollback, nil, func(s scene) {
 			defer s.Hold()()
@@ -292,19 +305,6 @@ func TestLossesWhileTheServiceWasStopped(t *testing.T) {
 			require.Contains(t, third.log.String(), "noticed_before_start=true")
 		})
 	}
-}
-
-// Without the right to INFO a flush is still noticed, and the log says once that evictions, memory and saves
-// are not watched.
-func TestMonitorWithoutInfo(t *testing.T) {
-	client := redisrig.Client(t, redisserver.Start(t).Addr)
-	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err())
-	w := startWatched(t, client, redisrig.Config(redisrig.Standard))
-	w.Recall(nil)
-	w.requireNoLoss(t)
-	redisrig.Flush(t, client)
-	w.requireLoss(t, watch.LossMissing)
-	require.Equal(t, 1, strings.Count(w.log.String(), "Redis does not answer INFO"))
 }
 
 func TestMonitorMemoryAndSaves(t *testing.T) {
