@@ -154,6 +154,7 @@ func newWorld(t *testing.T, clients []*steppedClient, seed uint64, buckets strin
 			c.nodes = rand.New(rand.NewPCG(seed, uint64(2+i)))
 		}
 		cfg := w.cfg
+		cfg.Overlaps = []string{"duplicate", "unique", "possible"}[i%3] // processes may have different policies
 		if capped { // by settings that change while the workers run
 			cfg.MaxCandidates, cfg.MaxDistance = 1+r.IntN(3), r.IntN(6)
 		}

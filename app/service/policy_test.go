@@ -20,7 +20,7 @@ import (
 )
 
 // A reload changes the topics of new copies. That a record which is delivered again goes to the topic that it went to
-// is shown by TestChangeOfPolicy of redisindex.
+// is shown by TestInterleaving of redisindex.
 func TestReloadOfPolicy(t *testing.T) {
 	const text = "The first battery-powered ferry on the Ellery Strait carried 140 people to Gull Island on Monday, " +
 		"replacing a diesel boat that had served the route since 1979. Islanders lined the harbour wall to greet it."

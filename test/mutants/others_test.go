@@ -71,7 +71,7 @@ var others = []mistake{
 		{"keyspace/entry.go", "e.LittleText = raw[formAt]&flagLittle != 0", "_ = raw"}}},
 	{"look-alikes-before-copies", reference, []edit{
 		{"decide.go", "if !r.judged.Kind.IsCopy() {", "if r.judged.Kind == 0 {"}}},
-	{"own-destination-wins", "^TestTwoPolicies$/^Mini$", []edit{
+	{"own-destination-wins", interleaving, []edit{
 		{"decide.go", "t.verdict = verdict", "t.verdict, t.verdict.Destination = verdict, t.proposal.Destination"}}},
 	{"revisions-of-another-article", reference, []edit{
 		{"lookup.go", "if r.judged.SameID != s.judged.SameID {", "if false {"}}},

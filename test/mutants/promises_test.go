@@ -44,7 +44,7 @@ var promises = []mistake{
 		{"claim.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""}}},
 	{"window-edge-outside", contract + "/^WindowEdges$", []edit{
 		{"keyspace/layout.go", "<= l.windowMs", "< l.windowMs"}}},
-	{"destination-by-the-policy-of-today", "^TestChangeOfPolicy$/^Mini$", []edit{
+	{"destination-by-the-policy-of-today", interleaving, []edit{
 		{"claim.go", "verdicts[i] = t.verdict\n",
 			"verdicts[i] = t.verdict\n		verdicts[i].Destination = " +
 				"c.x.policy.Load().Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"}}},
