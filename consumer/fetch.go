@@ -54,7 +54,7 @@ func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *bat
 		p.setMark(first)
 		return first, nil
 	}
-	res, release, err := p.c.cluster.FetchNear(ctx, p.c.limiter, &p.near, p.topic, p.id, offset, p.c.cfg.FetchMaxBytes)
+	res, release, err := p.c.cluster.Fetch(ctx, p.c.limiter, &p.near, p.topic, p.id, offset, p.c.cfg.FetchMaxBytes)
 	if err != nil {
 		return offset, err
 	}

@@ -157,15 +157,14 @@ func (g *groupGeneration) drop(at start) {
 func (g *groupGeneration) drain(work context.Context, drained <-chan struct{}) {
 	select {
 	case <-drained:
-		return
 	case <-work.Done():
-	}
-	select {
-	case <-drained: // the stages had returned; only a commit took until work ended
-	default:
-		g.c.log.Warn("work under way did not finish in time, its records will be delivered again", "timeout",
-			g.c.cfg.DrainTimeout)
-		<-drained
+		select {
+		case <-drained: // the stages had returned; only a commit took until work ended
+		default:
+			g.c.log.Warn("work under way did not finish in time, its records will be delivered again", "timeout",
+				g.c.cfg.DrainTimeout)
+			<-drained
+		}
 	}
 }
 

@@ -85,25 +85,30 @@ func TestSecuredKafka(t *testing.T) {
 			mistaken(t, cfg, c.want)
 		})
 	}
+	find := func(ctx context.Context, cfg broker.Config, topic string) error {
+		cfg.CreateTopics = false
+		_, err := tools.FindInput(ctx, cfg, topic)
+		return err
+	}
 	t.Run("a topic that is missing is named at once", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second) // a Producer tries twice as long
 		defer cancel()
 		missing := (*broker.MissingTopicsError)(nil)
-		require.ErrorAs(t, tools.FindTopic(ctx, admin, "nowhere"), &missing)
+		require.ErrorAs(t, find(ctx, admin, "nowhere"), &missing)
 		require.Equal(t, []string{"nowhere"}, missing.Topics)
-		require.NoError(t, tools.FindTopic(ctx, admin, admin.Topics.Inputs[0]))
+		require.NoError(t, find(ctx, admin, admin.Topics.Inputs[0]))
 		cfg := cfg
 		cfg.SASL = broker.SASL{Mechanism: "scram-sha-256", Username: "alice", Password: "secret"}
-		require.NoError(t, tools.FindTopic(ctx, cfg, cfg.Topics.Unique), "the right Write is enough")
-		require.ErrorContains(t, tools.FindTopic(ctx, cfg, "nowhere"), "grant Write on it, and check that it exists")
+		require.NoError(t, find(ctx, cfg, cfg.Topics.Unique), "the right Write is enough")
+		require.ErrorContains(t, find(ctx, cfg, "nowhere"), "grant Write on it, and check that it exists")
 		cfg.SASL = broker.SASL{}
-		require.ErrorContains(t, tools.FindTopic(ctx, cfg, cfg.Topics.Unique), "the listener wants a login")
+		require.ErrorContains(t, find(ctx, cfg, cfg.Topics.Unique), "the listener wants a login")
 	})
 	t.Run("a controller is no broker", func(t *testing.T) {
 		cfg := admin
 		cfg.Brokers = []string{s.ControllerAddr}
 		want := s.ControllerAddr + " is the port of a controller"
-		require.ErrorContains(t, tools.FindTopic(t.Context(), cfg, cfg.Topics.Inputs[0]),
+		require.ErrorContains(t, find(t.Context(), cfg, cfg.Topics.Inputs[0]),
 			want+": set kafka.brokers to a listener for clients, port 9092 as a rule")
 		require.Contains(t, tools.Check(t.Context(), cfg)[0].Problem, want)
 	})

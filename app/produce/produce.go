@@ -45,16 +45,12 @@ func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Wri
 			return err
 		}
 	}
-	if cfg.Kafka.CreateTopics {
-		created, err := tools.EnsureInput(ctx, cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
-		if created {
-			fmt.Fprintf(errOut, "created topic %s with %s\n", cfg.Kafka.Topics.Inputs[0],
-				visible.Count(cfg.Kafka.Partitions, "partition"))
-		}
-		return err
+	created, err := tools.FindInput(ctx, cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
+	if created {
+		fmt.Fprintf(errOut, "created topic %s with %s\n", cfg.Kafka.Topics.Inputs[0],
+			visible.Count(cfg.Kafka.Partitions, "partition"))
 	}
-	err := tools.FindTopic(ctx, cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
-	if missing := (*broker.MissingTopicsError)(nil); errors.As(err, &missing) {
+	if missing := (*broker.MissingTopicsError)(nil); errors.As(err, &missing) && !cfg.Kafka.CreateTopics {
 		return fmt.Errorf("the topic %s does not exist, or this user has no right on it; create it, type the "+
 			"command again with --kafka.create_topics, or name another one with --kafka.topics.input",
 			cfg.Kafka.Topics.Inputs[0])

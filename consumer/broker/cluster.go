@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -178,40 +177,19 @@ func (c *Cluster) ListOffsets(ctx context.Context, level kafka.IsolationLevel, t
 
 // MoveToEnds sets the offset of each position to the end of its log, records of open transactions included.
 func (c *Cluster) MoveToEnds(ctx context.Context, positions []Position) error {
-	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
-	defer cancel()
-	req := &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}, IsolationLevel: kafka.ReadUncommitted}
-	for _, p := range positions {
-		req.Topics[p.Topic] = append(req.Topics[p.Topic], kafka.LastOffsetOf(int(p.Partition)))
-	}
-	res, err := c.Client.ListOffsets(ctx, req)
-	if err != nil {
-		return c.RootCause(ctx, err)
-	}
+	errs := make([]error, len(positions))
+	var wait sync.WaitGroup
 	for i := range positions {
-		p := &positions[i]
-		at := slices.IndexFunc(res.Topics[p.Topic],
-			func(o kafka.PartitionOffsets) bool { return o.Partition == int(p.Partition) })
-		if at < 0 {
-			return protocol.NewErrNoPartition(p.Topic, p.Partition)
-		}
-		if err := res.Topics[p.Topic][at].Error; err != nil {
-			return fmt.Errorf("%s/%d: %w", p.Topic, p.Partition, err)
-		}
-		p.Offset = res.Topics[p.Topic][at].LastOffset
+		wait.Go(func() {
+			p := &positions[i]
+			now, err := c.ListOffsets(ctx, kafka.ReadUncommitted, p.Topic, kafka.LastOffsetOf(int(p.Partition)))
+			if p.Offset = now.LastOffset; err != nil {
+				errs[i] = fmt.Errorf("%s: %w", p.TopicPartition, err)
+			}
+		})
 	}
-	return nil
-}
-
-// Fetch asks the partition's leader for committed records from offset on: about maxBytes, but at least one record
-// batch. The caller calls release when it no longer uses the response. Errors of the broker are kafka.Error.
-func (c *Cluster) Fetch(ctx context.Context, l *Limiter, topic string, partition int32, offset int64, maxBytes int) (
-	res *wire.FetchResponse, release func(), err error,
-) {
-	return c.fetchWith(ctx, l, wire.FetchRequest{
-		Topic: topic, Partition: partition, Offset: offset,
-		MaxWait: c.Config.FetchMaxWait, MaxBytes: maxBytes,
-	})
+	wait.Wait()
+	return errors.Join(errs...)
 }
 
 // Near is where a partition is fetched from, if kafka.rack is set. The zero value is the leader.
@@ -230,9 +208,13 @@ const (
 	leaderTime = 10 * time.Second
 )
 
-// FetchNear is Fetch from the replica that the leader calls the nearest to kafka.rack (KIP-392). Any error of the
-// replica leads back to the leader. So an offset is out of range only if the leader says so: a replica may be behind.
-func (c *Cluster) FetchNear(ctx context.Context, l *Limiter, near *Near, topic string, partition int32, offset int64,
+// Fetch asks for committed records of a partition from offset on: about maxBytes, but at least one record batch. The
+// caller calls release when it no longer uses the response. Errors of the broker are kafka.Error.
+//
+// It asks the leader or, unless near is nil, the replica that the leader calls the nearest to kafka.rack (KIP-392). Any
+// error of the replica leads back to the leader. So an offset is out of range only if the leader says so: a replica may
+// be behind.
+func (c *Cluster) Fetch(ctx context.Context, l *Limiter, near *Near, topic string, partition int32, offset int64,
 	maxBytes int,
 ) (res *wire.FetchResponse, release func(), err error) {
 	for {
@@ -240,7 +222,7 @@ func (c *Cluster) FetchNear(ctx context.Context, l *Limiter, near *Near, topic s
 		r := wire.FetchRequest{
 			Topic: topic, Partition: partition, Offset: offset, MaxWait: c.Config.FetchMaxWait, MaxBytes: maxBytes,
 		}
-		if !now.Before(near.leader) {
+		if near != nil && !now.Before(near.leader) {
 			r.Rack = c.Config.Rack
 		}
 		if r.Rack != "" && now.Before(near.until) {
@@ -262,7 +244,7 @@ func (c *Cluster) FetchNear(ctx context.Context, l *Limiter, near *Near, topic s
 // tailWait is how long a broker may hold back the answer to FetchTail while there is nothing new.
 const tailWait = 100 * time.Millisecond
 
-// FetchTail is fetch for records that need not be committed.
+// FetchTail is Fetch for records that need not be committed.
 func (c *Cluster) FetchTail(ctx context.Context, l *Limiter, topic string, partition int32, offset int64) (
 	res *wire.FetchResponse, release func(), err error,
 ) {

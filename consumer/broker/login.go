@@ -46,14 +46,12 @@ func (s SASL) load(caFile string) (sasl.Mechanism, error) {
 		return s.loadOAuth(caFile)
 	case "plain":
 		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
-	case "scram-sha-256":
-		return wrapSASL(scram.Mechanism(scram.SHA256, s.Username, s.Password))
-	default:
-		return wrapSASL(scram.Mechanism(scram.SHA512, s.Username, s.Password))
 	}
-}
-
-func wrapSASL(m sasl.Mechanism, err error) (sasl.Mechanism, error) {
+	hash := scram.SHA512
+	if s.Mechanism == "scram-sha-256" {
+		hash = scram.SHA256
+	}
+	m, err := scram.Mechanism(hash, s.Username, s.Password)
 	if err != nil {
 		return nil, fmt.Errorf("kafka.sasl: %w", err)
 	}

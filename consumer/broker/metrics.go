@@ -48,48 +48,56 @@ const (
 
 // NewMetrics registers all metrics. Label values that are known beforehand are exposed as 0 from the start.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
-	m, f := &Metrics{}, promauto.With(reg)
-	m.Lag = gaugeVec(f, "lag_records", "High watermark minus the next offset to commit.", "topic", "partition")
-	m.Assigned = gauge(f, "assigned_partitions", "Partitions of this process.")
-	m.inFlightRecords = gauge(f, "in_flight_records", "Records fetched and not yet marked.")
-	m.inFlightBytes = gauge(f, "in_flight_bytes", "Payload of the records in flight.")
-	m.FetchedRecords = counter(f, "fetched_records_total", "Records fetched.")
-	m.FetchedBytes = counter(f, "fetched_bytes_total", "Payload of the records fetched.")
-	m.Skipped = counterVec(f, "skipped_records_total",
+	m, f := &Metrics{}, promauto.With(prometheus.WrapRegistererWithPrefix("echosieve_consumer_", reg))
+	gauge := func(name, help string) prometheus.Gauge {
+		return f.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	counterVec := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m.Lag = f.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "lag_records", Help: "High watermark minus the next offset to commit.",
+	}, []string{"topic", "partition"})
+	m.Assigned = gauge("assigned_partitions", "Partitions of this process.")
+	m.inFlightRecords = gauge("in_flight_records", "Records fetched and not yet marked.")
+	m.inFlightBytes = gauge("in_flight_bytes", "Payload of the records in flight.")
+	m.FetchedRecords = counter("fetched_records_total", "Records fetched.")
+	m.FetchedBytes = counter("fetched_bytes_total", "Payload of the records fetched.")
+	m.Skipped = counterVec("skipped_records_total",
 		"Records not processed: of aborted transactions, transaction markers, and foreign ones that a take-over "+
 			"met in output topics.", "reason")
-	m.Acknowledged = counterVec(f, "acknowledged_records_total", "Acknowledged records by output topic.", "topic")
-	m.AlreadyAcknowledged = counter(f, "already_acknowledged_records_total",
+	m.Acknowledged = counterVec("acknowledged_records_total", "Acknowledged records by output topic.", "topic")
+	m.AlreadyAcknowledged = counter("already_acknowledged_records_total",
 		"Records decided again and not published again, because an earlier owner of the partition had published them.")
-	m.ExactlyOnce = gauge(f, "exactly_once", "1 if delivery is exactly once, 0 if it is at least once.")
-	m.Takeovers = counterVec(f, "takeovers_total",
+	m.ExactlyOnce = gauge("exactly_once", "1 if delivery is exactly once, 0 if it is at least once.")
+	m.Takeovers = counterVec("takeovers_total",
 		"Take-overs of input partitions: fenced, unfenced (an earlier owner may have published records again), "+
 			"lost to another process.", "outcome")
 	m.TakeoverSeconds = f.NewHistogram(prometheus.HistogramOpts{
-		Namespace: "echosieve", Subsystem: "consumer", Name: "takeover_seconds",
-		Help:    "Duration of take-overs of input partitions.",
+		Name: "takeover_seconds", Help: "Duration of take-overs of input partitions.",
 		Buckets: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 60, 180},
 	})
-	m.Commits = counterVec(f, "commits_total", "Offset commits.", "result")
-	m.Rebalances = counter(f, "rebalances_total", "Group generations that this process has joined.")
-	m.retries = counterVec(f, "retries_total", "Operations tried again.", "operation")
-	m.Errors = counterVec(f, "errors_total", "Failed operations.", "operation", "kind")
-	m.OffsetResets = counter(f, "offset_resets_total",
+	m.Commits = counterVec("commits_total", "Offset commits.", "result")
+	m.Rebalances = counter("rebalances_total", "Group generations that this process has joined.")
+	m.retries = counterVec("retries_total", "Operations tried again.", "operation")
+	m.Errors = counterVec("errors_total", "Failed operations.", "operation", "kind")
+	m.OffsetResets = counter("offset_resets_total",
 		"Times the broker no longer had the next offset: records were lost unread, or the topic was recreated.")
-	m.LostRecords = counter(f, "lost_records_total",
+	m.LostRecords = counter("lost_records_total",
 		"Offsets deleted before they were read: at most so many records were lost.")
 
-	for _, v := range []string{"aborted", "control", "foreign"} {
-		m.Skipped.WithLabelValues(v)
-	}
-	for _, v := range []string{"unique", "possible", "duplicate", "dead"} {
-		m.Acknowledged.WithLabelValues(v)
-	}
-	for _, v := range []string{OutcomeFenced, OutcomeUnfenced, OutcomeLost} {
-		m.Takeovers.WithLabelValues(v)
-	}
-	for _, v := range []string{"ok", "error"} {
-		m.Commits.WithLabelValues(v)
+	for vec, values := range map[*prometheus.CounterVec][]string{
+		m.Skipped:      {"aborted", "control", "foreign"},
+		m.Acknowledged: {"unique", "possible", "duplicate", "dead"},
+		m.Takeovers:    {OutcomeFenced, OutcomeUnfenced, OutcomeLost},
+		m.Commits:      {"ok", "error"},
+	} {
+		for _, v := range values {
+			vec.WithLabelValues(v)
+		}
 	}
 	for _, op := range operations {
 		m.retries.WithLabelValues(op)
@@ -101,24 +109,4 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}
 	}
 	return m
-}
-
-func opts(name, help string) prometheus.Opts {
-	return prometheus.Opts{Namespace: "echosieve", Subsystem: "consumer", Name: name, Help: help}
-}
-
-func gaugeVec(f promauto.Factory, name, help string, labels ...string) *prometheus.GaugeVec {
-	return f.NewGaugeVec(prometheus.GaugeOpts(opts(name, help)), labels)
-}
-
-func gauge(f promauto.Factory, name, help string) prometheus.Gauge {
-	return f.NewGauge(prometheus.GaugeOpts(opts(name, help)))
-}
-
-func counterVec(f promauto.Factory, name, help string, labels ...string) *prometheus.CounterVec {
-	return f.NewCounterVec(prometheus.CounterOpts(opts(name, help)), labels)
-}
-
-func counter(f promauto.Factory, name, help string) prometheus.Counter {
-	return f.NewCounter(prometheus.CounterOpts(opts(name, help)))
 }

@@ -210,7 +210,7 @@ func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes i
 ) (next int64, err error) {
 	var release func()
 	res, err := retried(ctx, a, "fetch "+from.String(), func() (res *wire.FetchResponse, err error) {
-		res, release, err = a.cluster.Fetch(ctx, l, from.Topic, from.Partition, from.Offset, maxBytes)
+		res, release, err = a.cluster.Fetch(ctx, l, nil, from.Topic, from.Partition, from.Offset, maxBytes)
 		return res, err
 	})
 	if err != nil {

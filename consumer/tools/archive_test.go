@@ -193,7 +193,7 @@ func TestRecordsShareTheirMemory(t *testing.T) {
 	kafkatest.Produce(t, kafkatest.Client(t, cfg, kgo.ProducerBatchCompression(kgo.NoCompression())),
 		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: make([]byte, 20000)})
 	a, at := openArchive(t, cfg), article.Coordinates{Topic: cfg.Topics.Inputs[0]}
-	_, release, err := a.cluster.Fetch(t.Context(), a.limiter, at.Topic, at.Partition, at.Offset, 1)
+	_, release, err := a.cluster.Fetch(t.Context(), a.limiter, nil, at.Topic, at.Partition, at.Offset, 1)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

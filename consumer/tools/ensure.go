@@ -22,32 +22,23 @@ func EnsureTopics(ctx context.Context, cfg broker.Config) error {
 	return nil
 }
 
-// EnsureInput creates an input topic if it is missing, for a tool that publishes, and says whether it did.
-// Unlike EnsureTopics it needs no right on the output topics.
-func EnsureInput(ctx context.Context, cfg broker.Config, topic string) (created bool, err error) {
+// FindInput makes sure, before a tool publishes into an input topic, that the topic exists. With kafka.create_topics it
+// creates a missing one, and says whether it did; unlike EnsureTopics it needs no right on the output topics. The error
+// is a *MissingTopicsError, or names another fault and its remedy.
+func FindInput(ctx context.Context, cfg broker.Config, topic string) (created bool, err error) {
 	c, err := broker.New(cfg, topic)
 	if err != nil {
 		return false, fmt.Errorf("consumer: %w", err)
 	}
 	defer c.Close()
-	names, err := c.EnsureTopics(ctx, []string{topic})
-	if err != nil {
-		return false, explainProduce(topic, c.ExplainClosed(ctx, err))
+	var names []string
+	if cfg.CreateTopics {
+		names, err = c.EnsureTopics(ctx, []string{topic})
+	} else {
+		err = c.WaitForTopics(ctx, []string{topic}, topicPatience)
 	}
-	return len(names) > 0, nil
-}
-
-// FindTopic makes sure, before a tool publishes into a topic, that the topic exists. The error is a
-// *MissingTopicsError, or names another fault and its remedy.
-func FindTopic(ctx context.Context, cfg broker.Config, topic string) error {
-	c, err := broker.New(cfg, topic)
-	if err != nil {
-		return fmt.Errorf("consumer: %w", err)
-	}
-	defer c.Close()
-	err = c.WaitForTopics(ctx, []string{topic}, topicPatience)
 	if missing := (*broker.MissingTopicsError)(nil); err == nil || errors.As(err, &missing) {
-		return err
+		return len(names) > 0, err
 	}
-	return explainProduce(topic, c.ExplainClosed(ctx, err))
+	return false, explainProduce(topic, c.ExplainClosed(ctx, err))
 }
