@@ -12,7 +12,7 @@ import (
 
 const evalDocs = "internal/eval/testdata/stream.jsonl"
 
-func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRootCommand()) }
+func TestCommandsAreDocumented(t *testing.T) { commandtest.Documented(t, newRootCommand(), "demo") }
 
 // TestWrongUsage requires that wrong usage of the lab's own commands is answered as commandtest.WrongUsage
 // says. The test of this name in cmd/echosieve has the mistakes that all commands share.

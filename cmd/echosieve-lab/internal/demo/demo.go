@@ -41,7 +41,7 @@ const (
 
 // Command returns the command demo.
 func Command() *cobra.Command {
-	var serve, asJSON bool
+	var serve bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the whole service on the shipped sample, with nothing else installed",
@@ -54,17 +54,16 @@ terminal, and shows them and their stories on a web page, the console, at 127.0.
 echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDemo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), serve, asJSON)
+			return runDemo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), serve)
 		},
 	}
 	cmd.Flags().BoolVar(&serve, "serve", false, "stay up after the sample until Ctrl-C")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a verdict, and one for the summary")
 	return cmd
 }
 
 // runDemo starts the servers and the service, shows the verdicts, and stops everything. Log lines of the
 // service go to logs.
-func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err error) {
+func runDemo(ctx context.Context, out, logs io.Writer, serve bool) (err error) {
 	inProcess, err := servers.Start()
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -91,7 +90,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve, asJSON bool) (err 
 	if err != nil {
 		return err
 	}
-	v := newView(out, &cfg.Input.Config, records, asJSON)
+	v := newView(out, &cfg.Input.Config, records)
 	v.start(cfg.Kafka.Brokers, s.HTTPAddr(), s.RecipeID())
 
 	serviceCtx, stop := context.WithCancel(ctx)

@@ -2,8 +2,6 @@ package demo
 
 import (
 	"bytes"
-	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +11,7 @@ import (
 
 func TestDemoTable(t *testing.T) {
 	var out, logs bytes.Buffer
-	require.NoError(t, runDemo(t.Context(), &out, &logs, false, false))
+	require.NoError(t, runDemo(t.Context(), &out, &logs, false))
 	require.Empty(t, logs.String(), "a demo without trouble logs nothing")
 	for _, want := range []string{"VERDICT", "metrics             http://127.0.0.1:", "not_json", "77 records: ",
 		"(p50)", "3000 more at once: ", "The 3 largest stories",
@@ -21,10 +19,4 @@ func TestDemoTable(t *testing.T) {
 		require.Contains(t, out.String(), want)
 	}
 	commandtest.FitsTerminal(t, out.String())
-	out.Reset()
-	require.NoError(t, runDemo(t.Context(), &out, &logs, false, true))
-	for line := range strings.Lines(out.String()) {
-		require.True(t, json.Valid([]byte(line)), line)
-	}
-	require.Contains(t, out.String(), `"records":77`)
 }

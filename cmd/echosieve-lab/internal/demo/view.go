@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -25,11 +24,10 @@ import (
 	"echosieve/stories"
 )
 
-// view prints verdicts when they arrive, and a summary: in columns, or as JSON Lines. Not for concurrent use.
+// view prints verdicts when they arrive, and a summary. Not for concurrent use.
 type view struct {
 	out     io.Writer
 	decode  *decode.Config
-	json    bool
 	colour  bool
 	titles  map[string]string // article id -> title, to show the title that a copy repeats
 	seen    int
@@ -38,22 +36,10 @@ type view struct {
 	delays  []time.Duration // from the timestamp of a record until its verdict was read
 }
 
-// verdictRow is one verdict. With --json it is one line of the output; its JSON names must not change.
-type verdictRow struct {
-	Verdict       string `json:"verdict"`
-	ID            string `json:"id"`
-	Title         string `json:"title,omitempty"`
-	Distance      string `json:"distance,omitempty"`
-	OriginalID    string `json:"original_id,omitempty"`
-	OriginalTitle string `json:"original_title,omitempty"`
-	Reason        string `json:"reason,omitempty"`
-	Detail        string `json:"detail,omitempty"`
-}
-
-func newView(out io.Writer, decode *decode.Config, records []record.Record, asJSON bool) *view {
+func newView(out io.Writer, decode *decode.Config, records []record.Record) *view {
 	published := *decode
 	published.FindPublished = true
-	v := &view{out: out, decode: &published, json: asJSON, colour: files.OnTerminal(out), titles: map[string]string{},
+	v := &view{out: out, decode: &published, colour: files.OnTerminal(out), titles: map[string]string{},
 		counts: map[string]int{}, stories: stories.NewFold(&stories.Rules{Window: config.Default().Window})}
 	for i := range records {
 		if content, reject := decode.Decode(&records[i]); reject == nil {
@@ -64,9 +50,6 @@ func newView(out io.Writer, decode *decode.Config, records []record.Record, asJS
 }
 
 func (v *view) start(brokers []string, listen, recipe string) {
-	if v.json {
-		return
-	}
 	fmt.Fprintf(v.out, "Kafka (in-process)  %s\nmetrics             http://%s/metrics\nhealth              "+
 		"http://%s/readyz\nrecipe              %s\n\n",
 		strings.Join(brokers, ","), listen, listen, recipe)
@@ -81,36 +64,27 @@ func (v *view) show(r *kgo.Record) {
 	for i, header := range r.Headers {
 		h[header.Key], headers[i] = string(header.Value), record.Header{Key: header.Key, Value: header.Value}
 	}
-	row := verdictRow{
-		Verdict: h[pipeline.HeaderVerdict], Distance: h[pipeline.HeaderDistance],
-		OriginalID: h[pipeline.HeaderOriginalID], Reason: h[pipeline.HeaderReason], Detail: h[pipeline.HeaderDetail],
-	}
-	if row.Verdict == "" {
-		row.Verdict = "dead"
+	verdict := h[pipeline.HeaderVerdict]
+	if verdict == "" {
+		verdict = "dead"
 	}
 	content, _ := v.decode.Decode(&record.Record{Value: r.Value})
-	row.ID, row.Title = content.ID, titleOf(content)
+	title := titleOf(content)
 	if says, err := pipeline.ParseHeaders(headers); err == nil && says.Reject == nil {
-		v.stories.Add(&says.Verdict, article.Ref{ID: content.ID, Coordinates: says.Input}, content,
-			r.Timestamp)
+		v.stories.Add(&says.Verdict, article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Timestamp)
 	}
-	if row.Verdict == "dead" && row.Title == "" {
-		row.Title = string(r.Value)
+	repeats := v.titles[h[pipeline.HeaderOriginalID]]
+	switch verdict {
+	case "dead":
+		if title == "" {
+			title = string(r.Value)
+		}
+		repeats = h[pipeline.HeaderReason] + ": " + h[pipeline.HeaderDetail]
+	case article.Unique.String(), article.Possible.String():
+		v.titles[content.ID] = title
 	}
-	if row.Verdict == article.Unique.String() || row.Verdict == article.Possible.String() {
-		v.titles[row.ID] = row.Title
-	}
-	row.OriginalTitle = v.titles[row.OriginalID]
-	v.counts[row.Verdict]++
-	if v.json {
-		v.writeJSON(row)
-		return
-	}
-	repeats := row.OriginalTitle
-	if row.Verdict == "dead" {
-		repeats = row.Reason + ": " + row.Detail
-	}
-	v.row(row.Verdict, row.Title, row.Distance, repeats)
+	v.counts[verdict]++
+	v.row(verdict, title, h[pipeline.HeaderDistance], repeats)
 }
 
 // row prints one line. A column is cut and padded by the width on the screen: a Chinese character is as wide
@@ -137,18 +111,6 @@ const titleWidth = 31
 func (v *view) summary(burst int, took time.Duration) {
 	slices.Sort(v.delays)
 	quantile := func(q float64) time.Duration { return v.delays[int(q*float64(len(v.delays)-1))] }
-	if v.json {
-		row := map[string]any{
-			"records": v.seen, "verdicts": v.counts,
-			"latency_p50_ms": quantile(.5).Milliseconds(), "latency_p99_ms": quantile(.99).Milliseconds(),
-		}
-		if burst > 0 {
-			row["burst_records"], row["records_per_second"], row["seconds"] = burst, float64(burst)/took.Seconds(),
-				took.Seconds()
-		}
-		v.writeJSON(row)
-		return
-	}
 	var counts []string
 	for _, verdict := range []string{"unique", "possible", "near", "exact", "dead"} {
 		if n := v.counts[verdict]; n > 0 {
@@ -171,14 +133,8 @@ const largest = 3
 func (v *view) showStories() {
 	all := v.stories.Records()
 	all = all[:min(largest, len(all))]
-	if !v.json {
-		fmt.Fprintf(v.out, "\nThe %d largest stories (docs/stories.md):\n", len(all))
-	}
+	fmt.Fprintf(v.out, "\nThe %d largest stories (docs/stories.md):\n", len(all))
 	for _, s := range all {
-		if v.json {
-			v.writeJSON(s)
-			continue
-		}
 		fmt.Fprintf(v.out, "%s, %s, first %s: %s\n", visible.Count(s.Copies, "copy"),
 			visible.Count(s.Publishers, "publisher"), text.Snip(visible.Line(s.ByPublisher[0].Name), 14, "~"),
 			text.Snip(visible.Line(s.Root.Title), titleWidth, "~"))
@@ -187,15 +143,13 @@ func (v *view) showStories() {
 
 // invite prints how to use a demo that stays up.
 func (v *view) invite(cfg config.Config, listen string) {
-	if !v.json {
-		fmt.Fprintf(v.out, `
+	fmt.Fprintf(v.out, `
 still up until Ctrl-C; the console is at http://%[1]s%[2]s, programs ask: curl 'http://%[1]s%[6]s?sort=publishers'
 publish from another terminal, and ask why an article got its verdict:
   %[5]s produce --kafka.brokers %[3]s FILE
   %[5]s explain --kafka.brokers %[3]s --redis.addrs %[4]s --id ID
 `, listen, console.Path, strings.Join(cfg.Kafka.Brokers, ","), strings.Join(cfg.Redis.Addrs, ","), beside(os.Args[0]),
-			storylist.Path)
-	}
+		storylist.Path)
 }
 
 // beside returns how the program echosieve is typed by a user who typed the path of this program: both lie in
@@ -206,14 +160,6 @@ func beside(path string) string {
 		return program
 	}
 	return "echosieve"
-}
-
-func (v *view) writeJSON(x any) {
-	b, err := json.Marshal(x)
-	if err != nil {
-		b = []byte(`{"error":"unprintable"}`)
-	}
-	fmt.Fprintln(v.out, string(b))
 }
 
 // titleOf returns the title. A flash without a title is shown with its text.

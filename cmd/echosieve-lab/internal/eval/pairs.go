@@ -42,9 +42,9 @@ Debatable pairs count only in a separate table by kind, and pairs in the --ignor
 "ignored".
 
 Each FILE of articles, named by its language such as tr.jsonl.gz, gives pairs without labels: copies by known edits
-(words replaced, sentences cut, added or moved, accents lost, capitals, ...) and look-alikes (two articles within one
-frame, all numbers changed, ...); with --kinds versions those of one publisher (takes of a story, live blogs that grow,
-round-ups). --part takes one half of the families: choose constants on one half, and report on the other.`
+(words replaced, sentences cut, added or moved, accents lost, capitals, ...), versions of one publisher (takes of a
+story, live blogs that grow) and look-alikes (two articles within one frame, all numbers changed, round-ups, ...).
+--part takes one half of the families: choose constants on one half, and report on the other.`
 
 const pairsExample = `  # a report with charts
   echosieve-lab eval pairs --docs articles.jsonl.gz --pairs pairs.tsv --ignore ignore.tsv --html report.html

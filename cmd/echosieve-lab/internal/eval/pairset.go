@@ -23,15 +23,9 @@ import (
 
 // pairFlags name the pairs of eval pairs and eval ablate: labelled ones, and those made by known edits.
 type pairFlags struct {
-	docs, pairs, ignore, part, kinds string
-	bases                            int
+	docs, pairs, ignore, part string
+	bases                     int
 }
-
-const (
-	kindsEdits    = "edits"
-	kindsVersions = "versions"
-	kindsAll      = "all"
-)
 
 // The parts of the families.
 const (
@@ -46,8 +40,6 @@ func (o *pairFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.ignore, "ignore", "", "pairs that do not count, tab-separated")
 	cmd.Flags().StringVar(&o.part, "part", partAll,
 		"families to use: first or second half by a hash of the name, or all")
-	cmd.Flags().StringVar(&o.kinds, "kinds", kindsAll,
-		"pairs to make of each FILE: edits, versions (of one publisher, and neighbours on its pages), or all")
 	cmd.Flags().IntVar(&o.bases, "bases", 60, "articles of each FILE from which pairs are made")
 }
 
@@ -61,8 +53,6 @@ func (o *pairFlags) validate(names []string) error {
 		return fmt.Errorf("--bases is %d, must be at least 1", o.bases)
 	case o.part != partAll && o.part != partFirst && o.part != partSecond:
 		return fmt.Errorf("--part is %q, must be %s, %s or %s", o.part, partFirst, partSecond, partAll)
-	case o.kinds != kindsEdits && o.kinds != kindsVersions && o.kinds != kindsAll:
-		return fmt.Errorf("--kinds is %q, must be %s, %s or %s", o.kinds, kindsEdits, kindsVersions, kindsAll)
 	}
 	return nil
 }
@@ -192,13 +182,7 @@ func (s *pairSet) makePairs(made *recipe.Recipe, file string, texts []string, o 
 		}
 		bases++
 		family := fmt.Sprintf("%s-%d", language, i)
-		var list []edits.Edit
-		if o.kinds != kindsVersions {
-			list = corpus.Edits(i, editSeed)
-		}
-		if o.kinds != kindsEdits {
-			list = append(list, corpus.Versions(i, editSeed)...)
-		}
+		list := append(corpus.Edits(i, editSeed), corpus.Versions(i, editSeed)...)
 		for _, e := range list {
 			p := figures.Pair{A: family + "-" + e.Kind, B: family + "-" + e.Kind + "-later", Kind: e.Kind,
 				Families: []string{family}}

@@ -13,7 +13,6 @@ type Edit struct {
 	Kind           string
 	Copy           bool // the later text is a copy of the earlier one, else another article
 	Earlier, Later string
-	Bases          []int // the articles of the corpus that the texts are made from
 }
 
 // Corpus holds the articles of one language.
@@ -78,14 +77,13 @@ func (c *Corpus) Edits(base int, seed uint64) []Edit {
 // copy adds a copy of the base, if it differs.
 func (m *maker) copy(kind, text string) {
 	if text != m.articles[m.base] {
-		m.edits = append(m.edits, Edit{Kind: kind, Copy: true, Earlier: m.articles[m.base], Later: text,
-			Bases: []int{m.base}})
+		m.edits = append(m.edits, Edit{Kind: kind, Copy: true, Earlier: m.articles[m.base], Later: text})
 	}
 }
 
 // other adds two texts that are no copies.
-func (m *maker) other(kind, earlier, later string, bases ...int) {
-	m.edits = append(m.edits, Edit{Kind: kind, Earlier: earlier, Later: later, Bases: append(bases, m.base)})
+func (m *maker) other(kind, earlier, later string) {
+	m.edits = append(m.edits, Edit{Kind: kind, Earlier: earlier, Later: later})
 }
 
 // lookAlikes adds articles that are no copies of the base.
@@ -101,7 +99,7 @@ func (m *maker) lookAlikes(text string) {
 		return
 	}
 	later, frame := m.articles[another], m.sentences[third]
-	m.other("another_article", text, later, another)
+	m.other("another_article", text, later)
 	length := min(len(text), len(later))
 	for _, form := range []struct {
 		kind  string
@@ -110,7 +108,7 @@ func (m *maker) lookAlikes(text string) {
 		standing := upTo(frame, int(form.share*float64(length)))
 		half := len(standing) / 2
 		before, after := join(standing[:half]), join(standing[half:])
-		m.other(form.kind, before+"\n"+text+"\n"+after, before+"\n"+later+"\n"+after, another, third)
+		m.other(form.kind, before+"\n"+text+"\n"+after, before+"\n"+later+"\n"+after)
 	}
 }
 

@@ -79,28 +79,3 @@ func TestLosses(t *testing.T) {
 		require.Equal(t, texts[1], applied, kind)
 	}
 }
-
-func TestVersions(t *testing.T) {
-	var articles []string
-	for i := range 30 {
-		var text strings.Builder
-		for j := range 12 {
-			fmt.Fprintf(&text, "%s%s %s%s %s in %d. ", name(i*7+j), name(j), name(i+j*3), name(i*i+j), name(i+11*j),
-				100*i+j)
-		}
-		articles = append(articles, text.String())
-	}
-	c := NewCorpus("de", articles)
-	kinds := map[string]Edit{}
-	for _, e := range c.Versions(2, 1) {
-		kinds[e.Kind] = e
-		require.NotEqual(t, e.Earlier, e.Later, e.Kind)
-	}
-	require.True(t, strings.HasSuffix(kinds["take_half_added"].Later, articles[2]))
-	require.InDelta(t, len(articles[2])*2/3, len(kinds["take_half_added"].Earlier), 60)
-	require.True(t, strings.HasSuffix(kinds["live_blog_grown"].Later, kinds["live_blog_grown"].Earlier),
-		"new entries stand on top")
-	require.Contains(t, kinds["roundup_of_3"].Earlier+kinds["roundup_of_3"].Later, articles[2]+"\n")
-	require.False(t, kinds["roundup_of_3"].Copy)
-	require.Equal(t, c.Versions(2, 1), c.Versions(2, 1))
-}

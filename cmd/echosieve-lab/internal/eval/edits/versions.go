@@ -45,7 +45,7 @@ func (c *Corpus) Versions(base int, seed uint64) []Edit {
 
 // version adds two texts that are versions of the base.
 func (m *maker) version(kind, earlier, later string) {
-	m.edits = append(m.edits, Edit{Kind: kind, Copy: true, Earlier: earlier, Later: later, Bases: []int{m.base}})
+	m.edits = append(m.edits, Edit{Kind: kind, Copy: true, Earlier: earlier, Later: later})
 }
 
 // takes adds takes of a story: the later take tells more, or begins otherwise. Both have marks of one agency,
@@ -104,9 +104,9 @@ func (m *maker) neighbours(text string) {
 		list := append([]string{}, roundup[:n]...)
 		m.Shuffle(n, func(i, j int) { list[i], list[j] = list[j], list[i] })
 		if all := strings.Join(list, "\n"); m.IntN(2) == 0 {
-			m.other(kind, text, all, others[:n-1]...)
+			m.other(kind, text, all)
 		} else {
-			m.other(kind, all, text, others[:n-1]...)
+			m.other(kind, all, text)
 		}
 	}
 	later := m.articles[others[0]]
@@ -114,15 +114,14 @@ func (m *maker) neighbours(text string) {
 	for range 8 + m.IntN(8) {
 		related.WriteString(m.line())
 	}
-	m.other("short_above_one_list", m.short(m.base)+"\n"+related.String(), m.short(others[0])+"\n"+related.String(),
-		others[0])
+	m.other("short_above_one_list", m.short(m.base)+"\n"+related.String(), m.short(others[0])+"\n"+related.String())
 	for _, form := range []struct {
 		kind  string
 		times int
 	}{{"same_prose_1x", 1}, {"same_prose_2x", 2}, {"same_prose_4x", 4}} {
 		prose := m.prose(form.times * min(len(text), len(later)))
 		before, after := join(prose[:len(prose)/2]), join(prose[len(prose)/2:])
-		m.other(form.kind, before+"\n"+text+"\n"+after, before+"\n"+later+"\n"+after, others[0])
+		m.other(form.kind, before+"\n"+text+"\n"+after, before+"\n"+later+"\n"+after)
 	}
 }
 
