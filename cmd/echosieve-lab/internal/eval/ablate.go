@@ -58,7 +58,7 @@ func newAblateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		variants := figures.Variants(cfg.Detection.Thresholds, index.Rule.MaxDistance, index.Plan())
+		variants := figures.Variants(cfg.Detection.Thresholds, index.MaxDistance, index.Plan())
 		result, err := figures.Ablate(set.articles, set.counting(), append(variants,
 			o.textVariants(cmd, cfg, names, variants[0].Judge)...))
 		if err != nil {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,13 +79,10 @@ func (p *process) whileRuns(ctx context.Context) (context.Context, context.Cance
 func (p *process) waitReady(ctx context.Context) (time.Duration, error) {
 	tick := time.NewTicker(readyTick)
 	defer tick.Stop()
-	for last := errors.New("it does not listen"); ; {
-		if code, body, err := get(ctx, p.url+"/readyz"); err != nil {
-			last = err
-		} else if code == http.StatusOK {
+	for {
+		code, body, err := get(ctx, p.url+"/readyz")
+		if err == nil && code == http.StatusOK {
 			return time.Since(p.began), nil
-		} else {
-			last = errors.New(string(body))
 		}
 		select {
 		case <-ctx.Done():
@@ -92,7 +90,8 @@ func (p *process) waitReady(ctx context.Context) (time.Duration, error) {
 		case <-tick.C:
 		}
 		if time.Since(p.began) > readyTimeout {
-			return 0, fmt.Errorf("load: the service is not ready after %s: %w", readyTimeout, last)
+			return 0, fmt.Errorf("load: the service is not ready after %s: %w", readyTimeout,
+				cmp.Or(err, errors.New(string(body))))
 		}
 	}
 }
