@@ -74,7 +74,6 @@ func (f *fileReader) fail(n *yaml.Node, format string, args ...any) {
 
 // section reads the keys below prefix, which is "" or ends in a dot.
 func (f *fileReader) section(prefix string, n *yaml.Node) {
-	n = resolve(n)
 	if isNull(n) {
 		return // all keys of the section are commented out
 	}
@@ -96,7 +95,7 @@ func (f *fileReader) section(prefix string, n *yaml.Node) {
 		}
 		lines[name] = nameNode.Line
 		if k, ok := f.schema.key(name); ok {
-			f.value(k, nameNode, resolve(value))
+			f.value(k, nameNode, value)
 		} else if gone := f.schema.Removed(name); gone != "" {
 			f.fail(nameNode, "%s", gone)
 		} else if _, found := f.schema.Section(name); found {
@@ -128,7 +127,6 @@ func (k Key) fromNode(n *yaml.Node) (any, error) {
 	case n.Kind == yaml.SequenceNode && k.Type() == "list":
 		items := make([]string, len(n.Content))
 		for i, item := range n.Content {
-			item = resolve(item)
 			if item.Kind != yaml.ScalarNode || isNull(item) {
 				return nil, errors.New("wants a list of plain values")
 			}
@@ -146,13 +144,6 @@ func (k Key) got(n *yaml.Node) string {
 		return ""
 	}
 	return fmt.Sprintf(", not %q", n.Value)
-}
-
-func resolve(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

@@ -29,7 +29,6 @@ type Origins map[string]string
 func (s *Schema) Load(into any, from Sources) (Origins, error) {
 	merged := layer{}
 	for _, read := range []func() (layer, error){
-		func() (layer, error) { return s.defaults(), nil },
 		func() (layer, error) { return s.readFile(from.File) },
 		func() (layer, error) { return s.readEnv(from.Environ, from.Ignored) },
 		func() (layer, error) { return s.readFlags(from.Flags), nil },
@@ -44,22 +43,18 @@ func (s *Schema) Load(into any, from Sources) (Origins, error) {
 		maps.Copy(merged, l)
 	}
 	origins := Origins{}
-	for name, set := range merged {
-		k, _ := s.key(name)
+	for _, k := range s.keys {
+		set, given := merged[k.Name]
+		if k.secret != "" {
+			continue
+		}
+		if !given {
+			set = setting{k.Default, "default"}
+		}
 		reflect.ValueOf(into).Elem().FieldByIndex(k.field).Set(reflect.ValueOf(set.value))
-		origins[name] = set.origin
+		origins[k.Name] = set.origin
 	}
 	return origins, nil
-}
-
-func (s *Schema) defaults() layer {
-	out := layer{}
-	for _, k := range s.keys {
-		if k.secret == "" {
-			out[k.Name] = setting{value: k.Default, origin: "default"}
-		}
-	}
-	return out
 }
 
 // readEnv reads the variables that begin with the prefix of the schema, except the variables in ignored (see Sources).

@@ -247,6 +247,7 @@ func TestFileMistakes(t *testing.T) {
 		"secret not shown": {"kafka: {password: [hunter2]}\n",
 			[]string{"kafka.password wants one value of type string"}},
 		"secret as alias":  {"kafka: {password: *hunter2}\n", []string{"e.yaml: yaml: a value begins with *"}},
+		"alias":            {"window: &w 1h\nweight: *w\n", []string{`:2: weight wants one value of type float`}},
 		"secret as anchor": {"kafka: {password: &hunter2}\n", []string{"kafka.password has no value"}},
 		"secret as map":    {"kafka: {password: {hunter2: x}}\n", []string{"kafka.password wants one value"}},
 		"secret cut open":  {"kafka: {password: hunter2\n", []string{"e.yaml: yaml: "}},
