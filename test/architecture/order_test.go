@@ -60,8 +60,8 @@ func racing(files *token.FileSet, file *ast.File) (lines []int) {
 }
 
 // assigned returns the variables that function literals in calls of an expression assign.
-func assigned(value ast.Expr) map[*ast.Object]bool {
-	set := map[*ast.Object]bool{}
+func assigned(value ast.Expr) map[any]bool {
+	set := map[any]bool{}
 	ast.Inspect(value, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
@@ -90,7 +90,7 @@ func assigned(value ast.Expr) map[*ast.Object]bool {
 }
 
 // variable returns what x, x.y, x[i] and *x have in common; nil: it is declared in another file, or no variable.
-func variable(e ast.Expr) *ast.Object {
+func variable(e ast.Expr) any {
 	for {
 		switch of := e.(type) {
 		case *ast.Ident:
@@ -110,7 +110,7 @@ func variable(e ast.Expr) *ast.Object {
 }
 
 // mentions says whether an expression reads one of the variables, outside of function literals.
-func mentions(e ast.Expr, set map[*ast.Object]bool) (found bool) {
+func mentions(e ast.Expr, set map[any]bool) (found bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && set[id.Obj] {
 			found = true
