@@ -1,6 +1,7 @@
 package stories
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
 	"time"
@@ -108,4 +109,141 @@ func (s *Story) code(c *codec) {
 		c.coordinates(&s.related[i].Coordinates)
 		c.article(&s.related[i])
 	}
+}
+
+// codec writes fields at the end of buf, or reads them from the beginning of state. One function for both cannot write
+// what it does not read. After a field that cannot be read, bad stays set and all fields are zero.
+type codec struct {
+	writes, bad bool
+	buf         []byte
+	state       string
+	topic       string // of coordinates that name none
+	before      int64  // the time before, in milliseconds: times are written as distances
+}
+
+func (c *codec) uint64(v *uint64) {
+	if c.writes {
+		c.buf = binary.AppendUvarint(c.buf, *v)
+		return
+	}
+	*v = 0
+	for i := range min(len(c.state), binary.MaxVarintLen64) {
+		*v |= uint64(c.state[i]&0x7f) << (7 * i)
+		if c.state[i] < 0x80 {
+			c.state = c.state[i+1:]
+			return
+		}
+	}
+	c.fail()
+}
+
+func (c *codec) fail() { c.bad, c.state = true, "" }
+
+// number writes or reads a number that is not negative: 0 if the state has none.
+func number[T ~int | ~int32 | ~int64 | ~uint8 | ~uint32](c *codec, v *T) {
+	wide := uint64(*v)
+	if c.uint64(&wide); !c.writes {
+		if *v = T(wide); uint64(*v) != wide || *v < 0 {
+			c.fail()
+			*v = 0
+		}
+	}
+}
+
+func (c *codec) flag(v *bool) {
+	n := uint64(0)
+	if *v {
+		n = 1
+	}
+	c.uint64(&n)
+	*v = n == 1
+}
+
+// hash writes or reads four bytes.
+func (c *codec) hash(v *uint32) {
+	switch {
+	case c.writes:
+		c.buf = binary.LittleEndian.AppendUint32(c.buf, *v)
+	case len(c.state) < 4:
+		c.fail()
+	default:
+		*v, c.state = binary.LittleEndian.Uint32([]byte(c.state[:4])), c.state[4:]
+	}
+}
+
+func (c *codec) text(v *string) {
+	n := len(*v)
+	if number(c, &n); c.writes {
+		c.buf = append(c.buf, *v...)
+	} else if n > len(c.state) {
+		c.fail()
+	} else {
+		*v, c.state = c.state[:n], c.state[n:]
+	}
+}
+
+func (c *codec) ms(v *int64) {
+	distance := *v - c.before
+	zigzag := uint64(distance)<<1 ^ uint64(distance>>63)
+	c.uint64(&zigzag)
+	*v = c.before + (int64(zigzag>>1) ^ -int64(zigzag&1))
+	c.before = *v
+}
+
+func (c *codec) time(v *time.Time) {
+	ms := v.UnixMilli()
+	c.ms(&ms)
+	*v = time.UnixMilli(ms).UTC()
+}
+
+// coordinates writes or reads coordinates. Those in the topic of the root name none.
+func (c *codec) coordinates(v *article.Coordinates) {
+	topic := v.Topic
+	if topic == c.topic {
+		topic = ""
+	}
+	c.text(&topic)
+	if v.Topic = topic; topic == "" {
+		v.Topic = c.topic
+	}
+	number(c, &v.Partition)
+	number(c, &v.Offset)
+}
+
+// id writes or reads the id behind the coordinates. An article without an id of its own has them as its id.
+func (c *codec) id(v *article.Ref) {
+	id := v.ID
+	if c.writes && v.Unnamed() {
+		id = ""
+	}
+	if c.text(&id); !c.writes {
+		v.ID = id
+	}
+	if v.ID == "" {
+		v.ID = v.String()
+	}
+}
+
+func (c *codec) article(a *Article) {
+	c.id(&a.Ref)
+	c.text(&a.Publisher)
+	c.text(&a.Title)
+	c.text(&a.URL)
+	c.time(&a.Time)
+	number(c, &a.Length)
+}
+
+// list writes or reads the length of a list, and returns the list with that length, and room for one more element. Each
+// element takes a byte at least.
+func list[T any](c *codec, v *[]T) []T {
+	n := len(*v)
+	number(c, &n)
+	switch {
+	case c.writes:
+	case n > len(c.state):
+		c.fail()
+	case n > 0:
+		*v = make([]T, n, n+1)
+	}
+	return *v
 }

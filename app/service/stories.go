@@ -12,7 +12,11 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 
 	"echosieve/app/build"
 	"echosieve/app/config"
@@ -27,8 +31,6 @@ import (
 	"echosieve/redisindex/keyspace"
 	"echosieve/stories"
 	"echosieve/stories/projector"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // StoriesConfig holds what the role of stories needs beside the settings of the service.
@@ -209,4 +211,48 @@ func (s *Stories) root(ctx context.Context, at article.Coordinates) (r record.Re
 		return r, false, nil
 	}
 	return r, err == nil, err
+}
+
+// lag is the metric that says how far the stories are behind the output topics. The role has a consumer for each topic,
+// and another one in each generation, so the metrics of consumers would collide: of each topic, lag tells one.
+type lag struct {
+	desc *prometheus.Desc
+
+	mu        sync.Mutex
+	consumers map[string]*prometheus.Registry // by topic
+}
+
+func newLag() *lag {
+	return &lag{consumers: map[string]*prometheus.Registry{}, desc: prometheus.NewDesc("echosieve_stories_lag_records",
+		"Records of an output topic in partitions of this process that are not yet in the stories.",
+		[]string{"topic"}, nil)}
+}
+
+// of returns a registry for the next consumer of a topic.
+func (l *lag) of(topic string) *prometheus.Registry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.consumers[topic] = prometheus.NewRegistry()
+	return l.consumers[topic]
+}
+
+// Describe implements prometheus.Collector.
+func (l *lag) Describe(to chan<- *prometheus.Desc) { to <- l.desc }
+
+// Collect implements prometheus.Collector.
+func (l *lag) Collect(to chan<- prometheus.Metric) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for topic, registry := range l.consumers {
+		records := 0.0
+		families, _ := registry.Gather() // what it could gather
+		for _, family := range families {
+			if family.GetName() == "echosieve_consumer_lag_records" {
+				for _, partition := range family.GetMetric() {
+					records += partition.GetGauge().GetValue()
+				}
+			}
+		}
+		to <- prometheus.MustNewConstMetric(l.desc, prometheus.GaugeValue, records, topic)
+	}
 }

@@ -89,3 +89,11 @@ func TestWriterKeepsColours(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "\x1b[31mred\x1b[0m\n<U+001B>[2J<U+001B>[10;10H", b.String())
 }
+
+func TestCount(t *testing.T) {
+	for want, n := range map[string]int{"0 bits": 0, "1 bit": 1, "2 bits": 2} {
+		require.Equal(t, want, Count(n, "bit"))
+	}
+	require.Equal(t, "2 entries", Count(2, "entry"))
+	require.Equal(t, "1 copy", Count(1, "copy"))
+}

@@ -135,17 +135,8 @@ func load(t *testing.T, p certs.Pair) []tls.Certificate {
 	return []tls.Certificate{cert}
 }
 
-// serve answers one byte to everybody who gets that far.
+// serve answers one byte to everybody who gets that far, until the test ends.
 func serve(t *testing.T, config *tls.Config) string {
-	t.Helper()
-	return listen(t, config, func(conn net.Conn) {
-		_, _ = conn.Write([]byte("-ERR what?\r\n"))
-		_, _ = conn.Read(make([]byte, 1<<16)) // closing with data unread would be a reset
-	})
-}
-
-// listen gives each connection to answer, until the test ends.
-func listen(t *testing.T, config *tls.Config, answer func(conn net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -161,7 +152,8 @@ func listen(t *testing.T, config *tls.Config, answer func(conn net.Conn)) string
 			}
 			go func() {
 				defer conn.Close()
-				answer(conn)
+				_, _ = conn.Write([]byte("-ERR what?\r\n"))
+				_, _ = conn.Read(make([]byte, 1<<16)) // closing with data unread would be a reset
 			}()
 		}
 	}()

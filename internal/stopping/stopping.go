@@ -3,8 +3,12 @@
 package stopping
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // patience is how long a call that has failed is tried again after the process has begun to stop. A call that fails
@@ -71,5 +75,75 @@ func Wait(ctx context.Context, pause time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 3 * time.Second
+)
+
+// Backoff waits between attempts. The pause doubles from minBackoff to maxBackoff. It is random within
+// bounds, so that partitions and processes do not try again at the same moment. The zero value is ready.
+type Backoff struct {
+	First  time.Duration // the first pause; 0: minBackoff
+	pauses *backoff.ExponentialBackOff
+}
+
+func (b *Backoff) next() time.Duration {
+	if b.pauses == nil {
+		b.pauses = backoff.NewExponentialBackOff()
+		b.pauses.InitialInterval, b.pauses.MaxInterval, b.pauses.Multiplier = cmp.Or(b.First, minBackoff), maxBackoff, 2
+		b.Reset()
+	}
+	return b.pauses.NextBackOff()
+}
+
+// Wait returns nil after the next pause, sooner when the process begins to stop, or ctx's error if ctx ends first.
+func (b *Backoff) Wait(ctx context.Context) error { return Wait(ctx, b.next()) }
+
+// Reset begins with the first pause again.
+func (b *Backoff) Reset() {
+	if b.pauses != nil {
+		b.pauses.Reset()
+	}
+}
+
+// Final marks an error of a call that Until must not try again.
+func Final(err error) error { return backoff.Permanent(err) }
+
+// IsFinal says whether an error is marked so.
+func IsFinal(err error) bool { return errors.As(err, new(*backoff.PermanentError)) }
+
+// Until calls try until it succeeds or its error is Final, after pauses as those of Backoff. It gives up when ctx ends
+// and, after a failure, soon after the process has begun to stop: ctx of try ends then. It also gives up when it has
+// tried for the time patience, unless that is 0. The error is the last one of try, joined with that of ctx if ctx
+// ended.
+func Until(ctx context.Context, patience time.Duration, try func(ctx context.Context) error) error {
+	began, calling := time.Now(), ctx
+	var pauses Backoff
+	for {
+		err := try(calling)
+		var final *backoff.PermanentError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &final):
+			return final.Unwrap()
+		case calling == ctx: // it has failed for the first time
+			var cancel context.CancelFunc
+			calling, cancel = Retry(ctx) //nolint:fatcontext // once
+			defer cancel()
+		}
+		pause := pauses.next()
+		if patience > 0 && time.Since(began)+pause > patience {
+			return err
+		}
+		if ended := Wait(calling, pause); ended != nil {
+			if !errors.Is(err, ended) {
+				err = errors.Join(ended, err)
+			}
+			return err
+		}
 	}
 }
