@@ -22,8 +22,8 @@ func printHelp(cmd *cobra.Command, _ []string) {
 	_ = cmd.UsageFunc()(cmd) // like cobra: an output that is gone is no reason to fail
 }
 
-// printUsage returns a function that prints what cobra's own prints, except that the settings follow the command's other
-// flags in a separate list: a hundred settings would bury the two flags that the reader is looking for.
+// printUsage returns a function that prints what cobra's own prints, except that the settings follow the command's
+// other flags in a separate list: a hundred settings would bury the two flags that the reader is looking for.
 //
 // It uses no template of cobra's, because a program that links text/template keeps every method that any of
 // its types has: the linker cannot see which of them a template calls. With a template the service binary has

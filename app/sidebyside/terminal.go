@@ -63,8 +63,8 @@ func (t Terminal) Render(runs []Run) string {
 	return b.String()
 }
 
-// wrap lays out the pieces of one side in lines of at most width columns. A difference that goes on in the next line has
-// its color there, too.
+// wrap lays out the pieces of one side in lines of at most width columns. A difference that goes on in the next line
+// has its color there, too.
 func (t Terminal) wrap(pieces []piece, begin, end string, color text.Color, width int) []string {
 	var b strings.Builder
 	for _, p := range pieces {
