@@ -126,8 +126,10 @@ func decompress(codec string, value, into []byte) ([]byte, error) {
 		r, _ := gzipReaders.Get().(*gzip.Reader)
 		defer gzipReaders.Put(r)
 		err = r.Reset(bytes.NewReader(value))
-		for n := 0; err == nil && len(into) < cap(into); into = into[:len(into)+n] {
+		for err == nil && len(into) < cap(into) {
+			var n int
 			n, err = r.Read(into[len(into):cap(into)])
+			into = into[:len(into)+n]
 		}
 	} else {
 		into, err = unzstd().DecodeAll(value, into)

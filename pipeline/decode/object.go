@@ -38,8 +38,7 @@ func deeperThan(value []byte, limit int) bool {
 					return false
 				}
 				i += next + 1
-				for slashes = 0; value[i-1-slashes] == '\\'; slashes++ {
-				}
+				slashes = i - len(bytes.TrimRight(value[:i], `\`))
 			}
 		case '{', '[':
 			if depth++; depth > limit {

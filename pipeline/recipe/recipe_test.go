@@ -201,7 +201,7 @@ var (
 	zhArticle, enArticle = newstext.Zh, newstext.En
 	zhOther, enOther     = newstext.ZhOther, newstext.EnOther
 	zhMenu, zhFooter     = newstext.ZhMenu, newstext.ZhFooter
-	enMenu, enFooter     = newstext.EnMenu, newstext.EnFooter
+	enFooter             = newstext.EnFooter
 )
 
 func normalised(clean string) string { return string(text.AppendNormalised(nil, clean)) }

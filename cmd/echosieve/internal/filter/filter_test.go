@@ -214,7 +214,8 @@ func TestTimes(t *testing.T) {
 		`{"ts":1,"date":"2023-11-14","ts":1700000000}`:     "2023-11-14T22:13:20Z",
 		`{"ts":"soon","date":"2023-11-14"}`:                "2023-11-14T00:00:00Z",
 		`{"ts":2023}`:                                      "",
-		`{"ts":[]}`:                                        "", `{"ts":""}`: "", `{"a":{"ts":1700000000}}`: "", `x`: "", ``: "",
+		`{"ts":[]}`:                                        "",
+		`{"ts":""}`:                                        "", `{"a":{"ts":1700000000}}`: "", `x`: "", ``: "",
 	} {
 		at, unread := timeFields(defaultTimes).find([]byte(value))
 		require.Equal(t, want == "", at.IsZero(), value)
