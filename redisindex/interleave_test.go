@@ -155,7 +155,7 @@ func newWorld(t *testing.T, clients []*steppedClient, seed uint64, buckets strin
 		}
 		cfg := w.cfg
 		cfg.Overlaps = []string{"duplicate", "unique", "possible"}[i%3] // processes may have different policies
-		if capped { // by settings that change while the workers run
+		if capped {                                                     // by settings that change while the workers run
 			cfg.MaxCandidates, cfg.MaxDistance = 1+r.IntN(3), r.IntN(6)
 		}
 		x, err := New(c, cfg, nil, slog.New(slog.DiscardHandler), func(_ string, _ fmt.Stringer, err error) {
