@@ -107,9 +107,9 @@ func (x *Index) added(ctx context.Context, cmd *redis.Cmd) error {
 	return nil
 }
 
-// addToSets is addToPacked for lists that are Redis sets, which other programs can read. Members are fingerprints as signed
-// decimal numbers. Redis keeps sets of such numbers as intsets, 8 bytes for each member, as long as they have
-// at most set-max-intset-entries members.
+// addToSets is addToPacked for lists that are Redis sets, which other programs can read. Members are
+// fingerprints as signed decimal numbers. Redis keeps sets of such numbers as intsets, 8 bytes for each member,
+// as long as they have at most set-max-intset-entries members.
 //
 // A set may grow without a bound, but a look-up reads at most keyspace.MaxMembers members. SRANDMEMBER with a
 // count returns the whole set if the set is not larger, at the price of SMEMBERS. Of a larger set the server
