@@ -128,9 +128,9 @@ var others = []mistake{
 	{"one-call-speaks-for-all", "^TestHealthChanges$", []edit{
 		{"../app/service/health.go", "delete(c.waits, call)", "clear(c.waits)"}}},
 	{"one-answer-of-the-registry-is-believed", "^TestANodeThatLagsIsAskedAgain$", []edit{
-		{"../app/registry/wait.go", "if !patient && (", "if false && ("}}},
+		{"../app/registry/client.go", "if !patient && (", "if false && ("}}},
 	{"no-schema-while-the-registry-is-away", "^TestARegistryThatIsAwayMakesNoDeadLetters$", []edit{
-		{"../app/registry/wait.go", "		call.refused = time.Time{}\n		return nil, no\n",
+		{"../app/registry/client.go", "		call.refused = time.Time{}\n		return nil, no\n",
 			"		return nil, no.reject(call.id)\n"}}},
 	{"values-wait-for-no-memory", "^TestValuesWaitForMemory$", []edit{
 		{"../pipeline/decode/memory.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"}}},
