@@ -52,7 +52,7 @@ func (w *warcReader) next() (Article, error) {
 		}
 		a.Idle = w.Buffered() == 0
 		uri := uriOf(h)
-		if skip := (*SkipError)(nil); errors.As(err, &skip) {
+		if skip := (*SkipError)(nil); errors.As(err, &skip) && uri != "" {
 			skip.Detail = uri + ": " + skip.Error()
 		}
 		if err != nil {

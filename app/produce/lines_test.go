@@ -49,7 +49,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		"JSON Feed": {"{\n\"version\": \"https://jsonfeed.org/version/1.1\", \"items\": [\n" + item + "]}",
 			"it has version, items[].headline, items[].content_html: --input.fields.text NAME"},
 		"damaged pages": {strings.Repeat("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
-			2), "(stdin:1: : no HTTP response)"},
+			2), "(stdin:1: no HTTP response)"},
 	} {
 		values, report, err := read(t, c.text)
 		require.ErrorContains(t, err, c.want, name)

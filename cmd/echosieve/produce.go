@@ -27,18 +27,19 @@ or zstd, whatever their names are. "-", or no file, means standard input. The ou
 directly.
 
 A line, row or element that is damaged, or too long for the topic, is reported with its file and line
-number (the first ten), counted and left out. With --strict the command stops at it. The command stops
-also at a file that begins with ten of them, or with a hundred articles whose text stands under another
-name: it is no file of articles. Other articles without text are published and become dead letters. Pages of a WARC file
-are decoded as browsers do it; what cannot be read is counted by cause.
+number (the first ten), counted and left out. With --strict the command stops at it. Damage behind which nobody knows
+where the next row or element of a table or list begins ends that file. So do a hundred pieces without an article at the
+beginning: it is no file of articles, or their text stands under another name, and the message has the names. Other
+articles without text are published and become dead letters. Pages of a WARC file are decoded as browsers do it;
+responses without a page are counted by cause.
 
 With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and
 English, with copies, look-alikes and broken lines. With --loop as well, reports of invented events
 follow, three in ten of them copies, until the command is stopped. They make dashboards move on an
 installation without articles; do not send them to a topic of real ones.
 
-Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad, or most pages of a
-WARC file could not be read; 2 failed, or no line was an article.`
+Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad; 2 failed, or no
+line was an article.`
 
 func newProduceCommand() *cobra.Command {
 	cmd := &cobra.Command{
