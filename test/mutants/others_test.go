@@ -8,7 +8,7 @@ var others = []mistake{
 		{"../stories/projector/store.go", "if e.Story != nil && state == e.state {", "if e.Story != nil {"}}},
 	{"stories-publish-only-what-they-changed", "../stories/projector ^TestRepeatedBatchIsPublishedAgain$/^Mini$", []edit{
 		{"../stories/projector/projector.go", "} else if t.Version() == before {",
-			"} else if t.Version() == before {\n\t\t\troot, _ := t.Root()\n\t\t\tt.Story = stories.New(root.Ref)"}}},
+			"} else if t.Version() == before {\n\t\t\tt.Story = stories.New(t.Of)"}}},
 	{"stories-without-a-fence", "^TestStoriesFollowTheService$", []edit{
 		{"../app/service/stories.go", "kafka.Delivery = broker.ExactlyOnce",
 			"kafka.Delivery = broker.AtLeastOnce"}}},
