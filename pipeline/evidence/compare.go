@@ -56,7 +56,8 @@ type Comparison struct {
 	Repeated int
 	// SameForemost tells that the five weightiest words of one article are main words of the other.
 	SameForemost bool
-	// SameValues tells that both articles have the same numbers, as far as the bitmap tells numbers apart.
+	// SameValues tells that both articles have the same numbers, as far as the bitmap tells numbers apart. One that is a
+	// version number in one of them may stand further below in the other, if they have nearly all word pairs in common.
 	SameValues bool
 	// OnePublisher tells that the publisher of both is known, and one. Of two publishers, one pair in 255 is taken for
 	// one. SameAddress tells the same of the address, to one pair in 127.
@@ -123,9 +124,26 @@ func Compare(a, b *Signature) Comparison {
 	c.LeastValues, c.CommonValues = min(bits.OnesCount64(va&body), bits.OnesCount64(vb&body)),
 		bits.OnesCount64(va&vb&body)
 	c.LeastAll, c.CommonAll = min(bits.OnesCount64(va), bits.OnesCount64(vb)), bits.OnesCount64(va&vb)
-	c.SameValues = va == vb
+	c.SameValues = va == vb || c.J >= limits.Contained && hasValues(va, vb) && hasValues(vb, va)
 	c.compareOrigins(a, b)
 	return c
+}
+
+// hasValues tells whether a bitmap has the numbers of another one. Bit i of the body and bit i modulo the number of
+// bits of version numbers can be one number.
+func hasValues(bitmap, other uint64) bool {
+	const body, heads = 1<<bodyBits - 1, bitmapBits - bodyBits
+	folded := uint64(0)
+	for i := 0; i < bodyBits; i += heads {
+		folded |= bitmap & body >> i
+	}
+	missing := other &^ bitmap
+	for i := 0; i < bodyBits; i += heads {
+		if missing&body>>i&(1<<heads-1)&^(bitmap>>bodyBits) != 0 {
+			return false
+		}
+	}
+	return missing>>bodyBits&^folded == 0
 }
 
 // jaccard estimates the similarity by the share of equal slots. Slots have 2 bits, so a quarter of unrelated

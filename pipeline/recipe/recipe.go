@@ -70,7 +70,7 @@ const News = "news"
 // TestGoldenArticles and TestVerdictsAreTheSame fail when such a change was made. The numbers of package
 // limits, the rows of the rule, the version of signatures and the dictionaries are in the id anyway.
 const (
-	newsVersion    = 8
+	newsVersion    = 9
 	classicVersion = 2
 )
 
@@ -229,7 +229,7 @@ func recipeID(config Config, userWords, stopWords []byte, numbers []float64, for
 
 // ID names the recipe with everything that changes its fingerprints or verdicts: name, version and 8
 // hexadecimal digits of a hash over settings, dictionaries, limits and the rows of the rule, such as
-// "news-8-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
+// "news-9-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
 
 // Boilerplate returns the boilerplate table, nil if none is configured.

@@ -41,7 +41,7 @@ func TestGoldenArticles(t *testing.T) {
 		require.Equal(t, c.simhash, a.SimHash.String(), "%s: %s", name, advice)
 		require.Equal(t, c.digest, hex.EncodeToString(a.Digest[:]), "%s: %s", name, advice)
 	}
-	require.Equal(t, "news-8-5a13816b", r.ID())
+	require.Equal(t, "news-9-5a13816b", r.ID())
 }
 
 // The index finds exact copies by fingerprint. Where punctuation moves the end of a word, the fingerprints
@@ -141,7 +141,7 @@ func TestRecipeConfig(t *testing.T) {
 
 func TestRecipeID(t *testing.T) {
 	r := testRecipe(t)
-	require.Regexp(t, regexp.MustCompile(`^news-8-[0-9a-f]{8}$`), r.ID())
+	require.Regexp(t, regexp.MustCompile(`^news-9-[0-9a-f]{8}$`), r.ID())
 	require.Equal(t, r.ID(), testRecipe(t).ID())
 	seen := map[string]bool{r.ID(): true}
 	for _, change := range []func(*Config){

@@ -38,7 +38,7 @@ func Clean(text string) string {
 func AppendClean(dst []byte, text string) (clean []byte, costly bool) {
 	start := len(dst)
 	var spelled spelling
-	dst = fold(dst, undoMojibake(stripShortcodes(unquote(stripMarkup(unescape(text))))), &spelled)
+	dst = fold(dst, undoMojibake(stripShortcodes(unquote(stripMarkup(stripWiki(unescape(text)))))), &spelled)
 	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
 	// is rare, because fold maps the usual compatibility characters itself.
 	if spelled.any && !norm.NFKC.IsNormal(dst[start:]) {

@@ -199,10 +199,12 @@ func TestFoldsInAnyOrder(t *testing.T) {
 // What editors, mails and addresses put around and between characters is no text.
 func TestMarkupOfEditorsIsLeftOut(t *testing.T) {
 	for raw, want := range map[string]string{
-		`[vc_row css=".a{b}"][vc_column_text el_class='c']The quay[/vc_column_text][/vc_row]`: "the quay",
-		`[et_pb_text custom_padding="|||"]The quay[/et_pb_text] opens`:                        "the quay\nopens",
-		`[gallery] The [b]old[/b] quay [url=https://a.example]opens[/url]`:                    "the old quay opens",
-		"he said [sic] that the quay [12] opens [see below]":                                  "he said [sic] that the quay [12] opens [see below]",
+		`[vc_row css=".a{b}"][vc_column_text el_class='c']The quay[/vc_column_text][/vc_row]`:                    "the quay",
+		`[et_pb_text custom_padding="|||"]The quay[/et_pb_text] opens`:                                           "the quay\nopens",
+		`[gallery] The [b]old[/b] quay [url=https://a.example]opens[/url]`:                                       "the old quay opens",
+		"he said [sic] that the quay [12] opens [see below]":                                                     "he said [sic] that the quay [12] opens [see below]",
+		"{{date|{{x|1}}}}The '''[[w:Quay|quay]]''' [[opens]].<ref name=\"a\">{{cite|b}}</ref>[[Category:Quays]]": "the quay opens.",
+		"a {{name}} and a [[list]], 1 ''quoted''":                                                                "a and a list, 1 quoted",
 		"a [quay](b) opens [a=b]":                               "a [quay](b) opens [a=b]",
 		"<ruby>港<rp>(</rp><rt>みなと</rt><rp>)</rp></ruby>が":       "港が",
 		"<ruby>港<rt>みなと</ruby><script>a</script>が":              "港みなとが",

@@ -1,7 +1,9 @@
 package text
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -120,11 +122,37 @@ var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 // Plain returns a clean text as fingerprint and signature see it: letters without their accents. Example:
 // "Żółty mur" becomes "zolty mur". buf may be overwritten.
 func Plain(buf []byte, clean string) (text string, used []byte) {
+	clean = fromSevenBit(clean)
 	buf = AppendPlain(slices.Grow(buf[:0], len(clean)), clean)
 	if string(buf) == clean { // most Chinese and English texts
 		return clean, buf
 	}
 	return string(buf), buf
+}
+
+// sevenBit lists frequent words of languages that wires and old programs also write in ASCII, and what is then written
+// for which letters. Two such words in a text without a letter beyond ASCII say that it is
+// written so.
+var sevenBit = []struct {
+	words   *regexp.Regexp
+	letters *strings.Replacer
+}{
+	{regexp.MustCompile(`\b(fuer|ueber|koenn|muess|wuerd|waehrend|haett|waere|fuenf|naechst|spaeter|zurueck|groess)`),
+		strings.NewReplacer("aue", "aue", "eue", "eue", "que", "que", "ae", "a", "oe", "o", "ue", "u")},
+	{regexp.MustCompile(`\b(paa|naar|ogsaa|foer|goer|stoerre|foerste|maaned|saa|aar)\b`),
+		strings.NewReplacer("aa", "a", "oe", "o")},
+}
+
+// fromSevenBit returns a clean text with the letters that it writes in ASCII as AppendPlain folds the usual ones.
+func fromSevenBit(clean string) string {
+	for _, language := range sevenBit {
+		if len(language.words.FindAllStringIndex(clean, 2)) == 2 && !strings.ContainsFunc(clean, func(r rune) bool {
+			return r >= utf8.RuneSelf && unicode.IsLetter(r)
+		}) {
+			return language.letters.Replace(clean)
+		}
+	}
+	return clean
 }
 
 // copied says which bytes AppendPlain copies: all but C3 to E1, which begin the characters that

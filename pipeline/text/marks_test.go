@@ -60,6 +60,19 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// Only a text with two frequent words of such a language, and without a letter beyond ASCII, is written in seven bits.
+func TestSevenBits(t *testing.T) {
+	for text, want := range map[string]string{
+		"die groesste bruecke fuer neue quader wuerde teuer": "die grosste brucke fur neue quader wurde teuer",
+		"paa skibet, naar de goer":                           "pa skibet, nar de gor",
+		"the value does wuerde not rise":                     "the value does wuerde not rise",
+		"fuer die bruecke wuerde in córdoba":                 "fuer die bruecke wuerde in cordoba",
+	} {
+		plain, _ := Plain(nil, text)
+		require.Equal(t, want, plain)
+	}
+}
+
 // The text of most articles is not copied.
 func TestPlainKeepsPlainText(t *testing.T) {
 	text := "市气象台发布“橙色”预警，最大雨强80.5毫米。 The council – “yes” – approved $4,000 in 2024."

@@ -111,6 +111,25 @@ var shortcode = regexp.MustCompile(`^\[/?([A-Za-z][\w-]*)((?:=[^\s\]\[]*)?(?:\s+
 // maxShortcode is the length of the longest tag in square brackets, in bytes.
 const maxShortcode = 1 << 10
 
+// stripWiki returns a text without the notation of MediaWiki, if it has links of it: templates, which stand around the
+// article or in its references, marks of bold and italic letters, and categories. Of links, what they show stays.
+func stripWiki(text string) string {
+	if !strings.Contains(text, "[[") || !strings.Contains(text, "{{") {
+		return text
+	}
+	for range maxMarkupPasses { // templates within templates
+		text = wikiTemplate.ReplaceAllString(text, "")
+	}
+	return wikiLink.ReplaceAllString(wikiMarks.Replace(wikiCategory.ReplaceAllString(text, "")), "$1")
+}
+
+var (
+	wikiTemplate = regexp.MustCompile(`\{\{[^{}]*\}\}`)
+	wikiCategory = regexp.MustCompile(`\[\[[^\[\]|:]+:[^\[\]|]*\]\]`)
+	wikiLink     = regexp.MustCompile(`\[\[(?:[^\[\]|]*\|)*([^\[\]|]*)\]\]`)
+	wikiMarks    = strings.NewReplacer("'''", "", "''", "")
+)
+
 // unlistedElement returns the kind of an element that HTML does not have. sure says that its tag is more than
 // a name between angle brackets. Elements of one's own stand between paragraphs.
 func unlistedElement(name []byte, sure bool) element {

@@ -162,7 +162,7 @@ func (c *Counter) Weigh() {
 	for i := range c.words {
 		idf := c.terms.of(c.words[i].hash)
 		switch first := c.words[i].text[0]; {
-		case first >= '0' && first <= '9':
+		case first >= '0' && first <= '9', isNumeral(c.words[i].text):
 			idf = min(idf, limits.WeakIDF)
 		case first < utf8.RuneSelf:
 			idf = min(idf, limits.RareIDF)
@@ -225,7 +225,7 @@ func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
 	var mains [limits.MainWords]*word
 	for i := range c.words {
 		w := &c.words[i]
-		if first := w.text[0]; first >= '0' && first <= '9' || w.idf == 0 {
+		if first := w.text[0]; first >= '0' && first <= '9' || w.idf == 0 || isNumeral(w.text) {
 			continue
 		}
 		score, at := float32(w.count)*w.idf*w.idf, limits.MainWords
@@ -266,3 +266,8 @@ func unlisted(word string) float32 {
 // damped is the weight of an unlisted word that occurs count times. The count enters by its square root: no
 // table says which words of the language are frequent everywhere, so a high count tells less of the article.
 func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }
+
+// isNumeral tells whether a word consists of Chinese numerals. Others write it with digits.
+func isNumeral(word string) bool {
+	return beginsHan(word[0]) && strings.Trim(word, "〇零一二两三四五六七八九十百千万亿") == ""
+}
