@@ -17,7 +17,7 @@ import (
 
 // OutputConfig says where an output states its verdict.
 type OutputConfig struct {
-	Verdict string `setting:"verdict" help:"Where an output states its verdict: headers, or value: in a last member of the JSON object, too, for sinks that drop headers (docs/output.md)."`
+	Verdict string `setting:"verdict"`
 	Member  string `setting:"-"`
 }
 
@@ -125,8 +125,8 @@ func (o *Output) Member() Member {
 }
 
 // AppendTo appends the JSON object to dst, with m as its last member. Members that have the name already are
-// left out; all other bytes stay, but those that are no UTF-8 become U+FFFD: else the line is no JSON for others. A value that is no valid object, such as a damaged line, becomes the text
-// of a member "value".
+// left out; all other bytes stay, but those that are no UTF-8 become U+FFFD: else the line is no JSON for others. A
+// value that is no valid object, such as a damaged line, becomes the text of a member "value".
 func (m *Member) AppendTo(dst []byte, name string, object []byte) ([]byte, error) {
 	if object == nil {
 		object = []byte("{}")

@@ -22,7 +22,8 @@ import (
 )
 
 // Articles that are much larger than any real one take little memory for each byte of their value, including
-// jieba's memory and garbage, and those of 1 MiB that take the most take less than 64 MiB. This is not tested with the race detector, which takes memory itself.
+// jieba's memory and garbage, and those of 1 MiB that take the most take less than 64 MiB. This is not tested with the
+// race detector, which takes memory itself.
 func TestPeakMemory(t *testing.T) {
 	const alone = "ECHOSIEVE_TEST_ALONE"
 	if os.Getenv(alone) == "" { // in a separate process: memory left by other tests changes when garbage is collected

@@ -79,7 +79,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		costly: f.NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_costly_pages_total",
-			Help: "Articles whose HTML document would take too long to be read as one: all its text counts, or its largest part.",
+			Help: "Articles whose HTML document would take too long to be read as one: all its text counts, " +
+				"or its largest part.",
 		}),
 		notUTF8: f.NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_not_utf8_total",

@@ -27,8 +27,8 @@ import (
 
 // RecordConfig says what happens to records that hold no article, and what is counted of all. It decides no verdict.
 type RecordConfig struct {
-	Tombstones      string `setting:"tombstones" help:"What happens to null values: unique (passed to the unique topic) or skip."`
-	PublisherLabels int    `setting:"publisher_labels" range:"0..1000" help:"Publishers that echosieve_pipeline_publisher_records_total counts one by one: the most frequent ones; the rest is other. Each costs Prometheus four series per process. 0: no such metric."`
+	Tombstones      string `setting:"tombstones"`
+	PublisherLabels int    `setting:"publisher_labels" range:"0..1000"`
 }
 
 // The values of RecordConfig.Tombstones.

@@ -37,9 +37,10 @@ func (l Layout) check() {
 	}
 }
 
-// AppendBlocks appends the blocks of a fingerprint to dst, in the order of Index, and returns the extended slice. By the
-// pigeonhole principle two fingerprints at a distance of fewer bits than there are blocks that make up the fingerprint
-// have at least one equal block, so that looking up each block finds all of them. It allocates only if dst lacks room and panics on an invalid Layout.
+// AppendBlocks appends the blocks of a fingerprint to dst, in the order of Index, and returns the extended slice. By
+// the pigeonhole principle two fingerprints at a distance of fewer bits than there are blocks that make up the
+// fingerprint have at least one equal block, so that looking up each block finds all of them. It allocates only if dst
+// lacks room and panics on an invalid Layout.
 func (l Layout) AppendBlocks(dst []Block, fp Fingerprint) []Block {
 	l.check()
 	for i := range l.Count {

@@ -32,13 +32,13 @@ func (d Destination) String() string { return destinationNames[d] }
 // Policy chooses the topic of near copies by their relation to the original. Each text is the name of a
 // Destination; "" means duplicate. A Policy changes no verdict otherwise, so it is not part of the recipe id.
 type Policy struct {
-	Contained string `setting:"contained" help:"Topic of near copies that are contained in the original: duplicate, unique or possible."`
-	Extends   string `setting:"extends" help:"Topic of near copies that contain the original and have more than half of new text: duplicate, unique or possible."`
+	Contained string `setting:"contained"`
+	Extends   string `setting:"extends"`
 	// ExtendsShare is a limit for the share of an article that its original does not have, 0 to 1.
 	ExtendsShare float64 `setting:"-"`
-	Revises      string  `setting:"revises" help:"Topic of near copies in which a figure or a name was corrected: duplicate, unique or possible."`
-	Overlaps     string  `setting:"overlaps" help:"Topic of near copies of which neither contains the other: duplicate, unique or possible."`
-	SameID       string  `setting:"same_id" help:"Topic of other near copies with the id of the original: duplicate, unique or possible."`
+	Revises      string  `setting:"revises"`
+	Overlaps     string  `setting:"overlaps"`
+	SameID       string  `setting:"same_id"`
 }
 
 // DefaultPolicy publishes longer versions: a later article that contains an earlier one, and more than as
@@ -46,8 +46,8 @@ type Policy struct {
 // duplicate topic.
 func DefaultPolicy() Policy {
 	name := ToDuplicate.String()
-	return Policy{Contained: name, Extends: ToUnique.String(), ExtendsShare: 0.5, Revises: ToUnique.String(), Overlaps: name,
-		SameID: name}
+	return Policy{Contained: name, Extends: ToUnique.String(), ExtendsShare: 0.5, Revises: ToUnique.String(),
+		Overlaps: name, SameID: name}
 }
 
 // Validate returns all mistakes, joined; each begins with the key of the setting.

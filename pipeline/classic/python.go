@@ -81,9 +81,10 @@ func extractTags(cut []string, idf *idfTable, topK int) []Word {
 // The embedded dictionary is cppjieba's, which has the words of Python's (0.42.1) with these exceptions.
 const (
 	// pythonRareWords occur three times each, in Python only. cppjieba cannot have words that mix scripts.
-	pythonRareWords = `A座 A股 A型 A轮 AA制 AB型 B座 B股 B型 B轮 BB机 BP机 C盘 C座 C语言 CD盒 CD机 CALL机 D盘 D座 D版 E盘 E座
-		E化 E通 F盘 F座 G盘 H盘 H股 I盘 IC卡 IP卡 IP电话 IP地址 K党 K歌之王 N年 O型 PC机 PH值 SIM卡 U盘 VISA卡 Z盘 Q版 QQ号
-		RSS订阅 T盘 X光 X光线 X射线 γ射线 T恤衫 T型台 T台 4S店 4s店 江南style 江南Style 1号店 小S 大S 阿Q`
+	pythonRareWords = `A座 A股 A型 A轮 AA制 AB型 B座 B股 B型 B轮 BB机 BP机 C盘 C座 C语言 CD盒 CD机
+		CALL机 D盘 D座 D版 E盘 E座 E化 E通 F盘 F座 G盘 H盘 H股 I盘 IC卡 IP卡 IP电话 IP地址 K党
+		K歌之王 N年 O型 PC机 PH值 SIM卡 U盘 VISA卡 Z盘 Q版 QQ号 RSS订阅 T盘 X光 X光线 X射线 γ射线
+		T恤衫 T型台 T台 4S店 4s店 江南style 江南Style 1号店 小S 大S 阿Q`
 	pythonJilin = 89 // frequency of the province Jilin, which only Python has
 	// pythonTotal is the sum of all frequencies, in which Python counts a word twice that the dictionary lists twice.
 	pythonTotal = 60101967

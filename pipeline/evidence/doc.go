@@ -12,12 +12,13 @@
 //	 0      version, 11
 //	 1      number of word bigrams n as round(16 log2(n+1)), at most 255
 //	 2..31  MinHash of the word bigrams: 120 slots of 2 bits, slot 0 in the lowest bits of byte 2
-//	32..47  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty; the last 3 are for version numbers
-//	48..55  their values: a 4-bit hash for each slot, slot 0 in the low half of byte 48
-//	56..61  bitmap of number values, 48 bits, bit 0 is the lowest of byte 56; without years and telephone numbers. The last 8 bits are for
+//	32..47  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty; the last 3 are for
 //	        version numbers
-//	62..68  slots of the MinHash, 7 bits each, whose bigrams are among the first 20 of the text: up to 8, the foremost first; then the
-//	        first one again
+//	48..55  their values: a 4-bit hash for each slot, slot 0 in the low half of byte 48
+//	56..61  bitmap of number values, 48 bits, bit 0 is the lowest of byte 56; without years and telephone
+//	        numbers. The last 8 bits are for version numbers
+//	62..68  slots of the MinHash, 7 bits each, whose bigrams are among the first 20 of the text: up to 8, the
+//	        foremost first; then the first one again
 //	69..76  up to 8 main words, the weightiest first: an 8-bit hash, 0 = none
 //	77..79  how often each main word occurs, 3 bits each (timesLevels)
 //	80      hash of the publisher, 0 = not known

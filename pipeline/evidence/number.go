@@ -20,7 +20,8 @@ import (
 //
 // A number is its significant digits: 1,200, 1200, 12 hundred and 0.12 are the same, because publishers write
 // amounts in thousands, in ten thousands (Chinese) and in millions. Numbers are ASCII digits, Chinese
-// numerals of two characters and more, single Chinese numerals before a measure word, the English words two to twelve. "one" and other single Chinese numerals are parts of too many other words.
+// numerals of two characters and more, single Chinese numerals before a measure word, the English words two to twelve.
+// "one" and other single Chinese numerals are parts of too many other words.
 type numbers struct {
 	text string
 	pos  int
@@ -229,7 +230,8 @@ func put(raw *[Size]byte, fact uint64, first, slots int) {
 }
 
 // englishNumbers are the numbers that are words.
-var englishNumbers = []string{"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+var englishNumbers = []string{"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+	"twelve"}
 
 // englishNumber returns the significant digits of an English number, 0 for any other word.
 func englishNumber(word string) uint64 {
@@ -243,8 +245,8 @@ func englishNumber(word string) uint64 {
 }
 
 // chineseNumber reads the run of numerals at the beginning of s: its significant digits and its length in
-// bytes. Both forms are read: 二〇二四, digit by digit, and 二千零二十四, with units. Both results are 0 if the run is
-// no number, such as the numerals in 一些 and 十分.
+// bytes. Both forms are read: 二〇二四, digit by digit, and 二千零二十四, with units. Both results are 0 if
+// the run is no number, such as the numerals in 一些 and 十分.
 func chineseNumber(s string) (value uint64, length int) {
 	value, length, runes, units := numeralRun(s)
 	switch runes {

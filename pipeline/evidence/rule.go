@@ -12,10 +12,10 @@ import (
 // Similarity is the share of word pairs in common, 0 to 1. Raising a similarity drops look-alikes, and copies
 // that were reworded heavily. Lowering it catches more of both.
 type Thresholds struct {
-	Near      float64 `setting:"near" range:"0..1" help:"Similarity (share of word pairs in common) of a copy. Raise it to drop fewer look-alikes, lower it to catch heavier rewrites."`
-	Possible  float64 `setting:"possible" range:"0..1" help:"Similarity of a possible copy. Lower it to mark more, raise it to mark less."`
-	ShortNear float64 `setting:"short_near" range:"0..1" help:"Similarity of copies that are short (fewer than 80 word pairs) or have other main words. Raise it if short reports are joined, lower it to catch rewritten ones."`
-	Values    float64 `setting:"values" range:"0..1" help:"Share of numbers that copies must share. Raise it if reports with other figures are joined."`
+	Near      float64 `setting:"near" range:"0..1"`
+	Possible  float64 `setting:"possible" range:"0..1"`
+	ShortNear float64 `setting:"short_near" range:"0..1"`
+	Values    float64 `setting:"values" range:"0..1"`
 }
 
 // Validate reports the first threshold that makes no sense.

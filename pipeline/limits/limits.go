@@ -48,8 +48,8 @@ const (
 	// Corrected is the similarity of texts in which one number that differs or is missing counts as corrected, and
 	// version numbers may differ. Chosen on labelled pairs.
 	Corrected = 0.7
-	// Beginning is the share of its word pairs that a beginning or a flash has in the whole. Chosen on labelled pairs. It is below
-	// Contained because the beginning was compared by itself, too.
+	// Beginning is the share of its word pairs that a beginning or a flash has in the whole. Chosen on labelled pairs. It
+	// is below Contained because the beginning was compared by itself, too.
 	Beginning = 0.75
 	// Day is the time, in hours, within which a publisher sends a report again, with changes. Chosen on labelled pairs: of
 	// one publisher. It is above 24 because a morning paper repeats the evening before.

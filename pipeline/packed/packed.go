@@ -85,7 +85,8 @@ func (d *Decoder) Ref() article.Ref {
 // A packed id is a sequence of:
 //
 //	00-7f      one ASCII character
-//	80-fe      minRun to maxRun lower-case hexadecimal digits follow, two a byte; the last byte of an odd number ends with 0
+//	80-fe      minRun to maxRun lower-case hexadecimal digits follow, two a byte; the last byte of an odd number
+//	           ends with 0
 //	ff         the rest of the id follows as it is; at the end of the packed id: the id is the coordinates
 const (
 	minRun    = 4 // a shorter run takes as much packed

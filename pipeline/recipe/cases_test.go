@@ -121,8 +121,8 @@ func TestVerdictsAreTheSame(t *testing.T) {
 	}
 }
 
-// corpusTexts returns the texts of the sample or of a corpus, none if it is not there. The folder of the corpora is named
-// by ECHOSIEVE_TEST_CORPORA; without it, shared/corpora beside the repository is used.
+// corpusTexts returns the texts of the sample or of a corpus, none if it is not there. The folder of the corpora is
+// named by ECHOSIEVE_TEST_CORPORA; without it, shared/corpora beside the repository is used.
 func corpusTexts(t *testing.T, name string) (texts []string) {
 	add := func(line []byte) {
 		var d struct{ Text string }

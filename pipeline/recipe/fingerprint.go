@@ -152,7 +152,8 @@ type scratch struct {
 const maxScratch = 1 << 14
 
 func (r *Recipe) newScratch() *scratch {
-	return &scratch{page: page.NewFinder(r.config.HTML, r.boilerplate, r.config.Off.Rules), words: text.NewCounter(r.terms)}
+	return &scratch{page: page.NewFinder(r.config.HTML, r.boilerplate, r.config.Off.Rules),
+		words: text.NewCounter(r.terms)}
 }
 
 func (r *Recipe) release(s *scratch) {

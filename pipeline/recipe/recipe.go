@@ -38,15 +38,15 @@ type Config struct {
 	Name           string `setting:"-"`
 	MaxDistance    int    `setting:"-"`
 	Blocks         int    `setting:"-"`
-	Probes         int    `setting:"probes" hidden:"true" range:"-1..63" help:"Extra look-ups per block, up to 63. Raised: more reworded copies found, more CPU (docs/tuning.md). -1: 4 for news, 0 for classic ones."`
-	Anchors        int    `setting:"anchors" hidden:"true" range:"-1..8" help:"Look-ups by samples of the wording, up to 8. Raised: more copies with text cut or added found. Below 3, fewer are stored. -1: 6 for news, 0 for classic ones."`
-	Segmenter      string `setting:"segmenter" help:"native, or gojieba (C++, needs cgo): the same words of Chinese for 6 times the CPU and 100 MB more."`
-	UserDictionary string `setting:"user_dictionary" file:"true" help:"File of more words for segmentation, one a line: word [frequency] [tag]."`
+	Probes         int    `setting:"probes" hidden:"true" range:"-1..63"`
+	Anchors        int    `setting:"anchors" hidden:"true" range:"-1..8"`
+	Segmenter      string `setting:"segmenter"`
+	UserDictionary string `setting:"user_dictionary" file:"true"`
 	StopWords      string `setting:"stop_words" file:"true" help:"File of more words to ignore, one a line."`
-	HTML           string `setting:"html" help:"What counts of a whole HTML document: article (its main content; 0.4 ms more) or text (all text, except menus and footers)."`
-	Boilerplate    string `setting:"boilerplate_file" help:"Table of sentences that publishers put under their articles, made by echosieve boilerplate learn. Fingerprints ignore them. A new table keeps the index."`
+	HTML           string `setting:"html"`
+	Boilerplate    string `setting:"boilerplate_file"`
 
-	Carriers []string `setting:"carriers" help:"Publishers that carry other publishers' articles, such as portals, as in input.fields.publisher or the host of the address; * for all, if that field does not name publishers. Copies within them are judged like copies between publishers."`
+	Carriers []string `setting:"carriers"`
 
 	Thresholds evidence.Thresholds `setting:",squash"`
 	// Off is for measurements only, such as eval ablate of echosieve-lab, and no part of the id.
@@ -207,7 +207,8 @@ func Load(config Config) (*Recipe, error) {
 func recipeID(config Config, userWords, stopWords []byte, numbers []float64, format string) (string, error) {
 	h := sha256.New()
 	h.Write(fmt.Appendf(nil, "%v %s\n", numbers, format))
-	h.Write(fmt.Appendf(nil, "%d %d %v %s %d %d %d %q\n", config.MaxDistance, config.Blocks, config.Thresholds, config.HTML,
+	h.Write(fmt.Appendf(nil, "%d %d %v %s %d %d %d %q\n", config.MaxDistance, config.Blocks, config.Thresholds,
+		config.HTML,
 		len(userWords), len(stopWords), page.TableFormat, slices.Sorted(slices.Values(config.Carriers))))
 	h.Write(userWords)
 	h.Write(stopWords)

@@ -15,8 +15,9 @@ import (
 )
 
 // Gojieba cuts texts with gojieba, that is with the C++ library cppjieba, and the embedded dictionaries. It is the
-// reference of Segmenter in tests, and cuts the words with detection.segmenter: gojieba. It is safe for concurrent use. It takes over 100 MB of memory and is never freed,
-// because gojieba's instances cannot be freed safely while texts are being cut.
+// reference of Segmenter in tests, and cuts the words with detection.segmenter: gojieba. It is safe for concurrent
+// use. It takes over 100 MB of memory and is never freed, because gojieba's instances cannot be freed safely while
+// texts are being cut.
 type Gojieba struct{ jieba *gojieba.Jieba }
 
 // NewGojieba loads the dictionaries and the words of a user dictionary, which takes about a second. gojieba (1.4.7)

@@ -33,8 +33,9 @@ func Clean(text string) string {
 	return string(clean)
 }
 
-// AppendClean appends the clean form of a text to dst. A text is too costly if the clean one would be three times as long:
-// Unicode has characters that stand for whole words, of which NFKC makes up to 18. Then they are left as they are.
+// AppendClean appends the clean form of a text to dst. A text is too costly if the clean one would be three times as
+// long: Unicode has characters that stand for whole words, of which NFKC makes up to 18. Then they are left as they
+// are.
 func AppendClean(dst []byte, text string) (clean []byte, costly bool) {
 	start := len(dst)
 	var spelled spelling

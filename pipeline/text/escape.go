@@ -122,8 +122,8 @@ func readUnit(s string) (unit rune, length int) {
 	return rune(n), length
 }
 
-// Mojibake is UTF-8 that a program has read as windows-1252 or ISO-8859-1: "Ã¼" for "ü", "ä¸­" for "中". Crawlers
-// make it of pages that do not name their encoding, and no word of such a copy is a word of its original.
+// Mojibake is UTF-8 that a program has read as windows-1252 or ISO-8859-1: "Ã¼" for "ü", "ä¸­" for "中".
+// Crawlers make it of pages that do not name their encoding, and no word of such a copy is a word of its original.
 
 // undoMojibake returns a text with its mojibake read as UTF-8, also if it was misread several times. A text is
 // mojibake if it has more misread characters than others beyond ASCII that are no part of one. "é »" with a no-break

@@ -85,8 +85,8 @@ func stripMarkupOnce(text string) string {
 	}
 }
 
-// stripShortcodes returns a text without the tags in square brackets that WordPress and forums use: [gallery], tags with
-// attributes in quotation marks, end tags, and tags that are closed again. What stands between them stays.
+// stripShortcodes returns a text without the tags in square brackets that WordPress and forums use: [gallery], tags
+// with attributes in quotation marks, end tags, and tags that are closed again. What stands between them stays.
 func stripShortcodes(text string) string {
 	closed := endTags(text, "[/", ']')
 	closed["gallery"] = true

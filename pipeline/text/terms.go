@@ -152,8 +152,8 @@ type functionWords struct {
 	kinds  []languages // the different sets of languages that a word has
 }
 
-// newFunctionWords reads a table of lines "language word word ...", at most 64 languages. hash returns the hash of a word
-// as texts hold it.
+// newFunctionWords reads a table of lines "language word word ...", at most 64 languages. hash returns the hash of a
+// word as texts hold it.
 func newFunctionWords(table []byte, hash func(word string) uint64) *functionWords {
 	w := &functionWords{}
 	words := map[uint64]languages{}

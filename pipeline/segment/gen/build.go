@@ -18,7 +18,8 @@ func newTable(words []word, m *dict.Model) (*table.Table, error) {
 	weights, sum := weigh(words)
 	sorted := slices.Sorted(slices.Values(weights))
 	least := sorted[0]
-	t := &table.Table{Runes: codes(words, m.Emit), Weights: []float64{math.Inf(-1)}, Model: table.Model{Start: m.Start, Trans: m.Trans}, Sum: sum,
+	t := &table.Table{Runes: codes(words, m.Emit), Weights: []float64{math.Inf(-1)},
+		Model: table.Model{Start: m.Start, Trans: m.Trans}, Sum: sum,
 		Default: sorted[len(sorted)/2]}
 	t.Root = make([]uint32, len(t.Runes))
 	t.Single = slices.Repeat([]float64{least}, len(t.Runes)) // of characters that are no words
