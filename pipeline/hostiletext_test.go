@@ -167,8 +167,9 @@ func hostileDocuments(n int) map[string]string {
 	for _, tag := range []string{"p class=byline", "div class=byline", "ul", "div", "ul><li", "blockquote", "span", "a",
 		"table><tr><td", "section", "x-a", "object", "fieldset", "form", "del", "article class=modal", "div hidden"} {
 		deep := strings.Repeat("<"+tag+">", 480/(1+strings.Count(tag, "<")))
-		for name, leaf := range map[string]string{"text": "x ", "paragraphs": "<p>x", "sentences": "<p>a sentence, long enough.</p>",
-			"end tags": "</z>"} {
+		for name, leaf := range map[string]string{"text": "x ", "paragraphs": "<p>x",
+			"sentences": "<p>a sentence, long enough.</p>",
+			"end tags":  "</z>"} {
 			texts["in "+tag+": "+name] = deep + repeat(leaf)
 		}
 		texts["groups of "+tag] = repeat(strings.Repeat("<"+tag+">", 30) + "a sentence, long enough to count." +

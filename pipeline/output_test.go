@@ -68,7 +68,8 @@ func TestVerdictHeaders(t *testing.T) {
 			Destination: article.ToDuplicate,
 			Likeness:    article.Likeness{Relation: article.Extends, Similarity: 83, Contained: 84, Contains: 100},
 		}, article.ToDuplicate, "verdict=near fingerprint=0000000000000abc reason=overlap distance=3 relation=extends " +
-			"similarity=0.83 contained=0.84 contains=1.00 original-id=o original=articles/0/7 root-id=r root=articles/1/3" + end},
+			"similarity=0.83 contained=0.84 contains=1.00 original-id=o original=articles/0/7 " +
+			"root-id=r root=articles/1/3" + end},
 		"possible, no relation told": {whole, article.Verdict{Kind: article.Possible, Reason: article.ReasonValues,
 			Original: original, Root: self, Distance: 9, Destination: article.ToPossible}, article.ToPossible,
 			"verdict=possible fingerprint=0000000000000abc reason=values distance=9 original-id=o original=articles/0/7 " +
@@ -285,9 +286,13 @@ func TestMemberSaysWhatTheHeadersSay(t *testing.T) {
 	for want, v := range map[string]article.Verdict{
 		`{"verdict":"unique","topic":"unique","left_out":0.33,"record":"t/0/2"}`: {Kind: article.Unique,
 			Root: ref("self")},
-		`{"verdict":"exact","reason":"digest","topic":"duplicate","relation":"equal","similarity":1,"contained":1,"contains":1,"distance":0,` +
-			`"original":{"id":"<a>","record":"t/0/1"},"root":{"id":"r","record":"t/0/1"},"left_out":0.33,"record":"t/0/2"}`: article.ExactVerdict(ref("<a>"), ref("r")),
-		`{"verdict":"possible","reason":"values","topic":"possible","distance":3,"original":{"id":"a","record":"t/0/1"},"left_out":0.33,"record":"t/0/2"}`: {
+		`{"verdict":"exact","reason":"digest","topic":"duplicate","relation":"equal",` +
+			`"similarity":1,"contained":1,"contains":1,` +
+			`"distance":0,` +
+			`"original":{"id":"<a>","record":"t/0/1"},"root":{"id":"r","record":"t/0/1"},"left_out":0.33,` +
+			`"record":"t/0/2"}`: article.ExactVerdict(ref("<a>"), ref("r")),
+		`{"verdict":"possible","reason":"values","topic":"possible","distance":3,` +
+			`"original":{"id":"a","record":"t/0/1"},"left_out":0.33,"record":"t/0/2"}`: {
 			Kind: article.Possible, Reason: article.ReasonValues, Original: ref("a"), Root: ref("self"), Distance: 3,
 			Destination: article.ToPossible,
 		},
@@ -333,7 +338,9 @@ func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
 		"input.preset is":        func(_ *OutputConfig, in *decode.Config) { in.Preset = "debezium" },
 		"replace the field text": func(o *OutputConfig, _ *decode.Config) { o.Member = "text" },
 		"replace the field e*.x": func(_ *OutputConfig, in *decode.Config) { in.Fields.Text = []string{"e*.x"} },
-		"replace the field seen": func(o *OutputConfig, in *decode.Config) { o.Member, in.Fields.Published = "seen", []string{"seen"} },
+		"replace the field seen": func(o *OutputConfig, in *decode.Config) {
+			o.Member, in.Fields.Published = "seen", []string{"seen"}
+		},
 	} {
 		out, in := DefaultOutputConfig(), decode.DefaultConfig()
 		out.Verdict = VerdictInValue

@@ -19,7 +19,9 @@ import (
 	"echosieve/pipeline/record"
 )
 
-const articleJSON = `{"id":"%","text":"The harbour board voted on Monday to deepen the eastern channel so that larger grain ships can reach the silos before the autumn harvest, ending a dispute that had lasted eleven years."}`
+const articleJSON = `{"id":"%","text":"The harbour board voted on Monday to deepen the eastern channel so that ` +
+	`larger grain ships can reach the silos before the autumn harvest, ` +
+	`ending a dispute that had lasted eleven years."}`
 
 // news is the default recipe. A recipe takes a third of a second to load, and pipelines may share one.
 var news = sync.OnceValues(func() (*recipe.Recipe, error) { return recipe.Load(recipe.DefaultConfig()) })
@@ -29,7 +31,8 @@ func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer,
 	t.Helper()
 	recipe, err := news()
 	require.NoError(t, err)
-	cfg := pipeline.Config{Decode: decode.DefaultConfig(), RecordConfig: pipeline.DefaultRecordConfig(), MaxMessageBytes: 1 << 20}
+	cfg := pipeline.Config{Decode: decode.DefaultConfig(), RecordConfig: pipeline.DefaultRecordConfig(),
+		MaxMessageBytes: 1 << 20}
 	if change != nil {
 		change(&cfg)
 	}

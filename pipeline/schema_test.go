@@ -17,8 +17,10 @@ import (
 	"echosieve/pipeline/record"
 )
 
-const storySchema = `{"type":"record","name":"Story","fields":[{"name":"id","type":"string"},{"name":"text","type":["null","string"]},
-	{"name":"after","type":["null",{"type":"record","name":"After","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"}]}],"default":null},
+const storySchema = `{"type":"record","name":"Story","fields":[{"name":"id","type":"string"},
+	{"name":"text","type":["null","string"]},
+	{"name":"after","type":["null",{"type":"record","name":"After","fields":[
+	{"name":"id","type":"long"},{"name":"text","type":"string"}]}],"default":null},
 	{"name":"op","type":"string"},{"name":"source","type":"string"}]}`
 
 // avroValue is a value of storySchema.

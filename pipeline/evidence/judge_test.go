@@ -319,10 +319,11 @@ func TestOnePublisher(t *testing.T) {
 		SharedContexts: 3, Lead: 1, SameForemost: true, OnePublisher: true}
 	again.values(3, 3)
 	checkJudge(t, again, map[string]judged{
-		"sent again":               {func(*Comparison) {}, near, byOverlap},
-		"two days later":           {func(c *Comparison) { c.Apart = 48 * time.Hour }, possible, byPublisher},
-		"a number missing":         {func(c *Comparison) { c.values(2, 3) }, possible, byPublisher},
-		"another number":           {func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 9 }, possible, byPublisher},
+		"sent again":       {func(*Comparison) {}, near, byOverlap},
+		"two days later":   {func(c *Comparison) { c.Apart = 48 * time.Hour }, possible, byPublisher},
+		"a number missing": {func(c *Comparison) { c.values(2, 3) }, possible, byPublisher},
+		"another number": {
+			func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 9 }, possible, byPublisher},
 		"other words":              {func(c *Comparison) { c.Containment = .7 }, possible, byPublisher},
 		"other words, but unknown": {func(c *Comparison) { c.Containment, c.OnePublisher = .7, false }, near, byOverlap},
 		"one address":              {func(c *Comparison) { c.Containment, c.SameAddress = .7, true }, near, byOverlap},

@@ -334,9 +334,10 @@ func TestCostlyTexts(t *testing.T) {
 	require.NoError(t, err)
 	few := strings.Repeat("\ufdfa ", 30)
 	for text, want := range map[string]article.Article{
-		strings.Repeat("\ufdfa ", 1000):                                                                    {Empty: true, TooCostly: true},
-		few + strings.Repeat("the quay opens again. ", 100):                                                {},
-		"<!doctype html>" + strings.Repeat("<q>", 450) + strings.Repeat("<p>the quay opens again. ", 1000): {CostlyPage: true},
+		strings.Repeat("\ufdfa ", 1000):                     {Empty: true, TooCostly: true},
+		few + strings.Repeat("the quay opens again. ", 100): {},
+		"<!doctype html>" + strings.Repeat("<q>", 450) +
+			strings.Repeat("<p>the quay opens again. ", 1000): {CostlyPage: true},
 	} {
 		a, _ := r.Fingerprint(text, article.Origin{})
 		require.Equal(t, want, article.Article{Empty: a.Empty, TooCostly: a.TooCostly, CostlyPage: a.CostlyPage}, text[:30])

@@ -89,7 +89,8 @@ func misread(text string, as *charmap.Charmap) string {
 
 func TestMojibakeIsRead(t *testing.T) {
 	for name, text := range map[string]string{
-		"accents": "Übung macht den Meister, außer im Café", "Chinese": "新华社北京7月24日电，国务院", "Arabic": "قال الوزير", "emoji": "ok 😀",
+		"accents": "Übung macht den Meister, außer im Café", "Chinese": "新华社北京7月24日电，国务院",
+		"Arabic": "قال الوزير", "emoji": "ok 😀",
 		"punctuation": "“It’s late” – she said", "one letter": "the Café of Lima", "replaced": "a\ufffdb",
 		"Hebrew": "אמר השר", "Vietnamese": "Thủ tướng Chính phủ", "Thai": "นายกรัฐมนตรี", "Russian": "Правительство",
 	} {
@@ -105,7 +106,8 @@ func TestMojibakeIsRead(t *testing.T) {
 	}
 	require.Equal(t, "übung – 5 €", Clean("Ã&#156;bung &ndash; 5 â‚¬"), "with entities of the page")
 	require.Equal(t, "“it’s late\ufffd", Clean("â€œItâ€™s lateâ€\ufffd"), "with a byte that was lost")
-	for _, text := range []string{"“数据要素×”行动", "« Il a été là »", "ÉTÉ « À »", "Es macht Spaß“, säuselt er", "Ã", "a Â", "×©, ä\u00adó"} {
+	for _, text := range []string{"“数据要素×”行动", "« Il a été là »", "ÉTÉ « À »", "Es macht Spaß“, säuselt er",
+		"Ã", "a Â", "×©, ä\u00adó"} {
 		require.Equal(t, text, undoMojibake(text))
 	}
 }
@@ -199,19 +201,19 @@ func TestFoldsInAnyOrder(t *testing.T) {
 // What editors, mails and addresses put around and between characters is no text.
 func TestMarkupOfEditorsIsLeftOut(t *testing.T) {
 	for raw, want := range map[string]string{
-		`[vc_row css=".a{b}"][vc_column_text el_class='c']The quay[/vc_column_text][/vc_row]`:                    "the quay",
-		`[et_pb_text custom_padding="|||"]The quay[/et_pb_text] opens`:                                           "the quay\nopens",
-		`[gallery] The [b]old[/b] quay [url=https://a.example]opens[/url]`:                                       "the old quay opens",
-		"he said [sic] that the quay [12] opens [see below]":                                                     "he said [sic] that the quay [12] opens [see below]",
-		"{{date|{{x|1}}}}The '''[[w:Quay|quay]]''' [[opens]].<ref name=\"a\">{{cite|b}}</ref>[[Category:Quays]]": "the quay opens.",
-		"a {{name}} and a [[list]], 1 ''quoted''":                                                                "a and a list, 1 quoted",
-		"a [quay](b) opens [a=b]":                               "a [quay](b) opens [a=b]",
-		"<ruby>港<rp>(</rp><rt>みなと</rt><rp>)</rp></ruby>が":       "港が",
-		"<ruby>港<rt>みなと</ruby><script>a</script>が":              "港みなとが",
-		"Die gr=C3=B6=C3=9Fte Br=C3=BC=\ncke f=C3=BCr alle":     "die größte brücke für alle",
-		"%E7%A0%81%E5%A4%B4%E9%87%8D%E6%96%B0":                  "码头重新",
-		"a=C3=B6 is one letter":                                 "a=c3=b6 is one letter",
-		"see https://a.example/%E7%A0%81%E5%A4%B4 for the quay": "see https://a.example/%e7%a0%81%e5%a4%b4 for the quay",
+		`[vc_row css=".a{b}"][vc_column_text el_class='c']The quay[/vc_column_text][/vc_row]`: "the quay",
+		`[et_pb_text custom_padding="|||"]The quay[/et_pb_text] opens`:                        "the quay\nopens",
+		`[gallery] The [b]old[/b] quay [url=https://a.example]opens[/url]`:                    "the old quay opens",
+		"he said [sic] that the quay [12] opens [see below]":                                  "he said [sic] that the quay [12] opens [see below]",
+		"{{x|{{y}}}}The ''[[w:Q|quay]]'' [[opens]].<ref>{{b}}</ref>[[C:Quays]]":               "the quay opens.",
+		"a {{name}} and a [[list]], 1 ''quoted''":                                             "a and a list, 1 quoted",
+		"a [quay](b) opens [a=b]":                                                             "a [quay](b) opens [a=b]",
+		"<ruby>港<rp>(</rp><rt>みなと</rt><rp>)</rp></ruby>が":                                     "港が",
+		"<ruby>港<rt>みなと</ruby><script>a</script>が":                                            "港みなとが",
+		"Die gr=C3=B6=C3=9Fte Br=C3=BC=\ncke f=C3=BCr alle":                                   "die größte brücke für alle",
+		"%E7%A0%81%E5%A4%B4%E9%87%8D%E6%96%B0":                                                "码头重新",
+		"a=C3=B6 is one letter":                                                               "a=c3=b6 is one letter",
+		"see https://a.example/%E7%A0%81%E5%A4%B4 for the quay":                               "see https://a.example/%e7%a0%81%e5%a4%b4 for the quay",
 	} {
 		require.Equal(t, want, Clean(raw), raw)
 	}
