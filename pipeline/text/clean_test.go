@@ -204,16 +204,18 @@ func TestMarkupOfEditorsIsLeftOut(t *testing.T) {
 		`[vc_row css=".a{b}"][vc_column_text el_class='c']The quay[/vc_column_text][/vc_row]`: "the quay",
 		`[et_pb_text custom_padding="|||"]The quay[/et_pb_text] opens`:                        "the quay\nopens",
 		`[gallery] The [b]old[/b] quay [url=https://a.example]opens[/url]`:                    "the old quay opens",
-		"he said [sic] that the quay [12] opens [see below]":                                  "he said [sic] that the quay [12] opens [see below]",
-		"{{x|{{y}}}}The ''[[w:Q|quay]]'' [[opens]].<ref>{{b}}</ref>[[C:Quays]]":               "the quay opens.",
-		"a {{name}} and a [[list]], 1 ''quoted''":                                             "a and a list, 1 quoted",
-		"a [quay](b) opens [a=b]":                                                             "a [quay](b) opens [a=b]",
-		"<ruby>港<rp>(</rp><rt>みなと</rt><rp>)</rp></ruby>が":                                     "港が",
-		"<ruby>港<rt>みなと</ruby><script>a</script>が":                                            "港みなとが",
-		"Die gr=C3=B6=C3=9Fte Br=C3=BC=\ncke f=C3=BCr alle":                                   "die größte brücke für alle",
-		"%E7%A0%81%E5%A4%B4%E9%87%8D%E6%96%B0":                                                "码头重新",
-		"a=C3=B6 is one letter":                                                               "a=c3=b6 is one letter",
-		"see https://a.example/%E7%A0%81%E5%A4%B4 for the quay":                               "see https://a.example/%e7%a0%81%e5%a4%b4 for the quay",
+		"he said [sic] that the quay [12] opens [see below]": "he said [sic] that the quay " +
+			"[12] opens [see below]",
+		"{{x|{{y}}}}The ''[[w:Q|quay]]'' [[opens]].<ref>{{b}}</ref>[[C:Quays]]": "the quay opens.",
+		"a {{name}} and a [[list]], 1 ''quoted''":                               "a and a list, 1 quoted",
+		"a [quay](b) opens [a=b]":                                               "a [quay](b) opens [a=b]",
+		"<ruby>港<rp>(</rp><rt>みなと</rt><rp>)</rp></ruby>が":                       "港が",
+		"<ruby>港<rt>みなと</ruby><script>a</script>が":                              "港みなとが",
+		"Die gr=C3=B6=C3=9Fte Br=C3=BC=\ncke f=C3=BCr alle":                     "die größte brücke für alle",
+		"%E7%A0%81%E5%A4%B4%E9%87%8D%E6%96%B0":                                  "码头重新",
+		"a=C3=B6 is one letter":                                                 "a=c3=b6 is one letter",
+		"see https://a.example/%E7%A0%81%E5%A4%B4 for the quay": "see " +
+			"https://a.example/%e7%a0%81%e5%a4%b4 for the quay",
 	} {
 		require.Equal(t, want, Clean(raw), raw)
 	}
