@@ -91,7 +91,7 @@ var decideNothing = map[string][]string{
 	},
 	"bounds of work and memory": {
 		"evidence: maxNumbers = 4096", "text: maxMarkupPasses = 3",
-		"page: maxTags = 40_000", "page: maxJSONDepth = 5", "text: AppendClean: 3*len(text)", "page: maxDataHead = 128",
+		"page: maxTags = 40_000", "page: maxJSONDepth = 5", "text: AppendClean: 3*len(text)",
 		"page: workShare = 16", "page: elementWork = 8", "page: headingWork = 32", "page: maxAttributes = 64",
 		"page: maxAttributeBytes = 512", "page: tagShare = 24", "page: maxOpen = 512", "page: maxTagName = 32",
 		"page: maxItems = 8", "page: maxWindows = 4",

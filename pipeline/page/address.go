@@ -3,14 +3,11 @@ package page
 import (
 	"bytes"
 	"strings"
-
-	"echosieve/pipeline/limits"
 )
 
-// Addresses are no words of an article: the targets of links in Markdown, bare addresses of the web, and
-// data: addresses, which hold a whole picture. Two extractors write them differently, and two articles with
-// the same picture would have most words in common. The text of a link stays. Of Markdown's marks nothing
-// needs to go but the numbers of references, because marks are no words.
+// Addresses are no words of an article: the targets of links in Markdown, and bare addresses of the web. Two extractors
+// write them differently, and two articles with the same picture would have most words in common. The text of a link
+// stays. Of Markdown's marks nothing needs to go but the numbers of references, because marks are no words.
 
 // withoutAddresses returns a clean text without addresses, without the names of pictures in Markdown, and
 // without its references.
@@ -26,7 +23,7 @@ func (f *Finder) withoutAddresses(clean string) string {
 func hasAddress(clean string) bool {
 	has := func(sign string) bool { return strings.Contains(clean, sign) }
 	// Few texts have the rare character of a sign, which is found much sooner than the sign.
-	return has("]") && (has("](") || has("][") || has("]: ")) || has(":") && (has("://") || has("data:")) || has("www.")
+	return has("]") && (has("](") || has("][") || has("]: ")) || has("://") || has("www.")
 }
 
 // appendWithoutAddresses appends a clean text without addresses. Time is linear in its length.
@@ -53,19 +50,14 @@ func appendWithoutAddresses(dst []byte, clean string) []byte {
 				if n := definition(clean[i+1:]); n > 0 {
 					dst = dst[:line]
 					i += 1 + n
-					i += wrappedRest(clean[i:])
 					continue
 				}
 			}
 			label = false
 			i += reference(clean[i+1:])
-		case c == ':' && addressBegins(clean[i:], dst):
-			dst = withoutLabel(withoutScheme(dst), line)
-			i += wrappedAddress(clean[i:])
-			continue
-		case c == '.' && bytes.HasSuffix(dst, []byte("www")):
-			dst = withoutLabel(withoutScheme(dst), line)
-			i += wrappedAddress(clean[i:])
+		case c == ':' && strings.HasPrefix(clean[i:], "://"), c == '.' && bytes.HasSuffix(dst, []byte("www")):
+			dst = withoutScheme(dst)
+			i += addressLength(clean[i:])
 			continue
 		}
 		dst = append(dst, c)
@@ -140,21 +132,6 @@ func definition(s string) int {
 	return len(line)
 }
 
-// addressBegins tells whether an address continues at a colon, behind before.
-func addressBegins(s string, before []byte) bool {
-	if strings.HasPrefix(s, "://") {
-		return true
-	}
-	if !bytes.HasSuffix(before, []byte("data")) {
-		return false
-	}
-	n := addressLength(s[:min(len(s), maxDataHead)])
-	return strings.IndexByte(s[:n], '/') > 0 && strings.IndexByte(s[:n], ',') > 0
-}
-
-// maxDataHead is the length in which a data: address has its type, and the comma before its content.
-const maxDataHead = 128
-
 // withoutScheme returns a text without the letters that end it.
 func withoutScheme(text []byte) []byte {
 	end := len(text)
@@ -162,35 +139,6 @@ func withoutScheme(text []byte) []byte {
 		end--
 	}
 	return text[:end]
-}
-
-// withoutLabel returns a text without the label that ends it, if the label begins a line and the address that
-// follows is all that the line says, as in "[12]: https://example.org". The line begins at start.
-func withoutLabel(text []byte, start int) []byte {
-	line := text[min(start, len(text)):]
-	if len(line) > 1 && line[0] == '[' && bytes.HasSuffix(bytes.TrimSuffix(line, []byte{' '}), []byte("]:")) {
-		return text[:start]
-	}
-	return text
-}
-
-// wrappedAddress returns the length of an address, with the lines into which a program has wrapped its rest.
-func wrappedAddress(s string) int {
-	n := addressLength(s)
-	return n + wrappedRest(s[n:])
-}
-
-// wrappedRest returns the length of the lines at the beginning of s, behind a line end, that are the rest of a wrapped
-// address: each is long, has no space, and has a mark that words do not have.
-func wrappedRest(s string) (length int) {
-	for strings.HasPrefix(s[length:], "\n") {
-		line, _, _ := strings.Cut(s[length+1:], "\n")
-		if len(line) < limits.ShortLine || strings.IndexByte(line, ' ') >= 0 || !strings.ContainsAny(line, "/=%") {
-			break
-		}
-		length += 1 + len(line)
-	}
-	return length
 }
 
 // addressLength returns the length of an address up to white space, a quotation mark, a bracket that it does

@@ -54,10 +54,11 @@ type Sentence struct {
 }
 
 const boilerplateHead = `# Boilerplate of Echosieve: sentences that fingerprints ignore. See docs/detection.md.
-# Rows: begin, publisher, number of articles, sentence; tabs between them. A row counts for records whose timestamp is at or after its begin.
+# Rows: begin, publisher, number of articles, sentence; tabs between them. A row counts for records whose
+# timestamp is at or after its begin.
 # Publisher * stands for all publishers, - for records without a publisher. A row with 0 articles ends an earlier row.
-# Delete rows that you do not want before the roll-out. Roll out to all processes before the rows begin. After that, only add rows: a
-# record that is delivered again must meet the same rows.
+# Delete rows that you do not want before the roll-out. Roll out to all processes before the rows begin. After that,
+# only add rows: a record that is delivered again must meet the same rows.
 `
 
 const (

@@ -22,9 +22,7 @@ const (
 	// maxPrefix is the length of the beginning of a text, in bytes, in which an HTML document begins: behind
 	// comments, scripts and warnings of the program that made it.
 	maxPrefix = 16 << 10
-	// A page beyond maxPageBytes, without scripts, styles and pictures within it, is treated as text.
-	maxPageBytes = 4 << 20
-	// html.Parse makes up to two elements and a text of a tag, 120 bytes each. Pages of newspapers have at most 20,000 tags.
+	// html.Parse makes up to two elements and a text of a tag, 120 bytes each. Pages of newspapers have up to 20,000 tags.
 	maxTags = 40_000
 	// The library (2.1.3) reads what is below an element again for each element around it. So each byte of text, and each
 	// element as elementWork bytes, counts as work once for each element around it, an element by itself ten times more,
@@ -85,8 +83,8 @@ func mainContent(page string) (content string, costly bool) {
 		return "", false
 	}
 	given, size := articleBody(page), len(page)
-	page, tags, around := reduced(withoutData(page))
-	if len(page) > maxPageBytes || tags > maxTags || around > tagShare*size {
+	page, tags, around := reduced(page)
+	if tags > maxTags || around > tagShare*size {
 		return "", true
 	}
 	parsed, err := html.Parse(strings.NewReader(page)) // fails for tags that are nested too deeply
@@ -94,7 +92,7 @@ func mainContent(page string) (content string, costly bool) {
 		return "", true
 	}
 	p := findProse(parsed)
-	if len(given) <= 2*p.bytes && 2*proseOf(given) > p.best.prose {
+	if 2*proseOf(given) > p.best.prose {
 		return given, false
 	}
 	prose, own := textOf(p.node), textOf(p.main) // before the library changes the document
@@ -140,22 +138,6 @@ func readable(document *html.Node) (text string) {
 		return ""
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// withoutData returns an HTML document without the content of the pictures and fonts within it (data: addresses).
-func withoutData(page string) string {
-	const mark, alphabet = ";base64,", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=%-_"
-	before, after, found := strings.Cut(page, mark)
-	if !found {
-		return page
-	}
-	var b strings.Builder
-	for found {
-		b.WriteString(before)
-		before, after, found = strings.Cut(strings.TrimLeft(after, alphabet), mark)
-	}
-	b.WriteString(before)
-	return b.String()
 }
 
 // reduced returns an HTML document without its scripts, styles, drawings and comments, most of today's pages, and
@@ -220,7 +202,10 @@ func (s *scan) leftOut(rest string) int {
 	case name == "":
 		return 0
 	case kind == formattingTag, kind == htmlTag && (ends || s.html), kind == bodyTag && (ends || s.body):
-		return tagLength(rest)
+		if end := strings.IndexByte(rest, '>'); end >= 0 {
+			return end + 1
+		}
+		return len(rest)
 	}
 	s.html, s.body = s.html || kind == htmlTag, s.body || kind == bodyTag
 	s.tags++
@@ -262,27 +247,6 @@ func tagName(s string) (name string, kind tagKind) {
 		return "", otherTag
 	}
 	return s[:length], tagKinds[string(lower[:length])]
-}
-
-// tagLength returns the length of the tag that begins s; that of s if the tag is not closed.
-func tagLength(s string) int {
-	quote, before := byte(0), byte(0)
-	for i := range len(s) {
-		switch c := s[i]; {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '>':
-			return i + 1
-		case (c == '"' || c == '\'') && before == '=':
-			quote = c
-		}
-		if s[i] > ' ' {
-			before = s[i]
-		}
-	}
-	return len(s)
 }
 
 // unseen are the parts of a document that no reader sees, and whose content is no markup.

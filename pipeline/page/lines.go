@@ -123,7 +123,7 @@ func (f *Finder) unwrapped(clean string) string {
 		}
 		follows := &s.lines[i+1]
 		next := clean[follows.start:follows.end]
-		if !isFull(l.width, full) || next == "" || beginsItem(next) {
+		if !isFull(l.width, full) || next == "" {
 			f.joined = append(f.joined, '\n')
 			continue
 		}
@@ -167,23 +167,13 @@ func (s *bodyScratch) wrappedAt() int32 {
 
 func isFull(width, full int32) bool { return float64(width) >= limits.FullLine*float64(full) }
 
-// beginsItem tells whether a line begins an item of a list, a heading or a quotation in Markdown.
-func beginsItem(line string) bool {
-	return len(line) > 1 && (line[0] == '*' || line[0] == '-' || line[0] == '+' || line[0] == '#' || line[0] == '>' ||
-		line[0] == '|') &&
-		(line[1] == ' ' || line[1] == line[0])
-}
-
 // appendJoint appends what stands between a line and the next one of its paragraph: nothing between two
-// Chinese characters, otherwise a space. A hyphen at the end of the line goes.
+// Chinese characters, otherwise a space.
 func appendJoint(text []byte, next string) []byte {
 	last, _ := utf8.DecodeLastRune(text)
 	first, _ := utf8.DecodeRuneInString(next)
-	switch {
-	case last >= 0x2e80 && first >= 0x2e80 && !isHangul(last) && !isHangul(first):
+	if last >= 0x2e80 && first >= 0x2e80 && !isHangul(last) && !isHangul(first) {
 		return text
-	case last == '-' && len(text) > 1 && text[len(text)-2] >= 'a' && first >= 'a':
-		return text[:len(text)-1]
 	}
 	return append(text, ' ')
 }
