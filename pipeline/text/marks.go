@@ -143,10 +143,13 @@ var sevenBit = []struct {
 		strings.NewReplacer("aa", "a", "oe", "o")},
 }
 
+// sevenBitBegin is the length of the beginning of a text, in bytes, in which the words are looked for.
+const sevenBitBegin = 4 << 10
+
 // fromSevenBit returns a clean text with the letters that it writes in ASCII as AppendPlain folds the usual ones.
 func fromSevenBit(clean string) string {
 	for _, language := range sevenBit {
-		if len(language.words.FindAllStringIndex(clean, 2)) == 2 && !strings.ContainsFunc(clean, func(r rune) bool {
+		if len(language.words.FindAllStringIndex(clean[:min(len(clean), sevenBitBegin)], 2)) == 2 && !strings.ContainsFunc(clean, func(r rune) bool {
 			return r >= utf8.RuneSelf && unicode.IsLetter(r)
 		}) {
 			return language.letters.Replace(clean)
