@@ -61,7 +61,7 @@ func (f *file) form(content *bufio.Reader) (next func() (Article, error), err er
 		return table.next, nil
 	}
 	if columns != nil {
-		f.why = f.Name(f.number) + ": " + has(columns)
+		f.why = f.Name(f.number) + ": " + columnsOf(columns)
 	}
 	return lines.next, nil
 }

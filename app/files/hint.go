@@ -2,6 +2,7 @@ package files
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 )
@@ -14,37 +15,60 @@ const (
 
 // membersOf names the members of an object without a text, which may be cut off, and says how its articles are read.
 func membersOf(value []byte) string {
-	names := pathsOf(nil, "", gjson.ParseBytes(value), namesDepth)
-	said := has(names)
-	for _, name := range names {
-		if list, _, found := strings.Cut(name, "[]"); found {
-			return said + "; of articles in a list: type jq -c '." + list + "[]' FILE and pipe it into this command"
-		}
+	var m paths
+	m.add("", gjson.ParseBytes(value), namesDepth)
+	text, said := m.text, ""
+	if list, inner, found := strings.Cut(text, "[]."); found {
+		text, said = inner, "; of articles in a list: type jq -c '."+list+"[]' FILE and pipe it into this command"
 	}
-	return said
+	return has(m.names, text) + said
 }
 
-// pathsOf appends the paths of an object's members to names. Those of a list's elements have [] behind the list.
-func pathsOf(names []string, within string, object gjson.Result, depth int) []string {
+// paths are those of an object's members. Those of a list's elements have [] behind the list.
+type paths struct {
+	names   []string
+	text    string // the path of the longest string that is no code and no address: most likely the text
+	longest int    // its length, in bytes
+}
+
+func (m *paths) add(within string, object gjson.Result, depth int) {
 	object.ForEach(func(name, v gjson.Result) bool {
 		path := within + name.Str
 		if first := v.Get("0"); v.IsArray() && first.IsObject() {
 			path, v = path+"[]", first
 		}
-		before := len(names)
+		before := len(m.names)
 		if v.IsObject() && depth > 1 {
-			names = pathsOf(names, path+".", v, depth-1)
+			m.add(path+".", v, depth-1)
 		}
-		if len(names) == before {
-			names = append(names, path)
+		if len(m.names) == before {
+			m.names = append(m.names, path)
 		}
-		return len(names) <= mostNames
+		prose := strings.Contains(v.Str, " ") || utf8.RuneCountInString(v.Str) < len(v.Str)
+		if prose && v.Type == gjson.String && len(v.Str) > m.longest {
+			m.text, m.longest = path, len(v.Str)
+		}
+		return len(m.names) <= mostNames
 	})
-	return names
 }
 
-// has lists the names of members or columns, and how the one that holds the text is named.
-func has(names []string) string {
+// columnNames are parts of the names that columns of texts have, the likeliest first.
+var columnNames = []string{"text", "body", "content", "article", "story", "正文", "内容", "description", "summary"}
+
+// columnsOf names the columns of a table without a text.
+func columnsOf(columns []string) string {
+	for _, part := range columnNames {
+		for _, c := range columns {
+			if strings.Contains(strings.ToLower(c), part) {
+				return has(columns, c)
+			}
+		}
+	}
+	return has(columns, "")
+}
+
+// has lists the names of members or columns, and how the one that most likely holds the text is named.
+func has(names []string, text string) string {
 	if len(names) > mostNames {
 		names = append(names[:mostNames:mostNames], "...")
 	}
@@ -52,5 +76,8 @@ func has(names []string) string {
 	for _, n := range names {
 		short = append(short, n[:min(len(n), longestName)])
 	}
-	return "it has " + strings.Join(short, ", ") + ": --input.fields.text NAME, with the name of the text"
+	if text == "" || len(text) > longestName {
+		text = "NAME, with the name of the text"
+	}
+	return "it has " + strings.Join(short, ", ") + ": --input.fields.text " + text
 }

@@ -38,16 +38,16 @@ func TestOtherFilesAreRefused(t *testing.T) {
 			"stdin:1: a value begins here that is damaged JSON"},
 		"binary lines": {strings.Repeat("\xe9x\xfe\xc3\x28 \xa0\n", 70_000), "not in UTF-8"},
 		"news-please": {strings.Repeat(`{"maintext":"`+prose+`","title":"x"}`+"\n", 100) + `{"text":"x"}`,
-			"it has maintext, title: --input.fields.text NAME, with the name of the text)"},
+			"it has maintext, title: --input.fields.text maintext)"},
 		"hits": {strings.Repeat(`{"_index":"a","_source":{"title":"t","body_text":"`+prose+`","url":"u"}}`+
-			"\n", 100), "it has _index, _source.title, _source.body_text, _source.url: --input.fields.text NAME"},
+			"\n", 100), "it has _index, _source.title, _source.body_text, _source.url: --input.fields.text _source.body_text"},
 		"search": {`{"took":1,"hits":{"total":{"value":1},"hits":[{"_source":{"article":"` + prose + `"}}]}}`,
-			"it has took, hits.total.value, hits.hits[]._source.article: --input.fields.text NAME, with the name of the text; " +
+			"it has took, hits.total.value, hits.hits[]._source.article: --input.fields.text _source.article; " +
 				"of articles in a list: type jq -c '.hits.hits[]' FILE and pipe it into this command"},
 		"too long a line": {`{"status":"ok","articles":[{"content":"` + strings.Repeat(prose, 20_000) + `"}]}`,
 			"at most 1048448 can be published; it has status, articles[]: --input.fields.text NAME"},
 		"JSON Feed": {"{\n\"version\": \"https://jsonfeed.org/version/1.1\", \"items\": [\n" + item + "]}",
-			"it has version, items[].headline, items[].content_html: --input.fields.text NAME"},
+			"it has version, items[].headline, items[].content_html: --input.fields.text content_html; "},
 		"damaged pages": {strings.Repeat("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n",
 			2), "(stdin:1: no HTTP response)"},
 	} {
