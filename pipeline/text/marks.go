@@ -149,7 +149,8 @@ const sevenBitBegin = 4 << 10
 // fromSevenBit returns a clean text with the letters that it writes in ASCII as AppendPlain folds the usual ones.
 func fromSevenBit(clean string) string {
 	for _, language := range sevenBit {
-		if len(language.words.FindAllStringIndex(clean[:min(len(clean), sevenBitBegin)], 2)) == 2 && !strings.ContainsFunc(clean, func(r rune) bool {
+		begin := clean[:min(len(clean), sevenBitBegin)]
+		if len(language.words.FindAllStringIndex(begin, 2)) == 2 && !strings.ContainsFunc(clean, func(r rune) bool {
 			return r >= utf8.RuneSelf && unicode.IsLetter(r)
 		}) {
 			return language.letters.Replace(clean)
