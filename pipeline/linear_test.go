@@ -90,9 +90,9 @@ func TestHostileTextsTakeLinearTime(t *testing.T) {
 	}
 }
 
-// FuzzCost looks for a text that costs more than maxPerKB, and twice as much as the dearest known one, because code that
-// is fuzzed is slower: a beginning, then something again and again. The more CPU a text takes the more often the loop at
-// the end runs, and fuzzing keeps what runs a loop more often.
+// FuzzCost looks for a text that costs more than maxPerKB, and twice as much as the dearest known one, because code
+// that is fuzzed is slower: a beginning, then something again and again. The more CPU a text takes the more often the
+// loop at the end runs, and fuzzing keeps what runs a loop more often.
 func FuzzCost(f *testing.F) {
 	for _, text := range hostileTexts(64) {
 		f.Add("", text[:min(len(text), 256)])
