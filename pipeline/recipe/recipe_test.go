@@ -201,7 +201,6 @@ var (
 	zhArticle, enArticle = newstext.Zh, newstext.En
 	zhOther, enOther     = newstext.ZhOther, newstext.EnOther
 	zhMenu, zhFooter     = newstext.ZhMenu, newstext.ZhFooter
-	enFooter             = newstext.EnFooter
 )
 
 func normalised(clean string) string { return string(text.AppendNormalised(nil, clean)) }
