@@ -23,7 +23,7 @@ RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/memindex ./pipeli
 	./app/access ./app/told ./app/console ./app/registry ./app/otlp \
 	./cmd/echosieve/internal/index ./cmd/echosieve/internal/filter ./cmd/echosieve-lab/internal/load
 # Tests that measure memory or time run without the race detector, one package at a time.
-ALONE := TestPeakMemory|TestWorstBatches|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut|TestMemoryIsBoundedWithManyPartitions|TestNothingIsAllocated
+ALONE := TestPeakMemory|TestWorstBatches|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut|TestMemoryIsBoundedWithManyPartitions|TestNothingIsAllocated|TestAnswersAreBounded
 # Results are never taken from the cache: it does not know that a test builds the service. make lint vets.
 GOTEST := go test -count=1 -vet=off -timeout 20m
 

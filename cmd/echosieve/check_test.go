@@ -230,7 +230,7 @@ func TestWrongUsage(t *testing.T) {
 		// Flags.
 		{[]string{"version", "--jsn"}, "unknown flag: --jsn; did you mean --json?"},
 		{[]string{"run", "--kafka.group", "echosieve-shadow"},
-			"names that end in shadow are for shadows: choose another name, or start the shadow with --shadow"},
+			"names that end in -shadow are for shadows: choose another name, or start the shadow with --shadow"},
 		{[]string{"run", "--brokers", "a:1"}, "unknown flag: --brokers; did you mean --kafka.brokers?"},
 		{[]string{"--config", "e.yaml"}, "unknown flag: --config; see echosieve --help"},
 		{[]string{"compare", "a", "b", "--top"}, "flag needs an argument: --top; see echosieve compare --help"},

@@ -131,8 +131,7 @@ func Plain(buf []byte, clean string) (text string, used []byte) {
 }
 
 // sevenBit lists frequent words of languages that wires and old programs also write in ASCII, and what is then written
-// for which letters. Two such words in a text without a letter beyond ASCII say that it is
-// written so.
+// for which letters. Two such words in a text without a letter beyond ASCII say that it is written so.
 var sevenBit = []struct {
 	signs   []string // of which each such text has one; found in a tenth of the time of the words
 	words   *regexp.Regexp
@@ -141,12 +140,12 @@ var sevenBit = []struct {
 	{[]string{"fuer", "ueber"},
 		regexp.MustCompile(`\b(fuer|ueber|koenn|muess|wuerd|waehrend|haett|waere|fuenf|naechst|spaeter|zurueck|groess)`),
 		strings.NewReplacer("aue", "aue", "eue", "eue", "que", "que", "ae", "a", "oe", "o", "ue", "u")},
-	{[]string{"aa"}, regexp.MustCompile(`\b(paa|naar|ogsaa|foer|goer|stoerre|foerste|maaned|saa|aar)\b`),
+	{[]string{"paa"}, regexp.MustCompile(`\b(paa|naar|ogsaa|foer|goer|stoerre|foerste|maaned|saa|aar)\b`),
 		strings.NewReplacer("aa", "a", "oe", "o")},
 }
 
 // sevenBitBegin is the length of the beginning of a text, in bytes, in which the words are looked for.
-const sevenBitBegin = 4 << 10
+const sevenBitBegin = 2 << 10
 
 // fromSevenBit returns a clean text with the letters that it writes in ASCII as AppendPlain folds the usual ones.
 func fromSevenBit(clean string) string {

@@ -269,5 +269,12 @@ func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count))
 
 // isNumeral tells whether a word consists of Chinese numerals. Others write it with digits.
 func isNumeral(word string) bool {
-	return beginsHan(word[0]) && strings.Trim(word, "〇零一二两三四五六七八九十百千万亿") == ""
+	for _, r := range word {
+		switch r {
+		case '〇', '零', '一', '二', '两', '三', '四', '五', '六', '七', '八', '九', '十', '百', '千', '万', '亿':
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -40,7 +40,8 @@ var rows = []row{
 		want: []string{`77 records: \d+ unique`}, shownIn: "README.md"},
 	{command: "make test", parsed: minutes},
 	{command: "make wheel", parsed: "test/deploy installs a wheel and runs it"},
-	{command: "bin/echosieve-lab demo --serve", until: `publish from another terminal`, stop: true},
+	{command: "bin/echosieve-lab demo --serve", with: []string{"--serve", "--serve --http.listen 127.0.0.1:0"},
+		until: `publish from another terminal`, stop: true},
 	// The sample has dead letters: exit code 1.
 	{command: "bin/echosieve filter articles.jsonl.gz > judged.jsonl",
 		with: []string{"judged.jsonl", "judged.jsonl || true"}, output: fileText("judged.jsonl"),

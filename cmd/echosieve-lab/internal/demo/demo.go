@@ -42,6 +42,7 @@ const (
 // Command returns the command demo.
 func Command() *cobra.Command {
 	var serve bool
+	var listen string
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the whole service on the shipped sample, with nothing else installed",
@@ -50,20 +51,21 @@ as "echosieve run" against them, publishes the shipped sample of news and prints
 it publishes 3,000 more articles at once and prints how many verdicts a second came.
 
 With --serve it publishes the sample only and stays up. It prints the verdicts of articles that you publish from another
-terminal, and shows them and their stories on a web page, the console, at 127.0.0.1:9464. To publish:
+terminal, and shows them and their stories on a web page, the console. To publish:
 echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDemo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), serve)
+			return runDemo(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), serve, listen)
 		},
 	}
 	cmd.Flags().BoolVar(&serve, "serve", false, "stay up after the sample until Ctrl-C")
+	cmd.Flags().StringVar(&listen, "http.listen", config.Default().HTTP.Listen, "with --serve: address of the console")
 	return cmd
 }
 
 // runDemo starts the servers and the service, shows the verdicts, and stops everything. Log lines of the
 // service go to logs.
-func runDemo(ctx context.Context, out, logs io.Writer, serve bool) (err error) {
+func runDemo(ctx context.Context, out, logs io.Writer, serve bool, listen string) (err error) {
 	inProcess, err := servers.Start()
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -72,8 +74,9 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve bool) (err error) {
 	cfg := inProcess.Configure(config.Default())
 	cfg.Kafka.Partitions = 1 // one partition: one order of the verdicts, see outputs
 	cfg.HTTP.Console, cfg.HTTP.Look = true, true
-	if !serve { // otherwise it is where the pages of docs ask
-		cfg.HTTP.Listen = anyPort
+	cfg.HTTP.Listen = anyPort
+	if serve {
+		cfg.HTTP.Listen = listen
 	}
 	cfg.Log.Level = slog.LevelWarn.String()
 	records, err := sampleRecords(&cfg.Input.Config)

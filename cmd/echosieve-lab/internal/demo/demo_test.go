@@ -11,7 +11,7 @@ import (
 
 func TestDemoTable(t *testing.T) {
 	var out, logs bytes.Buffer
-	require.NoError(t, runDemo(t.Context(), &out, &logs, false))
+	require.NoError(t, runDemo(t.Context(), &out, &logs, false, ""))
 	require.Empty(t, logs.String(), "a demo without trouble logs nothing")
 	for _, want := range []string{"VERDICT", "metrics             http://127.0.0.1:", "not_json", "77 records: ",
 		"(p50)", "3000 more at once: ", "The 3 largest stories",
