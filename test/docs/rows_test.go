@@ -63,7 +63,6 @@ var rows = []row{
 	{command: "go test ./test/e2e -run NONE -bench Stories -benchtime 1x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x",
 		parsed: minutes},
-	{command: "go test ./pipeline/memindex -run NONE -bench Memory -benchtime 1x", parsed: minutes},
 	{command: "echosieve filter --state seen articles.jsonl.gz > judged.jsonl",
 		parsed: "it answers 1, because some articles are dead letters; cmd/echosieve/internal/filter has its tests"},
 	{command: "echosieve-lab load --rate 300", with: []string{"300", "100 --duration 1s --warmup 200ms --idle 100ms"},
