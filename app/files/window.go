@@ -53,5 +53,6 @@ func (w *window) cut(offset int64) (piece []byte, line int) {
 	return piece, line
 }
 
-// drained says whether the reader may have to wait for the next piece: what is kept is at most what closes one.
+// drained says whether the reader may have to wait for the next piece: the bytes that it keeps are no more than a comma
+// and a line end behind the last one.
 func (w *window) drained() bool { return w.Buffered() == 0 && len(w.kept) < len(",\r\n") }

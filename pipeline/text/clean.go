@@ -34,8 +34,7 @@ func Clean(text string) string {
 }
 
 // AppendClean appends the clean form of a text to dst. A text is too costly if the clean one would be three times as
-// long: Unicode has characters that stand for whole words, of which NFKC makes up to 18. Then they are left as they
-// are.
+// long: Unicode has characters that stand for whole words, of which NFKC makes up to 18. Then they stay as they are.
 func AppendClean(dst []byte, text string) (clean []byte, costly bool) {
 	start := len(dst)
 	var spelled spelling
