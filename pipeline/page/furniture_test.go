@@ -147,9 +147,9 @@ func TestHead(t *testing.T) {
 		if want {
 			length = len(head)
 		}
-		require.Equal(t, length, Head(head+prose), head)
+		require.Equal(t, length, headOf(head+prose), head)
 	}
-	require.Zero(t, Head("old quay\nno prose"))
+	require.Zero(t, headOf("old quay\nno prose"))
 }
 
 func TestNoteOfWhatIsCutOff(t *testing.T) {

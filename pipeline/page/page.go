@@ -30,6 +30,7 @@ type Finder struct {
 	sentence []byte // one of its sentences, normalised
 	joined   []byte // the clean text with unwrapped paragraphs
 	plain    []byte // the clean text without addresses
+	folded   []byte // the article, see text.Plain
 }
 
 // NewFinder returns a Finder. html is HTMLText or HTMLArticle. The table may be nil. off has a bit for each of Rules
@@ -59,14 +60,15 @@ func Rules() (names []string) {
 
 // Left says how much of a clean text is no part of its article, in bytes.
 type Left struct {
+	Head        int // the lines above the article, which stay: headline, byline, time stamp and counters of readers
 	Boilerplate int // sentences of the table
 	Furniture   int // lines that look like furniture, and the page around the article of an HTML document
 	// Costly says that the text is an HTML document too costly to be read as one: see mainContent.
 	Costly bool
 }
 
-// Find returns the part of a text that is its article, clean. clean is what text.Clean makes of raw. from
-// decides which rows of the table count.
+// Find returns the part of a text that is its article, as words and numbers are read from it: see text.Plain. It is valid
+// until the next call. clean is what text.Clean makes of raw. from decides which rows of the table count.
 func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left Left) {
 	around := clean
 	if found := blocksOf(raw); found != "" {
@@ -87,18 +89,19 @@ func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left
 		}
 	}
 	left.Furniture = max(0, len(clean)-left.Boilerplate-len(body))
+	body, f.folded = text.Plain(f.folded, body)
+	left.Head = headOf(body)
 	return body, left
 }
 
 // Cap is the capacity of the largest buffer, in bytes.
 func (f *Finder) Cap() int {
-	return max(cap(f.body), cap(f.kept), cap(f.sentence), cap(f.joined), cap(f.plain))
+	return max(cap(f.body), cap(f.kept), cap(f.sentence), cap(f.joined), cap(f.plain), cap(f.folded))
 }
 
-// Head returns the length of the lines above an article, in bytes: headline, byline, time stamp and counters
-// of readers. There are few of them, they are short and end no sentence, and the next line is prose. It is 0
-// if there are none.
-func Head(body string) int {
+// headOf returns the length of the lines above an article: there are few of them, they are short and end no sentence, and
+// the next line is prose. It is 0 if there are none.
+func headOf(body string) int {
 	head := 0
 	for range limits.FurnitureLines + 1 {
 		line, _, found := strings.Cut(body[head:], "\n")

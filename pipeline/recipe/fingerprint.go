@@ -32,48 +32,50 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	}
 
 	start := time.Now()
-	var costly bool
-	if s.clean, costly = text.AppendClean(slices.Grow(s.clean[:0], len(raw)+identifyBytes), raw); costly {
-		return article.Article{Empty: true, TooCostly: true, CleanBytes: len(s.clean)}, Timing{Clean: time.Since(start)}
+	clean, costly := s.cleanText(raw)
+	if costly {
+		return article.Article{Empty: true, TooCostly: true, CleanBytes: len(clean)}, Timing{Clean: time.Since(start)}
 	}
-	clean := string(s.clean)
-	body, left := s.body(raw, clean, from)
+	body, left := s.page.Find(raw, clean, from)
 	cleaned := time.Now()
-	s.cut = r.segmenter.Cut(s.cut[:0], body, s.tally) // counts most words of a long text while it is cut
+	s.cutWords(r.segmenter, body)
 	segmented := time.Now()
-
-	s.cut = s.tally(s.cut)
 	s.words.Weigh()
+
 	s.features = s.words.AppendFeatures(s.features)
-	s.clean = text.AppendNormalised(s.clean[:0], clean)
 	sums := new(simhash.Sums)
 	a := article.Article{
 		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
 		BoilerplateBytes: left.Boilerplate, FurnitureBytes: left.Furniture, CostlyPage: left.Costly,
 		Script: text.MainScript(body),
 	}
-	r.identify(s, &a, sums)
+	r.writeDigest(s, &a, clean, sums)
 	if !a.LittleText {
-		s.signature.SetOrigin(r.publisherOf(from), from.URL,
-			evidence.IsCorrection(from.Title) || evidence.IsCorrection(body))
-		s.signature.AddNumbers(body, page.Head(body))
-		a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors)
-		// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled,
-		// unless a few words are repeated thousands of times.
-		if a.Features < limits.FlashFeatures {
-			a.Signature = s.signature.AppendFlash(nil, s.sequence)
-		} else {
-			for hash, count := range s.words.MainWords {
-				s.signature.AddMainWord(hash, count)
-			}
-			a.Signature = s.signature.Append(nil)
-		}
+		r.writeSignature(s, &a, body, left.Head, from)
 	}
 	return a, Timing{
 		Clean:       cleaned.Sub(start),
 		Segment:     segmented.Sub(cleaned),
 		Fingerprint: time.Since(segmented),
 	}
+}
+
+// writeSignature sets the anchors and the signature of an article whose words are weighed. head is that of page.Left.
+func (r *Recipe) writeSignature(s *scratch, a *article.Article, body string, head int, from article.Origin) {
+	s.signature.AddNumbers(body, head)
+	s.signature.SetOrigin(r.publisherOf(from), from.URL,
+		evidence.IsCorrection(from.Title) || evidence.IsCorrection(body))
+	a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors)
+	// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled,
+	// unless a few words are repeated thousands of times.
+	if a.Features < limits.FlashFeatures {
+		a.Signature = s.signature.AppendFlash(nil, s.sequence)
+		return
+	}
+	for hash, count := range s.words.MainWords {
+		s.signature.AddMainWord(hash, count)
+	}
+	a.Signature = s.signature.Append(nil)
 }
 
 // publisherOf returns the publisher as verdicts see it: unknown if it carries other publishers' articles.
@@ -98,12 +100,10 @@ func (r *Recipe) fingerprintClassic(s *scratch, raw string) (article.Article, Ti
 	simhash.SumWeights(s.features, sums)
 	fingerprinted := time.Now()
 
-	s.clean, _ = text.AppendClean(s.clean[:0], raw)
-	clean := string(s.clean)
-	s.clean = text.AppendNormalised(s.clean[:0], clean)
+	clean, _ := s.cleanText(raw)
 	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(clean),
 		Script: text.MainScript(clean)}
-	r.identify(s, &a, sums)
+	r.writeDigest(s, &a, clean, sums)
 	return a, Timing{Clean: time.Since(fingerprinted), Fingerprint: fingerprinted.Sub(start)}
 }
 
@@ -115,8 +115,8 @@ func (r *Recipe) Weights(raw string, from article.Origin) []text.WeightedWord {
 	} else {
 		s := r.scratch.Get().(*scratch)
 		defer r.release(s)
-		body, _ := s.body(raw, text.Clean(raw), from)
-		s.cut = s.tally(r.segmenter.Cut(s.cut[:0], body, s.tally))
+		body, _ := s.page.Find(raw, text.Clean(raw), from)
+		s.cutWords(r.segmenter, body)
 		s.words.Weigh()
 		words = s.words.Weights()
 	}
@@ -139,7 +139,6 @@ func (r *Recipe) classicWeights(raw string) []text.WeightedWord {
 type scratch struct {
 	clean     []byte // the clean text, then what the digest covers
 	page      *page.Finder
-	plain     []byte // the article, see text.Plain
 	cut       []string
 	words     *text.Counter
 	sequence  []uint64 // hashes of the words of the last tally that hold a letter or digit, in order
@@ -157,8 +156,7 @@ func (r *Recipe) newScratch() *scratch {
 }
 
 func (r *Recipe) release(s *scratch) {
-	if cap(s.cut) > 2*maxScratch || s.words.Cap() > maxScratch || max(cap(s.clean), cap(s.plain),
-		s.page.Cap()) > 16*maxScratch {
+	if cap(s.cut) > 2*maxScratch || s.words.Cap() > maxScratch || max(cap(s.clean), s.page.Cap()) > 16*maxScratch {
 		return
 	}
 	s.words.Reset()
@@ -167,11 +165,15 @@ func (r *Recipe) release(s *scratch) {
 	r.scratch.Put(s)
 }
 
-// body returns what of a clean text is cut into words, valid until the next call, and how much is left out.
-func (s *scratch) body(raw, clean string, from article.Origin) (body string, left page.Left) {
-	body, left = s.page.Find(raw, clean, from)
-	body, s.plain = text.Plain(s.plain, body)
-	return body, left
+// cleanText returns the clean text, or some of it and true if it would cost too much: see text.AppendClean.
+func (s *scratch) cleanText(raw string) (clean string, costly bool) {
+	s.clean, costly = text.AppendClean(slices.Grow(s.clean[:0], len(raw)+digestBytes), raw)
+	return string(s.clean), costly
+}
+
+// cutWords gives the words of an article to the counter and the signature, most of a long text while it is cut.
+func (s *scratch) cutWords(segmenter *text.Segmenter, body string) {
+	s.cut = s.tally(segmenter.Cut(s.cut[:0], body, s.tally))
 }
 
 // tally gives more words of the text to its counter and its signature. It returns cut, emptied.
@@ -182,17 +184,18 @@ func (s *scratch) tally(cut []string) []string {
 	return cut[:0]
 }
 
-// identifyBytes is how many bytes identify appends to the normalised text.
-const identifyBytes = 1 + 8
+// digestBytes is how many bytes writeDigest appends to the normalised text.
+const digestBytes = 1 + 8
 
-// identify sets the fields of an article that follow from its SimHash, its number of features and
-// s.clean, which is normalised by now: LittleText, Empty, Digest, Fingerprint and Sums.
+// writeDigest sets the fields of an article that follow from its clean text, its SimHash and its number of features:
+// LittleText, Empty, Digest, Fingerprint and Sums.
 //
 // The digest covers the SimHash beside the normalised text, because the index finds exact copies by
 // fingerprint: equal digests must mean equal fingerprints. Punctuation is not part of the normalised text but
 // can decide where words end, so two texts with the same normalised text can have distant fingerprints. They
 // are no exact copies for the index.
-func (r *Recipe) identify(s *scratch, a *article.Article, sums *simhash.Sums) {
+func (r *Recipe) writeDigest(s *scratch, a *article.Article, clean string, sums *simhash.Sums) {
+	s.clean = text.AppendNormalised(s.clean[:0], clean)
 	if a.LittleText = a.Features == 0; r.classic == nil {
 		a.LittleText = a.Features < limits.MinFeatures
 	}

@@ -1,12 +1,13 @@
 // Package recipe turns a text into an article's fingerprint, digest, anchors and signature. It is pure: it
 // knows neither Kafka nor Redis, and the same recipe id means the same results on every machine.
 //
-// It puts three rooms together, in the order of Recipe.Fingerprint (fingerprint.go):
+// It goes through the rooms once, in the order of Recipe.Fingerprint (fingerprint.go):
 //
 //   - package text cleans the text
 //   - package page leaves out what is no part of the article
 //   - package text cuts the article into words, counts and weighs them
-//   - package simhash makes the fingerprint, identify the digest, package evidence the anchors and the signature
+//   - three writers: package simhash makes the fingerprint, writeDigest the digest, package evidence the anchors and
+//     the signature, with the article's numbers
 //
 // Package evidence also judges two articles by their signatures. Everything that can change a result is part
 // of the recipe's id. The classic recipes (package classic) share the digest only.
