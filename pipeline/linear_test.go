@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
+	"echosieve/test/host"
 )
 
 // hostileCases returns functions that do what the service and its console do with values and texts of about n bytes.
@@ -69,13 +69,13 @@ const (
 func TestHostileTextsTakeLinearTime(t *testing.T) {
 	small, large := hostileCases(t, least), hostileCases(t, most)
 	for _, name := range slices.Sorted(maps.Keys(small)) {
-		ratio, perKB := 0.0, timeOf(t, large[name], 0)/(most>>10)
+		ratio, perKB := 0.0, host.CPU(t, 0, large[name])/(most>>10)
 		if perKB > cheap { // perhaps more was measured: the median of five ratios decides, and the least time
 			var ratios, costs []float64
 			for range 5 {
-				long := timeOf(t, large[name], time.Millisecond)
+				long := host.CPU(t, time.Millisecond, large[name])
 				costs = append(costs, float64(long/(most>>10)))
-				ratios = append(ratios, float64(long)/float64(timeOf(t, small[name], time.Millisecond)))
+				ratios = append(ratios, float64(long)/float64(host.CPU(t, time.Millisecond, small[name])))
 				if len(ratios) == 1 && ratios[0] < maxRatio && costs[0] < float64(maxPerKB) {
 					break
 				}
@@ -101,7 +101,7 @@ func FuzzCost(f *testing.F) {
 	f.Add("<!doctype html>"+strings.Repeat("<span>", 300), "<p>x")
 	news, steps := newsRecipe(f), 0
 	dearest := "<!doctype html>" + hostileTexts(most)["notes"]
-	known := timeOf(f, func() { news.Fingerprint(dearest, article.Origin{}) }, 100*time.Millisecond)
+	known := host.CPU(f, 100*time.Millisecond, func() { news.Fingerprint(dearest, article.Origin{}) })
 	limit := max(maxPerKB, 2*known*1024/most)
 	f.Fuzz(func(t *testing.T, begin, again string) {
 		if again == "" || len(begin) > most/8 || len(again) > most/8 {
@@ -110,7 +110,7 @@ func FuzzCost(f *testing.F) {
 		text := begin + strings.Repeat(again, (most-len(begin))/len(again))
 		cost := time.Duration(math.MaxInt64)
 		for range 5 {
-			if cost = min(cost, timeOf(t, func() { news.Fingerprint(text, article.Origin{}) }, 0)*1024/most); cost < limit {
+			if cost = min(cost, host.CPU(t, 0, func() { news.Fingerprint(text, article.Origin{}) })*1024/most); cost < limit {
 				break
 			}
 		}
@@ -123,28 +123,6 @@ func FuzzCost(f *testing.F) {
 	})
 }
 
-// timeOf is the CPU time of some work. It is repeated for a time, of which at least a millisecond can be measured.
-func timeOf(t testing.TB, work func(), least time.Duration) time.Duration {
-	t.Helper()
-	start, times, took := cpuTime(t), time.Duration(0), time.Duration(0)
-	for times == 0 || took < least {
-		work()
-		times++
-		took = cpuTime(t) - start
-	}
-	return took / times
-}
-
-// cpuTime is the CPU time of this process. Unlike the clock, it does not depend on the load of the machine.
-func cpuTime(t testing.TB) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
 // A long field without a separator of jieba is cut in pieces. Scanning the whole field for each piece would
 // take quadratic time, which can be measured from some megabytes on.
 func TestLongFieldsTakeLinearTime(t *testing.T) {
@@ -154,12 +132,7 @@ func TestLongFieldsTakeLinearTime(t *testing.T) {
 		return func() { r.Fingerprint(text, article.Origin{}) }
 	}
 	for name, unit := range map[string]string{"Han": "国", "Latin before Han": strings.Repeat("a", 1<<20) + "国"} {
-		var ratio float64
-		for range 5 {
-			if ratio = float64(timeOf(t, cut(unit, 8<<20), 0)) / float64(timeOf(t, cut(unit, 2<<20), 0)); ratio < 8 {
-				break
-			}
-		}
+		ratio := host.Ratio(t, 0, 8, cut(unit, 2<<20), cut(unit, 8<<20))
 		if ratio >= 8 {
 			t.Errorf("%s: 4 times the text takes %.1f times as long", name, ratio)
 		}

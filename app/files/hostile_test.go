@@ -7,15 +7,14 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/decode"
+	"echosieve/test/host"
 )
 
 // hostile are beginnings of files and what follows again and again.
@@ -112,39 +111,18 @@ func TestMemoryOfEndlessPieces(t *testing.T) {
 }
 
 // A file of four times the size takes about four times as long; with a quadratic step it would take sixteen times as
-// long.
+// long. Files are read for records of 8 MiB and of 1,000 bytes.
 func TestHostileFilesTakeLinearTime(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for name, f := range hostile() {
-		short := f.start + strings.Repeat(f.again, 512<<10/len(f.again))
-		long := f.start + strings.Repeat(f.again, 2<<20/len(f.again))
-		var ratios []float64
-		for range 5 { // the median of five decides, of which the others are measured if the first is too high
-			ratios = append(ratios, float64(timeOf(t, long))/float64(timeOf(t, short)))
-			if ratios[0] < 6 {
-				break
+		reading := func(size int) func() {
+			file := f.start + strings.Repeat(f.again, size/len(f.again))
+			return func() {
+				runtime.GC()
+				discard(strings.NewReader(file), 8<<20)
+				discard(strings.NewReader(file), 1000)
 			}
 		}
-		slices.Sort(ratios)
-		require.Less(t, ratios[len(ratios)/2], 6.0, name)
+		require.Less(t, host.Ratio(t, 20*time.Millisecond, 6, reading(512<<10), reading(2<<20)), 6.0, name)
 	}
-}
-
-// timeOf is the CPU time of reading a file, by a reader for records of 8 MiB and by one for records of 1,000 bytes. It
-// is repeated for 20 ms without the garbage collector, and is at least a millisecond: less depends on caches.
-func timeOf(t testing.TB, file string) time.Duration {
-	cpu := func() time.Duration {
-		var usage syscall.Rusage
-		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-		return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-	}
-	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	start, times, took := cpu(), time.Duration(0), time.Duration(0)
-	for took < 20*time.Millisecond {
-		discard(strings.NewReader(file), 8<<20)
-		discard(strings.NewReader(file), 1000)
-		times++
-		took = cpu() - start
-	}
-	return max(took/times, time.Millisecond)
 }
