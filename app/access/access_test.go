@@ -20,6 +20,7 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/test/certs"
+	"echosieve/test/commandtest"
 )
 
 const token = "0123456789abcdef0123456789abcdef"
@@ -260,54 +261,46 @@ func TestGeneratedLogin(t *testing.T) {
 // requests get 503 until it is mended.
 func TestReloadJudgesAsTheStart(t *testing.T) {
 	encrypted, users := encrypted(certs.NewAuthority(t).Server())+"}\n", users(t, "alice")
-	for name, test := range map[string]struct {
-		before, after string
-		console       bool
-		want          int
-	}{
-		"no login":      {users, "{}", false, http.StatusServiceUnavailable},
-		"an empty file": {users, "", false, http.StatusServiceUnavailable},
-		"no TLS":        {encrypted + users, users, false, http.StatusServiceUnavailable},
-		"TLS":           {users, encrypted + users, false, http.StatusServiceUnavailable},
+	for name, files := range map[string]struct{ before, after string }{
+		"no login":      {users, "{}"},
+		"an empty file": {users, ""},
+		"no TLS":        {encrypted + users, users},
+		"TLS":           {users, encrypted + users},
 	} {
-		cfg := settings(t, test.before, "")
-		cfg.Console, cfg.Listen = test.console, "0.0.0.0:1"
+		cfg := settings(t, files.before, "")
 		a := load(t, cfg)
-		write(t, cfg.ConfigFile, test.after)
+		write(t, cfg.ConfigFile, files.after)
 		for range 2 {
-			require.Equal(t, test.want, status(a, "/console/", ""), name)
+			require.Equal(t, http.StatusServiceUnavailable, status(a, "/console/", ""), name)
 			require.Equal(t, http.StatusOK, status(a, "/readyz", ""), name)
 		}
-		write(t, cfg.ConfigFile, test.before)
+		write(t, cfg.ConfigFile, files.before)
 		require.NotEqual(t, http.StatusServiceUnavailable, status(a, "/console/", ""), "%s, mended", name)
 	}
 }
 
 // A mistake in one file lets nobody in until it is mended, whoever logs in, and is said once.
 func TestMistakesLetNobodyIn(t *testing.T) {
-	cfg := settings(t, users(t, "alice", "bob"), token)
+	good := users(t, "alice", "bob")
+	cfg := settings(t, good, token)
 	var log bytes.Buffer
 	a, err := Load(cfg, slog.New(slog.NewTextHandler(&log, nil)))
-	require.NoError(t, err)
-	good, err := os.ReadFile(cfg.ConfigFile)
 	require.NoError(t, err)
 	all := func(code int) map[string]int {
 		return map[string]int{"token " + token: code, "alice:secret": code, "bob:secret": code}
 	}
-	for _, mistake := range []struct{ setting, file, text string }{
-		{"http.config_file", cfg.ConfigFile, "basic_auth_users: {alice: x}"},
-		{"http.config_file", cfg.ConfigFile, "- "},
-		{"http.config_file", cfg.ConfigFile,
-			"tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + users(t, "alice")},
-		{"http.token_file", cfg.TokenFile, "short"},
+	for text, file := range map[string]string{
+		"basic_auth_users: {alice: x}": cfg.ConfigFile, "- ": cfg.ConfigFile, "short": cfg.TokenFile,
+		"tls_server_config: {cert_file: none.pem, key_file: none.pem}\n" + good: cfg.ConfigFile,
 	} {
 		requires(t, a, "/", all(http.StatusOK))
 		log.Reset()
-		write(t, mistake.file, mistake.text)
+		write(t, file, text)
 		requires(t, a, "/", all(http.StatusServiceUnavailable))
 		requires(t, a, "/healthz", all(http.StatusOK))
-		require.Equal(t, 1, strings.Count(log.String(), mistake.setting+": "), "said once: %s", log.String())
-		write(t, cfg.ConfigFile, string(good))
+		setting := map[string]string{cfg.ConfigFile: "http.config_file: ", cfg.TokenFile: "http.token_file: "}[file]
+		require.Equal(t, 1, strings.Count(log.String(), setting), "said once: %s", log.String())
+		write(t, cfg.ConfigFile, good)
 		write(t, cfg.TokenFile, token)
 	}
 	require.NoError(t, os.Remove(cfg.TokenFile))
@@ -324,11 +317,9 @@ func TestRevokedLoginsAreOutAtOnce(t *testing.T) {
 	} {
 		before, err := os.Stat(file)
 		require.NoError(t, err)
+		require.Len(t, text, int(before.Size()))
 		write(t, file, text)
 		require.NoError(t, os.Chtimes(file, before.ModTime(), before.ModTime()))
-		after, err := os.Stat(file)
-		require.NoError(t, err)
-		require.Equal(t, [2]any{before.Size(), before.ModTime()}, [2]any{after.Size(), after.ModTime()})
 	}
 	requires(t, a, "/", map[string]int{"token " + token: 401, "bob:secret": 401, "eve:secret": 200,
 		"alice:secret": 200})
@@ -379,31 +370,6 @@ func TestAskSendsTheTokenToNobodyElse(t *testing.T) {
 	require.Empty(t, sent)
 }
 
-// serve returns the address of a listener with TLS, and a client that knows the authority.
-func serve(t *testing.T, a *Access, authority *certs.Authority) (string, *http.Client) {
-	t.Helper()
-	server := httptest.NewUnstartedServer(a.Protect(page))
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
-	server.Listener = tls.NewListener(server.Listener, a.TLS())
-	server.Start()
-	t.Cleanup(server.Close)
-	pem, err := os.ReadFile(authority.File)
-	require.NoError(t, err)
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(pem)
-	return strings.Replace(server.URL, "http:", "https:", 1), &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "localhost"}}}
-}
-
-// get requests the page.
-func get(client *http.Client, url string) error {
-	res, err := client.Get(url)
-	if err != nil {
-		return err
-	}
-	return res.Body.Close()
-}
-
 // The listener speaks TLS with certificates that are replaced while it runs, and without one that has mistakes.
 func TestTLS(t *testing.T) {
 	old, next := certs.NewAuthority(t), certs.NewAuthority(t)
@@ -411,29 +377,45 @@ func TestTLS(t *testing.T) {
 	dir := filepath.Dir(cfg.ConfigFile)
 	replace := func(from certs.Pair) {
 		for name, file := range map[string]string{"cert.pem": from.Cert, "key.pem": from.Key} {
-			data, err := os.ReadFile(file)
-			require.NoError(t, err)
-			write(t, filepath.Join(dir, name), string(data))
+			write(t, filepath.Join(dir, name), commandtest.Read(t, file))
 		}
 	}
 	replace(old.Server())
 	write(t, cfg.ConfigFile, "tls_server_config: {cert_file: cert.pem, key_file: key.pem}")
 	a := load(t, cfg)
-	url, client := serve(t, a, old)
-	conf := client.Transport.(*http.Transport).TLSClientConfig
-	require.NoError(t, get(client, url))
+	server := httptest.NewUnstartedServer(a.Protect(page))
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	server.TLS = a.TLS()
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	conf := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost"}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: conf}}
+	trust := func(a *certs.Authority) { conf.RootCAs.AppendCertsFromPEM([]byte(commandtest.Read(t, a.File))) }
+	get := func() (int, error) {
+		answer, err := client.Get(server.URL)
+		if err != nil {
+			return 0, err
+		}
+		return answer.StatusCode, answer.Body.Close()
+	}
+	refused := func(why string) {
+		_, err := get()
+		require.ErrorContains(t, err, why)
+	}
+	answers := func(want int) {
+		got, err := get()
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	trust(old)
+	answers(http.StatusOK)
 	conf.MinVersion, conf.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
-	require.ErrorContains(t, get(client, url), "protocol version")
+	refused("protocol version")
 	conf.MinVersion, conf.MaxVersion = 0, 0
 	write(t, filepath.Join(dir, "cert.pem"), "half a cert")
-	answer, err := client.Get(url)
-	require.NoError(t, err, "the last good certificate carries the refusal")
-	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
-	require.NoError(t, answer.Body.Close())
+	answers(http.StatusServiceUnavailable) // which the last good certificate carries
 	replace(next.Server())
-	require.ErrorContains(t, get(client, url), "unknown authority")
-	pem, err := os.ReadFile(next.File)
-	require.NoError(t, err)
-	conf.RootCAs.AppendCertsFromPEM(pem)
-	require.NoError(t, get(client, url))
+	refused("unknown authority")
+	trust(next)
+	answers(http.StatusOK)
 }

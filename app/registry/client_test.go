@@ -1,13 +1,10 @@
 package registry
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,6 +26,7 @@ import (
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
+	"echosieve/test/host"
 )
 
 const text = `{"type":"record","name":"Story","fields":[{"name":"text","type":"string"}]}`
@@ -175,10 +173,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// answer writes an answer of a server that is no registry, or of one with a fault.
-type answer func(w http.ResponseWriter, r *http.Request)
-
-func status(code int, body string) answer {
+func status(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
 		fmt.Fprint(w, body)
@@ -186,7 +181,7 @@ func status(code int, body string) answer {
 }
 
 // endless writes until the client has enough.
-func endless(code int, of string) answer {
+func endless(code int, of string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
 		for chunk := strings.Repeat(of, 1000); ; {
@@ -197,24 +192,9 @@ func endless(code int, of string) answer {
 	}
 }
 
-// bomb grows to 64 MiB. Its answers are compressed beforehand: under the race detector that takes seconds.
-func bomb() answer {
-	var zipped bytes.Buffer
-	z, chunk := gzip.NewWriter(&zipped), bytes.Repeat([]byte("x"), 1<<16)
-	_, _ = z.Write([]byte(`{"schema":"`))
-	for range 1024 {
-		_, _ = z.Write(chunk)
-	}
-	_ = z.Close()
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(zipped.Bytes())
-	}
-}
-
-// fault is an answer with the cause that /readyz gives, and its words in a dead letter; none: the record waits.
+// fault is an answer of a server that is no registry, or of one that cannot answer, with the cause that /readyz gives, and its words in a dead letter; none: the record waits.
 type fault struct {
-	answer        answer
+	answer        http.HandlerFunc
 	cause, detail string
 }
 
@@ -235,16 +215,10 @@ func faults() map[string]fault {
 		"closes": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			"closed the connection", ""},
 	}
-	for _, code := range []int{400, 401, 403, 405, 407, 408, 422, 429, 500, 501} {
-		cause, detail := "cannot answer", ""
-		switch code {
-		case 401, 407:
-			cause = "refuses this user"
-		case 403:
-			cause, detail = "refuses this user", "with status 403 for"
-		case 429:
-			cause = "no more requests"
-		case 400, 405, 422:
+	for code, cause := range map[int]string{400: "cannot answer", 401: "refuses this user", 403: "refuses this user",
+		407: "refuses this user", 408: "cannot answer", 429: "no more requests", 500: "cannot answer"} {
+		detail := ""
+		if code == 400 || code == 403 {
 			detail = fmt.Sprintf("with status %d for", code)
 		}
 		all[fmt.Sprint(code)] = fault{status(code, fmt.Sprintf(`{"error_code":%d01,"message":"no"}`, code)), cause, detail}
@@ -253,7 +227,7 @@ func faults() map[string]fault {
 }
 
 // before is a registry in whose place another server answers what refuses returns true for.
-func before(t *testing.T, a answer, refuses func(*http.Request) bool) *srfake.Registry {
+func before(t *testing.T, a http.HandlerFunc, refuses func(*http.Request) bool) *srfake.Registry {
 	t.Helper()
 	fake := srfake.New()
 	t.Cleanup(fake.Close)
@@ -271,36 +245,33 @@ func before(t *testing.T, a answer, refuses func(*http.Request) bool) *srfake.Re
 
 // reports are what /readyz would show.
 type reports struct {
-	mu    sync.Mutex
-	waits map[string]error
+	waits sync.Map // why a call waits
 	red   chan error
 }
 
 func (r *reports) report(_ string, call fmt.Stringer, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if err == nil {
-		delete(r.waits, call.String())
+		r.waits.Delete(call.String())
 		return
 	}
-	r.waits[call.String()] = err
+	r.waits.Store(call.String(), err)
 	select {
 	case r.red <- err:
 	default:
 	}
 }
 
-func (r *reports) now() map[string]error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.waits)
+// waitsFor says whether the record of settled waits for a schema.
+func (r *reports) waitsFor(id string) bool {
+	_, waits := r.waits.Load("schema " + id + " of articles/3@17")
+	return waits
 }
 
 func waitingFor(t *testing.T, url string) (*Client, decode.Schemas, *reports) {
 	t.Helper()
 	c := open(t, Server{URLs: []string{url}})
 	c.patience = 120 * time.Millisecond
-	r := &reports{waits: map[string]error{}, red: make(chan error, 1)}
+	r := &reports{red: make(chan error, 1)}
 	go func() { // as the service does
 		for t.Context().Err() == nil {
 			_ = c.Ping(t.Context())
@@ -345,17 +316,17 @@ func TestARefusalOfOneIDIsItsOwn(t *testing.T) {
 			go func() { _, err := settled(t.Context(), schemas, id); refused <- err }()
 			if fault.detail != "" {
 				requireNoSchema(t, <-refused, fault.detail)
-				require.Empty(t, reports.now())
+				require.False(t, reports.waitsFor(id))
 				require.Empty(t, reports.red, "the registry was never red")
 			} else {
 				require.ErrorContains(t, <-reports.red, fault.cause)
-				require.Contains(t, reports.now(), "schema "+id+" of articles/3@17")
+				require.True(t, reports.waitsFor(id))
 			}
 			_, err := settled(t.Context(), schemas, "7")
 			require.NoError(t, err)
 			if mended.Store(true); fault.detail == "" {
 				requireNoSchema(t, <-refused, "knows no schema")
-				require.Empty(t, reports.now())
+				require.False(t, reports.waitsFor(id))
 			}
 		})
 	}
@@ -397,7 +368,7 @@ func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
 				}
 				require.ErrorContains(t, err, fault.cause)
 				require.ErrorAs(t, err, new(*diag.Problem))
-				require.Contains(t, reports.now(), "schema 7 of articles/3@17")
+				require.True(t, reports.waitsFor("7"))
 				more := asked.Load() + 6
 				require.Eventually(t, func() bool { return asked.Load() > more }, time.Minute, time.Millisecond)
 				require.Empty(t, found, "no answer")
@@ -405,7 +376,7 @@ func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
 				require.ErrorIs(t, <-stopped, context.Canceled)
 				back.Store(true)
 				require.NoError(t, <-found)
-				require.Empty(t, reports.now())
+				require.False(t, reports.waitsFor("7"))
 			})
 		}
 	}
@@ -413,19 +384,14 @@ func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
 
 // A node that lags behind knows the schema some seconds later: no dead letter.
 func TestANodeThatLagsIsAskedAgain(t *testing.T) {
-	for name, a := range map[string]answer{
-		"unknown": status(404, `{"error_code":40403,"message":"Schema not found"}`), "400": status(400, "")} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var asked atomic.Int32
-			server := before(t, a,
-				func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/7") && asked.Add(1) <= 2 })
-			_, schemas, reports := waitingFor(t, server.URL())
-			_, err := settled(t.Context(), schemas, "7")
-			require.NoError(t, err)
-			require.Empty(t, reports.red)
-		})
-	}
+	t.Parallel()
+	var asked atomic.Int32
+	server := before(t, status(404, `{"error_code":40403,"message":"Schema not found"}`),
+		func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/7") && asked.Add(1) <= 2 })
+	_, schemas, reports := waitingFor(t, server.URL())
+	_, err := settled(t.Context(), schemas, "7")
+	require.NoError(t, err)
+	require.Empty(t, reports.red)
 }
 
 // Whoever writes records chooses their ids: after one that the registry does not know, each further one costs one
@@ -501,13 +467,20 @@ func TestSlowAnswersEnd(t *testing.T) {
 
 // Answers without an end take little memory, however many come at a time.
 func TestAnswersAreBounded(t *testing.T) {
-	for name, a := range map[string]answer{"bomb": bomb(), "endless": endless(200, `"`),
+	zipped := host.Gzip(t, `{"schema":"`+strings.Repeat("x", 64<<20))
+	for name, a := range map[string]http.HandlerFunc{
+		"bomb": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			fmt.Fprint(w, zipped)
+		},
+		"endless": endless(200, `"`),
 		"references": func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, `{"schema":%q,"references":[{"name":"a","subject":%q,"version":1}]}`,
 				strings.Repeat("x", 1<<20), r.URL.Path)
-		}} {
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(a))
+			server := httptest.NewServer(a)
 			t.Cleanup(server.Close)
 			c := open(t, Server{URLs: []string{server.URL}})
 			var before, after runtime.MemStats

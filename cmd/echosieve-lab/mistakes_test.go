@@ -22,28 +22,25 @@ func TestWrongUsage(t *testing.T) {
 	noText := file("notext.jsonl", `{"id":"1","headline":"x"}`+"\n")
 	empty := file("empty.jsonl", "")
 
-	for _, c := range []struct {
-		args []string
-		want string // part of the error; it says what to type
-	}{
-		{[]string{"bench", "--rounds", "0"}, "--rounds and --limit must be at least 1"},
-		{[]string{"load", "--rate", "0"}, "--rate must be above 0 and at most 1000000 records a second"},
-		{[]string{"load", "--duration", "0s"}, "--duration must be between 1s and 24h"},
-		{[]string{"load", "--rate", "1", "--duration", "2s"}, "less than 10 records: raise one"},
-		{[]string{"load", "--rate", "100000", "--duration", "1h"}, "more than 20 million records: lower one"},
-		{[]string{"load", "--rate", "1000", "--duration", "10m"}, "which in-process servers keep in memory"},
-		{[]string{"load", "--warmup", "2h"}, "--warmup must be between 0s and 1h"},
-		{[]string{"load", "--copies", "30"}, "--copies is 30, must be between 0 and 1"},
-		{[]string{"load", "--input.format", "text"},
-			"a service with input.format text does not read; name a service and a topic with input.format json"},
-		{[]string{"load", noText}, "load takes no arguments"},
-		{[]string{"eval", "pairs", "--docs", evalDocs, "--pairs", empty},
-			"expected are pairs, tab-separated lines: id_a id_b label kind"},
-		{[]string{"bench", noText}, "--input.fields.text NAME"},
-		{[]string{"load", "--real", "--kafka.brokers", "127.0.0.1:1"}, "check that it runs, kafka.brokers"},
+	for args, want := range map[string]string{ // part of the error; it says what to type
+		"bench --rounds 0":                 "--rounds and --limit must be at least 1",
+		"load --rate 0":                    "--rate must be above 0 and at most 1000000 records a second",
+		"load --duration 0s":               "--duration must be between 1s and 24h",
+		"load --rate 1 --duration 2s":      "less than 10 records: raise one",
+		"load --rate 100000 --duration 1h": "more than 20 million records: lower one",
+		"load --rate 1000 --duration 10m":  "which in-process servers keep in memory",
+		"load --warmup 2h":                 "--warmup must be between 0s and 1h",
+		"load --copies 30":                 "--copies is 30, must be between 0 and 1",
+		"load --input.format text": "a service with input.format text does not read; name a service and a topic with " +
+			"input.format json",
+		"load " + noText: "load takes no arguments",
+		"eval pairs --docs " + evalDocs + " --pairs " + empty: "expected are pairs, tab-separated lines: id_a id_b label " +
+			"kind",
+		"bench " + noText:                         "--input.fields.text NAME",
+		"load --real --kafka.brokers 127.0.0.1:1": "check that it runs, kafka.brokers",
 	} {
-		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {
-			commandtest.WrongUsage(t, newRootCommand(), c.want, c.args...)
+		t.Run(strings.ReplaceAll(args, dir, ""), func(t *testing.T) {
+			commandtest.WrongUsage(t, newRootCommand(), want, strings.Fields(args)...)
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -189,92 +188,66 @@ func TestWrongUsage(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
 
-	for _, c := range []struct {
-		args []string
-		want string // part of the error; it says what to type
-	}{
-		// Commands.
-		{[]string{"prodce"}, `unknown command "prodce"; did you mean echosieve produce?`},
-		{[]string{"config"}, "config needs one of its commands; see echosieve config --help"},
-		{[]string{"run", "--http.console", "false"}, `run takes no arguments, but got "false"`},
-		// Arguments.
-		{[]string{"version", "extra"}, `version takes no arguments, but got "extra"; see echosieve version --help`},
-		{[]string{"config", "prnt"}, "did you mean echosieve config print?"},
-		{[]string{"compare"}, "compare wants two texts or files, A and B"},
-		{[]string{"compare", "one"}, "(put a text with spaces in quotes)"},
-		{[]string{"explain"},
-			"explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id ID, but got " +
-				"0 arguments"},
-		{[]string{"explain", "x44"},
-			`"x44" is not of the form topic/partition/offset, such as articles-duplicate/0/1517; for an id, type --id x44`},
-		{[]string{"explain", "--id", "x44", "--since", "-1h"},
-			`invalid argument "-1h" for "--since" flag: must not be negative`},
-		{[]string{"diff", "a"},
-			"diff wants two sides, A and B (put commas, without spaces, between the topics of one side)"},
-		{[]string{"diff", ",a", "b"}, `a name is missing in ",a"; put commas, without spaces, between topics`},
-		{[]string{"boilerplate", "learn", "--from", noText}, `required flag(s) "out" not set`},
-		{[]string{"boilerplate", "learn", "--from", noText, "--out", notJSON},
-			"--out wants a table of echosieve boilerplate learn, or a new file"},
-		{[]string{"boilerplate", "learn", kafka, "--from", "artikles", "--out", "x"},
-			"there is no file artikles, and as a topic it cannot be read: consumer: partitions of artikles: "},
-		{[]string{"index"},
-			"index needs one of its commands; see echosieve index --help"},
-		{[]string{"index", "refil"}, "did you mean echosieve index refill?"},
-		{[]string{"index", "lookup"},
-			"wants one text, id, fingerprint or coordinates; see echosieve index lookup --help"},
-		{[]string{"index", "forget"},
-			"wants the coordinates of one article, such as articles/3/128077, or an id; see echosieve index " +
-				"forget --help"},
-		// an id
-		{[]string{"index", "forget", "--redis.addrs", "127.0.0.1:1", "x44"}, "check that it runs, redis.addrs"},
-		// Flags.
-		{[]string{"version", "--jsn"}, "unknown flag: --jsn; did you mean --json?"},
-		{[]string{"run", "--kafka.group", "echosieve-shadow"},
-			"names that end in -shadow are for shadows: choose another name, or start the shadow with --shadow"},
-		{[]string{"run", "--brokers", "a:1"}, "unknown flag: --brokers; did you mean --kafka.brokers?"},
-		{[]string{"--config", "e.yaml"}, "unknown flag: --config; see echosieve --help"},
-		{[]string{"compare", "a", "b", "--top"}, "flag needs an argument: --top; see echosieve compare --help"},
-		// Values.
-		{[]string{"compare", "a", "b", "--top", "x"}, `invalid argument "x" for "--top" flag`},
-		{[]string{"index", "refill", "--from", "outpts"}, `--from wants outputs or input, not "outpts"`},
-		{[]string{"index", "lookup", "--as", "name", "x"},
-			`--as wants text, id, fingerprint or coordinates, not "name"`},
+	for args, want := range map[string]string{ // part of the error; it says what to type
+		// Commands and arguments.
+		"prodce":                   `unknown command "prodce"; did you mean echosieve produce?`,
+		"config prnt":              "did you mean echosieve config print?",
+		"config":                   "config needs one of its commands; see echosieve config --help",
+		"run --http.console false": `run takes no arguments, but got "false"`,
+		"compare one":              "compare wants two texts or files, A and B (put a text with spaces in quotes)",
+		"explain": "explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id ID, but got " +
+			"0 arguments",
+		"explain x44": `"x44" is not of the form topic/partition/offset, such as articles-duplicate/0/1517; for an id, ` +
+			"type --id x44",
+		"diff a":       "diff wants two sides, A and B (put commas, without spaces, between the topics of one side)",
+		"diff ,a b":    `a name is missing in ",a"; put commas, without spaces, between topics`,
+		"look":         "wants one file with articles; see echosieve look --help",
+		"index lookup": "wants one text, id, fingerprint or coordinates; see echosieve index lookup --help",
+		"index forget": "wants the coordinates of one article, such as articles/3/128077, or an id; see echosieve index " +
+			"forget --help",
+		"boilerplate learn --from " + noText: `required flag(s) "out" not set`,
+		"boilerplate learn --from " + noText + " --out " + notJSON: "--out wants a table of echosieve boilerplate learn, " +
+			"or a new file",
+		"boilerplate learn " + kafka + " --from artikles --out x": "there is no file artikles, and as a topic it cannot " +
+			"be read: consumer: partitions of artikles: ",
+		// Flags and their values.
+		"version --jsn":                   "unknown flag: --jsn; did you mean --json?",
+		"run --brokers a:1":               "unknown flag: --brokers; did you mean --kafka.brokers?",
+		"--config e.yaml":                 "unknown flag: --config; see echosieve --help",
+		"compare a b --top":               "flag needs an argument: --top; see echosieve compare --help",
+		"explain --id x44 --since -1h":    `invalid argument "-1h" for "--since" flag: must not be negative`,
+		"index refill --from outpts":      `--from wants outputs or input, not "outpts"`,
+		"index lookup --as name x":        `--as wants text, id, fingerprint or coordinates, not "name"`,
+		"produce " + kafka + " --rate -1": "--rate must be between 0 and 1000000",
 		// Settings that exclude or need each other.
-		{[]string{"run", "--redis.cluster", "--redis.master_name", "news"},
-			"redis.cluster and master_name exclude each other: keep one"},
-		{[]string{"produce", kafka, "--input.format", "text", noText},
-			"a service with input.format text does not read; name a service and a topic with input.format json"},
-		{[]string{"produce", kafka, "--sample", noText}, "--sample takes the place of files"},
-		{[]string{"produce", kafka, "--sample", "--loop"}, "for example --rate 5"},
-		{[]string{"produce", kafka, "--rate", "-1", noText}, "--rate must be between 0 and 1000000"},
-		// Configuration files and the environment.
-		{[]string{"run", "--config", filepath.Join(dir, "none.yaml")}, "echosieve config reference"},
-		{[]string{"look"}, "wants one file with articles; see echosieve look --help"},
-		{[]string{"compare", "a", "b", "--detection.boilerplate_file", noText},
-			"notext.jsonl:1: the first row must be"},
-		// Files.
-		{[]string{"compare", "@" + filepath.Join(dir, "none.txt"), "b"}, "no such file"},
-		// Files without an article.
-		{[]string{"look", notJSON}, "there is no article in " + notJSON + " (" + notJSON +
-			":1: the value is not a JSON object"},
-		{[]string{"look", long}, "long.csv holds more than 100 articles; name a file of fewer"},
-		{[]string{"produce", kafka}, "there is no article in standard input"},
-		// Servers that are not there.
-		{[]string{"produce", "--kafka.brokers", "127.0.0.1:1", noText}, "check that it runs, kafka.brokers"},
-		// Servers of other kinds.
-		{[]string{"produce", "--kafka.brokers", redis, noText},
-			redis + " speaks Redis, not Kafka: set kafka.brokers to the brokers, port 9092 as a rule"},
-		{[]string{"index", "stats", "--redis.addrs", strings.TrimPrefix(web.URL, "http://")},
-			"speaks HTTP, not Redis: set redis.addrs to the servers of Redis"},
-		{[]string{"index", "stats", "--redis.addrs", redis, "--redis.db", "99"},
-			"this Redis has no database of the number in redis.db: lower redis.db; servers have 16 databases, 0 to 15"},
-		// A topic that does not exist.
-		{[]string{"produce", kafka, "--kafka.topics.input", "artikles", noText},
-			"the topic artikles does not exist, or this user has no right on it; create it, type the command " +
-				"again with --kafka.create_topics"},
+		"run --kafka.group echosieve-shadow": "names that end in -shadow are for shadows: choose another name, or start " +
+			"the shadow with --shadow",
+		"run --redis.cluster --redis.master_name news": "redis.cluster and master_name exclude each other: keep one",
+		"produce " + kafka + " --input.format text": "a service with input.format text does not read; name a service and a " +
+			"topic with input.format json",
+		"produce " + kafka + " --sample " + noText: "--sample takes the place of files",
+		"produce " + kafka + " --sample --loop":    "for example --rate 5",
+		// Files that are not there, and files without an article.
+		"run --config " + dir + "/none.yaml":                 "echosieve config reference",
+		"compare @" + dir + "/none.txt b":                    "no such file",
+		"compare a b --detection.boilerplate_file " + noText: "notext.jsonl:1: the first row must be",
+		"look " + notJSON:                                    "(" + notJSON + ":1: the value is not a JSON object",
+		"look " + long:                                       "long.csv holds more than 100 articles; name a file of fewer",
+		"produce " + kafka:                                   "there is no article in standard input",
+		// Servers that are not there, and servers of other kinds.
+		"index forget --redis.addrs 127.0.0.1:1 x44":    "check that it runs, redis.addrs",
+		"produce --kafka.brokers 127.0.0.1:1 " + noText: "check that it runs, kafka.brokers",
+		"produce --kafka.brokers " + redis + " " + noText: redis + " speaks Redis, not Kafka: set kafka.brokers to the " +
+			"brokers, port 9092 as a rule",
+		"index stats --redis.addrs " + strings.TrimPrefix(web.URL, "http://"): "speaks HTTP, not Redis: set redis.addrs " +
+			"to the servers of Redis",
+		"index stats --redis.addrs " + redis + " --redis.db 99": "this Redis has no database of the number in redis.db: " +
+			"lower redis.db; servers have 16 databases, 0 to 15",
+		"produce " + kafka + " --kafka.topics.input artikles " + noText: "the topic artikles does not exist, or this user " +
+			"has no right on it; create it, type the command again with --kafka.create_topics",
 	} {
-		t.Run(strings.ReplaceAll(strings.Join(c.args, " "), dir, ""), func(t *testing.T) {
-			commandtest.WrongUsage(t, newRootCommand(), c.want, c.args...)
+		t.Run(strings.ReplaceAll(args, dir, ""), func(t *testing.T) {
+			commandtest.WrongUsage(t, newRootCommand(), want, strings.Fields(args)...)
 		})
 	}
 }
@@ -283,18 +256,12 @@ var update = flag.Bool("update", false, "rewrite generated files instead of comp
 
 const referenceFile = "../../deploy/echosieve.reference.yaml"
 
-// golden compares a file with the wanted content, or writes the content with -update.
-func golden(t *testing.T, path string, want []byte) {
-	t.Helper()
-	if *update {
-		require.NoError(t, os.WriteFile(path, want, 0o644))
-	}
-	require.Equal(t, string(want), commandtest.Read(t, path), "run: go test ./cmd/echosieve -run %s -update", t.Name())
-}
-
 func TestReferenceFile(t *testing.T) {
-	golden(t, referenceFile, config.Reference())
-
+	if *update {
+		require.NoError(t, os.WriteFile(referenceFile, config.Reference(), 0o644))
+	}
+	require.Equal(t, string(config.Reference()), commandtest.Read(t, referenceFile),
+		"run: go test ./cmd/echosieve -run %s -update", t.Name())
 	// The reference is a configuration, and means the defaults.
 	fromFile, _ := echosieve(t, command.ExitOK, "", "config", "print", "--config", referenceFile)
 	defaults, _ := echosieve(t, command.ExitOK, "", "config", "print")
