@@ -308,28 +308,13 @@ func indexOf(t *testing.T, cfg Config, recipes map[string]string) (id keyspace.I
 // A setting that is gone is refused by each source, with what replaces it.
 func TestRemovedSettingsSayWhatReplacesThem(t *testing.T) {
 	for key, instead := range removed {
-		for source, load := range map[string]func() error{
-			"environment": func() error {
-				_, err := Schema().Load(new(Config), schema.Sources{
-					Environ: []string{envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_")) + "=1"}})
-				return err
-			},
-			"file": func() error {
-				parts, text := strings.Split(key, "."), ""
-				for i, part := range parts {
-					text += strings.Repeat("  ", i) + part + ":"
-					if i+1 < len(parts) {
-						text += "\n"
-					}
-				}
-				file := filepath.Join(t.TempDir(), "echosieve.yaml")
-				require.NoError(t, os.WriteFile(file, []byte(text+" 1\n"), 0o600))
-				_, err := Schema().Load(new(Config), schema.Sources{File: file})
-				return err
-			},
-		} {
-			err := load()
-			require.ErrorContains(t, err, "is removed: "+instead, "%s: %s", source, key)
+		nested := strings.ReplaceAll(key, ".", ": {") + ": 1" + strings.Repeat("}", strings.Count(key, "."))
+		file := filepath.Join(t.TempDir(), "echosieve.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(nested), 0o600))
+		variable := envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_")) + "=1"
+		for _, from := range []schema.Sources{{File: file}, {Environ: []string{variable}}} {
+			_, err := Schema().Load(new(Config), from)
+			require.ErrorContains(t, err, "is removed: "+instead, "%v: %s", from, key)
 		}
 		require.NotContains(t, string(Reference()), "--"+key)
 	}

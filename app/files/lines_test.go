@@ -18,25 +18,15 @@ import (
 // readLines returns each line as "number:line" and each error as "number!error".
 func readLines(t *testing.T, in io.Reader, limit int) []string {
 	t.Helper()
-	text, done, err := decompressed(in)
-	require.NoError(t, err)
-	defer done()
-	l := &lineReader{source: &source{Reader: text, limit: limit}}
 	got := []string{}
-	for {
-		line, err := l.next()
-		switch {
-		case err == nil:
+	for line, err := range (&Reader{Names: []string{"-"}, Stdin: in, Limit: limit, Lines: true}).Articles(t.Context()) {
+		if err == nil {
 			got = append(got, fmt.Sprintf("%d:%s", line.Place, line.Value))
-		case errors.Is(err, io.EOF):
-			return got
-		case errors.As(err, new(*SkipError)):
-			said, _ := strings.CutSuffix(err.Error(), fmt.Sprintf(", at most %d can be published", limit))
-			got = append(got, fmt.Sprintf("%d!%s", line.Place, strings.TrimPrefix(said, "line of ")))
-		default:
-			return append(got, fmt.Sprintf("%d!%s", line.Place, err))
+		} else {
+			got = append(got, fmt.Sprintf("%d!%v", line.Place, err))
 		}
 	}
+	return got
 }
 
 func TestLineReader(t *testing.T) {
@@ -54,10 +44,10 @@ func TestLineReader(t *testing.T) {
 		"mark, then blank": {"\ufeff\na\n", []string{"2:a"}},
 		"short as magic":   {"\x1f", []string{"1:\x1f"}},
 		"as long as can":   {"12345678\r\nb", []string{"1:12345678", "2:b"}},
-		"too long":         {"123456789\r\nb\n", []string{"1!9 bytes", "2:b"}},
-		"too long, end":    {"b\n123456789", []string{"1:b", "2!9 bytes"}},
+		"too long":         {"123456789\r\nb\n", []string{"1!line of 9 bytes, at most 8 can be published", "2:b"}},
+		"too long, end":    {"b\n123456789", []string{"1:b", "2!line of 9 bytes, at most 8 can be published"}},
 		"much too long": {strings.Repeat("x", 3*lineBufferBytes+5) + "\nb\n",
-			[]string{fmt.Sprintf("1!%d bytes", 3*lineBufferBytes+5), "2:b"}},
+			[]string{fmt.Sprintf("1!line of %d bytes, at most 8 can be published", 3*lineBufferBytes+5), "2:b"}},
 	} {
 		for _, text := range []string{c.text, host.Gzip(t, c.text), host.Zstd(t, c.text)} {
 			require.Equal(t, c.want, readLines(t, strings.NewReader(text), 8), name)
@@ -74,11 +64,11 @@ func TestLineReaderCutOff(t *testing.T) {
 	}
 	for _, whole := range []string{host.Gzip(t, text.String()), host.Zstd(t, text.String())} {
 		got := readLines(t, strings.NewReader(whole[:len(whole)*3/4]), 100)
-		require.Contains(t, got[len(got)-1], "!unexpected EOF")
+		require.Contains(t, got[len(got)-1], ": unexpected EOF;")
 	}
 	broken := errors.New("disk broken")
 	got := readLines(t, io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 8)
-	require.Equal(t, []string{"1:a", "1!disk broken"}, got)
+	require.Equal(t, []string{"1:a", "1!stdin:1: disk broken; the file was read up to there"}, got)
 }
 
 func TestProgressLine(t *testing.T) {

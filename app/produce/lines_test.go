@@ -30,15 +30,10 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	prose := strings.Repeat("The ferry of Skarvik stays in port until the storm is over. ", 3)
 	item := `{"headline":"x","content_html":"` + prose + `"}`
 	for name, c := range map[string]struct{ text, want string }{
-		"PNG":     {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\n\x00\x00\n", "image/png); expected are articles: JSON Lines"},
-		"program": {"\x7fELF\x02\x01\x01\n\x00\x00\n", "bytes that no text has); expected are articles: JSON Lines"},
+		"PNG": {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\n\x00\x00\n", "image/png); expected are articles: JSON Lines"},
 		"log": {strings.Repeat("2026-11-25 INFO started\n", 44_000) + `{"text":"x"}`,
 			"stdin:1: the value is not a JSON object: invalid character '-' after top-level value"},
-		"log, brackets": {strings.Repeat("[2026-11-25 10:00:00] started\n", 99),
-			"stdin:1: a value begins here that is damaged JSON"},
 		"binary lines": {strings.Repeat("\xe9x\xfe\xc3\x28 \xa0\n", 70_000), "not in UTF-8"},
-		"news-please": {strings.Repeat(`{"maintext":"`+prose+`","title":"x"}`+"\n", 100) + `{"text":"x"}`,
-			"it has maintext, title: --input.fields.text maintext)"},
 		"hits": {strings.Repeat(`{"_index":"a","_source":{"title":"t","body_text":"`+prose+`","url":"u"}}`+
 			"\n", 100), "it has _index, _source.title, _source.body_text, _source.url: --input.fields.text _source.body_text"},
 		"search": {`{"took":1,"hits":{"total":{"value":1},"hits":[{"_source":{"article":"` + prose + `"}}]}}`,
