@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -49,16 +52,6 @@ func TestDamagedEntryIsSetAside(t *testing.T) {
 	})
 }
 
-// claimSoon is claimOne with a time limit: with a bug, the index would try again without end.
-func claimSoon(t *testing.T, x *Index, c article.Article) article.Verdict {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	m, err := x.Claim(ctx, []article.Article{c})
-	require.NoError(t, err)
-	return m[0]
-}
-
 func damageOnce(t *testing.T, client redis.UniversalClient, damage, where string) {
 	var said bytes.Buffer
 	x, err := New(client, redisrig.Config(redisrig.Standard), nil, slog.New(slog.NewTextHandler(&said, nil)), nil)
@@ -68,7 +61,7 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage, where string
 	key, intact := x.keys.Entries(field), ""
 	switch where {
 	case "behind":
-		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
+		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 		intact = client.HGet(t.Context(), key, field.Name()).Val()
 	case "relative": // only the fingerprint is in its lists
 		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
@@ -77,9 +70,9 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage, where string
 	require.NoError(t, client.HSet(t.Context(), key, field.Name(), intact+damage).Err())
 
 	if where == "own" {
-		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
+		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 	}
-	near, again := claimSoon(t, x, b), claimSoon(t, x, a)
+	near, again := claimOne(t, x, b), claimOne(t, x, a)
 	if where == "relative" {
 		require.Equal(t, article.Unique, near.Kind)
 		require.Equal(t, b.Coordinates, again.Original.Coordinates)
@@ -108,7 +101,7 @@ func TestDamagedHiddenEntry(t *testing.T) {
 			x := newIndex(t, client, redisrig.Config(redisrig.Standard))
 			x.keys.Layout.MaxEntries = 1
 			first, a := redisrig.Article(1, 0xff), redisrig.Article(2, 0xff)
-			claimSoon(t, x, first)
+			claimOne(t, x, first)
 			e := x.entryOf(a)
 			field := e.Field()
 			require.NoError(t, client.HSet(t.Context(), x.keys.Entries(field), field.Name()+string(e.HiddenDigest()),
@@ -120,7 +113,7 @@ func TestDamagedHiddenEntry(t *testing.T) {
 				require.Equal(t, []string{"new"}, outcomes)
 			}
 			for range 2 {
-				require.NotZero(t, claimSoon(t, x, a).Kind)
+				require.NotZero(t, claimOne(t, x, a).Kind)
 			}
 			require.Equal(t, 1, counted(x.metrics.damaged))
 		}
@@ -131,18 +124,18 @@ func TestDamagedHiddenEntry(t *testing.T) {
 func TestDamagedVerdictIsSetAside(t *testing.T) {
 	for _, replay := range []bool{false, true} {
 		x, a, b := onMini(t), redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
-		require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
+		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 		field := x.entryOf(a).Field()
 		key := x.keys.Entries(field)
 		value := x.client.HGet(t.Context(), key, field.Name()).Val()
 		require.Equal(t, byte(article.Unique), value[len(value)-1])
 		require.NoError(t, x.client.HSet(t.Context(), key, field.Name(), value[:len(value)-1]+"\x63").Err())
 		if replay {
-			require.Equal(t, article.Unique, claimSoon(t, x, a).Kind)
-			require.Equal(t, a.Coordinates, claimSoon(t, x, b).Original.Coordinates)
+			require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
+			require.Equal(t, a.Coordinates, claimOne(t, x, b).Original.Coordinates)
 		} else {
-			require.Equal(t, article.Unique, claimSoon(t, x, b).Kind)
-			require.Equal(t, b.Coordinates, claimSoon(t, x, a).Original.Coordinates)
+			require.Equal(t, article.Unique, claimOne(t, x, b).Kind)
+			require.Equal(t, b.Coordinates, claimOne(t, x, a).Original.Coordinates)
 		}
 		require.Equal(t, 1, counted(x.metrics.damaged))
 	}
@@ -205,8 +198,87 @@ func TestRaggedListIsMended(t *testing.T) {
 			require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), x.layout.Field(ref),
 				"1234567812345678abc").Err())
 		}
-		claimSoon(t, x, a)
-		require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)
+		claimOne(t, x, a)
+		require.Equal(t, a.Coordinates, claimOne(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)
 		require.Equal(t, 4, counted(x.metrics.damaged))
+	})
+}
+
+// tamperer replaces the replies of a server, one after another: an empty text leaves a reply as it is.
+type tamperer struct {
+	redisrig.NoHook
+	replies []string
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (h *tamperer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			if len(h.replies) == 0 {
+				break
+			}
+			text := h.replies[0]
+			h.replies = h.replies[1:]
+			if text != "" {
+				tamper(cmd, text)
+			}
+		}
+		return err
+	}
+}
+
+func tamper(cmd redis.Cmder, text string) {
+	var list []any
+	for _, word := range strings.Split(text, ",") {
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+			list = append(list, n)
+		} else if word == "nil" {
+			list = append(list, nil)
+		} else {
+			list = append(list, word)
+		}
+	}
+	switch cmd := cmd.(type) {
+	case *redis.StringCmd:
+		cmd.SetVal(text)
+	case *redis.SliceCmd:
+		cmd.SetVal(list)
+	case *redis.StringSliceCmd:
+		cmd.SetVal(strings.Split(text, ","))
+	case *redis.IntCmd:
+		cmd.SetVal(int64(len(text)))
+	case *redis.Cmd:
+		if len(list) == 1 {
+			cmd.SetVal(list[0])
+		} else {
+			cmd.SetVal(list)
+		}
+	}
+}
+
+// Whatever a server replies, a claim ends with verdicts or with an error. It never panics. "~" stands between replies.
+func FuzzReplies(f *testing.F) {
+	f.Add("")
+	for i := range 12 { // each step in turn
+		for _, text := range []string{"hello", "nil", "7,8", "-1", "hello,nil,7", strings.Repeat("\x00", 60)} {
+			f.Add(strings.Repeat("~", i) + text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, replies string) {
+		addr, cfg := miniredis.RunT(t).Addr(), redisrig.Config(redisrig.Standard)
+		near, c := redisrig.Article(2, 4), redisrig.Article(1, 5)
+		claimOne(t, newIndex(t, redisrig.Client(t, addr), cfg), near)
+		client := redisrig.Client(t, addr)
+		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
+		client.AddHook(&tamperer{replies: strings.Split(replies, "~")})
+		x := newIndex(t, client, cfg)
+		x.session = connection.NewSession(client, "") // the server has the scripts
+		(&hands{}).drive(t, x)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		verdicts, err := x.run(ctx, []article.Article{c}, newCall(x, nil))
+		require.False(t, errors.Is(ctx.Err(), context.DeadlineExceeded), "the claim does not end")
+		require.True(t, err != nil || len(verdicts) == 1)
 	})
 }

@@ -62,9 +62,12 @@ func (x *Index) entryOf(a article.Article) *keyspace.Entry {
 	return &keyspace.Entry{Article: a, Slice: x.layout.Slice(keyspace.WindowTime(a.Time))}
 }
 
+// claimOne has a time limit: with a bug, the index would try again without end.
 func claimOne(t testing.TB, x *Index, c article.Article) article.Verdict {
 	t.Helper()
-	m, err := x.Claim(t.Context(), []article.Article{c})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	m, err := x.Claim(ctx, []article.Article{c})
 	require.NoError(t, err)
 	return m[0]
 }

@@ -1,7 +1,11 @@
 package redisindex
 
 import (
+	"cmp"
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,10 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/indextest"
+	"echosieve/pipeline/memindex"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
+	"echosieve/test/host"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisserver"
 )
@@ -71,16 +78,21 @@ func testAddToLists(t *testing.T, client redis.UniversalClient, size int) {
 	require.Greater(t, client.TTL(t.Context(), key).Val(), 50*time.Second)
 }
 
+// fullList are so many articles more than a list holds, all of one block, else apart.
+func fullList(more int) []article.Article {
+	claims := make([]article.Article, keyspace.MaxMembers+more)
+	for n := range claims {
+		claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16)
+	}
+	return claims
+}
+
 // A full list loses its oldest fingerprints. Their articles are still found through their other lists, and
 // the newest through this one.
 func TestFullList(t *testing.T) {
 	x := newIndex(t, redisrig.Client(t, redisserver.Addr(t)), redisrig.Config(redisrig.Standard))
 	const dropped = 3
-	claims := make([]article.Article, keyspace.MaxMembers+dropped)
-	for n := range claims {
-		// all of one block, else apart
-		claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16)
-	}
+	claims := fullList(dropped)
 	_, err := x.Claim(t.Context(), claims[:keyspace.MaxMembers])
 	require.NoError(t, err)
 	require.Zero(t, counted(x.metrics.full))
@@ -143,12 +155,7 @@ func TestSetsCanBeRead(t *testing.T) {
 func TestLongSet(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		x := newIndex(t, redisrig.Client(t, addr), redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
-		const more = 100
-		claims := make([]article.Article, keyspace.MaxMembers+more)
-		for n := range claims {
-			// all of one block, else apart
-			claims[n] = redisrig.Article(n, simhash.Fingerprint(uint64(n)*0x9E3779B97F4A7C15)>>16)
-		}
+		claims := fullList(100)
 		verdicts, err := x.Claim(t.Context(), claims)
 		require.NoError(t, err)
 		before := counted(x.metrics.members)
@@ -176,8 +183,8 @@ func TestForeignMembers(t *testing.T) {
 		require.NoError(t, client.SAdd(t.Context(), x.keys.ListSet(keyspace.ListRef{Slice: g, Block: block.Index,
 			Value: block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
 	}
-	claimSoon(t, x, a)
-	require.Equal(t, a.Coordinates, claimSoon(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)
+	claimOne(t, x, a)
+	require.Equal(t, a.Coordinates, claimOne(t, x, redisrig.Article(2, 0xfe)).Original.Coordinates)
 }
 
 // Packed lists and sets are two separate indexes. With sets, block values have 16 bits, unless they would
@@ -222,4 +229,96 @@ func TestClaimOverManySlices(t *testing.T) {
 	for i, v := range verdicts {
 		require.Equal(t, originals[i].Coordinates, v.Original.Coordinates)
 	}
+}
+
+// With every width of blocks, narrower and wider than the 16 bits of a quarter of a fingerprint, the index
+// gives the same verdicts as the index in memory. Copies differ in weak bits, like copies of real texts.
+func TestBlockWidths(t *testing.T) {
+	client := redisrig.Client(t, redisserver.Addr(t))
+	for _, width := range []int{12, 16, 20, 24, 32} {
+		for _, probes := range []int{0, 8, 32} {
+			t.Run(fmt.Sprintf("Bits=%d,Probes=%d", width, probes), func(t *testing.T) {
+				if width != 20 && probes != 8 {
+					host.All(t)
+				}
+				cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4,
+					Probes: probes})
+				cfg.BlockBits = width
+				require.Equal(t, simhash.Layout{Count: 4, Bits: width}, cfg.Plan().Layout)
+				want, err := memindex.New(memindex.Config{Window: cfg.Window, Generations: cfg.Generations,
+					Search: cfg.Search, BlockBits: width}).
+					Claim(t.Context(), weakFamilies())
+				require.NoError(t, err)
+				got, err := newIndex(t, client, cfg).Claim(t.Context(), weakFamilies())
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+				copies := 0
+				for _, v := range got {
+					if v.Kind.IsCopy() {
+						copies++
+					}
+				}
+				require.Greater(t, copies, 100)
+				if probes == 0 {
+					require.Less(t, copies, 300, "nothing was missed that probes could find")
+				}
+			})
+		}
+	}
+}
+
+// weakFamilies makes 400 articles: 100 originals with three copies each, which differ in up to eight of the
+// forty weakest bits.
+func weakFamilies() []article.Article {
+	r := rand.New(rand.NewPCG(3, 4))
+	var claims []article.Article
+	for range 100 {
+		first := random(r, len(claims), time.UnixMilli(1_700_000_000_000))
+		first.Signature = nil
+		claims = append(claims, first)
+		for range 3 {
+			c := random(r, len(claims), first.Time)
+			c.Fingerprint, c.Sums, c.Signature = first.Fingerprint, first.Sums, nil
+			if r.IntN(4) == 0 {
+				c.Anchors[r.IntN(len(c.Anchors))] = first.Anchors[r.IntN(len(first.Anchors))]
+			}
+			turnWeak(&c, 1+r.IntN(8), r)
+			claims = append(claims, c)
+		}
+	}
+	return claims
+}
+
+// turnWeak inverts n of the forty weakest bits.
+func turnWeak(c *article.Article, n int, r *rand.Rand) {
+	weakest := make([]int, len(c.Sums))
+	for bit := range weakest {
+		weakest[bit] = bit
+	}
+	slices.SortFunc(weakest, func(a, b int) int { return cmp.Compare(c.Sums[a]*c.Sums[a], c.Sums[b]*c.Sums[b]) })
+	for range n {
+		c.Fingerprint ^= 1 << weakest[r.IntN(40)]
+	}
+}
+
+// random makes article number n, with every field that the recipe news fills.
+func random(r *rand.Rand, n int, at time.Time) article.Article {
+	c := article.Article{
+		Coordinates: article.Coordinates{Topic: "articles", Partition: int32(n % 6), Offset: int64(1_000_000 + n/6)},
+		ID:          fmt.Sprintf("source-%023d", n), Time: at, Fingerprint: simhash.Fingerprint(r.Uint64()),
+	}
+	binary.BigEndian.PutUint64(c.Digest[:], r.Uint64())
+	binary.BigEndian.PutUint64(c.Digest[8:], r.Uint64())
+	c.Sums = new(simhash.Sums)
+	for bit := range c.Sums {
+		c.Sums[bit] = r.NormFloat64()
+	}
+	for range 4 {
+		c.Anchors = append(c.Anchors, r.Uint64())
+	}
+	c.Signature = make([]byte, evidence.Size)
+	for i := range c.Signature {
+		c.Signature[i] = byte(r.Uint32())
+	}
+	return c
 }
