@@ -3,6 +3,10 @@ package e2e
 import (
 	"bytes"
 	"encoding/binary"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,9 +15,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"echosieve/pipeline/record"
 	"echosieve/test/articles"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -86,4 +92,37 @@ func TestAvroOfStrangers(t *testing.T) {
 	require.Less(t, found.Texts, len(lines)*9/10, "too few of the articles are copies")
 	require.EqualValues(t, 1, p.Metric(t, `echosieve_pipeline_records_total{reason="no_schema",verdict="dead"}`))
 	stop(t, p)
+}
+
+// registry is a schema registry that speaks the REST interface of Confluent's. Not for concurrent use.
+type registry struct {
+	*srfake.Registry        // holds the schemas
+	Addr             string // host and port
+
+	t      testing.TB
+	server *http.Server
+}
+
+// startRegistry starts a registry without schemas; it ends with the test.
+func startRegistry(t testing.TB) *registry {
+	t.Helper()
+	s := &registry{t: t, Registry: srfake.New(), Addr: host.Addr(host.Ports(t, 1)[0])}
+	t.Cleanup(s.Close)
+	s.Restart()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// Stop takes the registry away: its address refuses connections. Its schemas are kept.
+func (s *registry) Stop() { _ = s.server.Close() }
+
+// Restart brings the registry back.
+func (s *registry) Restart() {
+	s.t.Helper()
+	to, err := url.Parse(s.URL())
+	require.NoError(s.t, err)
+	l, err := net.Listen("tcp", s.Addr)
+	require.NoError(s.t, err)
+	s.server = &http.Server{Handler: httputil.NewSingleHostReverseProxy(to), ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.server.Serve(l) }()
 }
