@@ -130,8 +130,8 @@ func TestBatchThroughAllStages(t *testing.T) {
 func TestScriptsAreCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	p := newPipeline(t, nil, reg, nil)
-	prepare(t, p, records(`{"text":"The harbour board voted."}`, `{"text":"港务局昨日宣布开工"}`, `{"text":"港务局今日宣布停工"}`,
-		`{"text":"15:30"}`, `{"text":"的"}`, "no JSON"))
+	prepare(t, p, records(`{"text":"The harbour board voted."}`, `{"text":"港务局昨日宣布开工"}`,
+		`{"text":"港务局今日宣布停工"}`, `{"text":"15:30"}`, `{"text":"的"}`, "no JSON"))
 	require.Equal(t, map[string]float64{"": 1}, counted(t, reg, "echosieve_pipeline_no_words_total"))
 	require.Equal(t, map[string]float64{"han": 3, "latin": 1, "none": 1},
 		counted(t, reg, "echosieve_pipeline_script_articles_total"))

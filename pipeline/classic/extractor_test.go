@@ -136,7 +136,8 @@ func TestPythonVectors(t *testing.T) {
 }
 
 // The example of yanyiwu/simhash, README and example/demo.cpp.
-const lanxiang = "我是蓝翔技工拖拉机学院手扶拖拉机专业的。不用多久，我就会升职加薪，当上总经理，出任CEO，走上人生巅峰。"
+const lanxiang = "我是蓝翔技工拖拉机学院手扶拖拉机专业的。" +
+	"不用多久，我就会升职加薪，当上总经理，出任CEO，走上人生巅峰。"
 
 func TestPublishedYanyiwu(t *testing.T) {
 	e := testExtractor(t, "classic-yanyiwu")

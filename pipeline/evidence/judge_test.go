@@ -347,7 +347,8 @@ func TestOnePublisher(t *testing.T) {
 
 func TestIsCorrection(t *testing.T) {
 	for text, want := range map[string]bool{
-		"CORRECTED-LILLY INDUSTRIAL": true, "(Correction) Mill": true, "【更正】春江": true, "更新：春江": true, "": false,
+		"CORRECTED-LILLY INDUSTRIAL": true, "(Correction) Mill": true, "【更正】春江": true,
+		"更新：春江": true, "": false,
 		"Correctional officers strike": false, "更新换代的列车": false, "Mill corrected": false,
 	} {
 		require.Equal(t, want, IsCorrection(text), text)

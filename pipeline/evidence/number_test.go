@@ -84,7 +84,8 @@ func TestPunctuationDoesNotMatter(t *testing.T) {
 		}
 		return list
 	}
-	const text = "on march 1, 2006 the u.s. sold 1,200.50 tons (3.5%), up 20 - 30 from 2005; 截至 4 月 1 日，累计 12,345 例。"
+	const text = "on march 1, 2006 the u.s. sold 1,200.50 tons (3.5%), up 20 - 30 from 2005; " +
+		"截至 4 月 1 日，累计 12,345 例。"
 	bare := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ' {
 			return r

@@ -38,11 +38,13 @@ func TestFurnitureIsLeftOut(t *testing.T) {
 // Texts of short lines are articles as well and stay whole.
 func TestShortLinesOfAnArticleStay(t *testing.T) {
 	for name, lines := range map[string]string{
-		"poem": "雨落在旧屋檐上\n有人打伞走过\n桥下的水涨了\n船还没有回来\n母亲收起衣裳\n灯在窗里亮着\n谁把门轻轻关上\n像合上一本书\n" +
+		"poem": "雨落在旧屋檐上\n有人打伞走过\n桥下的水涨了\n船还没有回来\n" +
+			"母亲收起衣裳\n灯在窗里亮着\n谁把门轻轻关上\n像合上一本书\n" +
 			"夜色漫过石阶\n漫过我的鞋尖\n没有一句话要说\n雨替我说了",
 		"results": "Second round, final scores\nKelmore 3 Ashby 1\nDunwick 0 Oxley 0\nPorth 2 Hale 4\nStonebridge " +
 			"1 Farrow 2\nLynn 5 Coldwell 0\n",
-		"prices": "今日农产品批发价\n白菜 0.8元/斤\n土豆 1.2元/斤\n西红柿 3.5元/斤\n猪肉 14.6元/斤\n鸡蛋 4.9元/斤\n",
+		"prices": "今日农产品批发价\n白菜 0.8元/斤\n土豆 1.2元/斤\n" +
+			"西红柿 3.5元/斤\n猪肉 14.6元/斤\n鸡蛋 4.9元/斤\n",
 		"brief": "Shr loss one ct vs profit two cts\nNet loss 14,000 vs profit 31,000\nRevs 1.2 mln vs 1.4 " +
 			"mln\nYear\nShr profit four cts vs profit six\n",
 		"wrapped": "The harbour board has agreed to extend the northern\nbreakwater by eighty metres, after a " +
@@ -51,14 +53,19 @@ func TestShortLinesOfAnArticleStay(t *testing.T) {
 			"sea,\nand should be " +
 			"finished before the first autumn gales.\nThe board will pay a third of the cost, and the rest\nwill " +
 			"come from the county and a fund for small ports\n",
-		"wrapped, ragged": "镇上的老茶馆上周重新开门，掌柜换成了原来\n那位掌柜的孙女。她把墙重新刷白，留下了\n祖父写的木牌，又在后院搭起凉棚\n请几位说书人轮流登台说书唱曲\n" +
-			"街坊们都来捧场，头一晚就坐满了六十张椅子\n有人带来自家做的点心分给邻桌的孩子吃\n说书人讲的是一段渡船的旧事\n台下笑声掌声响成一片到深夜\n",
+		"wrapped, ragged": "镇上的老茶馆上周重新开门，掌柜换成了原来\n" +
+			"那位掌柜的孙女。她把墙重新刷白，留下了\n祖父写的木牌，" +
+			"又在后院搭起凉棚\n请几位说书人轮流登台说书唱曲\n" +
+			"街坊们都来捧场，头一晚就坐满了六十张椅子\n" +
+			"有人带来自家做的点心分给邻桌的孩子吃\n" +
+			"说书人讲的是一段渡船的旧事\n台下笑声掌声响成一片到深夜\n",
 		"couplets": "ten wide a\nten wide b\nten wide c\nten wide d\neighteen columns a\neighteen columns " +
 			"b\neighteen columns c\neighteen columns d\n",
 		"refrain": "snow on the roof\nwind in the door\nhey ho the night\nfire in the stove\nsoup in the pot\n",
 		"report, table": enArticle +
 			"\nKelmore 3 Ashby 1\nDunwick 0 Oxley 0\nPorth 2 Hale 4 after extra time\nLynn 5 Coldwell 0\nNext round\n",
-		"dialogue":     "“你去哪儿？”\n“回家。”\n“这么大的雨？”\n“嗯。”\n他把伞递过来，没有再问。\n",
+		"dialogue": "“你去哪儿？”\n“回家。”\n“这么大的雨？”\n“嗯。”\n" +
+			"他把伞递过来，没有再问。\n",
 		"few lines":    "City marathon\nSunday\nStart at the town hall\n",
 		"report, list": zhArticle + "\n停运线路\n北环线\n东湖线\n",
 	} {

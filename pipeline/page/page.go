@@ -67,8 +67,8 @@ type Left struct {
 	Costly bool
 }
 
-// Find returns the part of a text that is its article, as words and numbers are read from it: see text.Plain. It is valid
-// until the next call. clean is what text.Clean makes of raw. from decides which rows of the table count.
+// Find returns the part of a text that is its article, as words and numbers are read from it: see text.Plain. It is
+// valid until the next call. clean is what text.Clean makes of raw. from decides which rows of the table count.
 func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left Left) {
 	around := clean
 	if found := blocksOf(raw); found != "" {
@@ -99,8 +99,8 @@ func (f *Finder) Cap() int {
 	return max(cap(f.body), cap(f.kept), cap(f.sentence), cap(f.joined), cap(f.plain), cap(f.folded))
 }
 
-// headOf returns the length of the lines above an article: there are few of them, they are short and end no sentence, and
-// the next line is prose. It is 0 if there are none.
+// headOf returns the length of the lines above an article: there are few of them, they are short and end no sentence,
+// and the next line is prose. It is 0 if there are none.
 func headOf(body string) int {
 	head := 0
 	for range limits.FurnitureLines + 1 {

@@ -31,8 +31,10 @@ func TestFunctionWordsAreDropped(t *testing.T) {
 	for text, want := range map[string]string{
 		"Der Rat und die Stadt haben nach der Sitzung über die Brücke beraten": "beraten brucke rat sitzung stadt",
 		"La ministra dijo que los puentes de la ciudad no son para los coches": "ciudad coches ministra puentes",
-		"Министр сказал, что мост был построен для города и ещё не открыт":     "города министр мост открыт построен",
-		"وقال الوزير إن الجسر الجديد في المدينة لم يفتح بعد على الرغم من ذلك":  "الجديد الجسر الرغم المدينه الوزير يفتح",
+		"Министр сказал, что мост был построен для города " +
+			"и ещё не открыт": "города министр мост открыт построен",
+		"وقال الوزير إن الجسر الجديد في المدينة لم يفتح بعد " +
+			"على الرغم من ذلك": "الجديد الجسر الرغم المدينه الوزير يفتح",
 		"Tsohon gadar garin ta Kano": "gadar garin kano tsohon",
 	} {
 		assert.Equal(t, want, strings.Join(slices.Sorted(maps.Keys(weightedWords(t, text))), " "), text)

@@ -81,7 +81,8 @@ func TestLittleText(t *testing.T) {
 
 func TestEmptyText(t *testing.T) {
 	r := testRecipe(t)
-	for _, text := range []string{"", " \n", "<p>&nbsp;</p>", "<script>x</script>", "\x00\u200b", "!!! —— …", "😀"} {
+	for _, text := range []string{"", " \n", "<p>&nbsp;</p>", "<script>x</script>", "\x00\u200b", "!!! —— …",
+		"😀"} {
 		a, _ := r.Fingerprint(text, article.Origin{})
 		require.True(t, a.Empty, "%q", text)
 		require.True(t, a.LittleText)
@@ -309,7 +310,8 @@ func FuzzFingerprint(f *testing.F) {
 func TestSegmentersShareAnIndex(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.UserDictionary = filepath.Join(t.TempDir(), "user.txt")
-	require.NoError(t, os.WriteFile(cfg.UserDictionary, []byte("北京清华 9000000\n的\nat&t 5 nz\n国家队 nz\n"), 0o600))
+	words := []byte("北京清华 9000000\n的\nat&t 5 nz\n国家队 nz\n")
+	require.NoError(t, os.WriteFile(cfg.UserDictionary, words, 0o600))
 	native, err := Load(cfg)
 	require.NoError(t, err)
 	cfg.Segmenter = text.SegmenterGojieba

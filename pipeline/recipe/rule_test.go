@@ -219,8 +219,8 @@ func TestVerdictsAreTheSame(t *testing.T) {
 	}
 }
 
-// corpusTexts returns the texts of the sample, or those of a corpus in the folder that ECHOSIEVE_TEST_CORPORA names: none
-// without it.
+// corpusTexts returns the texts of the sample, or those of a corpus in the folder that ECHOSIEVE_TEST_CORPORA names:
+// none without it.
 func corpusTexts(t *testing.T, name string) (texts []string) {
 	add := func(line []byte) {
 		var d struct{ Text string }

@@ -120,8 +120,8 @@ func (g *generator) character() string {
 }
 
 func (g *generator) text() string {
-	special := []string{"AT&T", "c++", "C#", "B超", "T恤", "，", "。", "、", "“", "é", "ß", "가", "カ", "😀", "👨‍👩‍👧",
-		"\u200b", "a1.5", " 2024年"}
+	special := []string{"AT&T", "c++", "C#", "B超", "T恤", "，", "。", "、", "“", "é", "ß", "가", "カ", "😀",
+		"👨‍👩‍👧", "\u200b", "a1.5", " 2024年"}
 	var b strings.Builder
 	n := 1 + g.IntN(40)
 	if g.IntN(100) == 0 {

@@ -41,8 +41,8 @@ func TestCut(t *testing.T) {
 }
 
 func TestUserWords(t *testing.T) {
-	s := native(t, segment.Word{Text: "牛肉丸子汤面"}, segment.Word{Text: "AT&T", Frequency: 5}, segment.Word{Text: "的"},
-		segment.Word{Text: "b"}, segment.Word{Text: "𰀀𰀁"}, segment.Word{Text: "北京"},
+	s := native(t, segment.Word{Text: "牛肉丸子汤面"}, segment.Word{Text: "AT&T", Frequency: 5},
+		segment.Word{Text: "的"}, segment.Word{Text: "b"}, segment.Word{Text: "𰀀𰀁"}, segment.Word{Text: "北京"},
 		segment.Word{Text: "京清", Frequency: 9_000_000},
 		segment.Word{Text: "x，y"}, segment.Word{})
 	for text, want := range map[string]string{
@@ -75,7 +75,8 @@ func TestManyUserCharacters(t *testing.T) {
 
 func TestNothingIsAllocated(t *testing.T) {
 	s := native(t)
-	text := strings.Repeat("我来到北京清华大学，他来到了网易杭研大厦。plain text, 3.5% “quoted”\n", 50)
+	text := strings.Repeat("我来到北京清华大学，他来到了网易杭研大厦。"+
+		"plain text, 3.5% “quoted”\n", 50)
 	words := s.Cut(nil, text)
 	require.Zero(t, testing.AllocsPerRun(100, func() { words = s.Cut(words[:0], text) }))
 }

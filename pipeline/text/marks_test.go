@@ -75,7 +75,8 @@ func TestSevenBits(t *testing.T) {
 
 // The text of most articles is not copied.
 func TestPlainKeepsPlainText(t *testing.T) {
-	text := "市气象台发布“橙色”预警，最大雨强80.5毫米。 The council – “yes” – approved $4,000 in 2024."
+	text := "市气象台发布“橙色”预警，最大雨强80.5毫米。 " +
+		"The council – “yes” – approved $4,000 in 2024."
 	buf := make([]byte, 0, 2*len(text))
 	copies := func(text string) float64 { return testing.AllocsPerRun(10, func() { Plain(buf, text) }) }
 	require.Zero(t, copies(text))

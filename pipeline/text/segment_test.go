@@ -40,7 +40,8 @@ func TestLongTextIsCutAtSeparators(t *testing.T) {
 // plainTexts are texts with long fields in ASCII, beside text in other scripts.
 var plainTexts = []string{
 	strings.Repeat("the senate's 51st vote on h.r.5631 passed 98-0, at 3.5. percent... ", 3),
-	strings.Repeat("“quoted” words – with dashes — and don’t ", 5) + "股市上涨 " + strings.Repeat("plain again ", 10),
+	strings.Repeat("“quoted” words – with dashes — and don’t ", 5) + "股市上涨 " +
+		strings.Repeat("plain again ", 10),
 	"北京 " + strings.Repeat("a1b2 22nd 3d 4.4.4 x ", 9) + "c++ and c# are not plain, " + strings.Repeat("but this is ",
 		9),
 	strings.Repeat("x", 300) + " " + strings.Repeat("9.", 200) + "大" + strings.Repeat(" y", 99),
@@ -132,8 +133,11 @@ func TestSentencesAreCut(t *testing.T) {
 		"One. Two! Three?\nFour": {"one.", "two!", "three?", "four"},
 		"It rose 3.5 % at example.com. So be it.": {"it rose 3.5 % at example.com.", "so be it."},
 		`"We won." She left (at once.) Then...`:   {`"we won."`, "she left (at once.)", "then..."},
-		"第一句。第二句！“第三句？”第四句":                       {"第一句。", "第二句!", "“第三句?”", "第四句"},
-		"यह पहला है। यह दूसरा है।":                {"यह पहला है।", "यह दूसरा है।"},
+		"यह पहला है। यह दूसरा है।": {
+			"यह पहला है।", "यह दूसरा है।",
+		},
+		"第一句。第二句！“第三句？”第四句": {"第一句。", "第二句!",
+			"“第三句?”", "第四句"},
 		"...\n。\nA":        {"...", "。", "a"},
 		"a...b. c":         {"a...b.", "c"},
 		`a.".b!.c d.'.) e`: {`a.".b!.`, `c d.'.)`, "e"},
@@ -177,10 +181,11 @@ func TestCutScripts(t *testing.T) {
 
 // Words that no table has weigh by their length and by the square root of their count.
 func TestWeightsWithoutTable(t *testing.T) {
-	weights := weigh(t, "γάτα γάτα γάτα γάτα ο δήμος κυβερνητικός 다리 кот สะพาน みなと カタログ")
+	weights := weigh(t, "γάτα γάτα γάτα γάτα ο δήμος κυβερνητικός "+
+		"다리 кот สะพาน みなと カタログ")
 	for word, want := range map[string]float64{
-		"γατα": 2 * 5, "δημοσ": 6.5, "κυβερνητικοσ": limits.RareIDF, "다리": 5, "кот": 3.5, "สะ": limits.WeakIDF,
-		"みな": limits.WeakIDF, "カタ": limits.WeakIDF,
+		"γατα": 2 * 5, "δημοσ": 6.5, "κυβερνητικοσ": limits.RareIDF, "다리": 5, "кот": 3.5,
+		"สะ": limits.WeakIDF, "みな": limits.WeakIDF, "カタ": limits.WeakIDF,
 	} {
 		require.InDelta(t, want, weights[word].Weight, 1e-6, word)
 	}
@@ -190,9 +195,11 @@ func TestMainScript(t *testing.T) {
 	for text, want := range map[string]article.Script{
 		"": article.NoScript, "12.5 % (3)": article.NoScript,
 		enArticle: article.Latin, "L’été à Łódź": article.Latin, zhArticle: article.Han,
-		"港の新しい桥が完成した": article.Kana, "국제 항만이 열렸다": article.Hangul, "Новый мост открыт": article.Cyrillic,
-		"Η νέα γέφυρα": article.Greek, "افتتاح الجسر الجديد": article.Arabic, "הגשר החדש נפתח": article.Hebrew,
-		"नया पुल खुल गया": article.Devanagari, "สะพานใหม่เปิดแล้ว": article.Thai, "նոր կամուրջ": article.OtherScript,
+		"港の新しい桥が完成した": article.Kana, "국제 항만이 열렸다": article.Hangul,
+		"Новый мост открыт": article.Cyrillic, "Η νέα γέφυρα": article.Greek,
+		"افتتاح الجسر الجديد": article.Arabic, "הגשר החדש נפתח": article.Hebrew,
+		"नया पुल खुल गया":   article.Devanagari,
+		"สะพานใหม่เปิดแล้ว": article.Thai, "նոր կամուրջ": article.OtherScript,
 		"iPhone 15 在北京发布，售价公布之后排队的人很多": article.Han,
 	} {
 		require.Equal(t, want.String(), MainScript(Clean(text)).String(), text)

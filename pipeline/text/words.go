@@ -271,7 +271,8 @@ func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count))
 func isNumeral(word string) bool {
 	for _, r := range word {
 		switch r {
-		case '〇', '零', '一', '二', '两', '三', '四', '五', '六', '七', '八', '九', '十', '百', '千', '万', '亿':
+		case '〇', '零', '一', '二', '两', '三', '四', '五', '六', '七', '八', '九',
+			'十', '百', '千', '万', '亿':
 		default:
 			return false
 		}
