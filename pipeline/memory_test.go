@@ -3,6 +3,7 @@
 package pipeline_test
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -16,7 +17,6 @@ import (
 	"echosieve/app/child"
 	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/test/host"
 )
@@ -25,13 +25,7 @@ import (
 // jieba's memory and garbage, and those of 1 MiB that take the most take less than 64 MiB. This is not tested with the
 // race detector, which takes memory itself.
 func TestPeakMemory(t *testing.T) {
-	const alone = "ECHOSIEVE_TEST_ALONE"
-	if os.Getenv(alone) == "" { // in a separate process: memory left by other tests changes when garbage is collected
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPeakMemory$", "-test.v")
-		cmd.Env = append(os.Environ(), alone+"=1", "GOMAXPROCS=2") // each core keeps its own buffers
-		output, err := cmd.CombinedOutput()
-		t.Logf("%s", output)
-		require.NoError(t, err)
+	if !alone(t, 2) { // each core keeps its own buffers
 		return
 	}
 	r := newsRecipe(t)
@@ -62,6 +56,22 @@ func TestPeakMemory(t *testing.T) {
 	}
 }
 
+// alone says whether this process runs one test alone. If not, it runs the test in a process of its own with so many
+// cores: memory left by other tests changes when garbage is collected.
+func alone(t *testing.T, cores int) bool {
+	t.Helper()
+	const variable = "ECHOSIEVE_TEST_ALONE"
+	if os.Getenv(variable) != "" {
+		return true
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), variable+"=1", fmt.Sprint("GOMAXPROCS=", cores))
+	output, err := cmd.CombinedOutput()
+	t.Logf("%s", output)
+	require.NoError(t, err)
+	return false
+}
+
 // leastPeak is the least peakMemory of up to three runs: garbage waits while other programs have the cores.
 func leastPeak(t testing.TB, kind string, wanted int64, run func()) int64 {
 	t.Helper()
@@ -85,66 +95,37 @@ func peakMemory(t testing.TB, run func()) int64 {
 	return self.PeakMemory() - before
 }
 
-// worstValues are values that take as much memory as any with the default settings, whatever they take in the record
-// batch.
-func worstValues(t testing.TB) map[string][]byte {
-	t.Helper()
-	most := 1<<20 - 64
-	return map[string][]byte{
-		"title, gzip": []byte(host.Gzip(t, `{"text":"x y z","title":"`+strings.Repeat("a", most)+`"}`)),
-		"words, gzip": []byte(host.Gzip(t, string(asJSON(hostileTexts(most)["words"])))),
-	}
-}
-
 // Three batches of each of 12 partitions are prepared and kept, as the consumer does while the index is away. With the
-// default settings the process takes less than 400 MiB, even on sixteen cores.
+// default settings the process takes less than 400 MiB, even on sixteen cores: 250 MiB without those of an idle service
+// and of fetched data. The values take as much memory as any, whatever they take in the record batch.
 func TestWorstBatches(t *testing.T) {
-	const alone = "ECHOSIEVE_TEST_ALONE"
-	if os.Getenv(alone) == "" { // in a process of its own: memory left by other tests changes when garbage is collected
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWorstBatches$", "-test.v")
-		cmd.Env = append(os.Environ(), alone+"=1", "GOMAXPROCS=16")
-		output, err := cmd.CombinedOutput()
-		t.Logf("%s", output)
-		require.NoError(t, err)
+	if !alone(t, 16) {
 		return
 	}
-	stages := newWorst(t)
-	for kind, value := range worstValues(t) {
-		peak := leastPeak(t, kind, worstGrowth, func() { prepareWorst(t, stages, value) })
-		require.Less(t, peak, int64(worstGrowth), kind)
-	}
-}
-
-// worstGrowth is the memory of the default settings without that of an idle service and of fetched data, in bytes.
-const worstGrowth = 250 << 20
-
-func newWorst(t testing.TB) *pipeline.Pipeline {
-	t.Helper()
-	made, err := recipe.Load(recipe.DefaultConfig())
-	require.NoError(t, err)
-	cfg := decode.DefaultConfig()
-	cfg.Memory = decode.NewMemory(16 << 20 / 8)
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg, MaxMessageBytes: 1 << 20}, made, nil, nil)
-	require.NoError(t, err)
-	return stages
-}
-
-// prepareWorst prepares three batches of a record in each of 12 partitions, and holds them until all are prepared.
-func prepareWorst(t testing.TB, stages *pipeline.Pipeline, value []byte) {
-	t.Helper()
-	var partitions sync.WaitGroup
-	kept := make(chan *pipeline.Batch, 36)
-	for range 12 {
-		partitions.Go(func() {
-			for range 3 {
-				if b, err := stages.Prepare(t.Context(), []record.Record{{Value: value}}); err != nil {
-					t.Error(err)
-				} else {
-					kept <- b
-				}
+	const most, growth = 1<<20 - 64, 250 << 20
+	stages := newPipeline(t, nil, nil,
+		func(c *pipeline.Config) { c.Decode.Memory = decode.NewMemory(16 << 20 / 8) })
+	for kind, value := range map[string]string{
+		"title": `{"text":"x y z","title":"` + strings.Repeat("a", most) + `"}`,
+		"words": string(asJSON(hostileTexts(most)["words"])),
+	} {
+		value := []byte(host.Gzip(t, value))
+		require.Less(t, leastPeak(t, kind+", gzip", growth, func() {
+			var partitions sync.WaitGroup
+			kept := make(chan *pipeline.Batch, 36)
+			for range 12 {
+				partitions.Go(func() {
+					for range 3 {
+						if b, err := stages.Prepare(t.Context(), []record.Record{{Value: value}}); err != nil {
+							t.Error(err)
+						} else {
+							kept <- b
+						}
+					}
+				})
 			}
-		})
+			partitions.Wait()
+			require.Len(t, kept, 36)
+		}), int64(growth), kind)
 	}
-	partitions.Wait()
-	require.Len(t, kept, 36)
 }

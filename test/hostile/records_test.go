@@ -1,19 +1,13 @@
 package hostile
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
-	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"echosieve/pipeline"
-	"echosieve/test/kafkaserver"
 )
 
 // record is one hostile record and its expected outcome.
@@ -44,12 +38,8 @@ func unique(name string, value []byte) record {
 // malformed records become dead letters. Package decode has more of them.
 func malformed() []record {
 	return []record{
-		dead("empty", "not_json", ""),
-		dead("only NUL bytes", "not_json", strings.Repeat("\x00", 1000)),
-		dead("raw NUL in a string", "not_json", "{\"text\":\"a\x00b\"}"),
 		dead("arrays nested 1,000,000 deep", "not_json", `{"a":`+strings.Repeat("[", 1e6)+strings.Repeat("]", 1e6)+
 			`,"text":"x"}`),
-		dead("objects nested 200,000 deep", "not_json", strings.Repeat(`{"text":`, 2e5)+`"x"`+strings.Repeat("}", 2e5)),
 		dead("brackets never closed", "not_json", strings.Repeat(`{"text":`, 1e6)),
 		dead("no text", "no_text", `{"id":"a"}`),
 		dead("text is a number", "wrong_type", `{"text":1e999999999}`),
@@ -57,7 +47,6 @@ func malformed() []record {
 		dead("only lone surrogates", "empty_text", `{"text":"\ud800\udfff\udc00"}`),
 		dead("only invalid UTF-8", "not_utf8", "{\"text\":\"\xff\xfe\xc0\x80\xed\xa0\x80\"}"),
 		dead("a million tags without text", "empty_text", `{"text":"`+strings.Repeat("<p></p>", 1e6)+`"}`),
-		dead("only invisible characters", "empty_text", `{"text":"`+strings.Repeat("\u200b\u2060\ufeff", 1e5)+`"}`),
 	}
 }
 
@@ -89,10 +78,7 @@ func odd(random *rand.Rand) []record {
 		unique("id of a wrong type", []byte(`{"id":{"a":[1]},"_id":true,"url":[],"title":{},"text":"`+article()+`"}`)),
 		unique("id too long", []byte(`{"id":"`+strings.Repeat("i", 1e5)+`","text":"`+article()+`"}`)),
 		unique("escaped NUL bytes", []byte(`{"text":"\u0000`+strings.ReplaceAll(article(), " ", `\u0000 `)+`"}`)),
-		dead("invalid UTF-8", "not_utf8", "{\"text\":\"\xff\xfe "+article()+" \xc3\x28\xf0\x9f\"}"),
 		unique("lone surrogates", []byte(`{"text":"\ud800 `+article()+` \udc00\ud83d"}`)),
-		unique("nested as deep as is allowed", []byte(`{"a":`+strings.Repeat("[", 900)+strings.Repeat("]", 900)+
-			`,"text":"`+article()+`"}`)),
 		unique("200,000 fields", []byte(`{`+attributes(`"k%d":0,`, 2e5)+`"text":"`+article()+`"}`)),
 		unique("200,000 HTML attributes", text(`<div `+attributes(`a%d="x" `, 2e5)+`>`+article()+`</div>`)),
 		unique("a million tags", text(strings.Repeat("<b><i></i></b>", 25e4)+article())),
@@ -102,7 +88,6 @@ func odd(random *rand.Rand) []record {
 		{name: "headers of our own name", value: text(article()), headers: forged, verdict: "unique"},
 		{name: "10,000 headers", value: text(article()), headers: many, verdict: "unique"},
 		{name: "no timestamp", value: text(article()), at: time.UnixMilli(-1), verdict: "unique"},
-		{name: "timestamp 0", value: text(article()), at: time.UnixMilli(0), verdict: "unique"},
 		{name: "long before 1970", value: text(article()), at: time.UnixMilli(-4e12), verdict: "unique"},
 		{name: "in two years", value: text(article()), at: time.Now().Add(2 * 365 * 24 * time.Hour), verdict: "unique"},
 		{name: "the year 2262, the last that the producer can send", value: text(article()),
@@ -189,36 +174,4 @@ func lookalikes(random *rand.Rand) []record {
 		}
 	}
 	return records
-}
-
-// Whoever may write to an output topic can append batches under the service's producer id. A start skips the
-// records that cannot be its outputs, takes no memory for the offsets that they claim, and decides the rest.
-// Package delivery has the case of an epoch above its own.
-func TestForgedOutputs(t *testing.T) {
-	s := newStage(t, 7)
-	s.createTopics(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	more := func() {
-		t.Helper()
-		s.publish(t, []record{unique("an article", text(strings.Join(words(s.random, 60, latin), " ")))})
-	}
-	more()
-	p := s.start(t, "small", nil)
-	s.watch(t, "small")
-	p.End(t)
-
-	inputs := []string{s.input + "/0/9223372036854775807", s.input + "/0/34359738368", "other/0/0", "no coordinates", ""}
-	count, err := appendForged(ctx, kafkaserver.Client(t, s.kafka), s.topic("small", "unique"), 0, pipeline.HeaderInput,
-		inputs, 0)
-	require.NoError(t, err)
-	require.Equal(t, len(inputs)+forgedPadding, count, "one producer")
-	more()
-	p = s.start(t, "small", nil)
-	_, again := s.watch(t, "small")
-	require.Empty(t, again)
-	require.EqualValues(t, count, p.Metric(t, `echosieve_consumer_skipped_records_total{reason="foreign"}`))
-	require.Contains(t, p.Log(), s.topic("small", "unique")+"/0/", "the first ones are named")
-	require.Less(t, p.peak(t), 400<<20)
-	p.End(t)
 }
