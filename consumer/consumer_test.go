@@ -144,12 +144,7 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 			Schema: "7", Record: last.String(), Why: errors.New("away"),
 			Settle: func(ctx context.Context, at string) error {
 				waits <- at
-				select {
-				case <-known:
-					return nil
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+				return opened(ctx, known)
 			},
 		}
 	}})

@@ -90,6 +90,16 @@ func (r *router) Acknowledged(outputs []pipeline.Output, _ time.Duration) {
 	r.published += len(outputs)
 }
 
+// opened waits until a channel is closed, or the context ends.
+func opened(ctx context.Context, c <-chan struct{}) error {
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // health stores why operations fail now.
 type health struct {
 	mu    sync.Mutex

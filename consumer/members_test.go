@@ -35,12 +35,7 @@ func TestDrainFinishesAndCommitsWorkUnderWay(t *testing.T) {
 	deciding, release := make(chan struct{}), make(chan struct{})
 	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
 		close(deciding)
-		select {
-		case <-release:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return opened(ctx, release)
 	}})
 	<-deciding
 	m.cancel()

@@ -81,12 +81,7 @@ func TestMemoryIsBoundedWithManyPartitions(t *testing.T) {
 	})
 	away := make(chan struct{})
 	m := startMember(t, cfg, &router{decide: func(ctx context.Context, _ []record.Record) error {
-		select {
-		case <-away:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return opened(ctx, away)
 	}})
 	require.Eventually(t, func() bool { return asked.Load() >= partitions }, kafkatest.Patience, 10*time.Millisecond,
 		"every partition has fetched")

@@ -99,12 +99,7 @@ func TestBacklogOfOneTopicLeavesRoomForTheOther(t *testing.T) {
 			return nil
 		}
 		waits <- true
-		select {
-		case <-passed:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return opened(ctx, passed)
 	}})
 	for range cfg.Partitions {
 		<-waits
