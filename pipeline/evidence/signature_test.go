@@ -184,19 +184,22 @@ func TestLead(t *testing.T) {
 	}
 }
 
-func TestOtherSubject(t *testing.T) {
-	sign := func(subjects int, words ...uint64) Signature {
-		var b Builder
-		b.Add([]uint64{1, 2, 3})
-		for i, w := range words {
-			times := int32(1)
-			if i < subjects {
-				times = 2
-			}
-			b.AddMainWord(w, times)
+// withMainWords signs a text with main words, of which the first ones are subjects.
+func withMainWords(t *testing.T, subjects int, words ...uint64) Signature {
+	var b Builder
+	b.Add([]uint64{1, 2, 3})
+	for i, w := range words {
+		times := int32(1)
+		if i < subjects {
+			times = 2
 		}
-		return decoded(t, b.Append(nil))
+		b.AddMainWord(w, times)
 	}
+	return decoded(t, b.Append(nil))
+}
+
+func TestOtherSubject(t *testing.T) {
+	sign := func(subjects int, words ...uint64) Signature { return withMainWords(t, subjects, words...) }
 	a := sign(2, 1, 2, 3, 4, 5, 6, 7, 8)
 	for name, c := range map[string]struct {
 		other Signature
@@ -218,14 +221,7 @@ func TestOtherSubject(t *testing.T) {
 }
 
 func TestMainWords(t *testing.T) {
-	sign := func(words ...uint64) Signature {
-		var b Builder
-		b.Add([]uint64{1, 2, 3})
-		for _, w := range words {
-			b.AddMainWord(w, 1)
-		}
-		return decoded(t, b.Append(nil))
-	}
+	sign := func(words ...uint64) Signature { return withMainWords(t, 0, words...) }
 	a := sign(1, 2, 3, 4, 5, 6, 7, 8)
 	for name, c := range map[string]struct {
 		other        Signature
@@ -244,22 +240,6 @@ func TestMainWords(t *testing.T) {
 	}
 }
 
-func TestLonger(t *testing.T) {
-	words := make([]uint64, 300)
-	for i := range words {
-		words[i] = simhash.Mix(uint64(i))
-	}
-	var b Builder
-	b.Add(words)
-	whole, _ := Decode(b.Append(nil))
-	b.Add(words[:150])
-	half, _ := Decode(b.Append(nil))
-	c := Compare(&half, &whole)
-	require.InDelta(t, 2, c.Longer, .1)
-	same := Compare(&whole, &whole)
-	require.InDelta(t, 1, same.Longer, 0)
-}
-
 // mirrored is the comparison with the two articles exchanged.
 func mirrored(c Comparison) Comparison {
 	c.Contained, c.Contains = c.Contains, c.Contained
@@ -267,7 +247,7 @@ func mirrored(c Comparison) Comparison {
 }
 
 // A text that goes on about its subject has its main words more often than its part; a round-up has not.
-func TestGrowth(t *testing.T) {
+func TestLongerAndGrowth(t *testing.T) {
 	sign := func(words int, times ...int32) Signature {
 		var b Builder
 		for i := range words {
@@ -279,6 +259,8 @@ func TestGrowth(t *testing.T) {
 		return decoded(t, b.Append(nil))
 	}
 	part, whole, roundUp := sign(100, 4, 2, 1, 1), sign(200, 8, 5, 2, 1), sign(200, 4, 2, 1, 1)
+	require.InDelta(t, 2, Compare(&part, &whole).Longer, .1)
+	require.InDelta(t, 1, Compare(&whole, &whole).Longer, 0)
 	require.InDelta(t, 1, Compare(&part, &whole).Growth, .2)
 	require.InDelta(t, 1, Compare(&whole, &part).Growth, .2)
 	require.InDelta(t, 0, Compare(&part, &roundUp).Growth, 0)
