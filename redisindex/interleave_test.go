@@ -62,9 +62,8 @@ func interleave(t *testing.T, schedules int, seed uint64, buckets string, connec
 	}
 	seen := map[string]int{}
 	for i := range schedules {
-		if problem := runSchedule(t, clients, seed+uint64(i), buckets, seen); problem != "" {
-			t.Fatalf("seed %d: %s", seed+uint64(i), problem)
-		}
+		w, complete := newWorld(t, clients, seed+uint64(i), buckets, seen)
+		require.Empty(t, w.schedule(t, complete), "seed %d", seed+uint64(i))
 	}
 	t.Logf("seed %d, %d schedules: %v", seed, schedules, seen)
 	// Each of these events must happen in at least one schedule.
@@ -113,11 +112,6 @@ type world struct {
 // prints differ from the first one in 1, 3, 5 and 40 bits. The third is near the second and the fourth, but
 // the fourth is not near the first. The last two have high bits, so members of sets are negative numbers.
 var prints = []simhash.Fingerprint{0, 1, 1 | 1<<17 | 1<<40, 1 | 3<<17 | 1<<40 | 1<<63, 0xffffffffff << 24}
-
-func runSchedule(t *testing.T, clients []*steppedClient, seed uint64, buckets string, seen map[string]int) string {
-	w, complete := newWorld(t, clients, seed, buckets, seen)
-	return w.schedule(t, complete)
-}
 
 // schedule runs the schedule, and returns what is wrong with the verdicts, or "".
 func (w *world) schedule(t *testing.T, complete bool) string {

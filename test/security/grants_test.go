@@ -17,14 +17,12 @@ import (
 	"echosieve/test/service"
 )
 
-// allowRedis gives a user the documented rights in the namespace except one command.
-func (f *fortress) allowRedis(t *testing.T, user, namespace, password, without string) {
+// allowRedis gives a user the documented rights in the namespace of its name.
+func (f *fortress) allowRedis(t *testing.T, user, password string) {
 	t.Helper()
 	rules := []any{"ACL", "SETUSER", user, "reset", "on", ">" + password}
-	for rule := range strings.FieldsSeq(connection.ACLRule(namespace)) {
-		if rule != "+"+without {
-			rules = append(rules, rule)
-		}
+	for rule := range strings.FieldsSeq(connection.ACLRule(user)) {
+		rules = append(rules, rule)
 	}
 	require.NoError(t, f.redis.Do(t.Context(), rules...).Err())
 }

@@ -82,8 +82,8 @@ func build(t *testing.T) *fortress {
 		"--tls-ca-cert-file", f.authority.File, "--tls-auth-clients", "yes")
 	f.redis = redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{plain.Addr}})
 	t.Cleanup(func() { _ = f.redis.Close() })
-	f.allowRedis(t, "echosieve", "echosieve", redisPassword, "")
-	f.allowRedis(t, "echosieve-shadow", "echosieve-shadow", redisPassword, "")
+	f.allowRedis(t, "echosieve", redisPassword)
+	f.allowRedis(t, "echosieve-shadow", redisPassword)
 	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "default", "-@all", "+@admin", "+@connection").Err())
 
 	me := f.authority.Client("echosieve")
