@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,29 +16,15 @@ import (
 	"echosieve/test/kafkatest"
 )
 
-// received counts the bytes that a client gets, by the address of the broker.
-type received struct {
-	mu    sync.Mutex
-	bytes map[string]int
-}
-
-func (r *received) of(addr string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.bytes[addr]
-}
-
+// countedConn counts the bytes that a client receives.
 type countedConn struct {
 	net.Conn
-	by   *received
-	addr string
+	received *atomic.Int64
 }
 
-func (c *countedConn) Read(b []byte) (int, error) {
+func (c countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.by.mu.Lock()
-	defer c.by.mu.Unlock()
-	c.by.bytes[c.addr] += n
+	c.received.Add(int64(n))
 	return n, err
 }
 
@@ -70,7 +56,7 @@ func TestFetchesFromTheNearestReplica(t *testing.T) {
 			func(all []*kgo.Record) bool { return len(kafkatest.BySource(all)) == sent })
 		require.Len(t, all, sent, "nothing is published twice")
 	}
-	count := &received{bytes: map[string]int{}}
+	var fromNear, fromOthers atomic.Int64
 	m := startMember(t, cfg, &router{}, func(c *Consumer) {
 		dial := c.cluster.Wire.Transport.Dial
 		c.cluster.Wire.Transport.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -78,33 +64,32 @@ func TestFetchesFromTheNearestReplica(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return &countedConn{conn, count, address}, nil
+			if address == near.Addr {
+				return countedConn{conn, &fromNear}, nil
+			}
+			return countedConn{conn, &fromOthers}, nil
 		}
 	})
-	byBroker := func() (fromNear, fromOthers int) {
-		return count.of(near.Addr), count.of(others[0].Addr) + count.of(others[1].Addr)
-	}
 	const n = 600 // 2.4 MB
 	send(n)
 	published()
-	fromNear, fromOthers := byBroker()
-	t.Logf("bytes from the near broker %d, from the others %d", fromNear, fromOthers)
-	require.Greater(t, fromNear, n*4000)
-	require.Less(t, fromOthers, n*4000/4)
+	before := fromOthers.Load()
+	t.Logf("bytes from the near broker %d, from the others %d", fromNear.Load(), before)
+	require.Greater(t, fromNear.Load(), int64(n*4000))
+	require.Less(t, before, int64(n*4000/4))
 
 	send(n / 2)
 	near.Kill()
 	send(n / 2)
 	published()
-	_, after := byBroker()
-	require.Greater(t, after-fromOthers, n/3*4000, "the leaders have sent what came meanwhile")
+	require.Greater(t, fromOthers.Load()-before, int64(n/3*4000), "the leaders have sent what came meanwhile")
 
 	near.Restart()
-	for start, before := time.Now(), -1; ; { // the near broker is asked again
+	for start, before := time.Now(), int64(-1); ; { // the near broker is asked again
 		require.Less(t, time.Since(start), kafkatest.Patience)
 		send(30)
 		published()
-		now, _ := byBroker()
+		now := fromNear.Load()
 		if before >= 0 && now-before > 30*4000 {
 			break
 		}

@@ -158,10 +158,14 @@ func TestCrash(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir, stateConfig)
-	_, err := Open(dir, stateConfig, "recipe")
-	require.ErrorContains(t, err, "another process has the folder")
+	refused := func(dir, why string) {
+		t.Helper()
+		_, err := Open(dir, stateConfig, "recipe")
+		require.ErrorContains(t, err, why)
+	}
+	refused(dir, "another process has the folder")
 	require.NoError(t, x.Close())
-	_, err = Open(dir, stateConfig, "other")
+	_, err := Open(dir, stateConfig, "other")
 	require.ErrorContains(t, err,
 		"was made with recipe recipe, and this run has other: give the settings of then, or fill a new folder")
 	longer := stateConfig
@@ -170,36 +174,28 @@ func TestRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "was made with window 1h0m0s, and this run has 2h0m0s")
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, err = Open(file, stateConfig, "recipe")
-	require.ErrorContains(t, err, "not a directory")
-	_, err = Open(filepath.Dir(file), stateConfig, "recipe")
-	require.ErrorContains(t, err, "holds other files, such as file: name a new or empty one")
+	refused(file, "not a directory")
+	refused(filepath.Dir(file), "holds other files, such as file: name a new or empty one")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, indexFile), []byte("{}\n{}\n{}\n{}\n{}\n"), 0o600))
-	_, err = Open(dir, stateConfig, "recipe")
-	require.ErrorContains(t, err, "is no index of this program")
+	refused(dir, "is no index of this program")
 
 	index := filepath.Join(dir, indexFile)
 	require.NoError(t, os.Truncate(index, 0))
-	_, err = Open(dir, stateConfig, "recipe")
-	require.ErrorContains(t, err, "is damaged behind byte 0")
+	refused(dir, "is damaged behind byte 0")
 	require.NoError(t, os.Remove(index))
 	require.NoError(t, syscall.Mkfifo(index, 0o600))
-	_, err = Open(dir, stateConfig, "recipe")
-	require.ErrorContains(t, err, "is no file")
+	refused(dir, "is no file")
 	require.NoError(t, os.Remove(index))
 	require.NoError(t, os.Symlink(file, index))
-	_, err = Open(dir, stateConfig, "recipe")
-	require.ErrorContains(t, err, "is a link")
+	refused(dir, "is a link")
 	require.NoError(t, os.Chmod(dir, 0o777))
-	_, err = Open(dir, stateConfig, "recipe")
-	require.ErrorContains(t, err, "every user can write")
+	refused(dir, "every user can write")
 	others := "/" // belongs to root
 	if os.Geteuid() == 0 {
 		others = t.TempDir()
 		require.NoError(t, os.Chown(others, 4711, 4711))
 	}
-	_, err = Open(others, stateConfig, "recipe")
-	require.ErrorContains(t, err, "belongs to another user")
+	refused(others, "belongs to another user")
 }
 
 // Whatever items a folder holds, opening and using it ends without a panic.

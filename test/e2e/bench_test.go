@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"echosieve/pipeline/segment"
 	"echosieve/redisindex/connection"
 	"echosieve/sample"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -80,11 +80,11 @@ func BenchmarkService(b *testing.B) {
 		c := newCluster(b, kafka, server.Addr)
 		s := served(b, c, server, c.settings(), records)
 		cpu, resident = cpu+s.service, max(resident, s.resident)
-		start := ownCPU(b)
-		for _, text := range texts {
-			jieba.Cut(nil, text)
-		}
-		cut += (ownCPU(b) - start).Seconds()
+		cut += host.CPU(b, 0, func() {
+			for _, text := range texts {
+				jieba.Cut(nil, text)
+			}
+		}).Seconds()
 	}
 	n := float64(b.N * len(records))
 	b.ReportMetric(cpu/n*1e6, "service-us/record")
@@ -126,13 +126,6 @@ func cpuOf(t testing.TB, pid int) float64 {
 	system, err := strconv.ParseFloat(string(fields[12]), 64)
 	require.NoError(t, err)
 	return (user + system) / 100
-}
-
-func ownCPU(t testing.TB) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // wantArticles is the fewest articles of a run.
