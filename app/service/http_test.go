@@ -114,18 +114,6 @@ func TestHTTPDefaults(t *testing.T) {
 	require.False(t, config.Default().Redis.TLS.InsecureSkipVerify)
 }
 
-// getOnce asks with a connection of its own.
-func getOnce(address, path string) error {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	res, err := client.Get("http://" + address + path)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	_, err = io.Copy(io.Discard, res.Body)
-	return err
-}
-
 // Strangers who keep connections, with and without requests, take no more than the limit, and each only for
 // some seconds: then it is the turn of a health probe.
 func TestConnectionsAreBounded(t *testing.T) {
@@ -143,8 +131,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 			_, _ = io.WriteString(stranger, "GET / HT")
 		}
 	}
-	require.NoError(t, getOnce(address, "/"), "a probe")
-	for _, stranger := range strangers { // all were there before the probe, and the first of them had to go
+	fetch(t, http.MethodGet, "http://"+address) // a probe
+	for _, stranger := range strangers {        // all were there before the probe, and the first of them had to go
 		_ = stranger.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 		if _, err := io.Copy(io.Discard, stranger); err == nil {
 			return

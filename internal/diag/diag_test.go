@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,7 +20,6 @@ import (
 
 	"echosieve/internal/remote"
 	"echosieve/test/certs"
-	"echosieve/test/redisserver"
 )
 
 var broker = Server{
@@ -63,22 +62,13 @@ func TestProblemIsOneLine(t *testing.T) {
 		Remedy: "remedy"}, p.Finding(Failure, "subject"))
 }
 
+// TestOtherServersAreRefused of package broker has Redis and a web server.
 func TestSpeaks(t *testing.T) {
-	require.Equal(t, SpeaksRedis, Speaks(t.Context(), redisserver.Addr(t)))
-
 	kafka, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(kafka.Close)
 	require.Equal(t, SpeaksKafka, Speaks(t.Context(), kafka.ListenAddrs()[0]))
-
-	web := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(web.Close)
-	require.Equal(t, SpeaksHTTP, Speaks(t.Context(), strings.TrimPrefix(web.URL, "http://")))
-
-	closes, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, closes.Close())
-	require.Empty(t, Speaks(t.Context(), closes.Addr().String()))
+	require.Empty(t, Speaks(t.Context(), "127.0.0.1:1"))
 }
 
 func TestControllersOfferNoMetadata(t *testing.T) {
@@ -135,32 +125,21 @@ func load(t *testing.T, p certs.Pair) []tls.Certificate {
 	return []tls.Certificate{cert}
 }
 
-// serve answers one byte to everybody who gets that far, until the test ends.
+// serve answers requests until the test ends.
 func serve(t *testing.T, config *tls.Config) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	if config != nil {
-		l = tls.NewListener(l, config)
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	if server.TLS = config; config != nil {
+		server.StartTLS()
+	} else {
+		server.Start()
 	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_, _ = conn.Write([]byte("-ERR what?\r\n"))
-				_, _ = conn.Read(make([]byte, 1<<16)) // closing with data unread would be a reset
-			}()
-		}
-	}()
-	return l.Addr().String()
+	return server.Listener.Addr().String()
 }
 
-// dial connects and waits for the first byte: a server that wants a client certificate says so after the handshake.
+// dial connects and waits for the first byte of an answer: a server that wants a client certificate says so after the handshake.
 func dial(t *testing.T, addr string, client remote.TLS) error {
 	t.Helper()
 	config, err := client.Load()
@@ -172,6 +151,7 @@ func dial(t *testing.T, addr string, client remote.TLS) error {
 		return err
 	}
 	defer conn.Close()
+	_, _ = io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n")
 	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = conn.Read(make([]byte, 1))
 	return err
