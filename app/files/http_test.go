@@ -3,7 +3,6 @@ package files
 import (
 	"bytes"
 	"compress/flate"
-	"compress/gzip"
 	"compress/zlib"
 	"fmt"
 	"io"
@@ -11,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/simplifiedchinese"
 
 	"echosieve/pipeline/decode"
+	"echosieve/test/host"
 )
 
 func packed(t testing.TB, text string, pack func(w io.Writer) io.WriteCloser) string {
@@ -29,11 +28,9 @@ func packed(t testing.TB, text string, pack func(w io.Writer) io.WriteCloser) st
 	return b.String()
 }
 
-func gzipPacked(w io.Writer) io.WriteCloser   { return gzip.NewWriter(w) }
 func brotliPacked(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) }
 func zlibPacked(w io.Writer) io.WriteCloser   { return zlib.NewWriter(w) }
 func flatePacked(w io.Writer) io.WriteCloser  { f, _ := flate.NewWriter(w, 6); return f }
-func zstdPacked(w io.Writer) io.WriteCloser   { z, _ := zstd.NewWriter(w); return z }
 
 func chunked(parts ...string) string {
 	var b strings.Builder
@@ -64,7 +61,7 @@ func TestPagesOfResponses(t *testing.T) {
 		return ok + utf8 + "Transfer-Encoding: " + coding + "\r\n\r\n" + body
 	}
 	typed := func(kind, body string) string { return ok + "Content-Type: " + kind + "\r\n\r\n" + body }
-	gzipped := packed(t, html, gzipPacked)
+	gzipped := host.Gzip(t, html)
 	for name, c := range map[string]struct{ response, want string }{
 		"plain":             {ok + utf8 + "\r\n" + html, html},
 		"HTTP/2":            {"HTTP/2 200 \r\n" + utf8 + "\r\n" + html, html},
@@ -92,13 +89,13 @@ func TestPagesOfResponses(t *testing.T) {
 		"transfer gzip":        {transferred("gzip, chunked", chunked(gzipped)), html},
 		"gzip":                 {coded("gzip", gzipped), html},
 		"gzip, undone":         {coded("gzip", html), html},
-		"gzip twice":           {coded("gzip, gzip", packed(t, gzipped, gzipPacked)), html},
+		"gzip twice":           {coded("gzip, gzip", host.Gzip(t, gzipped)), html},
 		"br":                   {coded("br", packed(t, html, brotliPacked)), html},
 		"br, undone":           {coded("br", html), html},
 		"br, but gzip":         {coded("br", gzipped), html},
 		"deflate":              {coded("deflate", packed(t, html, zlibPacked)), html},
 		"deflate, raw":         {coded("deflate", packed(t, html, flatePacked)), html},
-		"zstd":                 {coded("zstd", packed(t, html, zstdPacked)), html},
+		"zstd":                 {coded("zstd", host.Zstd(t, html)), html},
 		"gzip, one byte short": {coded("gzip", gzipped[:len(gzipped)-1]), html},
 		"GBK in the header":    {typed("text/html;charset=GBK", gbk), html},
 		"wrong UTF-8, GBK in meta": {ok + utf8 + "\r\n" + strings.Replace(gbk, "<head>", "<head><meta charset=gbk>",
@@ -117,7 +114,7 @@ func TestPagesOfResponses(t *testing.T) {
 		"unknown coding": {coded("compress", "\x1f\x9d\x90\x3c\x00\x01\x88\x02\x03"),
 			"! damaged Content-Encoding compress"},
 		"many codings":          {coded(strings.Repeat("gzip,", 5), gzipped), "! more than 4 codings"},
-		"bomb":                  {coded("gzip", packed(t, strings.Repeat("<p>x", 1<<20), gzipPacked)), "! too long"},
+		"bomb":                  {coded("gzip", host.Gzip(t, strings.Repeat("<p>x", 1<<20))), "! too long"},
 		"empty":                 {ok + utf8 + "\r\n", "! an empty body"},
 		"not found":             {"HTTP/2 404\r\n" + utf8 + "\r\n" + html, "! status 404"},
 		"image":                 {typed("IMAGE/png", "x"), "! of type image/png"},
@@ -168,13 +165,13 @@ func TestDamagedRecords(t *testing.T) {
 		"many header lines": "WARC/1.0\r\n" + strings.Repeat("A: xxxxxxx\r\n", maxHeaderBytes/10) +
 			"Content-Length: 1\r\n\r\nx\r\n\r\n",
 	} {
-		got, _, err := readAll(t, strings.NewReader(whole+damaged+whole), 1000)
-		require.NoError(t, err, name)
-		require.Equal(t, []string{want, "damaged WARC record", want}, got, name)
+		got := readFile(strings.NewReader(whole+damaged+whole), 1000)
+		require.NoError(t, got.err, name)
+		require.Equal(t, []string{want, "damaged WARC record", want}, got.articles, name)
 	}
 	resource := warcRecord("resource", "http://a/", "text/HTML; charset=utf-8", "<p>x") +
 		warcRecord("Resource", "x:log", "text/plain", "<p>x") + warcRecord("response", "dns:a", "text/dns", "x")
-	got, _, err := readAll(t, strings.NewReader(resource), 1000)
-	require.NoError(t, err)
-	require.Equal(t, []string{want, "of type text/plain", "of the protocol dns"}, got)
+	got := readFile(strings.NewReader(resource), 1000)
+	require.NoError(t, got.err)
+	require.Equal(t, []string{want, "of type text/plain", "of the protocol dns"}, got.articles)
 }

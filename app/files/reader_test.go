@@ -32,31 +32,53 @@ func response(contentType, body string) string {
 	return "HTTP/1.1 200 OK\r\nContent-Type: " + contentType + "\r\n\r\n" + body
 }
 
-// readFile returns the articles of a file, for what was left out its cause, and the error that ended it.
-func readFile(file io.Reader, most int) (articles []string, places []int, at string, err error) {
+// read is what a Reader finds in a file: articles, for what was left out its cause, and the error that ended it.
+type read struct {
+	articles []string
+	places   []int
+	at       string // the time of the last article that has one
+	err      error
+}
+
+func readFile(file io.Reader, most int) (found read) {
 	r := &Reader{Names: []string{"-"}, Stdin: file, Limit: most, Input: decode.DefaultConfig()}
 	for a, failed := range r.Articles(context.Background()) {
 		skip := (*SkipError)(nil)
+		found.places = append(found.places, a.Place)
 		switch {
 		case errors.As(failed, &skip):
-			articles = append(articles, skip.Cause)
+			found.articles = append(found.articles, skip.Cause)
 		case failed != nil:
-			return articles, append(places, a.Place), at, failed
+			found.err = failed
 		default:
-			articles = append(articles, string(a.Value))
+			found.articles = append(found.articles, string(a.Value))
 		}
-		places = append(places, a.Place)
 		if !a.Time.IsZero() {
-			at = a.Time.Format("15:04")
+			found.at = a.Time.Format("15:04")
 		}
 	}
-	return articles, places, at, nil
+	return found
 }
 
-func readAll(t testing.TB, file io.Reader, most int) (articles []string, at string, err error) {
+// forms are files by their names, what a reader of articles of 1,000 bytes finds in them, and the error that ends it.
+type forms map[string]struct {
+	file string
+	want []string
+	err  string
+}
+
+// read reads the files as a whole, and through other readers.
+func (f forms) read(t *testing.T, through ...func(io.Reader) io.Reader) {
 	t.Helper()
-	articles, _, at, err = readFile(file, most)
-	return articles, at, err
+	for name, c := range f {
+		for _, in := range append(through, func(r io.Reader) io.Reader { return r }) {
+			got := readFile(in(strings.NewReader(c.file)), 1000)
+			require.Equal(t, c.err == "", got.err == nil, "%s: %v", name, got.err)
+			require.Contains(t, fmt.Sprint(got.err), c.err, name)
+			require.Equal(t, c.want, got.articles, name)
+			require.True(t, !strings.HasPrefix(name, "warc") || len(got.articles) < 2 || got.at == "15:35")
+		}
+	}
 }
 
 func TestForms(t *testing.T) {
@@ -79,11 +101,7 @@ func TestForms(t *testing.T) {
 	for _, part := range strings.SplitAfter(archive, "\r\n\r\n") {
 		members += host.Gzip(t, part)
 	}
-	for name, c := range map[string]struct {
-		file string
-		want []string
-		err  string
-	}{
+	forms{
 		"lines":                {a + "\n\n" + b + "\n", []string{a, b}, ""},
 		"lines, cut off":       {`{"id":"a","text` + "\n" + b, []string{"no JSON object", b}, ""},
 		"one line":             {a, []string{a}, ""},
@@ -146,20 +164,7 @@ func TestForms(t *testing.T) {
 		"feed":    {"<?xml version=\"1.0\"?><rss>", nil, "reads feeds"},
 		"PDF":     {"%PDF-1.7\n", nil, "application/pdf"},
 		"page":    {"<!doctype html>\n<p>x</p>", nil, "one HTML page"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			// a pipe brings parts
-			for _, in := range []io.Reader{strings.NewReader(c.file), iotest.OneByteReader(strings.NewReader(c.file))} {
-				got, at, err := readAll(t, in, 1000)
-				require.Equal(t, c.err == "", err == nil, "%v", err)
-				require.Contains(t, fmt.Sprint(err), c.err)
-				require.Equal(t, c.want, got)
-				if strings.HasPrefix(name, "warc") && len(got) > 1 {
-					require.Equal(t, "15:35", at)
-				}
-			}
-		})
-	}
+	}.read(t, iotest.OneByteReader) // a pipe brings parts
 }
 
 // The first article of a pipe is read as soon as its line has come: nobody may write more.
@@ -187,8 +192,7 @@ func FuzzArticles(f *testing.F) {
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file string) {
-		articles, _, _ := readAll(t, strings.NewReader(file), 1000)
-		for _, a := range articles {
+		for _, a := range readFile(strings.NewReader(file), 1000).articles {
 			if len(a) > 1000 {
 				t.Fatalf("%d bytes", len(a))
 			}
@@ -199,11 +203,7 @@ func FuzzArticles(f *testing.F) {
 // Pieces whose end is known are left out; other damage of lists and tables ends the file, with its place.
 func TestDamage(t *testing.T) {
 	const a, b, c = `{"id":"a","text":"x"}`, `{"id":"b","text":"y"}`, `{"id":"c","text":"z"}`
-	for name, f := range map[string]struct {
-		file string
-		want []string
-		err  string
-	}{
+	forms{
 		"lone commas":          {"[\n" + a + ",\n,\n" + b + "\n]", []string{a}, "stdin:4: "},
 		"comma first":          {"[," + a + "]", nil, "no article"},
 		"comma last":           {"[" + a + ",\n" + b + ",\n]", []string{a, b}, "stdin:3: "},
@@ -230,15 +230,7 @@ func TestDamage(t *testing.T) {
 		"sep":                   {"sep=;\r\nid;text\r\na;x\r\n", []string{a}, ""},
 		"sep, byte order mark":  {"\ufeffsep=|\nid|text\na|x\n", []string{a}, ""},
 		"one damaged character": {"id,text\na,é\nb,\xe9\nc,z\n", []string{`{"id":"a","text":"é"}`, "not in UTF-8", c}, ""},
-	} {
-		got, _, err := readAll(t, strings.NewReader(f.file), 1000)
-		require.Equal(t, f.want, got, name)
-		if f.err == "" {
-			require.NoError(t, err, name)
-		} else {
-			require.ErrorContains(t, err, f.err, name)
-		}
-	}
+	}.read(t)
 }
 
 // Of a file of the standard library's writers that is damaged at one place, each row is an article, or counted, or
@@ -248,42 +240,37 @@ func TestDamageAtOnePlace(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	fields := []string{"x", "a, b", "he said \"hi\"", "two\nlines", "\"", "", "\n", ",", "a\"\n\"b", "é", `\`, "; \t"}
 	for round := range 4000 {
+		inTable := round%2 == 0
 		var rows []string
 		var begins []int
-		var table, list bytes.Buffer
-		w := csv.NewWriter(&table)
-		require.NoError(t, w.Write([]string{"id", "text", "more"}))
-		list.WriteByte('[')
-		inTable := round%2 == 0
+		var file bytes.Buffer
+		w := csv.NewWriter(&file)
+		if inTable {
+			require.NoError(t, w.Write([]string{"id", "text", "more"}))
+		}
 		for n := range 12 {
-			if w.Flush(); inTable {
-				begins = append(begins, table.Len())
-			} else {
-				begins = append(begins, list.Len())
-			}
+			w.Flush()
+			begins = append(begins, file.Len())
 			row := map[string]string{"id": fmt.Sprint(n), "text": fields[random.IntN(len(fields))] +
-				fields[random.IntN(len(fields))],
-				"more": fields[random.IntN(len(fields))]}
-			require.NoError(t, w.Write([]string{row["id"], row["text"], row["more"]}))
-			if n > 0 {
-				list.WriteString(",\n")
-			}
-			value, err := json.MarshalIndent(row, "", "  ")
-			require.NoError(t, err)
-			list.Write(value)
-			value, err = marshal(row)
+				fields[random.IntN(len(fields))], "more": fields[random.IntN(len(fields))]}
+			value, err := marshal(row)
 			require.NoError(t, err)
 			rows = append(rows, string(value))
+			if inTable {
+				require.NoError(t, w.Write([]string{row["id"], row["text"], row["more"]}))
+				continue
+			}
+			value, err = json.MarshalIndent(row, "", "  ")
+			require.NoError(t, err)
+			fmt.Fprintf(&file, "%s%s", map[bool]string{true: "[", false: ",\n"}[n == 0], value)
 		}
-		w.Flush()
-		list.WriteString("]\n")
-		whole := list.Bytes()
-		if inTable {
-			whole = table.Bytes()
+		if w.Flush(); !inTable {
+			file.WriteString("]\n")
 		}
-		got, _, err := readAll(t, bytes.NewReader(whole), 1000)
-		require.NoError(t, err)
-		require.Equal(t, rows, got)
+		whole := file.Bytes()
+		got := readFile(bytes.NewReader(whole), 1000)
+		require.NoError(t, got.err)
+		require.Equal(t, rows, got.articles)
 
 		at := begins[2] + random.IntN(len(whole)-begins[2])
 		damaged := slices.Clone(whole)
@@ -295,25 +282,22 @@ func TestDamageAtOnePlace(t *testing.T) {
 		case 2:
 			damaged = damaged[:at]
 		}
-		got, places, err := func() ([]string, []int, error) {
-			got, places, _, err := readFile(bytes.NewReader(damaged), 1000)
-			return got, places, err
-		}()
+		got = readFile(bytes.NewReader(damaged), 1000)
 		before, _ := slices.BinarySearch(begins, at+1)
 		before = max(0, before-2)
-		require.GreaterOrEqual(t, len(got), before, "%q", damaged)
-		require.Equal(t, rows[:before], got[:before], "%q", damaged)
+		require.GreaterOrEqual(t, len(got.articles), before, "%q", damaged)
+		require.Equal(t, rows[:before], got.articles[:before], "%q", damaged)
 		place := strings.Count(string(damaged), "\n") + 2
-		if err != nil {
-			place = places[len(places)-1]
-			require.Contains(t, err.Error(), fmt.Sprintf("stdin:%d: ", place))
+		if got.err != nil {
+			place = got.places[len(got.places)-1]
+			require.ErrorContains(t, got.err, fmt.Sprintf("stdin:%d: ", place))
 		}
 		for n := range rows {
 			id := fmt.Sprintf(`"id":"%d"`, n)
 			mine := func(s string) bool { return strings.Contains(s, id) || strings.HasPrefix(s, "more fields") }
 			behind := bytes.Count(whole[:begins[n]], []byte("\n"))+3 >= place
 			touched := n >= before && n <= before+4
-			require.True(t, behind || touched || slices.ContainsFunc(got, mine), "row %d of %q: %q, %v", n, damaged, got, err)
+			require.True(t, behind || touched || slices.ContainsFunc(got.articles, mine), "row %d of %q: %v", n, damaged, got)
 		}
 	}
 }
@@ -328,10 +312,10 @@ func TestTablesInOtherEncodings(t *testing.T) {
 		"this is UTF-16: ":    "\xff\xfei\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00",
 		"UTF-16 -t UTF-8":     "i\x00d\x00,\x00t\x00e\x00x\x00t\x00\n\x00",
 	} {
-		got, _, err := readAll(t, strings.NewReader(file), 1000)
-		require.ErrorContains(t, err, guess)
-		require.ErrorContains(t, err, "iconv -f ")
-		require.Empty(t, got)
+		got := readFile(strings.NewReader(file), 1000)
+		require.ErrorContains(t, got.err, guess)
+		require.ErrorContains(t, got.err, "iconv -f ")
+		require.Empty(t, got.articles)
 	}
 }
 
@@ -343,10 +327,10 @@ func TestCasesOfWebArchives(t *testing.T) {
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
-		pages, _, err := readAll(t, bytes.NewReader(data), 1<<20)
-		require.NoError(t, err)
-		require.Len(t, pages, 7)
-		for _, page := range pages {
+		got := readFile(bytes.NewReader(data), 1<<20)
+		require.NoError(t, got.err)
+		require.Len(t, got.articles, 7)
+		for _, page := range got.articles {
 			require.Contains(t, page, "<!doctype html>")
 			require.Contains(t, page, "</html>")
 		}
