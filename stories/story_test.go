@@ -51,33 +51,30 @@ func randomStory(rng *rand.Rand, copies, names int) (root Article, all []placed)
 // process does that goes on from an older committed offset.
 func fold(rng *rand.Rand, root Article, all []placed, rules *Rules) *Story {
 	s := New(root.Ref)
-	var lanes [][]placed
-	for _, p := range all {
-		i := slices.IndexFunc(lanes, func(l []placed) bool { return comparePartitions(l[0].at, p.at) == 0 })
-		if i < 0 {
-			i, lanes = len(lanes), append(lanes, nil)
-		}
-		lanes[i] = append(lanes[i], p)
+	type lane struct {
+		all  []placed
+		next int
 	}
-	at := make([]int, len(lanes))
-	for open := len(lanes); open > 0; {
+	var lanes []lane
+	for _, p := range all {
+		i := slices.IndexFunc(lanes, func(l lane) bool { return comparePartitions(l.all[0].at, p.at) == 0 })
+		if i < 0 {
+			i, lanes = len(lanes), append(lanes, lane{})
+		}
+		lanes[i].all = append(lanes[i].all, p)
+	}
+	for len(lanes) > 0 {
 		i := rng.IntN(len(lanes))
-		if at[i] == len(lanes[i]) {
-			if rng.IntN(5) > 0 {
-				continue
-			}
-			at[i] = -1
-			open--
-		}
-		if at[i] < 0 {
-			continue
-		}
-		s.Add(lanes[i][at[i]].at, lanes[i][at[i]].Copy, rules)
+		l := &lanes[i]
+		s.Add(l.all[l.next].at, l.all[l.next].Copy, rules)
 		if rng.IntN(10) == 0 {
 			s, _ = decoded(string(s.Encode(nil)))
 		}
-		if at[i]++; rng.IntN(10) == 0 {
-			at[i] = rng.IntN(at[i] + 1)
+		if l.next++; rng.IntN(10) == 0 {
+			l.next = rng.IntN(l.next + 1)
+		}
+		if l.next == len(l.all) {
+			lanes = slices.Delete(lanes, i, i+1)
 		}
 		if rng.IntN(len(all)) == 0 {
 			s.SetRoot(root)

@@ -70,7 +70,6 @@ func load(t *testing.T, cfg config.HTTPConfig) *Access {
 
 var page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") })
 
-// requires asks for a path with each login, and requires the status.
 func requires(t *testing.T, a *Access, path string, logins map[string]int) {
 	t.Helper()
 	for login, want := range logins {

@@ -100,7 +100,6 @@ func TestShadowSharesNoNames(t *testing.T) {
 	require.NoError(t, c.Validate())
 }
 
-// loadFlags loads the configuration from flags alone.
 func loadFlags(t *testing.T, args ...string) (Config, error) {
 	t.Helper()
 	t.Setenv(envFile, "")
@@ -220,7 +219,6 @@ func otherValue(t *testing.T, k schema.Key) string {
 	return k.Default.(string)
 }
 
-// load returns the default configuration with one other setting.
 func load(k schema.Key, text string) (Config, error) {
 	cfg := Default()
 	_, err := Schema().Load(&cfg, schema.Sources{Environ: []string{Schema().Env(k) + "=" + text}})

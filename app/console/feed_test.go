@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// outputs makes n acknowledged outputs of a kind, with ids from first on.
 func made(kind article.Kind, first, n int) []pipeline.Output {
 	list := make([]pipeline.Output, n)
 	for i := range list {

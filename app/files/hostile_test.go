@@ -66,7 +66,6 @@ func hostile() map[string]struct{ start, again string } {
 	}
 }
 
-// discard reads a file.
 func discard(file io.Reader, most int) {
 	r := &Reader{Names: []string{"-"}, Stdin: file, Limit: most, Input: decode.DefaultConfig()}
 	for _, err := range r.Articles(context.Background()) {

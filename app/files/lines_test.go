@@ -34,7 +34,6 @@ func TestLineReader(t *testing.T) {
 		text string
 		want []string
 	}{
-		"empty":            {"", []string{}},
 		"one":              {"a\n", []string{"1:a"}},
 		"no end":           {"a\nb", []string{"1:a", "2:b"}},
 		"CRLF":             {"a\r\nb\r\n", []string{"1:a", "2:b"}},

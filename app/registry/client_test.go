@@ -180,7 +180,6 @@ func status(code int, body string) http.HandlerFunc {
 	}
 }
 
-// endless writes until the client has enough.
 func endless(code int, of string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
@@ -192,7 +191,8 @@ func endless(code int, of string) http.HandlerFunc {
 	}
 }
 
-// fault is an answer of a server that is no registry, or of one that cannot answer, with the cause that /readyz gives, and its words in a dead letter; none: the record waits.
+// fault is an answer of a server that is no registry, or of one that cannot answer, with the cause that /readyz gives
+// and its words in a dead letter; none: the record waits.
 type fault struct {
 	answer        http.HandlerFunc
 	cause, detail string

@@ -40,7 +40,6 @@ func answered(handler http.Handler, method, path, host string, headers ...string
 	return w
 }
 
-// answer is the status of that answer.
 func answer(handler http.Handler, method, path, host string, headers ...string) int {
 	return answered(handler, method, path, host, headers...).Code
 }

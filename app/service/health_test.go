@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/config"
@@ -27,7 +28,6 @@ type caller string
 
 func (c caller) String() string { return string(c) }
 
-// probed records the outcome of a probe.
 func probed(h *health, name string, err error) {
 	h.update(name, func(c *component) { c.probe = err })
 }
@@ -35,9 +35,8 @@ func probed(h *health, name string, err error) {
 // A component is up only while its last probe succeeded and no call waits. The log has one line for each change.
 func TestHealthChanges(t *testing.T) {
 	away := errors.New("away")
-	reg := prometheus.NewRegistry()
 	var log bytes.Buffer
-	h := newHealth(reg, slog.New(slog.NewTextHandler(&log, nil)), "kafka")
+	h := newHealth(nil, slog.New(slog.NewTextHandler(&log, nil)), "kafka")
 	first, second := caller("first"), caller("second")
 	for i, step := range []struct {
 		do    func()
@@ -61,8 +60,7 @@ func TestHealthChanges(t *testing.T) {
 		require.Equal(t, step.up, ready, "step %d", i)
 		require.Equal(t, step.up, states["kafka"].Up, "step %d", i)
 		require.Equal(t, step.lines, strings.Count(log.String(), "\n"), "step %d: %s", i, log.String())
-		require.InDelta(t, map[bool]float64{true: 1}[step.up], gaugeValue(t, reg, "echosieve_connection_up"), 0,
-			"step %d", i)
+		require.Equal(t, map[bool]float64{true: 1}[step.up], testutil.ToFloat64(h.up), "step %d", i)
 	}
 }
 
@@ -91,8 +89,7 @@ func TestHealthNamesTheCallsThatWait(t *testing.T) {
 
 // Warnings are shown, counted and taken back by kind; a component with warnings is up.
 func TestHealthWarnings(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	h := newHealth(reg, discardLog(), "redis")
+	h := newHealth(nil, discardLog(), "redis")
 	probed(h, "redis", nil)
 	shown := func(want ...string) {
 		t.Helper()
@@ -100,7 +97,7 @@ func TestHealthWarnings(t *testing.T) {
 		require.True(t, ready)
 		require.True(t, states["redis"].Up)
 		require.Equal(t, want, states["redis"].Warnings)
-		require.InDelta(t, len(want), gaugeValue(t, reg, "echosieve_warnings"), 0)
+		require.InDelta(t, len(want), testutil.ToFloat64(h.warnings), 0)
 	}
 	shown()
 	h.warn("redis", "missing", "lost")
@@ -113,21 +110,6 @@ func TestHealthWarnings(t *testing.T) {
 	shown("lost again")
 	h.warn("redis", "missing", "")
 	shown()
-}
-
-// gaugeValue returns the value of a gauge that has one series.
-func gaugeValue(t *testing.T, reg prometheus.Gatherer, name string) float64 {
-	t.Helper()
-	families, err := reg.Gather()
-	require.NoError(t, err)
-	for _, f := range families {
-		if f.GetName() == name {
-			require.Len(t, f.GetMetric(), 1)
-			return f.GetMetric()[0].GetGauge().GetValue()
-		}
-	}
-	require.Fail(t, "no such metric", name)
-	return 0
 }
 
 func TestProbe(t *testing.T) {

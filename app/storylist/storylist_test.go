@@ -22,7 +22,6 @@ import (
 
 var day = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// story returns a record of a story.
 func story(id string, copies int, last time.Time, publishers ...string) stories.Record {
 	r := stories.Record{
 		Root:   stories.Root{ID: id, Coordinates: "articles/0/" + id, Title: "Title " + id},

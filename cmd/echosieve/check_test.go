@@ -29,7 +29,6 @@ import (
 	"echosieve/test/redisserver"
 )
 
-// checkJSON runs the command, which must end with this exit code, and returns its result.
 func checkJSON(t *testing.T, code int, args ...string) (result checker) {
 	t.Helper()
 	out, errOut := echosieve(t, code, "", append([]string{"check", "--json"}, args...)...)

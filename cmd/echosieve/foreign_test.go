@@ -77,8 +77,7 @@ func newForeignWorld(t *testing.T) *foreignWorld {
 	return w
 }
 
-// foreignLines holds, for every command, the command lines that make it print text of strangers. A command
-// without a line must say why.
+// lines are the command lines that make each command print text of strangers.
 func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 	outputs := w.Config.Kafka.Topics.Unique + "," + w.Config.Kafka.Topics.Duplicate
 	page := t.TempDir() + "/page.html"

@@ -107,7 +107,6 @@ func TestSecondSignal(t *testing.T) {
 		"the process ends by itself: as the first process of a container it could not be ended by the signal")
 }
 
-// wait waits for a process, at most for a limited time.
 func wait(t *testing.T, cmd *exec.Cmd) error {
 	t.Helper()
 	ended := make(chan error, 1)

@@ -125,7 +125,6 @@ func load(t *testing.T, p certs.Pair) []tls.Certificate {
 	return []tls.Certificate{cert}
 }
 
-// serve answers requests until the test ends.
 func serve(t *testing.T, config *tls.Config) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -139,7 +138,7 @@ func serve(t *testing.T, config *tls.Config) string {
 	return server.Listener.Addr().String()
 }
 
-// dial connects and waits for the first byte of an answer: a server that wants a client certificate says so after the handshake.
+// dial connects and asks: a server that wants a client certificate says so after the handshake.
 func dial(t *testing.T, addr string, client remote.TLS) error {
 	t.Helper()
 	config, err := client.Load()

@@ -65,7 +65,6 @@ func output(partition int32, offset, root int64, verdict string) record.Record {
 	return r
 }
 
-// decide is one batch.
 func decide(t testing.TB, p *Projector, records ...record.Record) (*pipeline.Batch, []stories.Record) {
 	t.Helper()
 	b, err := p.Prepare(t.Context(), records)

@@ -50,7 +50,6 @@ func testDefaults() testConfig {
 
 const testPrefix = "ECHOSIEVE_"
 
-// load loads with a YAML text, variables and arguments.
 func load(t *testing.T, yaml string, environ, args []string) (testConfig, Origins, error) {
 	t.Helper()
 	s := New(testPrefix, testDefaults(), nil)

@@ -36,7 +36,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run runs load, which must end with this exit code, and returns its output.
 func run(t *testing.T, code int, args ...string) (out, errOut string) {
 	t.Helper()
 	return commandtest.Run(t, code, commandtest.Only(Command()), "", append([]string{"load"}, args...)...)

@@ -21,7 +21,6 @@ const (
 		"agree on a pay rise."
 )
 
-// compared runs a command line, which must end with this exit code, and returns its output.
 func compared(t *testing.T, code int, in string, args ...string) (out, errOut string) {
 	t.Helper()
 	return commandtest.Run(t, code, commandtest.Only(Command()), in, append([]string{"compare"}, args...)...)
@@ -39,11 +38,8 @@ func TestCompareVerdicts(t *testing.T) {
 		{"markup and punctuation do not count", compareText, "<p>" + strings.ReplaceAll(compareText, ",", " -") +
 			"</p>", "exact", "Exact copy"},
 		{"another article", compareText, compareOther, "different", "are allowed"},
-		{"little text, the same", "Dockers call off strike.", "DOCKERS call off strike", "exact", "Exact copy"},
 		{"little text, almost the same", "Dockers call off strike.", "Dockers call off strikes.", "different",
 			"only the same text is a copy"},
-		{"flash, another figure", compareFlash, strings.Replace(compareFlash, "three", "five", 1), "different",
-			"different numbers"},
 		{"flash, another name", compareFlash, strings.Replace(compareFlash, "Riverton", "Westhaven", 1), "possible",
 			"as flashes need"},
 		{"nothing left", compareText, "<script>x()</script> --", "empty", "dead letter"},
@@ -64,7 +60,6 @@ func TestCompareShowsTheLookupsOfTheService(t *testing.T) {
 	}{
 		{nil, 3, 16, 4, 3*5 + 6},
 		{[]string{"--redis.expected_articles", "50000000"}, 3, 22, 4, 3*5 + 6},
-		{[]string{"--redis.expected_articles", "10000000000"}, 3, 26, 4, 3*5 + 6},
 		{[]string{"--redis.expected_articles", "10000"}, 3, 10, 4, 3*5 + 6},
 		{[]string{"--detection.anchors", "0", "--detection.probes", "0"}, 3, 16, 0, 3},
 		{[]string{"--recipe", "classic-fnv"}, 4, 16, 0, 4},

@@ -11,17 +11,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
 
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/consumer/broker"
 	"echosieve/test/commandtest"
 	"echosieve/test/inprocess"
+	"echosieve/test/kafkatest"
 	"echosieve/test/redisserver"
 )
 
-// run runs one of the commands of the index and returns what it prints.
 func run(t *testing.T, w *inprocess.World, args ...string) string {
 	t.Helper()
 	out, _ := commandtest.Run(t, command.ExitOK, commandtest.Only(Command()), "",
@@ -29,7 +28,6 @@ func run(t *testing.T, w *inprocess.World, args ...string) string {
 	return out
 }
 
-// runRefill runs index refill and returns its summary.
 func runRefill(t *testing.T, w *inprocess.World, args ...string) (s struct {
 	Restored, Held int
 	Cured          bool
@@ -48,7 +46,6 @@ func lose(t *testing.T, w *inprocess.World) {
 	require.Eventually(t, func() bool { return warns(t, w) }, time.Minute, 50*time.Millisecond)
 }
 
-// warns says whether the service warns of lost articles.
 func warns(t *testing.T, w *inprocess.World) bool {
 	t.Helper()
 	response, err := http.Get("http://" + w.HTTP + "/readyz")
@@ -96,14 +93,10 @@ func TestRefillReadsFurtherBack(t *testing.T) {
 	require.True(t, warns(t, w))
 }
 
-// waitCommitted waits until the service has committed so many records.
 func waitCommitted(t *testing.T, w *inprocess.World, records int64) {
 	t.Helper()
-	admin := kadm.NewClient(w.Kafka)
 	require.Eventually(t, func() bool {
-		committed, err := admin.FetchOffsets(t.Context(), w.Config.Kafka.Group)
-		n := int64(0)
-		committed.Each(func(o kadm.OffsetResponse) { n += max(0, o.At) })
+		n, err := kafkatest.AskCommitted(w.Kafka, w.Config.Kafka)
 		return err == nil && n == records
 	}, time.Minute, 50*time.Millisecond)
 }
