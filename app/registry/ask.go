@@ -139,6 +139,9 @@ func newRefusal(err error) *refusal {
 			unknown: refused.StatusCode == http.StatusNotFound && refused.ErrorCode/100 == http.StatusNotFound,
 			aboutID: isAboutID(refused.StatusCode), problem: explainStatus(refused)}
 	}
+	if p := explained.Explain(err); p != nil {
+		return &refusal{problem: p}
+	}
 	if !errors.As(err, &unanswered) {
 		large := errors.As(err, new(*http.MaxBytesError))
 		if large {
@@ -148,9 +151,6 @@ func newRefusal(err error) *refusal {
 			Cause: "the schema registry gave an answer without a schema", Err: err,
 			Remedy: "check input.registry.urls: a login page or a proxy may answer in its place",
 		}}
-	}
-	if p := explained.Explain(err); p != nil {
-		return &refusal{problem: p}
 	}
 	return &refusal{problem: &diag.Problem{Cause: "the schema registry gave no answer",
 		Remedy: "check that it runs, and input.registry.urls", Err: err}}

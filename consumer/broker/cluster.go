@@ -232,7 +232,7 @@ func (c *Cluster) Fetch(ctx context.Context, l *Limiter, near *Near, topic strin
 		switch {
 		case r.Replica != nil && err != nil && ctx.Err() == nil && !errors.Is(err, wire.ErrLate):
 			*near = Near{leader: now.Add(leaderTime)}
-		case r.Replica == nil && err == nil && res.Preferred >= 0:
+		case r.Replica == nil && r.Rack != "" && err == nil && res.Preferred >= 0:
 			release()
 			*near = Near{replica: res.Preferred, until: now.Add(nearTime)}
 		default:

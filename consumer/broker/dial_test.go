@@ -7,9 +7,13 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/internal/diag"
 	"echosieve/test/redisserver"
@@ -64,4 +68,50 @@ func answering(t *testing.T, text string) string {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// While the token endpoint hangs, logins fail together: none waits until those before it have asked.
+func TestLoginsFailTogether(t *testing.T) {
+	t.Parallel()
+	asked, over := atomic.Int32{}, make(chan struct{})
+	endpoint := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1); <-over }))
+	t.Cleanup(endpoint.Close)
+	t.Cleanup(func() { close(over) })
+	login, err := SASL{Mechanism: mechanismOAuth, Username: "x", Password: "x", TokenURL: endpoint.URL}.load("")
+	require.NoError(t, err)
+	const logins = 8
+	var wait sync.WaitGroup
+	for range logins {
+		wait.Go(func() {
+			_, _, err := login.Start(t.Context())
+			require.ErrorContains(t, err, "did not answer in time")
+		})
+	}
+	wait.Wait()
+	require.Less(t, asked.Load(), int32(logins))
+}
+
+// A leader that names a replica unasked is the one that is fetched from.
+func TestReplicaThatNobodyAskedFor(t *testing.T) {
+	fake, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "articles"))
+	require.NoError(t, err)
+	t.Cleanup(fake.Close)
+	fake.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		fake.KeepControl()
+		res := req.ResponseKind().(*kmsg.FetchResponse)
+		p := kmsg.NewFetchResponseTopicPartition()
+		p.PreferredReadReplica = 0
+		res.Topics = []kmsg.FetchResponseTopic{{Topic: "articles", Partitions: []kmsg.FetchResponseTopicPartition{p}}}
+		return res, nil, true
+	})
+	cfg := DefaultConfig()
+	cfg.Brokers = fake.ListenAddrs()
+	c, err := New(cfg, "articles")
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	for _, near := range []*Near{nil, {}} {
+		_, release, err := c.Fetch(t.Context(), NewLimiter(1, 1<<20, NewMetrics(nil)), near, "articles", 0, 0, 1<<20)
+		require.NoError(t, err)
+		release()
+	}
 }

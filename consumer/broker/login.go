@@ -23,6 +23,7 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+	"golang.org/x/sync/singleflight"
 )
 
 // SASL says how to log in.
@@ -64,13 +65,14 @@ const mechanismOAuth = "oauthbearer"
 // oauth is SASL OAUTHBEARER (RFC 7628). The next token may be good, so a token that is refused is no reason to end.
 type oauth struct {
 	tokens     oauth2.TokenSource
-	extensions string // as they follow the token
+	asking     *singleflight.Group // logins at a time share a token, or the reason why there is none
+	extensions string              // as they follow the token
 }
 
 var _ sasl.Mechanism = oauth{}
 
 func (s SASL) loadOAuth(caFile string) (sasl.Mechanism, error) {
-	o := oauth{tokens: tokenFile(s.TokenFile)}
+	o := oauth{tokens: tokenFile(s.TokenFile), asking: &singleflight.Group{}}
 	if s.Extensions != "" {
 		o.extensions = strings.ReplaceAll(s.Extensions, ",", "\x01") + "\x01"
 	}
@@ -90,7 +92,7 @@ func (s SASL) loadOAuth(caFile string) (sasl.Mechanism, error) {
 		// A redirect would take the secret elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	// One token serves all logins. A login asks for the next one and the others wait for its answer.
+	// One token serves all logins, until it ends.
 	o.tokens = oauth2.ReuseTokenSourceWithExpiry(nil, &issuer{
 		ctx: context.WithValue(context.Background(), oauth2.HTTPClient, client),
 		config: clientcredentials.Config{
@@ -130,13 +132,14 @@ func (s SASL) validOAuth() (key, why string) {
 // Name implements sasl.Mechanism.
 func (oauth) Name() string { return "OAUTHBEARER" }
 
-// Start implements sasl.Mechanism.
+// Start implements sasl.Mechanism. While the token endpoint hangs, each login holds a connection to a broker: a login
+// that waited for its turn to ask would hold one for as long as all before it.
 func (o oauth) Start(context.Context) (sasl.StateMachine, []byte, error) {
-	t, err := o.tokens.Token()
+	t, err, _ := o.asking.Do("", func() (any, error) { return o.tokens.Token() })
 	if err != nil {
 		return nil, nil, err
 	}
-	return o, []byte("n,,\x01auth=Bearer " + t.AccessToken + "\x01" + o.extensions + "\x01"), nil
+	return o, []byte("n,,\x01auth=Bearer " + t.(*oauth2.Token).AccessToken + "\x01" + o.extensions + "\x01"), nil
 }
 
 // Next implements sasl.StateMachine. A broker that refuses the token sends why, as JSON.
