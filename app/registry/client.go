@@ -46,6 +46,7 @@ type Client struct {
 	since   time.Time                      // when they were forgotten last
 	good    string                         // the id whose schema came last; empty: none
 	goodAt  time.Time                      // when it was asked for
+	goodBy  time.Time                      // when it had come
 	dead    time.Time                      // when an id last became a dead letter after patience
 }
 
@@ -127,7 +128,7 @@ func (c *Client) rememberSchema(id string, schema *avrojson.Schema, text int, as
 	for c.text += text; c.text > mostText; {
 		c.schemas.RemoveOldest()
 	}
-	c.good, c.goodAt = id, asked
+	c.good, c.goodAt, c.goodBy = id, asked, c.now()
 }
 
 func (c *Client) rememberUnknown(id string, why *record.RejectError) {
@@ -174,7 +175,7 @@ func (c *Client) Ping(ctx context.Context) error {
 func (c *Client) worked(id string, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.good, c.goodAt = id, asked
+	c.good, c.goodAt, c.goodBy = id, asked, c.now()
 }
 
 // A refusal has two outcomes. If it is about the id, stays so for as long as patience, and the registry has answered
@@ -272,7 +273,7 @@ func (w waiting) try(ctx context.Context, call *request) (*avrojson.Schema, erro
 	if call.refused.IsZero() {
 		call.refused = now
 	}
-	workedIn := func(from, to time.Time) bool { return !w.goodAt.Before(from) && !w.goodAt.After(to) }
+	workedIn := func(from, to time.Time) bool { return !w.goodAt.Before(from) && !w.goodBy.After(to) }
 	patient := now.Sub(call.refused) >= w.patience && workedIn(call.refused, no.asked)
 	if !patient && (now.Sub(w.dead) >= lately || !workedIn(now.Add(-w.patience), now)) {
 		return nil, no

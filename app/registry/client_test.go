@@ -386,6 +386,37 @@ func TestARegistryThatIsAwayMakesNoDeadLetters(t *testing.T) {
 	}
 }
 
+// A right answer that comes after the registry was asked for an id does not show that it worked when it refused the id.
+func TestALateAnswerShowsNothing(t *testing.T) {
+	var held atomic.Bool
+	arrived, answer := make(chan string), map[string]chan struct{}{"7": make(chan struct{}), "8": make(chan struct{})}
+	server := before(t, status(404, "<html>nginx</html>"), func(r *http.Request) bool {
+		id := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+		if held.Load() {
+			arrived <- id
+			<-answer[id]
+		}
+		return id == "7"
+	})
+	c := open(t, Server{URLs: []string{server.URL()}})
+	_, err := c.Schema(t.Context(), "8")
+	require.NoError(t, err)
+	c.patience = time.Nanosecond
+	w, call, no := waiting{c, (&reports{}).report}, &request{id: "7"}, (*refusal)(nil)
+	_, err = w.try(t.Context(), call)
+	require.ErrorAs(t, err, &no)
+	held.Store(true)
+	pinged, tried := make(chan error), make(chan error)
+	go func() { pinged <- c.Ping(t.Context()) }()
+	require.Equal(t, "8", <-arrived)
+	go func() { _, err := w.try(t.Context(), call); tried <- err }()
+	require.Equal(t, "7", <-arrived)
+	answer["8"] <- struct{}{}
+	require.NoError(t, <-pinged)
+	answer["7"] <- struct{}{}
+	require.ErrorAs(t, <-tried, &no, "no dead letter")
+}
+
 // A node that lags behind knows the schema some seconds later: no dead letter.
 func TestANodeThatLagsIsAskedAgain(t *testing.T) {
 	t.Parallel()
