@@ -84,8 +84,9 @@ func hostileTexts(n int) map[string]string {
 		"ended codes":      repeat("[a][/b]"),
 		"quoted bytes":     repeat("=C3=A9=\n"),
 		"percent codes":    repeat("%E4%B8%"),
-		"templates":        repeat("{{a|"),
-		"wiki links":       repeat("[[a|"),
+		"templates":        "[[a]]" + repeat("{{a|"),
+		"wiki links":       "{{a}}" + repeat("[[a|"),
+		"wiki brackets":    "{{a}}" + repeat("["),
 		"references":       repeat("<ref>"),
 		"readings":         repeat("<ruby>中<rt>x"),
 		"header lines":     "WARC/1.0\r\nA: b\r\n" + repeat(" b\r\n"),
@@ -110,9 +111,12 @@ func hostileDocuments(n int) map[string]string {
 		return b.String()
 	}
 	texts := map[string]string{
-		"title and headings":   "<title>" + half("a b ") + "</title>" + half("<h2>a</h2>"),
-		"og:title, headings":   `<meta property="og:title" content="` + half("a b ") + `">` + half("<h2>a</h2>"),
-		"titles":               repeat("<title>a</title>"),
+		"title and headings":  "<title>" + half("a b ") + "</title>" + half("<h2>a</h2>"),
+		"og:title, headings":  `<meta property="og:title" content="` + half("a b ") + `">` + half("<h2>a</h2>"),
+		"titles":              repeat("<title>a</title>"),
+		"fractions, headings": repeat("<h2>½ ½ ½ ½ ½ ½ ½ ½ "),
+		"names that begin so": strings.Repeat("<"+strings.Repeat("a", 32)+"b></"+strings.Repeat("a", 32)+"c>", 450) +
+			repeat("</z>"),
 		"html again":           "<html " + different("a%d ", n/16) + ">" + half("<html a>"),
 		"body again":           "<body " + different("a%d ", n/16) + ">" + half("<body a>"),
 		"attributes, children": "<div " + different("a%d ", n/16) + ">" + half("<p>some words, and some more.</p>"),

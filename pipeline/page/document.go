@@ -25,9 +25,9 @@ const (
 	// html.Parse makes up to two elements and a text of a tag, 120 bytes each. Pages of newspapers have up to 20,000 tags.
 	maxTags = 40_000
 	// The library (2.1.3) reads what is below an element again for each element around it. So each byte of text, and each
-	// element as elementWork bytes, counts as work once for each element around it, an element by itself ten times more,
-	// and a title once for each heading. The library takes 20 ns for a unit. It sees a page of at most workShare units a
-	// byte, or minWork. Pages of newspapers have 5, and at most 14.
+	// element as elementWork bytes, counts as work once for each element around it, an element by itself ten times more.
+	// It compares the title with each heading, whose bytes count headingWork times each. The library takes 20 ns for a
+	// unit. It sees a page of at most workShare units a byte, or minWork. Pages of newspapers have 5, and at most 14.
 	workShare   = 16
 	minWork     = 1 << 20
 	elementWork = 8
@@ -180,7 +180,7 @@ type scan struct {
 }
 
 type openTag struct {
-	name string
+	name tagName
 	kind tagKind
 }
 
@@ -196,10 +196,10 @@ func (s *scan) leftOut(rest string) int {
 		}
 		s.unclosed[k] = true // and none that follows is closed, either
 	}
-	name, ends := strings.CutPrefix(rest[1:], "/")
-	name, kind := tagName(name)
+	begin, ends := strings.CutPrefix(rest[1:], "/")
+	name, kind := readName(begin)
 	switch {
-	case name == "":
+	case name == tagName{}:
 		return 0
 	case kind == formattingTag, kind == htmlTag && (ends || s.html), kind == bodyTag && (ends || s.body):
 		if end := strings.IndexByte(rest, '>'); end >= 0 {
@@ -211,7 +211,7 @@ func (s *scan) leftOut(rest string) int {
 	s.tags++
 	s.around += len(s.open)
 	if !ends {
-		again := kind == itemTag && len(s.open) > 0 && strings.EqualFold(s.open[len(s.open)-1].name, name)
+		again := kind == itemTag && len(s.open) > 0 && s.open[len(s.open)-1].name == name
 		if !again && kind != voidTag && len(s.open) < maxOpen {
 			s.open = append(s.open, openTag{name, kind})
 		}
@@ -219,7 +219,7 @@ func (s *scan) leftOut(rest string) int {
 	}
 	// An end tag counts only if every parser surely ends its element there.
 	for i := len(s.open) - 1; i >= max(0, len(s.open)-maxItems); i-- {
-		if strings.EqualFold(s.open[i].name, name) {
+		if s.open[i].name == name && name[maxTagName-1] == 0 { // a longer one may go on differently
 			s.open = s.open[:i]
 			break
 		}
@@ -235,18 +235,27 @@ const (
 	maxItems   = 8  // how many elements without an end tag are looked through for the element that ends
 )
 
-// tagName returns the name of the tag that begins s, behind "<" or "</"; empty if this is no tag.
-func tagName(s string) (name string, kind tagKind) {
-	var lower [maxTagName]byte
+// tagName is the name of a tag in lower case, as html.Parse has it, a ">" and zeros; or only its beginning.
+type tagName [maxTagName]byte
+
+// readName returns the name of the tag that begins s, behind "<" or "</"; empty if this is no tag.
+func readName(s string) (name tagName, kind tagKind) {
 	length := 0
-	for length < min(len(s), maxTagName) && s[length] > ' ' && s[length] != '>' && s[length] != '/' {
-		lower[length] = s[length] | 0x20
+	for length < min(len(s), maxTagName) && strings.IndexByte(" \t\n\f\r/>", s[length]) < 0 {
+		name[length] = s[length]
+		if c := s[length]; c >= 'A' && c <= 'Z' {
+			name[length] = c + 'a' - 'A'
+		}
 		length++
 	}
-	if length == 0 || lower[0] < 'a' || lower[0] > 'z' {
-		return "", otherTag
+	kind = tagKinds[string(name[:length])]
+	if name[0] < 'a' || name[0] > 'z' {
+		return tagName{}, otherTag
 	}
-	return s[:length], tagKinds[string(lower[:length])]
+	if length < maxTagName {
+		name[length] = '>'
+	}
+	return name, kind
 }
 
 // unseen are the parts of a document that no reader sees, and whose content is no markup.

@@ -86,12 +86,15 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 		value.add(p.close())
 		before = block{}
 	}
-	own := worth{}
+	own, bytes := worth{}, p.bytes
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		own.add(p.walk(child, depth+1, link || n.DataAtom == atom.A))
 	}
 	if hidden || isBlock {
 		own.add(p.close())
+	}
+	if isHeading(n) {
+		p.work += headingWork * (p.title + p.bytes - bytes)
 	}
 	if (notice == windowNotice || notice == unseenPart) && own.prose >= max(1, p.inWindow) {
 		if p.window, p.inWindow, p.shown = n, own.prose, own.prose; hidden {
@@ -114,7 +117,7 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 	return value
 }
 
-// cutAttributes leaves out what costs the library too much of attributes and titles, and counts the work of headings.
+// cutAttributes leaves out what costs the library too much of attributes and titles.
 func (p *prose) cutAttributes(n *html.Node) {
 	n.Attr = n.Attr[:min(len(n.Attr), maxAttributes)]
 	isTitle, longest := false, 0
@@ -135,9 +138,15 @@ func (p *prose) cutAttributes(n *html.Node) {
 			text.Data = article.Cut(text.Data, maxAttributeBytes)
 			p.title = max(p.title, len(text.Data))
 		}
-	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		p.work += headingWork * p.title
 	}
+}
+
+func isHeading(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		return true
+	}
+	return false
 }
 
 func (p *prose) addText(text string, link bool) {

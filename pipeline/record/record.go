@@ -90,7 +90,7 @@ func Reject(reason RejectReason, format string, args ...any) *RejectError {
 func NoArticle(a *article.Article) *RejectError {
 	switch {
 	case a.TooCostly:
-		return Reject(TooCostly, "the text becomes more than three times as long when it is cleaned")
+		return Reject(TooCostly, "the text becomes more than twice as long when it is cleaned")
 	case a.Empty:
 		return Reject(EmptyText, "no letter or digit is left after cleaning")
 	}

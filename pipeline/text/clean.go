@@ -33,7 +33,7 @@ func Clean(text string) string {
 	return string(clean)
 }
 
-// AppendClean appends the clean form of a text to dst. A text is too costly if the clean one would be three times as
+// AppendClean appends the clean form of a text to dst. A text is too costly if the clean one would be twice as
 // long: Unicode has characters that stand for whole words, of which NFKC makes up to 18. Then they stay as they are.
 func AppendClean(dst []byte, text string) (clean []byte, costly bool) {
 	start := len(dst)
@@ -42,7 +42,7 @@ func AppendClean(dst []byte, text string) (clean []byte, costly bool) {
 	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
 	// is rare, because fold maps the usual compatibility characters itself.
 	if spelled.any && !norm.NFKC.IsNormal(dst[start:]) {
-		if len(dst)-start+spelled.longer > 3*len(text)+1<<10 {
+		if len(dst)-start+spelled.longer > 2*len(text)+1<<10 {
 			return dst, true
 		}
 		dst = fold(dst[:start], string(norm.NFKC.Bytes(dst[start:])), nil)
@@ -378,15 +378,19 @@ func classOf(r rune) class {
 		return classMark
 	case r == utf8.RuneError:
 		return classMark
-	case unicode.IsDigit(r):
-		return classDigit
-	case unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r):
+	case unicode.Is(wordCharacters, r):
+		if unicode.IsDigit(r) {
+			return classDigit
+		}
 		return classWord
 	case unicode.IsSpace(r):
 		return classSpace
 	}
 	return classMark
 }
+
+// wordCharacters are found in one search of a table; most of them are letters.
+var wordCharacters = rangetable.Merge(unicode.L, unicode.N, unicode.M)
 
 // isUsualMark tells whether r is among the most frequent punctuation beyond ASCII, without a look-up in the
 // tables of Unicode.

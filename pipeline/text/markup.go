@@ -91,6 +91,9 @@ func stripShortcodes(text string) string {
 	closed := endTags(text, "[/", ']')
 	closed["gallery"] = true
 	plain, _ := replaceCharacters(text, '[', func(s string) (r rune, length int) {
+		if len(s) == 1 || s[1] != '/' && !isLetter(s[1]|0x20) {
+			return 0, 0 // most brackets, in a tenth of the time
+		}
 		parts := shortcode.FindStringSubmatch(s[:min(len(s), maxShortcode)])
 		switch {
 		case parts == nil,
@@ -118,17 +121,53 @@ func stripWiki(text string) string {
 		return text
 	}
 	for range maxMarkupPasses { // templates within templates
-		text = wikiTemplate.ReplaceAllString(text, "")
+		text = replaceEnclosed(text, "{{", "}}", func(string) (string, bool) { return "", true })
 	}
-	return wikiLink.ReplaceAllString(wikiMarks.Replace(wikiCategory.ReplaceAllString(text, "")), "$1")
+	text = replaceEnclosed(text, "[[", "]]", func(link string) (string, bool) {
+		return "", strings.IndexByte(link, ':') > 0 && !strings.Contains(link, "|") // a category
+	})
+	return replaceEnclosed(wikiMarks.Replace(text), "[[", "]]", func(link string) (string, bool) {
+		return link[strings.LastIndexByte(link, '|')+1:], true
+	})
 }
 
-var (
-	wikiTemplate = regexp.MustCompile(`\{\{[^{}]*\}\}`)
-	wikiCategory = regexp.MustCompile(`\[\[[^\[\]|:]+:[^\[\]|]*\]\]`)
-	wikiLink     = regexp.MustCompile(`\[\[(?:[^\[\]|]*\|)*([^\[\]|]*)\]\]`)
-	wikiMarks    = strings.NewReplacer("'''", "", "''", "")
-)
+// wikiMarks leaves out the marks of bold and italic letters.
+var wikiMarks = strings.NewReplacer("'''", "", "''", "")
+
+// replaceEnclosed returns a text with other texts in place of what stands between two brackets and two closing ones,
+// these included. with gets what stands there, without brackets in it, and says whether it is replaced.
+func replaceEnclosed(text, begin, end string, with func(inner string) (string, bool)) string {
+	var out strings.Builder
+	done := 0
+	for i := 0; ; {
+		at := strings.Index(text[i:], begin)
+		if at < 0 {
+			break
+		}
+		i += at
+		inner := text[i+len(begin):]
+		length := strings.IndexAny(inner, begin[:1]+end[:1])
+		if length < 0 {
+			break
+		}
+		if !strings.HasPrefix(inner[length:], end) {
+			i += max(1, length) // what begins with the last bracket may be enclosed
+			continue
+		}
+		next := i + len(begin) + length + len(end)
+		if replacement, replaced := with(inner[:length]); replaced {
+			out.WriteString(text[done:i])
+			out.WriteString(replacement)
+			done = next
+		}
+		i = next
+	}
+	if done == 0 {
+		return text
+	}
+	out.WriteString(text[done:])
+	return out.String()
+}
 
 // unlistedElement returns the kind of an element that HTML does not have. sure says that its tag is more than
 // a name between angle brackets. Elements of one's own stand between paragraphs.
