@@ -74,7 +74,9 @@ func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 	_, err := d.Prepare(t.Context())
 	require.NoError(t, err)
 	nobody := &kafka.Generation{GroupID: cfg.Group, ID: -1}
-	owner, err := d.Own(t.Context(), Input{
+	ctx, cancel := context.WithTimeout(t.Context(), kafkatest.Patience)
+	defer cancel()
+	owner, err := d.Own(ctx, Input{
 		TopicPartition: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}, Committed: -1,
 		Commit: func(ctx context.Context, b broker.Commit) error { return c.Commit(ctx, nobody, nil, b) },
 	})
