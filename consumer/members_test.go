@@ -176,39 +176,6 @@ func TestOneIndexDecidesInAGroup(t *testing.T) {
 	b.stop(t)
 }
 
-// A process that was killed has left its member behind. The next process of its name does not wait for the session of
-// that member to end.
-func TestFormerProcessOfTheNameIsTakenOut(t *testing.T) {
-	_, cfg := kafkatest.Fake(t)
-	cfg.SessionTimeout, cfg.DrainTimeout = kafkatest.Patience, kafkatest.Patience/2
-	kafkatest.EnsureTopics(t, cfg)
-	join := func(name string) {
-		req := kmsg.NewPtrJoinGroupRequest()
-		req.Group, req.ProtocolType = cfg.Group, "consumer"
-		req.SessionTimeoutMillis = int32(cfg.SessionTimeout.Milliseconds())
-		req.RebalanceTimeoutMillis = req.SessionTimeoutMillis
-		metadata := kmsg.NewConsumerMemberMetadata()
-		metadata.Topics = []string{cfg.Topics.Inputs[0]}
-		req.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: metadata.AppendTo(nil)}}
-		client := kafkatest.Client(t, cfg, kgo.ClientID(name))
-		res, err := req.RequestWith(t.Context(), client)
-		require.NoError(t, err)
-		if req.MemberID = res.MemberID; res.ErrorCode == int16(kafka.MemberIDRequired) {
-			res, err = req.RequestWith(t.Context(), client)
-			require.NoError(t, err)
-		}
-		require.Zero(t, res.ErrorCode)
-	}
-	join(NewName("127.0.0.1:9464", ""))
-	m := newMember(t, cfg, &router{})
-	m.NameMember(NewName("127.0.0.1:9464", ""))
-	start := time.Now()
-	m.start()
-	serves(t, m)
-	require.Less(t, time.Since(start), cfg.SessionTimeout/2)
-	require.Equal(t, 1, m.logged.count("took the former process of this name out"))
-}
-
 // Two processes of one name that both live do not fight: the one that started later ends, and says which the other is.
 func TestSecondProcessOfANameEnds(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)

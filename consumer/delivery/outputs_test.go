@@ -168,25 +168,27 @@ func morePartitions(t *testing.T, cfg broker.Config) {
 	}
 }
 
+// truncate deletes all records of partition 0 but the last ones.
+func truncate(t *testing.T, cfg broker.Config, topic string, keep int64) {
+	t.Helper()
+	admin := kadm.NewClient(kafkatest.Client(t, cfg))
+	offsets, err := admin.ListEndOffsets(t.Context(), topic)
+	require.NoError(t, err)
+	at, _ := offsets.Lookup(topic, 0)
+	until := kadm.Offsets{}
+	until.AddOffset(topic, 0, at.Offset-keep, -1)
+	_, err = admin.DeleteRecords(t.Context(), until)
+	require.NoError(t, err)
+}
+
 // deletedMarkers deletes records and markers from the output topics.
 func deletedMarkers(t *testing.T, cfg broker.Config) {
 	kafkatest.EnsureTopics(t, cfg)
-	truncate := func(topic string, keep int64) {
-		t.Helper()
-		admin := kadm.NewClient(kafkatest.Client(t, cfg))
-		offsets, err := admin.ListEndOffsets(t.Context(), topic)
-		require.NoError(t, err)
-		at, _ := offsets.Lookup(topic, 0)
-		until := kadm.Offsets{}
-		until.AddOffset(topic, 0, at.Offset-keep, -1)
-		_, err = admin.DeleteRecords(t.Context(), until)
-		require.NoError(t, err)
-	}
 	first := testTakeOver(t, cfg)
 	own := takeOver(t, first)
 	commitAt(t, first, 2, own.as.ID, own.ends)
 	require.NoError(t, publishAs(first, own.as, 0, cfg.Topics.Unique, 2, 3, 4))
-	truncate(cfg.Topics.Unique, 1)
+	truncate(t, cfg, cfg.Topics.Unique, 1)
 	next := takeOver(t, testTakeOver(t, cfg))
 	requirePublished(t, next, 4) // the others stand nowhere any more
 
@@ -198,7 +200,7 @@ func deletedMarkers(t *testing.T, cfg broker.Config) {
 		_, end, err := second.cluster.Offsets(context.Background(), unique.Topic, 0)
 		return err == nil && end > unique.Offset+1
 	}, kafkatest.Patience, 10*time.Millisecond)
-	truncate(cfg.Topics.Unique, 0)
+	truncate(t, cfg, cfg.Topics.Unique, 0)
 	back := &reading{takeover: second, own: &ownership{}, pid: wire.NoProducerID, deadline: time.Now()}
 	_, err := back.readPosition(t.Context(), unique.TopicPartition, unique.Offset)
 	require.ErrorIs(t, err, errNoMarker)

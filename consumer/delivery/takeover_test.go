@@ -264,11 +264,7 @@ func fenced(t *testing.T, cfg broker.Config) (refused func(when string)) {
 		sequence++
 	}
 	refused("at once")
-	admin := kadm.NewClient(kafkatest.Client(t, cfg))
-	ends, err := admin.ListEndOffsets(t.Context(), unique.Topic)
-	require.NoError(t, err)
-	_, err = admin.DeleteRecords(t.Context(), ends.Offsets())
-	require.NoError(t, err)
+	truncate(t, cfg, unique.Topic, 0)
 	refused("after the marker was deleted")
 	return refused
 }

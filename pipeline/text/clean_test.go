@@ -137,9 +137,7 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// Hostile texts must take time linear in their length: seconds, or half a minute with the race detector. With
-// a quadratic step they would take hours. The shortcuts for frequent characters give the classes that
-// Unicode's tables give.
+// The shortcuts for frequent characters give the classes that Unicode's tables give.
 func TestClassesAreUnicodes(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		want := classMark

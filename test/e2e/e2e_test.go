@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -140,8 +139,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			stays, leaves := service.Start(t, settings), service.Start(t, settings)
 			stays.WaitReady(t)
 			leaves.WaitReady(t)
-			stories := service.Start(t, c.settings().With(service.Settings{"kafka.create_topics": "true"}),
-				func(cmd *exec.Cmd) { cmd.Args = []string{cmd.Args[0], "stories"} })
+			stories := storiesOf(t, c, c.settings())
 			prometheus := promserver.Start(t, stays.HTTP, stories.HTTP)
 			// one scrape before the first record, for the rates
 			prometheus.CheckQueries(t, []string{"echosieve_build_info"})

@@ -81,8 +81,7 @@ func TestExampleConsumers(t *testing.T) {
 		})
 	}
 	t.Run("stories", func(t *testing.T) {
-		service.Start(t, c.settings().With(service.Settings{"kafka.create_topics": "true"}),
-			func(cmd *exec.Cmd) { cmd.Args = []string{cmd.Args[0], "stories"} })
+		storiesOf(t, c, c.settings())
 		examples := map[string][]string{
 			"python": {python(t), "../../deploy/examples/stories/stories.py"},
 			"go":     {goExample(t, "stories/main.go")},

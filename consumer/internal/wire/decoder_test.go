@@ -165,9 +165,9 @@ func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
 				binary.BigEndian.PutUint32(b[57:], 3)
 				binary.BigEndian.PutUint64(b[35:], 777)
 			})
-			good, err := EncodeBatch(sample(1), 0)
-			require.NoError(t, err)
+			good := encode(t, sample(1), 0)
 			var recs []record.Record
+			var err error
 			used := allocated(func() {
 				recs, err = readAll(NewReader(&FetchResponse{records: append(bytes.Clone(raw), at(good, 3)...)}, 1,
 					1<<20, unbounded))
@@ -187,8 +187,7 @@ func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
 
 // While there is no memory, Next stops before the batch. Open waits for memory, and the records follow.
 func TestReaderStopsWhereNoMemoryIsLeft(t *testing.T) {
-	plain, err := EncodeBatch(sample(2), 0)
-	require.NoError(t, err)
+	plain := encode(t, sample(2), 0)
 	packed := batchOf(zstdFrameOf(t, encoded(1000), 1<<20), 4)
 	r := NewReader(&FetchResponse{records: append(plain, at(packed, 2)...)}, 0, 1<<20,
 		func(int64) (func(), error) { return nil, ErrNoMemory })

@@ -51,6 +51,13 @@ func sample(n int) []record.Record {
 	return recs
 }
 
+func encode(t testing.TB, recs []record.Record, codec Codec) []byte {
+	t.Helper()
+	raw, err := EncodeBatch(recs, codec)
+	require.NoError(t, err)
+	return raw
+}
+
 // fakeBroker starts a broker with the topic "articles", of one partition.
 func fakeBroker(t *testing.T) (c *Client, addrs []string) {
 	t.Helper()
@@ -76,9 +83,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 				kgo.ProducerBatchCompression(compression), kgo.ProducerLinger(300*time.Millisecond),
 				kgo.ConsumeTopics("articles"))
 			ours := sample(500)
-			raw, err := EncodeBatch(ours, Codec(codec))
-			require.NoError(t, err)
-			_, err = c.Produce(t.Context(), "articles", 0, raw)
+			_, err := c.Produce(t.Context(), "articles", 0, encode(t, ours, Codec(codec)))
 			require.NoError(t, err)
 			for next := 0; next < len(ours); {
 				for _, r := range cl.PollFetches(t.Context()).Records() {
@@ -144,15 +149,13 @@ func transactional(raw []byte, producer uint64) []byte {
 }
 
 func marker(t *testing.T, producer uint64, kind byte) []byte {
-	raw, err := EncodeBatch(
+	raw := encode(t,
 		[]record.Record{{Key: []byte{0, 0, 0, kind}, Value: []byte{0, 0, 0, 0, 0, 0}, Time: time.UnixMilli(5)}}, 0)
-	require.NoError(t, err)
 	return rebatch(transactional(raw, producer), func(b []byte) { b[22] |= attrControl })
 }
 
 func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
-	raw, err := EncodeBatch([]record.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
-	require.NoError(t, err)
+	raw := encode(t, []record.Record{{Value: []byte("v"), Time: time.UnixMilli(1)}}, 0)
 	res := &FetchResponse{aborted: []abortedTransaction{{ProducerID: 8, FirstOffset: 5},
 		{ProducerID: 7, FirstOffset: 0}}}
 	for i, b := range [][]byte{
@@ -186,8 +189,7 @@ func TestAbortedAndControlRecordsAreDropped(t *testing.T) {
 // Compaction has removed the last records of the batch, which begins before the requested offset, and the topic has
 // its own times.
 func TestBatchesOfUnusualTopics(t *testing.T) {
-	raw, err := EncodeBatch(sample(3), 0)
-	require.NoError(t, err)
+	raw := encode(t, sample(3), 0)
 	raw = rebatch(at(raw, 100), func(b []byte) {
 		put32(b[23:], 49)
 		b[22] |= attrLogAppendTime
@@ -202,8 +204,7 @@ func TestBatchesOfUnusualTopics(t *testing.T) {
 }
 
 func TestDamagedBatches(t *testing.T) {
-	good, err := EncodeBatch(sample(20), 0)
-	require.NoError(t, err)
+	good := encode(t, sample(20), 0)
 	claim := snappyClaim(1 << 30)
 	for name, c := range map[string]struct {
 		raw  []byte
@@ -271,8 +272,7 @@ func batchOf(payload []byte, codec byte) []byte {
 }
 
 func TestCutOffBatchAtTheEndIsLeftForTheNextFetch(t *testing.T) {
-	raw, err := EncodeBatch(sample(20), 0)
-	require.NoError(t, err)
+	raw := encode(t, sample(20), 0)
 	second := at(raw, 20)
 	for cut := range len(second) {
 		s := NewReader(&FetchResponse{records: append(bytes.Clone(raw), second[:cut]...)}, 0, 1<<20, unbounded)
@@ -288,8 +288,7 @@ func TestSplitKeepsBatchesBelowTheLimit(t *testing.T) {
 	recs[100].Value = make([]byte, 5000)
 	n := 0
 	for part := range Split(recs, 2000) {
-		raw, err := EncodeBatch(part, 0)
-		require.NoError(t, err)
+		raw := encode(t, part, 0)
 		require.True(t, len(raw) <= 2000 || len(part) == 1, "%d bytes", len(raw))
 		n += len(part)
 	}
@@ -300,18 +299,12 @@ func TestSplitKeepsBatchesBelowTheLimit(t *testing.T) {
 // is larger than the limit.
 func FuzzReader(f *testing.F) {
 	for codec := range codecs {
-		raw, err := EncodeBatch(sample(10), Codec(codec))
-		if err != nil {
-			f.Fatal(err)
-		}
+		raw := encode(f, sample(10), Codec(codec))
 		f.Add(raw[21:], int64(0), int64(-1))
 		f.Add(raw[21:], int64(3), int64(-1))
 	}
-	large, err := EncodeBatch(
+	large := encode(f,
 		[]record.Record{{Key: []byte("k"), Value: make([]byte, 2000), Headers: []record.Header{{Key: "h"}}}}, 0)
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Add(large[21:], int64(0), int64(-1))
 	f.Add(batchOf(zstdFrameTooLarge(), 4)[21:], int64(0), int64(-1))
 	f.Fuzz(func(t *testing.T, tail []byte, offset, aborted int64) {
