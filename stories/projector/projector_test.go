@@ -164,6 +164,26 @@ func TestGenerationEnds(t *testing.T) {
 	})
 }
 
+// Where another program has put a value of its own in the place of a state, the projector waits, and says what to do.
+func TestValueOfAnotherProgram(t *testing.T) {
+	redisrig.OnServers(t, func(t *testing.T, addr string) {
+		client := redisrig.Client(t, addr)
+		p := newProjector(t, client, t.Name())
+		key := p.Store.keys.Story(p.Store.Generation(), "in/0/1")
+		require.NoError(t, client.LPush(t.Context(), key, "x").Err())
+		said := ""
+		p.Health = func(_ string, _ fmt.Stringer, err error) {
+			if err != nil {
+				said = err.Error()
+				require.NoError(t, client.Del(t.Context(), key).Err())
+			}
+		}
+		_, all := decide(t, p, output(0, 0, 1, "near"))
+		require.Len(t, all, 1)
+		require.Contains(t, said, "holds a value that is not Echosieve's: find out which program writes it")
+	})
+}
+
 // world is output partitions, and processes that read them as the consumer does: the model of the protocol, with this
 // package in place of the model's steps. Each partition has a fence, whose epoch an append must have.
 type world struct {

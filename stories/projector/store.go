@@ -34,6 +34,7 @@ var (
 type Store struct {
 	client     redis.UniversalClient
 	session    *connection.Session
+	namespace  string // the setting redis.namespace, for explanations
 	keys       keyspace.Keys
 	generation string
 	lifetime   time.Duration
@@ -47,7 +48,7 @@ func Open(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys,
 	lifetime time.Duration, rebuild bool,
 ) (*Store, error) {
 	s := &Store{
-		client: client, session: connection.NewSession(client, namespace, swapScript), keys: keys,
+		client: client, session: connection.NewSession(client, namespace, swapScript), namespace: namespace, keys: keys,
 		lifetime: lifetime,
 	}
 	begun := strconv.FormatInt(time.Now().UnixMicro(), 36)
@@ -87,7 +88,7 @@ func (s *Store) Read(ctx context.Context, entries []*Entry) (changed []int, err 
 		replies[i] = pipe.Get(ctx, s.keys.Story(s.generation, e.Of.String()))
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
-		return nil, err
+		return nil, connection.Explain(err, s.client, s.namespace)
 	}
 	switch generation.Val() {
 	case s.generation:
@@ -112,7 +113,7 @@ func (s *Store) Read(ctx context.Context, entries []*Entry) (changed []int, err 
 // Swap stores the stories, each unless somebody else has changed it since it was read. done says which are stored.
 func (s *Store) Swap(ctx context.Context, entries []*Entry) (done []bool, err error) {
 	if err := s.session.EnsureScripts(ctx); err != nil {
-		return nil, err
+		return nil, connection.Explain(err, s.client, s.namespace)
 	}
 	pipe := s.client.Pipeline()
 	replies, states := make([]*redis.Cmd, len(entries)), make([]string, len(entries))
@@ -125,7 +126,7 @@ func (s *Store) Swap(ctx context.Context, entries []*Entry) (done []bool, err er
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
 		s.session.Lacks(err)
-		return nil, err
+		return nil, connection.Explain(err, s.client, s.namespace)
 	}
 	done = make([]bool, len(entries))
 	for i, r := range replies {
