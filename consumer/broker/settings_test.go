@@ -54,6 +54,25 @@ func TestSettingsOfATopicThatIsNew(t *testing.T) {
 	require.Len(t, made, 3)
 }
 
+// The topic of snapshots is created with one partition, whatever kafka.partitions says: nobody waits for others.
+func TestTopicOfSnapshots(t *testing.T) {
+	fake, err := kfake.NewCluster(kfake.NumBrokers(1))
+	require.NoError(t, err)
+	t.Cleanup(fake.Close)
+	cfg := DefaultConfig()
+	cfg.Brokers, cfg.Replication = fake.ListenAddrs(), 1
+	cfg.Topics.Inputs, cfg.Topics.Shadow, cfg.Topics.SnapshotsFor = []string{"unique"}, "stories", time.Hour
+	c, err := New(cfg, cfg.Topics.All()...)
+	require.NoError(t, err)
+	defer c.Close()
+	created, err := c.EnsureTopics(t.Context(), cfg.Topics.All())
+	require.NoError(t, err)
+	require.Len(t, created, 2)
+	n, err := c.Partitions(t.Context(), "stories")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
 func TestRetention(t *testing.T) {
 	require.Equal(t, time.Hour, TopicSettings{CleanupPolicy: "delete", retentionTime: "3600000"}.Retention())
 	require.Equal(t, time.Duration(math.MaxInt64),

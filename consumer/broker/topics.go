@@ -147,18 +147,22 @@ func (c *Cluster) WaitForTopics(ctx context.Context, topics []string, patience t
 // waitForLeaders returns nil when the leader of every partition of the topics answers. The topics were
 // created a moment ago: a broker can list a topic before the topic's leader knows of it.
 func (c *Cluster) waitForLeaders(ctx context.Context, topics []string) error {
-	for _, topic := range topics {
-		for partition := range int32(c.Config.Partitions) {
-			err := stopping.Until(ctx, SettleTimeout, func(ctx context.Context) error {
-				_, _, err := c.Offsets(ctx, topic, partition)
-				return Final(err)
-			})
+	return stopping.Until(ctx, SettleTimeout, func(ctx context.Context) error {
+		m, err := c.Metadata(ctx, topics)
+		if err != nil {
+			return Final(err)
+		}
+		for _, t := range m.Topics {
+			err := t.Err
+			for i := 0; err == nil && i < len(t.Partitions); i++ {
+				_, _, err = c.Offsets(ctx, t.Name, t.Partitions[i].ID)
+			}
 			if err != nil {
-				return fmt.Errorf("topic %s: %w", topic, err)
+				return Final(fmt.Errorf("topic %s: %w", t.Name, err))
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // LackingRight says which right is missing on a topic that this user may see; nil if none is.
