@@ -127,7 +127,7 @@ func (r *Refill) plan(ctx context.Context) (parts []watch.Gap, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if part.From.Offset >= 0 && part.From.Offset < part.To {
+			if part.From.Offset < part.To {
 				parts = append(parts, part)
 				r.Total.Add(part.To - part.From.Offset)
 			}
@@ -155,6 +155,9 @@ func (r *Refill) partOf(ctx context.Context, partition article.Coordinates) (par
 	// too.
 	if r.Since >= r.Config.Window && oldest == held.First && held.First > 0 && !slices.Contains(r.summary.Cut, topic) {
 		r.summary.Cut = append(r.summary.Cut, topic)
+	}
+	if oldest < 0 {
+		oldest = part.To // all records are older
 	}
 	part.From.Offset = max(oldest, r.read[partition])
 	r.read[partition] = part.To

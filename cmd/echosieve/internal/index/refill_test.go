@@ -29,9 +29,9 @@ func run(t *testing.T, w *inprocess.World, args ...string) string {
 }
 
 func runRefill(t *testing.T, w *inprocess.World, args ...string) (s struct {
-	Restored, Held int
-	Cured          bool
-	Cut            []string
+	Restored, Held, Old int
+	Cured               bool
+	Cut                 []string
 },
 ) {
 	t.Helper()
@@ -61,22 +61,23 @@ func warns(t *testing.T, w *inprocess.World) bool {
 func TestRefillReadsFurtherBack(t *testing.T) {
 	// The markers of exactly once are younger than the outputs of this test: brokers would find the start of
 	// the log for --since.
-	w := inprocess.Start(t, func(c *config.Config) { c.Kafka.Delivery = broker.AtLeastOnce })
+	w := inprocess.Start(t, func(c *config.Config) { c.Kafka.Delivery, c.Kafka.Partitions = broker.AtLeastOnce, 3 })
 	const each = 12
 	for i := range 2 * each {
-		at := time.Now().Add(-5 * time.Hour)
+		at, partitions := time.Now().Add(-5*time.Hour), 3 // the third one has old articles only
 		if i >= each {
-			at = time.Now()
+			at, partitions = time.Now(), 2
 		}
 		text := fmt.Sprintf("Report %d of the harbour: ferry %d brought %d guests and %d cars to island %d at noon.",
 			i, 3*i, 7*i*i, 11*i+i*i*i, 13*i)
-		w.Publish(t, int32(i%2), at, inprocess.Value(fmt.Sprint(i), "", text))
+		w.Publish(t, int32(i%partitions), at, inprocess.Value(fmt.Sprint(i), "", text))
 	}
 	w.Verdicts(t, 2*each)
 	waitCommitted(t, w, 2*each)
 	lose(t, w)
 	s := runRefill(t, w, "--since", "1h")
 	require.Equal(t, each, s.Restored+s.Held)
+	require.Zero(t, s.Old, "of older articles none is read")
 	require.False(t, s.Cured, "it has read an hour, and not the window")
 	require.True(t, warns(t, w))
 	s = runRefill(t, w)
