@@ -17,7 +17,6 @@ import (
 	"echosieve/app/config"
 	"echosieve/test/commandtest"
 	"echosieve/test/inprocess"
-	"echosieve/test/redisserver"
 )
 
 // foreign is a text as a stranger might write it: it sets the title of a terminal, turns colours on by a C1
@@ -32,13 +31,9 @@ type foreignWorld struct {
 }
 
 func newForeignWorld(t *testing.T) *foreignWorld {
-	w := &foreignWorld{World: inprocess.Start(t, func(cfg *config.Config) {
+	w := &foreignWorld{World: onRedis(t, func(cfg *config.Config) {
 		cfg.Input.Records.PublisherLabels, cfg.HTTP.Console, cfg.HTTP.Look = 5, true, true
 	})}
-	w.Stop() // miniredis lacks what the commands of the index need
-	w.Config.Redis.Addrs = []string{redisserver.Start(t).Addr}
-	w.Run(t)
-	t.Cleanup(func() { w.Stop() })
 	w.CreateTopics(t, "articles-other")
 	value := func(id, text string) string {
 		v, err := json.Marshal(map[string]string{"id": id + foreign, "title": foreign, "url": foreign,

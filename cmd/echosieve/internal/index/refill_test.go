@@ -124,11 +124,8 @@ func TestRefillOfTwoRecipes(t *testing.T) {
 // What index forget has forgotten stays forgotten: after a loss of entries that the marks outlive, and in the
 // index of a new recipe.
 func TestRefillLeavesForgottenArticles(t *testing.T) {
-	w := inprocess.Start(t)
-	w.Stop() // miniredis lacks what forget needs
-	w.Config.Redis.Addrs = []string{redisserver.Start(t).Addr}
-	w.Run(t)
-	t.Cleanup(func() { w.Stop() })
+	// miniredis lacks what forget needs
+	w := inprocess.Start(t, func(c *config.Config) { c.Redis.Addrs = []string{redisserver.Start(t).Addr} })
 	const text = "The harbour authority said on Monday that the ferry between both islands will run again next week, " +
 		"after the repair of its second engine took eleven days longer than the shipyard had promised in spring."
 	at := w.Publish(t, 0, time.Now(), inprocess.Value("a", "", text))
