@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"echosieve/app/config"
@@ -12,6 +13,7 @@ import (
 	"echosieve/app/told"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -206,15 +208,14 @@ func TestScrapesAtOnce(t *testing.T) {
 		return 0
 	}))
 	url := startHTTP(t, reg, newHealth(nil, discardLog(), "kafka"), config.HTTPConfig{})
-	done := make(chan error, metricsInFlight)
+	var scrapes sync.WaitGroup
 	for range metricsInFlight {
-		go func() {
+		scrapes.Go(func() {
 			r, err := http.Get(url + "/metrics")
-			if err == nil {
-				err = r.Body.Close()
+			if assert.NoError(t, err) {
+				assert.NoError(t, r.Body.Close())
 			}
-			done <- err
-		}()
+		})
 	}
 	for range metricsInFlight {
 		<-entered
@@ -222,7 +223,5 @@ func TestScrapesAtOnce(t *testing.T) {
 	status, _, _ := fetch(t, http.MethodGet, url+"/metrics")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	close(release)
-	for range metricsInFlight {
-		require.NoError(t, <-done)
-	}
+	scrapes.Wait()
 }

@@ -77,10 +77,8 @@ func TestStoriesFollowTheService(t *testing.T) {
 	w.Verdicts(t, 1)
 	w.Publish(t, 1, time.Now(), inprocess.Value("b", "Ferry again", text))
 
-	reader, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers...), kgo.ConsumeTopics("articles-stories"),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.KeepControlRecords(), kgo.FetchMaxWait(100*time.Millisecond))
-	require.NoError(t, err)
-	defer reader.Close()
+	reader := kafkatest.Client(t, cfg.Kafka, kgo.ConsumeTopics("articles-stories"), kgo.KeepControlRecords(),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	patience, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	markers := 0

@@ -278,25 +278,18 @@ func FuzzFile(f *testing.F) {
 	s := New(testPrefix, testDefaults(), nil)
 	path := filepath.Join(f.TempDir(), "echosieve.yaml")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, text, 0o600))
 		cfg := testDefaults()
 		origins, err := s.Load(&cfg, Sources{File: path})
 		if err != nil {
-			if !strings.Contains(err.Error(), path) {
-				t.Fatalf("the error does not name the file: %v", err)
-			}
+			require.ErrorContains(t, err, path)
 			return
 		}
 		printed := s.Print(cfg, origins)
 		cfg.Kafka.Password = "" // it is not printed
-		if err := os.WriteFile(path, s.Print(cfg, nil), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, s.Print(cfg, nil), 0o600))
 		again := testDefaults()
-		if _, err := s.Load(&again, Sources{File: path}); err != nil {
-			t.Fatalf("%v: %s", err, printed)
-		}
+		_, err = s.Load(&again, Sources{File: path})
+		require.NoError(t, err, "%s", printed)
 	})
 }
