@@ -50,7 +50,7 @@ func TestMarksFolded(t *testing.T) {
 		lost     *strings.Replacer
 		kind     article.Kind
 	}{
-		"points":         {"ar", strings.NewReplacer("م", "مَ", "ل", "لِ", "ن", "نْ"), article.Exact},
+		"points": {"ar", strings.NewReplacer("م", "مَ", "ل", "لِ", "ن", "نْ"), article.Exact},
 		"Vietnamese": {
 			"vi", strings.NewReplacer("đ", "d", "ạ", "a", "á", "a", "à", "a", "ã", "a", "ư", "u", "ế", "e", "ề", "e",
 				"ể", "e", "ố", "o", "ộ", "o", "ơ", "o"),
