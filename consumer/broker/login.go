@@ -20,7 +20,8 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/segmentio/kafka-go/sasl/plain"
-	"github.com/segmentio/kafka-go/sasl/scram"
+	franz "github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 	"golang.org/x/sync/singleflight"
@@ -48,15 +49,28 @@ func (s SASL) load(caFile string) (sasl.Mechanism, error) {
 	case "plain":
 		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
 	}
-	hash := scram.SHA512
+	user := scram.Auth{User: s.Username, Pass: s.Password}
 	if s.Mechanism == "scram-sha-256" {
-		hash = scram.SHA256
+		return scramLogin{user.AsSha256Mechanism()}, nil
 	}
-	m, err := scram.Mechanism(hash, s.Username, s.Password)
-	if err != nil {
-		return nil, fmt.Errorf("kafka.sasl: %w", err)
-	}
-	return m, nil
+	return scramLogin{user.AsSha512Mechanism()}, nil
+}
+
+// scramLogin is SASL SCRAM (RFC 5802). Like Kafka's own clients and brokers, it hashes user name and password as they
+// are written. kafka-go's first replaces characters such as a circled digit, so that Kafka refuses the password.
+type scramLogin struct{ franz.Mechanism }
+
+// Start implements sasl.Mechanism.
+func (s scramLogin) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
+	session, first, err := s.Authenticate(ctx, "")
+	return scramSession{session}, first, err
+}
+
+type scramSession struct{ franz.Session }
+
+// Next implements sasl.StateMachine.
+func (s scramSession) Next(_ context.Context, challenge []byte) (done bool, response []byte, err error) {
+	return s.Challenge(challenge)
 }
 
 // mechanismOAuth is the value of kafka.sasl.mechanism for oauth.
