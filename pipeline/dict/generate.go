@@ -136,13 +136,24 @@ func valuesOf(words, table []byte) []byte {
 }
 
 // columns returns the first fields of all lines, then all second fields, and so on; package dict makes lines
-// of them again. Each field is a line of its own.
+// of them again. Each field is a line of its own. Of a first field stands only what differs from the one before it,
+// behind the number of bytes that both begin with: '0' and the next characters of ASCII.
 func columns(data []byte) []byte {
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 	var out bytes.Buffer
 	for column := range bytes.Fields(lines[0]) {
+		var before []byte
 		for _, line := range lines {
-			out.Write(bytes.Split(line, []byte(" "))[column])
+			field := bytes.Split(line, []byte(" "))[column]
+			if column == 0 {
+				same := 0
+				for same < min(len(before), len(field)) && before[same] == field[same] {
+					same++
+				}
+				out.WriteByte(byte('0' + same))
+				before, field = field, field[same:]
+			}
+			out.Write(field)
 			out.WriteByte('\n')
 		}
 	}
