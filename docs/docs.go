@@ -23,7 +23,7 @@ import (
 // Path is the path of the list of pages. Each page is below it, under the name of its file.
 const Path = "/docs/"
 
-//go:embed *.md *.png *.schema.json docs.css zh
+//go:embed *.md console-pair.png stories.png *.schema.json docs.css zh
 var files embed.FS
 
 // markdown makes a page of this folder, whose links with the prefix outside lead out of it.
