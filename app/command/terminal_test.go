@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"echosieve/test/host"
 )
 
 func TestFit(t *testing.T) {
@@ -42,16 +44,7 @@ func TestFitProse(t *testing.T) {
 func TestFitOfALongLine(t *testing.T) {
 	line := strings.Repeat("word ", 200_000)
 	var fitted string
-	bytes := testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			fitted = Fit(line)
-			if b.N == 1 {
-				break
-			}
-		}
-	}).AllocedBytesPerOp()
-	require.Less(t, bytes, int64(100*len(line)))
+	require.Less(t, host.Allocated(func() { fitted = Fit(line) }), uint64(100*len(line)))
 	for l := range strings.Lines(fitted) {
 		require.LessOrEqual(t, len(l), Columns+1)
 	}

@@ -25,32 +25,25 @@ func TestReloadOfPolicy(t *testing.T) {
 	const text = "The first battery-powered ferry on the Ellery Strait carried 140 people to Gull Island on Monday, " +
 		"replacing a diesel boat that had served the route since 1979. Islanders lined the harbour wall to greet it."
 	w := inprocess.Start(t)
-	now := time.Now()
-	publish := func(text string) string {
-		now = now.Add(time.Second)
-		return w.Publish(t, 0, now, inprocess.Value(text, "", text))
-	}
-	topics := func(n int) map[string][]string { // by source
-		found := map[string][]string{}
-		for _, o := range w.Verdicts(t, n) {
-			input := kafkatest.Header(o, "echosieve-input")
-			found[input] = append(found[input], o.Topic)
+	published := 0
+	publish := func(text string) (topic string) {
+		at := w.Publish(t, 0, time.Now().Add(time.Duration(published)*time.Second), inprocess.Value(text, "", text))
+		published++
+		for _, o := range w.Verdicts(t, published) {
+			if kafkatest.Header(o, "echosieve-input") == at {
+				topic = o.Topic
+			}
 		}
-		return found
+		return topic
 	}
-	names := w.Config.Kafka.Topics
-	original := publish(text)
-	topics(1)
-	early := publish(text + " More boats are planned.")
-	require.Equal(t, map[string][]string{original: {names.Unique}, early: {names.Duplicate}}, topics(2))
-
+	topics := w.Config.Kafka.Topics
+	require.Equal(t, topics.Unique, publish(text))
+	require.Equal(t, topics.Duplicate, publish(text+" More boats are planned."))
 	unique := article.ToUnique.String()
 	w.Config.Policy = article.Policy{Contained: unique, Extends: unique, Revises: unique, Overlaps: unique,
 		SameID: unique}
 	w.Reload()
-	late := publish(text + " Fuel is brought by truck.")
-	require.Equal(t, map[string][]string{original: {names.Unique}, early: {names.Duplicate}, late: {names.Unique}},
-		topics(3))
+	require.Equal(t, topics.Unique, publish(text+" Fuel is brought by truck."))
 }
 
 // The role follows a running service. The markers of its fences stand in the topic before the first record: without

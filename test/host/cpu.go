@@ -1,6 +1,7 @@
 package host
 
 import (
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -39,4 +40,13 @@ func Ratio(t testing.TB, least time.Duration, enough float64, short, long func()
 	}
 	slices.Sort(ratios)
 	return ratios[len(ratios)/2]
+}
+
+// Allocated is how many bytes some work allocates, also those that are free again at its end.
+func Allocated(work func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	work()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
