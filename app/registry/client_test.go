@@ -152,15 +152,13 @@ func TestValidate(t *testing.T) {
 	require.NoError(t, asked.Validate(true, true))
 	require.NoError(t, Config{SchemaFile: "x"}.Validate(true, false))
 	require.NoError(t, Config{}.Validate(false, true))
-	both := asked
-	both.SchemaFile = "x"
 	secured := asked
 	secured.Registry.TLS.CAFile = "x"
 	for want, err := range map[string]error{
 		"format: avro needs the schemas":        Config{}.Validate(true, true),
 		"registry.urls is of no use":            asked.Validate(false, true),
 		"schema_file is of no use":              Config{SchemaFile: "x"}.Validate(false, false),
-		"schema_file and registry.urls exclude": both.Validate(true, true),
+		"schema_file and registry.urls exclude": Config{SchemaFile: "x", Registry: asked.Registry}.Validate(true, true),
 		"needs framing: confluent":              asked.Validate(true, false),
 		"an address must be like":               of("registry:8081").Validate(true, true),
 		"an address holds a password":           of("http://u:p@registry:8081").Validate(true, true),

@@ -1,8 +1,8 @@
 package told_test
 
 import (
+	"fmt"
 	"io"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,10 +21,10 @@ func input(partition int32, offset int64) article.Coordinates {
 }
 
 // output returns an output about an input record, with the verdict unique.
-func output(topic string, partition int32, of article.Coordinates, at time.Time) *kgo.Record {
+func output(topic string, partition int32, of article.Coordinates, id string, at time.Time) *kgo.Record {
 	r := &kgo.Record{Topic: topic, Partition: partition, Timestamp: at, Value: []byte(`{"id":"` + of.String() + `"}`)}
 	for key, value := range map[string]string{pipeline.HeaderVerdict: "unique", pipeline.HeaderInput: of.String(),
-		pipeline.HeaderRoot: of.String(), pipeline.HeaderRootID: "id of " + of.String()} {
+		pipeline.HeaderRoot: of.String(), pipeline.HeaderRootID: id} {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
 	}
 	return r
@@ -43,11 +43,11 @@ func TestVerdict(t *testing.T) {
 		if i%3 == 0 {
 			topic = topics.Duplicate
 		}
-		w.PublishTo(t, output(topic, 1, input(1, i), at(i)))
-		w.PublishTo(t, output(topic, 1, input(3, i), at(100-i)))
+		w.PublishTo(t, output(topic, 1, input(1, i), fmt.Sprint(i), at(i)))
+		w.PublishTo(t, output(topic, 1, input(3, i), "", at(100-i)))
 		w.PublishTo(t, &kgo.Record{Topic: topic, Partition: 1, Timestamp: at(i), Value: []byte("of another program")})
 	}
-	w.PublishTo(t, output(topics.Duplicate, 1, input(1, 9), at(9))) // delivered again
+	w.PublishTo(t, output(topics.Duplicate, 1, input(1, 9), "9", at(9))) // delivered again
 	for i := range int64(30) {
 		for partition, time := range map[int32]time.Time{1: at(i), 3: at(100 - i)} {
 			o, err := r.Verdict(t.Context(), input(partition, i), time)
@@ -64,11 +64,11 @@ func TestVerdict(t *testing.T) {
 	_, err = r.Verdict(t.Context(), input(2, 5), at(5))
 	require.ErrorIs(t, err, told.ErrNoVerdict, "of another partition")
 
-	found, others, err := r.ByID(t.Context(), "id of feed/1/9", start.Add(-time.Minute))
+	found, others, err := r.ByID(t.Context(), "9", start.Add(-time.Minute))
 	require.NoError(t, err)
 	require.Equal(t, input(1, 9), found.Input)
 	require.Empty(t, others, "of one article")
-	found, _, err = r.ByID(t.Context(), "id of feed/1/9", time.Now())
+	found, _, err = r.ByID(t.Context(), "9", time.Now())
 	require.NoError(t, err)
 	require.Nil(t, found)
 }
@@ -81,10 +81,8 @@ func TestByIDFindsTheLatest(t *testing.T) {
 	defer r.Close()
 	start := time.Now().Add(-time.Hour)
 	of := func(i int) *kgo.Record {
-		o := output(w.Config.Kafka.Topics.Unique, 0, input(0, int64(i)), start.Add(time.Duration(i)*time.Second))
-		o.Headers = slices.DeleteFunc(o.Headers, func(h kgo.RecordHeader) bool { return h.Key == pipeline.HeaderRootID })
-		o.Headers = append(o.Headers, kgo.RecordHeader{Key: pipeline.HeaderRootID, Value: []byte("a page")})
-		return o
+		at := start.Add(time.Duration(i) * time.Second)
+		return output(w.Config.Kafka.Topics.Unique, 0, input(0, int64(i)), "a page", at)
 	}
 	const last = told.MostFound + 20
 	w.PublishTo(t, of(last))

@@ -123,9 +123,7 @@ func TestProduceLoop(t *testing.T) {
 	began := time.Now()
 	cmd, _, out := commandtest.Start(t, beSubject+"=program", "produce", "--sample", "--loop", "--rate",
 		fmt.Sprint(rate), "--kafka.brokers", broker.ListenAddrs()[0])
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.ConsumeTopics("articles"))
-	require.NoError(t, err)
-	defer client.Close()
+	client := kafkatest.Client(t, kafkatest.Config(broker.ListenAddrs()...), kgo.ConsumeTopics("articles"))
 	ids, texts, made := map[string]bool{}, map[string]int{}, 0
 	for made < 200 {
 		client.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
@@ -149,15 +147,11 @@ func TestProduceLoop(t *testing.T) {
 
 // Produce creates the topic into which it publishes, and no other: it needs no right on the outputs.
 func TestProduceCreatesItsTopic(t *testing.T) {
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1))
-	require.NoError(t, err)
-	t.Cleanup(broker.Close)
-	args := []string{"produce", "--kafka.create_topics", "--kafka.partitions", "3", "--kafka.brokers",
-		broker.ListenAddrs()[0]}
+	_, cfg := kafkatest.Fake(t)
+	args := []string{"produce", "--kafka.create_topics", "--kafka.partitions", "3", "--kafka.brokers", cfg.Brokers[0]}
 	_, errOut := echosieve(t, command.ExitOK, `{"text":"x"}`, args...)
 	require.Contains(t, errOut, "created topic articles with 3 partitions\n")
-	client := kafkatest.Client(t, kafkatest.Config(broker.ListenAddrs()...))
-	topics, err := kadm.NewClient(client).ListTopics(t.Context())
+	topics, err := kadm.NewClient(kafkatest.Client(t, cfg)).ListTopics(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{config.Default().Kafka.Topics.Inputs[0]}, topics.Names())
 
