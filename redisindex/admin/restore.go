@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -88,9 +87,6 @@ const (
 	RestoredForgotten // the index has a hidden entry of it
 )
 
-// errRepaired says that damage was set aside, or a server lacked the scripts: the next run can succeed.
-var errRepaired = errors.New("repaired")
-
 // Restore stores articles with their verdicts. It may be called again with the same articles, after an error too.
 // It tries again for a minute while Redis is away.
 func (r *Restorer) Restore(ctx context.Context, published []Published) (outcomes []Restored, err error) {
@@ -98,18 +94,22 @@ func (r *Restorer) Restore(ctx context.Context, published []Published) (outcomes
 		return nil, nil
 	}
 	err = r.tools.session.Patiently(ctx, "restore", func() (err error) {
-		outcomes, err = r.run(ctx, published)
-		if err == nil || r.tools.session.Lacks(err) {
-			return err
-		}
-		again, err := r.tools.index.Repair(ctx, err)
-		if again {
-			return errRepaired
+		for range fieldsOfEntry*len(published) + 1 { // a run ends at the first damaged field, which is set aside
+			if outcomes, err = r.run(ctx, published); err == nil || r.tools.session.Lacks(err) {
+				return err
+			}
+			var again bool
+			if again, err = r.tools.index.Repair(ctx, err); !again {
+				return err
+			}
 		}
 		return err
 	})
 	return outcomes, err
 }
+
+// fieldsOfEntry are those where the scripts look for an entry: of its fingerprint, its digest, and its hidden digest.
+const fieldsOfEntry = 3
 
 // decided is the entry of an article with the verdict that was published.
 type decided struct {

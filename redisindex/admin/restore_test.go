@@ -11,6 +11,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/redisindex/keyspace"
+	"echosieve/simhash"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisrig/indexrig"
 )
@@ -103,4 +104,25 @@ func TestRestoreOverflow(t *testing.T) {
 	repeat := redisrig.Article(99, 0xF0) // of an overflow entry
 	repeat.Digest = all[len(all)-1].Digest
 	require.Equal(t, all[len(all)-1].Ref(), indexrig.ClaimOne(t, x, repeat).Original)
+}
+
+// A refill mends an index into which another program has written, however many entries it has damaged.
+func TestRestoreSetsDamageAside(t *testing.T) {
+	client := redisrig.Client(t, miniredis.RunT(t).Addr())
+	x := indexrig.New(t, client, redisrig.Config(redisrig.Standard))
+	var all []article.Article
+	for n := range 60 {
+		all = append(all, redisrig.Article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15))
+	}
+	published, err := x.Claim(t.Context(), all)
+	require.NoError(t, err)
+	for _, key := range client.Keys(t.Context(), x.Keys().Prefix+"o:*").Val() {
+		for _, field := range client.HKeys(t.Context(), key).Val() {
+			require.NoError(t, client.HSet(t.Context(), key, field, "damage").Err())
+		}
+	}
+	restoreAll(t, startRestore(t, x), all, published)
+	replayed, err := x.Claim(t.Context(), all)
+	require.NoError(t, err)
+	require.Equal(t, published, replayed)
 }

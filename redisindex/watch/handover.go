@@ -102,7 +102,10 @@ func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]s
 func (h *Handover) compare(ctx context.Context, committed map[article.Coordinates]string) (found ends, filled offsets,
 	err error,
 ) {
-	if err := errors.Join(h.read(ctx, fieldEnds, &found), h.read(ctx, fieldFilled, &filled)); err != nil {
+	if err = h.read(ctx, fieldEnds, &found); err == nil {
+		err = h.read(ctx, fieldFilled, &filled)
+	}
+	if err != nil {
 		return ends{}, nil, err
 	}
 	now := time.Now()

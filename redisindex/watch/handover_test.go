@@ -111,6 +111,10 @@ func TestLack(t *testing.T) {
 			require.Positive(t, r.client.TTL(t.Context(), h.key).Val())
 		})
 	}
+	require.NoError(t, r.client.Close())
+	_, err := h.Lack(t.Context(), nil)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "\n", "it is said once")
 }
 
 // The next commits overwrite the evidence: a restart does not end a lack. Filling ends it, and later commits
