@@ -117,6 +117,11 @@ func endOfSpaced(clean string, i int) int {
 // than "'", and copies must have the same words.
 func cutSpaced(dst []string, text string, full Spill) []string {
 	for len(text) > 0 {
+		if n := wordField(text); n > 0 {
+			dst = full.after(append(dst, text[:n]))
+			text = text[n+1:]
+			continue
+		}
 		n, plain := nextField(text)
 		field := text[:n]
 		text = text[n:]

@@ -2,7 +2,9 @@ package text
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,6 +56,14 @@ func (f Spill) after(dst []string) []string {
 func (s *Segmenter) cut(dst []string, text string, full Spill) []string {
 	done := 0 // behind it up to i, all fields are not plain
 	for i := 0; i < len(text); {
+		if s.plain && done == i {
+			if n := wordField(text[i:]); n > 0 {
+				dst = full.after(append(dst, text[i:i+n]))
+				i += n + 1
+				done = i
+				continue
+			}
+		}
 		length, plain := nextField(text[i:])
 		plain = plain && s.plain
 		if plain || i+length-done > maxCut {
@@ -180,9 +190,7 @@ func cutPlain(dst []string, text string, full Spill) []string {
 		i++
 		switch {
 		case isLetter(c):
-			for i < len(text) && (isLetter(text[i]) || isDigit(text[i])) {
-				i++
-			}
+			i += wordLength(text[i:])
 		case isDigit(c):
 			for i < len(text) && (isDigit(text[i]) || text[i] == '.') {
 				i++
@@ -193,6 +201,35 @@ func cutPlain(dst []string, text string, full Spill) []string {
 		dst = full.after(append(dst, text[start:i]))
 	}
 	return dst
+}
+
+// wordField returns the length of the first word of a text if only a space follows it in its field, as behind most words
+// of English, otherwise 0.
+func wordField(text string) int {
+	n := wordLength(text)
+	if n == len(text) || text[n] != ' ' || !isLetter(text[0]) {
+		return 0
+	}
+	return n
+}
+
+// wordLength returns the number of letters and digits that a text begins with. It reads eight bytes at a time: in a sum,
+// the highest bit of each byte says whether the byte is at least some value.
+func wordLength(text string) (n int) {
+	const each = 0x0101010101010101
+	for ; n+8 <= len(text); n += 8 {
+		eight := binary.LittleEndian.Uint64([]byte(text[n : n+8]))
+		low := eight &^ nonASCII
+		letter := (low + (0x80-'a')*each) &^ (low + (0x7f-'z')*each)
+		digit := (low + (0x80-'0')*each) &^ (low + (0x7f-'9')*each)
+		if other := (eight | ^(letter | digit)) & nonASCII; other != 0 {
+			return n + bits.TrailingZeros64(other)/8
+		}
+	}
+	for n < len(text) && (isLetter(text[n]) || isDigit(text[n])) {
+		n++
+	}
+	return n
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }
