@@ -156,16 +156,21 @@ func (c *Counter) slot(hash uint64) *int32 {
 	return &c.slots[at]
 }
 
-// Weigh sets the weight of each word, after the last Add. The loop does nothing else, so that the cache misses of the
-// look-ups overlap.
+// Weigh sets the weight of each word, after the last Add. The first loop only fetches the entries, so that the cache
+// misses overlap: none waits for a decision about the word before.
 func (c *Counter) Weigh() {
+	for i := range c.words {
+		c.words[i].idf = c.terms.first(c.words[i].hash).idf
+	}
 	for i := range c.words {
 		idf := c.terms.of(c.words[i].hash)
 		switch first := c.words[i].text[0]; {
-		case first >= '0' && first <= '9', isNumeral(c.words[i].text):
+		case first >= '0' && first <= '9':
 			idf = min(idf, limits.WeakIDF)
 		case first < utf8.RuneSelf:
 			idf = min(idf, limits.RareIDF)
+		case isNumeral(c.words[i].text):
+			idf = min(idf, limits.WeakIDF)
 		case !beginsHan(first): // no Han character of the basic plane
 			if kind, _ := scriptOf(c.words[i].text); kind != cutByJieba && idf != 0 {
 				c.words[i].unlisted, idf = kind, unlisted(c.words[i].text)
@@ -225,14 +230,14 @@ func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
 	var mains [limits.MainWords]*word
 	for i := range c.words {
 		w := &c.words[i]
-		if first := w.text[0]; first >= '0' && first <= '9' || w.idf == 0 || isNumeral(w.text) {
+		if first := w.text[0]; first >= '0' && first <= '9' || w.idf == 0 {
 			continue
 		}
 		score, at := float32(w.count)*w.idf*w.idf, limits.MainWords
 		for at > 0 && (score > scores[at-1] || score == scores[at-1] && w.hash > mains[at-1].hash) {
 			at--
 		}
-		if at < limits.MainWords {
+		if at < limits.MainWords && !isNumeral(w.text) {
 			copy(scores[at+1:], scores[at:])
 			copy(mains[at+1:], mains[at:])
 			scores[at], mains[at] = score, w
