@@ -1,6 +1,7 @@
 package text
 
 import (
+	"encoding/binary"
 	"regexp"
 	"slices"
 	"strings"
@@ -123,10 +124,10 @@ var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 // "Żółty mur" becomes "zolty mur". buf may be overwritten.
 func Plain(buf []byte, clean string) (text string, used []byte) {
 	clean = fromSevenBit(clean)
-	buf = AppendPlain(slices.Grow(buf[:0], len(clean)), clean)
-	if string(buf) == clean { // most Chinese and English texts
+	if skipCopied(clean, 0) == len(clean) { // most Chinese and English texts
 		return clean, buf
 	}
+	buf = AppendPlain(slices.Grow(buf[:0], len(clean)), clean)
 	return string(buf), buf
 }
 
@@ -170,13 +171,21 @@ var copied = func() (table [256]bool) {
 	return table
 }()
 
+// skipCopied returns where, from i on, the first byte is that AppendPlain does not copy. It reads ASCII by eight bytes.
+func skipCopied(clean string, i int) int {
+	for i < len(clean) && copied[clean[i]] {
+		for i++; i+8 <= len(clean) && binary.LittleEndian.Uint64([]byte(clean[i:i+8]))&nonASCII == 0; {
+			i += 8
+		}
+	}
+	return i
+}
+
 // AppendPlain appends a clean text to dst as Plain returns it.
 func AppendPlain(dst []byte, clean string) []byte {
 	for i := 0; i < len(clean); {
 		start := i
-		for i < len(clean) && copied[clean[i]] {
-			i++
-		}
+		i = skipCopied(clean, start)
 		dst = append(dst, clean[start:i]...)
 		if i == len(clean) {
 			break
