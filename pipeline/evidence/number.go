@@ -235,7 +235,7 @@ var englishNumbers = []string{"two", "three", "four", "five", "six", "seven", "e
 
 // englishNumber returns the significant digits of an English number, 0 for any other word.
 func englishNumber(word string) uint64 {
-	if len(word) < len("two") || len(word) > len("twelve") {
+	if len(word) < len("two") || len(word) > len("twelve") || strings.IndexByte("efnst", word[0]) < 0 { // most words
 		return 0
 	}
 	if i := slices.Index(englishNumbers, word); i >= 0 {
