@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/app/child"
+	"echosieve/internal/child"
 	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"

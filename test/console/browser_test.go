@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/app/child"
+	"echosieve/internal/child"
 	"echosieve/test/service"
 
 	"github.com/chromedp/cdproto/emulation"

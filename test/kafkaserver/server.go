@@ -26,7 +26,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"echosieve/app/child"
+	"echosieve/internal/child"
 	"echosieve/test/host"
 )
 

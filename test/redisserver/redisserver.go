@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/app/child"
+	"echosieve/internal/child"
 	"echosieve/test/host"
 )
 

@@ -17,7 +17,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"echosieve/app/child"
+	"echosieve/internal/child"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"

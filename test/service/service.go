@@ -20,7 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/app/child"
+	"echosieve/internal/child"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 )

@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"echosieve/app/child"
 	"echosieve/app/config"
+	"echosieve/internal/child"
 )
 
 const (

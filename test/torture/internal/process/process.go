@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"echosieve/app/child"
+	"echosieve/internal/child"
 )
 
 // Process is one running service. It is safe for concurrent use.
