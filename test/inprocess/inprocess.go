@@ -111,6 +111,17 @@ func (w *World) Publish(t *testing.T, partition int32, at time.Time, value strin
 		Value: []byte(value)})
 }
 
+// Decide publishes values, a second after each other, into partitions in turn. It waits for each verdict, of which there
+// must be none before, and returns the coordinates.
+func (w *World) Decide(t *testing.T, from time.Time, partitions int, values ...string) (all []string) {
+	t.Helper()
+	for i, value := range values {
+		all = append(all, w.Publish(t, int32(i%partitions), from.Add(time.Duration(i)*time.Second), value))
+		w.Verdicts(t, i+1)
+	}
+	return all
+}
+
 // PublishTo publishes a record and returns its coordinates.
 func (w *World) PublishTo(t *testing.T, r *kgo.Record) string {
 	t.Helper()

@@ -51,15 +51,12 @@ func withHeaders(headers []kgo.RecordHeader, changed ...string) []kgo.RecordHead
 func TestDiff(t *testing.T) {
 	w := inprocess.Start(t)
 	w.CreateTopics(t, shadow, "other")
-	now := time.Now().Add(-time.Hour)
-	var all []string
+	var values []string
 	for i, text := range []string{hives, hives + " " + evil, "<p>" + hives, hives + " Ecologists warn.",
 		"Dockers in the port of Riverton call off their strike after three days of talks."} {
-		at := now.Add(time.Duration(i) * time.Second)
-		all = append(all, w.Publish(t, 0, at, inprocess.Value(fmt.Sprint(i), evil, text)))
-		w.Verdicts(t, i+1)
+		values = append(values, inprocess.Value(fmt.Sprint(i), evil, text))
 	}
-	all = append(all, w.Publish(t, 0, now, "{}"))
+	all := w.Decide(t, time.Now().Add(-time.Hour), 1, append(values, "{}")...)
 	changes := map[string][]string{
 		// The flash becomes a near copy, the near copy unique, the exact copy one of another original.
 		all[4]: {pipeline.HeaderVerdict, "near", pipeline.HeaderReason, "overlap", pipeline.HeaderDistance, "4",

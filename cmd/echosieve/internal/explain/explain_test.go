@@ -51,20 +51,8 @@ func explained(t *testing.T, w *inprocess.World, args ...string) explanation {
 
 func TestExplain(t *testing.T) {
 	w := inprocess.Start(t)
-	now := time.Now()
-	publish := func(partition int32, value string) string {
-		at := w.Publish(t, partition, now, value)
-		now = now.Add(time.Second)
-		return at
-	}
-	var all []string
-	for i, v := range []string{
-		value("a", ferry), value("other", bees), value("b", second), value("same", "<p>"+ferry+"</p>"),
-		`{"id":"dead"}`, value("b", bees+" Again."),
-	} {
-		all = append(all, publish(int32(i%2), v))
-		w.Verdicts(t, i+1) // in this order
-	}
+	all := w.Decide(t, time.Now(), 2, value("a", ferry), value("other", bees), value("b", second),
+		value("same", "<p>"+ferry+"</p>"), `{"id":"dead"}`, value("b", bees+" Again."))
 	first, unique, near, exact, dead := all[0], all[1], all[2], all[3], all[4]
 	outputs := map[string]string{}
 	for _, o := range w.Verdicts(t, len(all)) {
@@ -150,7 +138,7 @@ func TestExplain(t *testing.T) {
 	})
 	t.Run("undecided", func(t *testing.T) {
 		w.Stop()
-		x := explained(t, w, publish(0, value("late", second+" More.")))
+		x := explained(t, w, w.Publish(t, 0, time.Now().Add(time.Minute), value("late", second+" More.")))
 		require.Empty(t, x.Verdict)
 		require.Contains(t, x.Notes[0], "has not decided it yet")
 		require.NotEmpty(t, x.Candidates)
@@ -183,7 +171,6 @@ func TestExplain(t *testing.T) {
 // removed the records.
 func TestExplainChain(t *testing.T) {
 	w := inprocess.Start(t)
-	now := time.Now()
 	// each of ten words that occur nowhere else, of letters that scanners do not confuse
 	sentences := func(from, to int) string {
 		var b strings.Builder
@@ -192,14 +179,10 @@ func TestExplainChain(t *testing.T) {
 		}
 		return b.String()
 	}
-	var all []string
 	const subject = "ferry ferry ferry bridge bridge bridge harbour harbour harbour channel channel channel " +
 		"pilots pilots pilots tugs tugs tugs "
-	for i, text := range []string{sentences(0, 12), sentences(2, 15), sentences(6, 20)} {
-		all = append(all, w.Publish(t, 0, now.Add(time.Duration(i)*time.Second),
-			value(fmt.Sprint("n", i), subject+text)))
-		w.Verdicts(t, i+1)
-	}
+	all := w.Decide(t, time.Now(), 1, value("n0", subject+sentences(0, 12)), value("n1", subject+sentences(2, 15)),
+		value("n2", subject+sentences(6, 20)))
 	x := explained(t, w, all[2])
 	require.Equal(t, "near", x.Verdict)
 	require.Len(t, x.Chain, 2)
