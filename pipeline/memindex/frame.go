@@ -20,6 +20,8 @@ const (
 	anchorSize = 5 // a list's value has at most 33 bits
 	// copyFrame is the size at which a frame of a copy ends, in bytes.
 	copyFrame = 1 << 20
+	// maxFrame is the longest frame that is read, in bytes: a batch has far less. A file with holes claims any length.
+	maxFrame = 64 << 20
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -62,6 +64,9 @@ func frames(file *os.File, f func(items []byte) error) (good int64, err error) {
 		length := int64(binary.LittleEndian.Uint32(head[:]))
 		if length > rest {
 			return good, nil
+		}
+		if length > maxFrame {
+			return good, errDamaged
 		}
 		items := make([]byte, length+int64(len(frameEnd)))
 		if _, err := io.ReadFull(in, items); err != nil {

@@ -149,6 +149,12 @@ func TestCrash(t *testing.T) {
 			require.NoError(t, x.Close())
 		}
 	}
+	// Of a file with holes, a frame can claim more than any frame has.
+	long := binary.LittleEndian.AppendUint64(bytes.Clone(synced), maxFrame+1)
+	require.NoError(t, os.WriteFile(path, long, 0o600))
+	require.NoError(t, os.Truncate(path, int64(len(long)+maxFrame+100)))
+	_, err = Open(dir, stateConfig, "recipe")
+	require.ErrorContains(t, err, fmt.Sprint("is damaged behind byte ", len(synced)))
 	whole[len(synced)/2] ^= 1
 	require.NoError(t, os.WriteFile(path, whole, 0o600))
 	_, err = Open(dir, stateConfig, "recipe")
