@@ -114,6 +114,8 @@ func (r *call) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 // kafka-go's routing to coordinators is not used: when its look-up is answered with an error code, kafka-go drops the
 // code and sends the request to the node -1.
 func (c *Client) Coordinator(ctx context.Context, of kafka.CoordinatorKeyType, key string) (node int32, err error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
 	m, err := c.Transport.RoundTrip(ctx, c.Addr, &findcoordinator.Request{Key: key, KeyType: int8(of)})
 	if err != nil {
 		return -1, err

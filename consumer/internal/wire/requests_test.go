@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
@@ -8,8 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // A response waits for memory in the connection, for longer than the broker keeps the connection.
@@ -39,4 +43,26 @@ func TestResponseThatWaitedTooLongIsAskedForAgain(t *testing.T) {
 		close(granted)
 		require.ErrorIs(t, <-done, ErrLate)
 	})
+}
+
+// A request whose answer is lost ends after a time.
+func TestRequestsEnd(t *testing.T) {
+	t.Parallel()
+	k, err := kfake.NewCluster(kfake.NumBrokers(1))
+	require.NoError(t, err)
+	t.Cleanup(k.Close)
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	k.ControlKey(int16(kmsg.FindCoordinator), func(kmsg.Request) (kmsg.Response, error, bool) {
+		k.SleepControl(func() { <-over })
+		return nil, nil, false
+	})
+	transport := &kafka.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*RequestTimeout)
+	defer cancel()
+	_, err = (&Client{Transport: transport, Addr: kafka.TCP(k.ListenAddrs()...), ClientID: "test"}).Coordinator(ctx,
+		kafka.CoordinatorKeyTypeTransaction, "x")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, ctx.Err())
 }
