@@ -11,7 +11,7 @@
 // output partition p modulo the number of output partitions.
 //
 // The path of a record: Consumer.Run (run.go) joins the group (member.go), groupGeneration.start starts three
-// goroutines for each assigned partition (generation.go), and they fetch (fetch.go), prepare and finish (stages.go)
+// goroutines for each assigned partition (generation.go), and they fetch (fetch.go), prepare and finish (partition.go)
 // batches of records. finish calls the Handler, delivery.Owner.Publish waits for acknowledgements, and
 // groupGeneration.commit commits the marks.
 //

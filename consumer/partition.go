@@ -1,14 +1,26 @@
 package consumer
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/delivery"
+	"echosieve/internal/crashpoint"
+	"echosieve/internal/stopping"
+	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -69,4 +81,274 @@ func (p *partition) release(b *batch) {
 	if b.span != nil {
 		b.span.End()
 	}
+}
+
+// run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way
+// until work ends. It returns an end of the owner if it had to stop before, otherwise nil.
+func (p *partition) run(ctx, work context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	work, abort := context.WithCancel(work)
+	defer abort()
+	p.stop = func(err error) { stop(err); abort() }
+	var stages sync.WaitGroup
+	prepared := make(chan *batch)
+	stages.Go(func() { p.feed(ctx, work, prepared) })
+	stages.Go(func() { p.finish(work, prepared) })
+	stages.Wait()
+	if err := context.Cause(ctx); errors.Is(err, delivery.ErrStandingLost) || errors.Is(err, delivery.ErrTakenOver) {
+		return err
+	}
+	return nil
+}
+
+// feed fetches and prepares records until ctx ends, and then closes out. While a record waits for its schema,
+// the partition holds no batch and no memory of the limiter: it fetches the record again afterwards. So
+// partitions that wait do not stop the others.
+func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
+	defer close(out)
+	for offset := p.mark.Load().Next; ctx.Err() == nil; offset = max(offset, p.mark.Load().Next) {
+		reading, halt := context.WithCancel(ctx)
+		fetched := make(chan *batch)
+		go p.fetch(reading, offset, fetched)
+		next, pending := p.prepare(work, halt, fetched, out)
+		halt()
+		if pending == nil || pending.Wait(ctx) != nil {
+			return
+		}
+		offset = max(offset, next)
+	}
+}
+
+// prepare runs the first half of the handler on each batch, until in is closed. After the first failure it
+// drops the remaining batches: their records will be delivered again. If a record's schema is not known yet,
+// it calls halt, which makes in end, and returns what to wait for. next is the offset after the batches that
+// were handed on, or -1.
+func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, out chan<- *batch) (next int64,
+	pending *decode.Pending,
+) {
+	next = -1
+	failed := false
+	for b := range in {
+		if failed {
+			p.release(b)
+			continue
+		}
+		if ctx.Err() == nil && len(b.records) > 0 {
+			traced, span := telemetry.Start(b.traced(ctx), "prepare")
+			var err error
+			b.prepared, err = p.c.handler.Prepare(traced, b.records)
+			telemetry.End(span, err)
+			if err != nil {
+				if ctx.Err() == nil && errors.As(err, &pending) {
+					halt()
+				} else {
+					p.failed(ctx, err)
+				}
+				p.release(b)
+				failed = true
+				continue
+			}
+			crashpoint.Here(crashpoint.AfterPrepare)
+		}
+		select {
+		case out <- b:
+			next = b.next
+		case <-ctx.Done():
+			p.release(b)
+		}
+	}
+	return next, pending
+}
+
+// finish decides, publishes and marks batch by batch, until in is closed. After the first failure, and when
+// ctx ends, it drops the remaining batches without a mark: their records will be delivered again. Between
+// batches it looks after what the take-over has established: then no output is on its way.
+func (p *partition) finish(ctx context.Context, in <-chan *batch) {
+	upkeep := time.NewTicker(delivery.UpkeepInterval)
+	defer upkeep.Stop()
+	failed := false
+	check := func(err error) {
+		if err != nil && !failed {
+			failed = true
+			p.failed(ctx, err)
+		}
+	}
+	for {
+		select {
+		case b, more := <-in:
+			if !more {
+				return
+			}
+			if !failed && ctx.Err() == nil {
+				check(p.finishBatch(ctx, b))
+			}
+			p.release(b)
+		case <-upkeep.C:
+			if !failed {
+				moved, err := p.owner.Upkeep(ctx)
+				check(err)
+				if moved {
+					p.setMark(p.mark.Load().Next)
+				}
+			}
+		}
+	}
+}
+
+// failed ends the partition, or all of Run if its work failed for a reason of its own.
+func (p *partition) failed(ctx context.Context, err error) {
+	switch {
+	case errors.Is(err, delivery.ErrTakenOver), errors.Is(err, delivery.ErrStandingLost):
+		p.stop(err)
+	case ctx.Err() != nil:
+	case stopping.Began(ctx):
+		p.c.log.Warn("the process stops while work under way fails, its records will be delivered again",
+			"topic", p.topic, "partition", p.id, "err", err)
+	default:
+		p.c.fail(fmt.Errorf("consumer: %s/%d from offset %d: %w", p.topic, p.id, p.mark.Load().Next, err))
+	}
+}
+
+// finishBatch returns nil when the batch is marked, which is only after all its outputs are acknowledged.
+func (p *partition) finishBatch(ctx context.Context, b *batch) error {
+	if _, ok := p.c.handler.(Snapshots); ok && len(b.records) >= takesTurns {
+		p.c.turn.Lock()
+		defer p.c.turn.Unlock()
+	}
+	if b.prepared != nil {
+		b.prepared.Traceparent = b.traceparent()
+		b.prepared.Limits = p.c.delivery.Limits()
+		claim, span := telemetry.Start(b.traced(ctx), "claim")
+		outputs, err := p.c.handler.Decide(claim, b.prepared)
+		telemetry.End(span, err)
+		if err != nil {
+			return err
+		}
+		crashpoint.Here(crashpoint.BeforePublish)
+		start := time.Now()
+		publish, span := telemetry.Start(b.traced(ctx), "publish")
+		outputs = p.unacknowledged(outputs)
+		err = p.publish(publish, b.prepared, outputs)
+		telemetry.End(span, err)
+		if err != nil {
+			return err
+		}
+		crashpoint.Here(crashpoint.AfterPublish)
+		p.c.handler.Acknowledged(outputs, time.Since(start))
+		if err := p.publishOutdated(ctx, b.prepared); err != nil {
+			return err
+		}
+	}
+	p.setMark(b.next)
+	crashpoint.Here(crashpoint.AfterMark)
+	p.observeLag()
+	return nil
+}
+
+// unacknowledged returns the outputs that the take-over has not found in the output topics.
+func (p *partition) unacknowledged(outputs []pipeline.Output) []pipeline.Output {
+	left := slices.DeleteFunc(outputs, func(o pipeline.Output) bool { return p.owner.Acknowledged(o.Record.Offset) })
+	p.c.metrics.AlreadyAcknowledged.Add(float64(len(outputs) - len(left)))
+	return left
+}
+
+// publish returns nil when every output of a batch is acknowledged. If a topic refuses an output permanently, its dead
+// letter is published, and replaces it in outputs. publish tries until ctx ends. It returns ctx's error, or an end of
+// the owner.
+func (p *partition) publish(ctx context.Context, b *pipeline.Batch, outputs []pipeline.Output) error {
+	pending := make([]*pipeline.Output, len(outputs))
+	for i := range outputs {
+		pending[i] = &outputs[i]
+	}
+	for len(pending) > 0 {
+		refusals, err := p.owner.Publish(ctx, pending)
+		if err != nil {
+			return err
+		}
+		pending = pending[:0]
+		for _, r := range refusals {
+			dead, err := p.c.handler.Refused(ctx, b, r.Output, r.Why)
+			if err != nil {
+				return err
+			}
+			*r.Output = dead
+			pending = append(pending, r.Output)
+		}
+	}
+	return nil
+}
+
+// publishOutdated publishes snapshots of the batch until none is outdated.
+func (p *partition) publishOutdated(ctx context.Context, b *pipeline.Batch) error {
+	handler, ok := p.c.handler.(Snapshots)
+	for ok {
+		start := time.Now()
+		outputs, err := handler.Outdated(ctx, b)
+		if err != nil || len(outputs) == 0 {
+			return err
+		}
+		if err := p.publish(ctx, b, outputs); err != nil {
+			return err
+		}
+		handler.Acknowledged(outputs, time.Since(start))
+	}
+	return nil
+}
+
+// TraceWith makes the consumer begin a trace for each batch. It may be called once, before Run. Without it,
+// or with nil, nothing is traced.
+//
+// The trace of a batch begins when its records were read from a fetch response, and ends when they are
+// marked. Fetches and commits serve several batches and belong to no trace. The batch's span has links to the
+// spans that the records name in their header traceparent: a batch has many producers, so none of them can be
+// its parent.
+func (c *Consumer) TraceWith(t trace.Tracer) { c.tracer = t }
+
+// startTrace begins the trace of a batch that has records.
+func (p *partition) startTrace(b *batch) {
+	if p.c.tracer == nil || len(b.records) == 0 {
+		return
+	}
+	_, b.span = p.c.tracer.Start(context.Background(), "batch",
+		trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithLinks(telemetry.Links(carriers(b.records))...),
+		trace.WithAttributes(
+			attribute.String("messaging.system", "kafka"),
+			attribute.String("messaging.destination.name", p.topic),
+			attribute.String("messaging.destination.partition.id", p.name),
+			attribute.String("messaging.consumer.group.name", p.c.cfg.Group),
+			attribute.Int("messaging.batch.message_count", len(b.records)),
+			attribute.Int64("messaging.kafka.offset", b.records[0].Offset),
+		))
+}
+
+// traced returns ctx with the span of the batch, if it has one.
+func (b *batch) traced(ctx context.Context) context.Context {
+	if b.span == nil {
+		return ctx
+	}
+	return trace.ContextWithSpan(ctx, b.span)
+}
+
+// traceparent returns the identity of the batch's span; empty if it has none.
+func (b *batch) traceparent() string {
+	if b.span == nil {
+		return ""
+	}
+	return telemetry.Traceparent(b.span)
+}
+
+// carriers returns the headers of the records that have some. Of headers with one name the last one counts.
+func carriers(records []record.Record) (all []propagation.MapCarrier) {
+	for i := range records {
+		if len(records[i].Headers) > 0 {
+			headers := propagation.MapCarrier{}
+			for _, h := range records[i].Headers {
+				headers[h.Key] = string(h.Value)
+			}
+			all = append(all, headers)
+		}
+	}
+	return all
 }

@@ -30,7 +30,10 @@ func TestFewNumbers(t *testing.T) {
 	var names []string
 	all := 0
 	for _, decl := range file.Decls {
-		consts := decl.(*ast.GenDecl)
+		consts, ok := decl.(*ast.GenDecl)
+		if !ok { // All
+			continue
+		}
 		reason := ""
 		for _, spec := range consts.Specs {
 			value := spec.(*ast.ValueSpec)
@@ -53,7 +56,7 @@ func TestFewNumbers(t *testing.T) {
 
 // namesInAll returns the names in the list that All returns.
 func namesInAll(t *testing.T) []string {
-	file, err := parser.ParseFile(token.NewFileSet(), "all.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "limits.go", nil, 0)
 	require.NoError(t, err)
 	var names []string
 	ast.Inspect(file, func(n ast.Node) bool {

@@ -133,7 +133,7 @@ var others = []mistake{
 		{"../app/registry/client.go", "		call.refused = time.Time{}\n		return nil, no\n",
 			"		return nil, no.reject(call.id)\n"}}},
 	{"values-wait-for-no-memory", "^TestValuesWaitForMemory$", []edit{
-		{"../pipeline/decode/memory.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"}}},
+		{"../pipeline/decode/compression.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"}}},
 	{"a-reload-is-not-judged", "^TestReloadJudgesAsTheStart$", []edit{
 		{"../app/access/access.go", "err = next.judge(a.cfg, a.inForce)", "_ = next.judge(a.cfg, a.inForce)"}}},
 	{"a-refill-brings-forgotten-articles-back",
@@ -169,7 +169,7 @@ var others = []mistake{
 		{"../consumer/delivery/sender.go", "return own.identity() })",
 			"return &ownIdentity{cluster: d.cluster, as: own.as} })"}}},
 	{"sends-old-batches-again", "^TestOldBatchesAreNotSentAgain$", []edit{
-		{"../consumer/delivery/identity.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"}}},
+		{"../consumer/delivery/writer.go", "return time.Since(latest) <= f.memory/renewalsInMemory", "return true"}}},
 	{"reads-before-the-fence", takingOver, []edit{
 		{"../consumer/delivery/takeover.go", fenceFirst, ""},
 		{"../consumer/delivery/readback.go", markerMissing, endIsEnough},
@@ -185,7 +185,7 @@ var others = []mistake{
 	{"never-renews-its-fence", "^TestForgetfulBrokers$/^4.3.1$", []edit{
 		{"../consumer/delivery/ownership.go", "case time.Since(own.fencedAt) >= o.renewalInterval(), ", "case "}}},
 	{"owner-chooses-its-epoch", "^TestFencedWritersLoseTheirStanding$", []edit{
-		{"../consumer/delivery/identity.go", "func (fencedIdentity) renew() error { return ErrStandingLost }",
+		{"../consumer/delivery/writer.go", "func (fencedIdentity) renew() error { return ErrStandingLost }",
 			"func (fencedIdentity) renew() error { return nil }"}}},
 	{"an-ended-run-is-taken-up", "^TestState$", []edit{
 		{"../cmd/echosieve/internal/filter/runs.go", "run.Ended != \"\" || run.Number == 0 {", "run.Number == 0 {"}}},

@@ -66,12 +66,12 @@ var promises = []mistake{
 	{"positions-of-another-moment", "^TestPositionsBelongToTheirMark$", []edit{
 		{"../consumer/generation.go", "append(commits, *m)", "append(commits, *p.owner.Positions(m.Next))"}}},
 	{"looks-in-one-topic-only", "^TestRealKafka$/^4.3.1$/^lost_verdicts$", []edit{
-		{"../consumer/stages.go", "return p.owner.Acknowledged(o.Record.Offset) })",
+		{"../consumer/partition.go", "return p.owner.Acknowledged(o.Record.Offset) })",
 			"return p.owner.Acknowledged(o.Record.Offset) && o.Destination == 0 })"}}},
 	{"commits-for-any-generation", "../consumer ^TestRealKafka$/^4.3.1$/^late_commit$", []edit{
 		{"../consumer/broker/commit.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"}}},
 	{"fenced-owner-goes-on", "^TestFencedWritersLoseTheirStanding$", []edit{
-		{"../consumer/delivery/identity.go",
+		{"../consumer/delivery/writer.go",
 			"	if react(err) == leave {\n		return ErrTakenOver\n	}\n	return ErrStandingLost\n",
 			"	_ = err\n	return ErrStandingLost\n"}}},
 }

@@ -48,7 +48,7 @@ var mistakes = []mistake{
 		{"consumer/internal/wire/compress.go", "	case 4:\n", "	case 5:\n"},
 	}, faults: "kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "commit-before-publish", edits: []edit{
-		{"consumer/stages.go", decideCall, "		p.setMark(b.next)\n" + decideCall},
+		{"consumer/partition.go", decideCall, "		p.setMark(b.next)\n" + decideCall},
 	}, faults: "redis-stall,redis-stall,kill,kill,kill,kill", want: []ledger.Kind{ledger.Lost}},
 	{name: "retry-that-skips", edits: []edit{
 		{"consumer/delivery/sender.go",
@@ -69,7 +69,7 @@ var mistakes = []mistake{
 		{"consumer/delivery/sender.go", "	var retry stopping.Backoff\n", ""},
 	}, faults: "broker-kill,kill", want: []ledger.Kind{ledger.Lost, ledger.Order}},
 	{name: "failure-counts-as-done", edits: []edit{
-		{"consumer/stages.go", "				check(p.finishBatch(ctx, b))\n",
+		{"consumer/partition.go", "				check(p.finishBatch(ctx, b))\n",
 			"				_ = p.finishBatch(ctx, b)\n				p.setMark(b.next)\n"},
 	}, faults: "redis-stall,term,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "marker-across-generations", edits: []edit{
