@@ -19,7 +19,7 @@ const (
 	Words        = "jieba.dict.utf8"   // lines "word frequency tag", for segmentation
 	HMM          = "hmm_model.utf8"    // hidden Markov model that finds words missing from Words
 	IDF          = "idf.utf8"          // lines "word idf"
-	EnglishIDF   = "idf_en.txt"        // lines "word idf", on the scale of IDF; english.go makes it
+	EnglishIDF   = "idf_en.txt"        // lines "word idf", on the scale of IDF
 	StopWords    = "stop_words.utf8"   // one word a line, Chinese and English
 	TSCharacters = "ts_characters.txt" // lines of two characters: traditional, simplified
 
