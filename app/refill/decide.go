@@ -2,9 +2,11 @@ package refill
 
 import (
 	"context"
+	"errors"
 
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/redisindex/admin"
 )
@@ -19,7 +21,7 @@ type decider struct {
 // out: their records are below the committed offsets, so they are not delivered again. Dead letters have nothing to
 // store.
 func (d decider) decide(ctx context.Context, records []record.Record) (stored, forgotten int, err error) {
-	prepared, err := d.pipeline.Prepare(ctx, records)
+	prepared, err := d.prepare(ctx, records)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -41,10 +43,22 @@ func (d decider) decide(ctx context.Context, records []record.Record) (stored, f
 		}
 	}
 	if stored < len(articles) {
-		if prepared, err = d.pipeline.Prepare(ctx, articles[:stored]); err != nil {
+		if prepared, err = d.prepare(ctx, articles[:stored]); err != nil {
 			return 0, 0, err
 		}
 	}
 	_, err = d.pipeline.Decide(ctx, prepared)
 	return stored, len(articles) - stored, err
+}
+
+// prepare waits until it is known of each schema whether there is one.
+func (d decider) prepare(ctx context.Context, records []record.Record) (*pipeline.Batch, error) {
+	for {
+		prepared, err := d.pipeline.Prepare(ctx, records)
+		if pending := (*decode.Pending)(nil); !errors.As(err, &pending) {
+			return prepared, err
+		} else if err := pending.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
 }
