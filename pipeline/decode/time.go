@@ -20,12 +20,11 @@ const maxTimeBytes = 80
 // [year, month, day, hour, minute, second, ...] in UTC, as feedparser makes it.
 //
 // A text without a zone is in UTC. A zone that is unknown or that several countries use, such as IST, makes the time
-// unreadable: taken as UTC it would be hours wrong, and another publisher would be the first. Dates that stand for
-// "no date" (noDates) are no times.
+// unreadable: taken as UTC it would be hours wrong, and another publisher would be the first. So does a date that may
+// be another one, or one of another calendar. Dates that stand for "no date" (noDates) are no times.
 func ParseTime(v gjson.Result) (time.Time, bool) {
-	at, ok := readTime(v)
-	at = at.UTC()
-	if year := at.Year(); !ok || year <= 1 || year > 9998 || noDates[at.Format(time.DateOnly)] {
+	at, none, ok := readTime(v)
+	if none || !ok {
 		return time.Time{}, false
 	}
 	return at, true
@@ -34,7 +33,7 @@ func ParseTime(v gjson.Result) (time.Time, bool) {
 // UnreadTime returns a value that ParseTime cannot read as a text of at most maxTimeBytes, to count it and to show it.
 // It is empty if the value is absent, empty or a date that stands for "no date".
 func UnreadTime(v gjson.Result) string {
-	if _, ok := readTime(v); ok || !v.Exists() || v.Type == gjson.Null || strings.TrimSpace(v.String()) == "" {
+	if _, _, ok := readTime(v); ok || !v.Exists() || v.Type == gjson.Null || strings.TrimSpace(v.String()) == "" {
 		return ""
 	}
 	text := strings.ToValidUTF8(v.String(), "�")
@@ -53,10 +52,24 @@ func TimeForm(unread string) string {
 	})
 }
 
-// noDates are days that programs write for "no date": the zero times of Excel and OLE, SQL Server and Unix.
-var noDates = map[string]bool{"1899-12-30": true, "1900-01-01": true, "1970-01-01": true}
+// noDates are days that programs write for "no date": the zero times of Excel and OLE, of Windows and SQL Server, and
+// of Unix, which is a day earlier in America.
+var noDates = map[string]bool{"1899-12-30": true, "1900-01-01": true, "1601-01-01": true, "1753-01-01": true,
+	"1969-12-31": true, "1970-01-01": true}
 
-func readTime(v gjson.Result) (time.Time, bool) {
+// firstYear and lastYear are those of times that are read: before the first newspaper, and long after today, a year is
+// of another calendar, as in Iran, Saudi Arabia and Thailand.
+const firstYear, lastYear = 1600, 2200
+
+// readTime reads a time. none says that it stands for "no date".
+func readTime(v gjson.Result) (at time.Time, none, ok bool) {
+	at, ok = timeOf(v)
+	at = at.UTC()
+	none = ok && (at.Year() <= 1 || at.Year() > 9998 || noDates[at.Format(time.DateOnly)])
+	return at, none, none || ok && at.Year() >= firstYear && at.Year() <= lastYear
+}
+
+func timeOf(v gjson.Result) (time.Time, bool) {
 	if v.IsObject() {
 		if date := v.Get("$date"); date.Exists() {
 			v = date
@@ -82,16 +95,17 @@ func readTime(v gjson.Result) (time.Time, bool) {
 	return timeOfText(text)
 }
 
-// timeOfNumber reads a time since 1970. A year, or another small number, is no time.
+// timeOfNumber reads a time since 1970. A number that is none from 1991 on counts otherwise, such as a year, digits of
+// a date, and the clocks of Windows.
 func timeOfNumber(text string) (time.Time, bool) {
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(n >= 1e8 && n < 1e19) {
+	if err != nil || !(n < 1e19) {
 		return time.Time{}, false
 	}
-	for n >= 1e11 { // the year 5138 in seconds
+	for n >= 1e10 { // the year 2286 in seconds
 		n /= 1000
 	}
-	return time.UnixMilli(int64(n * 1000)), true
+	return time.UnixMilli(int64(n * 1000)), n >= 663e6
 }
 
 // timeOfList reads Python's time.struct_time.
@@ -104,7 +118,7 @@ func timeOfList(list []gjson.Result) (time.Time, bool) {
 		n[i] = int(list[i].Int())
 	}
 	at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.UTC)
-	return at, int(at.Month()) == n[1] && at.Day() == n[2] && at.Hour() == n[3]
+	return at, n == [6]int{at.Year(), int(at.Month()), at.Day(), at.Hour(), at.Minute(), at.Second()}
 }
 
 var (
@@ -116,14 +130,22 @@ var (
 	noons = map[string]string{
 		"上午": " AM", "午前": " AM", "오전 ": " AM", "下午": " PM", "午後": " PM", "오후 ": " PM",
 	}
-	// remark is a zone in words behind a time: (China Standard Time), [Europe/Paris].
+	// weekday finds the day of the week in these languages.
+	weekday = regexp.MustCompile(`\s*(?:[(（](?:[日月火水木金土월화수목금토일]|` +
+		`(?:星期|周)[一二三四五六日天])[)）]|(?:星期|周)[一二三四五六日天]|[월화수목금토일]요일|[日月火水木金土]曜日)\s*`)
+	// remark is the zone in words behind an offset: (China Standard Time), [Europe/Paris]. It says nothing that is read.
 	remark = regexp.MustCompile(`\s*(\([^)]*\)|\[[^\]]*\])$`)
 	// zoned finds what stands behind the time of day: an offset, the name of a zone, or both; and a year, as date(1)
 	// writes it.
 	zoned = regexp.MustCompile(`(?i)^(.*?(?::\d\d(?:[.,]\d+)?(?:\s*[ap]\.?m\.?)?|\dT\d{4,6}(?:\.\d+)?))\s*` +
-		`((?:UTC|GMT|UT|Z)?\s?[+-]\d{1,2}(?::?\d\d)?)?\s*([a-z]{1,5})?(\s+\d{4})?$`)
+		`((?:UTC|GMT|UT)?\s?[+-]\d{1,2}(?::?\d\d)?)?\s*([a-z]{1,5})?(\s+\d{4})?$`)
 	offset = regexp.MustCompile(`([+-])(\d{1,2}?):?(\d\d)?$`)
+	// rfc822 is the form in which CST is American: programs in China write CST, too, and mean their own.
+	rfc822 = regexp.MustCompile(`^(?:\pL+, ?)?\d{1,2} \pL+ \d`)
 	dotted = regexp.MustCompile(`^\d{1,2}\.\s?\d{1,2}\.`)
+	// unclear finds numbers of which nobody knows which is the day or the year: 03-04-2026, 26/11/20, 20.11.26.
+	unclear = regexp.MustCompile(`^(?:(?:0?\d|1[0-2])-(?:0?\d|1[0-2])-\d{4}|\d{1,2}[./-]\s?(?:0?\d|1[0-2])[./-]\s?\d\d)` +
+		`(?:\D|$)`)
 )
 
 // zones are names of zones with one meaning, in minutes east of Greenwich. RFC 822 (section 5) gives UT, GMT and the
@@ -141,7 +163,8 @@ var zones = map[string]int{
 // timeOfText takes the zone off the text, reads the rest in UTC and moves it by the zone.
 func timeOfText(text string) (time.Time, bool) {
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil { // most are
-		return at, true
+		_, east := at.Zone()
+		return at, inZone(east / 60)
 	}
 	half := ""
 	for word, english := range noons {
@@ -149,7 +172,9 @@ func timeOfText(text string) (time.Time, bool) {
 			text, half = before+" "+after, english
 		}
 	}
-	text = strings.TrimSpace(remark.ReplaceAllString(eastAsian.Replace(text), ""))
+	text = strings.TrimSpace(eastAsian.Replace(weekday.ReplaceAllString(text, " ")))
+	said := remark.FindString(text)
+	text = strings.TrimSuffix(text, said)
 	if strings.HasSuffix(text, ":") && strings.Count(text, ":") == 1 { // 13时
 		text += "00"
 	}
@@ -162,13 +187,19 @@ func timeOfText(text string) (time.Time, bool) {
 		switch minutes, known = zones[name]; {
 		case found[2] != "":
 			minutes = offsetMinutes(found[2])
-		case name != "" && !known, name == "CST" && found[4] != "": // date(1) in China prints CST, too
+		case name != "" && !known, name == "CST" && !rfc822.MatchString(text):
 			return time.Time{}, false
+		}
+		if found[2] != "" || name != "" {
+			said = ""
 		}
 	}
 	at, ok := timeInUTC(strings.TrimSpace(text))
-	return at.Add(-time.Duration(minutes) * time.Minute), ok
+	return at.Add(-time.Duration(minutes) * time.Minute), ok && said == "" && inZone(minutes)
 }
+
+// inZone says whether a zone can be so many minutes east of Greenwich.
+func inZone(minutes int) bool { return minutes >= -12*60 && minutes <= 14*60 }
 
 // offsetMinutes reads an offset such as +08, +0530 or GMT-3:00.
 func offsetMinutes(text string) int {
@@ -182,14 +213,16 @@ func offsetMinutes(text string) int {
 }
 
 // timeInUTC reads a date, with or without a time of day, that has no zone. With points between its numbers the day
-// stands first. With strokes it is read only if one of the first two numbers can be no month.
+// stands first. With strokes it is read only if one of the first two numbers can be no month. A month is no date.
 func timeInUTC(text string) (time.Time, bool) {
 	if at, err := time.Parse("20060102T150405", text); err == nil {
 		return at, true
 	}
+	if len(text) < len("1/2/2006") || unclear.MatchString(text) {
+		return time.Time{}, false
+	}
 	if at, err := dateparse.ParseStrict(text); err == nil {
-		_, east := at.Zone()
-		return at, east == 0 && (at.Location() == time.UTC || at.Location().String() == "")
+		return at, isUTC(at)
 	}
 	if dotted.MatchString(text) {
 		text = strings.ReplaceAll(text, ",", "")
@@ -198,9 +231,15 @@ func timeInUTC(text string) (time.Time, bool) {
 	dayFirst, errDay := dateparse.ParseAny(text, dateparse.PreferMonthFirst(false))
 	switch {
 	case errDay == nil && (err != nil || dotted.MatchString(text)):
-		return dayFirst, dayFirst.Year() > 0
+		return dayFirst, isUTC(dayFirst)
 	case err == nil && errDay != nil:
-		return monthFirst, monthFirst.Year() > 0
+		return monthFirst, isUTC(monthFirst)
 	}
 	return time.Time{}, false
+}
+
+// isUTC says whether dateparse has found a year, and no zone.
+func isUTC(at time.Time) bool {
+	_, east := at.Zone()
+	return at.Year() > 0 && east == 0 && (at.Location() == time.UTC || at.Location().String() == "")
 }
