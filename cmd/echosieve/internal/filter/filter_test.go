@@ -132,6 +132,16 @@ func TestFilesOfOthers(t *testing.T) {
 }
 
 // What is possible is in the topic unique, unless there is a topic for it, as in the service.
+// Articles in one line have coordinates of their own: else they would be one, and no copies of each other.
+func TestOneLine(t *testing.T) {
+	a, b := strings.TrimSpace(line("a", harbour)), strings.TrimSpace(line("b", "RIVERTON (Press) - "+harbour))
+	for _, file := range []string{"[" + a + "," + a + "," + b + "]", a + a + b} {
+		out, _ := filtered(t, commandtest.Any, file)
+		require.Equal(t, []string{"a unique unique", "a exact duplicate a", "b near duplicate a"}, verdicts(out), file)
+		require.Contains(t, out, `"record":"stdin/0/3"}}`)
+	}
+}
+
 func TestPossibleIsUnique(t *testing.T) {
 	const of = "The central bank of %s raises its key rate by a quarter point to 3.75 per cent"
 	in := line("a", fmt.Sprintf(of, "Norland")) + line("b", fmt.Sprintf(of, "Sudland"))

@@ -22,8 +22,9 @@ const (
 	batchBytes   = 4 << 20
 )
 
-// input makes records of the articles of files. The coordinates of a record are the name of its file, the
-// number of the run and the number of the article in the file.
+// input makes records of the articles of files. The coordinates of a record are the name of its file, the number of the
+// run, and the line in which the article begins. Of several in one line each has the next number: two articles with
+// equal coordinates would be one, and no copies of each other.
 type input struct {
 	names  []string // "-" is standard input
 	stdin  io.Reader
@@ -67,7 +68,7 @@ type batch struct {
 // the error has the faults of all.
 func (in *input) read(ctx context.Context, out chan<- batch) error {
 	defer close(out)
-	sources, runs := in.sources(), map[int]*sourceRun{}
+	sources, runs, last := in.sources(), map[int]*sourceRun{}, make([]int64, len(in.names))
 	r := &files.Reader{Names: in.names, Stdin: in.stdin, Limit: in.limit, Input: in.decode, Columns: in.times,
 		Lines: in.lines, Through: func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }}
 	var ended []error
@@ -82,8 +83,9 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 		b = batch{}
 	}
 	for a, err := range r.Articles(ctx) {
+		number := max(int64(a.Place), last[a.File]+1)
 		it, fault := record.Record{Value: bytes.Clone(a.Value), Coordinates: article.Coordinates{
-			Topic: sources[a.File], Offset: int64(a.Place)}}, ""
+			Topic: sources[a.File], Offset: number}}, ""
 		skip := (*files.SkipError)(nil)
 		switch {
 		case err == nil:
@@ -111,7 +113,7 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 		if runs[a.File], err = in.takeUp(runs[a.File], &it); err != nil {
 			return err
 		}
-		it.Time = in.timeOf(a)
+		it.Time, last[a.File] = in.timeOf(a), number
 		b.records, b.faults, b.size = append(b.records, it), append(b.faults, fault), b.size+it.Size()
 		if a.Idle || len(b.records) == batchRecords || b.size >= batchBytes {
 			send()
