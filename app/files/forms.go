@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -21,6 +22,8 @@ import (
 var otherForms = []struct{ prefix, form, remedy string }{
 	{"BZh", "bzip2", "type bunzip2 -c FILE and pipe it into this command"},
 	{"\xfd7zXZ\x00", "xz", "type xz -dc FILE and pipe it into this command"},
+	{"\x04\x22\x4d\x18", "lz4", "type lz4 -dc FILE and pipe it into this command"},
+	{"\x50\x2a\x4d\x18", "pzstd", "type zstd -dc FILE and pipe it into this command"},
 	{"PK\x03\x04", "a zip file", "type unzip -p FILE and pipe it into this command"},
 	{"PAR1", "Parquet", "type duckdb -c \"COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)\" and pipe it into " +
 		"this command"},
@@ -49,7 +52,7 @@ func (f *file) form(content *bufio.Reader) (next func() (Article, error), err er
 		return (&warcReader{source: in}).next, nil
 	case isBulk(first):
 		return (&bulkReader{lines: lines}).next, nil
-	case valid && gjson.Get(first, "payload").Type == gjson.String && gjson.Get(first, "offset").Exists():
+	case valid && isKcat(first):
 		return func() (Article, error) { return payload(lines.next()) }, nil
 	case strings.HasPrefix(first, "{"):
 		return lines.next, nil
@@ -60,8 +63,12 @@ func (f *file) form(content *bufio.Reader) (next func() (Article, error), err er
 	if table != nil {
 		return table.next, nil
 	}
-	if columns != nil {
+	switch {
+	case columns != nil:
 		f.why = f.Name(f.number) + ": " + columnsOf(columns)
+	case first != "" && !valid:
+		f.why = fmt.Sprintf("%s:%d: the first line is no JSON, and no header with commas, tabs or semicolons between "+
+			"names: %s", f.Name(f.number), in.line+1, strconv.QuoteToGraphic(first[:min(len(first), longestName)]))
 	}
 	return lines.next, nil
 }
@@ -117,6 +124,7 @@ func beginning(in *source) (start []byte, line string) {
 			if _, err := in.Peek(in.Buffered() + 1); err == nil {
 				continue
 			}
+			start, _ = in.Peek(in.Buffered()) // the buffer has moved
 			end = 0
 		}
 		return start, strings.TrimRight(string(start[:searched+end]), blank)
@@ -177,7 +185,13 @@ func (b *bulkReader) next() (Article, error) {
 	}
 }
 
-// payload returns the value of a record in the output of kcat -J.
+// isKcat says whether a line is a record in the output of kcat -J.
+func isKcat(line string) bool {
+	missing := func(name string) bool { return !gjson.Get(line, name).Exists() }
+	return !slices.ContainsFunc([]string{"topic", "partition", "offset", "payload"}, missing)
+}
+
+// payload returns the value of a record in the output of kcat -J; of one without a value the record.
 func payload(a Article, err error) (Article, error) {
 	if value := gjson.GetBytes(a.Value, "payload"); err == nil && value.Type == gjson.String {
 		a.Value = []byte(value.Str)

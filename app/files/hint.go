@@ -24,6 +24,9 @@ func membersOf(value []byte) string {
 	return has(m.names, text) + said
 }
 
+// escaped writes a name as a part of a path.
+var escaped = strings.NewReplacer(".", `\.`, "|", `\|`)
+
 // paths are those of an object's members. Those of a list's elements have [] behind the list.
 type paths struct {
 	names   []string
@@ -33,7 +36,7 @@ type paths struct {
 
 func (m *paths) add(within string, object gjson.Result, depth int) {
 	object.ForEach(func(name, v gjson.Result) bool {
-		path := within + name.Str
+		path := within + escaped.Replace(name.Str)
 		if first := v.Get("0"); v.IsArray() && first.IsObject() {
 			path, v = path+"[]", first
 		}
@@ -60,7 +63,7 @@ func columnsOf(columns []string) string {
 	for _, part := range columnNames {
 		for _, c := range columns {
 			if strings.Contains(strings.ToLower(c), part) {
-				return has(columns, c)
+				return has(columns, escaped.Replace(c))
 			}
 		}
 	}
@@ -78,6 +81,8 @@ func has(names []string, text string) string {
 	}
 	if text == "" || len(text) > longestName {
 		text = "NAME, with the name of the text"
+	} else if strings.ContainsAny(text, " \\$&;()") { // which mean something to a shell
+		text = "'" + text + "'"
 	}
 	return "it has " + strings.Join(short, ", ") + ": --input.fields.text " + text
 }

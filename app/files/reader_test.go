@@ -107,6 +107,7 @@ func TestForms(t *testing.T) {
 		"nothing":              {"", nil, ""},
 		"list":                 {"[" + a + ",\n" + b + "]", []string{a, b}, ""},
 		"list, pretty":         {"\ufeff [\n" + pretty + "," + pretty + "]\n", []string{a, a}, ""},
+		"list, mark, one line": {"\ufeff[" + a + "," + b + "]", []string{a, b}, ""},
 		"list of nothing":      {"[]", nil, ""},
 		"list, cut off":        {"[" + a + ",", []string{a}, "the list has no end"},
 		"lists":                {"[" + a + "]\n[" + b + "]" + a, []string{a, b, a}, ""},
@@ -124,8 +125,12 @@ func TestForms(t *testing.T) {
 		"list, NaN":           {"[" + a + ",\n{\"id\":NaN}]", []string{a}, "stdin:2: NaN or Infinity, which is no JSON"},
 		"bulk, without line": {`{"index":{}}` + "\n" + a + "\n" + `{"index":{}}` + "\n" + `{"index":{}}` + "\n" + b + "\n" +
 			`{"index":{}}`, []string{a, "an action without an article", b, "an action without an article"}, ""},
-		"csv, two": {"id,text\na,x\n\ufeffid,text\na,x\n", []string{a, a}, ""},
-		"csv, CR":  {"id,text\ra,x\rb,\"y, \"\"z\"\"\"\r", []string{a, b}, ""},
+		"csv, two":         {"id,text\na,x\n\ufeffID, Text\na,x\n", []string{a, a}, ""},
+		"csv, two headers": {"id,text\na,x\ntext,id\nx,b\n", []string{a}, "stdin:3: another header begins here"},
+		"csv, two names":   {"id,Text,TEXT\na,x,y\n", nil, "it has id, Text, TEXT: --input.fields.text Text"},
+		"csv, nulls":       {"id,text,body\nNULL,\\N,x\n", []string{`{"body":"x","id":"","text":""}`}, ""},
+		"no table":         {"id|text\na|x\n", nil, `stdin:1: the first line is no JSON, and no header with commas`},
+		"csv, CR":          {"id,text\ra,x\rb,\"y, \"\"z\"\"\"\r", []string{a, b}, ""},
 		"csv, escapes": {"id,text\na,x\nb,\"y, \\\"z\\\"\"\nc,x\n", []string{a},
 			`stdin:3: the row has \" for a quote in a field, ` +
 				`in place of "": type python3`},
@@ -137,13 +142,18 @@ func TestForms(t *testing.T) {
 		"gzip, more behind": {host.Gzip(t, a+"\n") + "\x00x", []string{a}, "behind the last member"},
 		"other name": {`{"nr":"a","headline":"x","story":"x y"}`, nil,
 			"it has nr, headline, story: --input.fields.text story"},
-		"other column":       {"nr,headline,story\n1,x,y\n", nil, "it has nr, headline, story: --input.fields.text story"},
-		"pretty, damaged":    {pretty + "{\n\"id\" 1}" + pretty, []string{a}, "stdin:5: a value begins here"},
-		"too long in a list": {`[{"text":"` + strings.Repeat("x", 2000) + `"},` + a + "]", []string{"too long", a}, ""},
+		"other name, a point": {`{"nr":"a","a b.c":"x y"}`, nil, `it has nr, a b\.c: --input.fields.text 'a b\.c'`},
+		"pretty, NaN":         {"{\n\"id\":NaN}", nil, "jq -c . FILE"},
+		"other column":        {"nr,headline,story\n1,x,y\n", nil, "it has nr, headline, story: --input.fields.text story"},
+		"pretty, damaged":     {pretty + "{\n\"id\" 1}" + pretty, []string{a}, "stdin:5: a value begins here"},
+		"too long in a list":  {`[{"text":"` + strings.Repeat("x", 2000) + `"},` + a + "]", []string{"too long", a}, ""},
 		"bulk": {`{"index":{"_id":"1"}}` + "\n" + a + "\n" + `{"create":{}}` + "\n" + b + "\n",
 			[]string{a, b}, ""},
 		"kcat": {`{"topic":"t","partition":0,"offset":1,"key":"a","payload":"{\"id\":\"a\",\"text\":\"x\"}"}`,
 			[]string{a}, ""},
+		"kcat, null": {`{"topic":"t","partition":0,"offset":1,"payload":null}` + "\n" + `{"topic":"t","partition":0,` +
+			`"offset":2,"payload":"{\"id\":\"a\",\"text\":\"x\"}"}`,
+			[]string{`{"topic":"t","partition":0,"offset":1,"payload":null}`, a}, ""},
 		"csv":                {"id,text\r\na,x\r\nb,\"y, \"\"z\"\"\"\r\n", []string{a, b}, ""},
 		"csv, several lines": {"id;text\na;\"x\ny\"\n", []string{`{"id":"a","text":"x\ny"}`}, ""},
 		"csv, short row":     {"id,text\na,x\na\n", []string{a, `{"id":"a"}`}, ""},
@@ -157,6 +167,8 @@ func TestForms(t *testing.T) {
 			"no article in standard input (stdin:1: a record does not say its length)"},
 		"bzip2":   {"BZh91AY", nil, "bunzip2 -c"},
 		"xz":      {"\xfd7zXZ\x00", nil, "xz -dc"},
+		"lz4":     {"\x04\x22\x4d\x18", nil, "lz4 -dc"},
+		"pzstd":   {"\x50\x2a\x4d\x18", nil, "zstd -dc"},
 		"zip":     {"PK\x03\x04", nil, "unzip -p"},
 		"Parquet": {"PAR1", nil, "duckdb"},
 		"feed":    {"<?xml version=\"1.0\"?><rss>", nil, "reads feeds"},
@@ -183,7 +195,7 @@ func TestFirstArticleDoesNotWait(t *testing.T) {
 // Whatever a file holds, the reading ends, and no article is longer than allowed.
 func FuzzArticles(f *testing.F) {
 	for _, file := range []string{
-		"[{}]", "{\n}", "id,text\na,x", `{"index":{}}` + "\n{}", `{"offset":1,"payload":"{}"}`,
+		"[{}]", "{\n}", "id,text\na,x", `{"index":{}}` + "\n{}", `{"topic":1,"partition":1,"offset":1,"payload":"{}"}`,
 		warcRecord("response", "u", "application/http", response("text/html", "x")),
 		"WARC/1.0\r\nContent-Length: 9223372036854775807\r\n\r\nx",
 	} {

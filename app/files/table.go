@@ -17,11 +17,13 @@ import (
 // one line, quotes in a field that begins with none are read as they are written.
 type tableReader struct {
 	window
-	parser        *csv.Reader
-	lenient       *csv.Reader // of the row in again
-	again         bytes.Buffer
-	header, names []string // as they are written, and as the settings have them
-	utf8          bool     // a row has letters outside of ASCII, and they are UTF-8
+	parser  *csv.Reader
+	lenient *csv.Reader // of the row in again
+	again   bytes.Buffer
+	names   []string        // of the columns, as the settings have them
+	text    string          // of these, that of the text
+	columns map[string]bool // all names, in lower case
+	utf8    bool            // a row has letters outside of ASCII, and they are UTF-8
 }
 
 // separators of tables; Excel writes semicolons where the comma is in numbers.
@@ -49,12 +51,17 @@ func newTableReader(s *source, first string, text, known []string) (t *tableRead
 			continue
 		}
 		names := inKnownCase(header, known)
-		if !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(text, n) }) {
+		at := slices.IndexFunc(names, func(n string) bool { return slices.Contains(text, escaped.Replace(n)) })
+		if at < 0 {
 			columns = names
 			continue
 		}
 		s.skip(end)
-		t = &tableReader{window: window{source: s, carriage: end == '\r'}, header: header, names: names}
+		t = &tableReader{window: window{source: s, carriage: end == '\r'}, names: names, text: names[at],
+			columns: map[string]bool{}}
+		for _, n := range names {
+			t.columns[lower(n)] = n != ""
+		}
 		t.parser, t.lenient = newParser(&t.window, separator), newParser(&t.again, separator)
 		t.lenient.LazyQuotes = true
 		return t, nil
@@ -62,18 +69,26 @@ func newTableReader(s *source, first string, text, known []string) (t *tableRead
 	return nil, columns
 }
 
-// inKnownCase returns names as the settings write them, where they differ in case alone.
+// inKnownCase returns names as the settings write them, where one name differs from them in case alone.
 func inKnownCase(header, known []string) (names []string) {
+	times := map[string]int{}
+	for _, n := range header {
+		times[lower(n)]++
+	}
 	for _, n := range header {
 		n = strings.TrimSpace(n)
-		at := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, n) })
-		if at >= 0 && !slices.Contains(known, n) && !slices.Contains(header, known[at]) {
+		at := slices.IndexFunc(known, func(k string) bool { return sameName(k, n) })
+		if at >= 0 && !slices.Contains(known, n) && times[lower(n)] == 1 {
 			n = known[at]
 		}
 		names = append(names, n)
 	}
 	return names
 }
+
+func sameName(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
+
+func lower(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 func newParser(in io.Reader, separator rune) *csv.Reader {
 	r := csv.NewReader(in)
@@ -100,12 +115,28 @@ func (t *tableReader) next() (Article, error) {
 			return a, err
 		}
 		fields[0] = strings.TrimLeft(fields[0], "\x00"+byteOrderMark)
-		if len(fields) == 1 && strings.Trim(fields[0], blank) == "" || slices.Equal(fields, t.header) {
+		if len(fields) == 1 && strings.Trim(fields[0], blank) == "" ||
+			slices.EqualFunc(fields, t.names, sameName) {
 			continue // the header of the next one of joined files is no article, either
+		}
+		if t.isHeader(fields) {
+			return a, errors.New("another header begins here, with other columns or in another order: name the files " +
+				"that were joined, one by one")
 		}
 		a.Value, err = t.object(fields, row)
 		return a, err
 	}
+}
+
+// isHeader says whether a row holds the names of two columns, one of them that of the text.
+func (t *tableReader) isHeader(row []string) bool {
+	names, text := 0, false
+	for _, f := range row {
+		if len(f) <= longestName && t.columns[lower(f)] {
+			names, text = names+1, text || lower(f) == lower(t.text)
+		}
+	}
+	return text && names > 1 && len(row) <= len(t.names)
 }
 
 // withQuotes reads a row of one line with quotes in fields.
@@ -135,6 +166,9 @@ func (t *tableReader) openQuote(row []byte) error {
 	return errors.New(said)
 }
 
+// nulls are what programs write into a cell that holds nothing: MySQL and PostgreSQL, and Python.
+var nulls = []string{`\N`, "NULL", "nan"}
+
 // object returns a row as a JSON object.
 func (t *tableReader) object(fields []string, row []byte) ([]byte, error) {
 	switch {
@@ -151,6 +185,9 @@ func (t *tableReader) object(fields []string, row []byte) ([]byte, error) {
 	}
 	object := make(map[string]string, len(fields))
 	for i, v := range fields {
+		if slices.Contains(nulls, v) {
+			v = ""
+		}
 		object[t.names[i]] = v
 	}
 	return marshal(object)

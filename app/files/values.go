@@ -94,9 +94,12 @@ func (v *valueReader) damaged(err error) (Article, error) {
 	case !errors.As(err, &syntax):
 		return a, fmt.Errorf("read: %w", err)
 	case strings.HasPrefix(err.Error(), "invalid character 'N'"), strings.HasPrefix(err.Error(), "invalid character 'I'"):
-		return a, errors.New("NaN or Infinity, which is no JSON, stands in the value that begins here: write one article a " +
-			"line, where it is read as null: python3 -c 'import json, sys; [print(json.dumps(a)) for a in " +
-			"json.load(sys.stdin)]' < FILE")
+		remedy := "jq -c . FILE and pipe it into this command"
+		if v.inList {
+			remedy = "python3 -c 'import json, sys; [print(json.dumps(a)) for a in json.load(sys.stdin)]' < FILE"
+		}
+		return a, fmt.Errorf("NaN or Infinity, which is no JSON, stands in the value that begins here: write one article a "+
+			"line, where it is read as null: %s", remedy)
 	}
 	return a, fmt.Errorf("a value begins here that is damaged JSON: %w", err)
 }
