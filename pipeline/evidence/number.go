@@ -233,9 +233,12 @@ func put(raw *[Size]byte, fact uint64, first, slots int) {
 var englishNumbers = []string{"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
 	"twelve"}
 
+// beginsNumber has a bit for each letter that begins one of them.
+const beginsNumber = uint64(1<<('e'-'a') | 1<<('f'-'a') | 1<<('n'-'a') | 1<<('s'-'a') | 1<<('t'-'a'))
+
 // englishNumber returns the significant digits of an English number, 0 for any other word.
 func englishNumber(word string) uint64 {
-	if len(word) < len("two") || len(word) > len("twelve") || strings.IndexByte("efnst", word[0]) < 0 { // most words
+	if len(word) < len("two") || len(word) > len("twelve") || beginsNumber>>(word[0]-'a')&1 == 0 {
 		return 0
 	}
 	if i := slices.Index(englishNumbers, word); i >= 0 {
