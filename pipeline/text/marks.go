@@ -124,7 +124,7 @@ var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 // "Żółty mur" becomes "zolty mur". buf may be overwritten.
 func Plain(buf []byte, clean string) (text string, used []byte) {
 	clean = fromSevenBit(clean)
-	if skipCopied(clean, 0) == len(clean) { // most Chinese and English texts
+	if isCopied(clean) { // most Chinese and English texts
 		return clean, buf
 	}
 	buf = AppendPlain(slices.Grow(buf[:0], len(clean)), clean)
@@ -171,21 +171,30 @@ var copied = func() (table [256]bool) {
 	return table
 }()
 
-// skipCopied returns where, from i on, the first byte is that AppendPlain does not copy. It reads ASCII by eight bytes.
-func skipCopied(clean string, i int) int {
-	for i < len(clean) && copied[clean[i]] {
-		for i++; i+8 <= len(clean) && binary.LittleEndian.Uint64([]byte(clean[i:i+8]))&nonASCII == 0; {
-			i += 8
+// isCopied tells whether AppendPlain copies a whole text. It reads eight bytes at a time, as wordLength does.
+func isCopied(clean string) bool {
+	for ; len(clean) >= 8; clean = clean[8:] {
+		eight := binary.LittleEndian.Uint64([]byte(clean[:8]))
+		low := eight &^ nonASCII
+		if eight&(low+(0x80-0x43)*eachByte)&^(low+(0x80-0x62)*eachByte)&nonASCII != 0 { // C3 to E1
+			return false
 		}
 	}
-	return i
+	for i := range len(clean) {
+		if !copied[clean[i]] {
+			return false
+		}
+	}
+	return true
 }
 
 // AppendPlain appends a clean text to dst as Plain returns it.
 func AppendPlain(dst []byte, clean string) []byte {
 	for i := 0; i < len(clean); {
 		start := i
-		i = skipCopied(clean, start)
+		for i < len(clean) && copied[clean[i]] {
+			i++
+		}
 		dst = append(dst, clean[start:i]...)
 		if i == len(clean) {
 			break

@@ -96,8 +96,10 @@ func (s *Segmenter) Cut(dst []string, clean string, full Spill) []string {
 	return s.cut(dst, clean[done:], full)
 }
 
-// nonASCII has the bits that are set in eight bytes that are no ASCII.
-const nonASCII = 0x8080808080808080
+const (
+	eachByte = 0x0101010101010101 // times a byte: that byte eight times
+	nonASCII = 0x80 * eachByte    // the bits that are set in eight bytes that are no ASCII
+)
 
 // endOfSpaced returns the end of the text with spaces between its words that continues at i: it ends before
 // the next character that is Han or cut in pairs.

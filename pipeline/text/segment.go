@@ -216,12 +216,11 @@ func wordField(text string) int {
 // wordLength returns the number of letters and digits that a text begins with. It reads eight bytes at a time: in a sum,
 // the highest bit of each byte says whether the byte is at least some value.
 func wordLength(text string) (n int) {
-	const each = 0x0101010101010101
 	for ; n+8 <= len(text); n += 8 {
 		eight := binary.LittleEndian.Uint64([]byte(text[n : n+8]))
 		low := eight &^ nonASCII
-		letter := (low + (0x80-'a')*each) &^ (low + (0x7f-'z')*each)
-		digit := (low + (0x80-'0')*each) &^ (low + (0x7f-'9')*each)
+		letter := (low + (0x80-'a')*eachByte) &^ (low + (0x7f-'z')*eachByte)
+		digit := (low + (0x80-'0')*eachByte) &^ (low + (0x7f-'9')*eachByte)
 		if other := (eight | ^(letter | digit)) & nonASCII; other != 0 {
 			return n + bits.TrailingZeros64(other)/8
 		}
