@@ -56,31 +56,22 @@ func TestCheckAllThere(t *testing.T) {
 // A port that another program uses is a fault; one that a service of Echosieve uses is not.
 func TestCheckListen(t *testing.T) {
 	servers := checkedServers(t)
-	for name, test := range map[string]struct {
-		page string
-		code int
-		want string
-	}{
-		"another program": {"# HELP go_info Information.\n", command.ExitNo, "another program uses the port"},
-		"a login":         {"", command.ExitOK, "a service of Echosieve is running there"},
-		"a service": {"echosieve_build_info{version=\"1\"} 1\n", command.ExitOK,
-			"a service of Echosieve is running there"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				if test.page == "" {
-					w.Header().Set("WWW-Authenticate", "Basic "+access.Realm)
-					w.WriteHeader(http.StatusUnauthorized)
-				}
-				_, _ = io.WriteString(w, test.page)
-			}))
-			defer server.Close()
-			address := strings.TrimPrefix(server.URL, "http://")
-			result := checkJSON(t, test.code, append(servers, "--http.listen", address)...)
-			require.True(t, slices.ContainsFunc(result.Findings, func(f diag.Finding) bool {
-				return f.Component == "http" && f.Problem == test.want
-			}), "%+v", result.Findings)
-		})
+	const running = "a service of Echosieve is running there"
+	for page, want := range map[string]string{"# HELP go_info Information.\n": "another program uses the port",
+		"": running, "echosieve_build_info{version=\"1\"} 1\n": running} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if page == "" { // a login
+				w.Header().Set("WWW-Authenticate", "Basic "+access.Realm)
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+			_, _ = io.WriteString(w, page)
+		}))
+		defer server.Close()
+		code := map[bool]int{true: command.ExitOK, false: command.ExitNo}[want == running]
+		result := checkJSON(t, code, append(servers, "--http.listen", strings.TrimPrefix(server.URL, "http://"))...)
+		require.True(t, slices.ContainsFunc(result.Findings, func(f diag.Finding) bool {
+			return f.Component == "http" && f.Problem == want
+		}), "%+v", result.Findings)
 	}
 	for _, wrong := range [][]string{
 		{"--http.listen", "192.0.2.1:9464"}, {"--http.config_file", "/none"}, {"--http.console", "--http.listen", ":0"},
@@ -95,6 +86,13 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 		return slices.DeleteFunc(checkJSON(t, code, servers...).Findings,
 			func(f diag.Finding) bool { return f.Subject != "input" })
 	}
+	says := func(code int, severity diag.Severity, want string) {
+		t.Helper()
+		found := input(code)
+		require.Len(t, found, 1)
+		require.Equal(t, severity, found[0].Severity)
+		require.Contains(t, found[0].Problem, want)
+	}
 	require.Empty(t, input(command.ExitOK), "the topic is empty")
 	// The records have no key and are spread by chance. A partition with more than sampleRecords would show
 	// its last ones only.
@@ -104,22 +102,12 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 		echosieve(t, command.ExitOK, lines, append([]string{"produce"}, servers[:2]...)...)
 	}
 	publish(lines)
-	found := input(command.ExitOK)
-	require.Len(t, found, 1)
-	require.Equal(t, diag.OK, found[0].Severity)
-	require.Equal(t, "of the last 50 records, 20 in script latin, 30 in script han, 0 without a word, 0 would be "+
-		"dead letters", found[0].Problem)
-
+	says(command.ExitOK, diag.OK, "of the last 50 records, 20 in script latin, 30 in script han, 0 without a word, 0 "+
+		"would be dead letters")
 	publish(strings.Repeat(`{"text":"...1"}`+"\n{\"headline\":\"x\"}\n", 5))
-	found = input(command.ExitOK)
-	require.Len(t, found, 1)
-	require.Equal(t, diag.Warning, found[0].Severity)
-	require.Contains(t, found[0].Problem, "5 would be dead letters")
-
+	says(command.ExitOK, diag.Warning, "5 would be dead letters")
 	publish("{\"text\":\"x\"}\n" + strings.Repeat("{\"headline\":\"x\"}\n", 400))
-	found = input(command.ExitNo)
-	require.Equal(t, diag.Failure, found[0].Severity)
-	require.Contains(t, found[0].Problem, "most of them for: no_text: none of the text fields")
+	says(command.ExitNo, diag.Failure, "most of them for: no_text: none of the text fields")
 }
 
 func TestCheckBoilerplate(t *testing.T) {

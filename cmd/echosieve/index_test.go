@@ -115,8 +115,8 @@ func TestForgetByID(t *testing.T) {
 	require.Contains(t, runIndex(t, command.ExitFailed, w, "forget", "--as", "text", "a"),
 		"--as wants id or coordinates")
 
-	type forgotten struct{ Articles, Copies int }
-	require.Equal(t, forgotten{2, 1}, commandtest.Answer[forgotten](t, newRootCommand(), w.Args("index", "forget", "a")...))
+	type counts struct{ Articles, Copies int }
+	require.Equal(t, counts{2, 1}, commandtest.Answer[counts](t, newRootCommand(), w.Args("index", "forget", "a")...))
 	for i, hidden := range []bool{true, true, false, true} {
 		require.Equal(t, hidden, lookedUp(t, w, fmt.Sprintf("articles/1/%d", i))[0].Hidden, i)
 	}

@@ -111,8 +111,8 @@ func (w *World) Publish(t *testing.T, partition int32, at time.Time, value strin
 		Value: []byte(value)})
 }
 
-// Decide publishes values, a second after each other, into partitions in turn. It waits for each verdict, of which there
-// must be none before, and returns the coordinates.
+// Decide publishes values, a second after each other, into partitions in turn. It waits for each verdict, of which
+// there must be none before, and returns the coordinates.
 func (w *World) Decide(t *testing.T, from time.Time, partitions int, values ...string) (all []string) {
 	t.Helper()
 	for i, value := range values {

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,15 +27,16 @@ func run(t *testing.T, w *inprocess.World, args ...string) string {
 	return out
 }
 
-func runRefill(t *testing.T, w *inprocess.World, args ...string) (s struct {
+type refilled struct {
 	Restored, Held, Old int
 	Cured               bool
 	Cut                 []string
-},
-) {
+}
+
+func runRefill(t *testing.T, w *inprocess.World, args ...string) refilled {
 	t.Helper()
-	require.NoError(t, json.Unmarshal([]byte(run(t, w, append([]string{"refill", "--json"}, args...)...)), &s))
-	return s
+	args = w.Args(append([]string{"index", "refill"}, args...)...)
+	return commandtest.Answer[refilled](t, commandtest.Only(Command()), args...)
 }
 
 // lose flushes Redis, and waits until the service warns of it.
