@@ -142,7 +142,7 @@ func TestProduceLoop(t *testing.T) {
 	line, err := out.ReadString('\n')
 	require.NoError(t, err)
 	require.Contains(t, line, "records published to articles in ")
-	require.NoError(t, wait(t, cmd))
+	require.NoError(t, cmd.Wait())
 }
 
 // Produce creates the topic into which it publishes, and no other: it needs no right on the outputs.

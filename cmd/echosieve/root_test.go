@@ -102,22 +102,9 @@ func TestSecondSignal(t *testing.T) {
 		}
 	}()
 	exit := (*exec.ExitError)(nil)
-	require.ErrorAs(t, wait(t, cmd), &exit)
+	require.ErrorAs(t, cmd.Wait(), &exit)
 	require.Equal(t, 130, exit.ExitCode(),
 		"the process ends by itself: as the first process of a container it could not be ended by the signal")
-}
-
-func wait(t *testing.T, cmd *exec.Cmd) error {
-	t.Helper()
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(time.Minute):
-		require.Fail(t, "the process did not end")
-		return nil
-	}
 }
 
 func TestReady(t *testing.T) {

@@ -169,10 +169,10 @@ func TestSecrets(t *testing.T) {
 	require.Nil(t, flags.Lookup("kafka.password"), "command lines are public")
 }
 
-// A printed configuration can be loaded again, for any values.
-func TestPrintRoundTrip(t *testing.T) {
+// A printed configuration can be loaded again, for any values. Environ passes it to another process, with its secrets.
+func TestRoundTrips(t *testing.T) {
 	want := testDefaults()
-	want.Window = 90*time.Minute + 5*time.Second
+	want.Window, want.Shared.Weight = 90*time.Minute+5*time.Second, .25
 	want.Kafka.MaxBytes = 64<<20 + 1
 	want.Kafka.Brokers = []string{"", "a: b", "[c]", "d,e", "null", "true", "#f", "\u65b0\u805e"}
 	want.Kafka.Nested.Input = "two\nlines: \"x\""
@@ -180,14 +180,8 @@ func TestPrintRoundTrip(t *testing.T) {
 	got, _, err := load(t, string(s.Print(&want, nil)), nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-}
-
-// Environ passes the whole configuration, with its secrets, to another process.
-func TestEnvironRoundTrip(t *testing.T) {
-	want := testDefaults()
-	want.Kafka = testKafka{Brokers: []string{"x:1", "y:2"}, Password: "secret", MaxBytes: 7}
-	want.Shared.Weight, want.Window = .25, 90*time.Minute
-	got, _, err := load(t, "", New(testPrefix, testDefaults(), nil).Environ(&want), nil)
+	want.Kafka.Brokers, want.Kafka.Password = []string{"x:1", "y:2"}, "secret"
+	got, _, err = load(t, "", s.Environ(&want), nil)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
