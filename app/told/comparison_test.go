@@ -3,6 +3,7 @@ package told
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -91,4 +92,14 @@ func TestLongTitlesAreCut(t *testing.T) {
 		require.Greater(t, text.StringWidth(line), mostTitle)
 		require.NotContains(t, line, "\x1b")
 	}
+}
+
+// MostFound is mostFound, for the tests that import packages which import this one.
+const MostFound = mostFound
+
+func TestProgress(t *testing.T) {
+	var r Reader
+	require.Empty(t, r.line(time.Minute), "nothing was read yet")
+	r.progress.Store(&progress{article.Coordinates{Topic: "articles-unique", Partition: 3}, 25, 2})
+	require.Equal(t, "searching articles-unique/3: 25% (2 records so far)", r.line(time.Minute))
 }
