@@ -62,6 +62,7 @@ func hostileTexts(n int) map[string]string {
 		"short ligatures": repeat("\ufdfb"), // and 8 of this one, with spaces
 		"squared words":   repeat("\u3300"),
 		"notes":           repeat("\U0001d160"),
+		"vowels":          repeat("\u0eb3"), // the dearest known: NFKC makes it just twice as long
 		"fractions":       repeat("\u00bd\u2153"),
 		"kana": fill("あいうえおかきくけこさしすせそたちつてとなにぬねの"+
 			"はひふへほまみむめもやゆよらりるれろわをん", n),
