@@ -126,6 +126,12 @@ func isAboutID(status int) bool {
 	return status/100 == 4
 }
 
+// isUnknown says whether an answer has one of the codes of an interface of registries: no subject, no version, no schema.
+// Web servers have others, or none.
+func isUnknown(refused *sr.ResponseError) bool {
+	return refused.StatusCode == http.StatusNotFound && refused.ErrorCode/100 == http.StatusNotFound
+}
+
 // errLarge is the error of an answer above mostAnswer.
 var errLarge = errors.New("it has more than 2 MiB")
 
@@ -135,8 +141,7 @@ func newRefusal(err error) *refusal {
 	var unanswered *url.Error
 	if errors.As(err, &refused) {
 		return &refusal{status: refused.StatusCode, answer: fmt.Sprintf("status %d", refused.StatusCode),
-			// The codes of an interface of registries: no subject, no version, no schema. Web servers have others, or none.
-			unknown: refused.StatusCode == http.StatusNotFound && refused.ErrorCode/100 == http.StatusNotFound,
+			unknown: isUnknown(refused),
 			aboutID: isAboutID(refused.StatusCode), problem: explainStatus(refused)}
 	}
 	if p := explained.Explain(err); p != nil {
@@ -175,6 +180,9 @@ func explainStatus(refused *sr.ResponseError) *diag.Problem {
 	case status < http.StatusBadRequest:
 		p.Cause, p.Remedy = "the schema registry leads to another server",
 			"set input.registry.urls to the address that it leads to, unless that is a login page"
+	case isUnknown(refused):
+		p.Cause, p.Remedy = "the schema registry knows no schema that it is asked for",
+			"check that it has its data, and that input.registry.urls names the registry of who publishes"
 	case status == http.StatusNotFound:
 		p.Cause, p.Remedy = "there is no schema registry at this address",
 			"check the path in input.registry.urls, and the proxy before it"

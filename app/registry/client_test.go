@@ -203,7 +203,7 @@ func faults() map[string]fault {
 		"gateway's": {status(404, `{"message":"no Route matched with those values"}`),
 			"no schema registry at this address", "with status 404"},
 		"lost its store": {status(404, `{"error_code":40403,"message":"Schema not found"}`),
-			"no schema registry at this address", "the registry knows no schema"},
+			"check that it has its data", "the registry knows no schema"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://login.invalid/", http.StatusFound)
 		}, "leads to another server", ""},
