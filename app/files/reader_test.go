@@ -162,6 +162,7 @@ func TestForms(t *testing.T) {
 		"no header":          {"a,x\nb,y\n", nil, "it has a, x: --input.fields.text NAME"},
 		"warc":               {archive, pages, ""},
 		"warc.gz":            {members, pages, ""},
+		"warc, padded":       {archive + "\x00\x00", pages, ""},
 		"warc, cut off":      {archive[:len(archive)-3000], pages[:5], "cut off"},
 		"warc, no length": {"WARC/1.0\r\nWARC-Type: response\r\n\r\n", nil,
 			"no article in standard input (stdin:1: a record does not say its length)"},

@@ -72,7 +72,7 @@ const warcBegin = "WARC/"
 // header reads the header of the next record and the length of its block. After a fault it stands before the
 // next record.
 func (w *warcReader) header() (http.Header, int64, error) {
-	for c := byte('\n'); c == '\r' || c == '\n'; {
+	for c := byte('\n'); c == '\r' || c == '\n' || c == 0; { // zeros fill the blocks of tapes
 		var err error
 		if c, err = w.ReadByte(); err != nil {
 			return nil, 0, err

@@ -217,11 +217,11 @@ func (o *object) first(paths []string) (empty gjson.Result, at string) {
 	return empty, at
 }
 
-// firstString returns the first string that is not empty at one of the paths, or "". It may share the memory of the
+// firstString returns the first string that is not blank at one of the paths, or "". It may share the memory of the
 // object.
 func (o *object) firstString(paths []string) string {
 	for _, path := range paths {
-		if v := o.get(path); v.Type == gjson.String && v.Str != "" {
+		if v := o.get(path); v.Type == gjson.String && strings.TrimSpace(v.Str) != "" {
 			return v.Str
 		}
 	}
@@ -262,7 +262,7 @@ func (o *object) firstID(paths []string) string {
 		case gjson.Number:
 			id = v.Raw
 		}
-		if id != "" && len(id) <= article.MaxIDBytes {
+		if strings.TrimSpace(id) != "" && len(id) <= article.MaxIDBytes {
 			return strings.Clone(id) // it outlives the record
 		}
 	}

@@ -132,7 +132,8 @@ var (
 	}
 	// weekday finds the day of the week in these languages.
 	weekday = regexp.MustCompile(`\s*(?:[(（](?:[日月火水木金土월화수목금토일]|` +
-		`(?:星期|周)[一二三四五六日天])[)）]|(?:星期|周)[一二三四五六日天]|[월화수목금토일]요일|[日月火水木金土]曜日)\s*`)
+		`(?:星期|周)[一二三四五六日天])[)）]|(?:星期|周)[一二三四五六日天]|` +
+		`[월화수목금토일]요일|[日月火水木金土]曜日)\s*`)
 	// remark is the zone in words behind an offset: (China Standard Time), [Europe/Paris]. It says nothing that is read.
 	remark = regexp.MustCompile(`\s*(\([^)]*\)|\[[^\]]*\])$`)
 	// zoned finds what stands behind the time of day: an offset, the name of a zone, or both; and a year, as date(1)

@@ -100,6 +100,9 @@ func Command() *cobra.Command {
 				}
 			}
 		}
+		if *folder == "" && cmd.Flags().Changed("state") { // such as "$DIR", which is not set
+			return errors.New("--state is empty: name a folder")
+		}
 		r, err := newRun(cfg, *folder)
 		if err != nil {
 			return err
