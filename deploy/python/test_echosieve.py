@@ -86,8 +86,13 @@ class TestFilter(unittest.TestCase):
             kinds([{"text": BRIDGE}], window="soon")
         with self.assertRaisesRegex(TypeError, "an article holds a set"):
             kinds([{"text": BRIDGE}, {"text": {1}}])
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(ValueError, "put None in place of NaN"):
             kinds([{"text": BRIDGE, "n": float("nan")}])
+        for args in ("--input.format html", [7]):
+            with self.assertRaisesRegex(TypeError, "^args is a list of texts"):
+                kinds([{"text": BRIDGE}], args=args)
+        with self.assertRaisesRegex(echosieve.Error, "^--state is empty"):
+            kinds([{"text": BRIDGE}], state="")
 
         for flag in ("--only", "--only=unique", "--stories", "--unique", "--state"):
             with self.assertRaisesRegex(ValueError, f"^{flag.split('=')[0]} in args: "):

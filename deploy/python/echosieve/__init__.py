@@ -77,6 +77,8 @@ def filter(
     Raises Error if the program fails, and what the iterable raises. The program is started with the first next()
     and ends when the generator is closed.
     """
+    if isinstance(args, str) or not all(isinstance(arg, str) for arg in args):
+        raise TypeError(f"args is a list of texts, such as ['--input.fields.text', 'body'], and not {args!r}")
     for arg in args:
         name = arg.split("=")[0]
         if name in _OTHER_LINES:
@@ -159,7 +161,10 @@ class _Writer(threading.Thread):
                         f"an article is a mapping with its text under 'text', such as {{'text': '...'}}, and no "
                         f"{type(article).__name__}"
                     )
-                line = json.dumps(dict(article), ensure_ascii=False, allow_nan=False, default=_default)
+                try:
+                    line = json.dumps(dict(article), ensure_ascii=False, allow_nan=False, default=_default)
+                except ValueError as error:
+                    raise ValueError(f"an article is no JSON: {error}; put None in place of NaN and infinity") from error
                 self.waiting.append(article)
                 self._write(line.encode(errors="backslashreplace"))  # half of a surrogate pair becomes its escape
             self._exhausted = True
