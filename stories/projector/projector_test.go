@@ -180,7 +180,12 @@ func TestValueOfAnotherProgram(t *testing.T) {
 		}
 		_, all := decide(t, p, output(0, 0, 1, "near"))
 		require.Len(t, all, 1)
-		require.Contains(t, said, "holds a value that is not Echosieve's: find out which program writes it")
+		const cause = "holds a value that is not Echosieve's: find out which program writes it"
+		require.Contains(t, said, cause)
+		require.NoError(t, client.Del(t.Context(), p.Store.keys.StoryGeneration()).Err())
+		require.NoError(t, client.LPush(t.Context(), p.Store.keys.StoryGeneration(), "x").Err())
+		_, err := Open(t.Context(), client, p.Store.keys, t.Name(), time.Hour, false)
+		require.ErrorContains(t, err, cause)
 	})
 }
 

@@ -57,11 +57,11 @@ func Open(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys,
 		if rebuild {
 			how.Mode = ""
 		}
-		err := client.SetArgs(ctx, keys.StoryGeneration(), begun, how).Err()
-		if err != nil && !errors.Is(err, redis.Nil) { // nil: there is one already
-			return err
-		}
-		s.generation, err = client.Get(ctx, keys.StoryGeneration()).Result()
+		pipe := client.Pipeline()
+		pipe.SetArgs(ctx, keys.StoryGeneration(), begun, how) // its answer is nil if there is one already
+		current := pipe.Get(ctx, keys.StoryGeneration())
+		err := connection.Execute(ctx, pipe)
+		s.generation = current.Val()
 		return err
 	})
 	return s, err
