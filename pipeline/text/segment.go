@@ -203,8 +203,8 @@ func cutPlain(dst []string, text string, full Spill) []string {
 	return dst
 }
 
-// wordField returns the length of the first word of a text if only a space follows it in its field, as behind most words
-// of English, otherwise 0.
+// wordField returns the length of the first word of a text if only a space follows it in its field, as behind most
+// words of English, otherwise 0.
 func wordField(text string) int {
 	n := wordLength(text)
 	if n == len(text) || text[n] != ' ' || !isLetter(text[0]) {
@@ -213,8 +213,8 @@ func wordField(text string) int {
 	return n
 }
 
-// wordLength returns the number of letters and digits that a text begins with. It reads eight bytes at a time: in a sum,
-// the highest bit of each byte says whether the byte is at least some value.
+// wordLength returns the number of letters and digits that a text begins with. It reads eight bytes at a time: in a
+// sum, the highest bit of each byte says whether the byte is at least some value.
 func wordLength(text string) (n int) {
 	for ; n+8 <= len(text); n += 8 {
 		eight := binary.LittleEndian.Uint64([]byte(text[n : n+8]))
