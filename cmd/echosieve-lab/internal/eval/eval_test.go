@@ -331,11 +331,16 @@ func TestEvalMistakes(t *testing.T) {
 		"stream --docs /nonexistent":                            "/nonexistent",
 		"stream":                                                `required flag(s) "docs" not set`,
 		"stream --docs " + one + " --min-caught 95":             "--min-caught",
-		"ablate --docs x":                                       "belong together", "ablate": "name labelled pairs", "ablate --bases 0 x": "--bases is 0",
-		"ablate --part x x":                     `--part is "x"`,
-		"ablate " + writeLines(t, `{"id":"1"}`): ":1: ", "ablate --recipe classic-fnv x": "has no second check",
-		"versus": "name the file of articles", "versus --recipe news " + one: "name another one",
-		"versus --recipe new " + one: "must be one of news,", "versus --each -1 " + one: "must not be negative",
+		"ablate --docs x":                                       "belong together",
+		"ablate":                                                "name labelled pairs",
+		"ablate --bases 0 x":                                    "--bases is 0",
+		"ablate --part x x":                                     `--part is "x"`,
+		"ablate " + writeLines(t, `{"id":"1"}`):                 ":1: ",
+		"ablate --recipe classic-fnv x":                         "has no second check",
+		"versus":                                                "name the file of articles",
+		"versus --recipe news " + one:                           "name another one",
+		"versus --recipe new " + one:                            "must be one of news,",
+		"versus --each -1 " + one:                               "must not be negative",
 	} {
 		_, errOut := runEval(t, command.ExitFailed, strings.Fields(args)...)
 		require.Contains(t, errOut, says, args)
