@@ -126,8 +126,8 @@ func isAboutID(status int) bool {
 	return status/100 == 4
 }
 
-// isUnknown says whether an answer has one of the codes of an interface of registries: no subject, no version, no schema.
-// Web servers have others, or none.
+// isUnknown says whether an answer has one of the codes of an interface of registries: no subject, no version, no
+// schema. Web servers have others, or none.
 func isUnknown(refused *sr.ResponseError) bool {
 	return refused.StatusCode == http.StatusNotFound && refused.ErrorCode/100 == http.StatusNotFound
 }
