@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"echosieve/pipeline/lookup"
@@ -261,6 +262,18 @@ func (x *Index) Note(key string) (value string, kept bool) {
 	defer x.mu.Unlock()
 	value, kept = x.state.notes[key]
 	return value, kept
+}
+
+// Notes returns all notes whose keys begin with a prefix, in the order of their keys.
+func (x *Index) Notes(prefix string) (values []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(x.state.notes)) {
+		if strings.HasPrefix(key, prefix) {
+			values = append(values, x.state.notes[key])
+		}
+	}
+	return values
 }
 
 // SetNote keeps a text beside the articles from the next Sync on. The index must be in a folder.

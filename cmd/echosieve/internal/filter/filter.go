@@ -127,6 +127,9 @@ func (r *run) decide(batch *pipeline.Batch, faults []string) error {
 		}
 		r.output.tell(out)
 		r.counts.add(out)
+		if r.input.runs != nil {
+			r.input.runs.add(&out.Verdict)
+		}
 	}
 	r.collect()
 	return r.output.flush()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"echosieve/app/visible"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/memindex"
 )
 
@@ -30,6 +31,16 @@ type runs struct {
 	now   time.Time
 	seen  map[string]int // files of this run by their first article
 	read  []*sourceRun
+	// copies are the numbers of exact copies of articles of a run, named by the coordinates of its article 0.
+	copies map[article.Coordinates]int64
+}
+
+// add counts an article.
+func (r *runs) add(v *article.Verdict) {
+	if at := v.Original.Coordinates; v.Kind == article.Exact {
+		at.Offset = 0
+		r.copies[at]++
+	}
 }
 
 // sourceRun is the run of one file.
@@ -49,7 +60,7 @@ type sourceRun struct {
 // begin returns the run of a file with this first article.
 func (r *runs) begin(name string, first []byte) (*sourceRun, error) {
 	sum := sha256.Sum256(first)
-	key := fmt.Sprintf("file %x", sum[:16])
+	key := fileKey + fmt.Sprintf("%x", sum[:16])
 	if r.seen[key]++; r.seen[key] > 1 { // the second time its articles are copies, and no replay
 		key += fmt.Sprintf(" %d", r.seen[key])
 	}
@@ -72,7 +83,10 @@ func (r *runs) begin(name string, first []byte) (*sourceRun, error) {
 	return run, r.keep(run)
 }
 
-const numberKey = "number " // before the name of a file: the number of its last run
+const (
+	fileKey   = "file "   // before the hash of a file's first article: its last run
+	numberKey = "number " // before the name of a file: the number of its last run
+)
 
 func (r *runs) keep(run *sourceRun) error {
 	note, err := json.Marshal(run)
@@ -87,7 +101,7 @@ func (s *sourceRun) add(value []byte) {
 }
 
 // end keeps in the index that the runs are over and all their lines written. It names the files that an earlier run
-// has read to the end.
+// has read to the end, and the copies of articles that nobody may have got: an earlier run was cut off.
 func (r *runs) end(out io.Writer) error {
 	for _, run := range r.read {
 		if run.damaged {
@@ -100,6 +114,16 @@ func (r *runs) end(out io.Writer) error {
 		}
 		if err := r.keep(run); err != nil {
 			return err
+		}
+	}
+	for _, note := range r.index.Notes(fileKey) {
+		run := &sourceRun{}
+		if err := json.Unmarshal([]byte(note), run); err != nil {
+			return fmt.Errorf("--state: a run: %w", err)
+		}
+		if n := r.copies[article.Coordinates{Topic: run.Name, Partition: run.Number}]; n > 0 && run.Ended == "" {
+			fmt.Fprintln(out, visible.Line(fmt.Sprintf("%s of articles of %s, a run that was interrupted: they may be in no "+
+				"output; repeat that run with the same file", visible.Count(n, "exact copy"), run.Name)))
 		}
 	}
 	return r.index.Sync()

@@ -121,8 +121,10 @@ func TestKilled(t *testing.T) {
 	// another file does not end the run
 	got, errOut := filtered(t, commandtest.Any, lines[0], "--state", state, commandtest.File(t, "x", lines[1]))
 	require.Contains(t, got, "exact", errOut)
+	require.Contains(t, errOut, "1 exact copy of articles of stdin, a run that was interrupted: they may be in no output")
 	got, errOut = filtered(t, commandtest.Any, all, "--state", state)
 	require.Equal(t, want, got, errOut)
+	require.NotContains(t, errOut, "interrupted")
 }
 
 // storiesOf runs filter on a file and returns its stories, all of which fit the schema.
