@@ -3,7 +3,10 @@ package service_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/service"
 	"echosieve/pipeline/article"
+	"echosieve/redisindex/keyspace"
 	"echosieve/stories"
 	"echosieve/test/inprocess"
 	"echosieve/test/kafkatest"
@@ -54,9 +58,22 @@ func TestStoriesFollowTheService(t *testing.T) {
 	s, err := service.NewStories(t.Context(), cfg, service.StoriesConfig{Topic: "articles-stories"},
 		slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
+	// Another program has put a value of its own in the place of the generation: the role waits, and says so.
+	generation := keyspace.New(cfg.IndexConfig(s.RecipeID()), 0).StoryGeneration()
+	_, err = w.Redis.Lpush(generation, "x")
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
+	require.Eventually(t, func() bool {
+		response, err := http.Get("http://" + s.HTTPAddr() + "/readyz")
+		require.NoError(t, err)
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return strings.Contains(string(text), "holds a value that is not Echosieve's")
+	}, time.Minute, 50*time.Millisecond)
+	require.True(t, w.Redis.Del(generation))
 	// In a topic of several partitions, compaction would keep an old record of a story.
 	_, err = kadm.NewClient(w.Kafka).CreateTopic(t.Context(), 3, 1, nil, "three")
 	require.NoError(t, err)

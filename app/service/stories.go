@@ -25,6 +25,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
+	"echosieve/internal/stopping"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
@@ -112,7 +113,7 @@ func (s *Stories) Run(ctx context.Context) error {
 // project serves one generation of stories after another.
 func (s *Stories) project(ctx context.Context) error {
 	for rebuild := s.role.Rebuild; ; rebuild = false {
-		kept, err := projector.Open(ctx, s.redis, s.keys, s.cfg.Redis.Namespace, s.cfg.Window, rebuild)
+		kept, err := s.open(ctx, rebuild)
 		if err != nil {
 			return err
 		}
@@ -124,6 +125,24 @@ func (s *Stories) project(ctx context.Context) error {
 		s.metrics.Began(errors.Is(err, projector.ErrLost))
 		s.log.Warn("the stories are built anew, from the start of the output topics", "because", err)
 	}
+}
+
+// opening is the call that waits for the generation of the stories.
+type opening struct{}
+
+func (opening) String() string { return "stories: generation" }
+
+// open opens the stories of the current generation, as soon as Redis takes it. The error is ctx's.
+func (s *Stories) open(ctx context.Context, rebuild bool) (kept *projector.Store, err error) {
+	defer s.health.report("redis", opening{}, nil)
+	err = stopping.Until(ctx, 0, func(ctx context.Context) (err error) {
+		kept, err = projector.Open(ctx, s.redis, s.keys, s.cfg.Redis.Namespace, s.cfg.Window, rebuild)
+		if err != nil && ctx.Err() == nil {
+			s.health.report("redis", opening{}, err)
+		}
+		return err
+	})
+	return kept, err
 }
 
 // generation reads the output topics into the stories of one generation.

@@ -42,29 +42,25 @@ type Store struct {
 
 // Open returns the store of the current generation. With rebuild, or if Redis knows none, it begins a new one, which is
 // empty; the keys of the old one expire. The name of a generation is the time of its beginning, so it never comes
-// again, even if Redis has lost it. lifetime is how long a story stays after its last change. Open waits a minute for a
-// Redis that does not answer.
+// again, even if Redis has lost it. lifetime is how long a story stays after its last change. Open asks Redis once.
 func Open(ctx context.Context, client redis.UniversalClient, keys keyspace.Keys, namespace string,
 	lifetime time.Duration, rebuild bool,
 ) (*Store, error) {
-	s := &Store{
-		client: client, session: connection.NewSession(client, namespace, swapScript), namespace: namespace, keys: keys,
-		lifetime: lifetime,
+	how := redis.SetArgs{Mode: "NX"}
+	if rebuild {
+		how.Mode = ""
 	}
-	begun := strconv.FormatInt(time.Now().UnixMicro(), 36)
-	err := s.session.Patiently(ctx, "generation of stories", func() error {
-		how := redis.SetArgs{Mode: "NX"}
-		if rebuild {
-			how.Mode = ""
-		}
-		pipe := client.Pipeline()
-		pipe.SetArgs(ctx, keys.StoryGeneration(), begun, how) // its answer is nil if there is one already
-		current := pipe.Get(ctx, keys.StoryGeneration())
-		err := connection.Execute(ctx, pipe)
-		s.generation = current.Val()
-		return err
-	})
-	return s, err
+	pipe := client.Pipeline()
+	// The answer is nil if there is one already.
+	pipe.SetArgs(ctx, keys.StoryGeneration(), strconv.FormatInt(time.Now().UnixMicro(), 36), how)
+	current := pipe.Get(ctx, keys.StoryGeneration())
+	if err := connection.Execute(ctx, pipe); err != nil {
+		return nil, fmt.Errorf("generation of stories: %w", connection.Explain(err, client, namespace))
+	}
+	return &Store{
+		client: client, session: connection.NewSession(client, namespace, swapScript), namespace: namespace, keys: keys,
+		generation: current.Val(), lifetime: lifetime,
+	}, nil
 }
 
 // Generation is the name of the generation.
