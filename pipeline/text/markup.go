@@ -121,13 +121,13 @@ func stripWiki(text string) string {
 		return text
 	}
 	for range maxMarkupPasses { // templates within templates
-		text = replaceEnclosed(text, "{{", "}}", func(string) (string, bool) { return "", true })
+		text = replaceEnclosed(text, "{{", "}}", func(string) string { return "" })
 	}
-	text = replaceEnclosed(text, "[[", "]]", func(link string) (string, bool) {
-		return "", strings.IndexByte(link, ':') > 0 && !strings.Contains(link, "|") // a category
-	})
-	return replaceEnclosed(wikiMarks.Replace(text), "[[", "]]", func(link string) (string, bool) {
-		return link[strings.LastIndexByte(link, '|')+1:], true
+	return replaceEnclosed(wikiMarks.Replace(text), "[[", "]]", func(link string) string {
+		if strings.IndexByte(link, ':') > 0 && !strings.Contains(link, "|") { // a category
+			return ""
+		}
+		return link[strings.LastIndexByte(link, '|')+1:]
 	})
 }
 
@@ -135,8 +135,8 @@ func stripWiki(text string) string {
 var wikiMarks = strings.NewReplacer("'''", "", "''", "")
 
 // replaceEnclosed returns a text with other texts in place of what stands between two brackets and two closing ones,
-// these included. with gets what stands there, without brackets in it, and says whether it is replaced.
-func replaceEnclosed(text, begin, end string, with func(inner string) (string, bool)) string {
+// these included. with gets what stands there, which has no such brackets.
+func replaceEnclosed(text, begin, end string, with func(inner string) string) string {
 	var out strings.Builder
 	done := 0
 	for i := 0; ; {
@@ -154,13 +154,10 @@ func replaceEnclosed(text, begin, end string, with func(inner string) (string, b
 			i += max(1, length) // what begins with the last bracket may be enclosed
 			continue
 		}
-		next := i + len(begin) + length + len(end)
-		if replacement, replaced := with(inner[:length]); replaced {
-			out.WriteString(text[done:i])
-			out.WriteString(replacement)
-			done = next
-		}
-		i = next
+		out.WriteString(text[done:i])
+		out.WriteString(with(inner[:length]))
+		i += len(begin) + length + len(end)
+		done = i
 	}
 	if done == 0 {
 		return text
