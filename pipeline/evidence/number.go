@@ -10,6 +10,37 @@ import (
 	"echosieve/simhash"
 )
 
+// AddNumbers reads the numbers of the article's clean text, once for each article, in time linear in its length. head
+// is how long the lines above the article are, in bytes: their numbers number the version.
+//
+// All reports on one form have its years and telephone numbers in common. So these constants are no evidence of a copy.
+// A year that differs in the same context is evidence against a copy, a telephone number is not: it tells who published
+// the text, and one misread digit must not outweigh equal words.
+func (b *Builder) AddNumbers(clean string, head int) {
+	for n := (numbers{text: clean}); len(b.facts) < maxNumbers && n.next(); {
+		if !n.phone {
+			b.addNumber(&n, head)
+		}
+	}
+}
+
+func (b *Builder) addNumber(n *numbers, head int) {
+	value := simhash.Mix(n.value + 1)
+	bit := uint64(1) << ((value >> 32) % bodyBits)
+	facts := &b.facts
+	if n.at < max(limits.HeadBytes, head) {
+		bit = 1 << (bodyBits + (value>>32)%(bitmapBits-bodyBits))
+		facts = &b.heads
+	}
+	if !isYear(n.value) {
+		b.bitmap |= bit
+	}
+	*facts = append(*facts, newFact(n.context, len(*facts), value))
+	if n.value >= 10 && n.at >= head {
+		b.values.add(value)
+	}
+}
+
 // numbers reads the numbers of a text one after the other, each with the characters before it as its context.
 // Time is linear in the length of the text, and nothing is allocated.
 //

@@ -158,7 +158,7 @@ func (b *Boilerplate) add(fields []string) error {
 	if fields[1] == "" || normalised == "" {
 		return errors.New("the publisher or the sentence is empty")
 	}
-	if n := text.CutSentence(clean); n < len(clean) {
+	if n := cutSentence(clean); n < len(clean) {
 		return fmt.Errorf("more than one sentence: put %q into a row of its own", clean[:n])
 	}
 	publisher := article.Cut(fields[1], article.MaxPublisherBytes) // as the decoder cuts those of records
@@ -208,7 +208,7 @@ func (f *Finder) withoutBoilerplate(clean string, from article.Origin) string {
 		return clean
 	}
 	out, done := f.kept[:0], 0
-	for start, end := range text.Sentences(clean) {
+	for start, end := range sentencesOf(clean) {
 		f.sentence = text.AppendNormalised(f.sentence[:0], clean[start:end])
 		if !f.boilerplate.matches(f.sentence, from) {
 			continue
@@ -293,7 +293,7 @@ func (l *Learner) Add(content article.Content) bool {
 	var sentences []span
 	clear(l.seen)
 	first, second := uint64(math.MaxUint64), uint64(math.MaxUint64) // the two lowest hashes
-	for start, end := range text.Sentences(clean) {
+	for start, end := range sentencesOf(clean) {
 		l.buf = text.AppendNormalised(l.buf[:0], clean[start:end])
 		hash := simhash.Hash(string(l.buf))
 		if len(l.buf) < minLearned || l.seen[hash] {

@@ -147,3 +147,27 @@ func TestLearnerForgetsRareSentences(t *testing.T) {
 	}
 	require.Equal(t, []Sentence{{"courier", 100, text.Clean(notice)}}, l.Sentences(nil))
 }
+
+func TestSentencesAreCut(t *testing.T) {
+	for raw, want := range map[string][]string{
+		"":                       nil,
+		"One. Two! Three?\nFour": {"one.", "two!", "three?", "four"},
+		"It rose 3.5 % at example.com. So be it.": {"it rose 3.5 % at example.com.", "so be it."},
+		`"We won." She left (at once.) Then...`:   {`"we won."`, "she left (at once.)", "then..."},
+		"यह पहला है। यह दूसरा है।": {
+			"यह पहला है।", "यह दूसरा है।",
+		},
+		"第一句。第二句！“第三句？”第四句": {"第一句。", "第二句!",
+			"“第三句?”", "第四句"},
+		"...\n。\nA":        {"...", "。", "a"},
+		"a...b. c":         {"a...b.", "c"},
+		`a.".b!.c d.'.) e`: {`a.".b!.`, `c d.'.)`, "e"},
+	} {
+		var got []string
+		clean := text.Clean(raw)
+		for start, end := range sentencesOf(clean) {
+			got = append(got, clean[start:end])
+		}
+		require.Equal(t, want, got, raw)
+	}
+}

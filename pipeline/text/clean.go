@@ -3,7 +3,7 @@
 //
 //   - Clean removes markup (markup.go), reads escapes and mojibake (escape.go), and folds what writers
 //     write in several ways: Unicode forms, case, scripts (clean.go), marks such as accents (marks.go).
-//   - AppendNormalised makes of a clean text what the digest covers. Sentences cuts it into sentences (script.go).
+//   - AppendNormalised makes of a clean text what the digest covers.
 //   - Segmenter cuts a clean text into words, in all scripts (script.go, segment.go).
 //   - Counter counts and weighs the words (words.go), by tables of frequencies and by function words (terms.go).
 //     Misread words count as the words that they look like (shape.go).
@@ -38,7 +38,7 @@ func Clean(text string) string {
 func AppendClean(dst []byte, text string) (clean []byte, costly bool) {
 	start := len(dst)
 	var spelled spelling
-	dst = fold(dst, undoMojibake(stripShortcodes(unquote(stripMarkup(stripWiki(unescape(text)))))), &spelled)
+	dst = fold(dst, undoMojibake(stripShortcodes(stripMarkup(stripWiki(unquote(unescape(text)))))), &spelled)
 	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
 	// is rare, because fold maps the usual compatibility characters itself.
 	if spelled.any && !norm.NFKC.IsNormal(dst[start:]) {

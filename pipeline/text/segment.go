@@ -8,7 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
 
 	"echosieve/pipeline/segment"
 )
@@ -47,6 +50,130 @@ type Spill func(words []string) []string
 func (f Spill) after(dst []string) []string {
 	if len(dst) >= spillAt && f != nil {
 		return f(dst)
+	}
+	return dst
+}
+
+// Cut appends the words of a clean text in any script to dst. Of a long text, words are spilled in between.
+func (s *Segmenter) Cut(dst []string, clean string, full Spill) []string {
+	done := 0
+	for i := 0; i < len(clean); {
+		switch c := clean[i]; { // most of any text, without a function call
+		case c < utf8.RuneSelf:
+			i++
+			for i+8 <= len(clean) && binary.LittleEndian.Uint64([]byte(clean[i:i+8]))&nonASCII == 0 {
+				i += 8
+			}
+			continue
+		case beginsHan(c):
+			i += 3
+			continue
+		}
+		kind, size := scriptOf(clean[i:])
+		if kind == cutByJieba {
+			i += size
+			continue
+		}
+		start, end := i, i+size
+		if kind == cutAtSpaces {
+			for start > done && (isLetter(clean[start-1]) || isDigit(clean[start-1])) {
+				start--
+			}
+			end = endOfSpaced(clean, end)
+		} else {
+			for end < len(clean) {
+				k, size := scriptOf(clean[end:])
+				if k != cutInPairs {
+					break
+				}
+				end += size
+			}
+		}
+		if start > done {
+			dst = s.cut(dst, clean[done:start], full)
+		}
+		if kind == cutAtSpaces {
+			dst = cutSpaced(dst, clean[start:end], full)
+		} else {
+			dst = cutPairs(dst, clean[start:end], full)
+		}
+		i, done = end, end
+	}
+	if done == 0 {
+		return s.cut(dst, clean, full)
+	}
+	return s.cut(dst, clean[done:], full)
+}
+
+const (
+	eachByte = 0x0101010101010101 // times a byte: that byte eight times
+	nonASCII = 0x80 * eachByte    // the bits that are set in eight bytes that are no ASCII
+)
+
+// endOfSpaced returns the end of the text with spaces between its words that continues at i: it ends before
+// the next character that is Han or cut in pairs.
+func endOfSpaced(clean string, i int) int {
+	for i < len(clean) {
+		kind, size := scriptOf(clean[i:])
+		if kind == cutInPairs || kind == cutByJieba && size == 3 && clean[i] >= 0xe3 {
+			return i
+		}
+		i += size
+	}
+	return i
+}
+
+// cutSpaced appends the words of a text with spaces between them. ASCII is cut like plain text. The rules of
+// Unicode keep "l'été" in one piece. Here it is two words, because it is also written with other characters
+// than "'", and copies must have the same words.
+func cutSpaced(dst []string, text string, full Spill) []string {
+	for len(text) > 0 {
+		if n := wordField(text); n > 0 {
+			dst = full.after(append(dst, text[:n]))
+			text = text[n+1:]
+			continue
+		}
+		n, plain := nextField(text)
+		field := text[:n]
+		text = text[n:]
+		if plain {
+			dst = cutPlain(dst, field, full)
+			continue
+		}
+		for pieces := words.FromString(field); pieces.Next(); {
+			for word := range strings.FieldsFuncSeq(pieces.Value(), func(r rune) bool {
+				c := classOf(r)
+				return c != classWord && c != classDigit
+			}) {
+				dst = full.after(append(dst, word))
+			}
+		}
+	}
+	return dst
+}
+
+// cutPairs appends each pair of neighbouring characters, or the character itself if the text has only one. A
+// letter with its marks is one character.
+func cutPairs(dst []string, text string, full Spill) []string {
+	start := 0 // where the last character begins
+	for i := 0; i < len(text); {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		end := i + size
+		for end < len(text) {
+			r, size := utf8.DecodeRuneInString(text[end:])
+			if !unicode.IsMark(r) {
+				break
+			}
+			end += size
+		}
+		before := start
+		start = i
+		if start > 0 {
+			dst = full.after(append(dst, text[before:end]))
+		} else if end == len(text) {
+			dst = full.after(append(dst, text))
+		}
+		i = end
 	}
 	return dst
 }

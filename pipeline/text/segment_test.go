@@ -127,30 +127,6 @@ func TestStopWordFile(t *testing.T) {
 	require.ErrorContains(t, err, ":1:")
 }
 
-func TestSentencesAreCut(t *testing.T) {
-	for text, want := range map[string][]string{
-		"":                       nil,
-		"One. Two! Three?\nFour": {"one.", "two!", "three?", "four"},
-		"It rose 3.5 % at example.com. So be it.": {"it rose 3.5 % at example.com.", "so be it."},
-		`"We won." She left (at once.) Then...`:   {`"we won."`, "she left (at once.)", "then..."},
-		"यह पहला है। यह दूसरा है।": {
-			"यह पहला है।", "यह दूसरा है।",
-		},
-		"第一句。第二句！“第三句？”第四句": {"第一句。", "第二句!",
-			"“第三句?”", "第四句"},
-		"...\n。\nA":        {"...", "。", "a"},
-		"a...b. c":         {"a...b.", "c"},
-		`a.".b!.c d.'.) e`: {`a.".b!.`, `c d.'.)`, "e"},
-	} {
-		var got []string
-		clean := Clean(text)
-		for start, end := range Sentences(clean) {
-			got = append(got, clean[start:end])
-		}
-		require.Equal(t, want, got, text)
-	}
-}
-
 func TestWeights(t *testing.T) {
 	table := weigh(t, "新华社新华社新华社新华社 Qwertyuiop 强哥说 the of 1234567 记者")
 	require.Equal(t, 4, table["新华社"].Count)
