@@ -218,7 +218,7 @@ func TestWrongUsage(t *testing.T) {
 		"run --config " + dir + "/none.yaml":                 "echosieve config reference",
 		"compare @" + dir + "/none.txt b":                    "no such file",
 		"compare a b --detection.boilerplate_file " + noText: "notext.jsonl:1: the first row must be",
-		"look " + notJSON:                                    "(" + notJSON + ":1: the value is not a JSON object",
+		"look " + notJSON:                                    "(" + notJSON + ":1: the first line is no JSON, and no header",
 		"look " + long:                                       "long.csv holds more than 100 articles; name a file of fewer",
 		"produce " + kafka:                                   "there is no article in standard input",
 		// Servers that are not there, and servers of other kinds.
