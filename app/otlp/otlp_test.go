@@ -106,9 +106,10 @@ func TestSpansArrive(t *testing.T) {
 // A receiver that never answers holds back nobody: spans that find no room are dropped at once, and counted. Close
 // gives up in time.
 func TestReceiverThatHangs(t *testing.T) {
-	receiver := otlpreceiver.Start(t)
-	receiver.Answer = func(r *http.Request) int {
-		<-r.Context().Done()
+	receiver, over := otlpreceiver.Start(t), make(chan struct{})
+	t.Cleanup(func() { close(over) }) // before the receiver ends, which waits for requests
+	receiver.Answer = func(*http.Request) int {
+		<-over
 		return http.StatusOK
 	}
 	e, count, _ := exporter(t, map[string]string{
