@@ -107,8 +107,6 @@ var others = []mistake{
 		{"connection/replication.go", "cluster.OnNewNode(func(node *redis.Client) { node.AddHook(r) })", "_ = cluster"}}},
 	{"straddling-members", "^TestAddToLists$/^Mini$", []edit{
 		{"lua/add.lua", "while at and (at - 1) % size ~= 0 do", "while false do"}}},
-	{"lists-of-anchors-and-blocks-are-mixed-up", "^TestBlockWidths$", []edit{
-		{"lookup.go", "uint64(b.Index)<<34", "uint64(b.Index)<<32"}}},
 	{"members-twice", "^TestKeysStayCompact$", []edit{
 		{"lua/add.lua", "if not at and not new[fingerprint] then", "if not new[fingerprint] then"}}},
 	{"members-twice-in-a-claim", "^TestAddToLists$/^Mini$", []edit{
