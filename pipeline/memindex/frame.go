@@ -20,7 +20,7 @@ const (
 	anchorSize = 5 // a list's value has at most 33 bits
 	// copyFrame is the size at which a frame of a copy ends, in bytes.
 	copyFrame = 1 << 20
-	// maxFrame is the longest frame that is read, in bytes: a batch has far less. A file with holes claims any length.
+	// maxFrame is the longest frame, in bytes: a batch has far less. A file with holes claims any length.
 	maxFrame = 64 << 20
 )
 

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -159,6 +160,21 @@ func TestCrash(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, whole, 0o600))
 	_, err = Open(dir, stateConfig, "recipe")
 	require.ErrorContains(t, err, "is damaged behind byte")
+}
+
+// What Open would take for damage is not written: the folder has what the Sync before has written.
+func TestTooMuchForASync(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir, stateConfig)
+	x.SetNote("key", "value")
+	require.NoError(t, x.Sync())
+	x.SetNote("key", strings.Repeat("x", maxFrame))
+	require.ErrorContains(t, x.Sync(), "call Sync more often")
+	require.NoError(t, x.Close())
+	x = open(t, dir, stateConfig)
+	note, kept := x.Note("key")
+	require.True(t, kept)
+	require.Equal(t, "value", note)
 }
 
 func TestRefusals(t *testing.T) {
