@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"echosieve/pipeline/record"
+	"echosieve/test/host"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -107,7 +108,7 @@ func TestMemoryOfDecompressorsIsKnownBefore(t *testing.T) {
 				asked = n
 				return func() { released++ }, nil
 			})
-			used := allocated(func() {
+			used := host.Allocated(func() {
 				recs, err := readAll(r)
 				require.NoError(t, err)
 				require.Len(t, recs, 1)
@@ -168,7 +169,7 @@ func TestBatchesThatTakeTooMuchMemoryComeUnread(t *testing.T) {
 			good := encode(t, sample(1), 0)
 			var recs []record.Record
 			var err error
-			used := allocated(func() {
+			used := host.Allocated(func() {
 				recs, err = readAll(NewReader(&FetchResponse{records: append(bytes.Clone(raw), at(good, 3)...)}, 1,
 					1<<20, unbounded))
 			})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"echosieve/pipeline/record"
+	"echosieve/test/host"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/segmentio/kafka-go/compress"
@@ -54,15 +55,6 @@ func packed(records []record.Record, codec byte, pack func([]byte) []byte) []byt
 	})
 }
 
-// allocated returns the bytes that run allocates, garbage included.
-func allocated(run func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	run()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // Some records of a batch are far larger than the limit: they come without their value and with their size,
 // and the other records come whole.
 func TestOversizeRecordsAreCut(t *testing.T) {
@@ -84,7 +76,7 @@ func TestOversizeRecordsAreCut(t *testing.T) {
 			raw := packed(records, p.codec, p.pack)
 			var got []record.Record
 			var err error
-			used := allocated(func() {
+			used := host.Allocated(func() {
 				s := NewReader(&FetchResponse{records: raw}, 0, limit, unbounded)
 				defer s.Close()
 				got, err = readAll(s)
