@@ -5,6 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/rangetable"
+
 	"echosieve/pipeline/article"
 	"echosieve/simhash"
 )
@@ -134,4 +136,56 @@ func inContext(word string, hash, previous uint64) uint64 {
 		return hash
 	}
 	return simhash.Mix(bits.RotateLeft64(previous, 1) ^ hash)
+}
+
+func isASCIIMark(c byte) bool { return c < utf8.RuneSelf && classOf(rune(c)) == classMark }
+
+type class uint8
+
+const (
+	classMark  class = iota // punctuation, symbols, everything else
+	classSpace              // white space
+	classDigit              // decimal digits
+	classWord               // letters, other numbers and the marks that combine with them
+)
+
+// classOf returns the class of a character of a clean text.
+func classOf(r rune) class {
+	switch {
+	case r >= 'a' && r <= 'z' || r >= firstHan && r <= lastHan && r < 0x4dc0 || r >= 0x4e00 && r <= lastHan:
+		return classWord
+	case r >= '0' && r <= '9':
+		return classDigit
+	case isUsualMark(r):
+		return classMark
+	case r < utf8.RuneSelf:
+		if r == ' ' || r == '\n' {
+			return classSpace
+		}
+		return classMark
+	case r == utf8.RuneError:
+		return classMark
+	case unicode.Is(wordCharacters, r):
+		if unicode.IsDigit(r) {
+			return classDigit
+		}
+		return classWord
+	case unicode.IsSpace(r):
+		return classSpace
+	}
+	return classMark
+}
+
+// wordCharacters are found in one search of a table; most of them are letters.
+var wordCharacters = rangetable.Merge(unicode.L, unicode.N, unicode.M)
+
+// isUsualMark tells whether r is among the most frequent punctuation beyond ASCII, without a look-up in the
+// tables of Unicode.
+func isUsualMark(r rune) bool {
+	return r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x3004 || r >= 0x3008 && r <= 0x3011
+}
+
+func startsWithDigit(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return classOf(r) == classDigit
 }
