@@ -108,17 +108,17 @@ func TestCostIsLinear(t *testing.T) {
 		"one word": {"a ", "b "}, "one long word": {"1.1", "1.2"}, "one sentence": {"\u65b0", "\u95fb"},
 		"period": {"a a b ", "a b "}, "lines": {"a\n", "\n b"}, "sentences": {"A b. ", "A c. "},
 	} {
-		cost := func(bytes int) time.Duration {
+		show := func(bytes int) func() {
 			left := "x " + strings.Repeat(repeated[0], bytes/len(repeated[0]))
 			right := strings.Repeat(repeated[1], bytes/len(repeated[1]))
-			return host.CPU(t, 100*time.Millisecond, func() {
+			return func() {
 				runs := Align(left, right, strings.ToLower)
 				Terminal{Width: 80, Whole: true}.Render(runs)
 				HTML(runs, true)
-			})
+			}
 		}
-		small, large := cost(256<<10), cost(1<<20)
-		require.Less(t, large, 6*small+33*time.Millisecond, "%s: %s for 256 KiB, %s for 1 MiB", name, small, large)
+		growth := host.Ratio(t, 50*time.Millisecond, 8, show(256<<10), show(1<<20))
+		require.Less(t, growth, 8.0, "%s: 1 MiB takes so many times as long as 256 KiB", name)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestArchiveWithoutBrokers(t *testing.T) {
 	before := time.Now()
 	_, err := openArchive(t, cfg).Labels(t.Context(), "group", cfg.Topics.Inputs[0])
 	require.ErrorContains(t, err, "no broker answers at this address")
-	require.Less(t, time.Since(before), archivePatience/3)
+	require.Less(t, time.Since(before), archivePatience, "nobody waits for brokers that never answered")
 }
 
 // A broker that has answered once and is away now is waited for, because it may restart.
