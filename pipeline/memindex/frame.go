@@ -62,11 +62,15 @@ func frames(file *os.File, f func(items []byte) error) (good int64, err error) {
 			return good, err
 		}
 		length := int64(binary.LittleEndian.Uint32(head[:]))
-		if length > rest {
-			return good, nil
-		}
 		if length > maxFrame {
 			return good, errDamaged
+		}
+		if length > rest {
+			whole, err := endsWhole(file, good+1, info.Size())
+			if err == nil && whole {
+				err = errDamaged // the length is wrong: a frame follows, so this one was not the last that was written
+			}
+			return good, err
 		}
 		items := make([]byte, length+int64(len(frameEnd)))
 		if _, err := io.ReadFull(in, items); err != nil {
@@ -92,6 +96,22 @@ func endsUnwritten(file *os.File, size int64) bool {
 	last := []byte{1}
 	_, _ = file.ReadAt(last, size-1)
 	return last[0] == 0
+}
+
+// endsWhole says whether a file ends in a whole frame that begins at from or behind it.
+func endsWhole(file *os.File, from, size int64) (bool, error) {
+	rest := make([]byte, min(size-from, maxFrame+int64(frameBytes)))
+	if _, err := file.ReadAt(rest, size-int64(len(rest))); err != nil {
+		return false, err
+	}
+	for ; len(rest) >= frameBytes; rest = rest[1:] {
+		items := rest[frameHead : len(rest)-len(frameEnd)]
+		if int(binary.LittleEndian.Uint32(rest)) == len(items) && len(items) > 0 &&
+			crc32.Checksum(items, castagnoli) == binary.LittleEndian.Uint32(rest[4:]) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // eachItem calls f with the items of a frame.

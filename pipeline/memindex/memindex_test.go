@@ -162,6 +162,39 @@ func TestCrash(t *testing.T) {
 	require.ErrorContains(t, err, "is damaged behind byte")
 }
 
+// A wrong length is no write that a crash has cut off: nothing of the file is cut. What is cut off is kept.
+func TestWrongLength(t *testing.T) {
+	dir := t.TempDir()
+	x, path := open(t, dir, stateConfig), filepath.Join(dir, indexFile)
+	sizes := []int64{int64(len(magic))}
+	for i := range 3 {
+		claimed(t, x, numbered(10*i, 10*i+10))
+		require.NoError(t, x.Sync())
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		sizes = append(sizes, info.Size())
+	}
+	require.NoError(t, x.Close())
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for bit := range 32 {
+		damaged := bytes.Clone(whole)
+		damaged[sizes[1]+int64(bit/8)] ^= 1 << (bit % 8)
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
+		_, err := Open(dir, stateConfig, "recipe")
+		require.ErrorContains(t, err, "is damaged behind byte", "bit %d", bit)
+		left, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, damaged, left)
+	}
+	torn := whole[:len(whole)-5]
+	require.NoError(t, os.WriteFile(path, torn, 0o600))
+	require.NoError(t, open(t, dir, stateConfig).Close())
+	cut, err := os.ReadFile(filepath.Join(dir, cutFile))
+	require.NoError(t, err)
+	require.Equal(t, torn[sizes[2]:], cut)
+}
+
 // What Open would take for damage is not written: the folder has what the Sync before has written.
 func TestTooMuchForASync(t *testing.T) {
 	dir := t.TempDir()

@@ -21,7 +21,7 @@ import (
 
 // A folder holds an index in the file "index", which only grows. When half of it is about forgotten slices,
 // the rest is copied to "index.new", which takes its place. The file "lock" is locked while a process has the
-// folder.
+// folder. "index.cut" holds what a crash had left unfinished at the end, until the next crash.
 //
 // Behind its first line, the file is a sequence of frames: length of the items u32, their CRC-32C u32, items,
 // 'z'. Sync writes one frame and waits until the disk has it, so only the last frame can be cut off by a
@@ -43,7 +43,7 @@ type state struct {
 }
 
 const (
-	indexFile, newFile, lockFile = "index", "index.new", "lock"
+	indexFile, newFile, cutFile, lockFile = "index", "index.new", "index.cut", "lock"
 
 	// minDead is the number of bytes about forgotten slices from which on a file is copied.
 	minDead = 16 << 20
@@ -84,7 +84,7 @@ func (s *state) open(x *Index) error {
 		return fmt.Errorf("%w; name a folder that can be read", err)
 	}
 	for _, o := range others {
-		if !slices.Contains([]string{indexFile, newFile, lockFile}, o.Name()) {
+		if !slices.Contains([]string{indexFile, newFile, cutFile, lockFile}, o.Name()) {
 			return fmt.Errorf("the folder %s holds other files, such as %s: name a new or empty one", s.dir, o.Name())
 		}
 	}
@@ -173,9 +173,26 @@ func (s *state) load(x *Index) error {
 	case err != nil:
 		return err
 	}
+	if err := s.keepRest(good); err != nil {
+		return err
+	}
 	s.size = good
 	_, err = s.file.Seek(good, io.SeekStart)
 	return errors.Join(err, s.file.Truncate(good))
+}
+
+// keepRest copies what stands behind the whole frames to "index.cut", before it is cut off.
+func (s *state) keepRest(good int64) error {
+	info, err := s.file.Stat()
+	if err != nil || info.Size() == good {
+		return err
+	}
+	cut, _, err := s.openFile(cutFile)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(cut, io.NewSectionReader(s.file, good, info.Size()-good))
+	return errors.Join(err, cut.Truncate(info.Size()-good), cut.Sync(), cut.Close())
 }
 
 // apply takes an item over into the index.
