@@ -52,6 +52,9 @@ func (f *Follower) CatchUp(ctx context.Context, committed map[article.Coordinate
 		if err != nil {
 			return true, err
 		}
+		if oldest < 0 { // no record is young enough: nothing of the gap is read
+			oldest = gaps[i].To
+		}
 		from.Offset = max(from.Offset, min(oldest, gaps[i].To))
 		total += gaps[i].To - from.Offset
 		end := *from

@@ -229,6 +229,8 @@ func checkIndex(ctx context.Context, cfg config.Config, x *redisindex.Index) dia
 	switch err := errors.Join(err, gapErr); {
 	case err != nil:
 		return skipped(subject, err.Error())
+	case len(gaps) > 0 && lack == nil:
+		return skipped(subject, "another process has taken the index over meanwhile; run check again")
 	case len(gaps) > 0:
 		return diag.New(diag.Info, subject, "it was filled, and another index has decided since ("+
 			x.Keys().ID.Compare(lack.Other)+"): the service stores that first when it starts with these settings", "")

@@ -37,7 +37,7 @@ func UnreadTime(v gjson.Result) string {
 		return ""
 	}
 	text := strings.ToValidUTF8(v.String(), "�")
-	return text[:min(len(text), maxTimeBytes)]
+	return strings.ToValidUTF8(text[:min(len(text), maxTimeBytes)], "") // no part of a character at the end
 }
 
 var runs = regexp.MustCompile(`\p{L}+|\p{Nd}+`)

@@ -1,8 +1,10 @@
 package decode
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -80,6 +82,8 @@ func TestNoTimes(t *testing.T) {
 		require.Empty(t, UnreadTime(gjson.Parse(form)), form)
 	}
 	require.Empty(t, UnreadTime(gjson.Get(`{}`, "published")))
+	long := UnreadTime(gjson.Parse(`"soon ` + strings.Repeat("日", maxTimeBytes) + `"`))
+	require.True(t, utf8.ValidString(long) && len(long) > maxTimeBytes-utf8.UTFMax, long)
 }
 
 func FuzzParseTime(f *testing.F) {
