@@ -10,6 +10,8 @@ import (
 
 	"github.com/itlightning/dateparse"
 	"github.com/tidwall/gjson"
+
+	"echosieve/pipeline/article"
 )
 
 // maxTimeBytes is the length of the longest text that is read as a time.
@@ -36,8 +38,7 @@ func UnreadTime(v gjson.Result) string {
 	if _, _, ok := readTime(v); ok || !v.Exists() || v.Type == gjson.Null || strings.TrimSpace(v.String()) == "" {
 		return ""
 	}
-	text := strings.ToValidUTF8(v.String(), "�")
-	return strings.ToValidUTF8(text[:min(len(text), maxTimeBytes)], "") // no part of a character at the end
+	return article.Cut(strings.ToValidUTF8(v.String(), "�"), maxTimeBytes)
 }
 
 var runs = regexp.MustCompile(`\p{L}+|\p{Nd}+`)
