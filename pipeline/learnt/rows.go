@@ -1,0 +1,137 @@
+package learnt
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"echosieve/pipeline/article"
+)
+
+// Everybody is the publisher of a Row that counts for the articles of all publishers.
+const Everybody = "*"
+
+// Row is a sentence that a publisher repeats.
+type Row struct {
+	// Publisher is who repeats it, as article.PublisherOf names publishers: empty for articles that name none. Everybody
+	// stands for all.
+	Publisher string `json:"publisher"`
+	// Hash is that of the normalised sentence.
+	Hash uint64 `json:"hash"`
+	// Sentence is the beginning of the clean sentence, at most MaxSentence bytes, for people.
+	Sentence string `json:"sentence"`
+	// Articles is how many different articles had it when it was learnt.
+	Articles int `json:"articles"`
+	// Example names the article with which it was learnt.
+	Example article.Coordinates `json:"example"`
+	// Begin is from when, and End until when the sentence is left out: of articles with a time in [Begin, End). With a
+	// zero Begin it is left out of the articles that follow the example.
+	Begin time.Time `json:"begin"`
+	End   time.Time `json:"end"`
+}
+
+// MaxSentence is the length of the longest sentence that a Row shows, in bytes.
+const MaxSentence = 200
+
+// counts tells whether the row counts for articles of a time. All rows count for a text without one.
+func (r *Row) counts(at time.Time) bool {
+	return at.IsZero() || !at.Before(r.Begin) && at.Before(r.End)
+}
+
+// Rows are the sentences that count. Safe for concurrent use.
+type Rows struct {
+	mu     sync.RWMutex
+	byHash map[uint64][]Row
+	count  int
+}
+
+// Find returns the row by which a sentence is left out of a publisher's article of a time. With several, it is the
+// first. A nil Rows has none.
+func (r *Rows) Find(publisher string, hash uint64, at time.Time) (Row, bool) {
+	if r == nil {
+		return Row{}, false
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, row := range r.byHash[hash] {
+		if (row.Publisher == publisher || row.Publisher == Everybody) && row.counts(at) {
+			return row, true
+		}
+	}
+	return Row{}, false
+}
+
+// Add makes a row count. A row of the same publisher, sentence and begin only moves its end.
+func (r *Rows) Add(row Row) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byHash == nil {
+		r.byHash = map[uint64][]Row{}
+	}
+	rows := r.byHash[row.Hash]
+	for i := range rows {
+		if rows[i].Publisher == row.Publisher && rows[i].Begin.Equal(row.Begin) {
+			if row.End.After(rows[i].End) {
+				rows[i].End = row.End
+			}
+			return
+		}
+	}
+	row.Sentence = article.Cut(row.Sentence, MaxSentence)
+	r.byHash[row.Hash] = append(rows, row)
+	r.count++
+}
+
+// repeated moves the end of the rows by which a sentence of a publisher is left out at a time, and tells whether there
+// is one.
+func (r *Rows) repeated(publisher string, hash uint64, at time.Time) bool {
+	found := false
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, rows := 0, r.byHash[hash]; i < len(rows); i++ {
+		if row := &rows[i]; (row.Publisher == publisher || row.Publisher == Everybody) && row.counts(at) {
+			found = true
+			if end := at.Add(Life); row.Begin.IsZero() && end.After(row.End) {
+				row.End = end
+			}
+		}
+	}
+	return found
+}
+
+// Forget removes the rows that ended before a time.
+func (r *Rows) Forget(before time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for hash, rows := range r.byHash {
+		kept := slices.DeleteFunc(rows, func(row Row) bool { return row.End.Before(before) })
+		if r.count += len(kept) - len(rows); len(kept) == 0 {
+			delete(r.byHash, hash)
+			continue
+		}
+		r.byHash[hash] = kept
+	}
+}
+
+// Len is the number of rows.
+func (r *Rows) Len() int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.count
+}
+
+// All returns the rows by publisher, and of each publisher by sentence.
+func (r *Rows) All() []Row {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	all := make([]Row, 0, r.count)
+	for _, rows := range r.byHash {
+		all = append(all, rows...)
+	}
+	slices.SortFunc(all, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.Publisher, b.Publisher), cmp.Compare(a.Sentence, b.Sentence),
+			cmp.Compare(a.Hash, b.Hash), a.Begin.Compare(b.Begin))
+	})
+	return all
+}
