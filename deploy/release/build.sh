@@ -3,9 +3,10 @@
 #
 # The folder then has, for each architecture, an archive with both programs, a Debian and an RPM package with the
 # service, and a Python wheel with it; without ARCHITECTURE also a wheel for macOS on arm64; for each program its
-# software bill of materials; and the checksums of them all. The same commit and the same version give the same bytes:
-# times are those of the commit, and names, modes and owners are set. It needs Go, git, GNU tar and Python with venv.
-# nfpm and cyclonedx-gomod are built at the versions of tools.mod, hatchling is installed at that of requirements.txt.
+# software bill of materials; the Helm chart, for helm push; and the checksums of them all. The same commit and the same
+# version give the same bytes: times are those of the commit, and names, modes and owners are set. SOURCE_URL is the
+# page of the sources. With RELEASE_KEY, sign.sh adds provenance and signatures.
+# It needs Go, git, GNU tar and Python with venv; sign.sh needs openssl. nfpm and cyclonedx-gomod are built at the versions of tools.mod, hatchling is installed at that of requirements.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -15,7 +16,7 @@ architectures=("${@:3}")
 ((${#architectures[@]})) || architectures=(amd64 arm64)
 umask 022
 mkdir -p "$out"
-rm -f -- "$out"/echosieve[-_]* "$out/SHA256SUMS" # of an earlier build; the folder may hold other files
+rm -f -- "$out"/echosieve[-_]* "$out"/SHA256SUMS* # of an earlier build; the folder may hold other files
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
@@ -85,4 +86,21 @@ for name in echosieve echosieve-lab; do
 	go tool -modfile=deploy/release/tools.mod cyclonedx-gomod bin -json -noserial -notimestamp -std -version "$version" \
 		-output "$out/$name-$version.cdx.json" "$work/echosieve-$version-linux-${architectures[0]}/$name" >&2
 done
+
+# The chart with the files that its links lead to. Its version must have three numbers.
+case ${version#v} in
+[0-9]*.[0-9]*.[0-9]*) chart=${version#v} ;;
+*) chart=0.0.0-git.$version ;;
+esac
+cp -RL deploy/helm "$work/chart"
+sed -i "s|^version: .*|version: $chart|; s|^appVersion: .*|appVersion: \"$version\"|; s| # make release.*||
+	s|https://echosieve.invalid|${SOURCE_URL:-https://echosieve.invalid}|" "$work/chart/Chart.yaml"
+tar --create --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX \
+	--directory="$work" --transform='s|^chart|echosieve|' chart | gzip --no-name >"$out/echosieve-$chart.tgz"
+
 (cd "$out" && sha256sum -- echosieve[-_]* >SHA256SUMS)
+if [[ ${RELEASE_KEY-} ]]; then
+	deploy/release/sign.sh "$version" "$out"
+else
+	echo "not signed: RELEASE_KEY, a private key in PEM, is not set" >&2
+fi

@@ -5,8 +5,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -19,6 +22,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"echosieve/test/host"
 )
@@ -76,6 +80,8 @@ func TestRelease(t *testing.T) {
 	t.Run("archive", func(t *testing.T) { checkArchive(t, filepath.Join(tree, releaseName), modes) })
 	deb := filepath.Join(dir, "echosieve_"+releaseDebian+"_amd64.deb")
 	t.Run("package", func(t *testing.T) { checkPackage(t, deb, time.Unix(commit, 0)) })
+	t.Run("chart", func(t *testing.T) { checkChart(t, dir, time.Unix(commit, 0)) })
+	t.Run("signatures", func(t *testing.T) { checkSignatures(t, dir) })
 	t.Run("wheel", func(t *testing.T) { checkWheel(t, dir) })
 	t.Run("reproducible", func(t *testing.T) {
 		again := exec.CommandContext(t.Context(), "sh", "-c",
@@ -186,7 +192,86 @@ func checkChecksums(t *testing.T, dir string) {
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, named, len(files))
-	require.Len(t, files, 7, "archive, two packages, wheel, two bills of materials, checksums")
+	require.Len(t, files, 8, "archive, two packages, wheel, two bills of materials, chart, checksums")
+}
+
+// checkChart opens the chart, which must have files where the repository has links, and versions of the release.
+func checkChart(t *testing.T, dir string, commit time.Time) {
+	tree := t.TempDir()
+	unpack(t, gunzip(t, filepath.Join(dir, "echosieve-"+releaseVersion[1:]+".tgz")), tree, commit)
+	chart := string(contents(t, tree, "echosieve/Chart.yaml"))
+	require.Contains(t, chart, "\nversion: "+releaseVersion[1:]+"\nappVersion: \""+releaseVersion+"\"\n")
+	require.Contains(t, chart, "\nhome: https://echosieve.invalid\n")
+	require.Equal(t, host.Read(t, "deploy/prometheus/alerts.yml"),
+		string(contents(t, tree, "echosieve/files/alerts.yml")))
+}
+
+// checkSignatures signs the release with a key of the test, as make release does with that of the maintainers, and
+// checks each file as a user does. The provenance names all files.
+func checkSignatures(t *testing.T, dir string) {
+	keys := t.TempDir()
+	output(t, keys, "openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "key")
+	output(t, keys, "openssl", "pkey", "-in", "key", "-pubout", "-out", "public")
+	signed := t.TempDir()
+	require.NoError(t, os.CopyFS(signed, os.DirFS(dir)))
+	cmd := exec.CommandContext(t.Context(), "deploy/release/sign.sh", releaseVersion, signed)
+	cmd.Dir, cmd.Env = host.Root(t), append(os.Environ(), "RELEASE_KEY="+string(contents(t, keys, "key")))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	const provenance = "echosieve-" + releaseVersion + ".intoto.jsonl"
+	check := func(name string, signature []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(keys, "signature"), signature, 0o600))
+		output(t, keys, "openssl", "dgst", "-sha256", "-verify", "public", "-signature", "signature",
+			filepath.Join(signed, name))
+	}
+	var envelope struct {
+		PayloadType string
+		Payload     []byte
+		Signatures  []struct{ Sig []byte }
+	}
+	require.NoError(t, json.Unmarshal(contents(t, signed, provenance), &envelope))
+	require.NoError(t, os.WriteFile(filepath.Join(signed, "signed"), fmt.Appendf(nil, "DSSEv1 %d %s %d %s",
+		len(envelope.PayloadType), envelope.PayloadType, len(envelope.Payload), envelope.Payload), 0o600))
+	check("signed", envelope.Signatures[0].Sig)
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, f := range files {
+		text, err := base64.StdEncoding.DecodeString(string(contents(t, signed, f.Name()+".sig")))
+		require.NoError(t, err)
+		check(f.Name(), text)
+		require.True(t, f.Name() == "SHA256SUMS" || strings.Contains(string(envelope.Payload), `"`+f.Name()+`"`))
+	}
+}
+
+// Actions run with the rights of the workflow, so each is a commit that cannot move. The gate runs on the image whose
+// compiler builds the container.
+func TestWorkflows(t *testing.T) {
+	workflows, err := filepath.Glob(filepath.Join(host.Root(t), ".github/workflows/*.yml"))
+	require.NoError(t, err)
+	require.Len(t, workflows, 3)
+	uses := regexp.MustCompile(`(?m)\buses: (.*)$`)
+	pinned := regexp.MustCompile(`^(\./\.github/workflows/\w+\.yml|[\w/-]+@[0-9a-f]{40} # v[\d.]+)$`)
+	for _, path := range workflows {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		var workflow struct{ Permissions map[string]string }
+		require.NoError(t, yaml.Unmarshal(data, &workflow), path)
+		require.Equal(t, map[string]string{"contents": "read"}, workflow.Permissions, path)
+		found := uses.FindAllStringSubmatch(string(data), -1)
+		require.NotEmpty(t, found, path)
+		for _, m := range found {
+			require.Regexp(t, pinned, m[1], path)
+		}
+	}
+	image := regexp.MustCompile(`FROM (golang:\S+)`).FindStringSubmatch(host.Read(t, "deploy/Dockerfile"))[1]
+	require.Contains(t, host.Read(t, ".github/workflows/gate.yml"), "container: "+image+" ")
+	forms, err := filepath.Glob(filepath.Join(host.Root(t), ".github/ISSUE_TEMPLATE/*.yml"))
+	require.NoError(t, err)
+	for _, path := range append(forms, filepath.Join(host.Root(t), ".github/dependabot.yml")) {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, yaml.Unmarshal(data, new(map[string]any)), path)
+	}
 }
 
 func checkArchive(t *testing.T, dir string, modes map[string]fs.FileMode) {
