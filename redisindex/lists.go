@@ -52,7 +52,7 @@ func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func
 // A key for each list would cost more. A field has neither an expiry nor a key object, and one command reads
 // or writes many fields: the articles of a claim share commands, and so do the probes of an article, also on
 // a cluster. With a million articles the server needs a quarter less CPU time than with a string for each
-// list and MGET. With Redis sets it needs 1.3 times as much, and the client 1.6 times (docs/scale.md). The
+// list and MGET. With Redis sets it needs 1.3 times as much, and the client 1.6 times (docs/benchmarks.md). The
 // rest of the cost is one search in a hash table for each list, and copying.
 //
 // Redis cannot append to a field, so a list is written as a whole, once a claim. A second, short field for

@@ -23,11 +23,10 @@ func printHelp(cmd *cobra.Command, _ []string) {
 }
 
 // printUsage returns a function that prints what cobra's own prints, except that the settings follow the command's
-// other flags in a separate list: a hundred settings would bury the two flags that the reader is looking for.
+// other flags in a separate list: some ninety settings would bury the two flags that the reader is looking for.
 //
 // It uses no template of cobra's, because a program that links text/template keeps every method that any of
-// its types has: the linker cannot see which of them a template calls. With a template the service binary has
-// 32 MB instead of 24 MB.
+// its types has: the linker cannot see which of them a template calls, and the service binary grows by megabytes.
 func printUsage(cobras func(*cobra.Command) error) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		flags, settings, others := flagUsages(cmd, false), flagUsages(cmd, true), len(unused(cmd))

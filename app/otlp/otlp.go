@@ -1,4 +1,4 @@
-// Package otlp sends the spans of package tracing to a collector, as the standard variables of OpenTelemetry
+// Package otlp sends the spans of package telemetry to a collector, as the standard variables of OpenTelemetry
 // (OTEL_...) say. It never makes the service wait: spans wait in a bounded queue, and are dropped and counted
 // while it is full.
 package otlp

@@ -1,5 +1,6 @@
 // Package tools does for commands what needs no consumer group: it creates and checks topics, publishes records
-// (Producer) and reads them (Archive). Of it, the service uses the Archive, for the console.
+// (Producer) and reads them (Archive). The service uses the Archive for the console, for lists of stories, and to fill
+// an index before its first verdict.
 package tools
 
 import (

@@ -104,7 +104,7 @@ type Article struct {
 	SimHash simhash.Fingerprint
 	// Sums are the sums behind SimHash, by which probes are chosen. Nil: no probes are looked up.
 	Sums *simhash.Sums
-	// Anchors are hashes that sample the wording, the foremost first; see signature.Builder.AppendAnchors.
+	// Anchors are hashes that sample the wording, the foremost first; see evidence.Builder.AppendAnchors.
 	// The article is looked up by them as well as by its fingerprint. Little text and articles of classic
 	// recipes have none.
 	Anchors []uint64

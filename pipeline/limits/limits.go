@@ -83,10 +83,8 @@ const (
 	// holds, and not one of an anchor; above it, OtherWords counts. Chosen on labelled pairs: beyond it, nearly all
 	// copies are in two lists, and chance candidates in one.
 	LoneDistance = 12
-	// MinFeatures is the number of different words from which a fingerprint means something. Chosen on labelled pairs.
-	// They may stand so many times each, or a quarter as many times as they are: 40 of 400 words, twice the square root,
-	// of which articles have 3 to 20 times (Guiraud's index, 1954). A text in the code of mails or addresses (=E4, %E4)
-	// has fewer. Classic recipes need one word.
+	// MinFeatures is the number of different words from which a fingerprint means something. Chosen on labelled
+	// pairs. Classic recipes need one word.
 	MinFeatures = 4
 	// FlashFeatures is the number of different words below which an article is a flash. Chosen on labelled
 	// pairs: one article in a hundred is one, and those on one template come close.

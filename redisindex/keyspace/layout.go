@@ -82,7 +82,7 @@ func newLayout(c Config) Layout {
 // widestBlock is the largest width of block values, in bits, that an index chooses itself. Wider blocks than
 // 64 / Blocks overlap: one bit changes two blocks. With few bits in MaxDistance, copies without overlaps
 // always have a block in common, and could then have none. With more bits nothing is certain, and an overlap
-// of a quarter costs .002 of recall (docs/scale.md).
+// of a quarter costs .002 of recall (docs/benchmarks.md).
 func (c Config) widestBlock() int {
 	width := 64 / c.Blocks
 	if c.MaxDistance >= c.Blocks {

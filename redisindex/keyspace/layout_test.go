@@ -18,7 +18,7 @@ func testConfig() Config {
 	return cfg
 }
 
-// docs/operations.md and docs/scale.md say how many windows of articles Redis holds, on average and at most,
+// docs/operations.md and docs/benchmarks.md say how many windows of articles Redis holds, on average and at most,
 // when articles come evenly. Operators plan memory by it.
 func TestWindowsHeld(t *testing.T) {
 	for _, c := range []struct {

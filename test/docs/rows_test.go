@@ -57,6 +57,8 @@ var rows = []row{
 		want: []string{`^\d+ records published to articles in .* 0 bad lines\n` +
 			`3 of the records will be dead letters: no_text; see input.fields\n$`}},
 	// docs/benchmarks.md
+	{command: "echosieve-lab bench scale --stored 1M,5M,20M,50M --limit 12000 --redis.addrs localhost:6400 " +
+		"articles.jsonl.gz", parsed: minutes},
 	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"},
 		want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
 	{command: "go test ./app/told -run NONE -bench Look -benchtime 3000x", parsed: minutes},
@@ -195,9 +197,6 @@ var rows = []row{
 	{command: "redis-cli CONFIG SET maxmemory 8gb", find: redisPort, want: []string{`^OK\n$`}},
 	{command: "redis-cli INFO persistence", find: redisPort, want: []string{`rdb_last_bgsave_status:\w`}},
 	{command: "redis-cli BGSAVE", find: redisPort, want: []string{`^Background saving started\n$`}},
-	// docs/scale.md
-	{command: "echosieve-lab bench scale --stored 1M,5M,20M,50M --limit 12000 --redis.addrs localhost:6400 " +
-		"articles.jsonl.gz", parsed: minutes},
 	// docs/security.md
 	{command: "kafka-acls.sh --add --allow-principal ...", parsed: "test/security grants these rights"},
 	{command: "redis-cli ACL SETUSER echosieve on '>PASSWORD' '~echosieve:*' ...", find: redisPort,
