@@ -162,8 +162,6 @@ var rows = []row{
 		want: []string{`The service can start`}},
 	{command: "echosieve run --shadow --config new.yaml",
 		with: []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"}, until: `joined group generation`},
-	{command: "kafka-consumer-groups.sh --group echosieve-shadow --reset-offsets --to-datetime ...",
-		parsed: "a program of Kafka"},
 	{command: "echosieve explain --shadow --config new.yaml", parsed: "the page names the command only"},
 	{
 		command: "echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead " +
@@ -203,9 +201,6 @@ var rows = []row{
 		want: []string{`^OK\n$`}},
 	{command: "docker run --read-only --cap-drop ALL --security-opt no-new-privileges echosieve", parsed: noEngine},
 	// docs/tuning.md
-	{command: "echosieve-lab eval pairs --docs A --pairs P --detection.probes 5",
-		with: []string{" A ", " " + dataset + "stream.jsonl ", " P ", " " + dataset + "pairs.tsv "},
-		want: []string{`(?m)^recall `}},
 	{command: "echosieve-lab bench scale --stored 1M --redis.addrs R --detection.probes 8 articles.jsonl.gz",
 		parsed: minutes},
 }
