@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/simhash"
+	"echosieve/test/host"
 )
 
 func recordOf(value string) *record.Record {
@@ -140,6 +142,15 @@ func TestVerdictHeadersFitTheirBound(t *testing.T) {
 	require.LessOrEqual(t, recordBytes(&record.Record{Headers: out.Headers})-recordBytes(r), maxVerdictHeaderBytes)
 	dead := deadOutput(r, record.Reject(record.TooLarge, "%s", strings.Repeat("d", 9999)), 1)
 	require.LessOrEqual(t, recordBytes(&record.Record{Headers: dead.Headers})-recordBytes(r), maxDeadHeaderBytes)
+}
+
+// A header that ownHeaders lacks would be published beside one of the same name that the record came with.
+func TestOwnHeadersAreAllHeaders(t *testing.T) {
+	places := host.Constants(t, "pipeline/output.go", "Header")
+	for header, place := range places {
+		assert.Contains(t, ownHeaders, header, place)
+	}
+	require.Len(t, ownHeaders, len(places))
 }
 
 // Headers with our names are replaced. All other headers are kept unchanged and in their order, and ours occur once.

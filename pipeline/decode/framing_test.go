@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
@@ -16,6 +18,27 @@ import (
 	"echosieve/pipeline/record"
 	"echosieve/test/host"
 )
+
+// Each field is among the paths that a member with the verdict must not replace, and each preset looks for it within
+// its envelope.
+func TestFieldsAreAllFields(t *testing.T) {
+	defaults := reflect.ValueOf(DefaultConfig().Fields)
+	for field, list := range defaults.Fields() {
+		of := "config.go, Fields: " + field.Name
+		fields := DefaultConfig().Fields
+		reflect.ValueOf(&fields).Elem().FieldByIndex(field.Index).Set(reflect.ValueOf([]string{"mine"}))
+		assert.Contains(t, fields.Paths(), "mine", "%s, in Paths", of)
+		if list.Len() == 0 {
+			continue
+		}
+		for preset := range envelopes {
+			cfg := DefaultConfig()
+			cfg.Preset = preset
+			paths := cfg.paths()
+			assert.NotZero(t, reflect.ValueOf(paths).FieldByIndex(field.Index).Len(), "%s, in paths, preset %s", of, preset)
+		}
+	}
+}
 
 // streamed is compressed by a writer that does not know how much will come: the frame declares a window of 8 MiB.
 func streamed(t *testing.T, text string) string {

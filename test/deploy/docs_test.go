@@ -23,15 +23,8 @@ import (
 
 func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 	doc := host.Read(t, "docs/output.md")
-	for _, header := range []string{
-		pipeline.HeaderVerdict, pipeline.HeaderFingerprint, pipeline.HeaderDistance, pipeline.HeaderRelation,
-		pipeline.HeaderSimilarity, pipeline.HeaderContained, pipeline.HeaderContains, pipeline.HeaderOriginalID,
-		pipeline.HeaderOriginal, pipeline.HeaderRootID, pipeline.HeaderRoot, pipeline.HeaderInput,
-		pipeline.HeaderRecipe, pipeline.HeaderLeftOut, pipeline.HeaderReason, pipeline.HeaderDetail,
-		pipeline.HeaderValueOmitted, pipeline.HeaderTime,
-		pipeline.HeaderShadow, pipeline.HeaderTraceparent,
-	} {
-		require.Contains(t, doc, "\n- `"+header+"`: ")
+	for header, place := range host.Constants(t, "pipeline/output.go", "Header") {
+		assert.Contains(t, doc, "\n- `"+header+"`: ", place)
 	}
 }
 

@@ -1,8 +1,12 @@
 package host
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,4 +41,28 @@ func Between(t testing.TB, text, from, to string) string {
 	require.True(t, found, "there is no %q", from)
 	part, _, _ := strings.Cut(rest, to)
 	return part
+}
+
+// Constants returns the texts of a source file's constants whose names begin with a prefix, each with its place,
+// FILE:LINE and name. The file's path starts from the root.
+func Constants(t testing.TB, path, prefix string) map[string]string {
+	t.Helper()
+	files, found := token.NewFileSet(), map[string]string{}
+	file, err := parser.ParseFile(files, path, Read(t, path), 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, is := n.(*ast.ValueSpec)
+		if !is || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, prefix) {
+			return true
+		}
+		if literal, is := spec.Values[0].(*ast.BasicLit); is && literal.Kind == token.STRING {
+			text, err := strconv.Unquote(literal.Value)
+			require.NoError(t, err)
+			at := files.Position(spec.Pos())
+			found[text] = at.Filename + ":" + strconv.Itoa(at.Line) + ": " + spec.Names[0].Name
+		}
+		return true
+	})
+	require.NotEmpty(t, found, "%s has no constant %s...", path, prefix)
+	return found
 }
