@@ -56,6 +56,7 @@ demo: setup-build ## the whole service on the shipped sample; needs no Kafka and
 
 check: lint ## in two minutes: lint (with vet) and the unit tests, which need no servers
 	$(PLAIN) go test -short -vet=off ./...
+	cd test/deploy && $(PLAIN) go test -short -vet=off ./...
 
 test: setup-test ## in ten minutes: each promise once, on real Kafka and Redis, and the race detector; installs what it needs
 	$(PLAIN) go run ./test/servers make --jobs 2 --output-sync=line test-race test-plain
@@ -67,9 +68,11 @@ test-race:
 	GOGC=400 go build -race $(RACED)
 	$(GOTEST) -p 2 -parallel 4 -race -skip '^($(ALONE))$$' $(RACED)
 
+# test/deploy is a module of its own, for the modules that it needs.
 test-plain:
 	GOGC=400 go build ./...
 	$(GOTEST) -p 2 -parallel 4 -skip '^($(ALONE))$$' $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
+	cd test/deploy && $(GOTEST) ./...
 
 test-alone:
 	$(GOTEST) -p 1 -run '^($(ALONE))$$' $$(grep -rlE '^func ($(ALONE))\(' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
@@ -96,13 +99,14 @@ test-versions:
 	go run ./test/torture --rounds 1 --upgrade $(OLD) --stories
 
 image-test: setup-image ## as root: builds the container image without an engine, runs it, and the commands of docker-compose.yml
-	go test -count=1 -timeout 60m -tags image -v ./test/image
+	cd test/deploy && go test -count=1 -timeout 60m -tags image -run 'TestImage' -v .
 
 torture: ## faults on real servers, every record accounted for (make torture ROUNDS=100 SEED=7)
 	go run ./test/torture --rounds $(ROUNDS) --seed $(SEED)
 
 lint: $(LINTER) ## golangci-lint with .golangci.yml
 	$(PLAIN) $(LINTER) run --allow-serial-runners ./...
+	cd test/deploy && $(PLAIN) $(LINTER) run --allow-serial-runners ./...
 
 # It is built in a folder of its own, which goes: its modules and objects would leave .7 GB in the caches.
 $(LINTER):

@@ -1,3 +1,6 @@
+// Package deploy checks the files that users run Echosieve with: container image, compose file, chart, manifests,
+// packages. It holds tests only, in a module of its own: who imports simhash gets none of the modules that read
+// manifests.
 package deploy_test
 
 import (
@@ -12,6 +15,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/docker/go-units"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"echosieve/test/host"
 )
@@ -216,4 +220,28 @@ func TestDockerfileVersions(t *testing.T) {
 	goLine := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(host.Read(t, "go.mod"))
 	require.NotNil(t, goLine)
 	require.Contains(t, host.Read(t, "deploy/Dockerfile"), "FROM golang:"+goLine[1]+".")
+}
+
+// The files that provisioning names exist at the paths where the image of the compose file has them.
+func TestGrafanaProvisioning(t *testing.T) {
+	c := compose(t)
+	build := c.Services["grafana"].Build
+	copied := map[string]string{} // path in the container -> path on this machine
+	for _, i := range instructions(build.DockerfileInline) {
+		if i.name == "COPY" {
+			copied[i.args[2]] = filepath.Join(build.Context, i.args[1])
+		}
+	}
+
+	var providers struct {
+		Providers []struct{ Options struct{ Path string } }
+	}
+	provisioning := host.Read(t, "deploy/grafana/provisioning/dashboards/echosieve.yml")
+	require.NoError(t, yaml.Unmarshal([]byte(provisioning), &providers))
+	require.Len(t, providers.Providers, 1)
+	path := providers.Providers[0].Options.Path
+	require.Contains(t, copied, path)
+	home := *c.Services["grafana"].Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+	require.Equal(t, path, filepath.Dir(home))
+	require.FileExists(t, filepath.Join(copied[path], filepath.Base(home)))
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Root returns the repository's root: the nearest folder above the test's that holds go.mod.
+// Root returns the repository's root: the nearest folder above the test's that holds the Makefile.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	require.NoError(t, err)
 	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "Makefile")); err == nil {
 			return dir
 		}
-		require.NotEqual(t, filepath.Dir(dir), dir, "no go.mod above the test")
+		require.NotEqual(t, filepath.Dir(dir), dir, "no Makefile above the test")
 	}
 }
 

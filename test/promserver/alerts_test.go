@@ -1,4 +1,4 @@
-package deploy_test
+package promserver_test
 
 import (
 	"fmt"

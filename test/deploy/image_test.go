@@ -1,8 +1,6 @@
 //go:build image
 
-// Package image builds the container image without an engine, runs it, and stands for docker-compose.yml:
-// `make image-test`. It holds tests only, behind the build tag image: they need root and take minutes.
-package image
+package deploy_test
 
 import (
 	"bytes"

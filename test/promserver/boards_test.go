@@ -1,4 +1,4 @@
-package deploy_test
+package promserver_test
 
 import (
 	"encoding/json"
@@ -8,13 +8,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.yaml.in/yaml/v3"
 
 	"echosieve/test/host"
 	"echosieve/test/promserver"
 )
-
-const grafanaDir = "deploy/grafana"
 
 // selectors are in every query: the variables select.
 const selectors = `{cluster=~"$cluster", namespace=~"$namespace", job=~"$job", instance=~"$instance"`
@@ -171,28 +168,4 @@ func TestRunbookNamesPanelsOfTheBoards(t *testing.T) {
 	for _, n := range named {
 		require.True(t, titles[n[1]], "no panel %q", n[1])
 	}
-}
-
-// The files that provisioning names exist at the paths where the image of the compose file has them.
-func TestGrafanaProvisioning(t *testing.T) {
-	c := compose(t)
-	build := c.Services["grafana"].Build
-	copied := map[string]string{} // path in the container -> path on this machine
-	for _, i := range instructions(build.DockerfileInline) {
-		if i.name == "COPY" {
-			copied[i.args[2]] = filepath.Join(build.Context, i.args[1])
-		}
-	}
-
-	var providers struct {
-		Providers []struct{ Options struct{ Path string } }
-	}
-	provisioning := host.Read(t, grafanaDir+"/provisioning/dashboards/echosieve.yml")
-	require.NoError(t, yaml.Unmarshal([]byte(provisioning), &providers))
-	require.Len(t, providers.Providers, 1)
-	path := providers.Providers[0].Options.Path
-	require.Contains(t, copied, path)
-	home := *c.Services["grafana"].Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
-	require.Equal(t, path, filepath.Dir(home))
-	require.FileExists(t, filepath.Join(copied[path], filepath.Base(home)))
 }
