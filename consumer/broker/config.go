@@ -56,10 +56,19 @@ type Topics struct {
 	// SnapshotsFor, unless 0, says that the topic Shadow holds a snapshot for each key. It is created with one partition,
 	// compacted, and keeps a snapshot for so long.
 	SnapshotsFor time.Duration `setting:"-"`
+	// Learnt, unless empty, is the topic in which processes share what they have learnt (package learning). It has one
+	// partition, is compacted, and brokers stamp its records. Package config sets it.
+	Learnt string `setting:"-"`
 }
 
 // All returns the names of the topics that this process uses, inputs first.
-func (t Topics) All() []string { return slices.Concat(t.Inputs, t.Outputs()) }
+func (t Topics) All() []string {
+	all := slices.Concat(t.Inputs, t.Outputs())
+	if t.Learnt != "" {
+		all = append(all, t.Learnt)
+	}
+	return all
+}
 
 // First returns the first input topic, after which others are named by default; empty: there is none.
 func (t Topics) First() string {

@@ -64,11 +64,12 @@ func (c *Cluster) EnsureTopics(ctx context.Context, topics []string) (created []
 // CreateTopics creates topics. With dry it changes nothing and only asks whether the broker would create them.
 func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) error {
 	req := &kafka.CreateTopicsRequest{ValidateOnly: dry}
+	isOutput := func(name string) bool { return name != c.Config.Topics.Learnt }
 	// Of inputs that are created, too, the outputs have the broker's limits.
 	inputs := slices.DeleteFunc(slices.Clone(c.Config.Topics.Inputs),
 		func(input string) bool { return dry || slices.Contains(names, input) })
 	var limits map[string]TopicSettings
-	if len(inputs) > 0 {
+	if len(inputs) > 0 && slices.ContainsFunc(names, isOutput) {
 		var err error
 		if limits, err = c.WaitForSettings(ctx, inputs...); errors.Is(err, ErrNotKnownYet) {
 			return err
@@ -78,6 +79,8 @@ func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) er
 		topic := kafka.TopicConfig{Topic: name, NumPartitions: c.Config.Partitions, ReplicationFactor: c.Config.Replication}
 		switch keep := c.Config.Topics.SnapshotsFor; {
 		case slices.Contains(c.Config.Topics.Inputs, name):
+		case name == c.Config.Topics.Learnt:
+			learntTopic(&topic)
 		case keep > 0:
 			topic.NumPartitions = 1 // whoever changes the state of a key, its snapshots follow each other
 			topic.ConfigEntries = []kafka.ConfigEntry{
@@ -167,11 +170,14 @@ func (c *Cluster) waitForLeaders(ctx context.Context, topics []string) error {
 
 // LackingRight says which right is missing on a topic that this user may see; nil if none is.
 func (c *Cluster) LackingRight(t *wire.Topic) *diag.Problem {
-	right, operation := "Write", wire.MayWrite
-	if slices.Contains(c.Config.Topics.Inputs, t.Name) {
-		right, operation = "Read", wire.MayRead
-	}
-	if !t.Operations.Lack(operation) {
+	right, topics := "Write", c.Config.Topics
+	learnt := t.Name == topics.Learnt
+	reads := learnt || slices.Contains(topics.Inputs, t.Name)
+	writes := !reads || learnt && topics.Shadow == "" // a shadow publishes no rows
+	switch {
+	case reads && t.Operations.Lack(wire.MayRead):
+		right = "Read"
+	case !writes || !t.Operations.Lack(wire.MayWrite):
 		return nil
 	}
 	return &diag.Problem{

@@ -109,12 +109,17 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 	if p := c.LackingRight(t); p != nil {
 		add(diag.Failure, p.Cause, p.Remedy)
 	}
-	if slices.Contains(c.Config.Topics.Inputs, name) {
+	switch {
+	case name == c.Config.Topics.Learnt:
+		if err := c.LearntFault(ctx, t); err != nil {
+			findings = append(findings, fromError(subject, err))
+		}
+	case slices.Contains(c.Config.Topics.Inputs, name):
 		if all, _ := c.ReadSettings(ctx, name); strings.Contains(all[name][broker.CleanupPolicy], "compact") {
 			add(diag.Warning, "cleanup.policy is compact: a record that still waits is removed when a later one has its key",
 				"set it to delete, or min.compaction.lag.ms to the longest outage")
 		}
-	} else {
+	default:
 		findings = append(findings, c.checkOutputSettings(ctx, name)...)
 	}
 	if len(findings) == 0 {

@@ -65,6 +65,9 @@ func (c *Counter) Count(publisher string, at time.Time, sentences []uint64, lear
 	if len(sentences) == 0 {
 		return
 	}
+	if publisher == Everybody { // a name that is in a record teaches nothing about others
+		publisher = ""
+	}
 	lowest, second := lowestOf(sentences)
 	of, today := simhash.Mix(simhash.Hash(publisher)), dayOf(at)
 	c.mu.Lock()

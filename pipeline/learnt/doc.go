@@ -35,6 +35,8 @@ const (
 	Publishers = 3
 	// Life is the time within which a sentence is repeated, and how long a Row lasts after that.
 	Life = 30 * 24 * time.Hour
+	// Renewal is the time before the end of a Row with a Begin in which its sentence is learnt again.
+	Renewal = 7 * 24 * time.Hour
 	// MaxRows bounds the rows of a process.
 	MaxRows = 40_000
 	// Format is the version of the way in which sentences are cut, normalised and hashed. It is part of the recipe's id:

@@ -29,6 +29,8 @@ type Row struct {
 	// zero Begin it is left out of the articles that follow the example.
 	Begin time.Time `json:"begin"`
 	End   time.Time `json:"end"`
+	// Never says that the sentence is left out of nothing in that time, whatever other rows say.
+	Never bool `json:"never,omitempty"`
 }
 
 // MaxSentence is the length of the longest sentence that a Row shows, in bytes.
@@ -47,19 +49,25 @@ type Rows struct {
 }
 
 // Find returns the row by which a sentence is left out of a publisher's article of a time. With several, it is the
-// first. A nil Rows has none.
-func (r *Rows) Find(publisher string, hash uint64, at time.Time) (Row, bool) {
+// first; a row that says never is stronger. A nil Rows has none.
+func (r *Rows) Find(publisher string, hash uint64, at time.Time) (first Row, found bool) {
 	if r == nil {
 		return Row{}, false
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, row := range r.byHash[hash] {
-		if (row.Publisher == publisher || row.Publisher == Everybody) && row.counts(at) {
-			return row, true
+		if (row.Publisher != publisher && row.Publisher != Everybody) || !row.counts(at) {
+			continue
+		}
+		if row.Never {
+			return Row{}, false
+		}
+		if !found {
+			first, found = row, true
 		}
 	}
-	return Row{}, false
+	return first, found
 }
 
 // Add makes a row count. A row of the same publisher, sentence and begin only moves its end.
@@ -71,7 +79,7 @@ func (r *Rows) Add(row Row) {
 	}
 	rows := r.byHash[row.Hash]
 	for i := range rows {
-		if rows[i].Publisher == row.Publisher && rows[i].Begin.Equal(row.Begin) {
+		if rows[i].Publisher == row.Publisher && rows[i].Never == row.Never && rows[i].Begin.Equal(row.Begin) {
 			if row.End.After(rows[i].End) {
 				rows[i].End = row.End
 			}
@@ -83,18 +91,18 @@ func (r *Rows) Add(row Row) {
 	r.count++
 }
 
-// repeated moves the end of the rows by which a sentence of a publisher is left out at a time, and tells whether there
-// is one.
+// repeated moves the end of the rows in order by which a sentence of a publisher is left out at a time, and tells
+// whether there is a row that need not be renewed.
 func (r *Rows) repeated(publisher string, hash uint64, at time.Time) bool {
 	found := false
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, rows := 0, r.byHash[hash]; i < len(rows); i++ {
 		if row := &rows[i]; (row.Publisher == publisher || row.Publisher == Everybody) && row.counts(at) {
-			found = true
 			if end := at.Add(Life); row.Begin.IsZero() && end.After(row.End) {
 				row.End = end
 			}
+			found = found || row.Begin.IsZero() || row.End.Sub(at) > Renewal
 		}
 	}
 	return found
@@ -112,6 +120,13 @@ func (r *Rows) Forget(before time.Time) {
 		}
 		r.byHash[hash] = kept
 	}
+}
+
+// Clear removes all rows.
+func (r *Rows) Clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byHash, r.count = nil, 0
 }
 
 // Len is the number of rows.

@@ -74,4 +74,19 @@ var promises = []mistake{
 		{"../consumer/delivery/writer.go",
 			"	if react(err) == leave {\n		return ErrTakenOver\n	}\n	return ErrStandingLost\n",
 			"	_ = err\n	return ErrStandingLost\n"}}},
+	{"learnt-rows-count-at-once", everyDelivery, []edit{
+		{"../consumer/learning/row.go", "Begin: Begin(rec.Time)}", "Begin: rec.Time}"}}},
+	{"learnt-rows-by-the-writers-clock", everyDelivery, []edit{
+		{"../consumer/learning/book.go", "case !ok, !appended:", "case !ok:"}}},
+	{"learnt-rows-under-one-key", everyDelivery, []edit{
+		{"../consumer/learning/row.go", "r.Hash, writer, number, r.Publisher)",
+			"r.Hash, \"\", number-number, r.Publisher)"}}},
+	{"learnt-rows-without-a-horizon", everyDelivery, []edit{
+		{"../consumer/learning/book.go", "timestamp.UnixMilli() < b.below.Load()",
+			"timestamp.UnixMilli() < b.below.Load()+1<<50"}}},
+	{"learnt-rows-published-again", everyDelivery, []edit{
+		{"../consumer/learning/book.go", "b.number++", "b.number = 1"}}},
 }
+
+// everyDelivery is the test of package learning for its protocol.
+const everyDelivery = "^TestEveryDeliveryMeetsTheSameRows$"

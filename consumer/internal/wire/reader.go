@@ -188,6 +188,9 @@ func (t *Tail) Next() (*TailBatch, error) {
 // Marker says whether the batch is the marker that ends a transaction, and holds no records.
 func (b *TailBatch) Marker() bool { return b.control() }
 
+// Appended says that the broker stamped the records when it appended them (LogAppendTime).
+func (b *TailBatch) Appended() bool { return b.attributes&attrLogAppendTime != 0 }
+
 // Records calls fn with each record of the batch, after reserve has granted the memory of its decompressor.
 // Topic and Partition of the record are not set. It ends with the first error of fn.
 func (b *TailBatch) Records(reserve Reserve, fn func(*record.Record) error) error {
