@@ -199,8 +199,9 @@ func (c *Counter) repeats(hash uint64, publisher uint32) bool {
 	}
 	p.of[p.n] = publisher
 	p.n++
-	if len(c.by) < MaxRows {
-		c.by[hash] = p
+	if p.n == 1 && len(c.by) >= MaxRows {
+		clear(c.by) // what all repeat is learnt later; else one publisher with many sentences would end that for good
 	}
+	c.by[hash] = p
 	return false
 }
