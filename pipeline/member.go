@@ -106,7 +106,8 @@ func (o *Output) Member() Member {
 		Verdict: o.VerdictName(), Detail: o.Detail, Topic: o.Destination.String(),
 		LeftOut: math.Round(100*o.LeftOut) / 100, Record: o.Record.String(),
 	}
-	if v.Kind != article.Unique || v.Root == (article.Ref{}) { // a dead letter and a tombstone have a reason, too
+	// dead letters, tombstones and releases have a reason, too
+	if v.Kind != article.Unique || v.Root == (article.Ref{}) || o.Reason == reasonReleased {
 		m.Reason = o.Reason
 	}
 	if !v.HasOriginal() {

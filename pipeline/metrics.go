@@ -125,6 +125,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.eventTime.WithLabelValues(eventFuture)
 	for _, v := range [][2]string{
 		{"unique", "none"},
+		{"unique", reasonReleased},
 		{"unique", "tombstone"},
 		{"near", article.ReasonDistance.String()},
 		{"near", article.ReasonOverlap.String()},

@@ -135,6 +135,9 @@ func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, rec
 		ours = append(ours, header(HeaderReason, v.Reason.String()), header(HeaderDistance, strconv.Itoa(v.Distance)))
 		ours = append(likenessHeaders(ours, v.Likeness), header(HeaderOriginalID, v.Original.ID),
 			header(HeaderOriginal, v.Original.String()))
+	} else if a.Released {
+		out.Reason = reasonReleased
+		ours = append(ours, header(HeaderReason, reasonReleased))
 	}
 	ours = append(ours,
 		header(HeaderRootID, v.Root.ID),

@@ -63,6 +63,9 @@ func TestVerdictHeaders(t *testing.T) {
 	}{
 		"unique": {whole, article.Verdict{Kind: article.Unique, Root: self}, article.ToUnique,
 			"verdict=unique fingerprint=0000000000000abc root-id=a1 root=articles/2/41" + end},
+		"released": {&article.Article{Fingerprint: 0xabc, Released: true},
+			article.Verdict{Kind: article.Unique, Root: self}, article.ToUnique,
+			"verdict=unique fingerprint=0000000000000abc reason=released root-id=a1 root=articles/2/41" + end},
 		"unique, partly left out": {partly, article.Verdict{Kind: article.Unique, Root: self}, article.ToUnique,
 			"verdict=unique fingerprint=0000000000000abc root-id=a1 root=articles/2/41" + end + " left-out=0.33"},
 		"near": {whole, article.Verdict{
@@ -362,4 +365,30 @@ func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
 	avro.Format = decode.FormatAvro
 	require.NoError(t, DefaultOutputConfig().Validate(avro))
 	require.Empty(t, DefaultOutputConfig().MemberName())
+}
+
+// The last header of the name counts, if it holds coordinates. It stays on the output, where a refill finds it.
+func TestReleaseOf(t *testing.T) {
+	r := recordOf("{}")
+	for value, want := range map[string]bool{"": false, "a1": false, "articles/2/40": true,
+		strings.Repeat("t", 300) + "/2/40": false} {
+		r.Headers = []record.Header{header(HeaderRelease, "articles/0/1"), header(HeaderRelease, value)}
+		released, ok := ReleaseOf(r)
+		require.Equal(t, want, ok, value)
+		require.Equal(t, want, released.String() == value)
+	}
+	a, b, other := article.Article{}, article.Article{}, article.Article{}
+	release(&a, article.Coordinates{Topic: "t", Offset: 1})
+	release(&b, article.Coordinates{Topic: "t", Offset: 1})
+	release(&other, article.Coordinates{Topic: "t", Offset: 2})
+	require.Equal(t, a.Digest, b.Digest, "two releases of one record are exact copies")
+	require.NotEqual(t, a.Digest, other.Digest)
+	r.Headers = r.Headers[:1]
+	out := verdictOutput(r, &a, &article.Verdict{Kind: article.Unique,
+		Root: article.Ref{Coordinates: r.Coordinates}}, "news")
+	parsed, err := ParseHeaders(out.Headers)
+	require.NoError(t, err)
+	input := parsed.Restored(&record.Record{Headers: out.Headers})
+	_, ok := ReleaseOf(&input)
+	require.True(t, ok)
 }

@@ -218,6 +218,9 @@ func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject
 		return prepared{reject: reject}
 	}
 	p.metrics.countText(&a)
+	if released, ok := ReleaseOf(r); ok {
+		release(&a, released)
+	}
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
 	content.Text, content.URL = "", "" // the record holds them until it is published
 	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher)}

@@ -66,7 +66,7 @@ func (a *Article) SetStored(s *keyspace.StoredArticle) {
 // Article reads an article from Kafka, by the coordinates of its input record or of an output. An article without a
 // text says why, also beside an error.
 func (r *Reader) Article(ctx context.Context, ref article.Ref) (Article, error) {
-	rec, err := r.fetch(ctx, ref.Coordinates)
+	rec, err := r.Fetch(ctx, ref.Coordinates)
 	if err == nil && !slices.Contains(r.cfg.Topics.Inputs, ref.Topic) {
 		switch o, notOutput := parse(rec); {
 		case notOutput == nil:
@@ -86,7 +86,7 @@ func (r *Reader) ArticleOf(ctx context.Context, o *Output) (a Article, err error
 	rec := o.Record
 	// left out of the output: a shadow, or a large dead letter
 	if rec.Value == nil && (o.Reject != nil || o.Verdict.Root != article.Ref{}) {
-		rec, err = r.fetch(ctx, o.Input)
+		rec, err = r.Fetch(ctx, o.Input)
 	}
 	rec.Coordinates = o.Input
 	a = r.describe(ctx, rec)

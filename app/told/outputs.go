@@ -90,8 +90,9 @@ func (r *Reader) archive(topic string) (*tools.Archive, error) {
 	return a, err
 }
 
-// fetch returns one record. The error is tools.ErrNoRecord if Kafka does not have it.
-func (r *Reader) fetch(ctx context.Context, c article.Coordinates) (record.Record, error) {
+// Fetch returns one record, of an input topic or an output topic. The error is tools.ErrNoRecord if Kafka does not
+// have it.
+func (r *Reader) Fetch(ctx context.Context, c article.Coordinates) (record.Record, error) {
 	a, err := r.archive(c.Topic)
 	if err != nil {
 		return record.Record{}, err

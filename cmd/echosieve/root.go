@@ -65,6 +65,7 @@ func newRootCommand() *cobra.Command {
 		newLookCommand(),
 		newProduceCommand(),
 		newReadyCommand(),
+		newReleaseCommand(),
 		newRunCommand(),
 		newStoriesCommand(),
 		command.Version(),

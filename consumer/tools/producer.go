@@ -79,20 +79,28 @@ func (p *Producer) place(m kafka.Message, partitions ...int) int {
 // ProduceTogether is Produce, but the records of all such calls go into one partition, whatever their keys: that of the
 // first one. So the service reads them in this order.
 func (p *Producer) ProduceTogether(ctx context.Context, records []record.Record) error {
-	return p.produce(ctx, records, true)
+	return p.produce(ctx, records, true, -1)
+}
+
+// ProduceInto is Produce, but the records go into one partition, whatever their keys.
+func (p *Producer) ProduceInto(ctx context.Context, partition int32, records []record.Record) error {
+	return p.produce(ctx, records, true, int(partition))
 }
 
 // Produce returns when the records are acknowledged, or an error if some are not: each may have been
 // published or not. A call waits for acknowledgements, so hundreds of records in one call are quickest.
 // Topic, partition and offset of the records are ignored, and a zero Time is replaced by now.
 func (p *Producer) Produce(ctx context.Context, records []record.Record) error {
-	return p.produce(ctx, records, false)
+	return p.produce(ctx, records, false, -1)
 }
 
-func (p *Producer) produce(ctx context.Context, records []record.Record, together bool) error {
+// produce publishes records, together into the partition into, which is -1 for the one that was chosen before.
+func (p *Producer) produce(ctx context.Context, records []record.Record, together bool, into int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.together = together
+	if p.together = together; into >= 0 {
+		p.partition = into
+	}
 	for run := range slices.Chunk(records, maxBatchRecords) {
 		for part := range wire.Split(run, p.cluster.Config.MaxMessageBytes) {
 			messages := make([]kafka.Message, len(part))

@@ -127,6 +127,9 @@ type Article struct {
 	TooCostly bool
 	// CostlyPage says that the text is an HTML document that would take too long to be read as one (package page).
 	CostlyPage bool
+	// Released says that an operator has taken the verdict of a copy back, and that this is its record again. It is a
+	// copy only of an article with the same Digest: of another release of the same record.
+	Released bool
 	// CleanBytes is the length of the clean text in bytes, for reports. BoilerplateBytes and FurnitureBytes
 	// of it are left out of fingerprint and signature: sentences of the boilerplate table, and the lines of
 	// the page around the article.

@@ -239,7 +239,7 @@ type Judgement struct {
 // Compare says what the later of two articles is to the earlier one, provided that both are inside one window
 // and that a look-up finds the earlier one. If they are exchanged, the kind and the reason stay and the
 // relation is mirrored. Articles without any text are nothing to each other, although their digests are
-// equal.
+// equal. A released article is nothing to earlier ones, but later ones are copies of it.
 func (r *Rule) Compare(later, earlier *Article) Judgement {
 	j := r.compareTexts(later, earlier)
 	if j.Kind == 0 || !SameID(later, earlier) {
@@ -260,6 +260,8 @@ func (r *Rule) compareTexts(later, earlier *Article) Judgement {
 		return Judgement{}
 	case later.Digest == earlier.Digest:
 		return Judgement{Kind: Exact, Reason: ReasonDigest, Likeness: SameText}
+	case later.Released:
+		return Judgement{}
 	case later.LittleText || earlier.LittleText:
 		return Judgement{Reason: ReasonLittle}
 	case distance > r.MaxDistance:

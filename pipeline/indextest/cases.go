@@ -71,6 +71,27 @@ func testRetract(t *testing.T, newIndex factory) {
 	require.Equal(t, unique(m), claimOne(t, x, m))
 }
 
+// A released article is unique, whatever it resembles, and its second release is an exact copy of the first. Copies that
+// come later are copies.
+func testRelease(t *testing.T, newIndex factory) {
+	x := newIndex(t, standard)
+	original, dropped := newArticle(1, 0, base, "a"), newArticle(2, time.Minute, base^1, "b")
+	released, again := dropped, dropped
+	released.Offset, again.Offset, released.Released, again.Released = 10, 11, true, true
+	released.Digest[0]++
+	again.Digest[0]++
+	later := newArticle(3, 40*time.Minute, base^1, "b") // in the next slice
+	again.Time = later.Time
+	require.Equal(t, []article.Verdict{unique(original), near(original, original, 1)}, claim(t, x, original, dropped))
+	require.Equal(t, unique(released), claimOne(t, x, released))
+	require.Equal(t, unique(released), claimOne(t, x, released), "a replay")
+	require.Equal(t, exact(released, released), claimOne(t, x, again))
+	require.Equal(t, original.Ref(), claimOne(t, x, later).Root)
+	x = newIndex(t, standard)
+	require.Equal(t, unique(released), claimOne(t, x, released))
+	require.Equal(t, near(released, released, 0), claimOne(t, x, later), "alone, it is an original")
+}
+
 func testReplayWithinCall(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	a, b := newArticle(1, 0, base, "a"), newArticle(2, 0, base^1, "b")

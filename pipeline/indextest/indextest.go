@@ -93,6 +93,7 @@ func Run(t *testing.T, newIndex func(t *testing.T, p Params) pipeline.Index) {
 		{"ReplayWithinCall", testReplayWithinCall},
 		{"WindowEdges", testWindowEdges},
 		{"Retract", testRetract},
+		{"Release", testRelease},
 		{"Probes", testProbes},
 		{"Anchors", testAnchors},
 		{"Reach", testReach},

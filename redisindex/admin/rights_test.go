@@ -58,6 +58,8 @@ func maintainAll(t *testing.T, x *redisindex.Index) error {
 		func() error { _, err := New(x).Losses(t.Context()); return err },
 		func() error { _, err := New(x).Cure(t.Context(), "7 missing\n"); return err },
 		func() error { return New(x).MarkForgotten(t.Context(), []article.Ref{a.Ref()}) },
+		func() error { _, err := New(x).BeginRelease(t.Context(), a.Coordinates, 0); return err },
+		func() error { return New(x).EndRelease(t.Context(), a.Coordinates, a.Coordinates) },
 		func() error { _, err := New(x).AreForgotten(t.Context(), []article.Ref{a.Ref()}); return err },
 		func() error {
 			_, err := r.Restore(t.Context(),

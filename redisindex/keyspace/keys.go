@@ -101,6 +101,9 @@ func (k Keys) Story(generation, root string) string {
 // Forgotten is the hash of the articles that were forgotten in any index of a namespace.
 func Forgotten(namespace string) string { return namespace + ":forgotten" }
 
+// Released is the hash of the records that were released in any index of a namespace.
+func Released(namespace string) string { return namespace + ":released" }
+
 // clusterMarkers is the number of markers on a cluster. They are spread evenly over the slots, so every
 // master that serves 512 slots in a row holds at least one. If a master without a marker loses its data,
 // nobody notices.

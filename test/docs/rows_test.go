@@ -162,6 +162,8 @@ var rows = []row{
 		want: []string{`The service can start`}},
 	{command: "echosieve run --shadow --config new.yaml",
 		with: []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"}, until: `joined group generation`},
+	{command: "echosieve release --config echosieve.yaml articles-duplicate/2/1517", find: duplicate,
+		with: nil, want: []string{`released as articles/`}},
 	{command: "echosieve explain --shadow --config new.yaml", parsed: "the page names the command only"},
 	{
 		command: "echosieve diff --config echosieve.yaml articles-unique,articles-duplicate,articles-dead " +
