@@ -27,8 +27,10 @@ type Mark struct {
 // Wrong says whether the article should be published.
 func (m Mark) Wrong() bool { return m.Label == LabelWrong || m.Label == LabelVersion }
 
-// markColumns are the columns of a file of marks. The first four are those of eval pairs --pairs.
-var markColumns = []string{"id_a", "id_b", "label", "kind", "record_a", "record_b"}
+// markColumns are the columns of a file of marks. The first four are those of eval pairs --pairs. The
+// last two are the articles as JSON, empty if a text is not known.
+var markColumns = []string{"id_a", "id_b", "label", "kind", "record_a", "record_b", "article_a",
+	"article_b"}
 
 // ReadMarks reads a file that the page has saved: a line for each mark, separated by tabs, below a line with the names
 // of the columns.

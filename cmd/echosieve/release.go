@@ -59,8 +59,8 @@ func newReleaseCommand() *cobra.Command {
 			}
 		}
 		if len(names) == 0 {
-			return errors.New("nothing to release: name coordinates, such as articles-duplicate/0/1517, an id, or marks " +
-				"with --from")
+			return errors.New("nothing to release: name coordinates, such as articles-duplicate/0/1517, an id, or " +
+				"marks with --from")
 		}
 		made, err := cfg.LoadRecipe()
 		if err != nil {

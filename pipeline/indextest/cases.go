@@ -71,8 +71,8 @@ func testRetract(t *testing.T, newIndex factory) {
 	require.Equal(t, unique(m), claimOne(t, x, m))
 }
 
-// A released article is unique, whatever it resembles, and its second release is an exact copy of the first. Copies that
-// come later are copies.
+// A released article is unique, whatever it resembles, and its second release is an exact copy of the first. Copies
+// that come later are copies.
 func testRelease(t *testing.T, newIndex factory) {
 	x := newIndex(t, standard)
 	original, dropped := newArticle(1, 0, base, "a"), newArticle(2, time.Minute, base^1, "b")

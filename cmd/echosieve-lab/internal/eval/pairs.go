@@ -37,9 +37,10 @@ the family of a pair, several names with commas between them. If it is missing o
 are one family. A pair without a name is a family by itself. Further columns are ignored.
 If several articles have one id, ID is the first of them in the file, and ID#2 the second. A pair of one id twice is the
 first and the second.
-Labels are 1 for a copy, 0 for a look-alike that is no copy, -1 for a pair that is debatable, such as a partial copy.
-Debatable pairs count only in a separate table by kind, and pairs in the --ignore file (id_a, id_b) only in its row
-"ignored".
+Labels are 1 for a copy, 0 for a look-alike that is no copy, "version" for another version of A that should be
+published, -1 for a pair that is debatable, such as a partial copy. A version is wrong only if it is dropped. Versions
+and debatable pairs count only in separate tables by kind, and pairs in the --ignore file (id_a, id_b) only in its row
+"ignored". A file of marks that a page of dropped articles has saved holds the articles, and needs no --docs.
 
 Each FILE of articles, named by its language such as tr.jsonl.gz, gives pairs without labels: copies by known edits
 (words replaced, sentences cut, added or moved, accents lost, capitals, ...), versions of one publisher (takes of a
@@ -121,8 +122,16 @@ func (o *pairFlags) eval(cmd *cobra.Command, cfg config.Config, names []string, 
 	index := cfg.IndexConfig("recipe")
 	result, err = figures.Pairs(set.articles, set.pairs, set.ignored,
 		figures.ByRecipe(index.Rule, index.Plan(), index.Policy))
-	if err != nil || !withTexts || o.docs == "" {
+	if err != nil || !withTexts || o.pairs == "" {
 		return result, recipe.ID(), err
+	}
+	if o.docs == "" {
+		for i, p := range result.Wrong {
+			if a, known := set.contents[p.A]; known {
+				result.Wrong[i].Beside = besideOf(a, set.contents[p.B])
+			}
+		}
+		return result, recipe.ID(), nil
 	}
 	var drawn []figures.Dropped // of the wrong pairs, those that are labelled
 	for i, p := range result.Wrong {

@@ -9,8 +9,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/tidwall/gjson"
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/app/config"
@@ -45,9 +47,9 @@ func (o *pairFlags) add(cmd *cobra.Command) {
 
 func (o *pairFlags) validate(names []string) error {
 	switch {
-	case o.docs == "" != (o.pairs == ""):
-		return errors.New("--docs and --pairs belong together")
-	case o.docs == "" && len(names) == 0:
+	case o.docs != "" && o.pairs == "":
+		return errors.New("--docs needs --pairs, which labels pairs of its articles")
+	case o.pairs == "" && len(names) == 0:
 		return errors.New("name labelled pairs with --docs and --pairs, or files of articles")
 	case o.bases < 1:
 		return fmt.Errorf("--bases is %d, must be at least 1", o.bases)
@@ -60,13 +62,15 @@ func (o *pairFlags) validate(names []string) error {
 // pairSet holds pairs with their articles.
 type pairSet struct {
 	articles       map[string]article.Article
-	places         map[string]fingerprinted // of the articles of labelled pairs
+	places         map[string]fingerprinted   // of the articles of labelled pairs
+	contents       map[string]article.Content // of the articles that the file of pairs holds
 	pairs, ignored []figures.Pair
 }
 
 // read returns the pairs of the part: those of --docs and --pairs, and those made of the files of names.
 func (o *pairFlags) read(cmd *cobra.Command, cfg config.Config, made *recipe.Recipe, names []string) (*pairSet, error) {
-	s := &pairSet{articles: map[string]article.Article{}, places: map[string]fingerprinted{}}
+	s := &pairSet{articles: map[string]article.Article{}, places: map[string]fingerprinted{},
+		contents: map[string]article.Content{}}
 	for _, name := range names {
 		texts, err := readTexts(cmd, cfg, name)
 		if err != nil {
@@ -74,8 +78,12 @@ func (o *pairFlags) read(cmd *cobra.Command, cfg config.Config, made *recipe.Rec
 		}
 		s.makePairs(made, name, texts, o)
 	}
+	read := o.readMarked
 	if o.docs != "" {
-		if err := o.readLabelled(cmd, cfg, made, s); err != nil {
+		read = o.readLabelled
+	}
+	if o.pairs != "" {
+		if err := read(cmd, cfg, made, s); err != nil {
 			return nil, err
 		}
 	}
@@ -116,6 +124,45 @@ func (o *pairFlags) readLabelled(cmd *cobra.Command, cfg config.Config, made *re
 			if len(p.Families) == 0 {
 				pairs[i].Families = slices.Concat(s.places[p.A].families, s.places[p.B].families)
 			}
+		}
+	}
+	s.pairs = append(s.pairs, labelled...)
+	return nil
+}
+
+// readMarked reads pairs from a file that holds their articles, too.
+func (o *pairFlags) readMarked(cmd *cobra.Command, _ config.Config, made *recipe.Recipe, s *pairSet) error {
+	labelled, err := readPairs(cmd.Context(), o.pairs, true)
+	if err != nil {
+		return err
+	}
+	input, names, versions := config.Default().Input.AsJSON(), map[string]string{}, map[string]int{}
+	for i, p := range labelled {
+		for _, side := range []struct {
+			id    *string
+			value string
+		}{{&labelled[i].A, p.ArticleA}, {&labelled[i].B, p.ArticleB}} {
+			id, value := side.id, side.value
+			if value == "" {
+				return fmt.Errorf("%s does not hold both articles of the pair %s, %s: name the file of the articles "+
+					"with --docs", o.pairs, p.A, p.B)
+			}
+			if names[value] == "" {
+				content, reject := input.Decode(&record.Record{Value: []byte(value)})
+				if reject != nil {
+					return fmt.Errorf("%s: pair %s, %s: %w", o.pairs, p.A, p.B, reject)
+				}
+				versions[*id]++
+				name := version(*id, versions[*id])
+				names[value], s.contents[name] = name, content
+				a, _ := made.Fingerprint(content.Text, content.Origin(time.Time{}))
+				a.ID = content.ID
+				if a.Time, err = timeLabel(gjson.Get(value, "ts")); err != nil {
+					return fmt.Errorf("%s: pair %s, %s: %w", o.pairs, p.A, p.B, err)
+				}
+				s.articles[name] = a
+			}
+			*id = names[value]
 		}
 	}
 	s.pairs = append(s.pairs, labelled...)

@@ -30,6 +30,10 @@ input topic, explain searches the output topics for its verdict: in the partitio
 from the record's timestamp on. With --id it searches the output topics of the last hours (--since) for an article with
 that id; if several have it, it explains the latest and names the others.
 
+With --html and --since alone it writes a page of what was dropped or marked since then: each article beside its
+original, the weakest first, at most 2,000. In the page, keys mark drops as right or wrong; it saves marks.tsv, which
+"echosieve release --from" and "echosieve-lab eval pairs --pairs" read.
+
 With --shadow it explains the records of a shadow: with the index of the shadow, and verdicts from the topic of the
 shadow. Give it the settings of the shadow (docs/recipe-change.md).
 
@@ -46,20 +50,27 @@ func Command() *cobra.Command {
 		Long:  help,
 		Example: `  echosieve explain --config echosieve.yaml articles-duplicate/0/1517
   echosieve explain --config echosieve.yaml articles/2/88231 --html why.html
+  echosieve explain --config echosieve.yaml --html drops.html --since 6h
   echosieve explain --config echosieve.yaml --id x44 --since 72h --json
   echosieve explain --shadow --config new.yaml articles-shadow/2/88231`,
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	id := cmd.Flags().String("id", "", "id of the article, instead of coordinates")
-	since := schema.DurationFlag(cmd.Flags(), "since", 24*time.Hour, "how far back --id searches the output topics")
-	page := cmd.Flags().String("html", "", "also write the explanation as a page into this file")
+	since := schema.DurationFlag(cmd.Flags(), "since", 24*time.Hour,
+		"how far back --id searches the output topics, and the page of drops goes")
+	page := cmd.Flags().String("html", "", "also write the explanation as a page into this `file`; with --since "+
+		"alone a page of all drops")
 	whole := cmd.Flags().Bool("whole", false, "show sentences that are the same as well")
 	config.AddShadowFlag(cmd.Flags(), "explain records of the shadow, with its topic and its index")
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "input", "shadow")
 	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
-		at, err := named(args, *id)
-		if err != nil {
-			return err
+		drops := len(args) == 0 && *id == "" && *page != "" && cmd.Flags().Changed("since")
+		var at article.Coordinates
+		if !drops {
+			var err error
+			if at, err = named(args, *id); err != nil {
+				return err
+			}
 		}
 		made, err := cfg.LoadRecipe()
 		if err != nil {
@@ -68,6 +79,11 @@ func Command() *cobra.Command {
 		e := &explainer{recipe: made.ID(), judge: told.NewJudge(cfg, made),
 			reader: told.NewReader(cfg, cmd.ErrOrStderr())}
 		defer e.reader.Close()
+		if drops {
+			said, err := e.writeDrops(cmd.Context(), cfg.Kafka.Topics.Unique, *page, *since)
+			fmt.Fprint(cmd.OutOrStdout(), said)
+			return err
+		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), indexTimeout)
 		defer cancel()
 		if e.index, e.away = told.OpenIndex(ctx, cfg, made); e.away == nil {

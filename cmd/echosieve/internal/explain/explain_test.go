@@ -222,3 +222,18 @@ func TestWhyNamesHiddenEntries(t *testing.T) {
 	c.Ticket, c.Hidden = 8, false
 	require.Contains(t, why(unique, c, ""), "It came later (ticket 8, this article has 7)")
 }
+
+// The page of the last hours has all drops with their texts, and marks of it name records that release takes.
+func TestDropsOfTheLastHours(t *testing.T) {
+	w := inprocess.Start(t)
+	all := w.Decide(t, time.Now(), 2, value("a", ferry), value("b", second), value("same", ferry), value("c", bees))
+	file := filepath.Join(t.TempDir(), "drops.html")
+	out, _ := run(t, command.ExitOK, w, "--html", file, "--since", "1h")
+	require.Contains(t, out, "4 articles; 2 dropped")
+	page := commandtest.Read(t, file)
+	require.Equal(t, 2, strings.Count(page, "<article "))
+	require.Contains(t, page, `data-recordb="`+all[1]+`"`)
+	require.Contains(t, page, "<del>greet it</del>")
+	require.NotContains(t, page, "<script>alert")
+	require.Contains(t, page, `<h3 dir="auto">&lt;script&gt;alert(1)&lt;/script&gt; &amp; &#34;x&#34;&lt;U&#43;202E&gt;</h3>`)
+}

@@ -4,6 +4,7 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -38,6 +39,10 @@ read. Lines go to standard output, except those with a file of their own.
 With --stories, one line of JSON for each story follows at the end, the largest first: an article with all that repeat
 it, who carried it, who was first and which copy to show (docs/stories.md). Only the articles of this run count.
 
+With --html, a page shows each article that was dropped, or marked as possible, beside its original: the weakest 2,000
+first. Keys mark drops as right or wrong; it saves marks.tsv, which --from and echosieve-lab eval pairs read. While it
+runs, the articles are kept in a temporary file. --release and --from make an article unique that was dropped before.
+
 With --state, later runs know the articles of this one. A run that was interrupted or killed is repeated: until a run
 has read all of its files, the same line of the same file gets the same verdict again. A file is known by its first
 article, whatever its name is. After a whole run, an article that comes again is a copy, in the same file as in others.
@@ -59,6 +64,7 @@ func Command() *cobra.Command {
   zcat dump.json.gz | echosieve filter --only unique > new.jsonl
   echosieve filter --state seen --only unique today.jsonl > new.jsonl
   echosieve filter --stories stories.jsonl articles.jsonl > judged.jsonl
+  echosieve filter --html drops.html articles.jsonl > judged.jsonl
   echosieve filter --unique new.jsonl --duplicate copies.jsonl --dead broken.jsonl 2026-*.csv`,
 	}
 	only := cmd.Flags().StringSlice("only", nil, "write only these topics: unique, duplicate, dead, and possible, "+
@@ -71,6 +77,9 @@ func Command() *cobra.Command {
 	cmd.Flags().StringVar(&p.duplicate, "duplicate", "", "`file` for the topic duplicate")
 	cmd.Flags().StringVar(&p.dead, "dead", "", "`file` for the topic dead")
 	cmd.Flags().StringVar(&p.stories, "stories", "", "`file` for the stories, one line each; - is standard output")
+	cmd.Flags().StringVar(&p.drops, "html", "", "`file` for a page of the dropped articles beside their originals")
+	released := cmd.Flags().StringSlice("release", nil, "take the drop of these articles back, by id or record")
+	marks := cmd.Flags().String("from", "", "`file` of marks: release what is marked as wrong")
 	owners := cmd.Flags().String("owners", "",
 		"`file` with the owners of publishers that count as one, as in docs/stories.md")
 	folder := cmd.Flags().String("state", "", "`folder` that keeps the articles of this run for the next one")
@@ -110,6 +119,9 @@ func Command() *cobra.Command {
 		defer r.index.Close()
 		r.input.names, r.input.stdin, r.input.times, r.input.lines = names, cmd.InOrStdin(), *times, *lines
 		r.output.headersOnly, r.output.wanted = *headersOnly, wanted
+		if r.input.released, err = readReleases(*released, *marks); err != nil {
+			return err
+		}
 		if p.stories != "" {
 			rules := &stories.Rules{Window: cfg.Window}
 			if rules.Owners, err = stories.Owners(*owners); err != nil {
@@ -155,6 +167,19 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	if err := r.output.open(cmd.OutOrStdout(), p, r.input.names); err != nil {
 		return err
 	}
+	var page *os.File
+	if p.drops != "" {
+		if r.dropped, err = newDropped(r.judge, r.input.decode); err != nil {
+			return err
+		}
+		defer r.dropped.close()
+		if page, err = r.output.create(p.drops, r.input.names); err != nil {
+			return fmt.Errorf("--html: %w", err)
+		}
+		if err := page.Truncate(0); err != nil {
+			return err
+		}
+	}
 	size := files.Size(r.input.names)
 	stop := func() {}
 	if !files.OnTerminal(cmd.OutOrStdout()) { // else it would stand between the lines
@@ -164,6 +189,9 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	stop()
 	if err == nil {
 		err = r.output.writeStories()
+	}
+	if err == nil && page != nil {
+		err = r.dropped.write(page, r.input.names)
 	}
 	if err = errors.Join(err, r.output.close(err == nil)); errors.Is(err, syscall.EPIPE) {
 		return nil // nobody reads any more, as behind head

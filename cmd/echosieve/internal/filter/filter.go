@@ -11,6 +11,7 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/app/files"
+	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -25,6 +26,9 @@ type run struct {
 	index  *memindex.Index
 	pipe   *pipeline.Pipeline
 	counts counts
+
+	judge   *told.Judge
+	dropped *dropped // nil: nobody asks for the page of drops
 }
 
 // counts are of the articles whose lines are written. They are read while the run goes on.
@@ -40,7 +44,8 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, output: outputs{decode: cfg.Input.Config, member: cfg.Output.Member},
+	r := &run{cfg: cfg, judge: told.NewJudge(cfg, made),
+		output: outputs{decode: cfg.Input.Config, member: cfg.Output.Member},
 		input: input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{
@@ -126,6 +131,11 @@ func (r *run) decide(batch *pipeline.Batch, faults []string) error {
 			return err
 		}
 		r.output.tell(out)
+		if r.dropped != nil {
+			if err := r.dropped.add(out); err != nil {
+				return err
+			}
+		}
 		r.counts.add(out)
 		if r.input.runs != nil {
 			r.input.runs.add(&out.Verdict)

@@ -324,3 +324,49 @@ func TestSameAsService(t *testing.T) {
 		require.Equal(t, ofService(t, addr, path), got)
 	})
 }
+
+// A drop that is marked as wrong, or named, is unique in the next run, once. Later copies are copies.
+func TestRelease(t *testing.T) {
+	folder := t.TempDir()
+	copied := "RIVERTON (Press) - " + harbour
+	in := line("a", harbour) + line("b", copied) + line("c", copied+" It is old.") + line("b", copied)
+	marks := commandtest.File(t, "marks.tsv", "id_a\tid_b\tlabel\tkind\trecord_a\trecord_b\na\tb\t0\tnear overlap\t"+
+		"stdin/0/1\tstdin/0/2\na\tc\t1\tnear overlap\tstdin/0/1\tstdin/0/3\n")
+	for _, args := range [][]string{{"--release", "b"}, {"--from", marks}} {
+		out, _ := filtered(t, command.ExitOK, in, args...)
+		require.Equal(t, []string{"a unique unique", "b unique unique", "c near duplicate a", "b exact duplicate b"},
+			verdicts(out), args)
+		require.Equal(t, 1, strings.Count(out, `"reason":"released"`))
+	}
+	_, errOut := filtered(t, command.ExitFailed, in, "--from", folder+"/none.tsv")
+	require.Contains(t, errOut, "--from: ")
+	state := filepath.Join(folder, "state")
+	for i, want := range []string{"near duplicate a", "unique unique", "exact duplicate b"} {
+		args := []string{"--state", state}
+		if i > 0 {
+			args = append(args, "--release", "b")
+		}
+		out, _ := filtered(t, command.ExitOK, line("a", harbour)+line("b", copied)+strings.Repeat(" ", i), args...)
+		require.Equal(t, "b "+want, verdicts(out)[1], "run %d", i)
+	}
+}
+
+// The page has what was dropped, the least sure first, from a pipe, too. An original of an earlier run has no text.
+func TestDropsPage(t *testing.T) {
+	folder := t.TempDir()
+	page := filepath.Join(folder, "drops.html")
+	in := line("a", harbour) + line("b", "RIVERTON (Press) - "+harbour) + line("c", harbour) + line("d", barley)
+	args := []string{"--html", page, "--state", filepath.Join(folder, "state")}
+	filtered(t, command.ExitOK, in, args...)
+	html := commandtest.Read(t, page)
+	require.Equal(t, 2, strings.Count(html, "<article "))
+	require.Contains(t, html, "4 articles; 2 dropped")
+	require.Contains(t, html, "<ins>RIVERTON (Press) - </ins>")
+	require.Contains(t, html, "Near copy: ")
+	require.Less(t, strings.Index(html, `data-idb="b"`), strings.Index(html, `data-idb="c"`))
+	filtered(t, command.ExitOK, line("e", barley), args...)
+	require.Contains(t, commandtest.Read(t, page), "no text: an earlier run has read it")
+	in = commandtest.File(t, "in.jsonl", line("a", harbour))
+	_, errOut := filtered(t, command.ExitFailed, "", "--html", in, in)
+	require.Contains(t, errOut, "is also read")
+}

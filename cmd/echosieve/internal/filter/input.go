@@ -26,14 +26,15 @@ const (
 // run, and the line in which the article begins. Of several in one line each has the next number: two articles with
 // equal coordinates would be one, and no copies of each other.
 type input struct {
-	names  []string // "-" is standard input
-	stdin  io.Reader
-	decode decode.Config
-	limit  int // of an article, in bytes
-	times  timeFields
-	lines  bool      // each line is an article
-	runs   *runs     // nil: number 0
-	clock  time.Time // of the last article that had a time of its own, or the start of the run
+	names    []string // "-" is standard input
+	stdin    io.Reader
+	decode   decode.Config
+	limit    int // of an article, in bytes
+	times    timeFields
+	lines    bool // each line is an article
+	released releases
+	runs     *runs     // nil: number 0
+	clock    time.Time // of the last article that had a time of its own, or the start of the run
 
 	bytes   atomic.Int64 // read so far
 	notes   files.Tally  // articles that were read otherwise than they are written
@@ -113,6 +114,7 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 		if runs[a.File], err = in.takeUp(runs[a.File], &it); err != nil {
 			return err
 		}
+		in.released.apply(in, &it)
 		it.Time, last[a.File] = in.timeOf(a), number
 		b.records, b.faults, b.size = append(b.records, it), append(b.faults, fault), b.size+it.Size()
 		if a.Idle || len(b.records) == batchRecords || b.size >= batchBytes {

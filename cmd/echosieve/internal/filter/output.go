@@ -31,8 +31,9 @@ type outputs struct {
 	storyWriter *bufio.Writer
 }
 
-// paths are the files for topics, where empty stands for standard output, and for stories, where empty stands for none.
-type paths struct{ unique, duplicate, dead, stories string }
+// paths are the files for topics, where empty stands for standard output, and for stories and
+// drops, where empty stands for none.
+type paths struct{ unique, duplicate, dead, stories, drops string }
 
 // open creates the files. What has none goes to stdout. None may be one of the inputs.
 func (o *outputs) open(stdout io.Writer, p paths, inputs []string) error {

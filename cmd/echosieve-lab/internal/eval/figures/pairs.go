@@ -25,7 +25,7 @@ type KindResult struct {
 // Share is the share of the kind's pairs that are flagged.
 func (k KindResult) Share() float64 { return ratio(k.Flagged, k.N) }
 
-// WrongPair is a copy that is not flagged, or a hard negative that is.
+// WrongPair is a copy that is not flagged, a hard negative that is, or a version that is dropped.
 type WrongPair struct {
 	A         string     `json:"id_a"`
 	B         string     `json:"id_b"`
@@ -43,6 +43,8 @@ func (p *WrongPair) Verdict() string {
 	switch {
 	case p.Label == HardNegative:
 		return "false alarm"
+	case p.Label == Version:
+		return "version dropped"
 	case p.Possible:
 		return "missed, possible"
 	default:
@@ -56,7 +58,8 @@ type PairsResult struct {
 	Pairs      int `json:"pairs"` // without ignored pairs
 	Copies     int `json:"copies"`
 	LookAlikes int `json:"look_alikes"`
-	Debatable  int `json:"debatable"` // labelled -1: they count in the table of their kind only
+	Versions   int `json:"versions"`  // labelled version: they count in the table of their kind only
+	Debatable  int `json:"debatable"` // labelled -1: as versions
 	Rates
 	F1              float64   `json:"f1"`
 	CandidateRecall float64   `json:"candidate_recall"` // share of the copies that a look-up finds
@@ -162,13 +165,16 @@ func (r *PairsResult) count(list []judged) {
 			r.Copies++
 		case HardNegative:
 			r.LookAlikes++
+		case Version:
+			r.Versions++
 		default:
 			r.Debatable++
 		}
 		if len(p.Families) == 0 {
 			r.WithoutFamily++
 		}
-		if p.Label == Copy && !p.Flagged || p.Label == HardNegative && p.Flagged {
+		if p.Label == Copy && !p.Flagged || p.Label == HardNegative && p.Flagged ||
+			p.Label == Version && p.Flagged && !p.Published {
 			r.Wrong = append(r.Wrong, WrongPair{
 				A: p.A, B: p.B, Label: p.Label, Kind: p.Kind,
 				Possible: p.Possible, Candidate: p.Candidate, Distance: p.Distance, Reason: p.Reason,

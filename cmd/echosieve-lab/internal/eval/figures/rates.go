@@ -31,7 +31,7 @@ func (r *PairsResult) rate(list []judged) {
 	var plain [MaxPlainDistance + 1]counts
 	for _, p := range list {
 		isCopy := p.Label == Copy
-		if p.Label == Partial {
+		if p.Label == Partial || p.Label == Version {
 			continue
 		}
 		for k := range plain {

@@ -39,6 +39,7 @@ func Pairs(r figures.PairsResult, onPage bool) Report {
 	}{
 		{"Copies", "All of them should be flagged.", "good", figures.Copy},
 		{"Look-alikes", "None of them should be flagged.", "bad", figures.HardNegative},
+		{"Versions that should be published", "Flagged ones should be published, too.", "neutral", figures.Version},
 		{"Debatable or ignored, in no figure above", "", "neutral", figures.Partial},
 	} {
 		s := section{Title: part.title, About: part.about, Bars: newBars("share flagged, and its 95 % interval"),

@@ -1,0 +1,96 @@
+package filter
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"echosieve/app/drops"
+	"echosieve/app/told"
+	"echosieve/app/visible"
+	"echosieve/pipeline"
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
+	"echosieve/pipeline/record"
+)
+
+// dropped collects what the page of --html shows. Any article may become an original, so all of them are kept, in a
+// temporary file.
+type dropped struct {
+	judge   *told.Judge
+	decode  decode.Config
+	weakest drops.Weakest
+	kept    *os.File
+	size    int64
+	places  map[article.Coordinates]place
+}
+
+// place is where the temporary file has an article.
+type place struct {
+	at, length int64
+	time       time.Time
+}
+
+// newDropped makes the temporary file. The caller calls close.
+func newDropped(judge *told.Judge, input decode.Config) (*dropped, error) {
+	kept, err := os.CreateTemp("", "echosieve-filter-")
+	if err != nil {
+		return nil, fmt.Errorf("--html keeps the articles in a temporary file: %w", err)
+	}
+	return &dropped{judge: judge, decode: input, kept: kept, places: map[article.Coordinates]place{}}, nil
+}
+
+func (d *dropped) close() {
+	_ = d.kept.Close() // it is read no more
+	_ = os.Remove(d.kept.Name())
+}
+
+// add keeps an article.
+func (d *dropped) add(out *pipeline.Output) error {
+	if out.Verdict.Root == (article.Ref{}) { // of a dead letter or a null value
+		return nil
+	}
+	n, err := d.kept.Write(out.Record.Value)
+	d.places[out.Record.Coordinates] = place{d.size, int64(n), out.Record.Time}
+	d.size += int64(n)
+	d.weakest.Offer(drops.Drop{Input: out.Record.Coordinates, Time: out.Record.Time, Verdict: out.Verdict})
+	return err
+}
+
+// article reads an article that was kept.
+func (d *dropped) article(ref article.Ref) (told.Article, error) {
+	a := told.Article{ID: ref.ID, Record: ref.String()}
+	p, known := d.places[ref.Coordinates]
+	if !known {
+		a.Gone = "an earlier run has read it"
+		return a, nil
+	}
+	value := make([]byte, p.length)
+	if _, err := d.kept.ReadAt(value, p.at); err != nil {
+		return a, err
+	}
+	content, _ := d.decode.Decode(&record.Record{Coordinates: ref.Coordinates, Value: value, Time: p.time})
+	a.ID, a.Title, a.URL, a.Publisher, a.Text = content.ID, content.Title, content.URL, content.Publisher, content.Text
+	a.Time, a.Bytes = p.time, len(content.Text)
+	return a, nil
+}
+
+// write writes the page.
+func (d *dropped) write(w io.Writer, names []string) error {
+	page := drops.Page{Title: "Dropped articles of " + strings.Join(names, ", ")}
+	for _, drop := range d.weakest.List() {
+		later, err := d.article(article.Ref{Coordinates: drop.Input})
+		if err != nil {
+			return err
+		}
+		earlier, err := d.article(drop.Verdict.Original)
+		if err != nil {
+			return err
+		}
+		page.Pairs = append(page.Pairs, drops.NewPair(d.judge, earlier, later, drop.Verdict))
+	}
+	page.Lead = drops.Lead(visible.Count(len(d.places), "article"), d.weakest.All, len(page.Pairs))
+	return page.Write(w)
+}
