@@ -146,6 +146,6 @@ func Lead(articles string, all, shown int) []string {
 	if shown < all {
 		lines[0] += fmt.Sprintf(" The page has the %d of which their original has least.", shown)
 	}
-	return append(lines, "First stand the articles of which their original has least, then the newest. Left is the original, "+
-		"right the article; marked is what only one of them has.")
+	return append(lines, "First stand the articles of which their original has least, then the newest. Left is the "+
+		"original, right the article; marked is what only one of them has.")
 }

@@ -26,9 +26,10 @@ func TestDrops(t *testing.T) {
 	var lines strings.Builder
 	for _, a := range []map[string]string{
 		{"id": hostile, "title": hostile, "publisher": hostile, "text": council},
-		{"id": "b", "title": "\u65b0\u95fb", "publisher": hostile, "text": strings.Replace(council, "in March", "in May", 1)},
-		{"id": "c", "title": hostile, "publisher": "c.example", "text": council + " The work begins in spring and ends in " +
-			"autumn, said the mayor, who thanked all who had waited for so long."},
+		{"id": "b", "title": "\u65b0\u95fb", "publisher": hostile,
+			"text": strings.Replace(council, "in March", "in May", 1)},
+		{"id": "c", "title": hostile, "publisher": "c.example", "text": council + " The work begins in spring and " +
+			"ends in autumn, said the mayor, who thanked all who had waited for so long."},
 		{"id": "d", "publisher": "d.example", "text": council},
 	} {
 		line, err := json.Marshal(a)
@@ -96,6 +97,6 @@ func TestDropsOfTheSample(t *testing.T) {
 	tab.do(`HTMLAnchorElement.prototype.click = () => {}; document.getElementById("save").click()`)
 }
 
-const council = "The city council approved a $4.2 million plan on Tuesday to rebuild the old harbour bridge, which was " +
-	"closed in March after a barge struck one of its piers. Two firms have offered to do the work within a year, and the " +
-	"port will pay a third of it. Until then a ferry carries people on foot across the harbour every half hour."
+const council = "The city council approved a $4.2 million plan on Tuesday to rebuild the old harbour bridge, which " +
+	"was closed in March after a barge struck one of its piers. Two firms have offered to do the work within a year, " +
+	"and the port will pay a third of it. Until then a ferry carries people on foot across the harbour every half hour."

@@ -30,6 +30,7 @@ const (
 	noCluster = "needs a cluster; test/deploy decodes the manifests"
 	noSystem  = "changes the machine; test/deploy opens the package and has systemd read the unit"
 	minutes   = "takes minutes; it is a part of the tests, or measures"
+	fromPage  = "the marks come from a browser; test/console saves and reads them"
 	dataset   = "cmd/echosieve-lab/internal/eval/testdata/"
 )
 
@@ -162,6 +163,15 @@ var rows = []row{
 		want: []string{`The service can start`}},
 	{command: "echosieve run --shadow --config new.yaml",
 		with: []string{"new.yaml", "echosieve.yaml --http.listen 127.0.0.1:0"}, until: `joined group generation`},
+	{command: "echosieve filter --html drops.html articles.jsonl.gz > judged.jsonl",
+		with: []string{"> judged.jsonl", "> judged.jsonl || true"}, output: fileText("drops.html"),
+		want: []string{`<article tabindex`, `Near copy: `}},
+	{command: "echosieve explain --config echosieve.yaml --html drops.html --since 6h",
+		output: fileText("drops.html"), want: []string{`<html`, `Dropped articles of the last 6h`}},
+	{command: "echosieve filter --from marks.tsv articles.jsonl.gz > judged.jsonl", parsed: fromPage},
+	{command: "echosieve release --config echosieve.yaml --from marks.tsv", parsed: fromPage},
+	{command: "echosieve-lab eval pairs --pairs marks.tsv", parsed: fromPage},
+	{command: "echosieve-lab eval pairs --pairs marks.tsv --detection.near 0.52", parsed: fromPage},
 	{command: "echosieve release --config echosieve.yaml articles-duplicate/2/1517", find: duplicate,
 		with: nil, want: []string{`released as articles/`}},
 	{command: "echosieve explain --shadow --config new.yaml", parsed: "the page names the command only"},

@@ -48,7 +48,7 @@ func (o *pairFlags) add(cmd *cobra.Command) {
 func (o *pairFlags) validate(names []string) error {
 	switch {
 	case o.docs != "" && o.pairs == "":
-		return errors.New("--docs needs --pairs, which labels pairs of its articles")
+		return errors.New("--docs and --pairs belong together: --pairs labels pairs of the articles")
 	case o.pairs == "" && len(names) == 0:
 		return errors.New("name labelled pairs with --docs and --pairs, or files of articles")
 	case o.bases < 1:

@@ -46,7 +46,7 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 	}
 	r := &run{cfg: cfg, judge: told.NewJudge(cfg, made),
 		output: outputs{decode: cfg.Input.Config, member: cfg.Output.Member},
-		input: input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes}}
+		input:  input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{
 		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
