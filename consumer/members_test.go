@@ -83,14 +83,13 @@ func TestStopDoesNotWaitForServersThatAreAway(t *testing.T) {
 		seen[<-deciding] = true
 	}
 	require.Eventually(t, func() bool { return refused.Load() > 1 }, kafkatest.Patience, time.Millisecond)
-	start := time.Now()
 	m.cancel()
 	require.Eventually(t, func() bool {
 		return m.logged.count("the process stops while work under way fails") == 2
 	}, kafkatest.Patience, time.Millisecond)
 	close(release)
 	m.stop(t)
-	require.Less(t, time.Since(start), cfg.DrainTimeout/2)
+	require.Zero(t, m.logged.count("work under way did not finish in time, its records will be delivered again"))
 	require.Equal(t, int64(10), kafkatest.Committed(t, cl, cfg), "the third partition's work")
 }
 

@@ -168,7 +168,7 @@ func (c *claim) writeVerdicts(ctx context.Context, ready []*task) error {
 // wait pauses, because other workers decide the awaited originals, and then fetches their entries again. If
 // an original has had no verdict for too long, wait withdraws its ticket instead.
 func (c *claim) wait(ctx context.Context, awaited []relative, pause time.Duration) error {
-	c.call.served() // Redis has served all steps: now the call waits for another worker, and not for long
+	c.call.endWait() // Redis has served all steps: now the call waits for another worker, and not for long
 	for _, r := range awaited {
 		if c.waitedEnough(r) {
 			return c.withdraw(ctx, r)

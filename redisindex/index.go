@@ -110,7 +110,7 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 		return nil, nil
 	}
 	c := newCall(x, articles)
-	defer c.served()
+	defer c.endWait()
 	var verdicts []article.Verdict
 	err := stopping.Until(ctx, 0, func(ctx context.Context) (err error) {
 		if verdicts, err = x.attempt(ctx, articles, c); err != nil && ctx.Err() == nil {
@@ -167,8 +167,8 @@ func (c *call) String() string {
 	return fmt.Sprintf("verdicts from %s on (articles: %d)", c.articles[0], len(c.articles))
 }
 
-// served reports that the call no longer waits for Redis.
-func (c *call) served() {
+// endWait reports that the call no longer waits for Redis.
+func (c *call) endWait() {
 	if c.waits {
 		c.waits = false
 		c.x.health("redis", c, nil)
@@ -182,7 +182,7 @@ func (x *Index) Repair(ctx context.Context, err error) (again bool, left error) 
 	switch {
 	case ctx.Err() != nil:
 		return false, err
-	case x.session.Lacks(err), errors.Is(err, errTicketChanged):
+	case x.session.LoadAgain(err), errors.Is(err, errTicketChanged):
 		return true, err
 	case errors.As(err, &damaged):
 		failed := x.setAside(ctx, damaged)
@@ -205,7 +205,7 @@ func (x *Index) StoreLists(ctx context.Context, articles []article.Article) erro
 	if err == nil {
 		err = newClaim(x, articles, nil).storeLists(ctx)
 	}
-	x.session.Lacks(err)
+	x.session.LoadAgain(err)
 	return err
 }
 

@@ -95,7 +95,7 @@ func (r *Restorer) Restore(ctx context.Context, published []Published) (outcomes
 	}
 	err = r.tools.session.Patiently(ctx, "restore", func() (err error) {
 		for range fieldsOfEntry*len(published) + 1 { // a run ends at the first damaged field, which is set aside
-			if outcomes, err = r.run(ctx, published); err == nil || r.tools.session.Lacks(err) {
+			if outcomes, err = r.run(ctx, published); err == nil || r.tools.session.LoadAgain(err) {
 				return err
 			}
 			var again bool

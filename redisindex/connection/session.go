@@ -31,7 +31,7 @@ func NewSession(client redis.UniversalClient, namespace string, scripts ...*redi
 
 // EnsureScripts loads the scripts into the server, unless this process has loaded them; on a cluster into
 // every master. Afterwards they are called by their hash. A server that does not have them (after a restart,
-// a failover, or as a new master) replies NOSCRIPT: see Lacks.
+// a failover, or as a new master) replies NOSCRIPT: see LoadAgain.
 func (s *Session) EnsureScripts(ctx context.Context) error {
 	if s.loaded.Load() {
 		return nil
@@ -43,8 +43,8 @@ func (s *Session) EnsureScripts(ctx context.Context) error {
 	return nil
 }
 
-// Lacks says whether the error is that a server lacks scripts. The next call of EnsureScripts loads them again then.
-func (s *Session) Lacks(err error) bool {
+// LoadAgain says whether the error is that a server lacks scripts. The next call of EnsureScripts then loads them.
+func (s *Session) LoadAgain(err error) bool {
 	lacks := redis.HasErrorPrefix(err, "NOSCRIPT")
 	if lacks {
 		s.loaded.Store(false)
@@ -78,7 +78,7 @@ const patience = time.Minute
 func (s *Session) Patiently(ctx context.Context, what string, request func() error) error {
 	err := stopping.Until(ctx, patience, func(context.Context) error {
 		err := request()
-		if err != nil && !s.Lacks(err) && slices.Contains([]string{"auth", "damaged"}, Kind(err)) {
+		if err != nil && !s.LoadAgain(err) && slices.Contains([]string{"auth", "damaged"}, Kind(err)) {
 			return stopping.Final(err)
 		}
 		return err

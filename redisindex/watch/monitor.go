@@ -175,7 +175,7 @@ func (m *monitor) checkNumbers(ctx context.Context) bool {
 		var found []loss
 		found, err = m.l.check(ctx, m.l.client)
 		losses = append(losses, found...)
-		if !m.l.session.Lacks(err) {
+		if !m.l.session.LoadAgain(err) {
 			break
 		}
 	}

@@ -121,7 +121,7 @@ func (s *Store) Swap(ctx context.Context, entries []*Entry) (done []bool, err er
 			e.state, states[i], s.lifetime.Milliseconds())
 	}
 	if err := connection.Execute(ctx, pipe); err != nil {
-		s.session.Lacks(err)
+		s.session.LoadAgain(err)
 		return nil, connection.Explain(err, s.client, s.namespace)
 	}
 	done = make([]bool, len(entries))

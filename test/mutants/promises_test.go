@@ -56,7 +56,7 @@ var promises = []mistake{
 	{"does-not-wait-for-replicas", "^TestTooFewReplicas$/^Single$", []edit{
 		{"connection/replication.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"}}},
 	{"waits-for-ever-in-readyz", "^TestWaitsForRedis$", []edit{
-		{"index.go", "defer c.served()", "_ = c"}}},
+		{"index.go", "defer c.endWait()", "_ = c"}}},
 	{"positions-past-what-was-found", "^TestPositions$", []edit{
 		{"../consumer/delivery/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {",
 			"if false {"}}},
