@@ -71,6 +71,8 @@ type Config struct {
 	Shadow bool
 	// NoPossible puts into the topic unique what belongs into the topic possible: there is none.
 	NoPossible bool
+	// Learnt keeps the sentences that publishers repeat, and knows which of them count. Nil: nothing is learnt.
+	Learnt Learnt
 }
 
 // slowAfter is some thousand times what an ordinary article takes.
@@ -145,6 +147,7 @@ type prepared struct {
 	article   article.Article
 	content   article.Content // without the text and the URL
 	publisher string          // see publisherCounter.name
+	house     string          // see article.PublisherOf
 	reject    *record.RejectError
 	tombstone bool
 }
@@ -154,19 +157,26 @@ type prepared struct {
 // wait for.
 func (p *Pipeline) Prepare(ctx context.Context, recs []record.Record) (*Batch, error) {
 	b := &Batch{Records: recs, prepared: make([]prepared, len(recs))}
+	if err := p.await(ctx, recs); err != nil {
+		return nil, fmt.Errorf("pipeline: prepare: %w", err)
+	}
 	var next atomic.Int64
-	workers, ctx := errgroup.WithContext(ctx)
+	workers, working := errgroup.WithContext(ctx)
 	for range min(cap(p.cores)+p.asking, len(recs)) {
 		workers.Go(func() (err error) {
 			p.cores <- struct{}{}
 			defer func() { <-p.cores }()
 			for i := next.Add(1) - 1; i < int64(len(recs)) && err == nil; i = next.Add(1) - 1 {
-				b.prepared[i], err = p.prepare(ctx, &recs[i])
+				b.prepared[i], err = p.prepare(working, &recs[i])
 			}
 			return err
 		})
 	}
-	if err := workers.Wait(); err != nil {
+	err := workers.Wait()
+	if err == nil {
+		err = p.learn(ctx, b)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("pipeline: prepare: %w", err)
 	}
 	return b, nil
@@ -222,8 +232,9 @@ func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject
 		release(&a, released)
 	}
 	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
+	house := article.PublisherOf(content.Publisher, content.URL)
 	content.Text, content.URL = "", "" // the record holds them until it is published
-	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher)}
+	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher), house: house}
 }
 
 // Article returns the article that Prepare made of Records[i]. Both results are nil if the record is a tombstone.

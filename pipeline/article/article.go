@@ -136,6 +136,9 @@ type Article struct {
 	CleanBytes, BoilerplateBytes, FurnitureBytes int
 	// Script is the main script of the beginning of the article, for reports.
 	Script Script
+	// Sentences are hashes of its different sentences, in ascending order, from which it is learnt what a publisher
+	// repeats (package learnt). Nil: nothing is learnt.
+	Sentences []uint64
 }
 
 // LeftOut is the share of the clean text, from 0 to 1, that is left out of fingerprint and signature.

@@ -17,6 +17,8 @@ type Counter struct {
 	again map[uint64]sightings
 	by    map[uint64]publishers // of a sentence that fewer than Publishers repeat
 	most  int                   // sentences with two sightings or more; maxAgain except in tests
+	// emptied is the day on which rows were forgotten last, because there were too many.
+	emptied uint16
 }
 
 const (
@@ -80,7 +82,7 @@ func (c *Counter) Count(publisher string, at time.Time, sentences []uint64, lear
 		if hash == lowest {
 			other = second
 		}
-		if id := simhash.Mix(of ^ hash); !c.seen(id, keyOf(other), today) || c.rows.Len() >= MaxRows {
+		if id := simhash.Mix(of ^ hash); !c.seen(id, keyOf(other), today) || c.full(at) {
 			continue
 		}
 		learn(publisher, hash)
@@ -88,6 +90,15 @@ func (c *Counter) Count(publisher string, at time.Time, sentences []uint64, lear
 			learn(Everybody, hash)
 		}
 	}
+}
+
+// full tells whether there are as many rows as there may be. Once a day those are forgotten that have ended.
+func (c *Counter) full(at time.Time) bool {
+	if today := dayOf(at); c.rows.Len() >= MaxRows && c.emptied != today {
+		c.emptied = today
+		c.rows.Forget(at)
+	}
+	return c.rows.Len() >= MaxRows
 }
 
 // lowestOf returns the two lowest hashes; the second is 0 if there is one.

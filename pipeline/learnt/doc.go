@@ -26,9 +26,9 @@ package learnt
 import "time"
 
 const (
-	// MinBytes is the length of the shortest sentence that is learnt, in bytes of its normalised form. Shorter ones stand
-	// in articles, too.
-	MinBytes = 30
+	// MinBytes is the length of the shortest sentence that is learnt, in bytes of clean text: twelve Chinese characters,
+	// or six English words. Shorter ones stand in articles, too.
+	MinBytes = 36
 	// Least is how many different articles of one publisher have a sentence that is learnt.
 	Least = 5
 	// Publishers is how many publishers repeat a sentence that is left out of everybody's articles.
@@ -39,7 +39,7 @@ const (
 	Renewal = 7 * 24 * time.Hour
 	// MaxRows bounds the rows of a process.
 	MaxRows = 40_000
-	// Format is the version of the way in which sentences are cut, normalised and hashed. It is part of the recipe's id:
+	// Format is the version of the way in which sentences are cut and hashed. It is part of the recipe's id:
 	// the same row must leave out the same sentences.
 	Format = 2
 )

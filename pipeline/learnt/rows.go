@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"echosieve/pipeline/article"
 )
 
@@ -17,7 +19,7 @@ type Row struct {
 	// Publisher is who repeats it, as article.PublisherOf names publishers: empty for articles that name none. Everybody
 	// stands for all.
 	Publisher string `json:"publisher"`
-	// Hash is that of the normalised sentence.
+	// Hash is that of the clean sentence.
 	Hash uint64 `json:"hash"`
 	// Sentence is the beginning of the clean sentence, at most MaxSentence bytes, for people.
 	Sentence string `json:"sentence"`
@@ -32,6 +34,9 @@ type Row struct {
 	// Never says that the sentence is left out of nothing in that time, whatever other rows say.
 	Never bool `json:"never,omitempty"`
 }
+
+// Hash returns the hash of a clean sentence: xxHash64, https://github.com/Cyan4973/xxHash.
+func Hash(clean string) uint64 { return xxhash.Sum64String(clean) }
 
 // MaxSentence is the length of the longest sentence that a Row shows, in bytes.
 const MaxSentence = 200
@@ -86,7 +91,6 @@ func (r *Rows) Add(row Row) {
 			return
 		}
 	}
-	row.Sentence = article.Cut(row.Sentence, MaxSentence)
 	r.byHash[row.Hash] = append(rows, row)
 	r.count++
 }

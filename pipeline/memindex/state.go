@@ -300,6 +300,7 @@ func (x *Index) SetNote(key, value string) {
 }
 
 func (s *state) note(key, value string) {
+	s.dead += int64(len(s.notes[key]))
 	s.notes[key] = value
 	s.item('n', append(append(binary.AppendUvarint(nil, uint64(len(key))), key...), value...))
 }

@@ -207,25 +207,15 @@ func (f *Finder) withoutBoilerplate(clean string, from article.Origin) string {
 	if f.boilerplate == nil {
 		return clean
 	}
-	out, done := f.kept[:0], 0
+	cut := cutter{out: f.kept[:0], clean: clean}
 	for start, end := range sentencesOf(clean) {
 		f.sentence = text.AppendNormalised(f.sentence[:0], clean[start:end])
-		if !f.boilerplate.matches(f.sentence, from) {
-			continue
-		}
-		out = append(out, clean[done:start]...)
-		done = end
-		lineBegins := len(out) == 0 || out[len(out)-1] == '\n'
-		if done < len(clean) && (clean[done] == ' ' || clean[done] == '\n' && lineBegins) {
-			done++
+		if f.boilerplate.matches(f.sentence, from) {
+			cut.leaveOut(start, end)
 		}
 	}
-	f.kept = out
-	if done == 0 {
-		return clean
-	}
-	f.kept = append(out, clean[done:]...)
-	return string(f.kept)
+	f.kept = cut.out
+	return cut.rest()
 }
 
 const (

@@ -12,7 +12,7 @@ import (
 
 // bodyOf returns the article of a text, with single spaces for line ends.
 func bodyOf(raw string) string {
-	body, _ := NewFinder(HTMLText, nil, 0).Find(raw, text.Clean(raw), article.Origin{})
+	body, _ := NewFinder(HTMLText, nil, 0).Find(raw, text.Clean(raw), article.Origin{}, nil)
 	return inOneLine(body)
 }
 

@@ -1,12 +1,13 @@
 // Package page leaves out of a text what is no part of its article. Find is the one place that says how much, and why:
 //
 //   - the page around the article of an HTML document, by its elements
+//   - repeated: sentences that the publisher puts into many articles (repeated.go, package learnt)
 //   - boilerplate: sentences that a table lists for the publisher (boilerplate.go, which also makes the table)
 //   - furniture: menus, headlines of other articles and footers, by the form of their lines (lines.go, furniture.go)
 //
 // They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole
-// page. Nothing is learnt from other articles, so a redelivered record gets the same treatment as the first
-// time, on every machine.
+// page. A record meets the same rows and the same table whenever it is delivered, so it gets the same treatment, on
+// every machine.
 package page
 
 import (
@@ -14,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/limits"
 	"echosieve/pipeline/text"
 )
@@ -28,6 +30,8 @@ type Finder struct {
 	body     []byte // the article
 	kept     []byte // the clean text without boilerplate
 	sentence []byte // one of its sentences, normalised
+	hashes   []uint64
+	repeated []Repeated
 	joined   []byte // the clean text with unwrapped paragraphs
 	plain    []byte // the clean text without addresses
 	folded   []byte // the article, see text.Plain
@@ -61,26 +65,19 @@ func Rules() (names []string) {
 // Left says how much of a clean text is no part of its article, in bytes.
 type Left struct {
 	Head        int // the lines above the article, which stay: headline, byline, time stamp and counters of readers
-	Boilerplate int // sentences of the table
+	Boilerplate int // repeated sentences, and those of the table
 	Furniture   int // lines that look like furniture, and the page around the article of an HTML document
 	// Costly says that the text is an HTML document too costly to be read as one: see mainContent.
 	Costly bool
 }
 
 // Find returns the part of a text that is its article, as words and numbers are read from it: see text.Plain. It is
-// valid until the next call. clean is what text.Clean makes of raw. from decides which rows of the table count.
-func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left Left) {
-	around := clean
-	if found := blocksOf(raw); found != "" {
-		around = text.Clean(found)
-	}
-	if f.html == HTMLArticle {
-		var found string
-		if found, left.Costly = mainContent(document(raw)); found != "" {
-			around = text.Clean(found)
-		}
-	}
-	kept := f.withoutBoilerplate(around, from)
+// valid until the next call. clean is what text.Clean makes of raw. from decides which rows count, of those that are
+// learnt and of the table. Nil rows: sentences are neither left out nor hashed.
+func (f *Finder) Find(raw, clean string, from article.Origin, rows *learnt.Rows) (body string, left Left) {
+	around, costly := f.around(raw, clean)
+	left.Costly = costly
+	kept := f.withoutBoilerplate(f.withoutRepeated(around, from, rows), from)
 	left.Boilerplate = len(around) - len(kept)
 	body = kept
 	for i := range rules {
@@ -92,6 +89,22 @@ func (f *Finder) Find(raw, clean string, from article.Origin) (body string, left
 	body, f.folded = text.Plain(f.folded, body)
 	left.Head = headOf(body)
 	return body, left
+}
+
+// around returns the clean text of the page's article: of the blocks of an editor, or of an HTML document's main part.
+// costly is that of Left.
+func (f *Finder) around(raw, clean string) (around string, costly bool) {
+	around = clean
+	if found := blocksOf(raw); found != "" {
+		around = text.Clean(found)
+	}
+	if f.html == HTMLArticle {
+		var found string
+		if found, costly = mainContent(document(raw)); found != "" {
+			around = text.Clean(found)
+		}
+	}
+	return around, costly
 }
 
 // Cap is the capacity of the largest buffer, in bytes.

@@ -23,7 +23,7 @@ type Timing struct {
 
 // Fingerprint makes an article of a text of any size, UTF-8 or not, with or without markup. It sets all
 // fields except Coordinates, ID and Time, and never fails. Memory and time are linear in the length of the
-// text. from decides which rows of the boilerplate table count, and is part of the signature.
+// text. from decides which sentences are left out, and is part of the signature.
 func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, Timing) {
 	s := r.scratch.Get().(*scratch)
 	defer r.release(s)
@@ -36,18 +36,26 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	if costly {
 		return article.Article{Empty: true, TooCostly: true, CleanBytes: len(clean)}, Timing{Clean: time.Since(start)}
 	}
-	body, left := s.page.Find(raw, clean, from)
+	body, left := s.page.Find(raw, clean, from, r.rows)
 	cleaned := time.Now()
 	s.cutWords(r.segmenter, body)
 	segmented := time.Now()
 	s.words.Weigh()
-
 	s.features = s.words.AppendFeatures(s.features)
+	hashes, repeated := s.page.Sentences()
+	sentences := slices.Clone(hashes)
+	if len(repeated) > 0 && len(s.features) < limits.MinFeatures { // too little is left: the article is compared whole
+		s.forget()
+		body, left = s.page.Find(raw, clean, from, nil)
+		s.cutWords(r.segmenter, body)
+		s.words.Weigh()
+		s.features = s.words.AppendFeatures(s.features)
+	}
 	sums := new(simhash.Sums)
 	a := article.Article{
 		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
 		BoilerplateBytes: left.Boilerplate, FurnitureBytes: left.Furniture, CostlyPage: left.Costly,
-		Script: text.MainScript(body),
+		Script: text.MainScript(body), Sentences: sentences,
 	}
 	r.writeDigest(s, &a, clean, sums)
 	if !a.LittleText {
@@ -115,7 +123,7 @@ func (r *Recipe) Weights(raw string, from article.Origin) []text.WeightedWord {
 	} else {
 		s := r.scratch.Get().(*scratch)
 		defer r.release(s)
-		body, _ := s.page.Find(raw, text.Clean(raw), from)
+		body, _ := s.page.Find(raw, text.Clean(raw), from, r.rows)
 		s.cutWords(r.segmenter, body)
 		s.words.Weigh()
 		words = s.words.Weights()
@@ -159,10 +167,35 @@ func (r *Recipe) release(s *scratch) {
 	if cap(s.cut) > 2*maxScratch || s.words.Cap() > maxScratch || max(cap(s.clean), s.page.Cap()) > 16*maxScratch {
 		return
 	}
+	s.forget()
+	r.scratch.Put(s)
+}
+
+// forget empties the buffers for the words of a text.
+func (s *scratch) forget() {
 	s.words.Reset()
 	s.signature.Reset()
 	s.features = s.features[:0]
-	r.scratch.Put(s)
+}
+
+// Repeated returns the sentences of a text that are left out because its publisher repeats them. from is that of
+// Fingerprint.
+func (r *Recipe) Repeated(raw string, from article.Origin) []page.Repeated {
+	if r.classic != nil {
+		return nil
+	}
+	s := r.scratch.Get().(*scratch)
+	defer r.release(s)
+	s.page.Find(raw, text.Clean(raw), from, r.rows)
+	_, repeated := s.page.Sentences()
+	return slices.Clone(repeated)
+}
+
+// Sentence returns the clean sentence of a text with a hash of Article.Sentences.
+func (r *Recipe) Sentence(raw string, hash uint64) string {
+	s := r.scratch.Get().(*scratch)
+	defer r.release(s)
+	return s.page.Sentence(raw, text.Clean(raw), hash)
 }
 
 // cleanText returns the clean text, or some of it and true if it would cost too much: see text.AppendClean.

@@ -26,6 +26,7 @@ import (
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/dict"
 	"echosieve/pipeline/evidence"
+	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/limits"
 	"echosieve/pipeline/page"
 	"echosieve/pipeline/text"
@@ -46,6 +47,9 @@ type Config struct {
 	StopWords      string `setting:"stop_words" file:"true" help:"File of more words to ignore, one a line."`
 	HTML           string `setting:"html"`
 	Boilerplate    string `setting:"boilerplate_file"`
+
+	// Learn says whether sentences that publishers repeat are left out. Who makes the pipeline sees to it: see LeaveOut.
+	Learn bool `setting:"learn"`
 
 	Carriers []string `setting:"carriers"`
 
@@ -97,7 +101,7 @@ var (
 func DefaultConfig() Config {
 	return Config{
 		Name: News, MaxDistance: -1, Probes: -1, Anchors: -1, Segmenter: text.SegmenterNative, HTML: page.HTMLArticle,
-		Thresholds: evidence.DefaultThresholds(),
+		Learn: true, Thresholds: evidence.DefaultThresholds(),
 	}
 }
 
@@ -158,6 +162,8 @@ type Recipe struct {
 	scratch   sync.Pool          // of *scratch
 	// boilerplate is nil if no table is configured. The classic recipes do not use it.
 	boilerplate *page.Boilerplate
+	// rows are the sentences that publishers repeat, nil if nothing is learnt.
+	rows *learnt.Rows
 }
 
 // Load checks the configuration, reads its files and loads the dictionaries, which stay loaded (see
@@ -210,7 +216,7 @@ func recipeID(config Config, userWords, stopWords []byte, numbers []float64, for
 	h.Write(fmt.Appendf(nil, "%v %s\n", numbers, format))
 	h.Write(fmt.Appendf(nil, "%d %d %v %s %d %d %d %q\n", config.MaxDistance, config.Blocks, config.Thresholds,
 		config.HTML,
-		len(userWords), len(stopWords), page.TableFormat, slices.Sorted(slices.Values(config.Carriers))))
+		len(userWords), len(stopWords), page.TableFormat+learnt.Format, slices.Sorted(slices.Values(config.Carriers))))
 	h.Write(userWords)
 	h.Write(stopWords)
 	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters,
@@ -236,6 +242,10 @@ func (r *Recipe) ID() string { return r.id }
 
 // Boilerplate returns the boilerplate table, nil if none is configured.
 func (r *Recipe) Boilerplate() *page.Boilerplate { return r.boilerplate }
+
+// LeaveOut makes the recipe leave sentences out that publishers repeat, and hash the sentences of articles. It must be
+// called before the recipe is used. The classic recipes leave nothing out.
+func (r *Recipe) LeaveOut(rows *learnt.Rows) { r.rows = rows }
 
 // Search is what the recipe requires of an index.
 func (r *Recipe) Search() article.Search { return r.config.Search() }

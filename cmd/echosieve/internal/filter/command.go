@@ -159,7 +159,7 @@ func topics(names []string, possible bool) (wanted [article.DestinationCount]boo
 func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	errOut, begun := cmd.ErrOrStderr(), time.Now()
 	if keep {
-		r.input.runs = &runs{index: r.index, now: begun, seen: map[string]int{},
+		r.input.runs = &runs{index: r.index, learnt: r.learnt, now: begun, seen: map[string]int{},
 			copies: map[article.Coordinates]int64{}}
 	} else {
 		r.input.clock = begun

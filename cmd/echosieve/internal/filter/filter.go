@@ -15,6 +15,7 @@ import (
 	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/memindex"
 )
 
@@ -25,6 +26,7 @@ type run struct {
 	output outputs
 	index  *memindex.Index
 	pipe   *pipeline.Pipeline
+	learnt *learnt.InOrder // nil: nothing is learnt
 	counts counts
 
 	judge   *told.Judge
@@ -57,8 +59,16 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 	} else if r.index, err = memindex.Open(folder, settings, made.ID()); err != nil {
 		return nil, fmt.Errorf("--state: %w", err)
 	}
-	r.pipe, err = pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
-		MaxMessageBytes: cfg.Kafka.MaxMessageBytes, NoPossible: cfg.Kafka.Topics.Possible == ""}, made, r.index, nil)
+	service := pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes, NoPossible: cfg.Kafka.Topics.Possible == ""}
+	if cfg.Detection.Learn {
+		if r.learnt, err = learntBefore(r.index, folder != ""); err != nil {
+			return nil, errors.Join(fmt.Errorf("--state: %w", err), r.index.Close())
+		}
+		made.LeaveOut(r.learnt.Rows)
+		service.Learnt = r.learnt
+	}
+	r.pipe, err = pipeline.New(service, made, r.index, nil)
 	return r, err
 }
 

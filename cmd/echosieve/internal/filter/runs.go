@@ -13,6 +13,7 @@ import (
 
 	"echosieve/app/visible"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/memindex"
 )
 
@@ -31,6 +32,7 @@ type runs struct {
 	now   time.Time
 	seen  map[string]int // files of this run by their first article
 	read  []*sourceRun
+	learnt *learnt.InOrder // nil: nothing is learnt
 	// copies are the numbers of exact copies of articles of a run, named by the coordinates of its article 0.
 	copies map[article.Coordinates]int64
 }
@@ -126,7 +128,31 @@ func (r *runs) end(out io.Writer) error {
 				"output; repeat that run with the same file", visible.Count(n, "exact copy"), run.Name)))
 		}
 	}
+	if r.learnt != nil {
+		known, err := r.learnt.State()
+		if err != nil {
+			return fmt.Errorf("--state: %w", err)
+		}
+		r.index.SetNote(learntKey, string(known))
+	}
 	return r.index.Sync()
+}
+
+// learntKey is the key of what the last whole run has learnt. A run that is cut off does not write it. So the run that
+// repeats it learns the same sentences at the same articles, and gives them the same fingerprints.
+const learntKey = "learnt"
+
+// learntBefore returns what the runs before have learnt, if they are kept.
+func learntBefore(index *memindex.Index, keep bool) (*learnt.InOrder, error) {
+	known := learnt.NewInOrder()
+	if !keep {
+		return known, nil
+	}
+	note, kept := index.Note(learntKey)
+	if !kept {
+		return known, nil
+	}
+	return known, known.Restore([]byte(note))
 }
 
 // garbage is the memory that may wait for the garbage collector beside what a run holds, in bytes.

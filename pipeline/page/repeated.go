@@ -1,0 +1,83 @@
+package page
+
+import (
+	"slices"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/learnt"
+)
+
+// Repeated is a sentence of an article that is left out, because its publisher repeats it.
+type Repeated struct {
+	learnt.Row
+	Text string // the clean sentence
+}
+
+// Sentences returns the hashes of the different sentences of the last text, those that are left out included, in
+// ascending order, and the sentences that were left out. Both are valid until the next text. They are empty if Find
+// had no rows.
+func (f *Finder) Sentences() (hashes []uint64, left []Repeated) { return f.hashes, f.repeated }
+
+// withoutRepeated returns a clean text without the sentences that its publisher repeats. A line that becomes empty
+// vanishes.
+func (f *Finder) withoutRepeated(clean string, from article.Origin, rows *learnt.Rows) string {
+	clear(f.repeated)
+	f.hashes, f.repeated = f.hashes[:0], f.repeated[:0]
+	if rows == nil {
+		return clean
+	}
+	publisher := article.PublisherOf(from.Publisher, from.URL)
+	cut := cutter{out: f.kept[:0], clean: clean}
+	for start, end := range sentencesOf(clean) {
+		if end-start < learnt.MinBytes {
+			continue
+		}
+		hash := learnt.Hash(clean[start:end])
+		f.hashes = append(f.hashes, hash)
+		if row, left := rows.Find(publisher, hash, from.Time); left {
+			f.repeated = append(f.repeated, Repeated{row, clean[start:end]})
+			cut.leaveOut(start, end)
+		}
+	}
+	slices.Sort(f.hashes)
+	f.hashes = slices.Compact(f.hashes)
+	f.kept = cut.out
+	return cut.rest()
+}
+
+// Sentence returns the clean sentence with a hash, empty if the text has none. raw and clean are those of Find.
+func (f *Finder) Sentence(raw, clean string, hash uint64) string {
+	around, _ := f.around(raw, clean)
+	for start, end := range sentencesOf(around) {
+		if learnt.Hash(around[start:end]) == hash {
+			return around[start:end]
+		}
+	}
+	return ""
+}
+
+// cutter copies a clean text without some of its sentences.
+type cutter struct {
+	out   []byte
+	clean string
+	done  int // of clean, in bytes
+}
+
+// leaveOut leaves out a sentence behind the ones before, with the space behind it.
+func (c *cutter) leaveOut(start, end int) {
+	c.out = append(c.out, c.clean[c.done:start]...)
+	c.done = end
+	lineBegins := len(c.out) == 0 || c.out[len(c.out)-1] == '\n'
+	if end < len(c.clean) && (c.clean[end] == ' ' || c.clean[end] == '\n' && lineBegins) {
+		c.done++
+	}
+}
+
+// rest returns what was not left out.
+func (c *cutter) rest() string {
+	if c.done == 0 {
+		return c.clean
+	}
+	c.out = append(c.out, c.clean[c.done:]...)
+	return string(c.out)
+}
