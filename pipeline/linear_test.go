@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +18,7 @@ import (
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/internal/newstext"
-	"echosieve/pipeline/page"
+	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
@@ -176,18 +174,14 @@ func hostileValues(n int) map[string][]byte {
 	}
 }
 
-// newsRecipe returns the recipe news with a boilerplate table, so that texts are cut into sentences.
+// newsRecipe returns the recipe news with a learnt sentence, so that texts are cut into sentences.
 func newsRecipe(t testing.TB) *recipe.Recipe {
 	t.Helper()
-	var table strings.Builder
-	written := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	require.NoError(t, page.AppendBoilerplate(&table, nil, written, written.Add(time.Hour),
-		[]page.Sentence{{Publisher: page.AllPublishers, Text: "read more."}}))
-	cfg := recipe.DefaultConfig()
-	cfg.Boilerplate = filepath.Join(t.TempDir(), "table.tsv")
-	require.NoError(t, os.WriteFile(cfg.Boilerplate, []byte(table.String()), 0o600))
-	r, err := recipe.Load(cfg)
+	r, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
+	rows := &learnt.Rows{}
+	rows.Add(learnt.Row{Publisher: learnt.Everybody, Hash: learnt.Hash("a sentence that is long enough, and counts.")})
+	r.LeaveOut(rows)
 	return r
 }
 

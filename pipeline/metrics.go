@@ -34,9 +34,9 @@ const (
 
 // The values of the label part of text.
 const (
-	textArticle     = "article"
-	textFurniture   = "furniture"   // lines of the page around the article
-	textBoilerplate = "boilerplate" // sentences of the boilerplate table
+	textArticle   = "article"
+	textFurniture = "furniture" // lines of the page around the article
+	textRepeated  = "repeated"  // sentences that the publisher repeats
 )
 
 // countText counts the words, the script and the parts of an article's text.
@@ -51,9 +51,9 @@ func (m *metrics) countText(a *article.Article) {
 		m.costly.Inc()
 	}
 	m.scripts.WithLabelValues(a.Script.String()).Inc()
-	m.text.WithLabelValues(textArticle).Add(float64(a.CleanBytes - a.FurnitureBytes - a.BoilerplateBytes))
+	m.text.WithLabelValues(textArticle).Add(float64(a.CleanBytes - a.FurnitureBytes - a.RepeatedBytes))
 	m.text.WithLabelValues(textFurniture).Add(float64(a.FurnitureBytes))
-	m.text.WithLabelValues(textBoilerplate).Add(float64(a.BoilerplateBytes))
+	m.text.WithLabelValues(textRepeated).Add(float64(a.RepeatedBytes))
 }
 
 // newMetrics makes the metrics and registers them, except with a nil registerer.
@@ -93,7 +93,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		text: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_text_bytes_total",
 			Help: "Bytes of clean text: of the article, and of the parts that fingerprints ignore (furniture, " +
-				"boilerplate).",
+				"repeated).",
 		}, []string{"part"}),
 		stage: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "echosieve_pipeline_stage_seconds",
@@ -118,7 +118,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for script := range article.Scripts {
 		m.scripts.WithLabelValues(script.String())
 	}
-	for _, part := range []string{textArticle, textFurniture, textBoilerplate} {
+	for _, part := range []string{textArticle, textFurniture, textRepeated} {
 		m.text.WithLabelValues(part)
 	}
 	m.eventTime.WithLabelValues(eventLate)

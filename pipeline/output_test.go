@@ -53,7 +53,7 @@ func TestVerdictHeaders(t *testing.T) {
 	original := article.Ref{ID: "o", Coordinates: article.Coordinates{Topic: "articles", Partition: 0, Offset: 7}}
 	root := article.Ref{ID: "r", Coordinates: article.Coordinates{Topic: "articles", Partition: 1, Offset: 3}}
 	whole := &article.Article{Fingerprint: 0xabc}
-	partly := &article.Article{Fingerprint: 0xabc, CleanBytes: 3000, BoilerplateBytes: 600, FurnitureBytes: 390}
+	partly := &article.Article{Fingerprint: 0xabc, CleanBytes: 3000, RepeatedBytes: 600, FurnitureBytes: 390}
 	const end = " input=articles/2/41 recipe=news-1-00000000"
 	for name, c := range map[string]struct {
 		article *article.Article

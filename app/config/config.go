@@ -142,7 +142,7 @@ func (c Config) LoadRecipe() (*recipe.Recipe, error) {
 	recipe, err := recipe.Load(c.RecipeConfig())
 	if err != nil {
 		return nil, fmt.Errorf(
-			"%w; correct detection.user_dictionary, detection.stop_words or detection.boilerplate_file", err)
+			"%w; correct detection.user_dictionary or detection.stop_words", err)
 	}
 	return recipe, nil
 }

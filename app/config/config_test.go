@@ -157,7 +157,6 @@ func others(t *testing.T) map[string][]string {
 		return name
 	}
 	words, stop := file("区块链平台 10 n\n"), file("区块链平台\n")
-	table := file("format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tone\n")
 	policies := []string{"unique", "possible", "duplicate"}
 	found := map[string][]string{
 		"kafka.brokers": {"other:9092"}, "kafka.compression": {"zstd", "lz4"},
@@ -166,7 +165,7 @@ func others(t *testing.T) map[string][]string {
 		"recipe":                    {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
 		"detection.html":            {"text"},
 		"detection.carriers":        {"portal.example", "*"},
-		"detection.user_dictionary": {words}, "detection.stop_words": {stop}, "detection.boilerplate_file": {table},
+		"detection.user_dictionary": {words}, "detection.stop_words": {stop},
 		"input.format": {"text"}, "input.tombstones": {"skip"}, "input.preset": {"connect"},
 		"input.framing": {"confluent"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
 		"http.open": {"/readyz"}, "policy.revises": policies, "policy.overlaps": policies, "policy.contained": policies,
@@ -264,13 +263,13 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 			keep = append(keep, name)
 		}
 	}
-	require.Equal(t, []string{"probes", "anchors", "segmenter", "boilerplate_file"}, keep)
+	require.Equal(t, []string{"probes", "anchors", "segmenter", "learn"}, keep)
 	help, _ := Schema().Section("detection")
-	require.Contains(t, help, "except of probes, anchors, segmenter and boilerplate_file")
+	require.Contains(t, help, "except of probes, anchors, segmenter and learn")
 	page, err := os.ReadFile("../../docs/configuration.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page),
-		"everything under `detection` except `probes`, `anchors`, `segmenter` and `boilerplate_file`")
+		"everything under `detection` except `probes`, `anchors`, `segmenter` and `learn`")
 }
 
 // indexOf returns the id of the index of a configuration, and the keys, each behind its database, that it

@@ -4,6 +4,7 @@ package config
 // environment and the flags with this text. The entries stay for one minor release.
 var removed = map[string]string{
 	"detection.blocks":            "now always 3 for news, and 4 or more for classic recipes",
+	"detection.boilerplate_file":  "now learnt from the stream: detection.learn",
 	"detection.contradictions":    "now part of the recipe",
 	"detection.flash_features":    "now part of the recipe",
 	"detection.flash_near":        "now part of the recipe",

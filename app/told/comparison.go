@@ -42,7 +42,7 @@ type Text struct {
 	LittleText  bool   `json:"little_text"`
 	CleanBytes  int    `json:"clean_bytes"`
 	// LeftOut is the share of the clean text that the fingerprint ignores: lines around the article, and
-	// boilerplate sentences.
+	// sentences that the publisher repeats.
 	LeftOut float64 `json:"left_out"`
 }
 

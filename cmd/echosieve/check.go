@@ -17,7 +17,6 @@ import (
 	"echosieve/app/visible"
 	"echosieve/consumer/tools"
 	"echosieve/internal/diag"
-	"echosieve/pipeline/page"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
@@ -107,7 +106,6 @@ func (c *checker) all(ctx context.Context) {
 	} else {
 		c.Recipe = made.ID()
 		c.add("recipe", diag.New(diag.OK, "recipe and dictionaries", c.Recipe, ""))
-		c.add("recipe", checkBoilerplate(made.Boilerplate(), time.Now())...)
 	}
 	for _, f := range service.Unprotected(cfg) {
 		c.add(f.Component, f)
@@ -157,23 +155,6 @@ func (c *checker) redis(ctx context.Context, fault string) {
 	c.check(ctx, component, func(ctx context.Context) []diag.Finding {
 		return []diag.Finding{checkIndex(ctx, c.cfg, x)}
 	})
-}
-
-// checkBoilerplate says until when all processes must have the boilerplate table. Whether they had it in time
-// cannot be seen here.
-func checkBoilerplate(table *page.Boilerplate, now time.Time) []diag.Finding {
-	const subject = "boilerplate table"
-	rows, latest := table.Rows()
-	count := visible.Count(rows, "row")
-	switch {
-	case rows == 0:
-		return nil
-	case latest.After(now):
-		return []diag.Finding{diag.New(diag.Info, subject,
-			fmt.Sprintf("%s; the last begin to count at %s", count, latest.Format(time.RFC3339)),
-			"restart all processes with this table before then; do not change it later, only add rows")}
-	}
-	return []diag.Finding{diag.New(diag.OK, subject, count+", all of them count", "")}
 }
 
 func checkRegistry(ctx context.Context, cfg config.Config, schemas *registry.Client) []diag.Finding {

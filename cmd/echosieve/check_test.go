@@ -22,7 +22,6 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/internal/diag"
-	"echosieve/pipeline/page"
 	"echosieve/test/commandtest"
 	"echosieve/test/inprocess"
 	"echosieve/test/kafkatest"
@@ -110,20 +109,6 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 	says(command.ExitNo, diag.Failure, "most of them for: no_text: none of the text fields")
 }
 
-func TestCheckBoilerplate(t *testing.T) {
-	table, err := page.ReadBoilerplate(commandtest.File(t, "table.tsv",
-		"format\t1\nwritten\t2026-05-04T12:00:00Z\n2026-05-04T13:00:00Z\t*\t9\tNo advice.\n"))
-	require.NoError(t, err)
-	begin := time.Date(2026, 5, 4, 13, 0, 0, 0, time.UTC)
-	require.Empty(t, checkBoilerplate(nil, begin))
-	found := checkBoilerplate(table, begin)
-	require.Len(t, found, 1)
-	require.Equal(t, diag.OK, found[0].Severity)
-	found = checkBoilerplate(table, begin.Add(-time.Second))
-	require.Equal(t, diag.Info, found[0].Severity)
-	require.Contains(t, found[0].Problem, "1 row; the last begin to count at 2026-05-04T13:00:00Z")
-}
-
 // A fault of the input hides neither that the group's articles are in another index nor that they are in this one.
 func TestCheckComparesTheIndex(t *testing.T) {
 	w := inprocess.Start(t)
@@ -192,11 +177,6 @@ func TestWrongUsage(t *testing.T) {
 		"index lookup": "wants one text, id, fingerprint or coordinates; see echosieve index lookup --help",
 		"index forget": "wants the coordinates of one article, such as articles/3/128077, or an id; see echosieve index " +
 			"forget --help",
-		"boilerplate learn --from " + noText: `required flag(s) "out" not set`,
-		"boilerplate learn --from " + noText + " --out " + notJSON: "--out wants a table of echosieve boilerplate learn, " +
-			"or a new file",
-		"boilerplate learn " + kafka + " --from artikles --out x": "there is no file artikles, and as a topic it cannot " +
-			"be read: consumer: partitions of artikles: ",
 		// Flags and their values.
 		"version --jsn":                   "unknown flag: --jsn; did you mean --json?",
 		"run --brokers a:1":               "unknown flag: --brokers; did you mean --kafka.brokers?",
@@ -215,12 +195,11 @@ func TestWrongUsage(t *testing.T) {
 		"produce " + kafka + " --sample " + noText: "--sample takes the place of files",
 		"produce " + kafka + " --sample --loop":    "for example --rate 5",
 		// Files that are not there, and files without an article.
-		"run --config " + dir + "/none.yaml":                 "echosieve config reference",
-		"compare @" + dir + "/none.txt b":                    "no such file",
-		"compare a b --detection.boilerplate_file " + noText: "notext.jsonl:1: the first row must be",
-		"look " + notJSON:                                    "(" + notJSON + ":1: the first line is no JSON, and no header",
-		"look " + long:                                       "long.csv holds more than 100 articles; name a file of fewer",
-		"produce " + kafka:                                   "there is no article in standard input",
+		"run --config " + dir + "/none.yaml": "echosieve config reference",
+		"compare @" + dir + "/none.txt b":    "no such file",
+		"look " + notJSON:                    "(" + notJSON + ":1: the first line is no JSON, and no header",
+		"look " + long:                       "long.csv holds more than 100 articles; name a file of fewer",
+		"produce " + kafka:                   "there is no article in standard input",
 		// Servers that are not there, and servers of other kinds.
 		"index forget --redis.addrs 127.0.0.1:1 x44":    "check that it runs, redis.addrs",
 		"produce --kafka.brokers 127.0.0.1:1 " + noText: "check that it runs, kafka.brokers",

@@ -91,11 +91,6 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 		"index refill": {{}, {"--from", foreign}},
 		"index forget": {{w.unique}, {foreign}, {"articles/0/99"}},
 		"index accept": {{}, {foreign}, {"--kafka.group", foreign}, {"--redis.namespace", "other"}},
-		"boilerplate learn": {
-			{"--from", w.articles, "--out", t.TempDir() + "/a.tsv", "--least", "2"},
-			{"--from", w.Config.Kafka.Topics.Inputs[0], "--out", t.TempDir() + "/b.tsv"},
-			{"--from", w.bad, "--out", w.bad},
-		},
 		"check":        {{}, {"--kafka.topics.input", "no-such-topic"}, {"--detection.stop_words", w.bad}},
 		"produce":      {{w.bad}, {"--strict", w.bad}, {foreign}},
 		"ready":        {{"--http.listen", w.HTTP}, {"--http.listen", foreign + ":1"}},

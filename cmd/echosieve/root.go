@@ -2,7 +2,6 @@ package main
 
 import (
 	"echosieve/app/command"
-	"echosieve/cmd/echosieve/internal/boilerplate"
 	"echosieve/cmd/echosieve/internal/compare"
 	"echosieve/cmd/echosieve/internal/diff"
 	"echosieve/cmd/echosieve/internal/explain"
@@ -54,7 +53,7 @@ func newRootCommand() *cobra.Command {
 	}
 	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"},
 		&cobra.Group{ID: groupVerdicts, Title: "Verdicts and the index:"})
-	verdicts := []*cobra.Command{boilerplate.Command(), compare.Command(), diff.Command(), explain.Command(),
+	verdicts := []*cobra.Command{compare.Command(), diff.Command(), explain.Command(),
 		filter.Command(), index.Command()}
 	for _, cmd := range verdicts {
 		cmd.GroupID = groupVerdicts

@@ -130,10 +130,10 @@ type Article struct {
 	// Released says that an operator has taken the verdict of a copy back, and that this is its record again. It is a
 	// copy only of an article with the same Digest: of another release of the same record.
 	Released bool
-	// CleanBytes is the length of the clean text in bytes, for reports. BoilerplateBytes and FurnitureBytes
-	// of it are left out of fingerprint and signature: sentences of the boilerplate table, and the lines of
-	// the page around the article.
-	CleanBytes, BoilerplateBytes, FurnitureBytes int
+	// CleanBytes is the length of the clean text in bytes, for reports. RepeatedBytes and FurnitureBytes of it
+	// are left out of fingerprint and signature: sentences that the publisher repeats, and the lines of the page around
+	// the article.
+	CleanBytes, RepeatedBytes, FurnitureBytes int
 	// Script is the main script of the beginning of the article, for reports.
 	Script Script
 	// Sentences are hashes of its different sentences, in ascending order, from which it is learnt what a publisher
@@ -143,7 +143,7 @@ type Article struct {
 
 // LeftOut is the share of the clean text, from 0 to 1, that is left out of fingerprint and signature.
 func (a *Article) LeftOut() float64 {
-	return float64(a.BoilerplateBytes+a.FurnitureBytes) / float64(max(1, a.CleanBytes))
+	return float64(a.RepeatedBytes+a.FurnitureBytes) / float64(max(1, a.CleanBytes))
 }
 
 // Ref names the article.
@@ -208,15 +208,15 @@ func (s Script) String() string {
 
 // Origin says where a text comes from, as far as fingerprint, signature and verdict depend on it.
 type Origin struct {
-	// Publisher is what the record names; empty if it names none. It decides which rows of the boilerplate
-	// table count.
+	// Publisher is what the record names; empty if it names none. It decides which sentences are left
+	// out.
 	Publisher string
 	// URL is the address of the article. Without a Publisher, its host is the publisher.
 	URL string
 	// Title may mark the text as a correction.
 	Title string
-	// Time is the record's timestamp. Zero stands for a text without a record: all rows of the boilerplate
-	// table count, even rows that begin later.
+	// Time is the record's timestamp. Zero stands for a text without a record: all rows of learnt sentences
+	// count, even rows that begin later.
 	Time time.Time
 }
 

@@ -12,7 +12,7 @@ import (
 
 // bodyOf returns the article of a text, with single spaces for line ends.
 func bodyOf(raw string) string {
-	body, _ := NewFinder(HTMLText, nil, 0).Find(raw, text.Clean(raw), article.Origin{}, nil)
+	body, _ := NewFinder(HTMLText, 0).Find(raw, text.Clean(raw), article.Origin{}, nil)
 	return inOneLine(body)
 }
 
@@ -101,7 +101,7 @@ func TestAddressesAreLeftOut(t *testing.T) {
 		"new data: up 3 %, see [1]":               "new data: up 3 %, see [1]",
 		"a [b] (c.d) e][f":                        "a [b] (c.d) e][f",
 	} {
-		require.Equal(t, want, NewFinder(HTMLText, nil, 0).withoutAddresses(clean), clean)
+		require.Equal(t, want, NewFinder(HTMLText, 0).withoutAddresses(clean), clean)
 	}
 	for _, part := range []string{"](", "[]:x ", "[]:/"} {
 		hostile := "x" + strings.Repeat(part, 1<<20)
@@ -126,7 +126,7 @@ func TestWrappedParagraphsAreJoined(t *testing.T) {
 		}
 		return b.String()
 	}
-	unwrapped := func(text string) string { return NewFinder(HTMLText, nil, 0).unwrapped(text) }
+	unwrapped := func(text string) string { return NewFinder(HTMLText, 0).unwrapped(text) }
 	one := strings.ToLower(strings.ReplaceAll(enArticle, "\n", " "))
 	two := strings.ToLower(strings.ReplaceAll(enOther, "\n", " "))
 	for _, width := range []int{60, 72, 80} {

@@ -37,8 +37,8 @@ func TestPagesAsText(t *testing.T) {
 		if found, _ := mainContent(page); found != "" {
 			t.Errorf("%s: an article was found", name)
 		}
-		asPage, leftOut := NewFinder(HTMLArticle, nil, 0).Find(page, text.Clean(page), article.Origin{}, nil)
-		asText, furniture := NewFinder(HTMLText, nil, 0).Find(page, text.Clean(page), article.Origin{}, nil)
+		asPage, leftOut := NewFinder(HTMLArticle, 0).Find(page, text.Clean(page), article.Origin{}, nil)
+		asText, furniture := NewFinder(HTMLText, 0).Find(page, text.Clean(page), article.Origin{}, nil)
 		require.Equal(t, asText, asPage, name)
 		furniture.Costly = strings.HasPrefix(name, "costly")
 		require.Equal(t, furniture, leftOut, name)
@@ -124,7 +124,7 @@ func TestBlocksOfEditors(t *testing.T) {
 		`{"blocks":[{"text":"The quay"}`:                                              `{"blocks":[{"text":"the quay"}`,
 		`{"text":"The quay"}`:                                                         `{"text":"the quay"}`,
 	} {
-		body, _ := NewFinder(HTMLArticle, nil, 0).Find(raw, text.Clean(raw), article.Origin{}, nil)
+		body, _ := NewFinder(HTMLArticle, 0).Find(raw, text.Clean(raw), article.Origin{}, nil)
 		require.Equal(t, want, body, raw)
 	}
 }

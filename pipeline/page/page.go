@@ -2,11 +2,10 @@
 //
 //   - the page around the article of an HTML document, by its elements
 //   - repeated: sentences that the publisher puts into many articles (repeated.go, package learnt)
-//   - boilerplate: sentences that a table lists for the publisher (boilerplate.go, which also makes the table)
 //   - furniture: menus, headlines of other articles and footers, by the form of their lines (lines.go, furniture.go)
 //
 // They are left out of fingerprint and signature, not of the digest: an exact copy is a copy of the whole
-// page. A record meets the same rows and the same table whenever it is delivered, so it gets the same treatment, on
+// page. A record meets the same rows whenever it is delivered, so it gets the same treatment, on
 // every machine.
 package page
 
@@ -22,14 +21,12 @@ import (
 
 // Finder finds the articles in texts. Not for concurrent use. It keeps its buffers for the next text.
 type Finder struct {
-	html        string
-	boilerplate *Boilerplate
-	off         uint // rules that are left out: a bit for the place of each in rules
+	html string
+	off  uint // rules that are left out: a bit for the place of each in rules
 
 	lines    bodyScratch
 	body     []byte // the article
-	kept     []byte // the clean text without boilerplate
-	sentence []byte // one of its sentences, normalised
+	kept     []byte // the clean text without repeated sentences
 	hashes   []uint64
 	repeated []Repeated
 	joined   []byte // the clean text with unwrapped paragraphs
@@ -37,10 +34,10 @@ type Finder struct {
 	folded   []byte // the article, see text.Plain
 }
 
-// NewFinder returns a Finder. html is HTMLText or HTMLArticle. The table may be nil. off has a bit for each of Rules
-// that measurements leave out.
-func NewFinder(html string, table *Boilerplate, off uint) *Finder {
-	return &Finder{html: html, boilerplate: table, off: off}
+// NewFinder returns a Finder. html is HTMLText or HTMLArticle. off has a bit for each of Rules that measurements leave
+// out.
+func NewFinder(html string, off uint) *Finder {
+	return &Finder{html: html, off: off}
 }
 
 // rules take from a clean text what is no part of its article, one after the other.
@@ -64,28 +61,27 @@ func Rules() (names []string) {
 
 // Left says how much of a clean text is no part of its article, in bytes.
 type Left struct {
-	Head        int // the lines above the article, which stay: headline, byline, time stamp and counters of readers
-	Boilerplate int // repeated sentences, and those of the table
-	Furniture   int // lines that look like furniture, and the page around the article of an HTML document
+	Head      int // the lines above the article, which stay: headline, byline, time stamp and counters of readers
+	Repeated  int // sentences that the publisher repeats
+	Furniture int // lines that look like furniture, and the page around the article of an HTML document
 	// Costly says that the text is an HTML document too costly to be read as one: see mainContent.
 	Costly bool
 }
 
 // Find returns the part of a text that is its article, as words and numbers are read from it: see text.Plain. It is
-// valid until the next call. clean is what text.Clean makes of raw. from decides which rows count, of those that are
-// learnt and of the table. Nil rows: sentences are neither left out nor hashed.
+// valid until the next call. clean is what text.Clean makes of raw. from decides which rows count. Nil rows: sentences are neither left out nor hashed.
 func (f *Finder) Find(raw, clean string, from article.Origin, rows *learnt.Rows) (body string, left Left) {
 	around, costly := f.around(raw, clean)
 	left.Costly = costly
-	kept := f.withoutBoilerplate(f.withoutRepeated(around, from, rows), from)
-	left.Boilerplate = len(around) - len(kept)
+	kept := f.withoutRepeated(around, from, rows)
+	left.Repeated = len(around) - len(kept)
 	body = kept
 	for i := range rules {
 		if f.off>>i&1 == 0 {
 			body = rules[i].apply(f, body)
 		}
 	}
-	left.Furniture = max(0, len(clean)-left.Boilerplate-len(body))
+	left.Furniture = max(0, len(clean)-left.Repeated-len(body))
 	body, f.folded = text.Plain(f.folded, body)
 	left.Head = headOf(body)
 	return body, left
@@ -109,7 +105,7 @@ func (f *Finder) around(raw, clean string) (around string, costly bool) {
 
 // Cap is the capacity of the largest buffer, in bytes.
 func (f *Finder) Cap() int {
-	return max(cap(f.body), cap(f.kept), cap(f.sentence), cap(f.joined), cap(f.plain), cap(f.folded))
+	return max(cap(f.body), cap(f.kept), cap(f.joined), cap(f.plain), cap(f.folded))
 }
 
 // headOf returns the length of the lines above an article: there are few of them, they are short and end no sentence,

@@ -54,7 +54,7 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	sums := new(simhash.Sums)
 	a := article.Article{
 		SimHash: simhash.SumWeights(s.features, sums), Features: len(s.features), CleanBytes: len(clean),
-		BoilerplateBytes: left.Boilerplate, FurnitureBytes: left.Furniture, CostlyPage: left.Costly,
+		RepeatedBytes: left.Repeated, FurnitureBytes: left.Furniture, CostlyPage: left.Costly,
 		Script: text.MainScript(body), Sentences: sentences,
 	}
 	r.writeDigest(s, &a, clean, sums)
@@ -159,7 +159,7 @@ type scratch struct {
 const maxScratch = 1 << 14
 
 func (r *Recipe) newScratch() *scratch {
-	return &scratch{page: page.NewFinder(r.config.HTML, r.boilerplate, r.config.Off.Rules),
+	return &scratch{page: page.NewFinder(r.config.HTML, r.config.Off.Rules),
 		words: text.NewCounter(r.terms)}
 }
 

@@ -34,8 +34,8 @@ import (
 )
 
 // Config says how fingerprints are made and compared. All settings except Probes, Anchors, Segmenter and
-// Boilerplate become part of the recipe's id: Probes and Anchors only decide how many candidates the index
-// finds, both segmenters cut the same words, and each row of a boilerplate table says from when it counts.
+// Learn become part of the recipe's id: Probes and Anchors only decide how many candidates the index finds, both
+// segmenters cut the same words, and each sentence that is learnt says from when it counts.
 type Config struct {
 	Name           string `setting:"-"`
 	MaxDistance    int    `setting:"-"`
@@ -46,7 +46,6 @@ type Config struct {
 	UserDictionary string `setting:"user_dictionary" file:"true"`
 	StopWords      string `setting:"stop_words" file:"true" help:"File of more words to ignore, one a line."`
 	HTML           string `setting:"html"`
-	Boilerplate    string `setting:"boilerplate_file"`
 
 	// Learn says whether sentences that publishers repeat are left out. Who makes the pipeline sees to it: see LeaveOut.
 	Learn bool `setting:"learn"`
@@ -75,7 +74,7 @@ const News = "news"
 // TestGoldenArticles and TestVerdictsAreTheSame fail when such a change was made. The numbers of package
 // limits, the rows of the rule, the version of signatures and the dictionaries are in the id anyway.
 const (
-	newsVersion    = 9
+	newsVersion    = 10
 	classicVersion = 2
 )
 
@@ -160,8 +159,6 @@ type Recipe struct {
 	terms     *text.Terms
 	classic   *classic.Extractor // nil in the recipe news
 	scratch   sync.Pool          // of *scratch
-	// boilerplate is nil if no table is configured. The classic recipes do not use it.
-	boilerplate *page.Boilerplate
 	// rows are the sentences that publishers repeat, nil if nothing is learnt.
 	rows *learnt.Rows
 }
@@ -181,10 +178,6 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: stop words: %w", err)
 	}
-	boilerplate, err := page.ReadBoilerplate(config.Boilerplate)
-	if err != nil {
-		return nil, fmt.Errorf("load recipe: boilerplate file: %w", err)
-	}
 	id, err := recipeID(config, userWords, stopWords, limits.All(), evidence.Format())
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
@@ -197,7 +190,7 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
-	r := &Recipe{config: config, id: id, segmenter: words, terms: terms, boilerplate: boilerplate}
+	r := &Recipe{config: config, id: id, segmenter: words, terms: terms}
 	if config.Name != News {
 		if r.classic, err = classic.New(config.Name, words.CutRaw); err != nil {
 			return nil, fmt.Errorf("load recipe: %w", err)
@@ -208,15 +201,14 @@ func Load(config Config) (*Recipe, error) {
 }
 
 // recipeID hashes, in a fixed order, all settings, files, dictionaries and numbers that decide about
-// fingerprints and verdicts. numbers are those of package limits, format is that of package evidence. Of the
-// boilerplate table it hashes the format only: rows are added while the index is in use, and each row says
-// from which record timestamp it counts.
+// fingerprints and verdicts. numbers are those of package limits, format is that of package evidence. Of what
+// is learnt it hashes the format only: each sentence says from which record timestamp it counts.
 func recipeID(config Config, userWords, stopWords []byte, numbers []float64, format string) (string, error) {
 	h := sha256.New()
 	h.Write(fmt.Appendf(nil, "%v %s\n", numbers, format))
 	h.Write(fmt.Appendf(nil, "%d %d %v %s %d %d %d %q\n", config.MaxDistance, config.Blocks, config.Thresholds,
 		config.HTML,
-		len(userWords), len(stopWords), page.TableFormat+learnt.Format, slices.Sorted(slices.Values(config.Carriers))))
+		len(userWords), len(stopWords), learnt.Format, slices.Sorted(slices.Values(config.Carriers))))
 	h.Write(userWords)
 	h.Write(stopWords)
 	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters,
@@ -237,11 +229,8 @@ func recipeID(config Config, userWords, stopWords []byte, numbers []float64, for
 
 // ID names the recipe with everything that changes its fingerprints or verdicts: name, version and 8
 // hexadecimal digits of a hash over settings, dictionaries, limits and the rows of the rule, such as
-// "news-9-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
+// "news-10-3fa9c1d2". It holds only a-z, 0-9 and hyphens.
 func (r *Recipe) ID() string { return r.id }
-
-// Boilerplate returns the boilerplate table, nil if none is configured.
-func (r *Recipe) Boilerplate() *page.Boilerplate { return r.boilerplate }
 
 // LeaveOut makes the recipe leave sentences out that publishers repeat, and hash the sentences of articles. It must be
 // called before the recipe is used. The classic recipes leave nothing out.

@@ -260,7 +260,7 @@ func digestOfVerdicts(r *Recipe, texts []string) string {
 		a, _ := r.Fingerprint(text, article.Origin{})
 		made[i] = a
 		fmt.Fprintf(articles, "%v %x %x %x %d %d %d\n", a.Fingerprint, a.Digest, a.Anchors, a.Signature, a.CleanBytes,
-			a.BoilerplateBytes, a.FurnitureBytes)
+			a.RepeatedBytes, a.FurnitureBytes)
 		for j := max(0, i-neighbours); j < i; j++ {
 			fmt.Fprintf(verdicts, "%+v\n", search.Compare(&made[i], &made[j]))
 		}

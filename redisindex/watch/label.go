@@ -13,7 +13,7 @@ import (
 //
 // Its text is one word, a query as in a URL:
 //
-//	layout=3c00.18.3x16.11.5&markers=1&namespace=echosieve&recipe=news-9-3fa9c1d2&seen=1795412345678&ticket=48213...
+//	layout=3c00.18.3x16.11.5&markers=1&namespace=echosieve&recipe=news-10-3fa9c1d2&seen=1795412345678&ticket=48213...
 //
 // The names db (unless 0), namespace, recipe and layout are its Name. markers, seen and ticket are the
 // numbers. All others are Settings, which decide nothing.

@@ -80,10 +80,6 @@ var rows = []row{
 	{command: "echosieve config print --config echosieve.yaml --sources",
 		want: []string{`(?m)brokers: .*# .*ECHOSIEVE_KAFKA_BROKERS`}},
 	{command: "echosieve check --config echosieve.yaml", want: []string{`The service can start`}},
-	// docs/detection.md
-	// The sample has dead letters and no boilerplate: exit code 1.
-	{command: "echosieve boilerplate learn --from articles --out boilerplate.tsv --starts-in 24h",
-		with: []string{"--starts-in 24h", "--starts-in 24h || true"}, want: []string{`\d+ articles of \d+ publishers`}},
 	// docs/evaluation.md
 	{command: "echosieve-lab eval pairs --docs " + dataset + "stream.jsonl --pairs " + dataset + "pairs.tsv",
 		want: []string{`(?m)^recall +[01]\.\d+`, `(?m)^precision `, `(?m)^kind +pairs +flagged`}},

@@ -172,7 +172,6 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 			return err
 		}
 		workers.Go(func() error {
-			// Without a time the whole boilerplate table counts: a new one can be measured before its roll-out.
 			f.article, _ = recipe.Fingerprint(content.Text, content.Origin(time.Time{}))
 			f.article.ID, f.article.Time = content.ID, at
 			if f.article.Empty {

@@ -39,13 +39,12 @@ func Command() *cobra.Command {
 	texts := cmd.Flags().Bool("texts", false, "show both texts side by side, with what differs marked")
 	top := cmd.Flags().Uint("top", 20, "number of words to list; 0: all")
 	publisher := cmd.Flags().String("publisher", "",
-		"publisher of both texts; its rows of detection.boilerplate_file count, too")
+		"publisher of both texts; for the rule, which asks who published them")
 	config.AddFlags(cmd.Flags(), "recipe", "detection")
 	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		if args[0] == "-" && args[1] == "-" {
 			return errors.New("standard input can be only one of the two texts")
 		}
-		// without a time: all rows of the boilerplate table count, even rows that begin later
 		both := [2]told.Article{{Publisher: *publisher}, {Publisher: *publisher}}
 		for i, arg := range args {
 			var err error

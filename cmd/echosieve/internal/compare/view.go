@@ -20,7 +20,7 @@ func (c *comparison) text(terminal sidebyside.Terminal) string {
 	for i, t := range []told.Text{c.A, c.B} {
 		more := ""
 		if t.LeftOut > 0 {
-			more = fmt.Sprintf(", %.0f %% left out as boilerplate", 100*t.LeftOut)
+			more = fmt.Sprintf(", %.0f %% left out", 100*t.LeftOut)
 		}
 		if t.LittleText {
 			more += ", little text"

@@ -28,10 +28,10 @@ import (
 // A file is known by its first article, under whatever name it comes: as another spelling of its path, moved, or on
 // standard input. That a whole file was read before is known by all of its articles.
 type runs struct {
-	index *memindex.Index
-	now   time.Time
-	seen  map[string]int // files of this run by their first article
-	read  []*sourceRun
+	index  *memindex.Index
+	now    time.Time
+	seen   map[string]int // files of this run by their first article
+	read   []*sourceRun
 	learnt *learnt.InOrder // nil: nothing is learnt
 	// copies are the numbers of exact copies of articles of a run, named by the coordinates of its article 0.
 	copies map[article.Coordinates]int64

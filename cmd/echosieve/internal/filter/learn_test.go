@@ -1,0 +1,60 @@
+package filter
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"echosieve/test/commandtest"
+)
+
+// releases returns different press releases of one wire above the same long notice, a line each.
+func releases(from, to int) string {
+	notice := "This release holds forward-looking statements, which are subject to risks that are described in the annual " +
+		"report of the company. Readers should not rely on them, and the company will not correct them later. The wire " +
+		"that publishes it has neither checked it nor is it liable for mistakes in the text or in its tables."
+	places := strings.Fields("Alder Birch Cedar Dogwood Elm Fir Ginkgo Hazel Ivy Juniper Larch Maple Nutmeg Oak Pine Quince")
+	things := strings.Fields("bridges ferries mills tunnels towers cranes lamps clocks boilers pumps kilns looms presses " +
+		"wells locks quays")
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		b.WriteString(line(fmt.Sprint("r", i), fmt.Sprintf("The town of %s will build %d new %s by the river next summer. %s",
+			places[i], 100+7*i, things[i], notice), `,"publisher":"wire"`))
+	}
+	return b.String()
+}
+
+// What a wire puts into each of its releases is learnt from the fifth on. Then different releases differ.
+func TestRepeatedSentencesAreLearnt(t *testing.T) {
+	in := releases(0, 16)
+	kinds := func(out string) (kinds []string) {
+		for l := range strings.Lines(out) {
+			kinds = append(kinds, gjson.Get(l, "echosieve.verdict").Str)
+		}
+		return kinds
+	}
+	learning, _ := filtered(t, commandtest.Any, in)
+	without, _ := filtered(t, commandtest.Any, in, "--detection.learn=false")
+	require.NotContains(t, kinds(learning)[6:], "near")
+	require.Contains(t, kinds(without)[6:], "near", "the notice makes them alike")
+	again, _ := filtered(t, commandtest.Any, in)
+	require.Equal(t, learning, again)
+}
+
+// Two runs with --state are as one over both files.
+func TestStateKeepsWhatIsLearnt(t *testing.T) {
+	dir := t.TempDir()
+	first := commandtest.FileIn(t, dir, "1.jsonl", releases(0, 4))
+	second := commandtest.FileIn(t, dir, "2.jsonl", releases(4, 16))
+	run := func(state string, names ...string) string {
+		out, _ := filtered(t, commandtest.Any, "", append([]string{"--state", filepath.Join(dir, state)}, names...)...)
+		return out
+	}
+	whole := run("whole", first, second)
+	require.Equal(t, whole, run("parts", first)+run("parts", second))
+	require.NotContains(t, strings.Join(verdicts(whole)[7:], " "), "near")
+}
