@@ -12,8 +12,8 @@ import (
 	"echosieve/test/commandtest"
 )
 
-// releases returns different press releases of one wire above the same long notice, a line each.
-func releases(from, to int) string {
+// wireReleases returns different press releases of one wire above the same long notice, a line each.
+func wireReleases(from, to int) string {
 	notice := "This release holds forward-looking statements, which are subject to risks that are described in the annual " +
 		"report of the company. Readers should not rely on them, and the company will not correct them later. The wire " +
 		"that publishes it has neither checked it nor is it liable for mistakes in the text or in its tables."
@@ -30,7 +30,7 @@ func releases(from, to int) string {
 
 // What a wire puts into each of its releases is learnt from the fifth on. Then different releases differ.
 func TestRepeatedSentencesAreLearnt(t *testing.T) {
-	in := releases(0, 16)
+	in := wireReleases(0, 16)
 	kinds := func(out string) (kinds []string) {
 		for l := range strings.Lines(out) {
 			kinds = append(kinds, gjson.Get(l, "echosieve.verdict").Str)
@@ -48,8 +48,8 @@ func TestRepeatedSentencesAreLearnt(t *testing.T) {
 // Two runs with --state are as one over both files.
 func TestStateKeepsWhatIsLearnt(t *testing.T) {
 	dir := t.TempDir()
-	first := commandtest.FileIn(t, dir, "1.jsonl", releases(0, 4))
-	second := commandtest.FileIn(t, dir, "2.jsonl", releases(4, 16))
+	first := commandtest.FileIn(t, dir, "1.jsonl", wireReleases(0, 4))
+	second := commandtest.FileIn(t, dir, "2.jsonl", wireReleases(4, 16))
 	run := func(state string, names ...string) string {
 		out, _ := filtered(t, commandtest.Any, "", append([]string{"--state", filepath.Join(dir, state)}, names...)...)
 		return out
