@@ -19,6 +19,7 @@ import (
 	"echosieve/test/host"
 )
 
+// docs/output.md has an item for each header that we add.
 func TestOutputDocumentationNamesEveryHeader(t *testing.T) {
 	doc := host.Read(t, "docs/output.md")
 	for header, place := range host.Constants(t, "pipeline/output.go", "Header") {
