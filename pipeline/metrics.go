@@ -17,6 +17,7 @@ type metrics struct {
 	littleText prometheus.Counter
 	noWords    prometheus.Counter
 	costly     prometheus.Counter
+	mostly     prometheus.Counter
 	notUTF8    prometheus.Counter
 	scripts    *prometheus.CounterVec
 	text       *prometheus.CounterVec
@@ -39,6 +40,9 @@ const (
 	textRepeated  = "repeated"  // sentences that the publisher repeats
 )
 
+// MostlyLeftOut is the share of an article's clean text that may be left out without a count of its own.
+const MostlyLeftOut = .5
+
 // countText counts the words, the script and the parts of an article's text.
 func (m *metrics) countText(a *article.Article) {
 	if a.LittleText {
@@ -49,6 +53,9 @@ func (m *metrics) countText(a *article.Article) {
 	}
 	if a.CostlyPage {
 		m.costly.Inc()
+	}
+	if a.LeftOut() > MostlyLeftOut {
+		m.mostly.Inc()
 	}
 	m.scripts.WithLabelValues(a.Script.String()).Inc()
 	m.text.WithLabelValues(textArticle).Add(float64(a.CleanBytes - a.FurnitureBytes - a.RepeatedBytes))
@@ -81,6 +88,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "echosieve_pipeline_costly_pages_total",
 			Help: "Articles whose HTML document would take too long to be read as one: all its text counts, " +
 				"or its largest part.",
+		}),
+		mostly: f.NewCounter(prometheus.CounterOpts{
+			Name: "echosieve_pipeline_mostly_left_out_total",
+			Help: "Articles of which more than half of the clean text is left out of what is compared, as is usual for " +
+				"HTML documents.",
 		}),
 		notUTF8: f.NewCounter(prometheus.CounterOpts{
 			Name: "echosieve_pipeline_not_utf8_total",

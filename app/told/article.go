@@ -29,6 +29,8 @@ type Article struct {
 	Verdict   string    `json:"verdict,omitempty"` // of an earlier article; empty: not known
 	Gone      string    `json:"gone,omitempty"`    // why there is no text
 	Index     *Stored   `json:"index,omitempty"`
+	// Repeated are sentences that its publisher repeats. They are left out of what is compared.
+	Repeated []Repeated `json:"repeated,omitempty"`
 
 	Text string `json:"-"` // as the record has it, with markup; of a dead letter the value
 	// Output is what was published about the article, if the record that was read is an output.
@@ -48,7 +50,7 @@ func (t *Judge) Fingerprint(a *Article) {
 	made, _ := t.recipe.Fingerprint(a.Text, from)
 	made.ID, made.Time = a.ID, a.Time
 	made.Coordinates, _ = article.ParseCoordinates(a.Record) // a text of a command line has none
-	a.Made = &made
+	a.Made, a.Repeated = &made, t.repeated(a.Text, from, &made)
 }
 
 // SetStored adds what the index has. It replaces what is not known from the text.

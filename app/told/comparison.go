@@ -43,7 +43,8 @@ type Text struct {
 	CleanBytes  int    `json:"clean_bytes"`
 	// LeftOut is the share of the clean text that the fingerprint ignores: lines around the article, and
 	// sentences that the publisher repeats.
-	LeftOut float64 `json:"left_out"`
+	LeftOut  float64    `json:"left_out"`
+	Repeated []Repeated `json:"repeated,omitempty"` // those sentences
 }
 
 func newText(a *Article) Text {
@@ -51,6 +52,7 @@ func newText(a *Article) Text {
 	return Text{
 		Name: a.Record, Fingerprint: m.SimHash.String(), Bits: m.SimHash.Bits(), Digest: fmt.Sprintf("%x", m.Digest),
 		Features: m.Features, LittleText: m.LittleText, CleanBytes: m.CleanBytes, LeftOut: m.LeftOut(),
+		Repeated: a.Repeated,
 	}
 }
 

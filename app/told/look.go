@@ -43,7 +43,9 @@ type LookedUp struct {
 	Original    *Ref      `json:"original,omitempty"`    // of a copy or possible copy
 	Root        *Ref      `json:"root,omitempty"`        // of a copy; absent while the original has no verdict
 	Fingerprint string    `json:"fingerprint,omitempty"` // absent for little text
-	Nearest     []Nearest `json:"nearest"`               // the nearest first
+	// Repeated are sentences that its publisher repeats. They are left out of what is compared.
+	Repeated []Repeated `json:"repeated,omitempty"`
+	Nearest  []Nearest  `json:"nearest"` // the nearest first
 }
 
 // Nearest is a stored article that the look-ups find, and what the article would be to it alone.
@@ -95,9 +97,11 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 	var content article.Content
 	var reject *record.RejectError
 	var a article.Article
+	var repeated []Repeated
 	if err := l.input.With(ctx, &r, func(found article.Content, why *record.RejectError) {
 		if content, reject = found, why; reject == nil {
 			a, _ = l.recipe.Fingerprint(content.Text, content.Origin(now))
+			repeated = l.judge.repeated(content.Text, content.Origin(now), &a)
 		}
 	}); err != nil {
 		return LookedUp{}, err
@@ -120,7 +124,9 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 	if err != nil {
 		return LookedUp{}, err
 	}
-	return l.describe(&a, &advice), nil
+	looked := l.describe(&a, &advice)
+	looked.Repeated = repeated
+	return looked, nil
 }
 
 func dead(id string, reject *record.RejectError) LookedUp {

@@ -28,6 +28,11 @@ func (c *comparison) text(terminal sidebyside.Terminal) string {
 		fmt.Fprintf(&b, "%c  %s  %s: %d bytes of clean text, %d different words%s\n",
 			'A'+i, t.Fingerprint, visible.Line(t.Name), t.CleanBytes, t.Features, more)
 	}
+	for i, t := range []told.Text{c.A, c.B} {
+		for _, r := range t.Repeated {
+			fmt.Fprintf(&b, "%c  %s\n", 'A'+i, r.String())
+		}
+	}
 	bitsA, bitsB := c.inBlocks(c.A.Bits), c.inBlocks(c.B.Bits)
 	fmt.Fprintf(&b, "\nA  %s\nB  %s\n", bitsA, bitsB)
 	if c.Distance > 0 {

@@ -59,7 +59,7 @@ func (x *explanation) headline() string {
 
 // articleLines lists the article and its chain.
 func (x *explanation) articleLines() []string {
-	lines := []string{"article   " + x.Article.String()}
+	lines := append([]string{"article   " + x.Article.String()}, repeatedLines(&x.Article)...)
 	for i, d := range x.Chain {
 		role := "original  "
 		switch {
@@ -69,6 +69,15 @@ func (x *explanation) articleLines() []string {
 			role = "  then    "
 		}
 		lines = append(lines, role+d.String())
+		lines = append(lines, repeatedLines(&d)...)
+	}
+	return lines
+}
+
+// repeatedLines name the sentences that are left out of an article.
+func repeatedLines(a *told.Article) (lines []string) {
+	for i := range a.Repeated {
+		lines = append(lines, "          "+a.Repeated[i].String())
 	}
 	return lines
 }

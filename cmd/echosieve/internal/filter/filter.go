@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type run struct {
 	pipe   *pipeline.Pipeline
 	learnt *learnt.InOrder // nil: nothing is learnt
 	counts counts
+	mostly files.Tally // articles of which more than half is left out, by publisher
 
 	judge   *told.Judge
 	dropped *dropped // nil: nobody asks for the page of drops
@@ -147,6 +149,9 @@ func (r *run) decide(batch *pipeline.Batch, faults []string) error {
 			}
 		}
 		r.counts.add(out)
+		if out.LeftOut > pipeline.MostlyLeftOut {
+			r.mostly.Add(cmp.Or(article.PublisherOf(out.Content.Publisher, ""), "without a publisher"), out.Record.String())
+		}
 		if r.input.runs != nil {
 			r.input.runs.add(&out.Verdict)
 		}
@@ -203,6 +208,7 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 	}{
 		{"time", "of publication could not be read, by form", &r.input.unread},
 		{"article", "read otherwise than written", &r.input.notes},
+		{"article", "of which more than half is left out of what is compared, by publisher", &r.mostly},
 		{"response", "of web archives without a page", &r.input.noPages},
 	} {
 		if n := report.tally.Total(); n > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"echosieve/app/command"
 	"echosieve/test/commandtest"
 )
 
@@ -57,4 +58,33 @@ func TestStateKeepsWhatIsLearnt(t *testing.T) {
 	whole := run("whole", first, second)
 	require.Equal(t, whole, run("parts", first)+run("parts", second))
 	require.NotContains(t, strings.Join(verdicts(whole)[7:], " "), "near")
+}
+
+// A run that has failed taught nothing: when it is repeated, each article meets the sentences that it met before.
+func TestFailedRunTeachesNothing(t *testing.T) {
+	dir := t.TempDir()
+	first := commandtest.FileIn(t, dir, "1.jsonl", wireReleases(0, 12))
+	second := commandtest.FileIn(t, dir, "2.jsonl", wireReleases(12, 16))
+	run := func(state string, code int, names ...string) string {
+		out, _ := filtered(t, code, "", append([]string{"--state", filepath.Join(dir, state)}, names...)...)
+		return out
+	}
+	damaged := commandtest.FileIn(t, dir, "damaged.json", "["+line("x", barley)+",\n{\"id\":\"x\",\"text\":\"y\nz\"}]")
+	failed := run("failed", command.ExitFailed, first, damaged)
+	repeated := run("failed", command.ExitOK, first, second)
+	require.Equal(t, run("whole", command.ExitOK, first, second), repeated)
+	require.True(t, strings.HasPrefix(failed, strings.Join(strings.SplitAfter(repeated, "\n")[:12], "")))
+}
+
+// Whose articles are left out for the most part is told.
+func TestMostlyLeftOutIsTold(t *testing.T) {
+	var in strings.Builder
+	for i := range 8 {
+		in.WriteString(line(fmt.Sprint(i), fmt.Sprintf("Office %d of the port is closed until Monday. ", i)+
+			strings.Repeat("This page is put together from public sources and other pages and ", 4)+"is no advice.",
+			`,"publisher":"port"`))
+	}
+	_, said := filtered(t, commandtest.Any, in.String())
+	require.Contains(t, said, "\n3 articles of which more than half is left out of what is compared, by publisher: "+
+		"3 port (first stdin/0/6)\n")
 }
