@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"echosieve/app/command"
+	"echosieve/app/release"
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
 	"echosieve/app/visible"
@@ -164,3 +167,27 @@ func (c *Console) serveCompare(ctx context.Context, w http.ResponseWriter, r *ht
 
 // answer sends v as JSON.
 func (c *Console) answer(w http.ResponseWriter, v any) { visible.Answer(w, http.StatusOK, v, c.log) }
+
+// serveRelease publishes the article whose coordinates the parameter "at" holds after all. The service needs Write on
+// the input topic.
+func (c *Console) serveRelease(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	at, err := article.ParseCoordinates(r.URL.Query().Get("at"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var done release.Released
+	o, err := c.release.Find(ctx, at.String(), time.Time{})
+	if err == nil {
+		done, err = c.release.Release(ctx, o, false)
+	}
+	switch refused := (*command.AnswerError)(nil); {
+	case errors.As(err, &refused):
+		http.Error(w, refused.Text, http.StatusConflict)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadGateway)
+	default:
+		c.log.InfoContext(ctx, "released", "record", done.Record, "released", done.New, "already", done.Already)
+		visible.Answer(w, http.StatusOK, done, c.log)
+	}
+}

@@ -1,6 +1,6 @@
-// Package console serves a read-only web page of a running service: verdicts as they fall, throughput and
-// share of copies, the state of the connections, articles beside the articles that they repeat, and a
-// comparison of two pasted texts.
+// Package console serves a web page of a running service: verdicts as they fall, throughput and share of copies, the
+// state of the connections, articles beside the articles that they repeat, and a comparison of two pasted texts. It
+// changes one thing: a button publishes a dropped article after all.
 //
 // The page is plain HTML, CSS and JavaScript, embedded, and loads nothing from elsewhere. Article text
 // reaches the browser as JSON only, and the script inserts it as text, never as markup. It reads records of
@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"echosieve/app/config"
+	"echosieve/app/release"
 	"echosieve/app/told"
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
@@ -40,6 +41,7 @@ type Console struct {
 	recipe  string // id
 	judge   *told.Judge
 	reader  *told.Reader
+	release *release.Releaser
 	feed    *feed
 	log     *slog.Logger
 	working *semaphore.Weighted // bounds the requests that read records or compare texts
@@ -51,10 +53,13 @@ type Console struct {
 const maxWorking = 2
 
 // New returns the console of a service with its recipe. The caller closes it. stories answers for the stories at
-// StoriesPath, and for each one below it.
-func New(cfg config.Config, made *recipe.Recipe, stories http.Handler, log *slog.Logger) *Console {
+// StoriesPath, and for each one below it. releaser takes drops back, and stays the caller's.
+func New(cfg config.Config, made *recipe.Recipe, stories http.Handler, releaser *release.Releaser,
+	log *slog.Logger,
+) *Console {
 	c := &Console{cfg: cfg, recipe: made.ID(), judge: told.NewJudge(cfg, made), reader: told.NewReader(cfg, io.Discard),
-		feed: newFeed(time.Now), log: log, working: semaphore.NewWeighted(maxWorking), routes: http.NewServeMux()}
+		release: releaser, feed: newFeed(time.Now), log: log, working: semaphore.NewWeighted(maxWorking),
+		routes: http.NewServeMux()}
 	c.reader.OnlyConfigured = true
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -68,6 +73,7 @@ func New(cfg config.Config, made *recipe.Recipe, stories http.Handler, log *slog
 	c.routes.Handle("GET "+StoriesPath, stories)
 	c.routes.Handle("GET "+StoriesPath+"/", stories)
 	c.routes.HandleFunc("POST "+Path+"api/compare", c.limited(c.serveCompare))
+	c.routes.HandleFunc("POST "+Path+"api/release", c.limited(c.serveRelease))
 	return c
 }
 

@@ -114,7 +114,7 @@ func TestFeedOverHTTP(t *testing.T) {
 	cfg := config.Default()
 	news, err := cfg.LoadRecipe()
 	require.NoError(t, err)
-	c := New(cfg, news, http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	c := New(cfg, news, http.NotFoundHandler(), nil, slog.New(slog.DiscardHandler))
 	defer c.Close()
 	server := httptest.NewUnstartedServer(c)
 	server.Config.WriteTimeout = tickInterval

@@ -49,7 +49,9 @@ func New(cfg config.Config, index *redisindex.Index, out io.Writer) (*Releaser, 
 	if err != nil {
 		return nil, err
 	}
-	return &Releaser{cfg: cfg, reader: told.NewReader(cfg, out), archive: archive, marks: admin.New(index),
+	reader := told.NewReader(cfg, out)
+	reader.OnlyConfigured = true
+	return &Releaser{cfg: cfg, reader: reader, archive: archive, marks: admin.New(index),
 		passed: func(string) error { return nil }}, nil
 }
 

@@ -1,4 +1,4 @@
-package release
+package release_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/app/command"
+	"echosieve/app/release"
 	"echosieve/app/told"
 	"echosieve/test/inprocess"
 	"echosieve/test/kafkatest"
@@ -22,14 +23,14 @@ const ferry = "The first battery-powered ferry on the Ellery Strait carried 140 
 
 var errKilled = errors.New("killed")
 
-func open(t *testing.T, w *inprocess.World) *Releaser {
+func open(t *testing.T, w *inprocess.World) *release.Releaser {
 	t.Helper()
 	made, err := w.Config.LoadRecipe()
 	require.NoError(t, err)
 	index, err := told.OpenIndex(t.Context(), w.Config, made)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, index.Client().Close()) })
-	r, err := New(w.Config, index, io.Discard)
+	r, err := release.New(w.Config, index, io.Discard)
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	return r
@@ -46,7 +47,7 @@ func TestRelease(t *testing.T) {
 		copied("d"), inprocess.Value("e", "", ferry))
 	r := open(t, w)
 	published := len(all)
-	for i, step := range []string{"", stepMarked, stepPublished, ""} {
+	for i, step := range []string{"", release.StepMarked, release.StepPublished, ""} {
 		name := all[1+i]
 		o, err := r.Find(t.Context(), name, time.Time{})
 		require.NoError(t, err)
@@ -54,19 +55,19 @@ func TestRelease(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, dry.New)
 		if step != "" {
-			r.passed = func(at string) error {
+			r.OnPassed(func(at string) error {
 				if at == step {
 					return errKilled
 				}
 				return nil
-			}
+			})
 			_, err = r.Release(t.Context(), o, false)
 			require.ErrorIs(t, err, errKilled)
-			r.passed = func(string) error { return nil }
+			r.OnPassed(func(string) error { return nil })
 		}
 		done, err := r.Release(t.Context(), o, false)
 		require.NoError(t, err)
-		require.Equal(t, step == stepPublished, done.Already)
+		require.Equal(t, step == release.StepPublished, done.Already)
 		again, err := r.Release(t.Context(), o, false)
 		require.NoError(t, err)
 		require.True(t, again.Already)

@@ -5,6 +5,7 @@ package service
 import (
 	"context"
 	"hash/fnv"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"echosieve/app/console"
 	"echosieve/app/otlp"
 	"echosieve/app/refill"
+	"echosieve/app/release"
 	"echosieve/app/storylist"
 	"echosieve/app/told"
 	"echosieve/consumer"
@@ -122,7 +124,12 @@ func (s *Service) newHandler() (consumer.Handler, error) {
 	}
 	if cfg.HTTP.Console {
 		log := s.log.With("component", "console")
-		s.console = console.New(cfg, s.recipe, s.stories.Handler(console.StoriesPath, log), log)
+		releaser, err := release.New(cfg, s.index, io.Discard)
+		if err != nil {
+			return nil, err
+		}
+		s.closeWith(releaser.Close)
+		s.console = console.New(cfg, s.recipe, s.stories.Handler(console.StoriesPath, log), releaser, log)
 		s.closeWith(s.console.Close)
 		stages.Shown = s.console.Show
 	}

@@ -182,6 +182,8 @@ func TestConsole(t *testing.T) {
 		title, link := eval[string](tab, `document.getElementById("detail-title").textContent`),
 			eval[string](tab, "location.href")
 		require.Contains(t, link, "?at=articles")
+		tab.do(`document.querySelector("#detail-note button").click()`)
+		tab.until(`document.querySelector("#detail-note [role=status]").textContent.includes(" Published as articles/")`)
 		tab.closeDetail()
 		require.NotContains(t, eval[string](tab, "location.href"), "at=")
 		tab.run(chromedp.Navigate("about:blank"), chromedp.Navigate(link))
@@ -285,8 +287,8 @@ func TestStories(t *testing.T) {
 	tab.until(`document.getElementById("note").textContent.startsWith("No story has this root")`)
 }
 
-// TestConsoleIsReadOnly requires that the console refuses requests that could change something, and that only the
-// console shows articles.
+// TestConsoleIsReadOnly requires that the console refuses requests that could change something, but for releases of
+// dropped articles, and that only the console shows articles.
 func TestConsoleIsReadOnly(t *testing.T) {
 	page, _, _ := demo(t)
 	base, err := url.Parse(page)
@@ -311,8 +313,15 @@ func TestConsoleIsReadOnly(t *testing.T) {
 			require.Equal(t, http.StatusMethodNotAllowed, status, "%s %s", method, path)
 		}
 	}
-	status, _ := ask(http.MethodPost, "api/compare")
-	require.Equal(t, http.StatusBadRequest, status)
+	for _, path := range []string{"api/compare", "api/release", "api/release?at=x"} {
+		status, _ := ask(http.MethodPost, path)
+		require.Equal(t, http.StatusBadRequest, status, path)
+	}
+	status, _ := ask(http.MethodGet, "api/release?at=articles/0/0")
+	require.Equal(t, http.StatusNotFound, status, "a link changes nothing")
+	status, refused := ask(http.MethodPost, "api/release?at=articles/0/0")
+	require.Equal(t, http.StatusConflict, status)
+	require.Contains(t, refused, "nothing was dropped")
 
 	_, article := ask(http.MethodGet, "api/verdict?at=articles/0/0")
 	var shown struct {

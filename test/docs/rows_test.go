@@ -145,11 +145,6 @@ var rows = []row{
 	{command: "curl -s http://localhost:9464/v1/look -H 'Content-Type: application/json' -d @article.json",
 		parsed: "the service of this test runs without http.look; app/told posts to it"},
 	{
-		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -f '%h\n' | tr ',' '\n' | ` +
-			`grep '^echosieve-reason=' | sort | uniq -c`,
-		want: []string{`(?m)^ +\d+ echosieve-reason=no_text$`},
-	},
-	{
 		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -D '\x1e' | ` +
 			`kcat -b localhost:9092 -t articles -P -D '\x1e'`,
 		output: refusedAgain, want: []string{`^\d+ dead letters`},
@@ -166,8 +161,7 @@ var rows = []row{
 		output: fileText("drops.html"), want: []string{`<html`, `Dropped articles of the last 6h`}},
 	{command: "echosieve filter --from marks.tsv articles.jsonl.gz > judged.jsonl", parsed: fromPage},
 	{command: "echosieve release --config echosieve.yaml --from marks.tsv", parsed: fromPage},
-	{command: "echosieve-lab eval pairs --pairs marks.tsv", parsed: fromPage},
-	{command: "echosieve-lab eval pairs --pairs marks.tsv --detection.near 0.52", parsed: fromPage},
+	{command: "echosieve-lab eval pairs --pairs marks.tsv --html curves.html", parsed: fromPage},
 	{command: "echosieve release --config echosieve.yaml articles-duplicate/2/1517", find: duplicate,
 		with: nil, want: []string{`released as articles/`}},
 	{command: "echosieve explain --shadow --config new.yaml", parsed: "the page names the command only"},

@@ -269,6 +269,22 @@ function storyOf(r) {
   return [about(r), " ", element("a", { href: "stories/?" + new URLSearchParams({ root: r.root }) }, r.verdict === "possible" ? "Story that it resembles" : "Its story")];
 }
 
+// releaseOf is the reason of a verdict with a button that publishes the article after all.
+function releaseOf(r, at) {
+  const button = element("button", { type: "button" }, "Publish after all"), told = element("span", { role: "status" });
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      const done = await ask("api/release?" + new URLSearchParams({ at }), { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
+      told.textContent = ` ${done.already ? "Published before" : "Published"} as ${done.released}.`;
+    } catch (e) {
+      told.textContent = " " + (e.message ?? e);
+      button.disabled = false;
+    }
+  });
+  return [storyOf(r), " ", button, told].flat();
+}
+
 // heading is the verdict with what it is about.
 const heading = (r, title) => r.original ? `${r.verdict} copy of ${title || r.original_id || r.original}` : r.verdict;
 
@@ -280,7 +296,7 @@ async function showAt(at) {
     const a = await ask("api/verdict?" + new URLSearchParams({ at }));
     const later = a.articles.at(-1), r = a.verdict;
     if (a.articles.length === 1) return show(r ? heading(r) : later.title || at, r ? storyOf(r) : a.note, side(later, r ? "This article" : ""));
-    show(heading(r, a.articles[0].title), storyOf(r),
+    show(heading(r, a.articles[0].title), releaseOf(r, at),
       side(a.articles[0], r.verdict === "possible" ? "Earlier: the article that it resembles" : "Earlier: the original", a.runs, "left"),
       side(later, "Later: this article", a.runs, "right"));
   } catch (e) {

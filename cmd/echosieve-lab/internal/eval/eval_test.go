@@ -26,7 +26,8 @@ func TestEvalPairs(t *testing.T) {
 	r := evaluated[figures.PairsResult](t, append(args, "--html", html, "--min-recall", "0.8", "--min-precision", "0.9",
 		"--min-f1", "0.8", "--min-candidate-recall", "0.8", "--max-fpr", "0")...)
 	require.Zero(t, r.FalsePositiveRate)
-	require.Len(t, r.Distance, 33)
+	require.Len(t, r.Curves, 3)
+	require.Equal(t, r.Recall, r.Curves[0].Steps[r.Curves[0].Present].Recall)
 	require.NotContains(t, r.Kinds, "mislabelled", "its pair is ignored, in whatever order it is written")
 	partial := r.Kinds["partial"]
 	require.Equal(t, [4]int{-1, 1, 0, 0}, [4]int{partial.Label, partial.N, partial.Flagged, partial.Possible})

@@ -11,6 +11,7 @@ import (
 	"echosieve/app/files"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
+	"echosieve/pipeline/evidence"
 )
 
 const pairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and
@@ -22,8 +23,8 @@ compares the verdicts with labels. It prints
   false-positive rate  share of the look-alikes that are judged to be copies
   candidate recall     share of the copies that a look-up in the index finds; recall cannot be higher
 
-Then it prints the share flagged of each kind of pair, the figures that a plain limit on the Hamming distance would give
-at every distance from 0 to 32 bits if all pairs were compared, and the pairs with a wrong verdict. --html shows each of
+Then it prints the share flagged of each kind of pair, what other values of detection.near, short_near and values would
+give on these pairs, and the pairs with a wrong verdict. --html shows each of
 these pairs side by side, with the reason of its verdict and the differences marked.
 
 Each figure has its 95 % interval. Pairs of one family, such as reports on one template, tend to be right or wrong
@@ -122,6 +123,7 @@ func (o *pairFlags) eval(cmd *cobra.Command, cfg config.Config, names []string, 
 	index := cfg.IndexConfig("recipe")
 	result, err = figures.Pairs(set.articles, set.pairs, set.ignored,
 		figures.ByRecipe(index.Rule, index.Plan(), index.Policy))
+	result.Curves = curves(cfg, set)
 	if err != nil || !withTexts || o.pairs == "" {
 		return result, recipe.ID(), err
 	}
@@ -144,6 +146,34 @@ func (o *pairFlags) eval(cmd *cobra.Command, cfg config.Config, names []string, 
 		result.Wrong[drawn[i].Group].Beside = b
 	}
 	return result, recipe.ID(), err
+}
+
+// curves judges the pairs by other values of the thresholds that people set. Classic recipes have none.
+func curves(cfg config.Config, set *pairSet) (list []figures.Curve) {
+	if cfg.IndexConfig("recipe").Check == nil {
+		return nil
+	}
+	for _, s := range []struct {
+		name string
+		of   func(*evidence.Thresholds) *float64
+	}{
+		{"near", func(t *evidence.Thresholds) *float64 { return &t.Near }},
+		{"short_near", func(t *evidence.Thresholds) *float64 { return &t.ShortNear }},
+		{"values", func(t *evidence.Thresholds) *float64 { return &t.Values }},
+	} {
+		present := *s.of(&cfg.Detection.Thresholds)
+		list = append(list, figures.NewCurve(s.name, present, set.articles, set.pairs, set.ignored,
+			func(value float64) figures.Judge {
+				changed := cfg
+				*s.of(&changed.Detection.Thresholds) = value
+				if changed.Detection.Thresholds.Validate() != nil {
+					return nil
+				}
+				index := changed.IndexConfig("recipe")
+				return figures.ByRecipe(index.Rule, index.Plan(), index.Policy)
+			}))
+	}
+	return list
 }
 
 func readPairs(ctx context.Context, name string, labelled bool) ([]figures.Pair, error) {

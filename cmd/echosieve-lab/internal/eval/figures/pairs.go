@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"echosieve/pipeline/article"
-	"echosieve/simhash"
 )
 
 // KindResult counts the pairs of one kind.
@@ -68,12 +67,9 @@ type PairsResult struct {
 	WithoutFamily int                   `json:"without_family"`
 	Warnings      []string              `json:"warnings"` // rates that may be chance
 	Kinds         map[string]KindResult `json:"kinds"`
-	Distance      []AtDistance          `json:"distance"`
+	Curves        []Curve               `json:"curves"`      // left to the caller
 	Wrong         []WrongPair           `json:"wrong_pairs"` // false alarms first, then by kind
 }
-
-// MaxPlainDistance is the largest limit for which plain distance is reported, in bits.
-const MaxPlainDistance = 32
 
 // IgnoredKind is the kind of the pairs in the ignore list. It has the label of partial copies.
 const IgnoredKind = "ignored"
@@ -82,7 +78,6 @@ const IgnoredKind = "ignored"
 type judged struct {
 	Pair
 	Judgement
-	plain int // distance between the SimHashes, in bits
 }
 
 // Pairs judges each pair. Pairs in ignore, in either order of their articles, count only in the kind
@@ -111,7 +106,7 @@ func Pairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judg
 		if !knownA || !knownB {
 			return PairsResult{}, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
 		}
-		one := judged{p, judge(b, a), simhash.Distance(a.SimHash, b.SimHash)}
+		one := judged{p, judge(b, a)}
 		kinds.add(one)
 		list = append(list, one)
 	}

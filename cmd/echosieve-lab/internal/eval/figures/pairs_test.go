@@ -72,10 +72,6 @@ func TestPairs(t *testing.T) {
 		IgnoredKind: {Label: -1, N: 1, Relations: map[string]int{}},
 		"digest":    {Label: -1, N: 1, Flagged: 1, Relations: none},
 	}, r.Kinds)
-	require.Len(t, r.Distance, 33)
-	require.Equal(t, AtDistance{0, Rates{Recall: 1. / 4, Precision: 1. / 2, FalsePositiveRate: 1. / 3}}, r.Distance[0])
-	require.Equal(t, AtDistance{16, Rates{Recall: 3. / 4, Precision: 3. / 5, FalsePositiveRate: 2. / 3}},
-		r.Distance[16])
 
 	_, err = Pairs(articles, []Pair{{A: "a", B: "nobody", Label: Copy}}, nil, byDistance)
 	require.ErrorContains(t, err, "nobody")

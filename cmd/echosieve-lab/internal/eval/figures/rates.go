@@ -9,12 +9,6 @@ type Rates struct {
 	FalsePositiveRate float64 `json:"false_positive_rate"` // of hard negatives
 }
 
-// AtDistance holds the figures of a plain limit of K bits.
-type AtDistance struct {
-	K int `json:"k"`
-	Rates
-}
-
 // Intervals are the intervals of the figures of a PairsResult; nil for a rate of no pairs.
 type Intervals struct {
 	Recall            *Interval `json:"recall"`
@@ -28,14 +22,10 @@ type Intervals struct {
 // the families of these pairs.
 func (r *PairsResult) rate(list []judged) {
 	var recall, precision, alarms, candidates, f1 []term
-	var plain [MaxPlainDistance + 1]counts
 	for _, p := range list {
 		isCopy := p.Label == Copy
 		if p.Label == Partial || p.Label == Version {
 			continue
-		}
-		for k := range plain {
-			plain[k].add(p.Label, p.plain <= k)
 		}
 		if isCopy {
 			recall = append(recall, p.term(p.Flagged))
@@ -57,9 +47,6 @@ func (r *PairsResult) rate(list []judged) {
 	r.Recall, r.Precision, r.FalsePositiveRate = rateOf(recall), rateOf(precision), rateOf(alarms)
 	r.F1, r.CandidateRecall = rateOf(f1), rateOf(candidates)
 	r.Intervals = Intervals{interval(recall), interval(precision), interval(f1), interval(alarms), interval(candidates)}
-	for k, c := range plain {
-		r.Distance = append(r.Distance, AtDistance{k, c.rates()})
-	}
 }
 
 func rateOf(terms []term) float64 {
@@ -114,30 +101,6 @@ func (r *PairsResult) warnings() []string {
 			FewFamilies, few, len(r.Kinds)))
 	}
 	return out
-}
-
-type counts struct{ found, missed, alarms, negatives int }
-
-func (c *counts) add(label int, flagged bool) {
-	switch {
-	case label == Copy && flagged:
-		c.found++
-	case label == Copy:
-		c.missed++
-	case label == HardNegative:
-		c.negatives++
-		if flagged {
-			c.alarms++
-		}
-	}
-}
-
-func (c *counts) rates() Rates {
-	return Rates{
-		Recall:            ratio(c.found, c.found+c.missed),
-		Precision:         ratio(c.found, c.found+c.alarms),
-		FalsePositiveRate: ratio(c.alarms, c.negatives),
-	}
 }
 
 func ratio(part, whole int) float64 {

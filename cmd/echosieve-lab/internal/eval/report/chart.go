@@ -76,15 +76,11 @@ type line struct {
 	Path         string // the attribute d of an SVG path
 }
 
-// newLineChart returns a chart without lines, with every fourth place labelled.
-func newLineChart(x, y string, last int) *lineChart {
-	c := &lineChart{X: x, Y: y, last: last}
-	for i := range last + 1 {
-		t := tick{At: c.x(i)}
-		if i%4 == 0 {
-			t.Text = fmt.Sprint(i)
-		}
-		c.XTicks = append(c.XTicks, t)
+// newLineChart returns a chart without lines, with the labels of its places, of which there are two or more.
+func newLineChart(x, y string, places []string) *lineChart {
+	c := &lineChart{X: x, Y: y, last: len(places) - 1}
+	for i, text := range places {
+		c.XTicks = append(c.XTicks, tick{c.x(i), text})
 	}
 	for i, text := range []string{"0", ".2", ".4", ".6", ".8", "1"} {
 		c.YTicks = append(c.YTicks, tick{height(float64(i) / 5), text})
@@ -96,11 +92,16 @@ func (c *lineChart) x(place int) float64 { return left + (right-left)*float64(pl
 
 func height(share float64) float64 { return bottom - (bottom-top)*share }
 
+// mark adds an upright line at a place.
+func (c *lineChart) mark(name, colour string, place int) {
+	c.Lines = append(c.Lines, line{name, colour, true, fmt.Sprintf("M%.1f %dV%d", c.x(place), top, bottom)})
+}
+
 // add adds a line.
-func (c *lineChart) add(name, colour string, dashed bool, share func(place int) float64) {
+func (c *lineChart) add(name, colour string, share func(place int) float64) {
 	var path strings.Builder
 	for i := range c.last + 1 {
 		fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(i, 1)], c.x(i), height(share(i)))
 	}
-	c.Lines = append(c.Lines, line{name, colour, dashed, path.String()})
+	c.Lines = append(c.Lines, line{name, colour, false, path.String()})
 }

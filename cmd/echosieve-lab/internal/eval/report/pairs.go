@@ -54,7 +54,12 @@ func Pairs(r figures.PairsResult, onPage bool) Report {
 		out.add(s)
 	}
 	out.add(section{Title: "Relations of flagged pairs, of B to A", Table: relations(r.Kinds)})
-	out.add(distances(&r))
+	for _, c := range r.Curves {
+		if len(c.Steps) > 0 {
+			out.Lead = append(out.Lead, costs(c))
+			out.add(curve(c))
+		}
+	}
 	out.wrong(r.Wrong, onPage)
 	return out
 }
@@ -78,25 +83,41 @@ func relations(kinds map[string]figures.KindResult) table.Writer {
 	return t
 }
 
-// distances tells what a plain limit on the distance would give.
-func distances(r *figures.PairsResult) section {
-	s := section{Title: "A plain limit on the Hamming distance would give",
-		About: "If all pairs were compared. Dashed: as set now.",
-		Table: newTable("distance", "recall", "precision", "false positives")}
-	for _, d := range r.Distance {
-		s.Table.AppendRow(table.Row{d.K, gauge(d.Recall), gauge(d.Precision), gauge(d.FalsePositiveRate)})
+// curve shows what the values of a setting give on these pairs.
+func curve(c figures.Curve) section {
+	now := c.Steps[c.Present]
+	s := section{Title: fmt.Sprintf("detection.%s, now %.2f", c.Setting, now.Value),
+		Table: newTable(c.Setting, "recall", "missed", "wrong drops", "share")}
+	var values []string
+	for i, step := range c.Steps {
+		value := fmt.Sprintf("%.2f", step.Value)
+		values = append(values, value)
+		if i == c.Present {
+			value += " now"
+		}
+		s.Table.AppendRow(table.Row{value, share(step.Recall), step.Missed, step.Drops, share(step.Wrong)})
 	}
-	last := len(r.Distance) - 1
-	if last < 1 {
-		return s
+	if len(c.Steps) > 1 {
+		s.Lines = newLineChart("detection."+c.Setting, "share", values)
+		s.Lines.add("recall", green, func(i int) float64 { return c.Steps[i].Recall })
+		s.Lines.add("wrong drops", vermillion, func(i int) float64 { return c.Steps[i].Wrong })
+		s.Lines.mark("as set now", blue, c.Present)
 	}
-	s.Lines = newLineChart("largest Hamming distance, bits", "share", last)
-	s.Lines.add("precision", blue, false, func(i int) float64 { return r.Distance[i].Precision })
-	s.Lines.add("recall", green, false, func(i int) float64 { return r.Distance[i].Recall })
-	s.Lines.add("false positives", vermillion, false, func(i int) float64 { return r.Distance[i].FalsePositiveRate })
-	s.Lines.add("recall as set", green, true, func(int) float64 { return r.Recall })
-	s.Lines.add("false positives as set", vermillion, true, func(int) float64 { return r.FalsePositiveRate })
 	return s
+}
+
+// costs says in a line what one step of a setting costs on these pairs.
+func costs(c figures.Curve) string {
+	now := c.Steps[c.Present]
+	var costs []string
+	for _, i := range []int{c.Present - 1, c.Present + 1} {
+		if i >= 0 && i < len(c.Steps) {
+			step := c.Steps[i]
+			costs = append(costs, fmt.Sprintf("to %.2f: %+d missed, %+d wrong drops", step.Value, step.Missed-now.Missed,
+				step.Drops-now.Drops))
+		}
+	}
+	return fmt.Sprintf("one step of detection.%s, now %.2f: %s", c.Setting, now.Value, strings.Join(costs, "; "))
 }
 
 // wrong lists wrong pairs, and shows those with texts side by side on a page.
@@ -134,6 +155,3 @@ func families(i *figures.Interval) string {
 		return fmt.Sprint(i.Families)
 	}
 }
-
-// gauge returns a share as text, with a bar.
-func gauge(x float64) string { return fmt.Sprintf("%.4f %-10s", x, strings.Repeat("#", int(x*10+0.5))) }

@@ -28,9 +28,9 @@ func reports(text string, onPage bool) map[string]Report {
 		Reason: "opposite", Possible: true, Distance: 64}}
 	beside := figures.Beside{Earlier: figures.Side{ID: text, Title: text, Publisher: text},
 		Texts: []sidebyside.Run{{Left: text, Right: "x"}, {Same: true, Left: text, Right: text}}}
-	distances := make([]figures.AtDistance, figures.MaxPlainDistance+1)
-	for k := range distances {
-		distances[k] = figures.AtDistance{K: k, Rates: figures.Rates{Recall: float64(k) / 32, Precision: 1}}
+	curve := figures.Curve{Setting: "near", Present: 4}
+	for k := range 9 {
+		curve.Steps = append(curve.Steps, figures.Step{Value: float64(k) / 10, Recall: float64(k) / 9, Missed: 9 - k})
 	}
 	interval := &figures.Interval{Low: .9123, High: .9456, Families: n / 100, Few: true}
 	wrong := figures.WrongPair{A: text, B: text, Kind: text, Reason: "opposite", Distance: 64, Beside: beside}
@@ -42,7 +42,8 @@ func reports(text string, onPage bool) map[string]Report {
 	missed.Label, missed.Possible = figures.Copy, true
 	return map[string]Report{
 		"pairs": Pairs(figures.PairsResult{
-			Docs: n, Pairs: n, Copies: n / 10, LookAlikes: n / 10, Debatable: n / 100, WithoutFamily: n, Distance: distances,
+			Docs: n, Pairs: n, Copies: n / 10, LookAlikes: n / 10, Debatable: n / 100, WithoutFamily: n,
+			Curves:    []figures.Curve{curve},
 			Intervals: figures.Intervals{Recall: interval}, Wrong: []figures.WrongPair{wrong, wrong, missed},
 			Warnings: []string{"the recall rests on few families of pairs, so that it may be chance: 3 of them hold " +
 				"most of the pairs"},

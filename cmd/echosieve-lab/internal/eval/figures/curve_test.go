@@ -1,0 +1,35 @@
+package figures
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
+)
+
+// Each step counts with its own judge. Ignored and debatable pairs do not count, and a published version is no wrong
+// drop. Values that the service refuses have no step.
+func TestCurve(t *testing.T) {
+	articles := map[string]article.Article{"a": {}, "b": {}, "c": {}}
+	pairs := []Pair{{A: "a", B: "b", Label: Copy}, {A: "a", B: "c", Label: Version}, {A: "b", B: "c", Label: HardNegative},
+		{A: "a", B: "a", Label: Partial}, {A: "c", B: "c", Label: Copy}, {A: "a", B: "unknown", Label: Copy}}
+	published := false
+	at := func(value float64) Judge {
+		if value < .4 {
+			return nil
+		}
+		return func(article.Article, article.Article) Judgement {
+			return Judgement{Flagged: value < .5, Published: published}
+		}
+	}
+	c := NewCurve("near", .48, articles, pairs, []Pair{{A: "c", B: "c"}}, at)
+	require.Equal(t, 2, c.Present)
+	require.Equal(t, []Step{
+		{.4, 1, 1, 0, 2}, {.44, 1, 1, 0, 2}, {.48, 1, 1, 0, 2}, {.52, 0, 0, 1, 0}, {.56, 0, 0, 1, 0}, {.6, 0, 0, 1, 0},
+		{.64, 0, 0, 1, 0},
+	}, c.Steps)
+	published = true
+	require.Zero(t, NewCurve("near", .48, articles, pairs, nil, at).Steps[0].Drops)
+	require.Empty(t, NewCurve("near", .48, articles, pairs[3:4], nil, at).Steps)
+}
