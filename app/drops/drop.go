@@ -35,9 +35,10 @@ type Weakest struct {
 	list []Drop
 }
 
-// Offer adds a drop. Verdicts without an original are none.
+// Offer adds a drop. Verdicts without an original are none, nor are copies that the policy has sent to unique.
 func (w *Weakest) Offer(d Drop) {
-	if !d.Verdict.HasOriginal() {
+	v := &d.Verdict
+	if !v.HasOriginal() || v.Kind.IsCopy() && v.Destination == article.ToUnique {
 		return
 	}
 	w.All++
