@@ -34,9 +34,10 @@ type Refill struct {
 	Recipe      *recipe.Recipe
 	Index       *redisindex.Index
 	Tools       *admin.Tools
-	From        string        // FromOutputs or FromInput
-	Since       time.Duration // how far back records are read
-	Read, Total atomic.Int64  // records
+	Learnt      pipeline.Learnt // the rows that the recipe has, if it leaves out what publishers repeat
+	From        string          // FromOutputs or FromInput
+	Since       time.Duration   // how far back records are read
+	Read, Total atomic.Int64    // records
 
 	began     time.Time
 	archive   *tools.Archive
@@ -63,7 +64,7 @@ func (r *Refill) Run(ctx context.Context) (_ *Summary, err error) {
 	defer r.archive.Close()
 	r.pipeline, err = pipeline.New(pipeline.Config{
 		Decode: r.Config.Input.Config, RecordConfig: r.Config.Input.Records, MaxMessageBytes: kafka.MaxMessageBytes,
-		Window: r.Config.Window,
+		Window: r.Config.Window, Learnt: r.Learnt,
 	}, r.Recipe, r.Index, nil)
 	if err != nil {
 		return nil, err

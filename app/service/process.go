@@ -20,6 +20,7 @@ import (
 	"echosieve/app/build"
 	"echosieve/app/config"
 	"echosieve/app/registry"
+	"echosieve/consumer/learning"
 	"echosieve/internal/diag"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex/connection"
@@ -36,6 +37,7 @@ type process struct {
 	schemas  *registry.Client // nil without input.registry
 	access   *access.Access   // nil without a login and TLS
 	redis    redis.UniversalClient
+	learnt   *learning.Topic // nil: nothing is learnt
 	listener net.Listener
 	closers  []func() // of what was opened
 }

@@ -21,8 +21,10 @@ import (
 	"echosieve/app/storylist"
 	"echosieve/app/told"
 	"echosieve/consumer"
+	"echosieve/consumer/learning"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/admin"
@@ -51,11 +53,42 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger) (*Service, er
 		return nil, err
 	}
 	s := &Service{process: p, recipe: recipe}
-	if err := s.open(); err != nil {
+	err = s.learns()
+	if err == nil {
+		err = s.open()
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// learns makes the recipe leave sentences out that publishers repeat.
+func (s *Service) learns() (err error) {
+	if s.cfg.Kafka.Topics.Learnt == "" {
+		return nil
+	}
+	rows := &learnt.Rows{}
+	s.learnt, err = learning.New(s.cfg.Kafka, s.cfg.Window, rows, s.registry, s.log.With("component", "learning"),
+		learning.Health{Report: s.health.report, Warn: s.health.warn})
+	if err != nil {
+		return err
+	}
+	s.recipe.LeaveOut(rows)
+	s.closeWith(s.learnt.Close)
+	return nil
+}
+
+// consume reads what others have learnt, and then joins the group.
+func (s *Service) consume(ctx context.Context, group *errgroup.Group) error {
+	if s.learnt != nil {
+		if err := s.learnt.Open(ctx); err != nil {
+			return err
+		}
+		group.Go(func() error { s.learnt.Run(ctx); return nil })
+	}
+	return s.consumer.Run(ctx)
 }
 
 // open makes the parts. What it opened before an error is in s.closers.
@@ -106,9 +139,13 @@ func (s *Service) stages() pipeline.Config {
 	if s.schemas != nil {
 		decode.Schemas = s.schemas.Waiting(s.health.report)
 	}
-	return pipeline.Config{Decode: decode, RecordConfig: s.cfg.Input.Records, Slow: s.health.slow,
+	stages := pipeline.Config{Decode: decode, RecordConfig: s.cfg.Input.Records, Slow: s.health.slow,
 		MaxMessageBytes: s.cfg.Kafka.MaxMessageBytes, Window: s.cfg.Window, Member: s.cfg.Output.MemberName(),
 		NoPossible: s.cfg.Kafka.Topics.Possible == ""}
+	if s.learnt != nil {
+		stages.Learnt = s.learnt
+	}
+	return stages
 }
 
 // newHandler returns what decides the records, with the console and the list of stories if the settings have them.
@@ -175,7 +212,7 @@ func (s *Service) Run(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error { s.reloader.run(ctx); return nil })
-	group.Go(func() error { return s.consumer.Run(ctx) })
+	group.Go(func() error { return s.consume(ctx, group) })
 	return s.wait(asked, group)
 }
 

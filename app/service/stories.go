@@ -200,7 +200,7 @@ func (s *Stories) newConsumer(kept *projector.Store, topic string) (*consumer.Co
 	kafka.Group = fmt.Sprintf("%s-stories-%s-%s", kafka.Group, kept.Generation(), topic)
 	kafka.Delivery = broker.ExactlyOnce
 	kafka.BatchRecords *= 16 // a story is read, stored and published once in a batch
-	kafka.Topics.Inputs, kafka.Topics.Shadow = []string{topic}, s.role.Topic
+	kafka.Topics.Inputs, kafka.Topics.Shadow, kafka.Topics.Learnt = []string{topic}, s.role.Topic, ""
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
 	input := s.cfg.Input.Config
 	input.FindPublished = true

@@ -61,6 +61,7 @@ func newRootCommand() *cobra.Command {
 	commands := append(verdicts,
 		newCheckCommand(),
 		newConfigCommand(),
+		newLearntCommand(),
 		newLookCommand(),
 		newProduceCommand(),
 		newReadyCommand(),

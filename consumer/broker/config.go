@@ -61,14 +61,9 @@ type Topics struct {
 	Learnt string `setting:"-"`
 }
 
-// All returns the names of the topics that this process uses, inputs first.
-func (t Topics) All() []string {
-	all := slices.Concat(t.Inputs, t.Outputs())
-	if t.Learnt != "" {
-		all = append(all, t.Learnt)
-	}
-	return all
-}
+// All returns the names of the topics that this process reads and publishes to, inputs first. What is learnt has its
+// own: see Learnt.
+func (t Topics) All() []string { return slices.Concat(t.Inputs, t.Outputs()) }
 
 // First returns the first input topic, after which others are named by default; empty: there is none.
 func (t Topics) First() string {

@@ -78,5 +78,11 @@ func rowOf(rec *record.Record) (r learnt.Row, ok bool) {
 	return r, true
 }
 
-// idOf tells sentences of publishers apart.
-func idOf(r *learnt.Row) uint64 { return simhash.Mix(simhash.Hash(r.Publisher)) ^ r.Hash }
+// idOf tells sentences of publishers apart, and vetoes from other rows.
+func idOf(r *learnt.Row) uint64 {
+	id := simhash.Mix(simhash.Hash(r.Publisher)) ^ r.Hash
+	if r.Never {
+		return ^id
+	}
+	return id
+}

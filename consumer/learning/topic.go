@@ -33,15 +33,16 @@ type Health struct {
 type Topic struct {
 	*learnt.Counter // of the articles that this process handles
 
-	name    string
-	shadow  bool // it publishes nothing
-	cluster *broker.Cluster
-	limiter *broker.Limiter
-	book    *book
-	rows    *learnt.Rows
-	metrics *metrics
-	health  Health
-	log     *slog.Logger
+	name      string
+	readsOnly bool // it publishes nothing
+	impatient bool // Open does not wait for brokers
+	cluster   *broker.Cluster
+	limiter   *broker.Limiter
+	book      *book
+	rows      *learnt.Rows
+	metrics   *metrics
+	health    Health
+	log       *slog.Logger
 
 	id     wire.TopicID // zero: not known yet
 	offset int64        // the next to read; negative: from the start
@@ -73,7 +74,7 @@ func New(cfg broker.Config, window time.Duration, rows *learnt.Rows, reg prometh
 	}
 	return &Topic{
 		Counter: learnt.NewCounter(rows), rows: rows, name: cfg.Topics.Learnt,
-		shadow: cfg.Topics.Shadow != "", cluster: cluster,
+		readsOnly: cfg.Topics.Shadow != "", cluster: cluster,
 		limiter: broker.NewLimiter(1, cfg.MaxInFlightBytes, nil), book: newBook(rows, rand.Text(), window),
 		metrics: newMetrics(reg), health: health, log: log, offset: -1, kick: make(chan struct{}, 1),
 		round: make(chan struct{}),
@@ -89,15 +90,18 @@ func (t *Topic) Open(ctx context.Context) error {
 	err := stopping.Until(ctx, 0, func(ctx context.Context) error {
 		err := t.read(ctx)
 		t.report(err)
-		if missing := (*broker.MissingTopicsError)(nil); errors.As(err, &missing) {
+		if errors.Is(err, errMissing) {
+			return nil
+		}
+		if t.impatient {
 			return stopping.Final(err)
 		}
 		return broker.Final(err)
 	})
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("learning: %w", broker.Explain(err))
 	}
-	return nil
+	return ctx.Err()
 }
 
 // Run reads what is new and publishes what was learnt, until ctx ends.
@@ -105,7 +109,7 @@ func (t *Topic) Run(ctx context.Context) {
 	var retry stopping.Backoff
 	for ctx.Err() == nil {
 		published, err := false, t.read(ctx)
-		if err == nil && !t.shadow {
+		if err == nil && !t.readsOnly {
 			published, err = t.publish(ctx)
 		}
 		if ctx.Err() == nil {
@@ -173,7 +177,7 @@ func (t *Topic) hurry() {
 // follows when the broker has appended it.
 func (t *Topic) Learn(row learnt.Row) (atOnce bool) {
 	switch {
-	case t.shadow:
+	case t.readsOnly:
 	case t.book.learn(&row, time.Now()):
 		t.hurry()
 	default:
@@ -182,13 +186,26 @@ func (t *Topic) Learn(row learnt.Row) (atOnce bool) {
 	return false
 }
 
+// errMissing says that nothing is learnt until somebody creates the topic.
+var errMissing = errors.New("the topic of learnt sentences does not exist: create it with one partition, " +
+	"cleanup.policy=compact and message.timestamp.type=LogAppendTime, or set kafka.create_topics: true, or " +
+	"detection.learn: false")
+
 // read reads the topic to its end.
 func (t *Topic) read(ctx context.Context) error {
-	if err := t.find(ctx); err != nil {
+	began := time.Now()
+	switch err := t.find(ctx); {
+	case errors.Is(err, errMissing):
+		if t.offset >= 0 {
+			t.begin("it was deleted")
+		}
+		t.reached(began) // what is not there is empty: a row that somebody appends later begins late enough
+		return err
+	case err != nil:
 		return err
 	}
 	for {
-		began := time.Now()
+		began = time.Now()
 		res, release, err := t.cluster.FetchTail(ctx, t.limiter, t.name, 0, t.offset)
 		if errors.Is(err, kafka.OffsetOutOfRange) {
 			t.begin("it has lost records")
@@ -255,7 +272,7 @@ func (t *Topic) find(ctx context.Context) error {
 	now, err := t.cluster.Topic(ctx, t.name)
 	if errors.Is(err, kafka.UnknownTopicOrPartition) || errors.Is(err, protocol.ErrNoTopic) {
 		if !t.cluster.Config.CreateTopics {
-			return &broker.MissingTopicsError{Topics: []string{t.name}}
+			return errMissing
 		}
 		if _, err = t.cluster.EnsureTopics(ctx, []string{t.name}); err == nil {
 			now, err = t.cluster.Topic(ctx, t.name)
@@ -333,6 +350,9 @@ func (t *Topic) report(err error) {
 		text = "learnt sentences cannot be read or published: " + err.Error()
 	}
 	t.health.Warn(component, kind, text)
+	if errors.Is(err, errMissing) {
+		err = nil // records do not wait for it
+	}
 	if err == nil || waits {
 		t.health.Report(component, call("learn "+t.name), err)
 	}

@@ -147,14 +147,21 @@ func TestTopicsThatWouldNotWorkAreRefused(t *testing.T) {
 	}
 }
 
-// A missing topic is an error if the service may not create topics.
+// A missing topic is named if the service may not create topics. Nothing waits for it.
 func TestAMissingTopicIsNamed(t *testing.T) {
 	cfg := configured(t)
 	cfg.CreateTopics = false
-	topic, err := New(cfg, time.Hour, &learnt.Rows{}, nil, slog.New(slog.DiscardHandler), (&warnings{}).health())
-	require.NoError(t, err)
-	defer topic.Close()
-	require.ErrorContains(t, topic.Open(t.Context()), "kafka.create_topics: true")
+	w := &warnings{}
+	topic := opened(t, cfg, w)
+	require.Contains(t, w.text(), "kafka.create_topics: true")
+	require.NoError(t, topic.Await(t.Context(), time.Now()))
+	row := learnt.Row{Publisher: "house", Hash: 1, Sentence: "one"}
+	require.False(t, topic.Learn(row))
+	cfg.CreateTopics = true
+	kafkatest.EnsureTopics(t, cfg)
+	other := opened(t, cfg, &warnings{})
+	require.False(t, other.Learn(row))
+	knows(t, topic, 1)
 }
 
 // When the topic was deleted, what was learnt is gone, in a process that runs as in one that starts. It is learnt anew.

@@ -33,7 +33,11 @@ func Check(ctx context.Context, cfg broker.Config) []diag.Finding {
 	if err := c.Ping(ctx); err != nil {
 		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.ExplainClosed(ctx, err))}
 	}
-	m, err := c.Metadata(ctx, cfg.Topics.All())
+	names := cfg.Topics.All()
+	if cfg.Topics.Learnt != "" {
+		names = append(names, cfg.Topics.Learnt)
+	}
+	m, err := c.Metadata(ctx, names)
 	if err != nil {
 		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.ExplainClosed(ctx, err))}
 	}
@@ -43,7 +47,7 @@ func Check(ctx context.Context, cfg broker.Config) []diag.Finding {
 	for i := range m.Topics {
 		topics[m.Topics[i].Name] = &m.Topics[i]
 	}
-	for _, name := range cfg.Topics.All() {
+	for _, name := range names {
 		findings = append(findings, c.checkTopic(ctx, name, topics[name])...)
 	}
 	findings = append(findings, c.checkGroup(ctx))
@@ -94,6 +98,10 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 			return []diag.Finding{fromError(subject, err)}
 		}
 		return []diag.Finding{diag.New(diag.OK, subject, "does not exist yet; it is created at start", "")}
+	case errors.Is(t.Err, kafka.UnknownTopicOrPartition) && name == c.Config.Topics.Learnt:
+		return []diag.Finding{diag.New(diag.Warning, subject, "does not exist: nothing is learnt",
+			"create it with one partition, cleanup.policy=compact and message.timestamp.type=LogAppendTime, or set "+
+				"kafka.create_topics: true")}
 	case t.Err != nil:
 		return []diag.Finding{fromError(subject, t.Err)}
 	}

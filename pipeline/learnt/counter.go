@@ -96,7 +96,7 @@ func (c *Counter) Count(publisher string, at time.Time, sentences []uint64, lear
 func (c *Counter) full(at time.Time) bool {
 	if today := dayOf(at); c.rows.Len() >= MaxRows && c.emptied != today {
 		c.emptied = today
-		c.rows.Forget(at)
+		c.rows.forgetInOrder(at)
 	}
 	return c.rows.Len() >= MaxRows
 }

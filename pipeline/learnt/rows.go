@@ -114,10 +114,19 @@ func (r *Rows) repeated(publisher string, hash uint64, at time.Time) bool {
 
 // Forget removes the rows that ended before a time.
 func (r *Rows) Forget(before time.Time) {
+	r.forget(func(row Row) bool { return row.End.Before(before) })
+}
+
+// forgetInOrder removes those without a begin. The others stay, whatever the timestamp of a record says.
+func (r *Rows) forgetInOrder(before time.Time) {
+	r.forget(func(row Row) bool { return row.Begin.IsZero() && row.End.Before(before) })
+}
+
+func (r *Rows) forget(ended func(Row) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for hash, rows := range r.byHash {
-		kept := slices.DeleteFunc(rows, func(row Row) bool { return row.End.Before(before) })
+		kept := slices.DeleteFunc(rows, ended)
 		if r.count += len(kept) - len(rows); len(kept) == 0 {
 			delete(r.byHash, hash)
 			continue

@@ -209,6 +209,9 @@ func recipeID(config Config, userWords, stopWords []byte, numbers []float64, for
 	h.Write(fmt.Appendf(nil, "%d %d %v %s %d %d %d %q\n", config.MaxDistance, config.Blocks, config.Thresholds,
 		config.HTML,
 		len(userWords), len(stopWords), learnt.Format, slices.Sorted(slices.Values(config.Carriers))))
+	if !config.Learn {
+		h.Write([]byte("whole\n"))
+	}
 	h.Write(userWords)
 	h.Write(stopWords)
 	for _, name := range []string{dict.Words, dict.HMM, dict.IDF, dict.EnglishIDF, dict.StopWords, dict.TSCharacters,

@@ -53,7 +53,7 @@ func forExactlyOnce(t *testing.T, command string) bool {
 	t.Helper()
 	return strings.Contains(command, "--transactional-id") ||
 		strings.Contains(command, "--topic") && option(t, command, "--operation") == "Read" &&
-			option(t, command, "--topic") != "articles"
+			option(t, command, "--topic") != "articles" && option(t, command, "--topic") != "articles-learnt"
 }
 
 // remedy returns what check and run advise if the right is missing that a command grants, and a part of the subject.
@@ -65,6 +65,9 @@ func remedy(t *testing.T, command string) (advice, subject string) {
 			strings.TrimSuffix(option(t, command, "--transactional-id"), "/"), "delivery"
 	case forExactlyOnce(t, command):
 		return "grant Read on the output topics", "delivery"
+	// with the other right the topic is seen
+	case strings.Contains(command, "User:echosieve ") && strings.HasSuffix(command, "articles-learnt"):
+		return "grant " + option(t, command, "--operation") + " on the topic", option(t, command, "--topic")
 	// with the right Read the topic is seen
 	case strings.Contains(command, "--topic") && option(t, command, "--operation") == "Write":
 		return "grant Write on the topic", option(t, command, "--topic")
@@ -200,7 +203,7 @@ func (f *fortress) testShadow(t *testing.T) {
 // testCreateTopics: with kafka.create_topics the service needs the right Create as well, and check and run
 // ask for it if it is missing.
 func (f *fortress) testCreateTopics(t *testing.T) {
-	topics := settings{"kafka.create_topics": "true", "kafka.partitions": "1"}
+	topics := settings{"kafka.create_topics": "true", "kafka.partitions": "1", "detection.learn": "false"}
 	var create []string
 	for key, name := range map[string]string{"input": "made", "unique": "made-unique", "duplicate": "made-duplicate",
 		"dead": "made-dead"} {

@@ -71,6 +71,9 @@ func build(t *testing.T) *fortress {
 	f.adminRaw = kafkaserver.Client(t, f.kafka.Addr)
 	f.admin = kadm.NewClient(f.adminRaw)
 	kafkaserver.CreateTopics(t, f.adminRaw, 2, nil, append([]string{input, shadow}, outputs...)...)
+	compact, appended := "compact", "LogAppendTime"
+	kafkaserver.CreateTopics(t, f.adminRaw, 1, map[string]*string{"cleanup.policy": &compact,
+		"message.timestamp.type": &appended}, "articles-learnt")
 	for _, line := range append(kafkaRights(t, "echosieve"), kafkaRights(t, "echosieve-shadow")...) {
 		f.grant(t, line)
 	}

@@ -16,6 +16,7 @@ import (
 	"echosieve/app/config/schema"
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
+	"echosieve/consumer/learning"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
 )
@@ -75,6 +76,12 @@ func Command() *cobra.Command {
 		made, err := cfg.LoadRecipe()
 		if err != nil {
 			return err
+		}
+		learnt, err := learning.Follow(cmd.Context(), cfg.Kafka, cfg.Window, made)
+		if err != nil { // without the right to read them, all else can be told
+			fmt.Fprintln(cmd.ErrOrStderr(), "learnt sentences are not known:", err)
+		} else if learnt != nil {
+			defer learnt.Close()
 		}
 		e := &explainer{recipe: made.ID(), judge: told.NewJudge(cfg, made),
 			reader: told.NewReader(cfg, cmd.ErrOrStderr())}

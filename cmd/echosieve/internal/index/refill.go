@@ -14,6 +14,7 @@ import (
 	"echosieve/app/config/schema"
 	"echosieve/app/refill"
 	"echosieve/app/visible"
+	"echosieve/consumer/learning"
 )
 
 const refillHelp = `Refill fills the index after Redis has lost data, or the empty index of a new recipe. It reads the
@@ -71,6 +72,15 @@ func newRefillCommand() *cobra.Command {
 		defer index.Client().Close()
 		r := &refill.Refill{Config: index.cfg, Recipe: index.recipe, Index: index.Index, Tools: index.Tools, From: *from,
 			Since: cmp.Or(*since, index.cfg.Window)}
+		learnt, err := learning.Follow(cmd.Context(), index.cfg.Kafka, index.cfg.Window, index.recipe)
+		if err != nil {
+			return err
+		}
+		if learnt != nil {
+			defer learnt.Close()
+			go learnt.Run(cmd.Context()) // it ends with the program
+			r.Learnt = learnt
+		}
 		stop := show(cmd.ErrOrStderr(), "records", &r.Read, &r.Total)
 		summary, err := r.Run(cmd.Context())
 		stop()
