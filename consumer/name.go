@@ -75,6 +75,7 @@ func (c *Consumer) checkMembers(ctx context.Context, committed []broker.Commit) 
 	if err != nil {
 		return err
 	}
+	c.sayStrangers(members)
 	twins := c.former(members)
 	if len(twins) == 0 {
 		if c.stepsBack(members, committed) {
@@ -92,6 +93,20 @@ func (c *Consumer) checkMembers(ctx context.Context, committed []broker.Commit) 
 		c.cfg.Group, mine.process, twins[0].Host, other.began(), own, mine.began())
 	c.fail(err)
 	return err
+}
+
+const warnStrangers = "group"
+
+// sayStrangers warns that programs other than Echosieve are members of the group: they get partitions, and what they
+// commit counts.
+func (c *Consumer) sayStrangers(members []wire.Member) {
+	text := ""
+	if others := broker.Strangers(members); len(others) > 0 {
+		text = fmt.Sprintf("programs other than Echosieve use group %s: %s; give them, or kafka.group here, a group of "+
+			"its own", c.cfg.Group, strings.Join(others, ", "))
+		c.log.Warn("the group is shared", "why", text)
+	}
+	c.warn(warnStrangers, text)
 }
 
 // self returns where this process is among the members; -1: it is not.

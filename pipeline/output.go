@@ -93,11 +93,10 @@ const (
 	HeaderTraceparent  = "echosieve-traceparent"
 )
 
-var ownHeaders = []string{
-	HeaderVerdict, HeaderFingerprint, HeaderDistance, HeaderRelation, HeaderSimilarity, HeaderContained, HeaderContains,
-	HeaderOriginalID, HeaderOriginal, HeaderRootID, HeaderRoot, HeaderInput, HeaderRecipe, HeaderLeftOut,
-	HeaderReason, HeaderDetail,
-	HeaderValueOmitted, HeaderTime, HeaderShadow, HeaderTraceparent,
+// isOwnHeader says whether a name is reserved for our headers, in any case: nobody can hand one in, except HeaderRelease.
+func isOwnHeader(name string) bool {
+	const prefix = "echosieve-"
+	return name != HeaderRelease && len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
 
 // Upper bounds of the bytes that our headers and the record framing add to a record. Kafka's topic names have
@@ -109,11 +108,11 @@ const (
 	maxDeadHeaderBytes    = maxCoordinatesBytes + maxDetailBytes + 640
 )
 
-// withHeaders returns the record's headers without any that have our names, followed by our headers.
+// withHeaders returns the record's headers without any that begin with echosieve-, followed by our headers.
 func withHeaders(r *record.Record, ours ...record.Header) []record.Header {
 	headers := make([]record.Header, 0, len(r.Headers)+len(ours))
 	for _, h := range r.Headers {
-		if !slices.Contains(ownHeaders, h.Key) {
+		if !isOwnHeader(h.Key) {
 			headers = append(headers, h)
 		}
 	}
@@ -219,7 +218,7 @@ func smallestDead(out *Output, now time.Time) Output {
 	small.OmitValue, small.OmitKey, small.Key, small.Smallest = true, true, []byte(out.Record.String()), true
 	small.Headers = nil
 	for _, h := range out.Headers {
-		if slices.Contains(ownHeaders, h.Key) && h.Key != HeaderValueOmitted && h.Key != HeaderTime {
+		if isOwnHeader(h.Key) && h.Key != HeaderValueOmitted && h.Key != HeaderTime {
 			small.Headers = append(small.Headers, h)
 		}
 	}

@@ -125,6 +125,12 @@ func AddJSONFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print the result as JSON")
 }
 
+// AddUnquotedFlag adds --unquoted to a command that reads files: see files.Reader.Unquoted.
+func AddUnquotedFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("unquoted", false, "quotes in CSV and TSV files are letters like others, as Hive and mysql -B "+
+		"write them")
+}
+
 // Print prints a result as JSON or as text.
 func Print(cmd *cobra.Command, asJSON bool, v any, text func() string) error {
 	if asJSON {

@@ -27,15 +27,23 @@ var otherForms = []struct{ prefix, form, remedy string }{
 	{"PK\x03\x04", "a zip file", "type unzip -p FILE and pipe it into this command"},
 	{"PAR1", "Parquet", "type duckdb -c \"COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)\" and pipe it into " +
 		"this command"},
+	{"SQLite format 3\x00", "an SQLite database", "type sqlite3 -json FILE 'SELECT * FROM TABLE' and pipe it into this " +
+		"command"},
+	{"ARROW1", "an Arrow file", arrowRemedy},
+	{"FEA1", "an Arrow file (Feather)", arrowRemedy},
 	{"Obj\x01", "an Avro file", "type avro-tools tojson FILE and pipe it into this command"},
 	{"<?xml", "XML, perhaps a feed", "let a program that reads feeds write one JSON object a line"},
 	{"<rss", "a feed", "let a program that reads feeds write one JSON object a line"},
 	{"<feed", "a feed", "let a program that reads feeds write one JSON object a line"},
 }
 
+const arrowRemedy = "write it as JSON Lines, such as by pandas: read_feather(FILE).to_json(sys.stdout, " +
+	"orient='records', lines=True)"
+
 // form finds out in which form the file is. It returns the function that reads its next piece.
 func (f *file) form(content *bufio.Reader) (next func() (Article, error), err error) {
 	in := &source{Reader: content, limit: f.Limit}
+	f.source = in
 	lines := &lineReader{source: in}
 	if f.Input.Format != decode.FormatJSON || f.Lines {
 		return lines.next, nil
@@ -61,9 +69,13 @@ func (f *file) form(content *bufio.Reader) (next func() (Article, error), err er
 	known := slices.Concat(fields.Text, fields.ID, fields.Title, fields.Publisher, fields.URL, fields.Published, f.Columns)
 	table, columns := newTableReader(in, first, fields.Text, known)
 	if table != nil {
+		table.unquoted = f.Unquoted
 		return table.next, nil
 	}
 	switch {
+	case columns != nil && slices.ContainsFunc(columns, isProse):
+		f.why = f.Name(f.number) + ": it begins as a text, not with JSON or the names of columns; --input.format text " +
+			"reads one article a line"
 	case columns != nil:
 		f.why = f.Name(f.number) + ": " + columnsOf(columns)
 	case first != "" && !valid:
@@ -89,13 +101,19 @@ func otherForm(start []byte, first string) error {
 		}
 	}
 	switch {
+	case len(start) > tarMark && bytes.HasPrefix(start[tarMark:], []byte("ustar")):
+		return errors.New("this is a tar archive: type tar -xOf FILE and pipe it into this command")
+	case bytes.HasPrefix(start, []byte("\xff\xfe\x00\x00")), isUTF32(start):
+		return errors.New("this is UTF-32: save it in UTF-8, or type iconv -f UTF-32 -t UTF-8 FILE and pipe it " +
+			"into this command")
 	case strings.Contains(kind, "utf-16"), zeros[0]+zeros[1] > min(len(start), 64)/4 && min(zeros[0], zeros[1]) == 0:
 		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it " +
 			"into this command")
 	case known:
 		return nil
 	case strings.HasPrefix(kind, "text/html"):
-		return errors.New("this is one HTML page: put pages into JSON or a web archive (WARC)")
+		return errors.New("this is one HTML page: type tr '\\n' ' ' < FILE and pipe it into this command with " +
+			"--input.format html, which reads one page a line")
 	case kind == "application/octet-stream" && (bytes.IndexByte(start, 0) >= 0 || !utf8.ValidString(first)):
 		return errors.New("it holds bytes that no text has")
 	case kind != "application/octet-stream" && !strings.HasPrefix(kind, "text/"):
@@ -104,6 +122,22 @@ func otherForm(start []byte, first string) error {
 		return encodingError(start)
 	}
 	return nil
+}
+
+// tarMark is where the header of a tar archive has its mark, in bytes.
+const tarMark = 257
+
+// isUTF32 says whether a file begins with characters of ASCII in UTF-32: of each four bytes, three are zero.
+func isUTF32(start []byte) bool {
+	start = start[:min(len(start), 64)]
+	var zeros [4]int
+	for i, c := range start {
+		if c == 0 {
+			zeros[i%4]++
+		}
+	}
+	slices.Sort(zeros[:])
+	return len(start) >= 16 && zeros[0] == 0 && zeros[1] >= len(start)/4-1
 }
 
 // beginning skips what is blank. It returns the first bytes behind it, and the first line of these: as much of it

@@ -39,6 +39,8 @@ type Reader struct {
 	Through func(io.Reader) io.Reader
 	// Columns are names of columns that count without regard to case, beside those of Input.
 	Columns []string
+	// Unquoted says that quotes in tables mean nothing: no field has a separator or a line end.
+	Unquoted bool
 	// Lines says that each line is an article, whatever it looks like: none waits for the first one with a text.
 	Lines bool
 }
@@ -88,6 +90,7 @@ type file struct {
 	stopped bool // the user wants no more
 	begun   bool // there was an article
 
+	source       *source // what form reads
 	waiting      []piece
 	waitingBytes int
 	why          string // what says best why there is no article
@@ -135,7 +138,7 @@ func (f *file) read(ctx context.Context) (place int, err error) {
 		case errors.Is(err, io.EOF) && (f.begun || len(f.waiting) == 0 && f.why == ""):
 			return 0, nil
 		case f.begun:
-			return a.Place, fmt.Errorf("%s: %w; the file was read up to there", f.At(a), err)
+			return a.Place, fmt.Errorf("%s: %w; the file was read up to there%s", f.At(a), err, f.unread())
 		default:
 			if !errors.Is(err, io.EOF) {
 				f.why = f.At(a) + ": " + err.Error()
@@ -147,6 +150,18 @@ func (f *file) read(ctx context.Context) (place int, err error) {
 		err = fmt.Errorf("interrupted: %w", context.Cause(ctx))
 	}
 	return 0, err
+}
+
+// unread says how much of a damaged file was not read. The rest of a pipe may never end: it is not counted.
+func (f *file) unread() string {
+	if f.source.unread == 0 {
+		return ""
+	}
+	if f.Names[f.number] == "-" {
+		return fmt.Sprintf(", and at least %d bytes were not", f.source.unread)
+	}
+	rest, _ := io.Copy(io.Discard, f.source) // what cannot be read either is named by the error already
+	return fmt.Sprintf(", and %d bytes were not", int64(f.source.unread)+rest)
 }
 
 // take hands a piece to the user of the reader, or keeps it until the first article.

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"encoding/csv"
@@ -109,7 +110,7 @@ func TestForms(t *testing.T) {
 		"list, pretty":         {"\ufeff [\n" + pretty + "," + pretty + "]\n", []string{a, a}, ""},
 		"list, mark, one line": {"\ufeff[" + a + "," + b + "]", []string{a, b}, ""},
 		"list of nothing":      {"[]", nil, ""},
-		"list, cut off":        {"[" + a + ",", []string{a}, "the list has no end"},
+		"list, cut off":        {"[" + a + ",{\"id\":", []string{a}, "at least 6 bytes were not"},
 		"lists":                {"[" + a + "]\n[" + b + "]" + a, []string{a, b, a}, ""},
 		"list, brace behind":   {"[" + a + "]\n}" + b, []string{a}, "stdin:2: a value begins here that is damaged JSON"},
 		"pretty":               {pretty + pretty, []string{a, a}, ""},
@@ -129,6 +130,12 @@ func TestForms(t *testing.T) {
 		"csv, two headers": {"id,text\na,x\ntext,id\nx,b\n", []string{a}, "stdin:3: another header begins here"},
 		"csv, two names":   {"id,Text,TEXT\na,x,y\n", nil, "it has id, Text, TEXT: --input.fields.text Text"},
 		"csv, nulls":       {"id,text,body\nNULL,\\N,x\n", []string{`{"body":"x","id":"","text":""}`}, ""},
+		"text":             {"The ferry will stop on the first of May, the operator said, after a fault\n", nil, "begins as a text"},
+		"tar":              {tarOf(t, a), nil, "this is a tar archive: type tar -xOf"},
+		"sqlite":           {"SQLite format 3\x00\x10\x00", nil, "this is an SQLite database: type sqlite3 -json"},
+		"arrow":            {"ARROW1\x00\x00\xff", nil, "this is an Arrow file"},
+		"utf-32":           {"\xff\xfe\x00\x00{\x00\x00\x00", nil, "this is UTF-32"},
+		"utf-32, no mark":  {strings.ReplaceAll(a, "", "\x00\x00\x00"), nil, "this is UTF-32"},
 		"no table":         {"id|text\na|x\n", nil, `stdin:1: the first line is no JSON, and no header with commas`},
 		"csv, CR":          {"id,text\ra,x\rb,\"y, \"\"z\"\"\"\r", []string{a, b}, ""},
 		"csv, escapes": {"id,text\na,x\nb,\"y, \\\"z\\\"\"\nc,x\n", []string{a},
@@ -174,7 +181,7 @@ func TestForms(t *testing.T) {
 		"Parquet": {"PAR1", nil, "duckdb"},
 		"feed":    {"<?xml version=\"1.0\"?><rss>", nil, "reads feeds"},
 		"PDF":     {"%PDF-1.7\n", nil, "application/pdf"},
-		"page":    {"<!doctype html>\n<p>x</p>", nil, "one HTML page"},
+		"page":    {"<!doctype html>\n<p>x</p>", nil, "--input.format html, which reads one page a line"},
 	}.read(t, iotest.OneByteReader) // a pipe brings parts
 }
 
@@ -239,6 +246,44 @@ func TestDamage(t *testing.T) {
 		"sep, byte order mark":  {"\ufeffsep=|\nid|text\na|x\n", []string{a}, ""},
 		"one damaged character": {"id,text\na,é\nb,\xe9\nc,z\n", []string{`{"id":"a","text":"é"}`, "not in UTF-8", c}, ""},
 	}.read(t)
+}
+
+func tarOf(t *testing.T, content string) string {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	require.NoError(t, w.WriteHeader(&tar.Header{Name: "a.json", Mode: 0o600, Size: int64(len(content))}))
+	_, err := io.WriteString(w, content)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.String()
+}
+
+// A table without quoting is read as it is written, if a flag says so.
+func TestTablesWithoutQuoting(t *testing.T) {
+	const table = "id\ttext\r\na\t\"x\" and \"y\r\nb\t\"z\n"
+	r := &Reader{Names: []string{"-"}, Stdin: strings.NewReader(table), Limit: 1000, Input: decode.DefaultConfig(),
+		Unquoted: true}
+	var got []string
+	for a, err := range r.Articles(t.Context()) {
+		require.NoError(t, err)
+		got = append(got, string(a.Value))
+	}
+	require.Equal(t, []string{`{"id":"a","text":"\"x\" and \"y"}`, `{"id":"b","text":"\"z"}`}, got)
+	require.ErrorContains(t, readFile(strings.NewReader(table), 1000).err, "--unquoted")
+}
+
+// What stands behind an unclosed quote is counted, in a file that ends.
+func TestUnreadBytesAreCounted(t *testing.T) {
+	const before, rest = "id,text\na,x\n", "b,\"y\n"
+	name := filepath.Join(t.TempDir(), "a.csv")
+	unread := rest + strings.Repeat("c,z\n", 1<<18)
+	require.NoError(t, os.WriteFile(name, []byte(before+unread), 0o600))
+	r := &Reader{Names: []string{name}, Limit: 1000, Input: decode.DefaultConfig()}
+	var last error
+	for _, err := range r.Articles(t.Context()) {
+		last = err
+	}
+	require.ErrorContains(t, last, fmt.Sprintf("%d bytes were not", len(unread)))
 }
 
 // Of a file of the standard library's writers that is damaged at one place, each row is an article, or counted, or

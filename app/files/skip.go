@@ -24,11 +24,14 @@ func (e *SkipError) Error() string { return cmp.Or(e.Detail, e.Cause) }
 
 // Line returns the piece as it is written; nil if it is too long to be kept.
 func (e *SkipError) Line() []byte {
-	if e.Cause == causeTooLong {
+	if e.TooLong() {
 		return nil
 	}
 	return e.Value
 }
+
+// TooLong says whether the piece is one of TooLong.
+func (e *SkipError) TooLong() bool { return e.Cause == causeTooLong }
 
 // causeTooLong is the cause of TooLong.
 const causeTooLong = "too long"

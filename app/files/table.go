@@ -100,6 +100,11 @@ func newParser(in io.Reader, separator rune) *csv.Reader {
 func (t *tableReader) next() (Article, error) {
 	for {
 		fields, err := t.parser.Read()
+		for i := range fields {
+			if t.unquoted {
+				fields[i] = strings.ReplaceAll(fields[i], noQuote, `"`)
+			}
+		}
 		row, line := t.cut(t.parser.InputOffset())
 		text := bytes.TrimLeft(row, "\r\n\x00"+byteOrderMark)
 		a := Article{Place: line + bytes.Count(row[:len(row)-len(text)], []byte{'\n'}), Idle: t.drained()}
@@ -108,8 +113,10 @@ func (t *tableReader) next() (Article, error) {
 		}
 		switch {
 		case errors.Is(err, errNoEnd):
+			t.unread = len(row) + len(t.kept)
 			return a, fmt.Errorf("a row begins here that has no end within %d bytes: perhaps nothing closes a quote", t.most())
 		case errors.Is(err, csv.ErrQuote):
+			t.unread = len(row) + len(t.kept)
 			return a, t.openQuote(text)
 		case err != nil:
 			return a, err
@@ -157,7 +164,7 @@ func (t *tableReader) withQuotes(row []byte) ([]string, error) {
 // openQuote says that nobody knows where a row ends.
 func (t *tableReader) openQuote(row []byte) error {
 	said := `a quote opens a field in this row, and no quote before a separator or a line end closes it: write "" for ` +
-		"quotes in a field"
+		"quotes in a field, or read a file without quoting by --unquoted"
 	if bytes.Contains(row, []byte(`\"`)) {
 		said = fmt.Sprintf(`the row has \" for a quote in a field, in place of "": type python3 -c 'import csv, sys; `+
 			`csv.field_size_limit(2**30); csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=%q, `+

@@ -83,6 +83,7 @@ func (v *valueReader) peek() (byte, error) {
 func (v *valueReader) damaged(err error) (Article, error) {
 	rest := v.rest()
 	v.cut(v.began + v.decoder.InputOffset() + int64(len(rest)-len(bytes.TrimLeft(rest, ", \t\r\n"))))
+	v.unread = len(v.kept)
 	a, syntax := Article{Place: v.line + 1}, (*json.SyntaxError)(nil)
 	switch {
 	case errors.Is(err, io.EOF) && !v.inList:

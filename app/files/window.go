@@ -11,6 +11,8 @@ type source struct {
 	*bufio.Reader
 	limit int
 	line  int // number of the last line that was read
+	// unread is how many bytes that were read ahead stand behind the place at which damage ends the file.
+	unread int
 }
 
 // most is the length of a piece from which on the file is damaged.
@@ -27,9 +29,13 @@ func (s *source) skip(end byte) {
 type window struct {
 	*source
 	carriage bool // lines end in CR alone
+	unquoted bool // the parser gets noQuote for quotes
 	kept     []byte
 	begin    int64 // offset of kept, as the parser counts
 }
+
+// noQuote stands for a quote of a table without quoting: a byte that UTF-8 does not have.
+const noQuote = "\xff"
 
 var errNoEnd = errors.New("it has no end within the length that is read")
 
@@ -43,6 +49,9 @@ func (w *window) Read(p []byte) (int, error) {
 		copy(p, bytes.ReplaceAll(p[:n], []byte{'\r'}, []byte{'\n'}))
 	}
 	w.kept = append(w.kept, p[:n]...)
+	if w.unquoted {
+		copy(p, bytes.ReplaceAll(p[:n], []byte{'"'}, []byte(noQuote)))
+	}
 	return n, err
 }
 

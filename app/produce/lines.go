@@ -30,6 +30,7 @@ type Lines struct {
 	input    decode.Config
 	limit    int  // of a record's size, in bytes
 	strict   bool // a bad line ends the reading
+	unquoted bool // see files.Reader.Unquoted
 	progress *files.Progress
 
 	idle    bool                // behind the last record, the reader may have to wait for more
@@ -50,7 +51,8 @@ func NewLines(cfg config.Config, progress *files.Progress) *Lines {
 // Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and
 // left out. It goes on behind a file that is damaged; the faults of all are the last element.
 func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) iter.Seq2[record.Record, error] {
-	in := &files.Reader{Names: names, Stdin: stdin, Limit: l.limit, Input: l.input, Through: l.progress.Counting}
+	in := &files.Reader{Names: names, Stdin: stdin, Limit: l.limit, Input: l.input, Unquoted: l.unquoted,
+		Through: l.progress.Counting}
 	return func(yield func(record.Record, error) bool) {
 		for a, err := range in.Articles(ctx) {
 			var rec record.Record

@@ -60,8 +60,9 @@ func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Wri
 
 // Options say how records are published.
 type Options struct {
-	Strict bool    // stop at the first bad line of a file
-	Rate   float64 // records a second; 0: as fast as possible
+	Strict   bool    // stop at the first bad line of a file
+	Rate     float64 // records a second; 0: as fast as possible
+	Unquoted bool    // see files.Reader.Unquoted
 }
 
 // Files publishes all files; the name "-" stands for stdin. The summary is valid also if there is an error.
@@ -72,7 +73,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	var lines *Lines
 	fill := func(p *publisher, progress *files.Progress) error {
 		lines = NewLines(cfg, progress)
-		lines.strict = o.Strict
+		lines.strict, lines.unquoted = o.Strict, o.Unquoted
 		for rec, err := range lines.Records(ctx, names, stdin) {
 			if err == nil {
 				err = p.add(ctx, rec, lines.idle)

@@ -57,6 +57,7 @@ func newProduceCommand() *cobra.Command {
 	loop := cmd.Flags().Bool("loop", false,
 		"with --sample: then publish invented articles, until stopped; needs --rate")
 	rate := cmd.Flags().Float64("rate", 0, "records a second; 0: as fast as possible")
+	unquoted := command.AddUnquotedFlag(cmd)
 	config.AddFlags(cmd.Flags(), "kafka", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		if err := sampleFlags(names, *fromSample, *loop, *strict, *rate); err != nil {
@@ -73,7 +74,7 @@ func newProduceCommand() *cobra.Command {
 		if err := files.PublishesJSON(cfg.Input.Config); err != nil {
 			return err
 		}
-		options := produce.Options{Strict: *strict, Rate: *rate}
+		options := produce.Options{Strict: *strict, Rate: *rate, Unquoted: *unquoted}
 		if *fromSample {
 			if err := produce.Ready(cmd.Context(), cfg, nil, cmd.ErrOrStderr()); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,7 +75,14 @@ func New(cfg Config, topics ...string) (*Cluster, error) {
 	}
 	c.Dialer = &kafka.Dialer{
 		ClientID: ClientID, Timeout: dialTimeout, DualStack: true, SASLMechanism: mechanism,
-		DialFunc: c.dials(d, tlsConfig == nil),
+	}
+	dial := c.dials(d, tlsConfig == nil)
+	c.Dialer.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return groupConn{conn}, nil
 	}
 	addr := kafka.TCP(cfg.Brokers...)
 	c.Client = &kafka.Client{Addr: addr, Timeout: RequestTimeout, Transport: transport}
@@ -269,6 +277,16 @@ func (c *Cluster) fetchWith(ctx context.Context, l *Limiter, r wire.FetchRequest
 		return nil, nil, c.RootCause(ctx, err)
 	}
 	return res, memory.release, nil
+}
+
+// Strangers names the members that are no Echosieve, at most five.
+func Strangers(members []wire.Member) (names []string) {
+	for _, m := range members {
+		if m.ClientID != ClientID && !strings.HasPrefix(m.ClientID, ClientID+"/") && len(names) < 5 {
+			names = append(names, m.ClientID+" at "+m.Host)
+		}
+	}
+	return names
 }
 
 // Members returns the members of a consumer group.

@@ -146,6 +146,9 @@ var problems = map[kafka.Error]diag.Problem{
 	},
 }
 
+// errOtherProgram stands for kafka-go's error, whose text is broken.
+var errOtherProgram = errors.New("a member of the group is no Echosieve")
+
 // server names a Kafka broker in explanations of faults of network and TLS.
 var server = diag.Server{
 	Name: "the broker", Kind: "broker",
@@ -170,6 +173,10 @@ func explainConnection(err error) *diag.Problem {
 	case errors.Is(err, protocol.ErrNoLeader):
 		p := noLeader
 		p.Err = err
+		return &p
+	case strings.Contains(err.Error(), "unable to read metadata for member"): // the same; its text is broken
+		p := problems[kafka.InconsistentGroupProtocol]
+		p.Err, p.Permanent = errOtherProgram, false
 		return &p
 	case strings.Contains(err.Error(), "expecting TLS"): // kafka-go has no type for it
 		return &diag.Problem{

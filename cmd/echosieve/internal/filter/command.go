@@ -86,6 +86,7 @@ func Command() *cobra.Command {
 	headersOnly := cmd.Flags().Bool("headers-only", false, "write only id and verdict of each article")
 	times := cmd.Flags().StringSlice("time-field", defaultTimes,
 		"members that hold the time of an article, the best first")
+	unquoted := command.AddUnquotedFlag(cmd)
 	config.AddFlags(cmd.Flags(), "window", "recipe", "detection", "policy", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		cfg, err := config.Load(cmd.Flags())
@@ -118,6 +119,7 @@ func Command() *cobra.Command {
 		}
 		defer r.index.Close()
 		r.input.names, r.input.stdin, r.input.times, r.input.lines = names, cmd.InOrStdin(), *times, *lines
+		r.input.unquoted = *unquoted
 		r.output.headersOnly, r.output.wanted = *headersOnly, wanted
 		if r.input.released, err = readReleases(*released, *marks); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/memindex"
+	"echosieve/pipeline/record"
 )
 
 // run is one run of the command.
@@ -122,11 +123,11 @@ var errInterrupted = errors.New("interrupted: the lines written are complete, th
 // ready is a batch of articles that were read.
 type ready struct {
 	*pipeline.Batch
-	faults []string
+	faults []*files.SkipError
 }
 
 // decide writes the lines of a batch. It ignores the end of the run, so that a batch is written as a whole.
-func (r *run) decide(batch *pipeline.Batch, faults []string) error {
+func (r *run) decide(batch *pipeline.Batch, faults []*files.SkipError) error {
 	decided, err := r.pipe.Decide(context.Background(), batch)
 	if err == nil {
 		err = r.index.Sync() // before the lines: after a crash, the same articles get the same verdicts again
@@ -136,8 +137,10 @@ func (r *run) decide(batch *pipeline.Batch, faults []string) error {
 	}
 	for i := range decided {
 		out := &decided[i]
-		if faults[i] != "" {
-			out.Detail, out.Record.Value = faults[i], nil
+		if f := faults[i]; f != nil {
+			if out.Detail, out.Record.Value = f.Error(), nil; f.TooLong() {
+				out.Reason = string(record.TooLarge)
+			}
 		}
 		if err := r.output.write(out); err != nil {
 			return err

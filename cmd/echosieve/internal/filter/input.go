@@ -32,6 +32,7 @@ type input struct {
 	limit    int // of an article, in bytes
 	times    timeFields
 	lines    bool // each line is an article
+	unquoted bool // see files.Reader.Unquoted
 	released releases
 	runs     *runs     // nil: number 0
 	clock    time.Time // of the last article that had a time of its own, or the start of the run
@@ -60,7 +61,7 @@ func (in *input) sources() []string {
 // batch holds records, and for each, if it stands for a piece that is none, what is wrong with that.
 type batch struct {
 	records []record.Record
-	faults  []string
+	faults  []*files.SkipError
 	size    int
 }
 
@@ -71,7 +72,7 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 	defer close(out)
 	sources, runs, last := in.sources(), map[int]*sourceRun{}, make([]int64, len(in.names))
 	r := &files.Reader{Names: in.names, Stdin: in.stdin, Limit: in.limit, Input: in.decode, Columns: in.times,
-		Lines: in.lines, Through: func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }}
+		Lines: in.lines, Unquoted: in.unquoted, Through: func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }}
 	var ended []error
 	var b batch
 	send := func() {
@@ -86,7 +87,7 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 	for a, err := range r.Articles(ctx) {
 		number := max(int64(a.Place), last[a.File]+1)
 		it, fault := record.Record{Value: bytes.Clone(a.Value), Coordinates: article.Coordinates{
-			Topic: sources[a.File], Offset: number}}, ""
+			Topic: sources[a.File], Offset: number}}, (*files.SkipError)(nil)
 		skip := (*files.SkipError)(nil)
 		switch {
 		case err == nil:
@@ -105,7 +106,7 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 			continue
 		default:
 			if it.Value = bytes.Clone(skip.Line()); it.Value == nil {
-				it.Value, fault = []byte{}, skip.Error()
+				it.Value, fault = []byte{}, skip
 			}
 		}
 		if a.Note != "" {
