@@ -27,9 +27,10 @@ const (
 	// The library (2.1.3) reads what is below an element again for each element around it. So each byte of text, and each
 	// element as elementWork bytes, counts as work once for each element around it, an element by itself ten times more.
 	// It compares the title with each heading, whose bytes count headingWork times each. The library takes 20 ns for a
-	// unit. It sees a page of at most workShare units a byte, or minWork. Pages of newspapers have 5, and at most 14.
+	// unit. It sees a page of at most workShare units a byte, or minWork, which short pages without any trick have.
+	// Pages of newspapers have 5, and at most 14.
 	workShare   = 16
-	minWork     = 1 << 20
+	minWork     = 1 << 14
 	elementWork = 8
 	headingWork = 32
 	// Of more attributes, and of longer values, the rest does not count: the library goes through all attributes of an
@@ -70,6 +71,8 @@ func hasPrefixFold(s, prefix string) bool {
 // mainContent returns the text of the article in an HTML document, without the page around it. It is empty if
 // none is found.
 //
+// Of a page that has loaded other articles below its own, only the first one is seen: see withoutNext.
+//
 // The article that the page gives to search engines is believed if it is plausible. Otherwise it is the library's,
 // unless the part of the page with the most prose is more plausible, or the main content, as the page calls it, is
 // prose and a small part of it. Where a page is too much for the library, the part with the most prose counts, and
@@ -91,8 +94,9 @@ func mainContent(page string) (content string, costly bool) {
 	if err != nil {
 		return "", true
 	}
+	others := withoutNext(parsed)
 	p := findProse(parsed)
-	if 2*proseOf(given) > p.best.prose {
+	if 2*proseOf(given) > p.best.prose && !others { // what search engines get may be that of the next article
 		return given, false
 	}
 	prose, own := textOf(p.node), textOf(p.main) // before the library changes the document

@@ -95,7 +95,7 @@ func fold(dst []byte, s string, spelled *spelling) []byte {
 				space = ' '
 			}
 		default:
-			if space != 0 && len(dst) > start {
+			if len(dst) > start && (space == '\n' || space == ' ' && !(joins(c) && joinsEnd(dst[start:]))) {
 				dst = append(dst, space)
 			}
 			space = 0
@@ -110,6 +110,18 @@ func fold(dst []byte, s string, spelled *spelling) []byte {
 		}
 	}
 	return dst
+}
+
+// joins says whether a blank between two such characters, Han or kana, separates no words: those who scan texts and read
+// PDF files leave blanks there, and both scripts write none.
+func joins(r rune) bool {
+	return r >= 0x3005 && r <= 0x3007 || r >= 0x3041 && r <= 0x30ff || r >= firstHan && r <= lastHan
+}
+
+// joinsEnd says whether a text ends with such a character.
+func joinsEnd(text []byte) bool {
+	r, _ := utf8.DecodeLastRune(text)
+	return joins(r)
 }
 
 // appendASCII appends the ASCII text at the beginning of s as fold does, up to white space that is more than

@@ -299,3 +299,14 @@ func TestPlainKeepsPlainText(t *testing.T) {
 	require.Zero(t, copies(text))
 	require.NotZero(t, copies(text+"é"))
 }
+
+// Blanks between Han and kana, as scans leave them, separate nothing. Those beside other characters stay.
+func TestBlanksBetweenHan(t *testing.T) {
+	for in, want := range map[string]string{
+		"国 家  统 计　局 发布": "国家统计局发布", "カ タ か な": "カタかな", "iPhone 手机 5 部": "iphone 手机 5 部",
+		"第一\n第二 段": "第一\n第二段", " 国 家 ": "国家", "한국 사람 오늘": "한국 사람 오늘",
+	} {
+		require.Equal(t, want, Clean(in), in)
+		require.Equal(t, want, Clean(want), "cleaning again changes nothing")
+	}
+}
