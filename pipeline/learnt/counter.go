@@ -70,14 +70,20 @@ func (c *Counter) Count(publisher string, at time.Time, sentences []uint64, lear
 	if publisher == Everybody { // a name that is in a record teaches nothing about others
 		publisher = ""
 	}
-	lowest, second := lowestOf(sentences)
 	of, today := simhash.Mix(simhash.Hash(publisher)), dayOf(at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	fresh := make([]uint64, 0, len(sentences))
 	for _, hash := range sentences {
-		if c.rows.repeated(publisher, hash, at) {
-			continue
+		if !c.rows.repeated(publisher, hash, at) {
+			fresh = append(fresh, hash)
 		}
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	lowest, second := lowestOf(fresh)
+	for _, hash := range fresh {
 		other := lowest
 		if hash == lowest {
 			other = second

@@ -5,8 +5,8 @@
 // within 30 days becomes a Row of that publisher. A sentence that three publishers repeat becomes a Row of everybody.
 // Rows holds them: a Row counts for the articles of its time only. It ends 30 days after the sentence was repeated last.
 //
-// Two articles differ, for a sentence, if the lowest hashes of their other sentences differ. So twenty copies of one
-// article teach nothing.
+// Two articles differ, for a sentence, if the lowest hashes of their other sentences differ, of those that are not
+// learnt yet. So twenty copies of one article teach nothing, and of a notice one sentence after the other is learnt.
 //
 // What is learnt depends on the order of the articles. A caller that must give one article the same fingerprint
 // whenever it comes says from when a Row counts: at the next article (InOrder), or at an agreed time that nobody has

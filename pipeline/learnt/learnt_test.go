@@ -70,6 +70,18 @@ func TestCopiesTeachNothing(t *testing.T) {
 	}
 }
 
+// Of a notice of several sentences below short articles, all are learnt: what is learnt vouches for no other sentence.
+func TestAllOfANoticeIsLearnt(t *testing.T) {
+	l, hashes := newLearner(), []uint64{1 << 61, 4 << 61, 7 << 61}
+	for i := range 4 * Least {
+		l.count("a", start, append(hashes, simhash.Mix(uint64(i)))...)
+	}
+	require.Len(t, l.learnt, 3)
+	for range 20 { // copies teach nothing now, either
+		require.Zero(t, l.count("a", start, append(hashes, own(1000), own(1001))...))
+	}
+}
+
 func TestThreePublishersTeachAll(t *testing.T) {
 	l := newLearner()
 	for p := range Publishers {
