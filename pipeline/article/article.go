@@ -213,7 +213,7 @@ type Origin struct {
 	Publisher string
 	// URL is the address of the article. Without a Publisher, its host is the publisher.
 	URL string
-	// Title may mark the text as a correction.
+	// Title may mark the text as a correction. Short texts of one publisher are other ones under other titles.
 	Title string
 	// Time is the record's timestamp. Zero stands for a text without a record: all rows of learnt sentences
 	// count, even rows that begin later.

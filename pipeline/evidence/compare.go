@@ -46,6 +46,8 @@ type Comparison struct {
 	// SameLead tells that one article is longer, and that all samples of its beginning, more than half of those that
 	// there can be, are in the shorter one, too.
 	SameLead bool
+	// NewLead tells that the later article is longer, and that the earlier one has at most a third of its beginning.
+	NewLead bool
 	// OtherSubject tells that each article is about a word that is none of the eight main words of the other.
 	// An article is about those of its two weightiest words that it has more than once, such as the name of a
 	// person or place.
@@ -59,10 +61,15 @@ type Comparison struct {
 	// SameValues tells that both articles have the same numbers, as far as the bitmap tells numbers apart. One that is a
 	// version number in one of them may stand further below in the other, if they have nearly all word pairs in common.
 	SameValues bool
+	// NewNumber tells that the later article has a number that the earlier one lacks, as far as the bitmap tells.
+	NewNumber bool
 	// OnePublisher tells that the publisher of both is known, and one. Of two publishers, one pair in 255 is taken for
-	// one. SameAddress tells the same of the address, to one pair in 127.
-	OnePublisher, SameAddress bool
-	// Correction tells that the publisher calls one of the texts a correction.
+	// one. TwoPublishers tells that there are two, or that only one is known. SameAddress tells that both have one
+	// address, to one pair in 127.
+	OnePublisher, TwoPublishers, SameAddress bool
+	// OtherTitle tells that both have a title, and not the same one.
+	OtherTitle bool
+	// Correction tells that the publisher calls the later text a correction.
 	Correction bool
 	// Apart is the time between the articles, SameID that both have one id. CompareArticles sets them.
 	Apart  time.Duration
@@ -124,6 +131,7 @@ func Compare(a, b *Signature) Comparison {
 	c.LeastValues, c.CommonValues = min(bits.OnesCount64(va&body), bits.OnesCount64(vb&body)),
 		bits.OnesCount64(va&vb&body)
 	c.LeastAll, c.CommonAll = min(bits.OnesCount64(va), bits.OnesCount64(vb)), bits.OnesCount64(va&vb)
+	c.NewNumber = !hasValues(vb, va)
 	c.SameValues = va == vb || c.J >= limits.Contained && hasValues(va, vb) && hasValues(vb, va)
 	c.compareOrigins(a, b)
 	return c
@@ -202,6 +210,7 @@ func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
 	samples, equal := a.leadIn(b)
 	back, backEqual := b.leadIn(a)
 	c.Lead = max(leadShare(samples, equal), leadShare(back, backEqual))
+	c.NewLead = na > nb && leadShare(samples, equal) <= halfLead
 	if na < nb {
 		samples, equal = back, backEqual
 	}

@@ -16,7 +16,7 @@ import (
 // Possible is enough, and they are copies.
 //
 // More difference never makes a stronger verdict: each row that applies, and each need that is there, does so with
-// more differences as well, or a stricter one does.
+// more differences as well, or a stricter one does. A placeholder under two titles is the exception: it is only possible.
 func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
 	row, e := r.decide(distance, c)
 	if row == nil {
@@ -204,6 +204,12 @@ func (e evidence) onSubject() bool {
 // otherSubject tells whether the texts are about different things, and neither is a part that stays with its subject.
 func (e evidence) otherSubject() bool { return e.OtherSubject && (!e.part || !e.onSubject()) }
 
+// footer tells whether the later text has a short one of another publisher below a beginning of its own: what somebody
+// published alone may be the end of each article of a publisher.
+func (e evidence) footer() bool {
+	return e.short && e.NewLead && e.Longer >= limits.Longer && e.TwoPublishers
+}
+
 // backed is the similarity of a copy for which something else speaks.
 func (e evidence) backed() float64 { return min(e.Near, limits.Possible) }
 
@@ -270,5 +276,5 @@ func (e evidence) relation() article.Relation {
 // differs in its place, or it is missing and neither text is longer. A number that is missing in a part of a
 // text was cut off with it.
 func (e evidence) revises(r article.Relation) bool {
-	return e.forgiven && e.alike && (e.Contradictions > 0 || r == article.Equal || r == article.Overlaps)
+	return !e.TwoPublishers && e.forgiven && e.alike && (e.Contradictions > 0 || r == article.Equal || r == article.Overlaps)
 }

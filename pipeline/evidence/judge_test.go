@@ -322,27 +322,49 @@ func TestOnePublisher(t *testing.T) {
 	checkJudge(t, again, map[string]judged{
 		"sent again":       {func(*Comparison) {}, near, byOverlap},
 		"two days later":   {func(c *Comparison) { c.Apart = 48 * time.Hour }, possible, byPublisher},
-		"a number missing": {func(c *Comparison) { c.values(2, 3) }, possible, byPublisher},
+		"a number missing": {func(c *Comparison) { c.values(2, 3) }, near, byOverlap},
+		"a number more":    {func(c *Comparison) { c.NewNumber = true }, possible, byPublisher},
 		"another number": {
 			func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 9 }, possible, byPublisher},
-		"other words":              {func(c *Comparison) { c.Containment = .7 }, possible, byPublisher},
-		"other words, but unknown": {func(c *Comparison) { c.Containment, c.OnePublisher = .7, false }, near, byOverlap},
-		"one address":              {func(c *Comparison) { c.Containment, c.SameAddress = .7, true }, near, byOverlap},
-		"one id":                   {func(c *Comparison) { c.Containment, c.SameID = .7, true }, near, byOverlap},
-		"a correction":             {func(c *Comparison) { c.Containment, c.Correction = .7, true }, near, byOverlap},
-		"a correction, too late": {func(c *Comparison) {
-			c.Containment, c.Correction, c.Apart = .7, true, 48*time.Hour
+		"other words":                {func(c *Comparison) { c.Contained = .7 }, possible, byPublisher},
+		"other words, but unknown":   {func(c *Comparison) { c.Contained, c.OnePublisher = .7, false }, near, byOverlap},
+		"one address":                {func(c *Comparison) { c.Contained, c.SameAddress = .7, true }, near, byOverlap},
+		"one id":                     {func(c *Comparison) { c.Contained, c.SameID = .7, true }, near, byOverlap},
+		"a correction":               {func(c *Comparison) { c.Contained, c.Correction = .7, true }, near, byOverlap},
+		"a part, much longer before": {func(c *Comparison) { c.Contained, c.Contains = 1, .4 }, near, byOverlap},
+		"one title, short":           {func(c *Comparison) { c.J, c.Bigrams = 1, 30 }, near, byOverlap},
+		"two titles, short": {
+			func(c *Comparison) { c.J, c.Bigrams, c.OtherTitle = 1, 30, true }, possible, byPublisher},
+		"two titles, a flash": {func(c *Comparison) {
+			c.J, c.Containment, c.Contained, c.Flash, c.OtherTitle = 1, 1, 1, true, true
 		}, possible, byPublisher},
+		"two titles, long":     {func(c *Comparison) { c.J, c.OtherTitle = 1, true }, near, byOverlap},
+		"two titles, one page": {func(c *Comparison) { c.J, c.Bigrams, c.OtherTitle, c.SameID = 1, 30, true, true }, near, byOverlap},
 	})
 	c := again
-	c.Correction, c.OtherMain = true, 1
+	c.Correction, c.Apart = true, 48*time.Hour
 	j := judge(0, c)
-	require.True(t, j.Corrects)
+	require.True(t, j.Corrects, "whatever differs: what is not sampled is not seen")
 	require.Equal(t, article.Revises, j.Relation)
-	c.OtherMain = 0
+	c.Correction, c.SameID = false, true
 	require.False(t, judge(0, c).Corrects, "only the layout differs")
-	c.OtherMain, c.OnePublisher = 1, false
+	c.OtherMain = 1
+	require.True(t, judge(0, c).Corrects, "sent again under its id, with another name")
+	c.OnePublisher = false
 	require.False(t, judge(0, c).Corrects, "of whom nobody knows")
+}
+
+// What one publisher published alone may stand below all articles of another one.
+func TestFooter(t *testing.T) {
+	footer := Comparison{Known: true, J: .5, Contained: .5, Contains: 1, Containment: 1, Bigrams: 60, Longer: 2, Lead: 1,
+		SameForemost: true, NewLead: true, TwoPublishers: true}
+	checkJudge(t, footer, map[string]judged{
+		"another publisher's":  {func(*Comparison) {}, possible, byLead},
+		"a report that grew":   {func(c *Comparison) { c.NewLead, c.SameLead = false, true }, near, byOverlap},
+		"nobody knows whose":   {func(c *Comparison) { c.TwoPublishers = false }, near, byOverlap},
+		"below a few words":    {func(c *Comparison) { c.J, c.Longer = .9, 1.1 }, near, byOverlap},
+		"a text of its length": {func(c *Comparison) { c.Bigrams = 200 }, near, byOverlap},
+	})
 }
 
 func TestIsCorrection(t *testing.T) {
@@ -362,8 +384,8 @@ func buildFlash(b *Builder, text string) []byte {
 	return b.AppendFlash(nil, list)
 }
 
-const goldenFlash = "0c2d000000000400000200000000000000000000000000000080000000000010000000" +
-	"000010000000000000000000b00000d000000000d00000000000800000080020000000006000000000100080680000"
+const goldenFlash = "0e2d000000000400000200000000000000000000000000000080000000000010000000" +
+	"000010000000000000000000b00000d000000000d000000000008000000800200000000060000000001000806800000000"
 
 // See TestGolden.
 func TestGoldenFlash(t *testing.T) {

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"encoding/binary"
 	"strings"
 	"time"
 	"unicode"
@@ -11,21 +12,22 @@ import (
 	"echosieve/simhash"
 )
 
-// SetOrigin says who published the article, at which address, and whether the publisher calls it a correction.
-// Either name is empty if it is not known.
-func (b *Builder) SetOrigin(publisher, address string, correction bool) {
-	b.origin = [2]byte{hashOf(publisher, 255), hashOf(address, correctionBit-1)}
+// SetOrigin says who published the article, at which address and under which title, and whether the publisher calls it
+// a correction. Each text is empty if it is not known.
+func (b *Builder) SetOrigin(publisher, address, title string, correction bool) {
+	name := hashOf(title, 1<<16-1)
+	b.origin = [4]byte{byte(hashOf(publisher, 255)), byte(hashOf(address, correctionBit-1)), byte(name), byte(name >> 8)}
 	if correction {
 		b.origin[1] |= correctionBit
 	}
 }
 
 // hashOf returns a hash of a name, 1 to most; 0 if the name is empty.
-func hashOf(name string, most uint64) byte {
+func hashOf(name string, most uint64) uint16 {
 	if name == "" {
 		return 0
 	}
-	return byte(1 + simhash.Mix(simhash.Hash(name))%most)
+	return uint16(1 + simhash.Mix(simhash.Hash(name))%most)
 }
 
 // corrections are the words with which publishers mark a correction, in lower case.
@@ -50,62 +52,68 @@ func IsCorrection(text string) bool {
 	return false
 }
 
-// CompareArticles is Compare, with what signatures do not tell: the times and ids of the articles.
+// CompareArticles is Compare, with what signatures do not tell: the times and ids of the articles. Where the publisher
+// gives no ids, the address is one.
 func CompareArticles(later, earlier *article.Article) Comparison {
 	a, _ := Decode(later.Signature)
 	b, _ := Decode(earlier.Signature)
 	c := Compare(&a, &b)
 	if c.Known {
-		c.Apart, c.SameID = later.Time.Sub(earlier.Time).Abs(), article.SameID(later, earlier)
+		c.Apart = later.Time.Sub(earlier.Time).Abs()
+		c.SameID = article.SameID(later, earlier) || c.SameAddress && later.ID == later.String() &&
+			earlier.ID == earlier.String()
 	}
 	return c
 }
 
-// compareOrigins compares where a and b come from.
+// compareOrigins compares where a, the later one, and b come from.
 func (c *Comparison) compareOrigins(a, b *Signature) {
 	page := func(s *Signature) byte { return s.raw[addressAt] &^ correctionBit }
 	c.OnePublisher = a.raw[publisherAt] != 0 && a.raw[publisherAt] == b.raw[publisherAt]
+	c.TwoPublishers = a.raw[publisherAt] != b.raw[publisherAt]
+	title := func(s *Signature) uint16 { return binary.LittleEndian.Uint16(s.raw[titleAt:]) }
+	c.OtherTitle = title(a) != title(b) && title(a) != 0 && title(b) != 0
 	c.SameAddress = page(a) != 0 && page(a) == page(b)
-	c.Correction = (a.raw[addressAt]|b.raw[addressAt])&correctionBit != 0
+	c.Correction = a.raw[addressAt]&correctionBit != 0
 }
-
-// soon tells whether a publisher sends a report again within the time between the two.
-func (e evidence) soon() bool { return e.Apart <= time.Duration(limits.Day)*time.Hour }
 
 // versions tells whether the publisher of both articles says that they are versions of one.
 func (e evidence) versions() bool {
-	return e.OnePublisher && (e.SameID || e.SameAddress || e.Correction && e.soon())
+	return e.OnePublisher && (e.SameID || e.SameAddress || e.Correction)
 }
 
-// corrected tells whether one is the correction of the other: the publisher of both says so, or gave both one id, and
-// a number or a main word differs.
+// corrected tells whether the later one is a correction: the publisher of both says so, or gave both one id, and a
+// number or a main word differs.
 func (e evidence) corrected() bool {
-	return e.OnePublisher && e.soon() && (e.SameID || e.Correction) && (e.otherNumbers() > 0 || e.CommonAll < e.LeastAll ||
-		e.HeadContradictions > 0 || e.OtherMain > 0)
+	return e.OnePublisher && (e.Correction || e.SameID && (e.Contradictions+e.HeadContradictions > 0 ||
+		e.CommonAll < e.LeastAll || e.NewNumber || e.OtherMain > 0))
 }
 
 // house tells whether the publisher of both articles published them as two.
 func (e evidence) house() bool { return e.OnePublisher && !e.versions() }
 
-// otherNumbers counts the numbers that differ in places that both have, or are missing, none of them forgiven.
-func (e evidence) otherNumbers() int { return e.Contradictions + e.LeastValues - e.CommonValues }
+// placeholder tells whether a publisher put one short text under two titles, such as "will be updated".
+func (e evidence) placeholder() bool {
+	return e.house() && e.OtherTitle && (e.Flash || e.short) && 1-e.J <= hardlyAdded
+}
 
-// again is the share of the shorter text that the other one has if a publisher sends one report twice. Other outlets
-// edit a report; its publisher puts another report on the same form.
-//
-// Later than after a day and a half, the publisher sends only a part again. Many numbers in common tell one report from
-// another one whatever the words.
-func (e evidence) again() float64 {
-	part := e.Longer >= limits.Longer
-	switch {
-	case !e.house() || e.soon() && e.CommonValues > limits.Numbers+1:
-		return 0
-	case !e.soon() && !part:
-		return 1
-	case !e.soon() || e.CommonAll < e.LeastAll || !e.Flash && e.Lead <= halfLead:
-		return (1 + limits.Contained) / 2
-	case part || e.CommonAll > 1 && e.SameForemost:
-		return limits.Beginning
+// added is the share of its word pairs that only the later article has.
+func (e evidence) added() float64 { return 1 - e.Contained }
+
+// newNumber tells whether the later article has a number that the earlier one has not.
+func (e evidence) newNumber() bool { return e.NewNumber || e.Contradictions+e.HeadContradictions > 0 }
+
+// soon tells whether a publisher sends a report again within the time between the two.
+func (e evidence) soon() bool { return e.Apart <= time.Duration(limits.Day)*time.Hour }
+
+// hardlyAdded is the share of new word pairs up to which two texts are the same but for a number or a name.
+const hardlyAdded = limits.Added / 5
+
+// mostAdded is the share of new word pairs with which a publisher sends a report again. Later than after a day and a
+// half, a text on the same form is another report, and where a number or the beginning is new, that is the news.
+func (e evidence) mostAdded() float64 {
+	if e.newNumber() || !e.soon() || !e.Flash && e.Lead <= halfLead {
+		return hardlyAdded
 	}
-	return limits.Contained
+	return limits.Added
 }

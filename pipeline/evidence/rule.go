@@ -178,34 +178,44 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonLead,
-		When: fmt.Sprintf("neither is a part, at most %s of one's beginning is in the other, and more than two main words "+
-			"differ or, unless a text is short, at most two stand more than once in both", percent(halfLead)),
+		When: fmt.Sprintf("at most %s of one's beginning is in the other, and neither is a part, and more than two main words "+
+			"differ or, unless a text is short, at most two stand more than once in both; or the later one has a short text "+
+			"of another publisher below its own beginning", percent(halfLead)),
 		Says:    "they begin differently: two reports above the same list or notice",
 		Example: "two reports above one list or disclaimer",
 		applies: func(e evidence) bool {
-			return !e.Flash && !e.part && e.Lead <= halfLead && (e.OtherMain > 2 || !e.short && e.Repeated <= 2)
+			return e.footer() ||
+				!e.Flash && !e.part && e.Lead <= halfLead && (e.OtherMain > 2 || !e.short && e.Repeated <= 2)
 		},
 		figure: func(e evidence) Figure {
+			if e.footer() {
+				return Figure{"own beginnings above a short text of another publisher", "1", "at most 0", ""}
+			}
 			return shares("beginning of one in the other", e.Lead, "more than", halfLead, "")
 		},
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonPublisher,
-		When: "one publisher published both as two, and they differ in a number, or in more words than a report that is " +
-			"sent again",
-		Says:    "one publisher published both as two articles, and they differ more than a report that is sent again",
+		When: fmt.Sprintf("one publisher published both as two, and more than %s of the later one's word pairs are new; a "+
+			"fifth of that if a number or the beginning is new, or after %d hours; or one short text stands under two titles", percent(limits.Added), limits.Day),
+		Says:    "one publisher published both as two articles, and the later one brings something new",
 		Turn:    "name publishers that carry others in `carriers`",
-		Example: "grants of one office to two counties, in one press release",
-		applies: func(e evidence) bool {
-			return e.house() && (e.otherNumbers() > 0 || e.Containment < e.again())
-		},
+		Example: "a follow-up: a new first paragraph above the old report",
+		applies: func(e evidence) bool { return e.placeholder() || e.house() && e.added() > e.mostAdded() },
 		figure: func(e evidence) Figure {
-			if e.house() && e.otherNumbers() > 0 {
-				return Figure{"numbers of one publisher's texts that differ or are missing", fmt.Sprint(e.otherNumbers()),
-					"at most 0", "detection.carriers"}
+			if e.placeholder() && e.added() <= e.mostAdded() {
+				return Figure{"titles of one publisher above one short text", "2", "at most 1", "detection.carriers"}
 			}
-			return shares("one publisher's shorter text in the other", e.Containment, "at least", e.again(),
-				"detection.carriers")
+			name := "new in the later article"
+			switch {
+			case e.newNumber():
+				name += ", a number among it"
+			case !e.soon():
+				name += ", after days"
+			case e.Lead <= halfLead && !e.Flash:
+				name += ", its beginning among it"
+			}
+			return shares(name, e.added(), "at most", e.mostAdded(), "detection.carriers")
 		},
 	},
 	{
@@ -347,6 +357,9 @@ func (e evidence) forgiveOther() evidence {
 // shares is the figure of a share beside its limit.
 func shares(name string, value float64, at string, limit float64, setting string) Figure {
 	v, l := apart(value, limit)
+	if at == "at most" {
+		l, v = apart(limit, value)
+	}
 	return Figure{name, v, at + " " + l, setting}
 }
 

@@ -11,10 +11,10 @@ import (
 )
 
 // Version is the version of the layout that Append writes, its first byte.
-const Version = 11
+const Version = 13
 
 // Size is the length of a signature in bytes.
-const Size = 82
+const Size = 84
 
 // Where the fields begin, and how many slots they have.
 const (
@@ -28,6 +28,7 @@ const (
 	timesAt     = 77
 	publisherAt = 80
 	addressAt   = 81
+	titleAt     = 82 // two bytes
 	minSlots    = 120
 	numberSlots = 16
 	bodySlots   = 13 // of the numberSlots; the others are for version numbers
@@ -85,7 +86,7 @@ type Builder struct {
 	mains     int         // words in main
 	main      [limits.MainWords]byte
 	lead      [limits.LeadPairs]uint64 // the first bigrams
-	origin    [2]byte                  // hashes of publisher and address, see SetOrigin
+	origin    [4]byte                  // hashes of publisher, address and title, see SetOrigin
 }
 
 // Reset forgets the article.
@@ -134,6 +135,9 @@ func slotOf(bigram uint64) (slot, rest uint64) {
 
 // bigram is the hash of two words in a row.
 func bigram(first, second uint64) uint64 { return simhash.Mix(second ^ simhash.Mix(first)) }
+
+// Short tells whether the words added so far are those of a short text.
+func (b *Builder) Short() bool { return b.words <= limits.ShortPairs }
 
 // Append appends to dst the signature of the article, Size bytes, and returns the extended slice. The builder is then
 // ready for the next article.
@@ -290,7 +294,7 @@ func (b *Builder) AppendAnchors(dst []uint64, n int) []uint64 {
 // one of all word pairs and one of all words. A flash has so few of them that the filters tell whether one article
 // contains the other, and hence whether a single name was replaced. The estimates of longer articles cannot
 // tell that.
-const flashVersion = 12
+const flashVersion = 14
 
 // The filters take the place of the MinHash, of the beginning and of the main words, with the bits in this order.
 const (

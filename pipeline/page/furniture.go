@@ -150,7 +150,7 @@ func (s *bodyScratch) judge() verdict {
 		switch l := &s.lines[i]; {
 		case l.keep:
 			left += l.width
-			lines += count(l.width >= limits.ShortLine)
+			lines += count(l.width >= shortLine)
 		case !l.gone:
 			out += l.width
 			s.widths = append(s.widths, l.width)

@@ -140,7 +140,7 @@ func (f *Finder) unwrapped(clean string) string {
 func (s *bodyScratch) wrappedAt() int32 {
 	s.widths = s.widths[:0]
 	for i := range s.lines {
-		if w := s.lines[i].width; w >= limits.ShortLine {
+		if w := s.lines[i].width; w >= shortLine {
 			s.widths = append(s.widths, w)
 		}
 	}

@@ -19,6 +19,10 @@ import (
 	"echosieve/pipeline/text"
 )
 
+// shortLine is the width from which a line that ends a sentence is prose in a document, and from which a line can be
+// wrapped.
+const shortLine = limits.LongLine / 3
+
 // Finder finds the articles in texts. Not for concurrent use. It keeps its buffers for the next text.
 type Finder struct {
 	html string
@@ -138,7 +142,7 @@ func withoutRest(clean string) string {
 		return clean
 	}
 	start := strings.LastIndexAny(text, "[(")
-	if start < 0 || len(text)-start > limits.ShortLine || !strings.ContainsAny(text[start:], "0123456789") {
+	if start < 0 || len(text)-start > shortLine || !strings.ContainsAny(text[start:], "0123456789") {
 		return clean
 	}
 	before := strings.TrimRight(text[:start], " \n")

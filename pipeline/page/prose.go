@@ -174,10 +174,10 @@ func (b block) value() worth {
 	switch {
 	case b.bytes == 0:
 		return worth{}
-	case plain > 2*b.links && (plain >= limits.LongLine || plain >= limits.ShortLine && endsSentence(b.last)):
+	case plain > 2*b.links && (plain >= limits.LongLine || plain >= shortLine && endsSentence(b.last)):
 		return worth{plain, plain}
 	}
-	return worth{0, -limits.ShortLine - b.links/2}
+	return worth{0, -shortLine - b.links/2}
 }
 
 func endsSentence(r rune) bool {

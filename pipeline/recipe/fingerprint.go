@@ -57,9 +57,14 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 		RepeatedBytes: left.Repeated, FurnitureBytes: left.Furniture, CostlyPage: left.Costly,
 		Script: text.MainScript(body), Sentences: sentences,
 	}
-	r.writeDigest(s, &a, clean, sums)
+	title := string(text.AppendNormalised(s.clean[:0], text.Clean(from.Title)))
+	if s.signature.Short() {
+		r.writeDigest(s, &a, clean, title, sums)
+	} else {
+		r.writeDigest(s, &a, clean, "", sums)
+	}
 	if !a.LittleText {
-		r.writeSignature(s, &a, body, left.Head, from)
+		r.writeSignature(s, &a, body, title, left.Head, from)
 	}
 	return a, Timing{
 		Clean:       cleaned.Sub(start),
@@ -68,10 +73,11 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	}
 }
 
-// writeSignature sets the anchors and the signature of an article whose words are weighed. head is that of page.Left.
-func (r *Recipe) writeSignature(s *scratch, a *article.Article, body string, head int, from article.Origin) {
+// writeSignature sets the anchors and the signature of an article whose words are weighed. title is normalised, head is
+// that of page.Left.
+func (r *Recipe) writeSignature(s *scratch, a *article.Article, body, title string, head int, from article.Origin) {
 	s.signature.AddNumbers(body, head)
-	s.signature.SetOrigin(r.publisherOf(from), from.URL,
+	s.signature.SetOrigin(r.publisherOf(from), from.URL, title,
 		evidence.IsCorrection(from.Title) || evidence.IsCorrection(body))
 	a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors)
 	// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled,
@@ -96,8 +102,7 @@ func (r *Recipe) publisherOf(from article.Origin) string {
 }
 
 // fingerprintClassic is Fingerprint for the classic recipes. They fingerprint the raw text and have neither
-// anchors nor a signature. Their digest is that of the recipe news, so exact copies and little text are the
-// same in all recipes.
+// anchors nor a signature. Their digest is that of the recipe news, but without titles.
 func (r *Recipe) fingerprintClassic(s *scratch, raw string) (article.Article, Timing) {
 	start := time.Now()
 	words := r.classic.Weights(raw)
@@ -111,7 +116,7 @@ func (r *Recipe) fingerprintClassic(s *scratch, raw string) (article.Article, Ti
 	clean, _ := s.cleanText(raw)
 	a := article.Article{SimHash: classic.Sum(words), Features: len(words), CleanBytes: len(clean),
 		Script: text.MainScript(clean)}
-	r.writeDigest(s, &a, clean, sums)
+	r.writeDigest(s, &a, clean, "", sums)
 	return a, Timing{Clean: time.Since(fingerprinted), Fingerprint: fingerprinted.Sub(start)}
 }
 
@@ -226,14 +231,18 @@ const digestBytes = 1 + 8
 // The digest covers the SimHash beside the normalised text, because the index finds exact copies by
 // fingerprint: equal digests must mean equal fingerprints. Punctuation is not part of the normalised text but
 // can decide where words end, so two texts with the same normalised text can have distant fingerprints. They
-// are no exact copies for the index.
-func (r *Recipe) writeDigest(s *scratch, a *article.Article, clean string, sums *simhash.Sums) {
+// are no exact copies for the index. title is that of a short text, normalised: one short text, such as "will be
+// updated", stands under many titles.
+func (r *Recipe) writeDigest(s *scratch, a *article.Article, clean, title string, sums *simhash.Sums) {
 	s.clean = text.AppendNormalised(s.clean[:0], clean)
 	if a.LittleText = a.Features == 0; r.classic == nil {
 		a.LittleText = a.Features < limits.MinFeatures
 	}
 	a.Empty = len(s.clean) == 0
 	a.Fingerprint = a.SimHash
+	if title != "" && !a.Empty {
+		s.clean = append(append(s.clean, 0), title...)
+	}
 	if !a.LittleText {
 		a.Sums = sums
 		s.clean = binary.BigEndian.AppendUint64(append(s.clean, 0), uint64(a.SimHash))
