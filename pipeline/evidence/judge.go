@@ -16,7 +16,7 @@ import (
 // Possible is enough, and they are copies.
 //
 // More difference never makes a stronger verdict: each row that applies, and each need that is there, does so with
-// more differences as well, or a stricter one does. A placeholder under two titles is the exception: it is only possible.
+// more differences as well, or a stricter one does. A placeholder under two titles is the exception.
 func (r *Rule) Judge(distance int, c Comparison) article.Judgement {
 	row, e := r.decide(distance, c)
 	if row == nil {
@@ -276,5 +276,6 @@ func (e evidence) relation() article.Relation {
 // differs in its place, or it is missing and neither text is longer. A number that is missing in a part of a
 // text was cut off with it.
 func (e evidence) revises(r article.Relation) bool {
-	return !e.TwoPublishers && e.forgiven && e.alike && (e.Contradictions > 0 || r == article.Equal || r == article.Overlaps)
+	return !e.TwoPublishers && e.forgiven && e.alike &&
+		(e.Contradictions > 0 || r == article.Equal || r == article.Overlaps)
 }

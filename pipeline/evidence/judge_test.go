@@ -338,8 +338,10 @@ func TestOnePublisher(t *testing.T) {
 		"two titles, a flash": {func(c *Comparison) {
 			c.J, c.Containment, c.Contained, c.Flash, c.OtherTitle = 1, 1, 1, true, true
 		}, possible, byPublisher},
-		"two titles, long":     {func(c *Comparison) { c.J, c.OtherTitle = 1, true }, near, byOverlap},
-		"two titles, one page": {func(c *Comparison) { c.J, c.Bigrams, c.OtherTitle, c.SameID = 1, 30, true, true }, near, byOverlap},
+		"two titles, long": {func(c *Comparison) { c.J, c.OtherTitle = 1, true }, near, byOverlap},
+		"two titles, one page": {func(c *Comparison) {
+			c.J, c.Bigrams, c.OtherTitle, c.SameID = 1, 30, true, true
+		}, near, byOverlap},
 	})
 	c := again
 	c.Correction, c.Apart = true, 48*time.Hour

@@ -117,6 +117,48 @@ func TestScannedText(t *testing.T) {
 	require.LessOrEqual(t, simhash.Distance(a.Fingerprint, b.Fingerprint), 4)
 }
 
+// One publisher's placeholder is no article: each headline above it is one. A long text under another title is a copy.
+func TestPlaceholder(t *testing.T) {
+	r := testRecipe(t)
+	search := r.Search()
+	for _, stub := range []string{
+		"Watch the video", "点击查看原文视频，更多精彩内容请下载海滨日报客户端，关注公众号获取最新资讯。",
+		"<p>This is a breaking news story. It will be updated as more information becomes available.</p>",
+	} {
+		judge := func(text, publisher, title string) article.Kind {
+			a, _ := r.Fingerprint(text, article.Origin{Publisher: "Sentinel", Title: "Ferry to Sallen stops", URL: "h/1"})
+			b, _ := r.Fingerprint(text, article.Origin{Publisher: publisher, Title: title, URL: "h/2"})
+			return search.Compare(&b, &a).Kind
+		}
+		require.False(t, judge(stub, "Sentinel", "Bakery wins its case").IsCopy(), stub)
+		require.Equal(t, article.Exact, judge(stub, "Sentinel", "Ferry to Sallen stops!"), stub)
+		require.Equal(t, article.Exact, judge(stub, "Courier", "Ferry to Sallen stops"), stub)
+		require.Equal(t, article.Exact, judge(enArticle, "Sentinel", "Bakery wins its case"))
+	}
+	short, _ := r.Fingerprint(enArticle[:300], article.Origin{Publisher: "Sentinel", Title: "Ferry to Sallen stops"})
+	other, _ := r.Fingerprint(enArticle[:300], article.Origin{Publisher: "Courier", Title: "No more ferries"})
+	require.Equal(t, article.Near, search.Compare(&other, &short).Kind, "another site's headline")
+}
+
+// A marked correction is one whatever the figures say: two values in sixteen look alike, and not each is sampled.
+func TestMarkedCorrection(t *testing.T) {
+	r := testRecipe(t)
+	search := r.Search()
+	from := article.Origin{Publisher: "Sentinel", Title: "Storm"}
+	for dead := 10; dead < 60; dead++ {
+		a, _ := r.Fingerprint(fmt.Sprintf("%s The storm killed %d people.", enArticle, dead), from)
+		from := from
+		from.Title = "CORRECTED: Storm"
+		b, _ := r.Fingerprint(fmt.Sprintf("%s The storm killed %d people.", enArticle, dead+9), from)
+		j := search.Compare(&b, &a)
+		require.True(t, !j.Kind.IsCopy() || j.Corrects && j.Relation == article.Revises, "%d: %+v", dead, j)
+		from.Publisher = "Courier"
+		b, _ = r.Fingerprint(fmt.Sprintf("%s The storm killed %d people.", enArticle, dead+9), from)
+		j = search.Compare(&b, &a)
+		require.False(t, j.Corrects || j.Relation == article.Revises, "a stranger's figure: %+v", j)
+	}
+}
+
 // TestCases judges the pairs of testdata/cases: inputs of crawlers that were once judged wrongly, and
 // controls. Label 1 must be joined, 0 must not, and possible must be that.
 func TestCases(t *testing.T) {
