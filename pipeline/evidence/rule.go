@@ -179,8 +179,8 @@ var rows = []Row{
 	{
 		Kind: article.Possible, Reason: article.ReasonLead,
 		When: fmt.Sprintf("at most %s of one's beginning is in the other, and neither is a part, and more than two main "+
-			"words differ or, unless a text is short, at most two stand more than once in both; or the later one has a short text "+
-			"of another publisher below its own beginning", percent(halfLead)),
+			"words differ or, unless a text is short, at most two stand more than once in both; or the later one has a "+
+			"short text of another publisher below its own beginning", percent(halfLead)),
 		Says:    "they begin differently: two reports above the same list or notice",
 		Example: "two reports above one list or disclaimer",
 		applies: func(e evidence) bool {
@@ -196,8 +196,8 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonPublisher,
-		When: fmt.Sprintf("one publisher published both as two, and more than %s of the later one's word pairs are new; a "+
-			"fifth of that if a number or the beginning is new, or after %d hours; or one short text stands "+
+		When: fmt.Sprintf("one publisher published both as two, and more than %s of the later one's word pairs are "+
+			"new; a fifth of that if a number or the beginning is new, or after %d hours; or one short text stands "+
 			"under two titles", percent(limits.Added), limits.Day),
 		Says:    "one publisher published both as two articles, and the later one brings something new",
 		Turn:    "name publishers that carry others in `carriers`",
