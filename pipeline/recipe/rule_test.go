@@ -122,7 +122,7 @@ func TestPlaceholder(t *testing.T) {
 	r := testRecipe(t)
 	search := r.Search()
 	for _, stub := range []string{
-		"Watch the video", "点击查看原文视频，更多精彩内容请下载海滨日报客户端，关注公众号。",
+		"Watch the video", "点击查看原文视频，更多精彩内容请下载海滨日报客户端。",
 		"<p>This is a breaking news story. It will be updated as more information becomes available.</p>",
 	} {
 		judge := func(text, publisher, title string) article.Kind {
