@@ -12,7 +12,10 @@ import (
 )
 
 // life is how long a row counts, and renewal the time before its end in which it is published again.
-var life, renewal = learnt.Life / time.Hour * hour, learnt.Renewal / time.Hour * hour
+var life, renewal = hours(learnt.Life), hours(learnt.Renewal)
+
+// hours returns so many of the hours of this build as a time has: test builds have shorter ones.
+func hours(d time.Duration) time.Duration { return time.Duration(d.Hours()) * hour }
 
 // vetoYears is how long a veto counts.
 const vetoYears = 100

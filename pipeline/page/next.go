@@ -33,7 +33,8 @@ func storyOf(n *html.Node, link bool) (s story, removed bool) {
 	link = link || n.DataAtom == atom.A
 	s.headline = n.DataAtom == atom.H1
 	var first *html.Node // of the articles within n
-	for child, next := n.FirstChild, (*html.Node)(nil); child != nil; child = next {
+	var next *html.Node  // a child that is removed has none
+	for child := n.FirstChild; child != nil; child = next {
 		next = child.NextSibling
 		its, within := storyOf(child, link)
 		removed = removed || within

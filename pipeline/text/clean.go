@@ -95,7 +95,7 @@ func fold(dst []byte, s string, spelled *spelling) []byte {
 				space = ' '
 			}
 		default:
-			if len(dst) > start && (space == '\n' || space == ' ' && !(joins(c) && joinsEnd(dst[start:]))) {
+			if len(dst) > start && (space == '\n' || space == ' ' && (!joins(c) || !joinsEnd(dst[start:]))) {
 				dst = append(dst, space)
 			}
 			space = 0
