@@ -130,7 +130,7 @@ func TestForms(t *testing.T) {
 		"csv, two headers": {"id,text\na,x\ntext,id\nx,b\n", []string{a}, "stdin:3: another header begins here"},
 		"csv, two names":   {"id,Text,TEXT\na,x,y\n", nil, "it has id, Text, TEXT: --input.fields.text Text"},
 		"csv, nulls":       {"id,text,body\nNULL,\\N,x\n", []string{`{"body":"x","id":"","text":""}`}, ""},
-		"text":             {"The ferry will stop on the first of May, the operator said, after a fault\n", nil, "begins as a text"},
+		"text":             {"The ferry will stop on the first of May, the operator said, after a fault\n", nil, "it is a text"},
 		"tar":              {tarOf(t, a), nil, "this is a tar archive: type tar -xOf"},
 		"sqlite":           {"SQLite format 3\x00\x10\x00", nil, "this is an SQLite database: type sqlite3 -json"},
 		"arrow":            {"ARROW1\x00\x00\xff", nil, "this is an Arrow file"},
