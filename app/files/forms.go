@@ -74,8 +74,8 @@ func (f *file) form(content *bufio.Reader) (next func() (Article, error), err er
 	}
 	switch {
 	case columns != nil && slices.ContainsFunc(columns, isProse):
-		f.why = f.Name(f.number) + ": it is a text, it does not begin with JSON or the names of columns; --input.format text " +
-			"reads one article a line"
+		f.why = f.Name(f.number) + ": it is a text, it does not begin with JSON or the names of columns; " +
+			"--input.format text reads one article a line"
 	case columns != nil:
 		f.why = f.Name(f.number) + ": " + columnsOf(columns)
 	case first != "" && !valid:
