@@ -23,7 +23,7 @@ import (
 // Path is the path of the list of pages. Each page is below it, under the name of its file.
 const Path = "/docs/"
 
-//go:embed *.md console-pair.png stories.png *.schema.json docs.css zh
+//go:embed *.md console-pair.png drops.png stories.png *.schema.json docs.css zh
 var files embed.FS
 
 // markdown makes a page of this folder, whose links with the prefix outside lead out of it.
@@ -74,7 +74,7 @@ func serve(w http.ResponseWriter, top, title, body string) {
 // order is the order in which to read the pages.
 var order = []string{
 	"install", "configuration", "output", "stories", "detection", "from-simhash", "reliability", "operations", "runbook",
-	"security", "metrics", "tuning", "evaluation", "recipe-change", "platforms", "benchmarks", "scale",
+	"security", "metrics", "tuning", "evaluation", "recipe-change", "platforms", "benchmarks",
 }
 
 // contents returns the list of the pages of a folder, "" or "zh/".

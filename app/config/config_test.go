@@ -263,13 +263,13 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 			keep = append(keep, name)
 		}
 	}
-	require.Equal(t, []string{"probes", "anchors", "segmenter", "learn"}, keep)
+	require.Equal(t, []string{"probes", "anchors", "segmenter"}, keep)
 	help, _ := Schema().Section("detection")
-	require.Contains(t, help, "except of probes, anchors, segmenter and learn")
+	require.Contains(t, help, "except of probes, anchors and segmenter")
 	page, err := os.ReadFile("../../docs/configuration.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page),
-		"everything under `detection` except `probes`, `anchors`, `segmenter` and `learn`")
+		"everything under `detection` except `probes`, `anchors` and `segmenter`")
 }
 
 // indexOf returns the id of the index of a configuration, and the keys, each behind its database, that it

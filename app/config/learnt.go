@@ -2,9 +2,9 @@ package config
 
 import "echosieve/pipeline/recipe"
 
-// learntTopic returns the name of the topic in which processes share which sentences publishers repeat; empty: nothing
+// LearntTopic returns the name of the topic in which processes share which sentences publishers repeat; empty: nothing
 // is learnt.
-func (c Config) learntTopic() string {
+func (c Config) LearntTopic() string {
 	if !c.Detection.Learn || c.Recipe != recipe.News {
 		return ""
 	}

@@ -85,7 +85,7 @@ func LoadOrigins(flags *pflag.FlagSet) (Config, schema.Origins, error) {
 	if err := cfg.Validate(); err != nil {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)
 	}
-	cfg.Kafka.Topics.Learnt = cfg.learntTopic()
+	cfg.Kafka.Topics.Learnt = cfg.LearntTopic()
 	cfg.Kafka.DrainTimeout = min(mostDrain, cfg.Kafka.SessionTimeout/2)
 	if cfg.Input.Schemas, err = cfg.Input.Avro.Open(); err != nil {
 		return Config{}, nil, fmt.Errorf("configuration: %w", err)

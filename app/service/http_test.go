@@ -181,6 +181,7 @@ func TestMetricsAreThoseInTheDocs(t *testing.T) {
 	cfg := config.Default()
 	cfg.HTTP.Listen = "127.0.0.1:0"
 	cfg.Input.Records.PublisherLabels = 1 // 0 leaves a metric out
+	cfg.Kafka.Topics.Learnt = cfg.LearntTopic()
 	cfg.Input.Format, cfg.Input.Framing, cfg.Input.Avro.Registry.URLs = "avro", "confluent", []string{"http://127.0.0.1:1"}
 	var err error
 	cfg.Input.Schemas, err = cfg.Input.Avro.Open()

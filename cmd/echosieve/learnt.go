@@ -79,6 +79,7 @@ away. A sentence is named by its hash, which "echosieve learnt" lists, or whole,
 		Example: `  echosieve learnt never --config echosieve.yaml 00c3a5d1f2e49b77
   echosieve learnt never --config echosieve.yaml --from sentences.txt`,
 	}
+	asJSON := command.AddJSONFlag(cmd)
 	from := cmd.Flags().String("from", "", "`file` with a sentence in each line")
 	config.AddFlags(cmd.Flags(), "kafka", "window", "recipe", "detection")
 	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
@@ -103,9 +104,10 @@ away. A sentence is named by its hash, which "echosieve learnt" lists, or whole,
 		if err := t.Publish(cmd.Context(), vetoes); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s left out of nothing from %s on\n",
-			visible.Count(len(vetoes), "sentence"), learning.Begin(time.Now()).Format(time.RFC3339))
-		return err
+		return command.Print(cmd, *asJSON, vetoes, func() string {
+			return fmt.Sprintf("%s left out of nothing from %s on\n", visible.Count(len(vetoes), "sentence"),
+				learning.Begin(time.Now()).Format(time.RFC3339))
+		})
 	})
 	return cmd
 }
