@@ -51,7 +51,7 @@ func TestExplanationsFollowFromRows(t *testing.T) {
 		"numbers that differ in one plac": func(c *Comparison) { c.compared.Contradictions = 3 },
 		"numbers in both: 1 of 4":         func(c *Comparison) { c.compared.CommonValues = 1 },
 		"texts about a word that the oth": func(c *Comparison) { c.compared.OtherSubject = true },
-		"one publisher's shorter text in": func(c *Comparison) { c.compared.OnePublisher, c.compared.Containment = true, .7 },
+		"new in the later article: 1.00,": func(c *Comparison) { c.compared.OnePublisher, c.compared.Containment = true, .7 },
 		"beginning of one in the other":   func(c *Comparison) { c.compared.Lead, c.compared.OtherMain = 0, 2 },
 		"0.90, a copy from 0.44":          func(*Comparison) {},
 		"0.43, a copy from 0.44":          func(c *Comparison) { c.compared.J, c.compared.OtherMain = .43, 1 },

@@ -30,7 +30,7 @@ func TestDrops(t *testing.T) {
 			"text": strings.Replace(council, "in March", "in May", 1)},
 		{"id": "c", "title": hostile, "publisher": "c.example", "text": council + " The work begins in spring and " +
 			"ends in autumn, said the mayor, who thanked all who had waited for so long."},
-		{"id": "d", "publisher": "d.example", "text": council},
+		{"id": "d", "title": hostile, "publisher": "d.example", "text": council},
 	} {
 		line, err := json.Marshal(a)
 		require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -68,8 +69,10 @@ func newCluster(t testing.TB, kafka, redis string) cluster {
 	t.Helper()
 	name := fmt.Sprintf("e2e-%d", time.Now().UnixNano())
 	c := cluster{kafka: kafka, redis: redis, namespace: name, topic: name}
-	kafkaserver.CreateTopics(t, kafkaserver.Client(t, kafka), partitions, nil, name, name+"-unique",
-		name+"-duplicate", name+"-dead")
+	client := kafkaserver.Client(t, kafka)
+	kafkaserver.CreateTopics(t, client, partitions, nil, name, name+"-unique", name+"-duplicate", name+"-dead")
+	kafkaserver.CreateTopics(t, client, 1, map[string]*string{"cleanup.policy": kadm.StringPtr("compact"),
+		"message.timestamp.type": kadm.StringPtr("LogAppendTime")}, name+"-learnt")
 	return c
 }
 
