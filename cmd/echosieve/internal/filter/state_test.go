@@ -151,9 +151,9 @@ func TestStories(t *testing.T) {
 	more := ` It adds a second paragraph.","source":"Post","published":true,"date":"2026-01-03"`
 	in := line("lonely", barley, `,"date":"2025-12-30"`) +
 		line("a", harbour, `,"source":"Post","title":"A bridge","date":"2026-01-01"`) + "{\n" + `{"id":"null"}` + "\n" +
-		line("b", harbour, `,"url":"https://www.b.example/1","date":"2026-01-02T10:00:00Z"`) +
+		line("b", harbour, `,"title":"A bridge","url":"https://www.b.example/1","date":"2026-01-02T10:00:00Z"`) +
 		`{"id":"a","text":"` + harbour + more + "}\n" +
-		line("c", harbour, `,"source":"b.example","date":"2025-12-31"`)
+		line("c", harbour, `,"source":"b.example","title":"A bridge","date":"2025-12-31"`)
 	all := storiesOf(t, in)
 	require.Len(t, all, 1, "an article without copies is no story")
 	r := all[0]
