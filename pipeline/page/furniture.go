@@ -34,7 +34,7 @@ func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bo
 	}
 	gone := s.markRepeats(clean)
 	gone = s.markCode(clean) || gone
-	s.markRuns()
+	s.markRuns(clean)
 	s.markIslands()
 	switch s.judge() {
 	case isFurnitureOnly:
@@ -55,15 +55,17 @@ func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bo
 	return dst, false
 }
 
-// markRuns marks the lines of furniture runs as left out.
-func (s *bodyScratch) markRuns() {
+// markRuns marks the lines of furniture runs as left out. Short lines below a long one that ends with a colon are a list
+// of the article: streets, products, names.
+func (s *bodyScratch) markRuns(clean string) {
 	for i := 0; i < len(s.lines); {
 		end := i + 1
 		if s.lines[i].kind != proseLine {
 			for end < len(s.lines) && s.lines[end].kind != proseLine {
 				end++
 			}
-			if run := s.lines[i:end]; isFurniture(run) {
+			announced := i > 0 && strings.HasSuffix(clean[:s.lines[i-1].end], ":")
+			if run := s.lines[i:end]; isFurniture(run) && !announced {
 				for j := range run {
 					run[j].keep = false
 				}
