@@ -78,7 +78,7 @@ func (l *textLine) measure(text string) {
 	switch last, dots := lastMark(text); {
 	case last == '!' || last == '?' || dots:
 		l.kind = weakLine
-	case last == ',' || last == ';' || last == '、' || unicode.Is(unicode.STerm, last):
+	case last == ':' && l.width >= shortLine, last == ',' || last == ';' || last == '、' || unicode.Is(unicode.STerm, last):
 		l.kind = proseLine
 	default:
 		l.kind = furnitureLine
