@@ -65,7 +65,7 @@ type Comparison struct {
 	NewNumber bool
 	// OnePublisher tells that the publisher of both is known, and one. Of two publishers, one pair in 255 is taken for
 	// one. TwoPublishers tells that there are two, or that only one is known. SameAddress tells that both have one
-	// address, to one pair in 127.
+	// address, to one pair in 2,047.
 	OnePublisher, TwoPublishers, SameAddress bool
 	// OtherTitle tells that both have a title, and not the same one.
 	OtherTitle bool

@@ -326,13 +326,16 @@ func TestOnePublisher(t *testing.T) {
 		"a number more":    {func(c *Comparison) { c.NewNumber = true }, possible, byPublisher},
 		"another number": {
 			func(c *Comparison) { c.Contradictions, c.SharedContexts = 1, 9 }, possible, byPublisher},
-		"other words":                {func(c *Comparison) { c.Contained = .7 }, possible, byPublisher},
-		"other words, but unknown":   {func(c *Comparison) { c.Contained, c.OnePublisher = .7, false }, near, byOverlap},
-		"one address":                {func(c *Comparison) { c.Contained, c.SameAddress = .7, true }, near, byOverlap},
-		"one id":                     {func(c *Comparison) { c.Contained, c.SameID = .7, true }, near, byOverlap},
-		"a correction":               {func(c *Comparison) { c.Contained, c.Correction = .7, true }, near, byOverlap},
-		"a part, much longer before": {func(c *Comparison) { c.Contained, c.Contains = 1, .4 }, near, byOverlap},
-		"one title, short":           {func(c *Comparison) { c.J, c.Bigrams = 1, 30 }, near, byOverlap},
+		"other words":              {func(c *Comparison) { c.Contained = .7 }, possible, byPublisher},
+		"other words, but unknown": {func(c *Comparison) { c.Contained, c.OnePublisher = .7, false }, near, byOverlap},
+		"other main words, two titles": {func(c *Comparison) { c.OtherTitle, c.SameForemost = true, false }, possible,
+			byPublisher},
+		"other main words, one title": {func(c *Comparison) { c.SameForemost = false }, near, byOverlap},
+		"one address":                 {func(c *Comparison) { c.Contained, c.SameAddress = .7, true }, near, byOverlap},
+		"one id":                      {func(c *Comparison) { c.Contained, c.SameID = .7, true }, near, byOverlap},
+		"a correction":                {func(c *Comparison) { c.Contained, c.Correction = .7, true }, near, byOverlap},
+		"a part, much longer before":  {func(c *Comparison) { c.Contained, c.Contains = 1, .4 }, near, byOverlap},
+		"one title, short":            {func(c *Comparison) { c.J, c.Bigrams = 1, 30 }, near, byOverlap},
 		"two titles, short": {
 			func(c *Comparison) { c.J, c.Bigrams, c.OtherTitle = 1, 30, true }, possible, byPublisher},
 		"two titles, a flash": {func(c *Comparison) {

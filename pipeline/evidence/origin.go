@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"encoding/binary"
 	"strings"
 	"time"
 	"unicode"
@@ -15,19 +14,19 @@ import (
 // SetOrigin says who published the article, at which address and under which title, and whether the publisher calls it
 // a correction. Each text is empty if it is not known.
 func (b *Builder) SetOrigin(publisher, address, title string, correction bool) {
-	name := hashOf(title, 1<<16-1)
-	b.origin = [4]byte{byte(hashOf(publisher, 255)), byte(hashOf(address, correctionBit-1)), byte(name), byte(name >> 8)}
+	b.origin = hashOf(publisher, 1<<8-1) | hashOf(address, 1<<addressBits-1)<<8 |
+		hashOf(title, 1<<titleBits-1)<<(8+addressBits)
 	if correction {
-		b.origin[1] |= correctionBit
+		b.origin |= correctionBit
 	}
 }
 
 // hashOf returns a hash of a name, 1 to most; 0 if the name is empty.
-func hashOf(name string, most uint64) uint16 {
+func hashOf(name string, most uint64) uint32 {
 	if name == "" {
 		return 0
 	}
-	return uint16(1 + simhash.Mix(simhash.Hash(name))%most)
+	return uint32(1 + simhash.Mix(simhash.Hash(name))%most)
 }
 
 // corrections are the words with which publishers mark a correction, in lower case.
@@ -68,13 +67,13 @@ func CompareArticles(later, earlier *article.Article) Comparison {
 
 // compareOrigins compares where a, the later one, and b come from.
 func (c *Comparison) compareOrigins(a, b *Signature) {
-	page := func(s *Signature) byte { return s.raw[addressAt] &^ correctionBit }
-	c.OnePublisher = a.raw[publisherAt] != 0 && a.raw[publisherAt] == b.raw[publisherAt]
-	c.TwoPublishers = a.raw[publisherAt] != b.raw[publisherAt]
-	title := func(s *Signature) uint16 { return binary.LittleEndian.Uint16(s.raw[titleAt:]) }
-	c.OtherTitle = title(a) != title(b) && title(a) != 0 && title(b) != 0
-	c.SameAddress = page(a) != 0 && page(a) == page(b)
-	c.Correction = a.raw[addressAt]&correctionBit != 0
+	of, as := a.origin(), b.origin()
+	const publisher, address, title = 1<<8 - 1, (1<<addressBits - 1) << 8, (1<<titleBits - 1) << (8 + addressBits)
+	c.OnePublisher = of&publisher != 0 && (of^as)&publisher == 0
+	c.TwoPublishers = (of^as)&publisher != 0
+	c.OtherTitle = (of^as)&title != 0 && of&title != 0 && as&title != 0
+	c.SameAddress = of&address != 0 && (of^as)&address == 0
+	c.Correction = of&correctionBit != 0
 }
 
 // versions tells whether the publisher of both articles says that they are versions of one.
@@ -109,10 +108,15 @@ func (e evidence) soon() bool { return e.Apart <= time.Duration(limits.Day)*time
 // hardlyAdded is the share of new word pairs up to which two texts are the same but for a number or a name.
 const hardlyAdded = limits.Added / 5
 
+// otherNews tells whether two texts under two titles are about other words: of the foremost main words of each, the
+// other lacks one.
+func (e evidence) otherNews() bool { return e.OtherTitle && !e.SameForemost && !e.Flash }
+
 // mostAdded is the share of new word pairs with which a publisher sends a report again. Later than after a day and a
-// half, a text on the same form is another report, and where a number or the beginning is new, that is the news.
+// half, a text on the same form is another report, and where a number, the beginning or the subject is new, that is the
+// news.
 func (e evidence) mostAdded() float64 {
-	if e.newNumber() || !e.soon() || !e.Flash && e.Lead <= halfLead {
+	if e.newNumber() || !e.soon() || e.otherNews() || !e.Flash && e.Lead <= halfLead {
 		return hardlyAdded
 	}
 	return limits.Added

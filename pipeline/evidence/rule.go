@@ -197,8 +197,8 @@ var rows = []Row{
 	{
 		Kind: article.Possible, Reason: article.ReasonPublisher,
 		When: fmt.Sprintf("one publisher published both as two, and more than %s of the later one's word pairs are "+
-			"new; a fifth of that if a number or the beginning is new, or after %d hours; or one short text stands "+
-			"under two titles", percent(limits.Added), limits.Day),
+			"new; a fifth of that if a number, the beginning or, under another title, a main word is new, or after %d "+
+			"hours; or one short text stands under two titles", percent(limits.Added), limits.Day),
 		Says:    "one publisher published both as two articles, and the later one brings something new",
 		Turn:    "name publishers that carry others in `carriers`",
 		Example: "a follow-up: a new first paragraph above the old report",
@@ -215,6 +215,8 @@ var rows = []Row{
 				name += ", after days"
 			case e.Lead <= halfLead && !e.Flash:
 				name += ", its beginning among it"
+			case e.otherNews():
+				name += ", about something else"
 			}
 			return shares(name, e.added(), "at most", e.mostAdded(), "detection.carriers")
 		},

@@ -26,9 +26,7 @@ const (
 	leadAt      = 62
 	mainAt      = 69
 	timesAt     = 77
-	publisherAt = 80
-	addressAt   = 81
-	titleAt     = 82 // two bytes
+	originAt    = 80
 	minSlots    = 120
 	numberSlots = 16
 	bodySlots   = 13 // of the numberSlots; the others are for version numbers
@@ -36,8 +34,10 @@ const (
 	bodyBits    = 40 // of the bitmap; the others are for version numbers
 	leadSlots   = 8  // numbers of slots at leadAt, 7 bits each
 	leadMask    = 1<<7 - 1
-	// correctionBit is set in the byte of the address if the publisher calls the text a correction.
-	correctionBit = 1 << 7
+	// Of the 32 bits at originAt, the publisher has the lowest 8, then the address, then the title.
+	addressBits, titleBits = 11, 12
+	// correctionBit is set if the publisher calls the text a correction.
+	correctionBit = 1 << 31
 )
 
 // timesLevels are the numbers of occurrences that a signature tells apart: at least so many.
@@ -61,6 +61,8 @@ func Decode(data []byte) (s Signature, ok bool) {
 
 // Known tells whether the signature holds information.
 func (s *Signature) Known() bool { return s.raw[0] != 0 }
+
+func (s *Signature) origin() uint32 { return binary.LittleEndian.Uint32(s.raw[originAt:]) }
 
 func (s *Signature) flash() bool { return s.raw[0] == flashVersion }
 
@@ -86,7 +88,7 @@ type Builder struct {
 	mains     int         // words in main
 	main      [limits.MainWords]byte
 	lead      [limits.LeadPairs]uint64 // the first bigrams
-	origin    [4]byte                  // hashes of publisher, address and title, see SetOrigin
+	origin    uint32                   // hashes of publisher, address and title, see SetOrigin
 }
 
 // Reset forgets the article.
@@ -153,7 +155,7 @@ func (b *Builder) Append(dst []byte) []byte {
 	b.writeNumbers(&raw)
 	copy(raw[mainAt:], b.main[:])
 	raw[timesAt], raw[timesAt+1], raw[timesAt+2] = byte(b.times), byte(b.times>>8), byte(b.times>>16)
-	copy(raw[publisherAt:], b.origin[:])
+	binary.LittleEndian.PutUint32(raw[originAt:], b.origin)
 	b.Reset()
 	return append(dst, raw[:]...)
 }
@@ -325,7 +327,7 @@ func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
 		}
 	}
 	b.writeNumbers(&s.raw)
-	copy(s.raw[publisherAt:], b.origin[:])
+	binary.LittleEndian.PutUint32(s.raw[originAt:], b.origin)
 	b.Reset()
 	return append(dst, s.raw[:]...)
 }
@@ -334,7 +336,7 @@ func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
 // is too full.
 func (c *Comparison) compareFilters(a, b *Signature) {
 	na, nb, both := 0, 0, 0
-	for _, part := range [2][2]int{{minAt, contextAt}, {leadAt, publisherAt}} {
+	for _, part := range [2][2]int{{minAt, contextAt}, {leadAt, originAt}} {
 		for i := part[0]; i < part[1]; i++ {
 			x, y := a.raw[i], b.raw[i]
 			na, nb, both = na+bits.OnesCount8(x), nb+bits.OnesCount8(y), both+bits.OnesCount8(x&y)

@@ -66,7 +66,9 @@ func TestShortLinesOfAnArticleStay(t *testing.T) {
 			"\nKelmore 3 Ashby 1\nDunwick 0 Oxley 0\nPorth 2 Hale 4 after extra time\nLynn 5 Coldwell 0\nNext round\n",
 		"dialogue": "“你去哪儿？”\n“回家。”\n“这么大的雨？”\n“嗯。”\n" +
 			"他把伞递过来，没有再问。\n",
-		"few lines":    "City marathon\nSunday\nStart at the town hall\n",
+		"few lines": "City marathon\nSunday\nStart at the town hall\n",
+		"report, announced list": enArticle + "\nThe council closes these streets for the works:\nMill Lane from the bridge on\n" +
+			"Harbour Road\nThe lower market\nSt Mary's Hill to the school\n" + enOther + "\n",
 		"report, list": zhArticle + "\n停运线路\n北环线\n东湖线\n",
 	} {
 		require.Equal(t, inOneLine(text.Clean(lines)), bodyOf(lines), name)
