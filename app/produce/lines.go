@@ -28,19 +28,21 @@ const (
 // Lines turns the lines of files into records. Not for concurrent use.
 type Lines struct {
 	input    decode.Config
-	limit    int  // of a record's size, in bytes
-	strict   bool // a bad line ends the reading
-	unquoted bool // see files.Reader.Unquoted
+	limit    int   // of a record's size, in bytes
+	strict   bool  // a bad line ends the reading
+	unquoted bool  // see files.Reader.Unquoted
+	skip     int64 // so many records are left out, see Options
 	progress *files.Progress
 
 	idle    bool                // behind the last record, the reader may have to wait for more
-	taken   int64               // records
+	ended   bool                // all files were read
+	taken   int64               // records, also those that skip leaves out
 	refused int64               // of these, those that the service will refuse
 	reason  record.RejectReason // of the first of them
 
 	// pieces of files that were left out, and articles that were read otherwise than they are written
 	bad, noPages, notes files.Tally
-	ended               []string // faults that ended a file before its end
+	damage              []string // faults that ended a file before its end
 }
 
 // NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
@@ -62,14 +64,14 @@ func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) it
 				rec, skip = l.record(a)
 			case errors.As(err, &skip):
 			case ctx.Err() == nil && (len(names) > 1 || !errors.As(err, &noArticle)):
-				l.ended = append(l.ended, err.Error())
+				l.damage = append(l.damage, err.Error())
 				continue
 			default:
 				yield(record.Record{}, err)
 				return
 			}
 			if skip != nil {
-				if err := l.skip(in.At(a), skip); err != nil {
+				if err := l.leaveOut(in.At(a), skip); err != nil {
 					yield(record.Record{}, err)
 					return
 				}
@@ -78,7 +80,9 @@ func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) it
 			if a.Note != "" {
 				l.notes.Add(a.Note, in.At(a))
 			}
-			l.taken++
+			if l.taken++; l.taken <= l.skip {
+				continue
+			}
 			if l.idle = a.Idle; !yield(rec, nil) {
 				return
 			}
@@ -95,6 +99,7 @@ func (l *Lines) finish(ctx context.Context, names []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	l.ended = true
 	for _, report := range []struct {
 		unit, what string
 		tally      *files.Tally
@@ -110,16 +115,19 @@ func (l *Lines) finish(ctx context.Context, names []string) error {
 		l.progress.Print(fmt.Sprintf("%s: %s", visible.Count(l.bad.Total(), "bad line"), &l.bad))
 	}
 	switch {
-	case len(l.ended) > 0:
-		return errors.New(strings.Join(l.ended, "\n"))
+	case len(l.damage) > 0:
+		return errors.New(strings.Join(l.damage, "\n"))
 	case l.taken == 0:
 		return files.NoArticle(names, l.input, l.noPages.String())
+	case l.taken < l.skip:
+		return fmt.Errorf("--skip %d is more than the %s of these files: name the same files as before", l.skip,
+			visible.Count(l.taken, "record"))
 	}
 	return nil
 }
 
-// skip counts a piece that is no article. Of bad lines the first are reported.
-func (l *Lines) skip(place string, skip *files.SkipError) error {
+// leaveOut counts a piece that is no article. Of bad lines the first are reported.
+func (l *Lines) leaveOut(place string, skip *files.SkipError) error {
 	if skip.NoPage {
 		l.noPages.Add(skip.Cause, place)
 		return nil
@@ -156,7 +164,7 @@ func (l *Lines) record(a files.Article) (record.Record, *files.SkipError) {
 	if r.Size() > l.limit {
 		return r, files.TooLong("line", nil, r.Size(), l.limit)
 	}
-	if reject != nil && !reject.IsDeletion() {
+	if reject != nil && !reject.IsDeletion() && l.taken >= l.skip {
 		if l.refused++; l.refused == 1 {
 			l.reason = reject.Reason
 		}

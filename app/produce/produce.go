@@ -26,9 +26,10 @@ const (
 // Summary counts what was published.
 type Summary struct {
 	Topic     string  `json:"topic"`
-	Published int64   `json:"published"` // records acknowledged
-	Bad       int64   `json:"bad"`       // lines left out
-	Refused   int64   `json:"refused"`   // of those published: will be dead letters
+	Published int64   `json:"published"`      // records acknowledged
+	Bad       int64   `json:"bad"`            // lines left out
+	Skip      int64   `json:"skip,omitempty"` // if it ended before the end: the same command goes on with this --skip
+	Refused   int64   `json:"refused"`        // of those published: will be dead letters
 	Reason    string  `json:"reason,omitempty"`
 	Seconds   float64 `json:"seconds"`
 	PerSecond float64 `json:"per_second"`
@@ -63,17 +64,20 @@ type Options struct {
 	Strict   bool    // stop at the first bad line of a file
 	Rate     float64 // records a second; 0: as fast as possible
 	Unquoted bool    // see files.Reader.Unquoted
+	Skip     int64   // records at the beginning of the files that an earlier run has published
 }
 
 // Files publishes all files; the name "-" stands for stdin. The summary is valid also if there is an error.
 // The error is a *command.AnswerError if lines were bad, and a *files.NoArticleError if no line was an
-// article. What ended a file before its end is an error, too; the other files are published.
+// article. What ended a file before its end is an error, too; the other files are published. An error that ended
+// the whole names the flag with which the same command goes on.
 func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Reader, errOut io.Writer, o Options) (
 	Summary, error) {
 	var lines *Lines
 	fill := func(p *publisher, progress *files.Progress) error {
 		lines = NewLines(cfg, progress)
-		lines.strict, lines.unquoted = o.Strict, o.Unquoted
+		lines.strict, lines.unquoted, lines.skip = o.Strict, o.Unquoted, o.Skip
+		p.done = o.Skip
 		for rec, err := range lines.Records(ctx, names, stdin) {
 			if err == nil {
 				err = p.add(ctx, rec, lines.idle)
@@ -84,9 +88,14 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 		}
 		return nil
 	}
-	summary, err := publish(ctx, cfg, errOut, files.Size(names), o.Rate, fill)
+	summary, done, err := publish(ctx, cfg, errOut, files.Size(names), o.Rate, fill)
 	if lines != nil {
 		summary.Refused, summary.Reason = lines.refused, string(lines.reason)
+		if err != nil && (!lines.ended || done < lines.taken) && done > 0 {
+			summary.Skip = done
+			err = fmt.Errorf("%w\nto go on, type the same command with --skip %d%s", err, done,
+				repeated(o.Skip+summary.Published-done))
+		}
 	}
 	if err == nil && summary.Bad > 0 {
 		err = &command.AnswerError{Text: visible.Count(summary.Bad, "bad line") + " not published"}
@@ -94,15 +103,31 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	return summary, err
 }
 
+// repeated says how many records behind the first gap are published.
+func repeated(records int64) string {
+	if records <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; it repeats %s that another partition took", visible.Count(records, "record"))
+}
+
 // publish publishes the records that fill adds, of files of size bytes. The records before a fault are published, too.
+// done counts the records before the first one that is not acknowledged.
 func publish(ctx context.Context, cfg config.Config, errOut io.Writer, size int64, rate float64,
-	fill func(*publisher, *files.Progress) error) (Summary, error) {
-	s := Summary{Topic: cfg.Kafka.Topics.Inputs[0]}
+	fill func(*publisher, *files.Progress) error) (s Summary, done int64, err error) {
+	s.Topic = cfg.Kafka.Topics.Inputs[0]
 	out, err := tools.NewProducer(cfg.Kafka, s.Topic)
 	if err != nil {
-		return s, err
+		return s, 0, err
 	}
 	progress := files.NewProgress(errOut, size, "published", out.Acknowledged)
+	out.WaitWith(func(why error) {
+		text := "brokers answer again"
+		if why != nil {
+			text = "waiting for brokers: " + why.Error()
+		}
+		progress.Print(text)
+	})
 	p := &publisher{out: out, rate: rate, start: time.Now()}
 	stop := progress.Start()
 	if err = fill(p, progress); ctx.Err() == nil {
@@ -118,7 +143,7 @@ func publish(ctx context.Context, cfg config.Config, errOut io.Writer, size int6
 	}
 	s.Published, s.Bad, s.Seconds = out.Acknowledged(), progress.Bad.Load(), progress.Elapsed().Seconds()
 	s.PerSecond = float64(s.Published) / max(s.Seconds, 1e-3)
-	return s, err
+	return s, p.done, err
 }
 
 // publisher hands records to the producer in batches, no faster than at its rate.
@@ -127,6 +152,7 @@ type publisher struct {
 	rate  float64 // records a second; 0: no limit
 	start time.Time
 	added int
+	done  int64 // records before the first one that is not acknowledged
 	batch []record.Record
 	bytes int
 }
@@ -166,8 +192,13 @@ func (p *publisher) flush(ctx context.Context) error {
 	if len(batch) == 0 {
 		return nil
 	}
+	produce := p.out.Produce
 	if p.rate == 0 && p.added <= batchRecords {
-		return p.out.ProduceTogether(ctx, batch)
+		produce = p.out.ProduceTogether
 	}
-	return p.out.Produce(ctx, batch)
+	err := produce(ctx, batch)
+	if err == nil {
+		p.done += int64(len(batch))
+	}
+	return err
 }

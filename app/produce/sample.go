@@ -20,7 +20,7 @@ const shareOfCopies = .3
 // each under a new id. The sample itself is not repeated: within the window every repetition would be an exact copy.
 // The summary is valid also if there is an error. With loop the end of ctx is no error.
 func Sample(ctx context.Context, cfg config.Config, loop bool, errOut io.Writer, o Options) (Summary, error) {
-	summary, err := publish(ctx, cfg, errOut, -1, o.Rate, func(p *publisher, _ *files.Progress) error {
+	summary, _, err := publish(ctx, cfg, errOut, -1, o.Rate, func(p *publisher, _ *files.Progress) error {
 		for rec := range sampleRecords(cfg.Input.Config, loop) {
 			if err := p.add(ctx, rec, false); err != nil {
 				return err

@@ -38,6 +38,9 @@ English, with copies, look-alikes and broken lines. With --loop as well, reports
 follow, three in ten of them copies, until the command is stopped. They make dashboards move on an
 installation without articles; do not send them to a topic of real ones.
 
+A lost connection is waited for. A lost acknowledgement can repeat a thousand records. If the command ends before the
+files do, it names the number of records with which --skip goes on.
+
 Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad; 2 failed, or no
 line was an article.`
 
@@ -57,10 +60,11 @@ func newProduceCommand() *cobra.Command {
 	loop := cmd.Flags().Bool("loop", false,
 		"with --sample: then publish invented articles, until stopped; needs --rate")
 	rate := cmd.Flags().Float64("rate", 0, "records a second; 0: as fast as possible")
+	skip := cmd.Flags().Int64("skip", 0, "records at the beginning of the files that an earlier run has published")
 	unquoted := command.AddUnquotedFlag(cmd)
 	config.AddFlags(cmd.Flags(), "kafka", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		if err := sampleFlags(names, *fromSample, *loop, *strict, *rate); err != nil {
+		if err := sampleFlags(names, *fromSample, *loop, *strict || *skip != 0, *rate); err != nil {
 			return err
 		}
 		cfg, err := config.Load(cmd.Flags())
@@ -74,7 +78,7 @@ func newProduceCommand() *cobra.Command {
 		if err := files.PublishesJSON(cfg.Input.Config); err != nil {
 			return err
 		}
-		options := produce.Options{Strict: *strict, Rate: *rate, Unquoted: *unquoted}
+		options := produce.Options{Strict: *strict, Rate: *rate, Unquoted: *unquoted, Skip: *skip}
 		if *fromSample {
 			if err := produce.Ready(cmd.Context(), cfg, nil, cmd.ErrOrStderr()); err != nil {
 				return err
@@ -101,16 +105,15 @@ func newProduceCommand() *cobra.Command {
 	return cmd
 }
 
-// sampleFlags refuses flags that exclude or need each other.
-func sampleFlags(names []string, fromSample, loop, strict bool, rate float64) error {
+// sampleFlags refuses flags that exclude or need each other. ofFiles says that --strict or --skip is set.
+func sampleFlags(names []string, fromSample, loop, ofFiles bool, rate float64) error {
 	switch {
 	case !(rate >= 0 && rate <= mostRate): // also not a number
 		return fmt.Errorf("--rate must be between 0 and %d", mostRate)
 	case fromSample && len(names) > 0:
 		return fmt.Errorf("--sample takes the place of files; leave out --sample or %s", names[0])
-	case fromSample && strict:
-		return errors.New("--strict is about the lines of files; leave it out, because the sample has broken " +
-			"lines on purpose")
+	case fromSample && ofFiles:
+		return errors.New("--strict and --skip are about the lines of files; leave them out with --sample")
 	case loop && !fromSample:
 		return errors.New("--loop works only with --sample: add it, or leave out --loop")
 	case loop && rate == 0:

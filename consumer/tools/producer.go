@@ -20,8 +20,10 @@ import (
 )
 
 const (
-	// deliveryTimeout is how long a Producer tries to publish one batch.
+	// deliveryTimeout is how long a Producer tries to publish one batch, unless it has WaitWith.
 	deliveryTimeout = 30 * time.Second
+	// attemptTimeout is longer than kafka.Writer waits for an answer: an attempt ends with the answer, or without one.
+	attemptTimeout = 15 * time.Second
 	// maxBatchRecords bounds a batch. kafka.Writer allocates a batch of that many records beforehand.
 	maxBatchRecords = 1000
 	// batchDelay is how long kafka.Writer waits for more records of a batch. All records of a batch come in one call.
@@ -39,6 +41,7 @@ type Producer struct {
 	cluster *broker.Cluster
 	topic   string
 	acked   atomic.Int64
+	waits   func(why error) // see WaitWith
 
 	mu        sync.Mutex // one call at a time: see write
 	writer    *kafka.Writer
@@ -64,6 +67,10 @@ func NewProducer(cfg broker.Config, topic string) (*Producer, error) {
 	}
 	return p, nil
 }
+
+// WaitWith makes Produce wait for brokers as long as its ctx lasts. say is called with the reason when it begins to
+// wait, and with nil when they answer again. It may be called once, before Produce.
+func (p *Producer) WaitWith(say func(why error)) { p.waits = say }
 
 // place chooses the partition of a record.
 func (p *Producer) place(m kafka.Message, partitions ...int) int {
@@ -128,15 +135,24 @@ func messageOf(r *record.Record) kafka.Message {
 
 // write publishes records that fit into one batch together. So each partition gets one batch, and no later
 // record of a partition is sent before an earlier one is acknowledged. It tries until all are acknowledged,
-// trying is pointless, or deliveryTimeout is over.
+// trying is pointless, or its time is over. The answer to what was sent is waited for even then: it is counted.
 func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
-	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
-	defer cancel()
+	if p.waits == nil {
+		limited, cancel := context.WithTimeout(ctx, deliveryTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	waiting := false
 	var retry stopping.Backoff
 	for {
-		err := p.writer.WriteMessages(ctx, messages...)
+		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTimeout)
+		err := p.writer.WriteMessages(attempt, messages...)
+		cancel()
 		if err == nil {
 			p.acked.Add(int64(len(messages)))
+			if waiting {
+				p.waits(nil)
+			}
 			return nil
 		}
 		if each := kafka.WriteErrors(nil); errors.As(err, &each) {
@@ -149,7 +165,14 @@ func (p *Producer) write(ctx context.Context, messages []kafka.Message) error {
 			p.acked.Add(int64(len(messages) - len(failed)))
 			messages = failed
 		}
-		if broker.Permanent(err) || errors.Is(err, kafka.MessageSizeTooLarge) || retry.Wait(ctx) != nil {
+		if broker.Permanent(err) || errors.Is(err, kafka.MessageSizeTooLarge) || ctx.Err() != nil {
+			return err
+		}
+		if p.waits != nil && !waiting {
+			waiting = true
+			p.waits(broker.Explain(err))
+		}
+		if retry.Wait(ctx) != nil {
 			return err
 		}
 	}
