@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"echosieve/app/config"
 	"echosieve/app/config/schema"
 )
 
@@ -80,9 +79,6 @@ func explainFlag(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	}
 	name := unknown.GetSpecifiedName()
-	if gone := config.Schema().Removed(name); gone != "" {
-		return fmt.Errorf("--%s", gone)
-	}
 	if cmd.Flags().Lookup(name+schema.FileSuffix) != nil {
 		return fmt.Errorf("--%s is no flag, because every user of a machine can read command lines; put the secret "+
 			"into a file and type --%s%s FILE", name, name, schema.FileSuffix)

@@ -297,18 +297,3 @@ func indexOf(t *testing.T, cfg Config, recipes map[string]string) (id keyspace.I
 	}
 	return x.Keys().ID, keys
 }
-
-// A setting that is gone is refused by each source, with what replaces it.
-func TestRemovedSettingsSayWhatReplacesThem(t *testing.T) {
-	for key, instead := range removed {
-		nested := strings.ReplaceAll(key, ".", ": {") + ": 1" + strings.Repeat("}", strings.Count(key, "."))
-		file := filepath.Join(t.TempDir(), "echosieve.yaml")
-		require.NoError(t, os.WriteFile(file, []byte(nested), 0o600))
-		variable := envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_")) + "=1"
-		for _, from := range []schema.Sources{{File: file}, {Environ: []string{variable}}} {
-			_, err := Schema().Load(new(Config), from)
-			require.ErrorContains(t, err, "is removed: "+instead, "%v: %s", from, key)
-		}
-		require.NotContains(t, string(Reference()), "--"+key)
-	}
-}

@@ -40,7 +40,7 @@ var Schema = sync.OnceValue(func() *schema.Schema {
 	if err := yaml.Unmarshal(helpFile, &help); err != nil {
 		panic(err) // a mistake in the program
 	}
-	return schema.New(envPrefix, Default(), help).Remove(removed)
+	return schema.New(envPrefix, Default(), help)
 })
 
 // AddFlags adds --config and a flag for each setting. A command that uses settings of some sections only

@@ -96,8 +96,6 @@ func (f *fileReader) section(prefix string, n *yaml.Node) {
 		lines[name] = nameNode.Line
 		if k, ok := f.schema.key(name); ok {
 			f.value(k, nameNode, value)
-		} else if gone := f.schema.Removed(name); gone != "" {
-			f.fail(nameNode, "%s", gone)
 		} else if _, found := f.schema.Section(name); found {
 			f.section(name+".", value)
 		} else {

@@ -68,9 +68,7 @@ func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
 			continue
 		}
 		i, ok := s.byEnv[name]
-		if gone := s.Removed(name); gone != "" {
-			errs = append(errs, fmt.Errorf("environment: %s", gone))
-		} else if !ok && strings.HasSuffix(name, "_PORT") && strings.Contains(text, "://") {
+		if !ok && strings.HasSuffix(name, "_PORT") && strings.Contains(text, "://") {
 			errs = append(errs, fmt.Errorf("environment: Kubernetes has set %s and more for a Service of that name: set "+
 				"enableServiceLinks: false in the specification of the pod", name))
 		} else if !ok {

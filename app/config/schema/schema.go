@@ -26,7 +26,6 @@ package schema
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,7 +51,7 @@ type Key struct {
 	secret string // of a key that names a file with a secret: the name of the secret
 }
 
-// Schema is the list of keys of one struct. It does not change after New and Remove, and is safe for concurrent use.
+// Schema is the list of keys of one struct. It does not change after New, and is safe for concurrent use.
 type Schema struct {
 	prefix   string
 	help     map[string]string // of keys without the tag help
@@ -61,7 +60,6 @@ type Schema struct {
 	sections map[string]string // help, by name
 	byName   map[string]int
 	byEnv    map[string]int
-	removed  map[string]string
 }
 
 // New makes the schema of a struct. The values of its fields are the defaults of the settings. Every environment
@@ -79,27 +77,6 @@ func New(prefix string, defaults any, help map[string]string) *Schema {
 	}
 	s.addStruct("", reflect.ValueOf(defaults), nil)
 	return s
-}
-
-// Remove makes the schema refuse keys that an earlier release had, with the text that says what replaces each.
-func (s *Schema) Remove(keys map[string]string) *Schema {
-	s.removed = keys
-	for key := range keys { // its section may be gone, too
-		if i := strings.LastIndexByte(key, '.'); i >= 0 {
-			s.sections[key[:i]] += ""
-		}
-	}
-	return s
-}
-
-// Removed returns the refusal of a key, a flag or a variable that is gone; empty: there was none of that name.
-func (s *Schema) Removed(name string) string {
-	for key, instead := range s.removed {
-		if name == key || name == s.env(key) {
-			return fmt.Sprintf("%s is removed: %s", name, instead)
-		}
-	}
-	return ""
 }
 
 // Keys returns all keys, in the order of the struct's fields.
