@@ -170,15 +170,15 @@ func (g *groupGeneration) drain(work context.Context, drained <-chan struct{}) {
 
 // drainContexts returns two contexts that outlive a group generation: work, for records under way and a
 // commit that hangs, and last, for the last commit. This member sends no heartbeats after the group
-// generation, so both together have one budget, which begins when the group generation ends. work ends after
-// three quarters of the budget, last after all of it. For example, with a drain timeout of 10 s the last
-// commit has at least 2.5 s.
+// generation, so both together and the request that leaves the group have one budget, which begins when the group
+// generation ends. work ends after five eighths of the budget, last after seven. For example, with a drain timeout of
+// 10 s the last commit has at least 2.5 s.
 func drainContexts(generation context.Context, budget time.Duration) (work, last context.Context, stop func()) {
 	work, abort := context.WithCancel(context.WithoutCancel(generation))
 	last, cancel := context.WithCancel(context.WithoutCancel(generation))
 	context.AfterFunc(generation, func() {
-		time.AfterFunc(budget-budget/4, abort)
-		time.AfterFunc(budget, cancel)
+		time.AfterFunc(budget*5/8, abort)
+		time.AfterFunc(budget*7/8, cancel)
 	})
 	return work, last, func() { abort(); cancel() }
 }

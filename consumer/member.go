@@ -74,10 +74,11 @@ func (c *Consumer) leave(ctx context.Context, member string) error {
 	return err
 }
 
-// waitUntilLeft waits for the end of the last group generation. It gives up after a time: a member that is
-// joining waits for the other members, and the process must not wait for them when it stops.
+// waitUntilLeft waits for the end of the last group generation. It gives up when the drain timeout is over, which has
+// begun with the end of the membership: a member that is joining waits for the other members, a broker that hangs
+// answers nothing, and the process must not wait for them when it stops.
 func (c *Consumer) waitUntilLeft(left <-chan struct{}) {
-	timer := time.NewTimer(c.cfg.DrainTimeout + broker.RequestTimeout)
+	timer := time.NewTimer(c.cfg.DrainTimeout)
 	defer timer.Stop()
 	select {
 	case <-left:

@@ -114,3 +114,27 @@ func TestOthersTakeOverWhenAProcessIsSilent(t *testing.T) {
 		})
 	}
 }
+
+// The broker hangs, with records under way and without. A stop ends within half of the session timeout: what a step
+// takes is not there for the next one. So the test compares it with the whole of it.
+func TestStopsWhileTheBrokerHangs(t *testing.T) {
+	const session = 10 * time.Second
+	for name, records := range map[string]int{"idle": 0, "at work": 50_000} {
+		t.Run(name, func(t *testing.T) {
+			kafka := kafkaserver.Start(t, kafkaserver.V4)
+			c := newCluster(t, kafka.Addr, redisserver.Addr(t))
+			p := service.Start(t, c.settings().With(service.Settings{"kafka.session_timeout": session.String()}))
+			newOutputs(t, c).flow()
+			if records > 0 {
+				_, all := written(t, records)
+				publish(t, c, all)
+			}
+			kafka.Freeze()
+			began := time.Now()
+			require.NoError(t, p.Cmd.Process.Signal(syscall.SIGTERM))
+			<-p.Done
+			t.Logf("stopped after %s", time.Since(began))
+			require.Less(t, time.Since(began), session)
+		})
+	}
+}

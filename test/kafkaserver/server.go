@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -164,6 +165,12 @@ func (s *Server) Kill() {
 		s.process.Kill()
 		s.process = nil
 	}
+}
+
+// Freeze makes the broker hang: it keeps its connections, and answers nothing. Kill ends it.
+func (s *Server) Freeze() {
+	s.t.Helper()
+	require.NoError(s.t, s.process.Cmd.Process.Signal(syscall.SIGSTOP))
 }
 
 // Restart starts the broker again, with its data and on its ports. It stops the broker first if it runs.
