@@ -9,6 +9,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
+	"echosieve/internal/diag"
 	"echosieve/internal/stopping"
 	"echosieve/pipeline/article"
 )
@@ -34,7 +35,7 @@ func (c *Consumer) admit(ctx context.Context) error {
 	said := ""
 	say := func(why string) {
 		if why != said {
-			c.reporter.Waits(broker.OpJoin, c.cfg.Group, errors.New(why))
+			c.reporter.Waits(broker.OpJoin, c.cfg.Group, diag.Waits(why))
 		}
 		said = why
 	}

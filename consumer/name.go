@@ -155,7 +155,7 @@ func (c *Consumer) watchJoins(ctx context.Context) {
 		}
 		if late && !said {
 			said = true
-			c.sayAwaited(members, since.Add(c.cfg.SessionTimeout))
+			c.sayAwaited(members, since)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (c *Consumer) replace(ctx context.Context, members []wire.Member) bool {
 	return true
 }
 
-func (c *Consumer) sayAwaited(members []wire.Member, until time.Time) {
+func (c *Consumer) sayAwaited(members []wire.Member, since time.Time) {
 	others := make([]string, 0, len(members))
 	for _, m := range members {
 		if m.ClientID != c.member {
@@ -181,9 +181,9 @@ func (c *Consumer) sayAwaited(members []wire.Member, until time.Time) {
 		}
 	}
 	const shown = 5
-	text := fmt.Sprintf("no partitions yet: group %s waits for its other members, at most until %s "+
-		"(kafka.session_timeout); it has %d: %s", c.cfg.Group, until.UTC().Format(time.RFC3339), len(others),
-		strings.Join(others[:min(shown, len(others))], ", "))
+	text := fmt.Sprintf("no partitions since %s: group %s waits for its other members, and leaves out one that is silent "+
+		"for its session timeout (%s here); it has %d: %s", since.UTC().Format(time.RFC3339), c.cfg.Group,
+		c.cfg.SessionTimeout, len(others), strings.Join(others[:min(shown, len(others))], ", "))
 	c.log.Info("waiting for partitions", "why", text)
 	c.warn(warnJoin, text)
 }

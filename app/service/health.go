@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,14 +29,15 @@ var errNotProbed = errors.New("not reported yet")
 
 // health knows which components (Kafka and Redis) are up. A component is down until its first probe. After
 // that it is up if its last probe succeeded and no call waits for it. A call that succeeds says nothing about
-// another one: a single partition may wait for a key that another program wrote, while all others go on. Safe
-// for concurrent use.
+// another one: a single partition may wait for a key that another program wrote, while all others go on. What
+// waits with diag.Waits leaves it up, but the process is not ready. Safe for concurrent use.
 //
 // A component can also have warnings. A component with a warning works, and the text of the warning names the
 // damage. Warnings do not change whether the component is up.
 type health struct {
 	log      *slog.Logger
 	up       *prometheus.GaugeVec
+	waits    *prometheus.GaugeVec
 	warnings *prometheus.GaugeVec
 	now      func() time.Time
 
@@ -64,7 +66,11 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 		log: log,
 		up: promauto.With(reg).NewGaugeVec(prometheus.GaugeOpts{
 			Name: "echosieve_connection_up",
-			Help: "1 if the last probe succeeded and no call waits.",
+			Help: "1 if the last probe succeeded and no call waits for the server.",
+		}, []string{"component"}),
+		waits: promauto.With(reg).NewGaugeVec(prometheus.GaugeOpts{
+			Name: "echosieve_waits",
+			Help: "1 while the server answers and work waits for other processes.",
 		}, []string{"component"}),
 		warnings: promauto.With(reg).NewGaugeVec(prometheus.GaugeOpts{
 			Name: "echosieve_warnings",
@@ -77,6 +83,7 @@ func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *he
 		h.components[name] = &component{probe: errNotProbed, since: h.now(), waits: map[fmt.Stringer]*waiting{},
 			warnings: map[string]string{}}
 		h.up.WithLabelValues(name).Set(0)
+		h.waits.WithLabelValues(name).Set(0)
 		h.warnings.WithLabelValues(name).Set(0)
 	}
 	return h
@@ -151,13 +158,21 @@ func (c *component) longest() []*waiting {
 	})
 }
 
-// err returns why the component is down; nil if it is up.
+// err returns why the component is down, or else a diag.Waits; nil if it is up and nothing waits.
 func (c *component) err() error {
-	if calls := c.longest(); len(calls) > 0 {
-		return calls[0].err
+	waits := c.probe
+	for _, call := range c.longest() {
+		if !isWaits(call.err) {
+			return call.err
+		}
+		if c.probe == nil {
+			waits = call.err
+		}
 	}
-	return c.probe
+	return waits
 }
+
+func isWaits(err error) bool { return errors.As(err, new(diag.Waits)) }
 
 func (h *health) update(name string, change func(*component)) {
 	h.mu.Lock()
@@ -167,20 +182,26 @@ func (h *health) update(name string, change func(*component)) {
 	change(c)
 	after := c.err()
 	unknown := errors.Is(before, errNotProbed)
-	if !unknown && (before == nil) == (after == nil) || errors.Is(after, errNotProbed) {
+	if !unknown && (before == nil) == (after == nil) && isWaits(before) == isWaits(after) || errors.Is(after, errNotProbed) {
 		return
 	}
 	if !unknown || after == nil {
 		c.since = h.now()
 	}
+	up, waits := 1.0, 0.0
 	// Logging within the lock keeps the lines of the log in the order of the changes.
-	if after == nil {
-		h.up.WithLabelValues(name).Set(1)
+	switch {
+	case after == nil:
 		h.log.Info("connection is up", "component", name)
-		return
+	case isWaits(after):
+		waits = 1
+		h.log.Info("connection is up, and work waits for other processes", "component", name, "because", after)
+	default:
+		up = 0
+		h.log.Warn("connection is down", "component", name, "err", after)
 	}
-	h.up.WithLabelValues(name).Set(0)
-	h.log.Warn("connection is down", "component", name, "err", after)
+	h.up.WithLabelValues(name).Set(up)
+	h.waits.WithLabelValues(name).Set(waits)
 }
 
 // componentState is the state of one component in the answer of /readyz.
@@ -188,6 +209,7 @@ type componentState struct {
 	Up    bool      `json:"up"`
 	Since time.Time `json:"since"` // of the last change
 	Error string    `json:"error,omitempty"`
+	Waits string    `json:"waits,omitempty"` // what work waits for although the component is up: then not ready
 	// Waiting are the calls that wait, the one that has waited longest first, at most waitsShown of WaitingCalls.
 	Waiting      []*waiting `json:"waiting,omitempty"`
 	WaitingCalls int        `json:"waiting_calls,omitempty"`
@@ -211,7 +233,9 @@ func (h *health) state() (bool, map[string]componentState) {
 		for _, kind := range slices.Sorted(maps.Keys(c.warnings)) {
 			s.Warnings = append(s.Warnings, c.warnings[kind])
 		}
-		if err := c.err(); err != nil {
+		if err := c.err(); isWaits(err) {
+			s.Waits, ready = err.Error(), false
+		} else if err != nil {
 			s.Up, s.Error, ready = false, err.Error(), false
 		}
 		states[name] = s

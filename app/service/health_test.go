@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/config"
+	"echosieve/internal/diag"
 	"echosieve/pipeline/article"
 )
 
@@ -61,6 +62,35 @@ func TestHealthChanges(t *testing.T) {
 		require.Equal(t, step.up, states["kafka"].Up, "step %d", i)
 		require.Equal(t, step.lines, strings.Count(log.String(), "\n"), "step %d: %s", i, log.String())
 		require.Equal(t, map[bool]float64{true: 1}[step.up], testutil.ToFloat64(h.up), "step %d", i)
+	}
+}
+
+// Work that waits for other processes is no lost connection: it has a metric, a word and a line of the log of its own.
+func TestWaitingForOthersIsNoLostConnection(t *testing.T) {
+	var log bytes.Buffer
+	h := newHealth(nil, slog.New(slog.NewTextHandler(&log, nil)), "kafka")
+	for i, step := range []struct {
+		do        func()
+		up, waits float64
+		said      string // the last line of the log
+	}{
+		{func() { probed(h, "kafka", diag.Waits("groups")) }, 1, 1, "groups"},
+		{func() { h.report("kafka", caller("fetch"), io.EOF) }, 0, 0, "connection is down"},
+		{func() { h.report("kafka", caller("fetch"), nil) }, 1, 1, "groups"},
+		{func() { probed(h, "kafka", nil) }, 1, 0, "msg=\"connection is up\""},
+		{func() { h.report("kafka", caller("join"), diag.Waits("another recipe decides")) }, 1, 1, "another recipe"},
+		{func() { probed(h, "kafka", io.EOF) }, 0, 0, "connection is down"},
+	} {
+		step.do()
+		ready, states := h.state()
+		require.False(t, ready && step.waits > 0, "step %d", i)
+		require.Equal(t, step.up == 1, states["kafka"].Up, "step %d", i)
+		require.Equal(t, step.waits == 1, states["kafka"].Waits != "", "step %d", i)
+		require.InDelta(t, step.up, testutil.ToFloat64(h.up), 0, "step %d", i)
+		require.InDelta(t, step.waits, testutil.ToFloat64(h.waits), 0, "step %d", i)
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		require.Contains(t, lines[len(lines)-1], step.said, "step %d", i)
+		require.Len(t, lines, i+1)
 	}
 }
 

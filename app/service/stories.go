@@ -25,6 +25,7 @@ import (
 	"echosieve/consumer"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
+	"echosieve/internal/diag"
 	"echosieve/internal/stopping"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -170,7 +171,10 @@ func (s *Stories) generation(ctx context.Context, kept *projector.Store) error {
 // reads returns why not all topics are read yet.
 func reads(ctx context.Context, all []*consumer.Consumer) error {
 	if slices.ContainsFunc(all, func(c *consumer.Consumer) bool { return !c.Joined() }) {
-		return errors.New("the groups that read the output topics are being joined")
+		if err := all[0].Ping(ctx); err != nil {
+			return err
+		}
+		return diag.Waits("the groups that read the output topics are being joined")
 	}
 	return all[0].Ping(ctx)
 }

@@ -1,9 +1,12 @@
 package broker
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+
+	"echosieve/internal/diag"
 )
 
 // Reporter reports failures to metrics, log and health. If an operation fails many times or for many
@@ -47,8 +50,8 @@ func (r *Reporter) Failed(operation, subject string, err error) {
 	r.health("kafka", key, err)
 }
 
-// Waits records that the operation waits for other processes, which is no failure of a broker. The text says what for.
-func (r *Reporter) Waits(operation, subject string, why error) {
+// Waits records that the operation waits for other processes, which is no failure of a broker. why says what for.
+func (r *Reporter) Waits(operation, subject string, why diag.Waits) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.log.Warn("waiting", "operation", operation, "subject", subject, "because", why)
@@ -79,11 +82,14 @@ func (r *Reporter) OK(operation, subject string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := failure{operation, subject}
-	if _, known := r.failing[key]; !known {
+	err, known := r.failing[key]
+	if !known {
 		return
 	}
 	delete(r.failing, key)
-	if !r.fails(operation) {
+	if errors.As(err, new(diag.Waits)) {
+		r.log.Info("waits no longer", "operation", operation, "subject", subject)
+	} else if !r.fails(operation) {
 		r.log.Info("kafka operation works again", "operation", operation)
 	}
 	r.health("kafka", key, nil)

@@ -68,6 +68,12 @@ func (p *Problem) Finding(severity Severity, subject string) Finding {
 	return New(severity, subject, fmt.Sprintf("%s (%s)", p.Cause, oneLine(p.Err)), p.Remedy)
 }
 
+// Waits is why work waits although its server answers: for other processes, say. No connection is down.
+type Waits string
+
+// Error says what is awaited.
+func (w Waits) Error() string { return string(w) }
+
 // oneLine puts the errors of several servers, which go-redis joins line by line, into one line, each once.
 func oneLine(err error) string {
 	lines := strings.Split(err.Error(), "\n")

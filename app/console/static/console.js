@@ -206,7 +206,7 @@ function showConnection(name, up, texts = []) {
 function problemsOf(c) {
   const waiting = (c.waiting ?? []).map((w) => `${w.call} has waited since ${new Date(w.since).toLocaleTimeString(undefined, { hourCycle: "h23" })}: ${w.error}`);
   if (c.waiting_calls > waiting.length) waiting.push(`${count(c.waiting_calls - waiting.length, "more call")} waiting.`);
-  return [...new Set([c.error, ...waiting, ...(c.warnings ?? [])].filter(Boolean))];
+  return [...new Set([c.error, c.waits, ...waiting, ...(c.warnings ?? [])].filter(Boolean))];
 }
 
 async function watchConnections() {
