@@ -3,11 +3,12 @@
 // for programs. The password of http.generated_login is in the log.
 //
 // The files are one configuration. They are read at every request, and judged as at the start. While one of
-// them has a mistake, requests get the answer 503, except at the paths of http.open, and the log names the
-// mistake once.
+// them has a mistake or cannot be read, requests get the answer 503, except at the paths of http.open, and the log
+// names the mistake once.
 package access
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
@@ -19,6 +20,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"echosieve/app/config"
 
@@ -36,10 +39,16 @@ type Access struct {
 	// known holds sums of right logins. A sum contains the bcrypt hash, so it ends with the hash.
 	known sync.Map
 
-	mu      sync.Mutex
-	sums    sums // of the files that were read last
+	// reading has room for one reader of the files: with a mount that hangs, more would hold a thread each.
+	reading chan struct{}
+	last    atomic.Pointer[files]
+}
+
+// files are what was read last.
+type files struct {
+	sums    sums
 	inForce *rules
-	bad     error // why the files that were read last are not in force; nil: they are
+	bad     error // why these files are not in force; nil: they are
 }
 
 // generatedUser is the user of http.generated_login.
@@ -78,47 +87,71 @@ func (r *rules) judge(cfg config.HTTPConfig, before *rules) error {
 // neither. Pages that show articles need a login as soon as http.listen is no loopback address: without one,
 // Load returns an error.
 func Load(cfg config.HTTPConfig, log *slog.Logger) (*Access, error) {
-	a := &Access{cfg: cfg, log: log}
+	a := &Access{cfg: cfg, log: log, reading: make(chan struct{}, 1)}
 	_, _ = rand.Read(a.salt[:]) // never fails
 	if cfg.Generated {
 		password := rand.Text()
 		a.generated, _ = bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost) // fails for long passwords
 		log.Info("login until the next start", "user", generatedUser, "password", password)
 	}
-	if a.read(); a.bad != nil {
-		return nil, a.bad
+	read := a.read(nil)
+	if read.bad != nil {
+		return nil, read.bad
 	}
-	if len(a.sums) == 0 && a.generated == nil {
+	a.last.Store(read)
+	if len(read.sums) == 0 && a.generated == nil {
 		return nil, nil
 	}
 	return a, nil
 }
 
-// read takes over the files if they have no mistake.
-func (a *Access) read() {
+// read reads the files. While they have a mistake, the rules before stay in force.
+func (a *Access) read(before *rules) *files {
 	next, sums, err := readFiles(a.cfg, a.generated)
 	if err == nil {
-		err = next.judge(a.cfg, a.inForce)
+		err = next.judge(a.cfg, before)
 	}
-	if a.sums, a.bad = sums, err; err == nil {
-		a.inForce = next
+	if err != nil {
+		next = before
+	}
+	return &files{sums, next, err}
+}
+
+// rules returns the last rules without a mistake, and what is wrong with the files now. It waits for the files until
+// ctx ends; then that is the error.
+func (a *Access) rules(ctx context.Context) (*rules, error) {
+	done := make(chan *files, 1)
+	select {
+	case a.reading <- struct{}{}:
+		go func() {
+			done <- a.refresh()
+			<-a.reading
+		}()
+	case <-ctx.Done():
+	}
+	select {
+	case now := <-done:
+		return now.inForce, now.bad
+	case <-ctx.Done():
+		return a.last.Load().inForce, fmt.Errorf("the files of the login cannot be read: %w", ctx.Err())
 	}
 }
 
-// rules returns the last rules without a mistake, and what is wrong with the files now.
-func (a *Access) rules() (*rules, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.sums.changed() {
-		return a.inForce, a.bad
+// refresh reads the files again if they have changed.
+func (a *Access) refresh() *files {
+	last := a.last.Load()
+	if !last.sums.changed() {
+		return last
 	}
-	if a.read(); a.bad != nil {
+	now := a.read(last.inForce)
+	a.last.Store(now)
+	if now.bad != nil {
 		a.log.Error("login and certificates of the HTTP listener have a mistake: until it is mended, requests get "+
-			"the answer 503, except at the paths of http.open", "err", a.bad)
+			"the answer 503, except at the paths of http.open", "err", now.bad)
 	} else {
 		a.log.Info("login and certificates of the HTTP listener reloaded")
 	}
-	return a.inForce, a.bad
+	return now
 }
 
 // isLoopback says whether only this machine reaches an address.
@@ -163,17 +196,23 @@ func sumOf(data []byte, err error) (sum [sha256.Size]byte) {
 	return sum
 }
 
+// certificatePatience is how long a handshake waits for the files before it takes the certificate that was read last:
+// who probes /healthz waits no longer than a second.
+const certificatePatience = 500 * time.Millisecond
+
 // TLS returns the configuration of the listener; nil: it speaks without TLS. A certificate is read again when it has
 // changed; one with a mistake is not taken over.
 func (a *Access) TLS() *tls.Config {
-	if a == nil || a.inForce.cert == nil {
+	if a == nil || a.last.Load().inForce.cert == nil {
 		return nil
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			r, _ := a.rules()
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			ctx, cancel := context.WithTimeout(hello.Context(), certificatePatience)
+			defer cancel()
+			r, _ := a.rules(ctx)
 			return r.cert, nil
 		},
 	}

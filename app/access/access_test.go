@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -414,4 +415,42 @@ func TestTLS(t *testing.T) {
 	refused("unknown authority")
 	trust(next)
 	answers(http.StatusOK)
+}
+
+// A mount that hangs keeps requests that need a login waiting. Probes get their answer, also by TLS.
+func TestAHungMountFailsNoProbe(t *testing.T) {
+	pair := certs.NewAuthority(t).Server()
+	text := encrypted(pair) + "}\n" + users(t, "alice")
+	cfg := settings(t, text, "")
+	a := load(t, cfg)
+	server := httptest.NewUnstartedServer(a.Protect(page))
+	server.TLS = a.TLS()
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	get := func(path string) int {
+		answer, err := client.Get(server.URL + path)
+		if err != nil {
+			return 0
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode
+	}
+	require.NoError(t, os.Remove(cfg.ConfigFile))
+	require.NoError(t, syscall.Mkfifo(cfg.ConfigFile, 0o600))
+	hanging, err := os.OpenFile(cfg.ConfigFile, os.O_RDWR, 0) // who reads it waits until this is closed
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = hanging.Close() })
+	waiting := make(chan int, 1)
+	go func() { waiting <- get("/") }()
+	for range 2 {
+		require.Equal(t, http.StatusOK, get("/healthz"))
+	}
+	require.Empty(t, waiting)
+	require.NoError(t, os.Remove(cfg.ConfigFile))
+	write(t, cfg.ConfigFile, text)
+	require.NoError(t, hanging.Close())
+	require.Equal(t, http.StatusUnauthorized, <-waiting)
+	requires(t, a, "/", map[string]int{"": 401, "alice:secret": 200})
 }

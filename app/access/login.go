@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -25,17 +26,23 @@ const mostPassword = 72
 // Realm names Echosieve to clients that need a login.
 const Realm = `realm="Echosieve"`
 
+// filesPatience is how long a request waits for the files of the login.
+const filesPatience = 10 * time.Second
+
 // Protect returns a handler that asks for the login before next, except at the paths of http.open.
 func (a *Access) Protect(next http.Handler) http.Handler {
 	if a == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rules, bad := a.rules()
-		switch {
-		case slices.Contains(a.cfg.Open, r.URL.Path):
+		if slices.Contains(a.cfg.Open, r.URL.Path) { // also while the files cannot be read
 			next.ServeHTTP(w, r)
 			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), filesPatience)
+		defer cancel()
+		rules, bad := a.rules(ctx)
+		switch {
 		case bad != nil:
 			http.Error(w, "The files of the login have a mistake: see the log of Echosieve.", http.StatusServiceUnavailable)
 			return

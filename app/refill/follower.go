@@ -35,10 +35,11 @@ const sayInterval = 2 * time.Second
 func (f *Follower) CatchUp(ctx context.Context, committed map[article.Coordinates]string, say func(string)) (
 	lacked bool, err error,
 ) {
-	gaps, err := f.Handover.Gaps(ctx, committed)
-	if err != nil || len(gaps) == 0 {
+	lack, err := f.Handover.Lack(ctx, committed)
+	if err != nil || lack == nil || len(lack.Gaps) == 0 {
 		return false, errors.Join(err, f.Handover.HandOver(ctx, committed))
 	}
+	gaps := lack.Gaps
 	archive, err := tools.NewArchive(f.Config.Kafka, f.Config.Kafka.Topics.Inputs...)
 	if err != nil {
 		return true, err
@@ -83,7 +84,7 @@ func (f *Follower) CatchUp(ctx context.Context, committed map[article.Coordinate
 		report(len(records))
 		return err
 	})
-	if err == nil { // of parts that write at once, one may overwrite what the other wrote
+	if err == nil { // of some gaps nothing was read
 		err = f.Handover.Fill(ctx, ends...)
 	}
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 	"echosieve/app/files"
 	"echosieve/app/visible"
 	"echosieve/consumer/broker"
+	"echosieve/consumer/delivery"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -117,11 +118,28 @@ var errStop = errors.New("stop")
 // The outputs of an input partition are in one partition of each output topic, in input order, and have the
 // timestamps of the input. So the search begins at the first output that is not older, and ends at the first
 // output of a later record. A record that was delivered again has another output further on, with the same
-// verdict.
+// verdict. Partitions from before output partitions were added are searched last.
 func (r *Reader) Verdict(ctx context.Context, input article.Coordinates, at time.Time) (found *Output, err error) {
 	defer files.ShowLine(r.out, r.line)()
+	var now, before []article.Coordinates
 	for _, topic := range r.Topics {
-		if err = r.scan(ctx, topic, input.Partition, at, func(o *Output) error {
+		n, err := r.partitions(ctx, topic)
+		if err != nil {
+			return nil, err
+		}
+		for had, tried := n, map[int32]bool{}; had > 0; had-- {
+			p := delivery.OutputPartition(input.Partition, had)
+			switch place := (article.Coordinates{Topic: topic, Partition: p}); {
+			case had == n:
+				now = append(now, place)
+			case !tried[p]:
+				before = append(before, place)
+			}
+			tried[p] = true
+		}
+	}
+	for _, place := range append(now, before...) {
+		if err = r.scan(ctx, place, at, func(o *Output) error {
 			switch c := o.Input; {
 			case c == input:
 				found = o
@@ -167,55 +185,53 @@ func (r *Reader) ByID(ctx context.Context, id string, since time.Time) (latest *
 // ends that the partitions have when it comes to them. It ends with the first error of fn.
 func (r *Reader) Each(ctx context.Context, topic string, since time.Time, fn func(*Output) error) error {
 	defer files.ShowLine(r.out, r.line)()
-	return r.scan(ctx, topic, allPartitions, since, fn)
+	n, err := r.partitions(ctx, topic)
+	for p := int32(0); int(p) < n && err == nil; p++ {
+		err = r.scan(ctx, article.Coordinates{Topic: topic, Partition: p}, since, fn)
+	}
+	return err
 }
 
-// allPartitions stands for every partition of the input.
-const allPartitions = -1
-
-// scan calls fn with the outputs of a topic that are about a partition of the input, from the first one on that is not
-// older than since. Other records are passed over. A partition ends without error when fn returns errStop.
-func (r *Reader) scan(ctx context.Context, topic string, input int32, since time.Time, fn func(*Output) error) error {
+// partitions returns the number of partitions of a topic.
+func (r *Reader) partitions(ctx context.Context, topic string) (int, error) {
 	a, err := r.archive(topic)
+	if err != nil {
+		return 0, err
+	}
+	return a.Partitions(ctx, topic)
+}
+
+// scan calls fn with the outputs in a partition, from the first one on that is not older than since. Other records are
+// passed over. The partition ends without error when fn returns errStop.
+func (r *Reader) scan(ctx context.Context, from article.Coordinates, since time.Time, fn func(*Output) error) error {
+	a, err := r.archive(from.Topic)
 	if err != nil {
 		return err
 	}
-	n, err := a.Partitions(ctx, topic)
+	ms := max(0, since.UnixMilli()) // Kafka takes negative times for requests of another kind
+	from.Offset, err = a.OffsetAt(ctx, from.Topic, from.Partition, time.UnixMilli(ms))
 	if err != nil {
+		return err
+	}
+	offsets, err := a.Offsets(ctx, from.Topic, from.Partition)
+	if err != nil || from.Offset < 0 { // there is none
 		return err
 	}
 	read := int64(0)
-	for p := range int32(n) {
-		if input != allPartitions && p != input%int32(n) {
-			continue
-		}
-		ms := max(0, since.UnixMilli()) // Kafka takes negative times for requests of another kind
-		first, err := a.OffsetAt(ctx, topic, p, time.UnixMilli(ms))
+	err = a.Read(ctx, from, offsets.Next, func(rec *record.Record) error {
+		read++
+		share := 100 * (rec.Offset - from.Offset) / (offsets.Next - from.Offset)
+		r.progress.Store(&progress{rec.Coordinates, share, read})
+		o, err := parse(*rec)
 		if err != nil {
-			return err
+			return nil //nolint:nilerr // a record that somebody else published is no verdict
 		}
-		offsets, err := a.Offsets(ctx, topic, p)
-		if err != nil {
-			return err
-		}
-		if first < 0 { // there is none
-			continue
-		}
-		err = a.Read(ctx, article.Coordinates{Topic: topic, Partition: p, Offset: first}, offsets.Next,
-			func(rec *record.Record) error {
-				read++
-				r.progress.Store(&progress{rec.Coordinates, 100 * (rec.Offset - first) / (offsets.Next - first), read})
-				o, err := parse(*rec)
-				if err != nil {
-					return nil //nolint:nilerr // a record that somebody else published is no verdict
-				}
-				return fn(o)
-			})
-		if err != nil && !errors.Is(err, errStop) {
-			return err
-		}
+		return fn(o)
+	})
+	if errors.Is(err, errStop) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // hasID says whether an output is about an article with the id. Headers name the ids of other articles, and

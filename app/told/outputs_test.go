@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/app/config"
 	"echosieve/app/told"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -71,6 +72,24 @@ func TestVerdict(t *testing.T) {
 	found, _, err = r.ByID(t.Context(), "9", time.Now())
 	require.NoError(t, err)
 	require.Nil(t, found)
+}
+
+// Verdicts from before output partitions were added stay where they are, and those of the same input partition that came
+// later are elsewhere.
+func TestVerdictFromBeforePartitionsWereAdded(t *testing.T) {
+	w := inprocess.Start(t, func(cfg *config.Config) { cfg.Kafka.Partitions = 4 }) // which were 2
+	r := told.NewReader(w.Config, io.Discard)
+	defer r.Close()
+	start, topic := time.Now().Add(-time.Hour), w.Config.Kafka.Topics.Unique
+	w.PublishTo(t, output(topic, 1, input(3, 7), "7", start))
+	w.PublishTo(t, output(topic, 3, input(3, 8), "8", start.Add(time.Second)))
+	for offset, partition := range map[int64]int32{7: 1, 8: 3} {
+		o, err := r.Verdict(t.Context(), input(3, offset), start)
+		require.NoError(t, err)
+		require.Equal(t, partition, o.Record.Partition)
+	}
+	_, err := r.Verdict(t.Context(), input(3, 6), start)
+	require.ErrorIs(t, err, told.ErrNoVerdict)
 }
 
 // A page that is fetched again and again has hundreds of outputs with one id: the latest is found, some others are

@@ -193,9 +193,9 @@ func (o *ownership) moved(now *outputTopics) bool {
 	})
 }
 
-// outputPartition returns the partition that holds the outputs of an input partition, in a topic with so many
+// OutputPartition returns the partition that holds the outputs of an input partition, in a topic with so many
 // partitions.
-func outputPartition(input int32, partitions int) int32 { return input % int32(partitions) }
+func OutputPartition(input int32, partitions int) int32 { return input % int32(partitions) }
 
 // positionsIn returns the starts of the partitions of these topics that hold the outputs of an input partition.
 func positionsIn(topics []wire.Topic, input int32) ([]broker.Position, error) {
@@ -207,7 +207,7 @@ func positionsIn(topics []wire.Topic, input int32) ([]broker.Position, error) {
 		case len(t.Partitions) == 0:
 			return nil, protocol.NewErrNoTopic(t.Name)
 		}
-		at := wire.TopicPartition{Topic: t.Name, Partition: outputPartition(input, len(t.Partitions))}
+		at := wire.TopicPartition{Topic: t.Name, Partition: OutputPartition(input, len(t.Partitions))}
 		positions[i] = broker.Position{TopicPartition: at, TopicID: t.ID}
 	}
 	return positions, nil

@@ -31,7 +31,7 @@ func (d *Delivery) newWriters(input wire.TopicPartition, as func() identity) *wr
 	for to, topic := range d.cluster.Config.Topics.Destinations() {
 		if topic != "" {
 			ws[to] = newWriter(d.cluster, as(), article.Destination(to), topic,
-				func(partitions int) int { return int(outputPartition(input.Partition, partitions)) })
+				func(partitions int) int { return int(OutputPartition(input.Partition, partitions)) })
 		}
 	}
 	return &ws

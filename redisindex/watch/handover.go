@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,6 +85,15 @@ type Lack struct {
 	Other    keyspace.ID // the index that has them
 	Articles uint64      // at most so many stood there at the latest commit
 	Until    time.Time   // from then on they are too old to be originals
+	// Gaps are what it lacks since it was filled. There are none if it never was: then nobody knows where the articles
+	// that it lacks begin.
+	Gaps []Gap
+}
+
+// Gap is a part of an input partition that was decided in another index, and that this one was not filled with.
+type Gap struct {
+	From article.Coordinates
+	To   int64 // the offset after its last record
 }
 
 // Lack returns what the index lacks, nil if it lacks nothing. The argument holds the labels of the group's
@@ -94,7 +104,15 @@ func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]s
 		return nil, err
 	}
 	label, _ := ParseLabel(found.Label)
-	return &Lack{Other: label.Index, Articles: max(1, label.Ticket), Until: label.Seen.Add(h.window)}, nil
+	lack := &Lack{Other: label.Index, Articles: max(1, label.Ticket), Until: label.Seen.Add(h.window)}
+	for at := range committed {
+		p := partitionOf(at)
+		if end := found.Offsets[p]; len(filled) > 0 && end > filled[p] {
+			at.Offset = filled[p]
+			lack.Gaps = append(lack.Gaps, Gap{From: at, To: end})
+		}
+	}
+	return lack, nil
 }
 
 // compare returns up to where other indexes hold the articles of the group, and up to where this one was filled.
@@ -125,47 +143,29 @@ func (h *Handover) compare(ctx context.Context, committed map[article.Coordinate
 		}
 	}
 	if changed && found.beyond(filled) {
-		err = h.write(ctx, fieldEnds, found)
+		err = h.writeEnds(ctx, found)
 	}
 	return found, filled, err
 }
 
-// Gap is a part of an input partition that was decided in another index, and that this one was not filled with.
-type Gap struct {
-	From article.Coordinates
-	To   int64 // the offset after its last record
-}
+//go:embed lua/fill.lua
+var fillSource string
 
-// Gaps returns what this index lacks since it was filled. It returns nothing if it never was: then nobody knows where
-// the articles that it lacks begin.
-func (h *Handover) Gaps(ctx context.Context, committed map[article.Coordinates]string) (gaps []Gap, err error) {
-	found, filled, err := h.compare(ctx, committed)
-	if err != nil || len(filled) == 0 {
-		return nil, err
+var fillScript = redis.NewScript(fillSource)
+
+// Fill remembers that the index lacks nothing below these offsets of partitions. Several processes may fill at once.
+func (h *Handover) Fill(ctx context.Context, below ...article.Coordinates) error {
+	args := []any{fieldFilled, h.expirySeconds()}
+	for _, at := range below {
+		args = append(args, partitionOf(at), at.Offset)
 	}
-	for at := range committed {
-		p := partitionOf(at)
-		if end := found.Offsets[p]; end > filled[p] {
-			at.Offset = filled[p]
-			gaps = append(gaps, Gap{From: at, To: end})
+	err := fillScript.EvalSha(ctx, h.client, []string{h.key}, args...).Err()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		if err = fillScript.Load(ctx, h.client).Err(); err == nil {
+			err = fillScript.EvalSha(ctx, h.client, []string{h.key}, args...).Err()
 		}
 	}
-	return gaps, nil
-}
-
-// Fill remembers that the index lacks nothing below these offsets of partitions.
-func (h *Handover) Fill(ctx context.Context, below ...article.Coordinates) error {
-	var filled offsets
-	if err := h.read(ctx, fieldFilled, &filled); err != nil {
-		return err
-	}
-	if filled == nil {
-		filled = offsets{}
-	}
-	for _, at := range below {
-		filled.raise(at)
-	}
-	return h.write(ctx, fieldFilled, filled)
+	return h.explain(err)
 }
 
 // Decider says whether the latest label names this index, and else in words how this index differs from the one that
@@ -222,17 +222,20 @@ func (h *Handover) read(ctx context.Context, field string, into any) error {
 	return nil
 }
 
-func (h *Handover) write(ctx context.Context, field string, value any) error {
-	text, err := json.Marshal(value)
+func (h *Handover) writeEnds(ctx context.Context, found ends) error {
+	text, err := json.Marshal(found)
 	if err != nil {
 		return fmt.Errorf("handover: %w", err)
 	}
 	pipe := h.client.Pipeline()
-	pipe.HSet(ctx, h.key, field, text)
-	pipe.Expire(ctx, h.key, 2*h.window+time.Hour) // commits from before the window count for nothing
+	pipe.HSet(ctx, h.key, fieldEnds, text)
+	pipe.Expire(ctx, h.key, time.Duration(h.expirySeconds())*time.Second)
 	_, err = pipe.Exec(ctx)
 	return h.explain(err)
 }
+
+// expirySeconds is how long the key lives: commits from before the window count for nothing.
+func (h *Handover) expirySeconds() int64 { return int64((2*h.window + time.Hour) / time.Second) }
 
 // explain returns the cause and the remedy of an error of Redis. Joining the group waits for it.
 func (h *Handover) explain(err error) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"echosieve/pipeline/article"
 	"echosieve/redisindex/keyspace"
@@ -137,6 +138,48 @@ func TestLackOutlivesTheEvidence(t *testing.T) {
 	require.NotNil(t, lack(h, commits{0: {9, label(x, 0)}, 1: {7, idle}}), "not up to there")
 	require.NoError(t, h.Fill(t.Context(), upTo(0, 7)...))
 	require.Nil(t, lack(h, commits{0: {9, label(x, 0)}, 1: {7, idle}}))
+}
+
+// The gaps of an index begin where it was filled. Nobody knows those of one that never was.
+func TestGaps(t *testing.T) {
+	r := newRig(t)
+	old, _ := r.index(168*time.Hour, 3)
+	_, h := r.index(72*time.Hour, 1)
+	committed := commits{0: {9, label(old, time.Minute)}, 1: {4, label(old, time.Hour)}}.labels()
+	lack, err := h.Lack(t.Context(), committed)
+	require.NoError(t, err)
+	require.Empty(t, lack.Gaps)
+	require.NoError(t, h.Fill(t.Context(), upTo(5, 4)...))
+	lack, err = h.Lack(t.Context(), committed)
+	require.NoError(t, err)
+	require.Equal(t, []Gap{{From: upTo(5)[0], To: 9}}, lack.Gaps)
+}
+
+// Processes that fill an index at once do not undo what the others have filled, and none lowers it.
+func TestFillAtOnce(t *testing.T) {
+	r := newRig(t)
+	_, h := r.index(time.Hour, 1)
+	const partitions, last = 8, 1 << 52
+	var fillers errgroup.Group
+	for p := range int32(partitions) {
+		fillers.Go(func() error {
+			for _, offset := range []int64{1, 2, last, 3} {
+				at := article.Coordinates{Topic: "in", Partition: p, Offset: offset}
+				if err := h.Fill(t.Context(), at); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, fillers.Wait())
+	var filled offsets
+	require.NoError(t, h.read(t.Context(), fieldFilled, &filled))
+	require.Len(t, filled, partitions)
+	for partition, offset := range filled {
+		require.EqualValues(t, last, offset, partition)
+	}
+	require.Positive(t, r.client.TTL(t.Context(), h.key).Val())
 }
 
 // TestReporter follows a process whose group was on another index, until it is filled.
