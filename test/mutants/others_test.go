@@ -133,7 +133,7 @@ var others = []mistake{
 	{"values-wait-for-no-memory", "^TestValuesWaitForMemory$", []edit{
 		{"../pipeline/decode/compression.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"}}},
 	{"a-reload-is-not-judged", "^TestReloadJudgesAsTheStart$", []edit{
-		{"../app/access/access.go", "err = next.judge(a.cfg, a.inForce)", "_ = next.judge(a.cfg, a.inForce)"}}},
+		{"../app/access/access.go", "err = next.judge(a.cfg, before)", "_ = next.judge(a.cfg, before)"}}},
 	{"a-refill-brings-forgotten-articles-back",
 		"../cmd/echosieve/internal/index ^TestRefillLeavesForgottenArticles$", []edit{
 			{"admin/forgotten.go", "append(forgotten, err == nil && ", "append(forgotten, err != nil && "}}},
