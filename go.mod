@@ -15,7 +15,6 @@ require (
 	// Words of scripts that pipeline/segment does not cut as gojieba does.
 	github.com/clipperhouse/uax29/v2 v2.7.0
 	github.com/docker/go-units v0.5.0
-	github.com/gogs/chardet v0.0.0-20211120154057-b7413eaefb8f
 	// What app/registry remembers of ids: the least used one goes.
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	// Forms of dates: the kept fork of araddon/dateparse. Zones are read by pipeline/decode: the library takes a name that it
@@ -78,6 +77,7 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-shiori/dom v0.0.0-20230515143342-73569d674e1c // indirect
+	github.com/gogs/chardet v0.0.0-20211120154057-b7413eaefb8f // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/gorilla/mux v1.8.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect

@@ -2,26 +2,13 @@ package files
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
-
-	"echosieve/pipeline/decode"
 )
-
-// encodingError says that a whole file is in another encoding than UTF-8. text is a part of the file that shows it.
-func encodingError(text []byte) error {
-	name, said := decode.EncodingOf(text), "is perhaps"
-	if name == "" {
-		name, said = "ENCODING", "cannot be guessed:"
-	}
-	return fmt.Errorf("the file is not in UTF-8; its encoding %s %s: save it in UTF-8, or type iconv -f "+
-		"%s -t UTF-8 FILE and pipe it into this command", said, name, name)
-}
 
 // metaBytes is how much of a page is searched for its encoding, in bytes. Browsers search the first 1,024
 // bytes, and the rest of the head when they come to it.
@@ -31,10 +18,9 @@ const metaBytes = 256 << 10
 var metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]*charset`)
 
 // toUTF8 returns a page as browsers read it: a byte order mark counts most, then contentType, then the page's own
-// meta element, then UTF-8. An encoding in which all bytes are characters goes before one in which some are not. A
-// page that is no text in any of these is read in the encoding that it most likely has, whose name is returned, too.
-// ok is false if it is no text in that either.
-func toUTF8(data []byte, contentType string) (text, guessed string, ok bool) {
+// meta element, then UTF-8. An encoding in which all bytes are characters goes before one in which some are not.
+// ok is false if it is no text in any of these.
+func toUTF8(data []byte, contentType string) (text string, ok bool) {
 	named := make([]encoding.Encoding, 0, 4)
 	for _, kind := range []string{contentType, ""} {
 		if e, name, certain := charset.DetermineEncoding(data, kind); certain || name != "windows-1252" {
@@ -50,21 +36,13 @@ func toUTF8(data []byte, contentType string) (text, guessed string, ok bool) {
 	for _, e := range named {
 		text, strange := inUTF8(e, data)
 		if strange == 0 {
-			return text, "", true
+			return text, true
 		}
 		if first == "" && isText(strange, len(text)) {
 			first = text
 		}
 	}
-	if first != "" {
-		return first, "", true
-	}
-	name := decode.EncodingOf(data)
-	if e, _ := charset.Lookup(name); e != nil {
-		text, strange := inUTF8(e, data)
-		return text, name, isText(strange, len(text))
-	}
-	return "", "", false
+	return first, first != ""
 }
 
 // inUTF8 returns data in UTF-8, and the number of strange characters in it.

@@ -32,6 +32,7 @@ var otherForms = []struct{ prefix, form, remedy string }{
 	{"ARROW1", "an Arrow file", arrowRemedy},
 	{"FEA1", "an Arrow file (Feather)", arrowRemedy},
 	{"Obj\x01", "an Avro file", "type avro-tools tojson FILE and pipe it into this command"},
+	{"sep=", "a table behind a line that names its separator", "type tail -n +2 FILE and pipe it into this command"},
 	{"<?xml", "XML, perhaps a feed", "let a program that reads feeds write one JSON object a line"},
 	{"<rss", "a feed", "let a program that reads feeds write one JSON object a line"},
 	{"<feed", "a feed", "let a program that reads feeds write one JSON object a line"},
@@ -61,9 +62,12 @@ func (f *file) form(content *bufio.Reader) (next func() (Article, error), err er
 	case isBulk(first):
 		return (&bulkReader{lines: lines}).next, nil
 	case valid && isKcat(first):
-		return func() (Article, error) { return payload(lines.next()) }, nil
+		return nil, errKcat
 	case strings.HasPrefix(first, "{"):
 		return lines.next, nil
+	}
+	if strings.Contains(first, "\r") {
+		return nil, errCarriage
 	}
 	fields := &f.Input.Fields
 	known := slices.Concat(fields.Text, fields.ID, fields.Title, fields.Publisher, fields.URL, fields.Published, f.Columns)
@@ -119,10 +123,19 @@ func otherForm(start []byte, first string) error {
 	case kind != "application/octet-stream" && !strings.HasPrefix(kind, "text/"):
 		return fmt.Errorf("this is a file of the type %s", kind)
 	case !utf8.ValidString(first):
-		return encodingError(start)
+		return errEncoding
 	}
 	return nil
 }
+
+var (
+	errKcat = errors.New("this is the output of kcat -J: type jq -c '.payload // empty | fromjson' FILE and pipe it " +
+		"into this command")
+	errCarriage = errors.New("its lines end in a carriage return alone: type tr '\\r' '\\n' < FILE and pipe it into " +
+		"this command")
+	errEncoding = errors.New("the file is not in UTF-8: save it in UTF-8, or type iconv -f GB18030 -t UTF-8 FILE, with " +
+		"its encoding in place of GB18030, and pipe it into this command")
+)
 
 // tarMark is where the header of a tar archive has its mark, in bytes.
 const tarMark = 257
@@ -223,12 +236,4 @@ func (b *bulkReader) next() (Article, error) {
 func isKcat(line string) bool {
 	missing := func(name string) bool { return !gjson.Get(line, name).Exists() }
 	return !slices.ContainsFunc([]string{"topic", "partition", "offset", "payload"}, missing)
-}
-
-// payload returns the value of a record in the output of kcat -J; of one without a value the record.
-func payload(a Article, err error) (Article, error) {
-	if value := gjson.GetBytes(a.Value, "payload"); err == nil && value.Type == gjson.String {
-		a.Value = []byte(value.Str)
-	}
-	return a, err
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // Reader reads the articles of files as JSON objects: JSON Lines, JSON lists, JSON over several lines,
-// Elasticsearch's bulk format, the output of kcat -J, CSV and TSV with a header, and WARC, plain, .gz or .zst.
+// Elasticsearch's bulk format, CSV and TSV with a header, and WARC, plain, .gz or .zst.
 //
 // Every piece of a file is handed over, or is a *SkipError with its cause, or it stands behind the place at which
 // the file has ended with an error. No piece is read twice. Behind the first article of a file, a line or an element

@@ -29,23 +29,10 @@ type tableReader struct {
 // separators of tables; Excel writes semicolons where the comma is in numbers.
 const separators = "\t,;"
 
-// newTableReader returns nil unless the first line is a header that has one of the names of a text. A line
-// such as sep=; before the header, which Excel writes, names the separator. known are the names that count
-// without regard to case. columns are the names of a header without a text.
+// newTableReader returns nil unless the first line is a header that has one of the names of a text. known are the
+// names that count without regard to case. columns are the names of a header without a text.
 func newTableReader(s *source, first string, text, known []string) (t *tableReader, columns []string) {
-	end := byte('\n')
-	// A line end of its own, as old programs of the Macintosh write it.
-	if i := strings.IndexByte(first, '\r'); i >= 0 {
-		end, first = '\r', first[:i]
-	}
-	among, named := separators, strings.TrimPrefix(strings.ToLower(first), "sep=")
-	if len(named) == 1 && named != strings.ToLower(first) {
-		s.skip(end)
-		among = named
-		_, first = beginning(s)
-		first, _, _ = strings.Cut(first, "\r")
-	}
-	for _, separator := range among {
+	for _, separator := range separators {
 		header, err := newParser(strings.NewReader(first), separator).Read()
 		if err != nil || len(header) < 2 {
 			continue
@@ -56,8 +43,9 @@ func newTableReader(s *source, first string, text, known []string) (t *tableRead
 			columns = names
 			continue
 		}
-		s.skip(end)
-		t = &tableReader{window: window{source: s, carriage: end == '\r'}, names: names, text: names[at],
+		_, _ = s.ReadSlice('\n') // the next read returns the error
+		s.line++
+		t = &tableReader{window: window{source: s}, names: names, text: names[at],
 			columns: map[string]bool{}}
 		for _, n := range names {
 			t.columns[lower(n)] = n != ""
@@ -184,7 +172,7 @@ func (t *tableReader) object(fields []string, row []byte) ([]byte, error) {
 	case t.utf8:
 		return nil, &SkipError{Cause: "not in UTF-8", Detail: "the row is not in UTF-8, as the rows before it are"}
 	default:
-		return nil, encodingError(row)
+		return nil, errEncoding
 	}
 	if len(fields) > len(t.names) {
 		return nil, &SkipError{Cause: "more fields than the header",

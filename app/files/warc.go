@@ -22,8 +22,7 @@ import (
 // length, and parses it with net/http, which refuses headers that browsers and warcio read.
 type warcReader struct {
 	*source
-	number int    // of the record, counted from 1
-	note   string // how the page was read
+	number int // of the record, counted from 1
 }
 
 // page is the article of a WARC record.
@@ -41,9 +40,8 @@ func (w *warcReader) next() (Article, error) {
 			return Article{Place: w.number}, err
 		}
 		block := &io.LimitedReader{R: w.Reader, N: length}
-		w.note = ""
 		text, err := w.text(h, block)
-		a := Article{Place: w.number, Note: w.note}
+		a := Article{Place: w.number}
 		if _, skip := io.Copy(io.Discard, block); skip != nil {
 			return a, skip
 		}
@@ -199,15 +197,12 @@ func (w *warcReader) text(h http.Header, block io.Reader) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, guessed, ok := toUTF8(body, kind)
+	text, ok := toUTF8(body, kind)
 	switch {
 	case !ok:
-		return "", &SkipError{Cause: "bytes that are no text"}
+		return "", &SkipError{Cause: "bytes that are no text in the encoding that is named"}
 	case strings.TrimSpace(text) == "":
 		return "", noPage("an empty body")
-	}
-	if guessed != "" {
-		w.note = "a page in its most likely encoding, " + guessed
 	}
 	return text, nil
 }

@@ -18,17 +18,10 @@ type source struct {
 // most is the length of a piece from which on the file is damaged.
 func (s *source) most() int { return damageFactor*s.limit + lineBufferBytes }
 
-// skip skips a line that was seen already.
-func (s *source) skip(end byte) {
-	_, _ = s.ReadSlice(end) // the next read returns the error
-	s.line++
-}
-
 // window hands a file to a parser, and keeps what the parser has got since the last cut. A piece that has no end within
 // the length that is read fails with errNoEnd, so it takes bounded memory.
 type window struct {
 	*source
-	carriage bool // lines end in CR alone
 	unquoted bool // the parser gets noQuote for quotes
 	kept     []byte
 	begin    int64 // offset of kept, as the parser counts
@@ -45,9 +38,6 @@ func (w *window) Read(p []byte) (int, error) {
 		return 0, errNoEnd
 	}
 	n, err := w.Reader.Read(p[:min(len(p), room)])
-	if w.carriage {
-		copy(p, bytes.ReplaceAll(p[:n], []byte{'\r'}, []byte{'\n'}))
-	}
 	w.kept = append(w.kept, p[:n]...)
 	if w.unquoted {
 		copy(p, bytes.ReplaceAll(p[:n], []byte{'"'}, []byte(noQuote)))

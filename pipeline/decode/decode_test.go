@@ -165,7 +165,7 @@ func TestTextInAnotherEncodingIsADeadLetter(t *testing.T) {
 		wide = append(wide, byte(u), byte(u>>8))
 	}
 	for _, c := range []struct{ text, guess string }{
-		{latin1, "like ISO-8859-1"}, {"caf\xe9", "looks like"}, {gbk, "like GB18030"}, {cyrillic, "like windows-1251"},
+		{latin1, "like another encoding"}, {"caf\xe9", "looks like"}, {gbk, "like another encoding"}, {cyrillic, "like another encoding"},
 		{cut, "UTF-8 with damaged"}, {string(wide), "like UTF-16"},
 	} {
 		for _, cfg := range []Config{DefaultConfig(), {Format: FormatText}, {Format: FormatHTML}} {

@@ -2,16 +2,11 @@ package decode
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"unicode/utf8"
-
-	"github.com/gogs/chardet"
-	"golang.org/x/net/html/charset"
 
 	"echosieve/pipeline/record"
 )
@@ -73,7 +68,7 @@ func notJSON(value []byte) *record.RejectError {
 // excerpt quotes the beginning of foreign bytes.
 func excerpt(b []byte) string { return strconv.QuoteToASCII(string(b[:min(len(b), 16)])) }
 
-// notUTF8 says where a text is no UTF-8, and which encoding it looks like. It returns nil for UTF-8.
+// notUTF8 says where a text is no UTF-8. It returns nil for UTF-8.
 func notUTF8(text []byte) *record.RejectError {
 	at := 0
 	for at < len(text) {
@@ -83,45 +78,17 @@ func notUTF8(text []byte) *record.RejectError {
 		}
 		r, size := utf8.DecodeRune(text[at:])
 		if r == utf8.RuneError && size == 1 {
-			guess := cmp.Or(EncodingOf(text), "no encoding that is known")
-			if guess == "UTF-8" {
-				guess = "UTF-8 with damaged characters, perhaps cut in the middle"
+			said := "another encoding: publish UTF-8"
+			kept := bytes.ToValidUTF8(text, nil)
+			switch {
+			case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
+				said = "UTF-16: publish UTF-8"
+			case len(kept)-utf8.RuneCount(kept) > 2*(len(text)-len(kept)):
+				said = "UTF-8 with damaged characters, perhaps cut in the middle"
 			}
-			return record.Reject(record.NotUTF8, "no UTF-8 at byte %d: %s; it looks like %s", at, excerpt(text[at:]), guess)
+			return record.Reject(record.NotUTF8, "no UTF-8 at byte %d: %s; it looks like %s", at, excerpt(text[at:]), said)
 		}
 		at += size
 	}
 	return nil
 }
-
-// guessBytes is how much of a text the guess of its encoding reads, in bytes.
-const guessBytes = 64 << 10
-
-// EncodingOf names the encoding that a text, which is no UTF-8, most likely has; "" if nothing fits. The name is one of
-// the WHATWG's list, which iconv and browsers know. Of damaged UTF-8 it is "UTF-8".
-func EncodingOf(text []byte) string {
-	text = text[:min(len(text), guessBytes)]
-	if kept := bytes.ToValidUTF8(text, nil); len(kept)-utf8.RuneCount(kept) > 2*(len(text)-len(kept)) {
-		return "UTF-8"
-	}
-	found, err := chardet.NewTextDetector().DetectAll(text)
-	if err != nil {
-		return ""
-	}
-	found = slices.DeleteFunc(found, func(r chardet.Result) bool {
-		e, name := charset.Lookup(r.Charset)
-		return e == nil || name == "replacement" || r.Confidence <= noGuess
-	})
-	if len(found) == 0 {
-		return ""
-	}
-	// Of a few words, several encodings are as likely as another. Most users write Chinese.
-	preference := func(name string) int { return -slices.Index([]string{"GB18030", "Big5", "Shift_JIS"}, name) }
-	return slices.MaxFunc(found, func(a, b chardet.Result) int {
-		return cmp.Or(cmp.Compare(a.Confidence, b.Confidence), cmp.Compare(preference(a.Charset), preference(b.Charset)))
-	}).Charset
-}
-
-// noGuess is the confidence, of 100, that the detector gives to encodings of which nothing speaks but the bytes that
-// they allow.
-const noGuess = 10
