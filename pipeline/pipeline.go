@@ -231,7 +231,7 @@ func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject
 	if released, ok := ReleaseOf(r); ok {
 		release(&a, released)
 	}
-	a.Coordinates, a.ID, a.Time = r.Coordinates, content.ID, r.Time
+	a.Coordinates, a.ID, a.Time, a.Undated = r.Coordinates, content.ID, r.Time, r.Undated
 	house := article.PublisherOf(content.Publisher, content.URL)
 	content.Text, content.URL = "", "" // the record holds them until it is published
 	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher), house: house}

@@ -97,6 +97,9 @@ type Article struct {
 	Coordinates
 	ID   string    // at most MaxIDBytes
 	Time time.Time // record timestamp, by which the index tells whether two articles are within one window
+	// Undated, unless zero, says that nothing is known of the article's time, which is then within every window. It is the
+	// time by which an index in memory forgets the article. Only archives have such articles.
+	Undated time.Time
 	// Fingerprint stands for the article in the index: its SimHash, or, for little text, the first 8 bytes of
 	// Digest, big-endian.
 	Fingerprint simhash.Fingerprint

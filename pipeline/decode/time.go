@@ -89,8 +89,8 @@ func timeOf(v gjson.Result) (time.Time, bool) {
 	if text == "" || len(text) > maxTimeBytes {
 		return time.Time{}, false
 	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil && len(text) != len("20060102") &&
-		len(text) != len("20060102150405") {
+	if _, err := strconv.ParseFloat(text, 64); err == nil && (strings.Contains(text, ".") ||
+		len(text) != len("20060102") && len(text) != len("20060102150405")) {
 		return timeOfNumber(text)
 	}
 	return timeOfText(text)

@@ -11,6 +11,7 @@ package memindex
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -48,12 +49,14 @@ type Index struct {
 	sweepAt   int    // number of stored articles at which the next sweep runs
 	lastSweep uint64 // arrivals at the last sweep
 	slices    map[int64]*slice
+	undated   []int64 // the numbers of slices of undated articles, the newest first
 	topics    topics
 	state     *state // nil: the articles are lost when the process ends
 
-	near   *lookup.Nearest
-	blocks []simhash.Block // scratch, as is record
-	record []byte
+	near    *lookup.Nearest
+	blocks  []simhash.Block // scratch, as are record and numbers
+	record  []byte
+	numbers []int64
 }
 
 var _ pipeline.Index = (*Index)(nil)
@@ -97,8 +100,8 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 // slice is not stored: when it is claimed again, it finds the original's entry by digest and gets the same
 // verdict.
 func (x *Index) claim(a *article.Article) article.Verdict {
-	ms := max(0, a.Time.UnixMilli())
-	s := x.slice(ms / x.sliceMs)
+	n, rest := x.sliceOf(a)
+	s := x.slice(n)
 	x.list(s, a)
 	o, overflow := x.find(s, a)
 	if o != nil {
@@ -109,14 +112,24 @@ func (x *Index) claim(a *article.Article) article.Verdict {
 		}
 		return v
 	}
-	v := x.decide(a, ms)
-	e := entry{Article: *a, ticket: x.arrivals, ms: ms - s.number*x.sliceMs, overflow: overflow}
+	v := x.decide(a, max(0, n)*x.sliceMs+rest)
+	e := entry{Article: *a, ticket: x.arrivals, ms: rest, overflow: overflow}
 	x.record = e.append(x.record[:0], x.topics.number(a.Topic), v)
 	x.keep(s, x.record)
 	if x.state != nil {
 		x.state.entry(s.number, a.Anchors, x.record)
 	}
 	return v
+}
+
+// sliceOf returns the number of the slice of an article, and its time from the start of the slice, in milliseconds. The
+// slices of undated articles have numbers below 0.
+func (x *Index) sliceOf(a *article.Article) (n, rest int64) {
+	if !a.Undated.IsZero() {
+		return -1 - max(0, a.Undated.UnixMilli())/x.sliceMs, 0
+	}
+	ms := max(0, a.Time.UnixMilli())
+	return ms / x.sliceMs, ms % x.sliceMs
 }
 
 // keep stores a record in a slice. Its fingerprint is in the lists already.
@@ -177,7 +190,8 @@ func (x *Index) Retract(ctx context.Context, a *article.Article) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if s := x.slices[max(0, a.Time.UnixMilli())/x.sliceMs]; s != nil {
+	n, _ := x.sliceOf(a)
+	if s := x.slices[n]; s != nil {
 		if e, _ := x.find(s, a); e != nil && e.Coordinates == a.Coordinates {
 			e.hide()
 		}
@@ -191,6 +205,10 @@ func (x *Index) slice(n int64) *slice {
 	if s == nil {
 		s = newSlice(n)
 		x.slices[n] = s
+		if n < 0 {
+			x.undated = append(x.undated, n)
+			slices.Sort(x.undated)
+		}
 	}
 	return s
 }
@@ -204,6 +222,9 @@ func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 		for raw := range s.entries(s.latest[c.Fingerprint]) {
 			o, _ := x.topics.decode(raw)
 			at := o.ms + s.number*x.sliceMs
+			if s.number < 0 || !a.Undated.IsZero() {
+				at = ms
+			}
 			if o.hidden || o.Coordinates == a.Coordinates || max(at, ms)-min(at, ms) > x.windowMs {
 				continue
 			}
@@ -235,6 +256,18 @@ func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 	return v
 }
 
+// within returns the numbers of the slices within the window of an article, in order.
+func (x *Index) within(a *article.Article, ms int64) []int64 {
+	if !a.Undated.IsZero() {
+		return slices.Sorted(maps.Keys(x.slices))
+	}
+	x.numbers = append(x.numbers[:0], x.undated...)
+	for n := max(0, ms-x.windowMs) / x.sliceMs; n <= (min(ms, math.MaxInt64-x.windowMs)+x.windowMs)/x.sliceMs; n++ {
+		x.numbers = append(x.numbers, n)
+	}
+	return x.numbers
+}
+
 // candidates returns the fingerprints whose entries are compared with an article, in the slices that can hold
 // an original.
 func (x *Index) candidates(a *article.Article, ms int64) (little []lookup.Candidate) {
@@ -243,7 +276,7 @@ func (x *Index) candidates(a *article.Article, ms int64) (little []lookup.Candid
 	if !a.LittleText {
 		x.blocks = x.plan.AppendLookups(x.blocks, a)
 	}
-	for n := max(0, ms-x.windowMs) / x.sliceMs; n <= (min(ms, math.MaxInt64-x.windowMs)+x.windowMs)/x.sliceMs; n++ {
+	for _, n := range x.within(a, ms) {
 		s := x.slices[n]
 		if s == nil {
 			continue
@@ -271,7 +304,8 @@ func (f *earliest) offer(o entry, j article.Judgement) {
 }
 
 // sweep forgets the slices from which no slice in use is within the window. A slice is in use if it got an
-// article since the last sweep. The time of a single article says nothing: its clock may be wrong.
+// article since the last sweep. The time of a single article says nothing: its clock may be wrong. The newest
+// slice of undated articles is always in use.
 func (x *Index) sweep() {
 	var used []int64
 	for n, s := range x.slices {
@@ -281,6 +315,9 @@ func (x *Index) sweep() {
 	}
 	slices.Sort(used)
 	reach := x.windowMs/x.sliceMs + 1
+	if len(x.undated) > 0 {
+		used = slices.Insert(used, 0, x.undated[0])
+	}
 	for n, s := range x.slices {
 		if i, _ := slices.BinarySearch(used, n-reach); i == len(used) || used[i] > n+reach {
 			x.stored -= s.count
@@ -290,6 +327,7 @@ func (x *Index) sweep() {
 			}
 		}
 	}
+	x.undated = slices.DeleteFunc(x.undated, func(n int64) bool { return x.slices[n] == nil })
 	x.lastSweep = x.arrivals
 	x.sweepAt = max(minSweep, x.stored+x.stored/4)
 }

@@ -213,7 +213,7 @@ func (s *state) apply(x *Index, kind byte, item []byte) error {
 			d.Data = d.Data[copy(word[:anchorSize], d.Data):] // a cut one leaves no record
 			anchors[i] = binary.BigEndian.Uint64(word[:])
 		}
-		if d.Bad || n < 0 || n > math.MaxInt64/x.sliceMs || !x.topics.valid(d.Data, x.sliceMs, x.arrivals) {
+		if d.Bad || max(n, -n) < 0 || max(n, -n) > math.MaxInt64/x.sliceMs || !x.topics.valid(d.Data, x.sliceMs, x.arrivals) {
 			return errDamaged
 		}
 		x.restore(x.slice(n), anchors, record(d.Data))

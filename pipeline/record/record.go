@@ -22,6 +22,9 @@ type Record struct {
 	// Time is the record timestamp, with millisecond resolution. A timestamp before 1970, or a missing one,
 	// counts as 1970 in the window.
 	Time time.Time
+	// Undated, unless zero, says that Time is not the record's own: it is when its file began to be read. See
+	// article.Article.
+	Undated time.Time
 	// Oversize is set for a record that is larger than the output topics accept. Its value was not read. Key
 	// and headers were not read either if they alone are too large.
 	Oversize *Oversize

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/tidwall/gjson"
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/app/config"
@@ -157,7 +156,7 @@ func (o *pairFlags) readMarked(cmd *cobra.Command, _ config.Config, made *recipe
 				names[value], s.contents[name] = name, content
 				a, _ := made.Fingerprint(content.Text, content.Origin(time.Time{}))
 				a.ID = content.ID
-				if a.Time, err = timeLabel(gjson.Get(value, "ts")); err != nil {
+				if a.Time, err = timeOf([]byte(value)); err != nil {
 					return fmt.Errorf("%s: pair %s, %s: %w", o.pairs, p.A, p.B, err)
 				}
 				s.articles[name] = a

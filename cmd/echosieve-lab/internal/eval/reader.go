@@ -167,7 +167,7 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 			r.articles.Add(1)
 			return nil
 		}
-		at, err := timeLabel(gjson.GetBytes(line, "ts"))
+		at, err := timeOf(line)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/record"
 )
@@ -133,18 +134,22 @@ func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
 	case missing:
 		return timelessStart.Add(time.Duration(s.timed) * time.Second), nil
 	}
-	return timeLabel(ts)
-}
-
-// timeLabel reads the time of an article; timelessStart if it has none.
-func timeLabel(ts gjson.Result) (time.Time, error) {
-	switch {
-	case !ts.Exists() || ts.Type == gjson.Null:
-		return timelessStart, nil
-	case ts.Type != gjson.Number || !(ts.Float() >= 0 && ts.Float() < latestTime):
+	if ts.Type != gjson.Number || !(ts.Float() >= 0 && ts.Float() < latestTime) {
 		return time.Time{}, fmt.Errorf(`"ts" is %.40s, must be a number of seconds since 1970`, ts.Raw)
 	}
 	return time.UnixMilli(int64(ts.Float() * 1000)), nil
+}
+
+// timeOf reads the time of an article of a pair, as filter does; timelessStart if it has none.
+func timeOf(article []byte) (time.Time, error) {
+	at, unread := decode.DefaultTimes.Find(article)
+	switch {
+	case unread != "":
+		return at, fmt.Errorf("%q is no time that can be read", unread)
+	case at.IsZero():
+		return timelessStart, nil
+	}
+	return at, nil
 }
 
 // flush decides the articles of the batch.

@@ -16,6 +16,7 @@ import (
 	"echosieve/app/files"
 	"echosieve/app/visible"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/stories"
 )
 
@@ -84,7 +85,7 @@ func Command() *cobra.Command {
 		"`file` with the owners of publishers that count as one, as in docs/stories.md")
 	folder := cmd.Flags().String("state", "", "`folder` that keeps the articles of this run for the next one")
 	headersOnly := cmd.Flags().Bool("headers-only", false, "write only id and verdict of each article")
-	times := cmd.Flags().StringSlice("time-field", defaultTimes,
+	times := cmd.Flags().StringSlice("time-field", decode.DefaultTimes,
 		"members that hold the time of an article, the best first")
 	unquoted := command.AddUnquotedFlag(cmd)
 	config.AddFlags(cmd.Flags(), "window", "recipe", "detection", "policy", "input")
@@ -164,7 +165,7 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 		r.input.runs = &runs{index: r.index, learnt: r.learnt, now: begun, seen: map[string]int{},
 			copies: map[article.Coordinates]int64{}}
 	} else {
-		r.input.clock = begun
+		r.input.began = begun
 	}
 	if err := r.output.open(cmd.OutOrStdout(), p, r.input.names); err != nil {
 		return err

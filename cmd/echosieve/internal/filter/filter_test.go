@@ -20,6 +20,7 @@ import (
 	"echosieve/app/config"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
 	"echosieve/test/commandtest"
@@ -204,12 +205,25 @@ func TestOrder(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// An article without a time is within the window of each other one, also before the first that has one.
+func TestUndated(t *testing.T) {
+	dated := func(id, text, date string) string { return line(id, text, `,"date":"`+date+`"`) }
+	const beetles = "Beetles in the forest, which a forester counts."
+	in := line("a", harbour) + line("b", barley) + dated("c", beetles, "2024-01-01") + dated("d", harbour, "2024-01-10") +
+		dated("e", barley, "2024-05-10") + line("f", beetles)
+	for _, args := range [][]string{nil, {"--state", t.TempDir()}} {
+		out, _ := filtered(t, commandtest.Any, in, args...)
+		require.Equal(t, []string{"a unique unique", "b unique unique", "c unique unique", "d exact duplicate a",
+			"e exact duplicate b", "f exact duplicate c"}, verdicts(out))
+	}
+}
+
 func TestWindow(t *testing.T) {
 	in := line("a", harbour, `,"ts":1700000000`) + line("b", harbour, `,"ts":"2023-11-14 23:13:20"`) +
 		line("c", harbour, `,"published":"Wed, 22 Nov 2023 00:00:00 GMT"`) +
 		line("d", harbour) + line("e", harbour, `,"ts":null,"date":"2023-11-14"`)
 	out, _ := filtered(t, commandtest.Any, in, "--window", "24h")
-	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c unique unique", "d exact duplicate c",
+	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c unique unique", "d exact duplicate a",
 		"e exact duplicate a"}, verdicts(out))
 	out, _ = filtered(t, commandtest.Any, in, "--window", "24h", "--time-field", "none")
 	require.Equal(t, []string{"a unique unique", "b exact duplicate a", "c exact duplicate a", "d exact duplicate a",
@@ -224,7 +238,7 @@ func TestTimes(t *testing.T) {
 		`{"ts":"soon","date":"2023-11-14"}`:                "2023-11-14T00:00:00Z",
 		`{"ts":""}`:                                        "", `{"a":{"ts":1700000000}}`: "", `x`: "", ``: "",
 	} {
-		at, unread := timeFields(defaultTimes).find([]byte(value))
+		at, unread := decode.DefaultTimes.Find([]byte(value))
 		require.Equal(t, want == "", at.IsZero(), value)
 		if want == "" {
 			require.Equal(t, gjson.Get(value, "ts").String(), unread, value)

@@ -30,12 +30,13 @@ type input struct {
 	stdin    io.Reader
 	decode   decode.Config
 	limit    int // of an article, in bytes
-	times    timeFields
+	times    decode.TimeFields
 	lines    bool // each line is an article
 	unquoted bool // see files.Reader.Unquoted
 	released releases
 	runs     *runs     // nil: number 0
-	clock    time.Time // of the last article that had a time of its own, or the start of the run
+	began    time.Time // when the file began to be read, in its first run
+	clock    time.Time // of the last article that had a time of its own, or began
 
 	bytes   atomic.Int64 // read so far
 	notes   files.Tally  // articles that were read otherwise than they are written
@@ -116,7 +117,8 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 			return err
 		}
 		in.released.apply(in, &it)
-		it.Time, last[a.File] = in.timeOf(a), number
+		it.Time, it.Undated = in.timeOf(a)
+		last[a.File] = number
 		b.records, b.faults, b.size = append(b.records, it), append(b.faults, fault), b.size+it.Size()
 		if a.Idle || len(b.records) == batchRecords || b.size >= batchBytes {
 			send()
@@ -136,23 +138,22 @@ func (in *input) takeUp(run *sourceRun, it *record.Record) (*sourceRun, error) {
 		if run, err = in.runs.begin(it.Topic, it.Value); err != nil {
 			return nil, err
 		}
-		if in.clock.IsZero() {
-			in.clock = run.Started
-		}
+		in.began = run.Started
 	}
 	run.add(it.Value)
 	it.Topic, it.Partition = run.Name, run.Number
 	return run, nil
 }
 
-// timeOf returns the time of an article: its own, or that of the article before it.
-func (in *input) timeOf(a files.Article) time.Time {
-	at, unread := in.times.find(a.Value)
+// timeOf returns the time of an article: its own or, of an undated one, that of the article before it.
+func (in *input) timeOf(a files.Article) (at, undated time.Time) {
+	at, unread := in.times.Find(a.Value)
 	if unread != "" {
 		in.unread.Add(decode.TimeForm(unread), unread)
 	}
-	if at = cmp.Or(a.Time, at); !at.IsZero() {
-		in.clock = at
+	if at = cmp.Or(a.Time, at); at.IsZero() {
+		return cmp.Or(in.clock, in.began), in.began
 	}
-	return in.clock
+	in.clock = at
+	return at, time.Time{}
 }
