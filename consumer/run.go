@@ -109,13 +109,19 @@ func (c *Consumer) prepareOnce(ctx context.Context) error {
 	var err error
 	if c.cfg.CreateTopics {
 		var created []string
-		if created, err = c.cluster.EnsureTopics(ctx, c.cfg.Topics.All()); len(created) > 0 {
-			c.log.Info("created topics", "topics", created, "partitions", c.cfg.Partitions, "replication",
-				c.cfg.Replication)
+		created, err = c.cluster.EnsureTopics(ctx, c.cfg.Topics.All())
+		for _, name := range created {
+			partitions, _ := c.cluster.Partitions(ctx, name) // 0: not known yet
+			c.log.Info("created topic", "topic", name, "partitions", partitions)
 		}
 	} else {
 		// A topic that was created a moment ago may not be known to every broker yet.
 		err = c.cluster.WaitForTopics(ctx, c.cfg.Topics.All(), 3*time.Second)
+	}
+	if p := (*diag.Problem)(nil); c.cfg.Topics.SnapshotsFor > 0 && errors.Is(err, kafka.TopicAuthorizationFailed) &&
+		errors.As(broker.Explain(err), &p) {
+		p.Remedy = "grant Read on the output topics, and Read and Write on " + c.cfg.Topics.Shadow
+		return p
 	}
 	if err != nil {
 		return err

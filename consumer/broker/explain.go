@@ -73,7 +73,8 @@ var problems = map[kafka.Error]diag.Problem{
 	},
 	kafka.GroupAuthorizationFailed: {
 		Cause:  "this user may not use the consumer group",
-		Remedy: "grant Read on the group named in kafka.group, for a shadow followed by -shadow", Permanent: true,
+		Remedy: "grant Read on the group named in kafka.group, for a shadow followed by -shadow, for stories on all groups " +
+			"that begin with it and -stories-", Permanent: true,
 	},
 	kafka.TransactionalIDAuthorizationFailed: {
 		Cause:  "this user may not use the transactional id",

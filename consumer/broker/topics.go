@@ -46,23 +46,25 @@ func (e *MissingTopicsError) Error() string {
 // SettleTimeout is how long new topics, and the group coordinator of a new cluster, may take until they answer.
 const SettleTimeout = 15 * time.Second
 
-// EnsureTopics creates the topics that are missing and returns their names, also if the topics do not answer in time.
+// EnsureTopics creates the topics that are missing and returns the names of those that it has created, also if the
+// topics do not answer in time.
 func (c *Cluster) EnsureTopics(ctx context.Context, topics []string) (created []string, err error) {
 	missing, err := c.Missing(ctx, topics)
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
-	if err := c.CreateTopics(ctx, missing, false); err != nil {
-		return nil, err
+	if created, err = c.CreateTopics(ctx, missing, false); err != nil {
+		return created, err
 	}
 	if err := c.WaitForTopics(ctx, topics, SettleTimeout); err != nil {
-		return missing, err
+		return created, err
 	}
-	return missing, c.waitForLeaders(ctx, missing)
+	return created, c.waitForLeaders(ctx, missing)
 }
 
-// CreateTopics creates topics. With dry it changes nothing and only asks whether the broker would create them.
-func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) error {
+// CreateTopics creates topics, and returns the names of those that nobody else has created meanwhile. With dry it
+// changes nothing and only asks whether the broker would create them.
+func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) (created []string, err error) {
 	req := &kafka.CreateTopicsRequest{ValidateOnly: dry}
 	isOutput := func(name string) bool { return name != c.Config.Topics.Learnt }
 	// Of inputs that are created, too, the outputs have the broker's limits.
@@ -70,9 +72,8 @@ func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) er
 		func(input string) bool { return dry || slices.Contains(names, input) })
 	var limits map[string]TopicSettings
 	if len(inputs) > 0 && slices.ContainsFunc(names, isOutput) {
-		var err error
 		if limits, err = c.WaitForSettings(ctx, inputs...); errors.Is(err, ErrNotKnownYet) {
-			return err
+			return nil, err
 		}
 	}
 	for _, name := range names {
@@ -107,22 +108,23 @@ func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) er
 	}
 	res, err := c.Client.CreateTopics(ctx, req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range names {
-		err := res.Errors[name]
-		switch {
+		switch err := res.Errors[name]; {
+		case err == nil:
+			created = append(created, name)
 		case errors.Is(err, kafka.TopicAuthorizationFailed), errors.Is(err, kafka.ClusterAuthorizationFailed):
-			return &diag.Problem{
+			return created, &diag.Problem{
 				Cause:  "this user may not create the topic " + name,
 				Remedy: "grant Create on it or on the cluster, or create it beforehand",
 				Err:    err, Permanent: true,
 			}
-		case err != nil && !errors.Is(err, kafka.TopicAlreadyExists):
-			return fmt.Errorf("topic %s: %w", name, err)
+		case !errors.Is(err, kafka.TopicAlreadyExists):
+			return created, fmt.Errorf("topic %s: %w", name, err)
 		}
 	}
-	return nil
+	return created, nil
 }
 
 // widest returns the largest value of a limit of timestamps among topics; empty: no topic has it.

@@ -94,7 +94,7 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 	case errors.Is(t.Err, kafka.UnknownTopicOrPartition) && c.Config.CreateTopics:
 		ctx, cancel := context.WithTimeout(ctx, broker.RequestTimeout)
 		defer cancel()
-		if err := c.CreateTopics(ctx, []string{name}, true); err != nil {
+		if _, err := c.CreateTopics(ctx, []string{name}, true); err != nil {
 			return []diag.Finding{fromError(subject, err)}
 		}
 		return []diag.Finding{diag.New(diag.OK, subject, "does not exist yet; it is created at start", "")}

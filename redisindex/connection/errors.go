@@ -125,7 +125,7 @@ func Explain(err error, client redis.UniversalClient, namespace string) error {
 		f.remedy = fmt.Sprintf("find out which program writes it; then give either program another database or "+
 			"redis.namespace, and move the key away: RENAME %q to a name outside of %s:*", key.Key, namespace)
 	case isRightMissing(err):
-		f.remedy = grant(client, ACLRule(namespace))
+		f.remedy = grant(client, ACLRule(namespace)+storyRights(err))
 	case f.cause == "":
 		if p := server.Explain(err); p != nil {
 			return p
@@ -133,6 +133,14 @@ func Explain(err error, client redis.UniversalClient, namespace string) error {
 		f.cause, f.remedy = "Redis failed", "see the server's log"
 	}
 	return &diag.Problem{Cause: f.cause, Remedy: f.remedy, Err: err}
+}
+
+// storyRights are the rights that the role of stories needs beside ACLRule, if the error is about one of them.
+func storyRights(err error) string {
+	if says("'get' command")(err) || says("'getrange' command")(err) {
+		return " +get +getrange"
+	}
+	return ""
 }
 
 // grant is the command that gives the user of a client the rights of a rule.

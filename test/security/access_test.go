@@ -23,6 +23,7 @@ func TestSecuredServers(t *testing.T) {
 	t.Run("mistakes", f.testMistakes)
 	t.Run("create topics", f.testCreateTopics)
 	t.Run("shadow", f.testShadow)
+	t.Run("stories", f.testStories)
 	t.Run("kafka rights", f.testKafkaRights)
 	t.Run("redis rights", f.testRedisRights)
 	t.Run("explain and diff", f.testReaders)
@@ -119,6 +120,15 @@ func (f *fortress) testRedisRights(t *testing.T) {
 	p.end(t)
 	require.NotContains(t, p.Log(), "copies of them can pass as unique",
 		"Redis lost no data, but the service reports a loss")
+}
+
+// testStories: without its rights the role of stories names them: those in Redis, then the topic.
+func (f *fortress) testStories(t *testing.T) {
+	p := &process{service.Start(t, f.settings, func(cmd *exec.Cmd) { cmd.Args[1] = "stories" }), f}
+	p.waitFor(t, " +get +getrange ", false)
+	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+get", "+getrange").Err())
+	p.waitFor(t, "grant Read on the output topics, and Read and Write on articles-stories", true)
+	p.end(t)
 }
 
 // testReaders: explain and diff work with the rights of docs/security.md, which let them read only, and name
