@@ -72,7 +72,7 @@ var problems = map[kafka.Error]diag.Problem{
 		Permanent: true,
 	},
 	kafka.GroupAuthorizationFailed: {
-		Cause:  "this user may not use the consumer group",
+		Cause: "this user may not use the consumer group",
 		Remedy: "grant Read on the group named in kafka.group, for a shadow followed by -shadow, for stories on all groups " +
 			"that begin with it and -stories-", Permanent: true,
 	},
