@@ -171,8 +171,7 @@ func others(t *testing.T) map[string][]string {
 		"http.open": {"/readyz"}, "policy.revises": policies, "policy.overlaps": policies, "policy.contained": policies,
 		"policy.extends": policies, "policy.same_id": policies, "output.verdict": {"value"},
 	}
-	// gojieba, a segmenter, needs cgo; package recipe tests that it does not change the id
-	for name := range strings.FieldsSeq(`detection.segmenter redis.addrs redis.master_name redis.cluster redis.username
+	for name := range strings.FieldsSeq(`redis.addrs redis.master_name redis.cluster redis.username
 		redis.password redis.password_file redis.sentinel_username redis.sentinel_password redis.sentinel_password_file
 		redis.tls.enabled kafka.sasl.mechanism kafka.sasl.username kafka.sasl.password
 		kafka.sasl.password_file kafka.sasl.token_file kafka.sasl.token_url kafka.sasl.scopes
@@ -263,13 +262,13 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 			keep = append(keep, name)
 		}
 	}
-	require.Equal(t, []string{"probes", "anchors", "segmenter"}, keep)
+	require.Equal(t, []string{"probes", "anchors"}, keep)
 	help, _ := Schema().Section("detection")
-	require.Contains(t, help, "except of probes, anchors and segmenter")
+	require.Contains(t, help, "except of probes and anchors")
 	page, err := os.ReadFile("../../docs/configuration.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page),
-		"everything under `detection` except `probes`, `anchors` and `segmenter`")
+		"everything under `detection` except `probes` and `anchors`")
 }
 
 // indexOf returns the id of the index of a configuration, and the keys, each behind its database, that it

@@ -33,16 +33,15 @@ import (
 	"echosieve/simhash"
 )
 
-// Config says how fingerprints are made and compared. All settings except Probes, Anchors, Segmenter and
-// Learn become part of the recipe's id: Probes and Anchors only decide how many candidates the index finds, both
-// segmenters cut the same words, and each sentence that is learnt says from when it counts.
+// Config says how fingerprints are made and compared. All settings except Probes, Anchors and Learn
+// become part of the recipe's id: Probes and Anchors only decide how many candidates the index finds, and each sentence
+// that is learnt says from when it counts.
 type Config struct {
 	Name           string `setting:"-"`
 	MaxDistance    int    `setting:"-"`
 	Blocks         int    `setting:"-"`
 	Probes         int    `setting:"probes" hidden:"true" range:"-1..63"`
 	Anchors        int    `setting:"anchors" hidden:"true" range:"-1..8"`
-	Segmenter      string `setting:"segmenter"`
 	UserDictionary string `setting:"user_dictionary" file:"true"`
 	StopWords      string `setting:"stop_words" file:"true" help:"File of more words to ignore, one a line."`
 	HTML           string `setting:"html"`
@@ -99,7 +98,7 @@ var (
 // DefaultConfig returns the recipe news, with all values left to it.
 func DefaultConfig() Config {
 	return Config{
-		Name: News, MaxDistance: -1, Probes: -1, Anchors: -1, Segmenter: text.SegmenterNative, HTML: page.HTMLArticle,
+		Name: News, MaxDistance: -1, Probes: -1, Anchors: -1, HTML: page.HTMLArticle,
 		Learn: true, Thresholds: evidence.DefaultThresholds(),
 	}
 }
@@ -140,9 +139,6 @@ func (c Config) Validate() error {
 	}
 	if c.Anchors < 0 || c.Anchors > evidence.MaxAnchors {
 		return fmt.Errorf("anchors is %d, must be between 0 and %d", c.Anchors, evidence.MaxAnchors)
-	}
-	if c.Segmenter != text.SegmenterNative && c.Segmenter != text.SegmenterGojieba {
-		return fmt.Errorf("segmenter is %q, must be %s or %s", c.Segmenter, text.SegmenterNative, text.SegmenterGojieba)
 	}
 	if c.HTML != page.HTMLText && c.HTML != page.HTMLArticle {
 		return fmt.Errorf("html is %q, must be %s or %s", c.HTML, page.HTMLArticle, page.HTMLText)
@@ -186,7 +182,7 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
-	words, err := text.LoadSegmenter(config.Segmenter, userWords)
+	words, err := text.LoadSegmenter(userWords)
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}

@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"encoding/hex"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,7 +18,6 @@ import (
 	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/limits"
 	"echosieve/pipeline/record"
-	"echosieve/pipeline/segment"
 	"echosieve/pipeline/text"
 	"echosieve/simhash"
 )
@@ -111,16 +109,15 @@ func TestRecipeConfig(t *testing.T) {
 	require.NoError(t, DefaultConfig().Validate())
 	for want, breakIt := range map[string]func(*Config){
 		`unknown recipe "gossip", known: news, classic-fnv`: func(c *Config) { c.Name = "gossip" },
-		"max_distance is -2":   func(c *Config) { c.MaxDistance = -2 },
-		"max_distance is 33":   func(c *Config) { c.MaxDistance = 33 },
-		"blocks is -1":         func(c *Config) { c.Blocks = -1 },
-		"blocks is 17":         func(c *Config) { c.Blocks = 17 },
-		"probes is -2":         func(c *Config) { c.Probes = -2 },
-		"probes is 64":         func(c *Config) { c.Probes = 64 },
-		"anchors is -2":        func(c *Config) { c.Anchors = -2 },
-		"anchors is 9":         func(c *Config) { c.Anchors = 9 },
-		`segmenter is "jieba"`: func(c *Config) { c.Segmenter = "jieba" },
-		"near is 1.1":          func(c *Config) { c.Thresholds.Near = 1.1 },
+		"max_distance is -2": func(c *Config) { c.MaxDistance = -2 },
+		"max_distance is 33": func(c *Config) { c.MaxDistance = 33 },
+		"blocks is -1":       func(c *Config) { c.Blocks = -1 },
+		"blocks is 17":       func(c *Config) { c.Blocks = 17 },
+		"probes is -2":       func(c *Config) { c.Probes = -2 },
+		"probes is 64":       func(c *Config) { c.Probes = 64 },
+		"anchors is -2":      func(c *Config) { c.Anchors = -2 },
+		"anchors is 9":       func(c *Config) { c.Anchors = 9 },
+		"near is 1.1":        func(c *Config) { c.Thresholds.Near = 1.1 },
 	} {
 		cfg := DefaultConfig()
 		breakIt(&cfg)
@@ -302,29 +299,6 @@ func FuzzFingerprint(f *testing.F) {
 			t.Fatalf("wrapped in markup: %+v, bare %+v", marked, a)
 		}
 	})
-}
-
-// Both segmenters make the same index, so that processes with either segmenter can share it. Package segment compares
-// the words that they cut.
-func TestSegmentersShareAnIndex(t *testing.T) {
-	cfg := DefaultConfig()
-	cfg.UserDictionary = filepath.Join(t.TempDir(), "user.txt")
-	words := []byte("北京清华 9000000\n的\nat&t 5 nz\n国家队 nz\n")
-	require.NoError(t, os.WriteFile(cfg.UserDictionary, words, 0o600))
-	native, err := Load(cfg)
-	require.NoError(t, err)
-	cfg.Segmenter = text.SegmenterGojieba
-	gojieba, err := Load(cfg)
-	if errors.Is(err, segment.ErrNoGojieba) {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
-	require.Equal(t, gojieba.ID(), native.ID())
-	for _, text := range []string{zhArticle, enArticle, zhOther + enOther} {
-		want, _ := gojieba.Fingerprint(text, article.Origin{})
-		got, _ := native.Fingerprint(text, article.Origin{})
-		require.Equal(t, want, got)
-	}
 }
 
 // A text of characters that stand for whole words is too costly; some of them in a text are not. A page with 400 open

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"echosieve/cmd/echosieve-lab/gojieba"
 	"echosieve/pipeline/dict"
 	"echosieve/pipeline/segment"
 )
@@ -163,7 +164,7 @@ func (g *generator) bytes() string {
 // both are the native segmenter and its reference, over the same user dictionary.
 type both struct {
 	native  *segment.Segmenter
-	jieba   *segment.Gojieba
+	jieba   *gojieba.Cutter
 	scratch []string
 }
 
@@ -172,7 +173,7 @@ func load(words []segment.Word) (*both, error) {
 	if err != nil {
 		return nil, err
 	}
-	jieba, err := segment.NewGojieba(words)
+	jieba, err := gojieba.New(words)
 	return &both{native: native, jieba: jieba}, err
 }
 

@@ -15,7 +15,6 @@ package segment
 
 import (
 	_ "embed" // for the table
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -29,11 +28,6 @@ import (
 
 //go:embed table.zst
 var packed []byte
-
-// ErrNoGojieba is returned by NewGojieba in a program without cgo.
-var ErrNoGojieba = errors.New(
-	"gojieba is C++ and this program was built without it: build with CGO_ENABLED=1 and a C++ compiler, " +
-		"or use the native segmenter, which yields the same words")
 
 // Word is a word of a user dictionary.
 type Word struct {

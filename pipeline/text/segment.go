@@ -3,7 +3,6 @@ package text
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -16,27 +15,14 @@ import (
 	"echosieve/pipeline/segment"
 )
 
-// The segmenters. They cut the same words.
-const (
-	SegmenterNative  = "native"  // package segment
-	SegmenterGojieba = "gojieba" // segment.Gojieba, in programs that were built with cgo
-)
-
-// cutter appends the words of a text to dst, as jieba cuts it: along the most probable path through the
-// dictionary, and by a hidden Markov model where the dictionary has no word. Safe for concurrent use.
-type cutter interface {
-	Cut(dst []string, text string) []string
-}
-
 // Segmenter cuts texts of any length into words. Safe for concurrent use.
 type Segmenter struct {
-	cutter cutter
+	cutter *segment.Segmenter
 	// plain says that no user word is plain text, so that cutPlain may be used.
 	plain bool
 }
 
-// maxCut is the most text that a cutter gets at once, in bytes. A cutter takes 30 bytes (native) or 400 bytes
-// (gojieba) of memory for each character. Only a longer run without a space or a Chinese full stop, which no article
+// maxCut is the most text that the cutter gets at once, in bytes. It takes 30 bytes of memory for each character. Only a longer run without a space or a Chinese full stop, which no article
 // has, can be cut within a word.
 const maxCut = 16 << 10
 
@@ -230,23 +216,22 @@ func (s *Segmenter) CutRaw(dst []string, text string) []string {
 	return raw.cut(dst, text, nil)
 }
 
-// segmenters holds the segmenters of this process, by name and user dictionary. They are large, and gojieba's
-// cannot be freed safely.
+// segmenters holds the segmenters of this process, by user dictionary. They are large.
 var segmenters struct {
 	sync.Mutex
 	loaded map[[sha256.Size]byte]*Segmenter
 }
 
-// LoadSegmenter returns the process's segmenter with a name and a user dictionary, which ReadUserWords has
-// read. Its dictionaries stay loaded for the life of the process, once for each user dictionary.
-func LoadSegmenter(name string, userWords []byte) (*Segmenter, error) {
+// LoadSegmenter returns the process's segmenter with a user dictionary, which ReadUserWords has read. Its dictionaries
+// stay loaded for the life of the process, once for each user dictionary.
+func LoadSegmenter(userWords []byte) (*Segmenter, error) {
 	segmenters.Lock()
 	defer segmenters.Unlock()
-	key := sha256.Sum256(append([]byte(name+"\n"), userWords...))
+	key := sha256.Sum256(userWords)
 	if s := segmenters.loaded[key]; s != nil {
 		return s, nil
 	}
-	cut, err := newCutter(name, segmentWords(userWords))
+	cut, err := segment.New(segmentWords(userWords))
 	if err != nil {
 		return nil, err
 	}
@@ -255,16 +240,6 @@ func LoadSegmenter(name string, userWords []byte) (*Segmenter, error) {
 	}
 	segmenters.loaded[key] = &Segmenter{cutter: cut, plain: !hasPlainWord(userWords)}
 	return segmenters.loaded[key], nil
-}
-
-func newCutter(name string, words []segment.Word) (cutter, error) {
-	switch name {
-	case SegmenterNative:
-		return segment.New(words)
-	case SegmenterGojieba:
-		return segment.NewGojieba(words)
-	}
-	return nil, fmt.Errorf("unknown segmenter %q", name)
 }
 
 // segmentWords reads the lines that ReadUserWords makes.

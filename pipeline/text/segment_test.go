@@ -63,7 +63,7 @@ func TestLongPlainText(t *testing.T) {
 
 // A plain user word is found in long plain text.
 func TestLongPlainTextWithUserWords(t *testing.T) {
-	s, err := LoadSegmenter(SegmenterNative, []byte("at&t 5 nz\n"))
+	s, err := LoadSegmenter([]byte("at&t 5 nz\n"))
 	require.NoError(t, err)
 	require.False(t, s.plain)
 	require.Contains(t, s.Cut(nil, strings.Repeat("x", maxCut)+" at&t", nil), "at&t")
@@ -215,7 +215,7 @@ var (
 // testSegmenter and testTerms load the dictionaries once for all tests.
 func testSegmenter(t testing.TB) *Segmenter {
 	t.Helper()
-	s, err := LoadSegmenter(SegmenterNative, nil)
+	s, err := LoadSegmenter(nil)
 	require.NoError(t, err)
 	return s
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/cmd/echosieve-lab/gojieba"
 	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
-	"echosieve/pipeline/segment"
 	"echosieve/redisindex/connection"
 	"echosieve/sample"
 	"echosieve/test/host"
@@ -65,7 +65,7 @@ func startRedis(b *testing.B) *redisserver.Server {
 //	ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x
 func BenchmarkService(b *testing.B) {
 	records := sampled(b)
-	jieba, err := segment.NewGojieba(nil)
+	jieba, err := gojieba.New(nil)
 	require.NoError(b, err)
 	decode := decode.DefaultConfig()
 	var texts []string

@@ -15,11 +15,11 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/files"
 	"echosieve/app/produce"
+	"echosieve/cmd/echosieve-lab/gojieba"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
-	"echosieve/pipeline/segment"
 	"echosieve/sample"
 )
 
@@ -159,7 +159,7 @@ func printResult(w io.Writer, r result) error {
 		row(string(stage), r.Stages[string(stage)])
 	}
 	row("whole", r.Whole)
-	last := "no bare Cut: " + segment.ErrNoGojieba.Error()
+	last := "no bare Cut: " + gojieba.ErrMissing.Error()
 	if r.Cut > 0 {
 		row("bare Cut", r.Cut)
 		last = fmt.Sprintf("whole / bare Cut %.2f", r.Ratio)

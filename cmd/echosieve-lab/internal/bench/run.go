@@ -12,11 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"echosieve/app/config"
+	"echosieve/cmd/echosieve-lab/gojieba"
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
-	"echosieve/pipeline/segment"
 )
 
 // run measures in rounds and takes medians. A round is a bare Cut, if this program has gojieba, and the whole
@@ -32,8 +32,8 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 		}
 	}
 	r.Bytes /= max(1, len(texts))
-	jieba, err := segment.NewGojieba(nil)
-	if err != nil && !errors.Is(err, segment.ErrNoGojieba) {
+	jieba, err := gojieba.New(nil)
+	if err != nil && !errors.Is(err, gojieba.ErrMissing) {
 		return r, err
 	}
 	var cuts, wholes, ratios []float64

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package segment
+package gojieba
 
 import (
 	"os"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/yanyiwu/gojieba"
+
+	"echosieve/pipeline/segment"
 )
 
 // gojieba's own paths point into the module cache of the machine that built the program.
@@ -23,7 +25,7 @@ func TestOnlyEmbeddedDictionariesAreUsed(t *testing.T) {
 	}
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	s, err := NewGojieba([]Word{{Text: "某词"}})
+	s, err := New([]segment.Word{{Text: "某词"}})
 	require.NoError(t, err)
 	defer s.jieba.Free()
 	require.Equal(t, []string{"北京", "清华大学"}, s.Cut(nil, "北京清华大学"))
@@ -35,14 +37,14 @@ func TestOnlyEmbeddedDictionariesAreUsed(t *testing.T) {
 func TestTemporaryFolder(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	t.Setenv("TMPDIR", missing)
-	_, err := NewGojieba(nil)
+	_, err := New(nil)
 	require.ErrorContains(t, err, "TMPDIR")
 	require.ErrorIs(t, err, os.ErrNotExist)
 
 	odd := filepath.Join(t.TempDir(), "a|b")
 	require.NoError(t, os.Mkdir(odd, 0o700))
 	t.Setenv("TMPDIR", odd)
-	_, err = NewGojieba(nil)
+	_, err = New(nil)
 	require.ErrorContains(t, err, "'|'")
 	left, err := os.ReadDir(odd)
 	require.NoError(t, err)

@@ -1,6 +1,8 @@
 //go:build cgo
 
-package segment
+// Package gojieba cuts texts with gojieba, that is with the C++ library cppjieba: tests compare package segment with
+// it, and bench measures it.
+package gojieba
 
 import (
 	"errors"
@@ -12,19 +14,18 @@ import (
 	"github.com/yanyiwu/gojieba"
 
 	"echosieve/pipeline/dict"
+	"echosieve/pipeline/segment"
 )
 
-// Gojieba cuts texts with gojieba, that is with the C++ library cppjieba, and the embedded dictionaries. It is the
-// reference of Segmenter in tests, and cuts the words with detection.segmenter: gojieba. It is safe for concurrent
-// use. It takes over 100 MB of memory and is never freed, because gojieba's instances cannot be freed safely while
-// texts are being cut.
-type Gojieba struct{ jieba *gojieba.Jieba }
+// Cutter cuts texts with the embedded dictionaries. It is safe for concurrent use. It takes over 100 MB of memory and
+// is never freed, because gojieba's instances cannot be freed safely while texts are being cut.
+type Cutter struct{ jieba *gojieba.Jieba }
 
-// NewGojieba loads the dictionaries and the words of a user dictionary, which takes about a second. gojieba (1.4.7)
+// New loads the dictionaries and the words of a user dictionary, which takes about a second. gojieba (1.4.7)
 // panics if a dictionary is missing, ends the process at a line that it cannot read, and reads only files. So
-// NewGojiebaGojieba writes the embedded dictionaries into a temporary folder, for which TMPDIR must be writable, and
+// New writes the embedded dictionaries into a temporary folder, for which TMPDIR must be writable, and
 // removes the folder after loading. Words must not be empty or hold white space.
-func NewGojieba(words []Word) (s *Gojieba, err error) {
+func New(words []segment.Word) (s *Cutter, err error) {
 	dir, err := os.MkdirTemp("", "echosieve-dict-")
 	if err != nil {
 		return nil, temporaryError(err)
@@ -51,11 +52,11 @@ func NewGojieba(words []Word) (s *Gojieba, err error) {
 		}
 		paths = append(paths, path)
 	}
-	return &Gojieba{jieba: gojieba.NewJieba(paths...)}, nil
+	return &Cutter{jieba: gojieba.NewJieba(paths...)}, nil
 }
 
 // userLines writes words as lines "word frequency tag", or "word tag" if there is no frequency.
-func userLines(words []Word) []byte {
+func userLines(words []segment.Word) []byte {
 	var lines []byte
 	for _, w := range words {
 		if w.Frequency == 0 {
@@ -68,7 +69,7 @@ func userLines(words []Word) []byte {
 }
 
 // Cut appends the words of a text to dst, in order.
-func (s *Gojieba) Cut(dst []string, text string) []string {
+func (s *Cutter) Cut(dst []string, text string) []string {
 	return append(dst, s.jieba.Cut(text, true)...)
 }
 

@@ -1,0 +1,7 @@
+package gojieba
+
+import "errors"
+
+// ErrMissing is returned by New in a program without cgo.
+var ErrMissing = errors.New(
+	"gojieba is C++ and this program was built without it: build with CGO_ENABLED=1 and a C++ compiler")
