@@ -13,15 +13,24 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// fetch fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it
-// closes out. After an error it waits and tries again.
-func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) {
-	defer close(out)
+// fetcher fetches the records of a partition, and hands them on in batches. It holds no batch: one that out does not
+// take before the context ends is released.
+type fetcher struct {
+	*progress
+	near *broker.Near
+	out  chan<- *batch
+}
+
+// run fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it closes out.
+// After an error it waits and tries again.
+func (f *fetcher) run(ctx context.Context, offset int64) {
+	defer close(f.out)
+	subject := f.topic + "/" + f.name
 	var retry stopping.Backoff
 	for ctx.Err() == nil {
-		next, err := p.fetchOnce(ctx, offset, out)
+		next, err := f.fetchOnce(ctx, offset)
 		if errors.Is(err, kafka.OffsetOutOfRange) {
-			next, err = p.reset(ctx, offset, out)
+			next, err = f.reset(ctx, offset)
 		}
 		if ctx.Err() != nil {
 			return
@@ -30,13 +39,13 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) 
 			continue // the broker works: its response waited below our memory limit for too long
 		}
 		if err != nil {
-			p.c.reporter.Failed(broker.OpFetch, p.subject, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", p.topic, p.id,
+			f.reporter.Failed(broker.OpFetch, subject, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", f.topic, f.id,
 				offset, err))
 			if retry.Wait(ctx) != nil {
 				return
 			}
 		} else {
-			p.c.reporter.OK(broker.OpFetch, p.subject)
+			f.reporter.OK(broker.OpFetch, subject)
 			retry.Reset()
 		}
 		offset = next
@@ -45,64 +54,64 @@ func (p *partition) fetch(ctx context.Context, offset int64, out chan<- *batch) 
 
 // fetchOnce sends one fetch and hands on the records, batch by batch. It returns the offset to go on with,
 // also with an error: the records before a damaged batch have been handed on.
-func (p *partition) fetchOnce(ctx context.Context, offset int64, out chan<- *batch) (int64, error) {
+func (f *fetcher) fetchOnce(ctx context.Context, offset int64) (int64, error) {
 	if offset < 0 {
-		first, _, err := p.c.cluster.Offsets(ctx, p.topic, p.id)
+		first, _, err := f.cluster.Offsets(ctx, f.topic, f.id)
 		if err != nil {
 			return offset, err // still unknown: a guess of 0 would count all records that retention has removed as lost
 		}
-		p.setMark(first)
+		f.setMark(first)
 		return first, nil
 	}
-	res, release, err := p.c.cluster.Fetch(ctx, p.c.limiter, &p.near, p.topic, p.id, offset, p.c.cfg.FetchMaxBytes)
+	res, release, err := f.cluster.Fetch(ctx, f.limiter, f.near, f.topic, f.id, offset, f.cfg.FetchMaxBytes)
 	if err != nil {
 		return offset, err
 	}
 	defer release()
-	p.highWatermark.Store(res.HighWatermark)
+	f.highWatermark.Store(res.HighWatermark)
 	if res.HasRecords() {
 		crashpoint.Here(crashpoint.AfterFetch)
 	}
 	requested := offset
-	records := wire.NewReader(res, offset, p.c.cfg.MaxMessageBytes, p.c.limiter.TryDecoder)
+	records := wire.NewReader(res, offset, f.cfg.MaxMessageBytes, f.limiter.TryDecoder)
 	defer func() {
 		records.Close()
 		aborted, control := records.Skipped()
-		p.c.metrics.Skipped.WithLabelValues("aborted").Add(float64(aborted))
-		p.c.metrics.Skipped.WithLabelValues("control").Add(float64(control))
+		f.metrics.Skipped.WithLabelValues("aborted").Add(float64(aborted))
+		f.metrics.Skipped.WithLabelValues("control").Add(float64(control))
 	}()
 	for records.More() && err == nil {
-		offset, err = p.handOn(ctx, records, offset, out)
+		offset, err = f.handOn(ctx, records, offset)
 	}
 	if err == nil && res.HasRecords() && records.Offset() == requested {
 		err = wire.ErrTruncated // brokers send the first batch whole
 	}
-	p.observeLag()
+	f.observeLag()
 	return offset, err
 }
 
 // handOn waits for memory, reads one batch and hands it on. It returns the offset to go on with, also with an error.
-func (p *partition) handOn(ctx context.Context, records *wire.Reader, offset int64, out chan<- *batch) (int64, error) {
+func (f *fetcher) handOn(ctx context.Context, records *wire.Reader, offset int64) (int64, error) {
 	// Memory of the decompressor comes before that of records, or there is a deadlock: see broker.Limiter. A batch
 	// goes on into the next record batch if that record batch's decompressor need not be waited for. If the
 	// record batch is damaged, readBatch returns the error.
-	if err := records.Open(p.c.limiter.WaitDecoder(ctx)); err != nil && ctx.Err() != nil {
+	if err := records.Open(f.limiter.WaitDecoder(ctx)); err != nil && ctx.Err() != nil {
 		return offset, ctx.Err()
 	}
-	permit, err := p.c.limiter.Acquire(ctx, p.c.batchRecords, p.c.batchBytes+p.c.cfg.MaxMessageBytes)
+	permit, err := f.limiter.Acquire(ctx, f.batchRecords, f.batchBytes+f.cfg.MaxMessageBytes)
 	if err != nil {
 		return offset, err
 	}
-	b, size, bad := p.readBatch(records)
-	b.permit = p.c.limiter.Reduce(permit, len(b.records), size)
+	b, size, bad := f.readBatch(records)
+	b.permit = f.limiter.Reduce(permit, len(b.records), size)
 	if b.next == offset {
-		p.c.limiter.Release(b.permit)
+		f.limiter.Release(b.permit)
 		return offset, bad
 	}
-	p.startTrace(b)
-	p.c.metrics.FetchedRecords.Add(float64(len(b.records)))
-	p.c.metrics.FetchedBytes.Add(float64(size))
-	if err := p.send(ctx, b, out); err != nil {
+	f.startTrace(b)
+	f.metrics.FetchedRecords.Add(float64(len(b.records)))
+	f.metrics.FetchedBytes.Add(float64(size))
+	if err := f.send(ctx, b); err != nil {
 		return offset, err
 	}
 	return b.next, bad
@@ -111,15 +120,15 @@ func (p *partition) handOn(ctx context.Context, records *wire.Reader, offset int
 // readBatch reads records until the batch is full, the response is at its end, the next record batch must
 // wait for its decompressor, or a record is damaged. The last record may exceed batchBytes, by at most
 // MaxMessageBytes: longer records come without their value.
-func (p *partition) readBatch(records *wire.Reader) (b *batch, size int, err error) {
+func (f *fetcher) readBatch(records *wire.Reader) (b *batch, size int, err error) {
 	b = &batch{}
-	for len(b.records) < p.c.batchRecords && size < p.c.batchBytes {
+	for len(b.records) < f.batchRecords && size < f.batchBytes {
 		rec, ok, bad := records.Next()
 		if bad != nil || !ok {
 			err = bad
 			break
 		}
-		rec.Topic, rec.Partition = p.topic, p.id
+		rec.Topic, rec.Partition = f.topic, f.id
 		b.records = append(b.records, rec)
 		size += rec.Size()
 	}
@@ -128,12 +137,12 @@ func (p *partition) readBatch(records *wire.Reader) (b *batch, size int, err err
 }
 
 // send hands the batch on. If ctx ends first, it releases the batch's permit.
-func (p *partition) send(ctx context.Context, b *batch, out chan<- *batch) error {
+func (f *fetcher) send(ctx context.Context, b *batch) error {
 	select {
-	case out <- b:
+	case f.out <- b:
 		return nil
 	case <-ctx.Done():
-		p.release(b)
+		f.release(b)
 		return ctx.Err()
 	}
 }
@@ -145,25 +154,25 @@ var errRecreated = errors.New("the topic was recreated")
 // were deleted before they were read and if the end of the log was lost. The loss is counted and logged. The
 // number of lost records is a distance of offsets: it includes transaction markers and records that
 // compaction had removed.
-func (p *partition) reset(ctx context.Context, offset int64, out chan<- *batch) (int64, error) {
-	first, last, err := p.c.cluster.Offsets(ctx, p.topic, p.id)
+func (f *fetcher) reset(ctx context.Context, offset int64) (int64, error) {
+	first, last, err := f.cluster.Offsets(ctx, f.topic, f.id)
 	if err != nil {
 		return offset, err
 	}
 	if first <= offset && offset <= last {
 		return offset, kafka.OffsetOutOfRange // the leader has changed meanwhile: fetch again
 	}
-	if p.input.wasRecreated(ctx) {
+	if f.input.wasRecreated(ctx) {
 		return offset, errRecreated
 	}
-	if err := p.send(ctx, &batch{next: first}, out); err != nil {
+	if err := f.send(ctx, &batch{next: first}); err != nil {
 		return offset, err
 	}
 	lost := max(first-offset, 0)
-	p.c.metrics.OffsetResets.Inc()
-	p.c.metrics.LostRecords.Add(float64(lost))
-	p.c.log.Warn("the broker no longer has the next offset, reading from the start of the log: records were lost",
-		"topic", p.topic, "partition", p.id, "offset", offset, "log_start", first, "log_end", last,
+	f.metrics.OffsetResets.Inc()
+	f.metrics.LostRecords.Add(float64(lost))
+	f.log.Warn("the broker no longer has the next offset, reading from the start of the log: records were lost",
+		"topic", f.topic, "partition", f.id, "offset", offset, "log_start", first, "log_end", last,
 		"lost_records_at_most", lost)
 	return first, nil
 }

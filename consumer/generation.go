@@ -16,16 +16,13 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// groupGeneration is this member's part in one generation of the consumer group: the partitions that the
-// group has assigned to it.
-type groupGeneration struct {
-	c   *Consumer
-	gen *kafka.Generation
-	ids map[string]wire.TopicID // of the input topics, committed beside the offsets
-
-	mu         sync.Mutex // held during a commit: no partition is taken over again meanwhile
-	partitions map[wire.TopicPartition]*partition
-	end        context.CancelFunc // ends the group generation for this member
+// generations serves one generation of the consumer group after another.
+type generations struct {
+	*env
+	inputs *inputs
+	entry  *entry
+	labels *labels
+	work   *work
 }
 
 // serve consumes the assigned partitions until ctx, the group generation, ends. Then it lets work under way
@@ -33,26 +30,25 @@ type groupGeneration struct {
 // the work needs are away (package stopping). Only after that kafka-go joins the next group generation or leaves
 // the group. assignedInAll is the number of partitions of all input topics that this member has
 // assigned to members as the group's leader; negative if it is not the leader.
-func (c *Consumer) serve(ctx, process context.Context, gen *kafka.Generation, assignedInAll int64) {
+func (s *generations) serve(ctx, process context.Context, gen *kafka.Generation, assignedInAll int64) {
 	assigned := 0
-	for _, input := range c.inputs {
+	for _, input := range s.inputs.topics {
 		assigned += len(gen.Assignments[input.name])
 	}
-	c.metrics.Rebalances.Inc()
-	c.metrics.Assigned.Set(float64(assigned))
-	defer c.metrics.Assigned.Set(0)
-	defer c.joining.Store(true)
-	c.log.Info("joined group generation", "group", c.cfg.Group, "generation", gen.ID, "partitions", assigned)
+	s.metrics.Rebalances.Inc()
+	s.metrics.Assigned.Set(float64(assigned))
+	defer s.metrics.Assigned.Set(0)
+	s.log.Info("joined group generation", "group", s.cfg.Group, "generation", gen.ID, "partitions", assigned)
 
-	gen.Start(func(ctx context.Context) { c.endOnTopicChange(ctx, assignedInAll) })
-	starts, err := c.startPositions(ctx, gen.Assignments)
+	gen.Start(func(ctx context.Context) { s.inputs.endOnTopicChange(ctx, assignedInAll) })
+	starts, err := s.startPositions(ctx, gen.Assignments)
 	if err != nil {
 		return // the group generation has ended
 	}
 	g := &groupGeneration{
-		c: c, gen: gen, ids: map[string]wire.TopicID{}, partitions: map[wire.TopicPartition]*partition{},
+		generations: s, gen: gen, ids: map[string]wire.TopicID{}, partitions: map[wire.TopicPartition]*partition{},
 	}
-	for _, input := range c.inputs {
+	for _, input := range s.inputs.topics {
 		input.lastServed = *input.id.Load()
 		g.ids[input.name] = input.lastServed
 	}
@@ -65,19 +61,71 @@ func (c *Consumer) serve(ctx, process context.Context, gen *kafka.Generation, as
 		case <-ctx.Done():
 		}
 	})
-	work, last, stop := drainContexts(ctx, c.cfg.DrainTimeout)
+	work, last, stop := drainContexts(ctx, s.cfg.DrainTimeout)
 	defer stop()
 	drained := g.start(ctx, stopping.With(work, process), starts)
 	g.commitUntil(ctx, work)
-	c.log.Info("the group generation has ended, finishing work under way", "group", c.cfg.Group, "generation", gen.ID)
+	s.log.Info("the group generation has ended, finishing work under way", "group", s.cfg.Group, "generation", gen.ID)
 	g.drain(work, drained)
 	g.commit(last)
 
-	c.reporter.LeftGeneration(c.cfg.Group)
+	s.reporter.LeftGeneration(s.cfg.Group)
 	for _, p := range g.partitions {
-		c.metrics.Lag.DeleteLabelValues(p.topic, p.name)
+		s.metrics.Lag.DeleteLabelValues(p.topic, p.name)
 	}
-	c.log.Info("left group generation", "group", c.cfg.Group, "generation", gen.ID)
+	s.log.Info("left group generation", "group", s.cfg.Group, "generation", gen.ID)
+}
+
+// startPositions asks brokers for the topics' ids and for the group's offsets in the assigned partitions,
+// until they answer. It returns an error when ctx ends, and if this process must not decide.
+func (s *generations) startPositions(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) (
+	starts []start, err error,
+) {
+	err = s.untilItWorks(ctx, func(ctx context.Context) (err error) {
+		starts, err = s.startPositionsOnce(ctx, assigned)
+		switch {
+		case errors.Is(err, errOtherIndex):
+			return stopping.Final(err)
+		case err != nil:
+			return fmt.Errorf("consumer: positions of group %s: %w", s.cfg.Group, err)
+		}
+		return nil
+	})
+	return starts, err
+}
+
+func (s *generations) startPositionsOnce(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) ([]start,
+	error,
+) {
+	var all []broker.Commit
+	var starts []start
+	for _, input := range s.inputs.topics {
+		committed, its, err := s.inputs.startsIn(ctx, input, assigned[input.name])
+		switch {
+		case errors.Is(err, kafka.UnknownTopicOrPartition) && len(assigned[input.name]) == 0:
+			s.reporter.Failed(broker.OpJoin, input.name, err) // the other topics need not wait for it
+		case err != nil:
+			return nil, err
+		}
+		all, starts = append(all, committed...), append(starts, its...)
+	}
+	if err := s.entry.checkMembers(ctx, all); err != nil {
+		return nil, err
+	}
+	s.labels.recall(all)
+	return starts, nil
+}
+
+// groupGeneration is this member's part in one generation of the consumer group: the partitions that the
+// group has assigned to it.
+type groupGeneration struct {
+	*generations
+	gen *kafka.Generation
+	ids map[string]wire.TopicID // of the input topics, committed beside the offsets
+
+	mu         sync.Mutex // held during a commit: no partition is taken over again meanwhile
+	partitions map[wire.TopicPartition]*partition
+	end        context.CancelFunc // ends the group generation for this member
 }
 
 // start serves each partition in goroutines of its own. They end soon after ctx, at the latest with work.
@@ -87,12 +135,12 @@ func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drai
 	for _, at := range starts {
 		switch {
 		case at.recreated:
-			g.c.metrics.OffsetResets.Inc()
-			g.c.log.Warn("the topic was recreated since the group committed, reading from the start of its log: "+
+			g.metrics.OffsetResets.Inc()
+			g.log.Warn("the topic was recreated since the group committed, reading from the start of its log: "+
 				"records of the old topic without a verdict are lost",
 				"topic", at.input.name, "partition", at.partition)
 		case at.offset < 0:
-			g.c.log.Info("the group has no committed offset, starting at the start of the log", "topic",
+			g.log.Info("the group has no committed offset, starting at the start of the log", "topic",
 				at.input.name, "partition", at.partition)
 		}
 		partitions.Go(func() { g.serve(ctx, work, at) })
@@ -115,15 +163,15 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 		}
 		switch {
 		case errors.Is(err, delivery.ErrTakenOver):
-			g.c.metrics.Takeovers.WithLabelValues(broker.OutcomeLost).Inc()
-			g.c.log.Warn("another process has taken the partition over, joining the group again", "topic",
+			g.metrics.Takeovers.WithLabelValues(broker.OutcomeLost).Inc()
+			g.log.Warn("another process has taken the partition over, joining the group again", "topic",
 				at.input.name, "partition", at.partition)
 			g.end()
 			return
 		case !errors.Is(err, delivery.ErrStandingLost):
 			return
 		}
-		g.c.log.Warn("the output partitions no longer know this producer, taking the partition over again", "topic",
+		g.log.Warn("the output partitions no longer know this producer, taking the partition over again", "topic",
 			at.input.name, "partition", at.partition, "err", err)
 	}
 }
@@ -132,14 +180,14 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 // or delivery.ErrTakenOver.
 func (g *groupGeneration) open(ctx context.Context, at start) (*partition, error) {
 	g.drop(at)
-	owner, err := g.c.delivery.Own(ctx, delivery.Input{
+	owner, err := g.delivery.Own(ctx, delivery.Input{
 		TopicPartition: at.place(), TopicID: g.ids[at.input.name], Committed: at.offset,
 		Commit: func(ctx context.Context, c broker.Commit) error { return g.store(ctx, c) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := newPartition(g.c, at.input, at.partition, owner)
+	p := newPartition(g.work, at.input, at.partition, owner)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.partitions[at.place()] = p
@@ -161,8 +209,8 @@ func (g *groupGeneration) drain(work context.Context, drained <-chan struct{}) {
 		select {
 		case <-drained: // the stages had returned; only a commit took until work ended
 		default:
-			g.c.log.Warn("work under way did not finish in time, its records will be delivered again", "timeout",
-				g.c.cfg.DrainTimeout)
+			g.log.Warn("work under way did not finish in time, its records will be delivered again", "timeout",
+				g.cfg.DrainTimeout)
 			<-drained
 		}
 	}
@@ -187,7 +235,7 @@ func drainContexts(generation context.Context, budget time.Duration) (work, last
 // ends: if it were sent again while the broker still holds the first request, the two could be stored in the
 // wrong order.
 func (g *groupGeneration) commitUntil(ctx, work context.Context) {
-	for stopping.Wait(ctx, g.c.cfg.CommitInterval) == nil {
+	for stopping.Wait(ctx, g.cfg.CommitInterval) == nil {
 		g.commit(work)
 	}
 }
@@ -202,13 +250,13 @@ func (g *groupGeneration) commit(ctx context.Context) {
 	}
 	crashpoint.Here(crashpoint.BeforeCommit)
 	if err := g.store(ctx, commits...); err != nil {
-		g.c.metrics.Commits.WithLabelValues("error").Inc()
-		g.c.reporter.Failed(broker.OpCommit, g.c.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
+		g.metrics.Commits.WithLabelValues("error").Inc()
+		g.reporter.Failed(broker.OpCommit, g.cfg.Group, fmt.Errorf("consumer: commit: %w", err))
 		return
 	}
 	crashpoint.Here(crashpoint.AfterCommit)
-	g.c.metrics.Commits.WithLabelValues("ok").Inc()
-	g.c.reporter.OK(broker.OpCommit, g.c.cfg.Group)
+	g.metrics.Commits.WithLabelValues("ok").Inc()
+	g.reporter.OK(broker.OpCommit, g.cfg.Group)
 	for p, m := range marks {
 		p.committed = m
 	}
@@ -227,11 +275,11 @@ func (g *groupGeneration) moved() (marks map[*partition]*broker.Commit, commits 
 
 // store commits with the label of the index.
 func (g *groupGeneration) store(ctx context.Context, commits ...broker.Commit) error {
-	if g.c.labels != nil {
-		index := g.c.labels.Label()
+	if g.labels.Labels != nil {
+		index := g.labels.Label()
 		for i := range commits {
 			commits[i].Index = index
 		}
 	}
-	return g.c.cluster.Commit(ctx, g.gen, g.ids, commits...)
+	return g.cluster.Commit(ctx, g.gen, g.ids, commits...)
 }

@@ -170,7 +170,7 @@ func TestOneIndexDecidesInAGroup(t *testing.T) {
 	require.True(t, waits(b), "it waits for the last of them")
 	a2.stop(t)
 	serves(t, b)
-	require.Equal(t, int64(cfg.Partitions), b.labels.(*labeler).caught.Load(), "it has stored what was decided")
+	require.Equal(t, int64(cfg.Partitions), b.labels.Labels.(*labeler).caught.Load(), "it has stored what was decided")
 	require.False(t, assigned(a) || assigned(a2))
 	b.stop(t)
 }
@@ -186,7 +186,7 @@ func TestSecondProcessOfANameEnds(t *testing.T) {
 	serves(t, first)
 	second.start()
 	err := second.ended(t)
-	name, _ := nameOf(first.member)
+	name, _ := nameOf(first.clientID)
 	require.ErrorContains(t, err, "two processes of group "+cfg.Group+" have the name "+name.process)
 	require.ErrorContains(t, err, name.began())
 	serves(t, first)

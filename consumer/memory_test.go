@@ -119,7 +119,7 @@ func TestDecompressorsAreWaitedForBeforeRecords(t *testing.T) {
 	out := kafkatest.ConsumeUntil(t, cfg, []string{cfg.Topics.Unique}, kafkatest.AtLeast(n*partitions))
 	require.Len(t, out, n*partitions)
 	m.stop(t)
-	_, err := m.limiter.TryDecoder(1 << 30)
+	_, err := m.work.limiter.TryDecoder(1 << 30)
 	require.NoError(t, err, "nothing is held")
 }
 

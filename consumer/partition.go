@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"echosieve/consumer/broker"
@@ -17,70 +16,24 @@ import (
 	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/record"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // partition is one partition of an input topic in one group generation. Three goroutines serve it: fetch, feed
 // (prepare) and finish. Channels without a buffer connect them: at most three batches are in flight, so a backlog
 // leaves memory and cores to other partitions. All batches pass in order, so one offset says how far the work is done.
 type partition struct {
-	c     *Consumer
-	input *inputTopic
-	topic string
-	id    int32
-	name  string // id in decimal, for labels
-
-	subject string // topic/id, for reports
-
-	owner *delivery.Owner
-	near  broker.Near // used by fetch only
-
-	// mark is how far the partition is done; its Next is -1 as long as that is not known.
-	mark          atomic.Pointer[broker.Commit]
-	stop          func(error)    // ends run with an error; set by run
-	committed     *broker.Commit // the latest mark that was committed; used by the commit loop only
-	highWatermark atomic.Int64   // the offset after the last record that all in-sync replicas have
-}
-
-// batch is a run of records that goes through the stages together.
-type batch struct {
-	records  []record.Record // may be empty: then only the offset moves
-	next     int64           // offset to commit when the batch is done
-	permit   broker.Permit
-	prepared *pipeline.Batch // nil before prepare, and if there are no records
-	span     trace.Span      // nil if the batch is not traced
+	*progress
+	stop      func(error)    // ends run with an error; set by run
+	committed *broker.Commit // the latest mark that was committed; used by the commit loop only
 }
 
 // newPartition returns a partition of an input topic that this process owns.
-func newPartition(c *Consumer, input *inputTopic, id int32, owner *delivery.Owner) *partition {
-	p := &partition{c: c, input: input, topic: input.name, id: id, name: strconv.Itoa(int(id)), owner: owner}
-	p.subject = p.topic + "/" + p.name
+func newPartition(w *work, input *inputTopic, id int32, owner *delivery.Owner) *partition {
+	p := &partition{progress: &progress{work: w, input: input, topic: input.name, id: id, name: strconv.Itoa(int(id)),
+		owner: owner}}
 	p.setMark(max(owner.Next, -1))
 	p.committed = p.mark.Load()
 	return p
-}
-
-// setMark is called only while no output of the partition is on its way.
-func (p *partition) setMark(next int64) { p.mark.Store(p.owner.Positions(next)) }
-
-// observeLag sets the lag metric: the high watermark minus the mark. Records that were fetched and not yet
-// marked count as lag.
-func (p *partition) observeLag() {
-	if next := p.mark.Load().Next; next >= 0 {
-		p.c.metrics.Lag.WithLabelValues(p.topic, p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
-	}
-}
-
-// release returns the memory of a batch that is done or dropped, and ends its trace.
-func (p *partition) release(b *batch) {
-	p.c.limiter.Release(b.permit)
-	if b.span != nil {
-		b.span.End()
-	}
 }
 
 // run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way
@@ -107,10 +60,11 @@ func (p *partition) run(ctx, work context.Context) error {
 // partitions that wait do not stop the others.
 func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
+	var near broker.Near
 	for offset := p.mark.Load().Next; ctx.Err() == nil; offset = max(offset, p.mark.Load().Next) {
 		reading, halt := context.WithCancel(ctx)
 		fetched := make(chan *batch)
-		go p.fetch(reading, offset, fetched)
+		go (&fetcher{p.progress, &near, fetched}).run(reading, offset)
 		next, pending := p.prepare(work, halt, fetched, out)
 		halt()
 		if pending == nil || pending.Wait(ctx) != nil {
@@ -137,7 +91,7 @@ func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, 
 		if ctx.Err() == nil && len(b.records) > 0 {
 			traced, span := telemetry.Start(b.traced(ctx), "prepare")
 			var err error
-			b.prepared, err = p.c.handler.Prepare(traced, b.records)
+			b.prepared, err = p.handler.Prepare(traced, b.records)
 			telemetry.End(span, err)
 			if err != nil {
 				if ctx.Err() == nil && errors.As(err, &pending) {
@@ -203,24 +157,24 @@ func (p *partition) failed(ctx context.Context, err error) {
 		p.stop(err)
 	case ctx.Err() != nil:
 	case stopping.Began(ctx):
-		p.c.log.Warn("the process stops while work under way fails, its records will be delivered again",
+		p.log.Warn("the process stops while work under way fails, its records will be delivered again",
 			"topic", p.topic, "partition", p.id, "err", err)
 	default:
-		p.c.fail(fmt.Errorf("consumer: %s/%d from offset %d: %w", p.topic, p.id, p.mark.Load().Next, err))
+		p.fail(fmt.Errorf("consumer: %s/%d from offset %d: %w", p.topic, p.id, p.mark.Load().Next, err))
 	}
 }
 
 // finishBatch returns nil when the batch is marked, which is only after all its outputs are acknowledged.
 func (p *partition) finishBatch(ctx context.Context, b *batch) error {
-	if _, ok := p.c.handler.(Snapshots); ok && len(b.records) >= takesTurns {
-		p.c.turn.Lock()
-		defer p.c.turn.Unlock()
+	if _, ok := p.handler.(Snapshots); ok && len(b.records) >= takesTurns {
+		p.turn.Lock()
+		defer p.turn.Unlock()
 	}
 	if b.prepared != nil {
 		b.prepared.Traceparent = b.traceparent()
-		b.prepared.Limits = p.c.delivery.Limits()
+		b.prepared.Limits = p.delivery.Limits()
 		claim, span := telemetry.Start(b.traced(ctx), "claim")
-		outputs, err := p.c.handler.Decide(claim, b.prepared)
+		outputs, err := p.handler.Decide(claim, b.prepared)
 		telemetry.End(span, err)
 		if err != nil {
 			return err
@@ -235,7 +189,7 @@ func (p *partition) finishBatch(ctx context.Context, b *batch) error {
 			return err
 		}
 		crashpoint.Here(crashpoint.AfterPublish)
-		p.c.handler.Acknowledged(outputs, time.Since(start))
+		p.handler.Acknowledged(outputs, time.Since(start))
 		if err := p.publishOutdated(ctx, b.prepared); err != nil {
 			return err
 		}
@@ -249,7 +203,7 @@ func (p *partition) finishBatch(ctx context.Context, b *batch) error {
 // unacknowledged returns the outputs that the take-over has not found in the output topics.
 func (p *partition) unacknowledged(outputs []pipeline.Output) []pipeline.Output {
 	left := slices.DeleteFunc(outputs, func(o pipeline.Output) bool { return p.owner.Acknowledged(o.Record.Offset) })
-	p.c.metrics.AlreadyAcknowledged.Add(float64(len(outputs) - len(left)))
+	p.metrics.AlreadyAcknowledged.Add(float64(len(outputs) - len(left)))
 	return left
 }
 
@@ -268,7 +222,7 @@ func (p *partition) publish(ctx context.Context, b *pipeline.Batch, outputs []pi
 		}
 		pending = pending[:0]
 		for _, r := range refusals {
-			dead, err := p.c.handler.Refused(ctx, b, r.Output, r.Why)
+			dead, err := p.handler.Refused(ctx, b, r.Output, r.Why)
 			if err != nil {
 				return err
 			}
@@ -281,7 +235,7 @@ func (p *partition) publish(ctx context.Context, b *pipeline.Batch, outputs []pi
 
 // publishOutdated publishes snapshots of the batch until none is outdated.
 func (p *partition) publishOutdated(ctx context.Context, b *pipeline.Batch) error {
-	handler, ok := p.c.handler.(Snapshots)
+	handler, ok := p.handler.(Snapshots)
 	for ok {
 		start := time.Now()
 		outputs, err := handler.Outdated(ctx, b)
@@ -294,61 +248,4 @@ func (p *partition) publishOutdated(ctx context.Context, b *pipeline.Batch) erro
 		handler.Acknowledged(outputs, time.Since(start))
 	}
 	return nil
-}
-
-// TraceWith makes the consumer begin a trace for each batch. It may be called once, before Run. Without it,
-// or with nil, nothing is traced.
-//
-// The trace of a batch begins when its records were read from a fetch response, and ends when they are
-// marked. Fetches and commits serve several batches and belong to no trace. The batch's span has links to the
-// spans that the records name in their header traceparent: a batch has many producers, so none of them can be
-// its parent.
-func (c *Consumer) TraceWith(t trace.Tracer) { c.tracer = t }
-
-// startTrace begins the trace of a batch that has records.
-func (p *partition) startTrace(b *batch) {
-	if p.c.tracer == nil || len(b.records) == 0 {
-		return
-	}
-	_, b.span = p.c.tracer.Start(context.Background(), "batch",
-		trace.WithSpanKind(trace.SpanKindConsumer),
-		trace.WithLinks(telemetry.Links(carriers(b.records))...),
-		trace.WithAttributes(
-			attribute.String("messaging.system", "kafka"),
-			attribute.String("messaging.destination.name", p.topic),
-			attribute.String("messaging.destination.partition.id", p.name),
-			attribute.String("messaging.consumer.group.name", p.c.cfg.Group),
-			attribute.Int("messaging.batch.message_count", len(b.records)),
-			attribute.Int64("messaging.kafka.offset", b.records[0].Offset),
-		))
-}
-
-// traced returns ctx with the span of the batch, if it has one.
-func (b *batch) traced(ctx context.Context) context.Context {
-	if b.span == nil {
-		return ctx
-	}
-	return trace.ContextWithSpan(ctx, b.span)
-}
-
-// traceparent returns the identity of the batch's span; empty if it has none.
-func (b *batch) traceparent() string {
-	if b.span == nil {
-		return ""
-	}
-	return telemetry.Traceparent(b.span)
-}
-
-// carriers returns the headers of the records that have some. Of headers with one name the last one counts.
-func carriers(records []record.Record) (all []propagation.MapCarrier) {
-	for i := range records {
-		if len(records[i].Headers) > 0 {
-			headers := propagation.MapCarrier{}
-			for _, h := range records[i].Headers {
-				headers[h.Key] = string(h.Value)
-			}
-			all = append(all, headers)
-		}
-	}
-	return all
 }

@@ -110,7 +110,7 @@ func TestLabelsAreWatched(t *testing.T) {
 	for _, l := range labelers {
 		startMember(t, cfg, &router{}, func(c *Consumer) {
 			c.KeepLabels(l)
-			c.labelsInterval = 20 * time.Millisecond
+			c.labels.interval = 20 * time.Millisecond
 		})
 	}
 	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 1, 1)...)

@@ -279,7 +279,7 @@ func TestPositionsBelongToTheirMark(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	kafkatest.EnsureTopics(t, cfg)
 	_, owner := formerOwner(t, cfg)
-	p := &partition{owner: owner}
+	p := &partition{progress: &progress{owner: owner}}
 	g := &groupGeneration{partitions: map[wire.TopicPartition]*partition{{}: p}}
 	p.setMark(5)
 	marked := *p.mark.Load()

@@ -154,8 +154,8 @@ var others = []mistake{
 	// A batch of one partition takes all records in flight, and a decompressor its whole share.
 	{"records-before-decompressors", "^TestDecompressorsAreWaitedForBeforeRecords$", []edit{
 		{"../consumer/fetch.go", openDecompressor, ""},
-		{"../consumer/fetch.go", "	b, size, bad := p.readBatch(records)\n", openDecompressor +
-			"	b, size, bad := p.readBatch(records)\n"}}},
+		{"../consumer/fetch.go", "	b, size, bad := f.readBatch(records)\n", openDecompressor +
+			"	b, size, bad := f.readBatch(records)\n"}}},
 	{"foreign-outputs-believed", "^TestCases$/^foreign_outputs$", []edit{
 		{"../consumer/delivery/readback.go", "		t.own.foreign.add(at, err.Error())\n		return nil\n", "		return err\n"}}},
 	{"takes-the-end-for-the-marker", takingOver, []edit{

@@ -7,7 +7,7 @@ const (
 	takingOver   = "^TestRealKafka$/^4.3.1$/^(take-over|late_marker)$"
 
 	fenceFirst       = "	if err := t.fence(ctx, positions); err != nil {\n		return nil, err\n	}\n"
-	openDecompressor = "	if err := records.Open(p.c.limiter.WaitDecoder(ctx)); err != nil && ctx.Err() != nil " +
+	openDecompressor = "	if err := records.Open(f.limiter.WaitDecoder(ctx)); err != nil && ctx.Err() != nil " +
 		"{\n		return offset, ctx.Err()\n	}\n"
 	markerMissing = "		if next > offset {\n			retry.Reset()\n"
 	endIsEnough   = "		if err == nil && next == offset {\n			return next, nil\n		}\n" + markerMissing

@@ -30,7 +30,7 @@ type mistake struct {
 // edit is a file of the module, a text that occurs there once, and its replacement.
 type edit = mutant.Edit
 
-const decideCall = "\t\toutputs, err := p.c.handler.Decide(claim, b.prepared)\n"
+const decideCall = "\t\toutputs, err := p.handler.Decide(claim, b.prepared)\n"
 
 var mistakes = []mistake{
 	// Several mistakes that show without a fault, in one service. Packages ledger and judge have them one by one.
@@ -73,10 +73,10 @@ var mistakes = []mistake{
 			"				_ = p.finishBatch(ctx, b)\n				p.setMark(b.next)\n"},
 	}, faults: "redis-stall,term,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "marker-across-generations", edits: []edit{
-		{"consumer/fetch.go", "	for ctx.Err() == nil {\n		next, err := p.fetchOnce(ctx, offset, out)\n",
-			"	key := p.topic + p.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, " +
+		{"consumer/fetch.go", "	for ctx.Err() == nil {\n		next, err := f.fetchOnce(ctx, offset)\n",
+			"	key := f.topic + f.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, " +
 				"old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil " +
-				"{\n		next, err := p.fetchOnce(ctx, offset, out)\n"},
+				"{\n		next, err := f.fetchOnce(ctx, offset)\n"},
 		{"consumer/generation.go", "// groupGeneration is this member's part",
 			"var markers sync.Map\n\n// groupGeneration is this member's part"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
