@@ -103,10 +103,10 @@ func TestOvertimeHasOneBudget(t *testing.T) {
 		end()
 		start := time.Now()
 		<-work.Done()
-		require.Equal(t, 6*time.Second, time.Since(start))
+		require.Equal(t, 5*time.Second, time.Since(start))
 		require.NoError(t, last.Err())
 		<-last.Done()
-		require.Equal(t, 8*time.Second, time.Since(start))
+		require.Equal(t, 7*time.Second, time.Since(start))
 	})
 }
 
