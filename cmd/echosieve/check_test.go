@@ -95,14 +95,18 @@ func TestCheckNamesTheScriptsThatComeIn(t *testing.T) {
 	require.Empty(t, input(command.ExitOK), "the topic is empty")
 	// The records have no key and are spread by chance. A partition with more than sampleRecords would show
 	// its last ones only.
-	lines := strings.Repeat(`{"text":"港务局昨日宣布，新的集装箱码头将于明年开工。"}`+"\n", 30) +
-		strings.Repeat(`{"text":"The harbour board voted to deepen the eastern channel."}`+"\n", sampleRecords-30)
+	lines := strings.Repeat(`{"id":"1","publisher":"p","text":"港务局昨日宣布，新的集装箱码头将于明年开工。"}`+"\n",
+		25) +
+		strings.Repeat(`{"url":"https://p.example/2","text":"The harbour board voted to deepen the channel."}`+"\n",
+			sampleRecords-30)
 	publish := func(lines string) {
 		echosieve(t, command.ExitOK, lines, append([]string{"produce"}, servers[:2]...)...)
 	}
+	publish(strings.Repeat(`{"text":"港务局昨日宣布，新的集装箱码头将于明年开工。"}`+"\n", 5))
+	says(command.ExitOK, diag.Warning, "5 with neither id nor address, 5 without a publisher")
 	publish(lines)
-	says(command.ExitOK, diag.OK, "of the last 50 records, 20 in script latin, 30 in script han, 0 without a word, 0 "+
-		"would be dead letters")
+	says(command.ExitOK, diag.OK, "of the last 50 records, 20 in script latin, 30 in script han, 5 with neither id nor "+
+		"address, 5 without a publisher, 0 without a word, 0 would be dead letters")
 	publish(strings.Repeat(`{"text":"...1"}`+"\n{\"headline\":\"x\"}\n", 5))
 	says(command.ExitOK, diag.Warning, "5 would be dead letters")
 	publish("{\"text\":\"x\"}\n" + strings.Repeat("{\"headline\":\"x\"}\n", 400))

@@ -31,6 +31,8 @@ const (
 // inputSample counts what comes in.
 type inputSample struct {
 	records, dead, noWords int
+	// noPage counts articles with neither an id nor an address, noPublisher those whose publisher is not known.
+	noPage, noPublisher int
 	scripts                [article.Scripts]int
 	reasons                map[string]int // of dead letters, with an example of the detail
 }
@@ -97,6 +99,12 @@ func (s *inputSample) add(input decode.Config, made *recipe.Recipe, r *record.Re
 		s.noWords++
 	}
 	s.scripts[a.Script]++
+	if content.ID == r.String() && content.URL == "" {
+		s.noPage++
+	}
+	if article.PublisherOf(content.Publisher, content.URL) == "" {
+		s.noPublisher++
+	}
 }
 
 func (s *inputSample) findings() []diag.Finding {
@@ -109,7 +117,8 @@ func (s *inputSample) findings() []diag.Finding {
 			parts = append(parts, fmt.Sprintf("%d in script %s", n, script))
 		}
 	}
-	parts = append(parts, fmt.Sprintf("%d without a word, %d would be dead letters", s.noWords, s.dead))
+	parts = append(parts, fmt.Sprintf("%d with neither id nor address, %d without a publisher, %d without a word, %d "+
+		"would be dead letters", s.noPage, s.noPublisher, s.noWords, s.dead))
 	f := diag.Finding{Severity: diag.OK, Subject: "input", Problem: strings.Join(parts, ", ")}
 	switch {
 	case float64(s.dead) >= mostlyDead*float64(s.records):
@@ -120,6 +129,13 @@ func (s *inputSample) findings() []diag.Finding {
 	case float64(s.noWords+s.dead) >= manyWithout*float64(s.records):
 		f.Severity = diag.Warning
 		f.Remedy = "check input.format and input.fields.text, and read some of these records"
+	case 2*s.noPage > s.records:
+		f.Severity = diag.Warning
+		f.Remedy = "send the id of the page as id (input.fields.id), else new versions of a page are dropped as copies"
+	case 2*s.noPublisher > s.records:
+		f.Severity = diag.Warning
+		f.Remedy = "send the publisher or the address (input.fields.publisher, input.fields.url), else follow-ups of one " +
+			"publisher are dropped as copies"
 	}
 	return []diag.Finding{f}
 }

@@ -40,6 +40,8 @@ type run struct {
 type counts struct {
 	topics      [article.DestinationCount]atomic.Int64
 	exact, near atomic.Int64
+	// possible counts the verdict. Of these articles, news brings something new to an earlier one of its publisher.
+	possible, news atomic.Int64
 }
 
 // newRun returns a run with the pipeline of the service on an index in memory or, with a folder's name, in that folder.
@@ -170,6 +172,11 @@ func (c *counts) add(out *pipeline.Output) {
 		c.exact.Add(1)
 	case article.Near:
 		c.near.Add(1)
+	case article.Possible:
+		c.possible.Add(1)
+		if out.Verdict.Reason == article.ReasonPublisher {
+			c.news.Add(1)
+		}
 	}
 }
 
@@ -197,11 +204,16 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 	c := &r.counts
 	var topics []string
 	for _, to := range append(article.VerdictDestinations(), article.ToDead) {
+		if to == article.ToPossible && r.cfg.Kafka.Topics.Possible == "" { // a part of unique
+			continue
+		}
 		topics = append(topics, fmt.Sprintf("%d %s", c.topics[to].Load(), to))
 	}
-	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near\n", visible.Count(c.total(), "article"),
+	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near; possible copies: %d, %d of them news of the "+
+		"same publisher\n", visible.Count(c.total(), "article"),
 		elapsed.Seconds(),
-		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.exact.Load(), c.near.Load())
+		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.exact.Load(), c.near.Load(),
+		c.possible.Load(), c.news.Load())
 	if n := r.output.notUTF8; n > 0 {
 		fmt.Fprintf(w, "%s with bytes that are no UTF-8: these are U+FFFD in the output\n", visible.Count(n, "article"))
 	}

@@ -74,7 +74,8 @@ func TestMessyFile(t *testing.T) {
 		`{"value":"{\"id\":\"cut\",\"text\":\"x","echosieve":{"verdict":"dead","reason":"not_json",`)
 	require.Equal(t, 1, strings.Count(out, `"id":"b"`))
 	require.Contains(t, errOut, "10 articles in ")
-	require.Contains(t, errOut, ": 2 unique, 0 possible, 2 duplicate, 6 dead; copies: 1 exact, 1 near\n")
+	require.Contains(t, errOut, ": 2 unique, 2 duplicate, 6 dead; copies: 1 exact, 1 near; possible copies: 0, 0 of "+
+		"them news of the same publisher\n")
 	require.Contains(t, errOut, "6 dead lines")
 
 	second, _ := filtered(t, commandtest.Any, out, "--only", "unique,possible,duplicate")
