@@ -33,8 +33,8 @@ type inputSample struct {
 	records, dead, noWords int
 	// noPage counts articles with neither an id nor an address, noPublisher those whose publisher is not known.
 	noPage, noPublisher int
-	scripts                [article.Scripts]int
-	reasons                map[string]int // of dead letters, with an example of the detail
+	scripts             [article.Scripts]int
+	reasons             map[string]int // of dead letters, with an example of the detail
 }
 
 // checkInput says which scripts the last records of the input topics are in, and how many have no word. If a

@@ -108,16 +108,19 @@ func (e evidence) soon() bool { return e.Apart <= time.Duration(limits.Day)*time
 // hardlyAdded is the share of new word pairs up to which two texts are the same but for a number or a name.
 const hardlyAdded = limits.Added / 5
 
-// otherNews tells whether two texts under two titles are about other words: of the foremost main words of each, the
-// other lacks one.
-func (e evidence) otherNews() bool { return e.OtherTitle && !e.SameForemost && !e.Flash }
+// otherNews tells whether two texts under two titles, neither a part of the other, are about other words: of the
+// foremost main words of each, the other lacks one.
+func (e evidence) otherNews() bool { return e.OtherTitle && !e.SameForemost && !e.Flash && !e.part }
 
 // mostAdded is the share of new word pairs with which a publisher sends a report again. Later than after a day and a
 // half, a text on the same form is another report, and where a number, the beginning or the subject is new, that is the
-// news.
+// news. In a short text, one new sentence is.
 func (e evidence) mostAdded() float64 {
 	if e.newNumber() || !e.soon() || e.otherNews() || !e.Flash && e.Lead <= halfLead {
 		return hardlyAdded
+	}
+	if e.short {
+		return limits.ShortAdded
 	}
 	return limits.Added
 }

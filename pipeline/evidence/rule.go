@@ -196,9 +196,10 @@ var rows = []Row{
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonPublisher,
-		When: fmt.Sprintf("one publisher published both as two, and more than %s of the later one's word pairs are "+
-			"new; a fifth of that if a number, the beginning or, under another title, a main word is new, or after %d "+
-			"hours; or one short text stands under two titles", percent(limits.Added), limits.Day),
+		When: fmt.Sprintf("one publisher published both as two, and more than %s of the later one's word pairs (%s of "+
+			"a short text's) are new; %s if a number, the beginning or, under another title, a main word is new, or after "+
+			"%d hours; or one short text stands under two titles", percent(limits.Added), percent(limits.ShortAdded),
+			percent(hardlyAdded), limits.Day),
 		Says:    "one publisher published both as two articles, and the later one brings something new",
 		Turn:    "name publishers that carry others in `carriers`",
 		Example: "a follow-up: a new first paragraph above the old report",

@@ -155,10 +155,7 @@ func (o *pairFlags) readMarked(cmd *cobra.Command, _ config.Config, made *recipe
 				name := version(*id, versions[*id])
 				names[value], s.contents[name] = name, content
 				a, _ := made.Fingerprint(content.Text, content.Origin(time.Time{}))
-				a.ID = content.ID
-				if a.Time, err = timeOf([]byte(value)); err != nil {
-					return fmt.Errorf("%s: pair %s, %s: %w", o.pairs, p.A, p.B, err)
-				}
+				a.ID, a.Time = content.ID, timeOf([]byte(value))
 				s.articles[name] = a
 			}
 			*id = names[value]

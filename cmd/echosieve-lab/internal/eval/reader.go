@@ -167,10 +167,7 @@ func (r *reader) fingerprint(ctx context.Context, cfg config.Config, recipe *rec
 			r.articles.Add(1)
 			return nil
 		}
-		at, err := timeOf(line)
-		if err != nil {
-			return err
-		}
+		at := timeOf(line)
 		workers.Go(func() error {
 			f.article, _ = recipe.Fingerprint(content.Text, content.Origin(time.Time{}))
 			f.article.ID, f.article.Time = content.ID, at

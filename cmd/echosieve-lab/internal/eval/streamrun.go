@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"bytes"
 	"context"
 	"errors"
@@ -140,16 +141,10 @@ func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
 	return time.UnixMilli(int64(ts.Float() * 1000)), nil
 }
 
-// timeOf reads the time of an article of a pair, as filter does; timelessStart if it has none.
-func timeOf(article []byte) (time.Time, error) {
-	at, unread := decode.DefaultTimes.Find(article)
-	switch {
-	case unread != "":
-		return at, fmt.Errorf("%q is no time that can be read", unread)
-	case at.IsZero():
-		return timelessStart, nil
-	}
-	return at, nil
+// timeOf reads the time of an article of a pair, as filter does; timelessStart if it has none that can be read.
+func timeOf(article []byte) time.Time {
+	at, _ := decode.DefaultTimes.Find(article)
+	return cmp.Or(at, timelessStart)
 }
 
 // flush decides the articles of the batch.
