@@ -23,25 +23,19 @@ const (
 	askTimeout = 10 * time.Second
 )
 
-// refusal is an answer, or none, that does not say whether there is a schema for every record.
+// refusal is an answer, or none, after which the registry is to be asked again.
 type refusal struct {
-	status  int    // of the answer; 0: there was none, or a success
-	answer  string // such as "status 401"
+	status  int // of the answer; 0: there was none, or a success
 	asked   time.Time
 	unknown bool // a registry says that it does not know what was asked for
-	aboutID bool // it speaks of what was asked for, and not of who asks or of how the registry is
 	problem *diag.Problem
 }
 
 func (r *refusal) Error() string { return r.problem.Error() }
 
-// reject says that the refusal belongs to the id.
-func (r *refusal) reject(id string) *record.RejectError {
-	if r.unknown {
-		return record.Reject(record.NoSchema, "the registry knows no schema %s, or none that it names", id)
-	}
-	return record.Reject(record.NoSchema,
-		"the registry answers with %s for schema %s, while it answers for others", r.answer, id)
+// unknownID says that there is no schema of the id.
+func unknownID(id string) *record.RejectError {
+	return record.Reject(record.NoSchema, "the registry knows no schema %s, or none that it names", id)
 }
 
 // ask asks the registry for a schema and for those that it names. text is the bytes of their texts. An error
@@ -117,42 +111,27 @@ func (c *Client) references(ctx context.Context, of sr.Schema, seen map[string]b
 	return texts, nil
 }
 
-// isAboutID says whether a status speaks of what was asked for.
-func isAboutID(status int) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return false
-	}
-	return status/100 == 4
-}
-
 // isUnknown says whether an answer has one of the codes of an interface of registries: no subject, no version, no
 // schema. Web servers have others, or none.
 func isUnknown(refused *sr.ResponseError) bool {
 	return refused.StatusCode == http.StatusNotFound && refused.ErrorCode/100 == http.StatusNotFound
 }
 
-// errLarge is the error of an answer above mostAnswer.
-var errLarge = errors.New("it has more than 2 MiB")
-
 // newRefusal explains why a request has brought no schema.
 func newRefusal(err error) *refusal {
 	var refused *sr.ResponseError
 	var unanswered *url.Error
 	if errors.As(err, &refused) {
-		return &refusal{status: refused.StatusCode, answer: fmt.Sprintf("status %d", refused.StatusCode),
-			unknown: isUnknown(refused),
-			aboutID: isAboutID(refused.StatusCode), problem: explainStatus(refused)}
+		return &refusal{status: refused.StatusCode, unknown: isUnknown(refused), problem: explainStatus(refused)}
 	}
 	if p := explained.Explain(err); p != nil {
 		return &refusal{problem: p}
 	}
 	if !errors.As(err, &unanswered) {
-		large := errors.As(err, new(*http.MaxBytesError))
-		if large {
-			err = errLarge
+		if errors.As(err, new(*http.MaxBytesError)) {
+			err = errors.New("it has more than 2 MiB")
 		}
-		return &refusal{answer: "more than 2 MiB", aboutID: large, problem: &diag.Problem{
+		return &refusal{problem: &diag.Problem{
 			Cause: "the schema registry gave an answer without a schema", Err: err,
 			Remedy: "check input.registry.urls: a login page or a proxy may answer in its place",
 		}}

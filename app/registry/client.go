@@ -70,7 +70,7 @@ func (c *Client) Schema(ctx context.Context, id string) (*avrojson.Schema, error
 	case !errors.As(err, &no):
 		return schema, err
 	case no.unknown:
-		return nil, no.reject(id)
+		return nil, unknownID(id)
 	default:
 		return nil, no.problem
 	}
@@ -151,7 +151,7 @@ func (c *Client) Ping(ctx context.Context) error {
 			c.worked(id, asked)
 			return nil
 		}
-		if no := newRefusal(err); !no.aboutID { // otherwise somebody may have deleted it
+		if no := newRefusal(err); !no.unknown { // otherwise somebody may have deleted it
 			return no.problem
 		}
 	}
@@ -178,9 +178,9 @@ func (c *Client) worked(id string, asked time.Time) {
 	c.good, c.goodAt, c.goodBy = id, asked, c.now()
 }
 
-// A refusal has two outcomes. If it is about the id, stays so for as long as patience, and the registry has answered
-// for some id rightly in between, such as for Ping, the record is a dead letter. Otherwise the record waits, and says
-// so.
+// A refusal has two outcomes. If the registry says that it does not know the id, says so for as long as patience, and has
+// answered for some id rightly in between, such as for Ping, the record is a dead letter. Otherwise the record waits,
+// and says so.
 const (
 	// patience is how long a registry, or one node of it, may lag behind: an id is asked for again meanwhile.
 	patience = 5 * time.Second
@@ -204,7 +204,7 @@ type waiting struct {
 // request is a call that waits.
 type request struct {
 	id, record string
-	refused    time.Time // since when the registry refuses the id; zero: its last answer was not about the id
+	refused    time.Time // since when the registry does not know the id; zero: its last answer was another one
 }
 
 func (r *request) String() string { return fmt.Sprintf("schema %s of %s", r.id, r.record) }
@@ -245,7 +245,7 @@ func (w waiting) settle(ctx context.Context, call *request, no *refusal) error {
 	}
 }
 
-// fault returns why a call that waits shows that the registry is down, unless it refuses this id alone.
+// fault returns why a call that waits shows that the registry is down, unless it does not know this id alone.
 func (w waiting) fault(call *request, no *refusal) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -263,7 +263,7 @@ func (w waiting) try(ctx context.Context, call *request) (*avrojson.Schema, erro
 	if !errors.As(err, &no) || ctx.Err() != nil {
 		return schema, err
 	}
-	if !no.aboutID {
+	if !no.unknown {
 		call.refused = time.Time{}
 		return nil, no
 	}
@@ -281,7 +281,7 @@ func (w waiting) try(ctx context.Context, call *request) (*avrojson.Schema, erro
 	if patient {
 		w.dead = now
 	}
-	why := no.reject(call.id)
+	why := unknownID(call.id)
 	w.rememberUnknown(call.id, why)
 	return nil, why
 }
