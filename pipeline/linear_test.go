@@ -17,12 +17,12 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
 	"echosieve/test/host"
+	"echosieve/test/newstext"
 )
 
 // hostileCases returns functions that do what the service and its console do with values and texts of about n bytes.

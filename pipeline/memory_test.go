@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/child"
+	"echosieve/cmd/echosieve-lab/child"
 	"echosieve/pipeline"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/text"
+	"echosieve/test/newstext"
 )
 
 func TestTextsThatAreNoPage(t *testing.T) {

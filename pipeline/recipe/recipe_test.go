@@ -15,11 +15,11 @@ import (
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/evidence"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/limits"
 	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
 	"echosieve/simhash"
+	"echosieve/test/newstext"
 )
 
 func TestGoldenArticles(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/text"
+	"echosieve/test/newstext"
 )
 
 const repeatedNotice = "This page was put together from public sources and is no legal advice."

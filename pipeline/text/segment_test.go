@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/internal/newstext"
 	"echosieve/pipeline/limits"
 	"echosieve/simhash"
+	"echosieve/test/newstext"
 )
 
 // termsOf returns the words of a text that may become features.

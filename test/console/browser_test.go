@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"echosieve/internal/child"
+	"echosieve/cmd/echosieve-lab/child"
 	"echosieve/test/service"
 
 	"github.com/chromedp/cdproto/emulation"

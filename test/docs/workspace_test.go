@@ -22,7 +22,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"echosieve/internal/child"
+	"echosieve/cmd/echosieve-lab/child"
 	"echosieve/sample"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"

@@ -21,7 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/child"
+	"echosieve/cmd/echosieve-lab/child"
 	"echosieve/test/host"
 )
 

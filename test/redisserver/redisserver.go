@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"echosieve/internal/child"
+	"echosieve/cmd/echosieve-lab/child"
 	"echosieve/test/host"
 )
 

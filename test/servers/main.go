@@ -17,7 +17,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"echosieve/internal/child"
+	"echosieve/cmd/echosieve-lab/child"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"

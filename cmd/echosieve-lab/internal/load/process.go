@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"echosieve/app/config"
-	"echosieve/internal/child"
+	"echosieve/cmd/echosieve-lab/child"
 )
 
 const (

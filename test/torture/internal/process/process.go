@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"echosieve/internal/child"
+	"echosieve/cmd/echosieve-lab/child"
 )
 
 // Process is one running service. It is safe for concurrent use.

@@ -1,4 +1,4 @@
-// Package newstext holds texts for the tests of all packages of the pipeline: invented articles, and the lines around
+// Package newstext holds texts for tests: invented articles, and the lines around
 // the articles of two invented sites.
 package newstext
 
