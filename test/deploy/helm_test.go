@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+	core "k8s.io/api/core/v1"
 
 	"echosieve/app/config"
 	"echosieve/test/host"
@@ -86,11 +87,53 @@ func TestHelmRefusesMistakes(t *testing.T) {
 	require.Contains(t, cmd.Stderr.(*bytes.Buffer).String(), "networkPolicy.ports lacks 9093, the port of broker:9093")
 }
 
+// What a cluster wants of all pods is in those of the service, of stories and of the Job.
+func TestHelmPods(t *testing.T) {
+	chart := helm(t, `
+nodeSelector: {disk: ssd}
+tolerations: [{key: news, operator: Exists}]
+affinity: {nodeAffinity: {}}
+topologySpreadConstraints: [{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
+priorityClassName: high
+podLabels: {team: news}
+podAnnotations: {sidecar: "no"}
+extraEnv: [{name: TZ, value: UTC}]
+extraVolumes: [{name: more, emptyDir: {}}]
+extraVolumeMounts: [{name: more, mountPath: /more}]
+serviceAccount: {annotations: {role: reader}, labels: {team: news}}
+stories: {enabled: true}
+refill: {enabled: true}
+`)
+	for name, pod := range map[string]core.PodTemplateSpec{"echosieve": chart.deployment.Spec.Template,
+		"echosieve-stories": chart.stories.deployment.Spec.Template, "echosieve-refill": chart.refill.Spec.Template} {
+		require.Equal(t, map[string]string{"app.kubernetes.io/name": name, "app.kubernetes.io/instance": "echosieve",
+			"team": "news"}, pod.Labels)
+		require.Equal(t, map[string]string{"sidecar": "no"}, pod.Annotations)
+		require.Equal(t, map[string]string{"disk": "ssd"}, pod.Spec.NodeSelector)
+		require.Equal(t, "news", pod.Spec.Tolerations[0].Key)
+		require.NotNil(t, pod.Spec.Affinity.NodeAffinity)
+		require.Equal(t, "high", pod.Spec.PriorityClassName)
+		require.Equal(t, "more", pod.Spec.Volumes[1].Name)
+		require.Equal(t, "/more", pod.Spec.Containers[0].VolumeMounts[1].MountPath)
+		require.Equal(t, core.EnvVar{Name: "TZ", Value: "UTC"}, pod.Spec.Containers[0].Env[1])
+		for _, spread := range pod.Spec.TopologySpreadConstraints {
+			require.Equal(t, int32(2), spread.MaxSkew)
+			require.Equal(t, map[string]string{"app.kubernetes.io/name": name}, spread.LabelSelector.MatchLabels)
+		}
+	}
+	require.Equal(t, "reader", chart.account.Annotations["role"])
+	require.Equal(t, "news", chart.account.Labels["team"])
+}
+
 // requireSame requires that two sets of objects do the same. The names of settings may differ.
 func requireSame(t *testing.T, expected, actual *manifests) {
 	t.Helper()
 	expected.deployment.Spec.Template.Spec.Volumes[0].ConfigMap.Name = ""
 	actual.deployment.Spec.Template.Spec.Volumes[0].ConfigMap.Name = ""
+	for _, labels := range []map[string]string{actual.deployment.Labels, actual.deployment.Spec.Template.Labels} {
+		require.Equal(t, "echosieve", labels["app.kubernetes.io/instance"])
+		delete(labels, "app.kubernetes.io/instance")
+	}
 	require.Equal(t, expected.deployment.Spec, actual.deployment.Spec)
 	require.Equal(t, expected.deployment.Labels, actual.deployment.Labels)
 	require.Equal(t, expected.service.Spec, actual.service.Spec)
@@ -129,7 +172,7 @@ func TestHelmWithEverything(t *testing.T) {
 	require.Equal(t, chart.deployment.Spec.Template.Spec.Volumes, job.Volumes)
 	require.Equal(t, chart.deployment.Spec.Template.Spec.Containers[0].VolumeMounts, job.Containers[0].VolumeMounts)
 	require.NotEqual(t, chart.service.Spec.Selector, chart.refill.Spec.Template.Labels)
-	require.Equal(t, chart.refill.Spec.Template.Labels, chart.refillNetwork.Spec.PodSelector.MatchLabels)
+	require.Subset(t, chart.refill.Spec.Template.Labels, chart.refillNetwork.Spec.PodSelector.MatchLabels)
 	require.Equal(t, chart.network.Spec.Egress, chart.refillNetwork.Spec.Egress)
 	require.Equal(t, chart.network.Spec.PolicyTypes, chart.refillNetwork.Spec.PolicyTypes)
 	require.Empty(t, chart.refillNetwork.Spec.Ingress, "nobody asks a Job")
@@ -138,10 +181,10 @@ func TestHelmWithEverything(t *testing.T) {
 		chart.stories.kinds)
 	of := chart.stories.deployment
 	require.Equal(t, []string{"stories", "--trusted", "Post"}, of.Spec.Template.Spec.Containers[0].Args[:3])
-	require.Equal(t, chart.stories.service.Labels, chart.stories.serviceMonitor.Spec.Selector.MatchLabels)
+	require.Subset(t, chart.stories.service.Labels, chart.stories.serviceMonitor.Spec.Selector.MatchLabels)
 	for _, selected := range []map[string]string{chart.stories.service.Spec.Selector, of.Spec.Selector.MatchLabels,
 		chart.stories.budget.Spec.Selector.MatchLabels, chart.stories.network.Spec.PodSelector.MatchLabels} {
-		require.Equal(t, of.Spec.Template.Labels, selected)
+		require.Subset(t, of.Spec.Template.Labels, selected)
 	}
 
 	pod := &chart.deployment.Spec.Template.Spec
@@ -182,8 +225,7 @@ func TestHelmWithEverything(t *testing.T) {
 }
 
 // The schema of the chart's values takes its defaults, refuses values that it does not have, and every secret among
-// the settings: the chart would put it into a ConfigMap, which more people may read than a Secret. The service refuses
-// other mistakes of its settings.
+// the settings: the chart would put it into a ConfigMap, which more people may read than a Secret.
 func TestHelmSchema(t *testing.T) {
 	chart := filepath.Join(host.Root(t), "deploy/helm")
 	compiled, err := jsonschema.NewCompiler().Compile(filepath.Join(chart, "values.schema.json"))
@@ -200,11 +242,15 @@ func TestHelmSchema(t *testing.T) {
 	require.NoError(t, validate(host.Read(t, "deploy/helm/values.yaml")))
 	require.NoError(t, validate(everyValue))
 	for mistake, place := range map[string]string{
-		"setings: {window: 24h}":          "setings",
-		"replicas: two":                   "replicas",
-		"networkPolicy: {ports: [kafka]}": "ports",
-		"networkPolicy: {port: [9092]}":   "port",
-		"settings: [window]":              "settings",
+		"setings: {window: 24h}":                  "setings",
+		"replicas: two":                           "replicas",
+		"networkPolicy: {ports: [kafka]}":         "ports",
+		"networkPolicy: {port: [9092]}":           "port",
+		"settings: [window]":                      "settings",
+		"settings: {kafka: {brokrs: [a]}}":        "brokrs",
+		"settings: {window: [1h]}":                "window",
+		"settings: {kafka: {partitions: 0}}":      "partitions",
+		"settings: {http: {console: yes please}}": "console",
 	} {
 		require.ErrorContains(t, validate(mistake), place, mistake)
 	}

@@ -1,4 +1,5 @@
-{{- define "labels" }}{app.kubernetes.io/name: {{ .Release.Name }}}{{ end }}
+{{- define "instance" }}app.kubernetes.io/instance: {{ .Release.Name }}{{ end }}
+{{- define "labels" }}{app.kubernetes.io/name: {{ .Release.Name }}, {{ include "instance" . }}}{{ end }}
 {{- /* Deployments by their names: the service, and the role of stories beside it. */}}
 {{- define "roles" }}
 {{ .Release.Name }}: {args: [run], replicas: {{ .Values.replicas }}, keda: {{ .Values.keda.enabled }}, job: echosieve}
@@ -33,6 +34,20 @@ volumes:
   - name: {{ $secret }}
     secret: {secretName: {{ $secret }}}
   {{- end }}
+  {{- with .Values.extraVolumes }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- range $field := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with index $.Values $field }}
+{{ $field }}: {{ toJson . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Labels and annotations of pods, which are called .name. */}}
+{{- define "podMetadata" }}
+labels: {{ merge (dict "app.kubernetes.io/name" .name "app.kubernetes.io/instance" .root.Release.Name) .root.Values.podLabels | toJson }}
+{{- with .root.Values.podAnnotations }}
+annotations: {{ toJson . }}
+{{- end }}
 {{- end }}
 
 {{- define "container" }}
@@ -47,6 +62,7 @@ env:
   - name: ECHOSIEVE_KAFKA_RACK
     valueFrom: {fieldRef: {fieldPath: "metadata.labels['topology.kubernetes.io/zone']"}}
   {{- end }}
+  {{- with .Values.extraEnv }}{{ toYaml . | nindent 2 }}{{ end }}
 resources: {{ toYaml .Values.resources | nindent 2 }}
 securityContext:
   allowPrivilegeEscalation: false
@@ -57,6 +73,7 @@ volumeMounts:
   {{- range $secret, $folder := .Values.fileSecrets }}
   - {name: {{ $secret }}, mountPath: {{ $folder }}, readOnly: true}
   {{- end }}
+  {{- with .Values.extraVolumeMounts }}{{ toYaml . | nindent 2 }}{{ end }}
 {{- end }}
 
 {{- /* What the pods may reach: names of hosts, Kafka and Redis. */}}
