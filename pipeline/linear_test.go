@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"echosieve/app/sidebyside"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/changes"
 	"echosieve/pipeline/classic"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/learnt"
@@ -42,7 +42,7 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 			cases["title: "+name] = func() { _, _ = page.Decode(&record.Record{Value: titled}) }
 		}
 		cases["stories: "+name] = func() { describe(article.Ref{}, article.Content{Text: text, URL: text}, time.Time{}) }
-		cases["side by side: "+name] = func() { sidebyside.Align(text[:len(text)/2], text[len(text)/2:], nil) }
+		cases["side by side: "+name] = func() { changes.Align(text[:len(text)/2], text[len(text)/2:], nil) }
 	}
 	for _, name := range classic.Names() {
 		cfg := recipe.DefaultConfig()

@@ -13,11 +13,11 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/release"
-	"echosieve/app/sidebyside"
 	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/changes"
 	"echosieve/pipeline/record"
 )
 
@@ -38,7 +38,7 @@ type explained struct {
 	// Articles are the original, if the article has one, and the article: the earlier one first.
 	Articles []shown `json:"articles"`
 	// Runs are the texts of two articles without markup, word by word; the earlier one is on the left.
-	Runs []sidebyside.Run `json:"runs,omitempty"`
+	Runs []changes.Run `json:"runs,omitempty"`
 }
 
 // serveVerdict answers with the verdict about the record whose coordinates the parameter "at" holds, and with

@@ -16,6 +16,7 @@ import (
 	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/changes"
 )
 
 // Pair is a drop beside its original.
@@ -23,7 +24,7 @@ type Pair struct {
 	Earlier, Later told.Article // an article that is Gone has no text
 	Verdict        article.Verdict
 	Why            string // the row of the rule that decided, in words with its figures
-	Texts          []sidebyside.Run
+	Texts          []changes.Run
 }
 
 // NewPair compares a dropped article with its original, as far as their texts are known.
@@ -115,7 +116,7 @@ var (
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
 		"line":  visible.Line,
 		"saved": Saved,
-		"texts": func(runs []sidebyside.Run) template.HTML { return template.HTML(sidebyside.HTML(runs, false)) },
+		"texts": func(runs []changes.Run) template.HTML { return template.HTML(sidebyside.HTML(runs, false)) },
 	}).Parse(pageHTML))
 )
 

@@ -1,6 +1,7 @@
 package sidebyside
 
 import (
+	"echosieve/pipeline/changes"
 	_ "embed" // style.css
 	"html"
 	"strings"
@@ -9,7 +10,7 @@ import (
 // HTML returns two texts as an element of a page: rows of two paragraphs, with del and ins around what
 // differs. Unless whole is set, sentences that are the same are left out. The page needs Style. The element
 // holds no attribute that comes from a text.
-func HTML(runs []Run, whole bool) string {
+func HTML(runs []changes.Run, whole bool) string {
 	var b strings.Builder
 	b.WriteString(`<div class="sidebyside">` + "\n")
 	for _, r := range rowsOf(runs, whole) {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/app/visible"
+	"echosieve/pipeline/changes"
 )
 
 // row is what stands side by side: usually a sentence of each text.
@@ -27,7 +28,7 @@ const context = 1
 
 // rowsOf cuts runs into rows. Rows end where both sides have a line end or the end of a sentence in common.
 // Unless whole is set, rows without differences are left out, except for those next to a difference.
-func rowsOf(runs []Run, whole bool) []row {
+func rowsOf(runs []changes.Run, whole bool) []row {
 	rows := []row{{}}
 	for _, r := range runs {
 		last := &rows[len(rows)-1]

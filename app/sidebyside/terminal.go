@@ -8,6 +8,7 @@ import (
 	"golang.org/x/term"
 
 	"echosieve/app/visible"
+	"echosieve/pipeline/changes"
 )
 
 // Terminal says how a terminal shows two texts.
@@ -40,7 +41,7 @@ func TerminalOf(out any) Terminal {
 func wantsColor(env func(string) string) bool { return env("NO_COLOR") == "" && env("TERM") != "dumb" }
 
 // Render returns two columns: the left text and the right text, each line with a line end.
-func (t Terminal) Render(runs []Run) string {
+func (t Terminal) Render(runs []changes.Run) string {
 	width := (max(t.Width, leastWidth) - len(separator)) / 2
 	var b strings.Builder
 	for _, r := range rowsOf(runs, t.Whole) {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"echosieve/app/sidebyside"
+	"echosieve/pipeline/changes"
 	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/text"
 	"echosieve/simhash"
@@ -26,8 +26,9 @@ type Comparison struct {
 	FoundBy     []string         `json:"found_by"`     // the look-ups that lead from B to A
 	A           Text             `json:"a"`
 	B           Text             `json:"b"`
-	Texts       []sidebyside.Run `json:"texts,omitempty"`
+	Texts       []changes.Run    `json:"texts,omitempty"`
 	Numbers     *Numbers         `json:"numbers,omitempty"` // of the texts
+	Changes     *changes.Changes `json:"changes,omitempty"` // what B has that A lacks; nil without AddChanges
 
 	compared evidence.Comparison
 }
@@ -96,9 +97,15 @@ func (t *Judge) Compare(earlier, later *Article, found bool) Comparison {
 	return c
 }
 
+// AddChanges adds what is new in the later article, from the texts of both.
+func (c *Comparison) AddChanges(earlier, later *Article) {
+	c.Changes = changes.Between(changes.Version{Title: earlier.Title, Text: earlier.Text},
+		changes.Version{Title: later.Title, Text: later.Text})
+}
+
 // Align aligns two texts as people read them: without markup, which does not count for verdicts.
-func Align(earlier, later string) []sidebyside.Run {
-	return sidebyside.Align(strings.TrimSpace(text.Readable(earlier)), strings.TrimSpace(text.Readable(later)), text.Clean)
+func Align(earlier, later string) []changes.Run {
+	return changes.Align(strings.TrimSpace(text.Readable(earlier)), strings.TrimSpace(text.Readable(later)), text.Clean)
 }
 
 // Numbers are the numbers that only one of two texts has, in the order of the texts.

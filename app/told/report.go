@@ -14,9 +14,23 @@ import (
 	"echosieve/pipeline/evidence"
 )
 
-// Report says why, with the figures of the rule and the look-ups.
+// Report says why, with the figures of the rule, the look-ups, and what is new.
 func (c *Comparison) Report() string {
-	return fmt.Sprintf("%s\n\n%s\n\n%s", c.Explanation, FigureTable(c.Figures).Render(), c.LookupLines())
+	return fmt.Sprintf("%s\n\n%s\n\n%s%s", c.Explanation, FigureTable(c.Figures).Render(), c.LookupLines(), c.news())
+}
+
+// news says in a line what is new in B; empty: it is not known.
+func (c *Comparison) news() string {
+	n := c.Changes
+	if n == nil {
+		return ""
+	}
+	line := fmt.Sprintf("new in B      %s: %s added (%.0f %% of the letters), %d changed, %d removed", n.Kind,
+		visible.Count(n.Counts.Added, "sentence"), 100*n.NewShare, n.Counts.Changed, n.Counts.Removed)
+	if len(n.Figures.Old)+len(n.Figures.New) > 0 {
+		line += "; figures " + ShortList(n.Figures.Old) + " -> " + ShortList(n.Figures.New)
+	}
+	return visible.Line(line) + "\n"
 }
 
 // SideBySide returns the numbers that only one text has, and both texts; nothing without AddTexts.

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,6 +39,17 @@ func (b *Builder) addNumber(n *numbers, head int) {
 	*facts = append(*facts, newFact(n.context, len(*facts), value))
 	if n.value >= 10 && n.at >= head {
 		b.values.add(value)
+	}
+}
+
+// Numbers iterates over the numbers of a clean text: the significant digits of each, and how it is spelled there.
+func Numbers(clean string) iter.Seq2[uint64, string] {
+	return func(yield func(uint64, string) bool) {
+		for n := (numbers{text: clean}); n.next(); {
+			if !yield(n.value, clean[n.at:n.pos]) {
+				return
+			}
+		}
 	}
 }
 

@@ -227,8 +227,8 @@ func skipClosing(clean string, i int) int {
 	return i
 }
 
-// sentencesOf iterates over the sentences of a clean text. start and end say where a sentence stands in the text.
-func sentencesOf(clean string) func(yield func(start, end int) bool) {
+// SentencesOf iterates over the sentences of a text, clean or as people read it. start and end say where a sentence stands in the text.
+func SentencesOf(clean string) func(yield func(start, end int) bool) {
 	return func(yield func(start, end int) bool) {
 		for i := 0; i < len(clean); {
 			if clean[i] == ' ' || clean[i] == '\n' {

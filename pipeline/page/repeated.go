@@ -28,7 +28,7 @@ func (f *Finder) withoutRepeated(clean string, from article.Origin, rows *learnt
 	}
 	publisher := article.PublisherOf(from.Publisher, from.URL)
 	cut := cutter{out: f.kept[:0], clean: clean}
-	for start, end := range sentencesOf(clean) {
+	for start, end := range SentencesOf(clean) {
 		if end-start < learnt.MinBytes {
 			continue
 		}
@@ -48,7 +48,7 @@ func (f *Finder) withoutRepeated(clean string, from article.Origin, rows *learnt
 // Sentence returns the clean sentence with a hash, empty if the text has none. raw and clean are those of Find.
 func (f *Finder) Sentence(raw, clean string, hash uint64) string {
 	around, _ := f.around(raw, clean)
-	for start, end := range sentencesOf(around) {
+	for start, end := range SentencesOf(around) {
 		if learnt.Hash(around[start:end]) == hash {
 			return around[start:end]
 		}

@@ -18,10 +18,10 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
-	"echosieve/app/sidebyside"
 	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/changes"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
@@ -231,5 +231,5 @@ func besideOf(earlier, later article.Content) figures.Beside {
 		return figures.Side{ID: c.ID, Title: c.Title, Publisher: cmp.Or(c.Publisher, c.URL)}
 	}
 	return figures.Beside{Earlier: side(earlier), Later: side(later),
-		Texts: sidebyside.Align(text.Readable(earlier.Text), text.Readable(later.Text), text.Clean)}
+		Texts: changes.Align(text.Readable(earlier.Text), text.Readable(later.Text), text.Clean)}
 }

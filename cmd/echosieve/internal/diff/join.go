@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"echosieve/app/sidebyside"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/changes"
 )
 
 // comparison is the result of the command. Its JSON names must not change.
@@ -47,8 +47,8 @@ type sample struct {
 	OriginalB string `json:"original_b,omitempty"`
 	Title     string `json:"title,omitempty"`
 	// left the original (of B, unless only A names one), right the article
-	Texts []sidebyside.Run `json:"texts,omitempty"`
-	Gone  string           `json:"gone,omitempty"` // why there are no texts
+	Texts []changes.Run `json:"texts,omitempty"`
+	Gone  string        `json:"gone,omitempty"` // why there are no texts
 
 	a, b verdict
 	rank uint32

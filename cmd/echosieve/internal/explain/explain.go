@@ -223,6 +223,7 @@ func (e *explainer) compareWith(x *explanation, earlier *told.Article) {
 	c := e.compare(earlier, &x.Article)
 	if earlier.Gone == "" && x.Article.Gone == "" {
 		c.AddTexts(earlier.Text, x.Article.Text)
+		c.AddChanges(earlier, &x.Article)
 	}
 	x.Comparison = &c
 }

@@ -1,6 +1,6 @@
 package figures
 
-import "echosieve/app/sidebyside"
+import "echosieve/pipeline/changes"
 
 // VersusResult says which articles two recipes would drop. An article is dropped if it goes to the topic of copies.
 type VersusResult struct {
@@ -23,9 +23,9 @@ type VersusPair struct {
 
 // Beside is two articles side by side, the earlier one on the left.
 type Beside struct {
-	Earlier Side             `json:"earlier"`
-	Later   Side             `json:"later"`
-	Texts   []sidebyside.Run `json:"texts"`
+	Earlier Side          `json:"earlier"`
+	Later   Side          `json:"later"`
+	Texts   []changes.Run `json:"texts"`
 }
 
 // Side is one of two articles that are shown side by side.

@@ -23,6 +23,7 @@ import (
 	"echosieve/app/sidebyside"
 	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/pipeline/changes"
 )
 
 // Report is a result for people.
@@ -63,7 +64,7 @@ var (
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
 		"base":  filepath.Base,
 		"table": func(t table.Writer) template.HTML { return template.HTML(t.RenderHTML()) },
-		"texts": func(runs []sidebyside.Run) template.HTML { return template.HTML(sidebyside.HTML(runs, false)) },
+		"texts": func(runs []changes.Run) template.HTML { return template.HTML(sidebyside.HTML(runs, false)) },
 	}).Parse(pageHTML))
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
-	"echosieve/app/sidebyside"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
+	"echosieve/pipeline/changes"
 	"echosieve/test/commandtest"
 )
 
@@ -27,7 +27,7 @@ func reports(text string, onPage bool) map[string]Report {
 	repeats := []figures.Repeat{{ID: text, Title: text, Language: text, Kind: text, OriginalID: text, OriginalTitle: text,
 		Reason: "opposite", Possible: true, Distance: 64}}
 	beside := figures.Beside{Earlier: figures.Side{ID: text, Title: text, Publisher: text},
-		Texts: []sidebyside.Run{{Left: text, Right: "x"}, {Same: true, Left: text, Right: text}}}
+		Texts: []changes.Run{{Left: text, Right: "x"}, {Same: true, Left: text, Right: text}}}
 	curve := figures.Curve{Setting: "near", Present: 4}
 	for k := range 9 {
 		curve.Steps = append(curve.Steps, figures.Step{Value: float64(k) / 10, Recall: float64(k) / 9, Missed: 9 - k})

@@ -1,0 +1,201 @@
+// Package changes says what is new in a version of an article, sentence by sentence. It knows two texts and nothing of
+// verdicts. Nothing of it is on the path of a record.
+package changes
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/text"
+)
+
+// Kind is what a version is to the earlier one.
+type Kind string
+
+// The kinds.
+const (
+	None       Kind = "none"       // no word differs
+	Correction Kind = "correction" // a figure stands in place of another, and hardly a word differs
+	Update     Kind = "update"     // figures differ, and no sentence was added
+	Extension  Kind = "extension"  // sentences were added
+	Cut        Kind = "cut"        // sentences were removed, and none was added
+	Rewording  Kind = "rewording"  // words differ, or the title does
+)
+
+// Version is a text as its record has it, and its title.
+type Version struct{ Title, Text string }
+
+// Changes says what a later version has that an earlier one lacks. Its JSON names must not change.
+type Changes struct {
+	Kind     Kind     `json:"kind"`
+	NewShare float64  `json:"new_share"` // of the letters of the later text: those of the sentences that were added
+	Counts   Counts   `json:"counts"`
+	Added    []string `json:"added"`
+	Changed  []Pair   `json:"changed"`
+	Removed  []string `json:"removed"`
+	// Cut says that not all is here: each list holds mostListed bytes, and of a text the beginning is compared.
+	Cut     bool               `json:"cut,omitempty"`
+	Figures Replaced[[]string] `json:"figures"`         // of changed sentences, if the other text lacks them
+	Title   *Replaced[string]  `json:"title,omitempty"` // absent if it is the same
+}
+
+// Counts are numbers of sentences. A sentence that is only cut otherwise is the same.
+type Counts struct {
+	Same    int `json:"same"`
+	Added   int `json:"added"`
+	Changed int `json:"changed"` // pairs
+	Removed int `json:"removed"`
+}
+
+// Replaced is what the earlier version has, and what the later one has in its place.
+type Replaced[T any] struct {
+	Old T `json:"old"`
+	New T `json:"new"`
+}
+
+// Pair is some sentences that say much the same: usually one of each text.
+type Pair struct {
+	Replaced[string]
+	Words []Run `json:"words"` // that differ
+}
+
+const (
+	mostListed = 2000 // bytes of a list
+	// fewWords is the share of the letters of a pair that differ at most in a correction.
+	fewWords = 0.3
+)
+
+// Between compares two versions. Texts of some pages take a millisecond.
+func Between(earlier, later Version) *Changes {
+	c := &Changes{Kind: None, Added: []string{}, Changed: []Pair{}, Removed: []string{},
+		Figures: Replaced[[]string]{[]string{}, []string{}}}
+	old, oldCut := sentencesOf(earlier.Text)
+	now, nowCut := sentencesOf(later.Text)
+	c.Cut = oldCut || nowCut
+	var figures Replaced[[]sentence]
+	few := true
+	for _, g := range match(old, now) {
+		switch words := differing(g); {
+		case len(words) == 0:
+			c.Counts.Same += len(g.New)
+		case len(g.Old) == 0:
+			c.Counts.Added++
+			c.Added = c.list(c.Added, g.New[0].text)
+			c.NewShare += float64(letters(g.New[0].text))
+		case len(g.New) == 0:
+			c.Counts.Removed++
+			c.Removed = c.list(c.Removed, g.Old[0].text)
+		default:
+			c.Counts.Changed++
+			c.pair(g, words)
+			figures.Old, figures.New = append(figures.Old, below(g.Old)...), append(figures.New, below(g.New)...)
+			few = few && isFew(words, g)
+		}
+	}
+	if all := letters(joined(now)); all > 0 {
+		c.NewShare /= float64(all)
+	}
+	c.Figures = Replaced[[]string]{missing(figures.Old, now), missing(figures.New, old)}
+	if text.Clean(earlier.Title) != text.Clean(later.Title) {
+		c.Title = &Replaced[string]{article.Cut(earlier.Title, mostListed), article.Cut(later.Title, mostListed)}
+	}
+	c.Kind = c.kind(few)
+	return c
+}
+
+func (c *Changes) kind(few bool) Kind {
+	switch n := c.Counts; {
+	case n.Added > 0:
+		return Extension
+	case len(c.Figures.Old) > 0 && len(c.Figures.New) > 0 && n.Removed == 0 && few:
+		return Correction
+	case len(c.Figures.Old)+len(c.Figures.New) > 0:
+		return Update
+	case n.Removed > 0:
+		return Cut
+	case n.Changed > 0 || c.Title != nil:
+		return Rewording
+	}
+	return None
+}
+
+// list appends a sentence, as far as there is room for it.
+func (c *Changes) list(list []string, s string) []string {
+	room := mostListed
+	for _, listed := range list {
+		room -= len(listed)
+	}
+	if len(s) > room {
+		s, c.Cut = article.Cut(s, room), true
+	}
+	if s != "" {
+		list = append(list, s)
+	}
+	return list
+}
+
+// pair lists a pair, as far as there is room for it.
+func (c *Changes) pair(g group, words []Run) {
+	p := Pair{Replaced[string]{joined(g.Old), joined(g.New)}, words}
+	room := mostListed
+	for _, listed := range c.Changed {
+		room -= len(listed.Old) + len(listed.New)
+	}
+	if len(p.Old)+len(p.New) <= room {
+		c.Changed = append(c.Changed, p)
+		return
+	}
+	if c.Cut = true; len(c.Changed) == 0 {
+		p.Old, p.New, p.Words = article.Cut(p.Old, room/2), article.Cut(p.New, room/2), []Run{}
+		c.Changed = append(c.Changed, p)
+	}
+}
+
+// differing returns the words by which both sides of a group differ.
+func differing(g group) []Run {
+	all := slices.Concat(g.Old, g.New)
+	another := func(s sentence) bool { return s.key != all[0].key }
+	if len(g.Old) > 0 && len(g.New) > 0 && !slices.ContainsFunc(all, another) {
+		return nil
+	}
+	var words []Run
+	for _, r := range Align(joined(g.Old), joined(g.New), text.Clean) {
+		if !r.Same && letters(r.Left+r.Right) > 0 {
+			words = append(words, r)
+		}
+	}
+	return words
+}
+
+func isFew(words []Run, g group) bool {
+	n := 0
+	for _, w := range words {
+		n += max(letters(w.Left), letters(w.Right))
+	}
+	return float64(n) <= fewWords*float64(letters(joined(g.New)))
+}
+
+// letters counts letters and digits.
+func letters(s string) (n int) {
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// below returns the sentences that do not stand above the article: numbers there number the version.
+func below(list []sentence) []sentence {
+	return slices.DeleteFunc(slices.Clone(list), func(s sentence) bool { return s.head })
+}
+
+func joined(list []sentence) string {
+	texts := make([]string, 0, len(list))
+	for i := range list {
+		texts = append(texts, list[i].text)
+	}
+	return strings.Join(texts, " ")
+}

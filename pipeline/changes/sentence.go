@@ -1,0 +1,198 @@
+package changes
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
+
+	"echosieve/pipeline/article"
+	"echosieve/pipeline/page"
+	"echosieve/pipeline/text"
+)
+
+// The bounds of a text that is compared. Few articles are as long.
+const mostBytes, mostSentences = 256 << 10, 4000
+
+// sentence is a sentence of an article.
+type sentence struct {
+	text  string // as people read it
+	key   string // equal sentences have equal keys
+	head  bool   // a line above the article: its numbers number the version
+	terms []string
+}
+
+// withAddresses are the rules of page.NewFinder by which no sentence loses a part.
+var withAddresses = uint(1) << slices.Index(page.Rules(), "addresses")
+
+// sentencesOf returns the sentences of an article, without what stands around it. cut says that the text is too long.
+func sentencesOf(raw string) (list []sentence, cut bool) {
+	whole := len(raw)
+	raw = article.Cut(raw, mostBytes)
+	cut = len(raw) < whole
+	body, left := page.NewFinder(page.HTMLArticle, withAddresses).Find(raw, text.Clean(raw), article.Origin{}, nil)
+	within, head := normalised(body), len(normalised(body[:left.Head]))
+	for _, readable := range []string{text.Readable(raw), body} { // body: the text is no text, but an editor's blocks
+		for start, end := range page.SentencesOf(readable) {
+			s := sentence{text: strings.TrimSpace(readable[start:end])}
+			clean := text.Clean(s.text)
+			plain, _ := text.Plain(nil, clean)
+			if s.key = normalised(plain); s.key == "" {
+				continue
+			}
+			at := strings.Index(within, s.key)
+			switch {
+			case at < 0:
+			case len(list) == mostSentences:
+				return list, true
+			default:
+				s.head, s.terms = at < head, termsOf(clean, s.key)
+				list = append(list, s)
+			}
+		}
+		if len(list) > 0 {
+			break
+		}
+	}
+	return list, cut
+}
+
+func normalised(clean string) string { return string(text.AppendNormalised(nil, clean)) }
+
+// termsOf returns the different words of a clean sentence. Where each character is a word, as in Chinese, pairs of them
+// are the words. It returns key if there are none.
+func termsOf(clean, key string) []string {
+	var list []string
+	single := ""
+	for iter := words.FromString(clean); iter.Next(); {
+		word := iter.Value()
+		switch r, size := utf8.DecodeRuneInString(word); {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			single = ""
+		case size < len(word):
+			list, single = append(list, word), ""
+		default:
+			if single != "" {
+				list = append(list, single+word)
+			}
+			single = word
+		}
+	}
+	if len(list) == 0 {
+		return []string{key}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// group is some sentences of both texts that say much the same. One side may be empty: then the other holds a sentence
+// and its repeats.
+type group = Replaced[[]sentence]
+
+// match puts each sentence of both texts into one group: with those that are equal, else with those that share at least
+// half of the words of one of them, by weight. So a sentence that was split or joined is in a group with its parts.
+func match(old, now []sentence) []group {
+	all := slices.Concat(now, old)
+	of := make([]int, len(all)) // a forest: each sentence leads to one of its group
+	first, both := map[string]int{}, map[string]bool{}
+	for i := range all {
+		of[i] = i
+		if at, found := first[all[i].key]; found {
+			of[i] = at
+			both[all[i].key] = both[all[i].key] || at < len(now) && i >= len(now)
+		} else {
+			first[all[i].key] = i
+		}
+	}
+	var rest []int
+	for i := range all {
+		if of[i] == i && !both[all[i].key] {
+			rest = append(rest, i)
+		}
+	}
+	for _, edge := range likest(all, rest, len(now)) {
+		of[find(of, edge[0])] = find(of, edge[1])
+	}
+	isHead := func(s sentence) bool { return s.head }
+	if a, b := slices.IndexFunc(now, isHead), slices.IndexFunc(old, isHead); a >= 0 && b >= 0 { // one line is for another
+		for i := range all {
+			if all[i].head {
+				of[find(of, i)] = find(of, a)
+			}
+		}
+	}
+	var groups []group
+	at := map[int]int{}
+	for i := range all {
+		root := find(of, i)
+		if _, found := at[root]; !found {
+			at[root] = len(groups)
+			groups = append(groups, group{})
+		}
+		if g := &groups[at[root]]; i < len(now) {
+			g.New = append(g.New, all[i])
+		} else {
+			g.Old = append(g.Old, all[i])
+		}
+	}
+	return groups
+}
+
+func find(of []int, i int) int {
+	for of[i] != i {
+		i = of[i]
+	}
+	return i
+}
+
+// mostHolders bounds the sentences with a word: one that more sentences have tells nothing.
+const mostHolders = 64
+
+// likest returns for each sentence the one of the other text that has the most of its words, if that is half of them at
+// least. rest are the sentences, of which those before middle are of the later text. A word weighs the less, the more
+// sentences of one text have it.
+func likest(all []sentence, rest []int, middle int) (edges [][2]int) {
+	holders := map[string]*[2][]int{}
+	for _, i := range rest {
+		for _, term := range all[i].terms {
+			if holders[term] == nil {
+				holders[term] = &[2][]int{}
+			}
+			side := &holders[term][textOf(i, middle)]
+			*side = append(*side, i)
+		}
+	}
+	for _, i := range rest {
+		whole, best, shared := 0.0, -1, map[int]float64{}
+		for _, term := range all[i].terms {
+			h := holders[term]
+			weight := 1 / float64(max(len(h[0]), len(h[1])))
+			whole += weight
+			if others := h[1-textOf(i, middle)]; len(others) <= mostHolders {
+				for _, j := range others {
+					shared[j] += weight
+					if best < 0 || shared[j] > shared[best] {
+						best = j
+					}
+				}
+			}
+		}
+		if best >= 0 && shared[best] >= whole*leastShared {
+			edges = append(edges, [2]int{i, best})
+		}
+	}
+	return edges
+}
+
+// leastShared is the share of its words that a sentence has in common with the one that it was made of.
+const leastShared = 0.5
+
+// textOf is 0 for a sentence of the later text, 1 for one of the earlier.
+func textOf(i, middle int) int {
+	if i < middle {
+		return 0
+	}
+	return 1
+}
