@@ -24,17 +24,18 @@ type Advice struct {
 func (x *Index) Advise(ctx context.Context, a *article.Article) (advice Advice, err error) {
 	err = x.session.Patiently(ctx, "advice", func() error {
 		c := newClaim(x, []article.Article{*a}, nil)
-		if advice.Candidates, err = c.readCandidates(ctx); err != nil {
+		advice.Candidates, err = looking{c}.readCandidates(ctx)
+		if err != nil {
 			return err
 		}
-		advice.Verdict, err = c.foresee(c.tasks[0])
+		advice.Verdict, err = deciding{c}.foresee(c.tasks[0])
 		return err
 	})
 	return advice, err
 }
 
 // foresee reaches the verdict of a task whose candidates were read, by the rules of Claim.
-func (c *claim) foresee(t *task) (article.Verdict, error) {
+func (c deciding) foresee(t *task) (article.Verdict, error) {
 	for _, near := range t.candidates {
 		for _, e := range c.fetched[near.fetched] {
 			if near.FieldRef != t.Field() || e.Digest != t.Digest || e.Ticket == keyspace.MaxTicket {
@@ -49,7 +50,7 @@ func (c *claim) foresee(t *task) (article.Verdict, error) {
 	if n := len(t.candidates); n == c.x.cfg.MaxCandidates && !t.LittleText && !slices.ContainsFunc(t.candidates, own) {
 		t.candidates = t.candidates[:n-1] // a stored article is the nearest candidate of its own
 	}
-	c.judge(t)
+	looking{c.claim}.judge(t)
 	t.Ticket = keyspace.MaxTicket
 	t.keepEarlier()
 	original, decided, err := c.proposal(t)
@@ -57,4 +58,35 @@ func (c *claim) foresee(t *task) (article.Verdict, error) {
 		return t.proposal, err
 	}
 	return c.verdictOf(original, article.Ref{}), nil
+}
+
+// readCandidates returns the candidates of the first task, without storing it.
+func (c looking) readCandidates(ctx context.Context) (found []Candidate, err error) {
+	x, t := c.x, c.tasks[0]
+	for again := true; again; {
+		pipe := x.client.Pipeline()
+		l := c.queueLookups(ctx, pipe, c.tasks)
+		if err = c.exec(ctx, "look_up", pipe); err != nil {
+			return nil, err
+		}
+		if again, err = l.read(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.fetchCandidates(ctx, c.tasks); err != nil {
+		return nil, err
+	}
+	for _, near := range t.candidates {
+		for _, e := range c.fetched[near.fetched] {
+			if e.Coordinates == t.Coordinates || !x.layout.Within(e.Millis(), t.Millis()) {
+				continue
+			}
+			s, err := x.keys.Describe(e, false)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, Candidate{s, x.cfg.Compare(&t.Article, &e.Article), near.distance})
+		}
+	}
+	return found, nil
 }

@@ -13,15 +13,14 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
-// errTicketChanged says that a ticket was withdrawn, or withdrawn and drawn again, since the claim looked up.
-// The claim is run again at once.
-var errTicketChanged = errors.New("a ticket was withdrawn")
-
 // Pauses between two reads of an undecided original.
 const (
 	firstPause = time.Millisecond
 	maxPause   = 50 * time.Millisecond
 )
+
+// deciding is step 6 of a claim: verdicts, each after that of its original.
+type deciding struct{ *claim }
 
 // decide is step 6: it writes a verdict for each open task. If several workers decide one article, the first
 // verdict written counts.
@@ -34,7 +33,7 @@ const (
 //
 // There is always progress. Of all undecided articles, in whichever process, the one with the lowest ticket
 // has only decided articles before it, so it does not wait.
-func (c *claim) decide(ctx context.Context) error {
+func (c deciding) decide(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.Multiplier, pauses.MaxInterval = firstPause, 2, maxPause
 	for {
@@ -59,7 +58,7 @@ func (c *claim) decide(ctx context.Context) error {
 // propose reaches the verdicts of the open tasks whose originals are decided, and returns these tasks. It
 // also returns the undecided originals of the other tasks, each once. Originals that this claim will decide
 // itself are left out.
-func (c *claim) propose() (ready []*task, awaited []relative, err error) {
+func (c deciding) propose() (ready []*task, awaited []relative, err error) {
 	seen := map[*keyspace.Entry]bool{}
 	for _, t := range c.open() {
 		original, decided, err := c.proposal(t)
@@ -82,7 +81,7 @@ func (c *claim) propose() (ready []*task, awaited []relative, err error) {
 // proposal sets the task's proposal: a copy of the first relative of which the article is a copy; otherwise
 // possibly a copy of the first relative; otherwise unique. If the original has no verdict yet, proposal
 // returns the original and sets nothing.
-func (c *claim) proposal(t *task) (original relative, decided bool, err error) {
+func (c deciding) proposal(t *task) (original relative, decided bool, err error) {
 	for _, r := range t.relatives {
 		if !r.judged.Kind.IsCopy() {
 			continue
@@ -111,7 +110,7 @@ func (c *claim) proposal(t *task) (original relative, decided bool, err error) {
 // verdictOf is the verdict of an article whose original is r. The destination is chosen here, before the
 // verdict is written: if processes have different policies, the destination of the first verdict that is
 // written counts, as its kind does.
-func (c *claim) verdictOf(r relative, root article.Ref) article.Verdict {
+func (c deciding) verdictOf(r relative, root article.Ref) article.Verdict {
 	return article.Verdict{
 		Kind: r.judged.Kind, Reason: r.judged.Reason, Likeness: r.judged.Likeness, Original: r.Ref(), Root: root,
 		Distance:    r.distance,
@@ -121,7 +120,7 @@ func (c *claim) verdictOf(r relative, root article.Ref) article.Verdict {
 
 // rootOf returns the article at the end of the chain of originals that starts at r. That article is no copy.
 // Until r has a verdict, the root is not known, and decided is false.
-func (c *claim) rootOf(r relative) (root article.Ref, decided bool, err error) {
+func (c deciding) rootOf(r relative) (root article.Ref, decided bool, err error) {
 	if len(r.VerdictBytes) > 0 {
 		verdict, ok := packed.DecodeVerdict(r.VerdictBytes, r.Ref())
 		if !ok {
@@ -137,7 +136,7 @@ func (c *claim) rootOf(r relative) (root article.Ref, decided bool, err error) {
 
 // writeVerdicts writes the proposals of the tasks. Each proposal is written only if the entry still has the
 // ticket with which the proposal was reached.
-func (c *claim) writeVerdicts(ctx context.Context, ready []*task) error {
+func (c deciding) writeVerdicts(ctx context.Context, ready []*task) error {
 	pipe := c.x.client.Pipeline()
 	replies := make([]*redis.Cmd, len(ready))
 	for i, t := range ready {
@@ -167,7 +166,7 @@ func (c *claim) writeVerdicts(ctx context.Context, ready []*task) error {
 
 // wait pauses, because other workers decide the awaited originals, and then fetches their entries again. If
 // an original has had no verdict for too long, wait withdraws its ticket instead.
-func (c *claim) wait(ctx context.Context, awaited []relative, pause time.Duration) error {
+func (c deciding) wait(ctx context.Context, awaited []relative, pause time.Duration) error {
 	c.call.endWait() // Redis has served all steps: now the call waits for another worker, and not for long
 	for _, r := range awaited {
 		if c.waitedEnough(r) {
@@ -215,7 +214,7 @@ func (r relative) update(fetched []*keyspace.Entry) error {
 }
 
 // waitedEnough says whether the claim shall no longer wait for the verdict of r.
-func (c *claim) waitedEnough(r relative) bool {
+func (c deciding) waitedEnough(r relative) bool {
 	if c.comesLater(r.Coordinates) {
 		return true
 	}
@@ -230,7 +229,7 @@ func (c *claim) waitedEnough(r relative) bool {
 // comesLater says whether the record at these coordinates follows the articles of this claim in their own
 // partition. Partitions are decided in order, so the worker that stored its entry is dead, and the record is
 // delivered again only after this claim. A wait for its verdict would not end before Config.UndecidedTimeout.
-func (c *claim) comesLater(at article.Coordinates) bool {
+func (c deciding) comesLater(at article.Coordinates) bool {
 	later := false
 	for _, t := range c.claimed {
 		if own := t.Coordinates; own.Topic == at.Topic && own.Partition == at.Partition {
@@ -247,7 +246,7 @@ func (c *claim) comesLater(at article.Coordinates) bool {
 // original without a ticket and gives it a higher ticket than its own articles have. If the original's worker
 // goes on after all, it finds that ticket and becomes the later one of the two. A verdict that this worker
 // reached before is not written, because decide.lua requires the ticket with which the verdict was reached.
-func (c *claim) withdraw(ctx context.Context, r relative) error {
+func (c deciding) withdraw(ctx context.Context, r relative) error {
 	pipe, f := c.x.client.Pipeline(), r.Field()
 	cmd := withdrawScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), r.Digest[:],
 		keyspace.TicketBytes(r.Ticket))

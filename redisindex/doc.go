@@ -18,7 +18,8 @@
 //     relative without one
 //  6. decide         writes the verdicts, in the order of tickets
 //
-// The metric and the trace call the steps by these names in snake case (store_lists).
+// They share one claim (claim.go): storing has steps 1 and 2 (store.go, lists.go), looking 3 to 5 (lookup.go), and
+// deciding 6 (decide.go). The metric and the trace call the steps by these names in snake case (store_lists).
 //
 // An article is a copy if an article that it resembles has a lower ticket. The later of two copies always
 // finds the earlier one: the article with the higher ticket drew it after the other article's entry was
@@ -32,7 +33,7 @@
 //
 // The root of a copy is the root of its original, so the original must be decided before its copy. If another
 // worker decides the original, the copy waits for that, usually a few milliseconds. There is always progress,
-// because the article with the lowest ticket of all undecided ones waits for nobody (see claim.decide). If
+// because the article with the lowest ticket of all undecided ones waits for nobody (see deciding). If
 // the worker of the original is dead, its partition goes to another process, which decides the original. If
 // the record of the original was deleted, nobody decides it. The wait then ends after
 // keyspace.Config.UndecidedTimeout, and the ticket of the original is withdrawn: the copy is decided as if

@@ -65,7 +65,7 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage, where string
 		intact = client.HGet(t.Context(), key, field.Name()).Val()
 	case "relative": // only the fingerprint is in its lists
 		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
-		require.NoError(t, newClaim(x, []article.Article{a}, newCall(x, nil)).storeLists(t.Context()))
+		require.NoError(t, storing{newClaim(x, []article.Article{a}, newCall(x, nil))}.storeLists(t.Context()))
 	}
 	require.NoError(t, client.HSet(t.Context(), key, field.Name(), intact+damage).Err())
 

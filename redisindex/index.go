@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
-	"echosieve/internal/crashpoint"
 	"echosieve/internal/diag"
 	"echosieve/internal/stopping"
 	"echosieve/pipeline"
@@ -90,148 +88,6 @@ func (x *Index) Losses() *watch.Losses { return x.losses }
 // for concurrent use.
 func (x *Index) SetPolicy(p article.Policy) { x.policy.Store(&p) }
 
-// runsPerAttempt bounds the runs of an attempt that follow each other without a pause. It limits the load on
-// the servers if the cause of a repetition returns at once.
-const runsPerAttempt = 10
-
-// Claim implements pipeline.Index. As long as Redis does not serve the claim (it is away, read-only, loading,
-// out of memory, or refuses a command), Claim runs the claim again, after pauses that grow to 3
-// seconds, until ctx ends or, if ctx comes from stopping.With, soon after the process has begun to stop. An id
-// or signature that is too long is a mistake of the caller: Claim returns an error at once.
-func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]article.Verdict, error) {
-	for i := range articles {
-		if a := &articles[i]; len(a.ID) > article.MaxIDBytes || len(a.Signature) > article.MaxSignatureBytes {
-			return nil, fmt.Errorf(
-				"redisindex: claim %s: the id has %d bytes and the signature %d, at most %d and %d are allowed",
-				a.Coordinates, len(a.ID), len(a.Signature), article.MaxIDBytes, article.MaxSignatureBytes)
-		}
-	}
-	if len(articles) == 0 {
-		return nil, nil
-	}
-	c := newCall(x, articles)
-	defer c.endWait()
-	var verdicts []article.Verdict
-	err := stopping.Until(ctx, 0, func(ctx context.Context) (err error) {
-		if verdicts, err = x.attempt(ctx, articles, c); err != nil && ctx.Err() == nil {
-			x.metrics.retries.Inc()
-			x.log.DebugContext(ctx, "claim failed, trying again", "err", err, "kind", classify(err))
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("redisindex: claim: %w", err)
-	}
-	return verdicts, nil
-}
-
-// attempt runs the claim until it has verdicts, or until it fails with an error that needs a pause.
-func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call) (verdicts []article.Verdict,
-	err error) {
-	for range runsPerAttempt {
-		verdicts, err = x.run(ctx, articles, c)
-		if err == nil {
-			return verdicts, nil
-		}
-		var again bool
-		if again, err = x.Repair(ctx, err); !again {
-			break
-		}
-		x.metrics.retries.Inc()
-	}
-	if ctx.Err() != nil {
-		return nil, err // the caller gave up
-	}
-	if !errors.Is(err, errTicketChanged) { // then another worker made progress
-		x.metrics.errors.WithLabelValues(classify(err)).Inc()
-	}
-	c.waits = true
-	x.health("redis", c, explain(err, x.client, x.cfg.BaseNamespace()))
-	return nil, err
-}
-
-// call is one call of Claim. It outlives the runs of its claim.
-type call struct {
-	x         *Index
-	articles  []article.Article
-	undecided map[keyspace.Identity]time.Time // since when the call waits for the verdict of an article
-	waits     bool                            // as far as health knows
-}
-
-func newCall(x *Index, articles []article.Article) *call {
-	return &call{x: x, articles: articles, undecided: map[keyspace.Identity]time.Time{}}
-}
-
-// String says whose work the call is.
-func (c *call) String() string {
-	return fmt.Sprintf("verdicts from %s on (articles: %d)", c.articles[0], len(c.articles))
-}
-
-// endWait reports that the call no longer waits for Redis.
-func (c *call) endWait() {
-	if c.waits {
-		c.waits = false
-		c.x.health("redis", c, nil)
-	}
-}
-
-// Repair removes the cause of a run's error where that needs no pause. It says whether to run the claim again
-// at once, and returns the error that is left.
-func (x *Index) Repair(ctx context.Context, err error) (again bool, left error) {
-	var damaged *keyspace.DamagedError
-	switch {
-	case ctx.Err() != nil:
-		return false, err
-	case x.session.LoadAgain(err), errors.Is(err, errTicketChanged):
-		return true, err
-	case errors.As(err, &damaged):
-		failed := x.setAside(ctx, damaged)
-		return failed == nil, errors.Join(failed, err)
-	default:
-		return false, err
-	}
-}
-
-// crashPoints are passed after the steps, in their order.
-var crashPoints = [...]crashpoint.Point{
-	crashpoint.AfterStoreLists, crashpoint.AfterStoreEntries, crashpoint.AfterDrawTickets,
-	crashpoint.AfterLookUp, crashpoint.AfterFetchEntries, crashpoint.AfterDecide,
-}
-
-// StoreLists adds articles to their block lists and registers their slices, as the first step of a claim
-// does. It is for tools.
-func (x *Index) StoreLists(ctx context.Context, articles []article.Article) error {
-	err := x.session.EnsureScripts(ctx)
-	if err == nil {
-		err = newClaim(x, articles, nil).storeLists(ctx)
-	}
-	x.session.LoadAgain(err)
-	return err
-}
-
-// run runs the six steps once. The index is correct only because Redis has acknowledged each step before the
-// next step begins (see the package comment).
-func (x *Index) run(ctx context.Context, articles []article.Article, by *call) ([]article.Verdict, error) {
-	if err := x.session.EnsureScripts(ctx); err != nil {
-		return nil, err
-	}
-	start, c := time.Now(), newClaim(x, articles, by)
-	for i, step := range c.steps() {
-		if err := step(ctx); err != nil {
-			return nil, err
-		}
-		crashpoint.Here(crashPoints[i])
-	}
-	c.addWitnesses(start)
-	return c.verdicts(), nil
-}
-
-// steps returns the steps in their order.
-func (c *claim) steps() [len(crashPoints)]func(context.Context) error {
-	return [...]func(context.Context) error{c.storeLists, c.storeEntries, c.drawTickets, c.lookUp, c.fetchEntries,
-		c.decide}
-}
-
 // databaseOf returns the number of the database that a client uses.
 func databaseOf(client redis.UniversalClient) int {
 	if server, ok := client.(*redis.Client); ok {
@@ -244,8 +100,9 @@ func databaseOf(client redis.UniversalClient) int {
 // failover. If the claim is run again, it stores the entry again.
 var errLost = errors.New("an entry was lost before its verdict")
 
-// errorKinds are the values of the metric label kind.
-var errorKinds = append(slices.Clone(connection.Kinds), "lost")
+// errTicketChanged says that a ticket was withdrawn, or withdrawn and drawn again, since the claim looked up.
+// The claim is run again at once.
+var errTicketChanged = errors.New("a ticket was withdrawn")
 
 // classify returns the kind of an error of a run: one of errorKinds.
 func classify(err error) string {

@@ -15,7 +15,7 @@ import (
 // addToLists queues the commands that add the fingerprints of all tasks to their block lists. A list is
 // written once, however many tasks belong there. When the pipeline has run, the caller calls done, which checks
 // the replies. Of the two ways to hold lists none uses a key of the other, because the layout's tag tells them apart.
-func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func() error) {
+func (c storing) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func() error) {
 	most := len(c.tasks) * (c.x.cfg.Blocks + lookup.StoredAnchors)
 	refs := make([]keyspace.ListRef, 0, most)
 	fingerprints := make([][]simhash.Fingerprint, 0, most) // for each of refs
@@ -40,10 +40,10 @@ func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func
 		}
 	}
 	if c.x.layout.Sets {
-		c.x.addToSets(ctx, pipe, refs, fingerprints)
+		c.addToSets(ctx, pipe, refs, fingerprints)
 		return func() error { return nil }
 	}
-	return c.x.addToPacked(ctx, pipe, refs, fingerprints)
+	return c.addToPacked(ctx, pipe, refs, fingerprints)
 }
 
 // addToPacked queues the commands that add fingerprints, fingerprints[i] to the list refs[i]; all refs differ. A
@@ -59,29 +59,29 @@ func (c *claim) addToLists(ctx context.Context, pipe redis.Pipeliner) (done func
 // the latest eight fingerprints was tried with lists of 60. It brings the log from 5.3 to 1.7 kB for each
 // article, but each look-up then reads two fields, which costs the server an eighth more CPU time (0.6 us,
 // four cache misses). Shorter lists cost nothing.
-func (x *Index) addToPacked(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
+func (c storing) addToPacked(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
 	fingerprints [][]simhash.Fingerprint) (done func() error) {
-	groups := x.layout.GroupByHash(refs)
+	groups := c.x.layout.GroupByHash(refs)
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 3, 3+2*len(group))
-		args[0], args[1], args[2] = x.layout.LifetimeSeconds(), x.layout.MemberBytes(refs[group[0]].Block),
+		args[0], args[1], args[2] = c.x.layout.LifetimeSeconds(), c.x.layout.MemberBytes(refs[group[0]].Block),
 			keyspace.MaxMembers
 		for _, n := range group {
-			args = append(args, x.layout.Field(refs[n]))
+			args = append(args, c.x.layout.Field(refs[n]))
 		}
 		for _, n := range group {
 			var members []byte
 			for _, fp := range fingerprints[n] {
-				members = x.layout.AppendMember(members, refs[n], fp)
+				members = c.x.layout.AppendMember(members, refs[n], fp)
 			}
 			args = append(args, members)
 		}
-		cmds[i] = addScript.EvalSha(ctx, pipe, []string{x.keys.ListHash(refs[group[0]])}, args...)
+		cmds[i] = addScript.EvalSha(ctx, pipe, []string{c.x.keys.ListHash(refs[group[0]])}, args...)
 	}
 	return func() error {
 		for _, cmd := range cmds {
-			if err := x.added(ctx, cmd); err != nil {
+			if err := c.added(ctx, cmd); err != nil {
 				return err
 			}
 		}
@@ -90,16 +90,16 @@ func (x *Index) addToPacked(ctx context.Context, pipe redis.Pipeliner, refs []ke
 }
 
 // added checks a reply of add.lua.
-func (x *Index) added(ctx context.Context, cmd *redis.Cmd) error {
+func (c storing) added(ctx context.Context, cmd *redis.Cmd) error {
 	reply, _ := cmd.Int64Slice()
 	if len(reply) != 2 {
 		return fmt.Errorf("store_lists: reply %v", cmd.Val())
 	}
-	x.metrics.full.Add(float64(reply[0]))
+	c.x.metrics.full.Add(float64(reply[0]))
 	if reply[1] > 0 {
-		x.metrics.damaged.Add(float64(reply[1]))
-		x.losses.SetAside()
-		x.log.ErrorContext(ctx,
+		c.x.metrics.damaged.Add(float64(reply[1]))
+		c.x.losses.SetAside()
+		c.x.log.ErrorContext(ctx,
 			"damaged block lists were cut to their whole fingerprints: copies of articles that they held can pass "+
 				"as unique; did another program write into this namespace?",
 			"key", connection.KeyOf(cmd), "lists", reply[1])
@@ -115,14 +115,14 @@ func (x *Index) added(ctx context.Context, cmd *redis.Cmd) error {
 // count returns the whole set if the set is not larger, at the price of SMEMBERS. Of a larger set the server
 // selects members at random. So two look-ups in a large set may find different articles. Verdicts that were
 // written do not change by that.
-func (x *Index) addToSets(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
+func (c storing) addToSets(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
 	fingerprints [][]simhash.Fingerprint) {
 	for n, ref := range refs {
-		key, args := x.keys.ListSet(ref), make([]any, 0, len(fingerprints[n]))
+		key, args := c.x.keys.ListSet(ref), make([]any, 0, len(fingerprints[n]))
 		for _, fp := range fingerprints[n] {
 			args = append(args, int64(fp))
 		}
 		pipe.SAdd(ctx, key, args...)
-		pipe.Expire(ctx, key, x.layout.Lifetime)
+		pipe.Expire(ctx, key, c.x.layout.Lifetime)
 	}
 }

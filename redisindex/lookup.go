@@ -7,11 +7,23 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/pipeline/article"
 	"echosieve/pipeline/lookup"
 	"echosieve/redisindex/keyspace"
 	"echosieve/simhash"
 )
+
+// looking is steps 3 to 5 of a claim: what was stored before its articles, and resembles them.
+type looking struct{ *claim }
+
+// drawTickets is step 3: it draws a number for each open task, in the order of the call.
+func (c looking) drawTickets(ctx context.Context) error {
+	open := c.open()
+	first, err := c.draw(ctx, "draw_tickets", len(open))
+	for i, t := range open {
+		t.number = first + uint64(i)
+	}
+	return err
+}
 
 // lookUp is step 4: it gives the entry of each open task its number as its ticket, unless the entry has a
 // ticket already, fetches the block lists of the slices in reach, and selects the candidates.
@@ -29,7 +41,7 @@ import (
 // this case, and the claim looks up once more. It also does so if a slice in reach exists that it did not
 // know when it looked up. An overflow entry has the highest ticket in any case: no other article finds it, so
 // it may name any that its claim read.
-func (c *claim) lookUp(ctx context.Context) error {
+func (c looking) lookUp(ctx context.Context) error {
 	open := c.open()
 	for again := len(open) > 0; again; {
 		pipe := c.x.client.Pipeline()
@@ -54,7 +66,7 @@ func (c *claim) lookUp(ctx context.Context) error {
 // setTickets queues the commands that give the entry of each task its number as its ticket. When the pipeline
 // has run, the caller calls done: it says whether an entry has a ticket that was drawn after the task's
 // number, and takes that ticket for the number.
-func (c *claim) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*task) (
+func (c looking) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*task) (
 	done func() (givenByOther bool, err error)) {
 	replies := make([]*redis.Cmd, len(open))
 	for i, t := range open {
@@ -80,7 +92,7 @@ func (c *claim) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*ta
 }
 
 // setTicket queues the command that gives the entry a ticket unless it has one.
-func (c *claim) setTicket(ctx context.Context, pipe redis.Pipeliner, e *keyspace.Entry, number uint64) *redis.Cmd {
+func (c looking) setTicket(ctx context.Context, pipe redis.Pipeliner, e *keyspace.Entry, number uint64) *redis.Cmd {
 	f := e.Field()
 	return ticketScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), e.Digest[:],
 		keyspace.TicketBytes(number))
@@ -113,11 +125,11 @@ func (s *sliceInReach) listNumber(b simhash.Block) uint64 {
 // those that are known. A list that several tasks need is fetched once.
 //
 // Look-ups are most of what an article costs in Redis: 1 to 2.5 us each, mostly for cache misses.
-func (c *claim) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*task) *lookups {
+func (c looking) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []*task) *lookups {
 	x := c.x
 	most := len(open) * (x.cfg.Blocks + 2) * (x.cfg.Probes + 1)
 	l := &lookups{
-		claim: c, open: open, slices: map[int64]*sliceInReach{},
+		claim: c.claim, open: open, slices: map[int64]*sliceInReach{},
 		refs: make([]keyspace.ListRef, 0, most), needs: make([][]int32, len(open)),
 	}
 	at := make(map[uint64]int32, most) // by listNumber: a map of ListRef would need twice the time
@@ -200,13 +212,6 @@ func (l *lookups) read() (foundSlice bool, err error) {
 	return false, nil
 }
 
-// candidate is a stored fingerprint that the look-ups for an article found.
-type candidate struct {
-	keyspace.FieldRef
-	distance int // bits
-	fetched  int // index of its entries in claim.fetched, once they are fetched
-}
-
 // sameFingerprint returns the candidates of a task with little text, which is in no list: its fingerprint in
 // each slice in reach.
 func (l *lookups) sameFingerprint(t *task) (candidates []candidate) {
@@ -219,26 +224,9 @@ func (l *lookups) sameFingerprint(t *task) (candidates []candidate) {
 	return candidates
 }
 
-// relative is a stored article that a task's article resembles. If the stored article is the earlier one, the
-// task's article is a copy or possibly a copy of it, as judged says.
-type relative struct {
-	*keyspace.Entry
-	judged   article.Judgement
-	distance int // bits
-}
-
-// precedes says whether r is a better original than s: one with the id of the article is, so that a revision
-// names its earlier version and not an agency text that both repeat; of two others the earlier one is.
-func (r relative) precedes(s relative) bool {
-	if r.judged.SameID != s.judged.SameID {
-		return r.judged.SameID
-	}
-	return r.Before(s.Entry)
-}
-
 // fetchEntries is step 5: it fetches the entries of the candidates. For each open task it keeps the relatives
 // with a lower ticket, the best original first. Relatives without a ticket are given one first.
-func (c *claim) fetchEntries(ctx context.Context) error {
+func (c looking) fetchEntries(ctx context.Context) error {
 	open := c.open()
 	if err := c.fetchCandidates(ctx, open); err != nil {
 		return err
@@ -269,7 +257,7 @@ func (t *task) keepEarlier() {
 }
 
 // fetchCandidates fetches the entries of all candidates. A field that is a candidate of several tasks is fetched once.
-func (c *claim) fetchCandidates(ctx context.Context, open []*task) error {
+func (c looking) fetchCandidates(ctx context.Context, open []*task) error {
 	pipe, now := c.x.client.Pipeline(), time.Now()
 	most := 0
 	for _, t := range open {
@@ -313,7 +301,7 @@ func (c *claim) fetchCandidates(ctx context.Context, open []*task) error {
 
 // judge collects the relatives among the entries of the task's candidates, whatever their tickets. Only here
 // are articles compared.
-func (c *claim) judge(t *task) {
+func (c looking) judge(t *task) {
 	for _, near := range t.candidates {
 		for _, e := range c.fetched[near.fetched] {
 			if e.Coordinates == t.Coordinates || !c.x.layout.Within(e.Millis(), t.Millis()) {
@@ -329,7 +317,7 @@ func (c *claim) judge(t *task) {
 // giveTickets gives a ticket to each relative without one. The relative's own worker may be slow or dead; if
 // it goes on later, it finds this ticket and uses it. The ticket is drawn after the tickets of the open
 // tasks, so it is higher, unless the relative's own worker set its ticket first.
-func (c *claim) giveTickets(ctx context.Context, open []*task) error {
+func (c looking) giveTickets(ctx context.Context, open []*task) error {
 	var without []*keyspace.Entry
 	seen := map[*keyspace.Entry]bool{}
 	for _, t := range open {

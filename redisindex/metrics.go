@@ -1,8 +1,12 @@
 package redisindex
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"echosieve/redisindex/connection"
 )
 
 // metrics are the metrics of claims. docs/metrics.md describes them.
@@ -28,6 +32,9 @@ type metrics struct {
 // originals without a verdict.
 var stepLabels = []string{"store_lists", "store_entries", "draw_tickets", "look_up", "fetch_entries", "give_tickets",
 	"decide", "wait"}
+
+// errorKinds are the values of the metric label kind.
+var errorKinds = append(slices.Clone(connection.Kinds), "lost")
 
 // newMetrics registers the metrics with reg. With a nil reg they are not registered.
 func newMetrics(reg prometheus.Registerer) *metrics {

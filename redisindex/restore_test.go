@@ -148,11 +148,12 @@ func TestRestoreDecidesForAnother(t *testing.T) {
 	original, copied := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF1)
 	claimOne(t, x, original)
 	b := newClaim(x, []article.Article{copied}, newCall(x, nil))
-	advance(t, b.storeLists, b.storeEntries)
+	steps := b.steps()
+	advance(t, steps[:2]...)
 	published := article.Verdict{Kind: article.Unique, Root: copied.Ref()}
 	outcomes, err := Restore(t.Context(), x, time.Now(), []article.Article{copied}, []article.Verdict{published})
 	require.NoError(t, err)
 	require.Equal(t, []string{"new"}, outcomes)
-	advance(t, b.drawTickets, b.lookUp, b.fetchEntries, b.decide)
+	advance(t, steps[2:]...)
 	require.Equal(t, published, b.verdicts()[0])
 }

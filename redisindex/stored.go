@@ -53,34 +53,3 @@ func (x *Index) Stored(ctx context.Context, a *article.Article) (found []keyspac
 	})
 	return found, err
 }
-
-// readCandidates returns the candidates of the first task, without storing it.
-func (c *claim) readCandidates(ctx context.Context) (found []Candidate, err error) {
-	x, t := c.x, c.tasks[0]
-	for again := true; again; {
-		pipe := x.client.Pipeline()
-		l := c.queueLookups(ctx, pipe, c.tasks)
-		if err = c.exec(ctx, "look_up", pipe); err != nil {
-			return nil, err
-		}
-		if again, err = l.read(); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.fetchCandidates(ctx, c.tasks); err != nil {
-		return nil, err
-	}
-	for _, near := range t.candidates {
-		for _, e := range c.fetched[near.fetched] {
-			if e.Coordinates == t.Coordinates || !x.layout.Within(e.Millis(), t.Millis()) {
-				continue
-			}
-			s, err := x.keys.Describe(e, false)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, Candidate{s, x.cfg.Compare(&t.Article, &e.Article), near.distance})
-		}
-	}
-	return found, nil
-}

@@ -20,7 +20,8 @@ func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
 	require.NoError(t, connection.LoadScripts(t.Context(), x.client, scripts...))
 	b := newClaim(x, []article.Article{c}, newCall(x, nil))
-	advance(t, b.storeLists, b.storeEntries, b.drawTickets, b.lookUp)
+	steps := b.steps()
+	advance(t, steps[:4]...)
 }
 
 // hands is a clock that moves only with the pauses of claims.
@@ -70,7 +71,8 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 		early, slow := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 		early.Partition, slow.Partition = 1, 2
 		b := newClaim(x, []article.Article{slow}, newCall(x, nil))
-		advance(t, b.storeLists, b.storeEntries, b.drawTickets)
+		steps := b.steps()
+		advance(t, steps[:3]...)
 		require.EqualValues(t, 1, b.tasks[0].number)
 		require.Equal(t, article.Unique, claimOne(t, x, early).Kind,
 			"with the ticket 2; it gives the slow article the ticket 3")
@@ -79,7 +81,7 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 			slow.Digest[:], keyspace.TicketBytes(3)).Int()
 		require.NoError(t, err)
 		require.Equal(t, 1, withdrew)
-		require.ErrorIs(t, b.lookUp(t.Context()), errTicketChanged)
+		require.ErrorIs(t, looking{b}.lookUp(t.Context()), errTicketChanged)
 		require.Equal(t, early.Coordinates, claimOne(t, x, slow).Original.Coordinates)
 	})
 }
@@ -114,23 +116,25 @@ func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 		newClaim(x, []article.Article{articles[1], articles[2]}, newCall(x, nil)),
 	}
 	for _, b := range claims {
-		advance(t, b.storeLists, b.storeEntries)
+		steps := b.steps()
+		advance(t, steps[:2]...)
 	}
 	pipe := client.Pipeline()
 	for i, a := range articles {
-		claims[0].setTicket(t.Context(), pipe, x.entryOf(a), uint64(i+1))
+		looking{claims[0]}.setTicket(t.Context(), pipe, x.entryOf(a), uint64(i+1))
 	}
 	pipe.IncrBy(t.Context(), x.keys.Sequence(), int64(len(articles)))
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
 	for _, b := range claims {
-		advance(t, b.drawTickets, b.lookUp, b.fetchEntries)
+		steps := b.steps()
+		advance(t, steps[2:5]...)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ended := make(chan error, len(claims))
 	for _, b := range claims {
-		go func() { ended <- b.decide(ctx) }()
+		go func() { ended <- deciding{b}.decide(ctx) }()
 	}
 	for range claims {
 		require.NoError(t, <-ended)

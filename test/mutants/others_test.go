@@ -13,13 +13,13 @@ var others = []mistake{
 		{"../app/service/stories.go", "kafka.Delivery = broker.ExactlyOnce",
 			"kafka.Delivery = broker.AtLeastOnce"}}},
 	{"stores-entries-before-lists", "^TestNodeAwayDuringStore$", []edit{
-		{"index.go", "{c.storeLists, c.storeEntries,", "{c.storeEntries, c.storeLists,"}}},
+		{"run.go", "{s.storeLists, s.storeEntries,", "{s.storeEntries, s.storeLists,"}}},
 	{"lists-from-before-a-ticket-was-given", "^TestGivenATicketWhileItLooksUp$", []edit{
 		{"lookup.go", "again = givenByOther || foundSlice", "again = foundSlice || givenByOther && false"}}},
 	{"looks-up-only-in-slices-that-it-knows", interleaving, []edit{
 		{"lookup.go", "again = givenByOther || foundSlice", "again = givenByOther || foundSlice && false"}}},
 	{"replays-forget-the-counter", "^TestCounterOutlivesReplayedEntries$", []edit{
-		{"claim.go", "pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)", "_ = x"}}},
+		{"store.go", "pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)", "_ = x"}}},
 	{"ignores-tickets", interleaving, []edit{
 		{"lookup.go", "return r.Ticket == 0 || !r.Before(&t.Entry) || r.Ticket == keyspace.MaxTicket", "return false"}}},
 	{"gives-no-tickets", interleaving, []edit{
@@ -63,7 +63,7 @@ var others = []mistake{
 	{"lists-expire-although-they-are-written", "^TestEveryKeyExpires$/^Mini$", []edit{
 		{"lua/prolong.lua", "left < tonumber(seconds)", "false"}}},
 	{"slices-never-expire", "^TestEveryKeyExpires$/^Mini$", []edit{
-		{"claim.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*c.x.layout.Lifetime)",
+		{"store.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*c.x.layout.Lifetime)",
 			`pipe.HSet(ctx, key, "", "")`}}},
 	{"only-earlier-slices", contract + "/^WindowEdges$", []edit{
 		{"keyspace/layout.go", "l.Slice(saturate(ms, l.windowMs))", "l.Slice(ms)"}}},
@@ -74,7 +74,7 @@ var others = []mistake{
 	{"own-destination-wins", interleaving, []edit{
 		{"decide.go", "t.verdict = verdict", "t.verdict, t.verdict.Destination = verdict, t.proposal.Destination"}}},
 	{"revisions-of-another-article", reference, []edit{
-		{"lookup.go", "if r.judged.SameID != s.judged.SameID {", "if false {"}}},
+		{"claim.go", "if r.judged.SameID != s.judged.SameID {", "if false {"}}},
 	{"no-anchors", contract + "/^Anchors$", []edit{
 		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)",
 			"func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, " +
@@ -94,7 +94,7 @@ var others = []mistake{
 	{"lists-are-written-as-they-were", "^TestAddToLists$/^Mini$", []edit{
 		{"lua/add.lua", "if list ~= before then", "if not before then"}}},
 	{"sets-never-expire", "^TestEveryKeyExpires$/^MiniSets$", []edit{
-		{"lists.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""}}},
+		{"lists.go", "pipe.Expire(ctx, key, c.x.layout.Lifetime)", ""}}},
 	{"sets-are-read-whole", "^TestLongSet$/^Mini$", []edit{
 		{"keyspace/blocklists.go", "k.ListSet(ref), MaxMembers)", "k.ListSet(ref), 1<<30)"}}},
 	{"unsigned-members", "^TestSetsCanBeRead$", []edit{
@@ -114,7 +114,7 @@ var others = []mistake{
 	{"scripts-for-lua-5.1-only", "^TestScriptsRunInLua54$", []edit{
 		{"lua/add.lua", "local unpack = table.unpack or unpack", ""}}},
 	{"no-witnesses", "watch ^TestDeletedKeysAreNoticedOrHarmless$/^packed_o$", []edit{
-		{"index.go", "c.addWitnesses(start)", "_ = start"}}},
+		{"run.go", "c.addWitnesses(start)", "_ = start"}}},
 	{"witnesses-of-entries-only", "watch ^TestDeletedKeysAreNoticedOrHarmless$/_[bs]$", []edit{
 		{"watch/witnesses.go", "case slices.ContainsFunc(k.lists", "case false && slices.ContainsFunc(k.lists"}}},
 	{"witnesses-never-expire", "watch ^TestWitnessesAreASample$", []edit{

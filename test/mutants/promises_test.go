@@ -16,14 +16,14 @@ const (
 // promises are the mistakes that break a promise of docs/reliability.md. Every go test without -short tests them.
 var promises = []mistake{
 	{"looks-up-before-it-stores", interleaving, []edit{
-		{"claim.go", "	return added()\n",
-			"	pipe = x.client.Pipeline()\n	c.early = c.queueLookups(ctx, pipe, c.tasks)\n	if err := " +
+		{"store.go", "	return added()\n",
+			"	pipe = x.client.Pipeline()\n	c.early = looking{c.claim}.queueLookups(ctx, pipe, c.tasks)\n	if err := " +
 				"c.exec(ctx, \"look_up\", pipe); err != nil {\n		return err\n	}\n	return added()\n"},
 		{"claim.go", "	call       *call\n", "	call       *call\n	early      *lookups\n"},
 		{"lookup.go", "l := c.queueLookups(ctx, pipe, open)", "l := c.early"},
 		{"lookup.go", "exists := c.seen[slice] || x.slices.Contains(slice)", "exists := true"}}},
 	{"draws-tickets-before-it-stores-entries", interleaving, []edit{
-		{"index.go", "{c.storeLists, c.storeEntries, c.drawTickets,", "{c.drawTickets, c.storeLists, c.storeEntries,"}}},
+		{"run.go", "{s.storeLists, s.storeEntries, l.drawTickets,", "{l.drawTickets, s.storeLists, s.storeEntries,"}}},
 	{"no-decide", interleaving, []edit{
 		{"decide.go", "t.verdict = verdict", "t.verdict, _ = t.proposal, verdict"}}},
 	{"last-verdict-wins", interleaving, []edit{
@@ -34,14 +34,14 @@ var promises = []mistake{
 	{"waits-without-end", "^TestUndecidedOriginalIsWithdrawn$", []edit{
 		{"decide.go", "return now.Sub(since) >= c.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"}}},
 	{"replay-does-not-know-its-own-record", interleaving, []edit{
-		{"claim.go", "if e.Coordinates == t.Coordinates {", "if false {"}}},
+		{"store.go", "if e.Coordinates == t.Coordinates {", "if false {"}}},
 	{"refused-articles-stay-originals", contract + "/^Retract$", []edit{
 		{"retract.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if false {"}}},
 	{"copy-of-its-copy", "^TestLostOriginalStaysUnique$", []edit{
 		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"}}},
 	{"entries-never-expire", "^TestEveryKeyExpires$/^Mini$", []edit{
 		{"lua/store.lua", "prolong(key, ARGV[5])", ""},
-		{"claim.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""}}},
+		{"store.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""}}},
 	{"window-edge-outside", contract + "/^WindowEdges$", []edit{
 		{"keyspace/layout.go", "<= l.windowMs", "< l.windowMs"}}},
 	{"destination-by-the-policy-of-today", interleaving, []edit{
@@ -56,7 +56,7 @@ var promises = []mistake{
 	{"does-not-wait-for-replicas", "^TestTooFewReplicas$/^Single$", []edit{
 		{"connection/replication.go", "wait.Val() < int64(r.replicas)", "wait.Val() < 0"}}},
 	{"waits-for-ever-in-readyz", "^TestWaitsForRedis$", []edit{
-		{"index.go", "defer c.endWait()", "_ = c"}}},
+		{"run.go", "defer c.endWait()", "_ = c"}}},
 	{"positions-past-what-was-found", "^TestPositions$", []edit{
 		{"../consumer/delivery/ownership.go", "if o.acknowledged.len > 0 && next <= o.acknowledged.highest {",
 			"if false {"}}},

@@ -81,7 +81,7 @@ var mistakes = []mistake{
 			"var markers sync.Map\n\n// groupGeneration is this member's part"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "guess-while-redis-is-away", edits: []edit{
-		{"redisindex/index.go", "		verdicts, err = x.run(ctx, articles, c)\n",
+		{"redisindex/run.go", "		verdicts, err = x.run(ctx, articles, c)\n",
 			"		verdicts, err = x.run(ctx, articles, c)\n		if err != nil && !redis.HasErrorPrefix(err, " +
 				"\"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range " +
 				"articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: " +
