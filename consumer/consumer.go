@@ -109,6 +109,9 @@ func (c *Consumer) InputID() [16]byte { return *c.inputs.topics[0].id.Load() }
 // Ping makes one round trip to a broker. The error says what to do.
 func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.Ping(ctx) }
 
+// Processes returns how many members the latest group generation of this process has; 0 before the first one.
+func (c *Consumer) Processes() int { return int(c.entry.members.Load()) }
+
 // Joined says whether this member has joined its group since Run began.
 func (c *Consumer) Joined() bool { return c.group.joined.Load() }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"echosieve/consumer/broker"
@@ -38,6 +39,7 @@ type entry struct {
 	labels   *labels
 	stepBack func()                         // ends the membership of this process, see admit
 	admitted map[article.Coordinates]string // the labels when this process was admitted
+	members  atomic.Int64                   // see Consumer.Processes
 }
 
 // admit returns nil when this process may join the group, and an error only when ctx ends.
@@ -154,6 +156,7 @@ func (e *entry) checkMembers(ctx context.Context, committed []broker.Commit) err
 	if err != nil {
 		return err
 	}
+	e.members.Store(int64(len(members)))
 	e.sayStrangers(members)
 	twins := formerOf(e.clientID, members)
 	if len(twins) == 0 {

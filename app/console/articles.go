@@ -131,13 +131,30 @@ func publishedRow(p *pipeline.OutputHeaders) *row {
 // finding is the answer to a search.
 type finding struct {
 	Rows     []*row `json:"rows"`     // the last verdicts on articles with the id, newest first
-	Searched int    `json:"searched"` // verdicts
+	Searched int    `json:"searched"` // verdicts of this process
+	Note     string `json:"note"`     // where else was searched, if nothing was found
 }
 
-// serveFind searches for an id among the last verdicts of this process.
-func (c *Console) serveFind(w http.ResponseWriter, r *http.Request) {
-	rows, searched := c.feed.find(strings.TrimSpace(r.URL.Query().Get("q")))
-	c.answer(w, finding{rows, searched})
+// findSince is how far back an id is searched in Kafka, as explain --id does it.
+const findSince = 24 * time.Hour
+
+// serveFind searches for an id among the last verdicts of this process, and then in the output topics: another process
+// may have decided it.
+func (c *Console) serveFind(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	id := strings.TrimSpace(r.URL.Query().Get("q"))
+	rows, searched := c.feed.find(id)
+	f := finding{Rows: rows, Searched: searched}
+	if len(rows) == 0 && id != "" {
+		switch o, _, err := c.reader.ByID(ctx, id, time.Now().Add(-findSince)); {
+		case err != nil:
+			f.Note = "The output topics could not be searched to their ends: " + err.Error()
+		case o == nil:
+			f.Note = "Nor is one in the output topics of the last 24 hours."
+		default:
+			f.Rows = append(f.Rows, publishedRow(&o.OutputHeaders))
+		}
+	}
+	c.answer(w, f)
 }
 
 // maxCompareBytes bounds the body of a request to compare.

@@ -37,6 +37,8 @@ var static embed.FS
 
 // Console shows one service. New makes it, and Close ends it. Safe for concurrent use.
 type Console struct {
+	Processes func() int // in the group, of which this one shows its verdicts; set before the first use, may be nil
+
 	cfg     config.Config
 	recipe  string // id
 	judge   *told.Judge
@@ -67,7 +69,7 @@ func New(cfg config.Config, made *recipe.Recipe, stories http.Handler, releaser 
 	}
 	c.routes.Handle("GET "+Path, http.StripPrefix(Path, http.FileServerFS(files)))
 	c.routes.HandleFunc("GET "+Path+"api/feed", c.serveFeed)
-	c.routes.HandleFunc("GET "+Path+"api/find", c.serveFind)
+	c.routes.HandleFunc("GET "+Path+"api/find", c.limited(c.serveFind))
 	c.routes.HandleFunc("GET "+Path+"api/verdict", c.limited(c.serveVerdict))
 	c.routes.HandleFunc("GET "+Path+"api/titles", c.limited(c.serveTitles))
 	c.routes.Handle("GET "+StoriesPath, stories)

@@ -49,7 +49,14 @@ func (c *Console) serveFeed(w http.ResponseWriter, r *http.Request) {
 	}
 	ticks := time.NewTicker(tickInterval)
 	defer ticks.Stop()
-	for err := send("opening", first); err == nil; err = send("tick", c.feed.take(p)) {
+	next := func() tick {
+		t := c.feed.take(p)
+		if c.Processes != nil {
+			t.Processes = c.Processes()
+		}
+		return t
+	}
+	for err := send("opening", first); err == nil; err = send("tick", next()) {
 		select {
 		case <-ticks.C:
 		case <-p.done:

@@ -148,6 +148,8 @@ type tick struct {
 	// Matched is the number of verdicts that the filter selects. Rows are the last of them, at most maxTickRows.
 	Matched int64  `json:"matched"`
 	Rows    []*row `json:"rows"` // oldest first
+	// Processes are those of the group; Counts are of this one.
+	Processes int `json:"processes,omitempty"`
 }
 
 // take returns what happened since the last take.

@@ -109,6 +109,9 @@ func (s *Service) open() (err error) {
 	if err != nil {
 		return err
 	}
+	if s.console != nil {
+		s.console.Processes = s.consumer.Processes
+	}
 	// The index knows the highest numbers that Redis has shown it. Offsets are committed together with these
 	// numbers: a process that starts later compares them with Redis, and so notices if Redis has lost writes
 	// meanwhile. The commits also name the index: a process on another index than its group says so.

@@ -34,6 +34,8 @@ type Answer struct {
 	Known   int              `json:"known"`   // stories that were searched
 	// CompleteSince is missing if all stories in the topic were searched. Otherwise it was those that changed later.
 	CompleteSince *time.Time `json:"complete_since,omitempty"`
+	// LastChange is when a story changed last; missing if none is known. Long ago: does `echosieve stories` run?
+	LastChange *time.Time `json:"last_change,omitempty"`
 }
 
 // Handler serves the list below a path, and each story below that path with a slash.
@@ -49,6 +51,9 @@ func (l *List) Handler(path string, log *slog.Logger) http.Handler {
 			a := Answer{Known: l.stories.Len()}
 			if since := l.since; !since.IsZero() {
 				a.CompleteSince = &since
+			}
+			if all := l.stories.Values(); len(all) > 0 {
+				a.LastChange = &all[len(all)-1].changed
 			}
 			a.Stories, a.Matched = l.list(q)
 			return a

@@ -85,6 +85,7 @@ function tick(t) {
     bars.push({});
     bars.shift();
   }
+  $("processes").textContent = t.processes > 1 ? `this process, 1 of ${t.processes}` : "";
   const bar = bars[bars.length - 1];
   for (const [kind, n] of Object.entries(t.counts)) bar[kind] = (bar[kind] ?? 0) + n;
   drawCharts();
@@ -315,7 +316,7 @@ $("search").addEventListener("submit", async (e) => {
     const answer = await ask("api/find?" + new URLSearchParams({ q }));
     if (number !== searches) return;
     if (answer.rows.length) return showAt(answer.rows[0].at);
-    $("found").textContent = `No article with this id is among the last ${count(answer.searched, "verdict")} of this process. For older ones: echosieve explain --id.`;
+    $("found").textContent = `No article with this id is among the last ${count(answer.searched, "verdict")} of this process. ${answer.note} For older ones: echosieve explain --id.`;
   } catch (error) {
     if (number === searches) $("found").textContent = String(error.message ?? error);
   }

@@ -56,11 +56,10 @@ function wanted(forAddress) {
 }
 
 function line(s) {
-  const first = s.by_publisher[0];
   return element("li", {}, link(toStory(s.root.coordinates),
     element("span", { class: "title" }, bdi(s.root.title || s.root.id)),
     element("span", { class: "copies" }, copies(s)),
-    element("span", { class: "quiet" }, publishers(s), ", first ", bdi(named(first?.name || ""))),
+    element("span", { class: "quiet" }, publishers(s), ", first ", bdi(named(s.first.publisher))),
     element("span", { class: "quiet" }, "last ", ago(s.last_time)),
     element("span", { class: "growth " + growth(s) }, growth(s))));
 }
@@ -69,9 +68,10 @@ async function showList() {
   const a = await ask("../api/stories?" + wanted(false));
   $("stories").replaceChildren(...a.stories.map(line));
   const shown = a.stories.length < a.matched ? `The first ${a.stories.length} of ${a.matched} stories.` : `${count(a.matched, "story", "stories")}.`;
-  const none = a.known === 0 ? "No story yet: one begins when an article is repeated." : "No story is like this. Choose a longer time, or other words.";
+  const none = a.known === 0 ? "No story yet: one begins when an article is repeated while `echosieve stories` runs." : "No story is like this. Choose a longer time, or other words.";
+  const silent = Date.now() - new Date(a.last_change ?? Date.now()) > 3_600_000 ? ` No story has changed since ${new Date(a.last_change).toLocaleString()}: does \`echosieve stories\` run?` : "";
   const complete = a.complete_since ? ` Stories that have not changed since ${new Date(a.complete_since).toLocaleString()} are left out.` : "";
-  return (a.matched ? shown : none) + complete;
+  return (a.matched ? shown : none) + complete + silent;
 }
 
 // ---- one story
@@ -94,7 +94,7 @@ function carried(s) {
   const rows = s.by_publisher.map((p) => element("tr", {},
     element("th", { scope: "row" }, bdi(named(p.name))),
     element("td", {}, link(toVerdict(p.coordinates), when(p.first_time)), " ",
-      element("span", { class: "quiet" }, p.first_time === s.first_time ? "first" : span(new Date(p.first_time) - new Date(s.first_time)) + " later")),
+      element("span", { class: "quiet" }, p.coordinates === s.first.coordinates ? "first" : p.first_time === s.first.time ? "at the same time" : span(new Date(p.first_time) - new Date(s.first_time)) + " later")),
     element("td", {}, relations[p.relation] ?? p.relation),
     element("td", { class: "number" }, p.copies.toLocaleString())));
   const head = ["Publisher", "Its first article", "It has", "Copies"].map((name) => element("th", { scope: "col" }, name));
@@ -110,7 +110,8 @@ async function showStory(root) {
   const facts = element("dl", {},
     ...fact("Size", `${copies(s)} (${s.exact} exact, ${s.near} near) by ${publishers(s)}`),
     ...fact("Time", when(s.first_time), " to ", when(s.last_time), ` (${ago(s.last_time)}). `, element("span", { class: "growth " + state }, growthText[state])),
-    ...fact("First", bdi(named(s.by_publisher[0].name))),
+    ...fact("First", bdi(named(s.first.publisher)), ", by the times of publication, which are what publishers say",
+      ...(s.first.coordinates === s.root.coordinates ? [] : ["; seen first: ", bdi(named(s.root.publisher))]), "."),
     ...fact("Best to show", link(toVerdict(s.best.coordinates), bdi(named(s.best.publisher))), `: ${reasons[s.best.why] ?? s.best.why}.`, ...source(s.best.url)),
     ...fact("Root", link(toVerdict(s.root.coordinates), bdi(s.root.id)), ", which all copies repeat.", ...source(s.root.url)),
     ...(s.versions ? fact("New versions", `${s.versions} by publishers that had carried it before`) : []));
