@@ -143,10 +143,8 @@ func (m *Member) AppendTo(dst []byte, name string, object []byte) ([]byte, error
 
 // appendToObject is AppendTo for a value that is a valid object.
 func (m *Member) appendToObject(dst []byte, name string, object []byte) ([]byte, error) {
-	var raw bytes.Buffer
-	e := json.NewEncoder(&raw)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]*Member{name: m}); err != nil {
+	raw, err := decode.AppendJSON(nil, map[string]*Member{name: m})
+	if err != nil {
 		return dst, err
 	}
 	if !utf8.Valid(object) {
@@ -156,7 +154,7 @@ func (m *Member) appendToObject(dst []byte, name string, object []byte) ([]byte,
 	if dst = decode.AppendWithout(dst, object, name); len(dst) > start+len("{") {
 		dst = append(dst, ',')
 	}
-	return append(dst, bytes.TrimSpace(raw.Bytes())[len("{"):]...), nil
+	return append(dst, raw[len("{"):]...), nil
 }
 
 // replacement stands for bytes that are no UTF-8.

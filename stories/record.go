@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"echosieve/pipeline/decode"
 )
 
 // Record is the record of a story: docs/stories.schema.json describes its JSON. Its JSON names never change.
@@ -138,11 +140,8 @@ func rootOf(a *Article) Root {
 
 // AppendJSON appends the JSON of the Record of a story that has copies.
 func (s *Story) AppendJSON(dst []byte, now time.Time, rules *Rules) []byte {
-	b := bytes.NewBuffer(dst)
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s.Record(now, rules)) // its times are of years that JSON can hold
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	dst, _ = decode.AppendJSON(dst, s.Record(now, rules)) // its times are of years that JSON can hold
+	return dst
 }
 
 // List is a list of a Record. One that is longer than those of a story cannot be read: whoever wrote it could make a

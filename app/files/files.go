@@ -21,17 +21,6 @@ const (
 	HoldsText     = "text, or put the text itself in quotes"
 )
 
-// OrTopic says whether an argument that may name a file or a topic names a file, and returns the file's name.
-// A name with @ before it, a name with a slash, which no topic has, and the name of a file that exists are
-// names of files.
-func OrTopic(name string) (file string, isFile bool) {
-	if file, explicit := strings.CutPrefix(name, "@"); explicit {
-		return file, true
-	}
-	_, err := os.Stat(name)
-	return name, err == nil || strings.ContainsRune(name, os.PathSeparator)
-}
-
 // Open opens a file that the user named. holds is one of the constants above: an error tells the user to name
 // such a file.
 func Open(name, holds string) (*os.File, error) {

@@ -59,8 +59,8 @@ func (f *file) form(content *bufio.Reader) (next func() (Article, error), err er
 		return newValueReader(in).next, nil
 	case strings.HasPrefix(first, warcBegin):
 		return (&warcReader{source: in}).next, nil
-	case isBulk(first):
-		return (&bulkReader{lines: lines}).next, nil
+	case valid && isBulk(first):
+		return nil, errBulk
 	case valid && isKcat(first):
 		return nil, errKcat
 	case strings.HasPrefix(first, "{"):
@@ -129,6 +129,8 @@ func otherForm(start []byte, first string) error {
 }
 
 var (
+	errBulk = errors.New("this is Elasticsearch's bulk format: type jq -c 'select(length != 1 or (has(\"index\") or " +
+		"has(\"create\") | not))' FILE and pipe it into this command")
 	errKcat = errors.New("this is the output of kcat -J: type jq -c '.payload // empty | fromjson' FILE and pipe it " +
 		"into this command")
 	errCarriage = errors.New("its lines end in a carriage return alone: type tr '\\r' '\\n' < FILE and pipe it into " +
@@ -189,47 +191,10 @@ func endsBetweenTokens(line string) bool {
 	}
 }
 
-// marshal returns v as JSON. Markup stays as it is: escapes would make a page longer than a record may be.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
-
 // isBulk says whether a line is an action of Elasticsearch's bulk format, behind which an article stands.
 func isBulk(line string) bool {
-	for _, action := range []string{"index", "create"} {
-		if v := gjson.Get(line, action); v.IsObject() && gjson.Valid(line) {
-			return len(gjson.Parse(line).Map()) == 1
-		}
-	}
-	return false
-}
-
-// bulkReader reads Elasticsearch's bulk format: an action and its article in the line behind it, in turn.
-type bulkReader struct {
-	lines  *lineReader
-	action int // the line of an action whose article comes next; 0: none
-}
-
-func (b *bulkReader) next() (Article, error) {
-	for {
-		a, err := b.lines.next()
-		action := err == nil && isBulk(string(a.Value))
-		before := b.action
-		b.action = 0
-		if action {
-			b.action = a.Place
-		}
-		switch {
-		case before > 0 && (action || errors.Is(err, io.EOF)):
-			return Article{Place: before}, &SkipError{Cause: "an action without an article"}
-		case !action:
-			return a, err
-		}
-	}
+	action := gjson.Parse(line).Map()
+	return len(action) == 1 && (action["index"].IsObject() || action["create"].IsObject())
 }
 
 // isKcat says whether a line is a record in the output of kcat -J.

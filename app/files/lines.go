@@ -5,9 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
-
-	"echosieve/pipeline/decode"
 )
 
 const (
@@ -67,25 +64,4 @@ func (l *lineReader) read() ([]byte, int, error) {
 			return l.text, length, nil
 		}
 	}
-}
-
-// notNumbers are constants that JSON does not have and Python's json writes, or a string, which may hold them.
-var notNumbers = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
-
-// withoutNaN returns an object in which null stands where Python has written NaN or Infinity; nil if there is no such
-// place.
-func withoutNaN(value []byte) []byte {
-	if !bytes.Contains(value, []byte("NaN")) && !bytes.Contains(value, []byte("Infinity")) || decode.IsObject(value) {
-		return nil
-	}
-	plain := notNumbers.ReplaceAllFunc(value, func(found []byte) []byte {
-		if found[0] == '"' {
-			return found
-		}
-		return []byte("null")
-	})
-	if !decode.IsObject(plain) {
-		return nil
-	}
-	return plain
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // Reader reads the articles of files as JSON objects: JSON Lines, JSON lists, JSON over several lines,
-// Elasticsearch's bulk format, CSV and TSV with a header, and WARC, plain, .gz or .zst.
+// CSV and TSV with a header, and WARC, plain, .gz or .zst.
 //
 // Every piece of a file is handed over, or is a *SkipError with its cause, or it stands behind the place at which
 // the file has ended with an error. No piece is read twice. Behind the first article of a file, a line or an element
@@ -51,7 +51,6 @@ type Article struct {
 	Place int // line in which it begins; in a web archive the number of its record
 	Value []byte
 	Time  time.Time // when it was fetched; zero if the file does not say so
-	Note  string    // what was read otherwise than it is written; empty if nothing was
 	Idle  bool      // the reader may have to wait for more input
 }
 
@@ -176,9 +175,6 @@ func (f *file) take(a Article, err error) error {
 	case len(a.Value) > f.Limit:
 		err = TooLong("article", a.Value, len(a.Value), f.Limit)
 	default:
-		if plain := withoutNaN(a.Value); plain != nil && f.Input.Format == decode.FormatJSON {
-			a.Value, a.Note = plain, "NaN or Infinity as null"
-		}
 		if !found {
 			_, reject := f.Input.Decode(&record.Record{Value: a.Value})
 			err = NoObject(a.Value, reject)

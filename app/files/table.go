@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"echosieve/pipeline/decode"
 )
 
 // tableReader reads the rows of a table as JSON objects. Not for concurrent use.
@@ -185,5 +187,5 @@ func (t *tableReader) object(fields []string, row []byte) ([]byte, error) {
 		}
 		object[t.names[i]] = v
 	}
-	return marshal(object)
+	return decode.AppendJSON(nil, object)
 }

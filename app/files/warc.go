@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"echosieve/pipeline/decode"
 )
 
 // warcReader reads the pages of a web archive (ISO 28500). Of its records it returns responses and resources
@@ -60,7 +62,7 @@ func (w *warcReader) next() (Article, error) {
 			continue
 		}
 		a.Time, _ = time.Parse(time.RFC3339, h.Get("WARC-Date"))
-		a.Value, err = marshal(page{uri, uri, text})
+		a.Value, err = decode.AppendJSON(nil, page{uri, uri, text})
 		return a, err
 	}
 }

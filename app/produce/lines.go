@@ -40,9 +40,9 @@ type Lines struct {
 	refused int64               // of these, those that the service will refuse
 	reason  record.RejectReason // of the first of them
 
-	// pieces of files that were left out, and articles that were read otherwise than they are written
-	bad, noPages, notes files.Tally
-	damage              []string // faults that ended a file before its end
+	// pieces of files that were left out
+	bad, noPages files.Tally
+	damage       []string // faults that ended a file before its end
 }
 
 // NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
@@ -77,9 +77,6 @@ func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) it
 				}
 				continue
 			}
-			if a.Note != "" {
-				l.notes.Add(a.Note, in.At(a))
-			}
 			if l.taken++; l.taken <= l.skip {
 				continue
 			}
@@ -100,16 +97,8 @@ func (l *Lines) finish(ctx context.Context, names []string) error {
 		return ctx.Err()
 	}
 	l.ended = true
-	for _, report := range []struct {
-		unit, what string
-		tally      *files.Tally
-	}{
-		{"response", "of web archives without a page", &l.noPages},
-		{"article", "read otherwise than written", &l.notes},
-	} {
-		if n := report.tally.Total(); n > 0 {
-			l.progress.Print(fmt.Sprintf("%s %s: %s", visible.Count(n, report.unit), report.what, report.tally))
-		}
+	if n := l.noPages.Total(); n > 0 {
+		l.progress.Print(fmt.Sprintf("%s of web archives without a page: %s", visible.Count(n, "response"), &l.noPages))
 	}
 	if l.bad.Total() > mostReports {
 		l.progress.Print(fmt.Sprintf("%s: %s", visible.Count(l.bad.Total(), "bad line"), &l.bad))

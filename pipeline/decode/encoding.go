@@ -58,7 +58,11 @@ func notJSON(value []byte) *record.RejectError {
 	if err := json.Unmarshal(value, &whole); errors.As(err, &syntax) {
 		if at := int(syntax.Offset) - 1; at >= 0 && at < len(value) &&
 			syntax.Error() != "unexpected end of JSON input" {
-			return record.Reject(record.NotJSON, notObject+"%s at byte %d: %s", syntax, at, excerpt(value[at:]))
+			remedy := ""
+			if value[at] == 'N' || value[at] == 'I' {
+				remedy = "; NaN and Infinity are no JSON: write null, as jq -c . does"
+			}
+			return record.Reject(record.NotJSON, notObject+"%s at byte %d: %s%s", syntax, at, excerpt(value[at:]), remedy)
 		}
 		return record.Reject(record.NotJSON, notObject+"it is cut off after %d bytes", len(value))
 	}

@@ -287,3 +287,12 @@ func AppendWithout(dst, object []byte, name string) []byte {
 		}
 	}
 }
+
+// AppendJSON appends a value as JSON. Markup stays as it is: escapes would make a page longer than a record may be.
+func AppendJSON(dst []byte, v any) ([]byte, error) {
+	b := bytes.NewBuffer(dst)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}

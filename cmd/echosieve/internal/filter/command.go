@@ -24,8 +24,8 @@ const help = `Filter writes each article of the files with its verdict: one line
 files, the object as it came with a last member "echosieve". It needs no Kafka, no Redis and no settings, and gives the
 verdicts that the service gives to the same articles in the same order.
 
-It reads what produce reads: JSON Lines, JSON lists, JSON over several lines, Elasticsearch's bulk format, the output of
-kcat -J, CSV and TSV with a header, and WARC, plain, .gz or .zst. "-", or no file, means standard input.
+It reads what produce reads: JSON Lines, JSON lists, JSON over several lines, CSV and TSV with a header,
+and WARC, plain, .gz or .zst. "-", or no file, means standard input.
 
   verdict         unique, possible, near, exact, or dead: no article can be made of it, see reason and detail
   topic           where the service would publish it: unique, duplicate, dead, or with kafka.topics.possible possible

@@ -222,7 +222,6 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 		tally      *files.Tally
 	}{
 		{"time", "of publication could not be read, by form", &r.input.unread},
-		{"article", "read otherwise than written", &r.input.notes},
 		{"article", "of which more than half is left out of what is compared, by publisher", &r.mostly},
 		{"response", "of web archives without a page", &r.input.noPages},
 	} {

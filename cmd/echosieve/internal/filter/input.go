@@ -39,7 +39,6 @@ type input struct {
 	clock    time.Time // of the last article that had a time of its own, or began
 
 	bytes   atomic.Int64 // read so far
-	notes   files.Tally  // articles that were read otherwise than they are written
 	unread  files.Tally  // times that could not be read, by form, with an example of each
 	noPages files.Tally  // records of web archives without a page
 }
@@ -109,9 +108,6 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 			if it.Value = bytes.Clone(skip.Line()); it.Value == nil {
 				it.Value, fault = []byte{}, skip
 			}
-		}
-		if a.Note != "" {
-			in.notes.Add(a.Note, r.At(a))
 		}
 		if runs[a.File], err = in.takeUp(runs[a.File], &it); err != nil {
 			return err

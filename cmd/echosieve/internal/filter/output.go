@@ -141,12 +141,12 @@ func (o *outputs) writeStories() error {
 	if o.stories == nil {
 		return nil
 	}
-	e := json.NewEncoder(o.storyWriter)
-	e.SetEscapeHTML(false)
 	for _, r := range o.stories.Records() {
-		if err := e.Encode(r); err != nil {
+		line, err := decode.AppendJSON(nil, r)
+		if err != nil {
 			return err
 		}
+		_, _ = o.storyWriter.Write(append(line, '\n')) // Flush returns its error
 	}
 	return o.storyWriter.Flush()
 }
