@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -175,5 +176,26 @@ func TestPartitionsThatWaitForASchemaStopNoOthers(t *testing.T) {
 		require.Less(t, next[r.Partition], string(r.Value), "in order")
 		next[r.Partition] = string(r.Value)
 	}
+	m.stop(t)
+}
+
+// A producer that leaves its transaction open stops the partition: that is said, until the transaction has ended.
+func TestOpenTransactionIsNamed(t *testing.T) {
+	_, cfg := kafkatest.Fake(t)
+	kafkatest.EnsureTopics(t, cfg)
+	m := newMember(t, cfg, &router{})
+	m.work.openPatience = time.Millisecond
+	m.start()
+	serves(t, m)
+	open := kafkatest.Client(t, cfg, kgo.TransactionalID("crawler"))
+	require.NoError(t, open.BeginTransaction())
+	kafkatest.Produce(t, open, &kgo.Record{Topic: cfg.Topics.Inputs[0], Partition: 1, Value: []byte("u")})
+	require.Eventually(t, func() bool {
+		err := m.health.last()
+		return err != nil && strings.Contains(err.Error(), "describe-producers --topic "+cfg.Topics.Inputs[0]+" --partition 1")
+	}, kafkatest.Patience, 10*time.Millisecond)
+	require.Equal(t, 1, m.logged.count("describe-producers"))
+	require.NoError(t, open.EndTransaction(t.Context(), kgo.TryCommit))
+	require.Eventually(t, func() bool { return m.health.last() == nil }, kafkatest.Patience, 10*time.Millisecond)
 	m.stop(t)
 }

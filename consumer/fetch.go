@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
+	"echosieve/internal/diag"
 	"echosieve/internal/stopping"
 
 	"github.com/segmentio/kafka-go"
@@ -19,6 +21,33 @@ type fetcher struct {
 	*progress
 	near *broker.Near
 	out  chan<- *batch
+
+	stopped int64     // offset at which an open transaction stops the partition
+	since   time.Time // zero: none does
+	said    bool
+}
+
+// openPatience is how long a producer's transaction may stop a partition before the process says so; tests set a
+// shorter time. Brokers abort a transaction after its producer's transaction.timeout.ms: a minute by default, but never
+// if they lost track of it.
+const openPatience = 30 * time.Second
+
+// sayTransaction says when all committed records up to offset are read, and an open transaction holds back those behind
+// it.
+func (f *fetcher) sayTransaction(offset int64, res *wire.FetchResponse) {
+	subject := f.topic + "/" + f.name
+	switch {
+	case res.LastStable < 0 || offset < res.LastStable || res.LastStable >= res.HighWatermark:
+		f.since, f.said = time.Time{}, false
+		f.reporter.OK(broker.OpTransaction, subject)
+	case f.since.IsZero() || offset != f.stopped:
+		f.stopped, f.since = offset, time.Now()
+	case !f.said && time.Since(f.since) >= f.openPatience:
+		f.said = true
+		f.reporter.Waits(broker.OpTransaction, subject, diag.Waits(fmt.Sprintf("a producer's open transaction stops %s at "+
+			"offset %d: end it there, or find it with kafka-transactions.sh --bootstrap-server %s describe-producers --topic "+
+			"%s --partition %s, and abort it", subject, offset, f.cfg.Brokers[0], f.topic, f.name)))
+	}
 }
 
 // run fetches records from offset on, or from the log start if offset is negative, until ctx ends. Then it closes out.
@@ -87,6 +116,9 @@ func (f *fetcher) fetchOnce(ctx context.Context, offset int64) (int64, error) {
 		err = wire.ErrTruncated // brokers send the first batch whole
 	}
 	f.observeLag()
+	if err == nil {
+		f.sayTransaction(offset, res)
+	}
 	return offset, err
 }
 

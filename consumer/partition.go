@@ -64,7 +64,7 @@ func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 	for offset := p.mark.Load().Next; ctx.Err() == nil; offset = max(offset, p.mark.Load().Next) {
 		reading, halt := context.WithCancel(ctx)
 		fetched := make(chan *batch)
-		go (&fetcher{p.progress, &near, fetched}).run(reading, offset)
+		go (&fetcher{progress: p.progress, near: &near, out: fetched}).run(reading, offset)
 		next, pending := p.prepare(work, halt, fetched, out)
 		halt()
 		if pending == nil || pending.Wait(ctx) != nil {

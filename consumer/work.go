@@ -57,6 +57,7 @@ type work struct {
 	tracer                   trace.Tracer // nil: nothing is traced
 	batchRecords, batchBytes int          // limits of one batch; its last record may exceed batchBytes
 	turn                     sync.Mutex   // see takesTurns
+	openPatience             time.Duration
 }
 
 // takesTurns is the number of records from which batches of Snapshots are finished one after another. Batches of

@@ -35,6 +35,8 @@ const (
 	OpCommit  = "commit"
 	// OpTakeOver is the take-over of an input partition.
 	OpTakeOver = "takeover"
+	// OpTransaction waits for the end of a producer's transaction. It never fails.
+	OpTransaction = "transaction"
 )
 
 var operations = []string{OpJoin, OpFetch, OpPublish, OpCommit, OpTakeOver}

@@ -43,6 +43,7 @@ type FetchRequest struct {
 // FetchResponse is the broker's answer for one partition. NewReader reads its records.
 type FetchResponse struct {
 	HighWatermark int64
+	LastStable    int64 // the offset of the first record of an open transaction, or the HighWatermark; -1: not known
 	Preferred     int32 // the replica to ask instead of the leader, which then sends no records; negative: none
 	aborted       []abortedTransaction
 	records       []byte // record batches, the last one possibly cut off
@@ -179,7 +180,7 @@ func responseOf(res *kmsg.FetchResponse, topic string, partition int32) (*FetchR
 	}
 	p := res.Topics[0].Partitions[0]
 	return &FetchResponse{
-		HighWatermark: p.HighWatermark, Preferred: p.PreferredReadReplica, aborted: p.AbortedTransactions,
-		records: p.RecordBatches,
+		HighWatermark: p.HighWatermark, LastStable: p.LastStableOffset, Preferred: p.PreferredReadReplica,
+		aborted: p.AbortedTransactions, records: p.RecordBatches,
 	}, codeOf(p.ErrorCode)
 }
