@@ -55,7 +55,7 @@ for arch in "${architectures[@]}"; do
 	tree=$work/$name
 	mkdir -p "$tree/man/man1" "$tree/completions"
 	GOOS=linux GOARCH=$arch go build -trimpath -ldflags "-s -w -X echosieve/app/build.version=$version" -o "$tree/" ./cmd/...
-	cp -R "$work"/share/. LICENSE deploy/release/package/echosieve.service "$tree/"
+	cp -R "$work"/share/. LICENSE NOTICE deploy/release/package/echosieve.service "$tree/"
 	cp "$work"/man/*.1 "$tree/man/man1/"
 	cp "$work"/completions/* "$tree/completions/"
 	tar --create --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX \

@@ -276,7 +276,7 @@ func TestWorkflows(t *testing.T) {
 
 func checkArchive(t *testing.T, dir string, modes map[string]fs.FileMode) {
 	for _, name := range []string{
-		"LICENSE", "README.md", "CHANGELOG.md", "deploy/echosieve.reference.yaml", "deploy/prometheus/alerts.yml",
+		"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "deploy/echosieve.reference.yaml", "deploy/prometheus/alerts.yml",
 		"deploy/grafana/dashboards/echosieve.json", "deploy/k8s/base/deployment.yaml", "docs/runbook.md",
 		"docs/console.png", "echosieve.service", "man/man1/echosieve-run.1", "man/man1/echosieve-lab-demo.1",
 		"completions/echosieve.bash", "completions/_echosieve", "completions/echosieve.fish",
