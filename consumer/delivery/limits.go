@@ -12,6 +12,7 @@ import (
 	"echosieve/internal/diag"
 	"echosieve/internal/stopping"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // outputLimits knows which records the output topics take, and how long they keep them. It reads their
@@ -68,6 +69,12 @@ func (o *outputLimits) read(ctx context.Context) error {
 	o.limits.Store(&limits)
 	o.retention.Store(int64(retention))
 	return nil
+}
+
+// Refused is an output that its topic will never take.
+type Refused struct {
+	Output *pipeline.Output
+	Why    *record.RejectError
 }
 
 // refused says that a topic has refused a record that its limits allowed.

@@ -9,6 +9,8 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
+	"echosieve/internal/diag"
+	"echosieve/pipeline/article"
 
 	"github.com/segmentio/kafka-go/protocol"
 )
@@ -21,8 +23,6 @@ const (
 	// fenceRenewal is the longest time between two renewals of a fence. Brokers forget a silent producer
 	// after a day, and a transactional id after seven days, by default.
 	fenceRenewal = 6 * time.Hour
-	// renewalsInMemory is how often a fence is renewed, at least, while brokers remember it.
-	renewalsInMemory = 3
 	// producerForgotten is producer.id.expiration.ms by default.
 	producerForgotten = 24 * time.Hour
 	// UpkeepInterval is the time between two calls of Owner.Upkeep.
@@ -140,12 +140,6 @@ type ownership struct {
 	refreshed time.Time // when ends were moved last
 }
 
-// outputTopics are the output topics as a broker has described them.
-type outputTopics struct {
-	topics []wire.Topic
-	asked  time.Time
-}
-
 func (o *ownership) identity() fencedIdentity { return fencedIdentity{o.as, o.by.memory} }
 
 // renew writes markers of the same epoch once more. So brokers do not forget the transactional id, the
@@ -211,4 +205,65 @@ func positionsIn(topics []wire.Topic, input int32) ([]broker.Position, error) {
 		positions[i] = broker.Position{TopicPartition: at, TopicID: t.ID}
 	}
 	return positions, nil
+}
+
+// foreign is what a take-over has found under our producer id that is none of our outputs: whoever may write to an
+// output topic can write under any producer id, and another program may have had our transactional id.
+type foreign struct {
+	count int
+	named []string // the first ones, with their places
+	// above is the place of a record batch with an epoch above ours, or "".
+	above string
+}
+
+// mostNamed is the number of foreign records that are named.
+const mostNamed = 5
+
+func (f *foreign) add(at article.Coordinates, why string) {
+	f.count++
+	if len(f.named) < mostNamed {
+		f.named = append(f.named, at.String()+": "+why)
+	}
+}
+
+// noMarker returns errNoMarker, with the cause if it is known. Leaders take any higher epoch, and then refuse markers
+// of ours. Our coordinator gives out one epoch after the other, so waiting does not help. A new producer id would, but
+// it fences nobody: an owner that is frozen would go on publishing under the old one. So a person decides.
+func (f *foreign) noMarker() error {
+	if f.above == "" {
+		return errNoMarker
+	}
+	return &diag.Problem{
+		Cause: "another program has written with the producer id of this service and an epoch above it, at " + f.above +
+			": brokers refuse the marker",
+		Remedy: "let no other program write to the output topics, stop all processes of the group, and start them " +
+			"with a new kafka.transactional_id_prefix",
+		Err: errNoMarker,
+	}
+}
+
+// offsetSet is a set of offsets. Its memory grows with the number of offsets, not with their distance.
+type offsetSet struct {
+	words   map[int64]uint64 // one bit for each of 64 offsets in a row
+	highest int64            // of the offsets added; only valid if len is above 0
+	len     int
+}
+
+func (s *offsetSet) add(offset int64) {
+	if s.has(offset) {
+		return
+	}
+	if s.words == nil {
+		s.words = map[int64]uint64{}
+	}
+	s.words[offset/64] |= 1 << (offset % 64)
+	if s.len == 0 || offset > s.highest {
+		s.highest = offset
+	}
+	s.len++
+}
+
+// has says whether an offset was added. It may be negative.
+func (s *offsetSet) has(offset int64) bool {
+	return offset >= 0 && s.words[offset/64]>>(offset%64)&1 == 1
 }

@@ -21,10 +21,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that
-// each writer may be used by another goroutine.
-type writers [article.DestinationCount]*writer
-
 // newWriters returns the writers of an input partition under the identities that the function returns.
 func (d *Delivery) newWriters(input wire.TopicPartition, as func() identity) *writers {
 	var ws writers
@@ -57,12 +53,6 @@ func (d *Delivery) fencedWriters(input wire.TopicPartition, own *ownership) *wri
 		}
 	}
 	return ws
-}
-
-// Refused is an output that its topic will never take.
-type Refused struct {
-	Output *pipeline.Output
-	Why    *record.RejectError
 }
 
 // outgoing is what goes into one topic: records, and the outputs that they were made of.

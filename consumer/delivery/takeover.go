@@ -6,8 +6,126 @@ import (
 	"time"
 
 	"echosieve/consumer/broker"
+	"echosieve/consumer/internal/wire"
 	"echosieve/internal/crashpoint"
+	"echosieve/internal/stopping"
 )
+
+// Input is an input partition to own.
+type Input struct {
+	wire.TopicPartition
+	TopicID   wire.TopicID // of the input topic
+	Committed int64        // the offset that the group has committed, negative if there is none
+	// Commit commits for the partition, as a member of the group.
+	Commit func(context.Context, broker.Commit) error
+}
+
+// Own makes this process the owner of an input partition. With exactly once it takes the partition over: it repeats
+// attempts until one succeeds, and commits the position if the commit that was there does not say where to read back.
+// The error is ctx's or ErrTakenOver.
+func (d *Delivery) Own(ctx context.Context, in Input) (*Owner, error) {
+	owner := &Owner{Next: in.Committed, d: d, input: in.TopicPartition}
+	if !d.exactlyOnce {
+		owner.writers = d.ownWriters(in.TopicPartition)
+		return owner, nil
+	}
+	own, err := d.takeOver(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	owner.own, owner.Next, owner.writers = own, own.next, d.fencedWriters(in.TopicPartition, own)
+	return owner, nil
+}
+
+// takeOver repeats attempts until one succeeds.
+func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
+	if err := d.takeovers.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer d.takeovers.Release(1)
+	cfg := &d.cluster.Config
+	t := &takeover{
+		fencer: fencer{
+			cluster: d.cluster, id: transactionalID(idPrefix(cfg), in.TopicPartition),
+			memory: min(d.fenceMemory, producerForgotten),
+		},
+		limiter: d.limiter, input: in,
+		inputEnd: func(ctx context.Context) (int64, error) {
+			_, end, err := d.cluster.Offsets(ctx, in.Topic, in.Partition)
+			return end, err
+		},
+	}
+	subject, began := in.String(), time.Now()
+	var retry stopping.Backoff
+	for {
+		own, err := d.tryTakeOver(ctx, t, in)
+		switch {
+		case err == nil:
+			d.reporter.OK(broker.OpTakeOver, subject)
+			d.metrics.TakeoverSeconds.Observe(time.Since(began).Seconds())
+			outcome := broker.OutcomeFenced
+			if !own.fenced {
+				outcome = broker.OutcomeUnfenced
+			}
+			d.metrics.Takeovers.WithLabelValues(outcome).Inc()
+			if n := own.foreign.count; n > 0 {
+				d.metrics.Skipped.WithLabelValues("foreign").Add(float64(n))
+				d.log.Warn("skipped records in output topics that are under this service's producer id and none "+
+					"of its outputs",
+					"topic", in.Topic, "partition", in.Partition, "count", n, "first", own.foreign.named)
+			}
+			return own, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case react(err) == leave:
+			return nil, ErrTakenOver
+		}
+		d.reporter.Failed(broker.OpTakeOver, subject, fmt.Errorf("consumer: take over %s: %w", in, err))
+		if retry.Wait(ctx) != nil {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tryTakeOver makes one attempt, and commits the position if need be.
+func (d *Delivery) tryTakeOver(ctx context.Context, t *takeover, in Input) (*ownership, error) {
+	began := time.Now()
+	positions, err := d.positions(ctx, in.Partition)
+	if err != nil {
+		return nil, fmt.Errorf("output partitions: %w", err)
+	}
+	own, err := t.attempt(ctx, positions)
+	if err != nil {
+		return nil, err
+	}
+	own.began, own.refreshed = began, began
+	if own.labelled {
+		return own, nil
+	}
+	if own.next < 0 {
+		if own.next, _, err = d.cluster.Offsets(ctx, in.Topic, in.Partition); err != nil {
+			return nil, fmt.Errorf("log start: %w", err)
+		}
+	}
+	// The first output is published only after the next owner can find it.
+	return own, in.Commit(ctx, broker.Commit{
+		TopicPartition: in.TopicPartition, Next: own.next, Owner: own.as,
+		Positions: own.positions(own.next, &writers{}),
+	})
+}
+
+// positions returns the output partitions of an input partition, with the ends of their logs.
+func (d *Delivery) positions(ctx context.Context, partition int32) ([]broker.Position, error) {
+	m, err := d.cluster.Metadata(ctx, d.cluster.Config.Topics.Outputs())
+	if err != nil {
+		return nil, err
+	}
+	positions, err := positionsIn(m.Topics, partition)
+	if err != nil {
+		return nil, err
+	}
+	return positions, d.cluster.MoveToEnds(ctx, positions)
+}
 
 // A take-over makes this process the only writer for one input partition, and finds out what its former
 // owners have published. It runs at the start of a group generation, before the partition is fetched, and

@@ -14,6 +14,9 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
+// renewalsInMemory is how often a fence is renewed, at least, while brokers remember it.
+const renewalsInMemory = 3
+
 // writer sends batches into one topic, one at a time, as an idempotent producer: each batch carries a
 // producer id, an epoch and the sequence number of its first record. The leader of a partition remembers the
 // last numbers of every producer id:
@@ -43,6 +46,10 @@ type writer struct {
 	end       int64     // offset after the latest acknowledged batch; -1: not known
 	latest    time.Time // latest timestamp in the latest acknowledged batch since the fence; zero: there was none
 }
+
+// writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that
+// each writer may be used by another goroutine.
+type writers [article.DestinationCount]*writer
 
 func newWriter(c *broker.Cluster, as identity, to article.Destination, topic string,
 	choose func(partitions int) int,
