@@ -15,13 +15,10 @@ import (
 
 // tableReader reads the rows of a table as JSON objects. Not for concurrent use.
 //
-// A row that does not fit the standard ends the file, because nobody knows where the next one begins. Only in a row of
-// one line, quotes in a field that begins with none are read as they are written.
+// A row that does not fit the standard ends the file, because nobody knows where the next one begins.
 type tableReader struct {
 	window
 	parser  *csv.Reader
-	lenient *csv.Reader // of the row in again
-	again   bytes.Buffer
 	names   []string        // of the columns, as the settings have them
 	text    string          // of these, that of the text
 	columns map[string]bool // all names, in lower case
@@ -52,8 +49,7 @@ func newTableReader(s *source, first string, text, known []string) (t *tableRead
 		for _, n := range names {
 			t.columns[lower(n)] = n != ""
 		}
-		t.parser, t.lenient = newParser(&t.window, separator), newParser(&t.again, separator)
-		t.lenient.LazyQuotes = true
+		t.parser = newParser(&t.window, separator)
 		return t, nil
 	}
 	return nil, columns
@@ -98,13 +94,14 @@ func (t *tableReader) next() (Article, error) {
 		row, line := t.cut(t.parser.InputOffset())
 		text := bytes.TrimLeft(row, "\r\n\x00"+byteOrderMark)
 		a := Article{Place: line + bytes.Count(row[:len(row)-len(text)], []byte{'\n'}), Idle: t.drained()}
-		if errors.Is(err, csv.ErrBareQuote) {
-			fields, err = t.withQuotes(text)
-		}
 		switch {
 		case errors.Is(err, errNoEnd):
 			t.unread = len(row) + len(t.kept)
 			return a, fmt.Errorf("a row begins here that has no end within %d bytes: perhaps nothing closes a quote", t.most())
+		case errors.Is(err, csv.ErrBareQuote):
+			t.unread = len(row) + len(t.kept)
+			return a, errors.New(`a quote stands in a field of this row that begins with none: write "" for it, and quotes ` +
+				"around the field, or read a file without quoting by --unquoted")
 		case errors.Is(err, csv.ErrQuote):
 			t.unread = len(row) + len(t.kept)
 			return a, t.openQuote(text)
@@ -134,21 +131,6 @@ func (t *tableReader) isHeader(row []string) bool {
 		}
 	}
 	return text && names > 1 && len(row) <= len(t.names)
-}
-
-// withQuotes reads a row of one line with quotes in fields.
-func (t *tableReader) withQuotes(row []byte) ([]string, error) {
-	row = bytes.TrimRight(row, "\r\n")
-	if bytes.IndexByte(row, '\n') >= 0 {
-		return nil, csv.ErrQuote
-	}
-	t.again.Write(row)
-	t.again.WriteByte('\n')
-	fields, err := t.lenient.Read()
-	if err == nil && (len(fields) != len(t.names) || strings.HasSuffix(fields[len(fields)-1], "\n")) {
-		err = csv.ErrQuote // a quote opens a field
-	}
-	return fields, err
 }
 
 // openQuote says that nobody knows where a row ends.

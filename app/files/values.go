@@ -14,7 +14,6 @@ import (
 type valueReader struct {
 	window
 	decoder *json.Decoder
-	began   int64 // offset of the decoder's first byte
 	inList  bool
 	raw     json.RawMessage
 	plain   bytes.Buffer
@@ -27,7 +26,7 @@ func newValueReader(s *source) *valueReader {
 }
 
 // rest returns what the decoder has got and not used.
-func (v *valueReader) rest() []byte { return v.kept[v.began+v.decoder.InputOffset()-v.begin:] }
+func (v *valueReader) rest() []byte { return v.kept[v.decoder.InputOffset()-v.begin:] }
 
 // next returns the next value, in one line.
 func (v *valueReader) next() (Article, error) {
@@ -45,7 +44,7 @@ func (v *valueReader) next() (Article, error) {
 		if err := v.decoder.Decode(&v.raw); err != nil {
 			return v.damaged(err)
 		}
-		end := v.began + v.decoder.InputOffset()
+		end := v.decoder.InputOffset()
 		v.cut(end - int64(len(v.raw)))
 		_, line := v.cut(end)
 		v.plain.Reset()
@@ -54,35 +53,20 @@ func (v *valueReader) next() (Article, error) {
 	}
 }
 
-// marks are the bytes in blank that are no white space of JSON.
-const marks = "\x00\x1e" + byteOrderMark
-
-// peek returns the next byte that is not blank. Between values, it skips what is blank and no JSON.
+// peek returns the next byte that is not white space.
 func (v *valueReader) peek() (byte, error) {
-	for {
-		v.decoder.More() // skips white space
-		rest := v.rest()
-		if len(rest) == 0 {
-			_, err := v.decoder.Token()
-			return 0, err
-		}
-		if v.inList || strings.IndexByte(marks, rest[0]) < 0 {
-			return rest[0], nil
-		}
-		skipped := 0
-		for skipped < len(rest) && strings.IndexByte(marks, rest[skipped]) >= 0 {
-			skipped++
-		}
-		v.began += v.decoder.InputOffset() + int64(skipped)
-		v.cut(v.began)
-		v.decoder = json.NewDecoder(io.MultiReader(bytes.NewReader(bytes.Clone(v.kept)), &v.window))
+	v.decoder.More() // skips white space
+	if rest := v.rest(); len(rest) > 0 {
+		return rest[0], nil
 	}
+	_, err := v.decoder.Token()
+	return 0, err
 }
 
 // damaged says what is wrong with the value that follows, and where.
 func (v *valueReader) damaged(err error) (Article, error) {
 	rest := v.rest()
-	v.cut(v.began + v.decoder.InputOffset() + int64(len(rest)-len(bytes.TrimLeft(rest, ", \t\r\n"))))
+	v.cut(v.decoder.InputOffset() + int64(len(rest)-len(bytes.TrimLeft(rest, ", \t\r\n"))))
 	v.unread = len(v.kept)
 	a, syntax := Article{Place: v.line + 1}, (*json.SyntaxError)(nil)
 	switch {

@@ -8,20 +8,6 @@ import (
 	"echosieve/consumer/broker"
 )
 
-// EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.
-// Errors say what to do. Existing topics are not changed.
-func EnsureTopics(ctx context.Context, cfg broker.Config) error {
-	c, err := broker.New(cfg, cfg.Topics.All()...)
-	if err != nil {
-		return fmt.Errorf("consumer: %w", err)
-	}
-	defer c.Close()
-	if _, err := c.EnsureTopics(ctx, cfg.Topics.All()); err != nil {
-		return fmt.Errorf("consumer: create topics: %w", broker.Explain(err))
-	}
-	return nil
-}
-
 // FindInput makes sure, before a tool publishes into an input topic, that the topic exists. With kafka.create_topics it
 // creates a missing one, and says whether it did; unlike EnsureTopics it needs no right on the output topics. The error
 // is a *MissingTopicsError, or names another fault and its remedy.

@@ -22,8 +22,8 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/app/service"
-	"echosieve/consumer/tools"
 	"echosieve/test/kafkaserver"
+	"echosieve/test/kafkatest"
 )
 
 // World is a running service with its servers.
@@ -52,7 +52,7 @@ func Start(t *testing.T, edits ...func(*config.Config)) *World {
 	for _, edit := range edits {
 		edit(&w.Config)
 	}
-	require.NoError(t, tools.EnsureTopics(t.Context(), w.Config.Kafka))
+	kafkatest.EnsureTopics(t, w.Config.Kafka)
 	w.Kafka = kafkaserver.Client(t, strings.Join(kafka.ListenAddrs(), ","),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
 	w.Run(t)

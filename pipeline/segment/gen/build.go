@@ -28,7 +28,7 @@ func newTable(words []word, m *dict.Model) (*table.Table, error) {
 		t.Model.Emit[i] = m.Emit[t.Runes[table.First+i]]
 	}
 	b := table.NewBuilder(t)
-	var longer []table.Word
+	var longer []coded
 	for i, w := range words {
 		if strings.ContainsAny(string(w.runes), separators) {
 			continue
@@ -44,10 +44,10 @@ func newTable(words []word, m *dict.Model) (*table.Table, error) {
 		if len(codes) == 1 {
 			t.Single[codes[0]] = weights[i]
 		} else {
-			longer = append(longer, table.Word{Codes: codes, Number: number})
+			longer = append(longer, coded{codes, number})
 		}
 	}
-	b.Build(longer)
+	enter(t, b, longer)
 	b.Finish()
 	return t, nil
 }

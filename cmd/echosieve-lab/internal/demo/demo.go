@@ -85,7 +85,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve bool, listen string
 	}
 	// The topics must exist before the service starts, because the service remembers for a second that a
 	// topic is missing.
-	if err := tools.EnsureTopics(ctx, cfg.Kafka); err != nil {
+	if err := servers.EnsureTopics(ctx, cfg.Kafka); err != nil {
 		return err
 	}
 	log, _ := cfg.Log.NewLogger(logs)

@@ -29,7 +29,6 @@ import (
 	"echosieve/app/produce"
 	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/servers"
-	"echosieve/consumer/tools"
 	"echosieve/sample"
 )
 
@@ -123,7 +122,7 @@ func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) 
 		report: Report{Servers: "configured"}}
 	switch {
 	case f.real && cfg.Kafka.CreateTopics: // all of them: the verdicts are read, too
-		err = tools.EnsureTopics(ctx, cfg.Kafka)
+		err = servers.EnsureTopics(ctx, cfg.Kafka)
 	case f.real:
 		err = produce.Ready(ctx, cfg, nil, progress)
 	default:
@@ -131,7 +130,7 @@ func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) 
 		if inProcess, err = servers.Start(); err == nil {
 			defer inProcess.Close()
 			m.report.Servers, cfg = "in-process", inProcess.Configure(cfg)
-			err = tools.EnsureTopics(ctx, cfg.Kafka)
+			err = servers.EnsureTopics(ctx, cfg.Kafka)
 		}
 	}
 	if err != nil {

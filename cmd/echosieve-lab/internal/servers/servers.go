@@ -65,3 +65,17 @@ func DialRedis(ctx context.Context, cfg config.RedisConfig) (redis.UniversalClie
 	}
 	return client, nil
 }
+
+// EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.
+// Errors say what to do. Existing topics are not changed.
+func EnsureTopics(ctx context.Context, cfg broker.Config) error {
+	c, err := broker.New(cfg, cfg.Topics.All()...)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.EnsureTopics(ctx, cfg.Topics.All()); err != nil {
+		return fmt.Errorf("create topics: %w", broker.Explain(err))
+	}
+	return nil
+}

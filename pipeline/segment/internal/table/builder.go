@@ -11,11 +11,11 @@ type Builder struct {
 	codes   map[rune]uint16
 	numbers map[float64]uint16 // of weights
 	taken   []bool             // by base: some node has it
-	from    [maxClass + 1]int  // by number of children: place starts at this entry, because no earlier one has room
+	from    [MaxClass + 1]int  // by number of children: Place starts at this entry, because no earlier one has room
 }
 
-// maxClass is the number of children from which on nodes share one value in Builder.from.
-const maxClass = 64
+// MaxClass is the number of children from which on nodes share one value in Builder.from.
+const MaxClass = 64
 
 // NewBuilder returns a builder for a table that may hold words.
 func NewBuilder(t *Table) *Builder {
@@ -86,7 +86,7 @@ func (b *Builder) Add(word string, weight float64) error {
 	case len(codes) == 1:
 		b.t.Single[codes[0]] = weight
 	case len(codes) > 1 && len(codes) <= MaxWord:
-		at := atRoot
+		at := AtRoot
 		for _, code := range codes[1:] {
 			at = b.child(at, codes[0], code)
 		}
@@ -95,12 +95,12 @@ func (b *Builder) Add(word string, weight float64) error {
 	return nil
 }
 
-// atRoot stands for the node of a first character, which has no entry.
-const atRoot = -1
+// AtRoot stands for the node of a first character, which has no entry.
+const AtRoot = -1
 
-// base returns where the base of a node is kept: an entry, or the root of words that begin with first.
-func (b *Builder) base(node int, first uint16) *uint32 {
-	if node == atRoot {
+// Base returns where the base of a node is kept: an entry, or the root of words that begin with first.
+func (b *Builder) Base(node int, first uint16) *uint32 {
+	if node == AtRoot {
 		return &b.t.Root[first]
 	}
 	return &b.t.Entries[node].Base
@@ -109,7 +109,7 @@ func (b *Builder) base(node int, first uint16) *uint32 {
 // child returns the entry of a node's child. It adds a missing child. If the child's entry belongs to another node,
 // all children of this node move.
 func (b *Builder) child(node int, first, code uint16) int {
-	base := int(*b.base(node, first))
+	base := int(*b.Base(node, first))
 	b.extend(base + len(b.t.Runes))
 	entries := b.t.Entries
 	if base != 0 {
@@ -127,7 +127,7 @@ func (b *Builder) child(node int, first, code uint16) int {
 			children = append(children, uint16(c))
 		}
 	}
-	moved := b.place(append(children, code))
+	moved := b.Place(append(children, code))
 	for _, c := range children {
 		b.t.Entries[moved+int(c)] = b.t.Entries[base+int(c)]
 		b.t.Entries[base+int(c)] = Entry{Code: NoEntry}
@@ -135,13 +135,13 @@ func (b *Builder) child(node int, first, code uint16) int {
 	if base != 0 {
 		b.taken[base] = false
 	}
-	*b.base(node, first) = uint32(moved)
+	*b.Base(node, first) = uint32(moved)
 	return moved + int(code)
 }
 
-// place finds a base for a node with these children and enters them, without children of their own.
-func (b *Builder) place(children []uint16) (base int) {
-	from := &b.from[min(len(children), maxClass)]
+// Place finds a base for a node with these children and enters them, without children of their own.
+func (b *Builder) Place(children []uint16) (base int) {
+	from := &b.from[min(len(children), MaxClass)]
 	first := int(slices.Min(children))
 	for at := max(*from, first+1); ; at++ { // base 0 means no children
 		base = at - first

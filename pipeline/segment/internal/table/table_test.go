@@ -26,7 +26,8 @@ func small(t testing.TB) *Table {
 	table.Root = make([]uint32, len(table.Runes))
 	table.Single = slices.Repeat([]float64{-20}, len(table.Runes))
 	b := NewBuilder(table)
-	b.Build([]Word{{Codes: []uint16{First, First + 1}, Number: 1}, {Codes: []uint16{'c', '+', '+'}, Number: 1}})
+	require.NoError(t, b.Add("北京", -9))
+	require.NoError(t, b.Add("c++", -9))
 	b.Finish()
 	return table
 }

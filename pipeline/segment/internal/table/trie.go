@@ -21,13 +21,13 @@ type parent struct {
 	children int
 }
 
-// level holds the parents of one depth by their number of children, of which maxClass stands for all higher ones.
-type level [maxClass + 1][]parent
+// level holds the parents of one depth by their number of children, of which MaxClass stands for all higher ones.
+type level [MaxClass + 1][]parent
 
 // add adds a node, if it has children.
 func (l *level) add(base *uint32, children int) {
 	if children > 0 {
-		class := min(children, maxClass)
+		class := min(children, MaxClass)
 		l[class] = append(l[class], parent{base, children})
 	}
 }
