@@ -217,16 +217,6 @@ func (s *spelling) add(r rune) {
 	}
 }
 
-// The characters that simplified covers: Han characters of the basic plane that NFKC leaves alone.
-const (
-	firstHan = 0x3400
-	lastHan  = 0x9fff
-)
-
-// beginsHan tells whether a byte begins one of U+4000 to U+9FFF: the most frequent Han characters, found without a
-// call.
-func beginsHan(c byte) bool { return c >= 0xe4 && c <= 0xe9 }
-
 // asciiFold maps ASCII characters to lower case, white space to ' ' or '\n', and other control characters to 0.
 var asciiFold = func() (table [utf8.RuneSelf]byte) {
 	for c := byte(' '); c < 0x7f; c++ {

@@ -21,6 +21,11 @@ import (
 // Fingerprint and signature see its result, the digest does not. So texts that differ in nothing else are
 // near copies.
 
+const (
+	eachByte = 0x0101010101010101 // times a byte: that byte eight times
+	nonASCII = 0x80 * eachByte    // the bits that are set in eight bytes that are no ASCII
+)
+
 // The characters that everywhere folds: Hebrew and Arabic.
 const (
 	firstEverywhere = 0x591

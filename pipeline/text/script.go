@@ -16,6 +16,16 @@ import (
 // where words have spaces between them; into pairs of characters in kana, Thai, Lao, Khmer, Burmese and
 // Tibetan, which have no spaces.
 
+// The characters that simplified covers: Han characters of the basic plane that NFKC leaves alone.
+const (
+	firstHan = 0x3400
+	lastHan  = 0x9fff
+)
+
+// beginsHan tells whether a byte begins one of U+4000 to U+9FFF: the most frequent Han characters, found without a
+// call.
+func beginsHan(c byte) bool { return c >= 0xe4 && c <= 0xe9 }
+
 type scriptKind uint8
 
 const (

@@ -91,11 +91,6 @@ func (s *Segmenter) Cut(dst []string, clean string, full Spill) []string {
 	return s.cut(dst, clean[done:], full)
 }
 
-const (
-	eachByte = 0x0101010101010101 // times a byte: that byte eight times
-	nonASCII = 0x80 * eachByte    // the bits that are set in eight bytes that are no ASCII
-)
-
 // endOfSpaced returns the end of the text with spaces between its words that continues at i: it ends before
 // the next character that is Han or cut in pairs.
 func endOfSpaced(clean string, i int) int {
