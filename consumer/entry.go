@@ -182,10 +182,9 @@ const warnStrangers = "group"
 // sayStrangers warns that programs other than Echosieve are members of the group: they get partitions, and what they
 // commit counts.
 func (e *entry) sayStrangers(members []wire.Member) {
-	text := ""
-	if others := broker.Strangers(members); len(others) > 0 {
-		text = fmt.Sprintf("programs other than Echosieve use group %s: %s; give them, or kafka.group here, a group of "+
-			"its own", e.cfg.Group, strings.Join(others, ", "))
+	text, remedy := e.cluster.Strangers(members)
+	if text != "" {
+		text += ": " + remedy
 		e.log.Warn("the group is shared", "why", text)
 	}
 	e.warn(warnStrangers, text)

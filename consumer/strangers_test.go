@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/consumer/tools"
+	"echosieve/internal/diag"
 	"echosieve/test/kafkatest"
 )
 
@@ -36,7 +39,12 @@ func TestOtherProgramsInTheGroupAreNamed(t *testing.T) {
 		}
 		return strings.Contains(text, "stranger")
 	}, kafkatest.Patience, time.Millisecond)
-	require.Contains(t, text, "programs other than Echosieve use group "+cfg.Group)
+	require.Contains(t, text, "programs other than Echosieve, or with other topics, use group "+cfg.Group)
+	require.Contains(t, text, "which reads "+cfg.Topics.Dead)
 	require.Contains(t, text, "kafka.group")
+	findings := tools.Check(t.Context(), cfg)
+	i := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Subject == "group "+cfg.Group })
+	require.Equal(t, diag.Warning, findings[i].Severity)
+	require.Contains(t, findings[i].Problem, "stranger")
 	m.stop(t)
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -279,14 +280,27 @@ func (c *Cluster) fetchWith(ctx context.Context, l *Limiter, r wire.FetchRequest
 	return res, memory.release, nil
 }
 
-// Strangers names the members that are no Echosieve, at most five.
-func Strangers(members []wire.Member) (names []string) {
+// Strangers says which members of the group are no Echosieve, or read none of the input topics, at most five, and what
+// to do; both are empty if there are none.
+func (c *Cluster) Strangers(members []wire.Member) (problem, remedy string) {
+	var names []string
 	for _, m := range members {
-		if m.ClientID != ClientID && !strings.HasPrefix(m.ClientID, ClientID+"/") && len(names) < 5 {
-			names = append(names, m.ClientID+" at "+m.Host)
+		foreign := m.ClientID != ClientID && !strings.HasPrefix(m.ClientID, ClientID+"/")
+		other := m.Topics != "" && !slices.ContainsFunc(strings.Fields(m.Topics),
+			func(t string) bool { return slices.Contains(c.Config.Topics.Inputs, t) })
+		name := m.ClientID + " at " + m.Host
+		if other {
+			name += ", which reads " + m.Topics
+		}
+		if (foreign || other) && len(names) < 5 {
+			names = append(names, name)
 		}
 	}
-	return names
+	if len(names) == 0 {
+		return "", ""
+	}
+	return fmt.Sprintf("programs other than Echosieve, or with other topics, use group %s: %s", c.Config.Group,
+		strings.Join(names, "; ")), "give them, or kafka.group here, a group of its own"
 }
 
 // Members returns the members of a consumer group.

@@ -197,5 +197,12 @@ func (c checker) checkGroup(ctx context.Context) diag.Finding {
 	if err != nil {
 		return fromError(subject, err)
 	}
+	members, err := c.Members(ctx, c.Config.Group)
+	if err != nil {
+		return fromError(subject, err)
+	}
+	if problem, remedy := c.Strangers(members); problem != "" {
+		return diag.New(diag.Warning, subject, problem, remedy)
+	}
 	return diag.New(diag.OK, subject, "coordinator found", "")
 }

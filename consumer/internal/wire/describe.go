@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"strings"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -89,6 +90,7 @@ type Member struct {
 	ID       string
 	ClientID string // the name that the client gave
 	Host     string // the address that it came from
+	Topics   string // that it has subscribed to, with spaces between; none while the group rebalances
 }
 
 // The versions of the requests. DescribeGroups of Kafka 0.11 and later know 1; LeaveGroup, which names one member, of
@@ -117,7 +119,9 @@ func (c *Client) Members(ctx context.Context, group string) ([]Member, error) {
 	}
 	members := make([]Member, len(res.Groups[0].Members))
 	for i, m := range res.Groups[0].Members {
-		members[i] = Member{m.MemberID, m.ClientID, m.ClientHost}
+		var subscribed kmsg.ConsumerMemberMetadata
+		_ = subscribed.ReadFrom(m.ProtocolMetadata) // that of another kind of client names no topics
+		members[i] = Member{m.MemberID, m.ClientID, m.ClientHost, strings.Join(subscribed.Topics, " ")}
 	}
 	return members, codeOf(res.Groups[0].ErrorCode)
 }
