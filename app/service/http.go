@@ -70,7 +70,7 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 		mux.Handle(path, page)
 	}
 	for path, setting := range map[string]string{told.Path: "http.look", told.Description: "http.look",
-		storylist.Path: "http.look", console.Path: "http.console"} {
+		storylist.Path: "http.look", storylist.FeedPath: "http.look", console.Path: "http.console"} {
 		if pages[path] == nil {
 			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, "This page is switched off: set "+setting+" in the service.", http.StatusNotFound)
@@ -90,7 +90,9 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 // servesStories adds the list of stories to pages.
 func servesStories(pages map[string]http.Handler, list *storylist.List, log *slog.Logger) {
 	handler := list.Handler(storylist.Path, log.With("component", "stories"))
-	pages[storylist.Path], pages[storylist.Path+"/"] = handler, handler
+	for _, path := range []string{storylist.Path, storylist.Path + "/", storylist.FeedPath} {
+		pages[path] = handler
+	}
 }
 
 // serveLinks returns the page at /, which leads to all others.

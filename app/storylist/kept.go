@@ -31,17 +31,26 @@ func (l *List) keep(r *record.Record) {
 	}
 	root := string(r.Key)
 	l.stories.Remove(root)
-	one := &kept{changed: r.Time}
-	if !utf8.Valid(r.Value) || json.Unmarshal(r.Value, &one.Record) != nil || one.Root.Coordinates != root ||
-		len(one.ByPublisher) == 0 {
+	one := parse(r)
+	if one == nil {
 		return // such as a null value, by which somebody has deleted the story
 	}
-	one.bytes = len(r.Value) + storyBytes + publisherBytes*len(one.ByPublisher) + rootBytes*len(one.Related)
 	l.stories.Add(root, one)
 	for l.bytes += one.bytes; l.stories.Len() > mostStories || l.bytes > mostBytes; {
 		_, oldest, _ := l.stories.RemoveOldest()
 		l.since = oldest.changed
 	}
+}
+
+// parse reads a record of the topic; nil: no projector writes such a record.
+func parse(r *record.Record) *kept {
+	one := &kept{changed: r.Time}
+	if !utf8.Valid(r.Value) || json.Unmarshal(r.Value, &one.Record) != nil || one.Root.Coordinates != string(r.Key) ||
+		len(one.ByPublisher) == 0 {
+		return nil
+	}
+	one.bytes = len(r.Value) + storyBytes + publisherBytes*len(one.ByPublisher) + rootBytes*len(one.Related)
+	return one
 }
 
 // find returns the story of a root by its coordinates or its id; nil if it is not kept. Of several roots with one id,
@@ -72,7 +81,9 @@ type query struct {
 	sort             string
 	since            time.Time // of the last article, at least
 	title, publisher string    // parts, in lower case
+	publishers       int       // at least
 	limit            int
+	after            string // cursor
 }
 
 // orders are the values of the parameter sort. Of two stories that are equal by it, the later one comes first.
@@ -81,24 +92,21 @@ var orders = map[string]func(a, b *kept) int{
 	"publishers": func(a, b *kept) int { return cmp.Compare(b.Publishers, a.Publishers) },
 	"last":       func(_, _ *kept) int { return 0 },
 	"first":      func(a, b *kept) int { return b.FirstTime.Compare(a.FirstTime) },
+	"changed":    func(a, b *kept) int { return b.changed.Compare(a.changed) },
 }
 
 // list returns the first stories that a query selects, and how many it selects.
-func (l *List) list(q *query) (first []stories.Record, matched int) {
+func (l *List) list(q *query) (first []*kept, matched int) {
 	all := slices.DeleteFunc(l.stories.Values(), func(one *kept) bool { return !q.selects(one) })
 	order := orders[q.sort]
 	slices.SortFunc(all, func(a, b *kept) int {
 		return cmp.Or(order(a, b), b.LastTime.Compare(a.LastTime), cmp.Compare(a.Root.Coordinates, b.Root.Coordinates))
 	})
-	first = []stories.Record{}
-	for _, one := range all[:min(q.limit, len(all))] {
-		first = append(first, l.told(one))
-	}
-	return first, len(all)
+	return all[:min(q.limit, len(all))], len(all)
 }
 
 func (q *query) selects(s *kept) bool {
 	carried := func(p stories.Publisher) bool { return strings.Contains(strings.ToLower(p.Name), q.publisher) }
-	return !s.LastTime.Before(q.since) && strings.Contains(strings.ToLower(s.Root.Title), q.title) &&
+	return !s.LastTime.Before(q.since) && s.Publishers >= q.publishers && strings.Contains(strings.ToLower(s.Root.Title), q.title) &&
 		(q.publisher == "" || slices.ContainsFunc(s.ByPublisher, carried))
 }

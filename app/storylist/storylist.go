@@ -31,7 +31,10 @@ type List struct {
 	window  time.Duration
 	now     func() time.Time
 
+	reads, streams *semaphore.Weighted // of requests that follow the stories: they use no field below
+
 	turn    *semaphore.Weighted           // of a request that uses the fields below
+	id      string                        // of the topic
 	next    int64                         // the offset to go on with
 	stories *simplelru.LRU[string, *kept] // by the coordinates of the root, in the order in which they have changed
 	bytes   int
@@ -49,7 +52,8 @@ func New(cfg broker.Config, topic string, window time.Duration) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &List{archive: archive, topic: topic, window: window, now: time.Now, turn: semaphore.NewWeighted(1)}
+	l := &List{archive: archive, topic: topic, window: window, now: time.Now,
+		reads: semaphore.NewWeighted(followers), streams: semaphore.NewWeighted(mostStreams), turn: semaphore.NewWeighted(1)}
 	l.clear(0)
 	return l, nil
 }
@@ -72,7 +76,11 @@ func (p *problem) Error() string { return p.text }
 // read reads what has been published since the last call. The error is a *problem, or says why Kafka cannot be read.
 // What was read until ctx ended stays.
 func (l *List) read(ctx context.Context) error {
-	err := l.readTopic(ctx)
+	return l.explained(l.readTopic(ctx))
+}
+
+// explained is an error in words for people, if they can do something.
+func (l *List) explained(err error) error {
 	if tools.IsMissing(err) {
 		return &problem{fmt.Sprintf("There is no topic %s that this user may read: it begins with the first start of "+
 			"\"echosieve stories\".", l.topic)}
@@ -80,13 +88,22 @@ func (l *List) read(ctx context.Context) error {
 	return err
 }
 
+// end returns the id of the topic, and the offsets that it holds.
+func (l *List) end(ctx context.Context) (id string, o tools.Offsets, err error) {
+	if id, err = l.archive.TopicID(ctx, l.topic); err == nil {
+		o, err = l.archive.Offsets(ctx, l.topic, 0)
+	}
+	return id, o, err
+}
+
 func (l *List) readTopic(ctx context.Context) error {
-	offsets, err := l.archive.Offsets(ctx, l.topic, 0)
+	id, offsets, err := l.end(ctx)
 	if err != nil {
 		return err
 	}
-	if offsets.Next < l.next { // somebody has recreated the topic
+	if offsets.Next < l.next || id != l.id { // somebody has recreated the topic
 		l.clear(0)
+		l.id = id
 	}
 	first := max(offsets.First, offsets.Next-mostRecords)
 	if l.next < first {

@@ -62,6 +62,18 @@ func (a *Archive) Partitions(ctx context.Context, topic string) (int, error) {
 	return retried(ctx, a, "partitions of "+topic, func() (int, error) { return a.cluster.Partitions(ctx, topic) })
 }
 
+// TopicID returns the id of a topic, which another topic of the same name does not have. Brokers before Kafka 2.8 give
+// every topic the same.
+func (a *Archive) TopicID(ctx context.Context, topic string) (string, error) {
+	return retried(ctx, a, "id of "+topic, func() (string, error) {
+		t, err := a.cluster.Topic(ctx, topic)
+		if err != nil {
+			return "", a.cluster.RootCause(ctx, err)
+		}
+		return t.ID.String(), nil
+	})
+}
+
 // Offsets are the offsets that a partition holds: First <= offset < Next. Records from Next on belong to open
 // transactions, or do not exist yet.
 type Offsets struct{ First, Next int64 }

@@ -1,0 +1,77 @@
+package storylist
+
+import (
+	"cmp"
+	"encoding/xml"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"echosieve/app/visible"
+)
+
+// feed is an Atom feed (RFC 4287).
+type feed struct {
+	XMLName xml.Name  `xml:"http://www.w3.org/2005/Atom feed"`
+	ID      string    `xml:"id"`
+	Title   string    `xml:"title"`
+	Updated time.Time `xml:"updated"`
+	Author  string    `xml:"author>name"`
+	Links   []link    `xml:"link"`
+	Entries []entry   `xml:"entry"`
+}
+
+type link struct {
+	Rel  string `xml:"rel,attr"`
+	Href string `xml:"href,attr"`
+}
+
+type entry struct {
+	ID        string    `xml:"id"`
+	Title     string    `xml:"title"`
+	Published time.Time `xml:"published"`
+	Updated   time.Time `xml:"updated"`
+	Links     []link    `xml:"link"`
+	Summary   string    `xml:"summary"`
+}
+
+// urn is the id of a feed or an entry, which never changes. A topic's name has no colon.
+func urn(kind, name string) string {
+	return "urn:echosieve:" + kind + ":" + strings.ReplaceAll(name, "/", ":")
+}
+
+// atom is the feed of some stories.
+func (l *List) atom(r *http.Request, list []*kept) *feed {
+	f := &feed{ID: urn("stories", l.topic), Title: "Stories: " + l.topic, Author: "Echosieve",
+		Updated: time.Unix(0, 0).UTC(), Links: []link{{"self", selfOf(r)}}}
+	for i, one := range list {
+		if i == 0 {
+			f.Updated = one.changed.UTC()
+		}
+		e := entry{ID: urn("story", one.Root.Coordinates), Title: visible.Line(cmp.Or(one.Root.Title, one.Root.ID)),
+			Published: one.FirstTime.UTC(), Updated: one.changed.UTC(), Summary: summary(one)}
+		address := cmp.Or(one.Best.URL, one.Root.URL)
+		if u, err := url.Parse(address); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+			e.Links = []link{{"alternate", u.String()}}
+		}
+		f.Entries = append(f.Entries, e)
+	}
+	return f
+}
+
+// selfOf is the address of the feed, relative to itself: a proxy may serve it below another.
+func selfOf(r *http.Request) string {
+	self := url.URL{Path: "stories.atom", RawQuery: r.URL.Query().Encode()}
+	return self.String()
+}
+
+// summary says who carried a story, in a line.
+func summary(one *kept) string {
+	var names []string
+	for _, p := range one.ByPublisher[:min(len(one.ByPublisher), 10)] {
+		names = append(names, cmp.Or(p.Name, "publisher unknown"))
+	}
+	return visible.Line(visible.Count(one.Publishers, "publisher") + ", " + visible.Count(one.Copies, "copy") + ": " +
+		strings.Join(names, ", "))
+}
