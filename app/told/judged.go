@@ -30,12 +30,13 @@ type Ref struct {
 
 func newRef(r article.Ref) *Ref { return &Ref{r.String(), r.ID} }
 
-// Relation is what an article is to an earlier one. The shares are 0 if they are not known.
+// Relation is what an article is to an earlier one, with the names of the headers. The shares are 0 if they are not
+// known.
 type Relation struct {
-	Name       string  `json:"name"`
-	Similarity float64 `json:"similarity"`
-	Contained  float64 `json:"contained"`
-	Contains   float64 `json:"contains"`
+	Name       string  `json:"relation"`
+	Similarity float64 `json:"similarity,omitempty"`
+	Contained  float64 `json:"contained,omitempty"`
+	Contains   float64 `json:"contains,omitempty"`
 }
 
 // NewRelation returns nil if there is no relation.
@@ -56,11 +57,11 @@ func (r *Relation) String() string {
 
 // Judged is what an article is to an earlier one alone, whatever else the index holds.
 type Judged struct {
-	Distance int              `json:"distance"` // bits
-	Kind     string           `json:"judged"`   // exact, near, possible, different, or empty: at least one has no text
-	Reason   string           `json:"reason"`
-	Relation *Relation        `json:"relation,omitempty"`
-	Figures  []evidence.Asked `json:"figures,omitempty"` // by which the rule decides
+	Distance int    `json:"distance"` // bits
+	Kind     string `json:"judged"`   // exact, near, possible, different, or empty: at least one has no text
+	Reason   string `json:"reason"`
+	*Relation
+	Figures []evidence.Asked `json:"figures,omitempty"` // by which the rule decides
 }
 
 // String is the judgement without its figures, in one line.

@@ -35,14 +35,14 @@ type LookedUp struct {
 	ID      string `json:"id,omitempty"`
 	Verdict string `json:"verdict"` // unique, possible, near, exact or dead
 	// the test that decides, or why the record would be a dead letter
-	Reason      string    `json:"reason,omitempty"`
-	Detail      string    `json:"detail,omitempty"`      // of a dead letter
-	Destination string    `json:"destination"`           // unique, possible, duplicate or dead: which topic
-	Distance    int       `json:"distance"`              // from the original, in bits
-	Relation    *Relation `json:"relation,omitempty"`    // to the original
-	Original    *Ref      `json:"original,omitempty"`    // of a copy or possible copy
-	Root        *Ref      `json:"root,omitempty"`        // of a copy; absent while the original has no verdict
-	Fingerprint string    `json:"fingerprint,omitempty"` // absent for little text
+	Reason      string `json:"reason,omitempty"`
+	Detail      string `json:"detail,omitempty"` // of a dead letter
+	Topic       string `json:"topic"`            // unique, possible, duplicate or dead: which topic
+	Distance    int    `json:"distance"`         // from the original, in bits
+	*Relation          // to the original
+	Original    *Ref   `json:"original,omitempty"`    // of a copy or possible copy
+	Root        *Ref   `json:"root,omitempty"`        // of a copy; absent while the original has no verdict
+	Fingerprint string `json:"fingerprint,omitempty"` // absent for little text
 	// Repeated are sentences that its publisher repeats. They are left out of what is compared.
 	Repeated []Repeated `json:"repeated,omitempty"`
 	Nearest  []Nearest  `json:"nearest"` // the nearest first
@@ -110,7 +110,7 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 		content.ID = ""
 	}
 	if reject.IsDeletion() {
-		return LookedUp{ID: content.ID, Verdict: article.Unique.String(), Destination: article.ToUnique.String(),
+		return LookedUp{ID: content.ID, Verdict: article.Unique.String(), Topic: article.ToUnique.String(),
 			Reason: "tombstone", Detail: reject.Detail, Nearest: []Nearest{}}, nil
 	}
 	if reject != nil {
@@ -131,14 +131,14 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 
 func dead(id string, reject *record.RejectError) LookedUp {
 	return LookedUp{
-		ID: id, Verdict: article.ToDead.String(), Destination: article.ToDead.String(), Reason: string(reject.Reason),
+		ID: id, Verdict: article.ToDead.String(), Topic: article.ToDead.String(), Reason: string(reject.Reason),
 		Detail: reject.Detail, Nearest: []Nearest{},
 	}
 }
 
 func (l *Looker) describe(a *article.Article, advice *redisindex.Advice) LookedUp {
 	v := &advice.Verdict
-	out := LookedUp{ID: a.ID, Verdict: v.Kind.String(), Destination: v.Destination.String(), Distance: v.Distance,
+	out := LookedUp{ID: a.ID, Verdict: v.Kind.String(), Topic: v.Destination.String(), Distance: v.Distance,
 		Relation: NewRelation(v.Likeness), Nearest: []Nearest{}}
 	if !a.LittleText {
 		out.Fingerprint = a.Fingerprint.String()

@@ -89,7 +89,7 @@ func TestLookForetellsVerdicts(t *testing.T) {
 		x, out := first[0], r.publish(t, line)
 		verdicts[x.Verdict]++
 		require.Equal(t, out.VerdictName(), x.Verdict, "%s", line)
-		require.Equal(t, out.Destination.String(), x.Destination)
+		require.Equal(t, out.Destination.String(), x.Topic)
 		v := out.Verdict
 		switch v.Kind {
 		case 0:
@@ -215,7 +215,7 @@ func TestDescription(t *testing.T) {
 	described := func(schema string) []string {
 		return slices.Collect(maps.Keys(gjson.GetBytes(file, "components.schemas."+schema+".properties").Map()))
 	}
-	for _, v := range []any{Answer{}, LookedUp{}, Ref{}, Relation{}, Nearest{}} {
+	for _, v := range []any{Answer{}, LookedUp{}, Ref{}, Nearest{}} {
 		of := reflect.TypeOf(v)
 		require.ElementsMatch(t, namesOf(of), described(of.Name()), of.Name())
 	}

@@ -94,7 +94,7 @@ func lookText(answer *told.Answer) string {
 			line += ", " + a.Reason + ": " + a.Detail
 		case a.Original != nil:
 			line += fmt.Sprintf(" (%s, %s), to %s, of %s id %s", a.Reason, visible.Count(a.Distance, "bit"),
-				a.Destination, a.Original.Record, a.Original.ID)
+				a.Topic, a.Original.Record, a.Original.ID)
 			if a.Root != nil && *a.Root != *a.Original {
 				line += ", root " + a.Root.Record
 			}

@@ -19,11 +19,11 @@ type explanation struct {
 	Output string `json:"output,omitempty"`
 	Recipe string `json:"recipe,omitempty"` // with which the verdict was reached
 	// unique, possible, near, exact or dead; empty: none was found
-	Verdict    string           `json:"verdict"`
-	Reason     string           `json:"reason,omitempty"`
-	Detail     string           `json:"detail,omitempty"` // of a dead letter
-	Distance   int              `json:"distance"`         // bits
-	Relation   *told.Relation   `json:"relation,omitempty"`
+	Verdict  string `json:"verdict"`
+	Reason   string `json:"reason,omitempty"`
+	Detail   string `json:"detail,omitempty"` // of a dead letter
+	Distance int    `json:"distance"`         // bits
+	*told.Relation
 	Article    told.Article     `json:"article"`
 	Chain      []told.Article   `json:"chain"` // the original, its original, and so on to the root
 	Comparison *told.Comparison `json:"comparison,omitempty"`
