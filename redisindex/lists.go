@@ -55,10 +55,8 @@ func (c storing) addToLists(ctx context.Context, pipe redis.Pipeliner) (done fun
 // list and MGET. With Redis sets it needs 1.3 times as much, and the client 1.6 times (docs/benchmarks.md). The
 // rest of the cost is one search in a hash table for each list, and copying.
 //
-// Redis cannot append to a field, so a list is written as a whole, once a claim. A second, short field for
-// the latest eight fingerprints was tried with lists of 60. It brings the log from 5.3 to 1.7 kB for each
-// article, but each look-up then reads two fields, which costs the server an eighth more CPU time (0.6 us,
-// four cache misses). Shorter lists cost nothing.
+// Redis cannot append to a field, so a list is written as a whole, once a claim. A second, short field would make the log
+// smaller, and each look-up dearer.
 func (c storing) addToPacked(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
 	fingerprints [][]simhash.Fingerprint) (done func() error) {
 	groups := c.x.layout.GroupByHash(refs)

@@ -143,18 +143,6 @@ func ParseRelation(name string) (Relation, error) {
 	return parse[Relation](name, relationNames, 0, "relation")
 }
 
-// Mirrored returns the relation of the earlier article to the later one.
-func (r Relation) Mirrored() Relation {
-	switch r {
-	case Contained:
-		return Extends
-	case Extends:
-		return Contained
-	default:
-		return r
-	}
-}
-
 // Share is a share in percent, 0 to 100.
 type Share uint8
 

@@ -54,16 +54,6 @@ type offsets map[string]int64
 
 func partitionOf(at article.Coordinates) string { return fmt.Sprintf("%s/%d", at.Topic, at.Partition) }
 
-// raise takes over an offset that is higher than the one before, and says whether it is.
-func (o offsets) raise(at article.Coordinates) bool {
-	p := partitionOf(at)
-	if held, known := o[p]; known && held >= at.Offset {
-		return false
-	}
-	o[p] = at.Offset
-	return true
-}
-
 // ends say up to where other indexes hold the articles of the group.
 type ends struct {
 	Label   string  `json:"label"` // of the latest commit
@@ -97,34 +87,17 @@ type Gap struct {
 }
 
 // Lack returns what the index lacks, nil if it lacks nothing. The argument holds the labels of the group's
-// commits, by the offsets beside which they stand.
+// commits, by the offsets beside which they stand. What other indexes hold is forgotten a window after the latest commit
+// there.
 func (h *Handover) Lack(ctx context.Context, committed map[article.Coordinates]string) (*Lack, error) {
-	found, filled, err := h.compare(ctx, committed)
-	if err != nil || !found.beyond(filled) {
-		return nil, err
-	}
-	label, _ := ParseLabel(found.Label)
-	lack := &Lack{Other: label.Index, Articles: max(1, label.Ticket), Until: label.Seen.Add(h.window)}
-	for at := range committed {
-		p := partitionOf(at)
-		if end := found.Offsets[p]; len(filled) > 0 && end > filled[p] {
-			at.Offset = filled[p]
-			lack.Gaps = append(lack.Gaps, Gap{From: at, To: end})
-		}
-	}
-	return lack, nil
-}
-
-// compare returns up to where other indexes hold the articles of the group, and up to where this one was filled.
-// What other indexes hold is forgotten a window after the latest commit there.
-func (h *Handover) compare(ctx context.Context, committed map[article.Coordinates]string) (found ends, filled offsets,
-	err error,
-) {
-	if err = h.read(ctx, fieldEnds, &found); err == nil {
+	var found ends
+	var filled offsets
+	err := h.read(ctx, fieldEnds, &found)
+	if err == nil {
 		err = h.read(ctx, fieldFilled, &filled)
 	}
 	if err != nil {
-		return ends{}, nil, err
+		return nil, err
 	}
 	now := time.Now()
 	latest, ok := ParseLabel(found.Label)
@@ -137,15 +110,29 @@ func (h *Handover) compare(ctx context.Context, committed map[article.Coordinate
 		if !ok || label.Index.Same(h.index) || now.Sub(label.Seen) >= h.window {
 			continue
 		}
-		changed = found.Offsets.raise(at) || changed
+		p := partitionOf(at)
+		if held, known := found.Offsets[p]; !known || held < at.Offset {
+			found.Offsets[p], changed = at.Offset, true
+		}
 		if label.Seen.After(latest.Seen) {
 			latest, found.Label, changed = label, text, true
 		}
 	}
-	if changed && found.beyond(filled) {
+	if !found.beyond(filled) {
+		return nil, nil
+	}
+	lack := &Lack{Other: latest.Index, Articles: max(1, latest.Ticket), Until: latest.Seen.Add(h.window)}
+	for at := range committed {
+		p := partitionOf(at)
+		if end := found.Offsets[p]; len(filled) > 0 && end > filled[p] {
+			at.Offset = filled[p]
+			lack.Gaps = append(lack.Gaps, Gap{From: at, To: end})
+		}
+	}
+	if changed {
 		err = h.writeEnds(ctx, found)
 	}
-	return found, filled, err
+	return lack, err
 }
 
 //go:embed lua/fill.lua
