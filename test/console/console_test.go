@@ -266,6 +266,8 @@ func TestStories(t *testing.T) {
 	title := eval[string](tab, `document.getElementById("story-title").textContent`)
 	require.Contains(t, story, "?root=articles%2F0%2F")
 	require.Contains(t, eval[string](tab, `document.getElementById("facts").textContent`), "It grows")
+	require.Equal(t, 1, eval[int](tab,
+		`[...document.querySelectorAll("#facts tbody .quiet")].filter((e) => e.textContent === "first").length`))
 	for _, width := range []int64{320, 768, 1400} {
 		for _, address := range []string{page, story} {
 			narrow := browser(t, width, 900, "dark")
