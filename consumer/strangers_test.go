@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"echosieve/consumer/tools"
 	"echosieve/internal/diag"
+	"echosieve/test/kafkaserver"
 	"echosieve/test/kafkatest"
 )
 
@@ -46,5 +48,32 @@ func TestOtherProgramsInTheGroupAreNamed(t *testing.T) {
 	i := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Subject == "group "+cfg.Group })
 	require.Equal(t, diag.Warning, findings[i].Severity)
 	require.Contains(t, findings[i].Problem, "stranger")
+	m.stop(t)
+}
+
+// A group of the new protocol is refused: service and check name a member, and the remedy.
+func TestGroupOfTheNewProtocolIsRefused(t *testing.T) {
+	cfg := kafkatest.RealConfig(kafkaserver.Shared(t), "newprotocol")
+	kafkatest.EnsureTopics(t, cfg)
+	other := kafkatest.Client(t, cfg, kgo.ClientID("stranger"), kgo.ConsumerGroup(cfg.Group),
+		kgo.WithContext(context.WithValue(t.Context(), "opt_in_kafka_next_gen_balancer_beta", true)), //nolint:staticcheck // its key
+		kgo.ConsumeTopics(cfg.Topics.Inputs[0]))
+	go other.PollFetches(t.Context())
+	var group diag.Finding
+	require.Eventually(t, func() bool {
+		findings := tools.Check(t.Context(), cfg)
+		group = findings[slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Subject == "group "+cfg.Group })]
+		return group.Severity == diag.Failure
+	}, kafkatest.Patience, 50*time.Millisecond)
+	require.Contains(t, group.Problem, "stranger")
+	require.Contains(t, group.Remedy, "set kafka.group")
+	m := newMember(t, cfg, &router{})
+	m.KeepLabels(&labeler{})
+	m.NameMember(NewName("0.0.0.0:9464", ""))
+	m.start()
+	require.Eventually(t, func() bool {
+		err := m.health.last()
+		return err != nil && strings.Contains(err.Error(), "stranger") && strings.Contains(err.Error(), "set kafka.group")
+	}, kafkatest.Patience, 10*time.Millisecond)
 	m.stop(t)
 }

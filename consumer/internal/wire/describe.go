@@ -102,6 +102,9 @@ const (
 
 // Members returns the members of a consumer group, those that are joining included; none if the group does not exist.
 //
+// A group with members of the new protocol (KIP-848) is refused with kafka.InconsistentGroupProtocol: the broker would
+// assign its partitions, and DescribeGroups does not show it.
+//
 // kafka-go's own request is not used: kafka-go v0.4.51 refuses an answer with a member whose metadata it cannot read.
 func (c *Client) Members(ctx context.Context, group string) ([]Member, error) {
 	node, err := c.Coordinator(ctx, kafka.CoordinatorKeyTypeConsumer, group)
@@ -123,7 +126,29 @@ func (c *Client) Members(ctx context.Context, group string) ([]Member, error) {
 		_ = subscribed.ReadFrom(m.ProtocolMetadata) // that of another kind of client names no topics
 		members[i] = Member{m.MemberID, m.ClientID, m.ClientHost, strings.Join(subscribed.Topics, " ")}
 	}
+	if len(members) == 0 {
+		if err := c.newProtocol(ctx, node, group); err != nil {
+			return nil, err
+		}
+	}
 	return members, codeOf(res.Groups[0].ErrorCode)
+}
+
+// describeNewKey is the key of ConsumerGroupDescribe, which brokers with the new protocol of groups know.
+const describeNewKey = 69
+
+// newProtocol returns an error that names a member of the new protocol; nil if there is none, or if the broker does not
+// say so.
+func (c *Client) newProtocol(ctx context.Context, node int32, group string) error {
+	req := kmsg.NewPtrConsumerGroupDescribeRequest()
+	req.Groups = []string{group}
+	res, err := ask[*kmsg.ConsumerGroupDescribeResponse](ctx, c, node, req)
+	if err != nil || len(res.Groups) != 1 || res.Groups[0].ErrorCode != 0 || len(res.Groups[0].Members) == 0 {
+		return nil //nolint:nilerr // a broker without the request has no such group
+	}
+	m := &res.Groups[0].Members[0]
+	return fmt.Errorf("%s at %s has joined group %s with group.protocol=consumer: %w", m.ClientID, m.ClientHost, group,
+		kafka.InconsistentGroupProtocol)
 }
 
 // LeaveGroup takes a member out of a consumer group. The error is kafka.UnknownMemberId if the group does not
