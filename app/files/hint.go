@@ -70,11 +70,8 @@ func columnsOf(columns []string) string {
 	return has(columns, "")
 }
 
-// mostWords is how many words the name of a column has at most.
-const mostWords = 6
-
 // isProse says whether a field of what may be the header of a table is rather a part of a text.
-func isProse(field string) bool { return len(strings.Fields(field)) > mostWords }
+func isProse(field string) bool { return len(strings.Fields(field)) > 6 }
 
 // has lists the names of members or columns, and how the one that most likely holds the text is named.
 func has(names []string, text string) string {

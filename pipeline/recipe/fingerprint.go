@@ -163,11 +163,6 @@ type scratch struct {
 // to the garbage collector: otherwise one book would hold its memory for as long as the process runs.
 const maxScratch = 1 << 14
 
-func (r *Recipe) newScratch() *scratch {
-	return &scratch{page: page.NewFinder(r.config.HTML, r.config.Off.Rules),
-		words: text.NewCounter(r.terms)}
-}
-
 func (r *Recipe) release(s *scratch) {
 	if cap(s.cut) > 2*maxScratch || s.words.Cap() > maxScratch || max(cap(s.clean), s.page.Cap()) > 16*maxScratch {
 		return

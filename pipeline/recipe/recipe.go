@@ -192,7 +192,9 @@ func Load(config Config) (*Recipe, error) {
 			return nil, fmt.Errorf("load recipe: %w", err)
 		}
 	}
-	r.scratch.New = func() any { return r.newScratch() }
+	r.scratch.New = func() any {
+		return &scratch{page: page.NewFinder(config.HTML, config.Off.Rules), words: text.NewCounter(terms)}
+	}
 	return r, nil
 }
 

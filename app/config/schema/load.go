@@ -64,7 +64,9 @@ func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
 	var errs []error
 	for _, variable := range slices.Sorted(slices.Values(environ)) {
 		name, text, _ := strings.Cut(variable, "=")
-		if !strings.HasPrefix(name, s.prefix) || isIgnored(name, ignored) {
+		if !strings.HasPrefix(name, s.prefix) || slices.ContainsFunc(ignored, func(i string) bool {
+			return name == i || strings.HasSuffix(i, "_") && strings.HasPrefix(name, i)
+		}) {
 			continue
 		}
 		i, ok := s.byEnv[name]
@@ -80,12 +82,6 @@ func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
 		}
 	}
 	return out, errors.Join(errs...)
-}
-
-func isIgnored(name string, ignored []string) bool {
-	return slices.ContainsFunc(ignored, func(i string) bool {
-		return name == i || strings.HasSuffix(i, "_") && strings.HasPrefix(name, i)
-	})
 }
 
 func (s *Schema) envNames() []string {

@@ -23,7 +23,7 @@ func (s *Schema) Reference() []byte {
 	return s.write(shown, true, func(k Key, name, _ *yaml.Node) {
 		kind := k.Type()
 		if k.Range != "" {
-			kind += " " + k.rangeText()
+			kind += " " + strings.ReplaceAll(k.Range, "..", " to ")
 		}
 		name.HeadComment = comment(k.Help) + "\n" + comment(fmt.Sprintf("%s, default %s, %s", kind, k.shown(), s.Env(k)))
 	})

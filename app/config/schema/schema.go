@@ -29,7 +29,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
 // FileSuffix is appended to the name of a secret. The key of that name names a file that holds the secret.
@@ -156,8 +155,6 @@ func (s *Schema) add(k Key) {
 }
 
 func isInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }
-
-func isDuration(t reflect.Type) bool { return t == reflect.TypeFor[time.Duration]() }
 
 // Differences returns the names of the keys whose values differ between two configurations, in the order of
 // the keys. Secrets are compared, too.

@@ -19,7 +19,7 @@ func (k Key) Type() string {
 	switch {
 	case k.bytes:
 		return "size"
-	case isDuration(k.typ):
+	case k.typ == reflect.TypeFor[time.Duration]():
 		return "duration"
 	case isInteger(k.typ.Kind()):
 		return "int"
@@ -203,9 +203,6 @@ func (k Key) allowed(value any) bool {
 	return k.Range == "" || notFrom == nil && notTo == nil &&
 		number(least) <= number(value) && number(value) <= number(most)
 }
-
-// rangeText is the range for people.
-func (k Key) rangeText() string { return strings.ReplaceAll(k.Range, "..", " to ") }
 
 // OutOfRange returns the mistakes of numbers of cfg that lie outside their range, joined.
 func (s *Schema) OutOfRange(cfg any) error {

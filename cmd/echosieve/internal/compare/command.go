@@ -2,7 +2,9 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -15,6 +17,7 @@ import (
 	"echosieve/app/files"
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
+	"echosieve/pipeline/decode"
 )
 
 const help = `Compare shows why two texts are copies of each other, or why not: both fingerprints, the bits in which
@@ -22,7 +25,7 @@ they differ, the look-ups by which the service with the same configuration finds
 with their weights in each text, and the verdict that the service would reach if B followed A within the window.
 
 A and B are texts, or files that hold one: the name of a file, @FILE, or "-" for standard input. What
-a file holds is taken as text, with or without markup, not as a record.`
+a file holds is taken as text, with or without markup; a record in JSON is refused.`
 
 // Command returns the command compare.
 func Command() *cobra.Command {
@@ -72,7 +75,7 @@ func Command() *cobra.Command {
 func readText(arg string, stdin io.Reader) (name, text string, err error) {
 	if arg == "-" {
 		data, err := io.ReadAll(stdin)
-		return "standard input", string(data), err
+		return "standard input", string(data), cmp.Or(err, refuseRecord("standard input", data))
 	}
 	file, explicit := strings.CutPrefix(arg, "@")
 	if !explicit && !isFile(arg) {
@@ -82,7 +85,16 @@ func readText(arg string, stdin io.Reader) (name, text string, err error) {
 		return "", "", err
 	}
 	data, err := os.ReadFile(file)
-	return file, string(data), err
+	return file, string(data), cmp.Or(err, refuseRecord(file, data))
+}
+
+// refuseRecord returns an error for a record: its names and braces would count as words.
+func refuseRecord(name string, data []byte) error {
+	if !decode.IsObject(data) {
+		return nil
+	}
+	return fmt.Errorf("%s holds a record, and compare wants its text: type jq -r .text FILE and pipe it into this "+
+		"command, or compare records by echosieve filter", name)
 }
 
 // fileName matches an argument that looks like the name of a file: "old.txt", "./news/1.html".

@@ -80,6 +80,11 @@ func TestCompareReadsFilesAndStandardInput(t *testing.T) {
 		require.Contains(t, out, "Exact copy", "%q", args)
 	}
 
+	record := commandtest.File(t, "article.json", `{"id":"a","text":"x"}`+"\n")
+	for _, args := range [][]string{{"@" + record, "x"}, {"x", "-"}} {
+		_, errOut := compared(t, command.ExitFailed, `{"text":"x"}`, args...)
+		require.Contains(t, errOut, "holds a record, and compare wants its text: type jq -r .text FILE")
+	}
 	for _, args := range [][]string{{"@" + file + ".missing", "x"}, {"-", "-"}, {"x"}, {"--top", "-1", "x", "y"}} {
 		_, errOut := compared(t, command.ExitFailed, "", args...)
 		require.NotEmpty(t, errOut, args)
