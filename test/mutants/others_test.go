@@ -77,8 +77,8 @@ var others = []mistake{
 		{"claim.go", "if r.judged.SameID != s.judged.SameID {", "if false {"}}},
 	{"no-anchors", contract + "/^Anchors$", []edit{
 		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)",
-			"func(a article.Article) []simhash.Block { a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, " +
-				"&a) }(t.Article)"}}},
+			"func() []simhash.Block { a := t.Article; a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, " +
+				"&a) }()"}}},
 	{"blocks-reach-as-far-as-anchors", "../pipeline/memindex ^TestContract$/^Reach$", []edit{
 		{"../pipeline/lookup/lookup.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(4, other, d)"}}},
 	{"anchors-reach-no-farther-than-blocks", "../pipeline/memindex ^TestContract$/^Reach$", []edit{
