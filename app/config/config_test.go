@@ -165,6 +165,7 @@ func others(t *testing.T) map[string][]string {
 		"recipe":                    {"classic-fnv", "classic-python-200", "classic-yanyiwu"},
 		"detection.html":            {"text"},
 		"detection.carriers":        {"portal.example", "*"},
+		"detection.never":           {"a.example b.example", "c.example *"},
 		"detection.user_dictionary": {words}, "detection.stop_words": {stop},
 		"input.format": {"text"}, "input.tombstones": {"skip"}, "input.preset": {"connect"},
 		"input.framing": {"confluent"}, "log.level": {"debug"}, "log.format": {"json"}, "http.listen": {":9000"},
@@ -262,13 +263,13 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 			keep = append(keep, name)
 		}
 	}
-	require.Equal(t, []string{"probes", "anchors"}, keep)
+	require.Equal(t, []string{"probes", "anchors", "never"}, keep)
 	help, _ := Schema().Section("detection")
-	require.Contains(t, help, "except of probes and anchors")
+	require.Contains(t, help, "except of probes, anchors and never")
 	page, err := os.ReadFile("../../docs/configuration.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page),
-		"everything under `detection` except `probes` and `anchors`")
+		"everything under `detection` except `probes`, `anchors` and `never`")
 }
 
 // indexOf returns the id of the index of a configuration, and the keys, each behind its database, that it

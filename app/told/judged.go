@@ -84,7 +84,7 @@ type Judge struct {
 // NewJudge returns the Judge of a configuration with its recipe.
 func NewJudge(cfg config.Config, made *recipe.Recipe) *Judge {
 	index := cfg.IndexConfig(made.ID())
-	return &Judge{made, index, index.Plan(), evidence.Rule{Thresholds: cfg.Detection.Thresholds}}
+	return &Judge{made, index, index.Plan(), cfg.RecipeConfig().Rule()}
 }
 
 // tell describes a judgement about two articles.

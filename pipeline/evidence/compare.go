@@ -63,9 +63,10 @@ type Comparison struct {
 	SameValues bool
 	// NewNumber tells that the later article has a number that the earlier one lacks, as far as the bitmap tells.
 	NewNumber bool
-	// OnePublisher tells that the publisher of both is known, and one. Of two publishers, one pair in 255 is taken for
-	// one. TwoPublishers tells that there are two, or that only one is known. SameAddress tells that both have one
-	// address, to one pair in 2,047.
+	// Publishers are hashes of the publishers of the later and of the earlier article; 0: not known.
+	Publishers [2]uint32
+	// OnePublisher tells that the publisher of both is known, and one. TwoPublishers tells that there are two, or that only
+	// one is known. SameAddress tells that both have one address, to one pair in 32,767.
 	OnePublisher, TwoPublishers, SameAddress bool
 	// OtherTitle tells that both have a title, and not the same one.
 	OtherTitle bool

@@ -60,8 +60,11 @@ const (
 // that decides or else the first. It is empty if a signature holds no information.
 func (r *Rule) Figures(distance int, c Comparison) (list []Asked) {
 	decider, e := r.decide(distance, c)
-	if decider == nil {
+	switch decider {
+	case nil:
 		return nil
+	case &neverRow:
+		return []Asked{{neverRow.figure(e), Decided}}
 	}
 	state := Passed
 	for i := range rows {
@@ -86,8 +89,11 @@ func (r *Rule) Figures(distance int, c Comparison) (list []Asked) {
 // decide returns the first row that applies, nil if nothing can be compared.
 func (r *Rule) decide(distance int, c Comparison) (*Row, evidence) {
 	e := r.evidence(distance, c)
-	if !c.Known {
+	switch {
+	case !c.Known:
 		return nil, e
+	case r.Never.apart(&c):
+		return &neverRow, e
 	}
 	for i := range rows {
 		if r.Off.Rows>>i&1 == 0 && rows[i].applies(e) {

@@ -14,19 +14,19 @@ import (
 // SetOrigin says who published the article, at which address and under which title, and whether the publisher calls it
 // a correction. Each text is empty if it is not known.
 func (b *Builder) SetOrigin(publisher, address, title string, correction bool) {
-	b.origin = hashOf(publisher, 1<<8-1) | hashOf(address, 1<<addressBits-1)<<8 |
-		hashOf(title, 1<<titleBits-1)<<(8+addressBits)
+	b.origin = hashOf(publisher, publisherBits) | hashOf(address, nameBits)<<publisherBits |
+		hashOf(title, nameBits)<<(publisherBits+nameBits)
 	if correction {
 		b.origin |= correctionBit
 	}
 }
 
-// hashOf returns a hash of a name, 1 to most; 0 if the name is empty.
-func hashOf(name string, most uint64) uint32 {
+// hashOf returns a hash of a name in some bits; 0 if the name is empty.
+func hashOf(name string, bits int) uint64 {
 	if name == "" {
 		return 0
 	}
-	return uint32(1 + simhash.Mix(simhash.Hash(name))%most)
+	return 1 + simhash.Mix(simhash.Hash(name))%(1<<bits-1)
 }
 
 // corrections are the words with which publishers mark a correction, in lower case.
@@ -68,7 +68,9 @@ func CompareArticles(later, earlier *article.Article) Comparison {
 // compareOrigins compares where a, the later one, and b come from.
 func (c *Comparison) compareOrigins(a, b *Signature) {
 	of, as := a.origin(), b.origin()
-	const publisher, address, title = 1<<8 - 1, (1<<addressBits - 1) << 8, (1<<titleBits - 1) << (8 + addressBits)
+	const publisher, address, title = 1<<publisherBits - 1, (1<<nameBits - 1) << publisherBits,
+		(1<<nameBits - 1) << (publisherBits + nameBits)
+	c.Publishers = [2]uint32{uint32(of & publisher), uint32(as & publisher)}
 	c.OnePublisher = of&publisher != 0 && (of^as)&publisher == 0
 	c.TwoPublishers = (of^as)&publisher != 0
 	c.OtherTitle = (of^as)&title != 0 && of&title != 0 && as&title != 0
@@ -119,8 +121,8 @@ func (e evidence) mostAdded() float64 {
 	if e.newNumber() || !e.soon() || e.otherNews() || !e.Flash && e.Lead <= halfLead {
 		return hardlyAdded
 	}
-	if e.short {
-		return limits.ShortAdded
+	if e.short { // it brings something new unless the earlier one contains it
+		return 1 - limits.Contained
 	}
 	return limits.Added
 }

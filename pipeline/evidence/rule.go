@@ -43,7 +43,8 @@ func DefaultThresholds() Thresholds {
 // Rule decides about two articles. Copy a Rule before changing it.
 type Rule struct {
 	Thresholds
-	Off Off // for measurements
+	Never Never
+	Off   Off // for measurements
 }
 
 // Off has a bit for each row, need and pardon that never applies.
@@ -198,7 +199,7 @@ var rows = []Row{
 		Kind: article.Possible, Reason: article.ReasonPublisher,
 		When: fmt.Sprintf("one publisher published both as two, and more than %s of the later one's word pairs (%s of "+
 			"a short text's) are new; %s if a number, the beginning or, under another title, a main word is new, or after "+
-			"%d hours; or one short text stands under two titles", percent(limits.Added), percent(limits.ShortAdded),
+			"%d hours; or one short text stands under two titles", percent(limits.Added), percent(1-limits.Contained),
 			percent(hardlyAdded), limits.Day),
 		Says:    "one publisher published both as two articles, and the later one brings something new",
 		Turn:    "name publishers that carry others in `carriers`",

@@ -14,7 +14,7 @@ import (
 const Version = 13
 
 // Size is the length of a signature in bytes.
-const Size = 84
+const Size = 88
 
 // Where the fields begin, and how many slots they have.
 const (
@@ -34,10 +34,10 @@ const (
 	bodyBits    = 40 // of the bitmap; the others are for version numbers
 	leadSlots   = 8  // numbers of slots at leadAt, 7 bits each
 	leadMask    = 1<<7 - 1
-	// Of the 32 bits at originAt, the publisher has the lowest 8, then the address, then the title.
-	addressBits, titleBits = 11, 12
+	// Of the 64 bits at originAt, the publisher has the lowest, then the address, then the title.
+	publisherBits, nameBits = 32, 15
 	// correctionBit is set if the publisher calls the text a correction.
-	correctionBit = 1 << 31
+	correctionBit = 1 << 63
 )
 
 // timesLevels are the numbers of occurrences that a signature tells apart: at least so many.
@@ -62,7 +62,7 @@ func Decode(data []byte) (s Signature, ok bool) {
 // Known tells whether the signature holds information.
 func (s *Signature) Known() bool { return s.raw[0] != 0 }
 
-func (s *Signature) origin() uint32 { return binary.LittleEndian.Uint32(s.raw[originAt:]) }
+func (s *Signature) origin() uint64 { return binary.LittleEndian.Uint64(s.raw[originAt:]) }
 
 func (s *Signature) flash() bool { return s.raw[0] == flashVersion }
 
@@ -88,7 +88,7 @@ type Builder struct {
 	mains     int         // words in main
 	main      [limits.MainWords]byte
 	lead      [limits.LeadPairs]uint64 // the first bigrams
-	origin    uint32                   // hashes of publisher, address and title, see SetOrigin
+	origin    uint64                   // hashes of publisher, address and title, see SetOrigin
 }
 
 // Reset forgets the article.
@@ -155,7 +155,7 @@ func (b *Builder) Append(dst []byte) []byte {
 	b.writeNumbers(&raw)
 	copy(raw[mainAt:], b.main[:])
 	raw[timesAt], raw[timesAt+1], raw[timesAt+2] = byte(b.times), byte(b.times>>8), byte(b.times>>16)
-	binary.LittleEndian.PutUint32(raw[originAt:], b.origin)
+	binary.LittleEndian.PutUint64(raw[originAt:], b.origin)
 	b.Reset()
 	return append(dst, raw[:]...)
 }
@@ -327,7 +327,7 @@ func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
 		}
 	}
 	b.writeNumbers(&s.raw)
-	binary.LittleEndian.PutUint32(s.raw[originAt:], b.origin)
+	binary.LittleEndian.PutUint64(s.raw[originAt:], b.origin)
 	b.Reset()
 	return append(dst, s.raw[:]...)
 }

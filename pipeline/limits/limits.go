@@ -54,8 +54,6 @@ const (
 	// Added is the share of an article's word pairs that are new where its publisher sends a report again. Chosen on
 	// labelled pairs: of one publisher. A fifth of it is news with a new number, beginning or subject, or later than Day.
 	Added = 0.17
-	// ShortAdded is Added of a short text. Chosen on labelled pairs: of one publisher.
-	ShortAdded = 0.14
 	// Day is the time, in hours, within which a publisher sends a report again, with changes. Chosen on labelled pairs: of
 	// one publisher. It is above 24 because a morning paper repeats the evening before.
 	Day = 36
@@ -144,7 +142,7 @@ func All() []float64 {
 	return []float64{
 		Near, Possible, ShortNear, Values,
 		WholeDistance, ShortPairs, Contained, Longer, OtherWords, Growth, Numbers,
-		Contradictions, Corrected, Beginning, Added, ShortAdded, Day,
+		Contradictions, Corrected, Beginning, Added, Day,
 		LeadPairs, MainWords, ForemostWords, SubjectWords, HeadBytes, PhoneDigits, FirstYear, LastYear,
 		MaxDistance, LoneDistance, MinFeatures, FlashFeatures,
 		WeakIDF, RareIDF, LetterIDF, SeldomFunction, OftenFunction,

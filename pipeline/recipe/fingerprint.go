@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"strconv"
 	"time"
 
 	"echosieve/pipeline/article"
@@ -58,11 +59,17 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 		Script: text.MainScript(body), Sentences: sentences,
 	}
 	title := string(text.AppendNormalised(s.clean[:0], text.Clean(from.Title)))
+	also := ""
 	if s.signature.Short() {
-		r.writeDigest(s, &a, clean, title, sums)
-	} else {
-		r.writeDigest(s, &a, clean, "", sums)
+		also = title
 	}
+	name := r.publisherOf(from)
+	if named, alone := r.never.Names(name); named { // equal texts of others have another digest
+		if also += "\x00" + name; alone {
+			also += from.URL + strconv.FormatInt(from.Time.UnixMilli(), 10)
+		}
+	}
+	r.writeDigest(s, &a, clean, also, sums)
 	if !a.LittleText {
 		r.writeSignature(s, &a, body, title, left.Head, from)
 	}

@@ -50,6 +50,8 @@ type Config struct {
 	Learn bool `setting:"learn"`
 
 	Carriers []string `setting:"carriers"`
+	// Never is no part of the id: it counts for articles that are not decided yet. See evidence.ParseNever.
+	Never []string `setting:"never"`
 
 	Thresholds evidence.Thresholds `setting:",squash"`
 	// Off is for measurements only, such as eval ablate of echosieve-lab, and no part of the id.
@@ -143,6 +145,9 @@ func (c Config) Validate() error {
 	if c.HTML != page.HTMLText && c.HTML != page.HTMLArticle {
 		return fmt.Errorf("html is %q, must be %s or %s", c.HTML, page.HTMLArticle, page.HTMLText)
 	}
+	if _, err := evidence.ParseNever(c.Never); err != nil {
+		return err
+	}
 	return c.Thresholds.Validate()
 }
 
@@ -156,7 +161,8 @@ type Recipe struct {
 	classic   *classic.Extractor // nil in the recipe news
 	scratch   sync.Pool          // of *scratch
 	// rows are the sentences that publishers repeat, nil if nothing is learnt.
-	rows *learnt.Rows
+	rows  *learnt.Rows
+	never evidence.Never
 }
 
 // Load checks the configuration, reads its files and loads the dictionaries, which stay loaded (see
@@ -186,7 +192,7 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
-	r := &Recipe{config: config, id: id, segmenter: words, terms: terms}
+	r := &Recipe{config: config, id: id, segmenter: words, terms: terms, never: config.Rule().Never}
 	if config.Name != News {
 		if r.classic, err = classic.New(config.Name, words.CutRaw); err != nil {
 			return nil, fmt.Errorf("load recipe: %w", err)
@@ -245,7 +251,7 @@ func (c Config) Search() article.Search {
 	c = c.resolved()
 	s := article.Search{Rule: article.Rule{MaxDistance: c.MaxDistance}, Blocks: c.Blocks, Probes: c.Probes}
 	if c.Name == News {
-		s.Check = checkSignatures(c.Thresholds)
+		s.Check = checkSignatures(c.Rule())
 		if c.Anchors > 0 { // without anchors, blocks must find a part and its whole at any distance up to max_distance
 			s.LoneDistance = limits.LoneDistance
 		}
@@ -253,10 +259,15 @@ func (c Config) Search() article.Search {
 	return s
 }
 
+// Rule returns the rule of the recipe news. The configuration must be valid.
+func (c Config) Rule() evidence.Rule {
+	never, _ := evidence.ParseNever(c.Never)
+	return evidence.Rule{Thresholds: c.Thresholds, Never: never}
+}
+
 // checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that
 // a newer version of Echosieve has stored, holds no information, and the article is not judged to be a copy.
-func checkSignatures(thresholds evidence.Thresholds) article.SecondCheck {
-	rule := evidence.Rule{Thresholds: thresholds}
+func checkSignatures(rule evidence.Rule) article.SecondCheck {
 	return func(distance int, later, earlier *article.Article) article.Judgement {
 		return rule.Judge(distance, evidence.CompareArticles(later, earlier))
 	}

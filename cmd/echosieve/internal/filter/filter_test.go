@@ -219,6 +219,20 @@ func TestUndated(t *testing.T) {
 	}
 }
 
+// Articles of publishers that are never compared are nothing to each other, also where their texts are equal.
+func TestNever(t *testing.T) {
+	of := func(id, publisher string) string {
+		return line(id, harbour, `,"title":"Harbour","publisher":"`+publisher+`","url":"https://`+publisher+`/`+id+`"`)
+	}
+	in := of("a", "a.example") + of("b", "b.example") + of("a2", "a.example") + of("c", "c.example") + of("c2", "c.example") +
+		of("d", "d.example")
+	out, _ := filtered(t, commandtest.Any, in, "--detection.never", "a.example b.example,c.example *")
+	require.Equal(t, []string{"a unique unique", "b unique unique", "a2 exact duplicate a", "c unique unique",
+		"c2 unique unique", "d near duplicate a"}, verdicts(out))
+	_, errOut := filtered(t, command.ExitFailed, in, "--detection.never", "a.example")
+	require.Contains(t, errOut, "name two publishers, or one and *")
+}
+
 func TestWindow(t *testing.T) {
 	in := line("a", harbour, `,"ts":1700000000`) + line("b", harbour, `,"ts":"2023-11-14 23:13:20"`) +
 		line("c", harbour, `,"published":"Wed, 22 Nov 2023 00:00:00 GMT"`) +
