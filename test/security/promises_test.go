@@ -54,6 +54,7 @@ var promises = []promise{
 	{"attacks remain for a publisher", ""},
 	{"Publish a copy of an article before the article", ""},
 	{"then counts as the copy", ""},
+	{"with a tenth of its words replaced suppresses", ""},
 	{"Publish many articles that look alike", ""},
 	{"costs the attacker hardly anything", ""},
 	{"Fill the block lists", ""},
