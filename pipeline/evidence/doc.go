@@ -1,10 +1,10 @@
-// Package evidence summarises an article in a signature of 84 bytes and judges two articles by their
+// Package evidence summarises an article in a signature of 88 bytes and judges two articles by their
 // signatures: what they have in common (compare.go), then the first row of the rule that applies (rule.go,
 // judge.go). A SimHash alone cannot decide it: reports on one template that differ only in their figures are
 // as near as copies are.
 //
 // The index keeps a signature of every article in the window. The second check sees nothing else of an
-// earlier article: everything that it needs of a text must be in these 84 bytes.
+// earlier article: everything that it needs of a text must be in these 88 bytes.
 //
 // Layout of version 11. A flash has version 12: filters of its word pairs and words in bytes 2 to 31 and
 // 62 to 79.
