@@ -62,6 +62,8 @@ func (l *List) Handler(path string, log *slog.Logger) http.Handler {
 			return
 		}
 		switch {
+		case l.archive == nil && (streamed || q.after != ""):
+			http.Error(w, "The stories of a file do not change: ask without after.", http.StatusBadRequest)
 		case streamed:
 			l.serveStream(w, r, q, log)
 		case q.after != "":

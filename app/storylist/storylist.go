@@ -26,7 +26,7 @@ const (
 
 // List keeps the stories that have changed last. Safe for concurrent use.
 type List struct {
-	archive *tools.Archive
+	archive *tools.Archive // nil: the stories are of a file
 	topic   string
 	window  time.Duration
 	now     func() time.Time
@@ -76,6 +76,9 @@ func (p *problem) Error() string { return p.text }
 // read reads what has been published since the last call. The error is a *problem, or says why Kafka cannot be read.
 // What was read until ctx ended stays.
 func (l *List) read(ctx context.Context) error {
+	if l.archive == nil { // a file
+		return nil
+	}
 	return l.explained(l.readTopic(ctx))
 }
 

@@ -106,7 +106,7 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 }
 
 // ownText are the commands that print nothing but their own text.
-var ownText = []string{"config reference", "version", "help", "completion"}
+var ownText = []string{"config reference", "version", "help", "completion", "mcp"} // mcp answers programs only
 
 // TestForeignText requires of every command that no text of strangers controls the terminal, hides anything
 // or forges a line. It walks over the commands of the program, so that a new one fails until it has its

@@ -7,6 +7,7 @@ import (
 	"echosieve/cmd/echosieve/internal/explain"
 	"echosieve/cmd/echosieve/internal/filter"
 	"echosieve/cmd/echosieve/internal/index"
+	"echosieve/cmd/echosieve/internal/mcp"
 
 	"github.com/spf13/cobra"
 )
@@ -54,7 +55,7 @@ func newRootCommand() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"},
 		&cobra.Group{ID: groupVerdicts, Title: "Verdicts and the index:"})
 	verdicts := []*cobra.Command{compare.Command(), diff.Command(), explain.Command(),
-		filter.Command(), index.Command()}
+		filter.Command(), index.Command(), mcp.Command()}
 	for _, cmd := range verdicts {
 		cmd.GroupID = groupVerdicts
 	}
