@@ -50,7 +50,8 @@ func parseCursor(s string) (topic string, offset int64, err error) {
 // errEnough ends a read.
 var errEnough = errors.New("enough")
 
-// follow returns the changes behind a cursor that a query selects; with an empty cursor none, but the cursor of the end.
+// follow returns the changes behind a cursor that a query selects; with an empty cursor none, but the cursor of the
+// end.
 // It shares nothing with other requests but the connections.
 func (l *List) follow(ctx context.Context, after string, q *query) (*Changes, error) {
 	if err := l.reads.Acquire(ctx, 1); err != nil {

@@ -107,6 +107,7 @@ func (l *List) list(q *query) (first []*kept, matched int) {
 
 func (q *query) selects(s *kept) bool {
 	carried := func(p stories.Publisher) bool { return strings.Contains(strings.ToLower(p.Name), q.publisher) }
-	return !s.LastTime.Before(q.since) && s.Publishers >= q.publishers && strings.Contains(strings.ToLower(s.Root.Title), q.title) &&
+	return !s.LastTime.Before(q.since) && s.Publishers >= q.publishers &&
+		strings.Contains(strings.ToLower(s.Root.Title), q.title) &&
 		(q.publisher == "" || slices.ContainsFunc(s.ByPublisher, carried))
 }

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	ferry = "The ferry to Gull Island ran aground on Monday evening. The coast guard says that 12 passengers were hurt. " +
-		"A spokeswoman of the shipping line could not say why the boat had left its course. " +
+	ferry = "The ferry to Gull Island ran aground on Monday evening. The coast guard says that 12 passengers were " +
+		"hurt. A spokeswoman of the shipping line could not say why the boat had left its course. " +
 		"The harbour stays closed until the tide has lifted the vessel."
 	chinese = "昨晚一艘渡轮在海鸥岛附近搁浅。海警通报称，共有12名乘客受伤。" +
 		"航运公司发言人表示，尚不清楚船只偏离航线的原因。港口将关闭至潮水托起船只为止。"

@@ -134,6 +134,7 @@ var rows = []row{
 	{command: "curl localhost:9464/v1/stories/articles/2/1517", parsed: "app/storylist asks for a root"},
 	{command: "curl 'localhost:9464/v1/stories?publishers=3&after=CURSOR'", parsed: "app/storylist follows the stories"},
 	{command: "curl -N -H 'Accept: text/event-stream' localhost:9464/v1/stories", parsed: "app/storylist takes events"},
+	{command: "echosieve mcp --stories FILE", parsed: "cmd/echosieve/internal/mcp reads a file"},
 	{command: "echosieve mcp --url http://localhost:9464 --token-file token", parsed: "cmd/echosieve/internal/mcp asks"},
 	{command: "curl 'localhost:9464/v1/stories.atom?publishers=3'", parsed: "app/storylist reads the feed"},
 	// docs/output.md

@@ -17,7 +17,8 @@ import (
 
 const storyLine = `{"root":{"id":"a1","coordinates":"articles/0/1","publisher":"Post","title":"Ferry aground"},` +
 	`"copies":2,"near":2,"publishers":2,"by_publisher":[{"name":"Post","copies":0},{"name":"Star","copies":2}],` +
-	`"first":{"publisher":"Post"},"first_time":"2026-11-20T12:00:00Z","last_time":"2026-11-20T13:00:00Z","state":"open"}` + "\n"
+	`"first":{"publisher":"Post"},"first_time":"2026-11-20T12:00:00Z","last_time":"2026-11-20T13:00:00Z",` +
+	`"state":"open"}` + "\n"
 
 // called returns a function that calls tools by the SDK's client.
 func called(t *testing.T, from source) func(tool string, arguments any) (text string, failed bool) {
