@@ -20,8 +20,8 @@ import (
 )
 
 func TestCommandsAreDocumented(t *testing.T) {
-	// no result (two); prints a file; prints the service's answer; prints JSON in any case
-	commandtest.Documented(t, newRootCommand(), "run", "stories", "reference", "ready", "filter")
+	// no result (two); answers by a protocol (mcp); prints a file; prints the service's answer; prints JSON in any case
+	commandtest.Documented(t, newRootCommand(), "run", "stories", "reference", "ready", "filter", "mcp")
 }
 
 // Help lists the settings of the sections that a command uses; --help-all lists the others, too.
