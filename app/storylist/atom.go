@@ -33,7 +33,7 @@ type entry struct {
 	Published time.Time `xml:"published"`
 	Updated   time.Time `xml:"updated"`
 	Links     []link    `xml:"link"`
-	Summary   string    `xml:"summary"`
+	Content   string    `xml:"content"` // without it an entry needs a link
 }
 
 // urn is the id of a feed or an entry, which never changes. A topic's name has no colon.
@@ -50,7 +50,7 @@ func (l *List) atom(r *http.Request, list []*kept) *feed {
 			f.Updated = one.changed.UTC()
 		}
 		e := entry{ID: urn("story", one.Root.Coordinates), Title: visible.Line(cmp.Or(one.Root.Title, one.Root.ID)),
-			Published: one.FirstTime.UTC(), Updated: one.changed.UTC(), Summary: summary(one)}
+			Published: one.FirstTime.UTC(), Updated: one.changed.UTC(), Content: summary(one)}
 		address := cmp.Or(one.Best.URL, one.Root.URL)
 		if u, err := url.Parse(address); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
 			e.Links = []link{{"alternate", u.String()}}

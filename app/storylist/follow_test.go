@@ -209,7 +209,7 @@ func TestFeed(t *testing.T) {
 	require.Empty(t, got.Entries[0].Links)
 	require.Equal(t, "stories.atom?publishers=3", got.Links[0].Href)
 	require.Equal(t, got.Entries[0].Updated, got.Updated)
-	require.Equal(t, "3 publishers, 4 copies: <b>&<U+0001>, a, b", got.Entries[0].Summary)
+	require.Equal(t, "3 publishers, 4 copies: <b>&<U+0001>, a, b", got.Entries[0].Content)
 	for i := 1; i < 4; i++ {
 		require.False(t, got.Entries[i].Updated.After(got.Entries[i-1].Updated))
 	}
