@@ -116,9 +116,9 @@ func TestOthersTakeOverWhenAProcessIsSilent(t *testing.T) {
 }
 
 // The broker hangs, with records under way and without. A stop ends within half of the session timeout: what a step
-// takes is not there for the next one. So the test compares it with the whole of it.
+// takes is not there for the next one: a request that leaves the group, behind a commit that hung, took as long again.
 func TestStopsWhileTheBrokerHangs(t *testing.T) {
-	const session = 10 * time.Second
+	const session = 6 * time.Second
 	for name, records := range map[string]int{"idle": 0, "at work": 50_000} {
 		t.Run(name, func(t *testing.T) {
 			kafka := kafkaserver.Start(t, kafkaserver.V4)
@@ -133,8 +133,9 @@ func TestStopsWhileTheBrokerHangs(t *testing.T) {
 			began := time.Now()
 			require.NoError(t, p.Cmd.Process.Signal(syscall.SIGTERM))
 			<-p.Done
-			t.Logf("stopped after %s", time.Since(began))
-			require.Less(t, time.Since(began), session)
+			took := time.Since(began)
+			t.Logf("stopped after %s", took)
+			require.Less(t, took, session/2*7/4)
 		})
 	}
 }
