@@ -178,9 +178,9 @@ func (c *Client) worked(id string, asked time.Time) {
 	c.good, c.goodAt, c.goodBy = id, asked, c.now()
 }
 
-// A refusal has two outcomes. If the registry says that it does not know the id, says so for as long as patience, and has
-// answered for some id rightly in between, such as for Ping, the record is a dead letter. Otherwise the record waits,
-// and says so.
+// A refusal has two outcomes. If the registry says that it does not know the id, says so for as long as patience, and
+// has answered for some id rightly in between, such as for Ping, the record is a dead letter. Otherwise the record
+// waits, and says so.
 const (
 	// patience is how long a registry, or one node of it, may lag behind: an id is asked for again meanwhile.
 	patience = 5 * time.Second

@@ -17,8 +17,8 @@ import (
 // mostRate bounds --rate. No single process publishes that many records a second.
 const mostRate = 1_000_000
 
-const produceHelp = `Produce publishes articles into the input topic. Each line of JSON Lines becomes the value of one record,
-unchanged. Also recognised are JSON lists, JSON over several lines, CSV and TSV with a header that names the
+const produceHelp = `Produce publishes articles into the input topic. Each line of JSON Lines becomes the value of one
+record, unchanged. Also recognised are JSON lists, JSON over several lines, CSV and TSV with a header that names the
 text, and WARC (the page's address becomes the id, WARC-Date the record's time). The id of the article, if it
 has one, becomes the key. Without --rate the first 1,000 records of a run go into one partition, so that the
 service judges them in the order of the files; further ones are placed by their key. Files may be compressed
