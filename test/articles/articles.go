@@ -165,10 +165,13 @@ func (w *Writer) broken(id string, reason record.RejectReason) *kgo.Record {
 // article returns a new article or a copy.
 func (w *Writer) article(id string) *kgo.Record {
 	if len(w.families) > maxFamily && w.random.IntN(1000) < copiesInThousand {
-		return w.textRecord(id, w.copyText(id))
+		return w.textRecord(id, w.copyText(id)+notice)
 	}
-	return w.textRecord(id, w.newText(id))
+	return w.textRecord(id, w.newText(id)+notice)
 }
+
+// notice stands below each article that is no version of a chain: publishers repeat it, so that it is learnt.
+const notice = "\nWhoever wants to read more of what our reporters write can order the paper at any office of the post."
 
 func (w *Writer) textRecord(id, text string) *kgo.Record {
 	value, err := json.Marshal(map[string]any{"id": id, "title": "Article " + id, "text": text,
@@ -190,11 +193,15 @@ func (w *Writer) publisher(f Fact) int {
 }
 
 // record gives the record a timestamp of the last three days: copies then lie in one slice of the index's
-// window or in two.
+// window or in two. Every other one is of now: learnt sentences count for those that are published late enough.
 func (w *Writer) record(id string, value []byte) *kgo.Record {
+	at := w.now.Add(-time.Duration(w.random.Int64N(int64(spread))))
+	if w.number%2 == 0 {
+		at = time.Now()
+	}
 	return &kgo.Record{
 		Key: []byte(id), Value: value,
-		Timestamp: w.now.Add(-time.Duration(w.random.Int64N(int64(spread)))).Truncate(time.Millisecond),
+		Timestamp: at.Truncate(time.Millisecond),
 		Headers:   []kgo.RecordHeader{{Key: "number", Value: []byte(id)}},
 	}
 }

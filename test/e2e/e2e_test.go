@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -71,8 +70,7 @@ func newCluster(t testing.TB, kafka, redis string) cluster {
 	c := cluster{kafka: kafka, redis: redis, namespace: name, topic: name}
 	client := kafkaserver.Client(t, kafka)
 	kafkaserver.CreateTopics(t, client, partitions, nil, name, name+"-unique", name+"-duplicate", name+"-dead")
-	kafkaserver.CreateTopics(t, client, 1, map[string]*string{"cleanup.policy": kadm.StringPtr("compact"),
-		"message.timestamp.type": kadm.StringPtr("LogAppendTime")}, name+"-learnt")
+	kafkaserver.CreateTopics(t, client, 1, kafkaserver.Learnt(), name+"-learnt")
 	return c
 }
 

@@ -180,6 +180,12 @@ func (s *Server) Restart() {
 	s.run()
 }
 
+// Learnt are the settings of the topic of learnt sentences, which has one partition.
+func Learnt() map[string]*string {
+	return map[string]*string{"cleanup.policy": kadm.StringPtr("compact"),
+		"message.timestamp.type": kadm.StringPtr("LogAppendTime")}
+}
+
 // CreateTopics creates topics and waits until each broker knows the leader of each partition. Kafka
 // acknowledges the creation earlier: for a moment brokers then still reply that the topic does not exist.
 func CreateTopics(t testing.TB, client *kgo.Client, partitions int32, configs map[string]*string, topics ...string) {

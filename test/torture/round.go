@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
+	"echosieve/pipeline"
 	"echosieve/test/articles"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
@@ -76,6 +78,7 @@ func (r *round) prepare(ctx context.Context) error {
 	out := r.Topics()
 	kafkaserver.CreateTopics(r.Host, r.KafkaClient, int32(r.Partitions), nil,
 		append(r.Inputs(), out.Unique, out.Duplicate, out.Dead)...)
+	kafkaserver.CreateTopics(r.Host, r.KafkaClient, 1, kafkaserver.Learnt(), r.Inputs()[0]+"-learnt")
 	var err error
 	if r.Feed, err = traffic.NewFeed(r.KafkaAddrs, r.Inputs()); err != nil {
 		return err
@@ -206,7 +209,14 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 	result.Records, result.Texts, result.Checked = len(inputs), found.Texts, checked
 	result.Violations = append(result.Violations, found.Violations...)
 	r.Summary.Add(result)
-	r.Say("%d records, %d outputs, group generation %d", len(inputs), len(outputs), r.Generation())
+	without := 0 // outputs of articles without a learnt sentence
+	for _, o := range outputs {
+		if slices.ContainsFunc(o.Headers, func(h kgo.RecordHeader) bool { return h.Key == pipeline.HeaderLeftOut }) {
+			without++
+		}
+	}
+	r.Say("%d records, %d outputs, group generation %d; of %d, learnt sentences were left out", len(inputs), len(outputs),
+		r.Generation(), without)
 	const show = 5 // of each kind
 	shown := map[ledger.Kind]int{}
 	for _, v := range result.Violations {
