@@ -56,7 +56,8 @@ func TestGroupOfTheNewProtocolIsRefused(t *testing.T) {
 	cfg := kafkatest.RealConfig(kafkaserver.Shared(t), "newprotocol")
 	kafkatest.EnsureTopics(t, cfg)
 	other := kafkatest.Client(t, cfg, kgo.ClientID("stranger"), kgo.ConsumerGroup(cfg.Group),
-		kgo.WithContext(context.WithValue(t.Context(), "opt_in_kafka_next_gen_balancer_beta", true)), //nolint:staticcheck // its key
+		//nolint:revive,staticcheck // the key is the library's
+		kgo.WithContext(context.WithValue(t.Context(), "opt_in_kafka_next_gen_balancer_beta", true)),
 		kgo.ConsumeTopics(cfg.Topics.Inputs[0]))
 	go other.PollFetches(t.Context())
 	var group diag.Finding

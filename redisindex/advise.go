@@ -50,7 +50,7 @@ func (c deciding) foresee(t *task) (article.Verdict, error) {
 	if n := len(t.candidates); n == c.x.cfg.MaxCandidates && !t.LittleText && !slices.ContainsFunc(t.candidates, own) {
 		t.candidates = t.candidates[:n-1] // a stored article is the nearest candidate of its own
 	}
-	looking{c.claim}.judge(t)
+	looking(c).judge(t)
 	t.Ticket = keyspace.MaxTicket
 	t.keepEarlier()
 	original, decided, err := c.proposal(t)

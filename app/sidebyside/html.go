@@ -1,10 +1,11 @@
 package sidebyside
 
 import (
-	"echosieve/pipeline/changes"
 	_ "embed" // style.css
 	"html"
 	"strings"
+
+	"echosieve/pipeline/changes"
 )
 
 // HTML returns two texts as an element of a page: rows of two paragraphs, with del and ins around what

@@ -102,7 +102,7 @@ func TestLookForetellsVerdicts(t *testing.T) {
 		require.Equal(t, Ref{v.Original.String(), v.Original.ID}, *x.Original)
 		require.Equal(t, v.Reason.String(), x.Reason)
 		require.Equal(t, v.Distance, x.Distance)
-		require.Equal(t, v.Relation.String(), x.Relation.Name)
+		require.Equal(t, v.Relation.String(), x.Name)
 		if v.Kind.IsCopy() {
 			require.Equal(t, v.Root.String(), x.Root.Record)
 		}

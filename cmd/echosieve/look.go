@@ -100,7 +100,7 @@ func lookText(answer *told.Answer) string {
 			}
 		}
 		if a.Relation != nil {
-			line += ", " + a.Relation.String()
+			line += ", " + a.String()
 		}
 		fmt.Fprintln(&b, visible.Line(line))
 		for _, n := range a.Nearest {

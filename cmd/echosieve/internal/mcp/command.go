@@ -52,8 +52,9 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err = newServer(from).Run(cmd.Context(), &mcp.StdioTransport{}); cmd.Context().Err() != nil {
-			return nil // SIGTERM
+		err = newServer(from).Run(cmd.Context(), &mcp.StdioTransport{})
+		if cmd.Context().Err() != nil { // SIGTERM
+			err = nil
 		}
 		return err
 	}

@@ -38,7 +38,7 @@ func called(t *testing.T, from source) func(tool string, arguments any) (text st
 	return func(tool string, arguments any) (string, bool) {
 		r, err := client.CallTool(context.WithoutCancel(t.Context()), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 		require.NoError(t, err)
-		return r.Content[0].(*mcp.TextContent).Text, r.IsError //nolint:errcheck,forcetypeassert // all are texts
+		return r.Content[0].(*mcp.TextContent).Text, r.IsError //nolint:forcetypeassert // all are texts
 	}
 }
 
