@@ -161,6 +161,22 @@ func TestHead(t *testing.T) {
 	require.Zero(t, headOf("old quay\nno prose"))
 }
 
+func TestNoteOfWhatIsCutOff(t *testing.T) {
+	for clean, want := range map[string]string{
+		"the quay opens... [+2314 chars]":        "the quay opens...",
+		"the quay [+2314 chars]\n":               "the quay",
+		"the quay op... (12 more lines)":         "the quay op...",
+		"码头重新开放……(剩余1240字)":                      "码头重新开放……(剩余1240字)",
+		"码头重新开放......(剩余1240字)":                  "码头重新开放......",
+		"the quay opens (in 2026)":               "the quay opens (in 2026)",
+		"the quay opens... (more)":               "the quay opens... (more)",
+		"... (" + strings.Repeat("2 ", 30) + ")": "... (" + strings.Repeat("2 ", 30) + ")",
+		"(":                                      "(", ")": ")", "": "",
+	} {
+		require.Equal(t, want, withoutRest(clean), clean)
+	}
+}
+
 func TestIsCode(t *testing.T) {
 	for line, want := range map[string]bool{
 		"var a = window.a || {};":                   true,

@@ -49,6 +49,7 @@ var rules = [...]struct {
 	name  string
 	apply func(f *Finder, clean string) string
 }{
+	{"what follows an article that was cut off", func(_ *Finder, clean string) string { return withoutRest(clean) }},
 	{"addresses", (*Finder).withoutAddresses},
 	{"unwrapped lines", (*Finder).unwrapped},
 	{"furniture", (*Finder).withoutFurniture},
@@ -131,4 +132,22 @@ func headOf(body string) int {
 		head += len(line) + 1
 	}
 	return 0
+}
+
+// withoutRest returns a clean text without the note at its end that says how much an interface has cut off,
+// such as "[+2314 chars]" or "... (12 more lines)": a number in brackets, behind an ellipsis or a plus.
+func withoutRest(clean string) string {
+	text := strings.TrimRight(clean, " \n")
+	if text == "" || strings.IndexByte("])", text[len(text)-1]) < 0 {
+		return clean
+	}
+	start := strings.LastIndexAny(text, "[(")
+	if start < 0 || len(text)-start > shortLine || !strings.ContainsAny(text[start:], "0123456789") {
+		return clean
+	}
+	before := strings.TrimRight(text[:start], " \n")
+	if text[start+1] != '+' && !strings.HasSuffix(before, "..") {
+		return clean
+	}
+	return before
 }
