@@ -189,15 +189,15 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 
 func (c checker) checkGroup(ctx context.Context) diag.Finding {
 	subject := "group " + c.Config.Group
+	var members []wire.Member
 	// Just after the start of a cluster, the coordinator may not answer yet.
 	err := stopping.Until(ctx, broker.RequestTimeout, func(ctx context.Context) error {
 		_, err := c.Wire.Coordinator(ctx, kafka.CoordinatorKeyTypeConsumer, c.Config.Group)
+		if err == nil {
+			members, err = c.Members(ctx, c.Config.Group)
+		}
 		return broker.Final(err)
 	})
-	if err != nil {
-		return fromError(subject, err)
-	}
-	members, err := c.Members(ctx, c.Config.Group)
 	if err != nil {
 		return fromError(subject, err)
 	}

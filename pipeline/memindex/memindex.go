@@ -228,7 +228,9 @@ func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 			if o.hidden || o.Coordinates == a.Coordinates || max(at, ms)-min(at, ms) > x.windowMs {
 				continue
 			}
-			o.Time = time.UnixMilli(at)
+			if o.Time = time.UnixMilli(at); s.number < 0 || !a.Undated.IsZero() {
+				o.Time = a.Time // nobody knows how far apart they are
+			}
 			o.decodeID()
 			switch j := x.cfg.Compare(a, &o.Article); {
 			case j.Kind.IsCopy() && o.decodeVerdict().Root.Coordinates != a.Coordinates:
