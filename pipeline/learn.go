@@ -40,6 +40,8 @@ func (p *Pipeline) learn(ctx context.Context, b *Batch) error {
 	if p.cfg.Learnt == nil {
 		return nil
 	}
+	p.cores <- struct{}{} // what decodes holds a core: see yielding
+	defer func() { <-p.cores }()
 	fresh := map[uint64]bool{}
 	for i := range b.prepared {
 		one, r := &b.prepared[i], &b.Records[i]
@@ -49,21 +51,23 @@ func (p *Pipeline) learn(ctx context.Context, b *Batch) error {
 				return err
 			}
 		}
-		var failed error
+		var repeated []learnt.Row
 		p.cfg.Learnt.Count(one.house, r.Time, one.article.Sentences, func(publisher string, hash uint64) {
-			row := learnt.Row{Publisher: publisher, Hash: hash, Articles: learnt.Least, Example: r.Coordinates,
-				End: r.Time.Add(learnt.Life)}
-			failed = p.decoder.With(ctx, r, func(content article.Content, reject *record.RejectError) {
-				if reject == nil {
-					row.Sentence = article.Cut(p.recipe.Sentence(content.Text, hash), learnt.MaxSentence)
-				}
-			})
-			if failed == nil && p.cfg.Learnt.Learn(row) {
-				fresh[hash] = true
-			}
+			repeated = append(repeated, learnt.Row{Publisher: publisher, Hash: hash, Articles: learnt.Least,
+				Example: r.Coordinates, End: r.Time.Add(learnt.Life)})
 		})
-		if failed != nil {
-			return fmt.Errorf("learn: %w", failed)
+		// The record is decoded again outside of Count, which holds a lock: a schema may be waited for.
+		for _, row := range repeated {
+			if err := p.decoder.With(ctx, r, func(content article.Content, reject *record.RejectError) {
+				if reject == nil {
+					row.Sentence = article.Cut(p.recipe.Sentence(content.Text, row.Hash), learnt.MaxSentence)
+				}
+			}); err != nil {
+				return fmt.Errorf("learn: %w", err)
+			}
+			if p.cfg.Learnt.Learn(row) {
+				fresh[row.Hash] = true
+			}
 		}
 		one.article.Sentences = nil // the index does not keep them
 	}
