@@ -15,7 +15,7 @@ import (
 type Repeated struct {
 	Sentence  string    `json:"sentence"`            // clean
 	Publisher string    `json:"publisher,omitempty"` // who repeats it; "*": at least learnt.Publishers of them
-	Since     time.Time `json:"since,omitzero"`      // from when on it is left out; zero: from the first article behind those
+	Since     time.Time `json:"since,omitzero"`      // from when on it is left out; zero: from the article behind those
 	Articles  int       `json:"articles"`            // so many different ones had it by then
 }
 

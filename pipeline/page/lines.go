@@ -227,7 +227,8 @@ func skipClosing(clean string, i int) int {
 	return i
 }
 
-// SentencesOf iterates over the sentences of a text, clean or as people read it. start and end say where a sentence stands in the text.
+// SentencesOf iterates over the sentences of a text, clean or as people read it. start and end say where a sentence
+// stands in the text.
 func SentencesOf(clean string) func(yield func(start, end int) bool) {
 	return func(yield func(start, end int) bool) {
 		for i := 0; i < len(clean); {

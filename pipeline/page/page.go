@@ -73,7 +73,8 @@ type Left struct {
 }
 
 // Find returns the part of a text that is its article, as words and numbers are read from it: see text.Plain. It is
-// valid until the next call. clean is what text.Clean makes of raw. from decides which rows count. Nil rows: sentences are neither left out nor hashed.
+// valid until the next call. clean is what text.Clean makes of raw. from decides which rows count. Nil rows: sentences
+// are neither left out nor hashed.
 func (f *Finder) Find(raw, clean string, from article.Origin, rows *learnt.Rows) (body string, left Left) {
 	around, costly := f.around(raw, clean)
 	left.Costly = costly

@@ -22,8 +22,8 @@ type Segmenter struct {
 	plain bool
 }
 
-// maxCut is the most text that the cutter gets at once, in bytes. It takes 30 bytes of memory for each character. Only a longer run without a space or a Chinese full stop, which no article
-// has, can be cut within a word.
+// maxCut is the most text that the cutter gets at once, in bytes. It takes 30 bytes of memory for each character. Only
+// a longer run without a space or a Chinese full stop, which no article has, can be cut within a word.
 const maxCut = 16 << 10
 
 // spillAt is the number of words at which they are spilled. No ordinary article has as many.
