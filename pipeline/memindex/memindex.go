@@ -222,13 +222,11 @@ func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 		for raw := range s.entries(s.latest[c.Fingerprint]) {
 			o, _ := x.topics.decode(raw)
 			at := o.ms + s.number*x.sliceMs
-			if s.number < 0 || !a.Undated.IsZero() {
-				at = ms
-			}
-			if o.hidden || o.Coordinates == a.Coordinates || max(at, ms)-min(at, ms) > x.windowMs {
+			undated := s.number < 0 || !a.Undated.IsZero()
+			if o.hidden || o.Coordinates == a.Coordinates || !undated && max(at, ms)-min(at, ms) > x.windowMs {
 				continue
 			}
-			if o.Time = time.UnixMilli(at); s.number < 0 || !a.Undated.IsZero() {
+			if o.Time = time.UnixMilli(at); undated {
 				o.Time = a.Time // nobody knows how far apart they are
 			}
 			o.decodeID()

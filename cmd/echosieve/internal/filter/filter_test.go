@@ -224,13 +224,21 @@ func TestUndated(t *testing.T) {
 	}
 }
 
+// How far apart two articles without a time are is not known: the later one may be the other one sent again.
+func TestUndatedAreSentAgain(t *testing.T) {
+	in := line("a", harbour, `,"publisher":"Post"`) + line("b", strings.Replace(harbour, " the ", " this ", 1),
+		`,"publisher":"Post"`)
+	out, _ := filtered(t, commandtest.Any, in)
+	require.Equal(t, []string{"a unique unique", "b near duplicate a"}, verdicts(out))
+}
+
 // Articles of publishers that are never compared are nothing to each other, also where their texts are equal.
 func TestNever(t *testing.T) {
 	of := func(id, publisher string) string {
 		return line(id, harbour, `,"title":"Harbour","publisher":"`+publisher+`","url":"https://`+publisher+`/`+id+`"`)
 	}
-	in := of("a", "a.example") + of("b", "b.example") + of("a2", "a.example") + of("c", "c.example") + of("c2", "c.example") +
-		of("d", "d.example")
+	in := of("a", "a.example") + of("b", "b.example") + of("a2", "a.example") + of("c", "c.example") +
+		of("c2", "c.example") + of("d", "d.example")
 	out, _ := filtered(t, commandtest.Any, in, "--detection.never", "a.example b.example,c.example *")
 	require.Equal(t, []string{"a unique unique", "b unique unique", "a2 exact duplicate a", "c unique unique",
 		"c2 unique unique", "d near duplicate a"}, verdicts(out))
