@@ -31,7 +31,7 @@ func (c *Cluster) LearntFault(ctx context.Context, t *wire.Topic) error {
 			Permanent: true}
 	}
 	if n := len(t.Partitions); n != 1 {
-		return refuse(fmt.Sprintf("has %d partitions, it must have one", n), "delete it, it is then made anew")
+		return refuse(fmt.Sprintf("has %d partitions, it must have one", n), "delete it: it is then created again")
 	}
 	all, err := c.WaitForSettings(ctx, t.Name)
 	settings, known := all[t.Name]

@@ -27,7 +27,7 @@
 //     that it did not meet before. Waiting would stop the partition, so it is decided, and counted as ahead.
 //   - The topic does not exist, and the service may not create it: it counts as empty, nothing is learnt, and /readyz
 //     says so. When it is created, its rows begin late enough.
-//   - The topic was deleted, and made again, or has lost its end: what was learnt is gone, the process says so once, and
+//   - The topic was deleted, and made again, or has lost its end: the rows are gone, the process says so once, and
 //     learns anew. Records that are delivered again meanwhile can meet fewer rows.
 //   - Brokers do not answer, or the right Read is taken away: nothing is lost. Records wait when the horizon is reached.
 //     The log, /readyz and a metric say so. Without the right Write rows wait, at most maxPending.

@@ -299,7 +299,7 @@ func (t *Topic) find(ctx context.Context) error {
 
 // begin forgets what was learnt.
 func (t *Topic) begin(because string) {
-	t.log.Warn("what was learnt is gone, and is learnt anew", "topic", t.name, "because", because)
+	t.log.Warn("the learnt sentences are gone, they are learnt again", "topic", t.name, "because", because)
 	t.metrics.rows.WithLabelValues(resultLost).Inc()
 	t.book.clear()
 	t.offset = -1

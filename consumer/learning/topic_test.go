@@ -164,7 +164,8 @@ func TestAMissingTopicIsNamed(t *testing.T) {
 	knows(t, topic, 1)
 }
 
-// When the topic was deleted, what was learnt is gone, in a process that runs as in one that starts. It is learnt anew.
+// When the topic was deleted, the learnt sentences are gone, in a process that runs as in one that starts. They are
+// learnt again.
 func TestADeletedTopicBeginsAnew(t *testing.T) {
 	cfg := configured(t)
 	topic := opened(t, cfg, &warnings{})

@@ -65,7 +65,7 @@ func (o *InOrder) Restore(data []byte) error {
 	defer unpacked.Close()
 	var s state
 	if err := gob.NewDecoder(unpacked).Decode(&s); err != nil {
-		return fmt.Errorf("what was learnt is damaged: %w", err)
+		return fmt.Errorf("the learnt sentences are damaged: %w", err)
 	}
 	if s.Version != stateVersion {
 		return fmt.Errorf("what was learnt has version %d, known: %d", s.Version, stateVersion)

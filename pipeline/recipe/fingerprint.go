@@ -63,15 +63,15 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	if s.signature.Short() {
 		also = title
 	}
-	name := r.publisherOf(from)
-	if named, alone := r.never.Names(name); named { // equal texts of others have another digest
-		if also += "\x00" + name; alone {
+	publisher := r.publisherOf(from)
+	if named, alone := r.never.Names(publisher); named { // equal texts of others have another digest
+		if also += "\x00" + publisher; alone {
 			also += from.URL + strconv.FormatInt(from.Time.UnixMilli(), 10)
 		}
 	}
 	r.writeDigest(s, &a, clean, also, sums)
 	if !a.LittleText {
-		r.writeSignature(s, &a, body, title, left.Head, from)
+		r.writeSignature(s, &a, body, publisher, title, left.Head, from)
 	}
 	return a, Timing{
 		Clean:       cleaned.Sub(start),
@@ -80,11 +80,13 @@ func (r *Recipe) Fingerprint(raw string, from article.Origin) (article.Article, 
 	}
 }
 
-// writeSignature sets the anchors and the signature of an article whose words are weighed. title is normalised, head is
-// that of page.Left.
-func (r *Recipe) writeSignature(s *scratch, a *article.Article, body, title string, head int, from article.Origin) {
+// writeSignature sets the anchors and the signature of an article whose words are weighed. publisher is that of
+// publisherOf, title is normalised, head is that of page.Left.
+func (r *Recipe) writeSignature(s *scratch, a *article.Article, body, publisher, title string, head int,
+	from article.Origin,
+) {
 	s.signature.AddNumbers(body, head)
-	s.signature.SetOrigin(r.publisherOf(from), from.URL, title,
+	s.signature.SetOrigin(publisher, from.URL, title,
 		evidence.IsCorrection(from.Title) || evidence.IsCorrection(body))
 	a.Anchors = s.signature.AppendAnchors(make([]uint64, 0, r.config.Anchors), r.config.Anchors)
 	// s.sequence holds the words since the last spill only. A flash is so short that nothing was spilled,
@@ -233,17 +235,17 @@ const digestBytes = 1 + 8
 // The digest covers the SimHash beside the normalised text, because the index finds exact copies by
 // fingerprint: equal digests must mean equal fingerprints. Punctuation is not part of the normalised text but
 // can decide where words end, so two texts with the same normalised text can have distant fingerprints. They
-// are no exact copies for the index. title is that of a short text, normalised: one short text, such as "will be
-// updated", stands under many titles.
-func (r *Recipe) writeDigest(s *scratch, a *article.Article, clean, title string, sums *simhash.Sums) {
+// are no exact copies for the index. also is what equal texts must have in common, too, such as the title of a short
+// one: "will be updated" stands under many titles.
+func (r *Recipe) writeDigest(s *scratch, a *article.Article, clean, also string, sums *simhash.Sums) {
 	s.clean = text.AppendNormalised(s.clean[:0], clean)
 	if a.LittleText = a.Features == 0; r.classic == nil {
 		a.LittleText = a.Features < limits.MinFeatures
 	}
 	a.Empty = len(s.clean) == 0
 	a.Fingerprint = a.SimHash
-	if title != "" && !a.Empty {
-		s.clean = append(append(s.clean, 0), title...)
+	if also != "" && !a.Empty {
+		s.clean = append(append(s.clean, 0), also...)
 	}
 	if !a.LittleText {
 		a.Sums = sums
