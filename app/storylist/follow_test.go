@@ -52,7 +52,7 @@ func (f *followed) create() {
 	require.NoError(f, err)
 }
 
-// publish publishes stories with the numbers from first on: each third one has three publishers.
+// publish publishes stories with the numbers from first on, within one millisecond: each third one has three publishers.
 func (f *followed) publish(first, n int) {
 	for i := first; i < first+n; i++ {
 		names := []string{"Post", "Times", "Star"}
@@ -60,8 +60,13 @@ func (f *followed) publish(first, n int) {
 			names = names[:1]
 		}
 		s := story(strconv.Itoa(i), 1, day, names...)
-		kafkatest.Produce(f.T, f.kafka, &kgo.Record{Topic: f.topic, Key: []byte(s.Root.Coordinates), Value: value(f.T, s)})
+		f.produce(s)
 	}
+}
+
+func (f *followed) produce(s stories.Record) {
+	kafkatest.Produce(f.T, f.kafka, &kgo.Record{Topic: f.topic, Key: []byte(s.Root.Coordinates), Value: value(f.T, s),
+		Timestamp: day})
 }
 
 // get asks until the answer says more than that the topic is not known yet.
@@ -196,10 +201,10 @@ func TestFeed(t *testing.T) {
 	hostile := story("9", 4, day, "<b>&\x01", "a", "b")
 	hostile.Root.Title, hostile.Best.URL = "<script>\x00\u202e & ]]>", "javascript:alert(1)"
 	hostile.Root.URL = "javascript:alert(1)"
-	kafkatest.Produce(t, f.kafka, &kgo.Record{Topic: f.topic, Key: []byte(hostile.Root.Coordinates),
-		Value: value(t, hostile)})
+	f.produce(hostile)
 	var got feed
 	require.Eventually(t, func() bool {
+		got = feed{}
 		r, err := http.Get(f.url + FeedPath + "?publishers=3")
 		require.NoError(t, err)
 		defer r.Body.Close()

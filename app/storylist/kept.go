@@ -16,6 +16,7 @@ import (
 type kept struct {
 	stories.Record
 	changed time.Time // the timestamp of the record
+	offset  int64     // of the record, which orders the changes of a millisecond, too
 	bytes   int
 }
 
@@ -44,7 +45,7 @@ func (l *List) keep(r *record.Record) {
 
 // parse reads a record of the topic; nil: no projector writes such a record.
 func parse(r *record.Record) *kept {
-	one := &kept{changed: r.Time}
+	one := &kept{changed: r.Time, offset: r.Offset}
 	if !utf8.Valid(r.Value) || json.Unmarshal(r.Value, &one.Record) != nil || one.Root.Coordinates != string(r.Key) ||
 		len(one.ByPublisher) == 0 {
 		return nil
@@ -92,7 +93,7 @@ var orders = map[string]func(a, b *kept) int{
 	"publishers": func(a, b *kept) int { return cmp.Compare(b.Publishers, a.Publishers) },
 	"last":       func(_, _ *kept) int { return 0 },
 	"first":      func(a, b *kept) int { return b.FirstTime.Compare(a.FirstTime) },
-	"changed":    func(a, b *kept) int { return b.changed.Compare(a.changed) },
+	"changed":    func(a, b *kept) int { return cmp.Compare(b.offset, a.offset) },
 }
 
 // list returns the first stories that a query selects, and how many it selects.
