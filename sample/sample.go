@@ -1,6 +1,5 @@
-// Package sample holds the news articles that ship with Echosieve, and makes more of them without end: for
-// the demo, for trying a new installation, for load, and for tests on machines without other texts. All
-// people, places, companies and events are invented.
+// Package sample holds the news articles that ship with Echosieve: for the demo, for trying a new installation, and for
+// tests on machines without other texts. All people, places, companies and events are invented.
 package sample
 
 import (

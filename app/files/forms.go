@@ -98,19 +98,10 @@ func otherForm(start []byte, first string) error {
 	}
 	known := strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") || strings.HasPrefix(first, warcBegin)
 	kind := http.DetectContentType(start)
-	var zeros [2]int // in the first and in the second byte of each pair
-	for i, c := range start[:min(len(start), 64)] {
-		if c == 0 {
-			zeros[i%2]++
-		}
-	}
 	switch {
 	case len(start) > tarMark && bytes.HasPrefix(start[tarMark:], []byte("ustar")):
 		return errors.New("this is a tar archive: type tar -xOf FILE and pipe it into this command")
-	case bytes.HasPrefix(start, []byte("\xff\xfe\x00\x00")), isUTF32(start):
-		return errors.New("this is UTF-32: save it in UTF-8, or type iconv -f UTF-32 -t UTF-8 FILE and pipe it " +
-			"into this command")
-	case strings.Contains(kind, "utf-16"), zeros[0]+zeros[1] > min(len(start), 64)/4 && min(zeros[0], zeros[1]) == 0:
+	case strings.Contains(kind, "utf-16"), isUTF16(start):
 		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it " +
 			"into this command")
 	case known:
@@ -142,17 +133,10 @@ var (
 // tarMark is where the header of a tar archive has its mark, in bytes.
 const tarMark = 257
 
-// isUTF32 says whether a file begins with characters of ASCII in UTF-32: of each four bytes, three are zero.
-func isUTF32(start []byte) bool {
-	start = start[:min(len(start), 64)]
-	var zeros [4]int
-	for i, c := range start {
-		if c == 0 {
-			zeros[i%4]++
-		}
-	}
-	slices.Sort(zeros[:])
-	return len(start) >= 16 && zeros[0] == 0 && zeros[1] >= len(start)/4-1
+// isUTF16 says whether a file begins with two characters of ASCII in UTF-16.
+func isUTF16(start []byte) bool {
+	zero := func(i int) bool { return start[i] == 0 }
+	return len(start) >= 4 && zero(0) != zero(1) && zero(0) == zero(2) && zero(1) == zero(3)
 }
 
 // beginning skips what is blank. It returns the first bytes behind it, and the first line of these: as much of it

@@ -30,7 +30,6 @@ import (
 	"echosieve/test/host"
 	"echosieve/test/redisrig"
 	"echosieve/test/redisrig/indexrig"
-	"echosieve/test/redisserver"
 )
 
 // rig is a Looker, and the pipeline of a service with the same index.
@@ -230,32 +229,4 @@ func namesOf(of reflect.Type) (names []string) {
 		}
 	}
 	return names
-}
-
-// BenchmarkLook asks over HTTP for the verdicts of articles that a real Redis has, and of copies of them, one article a
-// request.
-func BenchmarkLook(b *testing.B) {
-	const stored = 2_000
-	r, feed := newRig(b, redisserver.Addr(b)), sample.NewFeed("look", .3, 1)
-	for range stored {
-		_, value := feed.Next()
-		r.publish(b, value)
-	}
-	service := httptest.NewServer(r.Handler(slog.New(slog.DiscardHandler)))
-	defer service.Close()
-	took := make([]time.Duration, 0, b.N)
-	for b.Loop() {
-		_, value := feed.Next()
-		start := time.Now()
-		answer, err := http.Post(service.URL+Path, "application/json", bytes.NewReader(value))
-		require.NoError(b, err)
-		require.Equal(b, http.StatusOK, answer.StatusCode)
-		_, err = io.Copy(io.Discard, answer.Body)
-		require.NoError(b, err)
-		require.NoError(b, answer.Body.Close())
-		took = append(took, time.Since(start))
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }

@@ -197,7 +197,6 @@ func TestWrongUsage(t *testing.T) {
 		"produce " + kafka + " --input.format text": "a service with input.format text does not read; name a service and a " +
 			"topic with input.format json",
 		"produce " + kafka + " --sample " + noText: "--sample takes the place of files",
-		"produce " + kafka + " --sample --loop":    "for example --rate 5",
 		// Files that are not there, and files without an article.
 		"run --config " + dir + "/none.yaml": "echosieve config reference",
 		"compare @" + dir + "/none.txt b":    "no such file",

@@ -33,14 +33,12 @@ articles without text are published and become dead letters. Pages of a WARC fil
 responses without a page are counted by cause.
 
 With --sample the shipped sample is published instead of a file: 77 invented articles in Chinese and
-English, with copies, look-alikes and broken lines. With --loop as well, reports of invented events
-follow, three in ten of them copies, until the command is stopped. They make dashboards move on an
-installation without articles; do not send them to a topic of real ones.
+English, with copies, look-alikes and broken lines. Do not send it to a topic of real ones.
 
 A lost connection is waited for. A lost acknowledgement can repeat a thousand records. If the command ends before the
 files do, it names the number of records with which --skip goes on.
 
-Exit codes: 0 all lines published, or the loop was stopped; 1 some lines were bad; 2 failed, or no
+Exit codes: 0 all lines published; 1 some lines were bad; 2 failed, or no
 line was an article.`
 
 func newProduceCommand() *cobra.Command {
@@ -51,19 +49,17 @@ func newProduceCommand() *cobra.Command {
 		Long:    produceHelp,
 		Example: `  echosieve produce --config echosieve.yaml 2026-*.jsonl.zst
   mongoexport --collection articles | echosieve produce --kafka.brokers kafka:9092
-  echosieve produce --sample --loop --rate 5 --kafka.brokers kafka:9092`,
+  echosieve produce --sample --rate 5 --kafka.brokers kafka:9092`,
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	strict := cmd.Flags().Bool("strict", false, "stop at the first bad line")
 	fromSample := cmd.Flags().Bool("sample", false, "publish the shipped sample instead of files")
-	loop := cmd.Flags().Bool("loop", false,
-		"with --sample: then publish invented articles, until stopped; needs --rate")
 	rate := cmd.Flags().Float64("rate", 0, "records a second; 0: as fast as possible")
 	skip := cmd.Flags().Int64("skip", 0, "records at the beginning of the files that an earlier run has published")
 	unquoted := command.AddUnquotedFlag(cmd)
 	config.AddFlags(cmd.Flags(), "kafka", "input")
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		if err := sampleFlags(names, *fromSample, *loop, *strict || *skip != 0, *rate); err != nil {
+		if err := sampleFlags(names, *fromSample, *strict || *skip != 0, *rate); err != nil {
 			return err
 		}
 		cfg, err := config.Load(cmd.Flags())
@@ -82,7 +78,7 @@ func newProduceCommand() *cobra.Command {
 			if err := produce.Ready(cmd.Context(), cfg, nil, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
-			summary, err := produce.Sample(cmd.Context(), cfg, *loop, cmd.ErrOrStderr(), options)
+			summary, err := produce.Sample(cmd.Context(), cfg, cmd.ErrOrStderr(), options)
 			return errors.Join(printSummary(cmd, summary, *asJSON), err)
 		}
 		in := cmd.InOrStdin()
@@ -105,7 +101,7 @@ func newProduceCommand() *cobra.Command {
 }
 
 // sampleFlags refuses flags that exclude or need each other. ofFiles says that --strict or --skip is set.
-func sampleFlags(names []string, fromSample, loop, ofFiles bool, rate float64) error {
+func sampleFlags(names []string, fromSample, ofFiles bool, rate float64) error {
 	switch {
 	case !(rate >= 0 && rate <= mostRate): // also not a number
 		return fmt.Errorf("--rate must be between 0 and %d", mostRate)
@@ -113,10 +109,6 @@ func sampleFlags(names []string, fromSample, loop, ofFiles bool, rate float64) e
 		return fmt.Errorf("--sample takes the place of files; leave out --sample or %s", names[0])
 	case fromSample && ofFiles:
 		return errors.New("--strict and --skip are about the lines of files; leave them out with --sample")
-	case loop && !fromSample:
-		return errors.New("--loop works only with --sample: add it, or leave out --loop")
-	case loop && rate == 0:
-		return errors.New("--loop publishes until it is stopped; add a rate, for example --rate 5")
 	}
 	return nil
 }

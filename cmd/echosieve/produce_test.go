@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,7 +15,6 @@ import (
 	"echosieve/test/kafkatest"
 
 	"github.com/stretchr/testify/require"
-	"github.com/tidwall/gjson"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -114,35 +111,6 @@ func TestProduceManyRecords(t *testing.T) {
 	}
 	require.Equal(t, []int{1000}, slices.Collect(maps.Values(together)))
 	require.Positive(t, others)
-}
-
-// A loop goes on after the sample, with new ids at the given rate, and ends in order with the first signal.
-func TestProduceLoop(t *testing.T) {
-	broker := testBroker(t)
-	const rate = 200
-	began := time.Now()
-	cmd, _, out := commandtest.Start(t, beSubject+"=program", "produce", "--sample", "--loop", "--rate",
-		fmt.Sprint(rate), "--kafka.brokers", broker.ListenAddrs()[0])
-	client := kafkatest.Client(t, kafkatest.Config(broker.ListenAddrs()...), kgo.ConsumeTopics("articles"))
-	ids, texts, made := map[string]bool{}, map[string]int{}, 0
-	for made < 200 {
-		client.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
-			if id := string(r.Key); strings.HasPrefix(id, "sample-") {
-				require.False(t, ids[id], id)
-				ids[id] = true
-				texts[gjson.GetBytes(r.Value, "text").Str]++
-				made++
-			}
-		})
-	}
-	require.Greater(t, time.Since(began), time.Second, "277 records take more than a second")
-	require.InDelta(t, made-made*3/20, len(texts), float64(made)/8,
-		"half of three in ten repeat a text exactly: five standard deviations")
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	line, err := out.ReadString('\n')
-	require.NoError(t, err)
-	require.Contains(t, line, "records published to articles in ")
-	require.NoError(t, cmd.Wait())
 }
 
 // Produce creates the topic into which it publishes, and no other: it needs no right on the outputs.

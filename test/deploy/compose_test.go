@@ -109,7 +109,7 @@ func TestComposeFeeder(t *testing.T) {
 	require.Equal(t, []string{"feeder"}, s.Profiles)
 	require.Equal(t, types.ServiceConditionHealthy, s.DependsOn["echosieve"].Condition, "the service creates the topic")
 	require.Contains(t, s.Command, "--kafka.brokers=kafka:19092")
-	require.Equal(t, []string{"produce", "--sample", "--loop"}, []string(s.Command[:3]), "test/docs runs this command")
+	require.Equal(t, []string{"produce", "--sample"}, []string(s.Command[:2]), "test/docs runs this command")
 }
 
 func TestRedisKeepsTheIndex(t *testing.T) {

@@ -96,7 +96,7 @@ var rows = []row{
 	{command: "echosieve check --config /etc/echosieve/echosieve.yaml",
 		with: []string{"/etc/echosieve", "deploy/release/package"}, want: []string{`The service can start`}},
 	{command: "systemctl enable --now echosieve", parsed: noSystem},
-	{command: "echosieve produce --sample --loop --rate 5 --kafka.brokers localhost:9092",
+	{command: "echosieve produce --sample --rate 5 --kafka.brokers localhost:9092",
 		with: []string{"--rate 5", "--rate 50"}, until: `\d\d records published`, stop: true},
 	{
 		command: "docker build -f deploy/Dockerfile --build-arg VERSION=$(git describe --tags --always) -t " +

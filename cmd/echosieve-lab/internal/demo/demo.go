@@ -18,6 +18,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/service"
+	"echosieve/cmd/echosieve-lab/internal/load"
 	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/decode"
@@ -215,7 +216,7 @@ func publishSample(ctx context.Context, producer *tools.Producer, records []reco
 
 // burstRecords makes the records of the burst. Three in ten repeat an earlier one.
 func burstRecords() []record.Record {
-	feed := sample.NewFeed("burst", .3, 1)
+	feed := load.NewFeed("burst", .3, 1)
 	records := make([]record.Record, burst)
 	for i := range records {
 		id, value := feed.Next()

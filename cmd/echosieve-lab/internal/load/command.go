@@ -29,7 +29,6 @@ import (
 	"echosieve/app/produce"
 	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/servers"
-	"echosieve/sample"
 )
 
 const help = `Load publishes articles evenly at --rate, reads the output topics and prints how many verdicts a second
@@ -118,7 +117,7 @@ func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) 
 	if f.seed == 0 {
 		f.seed = rand.Uint64()
 	}
-	m := &measurement{Plan: f.plan, source: sample.NewFeed("load", f.copies, f.seed), progress: progress,
+	m := &measurement{Plan: f.plan, source: NewFeed("load", f.copies, f.seed), progress: progress,
 		report: Report{Servers: "configured"}}
 	switch {
 	case f.real && cfg.Kafka.CreateTopics: // all of them: the verdicts are read, too

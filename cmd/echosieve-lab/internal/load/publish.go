@@ -7,7 +7,6 @@ import (
 
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/record"
-	"echosieve/sample"
 )
 
 const (
@@ -21,7 +20,7 @@ const (
 // publisher publishes the records of a run evenly.
 type publisher struct {
 	out    *tools.Producer
-	source *sample.Feed
+	source *Feed
 	ledger *ledger
 	trial  string
 	rate   float64

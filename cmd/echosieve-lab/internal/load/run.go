@@ -15,7 +15,6 @@ import (
 	"echosieve/app/visible"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
-	"echosieve/sample"
 )
 
 // Plan holds rate, times and limits of a run.
@@ -65,7 +64,7 @@ type measurement struct {
 	Plan
 	kafka    broker.Config
 	service  *process
-	source   *sample.Feed
+	source   *Feed
 	progress io.Writer
 	report   Report
 }
@@ -173,10 +172,9 @@ func (m *measurement) show(l *ledger) {
 func (m *measurement) result(l *ledger, readings []reading, published time.Duration) Result {
 	delays, span := l.delays(m.Warmup)
 	count, arrived := l.counts()
-	made := m.source.Made()
 	r := Result{
 		Rate: m.Rate, Seconds: span.Seconds(), Published: count, Missing: count - arrived, Redelivered: l.redelivered,
-		Verdicts: l.verdicts, Made: Made{made.Originals, made.Near, made.Exact},
+		Verdicts: l.verdicts, Made: m.source.made,
 	}
 	if span > 0 {
 		r.Throughput = float64(len(delays)) / span.Seconds()

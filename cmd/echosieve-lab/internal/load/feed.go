@@ -1,4 +1,4 @@
-package sample
+package load
 
 import (
 	_ "embed" // for the directives below
@@ -8,12 +8,6 @@ import (
 	"strings"
 	"sync"
 )
-
-// Made counts the articles that a Feed has made.
-type Made struct{ Originals, Near, Exact int }
-
-// All is the number of all articles.
-func (m Made) All() int { return m.Originals + m.Near + m.Exact }
 
 // remembered is the number of latest originals of which copies are made. At 100 records/s a copy follows its
 // original by seconds.
@@ -75,7 +69,7 @@ type Feed struct {
 	copies float64
 	recent []*original
 	prefix string
-	made   Made
+	made   Made // by Next
 }
 
 // NewFeed returns a feed. The share copies (0 to 1) of its articles are copies, half of them exact, half
@@ -87,7 +81,7 @@ func NewFeed(name string, copies float64, seed uint64) *Feed {
 // Next returns the id and the JSON object of the next article.
 func (f *Feed) Next() (id string, value []byte) {
 	var a article
-	id = fmt.Sprintf("%s%d", f.prefix, f.made.All()+1)
+	id = fmt.Sprintf("%s%d", f.prefix, f.made.Originals+f.made.Near+f.made.Exact+1)
 	switch {
 	case len(f.recent) == 0 || f.rng.Float64() >= f.copies:
 		o := f.original(id)
@@ -104,9 +98,6 @@ func (f *Feed) Next() (id string, value []byte) {
 	value, _ = json.Marshal(a) // strings: never fails
 	return id, value
 }
-
-// Made counts the articles that Next has returned.
-func (f *Feed) Made() Made { return f.made }
 
 func (f *Feed) original(id string) *original {
 	l := languages()[f.rng.IntN(2)]

@@ -1,4 +1,4 @@
-package sample
+package load
 
 import (
 	"encoding/json"
@@ -38,8 +38,8 @@ func TestFeedWithoutEnd(t *testing.T) {
 		}
 	}
 	require.Len(t, ids, n)
-	made := f.Made()
-	require.Equal(t, n, made.All())
+	made := f.made
+	require.Equal(t, n, made.Originals+made.Near+made.Exact)
 	require.InDelta(t, .2*n, made.Near, .03*n)
 	require.InDelta(t, .2*n, made.Exact, .03*n)
 	require.Len(t, originals, made.Originals, "no two originals are alike")

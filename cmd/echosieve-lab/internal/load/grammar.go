@@ -1,4 +1,4 @@
-package sample
+package load
 
 import (
 	"math/rand/v2"
