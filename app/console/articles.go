@@ -38,7 +38,8 @@ type explained struct {
 	// Articles are the original, if the article has one, and the article: the earlier one first.
 	Articles []shown `json:"articles"`
 	// Runs are the texts of two articles without markup, word by word; the earlier one is on the left.
-	Runs []changes.Run `json:"runs,omitempty"`
+	Runs    []changes.Run    `json:"runs,omitempty"`
+	Changes *changes.Changes `json:"changes,omitempty"` // what the later one brings
 }
 
 // serveVerdict answers with the verdict about the record whose coordinates the parameter "at" holds, and with
@@ -63,6 +64,7 @@ func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *ht
 		x.Articles = []shown{original, own}
 		if original.Gone == "" && own.Gone == "" {
 			x.Runs = told.Align(original.Beginning, own.Beginning)
+			x.Changes = told.WhatIsNew(&original.Article, &own.Article)
 		}
 	}
 	c.answer(w, x)
@@ -109,9 +111,7 @@ func (c *Console) serveTitles(ctx context.Context, w http.ResponseWriter, r *htt
 // article reads an article. Without a text it says why; of a dead letter it has the value.
 func (c *Console) article(ctx context.Context, ref article.Ref) shown {
 	a, _ := c.reader.Article(ctx, ref) // Gone has the error
-	s := shown{a, beginning(a.Text)}
-	s.Text = "" // it may be long
-	return s
+	return shown{a, beginning(a.Text)}
 }
 
 // beginning cuts a text for display. Bytes that are not UTF-8 become U+FFFD.
@@ -179,6 +179,7 @@ func (c *Console) serveCompare(ctx context.Context, w http.ResponseWriter, r *ht
 	}
 	answer := c.judge.Compare(&earlier, &later, false)
 	answer.Texts = told.Align(beginning(texts.Earlier), beginning(texts.Later))
+	answer.Changes = told.WhatIsNew(&earlier, &later)
 	c.answer(w, answer)
 }
 

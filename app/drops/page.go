@@ -25,20 +25,16 @@ type Pair struct {
 	Verdict        article.Verdict
 	Why            string // the row of the rule that decided, in words with its figures
 	Texts          []changes.Run
+	New            *changes.Changes
 }
 
 // NewPair compares a dropped article with its original, as far as their texts are known.
 func NewPair(judge *told.Judge, earlier, later told.Article, v article.Verdict) Pair {
-	p := Pair{Earlier: earlier, Later: later, Verdict: v, Why: told.Says(v.Kind, v.Reason)}
-	if earlier.Gone != "" || later.Gone != "" {
-		return p
+	version := judge.Version(&earlier, &later, &v)
+	p := Pair{Earlier: earlier, Later: later, Verdict: v, Why: version.Says, New: version.Changes}
+	if p.New != nil {
+		p.Texts = told.Align(earlier.Text, later.Text)
 	}
-	judge.Fingerprint(&p.Earlier)
-	judge.Fingerprint(&p.Later)
-	if c := judge.Compare(&p.Earlier, &p.Later, true); c.Kind == v.Kind.String() {
-		p.Why = c.Explanation
-	}
-	p.Texts = told.Align(earlier.Text, later.Text)
 	return p
 }
 
@@ -115,6 +111,7 @@ var (
 
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
 		"line":  visible.Line,
+		"news":  told.News,
 		"saved": Saved,
 		"texts": func(runs []changes.Run) template.HTML { return template.HTML(sidebyside.HTML(runs, false)) },
 	}).Parse(pageHTML))

@@ -136,7 +136,8 @@ func TestPagesThatAreOffSaySo(t *testing.T) {
 	h := newHealth(nil, discardLog())
 	handler := newHTTPHandler(config.HTTPConfig{}, nil, prometheus.NewRegistry(), h, nil)
 	for path, setting := range map[string]string{told.Path: "http.look", told.Description: "http.look",
-		console.Path: "http.console", console.Path + "api/feed": "http.console"} {
+		told.ChangesPath + "articles/0/0": "http.look",
+		console.Path:                      "http.console", console.Path + "api/feed": "http.console"} {
 		w := answered(handler, http.MethodGet, path, "localhost")
 		require.Equal(t, http.StatusNotFound, w.Code, path)
 		require.Contains(t, w.Body.String(), "set "+setting)

@@ -70,7 +70,7 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 		mux.Handle(path, page)
 	}
 	for path, setting := range map[string]string{told.Path: "http.look", told.Description: "http.look",
-		storylist.Path: "http.look", storylist.FeedPath: "http.look", console.Path: "http.console"} {
+		told.ChangesPath: "http.look", storylist.Path: "http.look", storylist.FeedPath: "http.look", console.Path: "http.console"} {
 		if pages[path] == nil {
 			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, "This page is switched off: set "+setting+" in the service.", http.StatusNotFound)
@@ -102,7 +102,7 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 		served     bool
 	}{
 		{console.Path, "verdicts, articles and connections, as a page", cfg.Console},
-		{told.Description, "the description of " + told.Path + " and " + storylist.Path, cfg.Look},
+		{told.Description, "the description of " + told.Path + ", " + told.ChangesPath + " and " + storylist.Path, cfg.Look},
 		{"/metrics", "for Prometheus", true},
 		{"/readyz", "is every connection up, and what is wrong", true},
 		{"/healthz", "does the process answer", true},

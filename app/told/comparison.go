@@ -2,7 +2,6 @@ package told
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"echosieve/pipeline/changes"
@@ -27,8 +26,7 @@ type Comparison struct {
 	A           Text             `json:"a"`
 	B           Text             `json:"b"`
 	Texts       []changes.Run    `json:"texts,omitempty"`
-	Numbers     *Numbers         `json:"numbers,omitempty"` // of the texts
-	Changes     *changes.Changes `json:"changes,omitempty"` // what B has that A lacks; nil without AddChanges
+	Changes     *changes.Changes `json:"changes,omitempty"` // what B has that A lacks; nil: it is not known
 
 	compared evidence.Comparison
 }
@@ -97,9 +95,9 @@ func (t *Judge) Compare(earlier, later *Article, found bool) Comparison {
 	return c
 }
 
-// AddChanges adds what is new in the later article, from the texts of both.
-func (c *Comparison) AddChanges(earlier, later *Article) {
-	c.Changes = changes.Between(changes.Version{Title: earlier.Title, Text: earlier.Text},
+// WhatIsNew says what is new in the later article, from the texts of both.
+func WhatIsNew(earlier, later *Article) *changes.Changes {
+	return changes.Between(changes.Version{Title: earlier.Title, Text: earlier.Text},
 		changes.Version{Title: later.Title, Text: later.Text})
 }
 
@@ -107,32 +105,3 @@ func (c *Comparison) AddChanges(earlier, later *Article) {
 func Align(earlier, later string) []changes.Run {
 	return changes.Align(strings.TrimSpace(text.Readable(earlier)), strings.TrimSpace(text.Readable(later)), text.Clean)
 }
-
-// Numbers are the numbers that only one of two texts has, in the order of the texts.
-type Numbers struct {
-	Original []string `json:"only_in_original"`
-	Article  []string `json:"only_in_article"`
-}
-
-// AddTexts aligns the texts of both articles, as records have them, and finds the numbers that differ.
-func (c *Comparison) AddTexts(a, b string) {
-	c.Texts = Align(a, b)
-	numbers := [2][]string{number.FindAllString(text.Clean(a), -1), number.FindAllString(text.Clean(b), -1)}
-	only := func(list, other []string) []string {
-		there, out := map[string]bool{}, []string{}
-		for _, n := range other {
-			there[n] = true
-		}
-		for _, n := range list {
-			if !there[n] {
-				there[n] = true
-				out = append(out, n)
-			}
-		}
-		return out
-	}
-	c.Numbers = &Numbers{only(numbers[0], numbers[1]), only(numbers[1], numbers[0])}
-}
-
-// number matches a number with its separators, in clean text.
-var number = regexp.MustCompile(`\d+(?:[.,:]\d+)*`)

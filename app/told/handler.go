@@ -70,7 +70,7 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.text }
 
-var errBusy = &refusal{http.StatusTooManyRequests, "Too many looks are under way. Try again in a second."}
+var errBusy = &refusal{http.StatusTooManyRequests, "Too many requests are under way. Try again in a second."}
 
 func wrong(format string, args ...any) error {
 	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
@@ -118,11 +118,16 @@ func (l *Looker) serve(w http.ResponseWriter, r *http.Request, gate *gate, log *
 		visible.Answer(w, http.StatusOK, answer, log)
 		return
 	}
+	refuse(w, r, err, "The index cannot be read now.", log)
+}
+
+// refuse sends a refusal. Another error stands in the log, and otherwise says what has failed.
+func refuse(w http.ResponseWriter, r *http.Request, err error, otherwise string, log *slog.Logger) {
 	var refused *refusal
 	if !errors.As(err, &refused) { // or the client is gone
-		log.Warn("a request to /v1/look was not answered", "err", err)
+		log.Warn("a request was not answered", "path", r.URL.Path, "err", err)
 		w.Header().Set("Retry-After", "5")
-		refused = &refusal{http.StatusServiceUnavailable, "The index cannot be read now. The log says why."}
+		refused = &refusal{http.StatusServiceUnavailable, otherwise + " The log says why."}
 	} else if refused == errBusy {
 		w.Header().Set("Retry-After", "1")
 	}

@@ -42,6 +42,9 @@ func parse(r record.Record) (*Output, error) {
 var ErrNoVerdict = errors.New(
 	"no verdict is in the output topics: the service has not decided it yet, or retention has removed the verdict")
 
+// errForeign refuses a topic of another program.
+var errForeign = errors.New("only the configured topics are read")
+
 // Reader reads topics. Safe for concurrent use.
 type Reader struct {
 	OnlyConfigured bool // reads no other topics than those of the configuration; set before the first use
@@ -75,7 +78,7 @@ func (r *Reader) archive(topic string) (*tools.Archive, error) {
 	topics := r.cfg.Topics.All()
 	if !slices.Contains(topics, topic) {
 		if r.OnlyConfigured {
-			return nil, fmt.Errorf("only the configured topics are read, and %q is none of them", topic)
+			return nil, fmt.Errorf("%w, and %q is none of them", errForeign, topic)
 		}
 		topics = []string{topic}
 	}

@@ -11,52 +11,52 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/sidebyside"
 	"echosieve/app/visible"
+	"echosieve/pipeline/changes"
 	"echosieve/pipeline/evidence"
 )
 
 // Report says why, with the figures of the rule, the look-ups, and what is new.
 func (c *Comparison) Report() string {
-	return fmt.Sprintf("%s\n\n%s\n\n%s%s", c.Explanation, FigureTable(c.Figures).Render(), c.LookupLines(), c.news())
+	report := fmt.Sprintf("%s\n\n%s\n\n%s", c.Explanation, FigureTable(c.Figures).Render(), c.LookupLines())
+	if news := c.NewsLine(); news != "" {
+		report += "new in B      " + news + "\n"
+	}
+	return report
 }
 
-// news says in a line what is new in B; empty: it is not known.
-func (c *Comparison) news() string {
+// NewsLine says in a line what is new in B; empty: it is not known.
+func (c *Comparison) NewsLine() string {
 	n := c.Changes
 	if n == nil {
 		return ""
 	}
-	line := fmt.Sprintf("new in B      %s: %s added (%.0f %% of the letters), %d changed, %d removed", n.Kind,
+	line := News(n)
+	if c.compared.Known && c.compared.Contradictions == 0 && len(n.Figures.Old)*len(n.Figures.New) > 0 {
+		line += " (a figure in place of another is seen only if it is among the up to 13 that are sampled; these are not)"
+	}
+	return line
+}
+
+// News says in a line what a version brings.
+func News(n *changes.Changes) string {
+	line := fmt.Sprintf("%s: %s added (%.0f %% of the letters), %d changed, %d removed", n.Kind,
 		visible.Count(n.Counts.Added, "sentence"), 100*n.NewShare, n.Counts.Changed, n.Counts.Removed)
 	if len(n.Figures.Old)+len(n.Figures.New) > 0 {
 		line += "; figures " + ShortList(n.Figures.Old) + " -> " + ShortList(n.Figures.New)
 	}
-	return visible.Line(line) + "\n"
+	if t := n.Title; t != nil {
+		line += fmt.Sprintf("; title %q -> %q", text.Trim(t.Old, mostTitle), text.Trim(t.New, mostTitle))
+	}
+	return visible.Line(line)
 }
 
-// SideBySide returns the numbers that only one text has, and both texts; nothing without AddTexts.
+// SideBySide returns both texts; nothing without Texts.
 func (c *Comparison) SideBySide(terminal sidebyside.Terminal) string {
 	if c.Texts == nil {
 		return ""
 	}
-	var numbers string
-	if line := c.NumberLine(); line != "" {
-		numbers = command.Fit("\n" + line + "\n")
-	}
-	return numbers + fmt.Sprintf("\n%s (left) and %s (right)\n", visible.Line(c.A.Name), visible.Line(c.B.Name)) +
+	return fmt.Sprintf("\n%s (left) and %s (right)\n", visible.Line(c.A.Name), visible.Line(c.B.Name)) +
 		terminal.Render(c.Texts)
-}
-
-// NumberLine names the numbers that only one text has; empty: there are none.
-func (c *Comparison) NumberLine() string {
-	n := c.Numbers
-	if n == nil || len(n.Original)+len(n.Article) == 0 {
-		return ""
-	}
-	line := fmt.Sprintf("numbers only left: %s; only right: %s", ShortList(n.Original), ShortList(n.Article))
-	if c.compared.Known && c.compared.Contradictions == 0 && len(n.Original)*len(n.Article) > 0 {
-		line += " (a figure in place of another is seen only if it is among the up to 13 that are sampled; these are not)"
-	}
-	return line
 }
 
 // FigureTable lists figures in a table of less than 80 columns.

@@ -165,6 +165,7 @@ func TestConsole(t *testing.T) {
 			chromedp.SetValue("[name=later]", strings.ReplaceAll(text, "Monday", "monday,")),
 			chromedp.Click("#compare button"))
 		tab.until(`document.getElementById("detail-title").textContent === "exact"`)
+		require.Contains(t, eval[string](tab, `document.querySelector("#detail-note summary").textContent`), "New: none, ")
 	})
 
 	t.Run("links", func(t *testing.T) {

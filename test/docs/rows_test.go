@@ -152,6 +152,8 @@ var rows = []row{
 		want: []string{`(?m)^This is advice`}},
 	{command: "curl -s http://localhost:9464/v1/look -H 'Content-Type: application/json' -d @article.json",
 		parsed: "the service of this test runs without http.look; app/told posts to it"},
+	{command: "curl -s localhost:9464/v1/changes/articles-duplicate/2/1517",
+		parsed: "the service of this test runs without http.look; app/told asks one"},
 	{
 		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -D '\x1e' | ` +
 			`kcat -b localhost:9092 -t articles -P -D '\x1e'`,

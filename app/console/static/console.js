@@ -286,6 +286,16 @@ function releaseOf(r, at) {
   return [storyOf(r), " ", button, told].flat();
 }
 
+// news says what is new in the later of two texts, and lists its sentences.
+function news(c) {
+  if (!c) return [];
+  const n = c.counts, says = [`New: ${c.kind}, ${count(n.added, "sentence")} added (${Math.round(100 * c.new_share)} % of the letters), ${n.changed} changed, ${n.removed} removed`];
+  if (c.figures.old.length + c.figures.new.length) says.push(`figures ${c.figures.old.join(", ") || "-"} → ${c.figures.new.join(", ") || "-"}`);
+  if (c.title) says.push(`title “${c.title.old}” → “${c.title.new}”`);
+  const lines = [...c.added.map((s) => "+ " + s), ...c.changed.map((p) => `≠ ${p.old} → ${p.new}`), ...c.removed.map((s) => "− " + s)];
+  return [element("details", {}, element("summary", { dir: "auto" }, says.join("; ")), ...lines.map((l) => element("div", { dir: "auto" }, l)))];
+}
+
 // heading is the verdict with what it is about.
 const heading = (r, title) => r.original ? `${r.verdict} copy of ${title || r.original_id || r.original}` : r.verdict;
 
@@ -297,7 +307,7 @@ async function showAt(at) {
     const a = await ask("api/verdict?" + new URLSearchParams({ at }));
     const later = a.articles.at(-1), r = a.verdict;
     if (a.articles.length === 1) return show(r ? heading(r) : later.title || at, r ? storyOf(r) : a.note, side(later, r ? "This article" : ""));
-    show(heading(r, a.articles[0].title), releaseOf(r, at),
+    show(heading(r, a.articles[0].title), [...releaseOf(r, at), ...news(a.changes)],
       side(a.articles[0], r.verdict === "possible" ? "Earlier: the article that it resembles" : "Earlier: the original", a.runs, "left"),
       side(later, "Later: this article", a.runs, "right"));
   } catch (e) {
@@ -330,7 +340,7 @@ $("compare").addEventListener("submit", async (e) => {
   const [show] = openDetail("Comparing …", "");
   try {
     const c = await ask("api/compare", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(texts) });
-    show(c.judged, `${c.explanation} ${count(c.distance, "bit")} apart.`,
+    show(c.judged, [`${c.explanation} ${count(c.distance, "bit")} apart.`, ...news(c.changes)],
       side({}, "Earlier text", c.texts, "left"), side({}, "Later text", c.texts, "right"));
   } catch (error) {
     show("Not compared", String(error.message ?? error));

@@ -36,7 +36,7 @@ func compareTexts(made *recipe.Recipe, judge *told.Judge, a, b *told.Article) co
 	from := article.Origin{Publisher: a.Publisher}
 	c := comparison{Comparison: judge.Compare(a, b, false), OnlyA: []string{}, OnlyB: []string{},
 		Words: compareWords(made.Weights(a.Text, from), made.Weights(b.Text, from))}
-	c.AddChanges(a, b)
+	c.Changes = told.WhatIsNew(a, b)
 	c.TotalWords = len(c.Words)
 	for _, w := range c.Words {
 		switch {

@@ -23,7 +23,7 @@ import (
 
 const help = `Explain says why the service reached its verdict about an article: the verdict, the article that it
 repeats and the chain to the root, each figure of the rule beside its limit, the look-ups that lead from one to the
-other, the numbers that differ, and both texts side by side with what differs marked. For a unique article it shows the
+other, what is new, and both texts side by side with what differs marked. For a unique article it shows the
 nearest articles that the index has now, and why the article is no copy of them.
 
 The article is named by the coordinates of its record in an output topic or in the input topic. For a record of the

@@ -222,8 +222,8 @@ func (e *explainer) compareWith(x *explanation, earlier *told.Article) {
 	}
 	c := e.compare(earlier, &x.Article)
 	if earlier.Gone == "" && x.Article.Gone == "" {
-		c.AddTexts(earlier.Text, x.Article.Text)
-		c.AddChanges(earlier, &x.Article)
+		c.Texts = told.Align(earlier.Text, x.Article.Text)
+		c.Changes = told.WhatIsNew(earlier, &x.Article)
 	}
 	x.Comparison = &c
 }

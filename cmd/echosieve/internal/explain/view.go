@@ -119,7 +119,7 @@ func (x *explanation) page() string {
 		b.WriteString(told.FigureTable(c.Figures).RenderHTML())
 	}
 	if c := x.Comparison; c != nil && c.Texts != nil {
-		add("p", c.NumberLine())
+		add("p", "New: "+c.NewsLine())
 		add("h2", c.A.Name+" (left, red) and "+c.B.Name+" (right, green)")
 		b.WriteString(sidebyside.HTML(c.Texts, true))
 	}

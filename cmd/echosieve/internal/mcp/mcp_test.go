@@ -66,6 +66,8 @@ func TestFile(t *testing.T) {
 		"story":   {map[string]any{"root": "none"}, "No story has this root"},
 		"stories": {map[string]any{"sort": "size"}, "sort is one of"},
 		"look":    {map[string]any{"article": map[string]any{"text": "x"}}, "--url"},
+		"explain": {map[string]any{"record": "articles/0/1"}, "--url"},
+		"changes": {map[string]any{"record": "../metrics"}, "topic/partition/offset"},
 	} {
 		text, failed = call(tool, c.arguments)
 		require.True(t, failed)
@@ -83,6 +85,8 @@ func TestService(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		case r.Method == http.MethodPost:
 			_, _ = w.Write([]byte(`{"articles":[{"verdict":"near"}]}`))
+		case r.URL.Path == "/below/v1/changes/articles/0/1":
+			_, _ = w.Write([]byte(`{"changes":{"kind":"extension"}}`))
 		case r.URL.EscapedPath() == "/below/v1/stories/a%2Fb%3F":
 			_, _ = w.Write([]byte(storyLine))
 		default:
@@ -96,6 +100,11 @@ func TestService(t *testing.T) {
 	text, failed := call("look", map[string]any{"article": map[string]any{"text": "x"}})
 	require.False(t, failed, text)
 	require.Contains(t, text, "near")
+	for _, tool := range []string{"explain", "changes"} {
+		text, failed = call(tool, map[string]any{"record": "articles/0/1"})
+		require.False(t, failed, text)
+		require.Contains(t, text, "extension")
+	}
 	text, failed = call("story", map[string]any{"root": "a/b?"})
 	require.False(t, failed, text)
 	text, failed = call("stories", map[string]any{})

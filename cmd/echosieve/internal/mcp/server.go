@@ -40,10 +40,14 @@ type (
 		Root string `json:"root" jsonschema:"coordinates or id of the first article"`
 	}
 	changesIn struct {
+		Record       string `json:"record,omitempty" jsonschema:"coordinates of an article, in place of two texts"`
 		EarlierTitle string `json:"earlier_title,omitempty"`
-		EarlierText  string `json:"earlier_text"`
+		EarlierText  string `json:"earlier_text,omitempty"`
 		LaterTitle   string `json:"later_title,omitempty"`
-		LaterText    string `json:"later_text"`
+		LaterText    string `json:"later_text,omitempty"`
+	}
+	explainIn struct {
+		Record string `json:"record" jsonschema:"coordinates of an article, of the input topic or an output topic"`
 	}
 	lookIn struct {
 		Article map[string]any `json:"article" jsonschema:"the article as the input topic takes it: id, title, text, url"`
@@ -65,11 +69,16 @@ func newServer(from source) *mcp.Server {
 		shorten(&one, len(one.ByPublisher))
 		return &one, err
 	})
-	add(s, "changes", "What is new in the later of two texts of an article.",
-		func(_ context.Context, in changesIn) (any, error) {
+	add(s, "changes", "What is new in an article that was dropped or marked, or in the later of two texts.",
+		func(ctx context.Context, in changesIn) (any, error) {
+			if in.Record != "" {
+				return version(ctx, from, in.Record)
+			}
 			return changes.Between(changes.Version{Title: in.EarlierTitle, Text: in.EarlierText},
 				changes.Version{Title: in.LaterTitle, Text: in.LaterText}), nil
 		})
+	add(s, "explain", "Why an article was dropped or marked, its original, and what is new in it.",
+		func(ctx context.Context, in explainIn) (any, error) { return version(ctx, from, in.Record) })
 	add(s, "look", "What an article would be if it came now: unique, possible, near or exact, of which original, and why.",
 		func(ctx context.Context, in lookIn) (any, error) {
 			body, err := json.Marshal(in.Article)
@@ -82,6 +91,16 @@ func newServer(from source) *mcp.Server {
 	add(s, "publishers", "Publishers of the 200 largest stories, with the number of stories that each carried and began.",
 		func(ctx context.Context, in publishersIn) (any, error) { return publishers(ctx, from, in.Name) })
 	return s
+}
+
+// version is an article beside its original.
+func version(ctx context.Context, from source, coordinates string) (any, error) {
+	at, err := article.ParseCoordinates(coordinates)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := from.ask(ctx, told.ChangesPath+at.String(), nil)
+	return json.RawMessage(answer), err
 }
 
 // add adds a tool that reads only. Its answer is JSON of at most mostAnswer bytes.

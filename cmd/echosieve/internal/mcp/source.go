@@ -29,8 +29,8 @@ func newLocal(list *storylist.List) *local {
 }
 
 func (l *local) ask(ctx context.Context, path string, body []byte) ([]byte, error) {
-	if body != nil {
-		return nil, errors.New("a file has stories only: start mcp with --url to look articles up")
+	if !strings.HasPrefix(path, storylist.Path) {
+		return nil, errors.New("a file has stories only: start mcp with --url to ask about articles")
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	if err != nil {
