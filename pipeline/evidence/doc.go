@@ -6,10 +6,9 @@
 // The index keeps a signature of every article in the window. The second check sees nothing else of an
 // earlier article: everything that it needs of a text must be in these 88 bytes.
 //
-// Layout of version 11. A flash has version 12: filters of its word pairs and words in bytes 2 to 31 and
-// 62 to 79.
+// Layout. The version of a flash is 14: filters of its word pairs and words are in bytes 2 to 31 and 62 to 79.
 //
-//	 0      version, 11
+//	 0      version, 13
 //	 1      number of word bigrams n as round(16 log2(n+1)), at most 255
 //	 2..31  MinHash of the word bigrams: 120 slots of 2 bits, slot 0 in the lowest bits of byte 2
 //	32..47  numbers: 16 slots with an 8-bit hash of what stands before a number, 0 = empty; the last 3 are for
@@ -21,8 +20,8 @@
 //	        foremost first; then the first one again
 //	69..76  up to 8 main words, the weightiest first: an 8-bit hash, 0 = none
 //	77..79  how often each main word occurs, 3 bits each (timesLevels)
-//	80      hash of the publisher, 0 = not known
-//	81      hash of the address, 7 bits, 0 = not known; highest bit: the publisher calls the text a correction
+//	80..87  from the lowest bit: hash of the publisher, 32 bits; of the address, 15; of the title, 15; each 0 = not
+//	        known. The highest bit: the publisher calls the text a correction
 //
 // The MinHash is one permutation cut into slots (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012), empty
 // slots filled from others (Shrivastava, "Optimal Densification for Fast and Accurate Minwise Hashing", ICML 2017),
