@@ -67,7 +67,9 @@ func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 				bad.Add(ledger.Unrelated, "%s (%s) names as its original %s, which has another text", a.input,
 					o.Verdict(), original)
 			}
-			if o.IsThrough() {
+			switch {
+			case o.IsReleased(): // whatever it resembles
+			case o.IsThrough():
 				through = true
 				bad = append(bad, twins(a, families[family][:i], seen)...)
 			}
@@ -83,7 +85,7 @@ func relate(inputs map[string]*kgo.Record, seen map[string]*ledger.Outcome,
 // through as well.
 func twins(a member, others []member, seen map[string]*ledger.Outcome) (bad ledger.Violations) {
 	for _, b := range others {
-		if o := seen[b.input]; o != nil && o.IsThrough() && a.MustMatch(b.Fact) {
+		if o := seen[b.input]; o != nil && o.IsThrough() && !o.IsReleased() && a.MustMatch(b.Fact) {
 			bad.Add(ledger.Twin, "%s and %s are copies of each other, but neither was published as a copy", b.input,
 				a.input)
 		}

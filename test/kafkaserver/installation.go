@@ -20,7 +20,9 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <groupId>echosieve</groupId><artifactId>test-kafka</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies>
     <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>%s</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>%[1]s</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>%[1]s</version>
+      <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>
   </dependencies>
 </project>
 `
@@ -34,6 +36,13 @@ func (i installation) classPath() string {
 	return filepath.Join(i.dir, "slf4j-simple-1.7.36.jar") + ":" + filepath.Join(i.dir, "*")
 }
 
+// ConsoleConsumer is Kafka's own consumer for the console, in Java: it writes values, a line each.
+func ConsoleConsumer(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	return exec.CommandContext(t.Context(), "java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", install(t, V4).classPath(),
+		"org.apache.kafka.tools.consumer.ConsoleConsumer"}, args...)...)
+}
+
 // classes is an archive of the classes as Java has loaded them. A start with it takes a third less CPU time.
 // Java ignores it if it is missing or does not fit.
 func (i installation) classes() string { return filepath.Join(i.dir, "classes.jsa") }
@@ -45,7 +54,7 @@ func install(t testing.TB, version string) installation {
 		_, err := exec.LookPath(tool)
 		require.NoError(t, err, "real Kafka needs %s; run: .ci/setup test", tool)
 	}
-	return installation{Cached(t, "kafka-"+version, func(dir string) {
+	return installation{Cached(t, "kafka-tools-"+version, func(dir string) {
 		fetch(t, version, dir)
 		archive(t, installation{dir})
 	})}

@@ -135,6 +135,26 @@ func ids(seen map[string]*Outcome) (bad Violations) {
 	return bad
 }
 
+// releases checks that each article that somebody took back is published as unique once. Two calls at the same time can
+// publish its record twice: the second one is an exact copy of the first.
+func releases(r Run, seen map[string]*Outcome) (bad Violations) {
+	through := map[string]int{}
+	for input, o := range seen {
+		released := Headers(r.Inputs[input])[pipeline.HeaderRelease]
+		if n := through[released]; released != "" && o.IsReleased() {
+			through[released] = n + 1
+		} else if released != "" {
+			through[released] = n
+		}
+	}
+	for _, released := range slices.Sorted(maps.Keys(through)) {
+		if n := through[released]; n != 1 {
+			bad.Add(Misplaced, "%s was released, and is published as unique %d times for that", released, n)
+		}
+	}
+	return bad
+}
+
 // lane is the part of an output partition that comes from one input partition.
 type lane struct {
 	topic     string

@@ -90,6 +90,7 @@ func (r Run) Check() Report {
 	links, wrong := chains(seen)
 	bad = append(bad, wrong...)
 	bad = append(bad, ids(seen)...)
+	bad = append(bad, releases(r, seen)...)
 	bad = append(bad, inOrder(r.Outputs, r.Partitions)...)
 	return Report{seen, links, bad}
 }
@@ -127,6 +128,11 @@ func ByCoordinates(records []*kgo.Record) map[string]*kgo.Record {
 		all[Coordinates(r)] = r
 	}
 	return all
+}
+
+// IsReleased says whether the record takes the place of a dropped one, and is unique for this reason alone.
+func (o *Outcome) IsReleased() bool {
+	return o.Headers[pipeline.HeaderReason] == "released" && o.Verdict() == article.Unique.String()
 }
 
 // written says where an output record stands and which producer wrote it.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/pipeline"
 	"echosieve/pipeline/record"
 )
 
@@ -157,6 +158,25 @@ func TestViolationsAreFound(t *testing.T) {
 }
 
 // The member of a verdict stands last, and says what the headers say.
+// Of two records that release one article, one is unique for that reason.
+func TestReleases(t *testing.T) {
+	released := func(input string) *kgo.Record {
+		return change(unique(input), func(r *kgo.Record) {
+			r.Headers = append(r.Headers, kgo.RecordHeader{Key: "echosieve-reason", Value: []byte("released")})
+		})
+	}
+	run := func(outputs ...*kgo.Record) Run {
+		r := runOf(outputs)
+		for _, input := range []string{b, c} {
+			r.Inputs[input].Headers = []kgo.RecordHeader{{Key: pipeline.HeaderRelease, Value: []byte(a)}}
+		}
+		return r
+	}
+	require.Empty(t, kinds(run(unique(a), released(b), copyOf(c, b, b))))
+	require.Equal(t, []Kind{Misplaced}, kinds(run(unique(a), released(b), released(c))))
+	require.Equal(t, []Kind{Misplaced}, kinds(run(unique(a), unique(b), unique(c))))
+}
+
 func TestMemberOfAVerdict(t *testing.T) {
 	const given = `{"a":1}`
 	in := &kgo.Record{Key: []byte("k"), Value: []byte(given), Timestamp: now}

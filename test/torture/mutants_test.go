@@ -87,6 +87,9 @@ var mistakes = []mistake{
 				"articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: " +
 				"articles[i].Ref()})\n		}\n	}\n"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
+	{name: "released-is-compared", edits: []edit{
+		{"pipeline/pipeline.go", "	if released, ok := ReleaseOf(r); ok {\n", "	if released, ok := ReleaseOf(r); ok && false {\n"},
+	}, faults: "release", want: []ledger.Kind{ledger.Misplaced}},
 	{name: "stories-count-an-offset-twice", edits: []edit{
 		{"stories/story.go", "case at.Offset <= s.highest[i].Offset:", "case false:"},
 	}, faults: "crash,crash", want: []ledger.Kind{ledger.Story}, args: []string{"--stories"}},

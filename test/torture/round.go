@@ -125,6 +125,7 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 		return 0, nil, err
 	}
 	sent += x.Committed
+	r.Released.Range(func(any, any) bool { sent++; return true })
 	return sent, x, nil
 }
 

@@ -45,6 +45,7 @@ type injector func(ctx context.Context, r *rig.Round, random *rand.Rand) (proof 
 func oneBroker(o rig.Options) bool     { return o.BrokerCount == 1 }
 func threeBrokers(o rig.Options) bool  { return o.BrokerCount > 1 }
 func plainRedis(o rig.Options) bool    { return o.RedisKind == rig.PlainRedis }
+func oneVersion(o rig.Options) bool    { return o.Old == "" }
 func redisReplicas(o rig.Options) bool { return o.RedisKind != rig.PlainRedis }
 
 // All are the faults by their names on the command line.
@@ -63,6 +64,11 @@ var All = map[string]Fault{
 	"replace": {
 		Lane: Processes, Inject: replace, needs: func(o rig.Options) bool { return o.Old != "" },
 		About: "replace a process by one of the other version; with --upgrade before each other fault of processes",
+	},
+
+	"release": {
+		Lane: Processes, Inject: release, needs: oneVersion,
+		About: "drops are taken back with the command release, which is killed meanwhile",
 	},
 
 	"redis-stall": {Lane: Redis, Inject: stallRedis, needs: plainRedis,

@@ -49,6 +49,8 @@ type Round struct {
 	Summary *Summary
 	// BreakingKafka is held while a fault of Kafka lasts, and while a transaction is open: see traffic.Transactions.
 	BreakingKafka sync.Mutex
+	// Released has the coordinates of the input records whose drop was taken back: each gives one more input record.
+	Released sync.Map
 
 	mu         sync.Mutex
 	processes  []*process.Process
@@ -187,6 +189,11 @@ func (r *Round) arguments(command ...string) []string {
 		"--kafka.session_timeout", SessionTimeout.String(), "--kafka.commit_interval",
 		"200ms",
 	}, r.redisFlags(), r.ServiceFlags)
+}
+
+// ReleaseArguments are those of the command that releases the article of a record.
+func (r *Round) ReleaseArguments(coordinates string) []string {
+	return r.arguments("release", coordinates)
 }
 
 // ended removes a process from the list. It starts another process in the place of one that ended by itself.
