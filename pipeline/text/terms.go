@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"echosieve/pipeline/dict"
@@ -39,8 +40,18 @@ func WordLists() []string {
 }
 
 // LoadTerms reads the embedded IDF tables and stop words. moreStopWords are the user's, one a line. without is one of
-// WordLists that measurements leave out: its words then count as words without an entry; empty: none.
+// WordLists that measurements leave out: its words then count as words without an entry; empty: none. The usual terms,
+// with neither, are read once and stay loaded: all recipes of a process share them.
 func LoadTerms(moreStopWords []byte, without string) (*Terms, error) {
+	if len(moreStopWords) == 0 && without == "" {
+		return usualTerms()
+	}
+	return loadTerms(moreStopWords, without)
+}
+
+var usualTerms = sync.OnceValues(func() (*Terms, error) { return loadTerms(nil, "") })
+
+func loadTerms(moreStopWords []byte, without string) (*Terms, error) {
 	table, err := dict.Read(dict.IDF)
 	if err != nil {
 		return nil, err
