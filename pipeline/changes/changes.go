@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/text"
 )
 
@@ -17,7 +18,7 @@ type Kind string
 // The kinds.
 const (
 	None       Kind = "none"       // no word differs
-	Correction Kind = "correction" // a figure stands in place of another, and hardly a word differs
+	Correction Kind = "correction" // marked as one, or a figure stands in place of another, and hardly a word differs
 	Update     Kind = "update"     // figures differ, and no sentence was added
 	Extension  Kind = "extension"  // sentences were added
 	Cut        Kind = "cut"        // sentences were removed, and none was added
@@ -30,7 +31,7 @@ type Version struct{ Title, Text string }
 // Changes says what a later version has that an earlier one lacks. Its JSON names must not change.
 type Changes struct {
 	Kind     Kind     `json:"kind"`
-	NewShare float64  `json:"new_share"` // of the letters of the later text: those of the sentences that were added
+	NewShare float64  `json:"new_share"` // of the letters of the later text: those that were added as sentences
 	Counts   Counts   `json:"counts"`
 	Added    []string `json:"added"`
 	Changed  []Pair   `json:"changed"`
@@ -65,33 +66,54 @@ const (
 	mostListed = 2000 // bytes of a list
 	// fewWords is the share of the letters of a pair that differ at most in a correction.
 	fewWords = 0.3
+	// mostNote is the share of its letters that a text marked as a correction has for saying what it corrects.
+	mostNote = 0.25
+	// longSentence is the number of letters of a text without full stops that counts as one sentence: of it, a stretch
+	// of longStretch letters that stands in place of little is a sentence that was added.
+	longSentence, longStretch = 600, 60
 )
 
 // Between compares two versions. Texts of some pages take a millisecond.
 func Between(earlier, later Version) *Changes {
 	c := &Changes{Kind: None, Added: []string{}, Changed: []Pair{}, Removed: []string{},
 		Figures: Replaced[[]string]{[]string{}, []string{}}}
-	old, oldCut := sentencesOf(earlier.Text)
-	now, nowCut := sentencesOf(later.Text)
+	old, oldCut := sentencesOf(earlier)
+	now, nowCut := sentencesOf(later)
 	c.Cut = oldCut || nowCut
 	var figures Replaced[[]sentence]
-	few := true
+	before, after := runsOf(old), runsOf(now)
+	is := tally{few: true}
+	add := func(s string) {
+		c.Counts.Added++
+		c.Added = c.list(c.Added, s)
+	}
 	for _, g := range match(old, now) {
 		switch words := differing(g); {
 		case len(words) == 0:
 			c.Counts.Same += len(g.New)
+		case len(g.Old) == 0 && g.New[0].standsIn(before), len(g.New) == 0 && g.Old[0].standsIn(after):
+			c.Counts.Same += len(g.New)
+			is.moved = true
 		case len(g.Old) == 0:
-			c.Counts.Added++
-			c.Added = c.list(c.Added, g.New[0].text)
-			c.NewShare += float64(letters(g.New[0].text))
+			add(g.New[0].text)
+			if !g.New[0].aside {
+				is.news = true
+				c.NewShare += float64(letters(g.New[0].text))
+			}
 		case len(g.New) == 0:
 			c.Counts.Removed++
 			c.Removed = c.list(c.Removed, g.Old[0].text)
+			is.less = is.less || !g.Old[0].aside
 		default:
 			c.Counts.Changed++
 			c.pair(g, words)
+			for _, s := range stretches(g, words) {
+				add(s)
+				is.news = true
+				c.NewShare += float64(letters(s))
+			}
 			figures.Old, figures.New = append(figures.Old, below(g.Old)...), append(figures.New, below(g.New)...)
-			few = few && isFew(words, g)
+			is.few = is.few && isFew(words, g)
 		}
 	}
 	if all := letters(joined(now)); all > 0 {
@@ -101,24 +123,54 @@ func Between(earlier, later Version) *Changes {
 	if text.Clean(earlier.Title) != text.Clean(later.Title) {
 		c.Title = &Replaced[string]{article.Cut(earlier.Title, mostListed), article.Cut(later.Title, mostListed)}
 	}
-	c.Kind = c.kind(few)
+	is.marked = later.isMarked() && !earlier.isMarked()
+	c.Kind = c.kind(&is)
 	return c
 }
 
-func (c *Changes) kind(few bool) Kind {
+// tally is what Changes do not tell of the sentences of an article, beside lines such as bylines.
+type tally struct {
+	marked bool // as a correction
+	news   bool // one was added
+	less   bool // one was removed
+	moved  bool // one stands within others
+	few    bool // hardly a word differs
+}
+
+func (c *Changes) kind(is *tally) Kind {
 	switch n := c.Counts; {
-	case n.Added > 0:
+	case is.marked && c.NewShare <= mostNote:
+		return Correction
+	case is.news:
 		return Extension
-	case len(c.Figures.Old) > 0 && len(c.Figures.New) > 0 && n.Removed == 0 && few:
+	case len(c.Figures.Old) > 0 && len(c.Figures.New) > 0 && !is.less && is.few:
 		return Correction
 	case len(c.Figures.Old)+len(c.Figures.New) > 0:
 		return Update
-	case n.Removed > 0:
+	case is.less:
 		return Cut
-	case n.Changed > 0 || c.Title != nil:
+	case n.Added+n.Changed+n.Removed > 0 || is.moved || c.Title != nil:
 		return Rewording
 	}
 	return None
+}
+
+// isMarked tells whether its publisher says that it is a correction.
+func (v Version) isMarked() bool {
+	return evidence.IsCorrection(v.Title) || evidence.IsCorrection(v.Text)
+}
+
+// stretches returns what was added within a pair of texts without full stops.
+func stretches(g group, words []Run) (list []string) {
+	if letters(joined(g.New)) < longSentence*len(g.New) {
+		return nil
+	}
+	for _, w := range words {
+		if n := letters(w.Right); n >= longStretch && 4*letters(w.Left) <= n {
+			list = append(list, strings.TrimSpace(w.Right))
+		}
+	}
+	return list
 }
 
 // list appends a sentence, as far as there is room for it.
@@ -169,10 +221,11 @@ func differing(g group) []Run {
 	return words
 }
 
+// isFew tells whether few words differ, beside figures.
 func isFew(words []Run, g group) bool {
 	n := 0
 	for _, w := range words {
-		n += max(letters(w.Left), letters(w.Right))
+		n += max(letters(number.ReplaceAllString(w.Left, "")), letters(number.ReplaceAllString(w.Right, "")))
 	}
 	return float64(n) <= fewWords*float64(letters(joined(g.New)))
 }
@@ -188,9 +241,7 @@ func letters(s string) (n int) {
 }
 
 // below returns the sentences that do not stand above the article: numbers there number the version.
-func below(list []sentence) []sentence {
-	return slices.DeleteFunc(slices.Clone(list), func(s sentence) bool { return s.head })
-}
+func below(list []sentence) []sentence { return slices.DeleteFunc(slices.Clone(list), isHead) }
 
 func joined(list []sentence) string {
 	texts := make([]string, 0, len(list))

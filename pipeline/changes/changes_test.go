@@ -15,19 +15,24 @@ const (
 		"航运公司发言人表示，尚不清楚船只偏离航线的原因。港口将关闭至潮水托起船只为止。"
 )
 
+// bees are three sentences of another subject.
+const bees = " Beekeepers keep hives on the roofs of offices. Lime trees along the canal give most of the nectar. Honey " +
+	"from the town is sold at two markets."
+
+const late = " Divers will look at the hull of the boat tomorrow morning."
+
+// plain returns a text some times, without full stops.
+func plain(text string, times int) string {
+	return strings.Repeat(strings.ReplaceAll(text, ".", "")+" ", times)
+}
+
 // with returns a text with some parts replaced.
 func with(text string, oldNew ...string) Version {
 	return Version{Text: strings.NewReplacer(oldNew...).Replace(text)}
 }
 
 func TestKinds(t *testing.T) {
-	const late = " Divers will look at the hull of the boat tomorrow morning."
-	for name, c := range map[string]struct {
-		earlier, later Version
-		kind           Kind
-		counts         Counts
-		figures        Replaced[[]string]
-	}{
+	checkKinds(t, map[string]kindCase{
 		"the same": {with(ferry), with("<p>"+ferry+"</p>", ",", " -"), None, Counts{Same: 4}, none},
 		"a figure": {with(ferry), with(ferry, "12", "120"),
 			Correction, Counts{Same: 3, Changed: 1}, figures("12", "120")},
@@ -57,7 +62,43 @@ func TestKinds(t *testing.T) {
 		"Chinese, reworded": {with(chinese), with(chinese, "尚不清楚船只偏离航线的原因", "目前还不知道船只为何偏离航线"), Rewording,
 			Counts{Same: 3, Changed: 1}, none},
 		"nothing": {Version{}, Version{}, None, Counts{}, none},
-	} {
+	})
+}
+
+// Lines around an article are no news, nor is what stands within another sentence.
+func TestKindsOfLines(t *testing.T) {
+	checkKinds(t, map[string]kindCase{
+		"marked": {with(ferry), with("CORRECTED - "+ferry+" The boat is corrected to a ferry.", "boat", "ferry"), Correction,
+			Counts{Same: 2, Added: 1, Changed: 2}, none},
+		"marked, much more": {with(ferry), with("CORRECTED - " + ferry + late + bees), Extension,
+			Counts{Same: 3, Added: 4, Changed: 1}, none},
+		"another byline": {with(chinese + "\u3010\u7f16\u8f91:\u82d1\u83c1\u83c1\u3011"),
+			with(chinese + "\u3010\u7f16\u8f91:\u9648\u6d77\u5cf0\u3011"), Rewording,
+			Counts{Same: 4, Changed: 1}, none},
+		"a byline more": {with(ferry), with(ferry + "\n\nMore"), Rewording, Counts{Same: 4, Added: 1}, none},
+		"the title above": {Version{"Ferry aground", ferry}, Version{"Ferry aground off Gull Island",
+			"Ferry aground off Gull Island\n\n" + ferry}, Rewording, Counts{Same: 4, Added: 1}, none},
+		"taken from a sentence": {with(ferry), with(ferry + " The boat had left its course."), Rewording,
+			Counts{Same: 5}, none},
+		"a table": {Version{Text: "Net 634,000\nRevs rose\nShares fell\nNet of taxes"},
+			Version{Text: "Net 734,000\nRevs rose\nShares fell\nNet of taxes"}, Correction,
+			Counts{Same: 3, Changed: 1}, figures("634,000", "734,000")},
+		"without full stops": {with(plain(ferry, 3)), with(plain(ferry, 3) + plain(bees, 1)), Extension,
+			Counts{Added: 1, Changed: 1}, Replaced[[]string]{[]string{}, []string{"two"}}},
+	})
+}
+
+// kindCase is a pair of texts, and what is new in the later one.
+type kindCase struct {
+	earlier, later Version
+	kind           Kind
+	counts         Counts
+	figures        Replaced[[]string]
+}
+
+func checkKinds(t *testing.T, cases map[string]kindCase) {
+	t.Helper()
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := Between(c.earlier, c.later)
 			require.Equal(t, c.kind, got.Kind, "%+v", got)

@@ -21,17 +21,19 @@ type sentence struct {
 	text  string // as people read it
 	key   string // equal sentences have equal keys
 	head  bool   // a line above the article: its numbers number the version
+	aside bool   // such a line, or a byline, a credit, "More": no news
 	terms []string
+	runs  []string // of runWords words that follow each other
 }
 
 // withAddresses are the rules of page.NewFinder by which no sentence loses a part.
 var withAddresses = uint(1) << slices.Index(page.Rules(), "addresses")
 
 // sentencesOf returns the sentences of an article, without what stands around it. cut says that the text is too long.
-func sentencesOf(raw string) (list []sentence, cut bool) {
-	whole := len(raw)
-	raw = article.Cut(raw, mostBytes)
-	cut = len(raw) < whole
+func sentencesOf(v Version) (list []sentence, cut bool) {
+	defer func() { setAside(list, normalised(text.Clean(v.Title))) }()
+	raw := article.Cut(v.Text, mostBytes)
+	cut = len(raw) < len(v.Text)
 	body, left := page.NewFinder(page.HTMLArticle, withAddresses).Find(raw, text.Clean(raw), article.Origin{}, nil)
 	within, head := normalised(body), len(normalised(body[:left.Head]))
 	for _, readable := range []string{text.Readable(raw), body} { // body: the text is no text, but an editor's blocks
@@ -48,7 +50,8 @@ func sentencesOf(raw string) (list []sentence, cut bool) {
 			case len(list) == mostSentences:
 				return list, true
 			default:
-				s.head, s.terms = at < head, termsOf(clean, s.key)
+				s.head = at < head
+				s.terms, s.runs = termsOf(clean, s.key)
 				list = append(list, s)
 			}
 		}
@@ -59,16 +62,49 @@ func sentencesOf(raw string) (list []sentence, cut bool) {
 	return list, cut
 }
 
+func isHead(s sentence) bool { return s.head }
+
+// mostBare bounds the words of a line without an end of sentence and without a number that is no sentence.
+const mostBare = 10
+
+// setAside marks what is no sentence of the article. Where that would be half of a text or more, such as a poem or a
+// table, its lines are the article.
+func setAside(list []sentence, title string) {
+	aside, all := 0, 0
+	for i := range list {
+		s := &list[i]
+		s.head = s.head || title != "" && strings.Contains(s.key, title) && len(s.key) < 2*len(title)
+		s.aside = s.head || len(s.terms) <= mostBare && !strings.ContainsAny(s.text, ".!?\u3002\uff01\uff1f") &&
+			!strings.ContainsFunc(s.text, unicode.IsDigit)
+		n := letters(s.text)
+		if all += n; s.aside {
+			aside += n
+		}
+	}
+	for i := range list {
+		list[i].head, list[i].aside = list[i].head && 2*aside < all, list[i].aside && 2*aside < all
+	}
+}
+
 func normalised(clean string) string { return string(text.AppendNormalised(nil, clean)) }
 
-// termsOf returns the different words of a clean sentence. Where each character is a word, as in Chinese, pairs of them
-// are the words. It returns key if there are none.
-func termsOf(clean, key string) []string {
-	var list []string
+// runWords is the number of words of a run.
+const runWords = 3
+
+// termsOf returns the different words of a clean sentence, and its runs. Where each character is a word, as in Chinese,
+// pairs of them are the words. It returns key if there are none.
+func termsOf(clean, key string) (list, runs []string) {
 	single := ""
+	var last []string
 	for iter := words.FromString(clean); iter.Next(); {
 		word := iter.Value()
-		switch r, size := utf8.DecodeRuneInString(word); {
+		r, size := utf8.DecodeRuneInString(word)
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			if last = append(last, word); len(last) >= runWords {
+				runs = append(runs, strings.Join(last[len(last)-runWords:], " "))
+			}
+		}
+		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			single = ""
 		case size < len(word):
@@ -81,10 +117,10 @@ func termsOf(clean, key string) []string {
 		}
 	}
 	if len(list) == 0 {
-		return []string{key}
+		return []string{key}, nil
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	return slices.Compact(list), runs
 }
 
 // group is some sentences of both texts that say much the same. One side may be empty: then the other holds a sentence
@@ -112,17 +148,16 @@ func match(old, now []sentence) []group {
 			rest = append(rest, i)
 		}
 	}
+	alone := map[int]bool{}
+	for _, i := range rest {
+		alone[i] = true
+	}
 	for _, edge := range likest(all, rest, len(now)) {
 		of[find(of, edge[0])] = find(of, edge[1])
+		alone[edge[0]], alone[edge[1]] = false, false
 	}
-	isHead := func(s sentence) bool { return s.head }
-	if a, b := slices.IndexFunc(now, isHead), slices.IndexFunc(old, isHead); a >= 0 && b >= 0 { // one line is for another
-		for i := range all {
-			if all[i].head {
-				of[find(of, i)] = find(of, a)
-			}
-		}
-	}
+	joinSides(of, len(now), func(i int) bool { return all[i].head }) // one line is for another
+	joinSides(of, len(now), func(i int) bool { return all[i].aside && alone[i] })
 	var groups []group
 	at := map[int]int{}
 	for i := range all {
@@ -138,6 +173,23 @@ func match(old, now []sentence) []group {
 		}
 	}
 	return groups
+}
+
+// joinSides joins the sentences that fit into one group, if both texts have one. Those before middle are of the later
+// text.
+func joinSides(of []int, middle int, fits func(int) bool) {
+	var some [2][]int
+	for i := range of {
+		if fits(i) {
+			some[textOf(i, middle)] = append(some[textOf(i, middle)], i)
+		}
+	}
+	if len(some[0]) == 0 || len(some[1]) == 0 {
+		return
+	}
+	for _, i := range slices.Concat(some[0], some[1]) {
+		of[find(of, i)] = find(of, some[0][0])
+	}
 }
 
 func find(of []int, i int) int {
@@ -186,8 +238,33 @@ func likest(all []sentence, rest []int, middle int) (edges [][2]int) {
 	return edges
 }
 
+// runsOf are the runs of a text.
+func runsOf(list []sentence) map[string]bool {
+	all := map[string]bool{}
+	for i := range list {
+		for _, run := range list[i].runs {
+			all[run] = true
+		}
+	}
+	return all
+}
+
+// standsIn tells whether a text has most of the runs of a sentence, so that it is only cut otherwise.
+func (s *sentence) standsIn(text map[string]bool) bool {
+	n := 0
+	for _, run := range s.runs {
+		if text[run] {
+			n++
+		}
+	}
+	return n > 0 && float64(n) >= mostRuns*float64(len(s.runs))
+}
+
 // leastShared is the share of its words that a sentence has in common with the one that it was made of.
 const leastShared = 0.5
+
+// mostRuns is the share of its runs that a sentence has in common with the text that it was taken from.
+const mostRuns = 0.7
 
 // textOf is 0 for a sentence of the later text, 1 for one of the earlier.
 func textOf(i, middle int) int {
