@@ -96,6 +96,18 @@ func (p *publishers) add(one publisher) {
 	}
 }
 
+// credit adds whom an article names as its origin, if it names one. The relation tells where.
+func (p *publishers) credit(a *Article) {
+	if a.Credit != "" {
+		p.add(publisher{name: a.Credit, articles: 1, first: a.Time, ref: a.Ref, relation: a.CreditBy})
+	}
+}
+
+// clone returns a copy that add does not share, with room for one more.
+func (p *publishers) clone() publishers {
+	return publishers{append(make([]publisher, 0, len(p.named)+1), p.named...), slices.Clone(p.others), p.dropped}
+}
+
 // find returns the place of a publisher among others.
 func (p *publishers) find(name string) (int, bool) {
 	if len(p.others) == 0 {

@@ -27,6 +27,7 @@ type Record struct {
 	FirstTime   time.Time       `json:"first_time"`
 	LastTime    time.Time       `json:"last_time"`
 	Best        Best            `json:"best"`
+	Origin      Origin          `json:"origin"`
 	// Versions is the number of articles that revise or extend one, of publishers that carried the story already.
 	Versions int        `json:"versions"`
 	Related  List[Root] `json:"related,omitempty"` // articles that resemble the root, at most MaxRelated, by time
@@ -72,6 +73,39 @@ type Best struct {
 	Why         string `json:"why"` // trusted, longest or earliest
 }
 
+// Origin is whom most articles of a story name as its origin, or else the publisher of the first article. It says who is
+// named, not who wrote the story.
+type Origin struct {
+	Name     string `json:"name"`     // empty: the first article has no publisher
+	By       string `json:"by"`       // where the first article that names it does: field or credit; first: nobody is named
+	Articles int    `json:"articles"` // that name it
+	Of       int    `json:"of"`       // all articles, with the root if it is known
+}
+
+// byFirstArticle is Origin.By where no article names an origin.
+const byFirstArticle = "first"
+
+// origin returns the origin among those named. Of several that as many articles name, it is the one named first.
+func (p *publishers) origin(first *First, of int) Origin {
+	o := Origin{Name: first.Publisher, By: byFirstArticle, Of: of}
+	slices.SortFunc(p.named, byArticle)
+	for _, one := range p.named {
+		if one.articles > o.Articles {
+			o.Name, o.By, o.Articles = one.name, one.relation, one.articles
+		}
+	}
+	return o
+}
+
+// Origins returns the number of different origins of stories.
+func Origins(all []Record) int {
+	names := map[string]bool{}
+	for i := range all {
+		names[all[i].Origin.Name] = true
+	}
+	return len(names)
+}
+
 // The values of Record.State, and the relation of a root.
 const (
 	Open         = "open"
@@ -83,9 +117,7 @@ const (
 // last copy.
 func (s *Story) Record(now time.Time, rules *Rules) Record {
 	best, first, last := s.best, s.first, s.last
-	carried := s.publishers // add changes the lists
-	carried.named = append(make([]publisher, 0, len(carried.named)+1), carried.named...)
-	carried.others = slices.Clone(carried.others)
+	carried, credited, articles := s.publishers.clone(), s.credited.clone(), s.copies
 	root, known := s.root, !s.root.Time.IsZero()
 	if known {
 		best = rules.better(best, candidate{Article: root, root: true})
@@ -96,6 +128,8 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 			last = root.Time
 		}
 		carried.add(publisher{name: root.Publisher, articles: 1, first: root.Time, ref: root.Ref, relation: rootRelation})
+		credited.credit(&root)
+		articles++
 	}
 	n, exact := carried.count()
 	r := Record{
@@ -121,6 +155,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 	if known && root.Time.Equal(first) { // of more than MaxNamed publishers at one time, it may not be named
 		r.First = First{Publisher: root.Publisher, ID: root.ID, Coordinates: root.String(), Time: first}
 	}
+	r.Origin = credited.origin(&r.First, articles)
 	for i := range s.related {
 		r.Related = append(r.Related, rootOf(&s.related[i]))
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"echosieve/pipeline/article"
+	"echosieve/stories/credit"
 )
 
 // Rules are the settings of a projector. Stories that were folded by other rules must be folded anew.
@@ -92,6 +93,7 @@ type Article struct {
 	Publisher, Title, URL string
 	Time                  time.Time // in UTC and milliseconds; see Rules.Describe
 	Length                int       // of the text, in characters; see Rules.Describe
+	Credit, CreditBy      string    // whom it names as its origin, and where; see credit.Find
 }
 
 // maxAhead is how long after its record's timestamp an article may have been published: clocks differ.
@@ -107,10 +109,12 @@ func (r *Rules) Describe(ref article.Ref, c article.Content, at time.Time) Artic
 		at = p
 	}
 	name := article.PublisherOf(c.Publisher, c.URL)
+	named, by := credit.Find(c.Credit, c.Text)
 	return Article{
 		Ref: ref, Publisher: cmp.Or(r.Owners[name], name), Title: c.Title, URL: c.URL,
 		Time:   inYears(at.UTC().Truncate(time.Millisecond)),
 		Length: characters(c.Text),
+		Credit: cmp.Or(r.Owners[named], named), CreditBy: by,
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// stateVersion is the first byte of a stored state.
-const stateVersion = 1
+// stateVersion is the first byte of a stored state. A state of withoutCredits has none.
+const stateVersion, withoutCredits = 2, 1
 
 // ErrState says that a stored state cannot be read: it is damaged, or a later version has written it.
 var ErrState = errors.New("the stored state of a story cannot be read")
@@ -25,10 +25,10 @@ func (s *Story) Encode(dst []byte) []byte {
 // Decode reads what Encode has written for the story of a root. The error is ErrState: also for a state that no story
 // of that root can have, because another program may have written it.
 func Decode(state string, root article.Ref) (*Story, error) {
-	if len(state) == 0 || state[0] != stateVersion {
+	if len(state) == 0 || state[0] != stateVersion && state[0] != withoutCredits {
 		return nil, ErrState
 	}
-	c, s := &codec{state: state[1:]}, &Story{}
+	c, s := &codec{state: state[1:], old: state[0] == withoutCredits}, &Story{}
 	s.code(c)
 	if c.bad || len(c.state) > 0 || s.root.Coordinates != root.Coordinates || !s.isSound() {
 		return nil, ErrState
@@ -39,29 +39,34 @@ func Decode(state string, root article.Ref) (*Story, error) {
 // isSound says whether the fields are those of a story: lists in order and within their bounds, and times and counts
 // that a Record can hold.
 func (s *Story) isSound() bool {
-	p := &s.publishers
 	times := []time.Time{s.first, s.last, s.best.Time, s.root.Time}
+	for _, r := range s.related {
+		times = append(times, r.Time)
+	}
+	return int(s.best.why) < len(criteria) && s.exact <= s.copies && (s.copies > 0) == (len(s.publishers.named) > 0) &&
+		s.publishers.isSound() && s.credited.isSound() && len(s.related) <= MaxRelated &&
+		slices.IsSortedFunc(s.highest, comparePartitions) && slices.IsSortedFunc(s.related, byTime) &&
+		!slices.ContainsFunc(times, outsideYears)
+}
+
+// isSound says whether the lists are in order and within their bounds.
+func (p *publishers) isSound() bool {
 	for i, one := range p.named {
-		times = append(times, one.first)
-		if one.articles < 1 || one.revisions > one.articles || i > 0 && byFirst(p.named[i-1], one) >= 0 {
+		if outsideYears(one.first) || one.articles < 1 || one.revisions > one.articles || i > 0 && byFirst(p.named[i-1], one) >= 0 {
 			return false
 		}
 	}
 	for i, o := range p.others {
-		times = append(times, time.UnixMilli(o.first))
-		if o.articles < 1 || o.revisions > o.articles || o.hash >= 1<<hashBits || i > 0 && p.others[i-1].hash >= o.hash {
+		if outsideYears(time.UnixMilli(o.first)) || o.articles < 1 || o.revisions > o.articles || o.hash >= 1<<hashBits ||
+			i > 0 && p.others[i-1].hash >= o.hash {
 			return false
 		}
 	}
-	for _, r := range s.related {
-		times = append(times, r.Time)
-	}
-	return int(s.best.why) < len(criteria) && s.exact <= s.copies && (s.copies > 0) == (len(p.named) > 0) &&
-		len(p.named) <= MaxNamed && len(p.others) <= maxOthers && (!p.dropped || len(p.others) == maxOthers) &&
-		(len(p.others) == 0 || len(p.named) == MaxNamed) && len(s.related) <= MaxRelated &&
-		slices.IsSortedFunc(s.highest, comparePartitions) && slices.IsSortedFunc(s.related, byTime) &&
-		!slices.ContainsFunc(times, func(t time.Time) bool { return !t.Equal(inYears(t)) })
+	return len(p.named) <= MaxNamed && len(p.others) <= maxOthers && (!p.dropped || len(p.others) == maxOthers) &&
+		(len(p.others) == 0 || len(p.named) == MaxNamed)
 }
+
+func outsideYears(t time.Time) bool { return !t.Equal(inYears(t)) }
 
 // code writes or reads all fields, in one order.
 func (s *Story) code(c *codec) {
@@ -83,20 +88,33 @@ func (s *Story) code(c *codec) {
 		number(c, &at.Partition)
 		number(c, &at.Offset)
 	}
-	for i := range list(c, &s.publishers.named) {
-		p := &s.publishers.named[i]
-		c.text(&p.name)
-		number(c, &p.articles)
-		number(c, &p.revisions)
-		c.time(&p.first)
-		c.coordinates(&p.ref.Coordinates)
-		c.id(&p.ref)
-		c.text(&p.relation)
+	s.publishers.code(c)
+	for i := range list(c, &s.related) {
+		c.coordinates(&s.related[i].Coordinates)
+		c.article(&s.related[i])
 	}
-	c.flag(&s.publishers.dropped)
+	if !c.old {
+		c.text(&s.root.Credit)
+		c.text(&s.root.CreditBy)
+		s.credited.code(c)
+	}
+}
+
+func (p *publishers) code(c *codec) {
+	for i := range list(c, &p.named) {
+		one := &p.named[i]
+		c.text(&one.name)
+		number(c, &one.articles)
+		number(c, &one.revisions)
+		c.time(&one.first)
+		c.coordinates(&one.ref.Coordinates)
+		c.id(&one.ref)
+		c.text(&one.relation)
+	}
+	c.flag(&p.dropped)
 	before := uint64(0)
-	for i := range list(c, &s.publishers.others) {
-		o := &s.publishers.others[i]
+	for i := range list(c, &p.others) {
+		o := &p.others[i]
 		distance := o.hash - before // hashes are in order: their distances are short
 		c.uint64(&distance)
 		o.hash = before + distance
@@ -105,16 +123,13 @@ func (s *Story) code(c *codec) {
 		number(c, &o.articles)
 		number(c, &o.revisions)
 	}
-	for i := range list(c, &s.related) {
-		c.coordinates(&s.related[i].Coordinates)
-		c.article(&s.related[i])
-	}
 }
 
 // codec writes fields at the end of buf, or reads them from the beginning of state. One function for both cannot write
 // what it does not read. After a field that cannot be read, bad stays set and all fields are zero.
 type codec struct {
 	writes, bad bool
+	old         bool // the state has no credits
 	buf         []byte
 	state       string
 	topic       string // of coordinates that name none

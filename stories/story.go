@@ -41,6 +41,7 @@ type Story struct {
 	first      time.Time // of the copies, as last
 	last       time.Time
 	publishers publishers // of the copies
+	credited   publishers // whom copies name as their origin
 	related    []Article  // by time
 	highest    []Position // by topic and partition
 	version    uint64     // grows with each change
@@ -88,6 +89,7 @@ func (s *Story) Add(at Position, c Copy, rules *Rules) bool {
 		one.revisions = 1
 	}
 	s.publishers.add(one)
+	s.credited.credit(&c.Article)
 	return true
 }
 

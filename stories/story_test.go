@@ -28,7 +28,7 @@ type placed struct {
 // randomStory makes a root and its copies in three partitions of two topics. Times, lengths and publishers repeat.
 func randomStory(rng *rand.Rand, copies, names int) (root Article, all []placed) {
 	one := func(i int) Article {
-		return Article{
+		a := Article{
 			Ref: article.Ref{
 				ID:          fmt.Sprint("id", i),
 				Coordinates: article.Coordinates{Topic: "a", Partition: int32(i % 4), Offset: int64(i)},
@@ -36,6 +36,10 @@ func randomStory(rng *rand.Rand, copies, names int) (root Article, all []placed)
 			Publisher: fmt.Sprint("publisher", rng.IntN(names)), Length: rng.IntN(4),
 			Time: day.Add(time.Duration(rng.IntN(copies)) * time.Minute),
 		}
+		if credit := rng.IntN(names + 3); credit > 2 || i%2 == 0 {
+			a.Credit, a.CreditBy = fmt.Sprint("agency", credit%7*(1+names/100)), []string{"field", "credit"}[rng.IntN(2)]
+		}
+		return a
 	}
 	next := map[Position]int64{}
 	for i := range copies {
@@ -154,6 +158,7 @@ func expected(root Article, all []placed, rules *Rules) Record {
 		}
 		r.ByPublisher = append(r.ByPublisher, p)
 	}
+	r.Origin = expectedOrigin(early, r.First.Publisher)
 	slices.SortStableFunc(early, func(a, b placed) int {
 		return cmp.Or(cmp.Compare(rules.rank(a.Publisher), rules.rank(b.Publisher)), cmp.Compare(b.Length, a.Length))
 	})
@@ -171,6 +176,25 @@ func expected(root Article, all []placed, rules *Rules) Record {
 		}
 	}
 	return r
+}
+
+// expectedOrigin finds the origin in the plain way. Articles at one time are in the order of their coordinates.
+func expectedOrigin(early []placed, first string) Origin {
+	early = slices.Clone(early)
+	slices.SortFunc(early, func(a, b placed) int {
+		return cmp.Or(a.Time.Compare(b.Time), compareCoordinates(a.Coordinates, b.Coordinates))
+	})
+	articles := map[string]int{}
+	for _, a := range early {
+		articles[a.Credit]++
+	}
+	best := Origin{Name: first, By: "first", Of: len(early)}
+	for _, a := range early {
+		if a.Credit != "" && articles[a.Credit] > best.Articles {
+			best = Origin{a.Credit, a.CreditBy, articles[a.Credit], len(early)}
+		}
+	}
+	return best
 }
 
 // Ten thousand publishers are counted exactly, forty thousand within 2 %, and neither takes more memory than the bound.
@@ -226,6 +250,7 @@ func TestUnknownRootAndEnd(t *testing.T) {
 	require.Equal(t, Open, r.State)
 	require.Equal(t, 1, r.Publishers, "nobody knows that of the root")
 	require.Equal(t, "earliest", r.Best.Why)
+	require.Equal(t, Origin{"P", "first", 0, 1}, r.Origin)
 	require.Equal(t, Ended, s.Record(day.Add(time.Hour+1), rules).State)
 	out, err := json.Marshal(r.Root)
 	require.NoError(t, err)
@@ -313,6 +338,7 @@ func TestForgedStates(t *testing.T) {
 		"nobody":            func(s *Story) { s.publishers.named = nil },
 		"no article":        func(s *Story) { s.publishers.named[0].articles = 0 },
 		"disorder":          func(s *Story) { slices.Reverse(s.publishers.named) },
+		"disorder of names": func(s *Story) { slices.Reverse(s.credited.named) },
 		"many related":      func(s *Story) { s.related = make([]Article, MaxRelated+1) },
 		"more exact copies": func(s *Story) { s.exact = s.copies + 1 },
 		"the year 30000":    func(s *Story) { s.last = time.UnixMilli(884541340800000) },
@@ -324,6 +350,22 @@ func TestForgedStates(t *testing.T) {
 		_, err = Decode(string(s.Encode(nil)), root.Ref)
 		require.ErrorIs(t, err, ErrState, name)
 	}
+}
+
+// A state of the version before credits still counts: its articles name nobody.
+func TestStateWithoutCredits(t *testing.T) {
+	rules := &Rules{}
+	rng := rand.New(rand.NewPCG(1, 1))
+	root, all := randomStory(rng, 80, 90)
+	old := fold(rng, root, all, rules)
+	old.root.Credit, old.root.CreditBy, old.credited = "", "", publishers{}
+	state := old.Encode(nil)
+	require.Equal(t, "\x00\x00\x00\x00\x00", string(state[len(state)-5:]))
+	state[0] = withoutCredits
+	s, err := Decode(string(state[:len(state)-5]), root.Ref)
+	require.NoError(t, err)
+	require.Equal(t, old.Record(day, rules), s.Record(day, rules))
+	require.Equal(t, "first", s.Record(day, rules).Origin.By)
 }
 
 // A list in a record that is longer than any of a story is refused before it takes memory.

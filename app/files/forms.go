@@ -70,7 +70,7 @@ func (f *file) form(content *bufio.Reader) (next func() (Article, error), err er
 		return nil, errCarriage
 	}
 	fields := &f.Input.Fields
-	known := slices.Concat(fields.Text, fields.ID, fields.Title, fields.Publisher, fields.URL, fields.Published, f.Columns)
+	known := append(fields.Paths(), f.Columns...)
 	table, columns := newTableReader(in, first, fields.Text, known)
 	if table != nil {
 		table.unquoted = f.Unquoted

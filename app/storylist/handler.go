@@ -41,6 +41,7 @@ type Answer struct {
 	Stories []stories.Record `json:"stories"`
 	Matched int              `json:"matched"` // stories that the request selects, of which Stories are the first
 	Known   int              `json:"known"`   // stories that were searched
+	Origins int              `json:"origins"` // number of different origins of Stories
 	// CompleteSince is missing if all stories in the topic were searched. Otherwise it was those that changed later.
 	CompleteSince *time.Time `json:"complete_since,omitempty"`
 	Next          string     `json:"next"` // the cursor of what changes from now on
@@ -115,7 +116,7 @@ func (l *List) answer(q *query) *Answer {
 	for _, one := range first {
 		a.Stories = append(a.Stories, l.told(one))
 	}
-	a.Matched = matched
+	a.Matched, a.Origins = matched, stories.Origins(a.Stories)
 	return a
 }
 

@@ -86,6 +86,9 @@ type Content struct {
 	Title, Publisher, URL string
 	// Published is when the publisher says that it published the article; zero if that is unknown or was not asked.
 	Published time.Time
+	// Credit is whom the record names as the origin of the article, at most MaxPublisherBytes; "" if that is unknown or
+	// was not asked.
+	Credit string
 	// UnreadTime is a time of publication that could not be read, at most 80 bytes; "" if there is none.
 	UnreadTime string
 }

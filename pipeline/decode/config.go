@@ -19,7 +19,7 @@ type Config struct {
 	MaxBytes int `setting:"-"`
 	// Memory bounds the values that are decoded at a time. All copies of the settings share it. nil: no bound.
 	Memory *Memory `setting:"-"`
-	// FindPublished asks for Content.Published. Only stories need it.
+	// FindPublished asks for Content.Published and Content.Credit. Only stories need them.
 	FindPublished bool `setting:"-"`
 }
 
@@ -36,11 +36,12 @@ type Fields struct {
 	Publisher []string `setting:"publisher" help:"Paths of the publisher's name."`
 	URL       []string `setting:"url"`
 	Published []string `setting:"published"`
+	Credit    []string `setting:"credit"`
 }
 
 // Paths returns the paths of all fields.
 func (f *Fields) Paths() []string {
-	return slices.Concat(f.ID, f.Title, f.Text, f.Publisher, f.URL, f.Published)
+	return slices.Concat(f.ID, f.Title, f.Text, f.Publisher, f.URL, f.Published, f.Credit)
 }
 
 // The values of Config.Format.
@@ -63,6 +64,7 @@ func DefaultConfig() Config {
 			URL:       []string{"url", "link", "sourceurl"},
 			Published: []string{"published_at", "publishedAt", "published", "publish_time", "publish_date", "date_publish",
 				"publishing_date", "pubDate", "pub_date", "datePublished", "date"},
+			Credit: []string{"credit", "credit_line", "source_org", "provider", "agency", "dc.source"},
 		},
 		Framing: FramingNone,
 	}
@@ -151,5 +153,6 @@ func (c *Config) paths() Fields {
 		Publisher: within("publisher", c.Fields.Publisher, defaults.Publisher),
 		URL:       within("url", c.Fields.URL, defaults.URL),
 		Published: within("published", c.Fields.Published, defaults.Published),
+		Credit:    within("credit", c.Fields.Credit, defaults.Credit),
 	}
 }

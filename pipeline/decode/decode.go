@@ -197,6 +197,7 @@ func (d *Decoder) find(r *record.Record, value []byte, content *article.Content)
 	}
 	if d.FindPublished {
 		content.Published, content.UnreadTime = o.firstTime(fields.Published)
+		content.Credit = article.Cut(o.firstString(fields.Credit), article.MaxPublisherBytes)
 	}
 	return nil
 }

@@ -60,18 +60,18 @@ function line(s) {
     element("span", { class: "title" }, bdi(s.root.title || s.root.id)),
     element("span", { class: "copies" }, copies(s)),
     element("span", { class: "quiet" }, publishers(s), ", first ", bdi(named(s.first.publisher))),
-    element("span", { class: "quiet" }, "last ", ago(s.last_time)),
+    element("span", { class: "quiet" }, "last ", ago(s.last_time), ...(namedBy[s.origin?.by] ? [", from ", bdi(s.origin.name)] : [])),
     element("span", { class: "growth " + growth(s) }, growth(s))));
 }
 
 async function showList() {
   const a = await ask("../api/stories?" + wanted(false));
   $("stories").replaceChildren(...a.stories.map(line));
-  const shown = a.stories.length < a.matched ? `The first ${a.stories.length} of ${a.matched} stories.` : `${count(a.matched, "story", "stories")}.`;
+  const shown = a.stories.length < a.matched ? `The first ${a.stories.length} of ${a.matched} stories` : count(a.matched, "story", "stories");
   const none = a.known === 0 ? "No story yet: one begins when an article is repeated while `echosieve stories` runs." : "No story is like this. Choose a longer time, or other words.";
   const silent = Date.now() - new Date(a.last_change ?? Date.now()) > 3_600_000 ? ` No story has changed since ${new Date(a.last_change).toLocaleString()}: does \`echosieve stories\` run?` : "";
   const complete = a.complete_since ? ` Stories that have not changed since ${new Date(a.complete_since).toLocaleString()} are left out.` : "";
-  return (a.matched ? shown : none) + complete + silent;
+  return (a.matched ? `${shown}, from ${count(a.origins, "origin")}.` : none) + complete + silent;
 }
 
 // ---- one story
@@ -81,6 +81,9 @@ const relations = {
   revises: "a new version", overlaps: "much of the text",
 };
 const reasons = { trusted: "a trusted publisher", longest: "the longest text", earliest: "the earliest article" };
+
+// namedBy says where articles name an origin.
+const namedBy = { field: "in a field", credit: "in the text" };
 
 // source is a link to an article's address, if that is one of the web.
 function source(url) {
@@ -112,6 +115,7 @@ async function showStory(root) {
     ...fact("Time", when(s.first_time), " to ", when(s.last_time), ` (${ago(s.last_time)}). `, element("span", { class: "growth " + state }, growthText[state])),
     ...fact("First", bdi(named(s.first.publisher)), ", by the times of publication, which are what publishers say",
       ...(s.first.coordinates === s.root.coordinates ? [] : ["; seen first: ", bdi(named(s.root.publisher))]), "."),
+    ...(namedBy[s.origin?.by] ? fact("Origin", bdi(s.origin.name), `, as ${s.origin.articles} of ${count(s.origin.of, "article")} say, the first ${namedBy[s.origin.by]}. It is who is named, not who wrote it.`) : []),
     ...fact("Best to show", link(toVerdict(s.best.coordinates), bdi(named(s.best.publisher))), `: ${reasons[s.best.why] ?? s.best.why}.`, ...source(s.best.url)),
     ...fact("Root", link(toVerdict(s.root.coordinates), bdi(s.root.id)), ", which all copies repeat.", ...source(s.root.url)),
     ...(s.versions ? fact("New versions", `${s.versions} by publishers that had carried it before`) : []));

@@ -132,6 +132,7 @@ func get(ctx context.Context, from source, path string, to any) error {
 type listed struct {
 	Stories []stories.Record `json:"stories"`
 	Matched int              `json:"matched,omitempty"`
+	Origins int              `json:"origins,omitempty"` // number of different origins of Stories
 	Next    string           `json:"next,omitempty"`
 	More    bool             `json:"more,omitempty"`
 	Reset   bool             `json:"reset,omitempty"`

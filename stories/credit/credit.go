@@ -1,0 +1,171 @@
+// Package credit finds whom an article names as its origin. An article names it in a field of its record, in its byline
+// or dateline, or in its last lines. A credit is no attribution: who is quoted in running text does not count.
+//
+// It says who is named, not who wrote the article. It reads the ends of a text only, whatever its length.
+package credit
+
+import (
+	_ "embed" // the table
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"echosieve/pipeline/article"
+)
+
+// Where an article names its origin.
+const (
+	Field = "field"  // of its record
+	Text  = "credit" // in its text
+)
+
+const (
+	window    = 1500 // bytes at each end of a text that are read
+	edge      = 300  // bytes at the outer end of a line
+	headLines = 3
+	tailLines = 4
+
+	cut = "\x00" // in place of the rest of a line: the words beside it may not be whole
+)
+
+//go:embed agencies.txt
+var table string
+
+// known maps each form of a name in lower case to the name, those that are no origin to "", and labels to isLabel.
+// chinese are the forms that open a Chinese dateline.
+var known, chinese = read(table)
+
+const isLabel = ":"
+
+func read(table string) (forms map[string]string, han []string) {
+	forms = map[string]string{}
+	for line := range strings.Lines(table) {
+		if line[0] == '#' {
+			continue
+		}
+		all := strings.Split(strings.TrimSpace(line), "|")
+		for _, form := range all {
+			forms[strings.ToLower(form)] = all[0]
+			if r := []rune(form); len(r) > 2 && unicode.Is(unicode.Han, r[0]) && unicode.Is(unicode.Han, r[len(r)-1]) {
+				han = append(han, form)
+			}
+		}
+	}
+	return forms, han
+}
+
+// lookUp returns the name in the table for a form of it. It is empty for a form that names nobody.
+func lookUp(form string) (name string, found bool) {
+	name, found = known[strings.ToLower(strings.TrimSpace(form))]
+	return strings.TrimPrefix(name, isLabel), found
+}
+
+func agency(form string) string {
+	name, _ := lookUp(form)
+	return name
+}
+
+// Find returns whom an article names as its origin, and where: Field or Text. Both are empty if it names nobody. field
+// is that of its record; text may have tags of HTML. A name has at most 64 bytes.
+func Find(field, text string) (name, where string) {
+	if name = ofField(field); name != "" {
+		return name, Field
+	}
+	head, tail := ends(text)
+	for _, line := range head {
+		if name = first(line, byline, dateline, chineseDateline, source, published); name != "" {
+			return name, Text
+		}
+	}
+	for _, line := range tail {
+		if name = first(line, byline, source, closing, published); name != "" {
+			return name, Text
+		}
+	}
+	return "", ""
+}
+
+func first(line string, forms ...func(string) string) string {
+	for _, form := range forms {
+		if name := form(line); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// ofField returns the name in a field: that of the table, or the field itself, of an address the host.
+func ofField(field string) string {
+	field = trimmed(field)
+	if label, name, found := strings.Cut(field, ":"); found && known[strings.ToLower(label)] == isLabel {
+		field = trimmed(name)
+	}
+	if name, found := lookUp(field); found {
+		return name
+	}
+	if strings.Contains(field, "://") {
+		return article.PublisherOf("", field)
+	}
+	return article.PublisherOf(field, "")
+}
+
+// trimmed returns a text without brackets, white space and marks of Markdown at its ends.
+func trimmed(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("*_#>()（）[]【】\u200b\ufeff", r)
+	})
+}
+
+// ends returns the first lines of a text that are not blank, and the last ones, of each what stands at the outer end.
+func ends(text string) (head, tail []string) {
+	for line := range strings.SplitSeq(plain(begin(text, window)), "\n") {
+		if line = tidy(begin(line, edge)); line == "" {
+			continue
+		}
+		if head = append(head, line); len(head) == headLines {
+			break
+		}
+	}
+	for _, line := range slices.Backward(strings.Split(plain(end(text, window)), "\n")) {
+		if line = tidy(end(line, edge)); line == "" {
+			continue
+		}
+		if tail = append(tail, line); len(tail) == tailLines {
+			break
+		}
+	}
+	return head, tail
+}
+
+// begin and end return the first and the last bytes of a text, with cut in place of the rest.
+func begin(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return article.Cut(text, most) + cut
+}
+
+func end(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return cut + strings.ToValidUTF8(text[len(text)-most:], "")
+}
+
+// tidy returns a line without marks of Markdown, invisible characters and white space at its ends.
+func tidy(line string) string { return strings.TrimSpace(marks.Replace(line)) }
+
+var (
+	marks  = strings.NewReplacer("*", "", "\u200b", "", "\ufeff", "", "\u00a0", " ", "\u3000", " ", "&nbsp;", " ")
+	inline = regexp.MustCompile(`(?i)</?(?:a|b|i|u|em|strong|span|font)(?: [^>]*)?>`)
+	block  = regexp.MustCompile(`</?[A-Za-z][^>]*>`)
+)
+
+// plain returns a text without tags of HTML. They end a line, unless they mark words in it.
+func plain(text string) string {
+	if !strings.Contains(text, "<") {
+		return text
+	}
+	return block.ReplaceAllString(inline.ReplaceAllString(text, ""), "\n")
+}
