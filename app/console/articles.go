@@ -61,11 +61,14 @@ func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *ht
 		of, _ := article.ParseCoordinates(v.Original) // a row holds nothing else
 		original := c.article(ctx, article.Ref{ID: v.OriginalID, Coordinates: of})
 		original.Title = cmp.Or(original.Title, v.OriginalTitle)
-		x.Articles = []shown{original, own}
 		if original.Gone == "" && own.Gone == "" {
-			x.Runs = told.Align(original.Beginning, own.Beginning)
+			if !c.fingerprint(ctx, w, &original.Article, &own.Article) {
+				return
+			}
+			x.Runs = align(&original.Article, &own.Article)
 			x.Changes = told.WhatIsNew(&original.Article, &own.Article)
 		}
+		x.Articles = []shown{original, own}
 	}
 	c.answer(w, x)
 }
@@ -170,17 +173,32 @@ func (c *Console) serveCompare(ctx context.Context, w http.ResponseWriter, r *ht
 	}
 	earlier := told.Article{Record: "the earlier text", Text: texts.Earlier}
 	later := told.Article{Record: "the later text", Text: texts.Later}
-	if err := c.cfg.Input.Memory.While(ctx, len(texts.Earlier)+len(texts.Later), func() {
-		c.judge.Fingerprint(&earlier)
-		c.judge.Fingerprint(&later)
-	}); err != nil {
-		http.Error(w, "there is no memory for the texts at present", http.StatusServiceUnavailable)
+	if !c.fingerprint(ctx, w, &earlier, &later) {
 		return
 	}
 	answer := c.judge.Compare(&earlier, &later, false)
-	answer.Texts = told.Align(beginning(texts.Earlier), beginning(texts.Later))
+	answer.Texts = align(&earlier, &later)
 	answer.Changes = told.WhatIsNew(&earlier, &later)
 	c.answer(w, answer)
+}
+
+// fingerprint makes of two articles what is compared, or answers that it cannot.
+func (c *Console) fingerprint(ctx context.Context, w http.ResponseWriter, earlier, later *told.Article) bool {
+	err := c.cfg.Input.Memory.While(ctx, len(earlier.Text)+len(later.Text), func() {
+		c.judge.Fingerprint(earlier)
+		c.judge.Fingerprint(later)
+	})
+	if err != nil {
+		http.Error(w, "there is no memory for the texts at present", http.StatusServiceUnavailable)
+	}
+	return err == nil
+}
+
+// align aligns the beginnings of two texts.
+func align(earlier, later *told.Article) []changes.Run {
+	a, b := *earlier, *later
+	a.Text, b.Text = beginning(a.Text), beginning(b.Text)
+	return told.Align(&a, &b)
 }
 
 // answer sends v as JSON.

@@ -33,7 +33,7 @@ func NewPair(judge *told.Judge, earlier, later told.Article, v article.Verdict) 
 	version := judge.Version(&earlier, &later, &v)
 	p := Pair{Earlier: earlier, Later: later, Verdict: v, Why: version.Says, New: version.Changes}
 	if p.New != nil {
-		p.Texts = told.Align(earlier.Text, later.Text)
+		p.Texts = told.Align(&earlier, &later)
 	}
 	return p
 }
@@ -145,5 +145,6 @@ func Lead(articles string, all, shown int) []string {
 		lines[0] += fmt.Sprintf(" The page has the %d of which their original has least.", shown)
 	}
 	return append(lines, "First stand the articles of which their original has least, then the newest. Left is the "+
-		"original, right the article; marked is what only one of them has.")
+		"original, right the article; marked is what only one of them has, greyed what is not compared because the "+
+		"publisher repeats it.")
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // HTML returns two texts as an element of a page: rows of two paragraphs, with del and ins around what
-// differs. Unless whole is set, sentences that are the same are left out. The page needs Style. The element
-// holds no attribute that comes from a text.
+// differs, and s around sentences that a publisher repeats. Unless whole is set, sentences that are the same and that
+// no publisher repeats are left out. The page needs Style. The element holds no attribute that comes from a text.
 func HTML(runs []changes.Run, whole bool) string {
 	var b strings.Builder
 	b.WriteString(`<div class="sidebyside">` + "\n")
@@ -30,11 +30,14 @@ func HTML(runs []changes.Run, whole bool) string {
 func writePieces(b *strings.Builder, class string, pieces []piece, element string) {
 	b.WriteString(`<p class="` + class + `" dir="auto">`)
 	for _, p := range pieces {
+		inner := html.EscapeString(p.text)
 		if p.differ {
-			b.WriteString("<" + element + ">" + html.EscapeString(p.text) + "</" + element + ">")
-		} else {
-			b.WriteString(html.EscapeString(p.text))
+			inner = "<" + element + ">" + inner + "</" + element + ">"
 		}
+		if p.repeated {
+			inner = "<s>" + inner + "</s>"
+		}
+		b.WriteString(inner)
 	}
 	b.WriteString("</p>\n")
 }

@@ -14,13 +14,15 @@ import (
 type row struct {
 	left, right []piece
 	differs     bool
+	repeated    bool
 	leftOut     int // number of rows without differences that this row stands for; 0: the row is itself
 }
 
 // piece is a stretch of one side of a row.
 type piece struct {
-	text   string // one line, and everything in it is visible
-	differ bool
+	text     string // one line, and everything in it is visible
+	differ   bool
+	repeated bool // it stands in a sentence that its publisher repeats
 }
 
 // context is the number of rows without differences that are shown before and after a row with one.
@@ -31,10 +33,14 @@ const context = 1
 func rowsOf(runs []changes.Run, whole bool) []row {
 	rows := []row{{}}
 	for _, r := range runs {
-		last := &rows[len(rows)-1]
+		add := func(left, right string) {
+			last := &rows[len(rows)-1]
+			last.differs, last.repeated = last.differs || !r.Same, last.repeated || r.LeftRepeated || r.RightRepeated
+			last.left = appendPiece(last.left, piece{left, !r.Same, r.LeftRepeated})
+			last.right = appendPiece(last.right, piece{right, !r.Same, r.RightRepeated})
+		}
 		if !r.Same {
-			last.differs = true
-			last.left, last.right = appendPiece(last.left, r.Left, true), appendPiece(last.right, r.Right, true)
+			add(r.Left, r.Right)
 			continue
 		}
 		left, right := sentences(r.Left), sentences(r.Right)
@@ -42,9 +48,7 @@ func rowsOf(runs []changes.Run, whole bool) []row {
 			left, right = []string{r.Left}, []string{r.Right}
 		}
 		for i := range left {
-			last := &rows[len(rows)-1]
-			last.left, last.right = appendPiece(last.left, left[i], false), appendPiece(last.right, right[i], false)
-			if i+1 < len(left) || ended(left[i]) && ended(right[i]) {
+			if add(left[i], right[i]); i+1 < len(left) || ended(left[i]) && ended(right[i]) {
 				rows = append(rows, row{})
 			}
 		}
@@ -79,21 +83,22 @@ func ended(text string) bool {
 		len(body) < len(text) && (strings.ContainsRune(".!?", r) || strings.Contains(text[len(body):], "\n"))
 }
 
-func appendPiece(pieces []piece, text string, differ bool) []piece {
-	if text == "" {
+func appendPiece(pieces []piece, p piece) []piece {
+	if p.text == "" {
 		return pieces
 	}
-	return append(pieces, piece{visible.Line(text), differ})
+	p.text = visible.Line(p.text)
+	return append(pieces, p)
 }
 
 // shorten replaces rows without differences by one row that counts them, if they are not next to a row with a
-// difference.
+// difference and no publisher repeats them.
 func shorten(rows []row) []row {
 	var kept []row
 	for i, r := range rows {
 		around := rows[max(0, i-context):min(len(rows), i+context+1)]
 		switch n := len(kept); {
-		case slices.ContainsFunc(around, func(r row) bool { return r.differs }):
+		case r.repeated, slices.ContainsFunc(around, func(r row) bool { return r.differs }):
 			kept = append(kept, r)
 		case n > 0 && kept[n-1].leftOut > 0:
 			kept[n-1].leftOut++

@@ -81,7 +81,7 @@ func TestHostileTexts(t *testing.T) {
 		for token := z.Next(); token != html.ErrorToken; token = z.Next() {
 			switch tag, _ := z.TagName(); token {
 			case html.StartTagToken, html.EndTagToken:
-				require.Contains(t, []string{"div", "p", "del", "ins"}, string(tag))
+				require.Contains(t, []string{"div", "p", "del", "ins", "s"}, string(tag))
 			case html.TextToken:
 				words += string(z.Text())
 			}
@@ -90,6 +90,22 @@ func TestHostileTexts(t *testing.T) {
 			"<script>alert(1)</script><img src=x onerror=y> <U+001B>[2J<U+0007> & <U+202E>abc<U+2066> </p></div> "+
 				"\"quoted\" <U+200B><U+0000>")
 	}
+}
+
+// What a publisher repeats is shown, greyed, though it is the same and next to no difference.
+func TestRepeatedSentencesAreGreyed(t *testing.T) {
+	repeated := changes.Side{Text: "Alpha beta. Gamma.\nDelta.\nRead this too.\nEnd.", Repeated: map[string]bool{
+		"Read this too.": true}}
+	other := changes.Side{Text: "Alpha beta. Gamma.\nDelta.\nRead this too.\nEnd."}
+	runs := changes.AlignSides(repeated, other, strings.Clone)
+	require.Equal(t, "<div class=\"sidebyside\">\n<p class=\"same\">... 3 lines the same</p>\n"+
+		"<p class=\"left\" dir=\"auto\"><s>Read this too. </s></p>\n<p class=\"right\" dir=\"auto\">Read this too. </p>\n"+
+		"<p class=\"same\">... 1 line the same</p>\n</div>\n", HTML(runs, false))
+	require.Contains(t, HTML(changes.AlignSides(repeated, changes.Side{Text: "Alpha"}, strings.Clone), false),
+		"<s><del>Read this too. </del></s>")
+	require.Contains(t, Terminal{Width: 60, Color: true}.Render(runs),
+		text.Faint.EscapeSeq()+"Read this too."+text.EscapeReset)
+	require.Contains(t, Terminal{Width: 60}.Render(runs), "Read this too.               | Read this too.")
 }
 
 func TestColors(t *testing.T) {

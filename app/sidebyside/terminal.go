@@ -13,8 +13,10 @@ import (
 
 // Terminal says how a terminal shows two texts.
 type Terminal struct {
-	Width int  // of the terminal, in columns; at least leastWidth is used
-	Color bool // marks differences in red and green; otherwise with [-left-] and {+right+}
+	Width int // of the terminal, in columns; at least leastWidth is used
+	// Color marks differences in red and green, otherwise they stand in [-left-] and {+right+}. It dims sentences that a
+	// publisher repeats.
+	Color bool
 	Whole bool // shows the sentences that are the same as well
 }
 
@@ -71,11 +73,18 @@ func (t Terminal) wrap(pieces []piece, begin, end string, color text.Color, widt
 	for _, p := range pieces {
 		body := strings.TrimRight(p.text, " ")
 		switch {
-		case body == "" || !p.differ:
+		case body == "" || !p.differ && !(p.repeated && t.Color):
 			b.WriteString(p.text)
 			continue
 		case t.Color:
-			b.WriteString(color.EscapeSeq() + body + text.EscapeReset)
+			var colors text.Colors
+			if p.differ {
+				colors = append(colors, color)
+			}
+			if p.repeated {
+				colors = append(colors, text.Faint)
+			}
+			b.WriteString(colors.EscapeSeq() + body + text.EscapeReset)
 		default:
 			b.WriteString(begin + body + end)
 		}

@@ -101,7 +101,14 @@ func WhatIsNew(earlier, later *Article) *changes.Changes {
 		changes.Version{Title: later.Title, Text: later.Text})
 }
 
-// Align aligns two texts as people read them: without markup, which does not count for verdicts.
-func Align(earlier, later string) []changes.Run {
-	return changes.Align(strings.TrimSpace(text.Readable(earlier)), strings.TrimSpace(text.Readable(later)), text.Clean)
+// Align aligns the texts of two articles as people read them: without markup, which does not count for verdicts.
+func Align(earlier, later *Article) []changes.Run {
+	side := func(a *Article) changes.Side {
+		s := changes.Side{Text: strings.TrimSpace(text.Readable(a.Text)), Repeated: map[string]bool{}}
+		for _, r := range a.Repeated {
+			s.Repeated[r.Sentence] = true
+		}
+		return s
+	}
+	return changes.AlignSides(side(earlier), side(later), text.Clean)
 }

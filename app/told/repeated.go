@@ -20,12 +20,17 @@ type Repeated struct {
 }
 
 // repeated lists the sentences of a text that are left out of an article made of it. Where too little would be left,
-// the article is compared whole.
+// the article is compared whole. A sentence without a begin is left out of what follows its example in a file.
 func (t *Judge) repeated(raw string, from article.Origin, made *article.Article) (list []Repeated) {
 	if made.RepeatedBytes == 0 {
 		return nil
 	}
+	at := made.Coordinates
 	for _, r := range t.recipe.Repeated(raw, from) {
+		of := r.Example
+		if r.Begin.IsZero() && of.Topic == at.Topic && of.Partition == at.Partition && of.Offset >= at.Offset {
+			continue
+		}
 		list = append(list, Repeated{Sentence: r.Text, Publisher: r.Publisher, Since: r.Begin.UTC(), Articles: r.Articles})
 	}
 	return list

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/config"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/text"
 )
@@ -21,7 +22,8 @@ func TestRepeatedSentencesAreTold(t *testing.T) {
 	const notice = "Sign up here for our letter, which comes each morning."
 	begin := time.Date(2026, 5, 4, 13, 0, 0, 0, time.UTC)
 	row := learnt.Row{Publisher: "courier", Hash: learnt.Hash(text.Clean(notice)), Articles: 7, Begin: begin,
-		End: begin.Add(learnt.Life)}
+		Example: article.Coordinates{Topic: "in"},
+		End:     begin.Add(learnt.Life)}
 	rows.Add(row)
 	of := func(publisher, body string, at time.Time) *Article {
 		a := &Article{Publisher: publisher, Text: body + notice, Time: at}
@@ -40,8 +42,22 @@ func TestRepeatedSentencesAreTold(t *testing.T) {
 	require.Equal(t, a.Repeated, c.A.Repeated)
 	require.Empty(t, c.B.Repeated)
 
+	texts := Align(a, b)
+	require.True(t, texts[1].Same && texts[1].LeftRepeated && !texts[1].RightRepeated, "greyed where it is left out")
+	require.Equal(t, notice, texts[1].Left)
+
 	row.Publisher, row.Begin = learnt.Everybody, time.Time{}
 	rows.Add(row)
 	require.Equal(t, "left out, repeated by 7 articles of each of 3 publishers: "+text.Clean(notice),
 		of("herald", ferry, begin).Repeated[0].String())
+
+	// Of articles of one file it counts behind the article with which it was learnt.
+	row.Publisher, row.Example = "gazette", article.Coordinates{Topic: "in", Partition: 1, Offset: 4}
+	rows.Clear()
+	rows.Add(row)
+	for record, want := range map[string]int{"in/1/3": 0, "in/1/4": 0, "in/1/5": 1, "in/2/0": 1} {
+		x := &Article{Publisher: "gazette", Text: ferry + notice, Time: begin, Record: record}
+		judge.Fingerprint(x)
+		require.Len(t, x.Repeated, want, record)
+	}
 }

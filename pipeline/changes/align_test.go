@@ -12,26 +12,61 @@ import (
 )
 
 func TestAlign(t *testing.T) {
+	same := func(left, right string) Run { return Run{Same: true, Left: left, Right: right} }
+	differ := func(left, right string) Run { return Run{Left: left, Right: right} }
 	spaces := strings.Repeat("\n", 1<<20)
 	for name, c := range map[string]struct {
 		left, right string
 		want        []Run
 	}{
 		"both empty":    {"", "", []Run{}},
-		"one empty":     {"", "a b", []Run{{false, "", "a b"}}},
-		"the same":      {"a b", "a  b\n", []Run{{true, "a b", "a  b\n"}}},
+		"one empty":     {"", "a b", []Run{differ("", "a b")}},
+		"the same":      {"a b", "a  b\n", []Run{same("a b", "a  b\n")}},
 		"spaces":        {" \n", "\t", []Run{}},
-		"spaces before": {" \n a b", "a b", []Run{{true, " \n a b", "a b"}}},
-		"many spaces":   {"a" + spaces + "b", "a c", []Run{{true, "a" + spaces, "a "}, {false, "b", "c"}}},
+		"spaces before": {" \n a b", "a b", []Run{same(" \n a b", "a b")}},
+		"many spaces":   {"a" + spaces + "b", "a c", []Run{same("a"+spaces, "a "), differ("b", "c")}},
 		"a number": {"It rose 5 percent.", "It rose 15 percent.",
-			[]Run{{true, "It rose ", "It rose "}, {false, "5 ", "15 "}, {true, "percent.", "percent."}}},
+			[]Run{same("It rose ", "It rose "), differ("5 ", "15 "), same("percent.", "percent.")}},
 		"whole words": {"The Commons voted", "The commoners voted",
-			[]Run{{true, "The ", "The "}, {false, "Commons ", "commoners "}, {true, "voted", "voted"}}},
-		"case": {"The END.", "the end", []Run{{true, "The END", "the end"}, {false, ".", ""}}},
+			[]Run{same("The ", "The "), differ("Commons ", "commoners "), same("voted", "voted")}},
+		"case": {"The END.", "the end", []Run{same("The END", "the end"), differ(".", "")}},
 		"Chinese by characters": {"北京今日晴", "北京明日晴",
-			[]Run{{true, "北京", "北京"}, {false, "今", "明"}, {true, "日晴", "日晴"}}},
+			[]Run{same("北京", "北京"), differ("今", "明"), same("日晴", "日晴")}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Align(c.left, c.right, strings.ToLower)) })
+	}
+}
+
+// Runs end where a sentence begins or ends that a publisher repeats, on either side.
+func TestAlignMarksWhatIsRepeated(t *testing.T) {
+	of := func(text string, repeated ...string) Side {
+		s := Side{text, map[string]bool{}}
+		for _, r := range repeated {
+			s.Repeated[r] = true
+		}
+		return s
+	}
+	const notice = "read this too."
+	for name, c := range map[string]struct {
+		left, right Side
+		want        []Run
+	}{
+		"both": {of("It rose 5 percent. Read this too. End.", notice), of("It rose 6 percent. Read this too.", notice), []Run{
+			{Same: true, Left: "It rose ", Right: "It rose "}, {Left: "5 ", Right: "6 "},
+			{Same: true, Left: "percent. ", Right: "percent. "},
+			{Same: true, Left: "Read this too", Right: "Read this too", LeftRepeated: true, RightRepeated: true},
+			{Left: ". ", LeftRepeated: true}, {Left: "End"}, {Same: true, Left: ".", Right: ".", RightRepeated: true},
+		}},
+		"one has learnt it": {of("A b. Read this too."), of("A b. Read this too.", notice), []Run{
+			{Same: true, Left: "A b. ", Right: "A b. "},
+			{Same: true, Left: "Read this too.", Right: "Read this too.", RightRepeated: true},
+		}},
+		"only one has it": {of("A b. Read this too.", notice), of("A b. C."), []Run{
+			{Same: true, Left: "A b. ", Right: "A b. "}, {Left: "Read this too", Right: "C", LeftRepeated: true},
+			{Same: true, Left: ".", Right: ".", LeftRepeated: true},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, AlignSides(c.left, c.right, strings.ToLower)) })
 	}
 }
 

@@ -122,7 +122,7 @@ func TestSentences(t *testing.T) {
 	require.InDelta(t, 10.0/213, got.NewShare, 0.01)
 	require.Equal(t, &Replaced[string]{"Aground", "Afloat"}, got.Title)
 	require.Equal(t, "The coast guard says that 12 passengers were hurt.", got.Changed[0].Old)
-	require.Equal(t, []Run{{false, "12 ", "19 "}}, got.Changed[0].Words)
+	require.Equal(t, []Run{{Left: "12 ", Right: "19 "}}, got.Changed[0].Words)
 	require.Equal(t, Extension, got.Kind)
 }
 

@@ -227,12 +227,25 @@ async function watchConnections() {
 function side(about, role, runs, which) {
   const text = element("p", { class: "text", dir: "auto" });
   if (about.gone && !about.text) text.textContent = about.gone;
-  else if (runs) text.append(...runs.map((r) => (r.same || !r[which] ? r[which] : element("mark", {}, r[which]))));
+  else if (runs) {
+    text.append(...runs.map((r) => {
+      const part = r.same || !r[which] ? r[which] : element("mark", {}, r[which]);
+      return r[which + "_repeated"] ? element("s", {}, part) : part;
+    }));
+  }
   else text.textContent = about.text ?? "";
   const facts = [...new Set([about.id, about.publisher, about.url, about.record, about.time ? new Date(about.time).toLocaleString() : ""])].filter(Boolean).join(" · ");
   const cut = about.text_bytes > new TextEncoder().encode(about.text).length ? ` Only the beginning of ${about.text_bytes} bytes is shown.` : "";
   return element("section", { class: "side" }, element("p", { class: "role" }, role),
-    element("h3", {}, element("bdi", {}, about.title ?? "")), element("p", { class: "about" }, facts + cut), text);
+    element("h3", {}, element("bdi", {}, about.title ?? "")), element("p", { class: "about" }, facts + cut), ...leftOut(about.repeated), text);
+}
+
+// leftOut lists the sentences of an article that are greyed: its publisher repeats them, so they are not compared.
+function leftOut(repeated) {
+  if (!repeated?.length) return [];
+  const lines = repeated.map((r) => `${r.since ? new Date(r.since).toLocaleString() + ", " : ""}${count(r.articles, "article")}: ${r.sentence}`);
+  return [element("details", { class: "about" }, element("summary", {}, `${count(lines.length, "sentence")} left out, which the publisher repeats`),
+    ...lines.map((l) => element("div", { dir: "auto" }, l)))];
 }
 
 let shown = 0; // number of what the dialog shows
@@ -341,7 +354,7 @@ $("compare").addEventListener("submit", async (e) => {
   try {
     const c = await ask("api/compare", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(texts) });
     show(c.judged, [`${c.explanation} ${count(c.distance, "bit")} apart.`, ...news(c.changes)],
-      side({}, "Earlier text", c.texts, "left"), side({}, "Later text", c.texts, "right"));
+      side(c.a, "Earlier text", c.texts, "left"), side(c.b, "Later text", c.texts, "right"));
   } catch (error) {
     show("Not compared", String(error.message ?? error));
   }

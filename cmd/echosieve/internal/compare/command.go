@@ -64,7 +64,7 @@ func Command() *cobra.Command {
 			c.Words = c.Words[:min(int(*top), len(c.Words))]
 		}
 		if *texts {
-			c.Texts = told.Align(both[0].Text, both[1].Text)
+			c.Texts = told.Align(&both[0], &both[1])
 		}
 		return command.Print(cmd, *asJSON, c, func() string { return c.text(sidebyside.TerminalOf(cmd.OutOrStdout())) })
 	})

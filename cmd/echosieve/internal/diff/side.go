@@ -171,7 +171,7 @@ func (l *loader) addText(ctx context.Context, x *sample) error {
 	}
 	earlier, err := l.reader.Article(ctx, article.Ref{Coordinates: original})
 	if x.Gone = earlier.Gone; x.Gone == "" {
-		x.Texts = told.Align(earlier.Text, later.Text)
+		x.Texts = told.Align(&earlier, &later)
 	}
 	return err
 }

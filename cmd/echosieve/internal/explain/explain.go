@@ -222,7 +222,7 @@ func (e *explainer) compareWith(x *explanation, earlier *told.Article) {
 	}
 	c := e.compare(earlier, &x.Article)
 	if earlier.Gone == "" && x.Article.Gone == "" {
-		c.Texts = told.Align(earlier.Text, x.Article.Text)
+		c.Texts = told.Align(earlier, &x.Article)
 		c.Changes = told.WhatIsNew(earlier, &x.Article)
 	}
 	x.Comparison = &c

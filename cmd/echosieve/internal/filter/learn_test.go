@@ -13,18 +13,19 @@ import (
 	"echosieve/test/commandtest"
 )
 
+const wireNotice = "This release holds forward-looking statements, which are subject to risks that are " +
+	"described in the annual report of the company. Readers should not rely on them, and the company will not correct them later. The wire " +
+	"that publishes it has neither checked it nor is it liable for mistakes in the text or in its tables."
+
 // wireReleases returns different press releases of one wire above the same long notice, a line each.
 func wireReleases(from, to int) string {
-	notice := "This release holds forward-looking statements, which are subject to risks that are described in the annual " +
-		"report of the company. Readers should not rely on them, and the company will not correct them later. The wire " +
-		"that publishes it has neither checked it nor is it liable for mistakes in the text or in its tables."
 	places := strings.Fields("Alder Birch Cedar Dogwood Elm Fir Ginkgo Hazel Ivy Juniper Larch Maple Nutmeg Oak Pine Quince")
 	things := strings.Fields("bridges ferries mills tunnels towers cranes lamps clocks boilers pumps kilns looms presses " +
 		"wells locks quays")
 	var b strings.Builder
 	for i := from; i < to; i++ {
 		b.WriteString(line(fmt.Sprint("r", i), fmt.Sprintf("The town of %s will build %d new %s by the river next summer. %s",
-			places[i], 100+7*i, things[i], notice), `,"publisher":"wire"`))
+			places[i], 100+7*i, things[i], wireNotice), `,"publisher":"wire"`))
 	}
 	return b.String()
 }
@@ -44,6 +45,23 @@ func TestRepeatedSentencesAreLearnt(t *testing.T) {
 	require.Contains(t, kinds(without)[8:], "possible", "the notice makes them alike")
 	again, _ := filtered(t, commandtest.Any, in)
 	require.Equal(t, learning, again)
+}
+
+// The page of drops greys what is left out, from the article on that follows the one with which it was learnt.
+func TestDropsPageGreysWhatIsLearnt(t *testing.T) {
+	wire := func(id, text string) string { return line(id, text+" "+wireNotice, `,"publisher":"wire"`) }
+	in := wire("early", harbour) + wireReleases(0, 8) + wire("late", barley) +
+		wire("harbour", "RIVERTON (Press) - "+harbour) + wire("barley", "RIVERTON (Press) - "+barley)
+	page := filepath.Join(t.TempDir(), "drops.html")
+	out, _ := filtered(t, command.ExitOK, in, "--html", page)
+	for id, want := range map[string]int{"harbour": 3, "barley": 6} { // in one side or in both
+		_, html, found := strings.Cut(commandtest.Read(t, page), `data-idb="`+id+`"`)
+		require.True(t, found, "%s: %v", id, verdicts(out))
+		html, _, _ = strings.Cut(html, "</article>")
+		require.Contains(t, html, "Greyed: 3 left out")
+		require.Contains(t, html, "left out, repeated by 5 articles of this publisher: this release holds")
+		require.Equal(t, want, strings.Count(html, "<s>"), html)
+	}
 }
 
 // Two runs with --state are as one over both files.
