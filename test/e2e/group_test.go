@@ -31,14 +31,17 @@ func TestConsumersOfOthersInTheGroup(t *testing.T) {
 		consumers[name].Stdout, consumers[name].Stderr = out[name], out[name]
 		require.NoError(t, consumers[name].Start())
 	}
-	// each waits until one of the two consumers has read each new record of their topic.
-	kafka := kafkaserver.Client(t, c.kafka)
+	// read waits until each of them has read a record with a word. A record is long, because kcat fills a buffer before it
+	// writes.
+	kafka := kafkaserver.Client(t, c.kafka, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	read := func(word string) {
-		var sent []string
+		value := []byte(word + strings.Repeat(" and so on", 1000))
 		require.Eventually(t, func() bool {
-			sent = append(sent, word+"-"+strings.Repeat("x", len(sent)+1)+".")
-			record := &kgo.Record{Topic: theirs, Partition: int32(len(sent) % partitions), Value: []byte(sent[len(sent)-1])}
-			require.NoError(t, kafka.ProduceSync(t.Context(), record).FirstErr())
+			var records []*kgo.Record
+			for p := range int32(partitions) {
+				records = append(records, &kgo.Record{Topic: theirs, Partition: p, Value: value})
+			}
+			require.NoError(t, kafka.ProduceSync(t.Context(), records...).FirstErr())
 			for _, o := range out {
 				if !strings.Contains(o.String(), word) {
 					return false
