@@ -14,6 +14,7 @@ type Counter struct {
 	mu    sync.Mutex
 	rows  *Rows
 	first []sighting // two places for a sentence: its own, and the one beside it
+	read  sighting   // of no meaning
 	again map[uint64]sightings
 	by    map[uint64]publishers // of a sentence that fewer than Publishers repeat
 	most  int                   // sentences with two sightings or more; maxAgain except in tests
@@ -81,6 +82,9 @@ func (c *Counter) Count(publisher string, at time.Time, sentences []uint64, lear
 	}
 	if len(fresh) == 0 {
 		return
+	}
+	for _, hash := range fresh { // read the places beside each other: each is out of the cache
+		c.read ^= c.first[simhash.Mix(of^hash)%places]
 	}
 	lowest, second := lowestOf(fresh)
 	for _, hash := range fresh {

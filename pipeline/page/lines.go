@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/rangetable"
+
 	"echosieve/pipeline/limits"
 )
 
@@ -190,6 +192,9 @@ func cutSentence(clean string) int {
 	passed := 0 // end of the last run of marks in which a full stop ended nothing: no other full stop of the run does
 	for i := 0; i < len(clean); {
 		switch c := clean[i]; {
+		case !mayEnd[c]:
+			for i++; i < len(clean) && !mayEnd[clean[i]]; i++ {
+			}
 		case c == '\n':
 			return i
 		case c == '.' && i >= passed:
@@ -201,19 +206,39 @@ func cutSentence(clean string) int {
 			i++
 		case c == '!' || c == '?':
 			return skipClosing(clean, i+1)
-		// no script with end marks of its own: ASCII, Latin, Greek, Cyrillic, Han, Hangul
-		case c < 0xd8 || c >= 0xe4 && c <= 0xed:
+		case c == '.':
 			i++
 		default:
 			r, size := utf8.DecodeRuneInString(clean[i:])
 			i += size
-			if unicode.Is(unicode.STerm, r) {
+			if r < maxBMP && endMarks[r/64]>>(r%64)&1 != 0 || r >= maxBMP && unicode.Is(unicode.STerm, r) {
 				return skipClosing(clean, i)
 			}
 		}
 	}
 	return len(clean)
 }
+
+// endMarks has a bit for each character below maxBMP that Unicode calls an end mark.
+var endMarks = func() (marks [maxBMP / 64]uint64) {
+	rangetable.Visit(unicode.STerm, func(r rune) {
+		if r < maxBMP {
+			marks[r/64] |= 1 << (r % 64)
+		}
+	})
+	return marks
+}()
+
+const maxBMP = 1 << 16
+
+// mayEnd tells of each byte whether it begins a character that can end a sentence. Scripts without end marks of their
+// own, such as Latin, Greek, Cyrillic, Han and Hangul, have four.
+var mayEnd = func() (may [256]bool) {
+	for c := range may {
+		may[c] = c == '\n' || c == '.' || c == '!' || c == '?' || c >= 0xd8 && (c < 0xe4 || c > 0xed)
+	}
+	return may
+}()
 
 // skipClosing returns the index after the end marks, quotation marks and brackets that stand at i.
 func skipClosing(clean string, i int) int {
