@@ -41,6 +41,7 @@ type StoriesConfig struct {
 	Owners  string   // file, see stories.Owners; may be empty
 	Trusted []string // see stories.Rules
 	Rebuild bool     // begin a new generation
+	Changes bool     // publish to ChangesTopic, too
 }
 
 // Stories is a process of the role of stories: it reads the output topics and keeps a record of each story.
@@ -56,6 +57,9 @@ type Stories struct {
 	lag     *lag
 	name    string // of this process in its groups
 }
+
+// ChangesTopic returns the name of the topic that says what is new in versions.
+func ChangesTopic(input string) string { return input + "-changes" }
 
 // garbage is the memory in percent of what lives that may wait for the garbage collector, unless GOGC says it. Little
 // lives here, some 15 MB, so the collector would run ten times a second by default and take a tenth of the time.
@@ -99,8 +103,15 @@ func (s *Stories) Run(ctx context.Context) error {
 		debug.SetGCPercent(garbage)
 	}
 	s.log.Info("starting stories", "version", build.Version(), "topic", s.role.Topic, "http", s.listener.Addr())
+	versions, err := s.newVersions()
+	if err != nil {
+		return err
+	}
 	asked := ctx
 	group, ctx := errgroup.WithContext(ctx)
+	for _, c := range versions {
+		group.Go(func() error { return c.Run(ctx) })
+	}
 	pages := map[string]http.Handler{}
 	if s.cfg.HTTP.Look {
 		pages[told.Description] = http.HandlerFunc(told.Describe)
@@ -148,15 +159,10 @@ func (s *Stories) open(ctx context.Context, rebuild bool) (kept *projector.Store
 
 // generation reads the output topics into the stories of one generation.
 func (s *Stories) generation(ctx context.Context, kept *projector.Store) error {
-	topics := s.cfg.Kafka.Topics
-	names := []string{topics.Unique, topics.Duplicate}
-	if topics.Possible != "" {
-		names = append(names, topics.Possible)
-	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return watchGeneration(ctx, kept) })
 	var all []*consumer.Consumer
-	for _, name := range names {
+	for _, name := range s.outputs() {
 		c, err := s.newConsumer(kept, name)
 		if err != nil {
 			return err
@@ -196,15 +202,50 @@ func watchGeneration(ctx context.Context, kept *projector.Store) error {
 	}
 }
 
+// outputs are the topics that hold articles.
+func (s *Stories) outputs() []string {
+	topics := s.cfg.Kafka.Topics
+	return slices.DeleteFunc([]string{topics.Unique, topics.Duplicate, topics.Possible},
+		func(name string) bool { return name == "" })
+}
+
+// kafka returns the settings of a consumer of one output topic, in a group with a name of its own.
+func (s *Stories) kafka(topic, group, to string) broker.Config {
+	kafka := s.cfg.Kafka
+	kafka.TransactionalIDPrefix = cmp.Or(kafka.TransactionalIDPrefix, kafka.Group)
+	kafka.Group = fmt.Sprintf("%s-stories-%s-%s", kafka.Group, group, topic)
+	kafka.Delivery = broker.ExactlyOnce
+	kafka.Topics.Inputs, kafka.Topics.Shadow, kafka.Topics.Learnt = []string{topic}, to, ""
+	return kafka
+}
+
+// newVersions returns the consumers that publish what is new in versions; none without StoriesConfig.Changes.
+func (s *Stories) newVersions() (all []*consumer.Consumer, err error) {
+	for _, topic := range s.outputs() {
+		if !s.role.Changes {
+			break
+		}
+		kafka := s.kafka(topic, "changes", ChangesTopic(s.cfg.Kafka.Topics.First()))
+		kafka.TransactionalIDPrefix += "/changes" // the stories have that of the partition
+		kafka.Partitions = 1                      // the versions of a story follow each other
+		p := &projector.Projector{Rules: s.rules, Decoder: decode.New(s.cfg.Input.Config), Root: s.root,
+			Health: s.health.report}
+		c, err := consumer.New(kafka, &projector.Versions{Projector: p}, prometheus.NewRegistry(),
+			s.log.With("component", "consumer", "reads", topic, "group", kafka.Group), s.health.report)
+		if err != nil {
+			return nil, err
+		}
+		c.NameMember(s.name)
+		all = append(all, c)
+	}
+	return all, nil
+}
+
 // newConsumer returns the consumer of one output topic. Its group is one of the generation, so a new one begins at the
 // start. Its transactional ids stay: it fences the owners of the old generation.
 func (s *Stories) newConsumer(kept *projector.Store, topic string) (*consumer.Consumer, error) {
-	kafka := s.cfg.Kafka
-	kafka.TransactionalIDPrefix = cmp.Or(kafka.TransactionalIDPrefix, kafka.Group)
-	kafka.Group = fmt.Sprintf("%s-stories-%s-%s", kafka.Group, kept.Generation(), topic)
-	kafka.Delivery = broker.ExactlyOnce
+	kafka := s.kafka(topic, kept.Generation(), s.role.Topic)
 	kafka.BatchRecords *= 16 // a story is read, stored and published once in a batch
-	kafka.Topics.Inputs, kafka.Topics.Shadow, kafka.Topics.Learnt = []string{topic}, s.role.Topic, ""
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
 	input := s.cfg.Input.Config
 	input.FindPublished = true

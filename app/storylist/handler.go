@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"echosieve/app/visible"
+	"echosieve/pipeline/article"
 	"echosieve/stories"
 )
 
@@ -188,13 +189,22 @@ func onlyParameters(p url.Values, known ...string) error {
 	return nil
 }
 
+// scripts are the names of scripts.
+func scripts() (names []string) {
+	for s := range article.Scripts {
+		names = append(names, s.String())
+	}
+	return names
+}
+
 // newQuery reads the parameters of a request. The error names the first one that cannot be read.
 func newQuery(p url.Values, now time.Time) (*query, error) {
-	if err := onlyParameters(p, "sort", "since", "title", "publisher", "publishers", "limit", "after"); err != nil {
+	if err := onlyParameters(p, "sort", "since", "title", "publisher", "publishers", "script", "limit",
+		"after"); err != nil {
 		return nil, err
 	}
 	q := &query{sort: "copies", limit: usualLimit, title: strings.ToLower(p.Get("title")),
-		publisher: strings.ToLower(p.Get("publisher")), after: p.Get("after")}
+		publisher: strings.ToLower(p.Get("publisher")), script: p.Get("script"), after: p.Get("after")}
 	if _, _, err := parseCursor(q.after); err != nil && q.after != "" {
 		return nil, err
 	}
@@ -205,6 +215,9 @@ func newQuery(p url.Values, now time.Time) (*query, error) {
 		if q.sort = sort; orders[sort] == nil {
 			return nil, fmt.Errorf("sort is one of %s", strings.Join(slices.Sorted(maps.Keys(orders)), ", "))
 		}
+	}
+	if names := scripts(); q.script != "" && !slices.Contains(names, q.script) {
+		return nil, fmt.Errorf("script is one of %s: that of the title of the root", strings.Join(names, ", "))
 	}
 	if since := p.Get("since"); since != "" {
 		age, err := time.ParseDuration(since)

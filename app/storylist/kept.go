@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/record"
+	"echosieve/pipeline/text"
 	"echosieve/stories"
 )
 
@@ -83,6 +84,7 @@ type query struct {
 	since            time.Time // of the last article, at least
 	title, publisher string    // parts, in lower case
 	publishers       int       // at least
+	script           string    // of the root's title
 	limit            int
 	after            string // cursor
 }
@@ -108,7 +110,9 @@ func (l *List) list(q *query) (first []*kept, matched int) {
 
 func (q *query) selects(s *kept) bool {
 	carried := func(p stories.Publisher) bool { return strings.Contains(strings.ToLower(p.Name), q.publisher) }
+	title := strings.ToLower(s.Root.Title)
 	return !s.LastTime.Before(q.since) && s.Publishers >= q.publishers &&
-		strings.Contains(strings.ToLower(s.Root.Title), q.title) &&
+		(q.script == "" || text.MainScript(title).String() == q.script) &&
+		strings.Contains(title, q.title) &&
 		(q.publisher == "" || slices.ContainsFunc(s.ByPublisher, carried))
 }

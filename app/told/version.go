@@ -21,12 +21,6 @@ import (
 // input topic.
 const ChangesPath = "/v1/changes/"
 
-// Why there are no changes in a Version.
-const (
-	OriginalGone = "original_gone" // its text is no longer kept
-	ArticleGone  = "article_gone"
-)
-
 // Version is an article beside the original of its verdict. Its JSON names must not change.
 type Version struct {
 	Verdict  string           `json:"verdict"` // possible, near or exact
@@ -113,9 +107,9 @@ func (t *Judge) Version(original, own *Article, v *article.Verdict) *Version {
 	out := &Version{Verdict: v.Kind.String(), Reason: v.Reason.String(), Says: Says(v.Kind, v.Reason)}
 	switch {
 	case original.Gone != "":
-		out.Why = OriginalGone
+		out.Why = changes.OriginalGone
 	case own.Gone != "":
-		out.Why = ArticleGone
+		out.Why = changes.ArticleGone
 	default:
 		t.Fingerprint(original)
 		t.Fingerprint(own)

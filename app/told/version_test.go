@@ -64,6 +64,6 @@ func TestVersions(t *testing.T) {
 	w.Delete(t, "articles", 0, 1)
 	v = told.Version{}
 	require.NoError(t, json.Unmarshal([]byte(get(all[1], http.StatusOK)), &v))
-	require.Equal(t, []string{told.OriginalGone, "near"}, []string{v.Why, v.Verdict})
+	require.Equal(t, []string{changes.OriginalGone, "near"}, []string{v.Why, v.Verdict})
 	require.Nil(t, v.Changes)
 }

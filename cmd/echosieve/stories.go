@@ -23,7 +23,7 @@ It is a process of its own beside the service, has the same settings, and may be
 output topics still hold. Several processes share the partitions. The state is in Redis, in the namespace of the index.
 If Redis loses it, or with --rebuild, all processes begin anew at the start of the output topics.`,
 		Example: `  echosieve stories --config echosieve.yaml --http.listen 127.0.0.1:9465
-  echosieve stories --config echosieve.yaml --http.listen 127.0.0.1:9465 --rebuild`,
+  echosieve stories --config echosieve.yaml --http.listen 127.0.0.1:9465 --changes`,
 		Args: command.NoArgs,
 	}
 	cmd.Flags().StringVar(&role.Topic, "topic", "",
@@ -32,6 +32,8 @@ If Redis loses it, or with --rebuild, all processes begin anew at the start of t
 		"`file` with the owners of publishers that count as one, as in docs/stories.md")
 	cmd.Flags().StringSliceVar(&role.Trusted, "trusted", nil,
 		"publishers whose copies are the best ones to show, the best first")
+	cmd.Flags().BoolVar(&role.Changes, "changes", false,
+		"also publish what is new in each version, into the first of kafka.topics.input with -changes")
 	cmd.Flags().BoolVar(&role.Rebuild, "rebuild", false, "forget all stories, and build them anew")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {

@@ -93,7 +93,7 @@ func (t Topics) outputs() []string {
 // twice names two topics that have one name; empty: there are none.
 func (t Topics) twice() string {
 	outputs := t.outputs()
-	if t.SnapshotsFor > 0 { // the input is an output topic of the service
+	if t.Shadow != "" { // it publishes to no other topic; that of stories reads those of the service
 		outputs = []string{t.Shadow}
 	}
 	names := slices.Concat(t.Inputs, outputs)

@@ -25,6 +25,12 @@ const (
 	Rewording  Kind = "rewording"  // words differ, or the title does
 )
 
+// Why a later version cannot be compared: one of the texts is no longer kept.
+const (
+	OriginalGone = "original_gone"
+	ArticleGone  = "article_gone"
+)
+
 // Version is a text as its record has it, and its title.
 type Version struct{ Title, Text string }
 

@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +15,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"echosieve/app/storylist"
+	"echosieve/pipeline"
 	"echosieve/stories"
+	"echosieve/stories/projector"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -20,20 +26,22 @@ import (
 )
 
 // Two processes read the output topics of a service into stories. One is killed, and Redis loses all. Each time the
-// topic of stories must come to hold exactly the stories that follow from the outputs. Records that are not from
-// Echosieve count for nothing.
+// topic of stories must come to hold exactly the stories that follow from the outputs. Who follows them has each record
+// once, and so has the topic of changes what is new in each version. Records that are not from Echosieve count for
+// nothing.
 func TestStories(t *testing.T) {
-	_, records := written(t, 800)
+	const half = 2500
+	_, records := written(t, 2*half)
 	server := redisserver.Start(t)
 	c := newCluster(t, kafkaserver.Shared(t).Addr, server.Addr)
 	topic := c.topic + "-stories"
 	settings := c.settings().With(service.Settings{
-		"kafka.session_timeout": "2s", "kafka.commit_interval": "200ms",
+		"kafka.session_timeout": "2s", "kafka.commit_interval": "200ms", "http.look": "true",
 	})
-	start := func(args ...string) *service.Process { return storiesOf(t, c, settings, args...) }
+	start := func(args ...string) *service.Process { return storiesOf(t, c, settings, append(args, "--changes")...) }
 	product := service.Start(t, settings)
 	one, two := start(), start()
-	inputs := publish(t, c, records[:400])
+	inputs := publish(t, c, records[:half])
 	// somebody else's record, and one with a publisher of 10 KB
 	producer := kafkaserver.Client(t, c.kafka)
 	foreigner := &kgo.Record{Topic: c.topic + "-duplicate", Value: []byte("{}")}
@@ -41,20 +49,25 @@ func TestStories(t *testing.T) {
 	long := fmt.Appendf(nil, `{"id":"long","text":"A text about the long names of newspapers, twice.","source":"%s"}`,
 		strings.Repeat("x", 10_000))
 	maps.Copy(inputs, publish(t, c, []*kgo.Record{{Value: long}, {Value: long}}))
-	watch(t, c, 402, func(int) {})
+	watch(t, c, half+2, func(int) {})
 	require.Eventually(t, func() bool {
 		got, err := ledger.LastStories(t.Context(), []string{c.kafka}, topic)
 		return err == nil && len(got) > 20
 	}, service.Patience, time.Second)
+	followed := follow(t, one)
+	maps.Copy(inputs, publish(t, c, records[half:]))
+	followed.next(t)
 	two.Kill()
-	maps.Copy(inputs, publish(t, c, records[400:]))
 	two = start()
-	outputs := watch(t, c, 802, func(int) {})
+	outputs := watch(t, c, len(inputs), func(int) { followed.next(t) })
 	stop(t, product)
 
 	want := ledger.Stories(inputs, outputs, window)
-	require.Greater(t, len(want), 50)
+	require.Greater(t, len(want), 100)
+	require.Greater(t, len(want), 1000)
 	requireStories(t, c, topic, want)
+	followed.requireAll(t, c, topic)
+	requireVersions(t, c, outputs)
 	foreign := one.Metric(t, `echosieve_stories_records_total{result="foreign"}`) +
 		two.Metric(t, `echosieve_stories_records_total{result="foreign"}`)
 	require.LessOrEqual(t, foreign, 2.0, "the killed process may have read it, and another one again")
@@ -75,6 +88,96 @@ func TestStories(t *testing.T) {
 	require.NotEqual(t, lost, generation())
 	stop(t, one)
 	stop(t, two)
+	requireVersions(t, c, outputs)
+}
+
+// follower follows the stories by their cursor.
+type follower struct {
+	process  *service.Process
+	cursor   string
+	offset   int64 // of the cursor where it began
+	versions []string
+}
+
+// follow begins at the end of the topic.
+func follow(t *testing.T, p *service.Process) *follower {
+	t.Helper()
+	f := &follower{process: p}
+	var answer storylist.Answer
+	require.Eventually(t, func() bool {
+		status, body, _ := strings.Cut(f.process.Get(storylist.Path), " ")
+		return status == "200" && json.Unmarshal([]byte(body), &answer) == nil
+	}, service.Patience, 100*time.Millisecond)
+	f.cursor = answer.Next
+	_, offset, _ := strings.Cut(f.cursor, ".")
+	var err error
+	f.offset, err = strconv.ParseInt(offset, 10, 64)
+	require.NoError(t, err)
+	return f
+}
+
+// next asks once; more says that there is more now.
+func (f *follower) next(t *testing.T) (more bool) {
+	var c storylist.Changes
+	status, body, _ := strings.Cut(f.process.Get(storylist.Path+"?limit=37&after="+f.cursor), " ")
+	if status != "200" {
+		return true // asked again
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &c), body)
+	require.False(t, c.Reset)
+	for i := range c.Stories {
+		f.versions = append(f.versions, fmt.Sprint(c.Stories[i].Root.Coordinates, " ", c.Stories[i].Version))
+	}
+	f.cursor = c.Next
+	return c.More
+}
+
+// requireAll follows to the end, and requires that each record of the topic came once and in order.
+func (f *follower) requireAll(t *testing.T, c cluster, topic string) {
+	t.Helper()
+	for f.next(t) {
+	}
+	records, err := kafkaserver.ReadAll(t.Context(), []string{c.kafka}, []string{topic})
+	require.NoError(t, err)
+	var want []string
+	for _, r := range records {
+		if r.Offset >= f.offset {
+			var s stories.Record
+			require.NoError(t, json.Unmarshal(r.Value, &s))
+			want = append(want, fmt.Sprint(s.Root.Coordinates, " ", s.Version))
+		}
+	}
+	require.Greater(t, len(want), 1000)
+	require.Equal(t, want, f.versions)
+}
+
+// requireVersions waits until the topic of changes holds what is new in each version, once.
+func requireVersions(t *testing.T, c cluster, outputs []*kgo.Record) {
+	t.Helper()
+	want := map[string]string{}
+	for _, o := range outputs {
+		h := ledger.Headers(o)
+		if slices.Contains([]string{"extends", "revises", "overlaps"}, h[pipeline.HeaderRelation]) {
+			want[ledger.Coordinates(o)] = h[pipeline.HeaderRoot]
+			if h[pipeline.HeaderVerdict] == "possible" { // the writer repeats articles within one publisher
+				want[ledger.Coordinates(o)] = h[pipeline.HeaderOriginal]
+			}
+		}
+	}
+	require.Greater(t, len(want), 50)
+	got := map[string]string{}
+	all := kafkaserver.Read(t, c.kafka, []string{c.topic + "-changes"}, func(all []*kgo.Record) bool {
+		return len(all) >= len(want)
+	})
+	for _, r := range all {
+		var v projector.Version
+		require.NoError(t, json.Unmarshal(r.Value, &v))
+		require.NotNil(t, v.Changes)
+		require.Equal(t, string(r.Key), v.Root.Coordinates)
+		got[ledger.Headers(r)[pipeline.HeaderInput]] = string(r.Key)
+	}
+	require.Equal(t, want, got)
+	require.Len(t, all, len(want), "none twice")
 }
 
 // requireStories waits until the topic holds the stories.

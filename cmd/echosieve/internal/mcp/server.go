@@ -31,6 +31,7 @@ type (
 		Title      string `json:"title,omitempty" jsonschema:"a part of the title, in any case"`
 		Publisher  string `json:"publisher,omitempty" jsonschema:"a part of the name of a publisher that carried it"`
 		Publishers int    `json:"publishers,omitempty" jsonschema:"number of publishers, at least"`
+		Script     string `json:"script,omitempty" jsonschema:"script of the root's title: latin, han, kana, cyrillic, ..."`
 		Since      string `json:"since,omitempty" jsonschema:"age of the last article at most, such as 24h"`
 		Sort       string `json:"sort,omitempty" jsonschema:"copies, publishers, last, first or changed"`
 		After      string `json:"after,omitempty" jsonschema:"next of an earlier answer: only what has changed since"`
@@ -142,7 +143,7 @@ func list(ctx context.Context, from source, in *storiesIn) (any, error) {
 	const usual, most = 10, 50
 	q := url.Values{"limit": {strconv.Itoa(min(cmp.Or(in.Limit, usual), most))}}
 	for name, value := range map[string]string{"title": in.Title, "publisher": in.Publisher, "since": in.Since,
-		"sort": in.Sort, "after": in.After} {
+		"script": in.Script, "sort": in.Sort, "after": in.After} {
 		if value != "" {
 			q.Set(name, value)
 		}
