@@ -2,6 +2,7 @@ package files
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 
@@ -36,4 +37,16 @@ func decompressed(r io.Reader) (text *bufio.Reader, done func(), err error) {
 		return bufio.NewReaderSize(unzip, lineBufferBytes), unzip.Close, nil
 	}
 	return in, func() {}, nil
+}
+
+// explainBehind returns the error with its remedy if it is about what stands behind compressed data: zero bytes with
+// which tapes and block devices fill their blocks, for example.
+func explainBehind(err error) error {
+	for program, behind := range map[string]error{"gzip": gzip.ErrHeader, "zstd": zstd.ErrMagicMismatch} {
+		if errors.Is(err, behind) {
+			return fmt.Errorf("something else stands behind the compressed data (%w): type %s -dc FILE and pipe it into "+
+				"this command", err, program)
+		}
+	}
+	return err
 }

@@ -97,11 +97,14 @@ func otherForm(start []byte, first string) error {
 		}
 	}
 	known := strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") || strings.HasPrefix(first, warcBegin)
-	kind := http.DetectContentType(start)
+	kind, zeros := http.DetectContentType(start), bytes.Count(start[:min(len(start), 8)], []byte{0})
 	switch {
 	case len(start) > tarMark && bytes.HasPrefix(start[tarMark:], []byte("ustar")):
 		return errors.New("this is a tar archive: type tar -xOf FILE and pipe it into this command")
-	case strings.Contains(kind, "utf-16"), isUTF16(start):
+	case bytes.HasPrefix(start, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(start, []byte("\x00\x00\xfe\xff")), zeros == 6:
+		return errors.New("this is UTF-32: save it in UTF-8, or type iconv -f UTF-32 -t UTF-8 FILE and pipe it " +
+			"into this command")
+	case strings.Contains(kind, "utf-16"), zeros == 4: // two characters of ASCII
 		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it " +
 			"into this command")
 	case known:
@@ -132,12 +135,6 @@ var (
 
 // tarMark is where the header of a tar archive has its mark, in bytes.
 const tarMark = 257
-
-// isUTF16 says whether a file begins with two characters of ASCII in UTF-16.
-func isUTF16(start []byte) bool {
-	zero := func(i int) bool { return start[i] == 0 }
-	return len(start) >= 4 && zero(0) != zero(1) && zero(0) == zero(2) && zero(1) == zero(3)
-}
 
 // beginning skips what is blank. It returns the first bytes behind it, and the first line of these: as much of it
 // as the buffer can hold. It waits for the end of that line, because a pipe may bring it in parts.

@@ -137,7 +137,7 @@ func (f *file) read(ctx context.Context) (place int, err error) {
 		case errors.Is(err, io.EOF) && (f.begun || len(f.waiting) == 0 && f.why == ""):
 			return 0, nil
 		case f.begun:
-			return a.Place, fmt.Errorf("%s: %w; the file was read up to there%s", f.At(a), err, f.unread())
+			return a.Place, fmt.Errorf("%s: %w; the file was read up to there%s", f.At(a), explainBehind(err), f.unread())
 		default:
 			if !errors.Is(err, io.EOF) {
 				f.why = f.At(a) + ": " + err.Error()
