@@ -20,8 +20,11 @@ import (
 	"echosieve/app/service"
 	"echosieve/cmd/echosieve-lab/internal/load"
 	"echosieve/cmd/echosieve-lab/internal/servers"
+	"echosieve/consumer/learning"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/decode"
+	"echosieve/pipeline/learnt"
+	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
 )
@@ -74,6 +77,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve bool, listen string
 	defer inProcess.Close()
 	cfg := inProcess.Configure(config.Default())
 	cfg.Kafka.Partitions = 1 // one partition: one order of the verdicts, see outputs
+	cfg.Kafka.Topics.Learnt = cfg.LearntTopic()
 	cfg.HTTP.Console, cfg.HTTP.Look = true, true
 	cfg.HTTP.Listen = anyPort
 	if serve {
@@ -155,9 +159,14 @@ func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view,
 	if err := both.Wait(); err != nil {
 		return err
 	}
+	learnt, err := learntFrom(sampleCtx, cfg)
+	if err != nil {
+		return err
+	}
 	if serve { // without the burst: the console shows the sample
 		v.summary(0, 0)
 		v.showStories()
+		v.showLearnt(learnt)
 		v.invite(cfg, listen)
 		return outputs.each(ctx, math.MaxInt, v.show)
 	}
@@ -170,7 +179,29 @@ func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view,
 	}
 	v.summary(burst, time.Since(began))
 	v.showStories()
+	v.showLearnt(learnt)
 	return nil
+}
+
+// learntFrom waits for the sentence that the sample teaches, which the service publishes after the verdicts.
+func learntFrom(ctx context.Context, cfg config.Config) (learnt.Row, error) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		topic, err := learning.Follow(ctx, cfg.Kafka, cfg.Window, &recipe.Recipe{})
+		if err != nil {
+			return learnt.Row{}, fmt.Errorf("demo: %w", err)
+		}
+		all := topic.Rows().All()
+		if topic.Close(); len(all) > 0 {
+			return all[0], nil
+		}
+		select {
+		case <-ctx.Done():
+			return learnt.Row{}, fmt.Errorf("demo: no sentence was learnt: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
 }
 
 // waitReady waits until the service has joined its group: otherwise the first delays would be those of its start.

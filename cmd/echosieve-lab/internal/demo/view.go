@@ -20,6 +20,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
+	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
 )
@@ -139,6 +140,13 @@ func (v *view) showStories() {
 			visible.Count(s.Publishers, "publisher"), text.Snip(visible.Line(s.ByPublisher[0].Name), 14, "~"),
 			text.Snip(visible.Line(s.Root.Title), titleWidth, "~"))
 	}
+}
+
+// showLearnt prints a sentence that the service has learnt.
+func (v *view) showLearnt(row learnt.Row) {
+	fmt.Fprintf(v.out, "\nLearnt, and left out of what is compared from %s on (echosieve learnt):\n%s, %s: %s\n",
+		row.Begin.Local().Format("15:04"), row.Publisher, visible.Count(row.Articles, "article"),
+		text.Snip(visible.Line(row.Sentence), 2*titleWidth-14, "~"))
 }
 
 // invite prints how to use a demo that stays up.

@@ -229,4 +229,16 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 			fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s %s: %s", visible.Count(n, report.unit), report.what, report.tally)))
 		}
 	}
+	r.tellLearnt(w)
+}
+
+// tellLearnt says how many sentences are left out, because publishers repeat them, and shows one.
+func (r *run) tellLearnt(w io.Writer) {
+	if r.learnt == nil || r.learnt.Rows.Len() == 0 {
+		return
+	}
+	all := r.learnt.Rows.All()
+	last := all[len(all)-1] // the first are those of all publishers
+	fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s learnt that publishers repeat, and left out of later articles, such as, of "+
+		"%s: %s", visible.Count(len(all), "sentence"), cmp.Or(last.Publisher, "no publisher"), last.Sentence)))
 }

@@ -21,6 +21,7 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
+	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
 	"echosieve/test/commandtest"
@@ -342,8 +343,10 @@ func ofService(t *testing.T, addr, path string) string {
 	made, err := cfg.LoadRecipe()
 	require.NoError(t, err)
 	index := indexrig.New(t, redisrig.Client(t, addr), cfg.IndexConfig(made.ID()))
+	known := learnt.NewInOrder()
+	made.LeaveOut(known.Rows)
 	pipe, err := pipeline.New(pipeline.Config{Decode: cfg.Input.AsJSON(), MaxMessageBytes: cfg.Kafka.MaxMessageBytes,
-		NoPossible: true}, made, index, nil)
+		NoPossible: true, Learnt: known}, made, index, nil)
 	require.NoError(t, err)
 	now, n := time.Now(), int64(0)
 	var lines []byte

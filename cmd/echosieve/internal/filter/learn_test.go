@@ -14,8 +14,8 @@ import (
 )
 
 const wireNotice = "This release holds forward-looking statements, which are subject to risks that are " +
-	"described in the annual report of the company. Readers should not rely on them, and the company will not correct them later. The wire " +
-	"that publishes it has neither checked it nor is it liable for mistakes in the text or in its tables."
+	"described in the annual report of the company. Readers should not rely on them, and the company will not correct " +
+	"them later. The wire that publishes it has neither checked it nor is it liable for mistakes in the text or in its tables."
 
 // wireReleases returns different press releases of one wire above the same long notice, a line each.
 func wireReleases(from, to int) string {
@@ -53,7 +53,9 @@ func TestDropsPageGreysWhatIsLearnt(t *testing.T) {
 	in := wire("early", harbour) + wireReleases(0, 8) + wire("late", barley) +
 		wire("harbour", "RIVERTON (Press) - "+harbour) + wire("barley", "RIVERTON (Press) - "+barley)
 	page := filepath.Join(t.TempDir(), "drops.html")
-	out, _ := filtered(t, command.ExitOK, in, "--html", page)
+	out, errOut := filtered(t, command.ExitOK, in, "--html", page)
+	require.Contains(t, errOut, "3 sentences learnt that publishers repeat")
+	require.Contains(t, errOut, "of wire: this release holds")
 	for id, want := range map[string]int{"harbour": 3, "barley": 6} { // in one side or in both
 		_, html, found := strings.Cut(commandtest.Read(t, page), `data-idb="`+id+`"`)
 		require.True(t, found, "%s: %v", id, verdicts(out))
