@@ -144,18 +144,18 @@ func (v *view) showStories() {
 
 // showLearnt prints a sentence that the service has learnt.
 func (v *view) showLearnt(row learnt.Row) {
-	fmt.Fprintf(v.out, "\nLearnt, and left out of what is compared from %s on (echosieve learnt):\n%s, %s: %s\n",
-		row.Begin.Local().Format("15:04"), row.Publisher, visible.Count(row.Articles, "article"),
-		text.Snip(visible.Line(row.Sentence), 2*titleWidth-14, "~"))
+	fmt.Fprintf(v.out, "\nLearnt, left out from %s on: %s: %s\n", row.Begin.Local().Format("15:04"), row.Publisher,
+		text.Snip(visible.Line(row.Sentence), titleWidth, "~"))
 }
 
 // invite prints how to use a demo that stays up.
 func (v *view) invite(cfg config.Config, listen string) {
 	fmt.Fprintf(v.out, `
 still up until Ctrl-C; the console is at http://%[1]s%[2]s, programs ask: curl 'http://%[1]s%[6]s?sort=publishers'
-publish from another terminal, and ask why an article got its verdict:
+publish from another terminal, ask why an article got its verdict, and publish it after all:
   %[5]s produce --kafka.brokers %[3]s FILE
   %[5]s explain --kafka.brokers %[3]s --redis.addrs %[4]s --id ID
+  %[5]s release --kafka.brokers %[3]s --redis.addrs %[4]s ID
 `, listen, console.Path, strings.Join(cfg.Kafka.Brokers, ","), strings.Join(cfg.Redis.Addrs, ","), beside(os.Args[0]),
 		storylist.Path)
 }

@@ -239,6 +239,6 @@ func (r *run) tellLearnt(w io.Writer) {
 	}
 	all := r.learnt.Rows.All()
 	last := all[len(all)-1] // the first are those of all publishers
-	fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s learnt that publishers repeat, and left out of later articles, such as, of "+
-		"%s: %s", visible.Count(len(all), "sentence"), cmp.Or(last.Publisher, "no publisher"), last.Sentence)))
+	fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s learnt that publishers repeat, then left out; of %s: %s",
+		visible.Count(len(all), "sentence"), cmp.Or(last.Publisher, "no publisher"), last.Sentence)))
 }
