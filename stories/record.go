@@ -29,10 +29,11 @@ type Record struct {
 	Best        Best            `json:"best"`
 	Origin      Origin          `json:"origin"`
 	// Versions is the number of articles that revise or extend one, of publishers that carried the story already.
-	Versions int        `json:"versions"`
-	Related  List[Root] `json:"related,omitempty"` // articles that resemble the root, at most MaxRelated, by time
-	State    string     `json:"state"`             // open or ended
-	Version  uint64     `json:"version"`           // grows with each change of the story
+	Versions int         `json:"versions"`
+	Related  List[Root]  `json:"related,omitempty"` // articles that resemble the root, at most MaxRelated, by time
+	Labels   List[Label] `json:"labels,omitempty"`  // warnings, at most MaxLabels, by time
+	State    string      `json:"state"`             // open or ended
+	Version  uint64      `json:"version"`           // grows with each change of the story
 }
 
 // Root is an article of a Record. Publisher and the fields after it are missing if the record of the root is gone.
@@ -155,6 +156,7 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 	if known && root.Time.Equal(first) { // of more than MaxNamed publishers at one time, it may not be named
 		r.First = First{Publisher: root.Publisher, ID: root.ID, Coordinates: root.String(), Time: first}
 	}
+	r.Labels = slices.Clone(s.labels)
 	r.Origin = credited.origin(&r.First, articles)
 	for i := range s.related {
 		r.Related = append(r.Related, rootOf(&s.related[i]))

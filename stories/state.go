@@ -9,7 +9,7 @@ import (
 	"echosieve/pipeline/article"
 )
 
-// stateVersion is the first byte of a stored state. A state of withoutCredits has none.
+// stateVersion is the first byte of a stored state. A state of withoutCredits has neither credits nor labels.
 const stateVersion, withoutCredits = 2, 1
 
 // ErrState says that a stored state cannot be read: it is damaged, or a later version has written it.
@@ -43,9 +43,13 @@ func (s *Story) isSound() bool {
 	for _, r := range s.related {
 		times = append(times, r.Time)
 	}
+	for _, l := range s.labels {
+		times = append(times, l.Time)
+	}
 	return int(s.best.why) < len(criteria) && s.exact <= s.copies && (s.copies > 0) == (len(s.publishers.named) > 0) &&
 		s.publishers.isSound() && s.credited.isSound() && len(s.related) <= MaxRelated &&
 		slices.IsSortedFunc(s.highest, comparePartitions) && slices.IsSortedFunc(s.related, byTime) &&
+		slices.IsSortedFunc(s.labels, compareLabels) && len(s.labels) <= MaxLabels &&
 		!slices.ContainsFunc(times, outsideYears)
 }
 
@@ -94,6 +98,12 @@ func (s *Story) code(c *codec) {
 		c.article(&s.related[i])
 	}
 	if !c.old {
+		for i := range list(c, &s.labels) {
+			l := &s.labels[i]
+			c.text(&l.Label)
+			c.text(&l.Text)
+			c.time(&l.Time)
+		}
 		c.text(&s.root.Credit)
 		c.text(&s.root.CreditBy)
 		s.credited.code(c)
@@ -129,7 +139,7 @@ func (p *publishers) code(c *codec) {
 // what it does not read. After a field that cannot be read, bad stays set and all fields are zero.
 type codec struct {
 	writes, bad bool
-	old         bool // the state has no credits
+	old         bool // the state has neither credits nor labels
 	buf         []byte
 	state       string
 	topic       string // of coordinates that name none

@@ -43,6 +43,7 @@ type Story struct {
 	publishers publishers // of the copies
 	credited   publishers // whom copies name as their origin
 	related    []Article  // by time
+	labels     []Label    // in the order of compareLabels
 	highest    []Position // by topic and partition
 	version    uint64     // grows with each change
 }

@@ -69,35 +69,9 @@ type Released struct {
 	Already bool   `json:"already"`            // an earlier call has released it
 }
 
-// Find returns what was published about an article, which is named by the coordinates of its record in the input or an
-// output topic, or by its id. Of several articles with an id it is the latest that is not older than since.
+// Find is that of told.Reader.
 func (r *Releaser) Find(ctx context.Context, name string, since time.Time) (*told.Output, error) {
-	at, err := article.ParseCoordinates(name)
-	if err != nil {
-		o, _, err := r.reader.ByID(ctx, name, since)
-		if err == nil && o == nil {
-			err = &command.AnswerError{Text: fmt.Sprintf("no article with the id %q is in the output topics since %s; "+
-				"search further back with --since, or name its coordinates", name, since.UTC().Format(time.DateTime))}
-		}
-		return o, err
-	}
-	a, err := r.reader.Article(ctx, article.Ref{Coordinates: at})
-	if a.Output != nil {
-		return a.Output, nil
-	}
-	if err != nil && (!errors.Is(err, tools.ErrNoRecord) || !slices.Contains(r.cfg.Kafka.Topics.Inputs, at.Topic)) {
-		return nil, answer(err)
-	}
-	o, err := r.reader.Verdict(ctx, at, a.Time)
-	return o, answer(err)
-}
-
-// answer makes an answer of an error that says that there is no such record or verdict.
-func answer(err error) error {
-	if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, told.ErrNoVerdict) {
-		return &command.AnswerError{Text: err.Error()}
-	}
-	return err
+	return r.reader.Find(ctx, name, since)
 }
 
 // Release publishes the record of a dropped article again, unless an earlier call has done so. With dry it writes

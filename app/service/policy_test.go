@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -55,8 +56,9 @@ func TestReloadOfPolicy(t *testing.T) {
 func TestStoriesFollowTheService(t *testing.T) {
 	w := inprocess.Start(t, func(c *config.Config) { c.Kafka.Topics.Possible = "articles-possible" })
 	cfg := w.Config
-	s, err := service.NewStories(t.Context(), cfg, service.StoriesConfig{Topic: "articles-stories"},
-		slog.New(slog.DiscardHandler))
+	w.CreateTopics(t, "articles-labels")
+	s, err := service.NewStories(t.Context(), cfg, service.StoriesConfig{Topic: "articles-stories",
+		Labels: "articles-labels"}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	// Another program has put a value of its own in the place of the generation: the role waits, and says so.
 	generation := keyspace.New(cfg.IndexConfig(s.RecipeID()), 0).StoryGeneration()
@@ -86,6 +88,7 @@ func TestStoriesFollowTheService(t *testing.T) {
 	root := w.Publish(t, 0, time.Now(), inprocess.Value("a", "Ferry", text))
 	w.Verdicts(t, 1)
 	w.Publish(t, 1, time.Now(), inprocess.Value("b", "Ferry again", text))
+	w.PublishTo(t, &kgo.Record{Topic: "articles-labels", Value: fmt.Appendf(nil, `{"root":%q,"label":"false"}`, root)})
 
 	reader := kafkatest.Client(t, cfg.Kafka, kgo.ConsumeTopics("articles-stories"), kgo.KeepControlRecords(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -106,7 +109,7 @@ func TestStoriesFollowTheService(t *testing.T) {
 			require.Equal(t, "Ferry", story.Root.Title)
 			require.Equal(t, 1, story.Copies)
 			require.Positive(t, markers, "the partition was not fenced")
-			found = true
+			found = len(story.Labels) == 1
 		})
 	}
 	cancel()

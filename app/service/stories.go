@@ -42,6 +42,7 @@ type StoriesConfig struct {
 	Trusted []string // see stories.Rules
 	Rebuild bool     // begin a new generation
 	Changes bool     // publish to ChangesTopic, too
+	Labels  string   // topic of labels; empty: none
 }
 
 // Stories is a process of the role of stories: it reads the output topics and keeps a record of each story.
@@ -159,10 +160,14 @@ func (s *Stories) open(ctx context.Context, rebuild bool) (kept *projector.Store
 
 // generation reads the output topics into the stories of one generation.
 func (s *Stories) generation(ctx context.Context, kept *projector.Store) error {
+	names := s.outputs()
+	if s.role.Labels != "" {
+		names = append(names, s.role.Labels)
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return watchGeneration(ctx, kept) })
 	var all []*consumer.Consumer
-	for _, name := range s.outputs() {
+	for _, name := range names {
 		c, err := s.newConsumer(kept, name)
 		if err != nil {
 			return err
@@ -250,7 +255,7 @@ func (s *Stories) newConsumer(kept *projector.Store, topic string) (*consumer.Co
 	input := s.cfg.Input.Config
 	input.FindPublished = true
 	p := &projector.Projector{Store: kept, Rules: s.rules, Decoder: decode.New(input), Root: s.root, Roots: s.roots,
-		Health: s.health.report, Metrics: s.metrics}
+		Health: s.health.report, Metrics: s.metrics, Labels: topic == s.role.Labels}
 	c, err := consumer.New(kafka, p, s.lag.of(topic), s.log.With("component", "consumer", "reads", topic),
 		s.health.report)
 	if err != nil {

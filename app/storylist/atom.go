@@ -49,7 +49,7 @@ func (l *List) atom(r *http.Request, list []*kept) *feed {
 		if i == 0 {
 			f.Updated = one.changed.UTC()
 		}
-		e := entry{ID: urn("story", one.Root.Coordinates), Title: visible.Line(cmp.Or(one.Root.Title, one.Root.ID)),
+		e := entry{ID: urn("story", one.Root.Coordinates), Title: visible.Line(labelsOf(one) + cmp.Or(one.Root.Title, one.Root.ID)),
 			Published: one.FirstTime.UTC(), Updated: one.changed.UTC(), Content: summary(one)}
 		address := cmp.Or(one.Best.URL, one.Root.URL)
 		if u, err := url.Parse(address); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
@@ -64,6 +64,14 @@ func (l *List) atom(r *http.Request, list []*kept) *feed {
 func selfOf(r *http.Request) string {
 	self := url.URL{Path: "stories.atom", RawQuery: r.URL.Query().Encode()}
 	return self.String()
+}
+
+// labelsOf returns the labels of a story, for the front of its title.
+func labelsOf(one *kept) (labels string) {
+	for _, l := range one.Labels {
+		labels += "[" + l.Label + "] "
+	}
+	return labels
 }
 
 // summary says who carried a story, in a line.

@@ -199,12 +199,15 @@ func scripts() (names []string) {
 
 // newQuery reads the parameters of a request. The error names the first one that cannot be read.
 func newQuery(p url.Values, now time.Time) (*query, error) {
-	if err := onlyParameters(p, "sort", "since", "title", "publisher", "publishers", "script", "limit",
+	if err := onlyParameters(p, "sort", "since", "title", "publisher", "publishers", "script", "label", "limit",
 		"after"); err != nil {
 		return nil, err
 	}
-	q := &query{sort: "copies", limit: usualLimit, title: strings.ToLower(p.Get("title")),
+	q := &query{sort: "copies", limit: usualLimit, title: strings.ToLower(p.Get("title")), label: p.Get("label"),
 		publisher: strings.ToLower(p.Get("publisher")), script: p.Get("script"), after: p.Get("after")}
+	if q.label != "" && !slices.Contains(stories.Labels, q.label) {
+		return nil, fmt.Errorf("label is one of %s", strings.Join(stories.Labels, ", "))
+	}
 	if _, _, err := parseCursor(q.after); err != nil && q.after != "" {
 		return nil, err
 	}

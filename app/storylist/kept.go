@@ -21,7 +21,7 @@ type kept struct {
 	bytes   int
 }
 
-// The bytes that a record, each publisher and each related article take beside their texts.
+// The bytes that a record, each publisher, and each related article or label take beside their texts.
 const storyBytes, publisherBytes, rootBytes = 1024, 128, 128
 
 // keep takes in a record of the topic. The last record of a key counts. Records that no
@@ -51,7 +51,8 @@ func parse(r *record.Record) *kept {
 		len(one.ByPublisher) == 0 {
 		return nil
 	}
-	one.bytes = len(r.Value) + storyBytes + publisherBytes*len(one.ByPublisher) + rootBytes*len(one.Related)
+	one.bytes = len(r.Value) + storyBytes + publisherBytes*len(one.ByPublisher) +
+		rootBytes*(len(one.Related)+len(one.Labels))
 	return one
 }
 
@@ -83,6 +84,7 @@ type query struct {
 	sort             string
 	since            time.Time // of the last article, at least
 	title, publisher string    // parts, in lower case
+	label            string    // one of its labels
 	publishers       int       // at least
 	script           string    // of the root's title
 	limit            int
@@ -110,8 +112,10 @@ func (l *List) list(q *query) (first []*kept, matched int) {
 
 func (q *query) selects(s *kept) bool {
 	carried := func(p stories.Publisher) bool { return strings.Contains(strings.ToLower(p.Name), q.publisher) }
+	labelled := func(l stories.Label) bool { return l.Label == q.label }
 	title := strings.ToLower(s.Root.Title)
 	return !s.LastTime.Before(q.since) && s.Publishers >= q.publishers &&
+		(q.label == "" || slices.ContainsFunc(s.Labels, labelled)) &&
 		(q.script == "" || text.MainScript(title).String() == q.script) &&
 		strings.Contains(title, q.title) &&
 		(q.publisher == "" || slices.ContainsFunc(s.ByPublisher, carried))

@@ -83,30 +83,33 @@ func TestList(t *testing.T) {
 			100*time.Millisecond)
 	}
 	create()
+	labelled := story("3", 5, day.Add(2*time.Hour), "a", "b", "c")
+	labelled.Labels = stories.List[stories.Label]{{Label: "false", Time: day}}
+	labelled.Origin.Name = "AFP"
 	publish(story("1", 1, day, "Post"), story("2", 9, day.Add(time.Hour), "Post", "Müller"),
-		story("3", 5, day.Add(2*time.Hour), "a", "b", "c"), story("4", 7, day.Add(-48*time.Hour), "x"))
+		labelled, story("4", 7, day.Add(-48*time.Hour), "x"))
 	kafkatest.Produce(t, kafka, &kgo.Record{Topic: topic, Key: []byte("foreign"), Value: []byte("{}")},
 		&kgo.Record{Topic: topic, Value: []byte("no JSON")})
 	answers("Title 4")
 	ids, a := listed("")
 	require.Equal(t, "2431", ids)
-	require.Equal(t, []int{4, 4}, []int{a.Matched, a.Known})
+	require.Equal(t, []int{4, 4, 2}, []int{a.Matched, a.Known, a.Origins})
 	require.Nil(t, a.CompleteSince)
 	require.Equal(t, stories.Ended, a.Stories[1].State, "a window has passed since its last copy")
 	publish(story("1", 10, day.Add(3*time.Hour), "Post"))
 	for parameters, want := range map[string]string{
 		"": "1243", "?sort=publishers": "3214", "?sort=last": "1324", "?sort=first": "1324", "?since=90m": "13",
 		"?publisher=m%C3%9CLLER": "2", "?title=TITLE+3": "3", "?limit=2": "12", "?title=none": "",
-		"?script=latin": "1243", "?script=han": "",
+		"?script=latin": "1243", "?script=han": "", "?label=false": "3", "?label=retracted": "",
 	} {
 		ids, _ = listed(parameters)
 		require.Equal(t, want, ids, parameters)
 	}
 	for _, parameters := range []string{"?sort=size", "?since=yesterday", "?since=-1h", "?limit=0", "?limit=201",
-		"?script=zh", "?srot=last", "/1?sort=last"} {
+		"?script=zh", "?label=wrong", "?srot=last", "/1?sort=last"} {
 		code, body = get(Path + parameters)
 		require.Equal(t, http.StatusBadRequest, code, parameters)
-		require.Regexp(t, "^(sort|since|limit|script) is |is no parameter", body)
+		require.Regexp(t, "^(sort|since|limit|script|label) is |is no parameter", body)
 	}
 	for _, root := range []string{"articles/0/2", "2", url.PathEscape("articles/0/2")} {
 		code, body = get(Path + "/" + root)

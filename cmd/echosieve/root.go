@@ -67,6 +67,7 @@ func newRootCommand() *cobra.Command {
 		newProduceCommand(),
 		newReadyCommand(),
 		newReleaseCommand(),
+		newLabelCommand(),
 		newRunCommand(),
 		newStoriesCommand(),
 		command.Version(),

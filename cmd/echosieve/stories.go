@@ -34,6 +34,8 @@ If Redis loses it, or with --rebuild, all processes begin anew at the start of t
 		"publishers whose copies are the best ones to show, the best first")
 	cmd.Flags().BoolVar(&role.Changes, "changes", false,
 		"also publish what is new in each version, into the first of kafka.topics.input with -changes")
+	cmd.Flags().StringVar(&role.Labels, "labels", "",
+		"`topic` of the labels that \"echosieve label\" publishes; empty: none")
 	cmd.Flags().BoolVar(&role.Rebuild, "rebuild", false, "forget all stories, and build them anew")
 	config.AddFlags(cmd.Flags())
 	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {

@@ -5,6 +5,7 @@
 package credit
 
 import (
+	"cmp"
 	_ "embed" // the table
 	"regexp"
 	"slices"
@@ -73,23 +74,20 @@ func Find(field, text string) (name, where string) {
 		return name, Field
 	}
 	head, tail := ends(text)
-	for _, line := range head {
-		if name = first(line, byline, dateline, chineseDateline, source, published); name != "" {
-			return name, Text
-		}
+	name = cmp.Or(first(head, byline, dateline, chineseDateline, source, published),
+		first(tail, byline, source, closing, published))
+	if name == "" {
+		return "", ""
 	}
-	for _, line := range tail {
-		if name = first(line, byline, source, closing, published); name != "" {
-			return name, Text
-		}
-	}
-	return "", ""
+	return name, Text
 }
 
-func first(line string, forms ...func(string) string) string {
-	for _, form := range forms {
-		if name := form(line); name != "" {
-			return name
+func first(lines []string, forms ...func(string) string) string {
+	for _, line := range lines {
+		for _, form := range forms {
+			if name := form(line); name != "" {
+				return name
+			}
 		}
 	}
 	return ""
@@ -101,38 +99,29 @@ func ofField(field string) string {
 	if label, name, found := strings.Cut(field, ":"); found && known[strings.ToLower(label)] == isLabel {
 		field = trimmed(name)
 	}
-	if name, found := lookUp(field); found {
+	name, found := lookUp(field)
+	switch {
+	case found:
 		return name
-	}
-	if strings.Contains(field, "://") {
+	case strings.Contains(field, "://"):
 		return article.PublisherOf("", field)
 	}
 	return article.PublisherOf(field, "")
 }
 
 // trimmed returns a text without brackets, white space and marks of Markdown at its ends.
-func trimmed(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune("*_#>()（）[]【】\u200b\ufeff", r)
-	})
-}
+func trimmed(s string) string { return strings.Trim(s, " \t\r\n\u00a0\u3000*_#>()（）[]【】") }
 
 // ends returns the first lines of a text that are not blank, and the last ones, of each what stands at the outer end.
 func ends(text string) (head, tail []string) {
 	for line := range strings.SplitSeq(plain(begin(text, window)), "\n") {
-		if line = tidy(begin(line, edge)); line == "" {
-			continue
-		}
-		if head = append(head, line); len(head) == headLines {
-			break
+		if line = tidy(begin(line, edge)); line != "" && len(head) < headLines {
+			head = append(head, line)
 		}
 	}
 	for _, line := range slices.Backward(strings.Split(plain(end(text, window)), "\n")) {
-		if line = tidy(end(line, edge)); line == "" {
-			continue
-		}
-		if tail = append(tail, line); len(tail) == tailLines {
-			break
+		if line = tidy(end(line, edge)); line != "" && len(tail) < tailLines {
+			tail = append(tail, line)
 		}
 	}
 	return head, tail
@@ -140,17 +129,17 @@ func ends(text string) (head, tail []string) {
 
 // begin and end return the first and the last bytes of a text, with cut in place of the rest.
 func begin(text string, most int) string {
-	if len(text) <= most {
-		return text
+	if len(text) > most {
+		text = article.Cut(text, most) + cut
 	}
-	return article.Cut(text, most) + cut
+	return text
 }
 
 func end(text string, most int) string {
-	if len(text) <= most {
-		return text
+	if len(text) > most {
+		text = cut + strings.ToValidUTF8(text[len(text)-most:], "")
 	}
-	return cut + strings.ToValidUTF8(text[len(text)-most:], "")
+	return text
 }
 
 // tidy returns a line without marks of Markdown, invisible characters and white space at its ends.

@@ -16,7 +16,7 @@ func TestCreditsInTexts(t *testing.T) {
 		"(AFP) The ferry stays.":                                                                              "AFP",
 		"Frankfurt am Main (dpa/lhe) - Die Fähre bleibt.":                                                     "dpa",
 		"<p><b>SKARVIK</b>, <i>3 mar</i> (EFE).- El ferry sigue.</p>":                                         "EFE",
-		"EFE.- El ferry sigue en el puerto.":                                                                  "EFE",
+		"EFE.- El ferry sigue en el puerto, y los pasajeros esperan.":                                         "EFE",
 		"SKARVIK, March 3, 2026 /PRNewswire/ -- Nordhav announced.":                                           "PR Newswire",
 		"SKARVIK, NO - (NewMediaWire) - March 3 - Nordhav.":                                                   "NewMediaWire",
 		"НОРДХАВ, 3 мар. /ТАСС/. Паром стоит.":                                                                "TASS",

@@ -17,10 +17,10 @@ const (
 
 // byline reads a line that names an agency alone, or behind an author: "By Laura Kim, Reuters".
 func byline(line string) string {
-	if len(line) > longestLine {
-		return ""
+	if m := author.FindStringSubmatch(begin(line, longestLine)); m != nil {
+		return agency(trimmed(m[1]))
 	}
-	return agency(trimmed(author.ReplaceAllString(line, "$1")))
+	return ""
 }
 
 var author = regexp.MustCompile(`^(?:(?i:by|von|por|par) (?:[^,|]*[,|])?|Theo )?([^,|]+?)` +
@@ -43,11 +43,8 @@ func dateline(line string) string {
 			return name
 		}
 	}
-	before, _, found := strings.Cut(line, ".-")
-	if !found || len(before) > longestName {
-		return ""
-	}
-	return agency(before[strings.LastIndexByte(before, ' ')+1:])
+	before, _, _ := strings.Cut(begin(line, longestName), ".-")
+	return agency(strings.TrimSuffix(before, cut))
 }
 
 var closers = map[rune]rune{'(': ')', '（': '）', '[': ']', '［': '］', '【': '】', '/': '/'}

@@ -45,6 +45,8 @@ type Projector struct {
 	// Health learns what fails: "redis" or "kafka", the call, and the reason; nil when the call works again.
 	Health  func(component string, call fmt.Stringer, err error)
 	Metrics *Metrics
+	// Labels says that the topic is that of labels.
+	Labels bool
 }
 
 // rootsAtATime bounds the roots that are read from Kafka at a time.
@@ -60,7 +62,8 @@ type touched struct {
 type addition struct {
 	at      stories.Position
 	copy    stories.Copy
-	related bool // it resembles the root without repeating it
+	related bool           // it resembles the root without repeating it
+	label   *stories.Label // in place of an article
 }
 
 // work is what a projector keeps of a batch.
@@ -136,9 +139,12 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 	for _, t := range all {
 		before := t.Version()
 		for _, a := range t.added {
-			if a.related {
+			switch {
+			case a.label != nil:
+				t.Label(a.at, *a.label)
+			case a.related:
 				t.Relate(a.at, a.copy.Article)
-			} else {
+			default:
 				t.Add(a.at, a.copy, p.Rules)
 			}
 		}

@@ -35,9 +35,12 @@ func newProjector(t testing.TB, client redis.UniversalClient, name string) *Proj
 	return p
 }
 
+// run tells the keys of this run from those of an earlier one on a shared server.
+var run = fmt.Sprint(time.Now().UnixNano())
+
 func open(t testing.TB, client redis.UniversalClient, name string, rebuild bool) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), client, keyspace.Keys{Prefix: name + ":"}, name, time.Hour, rebuild)
+	s, err := Open(t.Context(), client, keyspace.Keys{Prefix: run + name + ":"}, name, time.Hour, rebuild)
 	require.NoError(t, err)
 	return s
 }
@@ -63,6 +66,12 @@ func output(partition int32, offset, root int64, verdict string) record.Record {
 		h(pipeline.HeaderRelation, "overlaps"), h(pipeline.HeaderOriginal, at), h(pipeline.HeaderOriginalID, "root"),
 		h(pipeline.HeaderRoot, at), h(pipeline.HeaderRootID, "root"))
 	return r
+}
+
+// label is a record of the topic of labels, whose topic has one partition.
+func label(offset, root int64) record.Record {
+	return record.Record{Coordinates: article.Coordinates{Topic: "labels", Offset: offset}, Time: noon,
+		Value: fmt.Appendf(nil, `{"root":"in/0/%d","label":"false","text":"%d"}`, root, offset)}
 }
 
 func decide(t testing.TB, p *Projector, records ...record.Record) (*pipeline.Batch, []stories.Record) {
@@ -216,8 +225,11 @@ type process struct {
 
 func (w *world) takeOver(partition int) *process {
 	w.epoch[partition]++
-	return &process{w: w, p: newProjector(w.t, w.client, w.name), partition: partition, epoch: w.epoch[partition],
-		next: w.committed[partition]}
+	p := newProjector(w.t, w.client, w.name)
+	if p.Labels = partition == 2; p.Labels {
+		p.Topic = func() uint32 { return 2 }
+	}
+	return &process{w: w, p: p, partition: partition, epoch: w.epoch[partition], next: w.committed[partition]}
 }
 
 // step says whether there is more to do.
@@ -247,17 +259,22 @@ func (r *process) step() bool {
 }
 
 // TestSchedules runs processes that overtake each other, die and go on late. At the end the last record of each story
-// must hold all of its copies.
+// must hold all of its copies and labels.
 func TestSchedules(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		client := redisrig.Client(t, addr)
 		for seed := range uint64(60) {
 			w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 1)), client: client, name: fmt.Sprint(t.Name(), seed),
 				log: map[string]stories.Record{}}
-			want := map[string]int{}
+			want, labels := map[string]int{}, map[string]int{}
 			for p := range w.partitions {
 				for offset := range int64(3 + w.rng.IntN(6)) {
 					root := w.rng.Int64N(3)
+					if p == 2 {
+						labels[fmt.Sprintf("in/0/%d", root)]++
+						w.partitions[p] = append(w.partitions[p], label(offset, root))
+						continue
+					}
 					w.partitions[p] = append(w.partitions[p], output(int32(p), offset, root, "near"))
 					want[fmt.Sprintf("in/0/%d", root)]++
 				}
@@ -280,6 +297,7 @@ func TestSchedules(t *testing.T) {
 			}
 			for root, copies := range want {
 				require.Equal(t, copies, w.log[root].Copies, "seed %d: %s", seed, root)
+				require.Len(t, w.log[root].Labels, labels[root], "seed %d: %s", seed, root)
 			}
 		}
 	})

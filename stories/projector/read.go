@@ -35,6 +35,7 @@ func (m *Metrics) Began(lost bool) {
 const (
 	resultCopy    = "copy"
 	resultRelated = "related"
+	resultLabel   = "label"
 	resultNone    = "none"    // the record belongs to no story: it repeats nothing, or has a null value
 	resultForeign = "foreign" // the record is not from Echosieve, or its headers are damaged
 )
@@ -68,7 +69,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	for _, cause := range []string{causeAsked, causeLost} {
 		m.rebuilds.WithLabelValues(cause)
 	}
-	for _, result := range []string{resultCopy, resultRelated, resultNone, resultForeign} {
+	for _, result := range []string{resultCopy, resultRelated, resultLabel, resultNone, resultForeign} {
 		m.records.WithLabelValues(result)
 	}
 	return m
@@ -88,7 +89,7 @@ func (p *Projector) read(ctx context.Context, records []record.Record) (*work, e
 			return nil, err
 		}
 		w.results[result]++
-		if result != resultCopy && result != resultRelated {
+		if result == resultNone || result == resultForeign {
 			continue
 		}
 		t := places[root.Coordinates]
@@ -105,6 +106,15 @@ func (p *Projector) read(ctx context.Context, records []record.Record) (*work, e
 func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.Ref, a addition, result string,
 	err error,
 ) {
+	a.at = stories.Position{Topic: p.Topic(), Partition: r.Partition, Offset: r.Offset}
+	if p.Labels {
+		at, label, bad := stories.ParseLabel(r)
+		if bad != nil {
+			return root, a, resultForeign, nil //nolint:nilerr // as below
+		}
+		a.label = &label
+		return article.Ref{ID: at.String(), Coordinates: at}, a, resultLabel, nil
+	}
 	says, bad := pipeline.ParseHeaders(r.Headers)
 	root, found := stories.RootOf(&says.Verdict)
 	switch {
@@ -113,7 +123,6 @@ func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.R
 	case says.Reject != nil, !found:
 		return root, a, resultNone, nil //nolint:nilerr // bad is nil here
 	}
-	a.at = stories.Position{Topic: p.Topic(), Partition: r.Partition, Offset: r.Offset}
 	input := *r // an article without an id is named by its coordinates
 	input.Coordinates = says.Input
 	err = p.patiently(ctx, registry, "schema of "+r.String(), func() error {

@@ -129,6 +129,8 @@ var rows = []row{
 		want: []string{`^\{"root":\{"id":`, `"copies":2,`}},
 	{command: "echosieve stories --config echosieve.yaml --http.listen 127.0.0.1:9465",
 		parsed: "test/e2e runs it beside a service"},
+	{command: `echosieve label --config echosieve.yaml --label retracted --text "Taken back." articles/2/1517`,
+		parsed: "cmd/echosieve publishes labels"},
 	{command: "curl 'localhost:9464/v1/stories?sort=publishers&since=24h&limit=10'",
 		parsed: "app/storylist asks for these parameters"},
 	{command: "curl localhost:9464/v1/stories/articles/2/1517", parsed: "app/storylist asks for a root"},

@@ -55,9 +55,11 @@ function wanted(forAddress) {
   return p;
 }
 
+const labels = (s) => (s.labels ?? []).map((l) => `[${l.label}] `).join("");
+
 function line(s) {
   return element("li", {}, link(toStory(s.root.coordinates),
-    element("span", { class: "title" }, bdi(s.root.title || s.root.id)),
+    element("span", { class: "title" }, labels(s), bdi(s.root.title || s.root.id)),
     element("span", { class: "copies" }, copies(s)),
     element("span", { class: "quiet" }, publishers(s), ", first ", bdi(named(s.first.publisher))),
     element("span", { class: "quiet" }, "last ", ago(s.last_time), ...(namedBy[s.origin?.by] ? [", from ", bdi(s.origin.name)] : [])),
@@ -111,6 +113,7 @@ async function showStory(root) {
   document.title = title + " - Echosieve";
   $("story-title").replaceChildren(bdi(title));
   const facts = element("dl", {},
+    ...(s.labels ?? []).flatMap((l) => fact("Label", `${l.label}, `, when(l.time), " ", bdi(l.text ?? ""))),
     ...fact("Size", `${copies(s)} (${s.exact} exact, ${s.near} near) by ${publishers(s)}`),
     ...fact("Time", when(s.first_time), " to ", when(s.last_time), ` (${ago(s.last_time)}). `, element("span", { class: "growth " + state }, growthText[state])),
     ...fact("First", bdi(named(s.first.publisher)), ", by the times of publication, which are what publishers say",

@@ -35,6 +35,7 @@ type (
 		Since      string `json:"since,omitempty" jsonschema:"age of the last article at most, such as 24h"`
 		Sort       string `json:"sort,omitempty" jsonschema:"copies, publishers, last, first or changed"`
 		After      string `json:"after,omitempty" jsonschema:"next of an earlier answer: only what has changed since"`
+		Label      string `json:"label,omitempty" jsonschema:"retracted, false, corrected or embargoed: stories that somebody warns of"`
 		Limit      int    `json:"limit,omitempty" jsonschema:"1 to 50; 10 by default"`
 	}
 	storyIn struct {
@@ -143,7 +144,7 @@ func list(ctx context.Context, from source, in *storiesIn) (any, error) {
 	const usual, most = 10, 50
 	q := url.Values{"limit": {strconv.Itoa(min(cmp.Or(in.Limit, usual), most))}}
 	for name, value := range map[string]string{"title": in.Title, "publisher": in.Publisher, "since": in.Since,
-		"script": in.Script, "sort": in.Sort, "after": in.After} {
+		"script": in.Script, "label": in.Label, "sort": in.Sort, "after": in.After} {
 		if value != "" {
 			q.Set(name, value)
 		}
