@@ -72,14 +72,14 @@ func TestLineReaderCutOff(t *testing.T) {
 
 func TestProgressLine(t *testing.T) {
 	p := NewProgress(io.Discard, 1000, "published", func() int64 { return 50 })
-	require.Equal(t, "50 records published, 0 bad lines, 5 records/s", p.line(10*time.Second))
+	require.Equal(t, "50 records published, 0 bad lines, 5/s", p.line(10*time.Second))
 	zipped := host.Gzip(t, strings.Repeat("{}\n", 1000))
 	readLines(t, p.Counting(strings.NewReader(zipped)), 100)
 	require.EqualValues(t, len(zipped), p.read.Swap(250), "bytes as they are stored")
 	p.Bad.Store(2)
-	require.Equal(t, "50 records published, 2 bad lines, 5 records/s, 25% read, about 30s left", p.line(10*time.Second))
+	require.Equal(t, "50 records published, 2 bad lines, 5/s, 25%, about 30s left", p.line(10*time.Second))
 	p.total = -1
-	require.Equal(t, "50 records published, 2 bad lines, 5 records/s", p.line(10*time.Second))
+	require.Equal(t, "50 records published, 2 bad lines, 5/s", p.line(10*time.Second))
 }
 
 func TestShowLine(t *testing.T) {
@@ -89,12 +89,12 @@ func TestShowLine(t *testing.T) {
 			if elapsed < 6*time.Second {
 				return ""
 			}
-			return fmt.Sprint(elapsed, TimeLeft(elapsed, 1, 3))
+			return Pace(elapsed.String(), 1, elapsed, 1, 3)
 		})
 		time.Sleep(16 * time.Second)
 		stop()
 		time.Sleep(time.Minute)
-		require.Equal(t, "10s, about 20s left\n15s, about 30s left\n", log.String())
-		require.Empty(t, TimeLeft(time.Minute, 0, 3))
+		require.Equal(t, "10s, 0/s, 33%, about 20s left\n15s, 0/s, 33%, about 30s left\n", log.String())
+		require.Equal(t, "a, 0/s", Pace("a", 0, time.Minute, 0, 3))
 	})
 }

@@ -63,23 +63,20 @@ func (p *Progress) Elapsed() time.Duration { return time.Since(p.began) }
 
 // line returns the progress as one line of text. elapsed is the time since the start.
 func (p *Progress) line(elapsed time.Duration) string {
-	done, read := p.done(), p.read.Load()
-	text := fmt.Sprintf("%s %s, %s, %.0f records/s",
-		visible.Count(done, "record"), p.verb, visible.Count(p.Bad.Load(), "bad line"),
-		float64(done)/max(elapsed.Seconds(), 1e-3))
-	if p.total <= 0 || read == 0 {
-		return text
-	}
-	return text + fmt.Sprintf(", %d%% read%s", 100*read/p.total, TimeLeft(elapsed, read, p.total))
+	done := p.done()
+	return Pace(fmt.Sprintf("%s %s, %s", visible.Count(done, "record"), p.verb, visible.Count(p.Bad.Load(), "bad line")),
+		done, elapsed, p.read.Load(), p.total)
 }
 
-// TimeLeft returns ", about 30s left", the time that the rest takes at the same rate; "" if nothing is done yet.
-func TimeLeft(elapsed time.Duration, done, total int64) string {
-	if done == 0 {
-		return ""
+// Pace is the line of progress of a command: what it says is done, how many of these a second and, if whole is above 0,
+// which share of the work that is and how long the rest takes at this rate, as in "50 records, 10/s, 25%, about 15s left".
+func Pace(said string, done int64, elapsed time.Duration, part, whole int64) string {
+	text := fmt.Sprintf("%s, %.0f/s", said, float64(done)/max(elapsed.Seconds(), 1e-3))
+	if whole <= 0 || part <= 0 {
+		return text
 	}
-	left := time.Duration(float64(elapsed) * float64(max(0, total-done)) / float64(done))
-	return fmt.Sprintf(", about %s left", left.Round(time.Second))
+	left := time.Duration(float64(elapsed) * float64(max(0, whole-part)) / float64(part))
+	return text + fmt.Sprintf(", %d%%, about %s left", 100*part/whole, left.Round(time.Second))
 }
 
 // lineColumns is the width of the line that changes. What is shorter is filled up with blanks over the line before it.

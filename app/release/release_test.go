@@ -25,9 +25,7 @@ var errKilled = errors.New("killed")
 
 func open(t *testing.T, w *inprocess.World) *release.Releaser {
 	t.Helper()
-	made, err := w.Config.LoadRecipe()
-	require.NoError(t, err)
-	index, err := told.OpenIndex(t.Context(), w.Config, made)
+	_, index, err := told.Open(t.Context(), w.Config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, index.Client().Close()) })
 	r, err := release.New(w.Config, index, io.Discard)

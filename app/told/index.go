@@ -10,6 +10,16 @@ import (
 	"echosieve/redisindex/connection"
 )
 
+// Open returns the recipe of a configuration and its index: see OpenIndex.
+func Open(ctx context.Context, cfg config.Config) (*recipe.Recipe, *redisindex.Index, error) {
+	made, err := cfg.LoadRecipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	index, err := OpenIndex(ctx, cfg, made)
+	return made, index, err
+}
+
 // OpenIndex opens the index of a configuration with its recipe, to read it. An error says at once what is wrong with
 // the servers. The caller closes Client of the index.
 func OpenIndex(ctx context.Context, cfg config.Config, made *recipe.Recipe) (*redisindex.Index, error) {

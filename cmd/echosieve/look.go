@@ -41,11 +41,7 @@ func newLookCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		made, err := cfg.LoadRecipe()
-		if err != nil {
-			return err
-		}
-		index, err := told.OpenIndex(cmd.Context(), cfg, made)
+		made, index, err := told.Open(cmd.Context(), cfg)
 		if err != nil {
 			return err
 		}

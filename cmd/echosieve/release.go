@@ -62,11 +62,7 @@ func newReleaseCommand() *cobra.Command {
 			return errors.New("nothing to release: name coordinates, such as articles-duplicate/0/1517, an id, or " +
 				"marks with --from")
 		}
-		made, err := cfg.LoadRecipe()
-		if err != nil {
-			return err
-		}
-		index, err := told.OpenIndex(cmd.Context(), cfg, made)
+		_, index, err := told.Open(cmd.Context(), cfg)
 		if err != nil {
 			return err
 		}

@@ -129,7 +129,7 @@ func (n *numbers) pass() {
 			break
 		}
 		r := rune(c&0xf)<<12 | rune(text[pos+1]&0x3f)<<6 | rune(text[pos+2]&0x3f)
-		if r >= firstHan && !isNumeral(r) {
+		if r >= firstUnified && !isNumeral(r) {
 			before = before<<21 | uint64(r)
 		} else if (r < 0x2010 || r > 0x2027) && (r < 0x3001 || r > 0x3003) { // not the usual punctuation
 			break
@@ -221,7 +221,7 @@ func isYear(value uint64) bool { return value >= limits.FirstYear && value <= li
 
 // isHan tells whether r is a Han ideograph or the numeral 〇. Marks such as 々 do not count.
 func isHan(r rune) bool {
-	return r >= firstHan && r <= lastHan || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
+	return r >= firstUnified && r <= lastUnified || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
 }
 
 // newFact packs a number with its context into a fact: 32 bits of hashed context, 16 bits of rank among the
@@ -349,22 +349,23 @@ func numeralRun(s string) (value uint64, length, runes int, units bool) {
 // is part of another word.
 const measures = "次届年月日号期名位项条轮场起例倍季艘架辆座"
 
-// The Han characters of which numerals has a bit.
+// The block of Unicode's unified ideographs. All Chinese numerals but 〇 are in it, and numerals has a bit of each
+// character.
 const (
-	firstHan = 0x4e00
-	lastHan  = 0x9fff
+	firstUnified = 0x4e00
+	lastUnified  = 0x9fff
 )
 
-// isNumeral tells whether a character from firstHan to lastHan is a Chinese numeral.
+// isNumeral tells whether a character from firstUnified to lastUnified is a Chinese numeral.
 func isNumeral(r rune) bool {
-	bit := uint32(r - firstHan)
+	bit := uint32(r - firstUnified)
 	return numerals[bit/64]>>(bit%64)&1 != 0
 }
 
-var numerals = func() (table [(lastHan - firstHan + 1) / 64]uint64) {
-	for r := rune(firstHan); r <= lastHan; r++ {
+var numerals = func() (table [(lastUnified - firstUnified + 1) / 64]uint64) {
+	for r := rune(firstUnified); r <= lastUnified; r++ {
 		if digit, unit := chineseNumeral(r); digit >= 0 || unit > 0 {
-			table[(r-firstHan)/64] |= 1 << (r % 64)
+			table[(r-firstUnified)/64] |= 1 << (r % 64)
 		}
 	}
 	return table

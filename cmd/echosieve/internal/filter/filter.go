@@ -189,14 +189,10 @@ func (c *counts) total() (n int64) {
 
 // progress is the state of the run in one line. total is the size of the input in bytes, -1 if unknown.
 func (r *run) progress(elapsed time.Duration, total int64) string {
-	c, read := &r.counts, r.input.bytes.Load()
-	text := fmt.Sprintf("%d read, %.0f/s, %s, %d dead", c.total(),
-		float64(c.total())/max(elapsed.Seconds(), 1e-3),
-		visible.Count(c.exact.Load()+c.near.Load(), "copy"), c.topics[article.ToDead].Load())
-	if total > 0 && read > 0 {
-		text += fmt.Sprintf(", %d%%%s", 100*read/total, files.TimeLeft(elapsed, read, total))
-	}
-	return text
+	c := &r.counts
+	said := fmt.Sprintf("%d read, %s, %d dead", c.total(), visible.Count(c.exact.Load()+c.near.Load(), "copy"),
+		c.topics[article.ToDead].Load())
+	return files.Pace(said, c.total(), elapsed, r.input.bytes.Load(), total)
 }
 
 // summarise says what was found.

@@ -37,16 +37,15 @@ func newAcceptCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"accepted": text})
-		}
-		out := &printer{w: cmd.OutOrStdout()}
-		if text == "" {
-			out.line("nothing to accept: the group's commits name this index, or it was filled")
-		} else {
-			out.line("accepted: %s", text)
-		}
-		return out.err
+		return command.Print(cmd, *asJSON, map[string]any{"accepted": text}, func() string {
+			var out lines
+			if text == "" {
+				out.line("nothing to accept: the group's commits name this index, or it was filled")
+			} else {
+				out.line("accepted: %s", text)
+			}
+			return out.String()
+		})
 	}
 	return cmd
 }

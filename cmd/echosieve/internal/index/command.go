@@ -51,11 +51,8 @@ func open(cmd *cobra.Command) (*opened, error) {
 		return nil, err
 	}
 	o := &opened{cfg: cfg}
-	if o.recipe, err = cfg.LoadRecipe(); err != nil {
-		return nil, err
-	}
 	// A wrong address is reported at once. Later failures are tried again for a minute.
-	if o.Index, err = told.OpenIndex(cmd.Context(), cfg, o.recipe); err != nil {
+	if o.recipe, o.Index, err = told.Open(cmd.Context(), cfg); err != nil {
 		return nil, err
 	}
 	o.Tools = admin.New(o.Index)
@@ -88,12 +85,8 @@ func (o *opened) inputOf(cmd *cobra.Command, name string) (article.Coordinates, 
 // show shows how far a command has come, until stop is called: how many of what are done, of a total; 0: unknown.
 func show(out io.Writer, what string, done, total *atomic.Int64) (stop func()) {
 	return files.ShowLine(out, func(elapsed time.Duration) string {
-		done, total := done.Load(), total.Load()
-		rate := float64(done) / max(elapsed.Seconds(), 1e-3)
-		if total == 0 {
-			return fmt.Sprintf("%d %s, %.0f/s", done, what, rate)
-		}
-		return fmt.Sprintf("%d of %d %s, %.0f/s%s", done, total, what, rate, files.TimeLeft(elapsed, done, total))
+		n := done.Load()
+		return files.Pace(fmt.Sprintf("%d %s", n, what), n, elapsed, n, total.Load())
 	})
 }
 

@@ -73,17 +73,17 @@ func newForgetCommand() *cobra.Command {
 			return &command.AnswerError{Text: nothingKnown(*as, kind, args[0])}
 		}
 		copies := len(f.hidden) - len(f.found)
-		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"forgotten": args[0], "articles": len(f.found),
-				"copies": copies, "already": !f.anew})
-		}
-		out, state := &printer{w: cmd.OutOrStdout()}, "forgotten"
-		if !f.anew {
-			state = "forgotten already"
-		}
-		out.line("%s with the %s %q %s, and %s with such a root", visible.Count(len(f.found), "article"), kind, args[0],
-			state, visible.Count(copies, "article"))
-		return out.err
+		return command.Print(cmd, *asJSON, map[string]any{"forgotten": args[0], "articles": len(f.found),
+			"copies": copies, "already": !f.anew}, func() string {
+			var out lines
+			state := "forgotten"
+			if !f.anew {
+				state = "forgotten already"
+			}
+			out.line("%s with the %s %q %s, and %s with such a root", visible.Count(len(f.found), "article"), kind, args[0],
+				state, visible.Count(copies, "article"))
+			return out.String()
+		})
 	}
 	return cmd
 }

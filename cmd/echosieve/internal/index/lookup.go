@@ -68,10 +68,8 @@ func newLookupCommand() *cobra.Command {
 		}
 		defer index.Client().Close()
 		found, err := lookup(cmd, index, kind, value)
-		if err == nil && *asJSON {
-			err = command.PrintJSON(cmd.OutOrStdout(), found)
-		} else if err == nil {
-			err = printKnown(cmd.OutOrStdout(), found)
+		if err == nil {
+			err = command.Print(cmd, *asJSON, found, func() string { return knownText(found) })
 		}
 		if err == nil && len(found) == 0 {
 			err = &command.AnswerError{Text: nothingKnown(*as, kind, value)}
@@ -183,8 +181,8 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 	return found, err
 }
 
-func printKnown(w io.Writer, found []known) error {
-	out := &printer{w: w}
+func knownText(found []known) string {
+	var out lines
 	for _, k := range found {
 		out.line("%s  id %s  %s", k.Record, k.ID, k.Time.Format(time.RFC3339))
 		verdict := k.Verdict
@@ -196,5 +194,5 @@ func printKnown(w io.Writer, found []known) error {
 			out.line("  the text is %s", k.Judged)
 		}
 	}
-	return out.err
+	return out.String()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,11 +88,8 @@ func newRefillCommand() *cobra.Command {
 			return errors.New("interrupted: type the command again")
 		case err != nil:
 			return err
-		case *asJSON:
-			err = command.PrintJSON(cmd.OutOrStdout(), summary)
-		default:
-			err = printSummary(cmd.OutOrStdout(), summary)
 		}
+		err = command.Print(cmd, *asJSON, summary, func() string { return summaryText(summary) })
 		if err == nil && summary.OtherRecipe > 0 {
 			err = &command.AnswerError{Text: visible.Count(summary.OtherRecipe, "article") +
 				" of another recipe left out; --from input gives new verdicts"}
@@ -103,8 +99,8 @@ func newRefillCommand() *cobra.Command {
 	return cmd
 }
 
-func printSummary(w io.Writer, s *refill.Summary) error {
-	out := &printer{w: w}
+func summaryText(s *refill.Summary) string {
+	var out lines
 	out.line("%s restored, %d decided, %d were there, in %.1f s", visible.Count(s.Restored, "article"), s.Decided, s.Held,
 		s.Seconds)
 	out.line("left out:  %d the service may still decide, %d of another recipe, %d without text, %d older than "+
@@ -123,5 +119,5 @@ func printSummary(w io.Writer, s *refill.Summary) error {
 		out.line("records of the window may be missing, because Kafka has deleted the beginning of %s; the "+
 			"warning of the loss stays", strings.Join(s.Cut, ", "))
 	}
-	return out.err
+	return out.String()
 }

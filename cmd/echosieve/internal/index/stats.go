@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/docker/go-units"
@@ -63,10 +64,7 @@ func newStatsCommand() *cobra.Command {
 		if s.Articles == 0 && s.Damaged == 0 {
 			return index.missing(cmd.Context())
 		}
-		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), s)
-		}
-		return s.print(cmd.OutOrStdout())
+		return command.Print(cmd, *asJSON, s, s.text)
 	}
 	return cmd
 }
@@ -111,8 +109,8 @@ func (s *stats) add(a *keyspace.StoredArticle) {
 	}
 }
 
-func (s *stats) print(w io.Writer) error {
-	out := &printer{w: w}
+func (s *stats) text() string {
+	var out lines
 	out.line("%s: %d unique, %d near, %d exact (most exact repeats are not stored), %d possible, %d undecided",
 		visible.Count(s.Articles, "article"), s.ByVerdict["unique"], s.ByVerdict["near"], s.ByVerdict["exact"],
 		s.ByVerdict["possible"], s.ByVerdict["none"])
@@ -125,7 +123,7 @@ func (s *stats) print(w io.Writer) error {
 		keyspace.KeyOthers} {
 		out.line("%s: %s", kind, units.BytesSize(float64(s.Bytes[kind])))
 	}
-	return out.err
+	return out.String()
 }
 
 // missing is the answer about an index without articles. It names the indexes that there are.
@@ -144,15 +142,9 @@ func (o *opened) missing(ctx context.Context) error {
 	return &command.AnswerError{Text: text}
 }
 
-// printer prints lines, broken at the width of a terminal, and keeps the first error. Nothing is hidden in
-// its arguments.
-type printer struct {
-	w   io.Writer
-	err error
-}
+// lines is a text of lines that are broken at the width of a terminal. Nothing is hidden in their arguments.
+type lines struct{ strings.Builder }
 
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = io.WriteString(p.w, command.Fit(visible.Sprintf(format+"\n", args...)))
-	}
+func (l *lines) line(format string, args ...any) {
+	l.WriteString(command.Fit(visible.Sprintf(format+"\n", args...)))
 }

@@ -1,7 +1,7 @@
 //go:build ignore
 
-// This program rebuilds the dictionaries from the Go modules and the npm package they come from. "go
-// generate" runs it and compresses the files.
+// This program rebuilds the dictionaries of package dict, in the current folder, from the Go modules and the npm package
+// they come from. "go generate ./pipeline/dict" runs it and compresses the files.
 package main
 
 import (
