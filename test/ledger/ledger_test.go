@@ -193,3 +193,26 @@ func TestMemberOfAVerdict(t *testing.T) {
 		require.Equal(t, "value", Run{}.difference(in, out), value)
 	}
 }
+
+// A version that has no record of changes, or two, is found, and so is a record that is of none.
+func TestChanges(t *testing.T) {
+	of := func(offset int64, verdict, relation string) *kgo.Record {
+		return &kgo.Record{Topic: "d", Offset: offset, Headers: []kgo.RecordHeader{
+			{Key: pipeline.HeaderVerdict, Value: []byte(verdict)}, {Key: pipeline.HeaderRelation, Value: []byte(relation)},
+			{Key: pipeline.HeaderRoot, Value: []byte("a/0/1")}}}
+	}
+	outputs := []*kgo.Record{of(0, "near", "extends"), of(1, "near", "contained"), of(2, "possible", "overlaps")}
+	change := func(of, root string) *kgo.Record {
+		return &kgo.Record{Topic: "c", Key: []byte(root), Value: []byte(`{"root":{"coordinates":"` + root +
+			`"},"why":"original_gone"}`), Headers: []kgo.RecordHeader{{Key: pipeline.HeaderInput, Value: []byte(of)}}}
+	}
+	first := change("d/0/0", "a/0/1")
+	require.Empty(t, CompareChanges(outputs, []*kgo.Record{first}))
+	require.Empty(t, CompareChanges(outputs, []*kgo.Record{first, change("d/0/2", "a/0/1")}))
+	for name, got := range map[string][]*kgo.Record{
+		"missing": {}, "twice": {first, first}, "another root": {change("d/0/0", "a/0/2")},
+		"no version": {first, change("d/0/1", "a/0/1")}, "another value": {first, {Value: []byte("{}")}},
+	} {
+		require.NotEmpty(t, CompareChanges(outputs, got), name)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"echosieve/redisindex/keyspace"
 	"echosieve/stories"
 	"echosieve/stories/projector"
+	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
@@ -51,7 +52,31 @@ func (r *round) accountStories(ctx context.Context) error {
 	for _, v := range bad {
 		r.Violate(v.Kind, "%s", v.Text)
 	}
+	if err := r.accountChanges(ctx, outputs); err != nil {
+		return err
+	}
 	return r.compareState(ctx, got)
+}
+
+// accountChanges waits until the topic of changes holds what is new in each version, once.
+func (r *round) accountChanges(ctx context.Context, outputs []*kgo.Record) error {
+	for end := time.Now().Add(r.o.patience); ; {
+		got, err := kafkaserver.ReadAll(ctx, r.KafkaAddrs, []string{r.ChangesTopic()})
+		if err != nil {
+			return err
+		}
+		bad := ledger.CompareChanges(outputs, got)
+		if len(bad) == 0 || time.Now().After(end) {
+			r.Say("%d records of changes", len(got))
+			for _, v := range bad {
+				r.Violate(v.Kind, "%s", v.Text)
+			}
+			return nil
+		}
+		if err := process.Pause(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // compareState compares the last record of each story with its state in Redis.

@@ -98,13 +98,16 @@ func (r *Round) StartService() error {
 	return err
 }
 
+// ChangesTopic is where processes of the role of stories publish what is new in versions.
+func (r *Round) ChangesTopic() string { return r.Topic + "-changes" }
+
 // StoriesTopic is where processes of the role of stories publish.
 func (r *Round) StoriesTopic() string { return r.Topic + "-stories" }
 
 func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
 	command := []string{"run"}
 	if r.Stories {
-		command = []string{"stories", "--topic", r.StoriesTopic(), "--kafka.create_topics"}
+		command = []string{"stories", "--topic", r.StoriesTopic(), "--changes", "--kafka.create_topics"}
 	}
 	return r.startCommand(command, doomed, env...)
 }
