@@ -12,6 +12,12 @@ var others = []mistake{
 	{"stories-without-a-fence", "^TestStoriesFollowTheService$", []edit{
 		{"../app/service/stories.go", "kafka.Delivery = broker.ExactlyOnce",
 			"kafka.Delivery = broker.AtLeastOnce"}}},
+	{"a-released-article-is-published-twice", "^TestRelease$", []edit{
+		{"../app/release/release.go", "at, already, err = r.find(ctx, rec.Coordinates, from); already || err != nil {",
+			"at, already, err = r.find(ctx, rec.Coordinates, from); err != nil {"}}},
+	{"a-second-release-by-hand-is-unique", "../app/release ^TestRelease$", []edit{
+		{"../pipeline/pipeline.go", "		release(&a, released)\n",
+			"		of := released\n		of.Offset += r.Offset\n		release(&a, of)\n"}}},
 	{"stores-entries-before-lists", "^TestNodeAwayDuringStore$", []edit{
 		{"run.go", "{s.storeLists, s.storeEntries,", "{s.storeEntries, s.storeLists,"}}},
 	{"lists-from-before-a-ticket-was-given", "^TestGivenATicketWhileItLooksUp$", []edit{
