@@ -70,7 +70,8 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 		mux.Handle(path, page)
 	}
 	for path, setting := range map[string]string{told.Path: "http.look", told.Description: "http.look",
-		told.ChangesPath: "http.look", storylist.Path: "http.look", storylist.FeedPath: "http.look", console.Path: "http.console"} {
+		told.ChangesPath: "http.look", storylist.Path: "http.look", storylist.FeedPath: "http.look",
+		console.Path: "http.console"} {
 		if pages[path] == nil {
 			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, "This page is switched off: set "+setting+" in the service.", http.StatusNotFound)

@@ -73,7 +73,7 @@ func (t Terminal) wrap(pieces []piece, begin, end string, color text.Color, widt
 	for _, p := range pieces {
 		body := strings.TrimRight(p.text, " ")
 		switch {
-		case body == "" || !p.differ && !(p.repeated && t.Color):
+		case body == "" || !p.differ && (!p.repeated || !t.Color):
 			b.WriteString(p.text)
 			continue
 		case t.Color:

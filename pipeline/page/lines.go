@@ -193,7 +193,9 @@ func cutSentence(clean string) int {
 	for i := 0; i < len(clean); {
 		switch c := clean[i]; {
 		case !mayEnd[c]:
-			for i++; i < len(clean) && !mayEnd[clean[i]]; i++ {
+			i++
+			for i < len(clean) && !mayEnd[clean[i]] {
+				i++
 			}
 		case c == '\n':
 			return i

@@ -34,7 +34,7 @@ func Start() (*Servers, error) {
 		return nil, fmt.Errorf("in-process Kafka: %w", err)
 	}
 	kafka.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		stampLearnt(req.(*kmsg.ProduceRequest)) //nolint:errcheck // the key says that it is one
+		stampLearnt(req.(*kmsg.ProduceRequest))
 		return nil, nil, false
 	})
 	store := miniredis.NewMiniRedis()

@@ -28,7 +28,7 @@ func newLocal(list *storylist.List) *local {
 	return &local{list.Handler(storylist.Path, slog.New(slog.DiscardHandler))}
 }
 
-func (l *local) ask(ctx context.Context, path string, body []byte) ([]byte, error) {
+func (l *local) ask(ctx context.Context, path string, _ []byte) ([]byte, error) {
 	if !strings.HasPrefix(path, storylist.Path) {
 		return nil, errors.New("a file has stories only: start mcp with --url to ask about articles")
 	}
