@@ -174,8 +174,12 @@ func (w *Writer) article(id string) *kgo.Record {
 const notice = "\nWhoever wants to read more of what our reporters write can order the paper at any office of the post."
 
 func (w *Writer) textRecord(id, text string) *kgo.Record {
-	value, err := json.Marshal(map[string]any{"id": id, "title": "Article " + id, "text": text,
-		"source": fmt.Sprintf("publisher %d", w.publisher(w.Facts[id]))})
+	publisher, credit := w.publisher(w.Facts[id]), ""
+	if publisher%3 == 0 {
+		credit = fmt.Sprintf("agency %d", w.number%2)
+	}
+	value, err := json.Marshal(map[string]any{"id": id, "title": "Article " + id, "text": text, "credit": credit,
+		"source": fmt.Sprintf("publisher %d", publisher)})
 	if err != nil {
 		panic(err) // strings always marshal
 	}

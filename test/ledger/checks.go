@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -217,6 +218,24 @@ func Stories(inputs map[string]*kgo.Record, outputs []*kgo.Record, window time.D
 		all[r.Root.Coordinates] = r
 	}
 	return all
+}
+
+// Label adds the labels that records of their topic give to stories.
+func Label(all map[string]stories.Record, labels []*kgo.Record) {
+	for _, r := range labels {
+		root, l, err := stories.ParseLabel(&record.Record{Value: r.Value, Time: r.Timestamp})
+		if s, found := all[root.String()]; found && err == nil {
+			s.Labels = append(s.Labels, l)
+			all[root.String()] = s
+		}
+	}
+	for root, s := range all {
+		slices.SortFunc(s.Labels, func(a, b stories.Label) int {
+			return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Text, b.Text))
+		})
+		s.Labels = s.Labels[:min(len(s.Labels), stories.MaxLabels)]
+		all[root] = s
+	}
 }
 
 // LastStories returns the last record of each key in a topic of stories, which has one partition. It returns none as

@@ -87,6 +87,7 @@ func (r *round) prepare(ctx context.Context) error {
 		return err
 	}
 	if r.Stories {
+		kafkaserver.CreateTopics(r.Host, r.KafkaClient, 1, nil, r.LabelsTopic())
 		if err := r.StartService(); err != nil {
 			return err
 		}
@@ -117,6 +118,11 @@ func (r *round) publish(ctx context.Context, written *articles.Writer) (sent int
 		return 0, nil, err
 	}
 	flow.Go(func() error { return x.Run(ctx, r.Feed) })
+	if r.Stories {
+		flow.Go(func() error {
+			return r.Feed.Label(ctx, r.KafkaAddrs, r.LabelsTopic(), r.Inputs()[0], r.Partitions)
+		})
+	}
 	flow.Go(func() error {
 		defer r.Feed.Enough()
 		return r.injectAll(ctx, r.plan)

@@ -30,7 +30,12 @@ func (r *round) accountStories(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	labels, err := kafkaserver.ReadAll(ctx, r.KafkaAddrs, []string{r.LabelsTopic()})
+	if err != nil {
+		return err
+	}
 	want := ledger.Stories(inputs, outputs, rig.Window)
+	ledger.Label(want, labels)
 	var got map[string]stories.Record
 	var bad []ledger.Violation
 	for end := time.Now().Add(r.o.patience); ; {
@@ -44,11 +49,13 @@ func (r *round) accountStories(ctx context.Context) error {
 			return err
 		}
 	}
-	largest, publishers := 0, 0
+	largest, publishers, named, warned := 0, 0, 0, 0
 	for _, s := range want {
 		largest, publishers = max(largest, s.Copies), max(publishers, s.Publishers)
+		named, warned = named+min(1, s.Origin.Articles), warned+min(1, len(s.Labels))
 	}
-	r.Say("%d stories, the largest with %d copies, of at most %d publishers", len(want), largest, publishers)
+	r.Say("%d stories, the largest with %d copies, of at most %d publishers; %d name an origin, %d have labels",
+		len(want), largest, publishers, named, warned)
 	for _, v := range bad {
 		r.Violate(v.Kind, "%s", v.Text)
 	}

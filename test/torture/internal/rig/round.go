@@ -104,10 +104,14 @@ func (r *Round) ChangesTopic() string { return r.Topic + "-changes" }
 // StoriesTopic is where processes of the role of stories publish.
 func (r *Round) StoriesTopic() string { return r.Topic + "-stories" }
 
+// LabelsTopic is where labels of stories are published.
+func (r *Round) LabelsTopic() string { return r.Topic + "-labels" }
+
 func (r *Round) start(doomed bool, env ...string) (*process.Process, error) {
 	command := []string{"run"}
 	if r.Stories {
-		command = []string{"stories", "--topic", r.StoriesTopic(), "--changes", "--kafka.create_topics"}
+		command = []string{"stories", "--topic", r.StoriesTopic(), "--changes", "--labels", r.LabelsTopic(),
+			"--kafka.create_topics"}
 	}
 	return r.startCommand(command, doomed, env...)
 }
