@@ -39,6 +39,9 @@ type Versions struct {
 	working *semaphore.Weighted
 }
 
+// mostNamed bounds titles and addresses in an answer, in bytes.
+const mostNamed = 2000
+
 // mostCompared bounds the pairs that are read and compared at a time: they cannot take the cores of the service.
 const mostCompared = 2
 
@@ -99,7 +102,11 @@ func (v *Versions) version(ctx context.Context, name string) (*Version, error) {
 	if err != nil && !errors.Is(err, tools.ErrNoRecord) {
 		return nil, err
 	}
-	return v.judge.Version(&original, &own, &verdict), nil
+	answer := v.judge.Version(&original, &own, &verdict)
+	for _, a := range []*Article{&answer.Article, &answer.Original} { // a title may hold a whole text
+		a.Title, a.URL = article.Cut(a.Title, mostNamed), article.Cut(a.URL, mostNamed)
+	}
+	return answer, nil
 }
 
 // Version compares an article with the original of its verdict, as far as their texts are known.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestVersions(t *testing.T) {
 		return string(text)
 	}
 	all := w.Decide(t, time.Now(), 1, inprocess.Value("a", "Aground", ferry),
-		inprocess.Value("b", "Ferry aground", ferry+divers), `{"id": "dead"}`)
+		inprocess.Value("b", "Ferry aground"+strings.Repeat(" off", 1000), ferry+divers), `{"id": "dead"}`)
 	verdicts := map[string]string{}
 	for _, o := range w.Verdicts(t, len(all)) {
 		verdicts[kafkatest.Header(o, "echosieve-input")] = fmt.Sprintf("%s/%d/%d", o.Topic, o.Partition, o.Offset)
@@ -54,7 +55,8 @@ func TestVersions(t *testing.T) {
 	require.Contains(t, v.Says, "Near copy: ")
 	require.Equal(t, changes.Extension, v.Changes.Kind)
 	require.Equal(t, []string{divers[1:]}, v.Changes.Added)
-	require.Equal(t, "Ferry aground", v.Changes.Title.New)
+	require.True(t, strings.HasPrefix(v.Changes.Title.New, "Ferry aground off"))
+	require.LessOrEqual(t, len(body), 4*2000)
 	for at, status := range map[string]int{all[0]: http.StatusNotFound, all[2]: http.StatusNotFound,
 		"articles/0/99": http.StatusNotFound, "articles/9/0": http.StatusNotFound, "others/0/0": http.StatusNotFound,
 		"articles/0": http.StatusBadRequest, "": http.StatusBadRequest} {

@@ -9,6 +9,12 @@ var others = []mistake{
 	{"stories-publish-only-what-they-changed", "../stories/projector ^TestRepeatedBatchIsPublishedAgain$/^Mini$", []edit{
 		{"../stories/projector/projector.go", "} else if t.Version() == before {",
 			"} else if t.Version() == before {\n\t\t\tt.Story = stories.New(t.Of)"}}},
+	{"changes-without-what-overlaps", "../stories/projector ^TestVersions$", []edit{
+		{"../stories/projector/versions.go", "case article.Extends, article.Revises, article.Overlaps:",
+			"case article.Extends, article.Revises:"}}},
+	{"changes-between-publishers", "../stories/projector ^TestVersions$", []edit{
+		{"../stories/projector/versions.go", "case verdict.Kind == article.Possible && (own",
+			"case err != nil && (own"}}},
 	{"stories-without-a-fence", "^TestStoriesFollowTheService$", []edit{
 		{"../app/service/stories.go", "kafka.Delivery = broker.ExactlyOnce",
 			"kafka.Delivery = broker.AtLeastOnce"}}},
