@@ -50,7 +50,7 @@ func (t *Judge) Fingerprint(a *Article) {
 	made, _ := t.recipe.Fingerprint(a.Text, from)
 	made.ID, made.Time = a.ID, a.Time
 	made.Coordinates, _ = article.ParseCoordinates(a.Record) // a text of a command line has none
-	a.Made, a.Repeated = &made, t.repeated(a.Text, from, &made)
+	a.Made, a.Repeated = &made, t.repeated(a.Text, a.Record, from, &made)
 }
 
 // SetStored adds what the index has. It replaces what is not known from the text.

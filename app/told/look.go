@@ -101,7 +101,7 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 	if err := l.input.With(ctx, &r, func(found article.Content, why *record.RejectError) {
 		if content, reject = found, why; reject == nil {
 			a, _ = l.recipe.Fingerprint(content.Text, content.Origin(now))
-			repeated = l.judge.repeated(content.Text, content.Origin(now), &a)
+			repeated = l.judge.repeated(content.Text, "", content.Origin(now), &a)
 		}
 	}); err != nil {
 		return LookedUp{}, err

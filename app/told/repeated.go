@@ -2,6 +2,8 @@ package told
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -21,14 +23,13 @@ type Repeated struct {
 
 // repeated lists the sentences of a text that are left out of an article made of it. Where too little would be left,
 // the article is compared whole. A sentence without a begin is left out of what follows its example in a file.
-func (t *Judge) repeated(raw string, from article.Origin, made *article.Article) (list []Repeated) {
+func (t *Judge) repeated(raw, record string, from article.Origin, made *article.Article) (list []Repeated) {
 	if made.RepeatedBytes == 0 {
 		return nil
 	}
-	at := made.Coordinates
 	for _, r := range t.recipe.Repeated(raw, from) {
-		of := r.Example
-		if r.Begin.IsZero() && of.Topic == at.Topic && of.Partition == at.Partition && of.Offset >= at.Offset {
+		number, same := strings.CutPrefix(record, fmt.Sprintf("%s/%d/", r.Example.Topic, r.Example.Partition))
+		if at, _ := strconv.ParseInt(number, 10, 64); same && r.Begin.IsZero() && r.Example.Offset >= at {
 			continue
 		}
 		list = append(list, Repeated{Sentence: r.Text, Publisher: r.Publisher, Since: r.Begin.UTC(), Articles: r.Articles})

@@ -53,7 +53,7 @@ func TestDropsPageGreysWhatIsLearnt(t *testing.T) {
 	in := wire("early", harbour) + wireReleases(0, 8) + wire("late", barley) +
 		wire("harbour", "RIVERTON (Press) - "+harbour) + wire("barley", "RIVERTON (Press) - "+barley)
 	page := filepath.Join(t.TempDir(), "drops.html")
-	out, errOut := filtered(t, command.ExitOK, in, "--html", page)
+	out, errOut := filtered(t, command.ExitOK, "", "--html", page, commandtest.File(t, "wire.jsonl", in))
 	require.Contains(t, errOut, "3 sentences learnt that publishers repeat")
 	require.Contains(t, errOut, "of wire: this release holds")
 	for id, want := range map[string]int{"harbour": 3, "barley": 6} { // in one side or in both
