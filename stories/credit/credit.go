@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"echosieve/pipeline/article"
 )
@@ -23,11 +24,9 @@ const (
 
 const (
 	window    = 1500 // bytes at each end of a text that are read
-	edge      = 300  // bytes at the outer end of a line
+	edge      = 400  // of these, without tags of HTML
 	headLines = 3
 	tailLines = 4
-
-	cut = "\x00" // in place of the rest of a line: the words beside it may not be whole
 )
 
 //go:embed agencies.txt
@@ -112,22 +111,26 @@ func ofField(field string) string {
 // trimmed returns a text without brackets, white space and marks of Markdown at its ends.
 func trimmed(s string) string { return strings.Trim(s, " \t\r\n\u00a0\u3000*_#>()（）[]【】") }
 
-// ends returns the first lines of a text that are not blank, and the last ones, of each what stands at the outer end.
+// ends returns the first lines of a text that are not blank, and the last ones, the last one first.
 func ends(text string) (head, tail []string) {
-	for line := range strings.SplitSeq(plain(begin(text, window)), "\n") {
-		if line = tidy(begin(line, edge)); line != "" && len(head) < headLines {
-			head = append(head, line)
-		}
-	}
-	for _, line := range slices.Backward(strings.Split(plain(end(text, window)), "\n")) {
-		if line = tidy(end(line, edge)); line != "" && len(tail) < tailLines {
-			tail = append(tail, line)
-		}
-	}
-	return head, tail
+	head, tail = lines(begin(plain(begin(text, window)), edge)), lines(end(plain(end(text, window)), edge))
+	slices.Reverse(tail)
+	return head[:min(len(head), headLines)], tail[:min(len(tail), tailLines)]
 }
 
-// begin and end return the first and the last bytes of a text, with cut in place of the rest.
+func lines(text string) (all []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(strings.Trim(strings.TrimSpace(line), "*_#>")); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// cut stands in place of the rest of a text: the words beside it may not be whole.
+const cut = "\x00"
+
+// begin and end return the first and the last bytes of a text.
 func begin(text string, most int) string {
 	if len(text) > most {
 		text = article.Cut(text, most) + cut
@@ -137,16 +140,12 @@ func begin(text string, most int) string {
 
 func end(text string, most int) string {
 	if len(text) > most {
-		text = cut + strings.ToValidUTF8(text[len(text)-most:], "")
+		text = cut + strings.TrimLeftFunc(text[len(text)-most:], func(r rune) bool { return r == utf8.RuneError })
 	}
 	return text
 }
 
-// tidy returns a line without marks of Markdown, invisible characters and white space at its ends.
-func tidy(line string) string { return strings.TrimSpace(marks.Replace(line)) }
-
 var (
-	marks  = strings.NewReplacer("*", "", "\u200b", "", "\ufeff", "", "\u00a0", " ", "\u3000", " ", "&nbsp;", " ")
 	inline = regexp.MustCompile(`(?i)</?(?:a|b|i|u|em|strong|span|font)(?: [^>]*)?>`)
 	block  = regexp.MustCompile(`</?[A-Za-z][^>]*>`)
 )

@@ -2,7 +2,6 @@ package credit
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,10 +16,10 @@ const (
 
 // byline reads a line that names an agency alone, or behind an author: "By Laura Kim, Reuters".
 func byline(line string) string {
-	if m := author.FindStringSubmatch(begin(line, longestLine)); m != nil {
-		return agency(trimmed(m[1]))
+	if len(line) > longestLine {
+		return ""
 	}
-	return ""
+	return agency(trimmed(author.ReplaceAllString(line, "$1")))
 }
 
 var author = regexp.MustCompile(`^(?:(?i:by|von|por|par) (?:[^,|]*[,|])?|Theo )?([^,|]+?)` +
@@ -29,50 +28,42 @@ var author = regexp.MustCompile(`^(?:(?i:by|von|por|par) (?:[^,|]*[,|])?|Theo )?
 // dateline reads the agency in brackets at the beginning of a text: "BERLIN, March 3 (Reuters) -", "/PRNewswire/",
 // "(서울=연합뉴스)", "【北京共同】"; without brackets "EFE.-".
 func dateline(line string) string {
-	rest := line
-	for range 3 {
-		open := strings.IndexFunc(rest, func(r rune) bool { return closers[r] != 0 })
-		place := line[:len(line)-len(rest)+max(open, 0)]
-		if open < 0 || len(place) > longestLine {
-			break
-		}
-		bracket, n := utf8.DecodeRuneInString(rest[open:])
-		inside, after, found := strings.Cut(rest[open+n:], string(closers[bracket]))
-		rest = rest[open+n:]
-		if name := bracketed(inside, place == ""); found && name != "" && opens(place, inside, after) {
-			return name
-		}
+	if before, _, found := strings.Cut(line[:min(len(line), longestName)], ".-"); found && agency(before) != "" {
+		return agency(before)
 	}
-	before, _, _ := strings.Cut(begin(line, longestName), ".-")
-	return agency(strings.TrimSuffix(before, cut))
+	if !strings.ContainsAny(line[:min(len(line), longestLine)], "(/[（【［") {
+		return ""
+	}
+	m := bracket.FindStringSubmatch(line[:min(len(line), longestLine+2*longestName)])
+	if m == nil || !opens(m[1], m[2]+m[3], m[4]) {
+		return ""
+	}
+	return bracketed(m[2] + m[3])
 }
 
-var closers = map[rune]rune{'(': ')', '（': '）', '[': ']', '［': '］', '【': '】', '/': '/'}
+var bracket = regexp.MustCompile(`^([^(（【［\[/]*)(?:[(（【［\[]([^)）】］\]]+)[)）】］\]]|/([^/]+)/)[ .]*([-–—:]?)`)
 
 // bracketed reads what stands between brackets: an agency, perhaps with a place, a day or another agency.
-func bracketed(inside string, begins bool) string {
+func bracketed(inside string) string {
 	if len(inside) > longestName {
 		return ""
 	}
 	for part := range strings.FieldsFuncSeq(inside, func(r rune) bool { return strings.ContainsRune("=/,、，", r) }) {
+		for _, form := range []string{"共同", "時事", "ロイター"} {
+			if strings.HasSuffix(part, form) {
+				part = form
+			}
+		}
 		if name := agency(part); name != "" {
 			return name
-		}
-	}
-	for _, form := range []string{"共同", "時事", "ロイター"} {
-		if begins && strings.HasSuffix(inside, form) {
-			return agency(form)
 		}
 	}
 	return ""
 }
 
-// opens says whether the words before an agency in brackets, and the text after them, are those of a dateline: short,
+// opens says whether the words before an agency in brackets, and the dash behind it, are those of a dateline: short,
 // with a day or a dash, and not the name that the brackets shorten, such as American Airlines (AA).
-func opens(place, inside, after string) bool {
-	if place == "" {
-		return true
-	}
+func opens(place, inside, dash string) bool {
 	dated, initials := strings.ContainsAny(place, "0123456789"), ""
 	for word := range strings.FieldsFuncSeq(place, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		letter, n := utf8.DecodeRuneInString(word)
@@ -80,21 +71,13 @@ func opens(place, inside, after string) bool {
 			return false
 		}
 	}
-	after = strings.TrimLeft(after, " .")
-	dash, _ := utf8.DecodeRuneInString(after)
-	ends := strings.ContainsRune("-–—:", dash) || dated && after != ""
-	return ends && strings.HasSuffix(place, " ") && utf8.RuneCountInString(initials) <= 10 &&
-		!strings.HasSuffix(initials, strings.ToLower(inside))
+	return place == "" || (dated || dash != "") && strings.HasSuffix(place, " ") &&
+		utf8.RuneCountInString(initials) <= 10 && !strings.HasSuffix(initials, strings.ToLower(inside))
 }
 
 // chineseDateline reads "新华社北京11月28日电", "中新网讯" and, of papers and sites, "参考消息网11月3日报道".
 // "据新华社电" opens an article of that agency; "据新华社报道" does not.
 func chineseDateline(line string) string {
-	if !slices.ContainsFunc([]string{"电", "讯", "消息", "报道", "電", "訊"}, func(verb string) bool {
-		return strings.Contains(line, verb)
-	}) {
-		return ""
-	}
 	for _, form := range chinese {
 		before, after, found := strings.Cut(line, form)
 		if !found {
@@ -120,7 +103,7 @@ func chineseDateline(line string) string {
 
 // wired is what follows the name in a Chinese dateline: a place, a day, and how the report came.
 var wired = regexp.MustCompile(`^(?:客户端|记者)?\p{Han}{0,8} ?(?:(\d{1,2}月\d{1,2}日) ?)?` +
-	`(?:([电電讯訊]|消息|报道)(?:[\s（(，,：:|]|$|据))`)
+	`(?:([电電讯訊]|消息|报道)(?:[\s\x{3000}（(，,：:|]|$|据))`)
 
 // source reads "来源：", and in a line of its own the word for it in other languages, and the name behind it.
 func source(line string) string {
@@ -145,9 +128,9 @@ func source(line string) string {
 }
 
 var (
-	sourced = regexp.MustCompile(`(?:^|[\s（(【\[。！？”）】]|文章|稿件|本文|内容)(?:来源|來源|稿源)\s?(?:[：:]\s?| )@?` +
+	sourced = regexp.MustCompile(`(?:^|[\s\x{3000}（(【\[。！？”）】]|文章|稿件|本文|内容)(?:来源|來源|稿源)\s?(?:[：:]\s?| )@?` +
 		`(?:微信公众号|公众号)?[：:《“"]?` +
-		`([^\s\x00，。；;、|）)】\]《》“”"：:]{2,40}(?: [A-Za-z]+)*)[》”"]?\s*([^\s]|$)`)
+		`([^\s\x00\x{3000}，。；;、|）)】\]《》“”"：:]{2,40}(?: [A-Za-z]+)*)[》”"]?\s*([^\s]|$)`)
 	prose = regexp.MustCompile(`^\d+$|[据讯]|报道|记者|原标题|作者|编辑|声明|本报|日电|^https?$`)
 )
 
@@ -175,7 +158,7 @@ func closing(line string) string {
 		if end, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(before)); !strings.ContainsRune(".!?。！？\"”»…", end) {
 			return ""
 		}
-		return bracketed(inside, false)
+		return bracketed(inside)
 	}
 	name, _, _ := strings.Cut(strings.Replace(line[strings.LastIndexByte(line, '/')+1:], " e ", ",", 1), ",")
 	return agency(name)
