@@ -74,11 +74,11 @@ type Best struct {
 	Why         string `json:"why"` // trusted, longest or earliest
 }
 
-// Origin is whom most articles of a story name as its origin, or else the publisher of the first article. It says who is
-// named, not who wrote the story.
+// Origin is whom most articles of a story name as its origin, or else the publisher of the first article. It says who
+// is named, not who wrote the story.
 type Origin struct {
 	Name     string `json:"name"`     // empty: the first article has no publisher
-	By       string `json:"by"`       // where the first article that names it does: field or credit; first: nobody is named
+	By       string `json:"by"`       // where its first article names it: field or credit; first: nobody is named
 	Articles int    `json:"articles"` // that name it
 	Of       int    `json:"of"`       // all articles, with the root if it is known
 }

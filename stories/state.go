@@ -56,7 +56,8 @@ func (s *Story) isSound() bool {
 // isSound says whether the lists are in order and within their bounds.
 func (p *publishers) isSound() bool {
 	for i, one := range p.named {
-		if outsideYears(one.first) || one.articles < 1 || one.revisions > one.articles || i > 0 && byFirst(p.named[i-1], one) >= 0 {
+		if outsideYears(one.first) || one.articles < 1 || one.revisions > one.articles ||
+			i > 0 && byFirst(p.named[i-1], one) >= 0 {
 			return false
 		}
 	}

@@ -49,7 +49,8 @@ func (l *List) atom(r *http.Request, list []*kept) *feed {
 		if i == 0 {
 			f.Updated = one.changed.UTC()
 		}
-		e := entry{ID: urn("story", one.Root.Coordinates), Title: visible.Line(labelsOf(one) + cmp.Or(one.Root.Title, one.Root.ID)),
+		e := entry{ID: urn("story", one.Root.Coordinates),
+			Title:     visible.Line(labelsOf(one) + cmp.Or(one.Root.Title, one.Root.ID)),
 			Published: one.FirstTime.UTC(), Updated: one.changed.UTC(), Content: summary(one)}
 		address := cmp.Or(one.Best.URL, one.Root.URL)
 		if u, err := url.Parse(address); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {

@@ -29,7 +29,7 @@ func newLabelCommand() *cobra.Command {
 It needs Write on the topic of labels, which must exist, and Read on the input and output topics.
 
 Exit codes: 0 published; 1 there is no such article; 2 failed: type the command again.`,
-		Example: `  echosieve label --config echosieve.yaml --label retracted --text "The agency takes it back." articles/2/1517`,
+		Example: `  echosieve label --config echosieve.yaml --label retracted --text "Taken back." articles/2/1517`,
 		Args:    cobra.ExactArgs(1),
 	}
 	asJSON := command.AddJSONFlag(cmd)

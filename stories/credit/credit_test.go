@@ -12,34 +12,34 @@ const body = "\nThe ferry of Skarvik stays in port until the storm ends, the har
 
 func TestCreditsInTexts(t *testing.T) {
 	for text, want := range map[string]string{
-		"SKARVIK, March 3 (Reuters) - The ferry stays." + body:                                                "Reuters",
-		"(AFP) The ferry stays.":                                                                              "AFP",
-		"Frankfurt am Main (dpa/lhe) - Die Fähre bleibt.":                                                     "dpa",
-		"<p><b>SKARVIK</b>, <i>3 mar</i> (EFE).- El ferry sigue.</p>":                                         "EFE",
-		"EFE.- El ferry sigue en el puerto, y los pasajeros esperan.":                                         "EFE",
-		"SKARVIK, March 3, 2026 /PRNewswire/ -- Nordhav announced.":                                           "PR Newswire",
-		"SKARVIK, NO - (NewMediaWire) - March 3 - Nordhav.":                                                   "NewMediaWire",
-		"НОРДХАВ, 3 мар. /ТАСС/. Паром стоит.":                                                                "TASS",
-		"(서울=연합뉴스) 홍길동 기자 = 배가 멈췄다.":                                                                          "Yonhap",
-		"【北京共同】船は港にとどまる。":                                                                                     "Kyodo",
-		"By Laura Kim, Associated Press" + body:                                                               "Associated Press",
-		"By Laura Kim\nReuters Staff Writer" + body:                                                           "Reuters",
-		"新华社北京11月28日电（记者李明）渡轮停航。":                                                                             "Xinhua",
-		"原标题：渡轮停航中新网11月5日电 据港口报道，渡轮停航。":                                                                       "中新网",
-		"据新华社电 渡轮停航。":                                                                                         "Xinhua",
-		"参考消息网11月3日报道 外媒称，渡轮停航。":                                                                              "参考消息",
-		"央视网消息（新闻联播）：渡轮停航。":                                                                                   "央视网",
-		"来源：港口晚报\n渡轮停航。":                                                                                      "港口晚报",
-		"导语：渡轮停航了！（内容来源：海港 Weekly）渡轮……":                                                                       "海港 Weekly",
-		"渡轮停航。\n（来源：港口晚报）\n编辑 王芳":                                                                             "港口晚报",
-		"The ferry stays." + body + " (AFP)":                                                                  "AFP",
-		"A barca fica." + strings.ReplaceAll(body, ".", "") + ". / AFP e REUTERS":                             "AFP",
-		"Phà ở lại cảng." + body + "\nMai Lan (Theo Skarvik Post)":                                            "Skarvik Post",
-		"Vapur limanda." + body + "\n\n AA":                                                                   "Anadolu",
-		"Vapur limanda." + body + "\nKaynak: Liman Postası":                                                   "Liman Postası",
-		"کشتی در بندر ماند.\nمنبع: ایسنا":                                                                     "ISNA",
-		"The ferry stays." + body + "\nThis article was originally published by the Skarvik Post on March 3.": "Skarvik Post",
-		"The ferry stays." + body + "\nRepublished from The Harbour Review under a licence.":                  "Harbour Review",
+		"SKARVIK, March 3 (Reuters) - The ferry stays." + body:                                     "Reuters",
+		"(AFP) The ferry stays.":                                                                   "AFP",
+		"Frankfurt am Main (dpa/lhe) - Die Fähre bleibt.":                                          "dpa",
+		"<p><b>SKARVIK</b>, <i>3 mar</i> (EFE).- El ferry sigue.</p>":                              "EFE",
+		"EFE.- El ferry sigue en el puerto, y los pasajeros esperan.":                              "EFE",
+		"SKARVIK, March 3, 2026 /PRNewswire/ -- Nordhav announced.":                                "PR Newswire",
+		"SKARVIK, NO - (NewMediaWire) - March 3 - Nordhav.":                                        "NewMediaWire",
+		"НОРДХАВ, 3 мар. /ТАСС/. Паром стоит.":                                                     "TASS",
+		"(서울=연합뉴스) 홍길동 기자 = 배가 멈췄다.":                                                               "Yonhap",
+		"【北京共同】船は港にとどまる。":                                                                          "Kyodo",
+		"By Laura Kim, Associated Press" + body:                                                    "Associated Press",
+		"By Laura Kim\nReuters Staff Writer" + body:                                                "Reuters",
+		"新华社北京11月28日电（记者李明）渡轮停航。":                                                                  "Xinhua",
+		"原标题：渡轮停航中新网11月5日电 据港口报道，渡轮停航。":                                                            "中新网",
+		"据新华社电 渡轮停航。":                                                                              "Xinhua",
+		"参考消息网11月3日报道 外媒称，渡轮停航。":                                                                   "参考消息",
+		"央视网消息（新闻联播）：渡轮停航。":                                                                        "央视网",
+		"来源：港口晚报\n渡轮停航。":                                                                           "港口晚报",
+		"导语：渡轮停航了！（内容来源：海港 Weekly）渡轮……":                                                            "海港 Weekly",
+		"渡轮停航。\n（来源：港口晚报）\n编辑 王芳":                                                                  "港口晚报",
+		"The ferry stays." + body + " (AFP)":                                                       "AFP",
+		"A barca fica." + strings.ReplaceAll(body, ".", "") + ". / AFP e REUTERS":                  "AFP",
+		"Phà ở lại cảng." + body + "\nMai Lan (Theo Skarvik Post)":                                 "Skarvik Post",
+		"Vapur limanda." + body + "\n\n AA":                                                        "Anadolu",
+		"Vapur limanda." + body + "\nKaynak: Liman Postası":                                        "Liman Postası",
+		"کشتی در بندر ماند.\nمنبع: ایسنا":                                                          "ISNA",
+		"The ferry stays." + body + "\nThis article was originally published by the Skarvik Post.": "Skarvik Post",
+		"The ferry stays." + body + "\nRepublished from The Harbour Review.":                       "Harbour Review",
 	} {
 		name, where := Find("", text)
 		require.Equal(t, want, name, text)
@@ -73,7 +73,8 @@ func TestAttributionsAreNoCredits(t *testing.T) {
 		"The poet was first published in Harbour Magazine and lives in Skarvik.",
 		"This article was originally published on March 3." + body,
 		"Source: https://skarvik.example/1",
-		"SKARVIK, March 3 - The ferry stays. " + strings.Repeat("It stays. ", 50) + "(Reuters) reported it." + body + body + body + body,
+		"SKARVIK, March 3 - The ferry stays. " + strings.Repeat("It stays. ", 50) + "(Reuters) reported it." +
+			strings.Repeat(body, 4),
 		"", "(", "来源：", "\x00", "/", "By ",
 	} {
 		name, where := Find("", text)
@@ -84,7 +85,8 @@ func TestAttributionsAreNoCredits(t *testing.T) {
 func TestFields(t *testing.T) {
 	for field, want := range map[string]string{
 		" reuters\n": "Reuters", "(Agence France-Presse)": "AFP", "新华社": "Xinhua", "Source: dpa": "dpa", "来源:新京报": "新京报",
-		"Skarvik Post": "Skarvik Post", "https://www.skarvik.example/a": "skarvik.example", "unknown": "", "Staff": "", "来源": "",
+		"Skarvik Post":                  "Skarvik Post",
+		"https://www.skarvik.example/a": "skarvik.example", "unknown": "", "Staff": "", "来源": "",
 	} {
 		name, where := Find(field, "")
 		require.Equal(t, want, name, field)

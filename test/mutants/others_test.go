@@ -5,7 +5,7 @@ var others = []mistake{
 	{"stories-count-an-offset-twice", "../stories/projector ^TestSchedules$/^Mini$", []edit{
 		{"../stories/story.go", "case at.Offset <= s.highest[i].Offset:", "case false:"}}},
 	{"stories-take-attributions-for-credits", "../stories/credit ^TestAttributionsAreNoCredits$", []edit{
-		{"../stories/credit/forms.go", `case told && (last == '据' || strings.HasSuffix(form, "社")):`, "case false:"}}},
+		{"../stories/credit/forms.go", `case told && (last == '据' || strings.HasSuffix(form, "社")):`, "case told && false:"}}},
 	{"stories-are-not-checked-again", "../stories/projector ^TestSchedules$/^Mini$", []edit{
 		{"../stories/projector/store.go", "if e.Story != nil && state == e.state {", "if e.Story != nil {"}}},
 	{"stories-publish-only-what-they-changed", "../stories/projector ^TestRepeatedBatchIsPublishedAgain$/^Mini$", []edit{
