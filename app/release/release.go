@@ -78,6 +78,10 @@ func (r *Releaser) Find(ctx context.Context, name string, since time.Time) (*tol
 // nothing. An article that cannot be released gives a *command.AnswerError, which says why.
 func (r *Releaser) Release(ctx context.Context, o *told.Output, dry bool) (Released, error) {
 	done := Released{Record: o.Input.String(), Output: o.Record.String()}
+	if of, ok := pipeline.ReleaseOf(&o.Record); ok && o.Record.Topic == r.cfg.Kafka.Topics.Unique { // found by its id
+		done.Record, done.New, done.Already = of.String(), done.Record, true
+		return done, nil
+	}
 	if why := r.refusal(o); why != "" {
 		return done, &command.AnswerError{Text: done.Record + ": " + why}
 	}

@@ -79,6 +79,11 @@ func TestRelease(t *testing.T) {
 					kafkatest.Header(out, "echosieve-release"), kafkatest.Header(out, "echosieve-root")})
 			}
 		}
+		o, err = r.Find(t.Context(), done.New, time.Time{}) // as the id finds it
+		require.NoError(t, err)
+		again, err = r.Release(t.Context(), o, false)
+		require.NoError(t, err)
+		require.Equal(t, []any{name, done.New, true}, []any{again.Record, again.New, again.Already})
 	}
 	later := w.Publish(t, 1, time.Now(), copied("b"))
 	byHand := &kgo.Record{Topic: w.Config.Kafka.Topics.Inputs[0], Partition: 1, Timestamp: time.Now(),

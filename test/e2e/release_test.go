@@ -33,7 +33,7 @@ func TestRelease(t *testing.T) {
 	send("a", ferry)
 	dropped := send("b", "RIVERTON (Press) - "+ferry)
 	require.Equal(t, "near", decided(2)[dropped][pipeline.HeaderVerdict])
-	for _, name := range []string{"b", dropped} {
+	for _, name := range []string{"b", "b", dropped} {
 		code, said := echosieve(t, c.settings(), "release", name)
 		require.Zero(t, code, said)
 		require.Contains(t, said, dropped)
