@@ -190,13 +190,13 @@ func (e *entry) sayStrangers(members []wire.Member) {
 	e.warn(warnStrangers, text)
 }
 
-// name is what a member's client id says of its process: echosieve/<host name>/<listener>/<index>/<start>.
+// memberName is what a member's client id says of its process: echosieve/<host name>/<listener>/<index>/<start>.
 //
 // A process that is killed does not leave the group, which would wait a session timeout for it. The next process of
 // its name need not: it takes it out. Nobody stores that the former one is dead, so both may be wrong about each
 // other. On one host they are not: only one of them can have the listener. On two hosts of one name the former
 // one joins again, and then the one that started later ends with an error.
-type name struct {
+type memberName struct {
 	process string // host name and listener
 	index   string // the index in which the process decides, see admit; it may be empty
 	start   int64  // when the process started, in nanoseconds since 1970
@@ -213,17 +213,17 @@ func NewName(listener, index string) string {
 }
 
 // nameOf is not ok if the member has no name, or is another program.
-func nameOf(clientID string) (n name, ok bool) {
+func nameOf(clientID string) (n memberName, ok bool) {
 	words := strings.Split(clientID, "/")
 	if len(words) != 5 || words[0] != broker.ClientID {
-		return name{}, false
+		return memberName{}, false
 	}
 	start, err := strconv.ParseInt(words[4], 36, 64)
-	return name{process: words[1] + "/" + words[2], index: words[3], start: start}, err == nil
+	return memberName{process: words[1] + "/" + words[2], index: words[3], start: start}, err == nil
 }
 
 // began is the time of the process' start.
-func (n name) began() string { return time.Unix(0, n.start).UTC().Format(time.RFC3339) }
+func (n memberName) began() string { return time.Unix(0, n.start).UTC().Format(time.RFC3339) }
 
 // formerOf returns the members of a group that had the name of a client id before its process.
 func formerOf(clientID string, members []wire.Member) (former []wire.Member) {

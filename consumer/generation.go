@@ -79,7 +79,7 @@ func (s *generations) serve(ctx, process context.Context, gen *kafka.Generation,
 // startPositions asks brokers for the topics' ids and for the group's offsets in the assigned partitions,
 // until they answer. It returns an error when ctx ends, and if this process must not decide.
 func (s *generations) startPositions(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) (
-	starts []start, err error,
+	starts []startPosition, err error,
 ) {
 	err = s.untilItWorks(ctx, func(ctx context.Context) (err error) {
 		starts, err = s.startPositionsOnce(ctx, assigned)
@@ -94,11 +94,12 @@ func (s *generations) startPositions(ctx context.Context, assigned map[string][]
 	return starts, err
 }
 
-func (s *generations) startPositionsOnce(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) ([]start,
+func (s *generations) startPositionsOnce(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) (
+	[]startPosition,
 	error,
 ) {
 	var all []broker.Commit
-	var starts []start
+	var starts []startPosition
 	for _, input := range s.inputs.topics {
 		committed, its, err := s.inputs.startsIn(ctx, input, assigned[input.name])
 		switch {
@@ -130,7 +131,7 @@ type groupGeneration struct {
 
 // start serves each partition in goroutines of its own. They end soon after ctx, at the latest with work.
 // drained is closed when all have returned.
-func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drained <-chan struct{}) {
+func (g *groupGeneration) start(ctx, work context.Context, starts []startPosition) (drained <-chan struct{}) {
 	var partitions sync.WaitGroup
 	for _, at := range starts {
 		switch {
@@ -155,7 +156,7 @@ func (g *groupGeneration) start(ctx, work context.Context, starts []start) (drai
 
 // serve serves one partition until ctx ends. It begins with a take-over, and so it does again whenever a
 // leader no longer knows this process as a producer.
-func (g *groupGeneration) serve(ctx, work context.Context, at start) {
+func (g *groupGeneration) serve(ctx, work context.Context, at startPosition) {
 	for ctx.Err() == nil {
 		p, err := g.open(ctx, at)
 		if err == nil {
@@ -178,7 +179,7 @@ func (g *groupGeneration) serve(ctx, work context.Context, at start) {
 
 // open returns the partition, ready to run. With exactly once it takes the partition over. An error is ctx's
 // or delivery.ErrTakenOver.
-func (g *groupGeneration) open(ctx context.Context, at start) (*partition, error) {
+func (g *groupGeneration) open(ctx context.Context, at startPosition) (*partition, error) {
 	g.drop(at)
 	owner, err := g.delivery.Own(ctx, delivery.Input{
 		TopicPartition: at.place(), TopicID: g.ids[at.input.name], Committed: at.offset,
@@ -195,7 +196,7 @@ func (g *groupGeneration) open(ctx context.Context, at start) (*partition, error
 }
 
 // drop makes sure that nothing is committed any more for the partition until it is open again.
-func (g *groupGeneration) drop(at start) {
+func (g *groupGeneration) drop(at startPosition) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.partitions, at.place())

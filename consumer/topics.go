@@ -83,21 +83,22 @@ func (in *inputs) describeTopics(ctx context.Context) (inputs []wire.Topic, err 
 	return inputs, nil
 }
 
-// start is where a group generation begins in a partition: at offset, or at the log start if offset is negative.
-type start struct {
+// startPosition is where a group generation begins in a partition: at offset, or at the log start if offset is
+// negative.
+type startPosition struct {
 	input     *inputTopic
 	partition int32
 	offset    int64
 	recreated bool // the group's offset belonged to a topic that was deleted and recreated
 }
 
-func (s start) place() wire.TopicPartition {
+func (s startPosition) place() wire.TopicPartition {
 	return wire.TopicPartition{Topic: s.input.name, Partition: s.partition}
 }
 
 // startsIn returns what the group has committed in one input topic, and where this member begins there.
 func (in *inputs) startsIn(ctx context.Context, input *inputTopic, assigned []kafka.PartitionAssignment) (
-	committed []broker.Commit, starts []start, err error,
+	committed []broker.Commit, starts []startPosition, err error,
 ) {
 	// The topic's id is read before anything is fetched. Otherwise the topic could be recreated in between:
 	// records of the old topic would be committed under the id of the new one, and a restart would resume in
@@ -122,7 +123,7 @@ func (in *inputs) startsIn(ctx context.Context, input *inputTopic, assigned []ka
 		if !slices.ContainsFunc(assigned, func(a kafka.PartitionAssignment) bool { return a.ID == int(p.Partition) }) {
 			continue
 		}
-		at := start{input: input, partition: p.Partition, offset: p.Next}
+		at := startPosition{input: input, partition: p.Partition, offset: p.Next}
 		if p.Next >= 0 && p.OfOtherTopic(now.ID) {
 			at.recreated, at.offset = true, -1
 		}

@@ -2,14 +2,9 @@ package page
 
 import (
 	"encoding/json"
-	"log/slog"
 	"strings"
 
-	"echosieve/pipeline/limits"
-
-	"codeberg.org/readeck/go-readability/v2"
 	"github.com/tidwall/gjson"
-	"golang.org/x/net/html"
 )
 
 // What counts of a text that is an HTML document.
@@ -66,82 +61,6 @@ func document(text string) string {
 
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
-}
-
-// mainContent returns the text of the article in an HTML document, without the page around it. It is empty if
-// none is found.
-//
-// Of a page that has loaded other articles below its own, only the first one is seen: see withoutNext.
-//
-// The article that the page gives to search engines is believed if it is plausible. Otherwise it is the library's,
-// unless the part of the page with the most prose is more plausible, or the main content, as the page calls it, is
-// prose and a small part of it. Where a page is too much for the library, the part with the most prose counts, and
-// where it is too much for html.Parse, none is found. costly says that either happened.
-//
-// What is too much is counted in bytes and elements, never in seconds: a record that is delivered again must get the
-// same fingerprint, on every machine. No parser of HTML5 takes time linear in the length of every page, because the
-// standard asks for more.
-func mainContent(page string) (content string, costly bool) {
-	if page == "" {
-		return "", false
-	}
-	given, size := articleBody(page), len(page)
-	page, tags, around := reduced(page)
-	if tags > maxTags || around > tagShare*size {
-		return "", true
-	}
-	parsed, err := html.Parse(strings.NewReader(page)) // fails for tags that are nested too deeply
-	if err != nil {
-		return "", true
-	}
-	others := withoutNext(parsed)
-	p := findProse(parsed)
-	if 2*proseOf(given) > p.best.prose && !others { // what search engines get may be that of the next article
-		return given, false
-	}
-	prose, own := textOf(p.node), textOf(p.main) // before the library changes the document
-	if p.work > max(minWork, workShare*size) {
-		return prose, true
-	}
-	found := readable(parsed)
-	switch {
-	case p.outdoes(found):
-		found = prose
-	case p.mainHas.prose > 2*limits.LongLine && limits.Outdoes*len(own) < len(found):
-		found = own
-	case len(found) < limits.LongLine:
-		found = ""
-	}
-	return found, false
-}
-
-// outdoes tells whether the part of the page with the most prose is rather the article than what the library
-// has found: it has many times the prose, and the other is a small part of the page, such as a caption or a
-// notice.
-func (p *prose) outdoes(found string) bool {
-	return p.best.prose > limits.Outdoes*proseOf(found) && float64(len(found)) < limits.MainShare*float64(p.bytes)
-}
-
-// readable returns the text of the article that the library finds, without white space around it.
-func readable(document *html.Node) (text string) {
-	// The library is made for pages that people read. A page that it cannot stand must not end the process.
-	defer func() {
-		if recover() != nil {
-			text = ""
-		}
-	}()
-	parser := readability.NewParser()
-	parser.DisableJSONLD = true // only for metadata
-	parser.Logger = slog.New(slog.DiscardHandler)
-	found, err := parser.ParseAndMutate(document, nil)
-	if err != nil || found.Node == nil {
-		return ""
-	}
-	var b strings.Builder
-	if found.RenderText(&b) != nil {
-		return ""
-	}
-	return strings.TrimSpace(b.String())
 }
 
 // reduced returns an HTML document without its scripts, styles, drawings and comments, most of today's pages, and

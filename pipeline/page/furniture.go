@@ -16,12 +16,6 @@ import (
 //
 // Widths are in columns, of which a Chinese character takes two. The numbers are those of package limits.
 
-// bodyScratch holds the lines of one text.
-type bodyScratch struct {
-	lines  []textLine
-	widths []int32
-}
-
 // appendBody appends the lines of a clean text that belong to its article, with line ends. s.lines are the lines
 // of the text. It leaves out repeated lines, code, and runs of at least limits.FurnitureLines furniture lines that
 // are no table. See judge for a text that is hardly more than that.
@@ -55,8 +49,8 @@ func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bo
 	return dst, false
 }
 
-// markRuns marks the lines of furniture runs as left out. Short lines below a long one that ends with a colon are a list
-// of the article: streets, products, names.
+// markRuns marks the lines of furniture runs as left out. Short lines below a long one that ends with a colon are a
+// list of the article: streets, products, names.
 func (s *bodyScratch) markRuns(clean string) {
 	for i := 0; i < len(s.lines); {
 		end := i + 1

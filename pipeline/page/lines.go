@@ -13,6 +13,12 @@ import (
 	"echosieve/pipeline/limits"
 )
 
+// bodyScratch holds the lines of one text.
+type bodyScratch struct {
+	lines  []textLine
+	widths []int32
+}
+
 // textLine is a line of a clean text. It is small: a text may have a line for each two bytes.
 type textLine struct {
 	start, end int32 // where in the text, without the line end

@@ -19,25 +19,6 @@ import (
 	"echosieve/pipeline/text"
 )
 
-// shortLine is the width from which a line that ends a sentence is prose in a document, and from which a line can be
-// wrapped.
-const shortLine = limits.LongLine / 3
-
-// Finder finds the articles in texts. Not for concurrent use. It keeps its buffers for the next text.
-type Finder struct {
-	html string
-	off  uint // rules that are left out: a bit for the place of each in rules
-
-	lines    bodyScratch
-	body     []byte // the article
-	kept     []byte // the clean text without repeated sentences
-	hashes   []uint64
-	repeated []Repeated
-	joined   []byte // the clean text with unwrapped paragraphs
-	plain    []byte // the clean text without addresses
-	folded   []byte // the article, see text.Plain
-}
-
 // NewFinder returns a Finder. html is HTMLText or HTMLArticle. off has a bit for each of Rules that measurements leave
 // out.
 func NewFinder(html string, off uint) *Finder {
@@ -108,9 +89,15 @@ func (f *Finder) around(raw, clean string) (around string, costly bool) {
 	return around, costly
 }
 
-// Cap is the capacity of the largest buffer, in bytes.
-func (f *Finder) Cap() int {
-	return max(cap(f.body), cap(f.kept), cap(f.joined), cap(f.plain), cap(f.folded))
+// Sentence returns the clean sentence with a hash, empty if the text has none. raw and clean are those of Find.
+func (f *Finder) Sentence(raw, clean string, hash uint64) string {
+	around, _ := f.around(raw, clean)
+	for start, end := range SentencesOf(around) {
+		if learnt.Hash(around[start:end]) == hash {
+			return around[start:end]
+		}
+	}
+	return ""
 }
 
 // headOf returns the length of the lines above an article: there are few of them, they are short and end no sentence,

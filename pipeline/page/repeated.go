@@ -7,12 +7,6 @@ import (
 	"echosieve/pipeline/learnt"
 )
 
-// Repeated is a sentence of an article that is left out, because its publisher repeats it.
-type Repeated struct {
-	learnt.Row
-	Text string // the clean sentence
-}
-
 // Sentences returns the hashes of the different sentences of the last text, those that are left out included, in
 // ascending order, and the sentences that were left out. Both are valid until the next text. They are empty if Find
 // had no rows.
@@ -43,17 +37,6 @@ func (f *Finder) withoutRepeated(clean string, from article.Origin, rows *learnt
 	f.hashes = slices.Compact(f.hashes)
 	f.kept = cut.out
 	return cut.rest()
-}
-
-// Sentence returns the clean sentence with a hash, empty if the text has none. raw and clean are those of Find.
-func (f *Finder) Sentence(raw, clean string, hash uint64) string {
-	around, _ := f.around(raw, clean)
-	for start, end := range SentencesOf(around) {
-		if learnt.Hash(around[start:end]) == hash {
-			return around[start:end]
-		}
-	}
-	return ""
 }
 
 // cutter copies a clean text without some of its sentences.

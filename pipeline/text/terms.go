@@ -137,8 +137,8 @@ func (t *Terms) of(hash uint64) float32 {
 	return t.average
 }
 
-// first returns the entry where the search for the word with this hash begins.
-func (t *Terms) first(hash uint64) *termEntry { return &t.entries[hash&uint64(len(t.entries)-1)] }
+// startOf returns the entry where the search for the word with this hash begins.
+func (t *Terms) startOf(hash uint64) *termEntry { return &t.entries[hash&uint64(len(t.entries)-1)] }
 
 // entry returns the entry of the word with this hash, or the free one where it belongs.
 func (t *Terms) entry(hash uint64) *termEntry {

@@ -13,8 +13,8 @@ import (
 	"echosieve/simhash"
 )
 
-// word is one of the different words of a text.
-type word struct {
+// countedWord is one of the different words of a text.
+type countedWord struct {
 	text  string
 	hash  uint64
 	count int32
@@ -25,13 +25,13 @@ type word struct {
 
 // functionWord is one of the different words of a text with the languages of which it is a function word.
 type functionWord struct {
-	*word
+	*countedWord
 	of languages
 }
 
 // weight is TF-IDF. The count is not damped, because full counts find more copies. They also bring different
 // articles near that share one very frequent word; the second check tells these apart.
-func (w *word) weight() float64 {
+func (w *countedWord) weight() float64 {
 	switch w.unlisted {
 	case cutInPairs:
 		return float64(w.idf) // the runs that are frequent in an article are frequent in all
@@ -80,7 +80,7 @@ var slotSeed = rand.Uint64() | 1
 // Counter counts and weighs the words of one text. Not for concurrent use. It keeps its buffers for the next text.
 type Counter struct {
 	terms *Terms
-	words []word
+	words []countedWord
 	// open addressing by hash: index into words plus 1, 0 = free; a power of two long, at most half full
 	slots    []int32
 	sequence []uint64
@@ -123,7 +123,7 @@ func (c *Counter) Add(cut []string) (sequence []uint64) {
 		if len(c.words) == maxWords {
 			continue
 		}
-		c.words = append(c.words, word{text: text, hash: hash, count: 1})
+		c.words = append(c.words, countedWord{text: text, hash: hash, count: 1})
 		*slot = int32(len(c.words))
 		if 2*len(c.words) > len(c.slots) {
 			c.slots = make([]int32, 2*len(c.slots))
@@ -160,7 +160,7 @@ func (c *Counter) slot(hash uint64) *int32 {
 // misses overlap: none waits for a decision about the word before.
 func (c *Counter) Weigh() {
 	for i := range c.words {
-		c.words[i].idf = c.terms.first(c.words[i].hash).idf
+		c.words[i].idf = c.terms.startOf(c.words[i].hash).idf
 	}
 	for i := range c.words {
 		idf := c.terms.of(c.words[i].hash)
@@ -227,7 +227,7 @@ func (c *Counter) weighFunctionWords() {
 // that occurs once is not what the article is about: in a copy, another rare word may take its place.
 func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
 	var scores [limits.MainWords]float32
-	var mains [limits.MainWords]*word
+	var mains [limits.MainWords]*countedWord
 	for i := range c.words {
 		w := &c.words[i]
 		if first := w.text[0]; first >= '0' && first <= '9' || w.idf == 0 {

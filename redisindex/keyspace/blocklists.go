@@ -12,12 +12,6 @@ import (
 	"echosieve/simhash"
 )
 
-// The values of the setting redis.buckets: the ways in which Redis can hold block lists.
-const (
-	BucketsPacked = "packed"
-	BucketsSets   = "sets"
-)
-
 // MaxMembers is lookup.MaxMembers. It also bounds the log of Redis and its replicas, as a packed list is
 // written as a whole. Of a set, which may grow, no more members are read.
 const MaxMembers = lookup.MaxMembers
@@ -49,13 +43,6 @@ func (l *Layout) Members(r ListRef, list string) []simhash.Fingerprint {
 }
 
 const (
-	// hashBits is the number of high bits of a block value that are in the key of the hash of its list, if
-	// the other bits are between minFieldBits and maxFieldBits. These name the field. With more hashes fewer
-	// lists share a command. With fewer there are few keys to spread over a cluster, and hashes so large that
-	// Redis stands still while one expires: 3 ms for 2^13 fields.
-	hashBits     = 7
-	minFieldBits = 12
-	maxFieldBits = 13
 	// listsPerCommand bounds the lists of one command, so that no command occupies the server for long.
 	listsPerCommand = 128
 	// TableBytes is the length of the value with which add.lua makes a hash of block lists a hash table. It
@@ -63,15 +50,6 @@ const (
 	// value, an article cost the server 150 us while the index was young.
 	TableBytes = 2048
 )
-
-// fieldBits is the number of low bits of a block value that name the field of its list.
-func fieldBits(blockBits int) int { return min(max(minFieldBits, blockBits-hashBits), maxFieldBits) }
-
-// hash is the part of the name that lists in one hash have in common: the value without the bits of the field.
-func (l *Layout) hash(r ListRef) ListRef {
-	r.Value >>= l.fieldBits
-	return r
-}
 
 // Field is the name of the list within its hash.
 func (l *Layout) Field(r ListRef) any { return listFields[r.Value&(1<<l.fieldBits-1)] }
@@ -99,9 +77,6 @@ func (l *Layout) GroupByHash(refs []ListRef) [][]int32 {
 	}
 	return groups
 }
-
-// setBlockBits is the width of block values with redis.buckets: sets, unless Config.BlockBits says otherwise.
-const setBlockBits = 16
 
 // FetchLists queues the commands that read block lists, all different. When the pipeline has run, the caller
 // calls lists, which returns list i for refs[i].

@@ -84,6 +84,12 @@ type Config struct {
 	BlockBits int `setting:"-"`
 }
 
+// The values of the setting redis.buckets: the ways in which Redis can hold block lists.
+const (
+	BucketsPacked = "packed"
+	BucketsSets   = "sets"
+)
+
 // DefaultConfig returns the defaults of the settings. Namespace, Window and Search are left empty, because
 // they have none.
 func DefaultConfig() Config {

@@ -2,14 +2,10 @@ package keyspace
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"echosieve/pipeline/packed"
 )
-
-// ErrCorrupt says that bytes are not an entry or a verdict, as when another program has written into the namespace.
-var ErrCorrupt = errors.New("bytes in Redis are no entry")
 
 // KeyError says that the value of a key below the namespace prevents the work of the index. Usually another
 // program wrote it. Only an operator can know whether that program needs it, so the index leaves it alone.
@@ -55,4 +51,17 @@ func IntactBytes(value string) int {
 		rest = after
 	}
 	return len(value)
+}
+
+// DecodeField decodes all entries of a fingerprint's field.
+func (k Keys) DecodeField(f FieldRef, value string) (entries []*Entry, err error) {
+	for value != "" {
+		e, rest, err := CutEntry(f, k.Layout.Start(f.Slice), value)
+		if err != nil {
+			return nil, &DamagedError{Key: k.Entries(f), Fields: []string{f.Name()}}
+		}
+		entries = append(entries, &e)
+		value = rest
+	}
+	return entries, nil
 }

@@ -3,11 +3,11 @@ package keyspace
 import (
 	_ "embed"
 	"encoding/binary"
+	"errors"
 	"hash/fnv"
 	"time"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/lookup"
 	"echosieve/pipeline/packed"
 )
 
@@ -15,6 +15,9 @@ import (
 //
 //go:embed lua/find.lua
 var EntriesInLua string
+
+// ErrCorrupt says that bytes are not an entry or a verdict, as when another program has written into the namespace.
+var ErrCorrupt = errors.New("bytes in Redis are no entry")
 
 // Entry is what Redis keeps of an article, and where. A decoded entry has these fields of the article:
 // Coordinates, ID, Time, Fingerprint, Digest, LittleText and Signature.
@@ -69,19 +72,9 @@ const (
 	digestAt = 10
 	formAt   = 26
 
-	// The form is the version with flags. An entry of an unknown version is treated as damaged, so the
-	// version is in every key (newLayout): processes of two versions beside each other share no entry.
-	version    = 4
+	// The form is the version with flags.
 	flagLittle = 1 << 7 // the article has little text
 )
-
-// MaxEntries is the number of entries that the field of one fingerprint holds. Further entries with that
-// fingerprint are overflow entries: each lies in a separate field, whose name is fingerprint and digest.
-// Replays and exact repeats find it there, but it is not offered as an original.
-//
-// An overflow entry is invisible to other articles. It must therefore lose every comparison: its ticket is
-// maxTicket, so any article that it finds counts as the earlier one (lua/ticket.lua).
-const MaxEntries = lookup.MaxEntries
 
 const (
 	// MaxTicket is the highest ticket there is: that of overflow entries.
@@ -187,17 +180,4 @@ func CutEntry(f FieldRef, sliceStart int64, data string) (e Entry, rest string, 
 		e.VerdictBytes = raw[head:length]
 	}
 	return e, data[length:], nil
-}
-
-// DecodeField decodes all entries of a fingerprint's field.
-func (k Keys) DecodeField(f FieldRef, value string) (entries []*Entry, err error) {
-	for value != "" {
-		e, rest, err := CutEntry(f, k.Layout.Start(f.Slice), value)
-		if err != nil {
-			return nil, &DamagedError{Key: k.Entries(f), Fields: []string{f.Name()}}
-		}
-		entries = append(entries, &e)
-		value = rest
-	}
-	return entries, nil
 }

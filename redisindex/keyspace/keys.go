@@ -46,6 +46,12 @@ type ListRef struct {
 // ListHash is the hash that holds the list as a field.
 func (k Keys) ListHash(r ListRef) string { return k.ofBlock("b:", k.Layout.hash(r)) }
 
+// hash is the part of the name that lists in one hash have in common: the value without the bits of the field.
+func (l *Layout) hash(r ListRef) ListRef {
+	r.Value >>= l.fieldBits
+	return r
+}
+
 // ListSet is the Redis set that is the list.
 func (k Keys) ListSet(r ListRef) string { return k.ofBlock("s:", r) }
 

@@ -29,6 +29,34 @@ const (
 	maxKeyBits = 32
 )
 
+const (
+	// hashBits is the number of high bits of a block value that are in the key of the hash of its list, if
+	// the other bits are between minFieldBits and maxFieldBits. These name the field. With more hashes fewer
+	// lists share a command. With fewer there are few keys to spread over a cluster, and hashes so large that
+	// Redis stands still while one expires: 3 ms for 2^13 fields.
+	hashBits     = 7
+	minFieldBits = 12
+	maxFieldBits = 13
+)
+
+// fieldBits is the number of low bits of a block value that name the field of its list.
+func fieldBits(blockBits int) int { return min(max(minFieldBits, blockBits-hashBits), maxFieldBits) }
+
+// setBlockBits is the width of block values with redis.buckets: sets, unless Config.BlockBits says otherwise.
+const setBlockBits = 16
+
+// version is that of entries. An entry of an unknown version is treated as damaged, so the version is in every key:
+// processes of two versions beside each other share no entry.
+const version = 4
+
+// MaxEntries is the number of entries that the field of one fingerprint holds. Further entries with that
+// fingerprint are overflow entries: each lies in a separate field, whose name is fingerprint and digest.
+// Replays and exact repeats find it there, but it is not offered as an original.
+//
+// An overflow entry is invisible to other articles. It must therefore lose every comparison: its ticket is
+// maxTicket, so any article that it finds counts as the earlier one (lua/ticket.lua).
+const MaxEntries = lookup.MaxEntries
+
 // Plan returns where an index of this configuration stores an article and looks it up. The configuration must
 // be valid. It is for tools that explain why an index finds an article or does not.
 func (c Config) Plan() lookup.Plan { return newLayout(c).Plan }
