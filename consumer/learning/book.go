@@ -52,7 +52,7 @@ func (b *book) take(rec *record.Record, appended bool, now time.Time) bool {
 		delete(b.over, string(rec.Key))
 		return true
 	}
-	r, ok := rowOf(rec)
+	r, ok := RowOf(rec)
 	switch {
 	case !ok, !appended:
 		return false

@@ -65,8 +65,8 @@ func recordOf(r *learnt.Row, key []byte) (record.Record, error) {
 	return record.Record{Key: key, Value: encoded, Time: time.Now()}, err
 }
 
-// rowOf reads a record of the topic. It is not ok if no writer of this version made it.
-func rowOf(rec *record.Record) (r learnt.Row, ok bool) {
+// RowOf reads a record of the topic. It is not ok if no writer of this version made it.
+func RowOf(rec *record.Record) (r learnt.Row, ok bool) {
 	var v value
 	if json.Unmarshal(rec.Value, &v) != nil || v.Version != learnt.Format || len(rec.Key) == 0 ||
 		len(v.Publisher) > maxPublisher {

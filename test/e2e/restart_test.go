@@ -70,10 +70,12 @@ func TestVerdictsFlowSoonAfterAKill(t *testing.T) {
 		t.Run(fmt.Sprint("others ", others), func(t *testing.T) {
 			c := newCluster(t, kafka.Addr, redisserver.Addr(t))
 			out := newOutputs(t, c)
+			// Longer than a process takes to start on a busy machine: the other process does not take over before.
+			settings := c.settings().With(service.Settings{"kafka.session_timeout": "2m"})
 			for range others {
-				service.Start(t, c.settings()).WaitReady(t)
+				service.Start(t, settings).WaitReady(t)
 			}
-			p := service.Start(t, c.settings())
+			p := service.Start(t, settings)
 			address := p.HTTP
 			out.flow()
 			var took []time.Duration
@@ -81,7 +83,7 @@ func TestVerdictsFlowSoonAfterAKill(t *testing.T) {
 				require.NoError(t, p.Cmd.Process.Kill())
 				<-p.Done
 				began := time.Now()
-				p = service.Start(t, c.settings(), at(address))
+				p = service.Start(t, settings, at(address))
 				out.flow()
 				took = append(took, time.Since(began).Round(time.Millisecond))
 				require.Contains(t, p.Log(), "took the former process of this name out of the group")

@@ -22,9 +22,9 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/consumer/learning"
 	"echosieve/consumer/tools"
+	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/learnt"
-	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/sample"
 )
@@ -183,22 +183,24 @@ func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view,
 	return nil
 }
 
-// learntFrom waits for the sentence that the sample teaches, which the service publishes after the verdicts.
+// learntFrom waits for the sentence that the sample teaches, which the service publishes after the verdicts. It counts
+// for nothing here: this Kafka leaves the time of a record to its writer.
 func learntFrom(ctx context.Context, cfg config.Config) (learnt.Row, error) {
+	archive, err := tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Learnt)
+	if err != nil {
+		return learnt.Row{}, fmt.Errorf("demo: %w", err)
+	}
+	defer archive.Close()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		topic, err := learning.Follow(ctx, cfg.Kafka, cfg.Window, &recipe.Recipe{})
-		if err != nil {
-			return learnt.Row{}, fmt.Errorf("demo: %w", err)
-		}
-		all := topic.Rows().All()
-		if topic.Close(); len(all) > 0 {
-			return all[0], nil
+		r, err := archive.Record(ctx, article.Coordinates{Topic: cfg.Kafka.Topics.Learnt})
+		if row, ok := learning.RowOf(&r); err == nil && ok {
+			return row, nil
 		}
 		select {
 		case <-ctx.Done():
-			return learnt.Row{}, fmt.Errorf("demo: no sentence was learnt: %w", ctx.Err())
+			return learnt.Row{}, fmt.Errorf("demo: no sentence was learnt: %w", errors.Join(ctx.Err(), err))
 		case <-tick.C:
 		}
 	}

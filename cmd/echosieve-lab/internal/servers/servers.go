@@ -3,16 +3,13 @@ package servers
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"echosieve/app/config"
 	"echosieve/consumer/broker"
@@ -33,30 +30,12 @@ func Start() (*Servers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("in-process Kafka: %w", err)
 	}
-	kafka.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		stampLearnt(req.(*kmsg.ProduceRequest))
-		return nil, nil, false
-	})
 	store := miniredis.NewMiniRedis()
 	if err := store.Start(); err != nil {
 		kafka.Close()
 		return nil, fmt.Errorf("in-process Redis: %w", err)
 	}
 	return &Servers{kafka: kafka, redis: store}, nil
-}
-
-// stampLearnt makes the batches of learnt sentences carry the broker's time (LogAppendTime), which this Kafka does for
-// those of a client that asks for it, and not by the setting of the topic.
-func stampLearnt(req *kmsg.ProduceRequest) {
-	const crcAt, attributesAt, logAppendTime = 17, 21, 8
-	for _, topic := range req.Topics {
-		for _, partition := range topic.Partitions {
-			if raw := partition.Records; strings.HasSuffix(topic.Topic, "-learnt") && len(raw) > attributesAt+1 {
-				raw[attributesAt+1] |= logAppendTime
-				binary.BigEndian.PutUint32(raw[crcAt:], crc32.Checksum(raw[attributesAt:], crc32.MakeTable(crc32.Castagnoli)))
-			}
-		}
-	}
 }
 
 // Configure returns cfg with these servers in place of the configured ones. Missing topics will be created.
