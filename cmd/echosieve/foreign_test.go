@@ -96,6 +96,8 @@ func (w *foreignWorld) lines(t *testing.T) map[string][][]string {
 		"learnt never": {{"00c3a5d1f2e49b77"}, {foreign}, {"--from", w.bad}},
 		"release": {{w.near, "--dry-run"}, {w.unique}, {w.dead}, {w.broken}, {"near" + foreign, "--dry-run"}, {foreign},
 			{w.near}, {"--from", w.bad}},
+		"label": {{w.near, "--label", "false", "--text", foreign}, {w.dead, "--label", "false"}, {foreign, "--label", foreign},
+			{foreign, "--label", "false"}},
 		"produce":      {{w.bad}, {"--strict", w.bad}, {foreign}},
 		"ready":        {{"--http.listen", w.HTTP}, {"--http.listen", foreign + ":1"}},
 		"config print": {{"--redis.username", foreign}, {"--window", foreign}},
