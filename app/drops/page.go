@@ -2,17 +2,10 @@ package drops
 
 import (
 	"cmp"
-	"crypto/sha256"
-	_ "embed" // page.html, page.css, page.js
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html/template"
-	"io"
 	"maps"
-	"slices"
 
-	"echosieve/app/sidebyside"
 	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/pipeline/article"
@@ -80,62 +73,6 @@ type Page struct {
 	Title string
 	Lead  []string // what comes first
 	Pairs []Pair   // the least sure first
-}
-
-// choice is a value by which the page filters, and how many pairs have it.
-type choice struct {
-	Name string
-	N    int
-}
-
-// choices counts the values, the most frequent first.
-func choices(pairs []Pair, of func(Pair) string) (list []choice) {
-	counts := map[string]int{}
-	for _, p := range pairs {
-		counts[of(p)]++
-	}
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		list = append(list, choice{name, counts[name]})
-	}
-	slices.SortStableFunc(list, func(a, b choice) int { return cmp.Compare(b.N, a.N) })
-	return list
-}
-
-var (
-	//go:embed page.html
-	pageHTML string
-	//go:embed page.css
-	style string
-	//go:embed page.js
-	script string
-
-	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"line":  visible.Line,
-		"news":  told.News,
-		"saved": Saved,
-		"texts": func(runs []changes.Run) template.HTML { return template.HTML(sidebyside.HTML(runs, false)) },
-	}).Parse(pageHTML))
-)
-
-// Write writes the page. It loads nothing from anywhere. What comes from articles is made visible and escaped, and its
-// content security policy lets the browser run no other script than that of the page.
-func (p Page) Write(w io.Writer) error {
-	sum := sha256.Sum256([]byte(script))
-	return page.Execute(w, struct {
-		Page
-		Style              template.CSS
-		Script             template.JS
-		Policy             string
-		Kinds, Publishers  []choice
-		Columns            []string
-		Right, Wrong, Vers string
-	}{
-		p, template.CSS(style + sidebyside.Style), template.JS(script),
-		"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
-			base64.StdEncoding.EncodeToString(sum[:]) + "'",
-		choices(p.Pairs, Pair.Kind), choices(p.Pairs, Pair.Publishers), markColumns,
-		LabelRight, LabelWrong, LabelVersion,
-	})
 }
 
 // Lead says in the first lines of a page what it shows: of how many articles, how many were dropped or marked.

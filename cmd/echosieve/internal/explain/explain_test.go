@@ -236,5 +236,5 @@ func TestDropsOfTheLastHours(t *testing.T) {
 	require.Contains(t, page, "<del>greet it</del>")
 	require.NotContains(t, page, "<script>alert")
 	require.Contains(t, page,
-		`<h3 dir="auto">&lt;script&gt;alert(1)&lt;/script&gt; &amp; &#34;x&#34;&lt;U&#43;202E&gt;</h3>`)
+		`<h3 dir="auto">&lt;script&gt;alert(1)&lt;/script&gt; &amp; &#34;x&#34;&lt;U+202E&gt;</h3>`)
 }
