@@ -69,7 +69,8 @@ func (p *Progress) line(elapsed time.Duration) string {
 }
 
 // Pace is the line of progress of a command: what it says is done, how many of these a second and, if whole is above 0,
-// which share of the work that is and how long the rest takes at this rate, as in "50 records, 10/s, 25%, about 15s left".
+// which share of the work that is and how long the rest takes at this rate, as in "50 records, 10/s, 25%, about 15s
+// left".
 func Pace(said string, done int64, elapsed time.Duration, part, whole int64) string {
 	text := fmt.Sprintf("%s, %.0f/s", said, float64(done)/max(elapsed.Seconds(), 1e-3))
 	if whole <= 0 || part <= 0 {

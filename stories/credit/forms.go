@@ -41,7 +41,8 @@ func dateline(line string) string {
 	return bracketed(m[2] + m[3])
 }
 
-var bracket = regexp.MustCompile(`^([^(（【［\[/]*)(?:[(（【［\[]([^)）】］\]]+)[)）】］\]]|/([^/]+)/)[ .]*([-–—:]?)`)
+var bracket = regexp.MustCompile(`^([^(（【［\[/]*)(?:[(（【［\[]([^)）】］\]]+)[)）】］\]]|/([^/]+)/)` +
+	`[ .]*([-–—:]?)`)
 
 // bracketed reads what stands between brackets: an agency, perhaps with a place, a day or another agency.
 func bracketed(inside string) string {
@@ -128,8 +129,8 @@ func source(line string) string {
 }
 
 var (
-	sourced = regexp.MustCompile(`(?:^|[\s\x{3000}（(【\[。！？”）】]|文章|稿件|本文|内容)(?:来源|來源|稿源)\s?(?:[：:]\s?| )@?` +
-		`(?:微信公众号|公众号)?[：:《“"]?` +
+	sourced = regexp.MustCompile(`(?:^|[\s\x{3000}（(【\[。！？”）】]|文章|稿件|本文|内容)` +
+		`(?:来源|來源|稿源)\s?(?:[：:]\s?| )@?(?:微信公众号|公众号)?[：:《“"]?` +
 		`([^\s\x00\x{3000}，。；;、|）)】\]《》“”"：:]{2,40}(?: [A-Za-z]+)*)[》”"]?\s*([^\s]|$)`)
 	prose = regexp.MustCompile(`^\d+$|[据讯]|报道|记者|原标题|作者|编辑|声明|本报|日电|^https?$`)
 )

@@ -35,7 +35,7 @@ type (
 		Since      string `json:"since,omitempty" jsonschema:"age of the last article at most, such as 24h"`
 		Sort       string `json:"sort,omitempty" jsonschema:"copies, publishers, last, first or changed"`
 		After      string `json:"after,omitempty" jsonschema:"next of an earlier answer: only what has changed since"`
-		Label      string `json:"label,omitempty" jsonschema:"retracted, false, corrected or embargoed: stories that somebody warns of"`
+		Label      string `json:"label,omitempty" jsonschema:"retracted, false, corrected or embargoed"`
 		Limit      int    `json:"limit,omitempty" jsonschema:"1 to 50; 10 by default"`
 	}
 	storyIn struct {
