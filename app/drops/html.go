@@ -97,7 +97,7 @@ func (p Pair) write(b *bufio.Writer) {
 		attribute(p.Earlier.Record), attribute(p.Later.Record), attribute(Saved(p.Earlier)), attribute(Saved(p.Later)),
 		shown(p.Kind()), shown(p.Figures()), shown(p.Why))
 	p.writeNews(b)
-	b.WriteString(`<div class="sides">`)
+	fmt.Fprint(b, `<div class="sides">`)
 	writeSide(b, &p.Earlier)
 	writeSide(b, &p.Later)
 	fmt.Fprintf(b, "</div>\n%s</article>\n", sidebyside.HTML(p.Texts, false))
@@ -118,7 +118,7 @@ func (p Pair) writeNews(b *bufio.Writer) {
 	for _, s := range p.New.Removed {
 		fmt.Fprintf(b, `<p dir="auto">&minus; %s</p>`, shown(s))
 	}
-	b.WriteString("</details>\n")
+	fmt.Fprint(b, "</details>\n")
 }
 
 // writeSide writes what is known of one of the two articles beside its text.
@@ -141,7 +141,7 @@ func writeSide(b *bufio.Writer, a *told.Article) {
 		for _, r := range a.Repeated {
 			fmt.Fprintf(b, `<p dir="auto">%s</p>`, shown(r.String()))
 		}
-		b.WriteString("</details>")
+		fmt.Fprint(b, "</details>")
 	}
-	b.WriteString("</section>")
+	fmt.Fprint(b, "</section>")
 }
