@@ -59,7 +59,7 @@ func hostileCases(t testing.TB, n int) map[string]func() {
 const (
 	least, most = 1 << 15, 1 << 17 // sizes of hostile values, in bytes
 	maxRatio    = 10               // by how much more time the larger one may take, on a machine with other work, too
-	maxDear     = 50               // by how much more time a hostile text may take than an ordinary one of its size
+	maxDear     = 100              // by how much more time a hostile text may take than an ordinary one; the dearest: 50
 	cheap       = 5                // a text is cheap below it: with 1 MiB it is below maxDear, in quadratic time, too
 )
 
