@@ -28,8 +28,8 @@ func TestCostIsLinear(t *testing.T) {
 				HTML(runs, true)
 			}
 		}
-		growth := host.Ratio(t, 50*time.Millisecond, 8, show(256<<10), show(1<<20))
-		require.Less(t, growth, 8.0, "%s: 1 MiB takes so many times as long as 256 KiB", name)
+		growth := host.Ratio(t, 50*time.Millisecond, 24, show(128<<10), show(1<<20))
+		require.Less(t, growth, 24.0, "%s: 1 MiB takes so many times as long as 128 KiB", name)
 	}
 }
 

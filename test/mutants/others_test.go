@@ -143,7 +143,7 @@ var others = []mistake{
 		{"../app/registry/client.go", "if !patient && (", "if false && ("}}},
 	{"no-schema-while-the-registry-is-away", "^TestARegistryThatIsAwayMakesNoDeadLetters$", []edit{
 		{"../app/registry/client.go", "		call.refused = time.Time{}\n		return nil, no\n",
-			"		return nil, no.reject(call.id)\n"}}},
+			"		return nil, unknownID(call.id)\n"}}},
 	{"values-wait-for-no-memory", "^TestValuesWaitForMemory$", []edit{
 		{"../pipeline/decode/compression.go", "want := min(int64(n), s.memory.bytes)", "want := int64(0 * n)"}}},
 	{"a-reload-is-not-judged", "^TestReloadJudgesAsTheStart$", []edit{

@@ -127,7 +127,7 @@ func flags(o *options) *pflag.FlagSet {
 		"the processes are those of `echosieve stories`, behind one service that only faults of servers touch")
 	f.StringArrayVar(&o.ServiceFlags, "service-flag", nil,
 		"one more argument for the service processes, such as --kafka.compression=zstd")
-	f.DurationVar(&o.patience, "patience", 90*time.Second,
+	f.DurationVar(&o.patience, "patience", 5*time.Minute,
 		"missing records count as lost once no new verdict has come for so long")
 	f.Usage = func() {
 		fmt.Fprintf(os.Stderr, "Usage: torture [flags]\n\n%s\nFaults (* usual with one broker and plain Redis):\n",
