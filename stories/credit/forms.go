@@ -76,7 +76,8 @@ func opens(place, inside, dash string) bool {
 		utf8.RuneCountInString(initials) <= 10 && !strings.HasSuffix(initials, strings.ToLower(inside))
 }
 
-// chineseDateline reads "新华社北京11月28日电", "中新网讯" and, of papers and sites, "参考消息网11月3日报道".
+// chineseDateline reads "新华社北京11月28日电", "中新网讯" and, of papers and sites,
+// "参考消息网11月3日报道".
 // "据新华社电" opens an article of that agency; "据新华社报道" does not.
 func chineseDateline(line string) string {
 	for _, form := range chinese {
@@ -156,7 +157,8 @@ func closing(line string) string {
 		if name, found := strings.CutPrefix(inside, "Theo "); found {
 			return named(name)
 		}
-		if end, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(before)); !strings.ContainsRune(".!?。！？\"”»…", end) {
+		end, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(before))
+		if !strings.ContainsRune(".!?。！？\"”»…", end) {
 			return ""
 		}
 		return bracketed(inside)

@@ -20,7 +20,8 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <groupId>echosieve</groupId><artifactId>test-kafka</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies>
     <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>%[1]s</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId>
+      <version>%[1]s</version></dependency>
     <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>%[1]s</version>
       <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>
   </dependencies>
@@ -39,8 +40,8 @@ func (i installation) classPath() string {
 // ConsoleConsumer is Kafka's own consumer for the console, in Java: it writes values, a line each.
 func ConsoleConsumer(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	return exec.CommandContext(t.Context(), "java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", install(t, V4).classPath(),
-		"org.apache.kafka.tools.consumer.ConsoleConsumer"}, args...)...)
+	return exec.CommandContext(t.Context(), "java", append([]string{"-XX:TieredStopAtLevel=1", "-cp",
+		install(t, V4).classPath(), "org.apache.kafka.tools.consumer.ConsoleConsumer"}, args...)...)
 }
 
 // classes is an archive of the classes as Java has loaded them. A start with it takes a third less CPU time.
