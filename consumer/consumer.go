@@ -13,9 +13,9 @@
 // The files in reading order; each uses those below it:
 //
 //	consumer.go    Consumer: its parts, and Run
-//	group.go       group: this process joins the consumer group, waits for it (joining), and leaves it
+//	group.go       groupMember: this process joins the consumer group, waits for it (joinWatch), and leaves it
 //	generation.go  generations: one assignment of partitions, its commits and its end
-//	partition.go   partition: prepares, decides, publishes and marks its batches (Handler, delivery.Owner)
+//	partition.go   servedPartition: prepares, decides, publishes and marks its batches (Handler, delivery.Owner)
 //	fetch.go       fetcher: fetches them
 //	work.go        work, progress: what partitions share, and how far each one is
 //	entry.go       entry: whether a process may be in the group, by the names and the labels of its members
@@ -48,8 +48,8 @@ type Consumer struct {
 	labels  *labels
 	entry   *entry
 	work    *work
-	joining *joining
-	group   *group
+	joining *joinWatch
+	group   *groupMember
 }
 
 // New validates the configuration and reads certificate and password files. It does not dial. health learns
@@ -70,14 +70,14 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 	limiter := broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m)
 	e := &env{cfg: cfg, cluster: cl, delivery: delivery.New(cl, limiter, m, r, log), metrics: m, reporter: r, log: log,
 		warn: func(string, string) {}}
-	c := &Consumer{env: e, inputs: newInputs(e), joining: &joining{env: e}}
+	c := &Consumer{env: e, inputs: newInputs(e), joining: &joinWatch{env: e}}
 	c.labels = &labels{inputs: c.inputs, interval: labelsInterval}
 	c.entry = &entry{env: e, inputs: c.inputs, labels: c.labels}
 	c.work = &work{env: e, handler: handler, limiter: limiter,
 		batchRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
 		batchBytes:   min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)), openPatience: openPatience}
-	c.group = &group{env: e, joining: c.joining, entry: c.entry,
-		generations: &generations{env: e, inputs: c.inputs, entry: c.entry, labels: c.labels, work: c.work}}
+	all := &generations{env: e, inputs: c.inputs, entry: c.entry, labels: c.labels, work: c.work}
+	c.group = &groupMember{env: e, joining: c.joining, entry: c.entry, each: all.serve}
 	c.group.assigned.Store(-1)
 	return c, nil
 }
@@ -137,7 +137,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	var watch sync.Once // not before it is admitted: what is lacking until then is stored first
 	for errors.Is(err, errOtherIndex) && c.entry.admit(ctx) == nil {
 		watch.Do(func() { go c.labels.watch(ctx) })
-		err = c.group.membership(ctx)
+		err = c.group.run(ctx)
 	}
 	if ctx.Err() != nil && errors.Is(err, errOtherIndex) {
 		err = nil

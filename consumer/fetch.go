@@ -27,11 +27,6 @@ type fetcher struct {
 	said    bool
 }
 
-// openPatience is how long a producer's transaction may stop a partition before the process says so; tests set a
-// shorter time. Brokers abort a transaction after its producer's transaction.timeout.ms: a minute by default, but never
-// if they lost track of it.
-const openPatience = 30 * time.Second
-
 // sayTransaction says when all committed records up to offset are read, and an open transaction holds back those behind
 // it.
 func (f *fetcher) sayTransaction(offset int64, res *wire.FetchResponse) {

@@ -46,7 +46,7 @@ func (s *generations) serve(ctx, process context.Context, gen *kafka.Generation,
 		return // the group generation has ended
 	}
 	g := &groupGeneration{
-		generations: s, gen: gen, ids: map[string]wire.TopicID{}, partitions: map[wire.TopicPartition]*partition{},
+		generations: s, gen: gen, ids: map[string]wire.TopicID{}, partitions: map[wire.TopicPartition]*servedPartition{},
 	}
 	for _, input := range s.inputs.topics {
 		input.lastServed = *input.id.Load()
@@ -125,7 +125,7 @@ type groupGeneration struct {
 	ids map[string]wire.TopicID // of the input topics, committed beside the offsets
 
 	mu         sync.Mutex // held during a commit: no partition is taken over again meanwhile
-	partitions map[wire.TopicPartition]*partition
+	partitions map[wire.TopicPartition]*servedPartition
 	end        context.CancelFunc // ends the group generation for this member
 }
 
@@ -179,7 +179,7 @@ func (g *groupGeneration) serve(ctx, work context.Context, at startPosition) {
 
 // open returns the partition, ready to run. With exactly once it takes the partition over. An error is ctx's
 // or delivery.ErrTakenOver.
-func (g *groupGeneration) open(ctx context.Context, at startPosition) (*partition, error) {
+func (g *groupGeneration) open(ctx context.Context, at startPosition) (*servedPartition, error) {
 	g.drop(at)
 	owner, err := g.delivery.Own(ctx, delivery.Input{
 		TopicPartition: at.place(), TopicID: g.ids[at.input.name], Committed: at.offset,
@@ -188,7 +188,7 @@ func (g *groupGeneration) open(ctx context.Context, at startPosition) (*partitio
 	if err != nil {
 		return nil, err
 	}
-	p := newPartition(g.work, at.input, at.partition, owner)
+	p := newServedPartition(g.work, at.input, at.partition, owner)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.partitions[at.place()] = p
@@ -264,8 +264,8 @@ func (g *groupGeneration) commit(ctx context.Context) {
 }
 
 // moved returns the marks that are not committed yet, and what to commit for them.
-func (g *groupGeneration) moved() (marks map[*partition]*broker.Commit, commits []broker.Commit) {
-	marks = map[*partition]*broker.Commit{}
+func (g *groupGeneration) moved() (marks map[*servedPartition]*broker.Commit, commits []broker.Commit) {
+	marks = map[*servedPartition]*broker.Commit{}
 	for _, p := range g.partitions {
 		if m := p.mark.Load(); m.Next >= 0 && m != p.committed {
 			marks[p], commits = m, append(commits, *m)

@@ -17,22 +17,23 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// group is this process as a member of its consumer group. It joins by kafka-go, again after each rebalance, and leaves
-// the group when its membership ends.
-type group struct {
+// groupMember is this process as a member of its consumer group. It joins by kafka-go, again after each rebalance, and
+// leaves the group when its membership ends.
+type groupMember struct {
 	*env
-	joining     *joining
-	entry       *entry
-	generations *generations
+	joining *joinWatch
+	entry   *entry
+	// each serves one group generation, see generations
+	each func(ctx, process context.Context, gen *kafka.Generation, assignedInAll int64)
 	// assigned are the partitions that this member has assigned, as leader, for the next group generation; -1: it is not
 	// the leader
 	assigned atomic.Int64
 	joined   atomic.Bool // see Consumer.Joined
 }
 
-// membership joins the group and serves partitions until ctx ends, or until this process must wait for another index:
+// run joins the group and serves partitions until ctx ends, or until this process must wait for another index:
 // then it returns errOtherIndex.
-func (g *group) membership(ctx context.Context) error {
+func (g *groupMember) run(ctx context.Context) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	g.entry.stepBack = func() { leave(errOtherIndex) }
@@ -60,7 +61,7 @@ func (g *group) membership(ctx context.Context) error {
 
 // serveGenerations serves one group generation after another until ctx ends. It returns an error only if the
 // group refuses this member permanently before the member was ever in the group.
-func (g *group) serveGenerations(ctx context.Context, members *kafka.ConsumerGroup) error {
+func (g *groupMember) serveGenerations(ctx context.Context, members *kafka.ConsumerGroup) error {
 	joined := false
 	member := "" // the id of this member in the latest group generation
 	rejoined := func() {}
@@ -77,7 +78,7 @@ func (g *group) serveGenerations(ctx context.Context, members *kafka.ConsumerGro
 			assigned := g.assigned.Swap(-1)
 			gen.Start(func(generation context.Context) {
 				defer g.joining.waits.Store(true)
-				g.generations.serve(generation, ctx, gen, assigned)
+				g.each(generation, ctx, gen, assigned)
 			})
 		case ctx.Err() != nil: // Run has closed the group
 		case !joined && broker.Permanent(err):
@@ -103,7 +104,7 @@ func (g *group) serveGenerations(ctx context.Context, members *kafka.ConsumerGro
 // kafka-go v0.4.51 forgets its member id after every error, except if the group rebalances. It sends
 // LeaveGroup once, which fails while the coordinator is away. Afterwards the group would wait a session
 // timeout for the forgotten member, and this process with it.
-func (g *group) leaveAs(ctx context.Context, member string) {
+func (g *groupMember) leaveAs(ctx context.Context, member string) {
 	err := stopping.Until(ctx, 0, func(ctx context.Context) error { return broker.Final(g.joining.leave(ctx, member)) })
 	g.log.Debug("left the group as its former member", "group", g.cfg.Group, "member", member, "err", err)
 }
@@ -111,7 +112,7 @@ func (g *group) leaveAs(ctx context.Context, member string) {
 // waitUntilLeft waits for the end of the last group generation. It gives up when the drain timeout is over, which has
 // begun with the end of the membership: a member that is joining waits for the other members, a broker that hangs
 // answers nothing, and the process must not wait for them when it stops.
-func (g *group) waitUntilLeft(left <-chan struct{}) {
+func (g *groupMember) waitUntilLeft(left <-chan struct{}) {
 	timer := time.NewTimer(g.cfg.DrainTimeout)
 	defer timer.Stop()
 	select {
@@ -125,7 +126,7 @@ func (g *group) waitUntilLeft(left <-chan struct{}) {
 // heartbeatInterval is a second, or less for short sessions: ten heartbeats in a session, so that a few may be late.
 func heartbeatInterval(session time.Duration) time.Duration { return min(time.Second, session/10) }
 
-func (g *group) config() kafka.ConsumerGroupConfig {
+func (g *groupMember) config() kafka.ConsumerGroupConfig {
 	return kafka.ConsumerGroupConfig{
 		ID:                g.cfg.Group,
 		Brokers:           g.cfg.Brokers,
@@ -188,8 +189,8 @@ func (b balancer) AssignGroups(members []kafka.GroupMember, partitions []kafka.P
 	return given
 }
 
-// joining watches this process while the group has given it no partitions.
-type joining struct {
+// joinWatch watches this process while the group has given it no partitions.
+type joinWatch struct {
 	*env
 	waits atomic.Bool // it is about to join the group, and has no partitions
 }
@@ -207,7 +208,7 @@ const (
 //
 // It does so only when the group has the new member: brokers make the first member of an empty group wait for others
 // (group.initial.rebalance.delay.ms, 3 s by default).
-func (j *joining) watch(ctx context.Context) {
+func (j *joinWatch) watch(ctx context.Context) {
 	var since time.Time // zero: this process is not joining
 	_, named := nameOf(j.clientID)
 	replaced, said := !named, false
@@ -241,7 +242,7 @@ func (j *joining) watch(ctx context.Context) {
 }
 
 // replace takes former members of this process' name out of the group, and says whether that is done.
-func (j *joining) replace(ctx context.Context, members []wire.Member) bool {
+func (j *joinWatch) replace(ctx context.Context, members []wire.Member) bool {
 	for _, m := range formerOf(j.clientID, members) {
 		if err := j.leave(ctx, m.ID); err != nil {
 			j.log.Debug("a former member of this name could not be taken out", "group", j.cfg.Group, "err", err)
@@ -253,7 +254,7 @@ func (j *joining) replace(ctx context.Context, members []wire.Member) bool {
 	return true
 }
 
-func (j *joining) sayAwaited(members []wire.Member, since time.Time) {
+func (j *joinWatch) sayAwaited(members []wire.Member, since time.Time) {
 	others := make([]string, 0, len(members))
 	for _, m := range members {
 		if m.ClientID != j.clientID {
@@ -269,7 +270,7 @@ func (j *joining) sayAwaited(members []wire.Member, since time.Time) {
 }
 
 // leave takes a member out of the group. It is no error if the group does not know the member.
-func (j *joining) leave(ctx context.Context, member string) error {
+func (j *joinWatch) leave(ctx context.Context, member string) error {
 	ctx, cancel := context.WithTimeout(ctx, broker.AnswerTimeout)
 	defer cancel()
 	err := j.cluster.Wire.LeaveGroup(ctx, j.cfg.Group, member)

@@ -18,18 +18,18 @@ import (
 	"echosieve/pipeline/decode"
 )
 
-// partition is one partition of an input topic in one group generation. Three goroutines serve it: fetch, feed
+// servedPartition is one partition of an input topic in one group generation. Three goroutines serve it: fetch, feed
 // (prepare) and finish. Channels without a buffer connect them: at most three batches are in flight, so a backlog
 // leaves memory and cores to other partitions. All batches pass in order, so one offset says how far the work is done.
-type partition struct {
+type servedPartition struct {
 	*progress
 	stop      func(error)    // ends run with an error; set by run
 	committed *broker.Commit // the latest mark that was committed; used by the commit loop only
 }
 
-// newPartition returns a partition of an input topic that this process owns.
-func newPartition(w *work, input *inputTopic, id int32, owner *delivery.Owner) *partition {
-	p := &partition{progress: &progress{work: w, input: input, topic: input.name, id: id, name: strconv.Itoa(int(id)),
+// newServedPartition returns a partition of an input topic that this process owns.
+func newServedPartition(w *work, input *inputTopic, id int32, owner *delivery.Owner) *servedPartition {
+	p := &servedPartition{progress: &progress{work: w, input: input, topic: input.name, id: id, name: strconv.Itoa(int(id)),
 		owner: owner}}
 	p.setMark(max(owner.Next, -1))
 	p.committed = p.mark.Load()
@@ -38,7 +38,7 @@ func newPartition(w *work, input *inputTopic, id int32, owner *delivery.Owner) *
 
 // run fetches, prepares and finishes the partition's records until ctx ends, and finishes what is under way
 // until work ends. It returns an end of the owner if it had to stop before, otherwise nil.
-func (p *partition) run(ctx, work context.Context) error {
+func (p *servedPartition) run(ctx, work context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	work, abort := context.WithCancel(work)
@@ -58,7 +58,7 @@ func (p *partition) run(ctx, work context.Context) error {
 // feed fetches and prepares records until ctx ends, and then closes out. While a record waits for its schema,
 // the partition holds no batch and no memory of the limiter: it fetches the record again afterwards. So
 // partitions that wait do not stop the others.
-func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
+func (p *servedPartition) feed(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
 	var near broker.Near
 	for offset := p.mark.Load().Next; ctx.Err() == nil; offset = max(offset, p.mark.Load().Next) {
@@ -78,7 +78,7 @@ func (p *partition) feed(ctx, work context.Context, out chan<- *batch) {
 // drops the remaining batches: their records will be delivered again. If a record's schema is not known yet,
 // it calls halt, which makes in end, and returns what to wait for. next is the offset after the batches that
 // were handed on, or -1.
-func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, out chan<- *batch) (next int64,
+func (p *servedPartition) prepare(ctx context.Context, halt func(), in <-chan *batch, out chan<- *batch) (next int64,
 	pending *decode.Pending,
 ) {
 	next = -1
@@ -118,7 +118,7 @@ func (p *partition) prepare(ctx context.Context, halt func(), in <-chan *batch, 
 // finish decides, publishes and marks batch by batch, until in is closed. After the first failure, and when
 // ctx ends, it drops the remaining batches without a mark: their records will be delivered again. Between
 // batches it looks after what the take-over has established: then no output is on its way.
-func (p *partition) finish(ctx context.Context, in <-chan *batch) {
+func (p *servedPartition) finish(ctx context.Context, in <-chan *batch) {
 	upkeep := time.NewTicker(delivery.UpkeepInterval)
 	defer upkeep.Stop()
 	failed := false
@@ -151,7 +151,7 @@ func (p *partition) finish(ctx context.Context, in <-chan *batch) {
 }
 
 // failed ends the partition, or all of Run if its work failed for a reason of its own.
-func (p *partition) failed(ctx context.Context, err error) {
+func (p *servedPartition) failed(ctx context.Context, err error) {
 	switch {
 	case errors.Is(err, delivery.ErrTakenOver), errors.Is(err, delivery.ErrStandingLost):
 		p.stop(err)
@@ -165,7 +165,7 @@ func (p *partition) failed(ctx context.Context, err error) {
 }
 
 // finishBatch returns nil when the batch is marked, which is only after all its outputs are acknowledged.
-func (p *partition) finishBatch(ctx context.Context, b *batch) error {
+func (p *servedPartition) finishBatch(ctx context.Context, b *batch) error {
 	if _, ok := p.handler.(Snapshots); ok && len(b.records) >= takesTurns {
 		p.turn.Lock()
 		defer p.turn.Unlock()
@@ -201,7 +201,7 @@ func (p *partition) finishBatch(ctx context.Context, b *batch) error {
 }
 
 // unacknowledged returns the outputs that the take-over has not found in the output topics.
-func (p *partition) unacknowledged(outputs []pipeline.Output) []pipeline.Output {
+func (p *servedPartition) unacknowledged(outputs []pipeline.Output) []pipeline.Output {
 	left := slices.DeleteFunc(outputs, func(o pipeline.Output) bool { return p.owner.Acknowledged(o.Record.Offset) })
 	p.metrics.AlreadyAcknowledged.Add(float64(len(outputs) - len(left)))
 	return left
@@ -210,7 +210,7 @@ func (p *partition) unacknowledged(outputs []pipeline.Output) []pipeline.Output 
 // publish returns nil when every output of a batch is acknowledged. If a topic refuses an output permanently, its dead
 // letter is published, and replaces it in outputs. publish tries until ctx ends. It returns ctx's error, or an end of
 // the owner.
-func (p *partition) publish(ctx context.Context, b *pipeline.Batch, outputs []pipeline.Output) error {
+func (p *servedPartition) publish(ctx context.Context, b *pipeline.Batch, outputs []pipeline.Output) error {
 	pending := make([]*pipeline.Output, len(outputs))
 	for i := range outputs {
 		pending[i] = &outputs[i]
@@ -234,7 +234,7 @@ func (p *partition) publish(ctx context.Context, b *pipeline.Batch, outputs []pi
 }
 
 // publishOutdated publishes snapshots of the batch until none is outdated.
-func (p *partition) publishOutdated(ctx context.Context, b *pipeline.Batch) error {
+func (p *servedPartition) publishOutdated(ctx context.Context, b *pipeline.Batch) error {
 	handler, ok := p.handler.(Snapshots)
 	for ok {
 		start := time.Now()

@@ -279,8 +279,8 @@ func TestPositionsBelongToTheirMark(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	kafkatest.EnsureTopics(t, cfg)
 	_, owner := formerOwner(t, cfg)
-	p := &partition{progress: &progress{owner: owner}}
-	g := &groupGeneration{partitions: map[wire.TopicPartition]*partition{{}: p}}
+	p := &servedPartition{progress: &progress{owner: owner}}
+	g := &groupGeneration{partitions: map[wire.TopicPartition]*servedPartition{{}: p}}
 	p.setMark(5)
 	marked := *p.mark.Load()
 	require.NotEmpty(t, marked.Positions)

@@ -68,6 +68,11 @@ const takesTurns = 64
 // maxBatchBytes bounds the payload of one batch, as far as single records allow.
 const maxBatchBytes = 4 << 20
 
+// openPatience is how long a producer's transaction may stop a partition before the process says so; tests set a
+// shorter time. Brokers abort a transaction after its producer's transaction.timeout.ms: a minute by default, but never
+// if they lost track of it.
+const openPatience = 30 * time.Second
+
 // batch is a run of records that goes through the stages together.
 type batch struct {
 	records  []record.Record // may be empty: then only the offset moves
