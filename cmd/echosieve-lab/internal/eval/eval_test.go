@@ -191,9 +191,21 @@ func TestEvalStream(t *testing.T) {
 	require.GreaterOrEqual(t, r.Delay.Median, 3600., "articles come an hour after each other")
 	require.GreaterOrEqual(t, r.Delay.P90, r.Delay.Median)
 	require.Contains(t, commandtest.Read(t, html), "originals dropped")
+	require.Len(t, r.Curves, 3)
+	for _, c := range r.Curves {
+		now := c.Steps[c.Present]
+		require.Equal(t, []int{total.Copies - total.Caught, total.Dropped}, []int{now.Missed, now.Drops}, c.Setting)
+		require.Equal(t, total.CaughtShare(), now.Recall, c.Setting)
+	}
+	stricter := r.Curves[1].Steps[8]
+	require.Greater(t, stricter.Missed, total.Copies-total.Caught)
+	other := evaluated[figures.StreamResult](t, append(args, "--detection.short_near", fmt.Sprint(stricter.Value))...)
+	require.Equal(t, &figures.Tally{Copies: total.Copies, Missed: stricter.Missed, Others: total.Originals,
+		Drops: stricter.Drops}, other.Tally(), "as a run with this value")
 
 	out, _ := runEval(t, command.ExitOK, args...)
 	require.Contains(t, out, "\nlookalike ")
+	require.Contains(t, out, "one step of detection.near, now 0.44: to 0.40: +0 missed")
 	// Within a window of a minute nothing repeats.
 	out, errOut := runEval(t, command.ExitNo, append(args, "--json", "--window", "1m", "--min-caught", "0.5")...)
 	require.Contains(t, errOut, "language zh, 0 is below 0.5")
@@ -256,6 +268,17 @@ func TestEvalStreamLabels(t *testing.T) {
 	require.Equal(t, figures.Delay{Median: 60.5, P90: 100}, r.Delay)
 }
 
+// A deletion is no article. The copy after it is caught, also with every other value of a setting.
+func TestEvalStreamDeletion(t *testing.T) {
+	docs := writeLines(t, `{"op":"c","after":`+newArticle("storm", storm, "")+`}`, `{"op":"d","before":{"id":"storm"}}`,
+		`{"op":"c","dup_of":"storm","after":`+newArticle("again", storm, "")+`}`)
+	r := evaluated[figures.StreamResult](t, "stream", "--docs", docs, "--input.preset", "debezium", "--input.tombstones",
+		"skip")
+	require.Equal(t, []int{3, 1}, []int{r.Articles, r.Dead})
+	require.Equal(t, figures.StreamCounts{Copies: 1, Caught: 1, Originals: 1}, r.Total())
+	require.Equal(t, []float64{1, 0}, []float64{r.Curves[2].Steps[0].Recall, r.Curves[2].Steps[0].Wrong})
+}
+
 // Figures by publisher: the field, else the host of the address; the largest publisher first, small ones only in JSON.
 func TestEvalStreamPublishers(t *testing.T) {
 	docs := []string{
@@ -298,6 +321,7 @@ func TestEvalStreamSample(t *testing.T) {
 	require.Equal(t, []figures.Joins{{Publishers: "within one", Copies: 2, Equal: 1, Edited: 1},
 		{Publishers: "across", Copies: 1, Edited: 1}, {Publishers: "unknown", Copies: 1, Equal: 1}}, r.Joins)
 	require.Len(t, r.Samples, 2)
+	require.Empty(t, r.Curves, "nothing is labelled")
 	require.Equal(t, []string{"within one", "storm", "storm-cut", "across", "storm", "storm-elsewhere"}, []string{
 		r.Samples[0].Publishers, r.Samples[0].Earlier.ID, r.Samples[0].Later.ID,
 		r.Samples[1].Publishers, r.Samples[1].Earlier.ID, r.Samples[1].Later.ID})

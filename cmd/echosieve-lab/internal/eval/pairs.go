@@ -11,7 +11,6 @@ import (
 	"echosieve/app/files"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
-	"echosieve/pipeline/evidence"
 )
 
 const pairsHelp = `Pairs judges pairs of articles as the service would if one followed the other within the window, and
@@ -123,7 +122,11 @@ func (o *pairFlags) eval(cmd *cobra.Command, cfg config.Config, names []string, 
 	index := cfg.IndexConfig("recipe")
 	result, err = figures.Pairs(set.articles, set.pairs, set.ignored,
 		figures.ByRecipe(index.Rule, index.Plan(), index.Policy))
-	result.Curves = curves(cfg, set)
+	result.Curves, _ = curves(cfg, func(c config.Config) (*figures.Tally, error) {
+		index := c.IndexConfig("recipe")
+		return figures.TallyPairs(set.articles, set.pairs, set.ignored,
+			figures.ByRecipe(index.Rule, index.Plan(), index.Policy)), nil
+	})
 	if err != nil || !withTexts || o.pairs == "" {
 		return result, recipe.ID(), err
 	}
@@ -146,34 +149,6 @@ func (o *pairFlags) eval(cmd *cobra.Command, cfg config.Config, names []string, 
 		result.Wrong[drawn[i].Group].Beside = b
 	}
 	return result, recipe.ID(), err
-}
-
-// curves judges the pairs by other values of the thresholds that people set. Classic recipes have none.
-func curves(cfg config.Config, set *pairSet) (list []figures.Curve) {
-	if cfg.IndexConfig("recipe").Check == nil {
-		return nil
-	}
-	for _, s := range []struct {
-		name string
-		of   func(*evidence.Thresholds) *float64
-	}{
-		{"near", func(t *evidence.Thresholds) *float64 { return &t.Near }},
-		{"short_near", func(t *evidence.Thresholds) *float64 { return &t.ShortNear }},
-		{"values", func(t *evidence.Thresholds) *float64 { return &t.Values }},
-	} {
-		present := *s.of(&cfg.Detection.Thresholds)
-		list = append(list, figures.NewCurve(s.name, present, set.articles, set.pairs, set.ignored,
-			func(value float64) figures.Judge {
-				changed := cfg
-				*s.of(&changed.Detection.Thresholds) = value
-				if changed.Detection.Thresholds.Validate() != nil {
-					return nil
-				}
-				index := changed.IndexConfig("recipe")
-				return figures.ByRecipe(index.Rule, index.Plan(), index.Policy)
-			}))
-	}
-	return list
 }
 
 func readPairs(ctx context.Context, name string, labelled bool) ([]figures.Pair, error) {

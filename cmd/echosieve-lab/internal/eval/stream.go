@@ -28,6 +28,9 @@ Then it prints how long after their originals the caught copies came, and how ma
 article of the same publisher, and of another publisher. With --sample 20 it shows 20 of each side by side, of those
 that are dropped without an equal text: read them to find out how many of your drops are wrong.
 
+Of a stream with copies it also prints what other values of detection.near, short_near and values would give, and what
+one step costs: each value judges the whole stream anew, with the same fingerprints.
+
 The articles have the fields named by input.fields and these labels:
 
   ts       time in seconds since 1970; decides, with --window, which articles can be copies of which. If no
@@ -120,6 +123,11 @@ func evalStream(cmd *cobra.Command, cfg config.Config, docs string, sample int) 
 		return result, "", fmt.Errorf("%s: %w", docs, err)
 	}
 	result.Skipped = s.skipped
+	if result.Total().Copies > 0 {
+		if result.Curves, err = s.curves(cmd); err != nil {
+			return result, "", err
+		}
+	}
 	drawn := result.Sample(sample)
 	for i, d := range drawn {
 		drawn[i].Article, drawn[i].Original = s.places[d.Article], s.places[d.Original]

@@ -6,12 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
 
 	"echosieve/app/config"
+	"echosieve/app/files"
+	"echosieve/app/visible"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -29,7 +33,8 @@ type streamEval struct {
 	batch    []record.Record
 	articles []figures.StreamArticle
 	verdicts []figures.StreamVerdict
-	places   []int // of the articles in the file
+	claimed  []article.Article // those with a verdict, for curves
+	places   []int             // of the articles in the file
 	skipped  int
 	timed    int  // number of calls of time
 	timeless bool // the first article has no time
@@ -43,15 +48,10 @@ func judgeStream(cmd *cobra.Command, cfg config.Config, docs string, all bool) (
 	if err != nil {
 		return nil, "", err
 	}
-	layout := cfg.IndexConfig(recipe.ID())
-	index := memindex.New(memindex.Config{
-		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
-		BlockBits: layout.Plan().Layout.Bits, MaxCandidates: layout.MaxCandidates,
-	})
 	cfg.Input.Config = cfg.Input.AsJSON()
 	s := &streamEval{cfg: cfg, all: all}
-	if s.stages, err = pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
-		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, index, nil); err != nil {
+	if s.stages, err = pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: pipeline.DefaultRecordConfig(),
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, newIndex(cfg), nil); err != nil {
 		return nil, "", err
 	}
 	ctx := cmd.Context()
@@ -61,6 +61,43 @@ func judgeStream(cmd *cobra.Command, cfg config.Config, docs string, all bool) (
 		err = s.flush(ctx)
 	}
 	return s, recipe.ID(), s.reader.finish(cmd.ErrOrStderr(), cfg.Input.Config, err)
+}
+
+// newIndex returns an empty index in this process.
+func newIndex(cfg config.Config) *memindex.Index {
+	layout := cfg.IndexConfig("recipe")
+	return memindex.New(memindex.Config{
+		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
+		BlockBits: layout.Plan().Layout.Bits, MaxCandidates: layout.MaxCandidates,
+	})
+}
+
+// curves judges the stream by other values of the thresholds.
+func (s *streamEval) curves(cmd *cobra.Command) ([]figures.Curve, error) {
+	var done atomic.Int64
+	defer files.ShowLine(cmd.ErrOrStderr(), func(elapsed time.Duration) string {
+		return files.Pace(visible.Count(done.Load(), "article")+" judged by other thresholds", done.Load(), elapsed, 0, 0)
+	})()
+	return curves(s.cfg, func(changed config.Config) (*figures.Tally, error) {
+		return s.again(cmd.Context(), changed, &done)
+	})
+}
+
+// again judges the articles with other thresholds. A verdict changes later ones: the whole stream is claimed anew.
+func (s *streamEval) again(ctx context.Context, cfg config.Config, done *atomic.Int64) (*figures.Tally, error) {
+	index, verdicts := newIndex(cfg), slices.Clone(s.verdicts)
+	for batch := range slices.Chunk(s.claimed, cfg.Kafka.BatchRecords) {
+		list, err := index.Claim(ctx, batch)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range list {
+			verdicts[batch[i].Offset] = streamVerdict(&v)
+		}
+		done.Add(int64(len(batch)))
+	}
+	r, err := figures.Stream(s.articles, verdicts)
+	return r.Tally(), err
 }
 
 // add adds a line of the stream to the batch, and decides the batch if it is full.
@@ -160,13 +197,16 @@ func (s *streamEval) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range outputs { // one for each record, as no record is a tombstone
-		v, err := streamVerdict(&outputs[i])
+	for i := range outputs { // one for each record: none is skipped
+		v, err := headerVerdict(&outputs[i])
 		if err != nil {
 			return err
 		}
-		if v.Dead {
+		a, _ := prepared.Article(i)
+		if v.Dead = a == nil; v.Dead {
 			s.reader.noteBad(len(s.verdicts), headerOf(&outputs[i], pipeline.HeaderReason))
+		} else if !s.all {
+			s.claimed = append(s.claimed, *a)
 		}
 		s.verdicts = append(s.verdicts, v)
 	}
@@ -175,22 +215,26 @@ func (s *streamEval) flush(ctx context.Context) error {
 	return nil
 }
 
-// streamVerdict reads the verdict from the headers, as consumers of the output topics do.
-func streamVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
+// headerVerdict reads the verdict from the headers, as consumers of the output topics do.
+func headerVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
 	p, err := pipeline.ParseHeaders(o.Headers)
 	if err != nil {
 		return figures.StreamVerdict{}, fmt.Errorf("verdict on the article at %s: %w", o.Record, err)
 	}
+	p.Verdict.Destination = o.Destination
+	return streamVerdict(&p.Verdict), nil
+}
+
+func streamVerdict(from *article.Verdict) figures.StreamVerdict {
 	v := figures.StreamVerdict{
-		Dead: p.Reject != nil, Flagged: p.Verdict.Kind.IsCopy(), Possible: p.Verdict.Kind == article.Possible,
-		Original: -1, Root: -1,
+		Flagged: from.Kind.IsCopy(), Possible: from.Kind == article.Possible, Original: -1, Root: -1,
 	}
-	v.Published = v.Flagged && o.Destination != article.ToDuplicate
+	v.Published = v.Flagged && from.Destination != article.ToDuplicate
 	if v.Flagged || v.Possible {
-		v.Original, v.Root = int(p.Verdict.Original.Offset), int(p.Verdict.Root.Offset)
-		v.Distance, v.Reason = p.Verdict.Distance, p.Verdict.Reason.String()
+		v.Original, v.Root = int(from.Original.Offset), int(from.Root.Offset)
+		v.Distance, v.Reason = from.Distance, from.Reason.String()
 	}
-	return v, nil
+	return v
 }
 
 func headerOf(o *pipeline.Output, key string) string {

@@ -2,6 +2,9 @@ package figures
 
 import (
 	"math"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"echosieve/pipeline/article"
 )
@@ -10,9 +13,9 @@ import (
 type Step struct {
 	Value  float64 `json:"value"`
 	Recall float64 `json:"recall"`
-	Wrong  float64 `json:"wrong_share"` // of the look-alikes and versions, those that are dropped
+	Wrong  float64 `json:"wrong_share"` // of the look-alikes and versions, or of the originals, those that are dropped
 	Missed int     `json:"missed"`      // copies that are not recognised
-	Drops  int     `json:"wrong_drops"` // look-alikes and versions that are dropped
+	Drops  int     `json:"wrong_drops"` // look-alikes and versions, or originals, that are dropped
 }
 
 // Curve is what a setting gives over its values.
@@ -28,53 +31,72 @@ const (
 	stepWidth  = .04
 )
 
-// NewCurve judges pairs by each value of a setting between 0 and 1. judgeAt returns the judge with a value; nil: the
-// service would refuse the value. Ignored, debatable and unknown pairs do not count; without any other pair the curve
-// has no steps.
-func NewCurve(setting string, present float64, articles map[string]article.Article, pairs, ignore []Pair,
-	judgeAt func(value float64) Judge) Curve {
+// Tally counts verdicts with one value of a setting. Others are originals, or look-alikes and versions.
+type Tally struct{ Copies, Missed, Others, Drops int }
+
+// NewCurve counts with each value of a setting between 0 and 1, on all cores. at returns nil for a value that the
+// service would refuse, and if there is nothing to count.
+func NewCurve(setting string, present float64, at func(value float64) (*Tally, error)) (Curve, error) {
+	var steps [2*stepsAside + 1]*Step
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range steps {
+		value := present
+		if i != stepsAside {
+			value = math.Round(1000*(present+float64(i-stepsAside)*stepWidth)) / 1000
+		}
+		if value < 0 || value > 1 {
+			continue
+		}
+		workers.Go(func() error {
+			t, err := at(value)
+			if t != nil {
+				steps[i] = &Step{value, ratio(t.Copies-t.Missed, t.Copies), ratio(t.Drops, t.Others), t.Missed, t.Drops}
+			}
+			return err
+		})
+	}
+	err := workers.Wait()
 	c := Curve{Setting: setting}
+	for i, s := range steps {
+		if i == stepsAside {
+			c.Present = len(c.Steps)
+		}
+		if s != nil {
+			c.Steps = append(c.Steps, *s)
+		}
+	}
+	return c, err
+}
+
+// TallyPairs judges pairs. Ignored, debatable and unknown pairs do not count; nil: there is no other pair.
+func TallyPairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judge) *Tally {
+	var t Tally
 	ignored := map[[2]string]bool{}
 	for _, p := range ignore {
 		ignored[[2]string{p.A, p.B}], ignored[[2]string{p.B, p.A}] = true, true
 	}
-	for n := -stepsAside; n <= stepsAside; n++ {
-		value := math.Round(1000*(present+float64(n)*stepWidth)) / 1000
-		judge := Judge(nil)
-		if value >= 0 && value <= 1 {
-			judge = judgeAt(value)
-		}
-		if judge == nil {
+	for _, p := range pairs {
+		a, knownA := articles[p.A]
+		b, knownB := articles[p.B]
+		if p.Label == Partial || ignored[[2]string{p.A, p.B}] || !knownA || !knownB {
 			continue
 		}
-		s, copies, others := Step{Value: value}, 0, 0
-		for _, p := range pairs {
-			a, knownA := articles[p.A]
-			b, knownB := articles[p.B]
-			if p.Label == Partial || ignored[[2]string{p.A, p.B}] || !knownA || !knownB {
-				continue
+		switch j := judge(b, a); {
+		case p.Label != Copy:
+			t.Others++
+			if j.Flagged && !j.Published {
+				t.Drops++
 			}
-			switch j := judge(b, a); {
-			case p.Label != Copy:
-				others++
-				if j.Flagged && !j.Published {
-					s.Drops++
-				}
-			default:
-				copies++
-				if !j.Flagged {
-					s.Missed++
-				}
+		default:
+			t.Copies++
+			if !j.Flagged {
+				t.Missed++
 			}
 		}
-		if copies+others == 0 {
-			return c
-		}
-		s.Recall, s.Wrong = ratio(copies-s.Missed, copies), ratio(s.Drops, others)
-		if n == 0 {
-			c.Present = len(c.Steps)
-		}
-		c.Steps = append(c.Steps, s)
 	}
-	return c
+	if t.Copies+t.Others == 0 {
+		return nil
+	}
+	return &t
 }

@@ -86,7 +86,7 @@ type Repeat struct {
 	Reason        string `json:"reason"`   // the test that decided; empty if there was none
 }
 
-// StreamResult is the result of Stream. The caller sets Skipped.
+// StreamResult is the result of Stream. The caller sets Skipped and Curves.
 type StreamResult struct {
 	Articles int `json:"articles"`
 	Skipped  int `json:"skipped"` // marked as ambiguous and left out
@@ -103,6 +103,7 @@ type StreamResult struct {
 	Wrong           []Repeat                `json:"wrong_originals"`
 	Missed          []Repeat                `json:"missed_copies"`
 	Samples         []JoinPair              `json:"samples"` // left to the caller
+	Curves          []Curve                 `json:"curves"`  // none without labels
 }
 
 // LargestPublishers returns the names of the publishers, the one with most articles first.
@@ -120,6 +121,12 @@ func (r *StreamResult) Total() StreamCounts {
 		t = t.plus(c)
 	}
 	return t
+}
+
+// Tally counts for a curve.
+func (r *StreamResult) Tally() *Tally {
+	t := r.Total()
+	return &Tally{Copies: t.Copies, Missed: t.Copies - t.Caught, Others: t.Originals, Drops: t.Dropped}
 }
 
 // Words are what originals of a stream are called, and originals that are judged to be copies. Without any label nobody

@@ -55,7 +55,7 @@ const (
 	green      = "#009e73"
 )
 
-// The ends of the axes of a chart. The drawing is 480 wide and 280 high; the page scales it to the screen.
+// The ends of the axes of a chart. The drawing is 490 wide and 280 high; the page scales it to the screen.
 const (
 	left, right = 50, 470
 	top, bottom = 10, 236

@@ -54,12 +54,7 @@ func Pairs(r figures.PairsResult, onPage bool) Report {
 		out.add(s)
 	}
 	out.add(section{Title: "Relations of flagged pairs, of B to A", Table: relations(r.Kinds)})
-	for _, c := range r.Curves {
-		if len(c.Steps) > 0 {
-			out.Lead = append(out.Lead, costs(c))
-			out.add(curve(c))
-		}
-	}
+	out.curves(r.Curves, "recall", "wrong drops")
 	out.wrong(r.Wrong, onPage)
 	return out
 }
@@ -81,43 +76,6 @@ func relations(kinds map[string]figures.KindResult) table.Writer {
 		}
 	}
 	return t
-}
-
-// curve shows what the values of a setting give on these pairs.
-func curve(c figures.Curve) section {
-	now := c.Steps[c.Present]
-	s := section{Title: fmt.Sprintf("detection.%s, now %.2f", c.Setting, now.Value),
-		Table: newTable(c.Setting, "recall", "missed", "wrong drops", "share")}
-	var values []string
-	for i, step := range c.Steps {
-		value := fmt.Sprintf("%.2f", step.Value)
-		values = append(values, value)
-		if i == c.Present {
-			value += " now"
-		}
-		s.Table.AppendRow(table.Row{value, share(step.Recall), step.Missed, step.Drops, share(step.Wrong)})
-	}
-	if len(c.Steps) > 1 {
-		s.Lines = newLineChart("detection."+c.Setting, "share", values)
-		s.Lines.add("recall", green, func(i int) float64 { return c.Steps[i].Recall })
-		s.Lines.add("wrong drops", vermillion, func(i int) float64 { return c.Steps[i].Wrong })
-		s.Lines.mark("as set now", blue, c.Present)
-	}
-	return s
-}
-
-// costs says in a line what one step of a setting costs on these pairs.
-func costs(c figures.Curve) string {
-	now := c.Steps[c.Present]
-	var costs []string
-	for _, i := range []int{c.Present - 1, c.Present + 1} {
-		if i >= 0 && i < len(c.Steps) {
-			step := c.Steps[i]
-			costs = append(costs, fmt.Sprintf("to %.2f: %+d missed, %+d wrong drops", step.Value, step.Missed-now.Missed,
-				step.Drops-now.Drops))
-		}
-	}
-	return fmt.Sprintf("one step of detection.%s, now %.2f: %s", c.Setting, now.Value, strings.Join(costs, "; "))
 }
 
 // wrong lists wrong pairs, and shows those with texts side by side on a page.

@@ -101,9 +101,12 @@ func (r Report) Print(w io.Writer) error {
 	return err
 }
 
-// add adds a section unless its table is empty.
+// add adds a section unless it has neither rows nor bars. Bars of which none can be seen are left out.
 func (r *Report) add(s section) {
-	if s.Table.Length() > 0 {
+	if s.Bars != nil && !slices.ContainsFunc(s.Bars.Bars, func(b bar) bool { return b.To > 0 || b.Width > 0 }) {
+		s.Bars = nil
+	}
+	if s.Bars != nil || s.Table != nil && s.Table.Length() > 0 {
 		r.Sections = append(r.Sections, s)
 	}
 }

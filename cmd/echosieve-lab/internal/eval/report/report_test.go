@@ -57,10 +57,16 @@ func reports(text string, onPage bool) map[string]Report {
 			Articles: n, Skipped: n / 100, Dead: n / 100, OriginalMissing: n / 100,
 			Languages: counts, Kinds: counts, Publishers: counts, Dropped: repeats, Wrong: repeats, Missed: repeats,
 			Gaps:    []figures.GapCounts{{From: "0", Copies: 2, Caught: 1}, {From: "1h"}},
+			Curves:  []figures.Curve{curve},
 			Samples: []figures.JoinPair{{Publishers: "across", Beside: beside}}, Delay: figures.Delay{Median: 1e6, P90: 1e7},
 		}, onPage),
 		"versus": Versus(figures.VersusResult{Recipes: recipes,
 			Samples: []figures.VersusPair{{Recipe: text, Beside: beside}}}, onPage),
+		"nothing flagged": Pairs(figures.PairsResult{
+			Curves: []figures.Curve{{Setting: "near", Steps: make([]figures.Step, 2)}},
+			Kinds:  map[string]figures.KindResult{"copy": {Label: figures.Copy, N: 1}}}, onPage),
+		"nothing caught": Stream(figures.StreamResult{Kinds: map[string]figures.StreamCounts{"copy": {Copies: 1}},
+			Gaps: []figures.GapCounts{{From: "0", Copies: 1}}}, onPage),
 		"empty versus": Versus(figures.VersusResult{}, onPage),
 		"empty pairs":  Pairs(figures.PairsResult{}, onPage),
 		"empty stream": Stream(figures.StreamResult{}, onPage),
@@ -119,4 +125,20 @@ func TestReportsFitATerminal(t *testing.T) {
 			require.Contains(t, b.String(), shown)
 		}
 	}
+}
+
+// Every chart of a page shows bars or lines. The other charts are left out, and so are sections without anything.
+func TestChartsShowSomething(t *testing.T) {
+	charts := map[string]int{}
+	for name, report := range reports("news", true) {
+		var b strings.Builder
+		require.NoError(t, report.Page(&b, about))
+		for _, figure := range strings.Split(b.String(), "<figure")[1:] {
+			figure, _, _ = strings.Cut(figure, "</figure>")
+			require.Regexp(t, `style="width:0*[.1-9]|<i style|d="M[^"]+L[^"]+"`, figure, name)
+			charts[name]++
+		}
+		require.NotRegexp(t, `</h2>\s*<(h2|footer)`, b.String(), name)
+	}
+	require.Equal(t, map[string]int{"pairs": 2, "stream": 3}, charts)
 }

@@ -42,9 +42,10 @@ func Stream(r figures.StreamResult, onPage bool) Report {
 	}
 	out.add(section{Title: "By language", Table: counts("language", r.Languages, sortedKeys(r.Languages), words, onPage)})
 	out.add(section{Title: "By kind", Bars: kinds, Table: counts("kind", r.Kinds, sortedKeys(r.Kinds), words, true)})
-	out.Sections = append(out.Sections, section{Title: "By time since the original", Bars: gaps})
+	out.add(section{Title: "By time since the original", Bars: gaps})
 	out.add(section{Title: "By publisher",
 		Table: counts("publisher", r.Publishers, r.LargestPublishers(), words, onPage)})
+	out.curves(r.Curves, "share caught", "originals dropped")
 	out.add(section{Title: strings.ToUpper(words.Originals[:1]) + words.Originals[1:] + " " + words.Dropped +
 		", with the articles that they were judged to repeat", Table: repeats(r.Dropped, onPage)})
 	out.add(section{Title: "Copies caught with a wrong original", Table: repeats(r.Wrong, onPage)})
