@@ -71,7 +71,7 @@ type Pair struct {
 const (
 	mostListed = 2000 // bytes of a list
 	// fewWords is the share of the letters of a pair that differ at most in a correction.
-	fewWords = 0.3
+	fewWords = 0.25
 	// mostNote is the share of its letters that a text marked as a correction has for saying what it corrects.
 	mostNote = 0.25
 	// longSentence is the number of letters of a text without full stops that counts as one sentence: of it, a stretch
@@ -87,7 +87,7 @@ func Between(earlier, later Version) *Changes {
 	now, nowCut := sentencesOf(later)
 	c.Cut = oldCut || nowCut
 	var figures Replaced[[]sentence]
-	before, after := runsOf(old), runsOf(now)
+	before, after := indexOf(old), indexOf(now)
 	is := tally{few: true}
 	add := func(s string) {
 		c.Counts.Added++
@@ -113,6 +113,7 @@ func Between(earlier, later Version) *Changes {
 		default:
 			c.Counts.Changed++
 			c.pair(g, words)
+			is.words = append(is.words, words...)
 			for _, s := range stretches(g, words) {
 				add(s)
 				is.news = true
@@ -128,6 +129,7 @@ func Between(earlier, later Version) *Changes {
 	c.Figures = Replaced[[]string]{missing(figures.Old, now), missing(figures.New, old)}
 	if text.Clean(earlier.Title) != text.Clean(later.Title) {
 		c.Title = &Replaced[string]{article.Cut(earlier.Title, mostListed), article.Cut(later.Title, mostListed)}
+		is.words = append(is.words, differingWords(c.Title.Old, c.Title.New)...)
 	}
 	is.marked = later.isMarked() && !earlier.isMarked()
 	c.Kind = c.kind(&is)
@@ -136,11 +138,12 @@ func Between(earlier, later Version) *Changes {
 
 // tally is what Changes do not tell of the sentences of an article, beside lines such as bylines.
 type tally struct {
-	marked bool // as a correction
-	news   bool // one was added
-	less   bool // one was removed
-	moved  bool // one stands within others
-	few    bool // hardly a word differs
+	marked bool  // as a correction
+	news   bool  // one was added
+	less   bool  // one was removed
+	moved  bool  // one stands within others
+	few    bool  // hardly a word differs
+	words  []Run // that differ, also in the title
 }
 
 func (c *Changes) kind(is *tally) Kind {
@@ -149,7 +152,7 @@ func (c *Changes) kind(is *tally) Kind {
 		return Correction
 	case is.news:
 		return Extension
-	case len(c.Figures.Old) > 0 && len(c.Figures.New) > 0 && !is.less && is.few:
+	case !is.less && is.few && (isSwap(is.words) || len(c.Figures.Old) > 0 && len(c.Figures.New) > 0):
 		return Correction
 	case len(c.Figures.Old)+len(c.Figures.New) > 0:
 		return Update
@@ -166,9 +169,10 @@ func (v Version) isMarked() bool {
 	return evidence.IsCorrection(v.Title) || evidence.IsCorrection(v.Text)
 }
 
-// stretches returns what was added within a pair of texts without full stops.
+// stretches returns what was added within a pair: of texts without full stops, or of sentences that share their words
+// with one.
 func stretches(g group, words []Run) (list []string) {
-	if letters(joined(g.New)) < longSentence*len(g.New) {
+	if len(g.New) == 1 && letters(joined(g.New)) < longSentence {
 		return nil
 	}
 	for _, w := range words {
@@ -218,8 +222,11 @@ func differing(g group) []Run {
 	if len(g.Old) > 0 && len(g.New) > 0 && !slices.ContainsFunc(all, another) {
 		return nil
 	}
-	var words []Run
-	for _, r := range Align(joined(g.Old), joined(g.New), text.Clean) {
+	return differingWords(joined(g.Old), joined(g.New))
+}
+
+func differingWords(old, now string) (words []Run) {
+	for _, r := range Align(old, now, text.Clean) {
 		if !r.Same && letters(r.Left+r.Right) > 0 {
 			words = append(words, r)
 		}
@@ -236,6 +243,16 @@ func isFew(words []Run, g group) bool {
 	return float64(n) <= fewWords*float64(letters(joined(g.New)))
 }
 
+// isSwap tells whether one word, such as a name, stands in place of another at two places or more, and nothing else
+// differs.
+func isSwap(words []Run) bool {
+	another := func(w Run) bool {
+		return w.Left == "" || w.Right == "" || strings.TrimSpace(w.Left) != strings.TrimSpace(words[0].Left) ||
+			strings.TrimSpace(w.Right) != strings.TrimSpace(words[0].Right)
+	}
+	return len(words) > 1 && !slices.ContainsFunc(words, another)
+}
+
 // letters counts letters and digits.
 func letters(s string) (n int) {
 	for _, r := range s {
@@ -247,7 +264,9 @@ func letters(s string) (n int) {
 }
 
 // below returns the sentences that do not stand above the article: numbers there number the version.
-func below(list []sentence) []sentence { return slices.DeleteFunc(slices.Clone(list), isHead) }
+func below(list []sentence) []sentence {
+	return slices.DeleteFunc(slices.Clone(list), func(s sentence) bool { return s.head })
+}
 
 func joined(list []sentence) string {
 	texts := make([]string, 0, len(list))

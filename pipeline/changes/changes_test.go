@@ -61,6 +61,10 @@ func TestKinds(t *testing.T) {
 			Extension, Counts{Same: 4, Added: 1}, none},
 		"Chinese, reworded": {with(chinese), with(chinese, "尚不清楚船只偏离航线的原因", "目前还不知道船只为何偏离航线"), Rewording,
 			Counts{Same: 3, Changed: 1}, none},
+		"an abbreviation": {with(ferry), with(ferry + " The U.S. sends divers tomorrow morning."), Extension,
+			Counts{Same: 4, Added: 1}, none},
+		"a name": {Version{"Off Gull Island", ferry}, Version{"Off Tern Island", strings.ReplaceAll(ferry, "Gull", "Tern")},
+			Correction, Counts{Same: 3, Changed: 1}, none},
 		"nothing": {Version{}, Version{}, None, Counts{}, none},
 	})
 }

@@ -1,6 +1,8 @@
 package changes
 
 import (
+	"index/suffixarray"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,7 +25,6 @@ type sentence struct {
 	head  bool   // a line above the article: its numbers number the version
 	aside bool   // such a line, or a byline, a credit, "More": no news
 	terms []string
-	runs  []string // of runWords words that follow each other
 }
 
 // withAddresses are the rules of page.NewFinder by which no sentence loses a part.
@@ -37,23 +38,26 @@ func sentencesOf(v Version) (list []sentence, cut bool) {
 	body, left := page.NewFinder(page.HTMLArticle, withAddresses).Find(raw, text.Clean(raw), article.Origin{}, nil)
 	within, head := normalised(body), len(normalised(body[:left.Head]))
 	for _, readable := range []string{text.Readable(raw), body} { // body: the text is no text, but an editor's blocks
-		for start, end := range page.SentencesOf(readable) {
-			s := sentence{text: strings.TrimSpace(readable[start:end])}
-			clean := text.Clean(s.text)
-			plain, _ := text.Plain(nil, clean)
-			if s.key = normalised(plain); s.key == "" {
+		from := 0
+		for _, end := range page.SentencesOf(readable) {
+			s := sentence{text: strings.TrimSpace(readable[from:end])}
+			last := s.text[strings.LastIndexByte(s.text, ' ')+1:]
+			if abbreviation.MatchString(last) && strings.HasPrefix(readable[end:], " ") {
 				continue
 			}
+			from = end
+			clean := text.Clean(s.text)
+			plain, _ := text.Plain(nil, clean)
+			s.key = normalised(plain)
 			at := strings.Index(within, s.key)
-			switch {
-			case at < 0:
-			case len(list) == mostSentences:
-				return list, true
-			default:
-				s.head = at < head
-				s.terms, s.runs = termsOf(clean, s.key)
-				list = append(list, s)
+			if s.key == "" || at < 0 {
+				continue
 			}
+			if len(list) == mostSentences {
+				return list, true
+			}
+			s.head, s.terms = at < head, termsOf(clean, s.key)
+			list = append(list, s)
 		}
 		if len(list) > 0 {
 			break
@@ -62,7 +66,8 @@ func sentencesOf(v Version) (list []sentence, cut bool) {
 	return list, cut
 }
 
-func isHead(s sentence) bool { return s.head }
+// abbreviation matches a word whose full stop does not end a sentence: "U.S.", "Sen.", "J.", the German ordinal "14.".
+var abbreviation = regexp.MustCompile(`^[^\pL\d]*(?:(?:\pL\.)+\pL|\p{Lu}\p{Ll}{0,2}|\d\d?)\.$`)
 
 // mostBare bounds the words of a line without an end of sentence and without a number that is no sentence.
 const mostBare = 10
@@ -88,22 +93,13 @@ func setAside(list []sentence, title string) {
 
 func normalised(clean string) string { return string(text.AppendNormalised(nil, clean)) }
 
-// runWords is the number of words of a run.
-const runWords = 3
-
-// termsOf returns the different words of a clean sentence, and its runs. Where each character is a word, as in Chinese,
-// pairs of them are the words. It returns key if there are none.
-func termsOf(clean, key string) (list, runs []string) {
+// termsOf returns the different words of a clean sentence. Where each character is a word, as in Chinese, pairs of them
+// are the words. It returns key if there are none.
+func termsOf(clean, key string) (list []string) {
 	single := ""
-	var last []string
 	for iter := words.FromString(clean); iter.Next(); {
 		word := iter.Value()
 		r, size := utf8.DecodeRuneInString(word)
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			if last = append(last, word); len(last) >= runWords {
-				runs = append(runs, strings.Join(last[len(last)-runWords:], " "))
-			}
-		}
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			single = ""
@@ -117,10 +113,10 @@ func termsOf(clean, key string) (list, runs []string) {
 		}
 	}
 	if len(list) == 0 {
-		return []string{key}, nil
+		return []string{key}
 	}
 	slices.Sort(list)
-	return slices.Compact(list), runs
+	return slices.Compact(list)
 }
 
 // group is some sentences of both texts that say much the same. One side may be empty: then the other holds a sentence
@@ -132,32 +128,36 @@ type group = Replaced[[]sentence]
 func match(old, now []sentence) []group {
 	all := slices.Concat(now, old)
 	of := make([]int, len(all)) // a forest: each sentence leads to one of its group
-	first, both := map[string]int{}, map[string]bool{}
+	first, both := map[string]int{}, map[int]bool{}
 	for i := range all {
-		of[i] = i
-		if at, found := first[all[i].key]; found {
-			of[i] = at
-			both[all[i].key] = both[all[i].key] || at < len(now) && i >= len(now)
-		} else {
+		if _, found := first[all[i].key]; !found {
 			first[all[i].key] = i
 		}
+		of[i] = first[all[i].key]
+		both[of[i]] = both[of[i]] || of[i] < len(now) && i >= len(now)
 	}
 	var rest []int
+	alone := map[int]bool{} // no other sentence is like it
 	for i := range all {
-		if of[i] == i && !both[all[i].key] {
-			rest = append(rest, i)
+		if of[i] == i && !both[i] {
+			rest, alone[i] = append(rest, i), true
 		}
-	}
-	alone := map[int]bool{}
-	for _, i := range rest {
-		alone[i] = true
 	}
 	for _, edge := range likest(all, rest, len(now)) {
 		of[find(of, edge[0])] = find(of, edge[1])
 		alone[edge[0]], alone[edge[1]] = false, false
 	}
-	joinSides(of, len(now), func(i int) bool { return all[i].head }) // one line is for another
-	joinSides(of, len(now), func(i int) bool { return all[i].aside && alone[i] })
+	var lines [2][]int // a line such as a byline is for another
+	for _, i := range rest {
+		if side := textOf(i, len(now)); all[i].aside && alone[i] {
+			lines[side] = append(lines[side], i)
+		}
+	}
+	if len(lines[0]) > 0 && len(lines[1]) > 0 {
+		for _, i := range slices.Concat(lines[0], lines[1]) {
+			of[i] = lines[0][0]
+		}
+	}
 	var groups []group
 	at := map[int]int{}
 	for i := range all {
@@ -173,23 +173,6 @@ func match(old, now []sentence) []group {
 		}
 	}
 	return groups
-}
-
-// joinSides joins the sentences that fit into one group, if both texts have one. Those before middle are of the later
-// text.
-func joinSides(of []int, middle int, fits func(int) bool) {
-	var some [2][]int
-	for i := range of {
-		if fits(i) {
-			some[textOf(i, middle)] = append(some[textOf(i, middle)], i)
-		}
-	}
-	if len(some[0]) == 0 || len(some[1]) == 0 {
-		return
-	}
-	for _, i := range slices.Concat(some[0], some[1]) {
-		of[find(of, i)] = find(of, some[0][0])
-	}
 }
 
 func find(of []int, i int) int {
@@ -220,9 +203,13 @@ func likest(all []sentence, rest []int, middle int) (edges [][2]int) {
 		whole, best, shared := 0.0, -1, map[int]float64{}
 		for _, term := range all[i].terms {
 			h := holders[term]
+			others := h[1-textOf(i, middle)]
+			if len(others) == 0 && strings.ContainsFunc(term, unicode.IsDigit) {
+				continue // figures differ between versions of a sentence
+			}
 			weight := 1 / float64(max(len(h[0]), len(h[1])))
 			whole += weight
-			if others := h[1-textOf(i, middle)]; len(others) <= mostHolders {
+			if len(others) <= mostHolders {
 				for _, j := range others {
 					shared[j] += weight
 					if best < 0 || shared[j] > shared[best] {
@@ -238,33 +225,31 @@ func likest(all []sentence, rest []int, middle int) (edges [][2]int) {
 	return edges
 }
 
-// runsOf are the runs of a text.
-func runsOf(list []sentence) map[string]bool {
-	all := map[string]bool{}
+// indexOf returns where everything of a text stands.
+func indexOf(list []sentence) *suffixarray.Index {
+	var keys []byte
 	for i := range list {
-		for _, run := range list[i].runs {
-			all[run] = true
-		}
+		keys = append(keys, list[i].key...)
 	}
-	return all
+	return suffixarray.New(keys)
 }
 
-// standsIn tells whether a text has most of the runs of a sentence, so that it is only cut otherwise.
-func (s *sentence) standsIn(text map[string]bool) bool {
-	n := 0
-	for _, run := range s.runs {
-		if text[run] {
-			n++
-		}
+// standsIn tells whether a text has most pieces of a sentence, so that it is only cut otherwise.
+func (s *sentence) standsIn(text *suffixarray.Index) bool {
+	found, all := 0, 0
+	for at := 0; at == 0 || at+pieceBytes <= len(s.key); at += pieceBytes / 4 {
+		all++
+		found += len(text.Lookup([]byte(s.key[at:min(at+pieceBytes, len(s.key))]), 1))
 	}
-	return n > 0 && float64(n) >= mostRuns*float64(len(s.runs))
+	return float64(found) >= mostPieces*float64(all)
 }
 
 // leastShared is the share of its words that a sentence has in common with the one that it was made of.
 const leastShared = 0.5
 
-// mostRuns is the share of its runs that a sentence has in common with the text that it was taken from.
-const mostRuns = 0.7
+// mostPieces is the share of its pieces, of so many bytes, that a sentence has in common with the text that it was taken
+// from.
+const mostPieces, pieceBytes = 0.7, 12
 
 // textOf is 0 for a sentence of the later text, 1 for one of the earlier.
 func textOf(i, middle int) int {
