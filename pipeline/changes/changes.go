@@ -17,12 +17,14 @@ type Kind string
 
 // The kinds.
 const (
-	None       Kind = "none"       // no word differs
-	Correction Kind = "correction" // marked as one, or a figure stands in place of another, and hardly a word differs
-	Update     Kind = "update"     // figures differ, and no sentence was added
-	Extension  Kind = "extension"  // sentences were added
-	Cut        Kind = "cut"        // sentences were removed, and none was added
-	Rewording  Kind = "rewording"  // words differ, or the title does
+	None Kind = "none" // no word differs
+	// Correction is marked as one, or a figure stands in place of another and hardly a word differs, or only one word,
+	// such as a name, differs, at several places.
+	Correction Kind = "correction"
+	Update     Kind = "update"    // figures differ, and no sentence was added
+	Extension  Kind = "extension" // sentences were added
+	Cut        Kind = "cut"       // sentences were removed, and none was added
+	Rewording  Kind = "rewording" // words differ, or the title does
 )
 
 // Why a later version cannot be compared: one of the texts is no longer kept.

@@ -247,8 +247,7 @@ func (s *sentence) standsIn(text *suffixarray.Index) bool {
 // leastShared is the share of its words that a sentence has in common with the one that it was made of.
 const leastShared = 0.5
 
-// mostPieces is the share of its pieces, of so many bytes, that a sentence has in common with the text that it was taken
-// from.
+// A sentence has mostPieces of its pieces, of pieceBytes bytes each, in common with the text that it was taken from.
 const mostPieces, pieceBytes = 0.7, 12
 
 // textOf is 0 for a sentence of the later text, 1 for one of the earlier.
