@@ -197,10 +197,14 @@ func scripts() (names []string) {
 	return names
 }
 
+// ownScripts are the scripts of languages that share theirs with no other one. Titles tell no language else.
+var ownScripts = map[string]article.Script{"zh": article.Han, "ja": article.Kana, "ko": article.Hangul,
+	"el": article.Greek, "he": article.Hebrew, "th": article.Thai}
+
 // newQuery reads the parameters of a request. The error names the first one that cannot be read.
 func newQuery(p url.Values, now time.Time) (*query, error) {
-	if err := onlyParameters(p, "sort", "since", "title", "publisher", "publishers", "script", "label", "limit",
-		"after"); err != nil {
+	if err := onlyParameters(p, "sort", "since", "title", "publisher", "publishers", "script", "lang", "label",
+		"limit", "after"); err != nil {
 		return nil, err
 	}
 	q := &query{sort: "copies", limit: usualLimit, title: strings.ToLower(p.Get("title")), label: p.Get("label"),
@@ -221,6 +225,14 @@ func newQuery(p url.Values, now time.Time) (*query, error) {
 	}
 	if names := scripts(); q.script != "" && !slices.Contains(names, q.script) {
 		return nil, fmt.Errorf("script is one of %s: that of the title of the root", strings.Join(names, ", "))
+	}
+	if lang := p.Get("lang"); lang != "" {
+		script, own := ownScripts[lang]
+		if !own || q.script != "" && q.script != script.String() {
+			return nil, fmt.Errorf("lang is one of %s: other languages share a script, which script selects",
+				strings.Join(slices.Sorted(maps.Keys(ownScripts)), ", "))
+		}
+		q.script = script.String()
 	}
 	if since := p.Get("since"); since != "" {
 		age, err := time.ParseDuration(since)

@@ -100,16 +100,16 @@ func TestList(t *testing.T) {
 	for parameters, want := range map[string]string{
 		"": "1243", "?sort=publishers": "3214", "?sort=last": "1324", "?sort=first": "1324", "?since=90m": "13",
 		"?publisher=m%C3%9CLLER": "2", "?title=TITLE+3": "3", "?limit=2": "12", "?title=none": "",
-		"?script=latin": "1243", "?script=han": "", "?label=false": "3", "?label=retracted": "",
+		"?script=latin": "1243", "?script=han": "", "?lang=zh": "", "?label=false": "3", "?label=retracted": "",
 	} {
 		ids, _ = listed(parameters)
 		require.Equal(t, want, ids, parameters)
 	}
 	for _, parameters := range []string{"?sort=size", "?since=yesterday", "?since=-1h", "?limit=0", "?limit=201",
-		"?script=zh", "?label=wrong", "?srot=last", "/1?sort=last"} {
+		"?script=zh", "?lang=en", "?lang=zh&script=latin", "?label=wrong", "?srot=last", "/1?sort=last"} {
 		code, body = get(Path + parameters)
 		require.Equal(t, http.StatusBadRequest, code, parameters)
-		require.Regexp(t, "^(sort|since|limit|script|label) is |is no parameter", body)
+		require.Regexp(t, "^(sort|since|limit|script|lang|label) is |is no parameter", body)
 	}
 	for _, root := range []string{"articles/0/2", "2", url.PathEscape("articles/0/2")} {
 		code, body = get(Path + "/" + root)
