@@ -59,17 +59,19 @@ func TestFile(t *testing.T) {
 	require.Contains(t, text, `{"name":"Post","stories":2,"first":2}`)
 	text, _ = call("changes", map[string]any{"earlier_text": "It sank at 5.", "later_text": "It sank at 6."})
 	require.Contains(t, text, `"kind":"correction"`)
-	for tool, c := range map[string]struct {
+	for _, c := range []struct {
+		tool      string
 		arguments map[string]any
 		says      string
 	}{
-		"story":   {map[string]any{"root": "none"}, "No story has this root"},
-		"stories": {map[string]any{"sort": "size"}, "sort is one of"},
-		"look":    {map[string]any{"article": map[string]any{"text": "x"}}, "--url"},
-		"explain": {map[string]any{"record": "articles/0/1"}, "--url"},
-		"changes": {map[string]any{"record": "../metrics"}, "topic/partition/offset"},
+		{"story", map[string]any{"root": "none"}, "No story has this root"},
+		{"stories", map[string]any{"sort": "size"}, "sort is one of"},
+		{"look", map[string]any{"article": map[string]any{"text": "x"}}, "--url"},
+		{"explain", map[string]any{"record": "articles/0/1"}, "--url"},
+		{"changes", map[string]any{"record": "../metrics"}, "topic/partition/offset"},
+		{"changes", map[string]any{"later_text": "It sank."}, "give record, or earlier_text and later_text"},
 	} {
-		text, failed = call(tool, c.arguments)
+		text, failed = call(c.tool, c.arguments)
 		require.True(t, failed)
 		require.Contains(t, text, c.says)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -75,6 +76,9 @@ func newServer(from source) *mcp.Server {
 		func(ctx context.Context, in changesIn) (any, error) {
 			if in.Record != "" {
 				return version(ctx, from, in.Record)
+			}
+			if in.EarlierText == "" || in.LaterText == "" {
+				return nil, errors.New("give record, or earlier_text and later_text")
 			}
 			return changes.Between(changes.Version{Title: in.EarlierTitle, Text: in.EarlierText},
 				changes.Version{Title: in.LaterTitle, Text: in.LaterText}), nil
