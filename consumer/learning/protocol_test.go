@@ -116,7 +116,7 @@ func (s *simulated) decide(p *process, i int) string {
 	}
 	meets := ""
 	for hash := range uint64(sentences) {
-		if _, found := p.rows.Find(house, hash+1, at); found {
+		if len(p.rows.Find(house, at, hash+1)) > 0 {
 			meets += strconv.FormatUint(hash, 10)
 		}
 	}
@@ -197,8 +197,7 @@ func TestBegin(t *testing.T) {
 		{at.Add(100*time.Minute + learnt.Life - 1), true},
 		{at.Add(100*time.Minute + learnt.Life), false},
 	} {
-		_, found := b.rows.Find(house, 1, c.at)
-		require.Equal(t, c.counts, found, c.at)
+		require.Equal(t, c.counts, len(b.rows.Find(house, c.at, 1)) > 0, c.at)
 	}
 	require.Equal(t, at.Add(100*time.Minute), Begin(at))
 	require.Equal(t, Begin(at), Begin(at.Add(40*time.Minute)), "a full hour is an hour later")
@@ -267,12 +266,9 @@ func TestAVetoStays(t *testing.T) {
 		rec.Time = at.Add(time.Duration(i) * 24 * time.Hour)
 		require.True(t, b.take(&rec, true, at))
 	}
-	_, found := b.rows.Find(house, 1, at.Add(2*time.Hour))
-	require.True(t, found)
-	_, found = b.rows.Find(house, 1, at.Add(25*time.Hour))
-	require.False(t, found)
-	_, found = b.rows.Find("other", 1, at.Add(1000*24*time.Hour))
-	require.False(t, found)
+	require.NotEmpty(t, b.rows.Find(house, at.Add(2*time.Hour), 1))
+	require.Empty(t, b.rows.Find(house, at.Add(25*time.Hour), 1))
+	require.Empty(t, b.rows.Find("other", at.Add(1000*24*time.Hour), 1))
 }
 
 // Bytes of others in the topic count for nothing.

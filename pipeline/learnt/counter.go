@@ -74,12 +74,7 @@ func (c *Counter) Count(publisher string, at time.Time, sentences []uint64, lear
 	of, today := simhash.Mix(simhash.Hash(publisher)), dayOf(at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fresh := make([]uint64, 0, len(sentences))
-	for _, hash := range sentences {
-		if !c.rows.repeated(publisher, hash, at) {
-			fresh = append(fresh, hash)
-		}
-	}
+	fresh := c.rows.fresh(make([]uint64, 0, 64), publisher, at, sentences) // on the stack, for most articles
 	if len(fresh) == 0 {
 		return
 	}

@@ -51,10 +51,8 @@ func TestFifthArticleTeaches(t *testing.T) {
 	}
 	require.Equal(t, 1, l.count("a", start, notice, own(4)))
 	require.Equal(t, []string{"a 77"}, l.learnt)
-	_, found := l.rows.Find("a", notice, start)
-	require.True(t, found)
-	_, found = l.rows.Find("b", notice, start)
-	require.False(t, found)
+	require.NotEmpty(t, l.rows.Find("a", start, notice))
+	require.Empty(t, l.rows.Find("b", start, notice))
 	for i := range 3 * Least {
 		require.Zero(t, l.count("a", start, notice, own(10+i)), "it is known")
 	}
@@ -85,18 +83,14 @@ func TestAllOfANoticeIsLearnt(t *testing.T) {
 func TestThreePublishersTeachAll(t *testing.T) {
 	l := newLearner()
 	for p := range Publishers {
-		_, found := l.rows.Find("d", notice, start)
-		require.False(t, found)
+		require.Empty(t, l.rows.Find("d", start, notice))
 		for i := range Least {
 			l.count(string(rune('a'+p)), start, notice, own(10*p+i))
 		}
 	}
 	require.Equal(t, []string{"a 77", "b 77", "c 77", "* 77"}, l.learnt)
-	row, found := l.rows.Find("d", notice, start)
-	require.True(t, found)
-	require.Equal(t, Everybody, row.Publisher)
-	_, found = l.rows.Find("", notice, start)
-	require.True(t, found, "and those that name none")
+	require.Equal(t, Everybody, l.rows.Find("d", start, notice)[0].Publisher)
+	require.NotEmpty(t, l.rows.Find("", start, notice), "and those that name none")
 }
 
 // Five articles count that lie within Life of the last one, in whatever order they come.
@@ -118,8 +112,7 @@ func TestRows(t *testing.T) {
 	rows := &Rows{}
 	at := func(days int) time.Time { return start.Add(time.Duration(days) * day) }
 	finds := func(publisher string, when time.Time) bool {
-		_, found := rows.Find(publisher, notice, when)
-		return found
+		return len(rows.Find(publisher, when, notice)) > 0
 	}
 	require.False(t, finds("a", start))
 	rows.Add(Row{Publisher: "a", Hash: notice, Begin: at(1), End: at(10)})
@@ -137,8 +130,7 @@ func TestRows(t *testing.T) {
 	rows.Forget(at(31))
 	require.Zero(t, rows.Len())
 	require.Empty(t, rows.All())
-	_, found := (*Rows)(nil).Find("a", notice, start)
-	require.False(t, found)
+	require.Empty(t, (*Rows)(nil).Find("a", start, notice))
 }
 
 // A sentence that is repeated stays left out; one that is not comes back after Life, and is learnt again.
@@ -151,12 +143,10 @@ func TestRowLastsWhileItIsRepeated(t *testing.T) {
 	for i := range 10 {
 		now = now.Add(Life - day)
 		l.count("a", now, notice, own(100+i))
-		_, found := l.rows.Find("a", notice, now.Add(Life-day))
-		require.True(t, found)
+		require.NotEmpty(t, l.rows.Find("a", now.Add(Life-day), notice))
 	}
 	now = now.Add(Life)
-	_, found := l.rows.Find("a", notice, now)
-	require.False(t, found)
+	require.Empty(t, l.rows.Find("a", now, notice))
 	for i := range Least - 1 {
 		require.Zero(t, l.count("a", now, notice, own(200+i)))
 	}
@@ -277,7 +267,7 @@ func TestConcurrent(t *testing.T) {
 					}
 					rows.Add(Row{Publisher: of, Hash: hash, End: start.Add(Life)})
 				})
-				rows.Find("a", notice, start)
+				rows.Find("a", start, notice)
 				rows.All()
 			}
 		})

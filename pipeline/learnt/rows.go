@@ -41,9 +41,10 @@ func Hash(clean string) uint64 { return xxhash.Sum64String(clean) }
 // MaxSentence is the length of the longest sentence that a Row shows, in bytes.
 const MaxSentence = 200
 
-// counts tells whether the row counts for articles of a time. All rows count for a text without one.
-func (r *Row) counts(at time.Time) bool {
-	return at.IsZero() || !at.Before(r.Begin) && at.Before(r.End)
+// counts tells whether the row counts for a publisher's articles of a time. All rows count for a text without one.
+func (r *Row) counts(publisher string, at time.Time) bool {
+	return (r.Publisher == publisher || r.Publisher == Everybody) &&
+		(at.IsZero() || !at.Before(r.Begin) && at.Before(r.End))
 }
 
 // Rows are the sentences that count. Safe for concurrent use.
@@ -53,26 +54,40 @@ type Rows struct {
 	count  int
 }
 
-// Find returns the row by which a sentence is left out of a publisher's article of a time. With several, it is the
-// first; a row that says never is stronger. A nil Rows has none.
-func (r *Rows) Find(publisher string, hash uint64, at time.Time) (first Row, found bool) {
+// Found is a sentence that is left out of an article.
+type Found struct {
+	Row       // by which it is left out
+	Place int // of its hash among those that were looked up
+}
+
+// Find returns the sentences, by their hashes, that are left out of a publisher's article of a time. With several rows,
+// the first counts; a row that says never is stronger. A nil Rows has none.
+func (r *Rows) Find(publisher string, at time.Time, hashes ...uint64) (found []Found) {
 	if r == nil {
-		return Row{}, false
+		return nil
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	for _, row := range r.byHash[hash] {
-		if (row.Publisher != publisher && row.Publisher != Everybody) || !row.counts(at) {
-			continue
-		}
-		if row.Never {
-			return Row{}, false
-		}
-		if !found {
-			first, found = row, true
+	for place, hash := range hashes {
+		if row := leaving(r.byHash[hash], publisher, at); row != nil {
+			found = append(found, Found{*row, place})
 		}
 	}
-	return first, found
+	return found
+}
+
+// leaving returns that row of a sentence by which Find leaves it out, nil if it does not.
+func leaving(rows []Row, publisher string, at time.Time) (first *Row) {
+	for i := range rows {
+		switch row := &rows[i]; {
+		case !row.counts(publisher, at):
+		case row.Never:
+			return nil
+		case first == nil:
+			first = row
+		}
+	}
+	return first
 }
 
 // Add makes a row count. A row of the same publisher, sentence and begin only moves its end.
@@ -95,21 +110,26 @@ func (r *Rows) Add(row Row) {
 	r.count++
 }
 
-// repeated moves the end of the rows in order by which a sentence of a publisher is left out at a time, and tells
-// whether there is a row that need not be renewed.
-func (r *Rows) repeated(publisher string, hash uint64, at time.Time) bool {
-	found := false
+// fresh appends those sentences of a publisher's article of a time that are to be counted: they have no row, or one that
+// must be renewed. It moves the end of the rows in order by which a sentence is left out.
+func (r *Rows) fresh(dst []uint64, publisher string, at time.Time, hashes []uint64) []uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, rows := 0, r.byHash[hash]; i < len(rows); i++ {
-		if row := &rows[i]; (row.Publisher == publisher || row.Publisher == Everybody) && row.counts(at) {
-			if end := at.Add(Life); row.Begin.IsZero() && end.After(row.End) {
-				row.End = end
+	for _, hash := range hashes {
+		known, rows := false, r.byHash[hash]
+		for i := range rows {
+			if row := &rows[i]; row.counts(publisher, at) {
+				if end := at.Add(Life); row.Begin.IsZero() && end.After(row.End) {
+					row.End = end
+				}
+				known = known || row.Begin.IsZero() || row.End.Sub(at) > Renewal
 			}
-			found = found || row.Begin.IsZero() || row.End.Sub(at) > Renewal
+		}
+		if !known {
+			dst = append(dst, hash)
 		}
 	}
-	return found
+	return dst
 }
 
 // Forget removes the rows that ended before a time.

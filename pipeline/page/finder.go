@@ -18,6 +18,7 @@ type Finder struct {
 	body     []byte // the article
 	kept     []byte // the clean text without repeated sentences
 	hashes   []uint64
+	starts   []int // where in the clean text the sentences with these hashes begin
 	repeated []Repeated
 	joined   []byte // the clean text with unwrapped paragraphs
 	plain    []byte // the clean text without addresses

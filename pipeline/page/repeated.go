@@ -20,18 +20,19 @@ func (f *Finder) withoutRepeated(clean string, from article.Origin, rows *learnt
 	if rows == nil {
 		return clean
 	}
-	publisher := article.PublisherOf(from.Publisher, from.URL)
-	cut := cutter{out: f.kept[:0], clean: clean}
+	f.starts = f.starts[:0]
 	for start, end := range SentencesOf(clean) {
-		if end-start < learnt.MinBytes {
-			continue
+		if end-start >= learnt.MinBytes {
+			f.hashes = append(f.hashes, learnt.Hash(clean[start:end]))
+			f.starts = append(f.starts, start)
 		}
-		hash := learnt.Hash(clean[start:end])
-		f.hashes = append(f.hashes, hash)
-		if row, left := rows.Find(publisher, hash, from.Time); left {
-			f.repeated = append(f.repeated, Repeated{row, clean[start:end]})
-			cut.leaveOut(start, end)
-		}
+	}
+	cut := cutter{out: f.kept[:0], clean: clean}
+	for _, found := range rows.Find(article.PublisherOf(from.Publisher, from.URL), from.Time, f.hashes...) {
+		start := f.starts[found.Place]
+		end := start + cutSentence(clean[start:])
+		f.repeated = append(f.repeated, Repeated{found.Row, clean[start:end]})
+		cut.leaveOut(start, end)
 	}
 	slices.Sort(f.hashes)
 	f.hashes = slices.Compact(f.hashes)
