@@ -84,7 +84,7 @@ func foldEverywhere(r rune) rune { return everywhere[r-firstEverywhere] }
 // lastPlain is the last character that plain covers. It covers Latin, Greek and Cyrillic.
 const lastPlain = 0x1fff
 
-// plain is what a character is written as: 0 for nothing. Accents go by the decompositions of Unicode. Of
+// plain is what a character is written as: 0 for nothing, asTwo for two letters. Accents go by the decompositions of Unicode. Of
 // Cyrillic letters, only those in alike lose their marks: short i is a letter of its own that nobody writes
 // without its breve.
 var plain = func() (table [lastPlain + 1]rune) {
@@ -106,6 +106,9 @@ var plain = func() (table [lastPlain + 1]rune) {
 	for _, nukta := range nuktas {
 		table[nukta] = 0
 	}
+	for r := range spelled {
+		table[r] = asTwo
+	}
 	return table
 }()
 
@@ -124,6 +127,8 @@ var nuktas = [...]rune{0x93c, 0x9bc, 0xa3c, 0xabc, 0xb3c, 0xcbc}
 
 // spelled are letters written as two.
 var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
+
+const asTwo = -1 // in plain: see spelled
 
 // Plain returns a clean text as fingerprint and signature see it: letters without their accents. Example:
 // "Żółty mur" becomes "zolty mur". buf may be overwritten.
@@ -159,8 +164,9 @@ func fromSevenBit(clean string) string {
 		begin := clean[:min(len(clean), sevenBitBegin)]
 		has := func(sign string) bool { return strings.Contains(begin, sign) }
 		wide := func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }
-		if slices.ContainsFunc(language.signs, has) && len(language.words.FindAllStringIndex(begin, 2)) == 2 &&
-			!strings.ContainsFunc(clean, wide) {
+		// Spanish texts have "fuera": a letter beyond ASCII is found sooner than the words.
+		if slices.ContainsFunc(language.signs, has) && !strings.ContainsFunc(clean, wide) &&
+			len(language.words.FindAllStringIndex(begin, 2)) == 2 {
 			return language.letters.Replace(clean)
 		}
 	}
@@ -195,30 +201,30 @@ func isCopied(clean string) bool {
 
 // AppendPlain appends a clean text to dst as Plain returns it.
 func AppendPlain(dst []byte, clean string) []byte {
+	start := 0 // of what stays as it is and is not appended yet
 	for i := 0; i < len(clean); {
-		start := i
-		for i < len(clean) && copied[clean[i]] {
+		if copied[clean[i]] {
 			i++
-		}
-		dst = append(dst, clean[start:i]...)
-		if i == len(clean) {
-			break
-		}
-		r, size := utf8.DecodeRuneInString(clean[i:])
-		i += size
-		if r > lastPlain {
-			dst = utf8.AppendRune(dst, r)
 			continue
 		}
-		switch p := plain[r]; {
-		case p == 0:
-		case p != r:
-			dst = utf8.AppendRune(dst, p)
-		case spelled[r] != "":
+		r, size := utf8.DecodeRuneInString(clean[i:])
+		p := utf8.RuneError // for bytes that are no UTF-8
+		if r <= lastPlain {
+			if p = plain[r]; p == r {
+				i += size
+				continue
+			}
+		}
+		dst = append(dst, clean[start:i]...)
+		i += size
+		start = i
+		switch p {
+		case 0:
+		case asTwo:
 			dst = append(dst, spelled[r]...)
 		default:
-			dst = utf8.AppendRune(dst, r)
+			dst = utf8.AppendRune(dst, p)
 		}
 	}
-	return dst
+	return append(dst, clean[start:]...)
 }
