@@ -183,6 +183,9 @@ const (
 // markRepeats marks all lines but the first of three or more that are equal as repeats, and leaves them out.
 // It tells whether there are any.
 func (s *bodyScratch) markRepeats(clean string) (found bool) {
+	if !s.mayRepeat(clean) {
+		return false
+	}
 	times := map[string]int{}
 	for i := range s.lines {
 		line := clean[s.lines[i].start:s.lines[i].end]
@@ -198,6 +201,20 @@ func (s *bodyScratch) markRepeats(clean string) (found bool) {
 		}
 	}
 	return found
+}
+
+// mayRepeat tells whether three lines may be equal: most texts have no three lines of one length and with one byte in
+// their middle.
+func (s *bodyScratch) mayRepeat(clean string) bool {
+	var times [1 << 10]uint8
+	for i := range s.lines {
+		l := &s.lines[i]
+		n := &times[(uint32(l.end-l.start)<<5^uint32(clean[(l.start+l.end)/2]))%uint32(len(times))]
+		if *n++; *n > 2 {
+			return true
+		}
+	}
+	return false
 }
 
 // leaveOut leaves a line out. It does not end a run of furniture.

@@ -62,6 +62,7 @@ const (
 // measure sets the fields of a line that follow from its own text. It reads eight bytes at a time: in a sum, the
 // highest bit of each byte says whether the byte is at least some value.
 func (l *textLine) measure(text string) {
+	width, noDigit := 0, uint64(highBits)
 	for rest := text; rest != ""; {
 		eight := uint64(highBits) // bytes that begin no character
 		if len(rest) >= 8 {
@@ -76,10 +77,10 @@ func (l *textLine) measure(text string) {
 		low := eight &^ highBits
 		// E3 to ED, which begin U+3000 to U+DFFF
 		wide := eight & (low + (0x80-0x63)*eachByte) &^ (low + (0x80-0x6e)*eachByte) & highBits
-		l.width += int32(bits.OnesCount64(begins) + bits.OnesCount64(wide))
-		noDigit := eight | ((low ^ '0'*eachByte) + (0x80-10)*eachByte)
-		l.digit = l.digit || noDigit&highBits != highBits
+		width += bits.OnesCount64(begins | wide>>1)
+		noDigit &= eight | ((low ^ '0'*eachByte) + (0x80-10)*eachByte)
 	}
+	l.width, l.digit = int32(width), noDigit != highBits
 	if l.width >= limits.LongLine {
 		return // prose
 	}
@@ -216,7 +217,7 @@ func cutSentence(clean string) int {
 		default:
 			r, size := utf8.DecodeRuneInString(clean[i:])
 			i += size
-			if r < maxBMP && endMarks[r/64]>>(r%64)&1 != 0 || r >= maxBMP && unicode.Is(unicode.STerm, r) {
+			if endMarks.has(r) || r >= maxBMP && unicode.Is(unicode.STerm, r) {
 				return skipClosing(clean, i)
 			}
 		}
@@ -224,17 +225,27 @@ func cutSentence(clean string) int {
 	return len(clean)
 }
 
-// endMarks has a bit for each character below maxBMP that Unicode calls an end mark.
-var endMarks = func() (marks [maxBMP / 64]uint64) {
-	rangetable.Visit(unicode.STerm, func(r rune) {
-		if r < maxBMP {
-			marks[r/64] |= 1 << (r % 64)
-		}
-	})
-	return marks
-}()
+// charSet has a bit for each of its characters below maxBMP.
+type charSet [maxBMP / 64]uint64
 
 const maxBMP = 1 << 16
+
+func newCharSet(tables ...*unicode.RangeTable) *charSet {
+	set := new(charSet)
+	rangetable.Visit(rangetable.Merge(tables...), func(r rune) {
+		if r < maxBMP {
+			set[r/64] |= 1 << (r % 64)
+		}
+	})
+	return set
+}
+
+func (s *charSet) has(r rune) bool { return r < maxBMP && s[r/64]>>(r%64)&1 != 0 }
+
+var (
+	endMarks = newCharSet(unicode.STerm)
+	closing  = newCharSet(unicode.Pe, unicode.Pf, rangetable.New([]rune(`.!?"'。`)...)) // none is beyond maxBMP
+)
 
 // nextEnd returns the index, from i on, of the first byte that may end a sentence, or the length of the text. It looks at
 // four bytes at a time, which takes a quarter fewer instructions than single bytes.
@@ -265,7 +276,7 @@ var mayEnd = func() (may [256]uint8) {
 func skipClosing(clean string, i int) int {
 	for i < len(clean) {
 		r, size := utf8.DecodeRuneInString(clean[i:])
-		if !strings.ContainsRune(`.!?"'。`, r) && !unicode.In(r, unicode.Pe, unicode.Pf) {
+		if !closing.has(r) {
 			break
 		}
 		i += size
