@@ -2,6 +2,7 @@ package learning
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -116,7 +117,7 @@ func (s *simulated) decide(p *process, i int) string {
 	}
 	meets := ""
 	for hash := range uint64(sentences) {
-		if len(p.rows.Find(house, at, hash+1)) > 0 {
+		if len(maps.Collect(p.rows.Find(house, at, hash+1))) > 0 {
 			meets += strconv.FormatUint(hash, 10)
 		}
 	}
@@ -197,7 +198,7 @@ func TestBegin(t *testing.T) {
 		{at.Add(100*time.Minute + learnt.Life - 1), true},
 		{at.Add(100*time.Minute + learnt.Life), false},
 	} {
-		require.Equal(t, c.counts, len(b.rows.Find(house, c.at, 1)) > 0, c.at)
+		require.Equal(t, c.counts, len(maps.Collect(b.rows.Find(house, c.at, 1))) > 0, c.at)
 	}
 	require.Equal(t, at.Add(100*time.Minute), Begin(at))
 	require.Equal(t, Begin(at), Begin(at.Add(40*time.Minute)), "a full hour is an hour later")
@@ -266,9 +267,9 @@ func TestAVetoStays(t *testing.T) {
 		rec.Time = at.Add(time.Duration(i) * 24 * time.Hour)
 		require.True(t, b.take(&rec, true, at))
 	}
-	require.NotEmpty(t, b.rows.Find(house, at.Add(2*time.Hour), 1))
-	require.Empty(t, b.rows.Find(house, at.Add(25*time.Hour), 1))
-	require.Empty(t, b.rows.Find("other", at.Add(1000*24*time.Hour), 1))
+	require.NotEmpty(t, maps.Collect(b.rows.Find(house, at.Add(2*time.Hour), 1)))
+	require.Empty(t, maps.Collect(b.rows.Find(house, at.Add(25*time.Hour), 1)))
+	require.Empty(t, maps.Collect(b.rows.Find("other", at.Add(1000*24*time.Hour), 1)))
 }
 
 // Bytes of others in the topic count for nothing.

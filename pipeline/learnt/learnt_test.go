@@ -2,6 +2,7 @@ package learnt
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"strings"
 	"sync"
@@ -51,8 +52,8 @@ func TestFifthArticleTeaches(t *testing.T) {
 	}
 	require.Equal(t, 1, l.count("a", start, notice, own(4)))
 	require.Equal(t, []string{"a 77"}, l.learnt)
-	require.NotEmpty(t, l.rows.Find("a", start, notice))
-	require.Empty(t, l.rows.Find("b", start, notice))
+	require.NotEmpty(t, maps.Collect(l.rows.Find("a", start, notice)))
+	require.Empty(t, maps.Collect(l.rows.Find("b", start, notice)))
 	for i := range 3 * Least {
 		require.Zero(t, l.count("a", start, notice, own(10+i)), "it is known")
 	}
@@ -83,14 +84,14 @@ func TestAllOfANoticeIsLearnt(t *testing.T) {
 func TestThreePublishersTeachAll(t *testing.T) {
 	l := newLearner()
 	for p := range Publishers {
-		require.Empty(t, l.rows.Find("d", start, notice))
+		require.Empty(t, maps.Collect(l.rows.Find("d", start, notice)))
 		for i := range Least {
 			l.count(string(rune('a'+p)), start, notice, own(10*p+i))
 		}
 	}
 	require.Equal(t, []string{"a 77", "b 77", "c 77", "* 77"}, l.learnt)
-	require.Equal(t, Everybody, l.rows.Find("d", start, notice)[0].Publisher)
-	require.NotEmpty(t, l.rows.Find("", start, notice), "and those that name none")
+	require.Equal(t, Everybody, maps.Collect(l.rows.Find("d", start, notice))[0].Publisher)
+	require.NotEmpty(t, maps.Collect(l.rows.Find("", start, notice)), "and those that name none")
 }
 
 // Five articles count that lie within Life of the last one, in whatever order they come.
@@ -112,7 +113,7 @@ func TestRows(t *testing.T) {
 	rows := &Rows{}
 	at := func(days int) time.Time { return start.Add(time.Duration(days) * day) }
 	finds := func(publisher string, when time.Time) bool {
-		return len(rows.Find(publisher, when, notice)) > 0
+		return len(maps.Collect(rows.Find(publisher, when, notice))) > 0
 	}
 	require.False(t, finds("a", start))
 	rows.Add(Row{Publisher: "a", Hash: notice, Begin: at(1), End: at(10)})
@@ -130,7 +131,7 @@ func TestRows(t *testing.T) {
 	rows.Forget(at(31))
 	require.Zero(t, rows.Len())
 	require.Empty(t, rows.All())
-	require.Empty(t, (*Rows)(nil).Find("a", start, notice))
+	require.Empty(t, maps.Collect((*Rows)(nil).Find("a", start, notice)))
 }
 
 // A sentence that is repeated stays left out; one that is not comes back after Life, and is learnt again.
@@ -143,10 +144,10 @@ func TestRowLastsWhileItIsRepeated(t *testing.T) {
 	for i := range 10 {
 		now = now.Add(Life - day)
 		l.count("a", now, notice, own(100+i))
-		require.NotEmpty(t, l.rows.Find("a", now.Add(Life-day), notice))
+		require.NotEmpty(t, maps.Collect(l.rows.Find("a", now.Add(Life-day), notice)))
 	}
 	now = now.Add(Life)
-	require.Empty(t, l.rows.Find("a", now, notice))
+	require.Empty(t, maps.Collect(l.rows.Find("a", now, notice)))
 	for i := range Least - 1 {
 		require.Zero(t, l.count("a", now, notice, own(200+i)))
 	}
@@ -267,7 +268,7 @@ func TestConcurrent(t *testing.T) {
 					}
 					rows.Add(Row{Publisher: of, Hash: hash, End: start.Add(Life)})
 				})
-				rows.Find("a", start, notice)
+				_ = maps.Collect(rows.Find("a", start, notice))
 				rows.All()
 			}
 		})

@@ -2,6 +2,7 @@ package learnt
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -54,26 +55,22 @@ type Rows struct {
 	count  int
 }
 
-// Found is a sentence that is left out of an article.
-type Found struct {
-	Row       // by which it is left out
-	Place int // of its hash among those that were looked up
-}
-
-// Find returns the sentences, by their hashes, that are left out of a publisher's article of a time. With several rows,
-// the first counts; a row that says never is stronger. A nil Rows has none.
-func (r *Rows) Find(publisher string, at time.Time, hashes ...uint64) (found []Found) {
-	if r == nil {
-		return nil
-	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	for place, hash := range hashes {
-		if row := leaving(r.byHash[hash], publisher, at); row != nil {
-			found = append(found, Found{*row, place})
+// Find iterates over the sentences that are left out of a publisher's article of a time: the place of each among the
+// hashes, and the row by which it is. With several rows, the first counts; a row that says never is stronger. A nil
+// Rows has none. The Rows are locked until the iteration ends: its body must not call Add.
+func (r *Rows) Find(publisher string, at time.Time, hashes ...uint64) iter.Seq2[int, Row] {
+	return func(yield func(place int, row Row) bool) {
+		if r == nil {
+			return
+		}
+		r.mu.RLock()
+		defer r.mu.RUnlock()
+		for place, hash := range hashes {
+			if row := leaving(r.byHash[hash], publisher, at); row != nil && !yield(place, *row) {
+				return
+			}
 		}
 	}
-	return found
 }
 
 // leaving returns that row of a sentence by which Find leaves it out, nil if it does not.

@@ -28,10 +28,10 @@ func (f *Finder) withoutRepeated(clean string, from article.Origin, rows *learnt
 		}
 	}
 	cut := cutter{out: f.kept[:0], clean: clean}
-	for _, found := range rows.Find(article.PublisherOf(from.Publisher, from.URL), from.Time, f.hashes...) {
-		start := f.starts[found.Place]
+	for place, row := range rows.Find(article.PublisherOf(from.Publisher, from.URL), from.Time, f.hashes...) {
+		start := f.starts[place]
 		end := start + cutSentence(clean[start:])
-		f.repeated = append(f.repeated, Repeated{found.Row, clean[start:end]})
+		f.repeated = append(f.repeated, Repeated{row, clean[start:end]})
 		cut.leaveOut(start, end)
 	}
 	slices.Sort(f.hashes)
