@@ -107,8 +107,8 @@ func (r *Rows) Add(row Row) {
 	r.count++
 }
 
-// fresh appends those sentences of a publisher's article of a time that are to be counted: they have no row, or one that
-// must be renewed. It moves the end of the rows in order by which a sentence is left out.
+// fresh appends those sentences of a publisher's article of a time that are to be counted: they have no row, or one
+// that must be renewed. It moves the end of the rows in order by which a sentence is left out.
 func (r *Rows) fresh(dst []uint64, publisher string, at time.Time, hashes []uint64) []uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

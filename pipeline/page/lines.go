@@ -247,8 +247,8 @@ var (
 	closing  = newCharSet(unicode.Pe, unicode.Pf, rangetable.New([]rune(`.!?"'。`)...)) // none is beyond maxBMP
 )
 
-// nextEnd returns the index, from i on, of the first byte that may end a sentence, or the length of the text. It looks at
-// four bytes at a time, which takes a quarter fewer instructions than single bytes.
+// nextEnd returns the index, from i on, of the first byte that may end a sentence, or the length of the text. It looks
+// at four bytes at a time, which takes a quarter fewer instructions than single bytes.
 func nextEnd(clean string, i int) int {
 	for ; i+4 <= len(clean); i += 4 {
 		if c := clean[i : i+4]; mayEnd[c[0]]|mayEnd[c[1]]|mayEnd[c[2]]|mayEnd[c[3]] != 0 {

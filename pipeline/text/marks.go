@@ -84,9 +84,9 @@ func foldEverywhere(r rune) rune { return everywhere[r-firstEverywhere] }
 // lastPlain is the last character that plain covers. It covers Latin, Greek and Cyrillic.
 const lastPlain = 0x1fff
 
-// plain is what a character is written as: 0 for nothing, asTwo for two letters. Accents go by the decompositions of Unicode. Of
-// Cyrillic letters, only those in alike lose their marks: short i is a letter of its own that nobody writes
-// without its breve.
+// plain is what a character is written as: 0 for nothing, asTwo for two letters. Accents go by the decompositions of
+// Unicode. Of Cyrillic letters, only those in alike lose their marks: short i is a letter of its own that nobody
+// writes without its breve.
 var plain = func() (table [lastPlain + 1]rune) {
 	for r := range rune(len(table)) {
 		table[r] = r
