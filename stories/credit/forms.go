@@ -41,12 +41,12 @@ func dateline(line string) string {
 	return bracketed(m[2] + m[3])
 }
 
-var bracket = regexp.MustCompile(`^([^(（【［\[/]*)(?:[(（【［\[]([^)）】］\]]+)[)）】］\]]|/([^/]+)/)` +
+var bracket = regexp.MustCompile(`^((?:[^(（【［\[/]|\p{L}/\p{L})*)(?:[(（【［\[]([^)）】］\]]+)[)）】］\]]|/([^/]+)/)` +
 	`[ .]*([-–—:]?)`)
 
 // bracketed reads what stands between brackets: an agency, perhaps with a place, a day or another agency.
 func bracketed(inside string) string {
-	if len(inside) > longestName {
+	if len(inside) > longestName || strings.ContainsAny(inside, ":：©") { // a picture's
 		return ""
 	}
 	for part := range strings.FieldsFuncSeq(inside, func(r rune) bool { return strings.ContainsRune("=/,、，", r) }) {
@@ -55,7 +55,7 @@ func bracketed(inside string) string {
 				part = form
 			}
 		}
-		if name := agency(part); name != "" {
+		if name, found := lookUp(part); found {
 			return name
 		}
 	}
@@ -76,8 +76,7 @@ func opens(place, inside, dash string) bool {
 		utf8.RuneCountInString(initials) <= 10 && !strings.HasSuffix(initials, strings.ToLower(inside))
 }
 
-// chineseDateline reads "新华社北京11月28日电", "中新网讯" and, of papers and sites,
-// "参考消息网11月3日报道".
+// chineseDateline reads "新华社北京11月28日电", "中新网讯" and, of papers and sites, "参考消息网11月3日报道".
 // "据新华社电" opens an article of that agency; "据新华社报道" does not.
 func chineseDateline(line string) string {
 	for _, form := range chinese {
@@ -93,6 +92,8 @@ func chineseDateline(line string) string {
 		last, _ := utf8.DecodeLastRuneInString(before)
 		told := m[2] == "消息" || m[2] == "报道"
 		switch {
+		case last == '【', last == '[':
+			return agency(form)
 		case strings.ContainsRune("據引述援转自对和与、《“", last):
 		case told && (last == '据' || strings.HasSuffix(form, "社")):
 		case last == '据' && before != "据", m[1] == "" && before != "" && before != "据": // within a sentence
@@ -100,40 +101,55 @@ func chineseDateline(line string) string {
 			return agency(form)
 		}
 	}
+	if m := paper.FindStringSubmatch(line); m != nil && !prose.MatchString(m[1]) {
+		return named(m[1])
+	}
 	return ""
 }
 
+// paper is the Chinese dateline of a paper or a site that the table lacks: "港口晚报讯（记者李明）".
+var paper = regexp.MustCompile(`^据?(\p{Han}{1,6}(?:报|網|网|新闻|在线))(?:\p{Han}{0,8}\d{1,2}月\d{1,2}日)?` +
+	`(?:[讯訊电電](?:[\s（(，,：:]|$)|(?:消息|报道)[（(])`)
+
 // wired is what follows the name in a Chinese dateline: a place, a day, and how the report came.
 var wired = regexp.MustCompile(`^(?:客户端|记者)?\p{Han}{0,8} ?(?:(\d{1,2}月\d{1,2}日) ?)?` +
-	`(?:([电電讯訊]|消息|报道)(?:[\s\x{3000}（(，,：:|]|$|据))`)
+	`(?:([电電讯訊]|消息|报道)(?:[\s\x{3000}（(，,：:|]|$|据|综合|记者))`)
 
 // source reads "来源：", and in a line of its own the word for it in other languages, and the name behind it.
 func source(line string) string {
 	if before, name, found := strings.Cut(line, ":"); found && len(line) <= longestLine &&
-		known[strings.ToLower(strings.TrimSpace(before))] == isLabel {
-		return named(strings.TrimSuffix(strings.TrimSpace(name), "."))
+		known[strings.ToLower(trimmed(before))] == isLabel {
+		return named(strings.TrimSuffix(trimmed(name), "."))
 	}
-	if !strings.Contains(line, "源") {
+	if !strings.ContainsAny(line, "源转") {
 		return ""
 	}
 	for _, m := range sourced.FindAllStringSubmatch(line, 2) {
-		name := trimmed(m[1])
+		name := trimmed(until.ReplaceAllString(m[1], ""))
+		whole := name != m[1] || m[2] != "" || strings.Contains("）)】]", m[3])
+		name = channel.ReplaceAllString(name, "")
 		if of, found := lookUp(name); found {
 			return of
 		}
-		whole := strings.Contains("）)】]", m[2])
 		if whole && utf8.RuneCountInString(name) <= 16 && !prose.MatchString(name) {
 			return strings.Clone(name)
+		}
+		for _, form := range chinese {
+			if strings.HasPrefix(name, form) {
+				return agency(form)
+			}
 		}
 	}
 	return ""
 }
 
 var (
-	sourced = regexp.MustCompile(`(?:^|[\s\x{3000}（(【\[。！？”）】]|文章|稿件|本文|内容)` +
-		`(?:来源|來源|稿源)\s?(?:[：:]\s?| )@?(?:微信公众号|公众号)?[：:《“"]?` +
-		`([^\s\x00\x{3000}，。；;、|）)】\]《》“”"：:]{2,40}(?: [A-Za-z]+)*)[》”"]?\s*([^\s]|$)`)
-	prose = regexp.MustCompile(`^\d+$|[据讯]|报道|记者|原标题|作者|编辑|声明|本报|日电|^https?$`)
+	sourced = regexp.MustCompile(`(?:^|[\s\x{3000}（(【\[。！？”）】]|文章|稿件|本文|内容|消息系|文[/／|｜].{1,24}?)` +
+		`(?:(?:来源|來源|稿源)\s?(?:于|[：:]\s?| )|转载?自[：:]?)@?(?:微信公众号|微信号|公众号)?[：:《“"]?` +
+		`([^\s\x00\x{3000}，。；;、|）)】\]《》“”"：:]{2,40}(?: [A-Za-z]+)*)([》”"]?)\s*([^\s]|$)`)
+	until   = regexp.MustCompile(`(?:(?:见习|实习)?记者|作者|(?:责任|实习)?编辑|原标题|文[|｜]|[【\[]).*|[（(][\w-]+$`)
+	channel = regexp.MustCompile(`(?:(?:官方)?(?:微信公众号|微信公众账号|公众号|客户端|微信|官微|微博)|综合)+$`)
+	prose   = regexp.MustCompile(`^\d+$|[据讯]|报道|记者|原标题|作者|编辑|声明|本报|日电|告诉|供图|^https?$`)
 )
 
 // named returns a name that a text tells: that of the table, or one of few words.
@@ -142,30 +158,38 @@ func named(name string) string {
 		return of
 	}
 	r, _ := utf8.DecodeRuneInString(name)
-	if len(name) > longestName || strings.ContainsAny(name, "/:.;,0123456789") || !unicode.IsLetter(r) {
+	if len(name) > longestName || noName.MatchString(name) || !unicode.IsLetter(r) {
 		return ""
 	}
-	return article.PublisherOf(name, "")
+	return article.PublisherOf(strings.Clone(name), "")
 }
 
-// closing reads the agency behind the last sentence: "... the minister said. (AFP)", "/ AFP e REUTERS", "(Theo AFP)".
+// closing reads the agency behind the last sentence: "... the minister said. (AFP)", "/ AFP e REUTERS", "(Theo AFP)",
+// "Oslo (AFP, 3.4.2026)", "Ali KAYA / ANKARA (DHA)", "said. Source: AFP".
 func closing(line string) string {
-	line = strings.TrimRight(line, " .。")
-	if inside := strings.TrimRight(line, ")）"); inside != line {
-		open := strings.LastIndexFunc(inside, func(r rune) bool { return r == '(' || r == '（' })
-		before, inside := inside[:max(open, 0)], strings.TrimLeft(inside[max(open, 0):], "(（")
-		if name, found := strings.CutPrefix(inside, "Theo "); found {
-			return named(name)
-		}
-		end, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(before))
-		if !strings.ContainsRune(".!?。！？\"”»…", end) {
-			return ""
-		}
-		return bracketed(inside)
+	if m := theo.FindStringSubmatch(line); m != nil {
+		return named(strings.TrimSpace(m[1] + m[2]))
 	}
-	name, _, _ := strings.Cut(strings.Replace(line[strings.LastIndexByte(line, '/')+1:], " e ", ",", 1), ",")
-	return agency(name)
+	names := strings.TrimRight(dated.ReplaceAllString(line, ". ($1"), " .。)）")
+	names = strings.TrimLeft(names[max(strings.LastIndexAny(names, stops), 0):], stops)
+	if strings.Contains(names, ":") {
+		return source(names)
+	}
+	m := signed.FindStringSubmatch(names)
+	if place := m[1] + m[3]; place != "" && !opens(place+" ", m[4], "-") {
+		return ""
+	}
+	return bracketed(strings.Replace(m[4], " e ", ",", 1))
 }
+
+const stops = `.!?…"”»。！？0123456789` // of sentences, and what no name has
+
+var (
+	theo   = regexp.MustCompile(`(?:^Theo ([^(),/]{2,40}[^(),/.])|\([Tt]heo ([^(),/]{2,40})(?:[,/][^()]*)?\))$`)
+	dated  = regexp.MustCompile(`[(（]([^()（）]+), ?\d[\d./ ]+[)）]$`)
+	signed = regexp.MustCompile(`^(?s:(.*)[(（]|(.*/)|(.*)[,–-])?['\s]*(?s:(.*))$`)
+	noName = regexp.MustCompile(`[/:;,0-9]|\..* | .*\.`)
+)
 
 // published reads "This article was originally published by X" and its kin.
 func published(line string) string {
