@@ -78,7 +78,8 @@ type Comparison struct {
 }
 
 // Compare compares the signature a of a later article with the signature b of an earlier one, in constant
-// time. It allocates nothing. If a and b are exchanged, Contained and Contains are, and all else stays.
+// time. It allocates nothing. If a and b are exchanged, Contained and Contains are, and the Publishers; NewLead,
+// NewNumber and Correction are about the later one; all else stays.
 func Compare(a, b *Signature) Comparison {
 	if !a.Known() || !b.Known() {
 		return Comparison{}

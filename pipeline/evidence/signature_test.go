@@ -120,8 +120,11 @@ func FuzzDecode(f *testing.F) {
 		a, ok := Decode(x)
 		c, ok2 := Decode(y)
 		got := Compare(&a, &c)
-		if got != mirrored(Compare(&c, &a)) {
-			t.Fatal("not mirrored")
+		back := mirrored(Compare(&c, &a))
+		// what is said of the later article alone
+		back.NewLead, back.NewNumber, back.Correction = got.NewLead, got.NewNumber, got.Correction
+		if got != back {
+			t.Fatalf("not mirrored: %+v, %+v", got, back)
 		}
 		if got.Known != (ok && ok2) || !(got.J >= 0 && got.J <= 1) ||
 			!(got.Containment >= 0 && got.Containment <= 1) {
@@ -247,6 +250,7 @@ func TestMainWords(t *testing.T) {
 // mirrored is the comparison with the two articles exchanged.
 func mirrored(c Comparison) Comparison {
 	c.Contained, c.Contains = c.Contains, c.Contained
+	c.Publishers[0], c.Publishers[1] = c.Publishers[1], c.Publishers[0]
 	return c
 }
 

@@ -97,8 +97,8 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// checkWheel installs the wheel as a user does. Its command runs, its own tests pass, and its types hold where an
-// example uses them.
+// checkWheel installs the wheel as a user does. Its command runs, its own tests pass, its types hold where an example
+// uses them, and an agent's client in Python asks it for stories.
 func checkWheel(t *testing.T, dir string) {
 	wheels, err := filepath.Glob(filepath.Join(dir, "echosieve-*-py3-none-manylinux*.whl"))
 	require.NoError(t, err)
@@ -106,14 +106,36 @@ func checkWheel(t *testing.T, dir string) {
 	venv := filepath.Join(t.TempDir(), "venv")
 	output(t, dir, "python3", "-m", "venv", venv)
 	bin, python := filepath.Join(venv, "bin"), filepath.Join(host.Root(t), "deploy/python")
-	output(t, dir, filepath.Join(bin, "pip"), "install", "--quiet", wheels[0], "pytest", "mypy", "scrapy")
+	output(t, dir, filepath.Join(bin, "pip"), "install", "--quiet", wheels[0], "pytest", "mypy", "scrapy", "mcp")
 	require.Contains(t, output(t, dir, filepath.Join(bin, "echosieve"), "--version"), "echosieve "+releaseVersion+" ")
 	output(t, t.TempDir(), filepath.Join(bin, "pytest"), "-p", "no:cacheprovider", "--import-mode=importlib",
 		filepath.Join(python, "test_echosieve.py"))
 	output(t, t.TempDir(), filepath.Join(bin, "mypy"), "--strict", filepath.Join(python, "test_echosieve.py"))
 	crawled := output(t, t.TempDir(), filepath.Join(bin, "python"), "-c", crawl, filepath.Join(python, "../examples"))
 	require.Equal(t, "scraped 2, dropped 1\n", crawled)
+	told := filepath.Join(t.TempDir(), "stories.jsonl")
+	output(t, dir, filepath.Join(bin, "echosieve"), "filter", "--stories", told,
+		filepath.Join(python, "../../sample/news.jsonl"))
+	asked := output(t, dir, filepath.Join(bin, "python"), "-c", agent, filepath.Join(bin, "echosieve"), told)
+	require.Equal(t, "changes explain look publishers stories story 3\n", asked)
 }
+
+// agent asks for stories as an agent does, with the client of the Model Context Protocol in Python.
+const agent = `
+import asyncio, json, sys
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+async def main():
+    server = StdioServerParameters(command=sys.argv[1], args=["mcp", "--stories", sys.argv[2]])
+    async with stdio_client(server) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        tools = sorted(tool.name for tool in (await session.list_tools()).tools)
+        answer = await session.call_tool("stories", {"limit": 3})
+        print(*tools, len(json.loads(answer.content[0].text)["stories"]))
+
+asyncio.run(main())
+`
 
 // crawl has Scrapy run its pipeline on three items, of which one is a copy.
 const crawl = `

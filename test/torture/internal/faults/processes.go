@@ -46,7 +46,9 @@ func terminate(_ context.Context, r *rig.Round, random *rand.Rand) (string, erro
 	return p.Name + " ended by SIGTERM", nil
 }
 
-func replace(_ context.Context, r *rig.Round, _ *rand.Rand) (string, error) { return r.ReplaceNext() }
+func replace(ctx context.Context, r *rig.Round, _ *rand.Rand) (string, error) {
+	return r.ReplaceNext(ctx)
+}
 
 func storm(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 	before := r.Generation()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -151,8 +152,9 @@ func (r *Round) binary() string {
 }
 
 // ReplaceNext ends a process that has not the present version, and starts one that has. When all have it, the
-// version changes first: to the new one and back, again and again.
-func (r *Round) ReplaceNext() (proof string, err error) {
+// version changes first: to the new one and back, again and again. Before the first process is replaced, the index of
+// the new version is filled, as operators do; from then on each version stores what the other one has decided.
+func (r *Round) ReplaceNext(ctx context.Context) (proof string, err error) {
 	if r.Old == "" {
 		return "", errors.New("there is one version: set --upgrade")
 	}
@@ -166,6 +168,11 @@ func (r *Round) ReplaceNext() (proof string, err error) {
 	}
 	p := other()
 	if p == nil {
+		if r.version == 0 {
+			if err := process.Until(ctx, ReadyTimeout, 200*time.Millisecond, func() error { return r.fill(ctx) }); err != nil {
+				return "", err
+			}
+		}
 		r.mu.Lock()
 		r.version++
 		r.mu.Unlock()
@@ -181,6 +188,15 @@ func (r *Round) ReplaceNext() (proof string, err error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s replaces %s, which has another version", started.Name, p.Name), nil
+}
+
+// fill fills the index of the new version. It fails before the group has committed anything.
+func (r *Round) fill(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, r.Binary, r.arguments("index", "refill", "--from", "input")...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("index refill: %w: %s", err, out)
+	}
+	return nil
 }
 
 // arguments are those of a command, with the configuration of the service processes.
