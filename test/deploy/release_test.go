@@ -113,11 +113,12 @@ func checkWheel(t *testing.T, dir string) {
 	output(t, t.TempDir(), filepath.Join(bin, "mypy"), "--strict", filepath.Join(python, "test_echosieve.py"))
 	crawled := output(t, t.TempDir(), filepath.Join(bin, "python"), "-c", crawl, filepath.Join(python, "../examples"))
 	require.Equal(t, "scraped 2, dropped 1\n", crawled)
-	told := filepath.Join(t.TempDir(), "stories.jsonl")
-	output(t, dir, filepath.Join(bin, "echosieve"), "filter", "--stories", told,
-		filepath.Join(python, "../../sample/news.jsonl"))
+	again, told := filepath.Join(t.TempDir(), "again.jsonl"), filepath.Join(t.TempDir(), "stories.jsonl")
+	const report = `{"text":"The harbour master reports that the bridge is open again"}` + "\n"
+	require.NoError(t, os.WriteFile(again, []byte(report+report), 0o600))
+	output(t, dir, filepath.Join(bin, "echosieve"), "filter", "--stories", told, again)
 	asked := output(t, dir, filepath.Join(bin, "python"), "-c", agent, filepath.Join(bin, "echosieve"), told)
-	require.Equal(t, "changes explain look publishers stories story 3\n", asked)
+	require.Equal(t, "changes explain look publishers stories story 1\n", asked)
 }
 
 // agent asks for stories as an agent does, with the client of the Model Context Protocol in Python.

@@ -24,7 +24,7 @@ func curves(cfg config.Config, count func(config.Config) (*figures.Tally, error)
 			changed := cfg
 			*s.of(&changed.Detection.Thresholds) = value
 			if changed.Detection.Thresholds.Validate() != nil {
-				return nil, nil
+				return nil, nil //nolint:nilnil,nilerr // the service would refuse the value
 			}
 			return count(changed)
 		})
