@@ -1,7 +1,6 @@
 package page
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +17,7 @@ import (
 
 // appendBody appends the lines of a clean text that belong to its article, with line ends. s.lines are the lines
 // of the text. It leaves out repeated lines, code, and runs of at least limits.FurnitureLines furniture lines that
-// are no table. See judge for a text that is hardly more than that.
+// are no table. See hasBody for a text that is hardly more than that.
 //
 // whole says that nothing is left out. Then nothing is appended, and the caller uses the clean text itself.
 // Time is linear in the length of the text, except that the widths of its lines are sorted.
@@ -30,10 +29,7 @@ func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bo
 	gone = s.markCode(clean) || gone
 	s.markRuns(clean)
 	s.markIslands()
-	switch s.judge() {
-	case isFurnitureOnly:
-		return dst, false
-	case isList:
+	if !s.hasBody() {
 		if !gone {
 			return dst, true
 		}
@@ -135,12 +131,10 @@ func widthOf(lines []textLine) int32 {
 	return sum
 }
 
-// judge says what of the text is its article, now that furniture is marked. Where more than a little was
-// marked, the rest is an article only if it is long, or of middle length in several lines: an introduction or
-// a disclaimer is shorter, and what looks like furniture is the article. A little is less than half of the
-// rest. Where hardly anything is left and the lines are not alike, the page is nothing but furniture.
-func (s *bodyScratch) judge() verdict {
-	s.widths = s.widths[:0]
+// hasBody tells whether the lines that are kept are the article, now that furniture is marked; otherwise all lines
+// are. Where more than a little was marked, the rest is an article only if it is long, or of middle length in several
+// lines: an introduction or a disclaimer is shorter. A little is less than half of the rest.
+func (s *bodyScratch) hasBody() bool {
 	left, out, lines := int32(0), int32(0), 0
 	for i := range s.lines {
 		switch l := &s.lines[i]; {
@@ -149,33 +143,13 @@ func (s *bodyScratch) judge() verdict {
 			lines += count(l.width >= shortLine)
 		case !l.gone:
 			out += l.width
-			s.widths = append(s.widths, l.width)
 		}
 	}
 	if 2*left >= limits.BodyColumns && lines >= limits.FurnitureLines {
 		left *= 2
 	}
-	n := len(s.widths)
-	switch {
-	case n == 0:
-		return isList
-	case out <= left/2 || left >= limits.BodyColumns:
-		return hasBody
-	}
-	slices.Sort(s.widths)
-	if left >= limits.LongLine || s.widths[n*4/5] <= 2*s.widths[n/3] {
-		return isList
-	}
-	return isFurnitureOnly
+	return out > 0 && (out <= left/2 || left >= limits.BodyColumns)
 }
-
-type verdict uint8
-
-const (
-	hasBody         verdict = iota // the lines that are kept are the article
-	isList                         // all lines are
-	isFurnitureOnly                // none is
-)
 
 // A line that a text has three times or more, word for word, counts once: an advertisement between all
 // paragraphs, or the name of the photographer below each picture, would outweigh the article.
