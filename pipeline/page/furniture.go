@@ -219,12 +219,9 @@ func (s *bodyScratch) markCode(clean string) (found bool) {
 	return true
 }
 
-// isCode tells whether a line is written in a language of programs: it has braces, ends as a statement or a
-// selector does, or begins a remark, and it has more marks than spaces and characters beyond ASCII.
+// isCode tells whether a line is written in a language of programs: it has braces, or ends as a statement or a
+// selector does, and it has more marks than spaces and characters beyond ASCII.
 func isCode(line string) bool {
-	if strings.HasPrefix(line, "/*") {
-		return true
-	}
 	braces := strings.IndexByte(line, '{') >= 0 || strings.IndexByte(line, '}') >= 0
 	if !braces && !strings.HasSuffix(line, ";") && !strings.HasSuffix(line, ",") {
 		return false

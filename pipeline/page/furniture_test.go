@@ -182,7 +182,6 @@ func TestIsCode(t *testing.T) {
 		"var a = window.a || {};":                   true,
 		"ga('send', 'pageview');":                   true,
 		".menu > li.item a:hover,":                  true,
-		"/* the header of the new layout */":        true,
 		`{"@type":"person","name":"a. b."}`:         true,
 		"he said, the quay (see below) was closed;": false,
 		"furthermore,":                              false,
