@@ -15,20 +15,17 @@ type story struct {
 	text     int  // bytes of its text that is no link
 }
 
-// withoutNext removes from a document the articles that the page has loaded below its own, and says whether there were
-// any: elements of one name and class within one element, each with a headline (h1) and text of its own. The first one
-// is the page's. Parts of an article, which stands in an article element, are none.
-func withoutNext(document *html.Node) (removed bool) {
-	_, removed = storyOf(document, false)
-	return removed
-}
+// withoutNext removes from a document the articles that the page has loaded below its own: elements of one name and
+// class within one element, each with a headline (h1) and text of its own. The first one is the page's. Parts of an
+// article, which stands in an article element, are none.
+func withoutNext(document *html.Node) { storyOf(document, false) }
 
-func storyOf(n *html.Node, link bool) (s story, removed bool) {
+func storyOf(n *html.Node, link bool) (s story) {
 	if n.Type == html.TextNode && !link {
-		return story{text: len(strings.TrimSpace(n.Data))}, false
+		return story{text: len(strings.TrimSpace(n.Data))}
 	}
 	if isHidden(n) {
-		return s, false
+		return s
 	}
 	link = link || n.DataAtom == atom.A
 	s.headline = n.DataAtom == atom.H1
@@ -36,20 +33,18 @@ func storyOf(n *html.Node, link bool) (s story, removed bool) {
 	var next *html.Node  // a child that is removed has none
 	for child := n.FirstChild; child != nil; child = next {
 		next = child.NextSibling
-		its, within := storyOf(child, link)
-		removed = removed || within
+		its := storyOf(child, link)
 		isArticle := its.headline && its.text >= limits.LongLine && holdsArticle(child) && n.DataAtom != atom.Article
 		switch {
 		case isArticle && first == nil:
 			first = child
 		case isArticle && sameKind(first, child):
 			n.RemoveChild(child)
-			removed = true
 			continue
 		}
 		s.headline, s.text = s.headline || its.headline, s.text+its.text
 	}
-	return s, removed
+	return s
 }
 
 func holdsArticle(n *html.Node) bool {
