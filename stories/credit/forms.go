@@ -41,7 +41,8 @@ func dateline(line string) string {
 	return bracketed(m[2] + m[3])
 }
 
-var bracket = regexp.MustCompile(`^((?:[^(（【［\[/]|\p{L}/\p{L})*)(?:[(（【［\[]([^)）】］\]]+)[)）】］\]]|/([^/]+)/)` +
+var bracket = regexp.MustCompile(`^((?:[^(（【［\[/]|\p{L}/\p{L})*)` +
+	`(?:[(（【［\[]([^)）】］\]]+)[)）】］\]]|/([^/]+)/)` +
 	`[ .]*([-–—:]?)`)
 
 // bracketed reads what stands between brackets: an agency, perhaps with a place, a day or another agency.
@@ -76,7 +77,8 @@ func opens(place, inside, dash string) bool {
 		utf8.RuneCountInString(initials) <= 10 && !strings.HasSuffix(initials, strings.ToLower(inside))
 }
 
-// chineseDateline reads "新华社北京11月28日电", "中新网讯" and, of papers and sites, "参考消息网11月3日报道".
+// chineseDateline reads "新华社北京11月28日电", "中新网讯" and, of papers and sites,
+// "参考消息网11月3日报道".
 // "据新华社电" opens an article of that agency; "据新华社报道" does not.
 func chineseDateline(line string) string {
 	for _, form := range chinese {
@@ -144,12 +146,17 @@ func source(line string) string {
 }
 
 var (
-	sourced = regexp.MustCompile(`(?:^|[\s\x{3000}（(【\[。！？”）】]|文章|稿件|本文|内容|消息系|文[/／|｜].{1,24}?)` +
-		`(?:(?:来源|來源|稿源)\s?(?:于|[：:]\s?| )|转载?自[：:]?)@?(?:微信公众号|微信号|公众号)?[：:《“"]?` +
+	sourced = regexp.MustCompile(`(?:^|[\s\x{3000}（(【\[。！？”）】]|文章|` +
+		`稿件|本文|内容|消息系|文[/／|｜].{1,24}?)` +
+		`(?:(?:来源|來源|稿源)\s?(?:于|[：:]\s?| )|转载?自[：:]?)` +
+		`@?(?:微信公众号|微信号|公众号)?[：:《“"]?` +
 		`([^\s\x00\x{3000}，。；;、|）)】\]《》“”"：:]{2,40}(?: [A-Za-z]+)*)([》”"]?)\s*([^\s]|$)`)
-	until   = regexp.MustCompile(`(?:(?:见习|实习)?记者|作者|(?:责任|实习)?编辑|原标题|文[|｜]|[【\[]).*|[（(][\w-]+$`)
-	channel = regexp.MustCompile(`(?:(?:官方)?(?:微信公众号|微信公众账号|公众号|客户端|微信|官微|微博)|综合)+$`)
-	prose   = regexp.MustCompile(`^\d+$|[据讯]|报道|记者|原标题|作者|编辑|声明|本报|日电|告诉|供图|^https?$`)
+	until = regexp.MustCompile(`(?:(?:见习|实习)?记者|作者|(?:责任|实习)?编辑|原标题|` +
+		`文[|｜]|[【\[]).*|[（(][\w-]+$`)
+	channel = regexp.MustCompile(`(?:(?:官方)?(?:微信公众号|微信公众账号|公众号|客户端|` +
+		`微信|官微|微博)|综合)+$`)
+	prose = regexp.MustCompile(`^\d+$|[据讯]|报道|记者|原标题|作者|编辑|` +
+		`声明|本报|日电|告诉|供图|^https?$`)
 )
 
 // named returns a name that a text tells: that of the table, or one of few words.

@@ -34,8 +34,9 @@ const (
 )
 
 // mostBytes is the largest service that we ship: a list of imports does not show why a program is large (see
-// command.printUsage). OpenTelemetry takes 1.0 MB of it, the dictionaries 4.1 MB.
-const mostBytes = 29_000_000
+// command.printUsage). OpenTelemetry takes 1.0 MB of it, the SDK of the Model Context Protocol 1.2 MB, the dictionaries
+// 4.1 MB.
+const mostBytes = 30_600_000
 
 // release builds what make release builds, for amd64 alone, and returns the folder.
 func release(t *testing.T) string {
