@@ -36,9 +36,9 @@ func mainContent(page string) (content string, costly bool) {
 	if err != nil {
 		return "", true
 	}
-	withoutNext(parsed)
+	others := withoutNext(parsed)
 	p := findProse(parsed)
-	if 2*proseOf(given) > p.best.prose {
+	if 2*proseOf(given) > p.best.prose && !others { // what search engines get may be that of the next article
 		return given, false
 	}
 	prose, own := textOf(p.node), textOf(p.main) // before the library changes the document

@@ -15,17 +15,20 @@ type story struct {
 	text     int  // bytes of its text that is no link
 }
 
-// withoutNext removes from a document the articles that the page has loaded below its own: elements of one name and
-// class within one element, each with a headline (h1) and text of its own. The first one is the page's. Parts of an
-// article, which stands in an article element, are none.
-func withoutNext(document *html.Node) { storyOf(document, false) }
+// withoutNext removes from a document the articles that the page has loaded below its own, and says whether there were
+// any: elements of one name and class within one element, each with a headline (h1) and text of its own. The first one
+// is the page's. Parts of an article, which stands in an article element, are none.
+func withoutNext(document *html.Node) (removed bool) {
+	_, removed = storyOf(document, false)
+	return removed
+}
 
-func storyOf(n *html.Node, link bool) (s story) {
+func storyOf(n *html.Node, link bool) (s story, removed bool) {
 	if n.Type == html.TextNode && !link {
-		return story{text: len(strings.TrimSpace(n.Data))}
+		return story{text: len(strings.TrimSpace(n.Data))}, false
 	}
 	if isHidden(n) {
-		return s
+		return s, false
 	}
 	link = link || n.DataAtom == atom.A
 	s.headline = n.DataAtom == atom.H1
@@ -33,18 +36,20 @@ func storyOf(n *html.Node, link bool) (s story) {
 	var next *html.Node  // a child that is removed has none
 	for child := n.FirstChild; child != nil; child = next {
 		next = child.NextSibling
-		its := storyOf(child, link)
+		its, within := storyOf(child, link)
+		removed = removed || within
 		isArticle := its.headline && its.text >= limits.LongLine && holdsArticle(child) && n.DataAtom != atom.Article
 		switch {
 		case isArticle && first == nil:
 			first = child
 		case isArticle && sameKind(first, child):
 			n.RemoveChild(child)
+			removed = true
 			continue
 		}
 		s.headline, s.text = s.headline || its.headline, s.text+its.text
 	}
-	return s
+	return s, removed
 }
 
 func holdsArticle(n *html.Node) bool {
