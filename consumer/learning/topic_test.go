@@ -40,7 +40,7 @@ func (w *warnings) text() string {
 }
 
 // configured names a topic that does not exist yet.
-func configured(t *testing.T) broker.Config {
+func configured(t testing.TB) broker.Config {
 	t.Helper()
 	cfg := kafkatest.RealConfig(kafkaserver.Shared(t), "learning-"+strings.ToLower(rand.Text()))
 	cfg.CreateTopics, cfg.Topics.Learnt = true, cfg.Topics.First()+"-learnt"
@@ -48,7 +48,7 @@ func configured(t *testing.T) broker.Config {
 }
 
 // opened is a process that has read the topic and follows it.
-func opened(t *testing.T, cfg broker.Config, w *warnings) *Topic {
+func opened(t testing.TB, cfg broker.Config, w *warnings) *Topic {
 	t.Helper()
 	topic, err := New(cfg, 7*24*time.Hour, &learnt.Rows{}, nil, slog.New(slog.DiscardHandler), w.health())
 	require.NoError(t, err)
