@@ -75,7 +75,8 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 	c.entry = &entry{env: e, inputs: c.inputs, labels: c.labels}
 	c.work = &work{env: e, handler: handler, limiter: limiter,
 		batchRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
-		batchBytes:   min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)), openPatience: openPatience}
+		batchBytes:   min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)), openPatience: openPatience,
+		shortPatience: shortPatience}
 	all := &generations{env: e, inputs: c.inputs, entry: c.entry, labels: c.labels, work: c.work}
 	c.group = &groupMember{env: e, joining: c.joining, entry: c.entry, each: all.serve}
 	c.group.assigned.Store(-1)

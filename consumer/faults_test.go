@@ -15,6 +15,54 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// A broker that was cut off answers as leader with a shorter log. Nothing is read again, unless that lasts.
+func TestAShorterLogIsNotBelievedAtOnce(t *testing.T) {
+	k, cfg := kafkatest.Fake(t)
+	cfg.Partitions = 1
+	cl := kafkatest.Filled(t, cfg, "u", 20)
+	m := newMember(t, cfg, &router{})
+	m.work.shortPatience = time.Hour
+	m.start()
+	kafkatest.EventuallyCommitted(t, cfg)
+	var asked atomic.Int64 // for the end of the log
+	short := func(r kmsg.Request) (kmsg.Response, error, bool) {
+		k.KeepControl()
+		if asked.Load() == 3 {
+			return nil, nil, false
+		}
+		if req, ok := r.(*kmsg.FetchRequest); ok {
+			res := req.ResponseKind().(*kmsg.FetchResponse)
+			p := kmsg.NewFetchResponseTopicPartition()
+			p.ErrorCode = 1 // OFFSET_OUT_OF_RANGE
+			res.Topics = []kmsg.FetchResponseTopic{{Topic: cfg.Topics.Inputs[0],
+				Partitions: []kmsg.FetchResponseTopicPartition{p}}}
+			return res, nil, true
+		}
+		asked.Add(1)
+		req := r.(*kmsg.ListOffsetsRequest)
+		res := req.ResponseKind().(*kmsg.ListOffsetsResponse)
+		answer := kmsg.ListOffsetsResponseTopic{Topic: cfg.Topics.Inputs[0]}
+		for _, asked := range req.Topics[0].Partitions {
+			p := kmsg.NewListOffsetsResponseTopicPartition()
+			if p.Offset = 0; asked.Timestamp == -1 { // the end; else the start
+				p.Offset = 15
+			}
+			answer.Partitions = append(answer.Partitions, p)
+		}
+		res.Topics = []kmsg.ListOffsetsResponseTopic{answer}
+		return res, nil, true
+	}
+	k.ControlKey(int16(kmsg.Fetch), short)
+	k.ControlKey(int16(kmsg.ListOffsets), short)
+	require.Eventually(t, func() bool { return asked.Load() == 3 }, kafkatest.Patience, 10*time.Millisecond)
+	kafkatest.Produce(t, cl, kafkatest.Numbered(cfg.Topics.Inputs[0], "u", 5, 1)...)
+	kafkatest.EventuallyCommitted(t, cfg)
+	m.stop(t)
+	require.Zero(t, m.value(t, "echosieve_consumer_offset_resets_total"))
+	require.Equal(t, 25.0, m.value(t, "echosieve_consumer_fetched_records_total"))
+	require.Positive(t, m.logged.count(errShort.Error()))
+}
+
 // A group without a commit begins at the log start. While the broker does not tell it, the position is
 // unknown: it is not 0, which retention has removed. What is removed behind a commit is counted and passed.
 func TestDeletedRecords(t *testing.T) {

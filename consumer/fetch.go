@@ -25,6 +25,8 @@ type fetcher struct {
 	stopped int64     // offset at which an open transaction stops the partition
 	since   time.Time // zero: none does
 	said    bool
+
+	short time.Time // since when the log seems to end before the next offset; zero: it does not
 }
 
 // sayTransaction says when all committed records up to offset are read, and an open transaction holds back those behind
@@ -71,6 +73,7 @@ func (f *fetcher) run(ctx context.Context, offset int64) {
 		} else {
 			f.reporter.OK(broker.OpFetch, subject)
 			retry.Reset()
+			f.short = time.Time{}
 		}
 		offset = next
 	}
@@ -174,13 +177,17 @@ func (f *fetcher) send(ctx context.Context, b *batch) error {
 	}
 }
 
+// errShort is reported until the leader has the next offset again, or shortPatience has passed.
+var errShort = errors.New("the log of the partition's leader ends before the next offset: if this lasts, its end is lost")
+
 // errRecreated is reported until endOnTopicChange ends the group generation.
 var errRecreated = errors.New("the topic was recreated")
 
 // reset returns the offset to go on with when the broker no longer has offset: the log start, both if records
-// were deleted before they were read and if the end of the log was lost. The loss is counted and logged. The
-// number of lost records is a distance of offsets: it includes transaction markers and records that
-// compaction had removed.
+// were deleted before they were read and if the end of the log was lost. A broker that was cut off from the others
+// answers as leader with a shorter log, until it learns that another one leads: the end is lost if that lasts. The loss
+// is counted and logged. The number of lost records is a distance of offsets: it includes transaction markers and
+// records that compaction had removed.
 func (f *fetcher) reset(ctx context.Context, offset int64) (int64, error) {
 	first, last, err := f.cluster.Offsets(ctx, f.topic, f.id)
 	if err != nil {
@@ -191,6 +198,14 @@ func (f *fetcher) reset(ctx context.Context, offset int64) (int64, error) {
 	}
 	if f.input.wasRecreated(ctx) {
 		return offset, errRecreated
+	}
+	if offset > last {
+		if f.short.IsZero() {
+			f.short = time.Now()
+		}
+		if time.Since(f.short) < f.shortPatience {
+			return offset, errShort
+		}
 	}
 	if err := f.send(ctx, &batch{next: first}); err != nil {
 		return offset, err

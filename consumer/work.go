@@ -57,7 +57,8 @@ type work struct {
 	tracer                   trace.Tracer // nil: nothing is traced
 	batchRecords, batchBytes int          // limits of one batch; its last record may exceed batchBytes
 	turn                     sync.Mutex   // see takesTurns
-	openPatience             time.Duration
+	// see the constants; tests set shorter times
+	openPatience, shortPatience time.Duration
 }
 
 // takesTurns is the number of records from which batches of Snapshots are finished one after another. Batches of
@@ -68,10 +69,13 @@ const takesTurns = 64
 // maxBatchBytes bounds the payload of one batch, as far as single records allow.
 const maxBatchBytes = 4 << 20
 
-// openPatience is how long a producer's transaction may stop a partition before the process says so; tests set a
-// shorter time. Brokers abort a transaction after its producer's transaction.timeout.ms: a minute by default, but never
-// if they lost track of it.
+// openPatience is how long a producer's transaction may stop a partition before the process says so. Brokers abort a
+// transaction after its producer's transaction.timeout.ms: a minute by default, but never if they lost track of it.
 const openPatience = 30 * time.Second
+
+// shortPatience is how long the log of a partition may seem to end before the next offset, until its end counts as
+// lost. Then the partition is read from the start of the log, and its records are published again.
+const shortPatience = time.Minute
 
 // batch is a run of records that goes through the stages together.
 type batch struct {

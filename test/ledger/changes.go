@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"echosieve/pipeline"
 	"echosieve/stories/projector"
@@ -28,7 +30,7 @@ func CompareChanges(outputs, got []*kgo.Record) (bad Violations) {
 			roots[Coordinates(o)] = h[pipeline.HeaderRoot]
 		}
 	}
-	seen := map[string]int{}
+	seen := map[string][]string{}
 	for _, r := range got {
 		of := Headers(r)[pipeline.HeaderInput]
 		var v projector.Version
@@ -39,14 +41,14 @@ func CompareChanges(outputs, got []*kgo.Record) (bad Violations) {
 		case must && root != v.Root.Coordinates, !must && !may[of]:
 			bad.Add(Change, "%s is of %s, which has the root %q", Coordinates(r), of, root)
 		}
-		seen[of]++
+		seen[of] = append(seen[of], fmt.Sprintf("%s of %s", Coordinates(r), r.Timestamp.UTC().Format("15:04:05.000")))
 	}
 	for _, of := range slices.Sorted(maps.Keys(roots)) {
-		seen[of] += 0
+		seen[of] = append(seen[of], nil...)
 	}
 	for _, of := range slices.Sorted(maps.Keys(seen)) {
-		if seen[of] != 1 {
-			bad.Add(Change, "%s has %d records of changes", of, seen[of])
+		if len(seen[of]) != 1 {
+			bad.Add(Change, "%s has %d records of changes: %s", of, len(seen[of]), strings.Join(seen[of], ", "))
 		}
 	}
 	return bad
