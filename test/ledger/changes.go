@@ -30,7 +30,10 @@ func CompareChanges(outputs, got []*kgo.Record) (bad Violations) {
 			roots[Coordinates(o)] = h[pipeline.HeaderRoot]
 		}
 	}
-	seen := map[string][]string{}
+	seen := map[string][]string{} // the records of changes of each output
+	for of := range roots {
+		seen[of] = nil
+	}
 	for _, r := range got {
 		of := Headers(r)[pipeline.HeaderInput]
 		var v projector.Version
@@ -42,9 +45,6 @@ func CompareChanges(outputs, got []*kgo.Record) (bad Violations) {
 			bad.Add(Change, "%s is of %s, which has the root %q", Coordinates(r), of, root)
 		}
 		seen[of] = append(seen[of], fmt.Sprintf("%s of %s", Coordinates(r), r.Timestamp.UTC().Format("15:04:05.000")))
-	}
-	for _, of := range slices.Sorted(maps.Keys(roots)) {
-		seen[of] = append(seen[of], nil...)
 	}
 	for _, of := range slices.Sorted(maps.Keys(seen)) {
 		if len(seen[of]) != 1 {
