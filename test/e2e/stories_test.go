@@ -28,8 +28,8 @@ import (
 // once, and so has the topic of changes what is new in each version. Records that are not from Echosieve count for
 // nothing.
 func TestStories(t *testing.T) {
-	const half = 2500
-	_, records := written(t, 2*half)
+	const first = 1000 // the others are published while somebody follows
+	_, records := written(t, 6*first)
 	server := redisserver.Start(t)
 	c := newCluster(t, kafkaserver.Shared(t).Addr, server.Addr)
 	topic := c.topic + "-stories"
@@ -39,7 +39,7 @@ func TestStories(t *testing.T) {
 	start := func(args ...string) *service.Process { return storiesOf(t, c, settings, append(args, "--changes")...) }
 	product := service.Start(t, settings)
 	one, two := start(), start()
-	inputs := publish(t, c, records[:half])
+	inputs := publish(t, c, records[:first])
 	// somebody else's record, and one with a publisher of 10 KB
 	producer := kafkaserver.Client(t, c.kafka)
 	foreigner := &kgo.Record{Topic: c.topic + "-duplicate", Value: []byte("{}")}
@@ -47,13 +47,13 @@ func TestStories(t *testing.T) {
 	long := fmt.Appendf(nil, `{"id":"long","text":"A text about the long names of newspapers, twice.","source":"%s"}`,
 		strings.Repeat("x", 10_000))
 	maps.Copy(inputs, publish(t, c, []*kgo.Record{{Value: long}, {Value: long}}))
-	watch(t, c, half+2, func(int) {})
+	watch(t, c, first+2, func(int) {})
 	require.Eventually(t, func() bool {
 		got, err := ledger.LastStories(t.Context(), []string{c.kafka}, topic)
 		return err == nil && len(got) > 20
 	}, service.Patience, time.Second)
 	followed := follow(t, one)
-	maps.Copy(inputs, publish(t, c, records[half:]))
+	maps.Copy(inputs, publish(t, c, records[first:]))
 	followed.next(t)
 	two.Kill()
 	two = start()
