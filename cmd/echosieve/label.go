@@ -56,6 +56,9 @@ Exit codes: 0 published; 1 there is no such article; 2 failed: type the command 
 		if root.Topic == "" {
 			return &command.AnswerError{Text: o.Input.String() + ": it is a dead letter, or its value is null"}
 		}
+		if _, err := tools.FindInput(cmd.Context(), cfg.Kafka, *topic); err != nil {
+			return err
+		}
 		l.Time = time.Now().UTC()
 		labelled := stories.Labelled{Root: root.String(), Label: l}
 		value, _ := json.Marshal(labelled) // strings, and a time of this year

@@ -35,4 +35,6 @@ func TestLabel(t *testing.T) {
 	require.Contains(t, errOut, "no article with the id")
 	_, errOut = echosieve(t, command.ExitFailed, "", w.Args("label", "--label", "wrong", "b")...)
 	require.Contains(t, errOut, "--label is one of retracted, false, corrected, embargoed")
+	_, errOut = echosieve(t, command.ExitFailed, "", w.Args("label", "--label", "false", "b", "--topic", "no-such")...)
+	require.Contains(t, errOut, "topics that do not exist, or that this user has no right on: no-such: create them")
 }
