@@ -1,9 +1,6 @@
 package segment
 
-import (
-	"echosieve/pipeline/dict"
-	"echosieve/pipeline/segment/internal/table"
-)
+import "echosieve/pipeline/dict"
 
 // join appends the words of the characters from i to end, each of which stands alone on the path. A letter is
 // joined with the letters and digits that follow, a digit with the digits and full stops that follow. The
@@ -41,7 +38,7 @@ func isDigit(code uint16) bool  { return code >= '0' && code <= '9' }
 // all characters behind it stand alone, and the character before it ends a word.
 func (c *cut) joinByModel(dst []string, text string, i, end int) []string {
 	known := i
-	for known < end && int(c.codes[known])-table.First < len(c.s.t.Model.Emit) && c.codes[known] >= table.First {
+	for known < end && int(c.codes[known])-firstCode < len(c.s.t.model.emit) && c.codes[known] >= firstCode {
 		known++
 	}
 	if known-i > 1 {
@@ -73,17 +70,17 @@ const (
 // cppjieba. Of the sixteen transitions eight are possible. dict.MinLog stands for an impossible state. If no
 // sum is greater than dict.MinLog, the state counts as reached from E, as in cppjieba.
 func (c *cut) viterbi(i, end int, mustEnd bool) {
-	m := &c.s.t.Model
+	m := &c.s.t.model
 	codes, from := c.codes, c.states // of a character: from which state each state comes, two bits each
-	be, bm := m.Trans[stateB][stateE], m.Trans[stateB][stateM]
-	eb, es := m.Trans[stateE][stateB], m.Trans[stateE][stateS]
-	me, mm := m.Trans[stateM][stateE], m.Trans[stateM][stateM]
-	sb, ss := m.Trans[stateS][stateB], m.Trans[stateS][stateS]
-	emit := &m.Emit[codes[i]-table.First]
-	b, e, mid, s := m.Start[stateB]+emit[stateB], m.Start[stateE]+emit[stateE], m.Start[stateM]+emit[stateM],
-		m.Start[stateS]+emit[stateS]
+	be, bm := m.trans[stateB][stateE], m.trans[stateB][stateM]
+	eb, es := m.trans[stateE][stateB], m.trans[stateE][stateS]
+	me, mm := m.trans[stateM][stateE], m.trans[stateM][stateM]
+	sb, ss := m.trans[stateS][stateB], m.trans[stateS][stateS]
+	emit := &m.emit[codes[i]-firstCode]
+	b, e, mid, s := m.start[stateB]+emit[stateB], m.start[stateE]+emit[stateE], m.start[stateM]+emit[stateM],
+		m.start[stateS]+emit[stateS]
 	for k := i + 1; k < end; k++ {
-		emit = &m.Emit[codes[k]-table.First]
+		emit = &m.emit[codes[k]-firstCode]
 		const none = dict.MinLog
 		nb, ne, nm, ns := none, none, none, none
 		var path uint8 = stateE | stateE<<2 | stateE<<4 | stateE<<6

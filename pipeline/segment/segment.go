@@ -8,9 +8,8 @@
 // letters and digits by rules, other characters by a hidden Markov model (hmm.go). A text that ends within a
 // character has no words; recipe news cleans texts first, so only the classic recipes get such a text.
 //
-// The dictionary is embedded as table.zst, which "go generate ./pipeline/segment" makes with the command in
-// gen. A test rebuilds the table and compares. Package table explains its form and why the logarithms in it
-// are frozen.
+// The dictionary is embedded as table.zst, which "go generate ./pipeline/segment" makes by a test that otherwise
+// compares. File table.go explains its form, log.go why the logarithms in it are frozen.
 package segment
 
 import (
@@ -19,11 +18,9 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"echosieve/pipeline/segment/internal/table"
 )
 
-//go:generate go run ./gen table
+//go:generate go test . -run TestTableIsUpToDate -update
 //go:generate zstd --ultra -22 --quiet --force --rm table
 
 //go:embed table.zst
@@ -37,7 +34,7 @@ type Word struct {
 
 // Segmenter cuts texts. It is safe for concurrent use.
 type Segmenter struct {
-	t      *table.Table
+	t      *table
 	codes  [1 << 16]uint16 // by character of the basic plane
 	beyond map[rune]uint16 // codes of the characters beyond it
 	alone  map[uint16]bool // user words of one character, which are never joined; nil = none
@@ -49,9 +46,9 @@ type Segmenter struct {
 // frequency of the user dictionary. New fails only if the program is damaged or if the words have tens of
 // thousands of different characters or frequencies.
 func New(words []Word) (*Segmenter, error) {
-	t, err := table.Read(packed)
+	t, err := readTable(packed)
 	if err != nil {
-		return nil, fmt.Errorf("segment: the embedded dictionary: %w", err)
+		return nil, fmt.Errorf("segment: the embedded dictionary: table: %w", err)
 	}
 	s := &Segmenter{t: t}
 	if len(words) > 0 {
@@ -60,11 +57,11 @@ func New(words []Word) (*Segmenter, error) {
 		}
 	}
 	for i := range s.codes {
-		s.codes[i] = table.Unknown
+		s.codes[i] = unknownCode
 	}
-	for code, r := range t.Runes {
+	for code, r := range t.runes {
 		switch {
-		case code == table.Unknown:
+		case code == unknownCode:
 		case r < 1<<16:
 			s.codes[r] = uint16(code)
 		default:
@@ -84,28 +81,28 @@ func New(words []Word) (*Segmenter, error) {
 
 // add adds the words of a user dictionary to the table.
 func (s *Segmenter) add(words []Word) error {
-	b := table.NewBuilder(s.t)
-	weights := map[int]float64{0: s.t.Default}
+	b := newBuilder(s.t)
+	weights := map[int]float64{0: s.t.median}
 	for _, w := range words {
 		weight, known := weights[w.Frequency]
 		if !known {
-			weight = table.Log(float64(w.Frequency) / s.t.Sum)
+			weight = logarithm(float64(w.Frequency) / s.t.sum)
 			weights[w.Frequency] = weight
 		}
 		if strings.ContainsAny(w.Text, separators) {
 			continue // never found, as in cppjieba, because texts are cut at separators first
 		}
-		if err := b.Add(w.Text, weight); err != nil {
+		if err := b.add(w.Text, weight); err != nil {
 			return fmt.Errorf("user word %q: %w", w.Text, err)
 		}
 		if r, size := utf8.DecodeRuneInString(w.Text); size == len(w.Text) {
 			if s.alone == nil {
 				s.alone = map[uint16]bool{}
 			}
-			s.alone[b.Code(r)] = true
+			s.alone[b.codes[r]] = true
 		}
 	}
-	b.Finish()
+	b.finish()
 	return nil
 }
 
@@ -139,10 +136,10 @@ const maxKept = 1 << 15
 type cut struct {
 	s       *Segmenter
 	n       int      // characters of the range
-	codes   []uint16 // table.Unknown behind them
+	codes   []uint16 // unknownCode behind them
 	offsets []int    // in the text; the end of the range behind them
 	// of the pair that ends here; its code is not this character's if no word begins with the pair; no entry behind them
-	pairs   []table.Entry
+	pairs   []entry
 	weights []float64 // of the most probable path from here; 0 behind them
 	lengths []uint16  // of the word that begins here on this path, in characters
 	states  []uint8   // see viterbi
@@ -172,7 +169,7 @@ func (c *cut) text(dst []string, text string) ([]string, bool) {
 // they are made here because none of them depends on the one before, so that they overlap.
 func (c *cut) read(text string, pos int) (end, separator int, ok bool) {
 	s := c.s
-	entries, root := s.t.Entries, s.t.Root
+	entries, root := s.t.entries, s.t.root
 	codes, offsets, pairs := c.codes, c.offsets, c.pairs
 	base, n := uint32(0), 0
 	for pos < len(text) {
@@ -184,7 +181,7 @@ func (c *cut) read(text string, pos int) (end, separator int, ok bool) {
 		} else if code, size = s.decode(text, pos); size == 0 {
 			return 0, 0, false
 		}
-		if code <= table.Stop && isSeparator(code) {
+		if code <= stopCode && isSeparator(code) {
 			separator = size
 			break
 		}
@@ -198,7 +195,7 @@ func (c *cut) read(text string, pos int) (end, separator int, ok bool) {
 		n++
 		pos += size
 	}
-	codes[n], offsets[n], pairs[n] = table.Unknown, pos, table.Entry{Code: table.NoEntry}
+	codes[n], offsets[n], pairs[n] = unknownCode, pos, entry{code: noEntry}
 	c.n = n
 	return pos, separator, true
 }
@@ -208,14 +205,14 @@ func (c *cut) grow() {
 	n := max(512, 2*len(c.codes))
 	c.codes = append(make([]uint16, 0, n), c.codes...)[:n]
 	c.offsets = append(make([]int, 0, n), c.offsets...)[:n]
-	c.pairs = append(make([]table.Entry, 0, n), c.pairs...)[:n]
+	c.pairs = append(make([]entry, 0, n), c.pairs...)[:n]
 	c.weights = make([]float64, n)
 	c.lengths = make([]uint16, n)
 	c.states = make([]uint8, n)
 }
 
 func isSeparator(code uint16) bool {
-	return code == ' ' || code == '\t' || code == '\n' || code == table.Comma || code == table.Stop
+	return code == ' ' || code == '\t' || code == '\n' || code == commaCode || code == stopCode
 }
 
 // decode returns the code and the length of the character at pos as cppjieba decodes it: it does not check
@@ -236,7 +233,7 @@ func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
 		if code, known := s.beyond[r]; known {
 			return code, 4
 		}
-		return table.Unknown, 4
+		return unknownCode, 4
 	}
 	return 0, 0
 }
@@ -247,19 +244,19 @@ func (s *Segmenter) decode(text string, pos int) (code uint16, size int) {
 func (c *cut) findPath() {
 	n := c.n
 	codes, pairs, paths, lengths := c.codes[:n+1], c.pairs[:n+1], c.weights[:n+1], c.lengths[:n+1]
-	single, weights, entries := c.s.t.Single, c.s.t.Weights, c.s.t.Entries
+	single, weights, entries := c.s.t.single, c.s.t.weights, c.s.t.entries
 	paths[n] = 0
 	for i := n - 1; i >= 0; i-- {
 		best, length := paths[i+1]+single[codes[i]], 1
-		if e := pairs[i+1]; e.Code == codes[i+1] {
+		if e := pairs[i+1]; e.code == codes[i+1] {
 			for end := i + 2; ; end++ {
-				if w := paths[end] + weights[e.Weight]; w > best {
+				if w := paths[end] + weights[e.weight]; w > best {
 					best, length = w, end-i
 				}
-				if e.Base == 0 {
+				if e.base == 0 {
 					break
 				}
-				if e = entries[e.Base+uint32(codes[end])]; e.Code != codes[end] {
+				if e = entries[e.base+uint32(codes[end])]; e.code != codes[end] {
 					break
 				}
 			}

@@ -1,4 +1,4 @@
-package table
+package segment
 
 import (
 	"io"
@@ -14,42 +14,42 @@ import (
 )
 
 // small returns a table of a few words and a model.
-func small(t testing.TB) *Table {
+func small(t testing.TB) *table {
 	t.Helper()
-	table := &Table{Weights: []float64{math.Inf(-1), -9}, Sum: 100, Default: -9}
-	table.Model.Start = [4]float64{-.5, dict.MinLog, dict.MinLog, -.7}
-	table.Model.Emit = [][4]float64{{-1, -2, -3, -4}}
-	for r := range rune(Unknown) {
-		table.Runes = append(table.Runes, r)
+	table := &table{weights: []float64{math.Inf(-1), -9}, sum: 100, median: -9}
+	table.model.start = [4]float64{-.5, dict.MinLog, dict.MinLog, -.7}
+	table.model.emit = [][4]float64{{-1, -2, -3, -4}}
+	for r := range rune(unknownCode) {
+		table.runes = append(table.runes, r)
 	}
-	table.Runes = append(table.Runes, 0, '，', '。', '北', '京')
-	table.Root = make([]uint32, len(table.Runes))
-	table.Single = slices.Repeat([]float64{-20}, len(table.Runes))
-	b := NewBuilder(table)
-	require.NoError(t, b.Add("北京", -9))
-	require.NoError(t, b.Add("c++", -9))
-	b.Finish()
+	table.runes = append(table.runes, 0, '，', '。', '北', '京')
+	table.root = make([]uint32, len(table.runes))
+	table.single = slices.Repeat([]float64{-20}, len(table.runes))
+	b := newBuilder(table)
+	require.NoError(t, b.add("北京", -9))
+	require.NoError(t, b.add("c++", -9))
+	b.finish()
 	return table
 }
 
 // weight follows a word through the double array, as the segmenter does. It returns 0 if the text is no word.
-func (t *Table) weight(b *Builder, word string) float64 {
-	codes, _ := b.Codes([]rune(word))
-	base, number := t.Root[codes[0]], uint16(0)
+func (t *table) weight(b *builder, word string) float64 {
+	codes, _ := b.codesOf([]rune(word))
+	base, number := t.root[codes[0]], uint16(0)
 	if len(codes) == 1 {
-		return t.Single[codes[0]]
+		return t.single[codes[0]]
 	}
 	for _, code := range codes[1:] {
-		e := t.Entries[base+uint32(code)]
-		if e.Code != code {
+		e := t.entries[base+uint32(code)]
+		if e.code != code {
 			return 0
 		}
-		base, number = e.Base, e.Weight
+		base, number = e.base, e.weight
 	}
 	if number == 0 {
 		return 0
 	}
-	return t.Weights[number]
+	return t.weights[number]
 }
 
 // pack compresses the content of a file.
@@ -62,19 +62,19 @@ func pack(t testing.TB, content []byte) []byte {
 
 func TestFile(t *testing.T) {
 	want := small(t)
-	good, err := want.Marshal()
+	good, err := want.marshal()
 	require.NoError(t, err)
-	got, err := Read(pack(t, good))
+	got, err := readTable(pack(t, good))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	_, err = Read(pack(t, good[:len(good)-5]))
+	_, err = readTable(pack(t, good[:len(good)-5]))
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
 // Words that are added one by one, in any order, are found with their last weight, and no others are.
 func TestAdd(t *testing.T) {
 	table := small(t)
-	b := NewBuilder(table)
+	b := newBuilder(table)
 	random := rand.New(rand.NewPCG(1, 2))
 	want := map[string]float64{"北京": -9, "c++": -9}
 	for i := range 20_000 {
@@ -84,9 +84,9 @@ func TestAdd(t *testing.T) {
 		}
 		weight := -1 - float64(i%100)
 		want[string(word)] = weight
-		require.NoError(t, b.Add(string(word), weight))
+		require.NoError(t, b.add(string(word), weight))
 	}
-	b.Finish()
+	b.finish()
 	for word, weight := range want {
 		require.Equal(t, weight, table.weight(b, word), word)
 	}
@@ -104,7 +104,7 @@ func TestLog(t *testing.T) {
 		65.0 / 60101378: -13.737156057799526, 166.0 / 60101378: -12.799555539338618,
 		175.0 / 60101378: -12.746757353771647,
 	} {
-		require.Equal(t, want, Log(x), x)
+		require.Equal(t, want, logarithm(x), x)
 	}
-	require.NotEqual(t, math.Log(65.0/60101378), Log(65.0/60101378))
+	require.NotEqual(t, math.Log(65.0/60101378), logarithm(65.0/60101378))
 }
