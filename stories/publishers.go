@@ -31,6 +31,9 @@ type publisher struct {
 	relation  string      // of the earliest article
 }
 
+// rootRelation is the relation of a root.
+const rootRelation = "root"
+
 // publishers holds articles by publisher. It does not depend on the order in which the articles arrive: of the
 // publishers that have lost their name, it keeps enough to bring one back with its counts when an earlier article of
 // it arrives.
@@ -55,7 +58,7 @@ func byFirst(a, b publisher) int {
 // before its copies.
 func byArticle(a, b publisher) int {
 	return cmp.Or(a.first.Compare(b.first), compareRoots(a.relation == rootRelation, b.relation == rootRelation),
-		compareCoordinates(a.ref.Coordinates, b.ref.Coordinates))
+		a.ref.Coordinates.Compare(b.ref.Coordinates))
 }
 
 // with returns the publisher with the articles of more, which has the same name.
@@ -93,13 +96,6 @@ func (p *publishers) add(one publisher) {
 	o := other{hashOf(last.name), last.first.UnixMilli(), uint32(last.articles), uint32(last.revisions)}
 	if p.others = slices.Insert(p.others, at, o); len(p.others) > maxOthers {
 		p.others, p.dropped = p.others[:maxOthers], true
-	}
-}
-
-// credit adds whom an article names as its origin, if it names one. The relation tells where.
-func (p *publishers) credit(a *Article) {
-	if a.Credit != "" {
-		p.add(publisher{name: a.Credit, articles: 1, first: a.Time, ref: a.Ref, relation: a.CreditBy})
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"echosieve/pipeline/decode"
 )
 
 // Record is the record of a story: docs/stories.schema.json describes its JSON. Its JSON names never change.
@@ -107,41 +105,31 @@ func Origins(all []Record) int {
 	return len(names)
 }
 
-// The values of Record.State, and the relation of a root.
+// The values of Record.State.
 const (
-	Open         = "open"
-	Ended        = "ended"
-	rootRelation = "root"
+	Open  = "open"
+	Ended = "ended"
 )
 
 // Record returns the record of a story that has copies. The story has ended if now is more than a window after its
-// last copy.
+// last copy. Its times are of years that JSON can hold.
 func (s *Story) Record(now time.Time, rules *Rules) Record {
-	best, first, last := s.best, s.first, s.last
-	carried, credited, articles := s.publishers.clone(), s.credited.clone(), s.copies
+	all := s.tally
+	all.publishers, all.credited = s.publishers.clone(), s.credited.clone()
 	root, known := s.root, !s.root.Time.IsZero()
 	if known {
-		best = rules.better(best, candidate{Article: root, root: true})
-		if root.Time.Before(first) {
-			first = root.Time
-		}
-		if root.Time.After(last) {
-			last = root.Time
-		}
-		carried.add(publisher{name: root.Publisher, articles: 1, first: root.Time, ref: root.Ref, relation: rootRelation})
-		credited.credit(&root)
-		articles++
+		all.add(root, rootRelation, rules)
 	}
-	n, exact := carried.count()
+	n, exact := all.publishers.count()
 	r := Record{
-		Root: rootOf(&root), Copies: s.copies, Exact: s.exact, Near: s.copies - s.exact, Publishers: n, Estimated: !exact,
-		ByPublisher: make(List[Publisher], 0, len(carried.named)), FirstTime: first, LastTime: last,
-		Best: Best{ID: best.ID, Coordinates: best.String(), Publisher: best.Publisher, URL: best.URL,
-			Why: criteria[best.why]},
-		Versions: carried.versions(), State: Open, Version: s.version,
+		Root: rootOf(&root), Copies: s.articles, Exact: s.exact, Near: s.articles - s.exact, Publishers: n, Estimated: !exact,
+		ByPublisher: make(List[Publisher], 0, len(all.publishers.named)), FirstTime: all.first, LastTime: all.last,
+		Best: Best{ID: all.best.ID, Coordinates: all.best.String(), Publisher: all.best.Publisher, URL: all.best.URL,
+			Why: criteria[all.best.why]},
+		Versions: all.publishers.versions(), State: Open, Version: s.version,
 	}
-	slices.SortFunc(carried.named, byArticle)
-	for _, p := range carried.named {
+	slices.SortFunc(all.publishers.named, byArticle)
+	for _, p := range all.publishers.named {
 		copies := p.articles
 		if known && p.name == root.Publisher {
 			copies--
@@ -153,15 +141,15 @@ func (s *Story) Record(now time.Time, rules *Rules) Record {
 		one := r.ByPublisher[0]
 		r.First = First{Publisher: one.Name, ID: one.ID, Coordinates: one.Coordinates, Time: one.FirstTime}
 	}
-	if known && root.Time.Equal(first) { // of more than MaxNamed publishers at one time, it may not be named
-		r.First = First{Publisher: root.Publisher, ID: root.ID, Coordinates: root.String(), Time: first}
+	if known && root.Time.Equal(all.first) { // of more than MaxNamed publishers at one time, it may not be named
+		r.First = First{Publisher: root.Publisher, ID: root.ID, Coordinates: root.String(), Time: all.first}
 	}
 	r.Labels = slices.Clone(s.labels)
-	r.Origin = credited.origin(&r.First, articles)
+	r.Origin = all.credited.origin(&r.First, all.articles)
 	for i := range s.related {
 		r.Related = append(r.Related, rootOf(&s.related[i]))
 	}
-	if now.Sub(last) > rules.Window {
+	if now.Sub(all.last) > rules.Window {
 		r.State = Ended
 	}
 	return r
@@ -173,12 +161,6 @@ func rootOf(a *Article) Root {
 		r.Time = &at
 	}
 	return r
-}
-
-// AppendJSON appends the JSON of the Record of a story that has copies.
-func (s *Story) AppendJSON(dst []byte, now time.Time, rules *Rules) []byte {
-	dst, _ = decode.AppendJSON(dst, s.Record(now, rules)) // its times are of years that JSON can hold
-	return dst
 }
 
 // List is a list of a Record. One that is longer than those of a story cannot be read: whoever wrote it could make a

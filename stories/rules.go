@@ -44,7 +44,7 @@ func (r *Rules) better(a, b candidate) candidate {
 	order := []int{
 		cmp.Compare(r.rank(a.Publisher), r.rank(b.Publisher)),
 		cmp.Compare(b.Length, a.Length),
-		cmp.Or(a.Time.Compare(b.Time), compareRoots(a.root, b.root), compareCoordinates(a.Coordinates, b.Coordinates)),
+		cmp.Or(a.Time.Compare(b.Time), compareRoots(a.root, b.root), a.Coordinates.Compare(b.Coordinates)),
 	}
 	why := slices.IndexFunc(order, func(c int) bool { return c != 0 })
 	if order[why] > 0 {
@@ -55,8 +55,8 @@ func (r *Rules) better(a, b candidate) candidate {
 }
 
 // rank is the place of a publisher among those trusted.
-func (r *Rules) rank(publisher string) int {
-	if i := slices.Index(r.Trusted, publisher); i >= 0 {
+func (r *Rules) rank(name string) int {
+	if i := slices.Index(r.Trusted, name); i >= 0 {
 		return i
 	}
 	return len(r.Trusted)
@@ -72,15 +72,15 @@ func Owners(file string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	owners, number := map[string]string{}, 0
+	owners, n := map[string]string{}, 0
 	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
-		number++
+		n++
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
 		at := strings.IndexAny(line, "\t=")
 		if at <= 0 || at == len(line)-1 {
-			return nil, fmt.Errorf("%s:%d is not a publisher, a tab or =, and its owner", file, number)
+			return nil, fmt.Errorf("%s:%d is not a publisher, a tab or =, and its owner", file, n)
 		}
 		owners[strings.TrimSpace(line[:at])] = strings.TrimSpace(line[at+1:])
 	}
@@ -152,7 +152,7 @@ func begins(c byte) bool { return c == '/' || c == '!' || c >= 'a' && c <= 'z' }
 
 // byTime orders articles by their time.
 func byTime(a, b Article) int {
-	return cmp.Or(a.Time.Compare(b.Time), compareCoordinates(a.Coordinates, b.Coordinates))
+	return cmp.Or(a.Time.Compare(b.Time), a.Coordinates.Compare(b.Coordinates))
 }
 
 // compareRoots puts a root before articles that are none.
@@ -165,13 +165,4 @@ func compareRoots(a, b bool) int {
 	default:
 		return 1
 	}
-}
-
-func compareCoordinates(a, b article.Coordinates) int {
-	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition),
-		cmp.Compare(a.Offset, b.Offset))
-}
-
-func comparePartitions(a, b Position) int {
-	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
 }

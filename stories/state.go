@@ -46,7 +46,7 @@ func (s *Story) isSound() bool {
 	for _, l := range s.labels {
 		times = append(times, l.Time)
 	}
-	return int(s.best.why) < len(criteria) && s.exact <= s.copies && (s.copies > 0) == (len(s.publishers.named) > 0) &&
+	return int(s.best.why) < len(criteria) && s.exact <= s.articles && (s.articles > 0) == (len(s.publishers.named) > 0) &&
 		s.publishers.isSound() && s.credited.isSound() && len(s.related) <= MaxRelated &&
 		slices.IsSortedFunc(s.highest, comparePartitions) && slices.IsSortedFunc(s.related, byTime) &&
 		slices.IsSortedFunc(s.labels, compareLabels) && len(s.labels) <= MaxLabels &&
@@ -80,7 +80,7 @@ func (s *Story) code(c *codec) {
 	c.topic = s.root.Topic
 	c.flag(&s.rootAsked)
 	c.article(&s.root)
-	number(c, &s.copies)
+	number(c, &s.articles)
 	number(c, &s.exact)
 	c.time(&s.first)
 	c.time(&s.last)

@@ -5,6 +5,7 @@
 package article
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -46,16 +47,10 @@ func ParseCoordinates(s string) (Coordinates, error) {
 	return Coordinates{}, fmt.Errorf("%q is not of the form topic/partition/offset", s)
 }
 
-// Less orders coordinates by topic, partition and offset. Of two articles with equal tickets, the one with
+// Compare orders coordinates by topic, partition and offset. Of two articles with equal tickets, the one with
 // the lower coordinates counts as the earlier one.
-func (c Coordinates) Less(d Coordinates) bool {
-	if c.Topic != d.Topic {
-		return c.Topic < d.Topic
-	}
-	if c.Partition != d.Partition {
-		return c.Partition < d.Partition
-	}
-	return c.Offset < d.Offset
+func (c Coordinates) Compare(d Coordinates) int {
+	return cmp.Or(cmp.Compare(c.Topic, d.Topic), cmp.Compare(c.Partition, d.Partition), cmp.Compare(c.Offset, d.Offset))
 }
 
 // Ref names an article in outputs, for readers who look the article up.

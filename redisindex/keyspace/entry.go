@@ -56,7 +56,7 @@ func (e *Entry) Before(o *Entry) bool {
 	if e.Ticket != o.Ticket {
 		return e.Ticket < o.Ticket
 	}
-	return e.Less(o.Coordinates)
+	return e.Compare(o.Coordinates) < 0
 }
 
 // Layout of an entry:

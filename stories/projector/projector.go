@@ -52,23 +52,9 @@ type Projector struct {
 // rootsAtATime bounds the roots that are read from Kafka at a time.
 const rootsAtATime = 8
 
-// touched is a story with what a batch adds to it.
-type touched struct {
-	Entry
-	added []addition
-}
-
-// addition is an article for a story.
-type addition struct {
-	at      stories.Position
-	copy    stories.Copy
-	related bool           // it resembles the root without repeating it
-	label   *stories.Label // in place of an article
-}
-
 // work is what a projector keeps of a batch.
 type work struct {
-	stories []*touched     // that the batch touches; once decided, those that were published last
+	stories []*Entry       // that the batch touches; once decided, those that were published last
 	results map[string]int // of its records
 }
 
@@ -126,27 +112,20 @@ func (p *Projector) Acknowledged(outputs []pipeline.Output, _ time.Duration) {
 
 // apply reads the states of stories, adds the batch, and stores them. It returns those that somebody else has changed
 // meanwhile.
-func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched, err error) {
+func (p *Projector) apply(ctx context.Context, all []*Entry) (again []*Entry, err error) {
 	for _, t := range all {
 		t.Story = nil
 	}
 	if _, err := p.readStates(ctx, all); err != nil {
 		return nil, err
 	}
-	var changed []*touched
+	var changed []*Entry
 	roots, rootsCtx := errgroup.WithContext(ctx)
 	roots.SetLimit(rootsAtATime)
 	for _, t := range all {
 		before := t.Version()
-		for _, a := range t.added {
-			switch {
-			case a.label != nil:
-				t.Label(a.at, *a.label)
-			case a.related:
-				t.Relate(a.at, a.copy.Article)
-			default:
-				t.Add(a.at, a.copy, p.Rules)
-			}
+		for _, add := range t.added {
+			add(t.Story)
 		}
 		if t.NeedsRoot() {
 			if root, found := p.Roots.Get(t.Of.Coordinates); found {
@@ -164,41 +143,24 @@ func (p *Projector) apply(ctx context.Context, all []*touched) (again []*touched
 	if err := roots.Wait(); err != nil || len(changed) == 0 {
 		return nil, err
 	}
-	err = p.patiently(ctx, "redis", "change", func() error {
-		done, err := p.Store.Swap(ctx, entries(changed))
-		again = nil
-		for i := range done {
-			if !done[i] {
-				again = append(again, changed[i])
-			}
-		}
+	err = p.patiently(ctx, "redis", "change", func() (err error) {
+		again, err = p.Store.Swap(ctx, changed)
 		return err
 	})
 	return again, err
 }
 
 // readStates reads the states of stories, and returns those that have changed.
-func (p *Projector) readStates(ctx context.Context, all []*touched) (changed []*touched, err error) {
-	err = p.patiently(ctx, "redis", "states", func() error {
-		places, err := p.Store.Read(ctx, entries(all))
-		for _, i := range places {
-			changed = append(changed, all[i])
-		}
+func (p *Projector) readStates(ctx context.Context, all []*Entry) (changed []*Entry, err error) {
+	err = p.patiently(ctx, "redis", "states", func() (err error) {
+		changed, err = p.Store.Read(ctx, all)
 		return err
 	})
 	return changed, err
 }
 
-func entries(all []*touched) []*Entry {
-	list := make([]*Entry, len(all))
-	for i, t := range all {
-		list[i] = &t.Entry
-	}
-	return list
-}
-
 // findRoot adds the facts of the root.
-func (p *Projector) findRoot(ctx context.Context, t *touched) error {
+func (p *Projector) findRoot(ctx context.Context, t *Entry) error {
 	return p.patiently(ctx, "kafka", "root "+t.Of.String(), func() error {
 		r, found, err := p.Root(ctx, t.Of.Coordinates)
 		if err != nil {
@@ -214,15 +176,15 @@ func (p *Projector) findRoot(ctx context.Context, t *touched) error {
 }
 
 // snapshots returns the outputs of stories with copies, and these stories.
-func (p *Projector) snapshots(all []*touched) (outputs []pipeline.Output, published []*touched) {
+func (p *Projector) snapshots(all []*Entry) (outputs []pipeline.Output, published []*Entry) {
 	var value []byte
-	outputs, published = make([]pipeline.Output, 0, len(all)), make([]*touched, 0, len(all))
+	outputs, published = make([]pipeline.Output, 0, len(all)), make([]*Entry, 0, len(all))
 	now := time.Now()
 	for _, t := range all {
 		if t.Copies() == 0 {
 			continue // only related articles so far
 		}
-		value = t.AppendJSON(value[:0], now, p.Rules)
+		value, _ = decode.AppendJSON(value[:0], t.Record(now, p.Rules))
 		outputs = append(outputs, pipeline.Output{
 			Record: &record.Record{
 				Coordinates: t.Of.Coordinates, Key: []byte(t.Of.String()), Value: bytes.Clone(value),

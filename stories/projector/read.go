@@ -82,9 +82,9 @@ const registry = "registry"
 // the records are.
 func (p *Projector) read(ctx context.Context, records []record.Record) (*work, error) {
 	w := &work{results: map[string]int{}}
-	places := map[article.Coordinates]*touched{}
+	places := map[article.Coordinates]*Entry{}
 	for i := range records {
-		root, a, result, err := p.parse(ctx, &records[i])
+		root, add, result, err := p.parse(ctx, &records[i])
 		if err != nil {
 			return nil, err
 		}
@@ -94,58 +94,59 @@ func (p *Projector) read(ctx context.Context, records []record.Record) (*work, e
 		}
 		t := places[root.Coordinates]
 		if t == nil {
-			t = &touched{Entry: Entry{Of: root}}
+			t = &Entry{Of: root}
 			w.stories, places[root.Coordinates] = append(w.stories, t), t
 		}
-		t.added = append(t.added, a)
+		t.added = append(t.added, add)
 	}
 	return w, nil
 }
 
-// parse reads one record. The error is that of the server of schemas.
-func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.Ref, a addition, result string,
-	err error,
+// parse reads one record, and returns what adds it to the story of a root. The error is that of the server of schemas.
+func (p *Projector) parse(ctx context.Context, r *record.Record) (root article.Ref, add func(*stories.Story),
+	result string, err error,
 ) {
-	a.at = stories.Position{Topic: p.Topic(), Partition: r.Partition, Offset: r.Offset}
+	place := stories.Position{Topic: p.Topic(), Partition: r.Partition, Offset: r.Offset}
 	if p.Labels {
 		at, label, bad := stories.ParseLabel(r)
 		if bad != nil {
-			return root, a, resultForeign, nil //nolint:nilerr // as below
+			return root, nil, resultForeign, nil //nolint:nilerr // as below
 		}
-		a.label = &label
-		return article.Ref{ID: at.String(), Coordinates: at}, a, resultLabel, nil
+		add = func(s *stories.Story) { s.Label(place, label) }
+		return article.Ref{ID: at.String(), Coordinates: at}, add, resultLabel, nil
 	}
 	says, bad := pipeline.ParseHeaders(r.Headers)
 	root, found := stories.RootOf(&says.Verdict)
 	switch {
 	case bad != nil:
-		return root, a, resultForeign, nil //nolint:nilerr // a record of somebody else is counted, and no error
+		return root, nil, resultForeign, nil //nolint:nilerr // a record of somebody else is counted, and no error
 	case says.Reject != nil, !found:
-		return root, a, resultNone, nil //nolint:nilerr // bad is nil here
+		return root, nil, resultNone, nil //nolint:nilerr // bad is nil here
 	}
+	var a stories.Article
 	input := *r // an article without an id is named by its coordinates
 	input.Coordinates = says.Input
 	err = p.patiently(ctx, registry, "schema of "+r.String(), func() error {
 		// An article that cannot be read any more, such as one whose schema is gone, counts without its facts.
 		return p.Decoder.With(ctx, &input, func(content article.Content, reject *record.RejectError) {
-			a.copy.Article = p.Rules.Describe(article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Time)
+			a = p.Rules.Describe(article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Time)
 			if content.UnreadTime != "" {
 				p.Metrics.unread.Inc()
 			}
 			if !says.Verdict.Kind.IsCopy() && reject == nil {
-				keepRoot(p.Roots, a.copy.Article)
+				keepRoot(p.Roots, a)
 			}
 		})
 	})
-	if says.Verdict.Kind == article.Unique {
-		return root, a, resultNone, err
+	switch kind := says.Verdict.Kind; kind {
+	case article.Unique:
+		return root, nil, resultNone, err
+	case article.Possible:
+		return root, func(s *stories.Story) { s.Relate(place, a) }, resultRelated, err
+	default:
+		c := stories.Copy{Article: a, Exact: kind == article.Exact, Relation: says.Verdict.Relation}
+		return root, func(s *stories.Story) { s.Add(place, c, p.Rules) }, resultCopy, err
 	}
-	a.copy.Exact, a.copy.Relation = says.Verdict.Kind == article.Exact, says.Verdict.Relation
-	a.related = says.Verdict.Kind == article.Possible
-	if result = resultCopy; a.related {
-		result = resultRelated
-	}
-	return root, a, result, err
 }
 
 const (

@@ -70,13 +70,14 @@ func (s *Store) Generation() string { return s.generation }
 type Entry struct {
 	Of article.Ref
 	*stories.Story
-	state string // empty: there was none
+	state string                 // empty: there was none
+	added []func(*stories.Story) // what a batch adds to it
 }
 
-// Read reads stories, empty ones where there are none, and returns the places of those that are no longer as they were
-// read or stored before. A state that cannot be read counts as none. The error is ErrGeneration if there is another
+// Read reads stories, empty ones where there are none, and returns those that are no longer as they were read or stored
+// before. A state that cannot be read counts as none. The error is ErrGeneration if there is another
 // generation by now.
-func (s *Store) Read(ctx context.Context, entries []*Entry) (changed []int, err error) {
+func (s *Store) Read(ctx context.Context, entries []*Entry) (changed []*Entry, err error) {
 	pipe := s.client.Pipeline()
 	generation := pipe.Get(ctx, s.keys.StoryGeneration())
 	replies := make([]*redis.StringCmd, len(entries))
@@ -101,13 +102,14 @@ func (s *Store) Read(ctx context.Context, entries []*Entry) (changed []int, err 
 		if e.Story, err = stories.Decode(state, e.Of); err != nil {
 			e.Story = stories.New(e.Of)
 		}
-		e.state, changed = state, append(changed, i)
+		e.state, changed = state, append(changed, e)
 	}
 	return changed, nil
 }
 
-// Swap stores the stories, each unless somebody else has changed it since it was read. done says which are stored.
-func (s *Store) Swap(ctx context.Context, entries []*Entry) (done []bool, err error) {
+// Swap stores the stories. It returns those that are not stored, because somebody else has changed them since they were
+// read.
+func (s *Store) Swap(ctx context.Context, entries []*Entry) (again []*Entry, err error) {
 	if err := s.session.EnsureScripts(ctx); err != nil {
 		return nil, connection.Explain(err, s.client, s.namespace)
 	}
@@ -124,14 +126,15 @@ func (s *Store) Swap(ctx context.Context, entries []*Entry) (done []bool, err er
 		s.session.LoadAgain(err)
 		return nil, connection.Explain(err, s.client, s.namespace)
 	}
-	done = make([]bool, len(entries))
-	for i, r := range replies {
-		if done[i], err = r.Bool(); err != nil {
+	for i, e := range entries {
+		switch done, err := replies[i].Bool(); {
+		case err != nil:
 			return nil, fmt.Errorf("swap: %w", err)
-		}
-		if done[i] {
-			entries[i].state = states[i]
+		case done:
+			e.state = states[i]
+		default:
+			again = append(again, e)
 		}
 	}
-	return done, nil
+	return again, nil
 }
