@@ -207,41 +207,50 @@ func (s *Signature) bitmap() uint64 {
 // sample returns the value of a slot of the MinHash.
 func (s *Signature) sample(slot uint64) byte { return s.raw[minAt+slot/4] >> (slot % 4 * 2) & 3 }
 
-// compareLeads compares the beginnings of a and b, which have na and nb bigrams.
-func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
-	samples, equal := a.leadIn(b)
-	back, backEqual := b.leadIn(a)
-	c.Lead = max(leadShare(samples, equal), leadShare(back, backEqual))
-	c.NewLead = na > nb && leadShare(samples, equal) <= halfLead
-	if na < nb {
-		samples, equal = back, backEqual
+// compareFilters sets J and the shares of each text from the filters of two flashes. They stay 0 if a filter
+// is too full.
+func (c *Comparison) compareFilters(a, b *Signature) {
+	na, nb, both := 0, 0, 0
+	for _, part := range [2][2]int{{minAt, contextAt}, {leadAt, originAt}} {
+		for i := part[0]; i < part[1]; i++ {
+			x, y := a.raw[i], b.raw[i]
+			na, nb, both = na+bits.OnesCount8(x), nb+bits.OnesCount8(y), both+bits.OnesCount8(x&y)
+		}
 	}
-	c.SameLead = na != nb && enough(samples) && equal == samples
+	if least := min(na, nb); least > 0 && max(na, nb) <= flashBits {
+		c.J = float64(both) / float64(na+nb-both)
+		c.Contained, c.Contains = float64(both)/float64(na), float64(both)/float64(nb)
+		c.Containment = max(c.Contained, c.Contains)
+	}
 }
 
-// leadIn counts the samples of the beginning of s, and the samples among them whose slots are equal in t.
-func (s *Signature) leadIn(t *Signature) (samples, equal int) {
-	for i := range s.lead {
+// compareLeads compares the beginnings of a and b, which have na and nb bigrams.
+func (c *Comparison) compareLeads(a, b *Signature, na, nb float64) {
+	there, same := a.leadIn(b)
+	back, backSame := b.leadIn(a)
+	c.Lead = max(there, back)
+	c.NewLead = na > nb && there <= halfLead
+	c.SameLead = na > nb && same || na < nb && backSame
+}
+
+// leadIn estimates the share of the beginning of s that stands in t, and tells whether all samples do.
+func (s *Signature) leadIn(t *Signature) (there float64, same bool) {
+	slots := binary.LittleEndian.Uint64(s.raw[leadAt:]) // and one byte more
+	samples, equal := 0, 0
+	for n := range leadSlots {
+		slot := slots >> (7 * n) & leadMask
+		if n > 0 && slot == slots&leadMask {
+			break
+		}
 		samples++
-		equal += count(s.sample(i) == t.sample(i))
+		equal += count(s.sample(slot) == t.sample(slot))
 	}
-	return samples, equal
+	return leadShare(samples, equal), enough(samples) && equal == samples
 }
 
 // enough tells whether so many samples of a beginning say something: five unrelated ones are equal in one case
 // of 1,024.
 func enough(samples int) bool { return 2*samples > leadSlots }
-
-// lead iterates over the slots whose samples are of the beginning.
-func (s *Signature) lead(yield func(slot uint64) bool) {
-	slots := binary.LittleEndian.Uint64(s.raw[leadAt:]) // and one byte more
-	for n := range leadSlots {
-		slot := slots >> (7 * n) & leadMask
-		if n > 0 && slot == slots&leadMask || !yield(slot) {
-			return
-		}
-	}
-}
 
 // leadShare estimates the share of a beginning that stands in another article. It is 1 with too few samples.
 func leadShare(samples, equal int) float64 {

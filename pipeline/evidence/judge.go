@@ -120,17 +120,22 @@ type evidence struct {
 	restated, retold bool
 	// vouched tells that all numbers of one text are in the other, if it has any.
 	vouched bool
-	// differ counts the numbers that differ in places that both have, of all such places. common counts the
-	// numbers in common. In both, one number that is forgiven counts as equal.
+	counted
+}
+
+// counted are the numbers of two articles, after the pardon that is there. differ counts those that differ in places
+// that both have, of all such places. common counts the numbers in common. In both, one number that is forgiven counts
+// as equal.
+type counted struct {
 	differ, places, common int
 	forgiven               bool
 }
 
 func (r *Rule) evidence(distance int, c Comparison) evidence {
 	e := evidence{Rule: r, Comparison: c, distance: distance}
+	e.differ, e.places, e.common = c.Contradictions+c.HeadContradictions, c.SharedContexts+c.HeadContradictions,
+		c.CommonValues
 	if c.Flash {
-		e.differ, e.places, e.common = c.Contradictions+c.HeadContradictions, c.SharedContexts+c.HeadContradictions,
-			c.CommonValues
 		return e
 	}
 	e.short, e.alike = c.Bigrams < limits.ShortPairs, c.J >= limits.Corrected
@@ -140,30 +145,23 @@ func (r *Rule) evidence(distance int, c Comparison) evidence {
 		e.retold = c.CommonAll >= limits.Numbers && c.OtherMain <= limits.OtherWords
 		e.restated = c.CommonAll > 1 && c.SameForemost && c.Contradictions == 0
 	}
-	e = e.counted()
+	// Version numbers, such as a date or a counter, stand at the beginning of a text. A version number that differs
+	// is no evidence against a copy if one text is a part of the other, or the texts are nearly the same.
+	if e.alike || e.part {
+		e.differ, e.places = c.Contradictions, c.SharedContexts
+	}
+	for i := range pardons {
+		if r.Off.Pardons>>i&1 == 0 && pardons[i].there(e) {
+			e.counted = pardons[i].grant(e.counted)
+			break
+		}
+	}
 	e.vouched = e.differ == 0 && !e.forgiven && c.CommonAll == c.LeastAll
 	return e
 }
 
-// counted sets differ, places, common and forgiven.
-//
-// Version numbers, such as a date or a counter, stand at the beginning of a text. A version number that differs
-// is no evidence against a copy if one text is a part of the other, or the texts are nearly the same.
-func (e evidence) counted() evidence {
-	e.differ, e.places, e.common = e.Contradictions, e.SharedContexts, e.CommonValues
-	if !e.alike && !e.part {
-		e.differ, e.places = e.differ+e.HeadContradictions, e.places+e.HeadContradictions
-	}
-	for i := range pardons {
-		if e.Off.Pardons>>i&1 == 0 && pardons[i].there(e) {
-			return pardons[i].grant(e)
-		}
-	}
-	return e
-}
-
 // missing is how many numbers of the text with fewer of them are not in the other one.
-func (e evidence) missing() int { return e.LeastValues - e.CommonValues }
+func (c *Comparison) missing() int { return c.LeastValues - c.CommonValues }
 
 // corrects tells whether one number in a place may be a correction: other places agree, and so do the foremost main
 // words. Where a name differs as well, it is another report. A short text proves too little.
@@ -185,16 +183,11 @@ func (e evidence) leastValues() float64 {
 }
 
 // similarity is what a copy needs most of: word pairs in common; of a flash, all of its words in the other one.
-func (e evidence) similarity() float64 {
-	if e.Flash {
-		return e.Containment
+func (c *Comparison) similarity() float64 {
+	if c.Flash {
+		return c.Containment
 	}
-	return e.J
-}
-
-// contradicts tells whether numbers in the same places tell of two reports.
-func (e evidence) contradicts() bool {
-	return e.differ > 0 && (!e.SameForemost || float64(e.differ) >= limits.Contradictions*float64(e.places))
+	return c.J
 }
 
 // onSubject tells whether the longer text is about the subject of its part: nearly all main words are the
@@ -216,20 +209,33 @@ func (e evidence) footer() bool {
 	return e.short && e.NewLead && e.Longer >= limits.Longer && e.TwoPublishers
 }
 
+// placeholder tells whether a publisher put one short text under two titles, such as "will be updated".
+func (e evidence) placeholder() bool {
+	return e.house() && e.OtherTitle && (e.Flash || e.short) && 1-e.J <= hardlyAdded
+}
+
+// otherNews tells whether two texts under two titles, neither a part of the other, are about other words: of the
+// foremost main words of each, the other lacks one.
+func (e evidence) otherNews() bool { return e.OtherTitle && !e.SameForemost && !e.Flash && !e.part }
+
+// mostAdded is the share of new word pairs with which a publisher sends a report again. Later than after a day and a
+// half, a text on the same form is another report, and where a number, the beginning or the subject is new, that is the
+// news. In a short text, one new sentence is.
+func (e evidence) mostAdded() float64 {
+	if e.newNumber() || !e.soon() || e.otherNews() || !e.Flash && e.Lead <= halfLead {
+		return hardlyAdded
+	}
+	if e.short { // it brings something new unless the earlier one contains it
+		return 1 - limits.Contained
+	}
+	return limits.Added
+}
+
+// hardlyAdded is the share of new word pairs up to which two texts are the same but for a number or a name.
+const hardlyAdded = limits.Added / 5
+
 // backed is the similarity of a copy for which something else speaks.
 func (e evidence) backed() float64 { return min(e.Near, limits.Possible) }
-
-// halfBacked is the similarity of a copy for which most speaks.
-func (e evidence) halfBacked() float64 { return e.backed() / 2 }
-
-// overlap is the figure of the similarity beside the similarity that a copy needs.
-func (e evidence) overlap() Figure {
-	n, name := e.needed(), "word pairs in both"
-	if e.Flash {
-		name = "words of the shorter text in both"
-	}
-	return shares(name, e.similarity(), "a copy from", n.similarity(e), n.Setting)
-}
 
 // needed returns the need that counts.
 func (e evidence) needed() *Need {

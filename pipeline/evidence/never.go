@@ -3,8 +3,6 @@ package evidence
 import (
 	"fmt"
 	"strings"
-
-	"echosieve/pipeline/article"
 )
 
 // Never are pairs of publishers whose articles are nothing to each other, by the hashes of their names. The hash 0 stands
@@ -42,13 +40,4 @@ func (n Never) Names(publisher string) (named, alone bool) {
 func (n Never) apart(c *Comparison) bool {
 	p := c.Publishers
 	return n[p] || n[[2]uint32{p[0], 0}] && p[0] != 0 || n[[2]uint32{0, p[1]}] && p[1] != 0
-}
-
-// neverRow decides before all rows about the articles of such a pair.
-var neverRow = Row{
-	Reason: article.ReasonPublisher,
-	Says:   "their publishers are never compared",
-	figure: func(evidence) Figure {
-		return Figure{"pairs of publishers that are never compared", "1", "at most 0", "detection.never"}
-	},
 }

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"encoding/binary"
 	"iter"
 	"slices"
 	"strings"
@@ -20,25 +21,32 @@ import (
 func (b *Builder) AddNumbers(clean string, head int) {
 	for n := (numbers{text: clean}); len(b.facts) < maxNumbers && n.next(); {
 		if !n.phone {
-			b.addNumber(&n, head)
+			b.figures.add(&n, head)
 		}
 	}
 }
 
-func (b *Builder) addNumber(n *numbers, head int) {
+// figures are the numbers of an article.
+type figures struct {
+	facts, heads []uint64    // of the numbers and of the version numbers, see newFact
+	bitmap       uint64      // of the values of all numbers but years and telephone numbers
+	values       leastHashes // of the numbers with two significant digits or more
+}
+
+func (f *figures) add(n *numbers, head int) {
 	value := simhash.Mix(n.value + 1)
 	bit := uint64(1) << ((value >> 32) % bodyBits)
-	facts := &b.facts
+	facts := &f.facts
 	if n.at < max(limits.HeadBytes, head) {
 		bit = 1 << (bodyBits + (value>>32)%(bitmapBits-bodyBits))
-		facts = &b.heads
+		facts = &f.heads
 	}
 	if !isYear(n.value) {
-		b.bitmap |= bit
+		f.bitmap |= bit
 	}
 	*facts = append(*facts, newFact(n.context, len(*facts), value))
 	if n.value >= 10 && n.at >= head {
-		b.values.add(value)
+		f.values.add(value)
 	}
 }
 
@@ -206,13 +214,7 @@ func (n *numbers) digits() (value uint64, digits int) {
 
 // skipScale skips the Chinese units after digits: 3万 is 30000, whose only significant digit is 3.
 func (n *numbers) skipScale() {
-	for {
-		r, size := utf8.DecodeRuneInString(n.text[n.pos:])
-		if r != '百' && r != '千' && r != '万' && r != '亿' {
-			return
-		}
-		n.pos += size
-	}
+	n.pos = len(n.text) - len(strings.TrimLeft(n.text[n.pos:], "百千万亿"))
 }
 
 // isYear tells whether a number is a year, by its significant digits. Years that end in 0 are not recognised,
@@ -222,6 +224,13 @@ func isYear(value uint64) bool { return value >= limits.FirstYear && value <= li
 // isHan tells whether r is a Han ideograph or the numeral 〇. Marks such as 々 do not count.
 func isHan(r rune) bool {
 	return r >= firstUnified && r <= lastUnified || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
+}
+
+// write writes the numbers of the article.
+func (f *figures) write(raw *[Size]byte) {
+	sketch(raw, f.facts, 0, bodySlots)
+	sketch(raw, f.heads, bodySlots, numberSlots-bodySlots)
+	copy(raw[bitmapAt:leadAt], binary.LittleEndian.AppendUint64(make([]byte, 0, 8), f.bitmap))
 }
 
 // newFact packs a number with its context into a fact: 32 bits of hashed context, 16 bits of rank among the

@@ -79,50 +79,27 @@ func (c *Comparison) compareOrigins(a, b *Signature) {
 }
 
 // versions tells whether the publisher of both articles says that they are versions of one.
-func (e evidence) versions() bool {
-	return e.OnePublisher && (e.SameID || e.SameAddress || e.Correction)
+func (c *Comparison) versions() bool {
+	return c.OnePublisher && (c.SameID || c.SameAddress || c.Correction)
 }
 
 // corrected tells whether the later one is a correction: the publisher of both says so, or gave both one id, and a
 // number or a main word differs.
-func (e evidence) corrected() bool {
-	return e.OnePublisher && (e.Correction || e.SameID && (e.Contradictions+e.HeadContradictions > 0 ||
-		e.CommonAll < e.LeastAll || e.NewNumber || e.OtherMain > 0))
+func (c *Comparison) corrected() bool {
+	return c.OnePublisher && (c.Correction || c.SameID && (c.Contradictions+c.HeadContradictions > 0 ||
+		c.CommonAll < c.LeastAll || c.NewNumber || c.OtherMain > 0))
 }
 
 // house tells whether the publisher of both articles published them as two.
-func (e evidence) house() bool { return e.OnePublisher && !e.versions() }
-
-// placeholder tells whether a publisher put one short text under two titles, such as "will be updated".
-func (e evidence) placeholder() bool {
-	return e.house() && e.OtherTitle && (e.Flash || e.short) && 1-e.J <= hardlyAdded
-}
+func (c *Comparison) house() bool { return c.OnePublisher && !c.versions() }
 
 // added is the share of its word pairs that only the later article has.
-func (e evidence) added() float64 { return 1 - e.Contained }
+func (c *Comparison) added() float64 { return 1 - c.Contained }
 
 // newNumber tells whether the later article has a number that the earlier one has not.
-func (e evidence) newNumber() bool { return e.NewNumber || e.Contradictions+e.HeadContradictions > 0 }
+func (c *Comparison) newNumber() bool {
+	return c.NewNumber || c.Contradictions+c.HeadContradictions > 0
+}
 
 // soon tells whether a publisher sends a report again within the time between the two.
-func (e evidence) soon() bool { return e.Apart <= time.Duration(limits.Day)*time.Hour }
-
-// hardlyAdded is the share of new word pairs up to which two texts are the same but for a number or a name.
-const hardlyAdded = limits.Added / 5
-
-// otherNews tells whether two texts under two titles, neither a part of the other, are about other words: of the
-// foremost main words of each, the other lacks one.
-func (e evidence) otherNews() bool { return e.OtherTitle && !e.SameForemost && !e.Flash && !e.part }
-
-// mostAdded is the share of new word pairs with which a publisher sends a report again. Later than after a day and a
-// half, a text on the same form is another report, and where a number, the beginning or the subject is new, that is the
-// news. In a short text, one new sentence is.
-func (e evidence) mostAdded() float64 {
-	if e.newNumber() || !e.soon() || e.otherNews() || !e.Flash && e.Lead <= halfLead {
-		return hardlyAdded
-	}
-	if e.short { // it brings something new unless the earlier one contains it
-		return 1 - limits.Contained
-	}
-	return limits.Added
-}
+func (c *Comparison) soon() bool { return c.Apart <= time.Duration(limits.Day)*time.Hour }

@@ -132,7 +132,9 @@ var rows = []Row{
 			" differ, or a single one if the foremost main words differ, too; a correction does not count",
 		Says:    "in the same places they have different numbers",
 		Example: "the inflation rates of March and of April",
-		applies: evidence.contradicts,
+		applies: func(e evidence) bool {
+			return e.differ > 0 && (!e.SameForemost || float64(e.differ) >= limits.Contradictions*float64(e.places))
+		},
 		figure: func(e evidence) Figure {
 			limit := "less than " + share(limits.Contradictions)
 			switch {
@@ -231,7 +233,7 @@ var rows = []Row{
 		Turn:    "raise `near` or `short_near` to join less",
 		Example: "the article on another site, a fifth of its words replaced",
 		applies: func(e evidence) bool { return e.similarity() >= e.needed().similarity(e) },
-		figure:  evidence.overlap,
+		figure:  overlap,
 	},
 	{
 		Kind: article.Possible, Reason: article.ReasonOverlap,
@@ -240,7 +242,25 @@ var rows = []Row{
 		Turn:    "lower `near` or `short_near` to join more",
 		Example: "the article beside a round-up of which it is a third",
 		applies: func(evidence) bool { return true },
-		figure:  evidence.overlap,
+		figure:  overlap,
+	},
+}
+
+// overlap is the figure of the similarity beside the similarity that a copy needs.
+func overlap(e evidence) Figure {
+	n, name := e.needed(), "word pairs in both"
+	if e.Flash {
+		name = "words of the shorter text in both"
+	}
+	return shares(name, e.similarity(), "a copy from", n.similarity(e), n.Setting)
+}
+
+// neverRow decides before all rows about the articles of such a pair.
+var neverRow = Row{
+	Reason: article.ReasonPublisher,
+	Says:   "their publishers are never compared",
+	figure: func(evidence) Figure {
+		return Figure{"pairs of publishers that are never compared", "1", "at most 0", "detection.never"}
 	},
 }
 
@@ -270,12 +290,12 @@ var needs = []Need{
 	{
 		"reworded: the same numbers, four or more, and most main words", "",
 		func(e evidence) bool { return e.retold },
-		evidence.halfBacked,
+		func(e evidence) float64 { return e.backed() / 2 },
 	},
 	{
 		"one text is the beginning of the other, which stays with its subject", "",
 		func(e evidence) bool { return e.beginning && e.onSubject() },
-		evidence.halfBacked,
+		func(e evidence) float64 { return e.backed() / 2 },
 	},
 	{
 		"one text is a part of the other, which stays with its subject", "",
@@ -318,7 +338,7 @@ var needs = []Need{
 type Pardon struct {
 	Of    string
 	there func(e evidence) bool
-	grant func(e evidence) evidence
+	grant func(counted) counted
 }
 
 // Pardons returns the pardons, in order.
@@ -328,36 +348,28 @@ var pardons = []Pardon{
 	{
 		"numbers of a text in other words, where they stand after other words",
 		func(e evidence) bool { return e.retold },
-		func(e evidence) evidence { e.differ = 0; return e },
+		func(c counted) counted { c.differ = 0; return c },
 	},
 	{
 		"one number that is missing in nearly the same text",
 		func(e evidence) bool {
 			return e.differ == 0 && e.missing() == 1 && e.alike && (!e.short || e.common > 0)
 		},
-		evidence.forgiveMissing,
+		func(c counted) counted { return counted{c.differ, c.places, c.common + 1, true} },
 	},
 	{
 		"one number that differs in nearly the same text, if no number of the version does",
 		func(e evidence) bool { return e.corrects() && e.alike && e.HeadContradictions == 0 },
-		evidence.forgiveOther,
+		forgiveOther,
 	},
 	{
 		"one number that differs in a part with all others",
 		func(e evidence) bool { return e.corrects() && e.part && e.missing() <= 1 },
-		evidence.forgiveOther,
+		forgiveOther,
 	},
 }
 
-func (e evidence) forgiveMissing() evidence {
-	e.common, e.forgiven = e.common+1, true
-	return e
-}
-
-func (e evidence) forgiveOther() evidence {
-	e.differ, e.forgiven = e.differ-1, true
-	return e
-}
+func forgiveOther(c counted) counted { return counted{c.differ - 1, c.places, c.common, true} }
 
 // shares is the figure of a share beside its limit.
 func shares(name string, value float64, at string, limit float64, setting string) Figure {

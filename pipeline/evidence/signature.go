@@ -74,26 +74,28 @@ func logCount(n int) byte { return byte(min(255, math.Round(16*math.Log2(float64
 // Builder makes signatures and anchors. Its zero value is ready. It keeps its buffers and allocates nothing
 // after the first texts. It is not safe for concurrent use.
 type Builder struct {
-	facts, heads []uint64         // of the numbers and of the version numbers, see newFact
-	bitmap       uint64           // of the values of all numbers but years and telephone numbers
-	values       leastHashes      // of the numbers with two significant digits or more
-	words        int              // number of words added so far
-	last         uint64           // the word added last
-	mins         [minSlots]uint64 // least hash of each slot's bigrams plus 1; 0 = no bigram
-
-	before    [2]uint64   // hashes of the last bigrams, the latest second
-	anchors   leastHashes // of the runs of four words
-	beginning uint64      // least hash of those within the first words
-	times     uint32      // levels of the main words
-	mains     int         // words in main
-	main      [limits.MainWords]byte
+	figures
+	words     int                      // number of words added so far
+	last      uint64                   // the word added last
+	mins      [minSlots]uint64         // least hash of each slot's bigrams plus 1; 0 = no bigram
+	before    [2]uint64                // hashes of the last bigrams, the latest second
+	anchors   leastHashes              // of the runs of four words
+	beginning uint64                   // least hash of those within the first words
 	lead      [limits.LeadPairs]uint64 // the first bigrams
-	origin    uint64                   // hashes of publisher, address and title, see SetOrigin
+	main      mainWords
+	origin    uint64 // hashes of publisher, address and title, see SetOrigin
+}
+
+// mainWords are hashes of the main words, and how often each of them occurs.
+type mainWords struct {
+	hashes [limits.MainWords]byte
+	times  uint32 // levels
+	n      int
 }
 
 // Reset forgets the article.
 func (b *Builder) Reset() {
-	*b = Builder{facts: b.facts[:0], heads: b.heads[:0]}
+	*b = Builder{figures: figures{facts: b.facts[:0], heads: b.heads[:0]}}
 }
 
 // Add adds the next words of an article, as many at a time as the caller likes. words are the hashes, in
@@ -152,9 +154,9 @@ func (b *Builder) Append(dst []byte) []byte {
 		b.minHash(&raw)
 		b.sampleLead(&raw, n)
 	}
-	b.writeNumbers(&raw)
-	copy(raw[mainAt:], b.main[:])
-	raw[timesAt], raw[timesAt+1], raw[timesAt+2] = byte(b.times), byte(b.times>>8), byte(b.times>>16)
+	b.figures.write(&raw)
+	copy(raw[mainAt:], b.main.hashes[:])
+	raw[timesAt], raw[timesAt+1], raw[timesAt+2] = byte(b.main.times), byte(b.main.times>>8), byte(b.main.times>>16)
 	binary.LittleEndian.PutUint64(raw[originAt:], b.origin)
 	b.Reset()
 	return append(dst, raw[:]...)
@@ -163,16 +165,17 @@ func (b *Builder) Append(dst []byte) []byte {
 // AddMainWord adds one of the weightiest words of the article, the weightiest first, and how often it occurs.
 // The first eight calls count.
 func (b *Builder) AddMainWord(word uint64, times int32) {
-	if b.mains == limits.MainWords {
+	m := &b.main
+	if m.n == limits.MainWords {
 		return
 	}
-	b.main[b.mains] = byte(1 + simhash.Mix(word)%255)
+	m.hashes[m.n] = byte(1 + simhash.Mix(word)%255)
 	level := uint32(0)
 	for level+1 < uint32(len(timesLevels)) && times >= timesLevels[level+1] {
 		level++
 	}
-	b.times |= level << (3 * b.mains)
-	b.mains++
+	m.times |= level << (3 * m.n)
+	m.n++
 }
 
 func (b *Builder) minHash(raw *[Size]byte) {
@@ -208,13 +211,6 @@ func (b *Builder) sampleLead(raw *[Size]byte, bigrams int) {
 		lead |= slot << (7 * i)
 	}
 	copy(raw[leadAt:mainAt], binary.LittleEndian.AppendUint64(make([]byte, 0, 8), lead))
-}
-
-// writeNumbers writes the numbers of the article.
-func (b *Builder) writeNumbers(raw *[Size]byte) {
-	sketch(raw, b.facts, 0, bodySlots)
-	sketch(raw, b.heads, bodySlots, numberSlots-bodySlots)
-	copy(raw[bitmapAt:leadAt], binary.LittleEndian.AppendUint64(make([]byte, 0, 8), b.bitmap))
 }
 
 // MaxAnchors is the number of anchors that a Builder keeps.
@@ -326,27 +322,10 @@ func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
 			set(bigram(words[i-1], w) >> 32 * pairBits >> 32)
 		}
 	}
-	b.writeNumbers(&s.raw)
+	b.figures.write(&s.raw)
 	binary.LittleEndian.PutUint64(s.raw[originAt:], b.origin)
 	b.Reset()
 	return append(dst, s.raw[:]...)
-}
-
-// compareFilters sets J and the shares of each text from the filters of two flashes. They stay 0 if a filter
-// is too full.
-func (c *Comparison) compareFilters(a, b *Signature) {
-	na, nb, both := 0, 0, 0
-	for _, part := range [2][2]int{{minAt, contextAt}, {leadAt, originAt}} {
-		for i := part[0]; i < part[1]; i++ {
-			x, y := a.raw[i], b.raw[i]
-			na, nb, both = na+bits.OnesCount8(x), nb+bits.OnesCount8(y), both+bits.OnesCount8(x&y)
-		}
-	}
-	if least := min(na, nb); least > 0 && max(na, nb) <= flashBits {
-		c.J = float64(both) / float64(na+nb-both)
-		c.Contained, c.Contains = float64(both)/float64(na), float64(both)/float64(nb)
-		c.Containment = max(c.Contained, c.Contains)
-	}
 }
 
 func count(is bool) int {
