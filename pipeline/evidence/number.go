@@ -214,7 +214,13 @@ func (n *numbers) digits() (value uint64, digits int) {
 
 // skipScale skips the Chinese units after digits: 3万 is 30000, whose only significant digit is 3.
 func (n *numbers) skipScale() {
-	n.pos = len(n.text) - len(strings.TrimLeft(n.text[n.pos:], "百千万亿"))
+	for {
+		r, size := utf8.DecodeRuneInString(n.text[n.pos:])
+		if r != '百' && r != '千' && r != '万' && r != '亿' {
+			return
+		}
+		n.pos += size
+	}
 }
 
 // isYear tells whether a number is a year, by its significant digits. Years that end in 0 are not recognised,
@@ -333,12 +339,10 @@ func numeralRun(s string) (value uint64, length, runes int, units bool) {
 		switch {
 		case unit == 0 && d < 0:
 			return total + section + digit, length, runes, units
+		case units && unit == 0:
+			digit = uint64(d)
 		case unit == 0:
-			if units {
-				digit = uint64(d)
-			} else {
-				digit = digit*10 + uint64(d) // digit by digit, or the first of a number with units
-			}
+			digit = digit*10 + uint64(d) // digit by digit, or the first of a number with units
 		case unit < 10000:
 			units = true
 			section += max(digit, 1) * unit
