@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"encoding/binary"
 	"iter"
 	"slices"
 	"strings"
@@ -24,13 +23,6 @@ func (b *Builder) AddNumbers(clean string, head int) {
 			b.figures.add(&n, head)
 		}
 	}
-}
-
-// figures are the numbers of an article.
-type figures struct {
-	facts, heads []uint64    // of the numbers and of the version numbers, see newFact
-	bitmap       uint64      // of the values of all numbers but years and telephone numbers
-	values       leastHashes // of the numbers with two significant digits or more
 }
 
 func (f *figures) add(n *numbers, head int) {
@@ -230,13 +222,6 @@ func isYear(value uint64) bool { return value >= limits.FirstYear && value <= li
 // isHan tells whether r is a Han ideograph or the numeral 〇. Marks such as 々 do not count.
 func isHan(r rune) bool {
 	return r >= firstUnified && r <= lastUnified || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x3ffff || r == '〇'
-}
-
-// write writes the numbers of the article.
-func (f *figures) write(raw *[Size]byte) {
-	sketch(raw, f.facts, 0, bodySlots)
-	sketch(raw, f.heads, bodySlots, numberSlots-bodySlots)
-	copy(raw[bitmapAt:leadAt], binary.LittleEndian.AppendUint64(make([]byte, 0, 8), f.bitmap))
 }
 
 // newFact packs a number with its context into a fact: 32 bits of hashed context, 16 bits of rank among the

@@ -86,6 +86,20 @@ type Builder struct {
 	origin    uint64 // hashes of publisher, address and title, see SetOrigin
 }
 
+// figures are the numbers of an article.
+type figures struct {
+	facts, heads []uint64    // of the numbers and of the version numbers, see newFact
+	bitmap       uint64      // of the values of all numbers but years and telephone numbers
+	values       leastHashes // of the numbers with two significant digits or more
+}
+
+// write writes the numbers of the article.
+func (f *figures) write(raw *[Size]byte) {
+	sketch(raw, f.facts, 0, bodySlots)
+	sketch(raw, f.heads, bodySlots, numberSlots-bodySlots)
+	copy(raw[bitmapAt:leadAt], binary.LittleEndian.AppendUint64(make([]byte, 0, 8), f.bitmap))
+}
+
 // mainWords are hashes of the main words, and how often each of them occurs.
 type mainWords struct {
 	hashes [limits.MainWords]byte

@@ -33,7 +33,7 @@ func (s *state) copyLive(x *Index) error {
 		return errors.Join(err, f.Close())
 	}
 	old := s.file
-	s.file, s.dead = f, 0
+	s.file, s.dead, x.dead = f, 0, 0
 	if old != nil {
 		err = old.Close()
 	}

@@ -11,9 +11,7 @@ package memindex
 import (
 	"cmp"
 	"context"
-	"maps"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -38,45 +36,26 @@ type Config struct {
 // Index is a pipeline.Index in memory. An article's number in the order of arrival is its ticket. Safe for
 // concurrent use.
 type Index struct {
-	cfg      Config
-	plan     lookup.Plan
-	windowMs int64
-	sliceMs  int64
+	cfg  Config
+	plan lookup.Plan
 
-	mu        sync.Mutex
-	arrivals  uint64 // articles stored so far
-	stored    int    // articles held now
-	sweepAt   int    // number of stored articles at which the next sweep runs
-	lastSweep uint64 // arrivals at the last sweep
-	slices    map[int64]*slice
-	undated   []int64 // the numbers of slices of undated articles, the newest first
-	topics    topics
-	state     *state // nil: the articles are lost when the process ends
+	mu sync.Mutex
+	window
+	topics topics
+	state  *state // nil: the articles are lost when the process ends
 
-	near    *lookup.Nearest
-	blocks  []simhash.Block // scratch, as are record and numbers
-	record  []byte
-	numbers []int64
+	near   *lookup.Nearest
+	blocks []simhash.Block // scratch, as is record
+	record []byte
 }
 
 var _ pipeline.Index = (*Index)(nil)
 
-// minSweep is the number of stored articles below which nothing is forgotten.
-const minSweep = 1 << 16
-
-// About the bytes of an article beside its record: in a folder, and for its block lists in memory.
-const (
-	beside    = 24
-	listBytes = 80
-)
-
 // New returns an empty index. Window must be at least a second and Generations at least 1.
 func New(cfg Config) *Index {
-	seconds := (int64(cfg.Window/time.Second) + int64(cfg.Generations) - 1) / int64(cfg.Generations)
 	x := &Index{
-		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), windowMs: cfg.Window.Milliseconds(),
-		sliceMs: seconds * 1000,
-		sweepAt: minSweep, slices: map[int64]*slice{}, topics: topics{numbers: map[string]uint64{}},
+		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), window: newWindow(cfg.Window, cfg.Generations),
+		topics: topics{numbers: map[string]uint64{}},
 	}
 	x.near = lookup.NewNearest(&x.plan, cmp.Or(cfg.MaxCandidates, math.MaxInt))
 	return x
@@ -120,27 +99,6 @@ func (x *Index) claim(a *article.Article) article.Verdict {
 		x.state.entry(s.number, a.Anchors, x.record)
 	}
 	return v
-}
-
-// sliceOf returns the number of the slice of an article, and its time from the start of the slice, in milliseconds. The
-// slices of undated articles have numbers below 0.
-func (x *Index) sliceOf(a *article.Article) (n, rest int64) {
-	if !a.Undated.IsZero() {
-		return -1 - max(0, a.Undated.UnixMilli())/x.sliceMs, 0
-	}
-	ms := max(0, a.Time.UnixMilli())
-	return ms / x.sliceMs, ms % x.sliceMs
-}
-
-// keep stores a record in a slice. Its fingerprint is in the lists already.
-func (x *Index) keep(s *slice, record []byte) {
-	s.store(record)
-	s.bytes += int64(len(record)) + beside
-	s.lastTicket = x.arrivals
-	x.arrivals++
-	if x.stored++; x.stored >= x.sweepAt {
-		x.sweep()
-	}
 }
 
 // list adds the article's fingerprint to its block lists, unless they hold it. A full list loses its oldest
@@ -199,20 +157,6 @@ func (x *Index) Retract(ctx context.Context, a *article.Article) error {
 	return nil
 }
 
-// slice returns slice n, which it makes if necessary.
-func (x *Index) slice(n int64) *slice {
-	s := x.slices[n]
-	if s == nil {
-		s = newSlice(n)
-		x.slices[n] = s
-		if n < 0 {
-			x.undated = append(x.undated, n)
-			slices.Sort(x.undated)
-		}
-	}
-	return s
-}
-
 // decide finds the article of which a is a copy or, without one, the article of which a is possibly a copy:
 // of several the earliest one with the same id or, without one, the earliest one.
 func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
@@ -256,18 +200,6 @@ func (x *Index) decide(a *article.Article, ms int64) article.Verdict {
 	return v
 }
 
-// within returns the numbers of the slices within the window of an article, in order.
-func (x *Index) within(a *article.Article, ms int64) []int64 {
-	if !a.Undated.IsZero() {
-		return slices.Sorted(maps.Keys(x.slices))
-	}
-	x.numbers = append(x.numbers[:0], x.undated...)
-	for n := max(0, ms-x.windowMs) / x.sliceMs; n <= (min(ms, math.MaxInt64-x.windowMs)+x.windowMs)/x.sliceMs; n++ {
-		x.numbers = append(x.numbers, n)
-	}
-	return x.numbers
-}
-
 // candidates returns the fingerprints whose entries are compared with an article, in the slices that can hold
 // an original.
 func (x *Index) candidates(a *article.Article, ms int64) (little []lookup.Candidate) {
@@ -303,41 +235,9 @@ func (f *earliest) offer(o entry, j article.Judgement) {
 	}
 }
 
-// sweep forgets the slices from which no slice in use is within the window. A slice is in use if it got an
-// article since the last sweep. The time of a single article says nothing: its clock may be wrong. The newest
-// slice of undated articles is always in use.
-func (x *Index) sweep() {
-	var used []int64
-	for n, s := range x.slices {
-		if s.lastTicket >= x.lastSweep {
-			used = append(used, n)
-		}
-	}
-	slices.Sort(used)
-	reach := x.windowMs/x.sliceMs + 1
-	if len(x.undated) > 0 {
-		used = slices.Insert(used, 0, x.undated[0])
-	}
-	for n, s := range x.slices {
-		if i, _ := slices.BinarySearch(used, n-reach); i == len(used) || used[i] > n+reach {
-			x.stored -= s.count
-			delete(x.slices, n)
-			if x.state != nil {
-				x.state.dead += s.bytes
-			}
-		}
-	}
-	x.undated = slices.DeleteFunc(x.undated, func(n int64) bool { return x.slices[n] == nil })
-	x.lastSweep = x.arrivals
-	x.sweepAt = max(minSweep, x.stored+x.stored/4)
-}
-
 // Bytes is about the memory that the articles take.
-func (x *Index) Bytes() (n int64) {
+func (x *Index) Bytes() int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, s := range x.slices {
-		n += s.bytes + int64(s.count)*listBytes
-	}
-	return n
+	return x.bytes()
 }

@@ -36,7 +36,7 @@ type state struct {
 	file, lock *os.File
 	header     []byte
 	size       int64 // of the file, in bytes
-	dead       int64 // of it about forgotten slices
+	dead       int64 // of it notes that were replaced
 	pending    []byte
 	topics     int // written so far
 	notes      map[string]string
@@ -334,7 +334,7 @@ func (x *Index) Sync() error {
 		return fmt.Errorf("%w: what was written out before is safe; make room and run the command again", err)
 	}
 	s.size += int64(n)
-	if s.dead > max(minDead, s.size/2) {
+	if s.dead+x.dead > max(minDead, s.size/2) {
 		return s.copyLive(x)
 	}
 	return nil
