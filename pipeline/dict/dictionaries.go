@@ -5,7 +5,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -25,7 +24,7 @@ func main() {
 	jieba := filepath.Join(module("github.com/yanyiwu/gojieba@v1.4.7"), "deps/cppjieba/dict")
 	var words []byte
 	for _, name := range []string{"jieba.dict.utf8", "hmm_model.utf8", "idf.utf8", "stop_words.utf8"} {
-		data := read(filepath.Join(jieba, name))
+		data := must(os.ReadFile(filepath.Join(jieba, name)))
 		switch name {
 		case "jieba.dict.utf8":
 			words, data = data, columns(data)
@@ -35,28 +34,26 @@ func main() {
 		write(name, data)
 	}
 	opencc := module("github.com/longbridgeapp/opencc@v0.3.13")
-	write("ts_characters.txt", firstAlternatives(read(filepath.Join(opencc, "dictionary/TSCharacters.txt"))))
+	write("ts_characters.txt", firstAlternatives(must(os.ReadFile(filepath.Join(opencc, "dictionary/TSCharacters.txt")))))
 	write("function_words.txt", functionWords(npm("stopwords-iso@1.1.0", "stopwords-iso.json",
 		"337af4d57d5fa1fecc2ffcae532e9b9f05db51c74ff18d3dde9572185a3cdae4")))
 }
 
+// must returns a value, or ends the program.
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
+
 // npm downloads a package and returns one of its files, whose SHA-256 must be as given.
 func npm(version, file, want string) []byte {
-	dir, err := os.MkdirTemp("", "dict")
-	if err != nil {
-		log.Fatal(err)
-	}
+	dir := must(os.MkdirTemp("", "dict"))
 	defer os.RemoveAll(dir)
-	pack := exec.Command("npm", "pack", "--silent", version)
-	pack.Dir = dir
-	if err := pack.Run(); err != nil {
-		log.Fatal(err)
-	}
-	archives, _ := filepath.Glob(filepath.Join(dir, "*.tgz"))
-	data, err := exec.Command("tar", "-xzOf", archives[0], "package/"+file).Output()
-	if err != nil {
-		log.Fatal(err)
-	}
+	archive := must(exec.Command("npm", "pack", "--silent", "--pack-destination", dir, version).Output())
+	data := must(exec.Command("tar", "-xzOf", filepath.Join(dir, strings.TrimSpace(string(archive))),
+		"package/"+file).Output())
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
 		log.Fatalf("%s: SHA-256 is %x", version, sum)
 	}
@@ -66,10 +63,7 @@ func npm(version, file, want string) []byte {
 // functionWords makes a line "language word word ..." of each list. Entries that are no single word of two
 // letters or more are left out, and the lists of languages without spaces between words.
 func functionWords(list []byte) []byte {
-	var languages map[string][]string
-	if err := json.Unmarshal(list, &languages); err != nil {
-		log.Fatal(err)
-	}
+	languages := decoded[map[string][]string](list)
 	var out bytes.Buffer
 	for _, language := range slices.Sorted(maps.Keys(languages)) {
 		if slices.Contains([]string{"ja", "th", "zh"}, language) {
@@ -91,23 +85,21 @@ func functionWords(list []byte) []byte {
 
 // module downloads a module, if need be, and returns its folder.
 func module(version string) string {
-	out, err := exec.Command("go", "mod", "download", "-json", version).Output()
-	if err != nil {
+	return decoded[struct{ Dir string }](must(exec.Command("go", "mod", "download", "-json", version).Output())).Dir
+}
+
+func decoded[T any](data []byte) (value T) {
+	if err := json.Unmarshal(data, &value); err != nil {
 		log.Fatal(err)
 	}
-	var m struct{ Dir string }
-	if err := json.Unmarshal(out, &m); err != nil {
-		log.Fatal(err)
-	}
-	return m.Dir
+	return value
 }
 
 // firstAlternatives keeps of each line "traditional TAB simplified [simplified...]" the two first characters.
 func firstAlternatives(table []byte) []byte {
 	var out bytes.Buffer
-	lines := bufio.NewScanner(bytes.NewReader(table))
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
 		if len(fields) > 1 && fields[0] != fields[1] {
 			out.WriteString(fields[0] + fields[1] + "\n")
 		}
@@ -158,14 +150,6 @@ func columns(data []byte) []byte {
 		}
 	}
 	return out.Bytes()
-}
-
-func read(path string) []byte {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return data
 }
 
 func write(name string, data []byte) {
