@@ -1,6 +1,8 @@
 package learnt
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -185,18 +187,8 @@ func (c *Counter) forget() {
 		return
 	}
 	last := func(s sightings) uint16 { return slices.Max(s.days[:s.n]) }
-	ids := make([]uint64, 0, len(c.again))
-	for id := range c.again {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b uint64) int {
-		if x, y := last(c.again[a]), last(c.again[b]); x != y {
-			return int(y) - int(x)
-		}
-		if a < b {
-			return -1
-		}
-		return 1
+	ids := slices.SortedFunc(maps.Keys(c.again), func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(last(c.again[b]), last(c.again[a])), cmp.Compare(a, b))
 	})
 	for _, id := range ids[c.most*3/4:] {
 		delete(c.again, id)
