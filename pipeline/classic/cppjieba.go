@@ -3,7 +3,6 @@ package classic
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,8 @@ import (
 	"echosieve/pipeline/dict"
 )
 
-// newCPP returns a recipe over the keywords of cppjieba. limit says how many, from the length of the text in bytes.
+// newCPP returns a recipe over the keywords of cppjieba. limit says how many, from the length of the text in bytes;
+// with nil all words count, in the order of their bytes.
 func newCPP(cut Cut, limit func(length int) int, hash func(string) uint64) (*Extractor, error) {
 	idf, err := loadIDF()
 	if err != nil {
@@ -28,12 +28,13 @@ func newCPP(cut Cut, limit func(length int) int, hash func(string) uint64) (*Ext
 		stop[strings.TrimSuffix(line, "\n")] = true
 	}
 	return &Extractor{hash: hash, words: func(text string) []Word {
-		return heaviest(tally(cutAround(cut, text), stop, idf), limit(len(text)))
+		words := tally(cutAround(cut, text), stop, idf)
+		if limit != nil {
+			words = heaviest(words, limit(len(text)))
+		}
+		return words
 	}}, nil
 }
-
-// noLimit keeps all words, in the order of their bytes.
-func noLimit(int) int { return math.MaxInt }
 
 // keywordLimit is the number of keywords for a text of so many bytes: yanyiwu/simhash leaves it to its caller.
 func keywordLimit(length int) int { return min(max(length/120, 5), 200) }
@@ -65,16 +66,13 @@ func tally(cut []string, stop map[string]bool, idf *idfTable) []Word {
 	return words
 }
 
-// heaviest keeps the n heaviest words, heaviest first; all of them in their order if n is larger than any text.
+// heaviest keeps the n heaviest words, heaviest first.
 //
 // Many words weigh the same, such as all unknown ones, and which of them are kept decides the fingerprint. In
 // C++ std::partial_sort chooses, and the standard leaves the choice to the library. This function chooses
 // like GNU's libstdc++: it makes a heap of the first n words, replaces the lightest of the heap by each
 // heavier word that follows, and sorts the heap in the end.
 func heaviest(words []Word, n int) []Word {
-	if n == math.MaxInt {
-		return words
-	}
 	n = min(n, len(words))
 	heap := words[:n]
 	for parent := n/2 - 1; parent >= 0; parent-- {
@@ -118,8 +116,8 @@ func siftDown(heap []Word, hole int, w Word) {
 // idfTable has the inverse document frequencies of jieba. Python and C++ have the same ones, except for
 // single characters, which no recipe counts.
 type idfTable struct {
-	words        map[string]float64
-	mean, median float64
+	words map[string]float64
+	mean  float64
 }
 
 // of returns the IDF of a word, or unknown if the table does not have the word.
@@ -139,8 +137,7 @@ var loadIDF = sync.OnceValues(func() (*idfTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &idfTable{words: make(map[string]float64, 300_000), median: medianIDF}
-	n := 0
+	t, n := &idfTable{words: make(map[string]float64, 300_000)}, 0
 	for line := range strings.Lines(string(data)) {
 		word, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if t.words[word], err = strconv.ParseFloat(value, 64); err != nil {

@@ -66,7 +66,7 @@ func extractTags(cut []string, idf *idfTable, topK int) []Word {
 	}
 	for i := range words {
 		w := &words[i]
-		w.IDF = idf.of(w.Text, idf.median)
+		w.IDF = idf.of(w.Text, medianIDF)
 		// in Python's order of operations: rounding decides which weights are equal
 		w.Weight = float64(w.Count) * (w.IDF / float64(total))
 	}
