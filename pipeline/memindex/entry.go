@@ -87,14 +87,13 @@ type topics struct {
 	numbers map[string]uint64
 }
 
-// number returns the number of a topic, which it gives to a new one.
-func (t *topics) number(name string) uint64 {
-	n, known := t.numbers[name]
-	if !known {
+// number returns the number of a topic, which it gives to one that is not known.
+func (t *topics) number(name string) (n uint64, known bool) {
+	if n, known = t.numbers[name]; !known {
 		n = uint64(len(t.names))
 		t.names, t.numbers[name] = append(t.names, name), n
 	}
-	return n
+	return n, known
 }
 
 // valid says whether a record that a file holds is one that append packs: all that reads it trusts it. Its ticket must

@@ -93,7 +93,11 @@ func (x *Index) claim(a *article.Article) article.Verdict {
 	}
 	v := x.decide(a, max(0, n)*x.sliceMs+rest)
 	e := entry{Article: *a, ticket: x.arrivals, ms: rest, overflow: overflow}
-	x.record = e.append(x.record[:0], x.topics.number(a.Topic), v)
+	topic, known := x.topics.number(a.Topic)
+	if x.state != nil && !known {
+		x.state.item('t', []byte(a.Topic))
+	}
+	x.record = e.append(x.record[:0], topic, v)
 	x.keep(s, x.record)
 	if x.state != nil {
 		x.state.entry(s.number, a.Anchors, x.record)

@@ -38,7 +38,6 @@ type state struct {
 	size       int64 // of the file, in bytes
 	dead       int64 // of it notes that were replaced
 	pending    []byte
-	topics     int // written so far
 	notes      map[string]string
 }
 
@@ -153,17 +152,13 @@ func (s *state) damaged(at int64) error {
 func (s *state) load(x *Index) error {
 	first := true
 	good, err := frames(s.file, func(items []byte) error {
-		if err := eachItem(items, func(kind byte, item []byte) error {
+		return eachItem(items, func(kind byte, item []byte) error {
 			if first != (kind == 'h') {
 				return errDamaged
 			}
 			first = false
 			return s.apply(x, kind, item)
-		}); err != nil {
-			return err
-		}
-		s.topics = len(x.topics.names)
-		return nil
+		})
 	})
 	switch {
 	case errors.Is(err, errForeign):
@@ -315,17 +310,11 @@ func (x *Index) Sync() error {
 	if s == nil || len(s.pending) == 0 {
 		return nil
 	}
-	items := s.pending
-	s.pending = nil
-	for ; s.topics < len(x.topics.names); s.topics++ {
-		s.item('t', []byte(x.topics.names[s.topics]))
-	}
-	whole := append(s.pending, items...)
-	if len(whole) > maxFrame { // Open would take it for damage
+	if len(s.pending) > maxFrame { // Open would take it for damage
 		return fmt.Errorf("more than %d MiB since the last Sync: call Sync more often", maxFrame>>20)
 	}
-	n, err := s.file.Write(frame(whole))
-	s.pending = items[:0]
+	n, err := s.file.Write(frame(s.pending))
+	s.pending = s.pending[:0]
 	if err == nil {
 		err = s.file.Sync()
 	}
