@@ -4,6 +4,7 @@
 package lookup
 
 import (
+	"cmp"
 	"slices"
 
 	"echosieve/pipeline/article"
@@ -26,12 +27,8 @@ type Plan struct {
 // New returns the plan of an index for a recipe's Search. Blocks are blockBits wide; with 0, the blocks
 // together make up the fingerprint.
 func New(s article.Search, blockBits int) Plan {
-	p := Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes, loneDistance: s.MaxDistance,
-		maxDistance: s.MaxDistance}
-	if s.LoneDistance > 0 {
-		p.loneDistance = min(s.LoneDistance, s.MaxDistance)
-	}
-	return p
+	return Plan{Layout: simhash.Layout{Count: s.Blocks, Bits: blockBits}, Probes: s.Probes,
+		loneDistance: min(cmp.Or(s.LoneDistance, s.MaxDistance), s.MaxDistance), maxDistance: s.MaxDistance}
 }
 
 // AppendStored appends to dst the blocks under which an article is stored: the blocks of its fingerprint and
@@ -124,14 +121,7 @@ func (p *Plan) Finds(later, earlier *article.Article) bool {
 	if later.LittleText || earlier.LittleText {
 		return later.Fingerprint == earlier.Fingerprint
 	}
-	stored, lookups := p.blocks(later, earlier)
-	return slices.ContainsFunc(lookups, func(b simhash.Block) bool { return slices.Contains(stored, b) })
-}
-
-// blocks returns the blocks under which the earlier article is stored and the blocks that are looked up for
-// the later article.
-func (p *Plan) blocks(later, earlier *article.Article) (stored, lookups []simhash.Block) {
-	return p.AppendStored(make([]simhash.Block, 0, 16), earlier), p.AppendLookups(make([]simhash.Block, 0, 256), later)
+	return slices.ContainsFunc(p.Lookups(later, earlier), func(l Lookup) bool { return l.Found })
 }
 
 // Lookup is one look-up for an article, for people to look at.
@@ -144,7 +134,8 @@ type Lookup struct {
 
 // Lookups lists the look-ups for the later of two articles, in their order.
 func (p *Plan) Lookups(later, earlier *article.Article) []Lookup {
-	stored, blocks := p.blocks(later, earlier)
+	stored := p.AppendStored(make([]simhash.Block, 0, 16), earlier)
+	blocks := p.AppendLookups(make([]simhash.Block, 0, 256), later)
 	lookups := make([]Lookup, len(blocks))
 	for i, b := range blocks {
 		lookups[i] = Lookup{Block: b.Index, Found: slices.Contains(stored, b)}
