@@ -31,7 +31,7 @@ const (
 // Words is stored by column, and of a word only what differs from the one before it. Nine of ten words of IDF are in
 // Words: IDF is stored as one value for each word of Words. Together this saves 1.6 MB more.
 //
-//go:generate go run dictionaries.go
+//go:generate go test . -run TestDictionariesAreTheirOrigins -update
 //go:generate zstd --ultra -22 --quiet --force --rm jieba.dict.utf8 hmm_model.utf8 idf.utf8
 //go:generate zstd --ultra -22 --quiet --force --rm stop_words.utf8 ts_characters.txt function_words.txt
 

@@ -1,8 +1,4 @@
-//go:build ignore
-
-// This program rebuilds the dictionaries of package dict, in the current folder, from the Go modules and the npm package
-// they come from. "go generate ./pipeline/dict" runs it and compresses the files.
-package main
+package dict
 
 import (
 	"bytes"
@@ -10,60 +6,97 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"log"
+	"flag"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 	"unicode"
+
+	"github.com/stretchr/testify/require"
 )
 
-func main() {
-	jieba := filepath.Join(module("github.com/yanyiwu/gojieba@v1.4.7"), "deps/cppjieba/dict")
-	var words []byte
-	for _, name := range []string{"jieba.dict.utf8", "hmm_model.utf8", "idf.utf8", "stop_words.utf8"} {
-		data := must(os.ReadFile(filepath.Join(jieba, name)))
-		switch name {
-		case "jieba.dict.utf8":
-			words, data = data, columns(data)
-		case "idf.utf8":
-			data = valuesOf(words, data)
-		}
-		write(name, data)
+var update = flag.Bool("update", false, "write the dictionaries, not compressed, from the packages that they come from")
+
+// What Read returns is stored as the files that it was made of.
+func TestStoredForms(t *testing.T) {
+	words, err := Read(Words)
+	require.NoError(t, err)
+	idf, err := Read(IDF)
+	require.NoError(t, err)
+	for name, want := range map[string][]byte{Words: columns(words), IDF: valuesOf(words, idf)} {
+		stored, err := unpack(name)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, stored), name)
 	}
-	opencc := module("github.com/longbridgeapp/opencc@v0.3.13")
-	write("ts_characters.txt", firstAlternatives(must(os.ReadFile(filepath.Join(opencc, "dictionary/TSCharacters.txt")))))
-	write("function_words.txt", functionWords(npm("stopwords-iso@1.1.0", "stopwords-iso.json",
+}
+
+// makeDictionaries rebuilds the dictionaries in the current folder from the Go modules and the npm package that they
+// come from.
+func makeDictionaries(t *testing.T) {
+	t.Helper()
+	jieba := filepath.Join(module(t, "github.com/yanyiwu/gojieba@v1.4.7"), "deps/cppjieba/dict")
+	words := read(t, jieba, Words)
+	write(t, Words, columns(words))
+	write(t, HMM, read(t, jieba, HMM))
+	write(t, IDF, valuesOf(words, read(t, jieba, IDF)))
+	write(t, StopWords, read(t, jieba, StopWords))
+	opencc := module(t, "github.com/longbridgeapp/opencc@v0.3.13")
+	write(t, TSCharacters, firstAlternatives(read(t, opencc, "dictionary/TSCharacters.txt")))
+	write(t, FunctionWords, functionWords(t, npm(t, "stopwords-iso@1.1.0", "stopwords-iso.json",
 		"337af4d57d5fa1fecc2ffcae532e9b9f05db51c74ff18d3dde9572185a3cdae4")))
 }
 
-// must returns a value, or ends the program.
-func must[T any](value T, err error) T {
-	if err != nil {
-		log.Fatal(err)
-	}
-	return value
+func read(t *testing.T, folder, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, name))
+	require.NoError(t, err)
+	return data
+}
+
+func write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(name, data, 0o644))
+}
+
+// output returns what a command in a folder prints.
+func output(t *testing.T, folder string, command ...string) []byte {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	c.Dir = folder
+	out, err := c.Output()
+	require.NoError(t, err, command)
+	return out
+}
+
+// module downloads a module, if need be, and returns its folder.
+func module(t *testing.T, version string) string {
+	t.Helper()
+	var m struct{ Dir string }
+	require.NoError(t, json.Unmarshal(output(t, ".", "go", "mod", "download", "-json", version), &m))
+	return m.Dir
 }
 
 // npm downloads a package and returns one of its files, whose SHA-256 must be as given.
-func npm(version, file, want string) []byte {
-	dir := must(os.MkdirTemp("", "dict"))
-	defer os.RemoveAll(dir)
-	archive := must(exec.Command("npm", "pack", "--silent", "--pack-destination", dir, version).Output())
-	data := must(exec.Command("tar", "-xzOf", filepath.Join(dir, strings.TrimSpace(string(archive))),
-		"package/"+file).Output())
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
-		log.Fatalf("%s: SHA-256 is %x", version, sum)
-	}
+func npm(t *testing.T, version, file, want string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	archive := strings.TrimSpace(string(output(t, dir, "npm", "pack", "--silent", version)))
+	data := output(t, dir, "tar", "-xzOf", archive, "package/"+file)
+	sum := sha256.Sum256(data)
+	require.Equal(t, want, hex.EncodeToString(sum[:]), version)
 	return data
 }
 
 // functionWords makes a line "language word word ..." of each list. Entries that are no single word of two
 // letters or more are left out, and the lists of languages without spaces between words.
-func functionWords(list []byte) []byte {
-	languages := decoded[map[string][]string](list)
+func functionWords(t *testing.T, list []byte) []byte {
+	t.Helper()
+	var languages map[string][]string
+	require.NoError(t, json.Unmarshal(list, &languages))
 	var out bytes.Buffer
 	for _, language := range slices.Sorted(maps.Keys(languages)) {
 		if slices.Contains([]string{"ja", "th", "zh"}, language) {
@@ -81,18 +114,6 @@ func functionWords(list []byte) []byte {
 		out.WriteByte('\n')
 	}
 	return out.Bytes()
-}
-
-// module downloads a module, if need be, and returns its folder.
-func module(version string) string {
-	return decoded[struct{ Dir string }](must(exec.Command("go", "mod", "download", "-json", version).Output())).Dir
-}
-
-func decoded[T any](data []byte) (value T) {
-	if err := json.Unmarshal(data, &value); err != nil {
-		log.Fatal(err)
-	}
-	return value
 }
 
 // firstAlternatives keeps of each line "traditional TAB simplified [simplified...]" the two first characters.
@@ -150,10 +171,4 @@ func columns(data []byte) []byte {
 		}
 	}
 	return out.Bytes()
-}
-
-func write(name string, data []byte) {
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		log.Fatal(err)
-	}
 }
