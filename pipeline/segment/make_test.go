@@ -286,6 +286,9 @@ func (t *table) marshal() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// trie has the columns that a table's file has of the trie, see table.enter.
+type trie struct{ children, gaps, weights, steps []uint32 }
+
 // newTrie returns the trie of a table.
 func newTrie(t *table) *trie {
 	codes := map[uint32][]uint16{} // of children, by base, in order

@@ -86,6 +86,72 @@ func readTable(packed []byte) (*table, error) {
 			return nil, err
 		}
 	}
-	readTrie(columns, &h).enter(t)
+	t.enter(columns, &h)
 	return t, nil
+}
+
+// parent is a node with children.
+type parent struct {
+	base     *uint32
+	children int
+}
+
+// level holds the parents of one depth by their number of children, of which maxClass stands for all higher ones.
+type level [maxClass + 1][]parent
+
+// add adds a node, if it has children.
+func (l *level) add(base *uint32, children int) {
+	if children > 0 {
+		class := min(children, maxClass)
+		l[class] = append(l[class], parent{base, children})
+	}
+}
+
+// inOrder returns the parents in the order of the file.
+func (l *level) inOrder() []parent {
+	slices.Reverse(l[:])
+	return slices.Concat(l[:]...)
+}
+
+// enter enters the trie into a table whose entries are free. The file has four columns of it: the number of children of
+// each root, by code, and then of each node; the gap of each node, its code minus that of the sibling before it; its
+// weight; and of each parent the entries from the first child of the parent before, modulo 2^32. Of each column the
+// lowest bytes of all values come first, then all second bytes, and so on. These compress better than whole values. The
+// whole takes half the space of the array, which is mostly places of other nodes.
+//
+// Nodes come level by level, beginning with the roots, and within a level as the generator places them: those with the
+// most children first. So the first child of a node mostly lies just behind the first child of the node before.
+func (t *table) enter(data []byte, h *header) {
+	column := func(n uint32) []uint32 {
+		values := make([]uint32, n)
+		for shift := 0; shift < 32; shift += 8 {
+			for i := range values {
+				values[i] |= uint32(data[i]) << shift
+			}
+			data = data[n:]
+		}
+		return values
+	}
+	children, gaps, weights, steps := column(h.Codes+h.Nodes), column(h.Nodes), column(h.Nodes), column(h.Parents)
+	var roots level
+	for code := range t.root {
+		roots.add(&t.root[code], int(children[code]))
+	}
+	node, first := 0, uint32(0)
+	for parents := roots.inOrder(); len(parents) > 0; {
+		var next level
+		for _, p := range parents {
+			first, steps = first+steps[0], steps[1:]
+			*p.base = first - gaps[node]
+			code := uint32(0)
+			for range p.children {
+				code += gaps[node]
+				e := &t.entries[*p.base+code]
+				*e = entry{code: uint16(code), weight: uint16(weights[node])}
+				next.add(&e.base, int(children[len(t.root)+node]))
+				node++
+			}
+		}
+		parents = next.inOrder()
+	}
 }
