@@ -8,6 +8,13 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
+// Candidate is a stored article that the look-ups for another article find, and how the rule judges it.
+type Candidate struct {
+	keyspace.StoredArticle
+	article.Judgement     // of the other article, if it came after the stored one
+	Distance          int // between the fingerprints, in bits
+}
+
 // Advice is the verdict that an article would get, and what the index has that resembles it.
 type Advice struct {
 	// Verdict is what Claim would decide now. Its Root has no coordinates while the original is undecided.
@@ -23,7 +30,7 @@ type Advice struct {
 // or at the same time, do not see it.
 func (x *Index) Advise(ctx context.Context, a *article.Article) (advice Advice, err error) {
 	err = x.session.Patiently(ctx, "advice", func() error {
-		c := newClaim(x, []article.Article{*a}, nil)
+		c := newClaim(newCall(x, []article.Article{*a}))
 		advice.Candidates, err = looking{c}.readCandidates(ctx)
 		if err != nil {
 			return err
@@ -78,12 +85,12 @@ func (c looking) readCandidates(ctx context.Context) (found []Candidate, err err
 	}
 	for _, near := range t.candidates {
 		for _, e := range c.fetched[near.fetched] {
-			if e.Coordinates == t.Coordinates || !x.layout.Within(e.Millis(), t.Millis()) {
+			if e.Coordinates == t.Coordinates || !x.keys.Layout.Within(e.Millis(), t.Millis()) {
 				continue
 			}
-			s, err := x.keys.Describe(e, false)
-			if err != nil {
-				return nil, err
+			s, ok := e.Describe(false)
+			if !ok {
+				return nil, x.keys.Damage(e)
 			}
 			found = append(found, Candidate{s, x.cfg.Compare(&t.Article, &e.Article), near.distance})
 		}

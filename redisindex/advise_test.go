@@ -64,7 +64,7 @@ func TestAdviceAboutUndecidedAndHidden(t *testing.T) {
 	x := onMini(t)
 	original, later := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF1)
 	require.NoError(t, x.session.EnsureScripts(t.Context()))
-	b := newClaim(x, []article.Article{original}, nil)
+	b := newClaim(newCall(x, []article.Article{original}))
 	steps := b.steps()
 	advance(t, steps[:4]...) // with a ticket, without a verdict
 	advice, err := x.Advise(t.Context(), &later)

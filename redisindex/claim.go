@@ -44,14 +44,14 @@ type claim struct {
 	call       *call
 }
 
-func newClaim(x *Index, articles []article.Article, by *call) *claim {
+func newClaim(by *call) *claim {
+	n := len(by.articles)
 	c := &claim{
-		x: x, claimed: make([]*task, len(articles)), byIdentity: make(map[keyspace.Identity]*task, len(articles)),
-		seen: map[int64]bool{}, call: by,
+		x: by.x, claimed: make([]*task, n), byIdentity: make(map[keyspace.Identity]*task, n), seen: map[int64]bool{},
+		call: by,
 	}
-	for i := range articles {
-		a := &articles[i]
-		c.claimed[i] = c.task(x.keys.EntryOf(a))
+	for i := range by.articles {
+		c.claimed[i] = c.task(c.x.keys.Layout.EntryOf(&by.articles[i]))
 	}
 	return c
 }
@@ -127,7 +127,7 @@ func (c *claim) draw(ctx context.Context, step string, n int) (first uint64, err
 	}
 	pipe, key, highest := c.x.client.Pipeline(), c.x.keys.Sequence(), c.x.losses.HighestTicket()
 	last := pipe.IncrBy(ctx, key, int64(n))
-	pipe.Expire(ctx, key, 2*c.x.layout.Lifetime)
+	pipe.Expire(ctx, key, 2*c.x.keys.Layout.Lifetime)
 	if err := c.exec(ctx, step, pipe); err != nil {
 		return 0, err
 	}
@@ -145,16 +145,10 @@ func (c *claim) verdicts() []article.Verdict {
 	for i, t := range c.claimed {
 		verdicts[i] = t.verdict
 		if o := t.repeats; o != nil {
-			verdicts[i] = exactRepeat(&o.Entry, o.verdict)
+			verdicts[i] = article.ExactVerdict(o.Ref(), o.verdict.Root)
 		}
 	}
 	return verdicts
-}
-
-// exactRepeat is the verdict of an article that stores no entry, because an entry with its digest is in the
-// same slice. The argument verdict is that of the stored article.
-func exactRepeat(o *keyspace.Entry, verdict article.Verdict) article.Verdict {
-	return article.ExactVerdict(o.Ref(), verdict.Root)
 }
 
 // addWitnesses offers the stored articles of a claim whose steps began at start.
@@ -167,7 +161,7 @@ func (c *claim) addWitnesses(start time.Time) {
 			if t.LittleText {
 				return nil
 			}
-			for _, block := range c.x.layout.Plan.AppendStored(nil, &t.Article) {
+			for _, block := range c.x.keys.Layout.Plan.AppendStored(nil, &t.Article) {
 				lists = append(lists, keyspace.ListRef{Slice: t.Slice, Block: block.Index, Value: block.Value})
 			}
 			return lists

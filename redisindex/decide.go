@@ -97,13 +97,13 @@ func (c deciding) proposal(t *task) (original relative, decided bool, err error)
 		t.proposal = c.verdictOf(r, root)
 		return relative{}, true, nil
 	}
+	t.proposal = article.Verdict{Kind: article.Unique, Root: t.Ref()}
 	for _, r := range t.relatives {
 		if r.judged.Kind == article.Possible {
 			t.proposal = c.verdictOf(r, t.Ref())
-			return relative{}, true, nil
+			break
 		}
 	}
-	t.proposal = article.Verdict{Kind: article.Unique, Root: t.Ref()}
 	return relative{}, true, nil
 }
 
@@ -121,17 +121,14 @@ func (c deciding) verdictOf(r relative, root article.Ref) article.Verdict {
 // rootOf returns the article at the end of the chain of originals that starts at r. That article is no copy.
 // Until r has a verdict, the root is not known, and decided is false.
 func (c deciding) rootOf(r relative) (root article.Ref, decided bool, err error) {
-	if len(r.VerdictBytes) > 0 {
-		verdict, ok := packed.DecodeVerdict(r.VerdictBytes, r.Ref())
-		if !ok {
-			return article.Ref{}, false, c.x.keys.Damage(r.Entry)
-		}
-		return verdict.Root, true, nil
+	verdict, ok := r.Verdict()
+	if !ok {
+		return article.Ref{}, false, c.x.keys.Damage(r.Entry)
 	}
-	if t := c.byIdentity[r.Identity()]; t != nil && t.verdict.Kind != 0 {
-		return t.verdict.Root, true, nil
+	if t := c.byIdentity[r.Identity()]; verdict.Kind == 0 && t != nil {
+		verdict = t.verdict
 	}
-	return article.Ref{}, false, nil
+	return verdict.Root, verdict.Kind != 0, nil
 }
 
 // writeVerdicts writes the proposals of the tasks. Each proposal is written only if the entry still has the

@@ -63,8 +63,8 @@ func TestTooFewReplicas(t *testing.T) {
 				slog.New(slog.DiscardHandler), nil)
 			require.NoError(t, err)
 			for n := range 3 { // probably on three nodes; none may get a verdict
-				_, err = x.attempt(t.Context(),
-					[]article.Article{redisrig.Article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)}, newCall(x, nil))
+				a := redisrig.Article(n, simhash.Fingerprint(n)*0x9E3779B97F4A7C15)
+				_, err = newCall(x, []article.Article{a}).attempt(t.Context())
 				require.ErrorIs(t, err, connection.ErrReplicas)
 				require.Equal(t, "replicas", classify(err))
 				require.ErrorContains(t, err, "0 of 1")
@@ -151,8 +151,8 @@ func TestGivenATicketWhileItLooksUp(t *testing.T) {
 	slow, quick := redisrig.Client(t, addr), newIndex(t, redisrig.Client(t, addr), cfg)
 	late, earlier := redisrig.Article(1, 5), redisrig.Article(2, 5)
 	earlier.Time = earlier.Time.Add(45 * time.Minute)
-	require.NotEqual(t, quick.layout.Slice(keyspace.WindowTime(late.Time)),
-		quick.layout.Slice(keyspace.WindowTime(earlier.Time)))
+	require.NotEqual(t, quick.keys.Layout.Slice(keyspace.WindowTime(late.Time)),
+		quick.keys.Layout.Slice(keyspace.WindowTime(earlier.Time)))
 	var got article.Verdict
 	slow.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "hget" || cmd.Name() == "hmget" },
@@ -177,17 +177,17 @@ func TestNodeAwayDuringStore(t *testing.T) {
 	a.Signature, similar.Signature, copied.Signature = []byte{1, 0}, []byte{2, 0}, []byte{1, 0}
 	away := errors.New("node away")
 	common := simhash.Block{Index: 1, Value: 0}
-	for i, block := range x.layout.Plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {
+	for i, block := range x.keys.Layout.Plan.AppendLookups(nil, &article.Article{Fingerprint: copied.Fingerprint}) {
 		require.Equal(t, i == common.Index, block.Value == 0, "the only block in common")
 	}
-	missing := x.keys.ListHash(keyspace.ListRef{Slice: x.layout.Slice(keyspace.WindowTime(a.Time)),
+	missing := x.keys.List(keyspace.ListRef{Slice: x.keys.Layout.Slice(keyspace.WindowTime(a.Time)),
 		Block: common.Index, Value: common.Value})
 	cut.AddHook(&onCluster{
 		first: func(cmd redis.Cmder) bool { return cmd.Name() == "evalsha" && cmd.Args()[3] != missing },
 		then:  func() error { return away },
 	})
 	over := newIndex(t, cut, cfg)
-	_, err := over.attempt(t.Context(), []article.Article{a}, newCall(over, nil))
+	_, err := newCall(over, []article.Article{a}).attempt(t.Context())
 	require.ErrorIs(t, err, away)
 	require.Equal(t, article.Unique, claimOne(t, x, similar).Kind)
 	kind := claimOne(t, x, copied).Kind
@@ -204,7 +204,7 @@ func TestCounterOutlivesReplayedEntries(t *testing.T) {
 	a := redisrig.Article(2, 0)
 	want := claimOne(t, x, a)
 	for range 5 {
-		server.FastForward(x.layout.Lifetime * 2 / 3)
+		server.FastForward(x.keys.Layout.Lifetime * 2 / 3)
 		require.Equal(t, want, claimOne(t, x, a))
 	}
 	require.Equal(t, a.Coordinates, claimOne(t, x, redisrig.Article(3, 1)).Original.Coordinates)

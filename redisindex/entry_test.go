@@ -65,7 +65,7 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage, where string
 		intact = client.HGet(t.Context(), key, field.Name()).Val()
 	case "relative": // only the fingerprint is in its lists
 		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
-		require.NoError(t, storing{newClaim(x, []article.Article{a}, newCall(x, nil))}.storeLists(t.Context()))
+		require.NoError(t, storing{newClaim(newCall(x, []article.Article{a}))}.storeLists(t.Context()))
 	}
 	require.NoError(t, client.HSet(t.Context(), key, field.Name(), intact+damage).Err())
 
@@ -87,7 +87,8 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage, where string
 	require.True(t, strings.HasPrefix(client.HGet(t.Context(), copied, "value").Val(), intact+damage))
 	require.Positive(t, client.TTL(t.Context(), copied).Val())
 	value := client.HGet(t.Context(), key, field.Name()).Val()
-	require.Equal(t, len(value), keyspace.IntactBytes(value))
+	_, bad := x.keys.Layout.InField(key, 0, field.Name(), value)
+	require.False(t, bad)
 	entries, err := x.keys.DecodeField(field, value)
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
@@ -149,7 +150,7 @@ func TestForeignValueNamesItsKey(t *testing.T) {
 		a := redisrig.Article(1, 0xff)
 		for name, pick := range map[string]func(x *Index) string{
 			"entries":     func(x *Index) string { return x.keys.Entries(x.entryOf(a).Field()) },
-			"lists":       func(x *Index) string { return x.keys.ListHash(keyspace.ListRef{Slice: x.entryOf(a).Slice}) },
+			"lists":       func(x *Index) string { return x.keys.List(keyspace.ListRef{Slice: x.entryOf(a).Slice}) },
 			"generations": func(x *Index) string { return x.keys.Exists(x.entryOf(a).Slice) },
 			"counter":     func(x *Index) string { return x.keys.Sequence() },
 		} {
@@ -193,9 +194,9 @@ func TestRaggedListIsMended(t *testing.T) {
 		x := newIndex(t, client, redisrig.Config(redisrig.Standard))
 		a := redisrig.Article(1, 0xff)
 		field := x.entryOf(a).Field()
-		for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
+		for _, block := range x.keys.Layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
 			ref := keyspace.ListRef{Slice: field.Slice, Block: block.Index, Value: block.Value}
-			require.NoError(t, client.HSet(t.Context(), x.keys.ListHash(ref), x.layout.Field(ref),
+			require.NoError(t, client.HSet(t.Context(), x.keys.List(ref), x.keys.Layout.Field(ref),
 				"1234567812345678abc").Err())
 		}
 		claimOne(t, x, a)
@@ -277,7 +278,7 @@ func FuzzReplies(f *testing.F) {
 		(&hands{}).drive(t, x)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		verdicts, err := x.run(ctx, []article.Article{c}, newCall(x, nil))
+		verdicts, err := newCall(x, []article.Article{c}).run(ctx)
 		require.False(t, errors.Is(ctx.Err(), context.DeadlineExceeded), "the claim does not end")
 		require.True(t, err != nil || len(verdicts) == 1)
 	})

@@ -26,7 +26,6 @@ import (
 type Index struct {
 	client  redis.UniversalClient
 	cfg     keyspace.Config
-	layout  keyspace.Layout
 	keys    keyspace.Keys
 	metrics *metrics
 	log     *slog.Logger
@@ -65,11 +64,11 @@ func New(client redis.UniversalClient, cfg keyspace.Config, reg prometheus.Regis
 	}
 	k := keyspace.New(cfg, databaseOf(client))
 	x := &Index{
-		client: client, cfg: cfg, layout: k.Layout, keys: k, metrics: newMetrics(reg),
-		log: log, health: health, losses: watch.NewLosses(client, k, cfg.Window, reg, log),
-		now: time.Now, sleep: stopping.Wait,
+		client: client, cfg: cfg, keys: k, metrics: newMetrics(reg), log: log, health: health,
+		losses:  watch.NewLosses(client, k, cfg.Window, reg, log),
+		session: connection.NewSession(client, cfg.BaseNamespace(), scripts...),
+		now:     time.Now, sleep: stopping.Wait,
 	}
-	x.session = connection.NewSession(client, cfg.BaseNamespace(), scripts...)
 	x.slices, _ = lru.New[int64, struct{}](maxKnownSlices) // fails for sizes below 1 only
 	x.SetPolicy(cfg.Policy)
 	return x, nil

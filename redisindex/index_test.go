@@ -59,7 +59,7 @@ func TestContract(t *testing.T) {
 
 // entryOf is the entry that the index makes of an article.
 func (x *Index) entryOf(a article.Article) *keyspace.Entry {
-	return &keyspace.Entry{Article: a, Slice: x.layout.Slice(keyspace.WindowTime(a.Time))}
+	return &keyspace.Entry{Article: a, Slice: x.keys.Layout.Slice(keyspace.WindowTime(a.Time))}
 }
 
 // claimOne has a time limit: with a bug, the index would try again without end.
@@ -200,7 +200,7 @@ func TestHostileTimestamps(t *testing.T) {
 	for i, ms := range stamps {
 		claims[i] = redisrig.Article(i, simhash.Fingerprint(random.Uint64()))
 		claims[i].Time = time.UnixMilli(ms)
-		first, last := x.layout.Reach(keyspace.WindowTime(claims[i].Time))
+		first, last := x.keys.Layout.Reach(keyspace.WindowTime(claims[i].Time))
 		require.LessOrEqual(t, last-first, int64(2*cfg.Generations+1))
 	}
 	verdicts, err := x.Claim(t.Context(), claims)
@@ -216,7 +216,7 @@ func TestHostileTimestamps(t *testing.T) {
 	for _, key := range keys {
 		ttl := client.TTL(t.Context(), key).Val()
 		require.Positive(t, ttl, key)
-		require.LessOrEqual(t, ttl, 2*x.layout.Lifetime, key)
+		require.LessOrEqual(t, ttl, 2*x.keys.Layout.Lifetime, key)
 	}
 	require.Greater(t, len(keys), len(stamps))
 	require.LessOrEqual(t, len(keys), len(stamps)*(cfg.Blocks+2)+1)

@@ -26,7 +26,7 @@ func (c storing) addToLists(ctx context.Context, pipe redis.Pipeliner) (done fun
 		if t.LittleText {
 			continue
 		}
-		blocks = c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)
+		blocks = c.x.keys.Layout.Plan.AppendStored(blocks[:0], &t.Article)
 		own[i] = t.Fingerprint
 		for _, block := range blocks {
 			ref := keyspace.ListRef{Slice: t.Slice, Block: block.Index, Value: block.Value}
@@ -39,7 +39,7 @@ func (c storing) addToLists(ctx context.Context, pipe redis.Pipeliner) (done fun
 			fingerprints = append(fingerprints, own[i:i+1:i+1])
 		}
 	}
-	if c.x.layout.Sets {
+	if c.x.keys.Layout.Sets {
 		c.addToSets(ctx, pipe, refs, fingerprints)
 		return func() error { return nil }
 	}
@@ -59,23 +59,23 @@ func (c storing) addToLists(ctx context.Context, pipe redis.Pipeliner) (done fun
 // smaller, and each look-up dearer.
 func (c storing) addToPacked(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
 	fingerprints [][]simhash.Fingerprint) (done func() error) {
-	groups := c.x.layout.GroupByHash(refs)
+	groups := c.x.keys.Layout.GroupByHash(refs)
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 3, 3+2*len(group))
-		args[0], args[1], args[2] = c.x.layout.LifetimeSeconds(), c.x.layout.MemberBytes(refs[group[0]].Block),
+		args[0], args[1], args[2] = c.x.keys.Layout.LifetimeSeconds(), c.x.keys.Layout.MemberBytes(refs[group[0]].Block),
 			keyspace.MaxMembers
 		for _, n := range group {
-			args = append(args, c.x.layout.Field(refs[n]))
+			args = append(args, c.x.keys.Layout.Field(refs[n]))
 		}
 		for _, n := range group {
 			var members []byte
 			for _, fp := range fingerprints[n] {
-				members = c.x.layout.AppendMember(members, refs[n], fp)
+				members = c.x.keys.Layout.AppendMember(members, refs[n], fp)
 			}
 			args = append(args, members)
 		}
-		cmds[i] = addScript.EvalSha(ctx, pipe, []string{c.x.keys.ListHash(refs[group[0]])}, args...)
+		cmds[i] = addScript.EvalSha(ctx, pipe, []string{c.x.keys.List(refs[group[0]])}, args...)
 	}
 	return func() error {
 		for _, cmd := range cmds {
@@ -116,11 +116,11 @@ func (c storing) added(ctx context.Context, cmd *redis.Cmd) error {
 func (c storing) addToSets(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
 	fingerprints [][]simhash.Fingerprint) {
 	for n, ref := range refs {
-		key, args := c.x.keys.ListSet(ref), make([]any, 0, len(fingerprints[n]))
+		key, args := c.x.keys.List(ref), make([]any, 0, len(fingerprints[n]))
 		for _, fp := range fingerprints[n] {
 			args = append(args, int64(fp))
 		}
 		pipe.SAdd(ctx, key, args...)
-		pipe.Expire(ctx, key, c.x.layout.Lifetime)
+		pipe.Expire(ctx, key, c.x.keys.Layout.Lifetime)
 	}
 }

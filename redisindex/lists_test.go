@@ -37,7 +37,7 @@ func TestKeysStayCompact(t *testing.T) {
 		block, err := strconv.Atoi(strings.Split(strings.TrimPrefix(key, x.keys.Prefix), ":")[2])
 		require.NoError(t, err)
 		for _, list := range client.HGetAll(t.Context(), key).Val() {
-			members += len(list) / x.layout.MemberBytes(block)
+			members += len(list) / x.keys.Layout.MemberBytes(block)
 		}
 	}
 	require.Equal(t, 4*50, members, "each fingerprint once in each block")
@@ -138,7 +138,7 @@ func TestSetsCanBeRead(t *testing.T) {
 	a := redisrig.Article(1, 1<<63|0xff)
 	a.Anchors = []uint64{0xabcd << 48, 0x1234 << 48}
 	claimOne(t, x, a)
-	prefix := x.keys.Prefix + "s:" + strconv.FormatInt(x.layout.Slice(keyspace.WindowTime(a.Time)), 10)
+	prefix := x.keys.Prefix + "s:" + strconv.FormatInt(x.keys.Layout.Slice(keyspace.WindowTime(a.Time)), 10)
 	var keys []string
 	for _, value := range []string{":0:8000", ":1:0", ":2:0", ":3:ff", ":4:1579a", ":4:2468"} {
 		keys = append(keys, prefix+value)
@@ -179,8 +179,8 @@ func TestForeignMembers(t *testing.T) {
 	x := newIndex(t, client, redisrig.KindConfig(redisrig.Standard, keyspace.BucketsSets))
 	a := redisrig.Article(1, 0xff)
 	g := x.entryOf(a).Slice
-	for _, block := range x.layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
-		require.NoError(t, client.SAdd(t.Context(), x.keys.ListSet(keyspace.ListRef{Slice: g, Block: block.Index,
+	for _, block := range x.keys.Layout.Plan.AppendStored(nil, &article.Article{Fingerprint: a.Fingerprint}) {
+		require.NoError(t, client.SAdd(t.Context(), x.keys.List(keyspace.ListRef{Slice: g, Block: block.Index,
 			Value: block.Value}), "hello", "1e3", "99999999999999999999", "").Err())
 	}
 	claimOne(t, x, a)

@@ -138,10 +138,10 @@ func (c looking) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []
 	for i, t := range open {
 		blocks = blocks[:0]
 		if !t.LittleText {
-			blocks = x.layout.Plan.AppendLookups(blocks, &t.Article)
+			blocks = x.keys.Layout.Plan.AppendLookups(blocks, &t.Article)
 		}
 		first := len(needs)
-		for slice, last := x.layout.Reach(t.Millis()); slice <= last; slice++ {
+		for slice, last := x.keys.Layout.Reach(t.Millis()); slice <= last; slice++ {
 			s := l.slices[slice]
 			if s == nil {
 				exists := c.seen[slice] || x.slices.Contains(slice)
@@ -188,7 +188,7 @@ func (l *lookups) read() (foundSlice bool, err error) {
 	for _, list := range lists {
 		l.x.metrics.members.Add(float64(len(list)))
 	}
-	near := lookup.NewNearest(&l.x.layout.Plan, l.x.cfg.MaxCandidates)
+	near := lookup.NewNearest(&l.x.keys.Layout.Plan, l.x.cfg.MaxCandidates)
 	for i, t := range l.open {
 		l.x.metrics.lookups.Observe(float64(len(l.needs[i])))
 		if t.LittleText {
@@ -215,7 +215,7 @@ func (l *lookups) read() (foundSlice bool, err error) {
 // sameFingerprint returns the candidates of a task with little text, which is in no list: its fingerprint in
 // each slice in reach.
 func (l *lookups) sameFingerprint(t *task) (candidates []candidate) {
-	for slice, last := l.x.layout.Reach(t.Millis()); slice <= last; slice++ {
+	for slice, last := l.x.keys.Layout.Reach(t.Millis()); slice <= last; slice++ {
 		if l.slices[slice].known {
 			candidates = append(candidates,
 				candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: t.Fingerprint}})
@@ -287,7 +287,7 @@ func (c looking) fetchCandidates(ctx context.Context, open []*task) error {
 	}
 	c.fetched = make([][]*keyspace.Entry, len(values))
 	for n, cmd := range values {
-		if cmd.Err() != nil && listed[n] && c.x.layout.Keeps(fields[n].Slice, now) {
+		if cmd.Err() != nil && listed[n] && c.x.keys.Layout.Keeps(fields[n].Slice, now) {
 			c.x.metrics.missing.Inc()
 		}
 		entries, err := c.x.keys.DecodeField(fields[n], cmd.Val())
@@ -304,7 +304,7 @@ func (c looking) fetchCandidates(ctx context.Context, open []*task) error {
 func (c looking) judge(t *task) {
 	for _, near := range t.candidates {
 		for _, e := range c.fetched[near.fetched] {
-			if e.Coordinates == t.Coordinates || !c.x.layout.Within(e.Millis(), t.Millis()) {
+			if e.Coordinates == t.Coordinates || !c.x.keys.Layout.Within(e.Millis(), t.Millis()) {
 				continue
 			}
 			if j := c.x.cfg.Compare(&t.Article, &e.Article); j.Kind != 0 {

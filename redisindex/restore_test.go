@@ -147,7 +147,7 @@ func TestRestoreDecidesForAnother(t *testing.T) {
 	x := onMini(t)
 	original, copied := redisrig.Article(1, 0xF0), redisrig.Article(2, 0xF1)
 	claimOne(t, x, original)
-	b := newClaim(x, []article.Article{copied}, newCall(x, nil))
+	b := newClaim(newCall(x, []article.Article{copied}))
 	steps := b.steps()
 	advance(t, steps[:2]...)
 	published := article.Verdict{Kind: article.Unique, Root: copied.Ref()}

@@ -132,7 +132,7 @@ func work(t *testing.T, addr string, change func(*connection.Options), cfg keysp
 		// the third is new to the lists
 		claims := []article.Article{redisrig.Article(base+4*i, 5), redisrig.Article(base+4*i+1, 4),
 			redisrig.Article(base+4*i+2, simhash.Fingerprint(base+4*i)), little}
-		if _, err := x.run(t.Context(), claims, newCall(x, nil)); err != nil {
+		if _, err := newCall(x, claims).run(t.Context()); err != nil {
 			return err
 		}
 	}

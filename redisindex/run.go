@@ -38,7 +38,7 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 	defer c.endWait()
 	var verdicts []article.Verdict
 	err := stopping.Until(ctx, 0, func(ctx context.Context) (err error) {
-		if verdicts, err = x.attempt(ctx, articles, c); err != nil && ctx.Err() == nil {
+		if verdicts, err = c.attempt(ctx); err != nil && ctx.Err() == nil {
 			x.metrics.retries.Inc()
 			x.log.DebugContext(ctx, "claim failed, trying again", "err", err, "kind", classify(err))
 		}
@@ -51,11 +51,10 @@ func (x *Index) Claim(ctx context.Context, articles []article.Article) ([]articl
 }
 
 // attempt runs the claim until it has verdicts, or until it fails with an error that needs a pause.
-func (x *Index) attempt(ctx context.Context, articles []article.Article, c *call) (verdicts []article.Verdict,
-	err error) {
+func (c *call) attempt(ctx context.Context) (verdicts []article.Verdict, err error) {
+	x := c.x
 	for range runsPerAttempt {
-		verdicts, err = x.run(ctx, articles, c)
-		if err == nil {
+		if verdicts, err = c.run(ctx); err == nil {
 			return verdicts, nil
 		}
 		var again bool
@@ -103,7 +102,7 @@ var crashPoints = [...]crashpoint.Point{
 func (x *Index) StoreLists(ctx context.Context, articles []article.Article) error {
 	err := x.session.EnsureScripts(ctx)
 	if err == nil {
-		err = storing{newClaim(x, articles, nil)}.storeLists(ctx)
+		err = storing{newClaim(newCall(x, articles))}.storeLists(ctx)
 	}
 	x.session.LoadAgain(err)
 	return err
@@ -111,19 +110,19 @@ func (x *Index) StoreLists(ctx context.Context, articles []article.Article) erro
 
 // run runs the six steps once. The index is correct only because Redis has acknowledged each step before the
 // next step begins (see the package comment).
-func (x *Index) run(ctx context.Context, articles []article.Article, by *call) ([]article.Verdict, error) {
-	if err := x.session.EnsureScripts(ctx); err != nil {
+func (c *call) run(ctx context.Context) ([]article.Verdict, error) {
+	if err := c.x.session.EnsureScripts(ctx); err != nil {
 		return nil, err
 	}
-	start, c := time.Now(), newClaim(x, articles, by)
-	for i, step := range c.steps() {
+	start, run := time.Now(), newClaim(c)
+	for i, step := range run.steps() {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 		crashpoint.Here(crashPoints[i])
 	}
-	c.addWitnesses(start)
-	return c.verdicts(), nil
+	run.addWitnesses(start)
+	return run.verdicts(), nil
 }
 
 // steps returns the steps in their order.
@@ -146,14 +145,18 @@ func (x *Index) setAside(ctx context.Context, d *keyspace.DamagedError) error {
 		if err != nil {
 			return fmt.Errorf("set aside: %w", err)
 		}
-		intact := keyspace.IntactBytes(value)
-		if intact == len(value) {
+		found, bad := x.keys.Layout.InField(d.Key, 0, field, value)
+		if !bad {
 			continue
+		}
+		intact := 0
+		for _, s := range found {
+			intact += len(s.At.Entry)
 		}
 		copied := x.keys.DamagedCopy(d.Key, field)
 		pipe := x.client.Pipeline()
 		pipe.HSet(ctx, copied, "value", value)
-		pipe.Expire(ctx, copied, x.layout.Lifetime)
+		pipe.Expire(ctx, copied, x.keys.Layout.Lifetime)
 		if _, err := pipe.Exec(ctx); err != nil {
 			return fmt.Errorf("set aside: %w", err)
 		}
@@ -162,7 +165,7 @@ func (x *Index) setAside(ctx context.Context, d *keyspace.DamagedError) error {
 		if _, err := pipe.Exec(ctx); err != nil {
 			return fmt.Errorf("set aside: %w", err)
 		}
-		if n, _ := mended.Val().(int64); n == 1 {
+		if done, _ := mended.Bool(); done {
 			x.metrics.damaged.Inc()
 			x.losses.SetAside()
 			x.log.ErrorContext(ctx,

@@ -25,7 +25,7 @@ func (c storing) storeLists(ctx context.Context) error {
 	// The ticket counter must outlive every entry: if it started over below existing tickets, copies would
 	// pass as unique. Replays and exact repeats prolong the life of entries but draw no tickets, so the
 	// counter's life is prolonged here.
-	pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)
+	pipe.Expire(ctx, x.keys.Sequence(), 2*x.keys.Layout.Lifetime)
 	if err := c.exec(ctx, "store_lists", pipe); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (c storing) registerSlices(ctx context.Context, pipe redis.Pipeliner) {
 			c.seen[t.Slice] = true
 			key := c.x.keys.Exists(t.Slice)
 			pipe.HSet(ctx, key, "", "")
-			pipe.Expire(ctx, key, 2*c.x.layout.Lifetime)
+			pipe.Expire(ctx, key, 2*c.x.keys.Layout.Lifetime)
 		}
 	}
 }
@@ -54,9 +54,9 @@ func (c storing) storeEntries(ctx context.Context) error {
 	for i, t := range c.tasks {
 		f := t.Field()
 		key := x.keys.Entries(f)
-		entries[i] = t.Append(nil, x.layout.Start(t.Slice))
+		entries[i] = t.Append(nil, x.keys.Layout.Start(t.Slice))
 		isNew[i] = pipe.HSetNX(ctx, key, f.Name(), entries[i])
-		pipe.Expire(ctx, key, x.layout.Lifetime)
+		pipe.Expire(ctx, key, x.keys.Layout.Lifetime)
 	}
 	if err := c.exec(ctx, "store_entries", pipe); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (c storing) storeEntries(ctx context.Context) error {
 		f := t.Field()
 		tasks = append(tasks, t)
 		replies = append(replies, storeScript.EvalSha(ctx, pipe, []string{x.keys.Entries(f)},
-			f.Name(), t.Digest[:], entries[i], x.keys.Layout.MaxEntries, x.layout.LifetimeSeconds(), t.HiddenDigest()))
+			f.Name(), t.Digest[:], entries[i], x.keys.Layout.MaxEntries, x.keys.Layout.LifetimeSeconds(), t.HiddenDigest()))
 	}
 	if err := c.exec(ctx, "store_entries", pipe); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c storing) stored(t *task, reply any) error {
 		}
 		return nil
 	case string:
-		e, _, err := keyspace.CutEntry(t.Field(), c.x.layout.Start(t.Slice), r)
+		e, _, err := keyspace.CutEntry(t.Field(), c.x.keys.Layout.Start(t.Slice), r)
 		if err != nil {
 			return c.x.keys.Damage(&t.Entry)
 		}

@@ -24,7 +24,7 @@ func Trial(ctx context.Context, client redis.UniversalClient, cfg keyspace.Confi
 	if err != nil {
 		return err
 	}
-	x.layout.Lifetime = time.Minute
+	x.keys.Layout.Lifetime = time.Minute
 	// The articles differ each time, because an article that has its verdict does not pass all steps.
 	offset := rand.Int64()
 	claims := make([]article.Article, 2)
@@ -36,7 +36,7 @@ func Trial(ctx context.Context, client redis.UniversalClient, cfg keyspace.Confi
 		}
 		binary.BigEndian.PutUint64(claims[i].Digest[:], uint64(offset)+uint64(i))
 	}
-	if _, err := x.run(ctx, claims, newCall(x, nil)); err != nil {
+	if _, err := newCall(x, claims).run(ctx); err != nil {
 		return explain(fmt.Errorf("a trial claim failed: %w", err), client, cfg.BaseNamespace())
 	}
 	return nil

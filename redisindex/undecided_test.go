@@ -19,7 +19,7 @@ import (
 func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
 	require.NoError(t, connection.LoadScripts(t.Context(), x.client, scripts...))
-	b := newClaim(x, []article.Article{c}, newCall(x, nil))
+	b := newClaim(newCall(x, []article.Article{c}))
 	steps := b.steps()
 	advance(t, steps[:4]...)
 }
@@ -70,7 +70,7 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
 		early, slow := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 		early.Partition, slow.Partition = 1, 2
-		b := newClaim(x, []article.Article{slow}, newCall(x, nil))
+		b := newClaim(newCall(x, []article.Article{slow}))
 		steps := b.steps()
 		advance(t, steps[:3]...)
 		require.EqualValues(t, 1, b.tasks[0].number)
@@ -112,8 +112,8 @@ func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 		articles[i].Partition = int32(i)
 	}
 	claims := []*claim{
-		newClaim(x, []article.Article{articles[0], articles[3]}, newCall(x, nil)),
-		newClaim(x, []article.Article{articles[1], articles[2]}, newCall(x, nil)),
+		newClaim(newCall(x, []article.Article{articles[0], articles[3]})),
+		newClaim(newCall(x, []article.Article{articles[1], articles[2]})),
 	}
 	for _, b := range claims {
 		steps := b.steps()

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
-
-	"echosieve/redisindex/connection"
 )
 
 // Losses are the last losses that processes have written into the markers, a line for each marker.
@@ -15,21 +13,16 @@ type Losses string
 
 // Losses returns the last losses of the index.
 func (t *Tools) Losses(ctx context.Context) (all Losses, err error) {
-	err = t.session.Patiently(ctx, "markers", func() error {
-		pipe := t.client.Pipeline()
-		var replies []*redis.StringCmd
-		for _, key := range t.markers() {
-			replies = append(replies, pipe.HGet(ctx, key, "lost"))
+	markers := t.markers()
+	replies := make([]*redis.StringCmd, len(markers))
+	err = t.session.Send(ctx, "markers", t.client, func(pipe redis.Pipeliner) {
+		for i, key := range markers {
+			replies[i] = pipe.HGet(ctx, key, "lost")
 		}
-		if err := connection.Execute(ctx, pipe); err != nil {
-			return err
-		}
-		all = ""
-		for _, r := range replies {
-			all += Losses(r.Val() + "\n")
-		}
-		return nil
 	})
+	for _, r := range replies {
+		all += Losses(r.Val() + "\n")
+	}
 	return all, err
 }
 
@@ -45,10 +38,8 @@ func (t *Tools) Cure(ctx context.Context, losses Losses) (cured bool, err error)
 	if last == 0 {
 		return false, nil
 	}
-	return true, t.session.Patiently(ctx, "cure", func() error {
-		pipe := t.client.Pipeline()
+	return true, t.session.Send(ctx, "cure", t.client, func(pipe redis.Pipeliner) {
 		pipe.HSet(ctx, t.markers()[0], "cured", last)
-		return connection.Execute(ctx, pipe)
 	})
 }
 

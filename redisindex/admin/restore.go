@@ -128,7 +128,7 @@ func (r *Restorer) run(ctx context.Context, published []Published) ([]Restored, 
 	of, articles := make([]*decided, len(published)), make([]article.Article, len(published))
 	for i, p := range published {
 		articles[i] = p.Article
-		e := r.tools.keys.EntryOf(&p.Article)
+		e := r.tools.keys.Layout.EntryOf(&p.Article)
 		d := known[e.Identity()]
 		if d == nil { // of a record that was published twice, the first verdict counts
 			e.Ticket = min(max(1, uint64(e.Millis())), r.ceiling)
@@ -210,15 +210,9 @@ func (r *Restorer) store(ctx context.Context, entries []*decided) error {
 // compare returns the outcome for an entry in whose place another one is stored.
 func (r *Restorer) compare(d *decided, stored string) (Restored, error) {
 	e, _, err := keyspace.CutEntry(d.Field(), r.tools.keys.Layout.Start(d.Slice), stored)
-	if err != nil {
+	verdict, ok := e.Verdict() // that a replay of the record would get
+	if err != nil || !ok {
 		return 0, r.tools.keys.Damage(&d.Entry)
-	}
-	var verdict article.Verdict // that a replay of the record would get
-	if len(e.VerdictBytes) > 0 {
-		var ok bool
-		if verdict, ok = packed.DecodeVerdict(e.VerdictBytes, e.Ref()); !ok {
-			return 0, r.tools.keys.Damage(&d.Entry)
-		}
 	}
 	switch {
 	case e.Coordinates == d.Coordinates && sameDecision(verdict, d.verdict):

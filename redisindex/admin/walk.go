@@ -109,47 +109,43 @@ type Keys struct {
 
 // Bytes returns how much memory the keys take, by kind, as MEMORY USAGE estimates it.
 func (k Keys) Bytes(ctx context.Context) (bytes map[keyspace.KeyKind]int64, err error) {
-	err = k.tools.session.Patiently(ctx, "memory of keys", func() error {
-		pipe := k.node.Pipeline()
-		replies := make([]*redis.IntCmd, len(k.names))
+	replies := make([]*redis.IntCmd, len(k.names))
+	err = k.tools.session.Send(ctx, "memory of keys", k.node, func(pipe redis.Pipeliner) {
 		for i, key := range k.names {
 			replies[i] = pipe.MemoryUsage(ctx, key)
 		}
-		if err := connection.Execute(ctx, pipe); err != nil {
-			return err
-		}
-		bytes = map[keyspace.KeyKind]int64{}
-		for i, key := range k.names {
-			bytes[k.tools.keys.KindOf(key)] += replies[i].Val()
-		}
-		return nil
 	})
+	bytes = map[keyspace.KeyKind]int64{}
+	for i, key := range k.names {
+		kind, _, _ := k.tools.keys.Parse(key)
+		bytes[kind] += replies[i].Val()
+	}
 	return bytes, err
 }
 
 // Articles returns the articles whose entries are in the keys. Damaged fields are left out: Claim sets them aside.
 func (k Keys) Articles(ctx context.Context) (articles []keyspace.StoredArticle, damaged int, err error) {
-	names := slices.DeleteFunc(slices.Clone(k.names),
-		func(key string) bool { return k.tools.keys.KindOf(key) != keyspace.KeyEntries })
+	keys := k.tools.keys
+	names := slices.DeleteFunc(slices.Clone(k.names), func(key string) bool {
+		kind, _, _ := keys.Parse(key)
+		return kind != keyspace.KeyEntries
+	})
 	for part := range slices.Chunk(names, walkPipeline) {
-		var replies []*redis.MapStringStringCmd
-		if err := k.tools.session.Patiently(ctx, "entries", func() error {
-			pipe := k.node.Pipeline()
-			replies = replies[:0]
-			for _, key := range part {
-				replies = append(replies, pipe.HGetAll(ctx, key))
+		replies := make([]*redis.MapStringStringCmd, len(part))
+		if err := k.tools.session.Send(ctx, "entries", k.node, func(pipe redis.Pipeliner) {
+			for i, key := range part {
+				replies[i] = pipe.HGetAll(ctx, key)
 			}
-			return connection.Execute(ctx, pipe)
 		}); err != nil {
 			return nil, 0, err
 		}
 		for i, key := range part {
-			slice, err := k.tools.keys.SliceOf(key)
+			_, slice, err := keys.Parse(key)
 			if err != nil {
 				return nil, 0, err
 			}
 			for field, value := range replies[i].Val() {
-				found, bad := k.tools.keys.InField(key, slice, field, value)
+				found, bad := keys.Layout.InField(key, slice, field, value)
 				articles = append(articles, found...)
 				if bad {
 					damaged++

@@ -28,9 +28,9 @@ func (l *Layout) AppendMember(dst []byte, r ListRef, fp simhash.Fingerprint) []b
 	return append(dst, binary.BigEndian.AppendUint64(make([]byte, 0, 8), cut.Rest(fp))[8-bytesOf(cut):]...)
 }
 
-// Members returns the fingerprints of a packed list, at most MaxMembers: only a value that another program
+// members returns the fingerprints of a packed list, at most MaxMembers: only a value that another program
 // wrote holds more. Bytes behind the last whole fingerprint are damage.
-func (l *Layout) Members(r ListRef, list string) []simhash.Fingerprint {
+func (l *Layout) members(r ListRef, list string) []simhash.Fingerprint {
 	cut := l.Plan.Cut(r.Block)
 	size := bytesOf(cut)
 	fingerprints := make([]simhash.Fingerprint, min(len(list)/size, MaxMembers))
@@ -85,16 +85,11 @@ func (k Keys) FetchLists(ctx context.Context, pipe redis.Pipeliner, refs []ListR
 	if k.Layout.Sets {
 		return k.fetchSets(ctx, pipe, refs)
 	}
-	return k.fetchPacked(ctx, pipe, refs)
-}
-
-func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []ListRef) (
-	lists func() ([][]simhash.Fingerprint, error)) {
 	groups := k.Layout.GroupByHash(refs)
 	cmds := make([]*redis.SliceCmd, len(groups))
 	for i, group := range groups {
 		args := make([]any, 2, 2+len(group))
-		args[0], args[1] = "hmget", k.ListHash(refs[group[0]])
+		args[0], args[1] = "hmget", k.List(refs[group[0]])
 		for _, n := range group {
 			args = append(args, k.Layout.Field(refs[n]))
 		}
@@ -110,7 +105,7 @@ func (k Keys) fetchPacked(ctx context.Context, pipe redis.Pipeliner, refs []List
 			}
 			for j, n := range group {
 				if packed, stored := replies[j].(string); stored {
-					lists[n] = k.Layout.Members(refs[n], packed)
+					lists[n] = k.Layout.members(refs[n], packed)
 				}
 			}
 		}
@@ -122,25 +117,19 @@ func (k Keys) fetchSets(ctx context.Context, pipe redis.Pipeliner, refs []ListRe
 	lists func() ([][]simhash.Fingerprint, error)) {
 	cmds := make([]*redis.StringSliceCmd, len(refs))
 	for n, ref := range refs {
-		cmds[n] = pipe.SRandMemberN(ctx, k.ListSet(ref), MaxMembers)
+		cmds[n] = pipe.SRandMemberN(ctx, k.List(ref), MaxMembers)
 	}
 	return func() ([][]simhash.Fingerprint, error) {
 		lists := make([][]simhash.Fingerprint, len(refs))
 		for n, cmd := range cmds {
-			lists[n] = SetMembers(cmd.Val())
+			members := cmd.Val()
+			lists[n] = make([]simhash.Fingerprint, 0, len(members))
+			for _, member := range members { // one that is no number was written by another program
+				if fp, err := strconv.ParseInt(member, 10, 64); err == nil {
+					lists[n] = append(lists[n], simhash.Fingerprint(fp))
+				}
+			}
 		}
 		return lists, nil
 	}
-}
-
-// SetMembers returns the fingerprints that the members of a set are. A member that is no number was written
-// by another program.
-func SetMembers(members []string) []simhash.Fingerprint {
-	fingerprints := make([]simhash.Fingerprint, 0, len(members))
-	for _, member := range members {
-		if fp, err := strconv.ParseInt(member, 10, 64); err == nil {
-			fingerprints = append(fingerprints, simhash.Fingerprint(fp))
-		}
-	}
-	return fingerprints
 }

@@ -3,8 +3,6 @@ package keyspace
 import (
 	"encoding/hex"
 	"fmt"
-
-	"echosieve/pipeline/packed"
 )
 
 // KeyError says that the value of a key below the namespace prevents the work of the index. Usually another
@@ -35,22 +33,6 @@ func (k Keys) Damage(e *Entry) error {
 	f := e.Field()
 	return &DamagedError{Key: k.Entries(f), Fields: []string{f.Name(), f.Name() + string(e.Digest[:]),
 		f.Name() + string(e.HiddenDigest())}}
-}
-
-// IntactBytes is the length of the whole entries at the beginning of a field's value.
-func IntactBytes(value string) int {
-	for rest := value; rest != ""; {
-		e, after, err := CutEntry(FieldRef{}, 0, rest)
-		intact := err == nil
-		if intact && len(e.VerdictBytes) > 0 {
-			_, intact = packed.DecodeVerdict(e.VerdictBytes, e.Ref())
-		}
-		if !intact {
-			return len(value) - len(rest)
-		}
-		rest = after
-	}
-	return len(value)
 }
 
 // DecodeField decodes all entries of a fingerprint's field.

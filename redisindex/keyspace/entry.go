@@ -37,8 +37,8 @@ type Identity struct {
 }
 
 // EntryOf is the entry of an article that has neither a ticket nor a verdict yet.
-func (k Keys) EntryOf(a *article.Article) Entry {
-	return Entry{Article: *a, Slice: k.Layout.Slice(WindowTime(a.Time))}
+func (l Layout) EntryOf(a *article.Article) Entry {
+	return Entry{Article: *a, Slice: l.Slice(WindowTime(a.Time))}
 }
 
 // Identity tells the article from others.
@@ -49,6 +49,15 @@ func (e *Entry) Field() FieldRef { return FieldRef{e.Slice, e.Fingerprint} }
 
 // Millis is the article's time in the window.
 func (e *Entry) Millis() int64 { return WindowTime(e.Time) }
+
+// Verdict decodes the verdict. Its Kind is zero as long as the article is undecided. It is not ok if the bytes are no
+// verdict.
+func (e *Entry) Verdict() (v article.Verdict, ok bool) {
+	if len(e.VerdictBytes) == 0 {
+		return v, true
+	}
+	return packed.DecodeVerdict(e.VerdictBytes, e.Ref())
+}
 
 // Before says whether the article is earlier than another one: by ticket, or by coordinates if a lost counter
 // has dealt a ticket twice.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // ID is what tells one index from another.
@@ -107,22 +106,12 @@ func IDOf(c Config, database int) ID {
 		Name: Name{Database: database, Namespace: namespace, Recipe: strings.TrimPrefix(c.Namespace[len(namespace):],
 			":"), Layout: l.tag},
 		Settings: map[string]string{
-			"window": shortDuration(c.Window), "redis.generations": strconv.Itoa(c.Generations),
+			// as settings have it: 168h, where String says 168h0m0s
+			"window":                  strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(c.Window.String()),
+			"redis.generations":       strconv.Itoa(c.Generations),
 			"redis.buckets":           c.Buckets,
 			"redis.expected_articles": strconv.Itoa(c.ExpectedArticles), "redis.block_bits": strconv.Itoa(c.BlockBits),
 			"detection.blocks": strconv.Itoa(c.Blocks),
 		},
 	}
-}
-
-// shortDuration is a duration as settings have it: 168h, where String says 168h0m0s.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	if short, ok := strings.CutSuffix(text, "m0s"); ok {
-		text = short + "m"
-	}
-	if short, ok := strings.CutSuffix(text, "h0m"); ok {
-		text = short + "h"
-	}
-	return text
 }

@@ -43,24 +43,23 @@ type ListRef struct {
 	Value uint64
 }
 
-// ListHash is the hash that holds the list as a field.
-func (k Keys) ListHash(r ListRef) string { return k.ofBlock("b:", k.Layout.hash(r)) }
-
-// hash is the part of the name that lists in one hash have in common: the value without the bits of the field.
-func (l *Layout) hash(r ListRef) ListRef {
-	r.Value >>= l.fieldBits
-	return r
-}
-
-// ListSet is the Redis set that is the list.
-func (k Keys) ListSet(r ListRef) string { return k.ofBlock("s:", r) }
-
-func (k Keys) ofBlock(kind string, r ListRef) string {
+// List is the key of a list: the hash that holds it as a field, or the Redis set that it is.
+func (k Keys) List(r ListRef) string {
+	kind := "s:"
+	if !k.Layout.Sets {
+		kind, r = "b:", k.Layout.hash(r)
+	}
 	buf := make([]byte, 0, 128)
 	buf = append(append(buf, k.Prefix...), kind...)
 	buf = append(strconv.AppendInt(buf, r.Slice, 10), ':')
 	buf = append(strconv.AppendInt(buf, int64(r.Block), 10), ':')
 	return string(strconv.AppendUint(buf, r.Value, 16))
+}
+
+// hash is the part of the name that lists in one hash have in common: the value without the bits of the field.
+func (l *Layout) hash(r ListRef) ListRef {
+	r.Value >>= l.fieldBits
+	return r
 }
 
 // FieldRef names one field of entries: the entries that have a fingerprint in a slice.
@@ -162,29 +161,22 @@ const (
 	KeyOthers  KeyKind = "others"      // the counter, slices, markers, handovers
 )
 
-// KindOf returns the kind of a key of the index.
-func (k Keys) KindOf(key string) KeyKind {
+// Parse returns the kind of a key of the index and, of a key of entries, the slice in its name.
+func (k Keys) Parse(key string) (kind KeyKind, slice int64, err error) {
 	name := strings.TrimPrefix(key, k.Prefix)
-	if strings.Contains(name, "{") { // a fence, which has the name of the key that was written before it, or a marker
-		return KeyOthers
+	parts := strings.Split(name, ":")
+	switch {
+	case strings.Contains(name, "{"):
+		// a fence, which has the name of the key that was written before it, or a marker
+	case parts[0] == "o" && len(parts) < 3:
+		return KeyEntries, 0, fmt.Errorf("redisindex: %q is no key of the index", key)
+	case parts[0] == "o":
+		slice, err = strconv.ParseInt(parts[1], 10, 64)
+		return KeyEntries, slice, err
+	case parts[0] == "b", parts[0] == "s":
+		return KeyLists, 0, nil
+	case parts[0] == "d":
+		return KeyDamaged, 0, nil
 	}
-	switch name, _, _ = strings.Cut(name, ":"); name {
-	case "o":
-		return KeyEntries
-	case "b", "s":
-		return KeyLists
-	case "d":
-		return KeyDamaged
-	default:
-		return KeyOthers
-	}
-}
-
-// SliceOf returns the slice in the name of a key of entries or block lists.
-func (k Keys) SliceOf(key string) (int64, error) {
-	parts := strings.Split(strings.TrimPrefix(key, k.Prefix), ":")
-	if len(parts) < 3 {
-		return 0, fmt.Errorf("redisindex: %q is no key of the index", key)
-	}
-	return strconv.ParseInt(parts[1], 10, 64)
+	return KeyOthers, 0, nil
 }

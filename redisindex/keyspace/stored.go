@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/packed"
 	"echosieve/simhash"
 )
 
@@ -39,31 +38,23 @@ func (s *StoredArticle) AsHidden() (entry, digest string) {
 	return s.At.Entry[:ticketAt] + TicketBytes(MaxTicket) + digest + s.At.Entry[formAt:], digest
 }
 
-// Describe makes a StoredArticle of an entry.
-func (k Keys) Describe(e *Entry, overflow bool) (StoredArticle, error) {
-	s := StoredArticle{Article: e.Article, Ticket: e.Ticket, Overflow: overflow, Hidden: e.Ticket == MaxTicket}
-	if len(e.VerdictBytes) > 0 {
-		var ok bool
-		if s.Verdict, ok = packed.DecodeVerdict(e.VerdictBytes, e.Ref()); !ok {
-			return s, k.Damage(e)
-		}
-	}
-	return s, nil
+// Describe makes a StoredArticle of an entry. It is not ok if its verdict is damaged.
+func (e *Entry) Describe(overflow bool) (s StoredArticle, ok bool) {
+	s = StoredArticle{Article: e.Article, Ticket: e.Ticket, Overflow: overflow, Hidden: e.Ticket == MaxTicket}
+	s.Verdict, ok = e.Verdict()
+	return s, ok
 }
 
-// InField decodes the articles of a field. It is bad if a part of the field is damaged.
-func (k Keys) InField(key string, slice int64, field, value string) (articles []StoredArticle, bad bool) {
+// InField decodes the articles of a field. It is bad if a part of the field is damaged; the articles are those before.
+func (l Layout) InField(key string, slice int64, field, value string) (articles []StoredArticle, bad bool) {
 	if len(field) < FieldBytes {
 		return nil, true
 	}
 	f := FieldRef{slice, simhash.Fingerprint(binary.BigEndian.Uint64([]byte(field)))}
 	for rest := value; rest != ""; {
-		e, after, err := CutEntry(f, k.Layout.Start(slice), rest)
-		if err != nil {
-			return articles, true
-		}
-		s, err := k.Describe(&e, len(field) > FieldBytes)
-		if err != nil {
+		e, after, err := CutEntry(f, l.Start(slice), rest)
+		s, ok := e.Describe(len(field) > FieldBytes)
+		if err != nil || !ok {
 			return articles, true
 		}
 		s.At = location{key, field, value, rest[:len(rest)-len(after)]}

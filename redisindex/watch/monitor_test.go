@@ -104,7 +104,7 @@ func (w *watched) waitRound(t testing.TB) {
 }
 
 func fieldOf(x *redisindex.Index, a *article.Article) keyspace.FieldRef {
-	e := x.Keys().EntryOf(a)
+	e := x.Keys().Layout.EntryOf(a)
 	return e.Field()
 }
 

@@ -33,7 +33,7 @@ var others = []mistake{
 	{"looks-up-only-in-slices-that-it-knows", interleaving, []edit{
 		{"lookup.go", "again = givenByOther || foundSlice", "again = givenByOther || foundSlice && false"}}},
 	{"replays-forget-the-counter", "^TestCounterOutlivesReplayedEntries$", []edit{
-		{"store.go", "pipe.Expire(ctx, x.keys.Sequence(), 2*x.layout.Lifetime)", "_ = x"}}},
+		{"store.go", "pipe.Expire(ctx, x.keys.Sequence(), 2*x.keys.Layout.Lifetime)", "_ = x"}}},
 	{"ignores-tickets", interleaving, []edit{
 		{"lookup.go", "return r.Ticket == 0 || !r.Before(&t.Entry) || r.Ticket == keyspace.MaxTicket", "return false"}}},
 	{"gives-no-tickets", interleaving, []edit{
@@ -59,7 +59,7 @@ var others = []mistake{
 	{"crowded-out-keeps-its-turn", interleaving, []edit{
 		{"lua/ticket.lua", "if field ~= ARGV[1] then return string.rep(string.char(255), 6) end", ""}}},
 	{"repeat-of-undecided-guesses-its-root", reference, []edit{
-		{"claim.go", "article.ExactVerdict(o.Ref(), verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"}}},
+		{"claim.go", "article.ExactVerdict(o.Ref(), o.verdict.Root)", "article.ExactVerdict(o.Ref(), o.Ref())"}}},
 	{"restored-articles-lose-their-position", "admin ^TestRestore$/^Mini$", []edit{
 		{"admin/restore.go", "return RestoredHidden, nil", "return RestoredHeld, nil"}}},
 	{"refill-leaves-articles-undecided", "^TestRestoreDecidesForAnother$", []edit{
@@ -67,7 +67,7 @@ var others = []mistake{
 	{"refill-skips", "../cmd/echosieve/internal/index ^TestRefillReadsFurtherBack$", []edit{
 		{"../app/refill/restore.go", "		if a == nil {\n", "		if a == nil || inputs[i].Offset%4 == 3 {\n"}}},
 	{"a-refused-repeat-hides-its-original", contract + "/^Retract$", []edit{
-		{"retract.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if !s.Hidden {"}}},
+		{"stored.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if !s.Hidden {"}}},
 	{"replays-of-hidden-entries-are-new", "admin ^TestHide$/^Mini$", []edit{
 		{"lua/store.lua", "find(value, digest, hidden)", "find(value, digest)"}}},
 	{"hidden-entries-have-repeats", "admin ^TestHide$/^Mini$", []edit{
@@ -77,7 +77,7 @@ var others = []mistake{
 	{"lists-expire-although-they-are-written", "^TestEveryKeyExpires$/^Mini$", []edit{
 		{"lua/prolong.lua", "left < tonumber(seconds)", "false"}}},
 	{"slices-never-expire", "^TestEveryKeyExpires$/^Mini$", []edit{
-		{"store.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*c.x.layout.Lifetime)",
+		{"store.go", `pipe.HSet(ctx, key, "", "")` + "\n\t\t\tpipe.Expire(ctx, key, 2*c.x.keys.Layout.Lifetime)",
 			`pipe.HSet(ctx, key, "", "")`}}},
 	{"only-earlier-slices", contract + "/^WindowEdges$", []edit{
 		{"keyspace/layout.go", "l.Slice(saturate(ms, l.windowMs))", "l.Slice(ms)"}}},
@@ -90,8 +90,8 @@ var others = []mistake{
 	{"revisions-of-another-article", reference, []edit{
 		{"claim.go", "if r.judged.SameID != s.judged.SameID {", "if false {"}}},
 	{"no-anchors", contract + "/^Anchors$", []edit{
-		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)",
-			"func() []simhash.Block { a := t.Article; a.Anchors = nil; return x.layout.Plan.AppendLookups(nil, " +
+		{"lookup.go", "x.keys.Layout.Plan.AppendLookups(blocks, &t.Article)",
+			"func() []simhash.Block { a := t.Article; a.Anchors = nil; return x.keys.Layout.Plan.AppendLookups(nil, " +
 				"&a) }()"}}},
 	{"blocks-reach-as-far-as-anchors", "../pipeline/memindex ^TestContract$/^Reach$", []edit{
 		{"../pipeline/lookup/lookup.go", "n.filter.Accepts(block, other, d)", "n.filter.Accepts(4, other, d)"}}},
@@ -101,16 +101,16 @@ var others = []mistake{
 		{"../pipeline/lookup/lookup.go", "n.filter.Accepts(block, other, d)",
 			"func() bool { n.filter.Reset(); return n.filter.Accepts(block, other, d) }()"}}},
 	{"stored-without-anchors", contract + "/^Anchors$", []edit{
-		{"lists.go", "c.x.layout.Plan.AppendStored(blocks[:0], &t.Article)",
-			"c.x.layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"}}},
+		{"lists.go", "c.x.keys.Layout.Plan.AppendStored(blocks[:0], &t.Article)",
+			"c.x.keys.Layout.Plan.Layout.AppendBlocks(blocks[:0], t.Fingerprint)"}}},
 	{"full-lists-lose-the-newest", "^TestFullList$", []edit{
 		{"lua/add.lua", "string.sub(list, #list - most + 1)", "string.sub(list, 1, most)"}}},
 	{"lists-are-written-as-they-were", "^TestAddToLists$/^Mini$", []edit{
 		{"lua/add.lua", "if list ~= before then", "if not before then"}}},
 	{"sets-never-expire", "^TestEveryKeyExpires$/^MiniSets$", []edit{
-		{"lists.go", "pipe.Expire(ctx, key, c.x.layout.Lifetime)", ""}}},
+		{"lists.go", "pipe.Expire(ctx, key, c.x.keys.Layout.Lifetime)", ""}}},
 	{"sets-are-read-whole", "^TestLongSet$/^Mini$", []edit{
-		{"keyspace/blocklists.go", "k.ListSet(ref), MaxMembers)", "k.ListSet(ref), 1<<30)"}}},
+		{"keyspace/blocklists.go", "k.List(ref), MaxMembers)", "k.List(ref), 1<<30)"}}},
 	{"unsigned-members", "^TestSetsCanBeRead$", []edit{
 		{"lists.go", "args = append(args, int64(fp))", "args = append(args, uint64(fp))"}}},
 	{"kinds-share-their-keys", "^TestKindsNeverMeet$", []edit{
@@ -128,7 +128,7 @@ var others = []mistake{
 	{"scripts-for-lua-5.1-only", "^TestScriptsRunInLua54$", []edit{
 		{"lua/add.lua", "local unpack = table.unpack or unpack", ""}}},
 	{"no-witnesses", "watch ^TestDeletedKeysAreNoticedOrHarmless$/^packed_o$", []edit{
-		{"run.go", "c.addWitnesses(start)", "_ = start"}}},
+		{"run.go", "run.addWitnesses(start)", "_ = start"}}},
 	{"witnesses-of-entries-only", "watch ^TestDeletedKeysAreNoticedOrHarmless$/_[bs]$", []edit{
 		{"watch/witnesses.go", "case slices.ContainsFunc(k.lists", "case false && slices.ContainsFunc(k.lists"}}},
 	{"witnesses-never-expire", "watch ^TestWitnessesAreASample$", []edit{
@@ -150,7 +150,7 @@ var others = []mistake{
 		{"../app/access/access.go", "err = next.judge(a.cfg, before)", "_ = next.judge(a.cfg, before)"}}},
 	{"a-refill-brings-forgotten-articles-back",
 		"../cmd/echosieve/internal/index ^TestRefillLeavesForgottenArticles$", []edit{
-			{"admin/forgotten.go", "append(forgotten, err == nil && ", "append(forgotten, err != nil && "}}},
+			{"admin/marks.go", "append(forgotten, err == nil && ", "append(forgotten, err != nil && "}}},
 	{"a-claimed-size-is-believed", "../consumer/broker ^TestOtherServersAreRefused$", []edit{
 		{"../consumer/internal/wire/client.go", " || n > maxAnswerBytes", ""}}},
 	{"blind-to-another-index", "watch ^TestLack$", []edit{

@@ -30,18 +30,19 @@ var promises = []mistake{
 		{"lua/decide.lua", "if len > head then return string.sub(value, pos + head, pos + len - 1) end",
 			"value, len = string.sub(value, 1, pos + head - 1) .. string.sub(value, pos + len), head"}}},
 	{"root-early", interleaving, []edit{
-		{"decide.go", "return article.Ref{}, false, nil", "return r.Ref(), true, nil"}}},
+		{"decide.go", "return verdict.Root, verdict.Kind != 0, nil",
+			"if verdict.Kind == 0 {\n\t\treturn r.Ref(), true, nil\n\t}\n\treturn verdict.Root, true, nil"}}},
 	{"waits-without-end", "^TestUndecidedOriginalIsWithdrawn$", []edit{
 		{"decide.go", "return now.Sub(since) >= c.x.cfg.UndecidedTimeout", "return false && now.Sub(since) > 0"}}},
 	{"replay-does-not-know-its-own-record", interleaving, []edit{
 		{"store.go", "if e.Coordinates == t.Coordinates {", "if false {"}}},
 	{"refused-articles-stay-originals", contract + "/^Retract$", []edit{
-		{"retract.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if false {"}}},
+		{"stored.go", "if s.Coordinates == a.Coordinates && !s.Hidden {", "if false {"}}},
 	{"copy-of-its-copy", "^TestLostOriginalStaysUnique$", []edit{
 		{"decide.go", "if root.Coordinates == t.Coordinates {", "if false {"}}},
 	{"entries-never-expire", "^TestEveryKeyExpires$/^Mini$", []edit{
 		{"lua/store.lua", "prolong(key, ARGV[5])", ""},
-		{"store.go", "pipe.Expire(ctx, key, x.layout.Lifetime)", ""}}},
+		{"store.go", "pipe.Expire(ctx, key, x.keys.Layout.Lifetime)", ""}}},
 	{"window-edge-outside", contract + "/^WindowEdges$", []edit{
 		{"keyspace/layout.go", "<= l.windowMs", "< l.windowMs"}}},
 	{"destination-by-the-policy-of-today", interleaving, []edit{
@@ -49,8 +50,8 @@ var promises = []mistake{
 			"verdicts[i] = t.verdict\n		verdicts[i].Destination = " +
 				"c.x.policy.Load().Destination(article.Judgement{Kind: t.verdict.Kind, Likeness: t.verdict.Likeness})\n"}}},
 	{"no-probes", contract + "/^Probes$", []edit{
-		{"lookup.go", "x.layout.Plan.AppendLookups(blocks, &t.Article)",
-			"x.layout.Plan.AppendStored(blocks, &t.Article)"}}},
+		{"lookup.go", "x.keys.Layout.Plan.AppendLookups(blocks, &t.Article)",
+			"x.keys.Layout.Plan.AppendStored(blocks, &t.Article)"}}},
 	{"lists-without-end", "^TestFullList$", []edit{
 		{"lua/add.lua", "if #list > most then", "if false then"}}},
 	{"does-not-wait-for-replicas", "^TestTooFewReplicas$/^Single$", []edit{
