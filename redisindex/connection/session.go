@@ -93,8 +93,8 @@ func (s *Session) Patiently(ctx context.Context, what string, request func() err
 	return fmt.Errorf("redisindex: %s: %w", what, explained)
 }
 
-// Send sends the commands that queue puts into a pipeline of a server or cluster, as Patiently does. A missing key is no
-// error.
+// Send sends the commands that queue puts into a pipeline of a server or cluster, as Patiently does. A missing key is
+// no error.
 func (s *Session) Send(ctx context.Context, what string, to redis.Cmdable, queue func(pipe redis.Pipeliner)) error {
 	return s.Patiently(ctx, what, func() error {
 		pipe := to.Pipeline()

@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,7 +16,7 @@ const (
 )
 
 // LossKinds are all kinds of loss.
-var LossKinds = lossKinds
+var LossKinds = slices.Collect(maps.Keys(lossCauses))
 
 // SetInterval sets the time between two rounds of a monitor that is not started yet.
 func (l *Losses) SetInterval(d time.Duration) { l.interval = d }

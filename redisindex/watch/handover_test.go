@@ -230,23 +230,23 @@ func TestRemedy(t *testing.T) {
 func TestCounterOfAnotherProgram(t *testing.T) {
 	r := newRig(t)
 	x, _ := r.index(time.Hour, 10)
-	w := newWatermarks(x, false)
+	w := newWatermarks(r.client, x)
 	w.recalled = true
 	for _, s := range []*redis.Script{markerScript, counterScript} {
 		require.NoError(t, s.Load(t.Context(), r.client).Err())
 	}
-	_, err := w.check(t.Context(), r.client)
+	_, err := w.check(t.Context())
 	require.NoError(t, err)
 	for _, raised := range []int64{1 << 62, keyspace.Withdrawn, -1} {
 		require.NoError(t, r.client.Set(t.Context(), x.Sequence(), raised, 0).Err())
-		_, err = w.check(t.Context(), r.client)
+		_, err = w.check(t.Context())
 		if key := (*keyspace.KeyError)(nil); raised > 0 {
 			require.ErrorAs(t, err, &key)
 			require.Equal(t, x.Sequence(), key.Key)
 		}
 		require.EqualValues(t, 10, w.highest.Load())
 		require.NoError(t, r.client.Rename(t.Context(), x.Sequence(), "elsewhere").Err())
-		_, err = w.check(t.Context(), r.client)
+		_, err = w.check(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 10, r.client.IncrBy(t.Context(), x.Sequence(), 0).Val())
 	}
@@ -304,7 +304,7 @@ func TestLossWarningEnds(t *testing.T) {
 func TestWitnessesAreASample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lifetime = 100 * time.Second
-		l := &Losses{keys: keyspace.Keys{Layout: keyspace.Layout{Lifetime: lifetime}}}
+		l := &Losses{watermarks: &watermarks{keys: keyspace.Keys{Layout: keyspace.Layout{Lifetime: lifetime}}}}
 		w := &l.witnesses
 		for n := range 20_000 {
 			l.AddWitness(time.Now(), keyspace.FieldRef{Fingerprint: simhash.Fingerprint(n)},

@@ -16,8 +16,6 @@ const (
 	lossDamage   = "damage"   // entries or block lists held bytes of another program
 )
 
-var lossKinds = []string{lossMissing, lossRollback, lossEviction, lossDamage}
-
 // lossCauses names the possible causes of each kind of loss.
 var lossCauses = map[string]string{
 	lossMissing: "it was flushed, keys were deleted, or it came back without its data",
@@ -71,49 +69,6 @@ func (l *Losses) Monitor(ctx context.Context, warn func(kind, text string)) {
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// Label returns the id of the index and the highest numbers that Redis has shown, as one word. The caller
-// stores the label outside of Redis, beside offsets whose articles the index holds, and gives it to Recall
-// after a restart. The label is empty until Redis has shown all numbers.
-func (l *Losses) Label() string {
-	w := l.watermarks
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	least := w.markers[0].highest
-	for _, m := range w.markers {
-		least = min(least, m.highest)
-	}
-	if least == 0 {
-		return ""
-	}
-	return Label{Index: w.index, Markers: len(w.markers), Seen: time.UnixMilli(least),
-		Ticket: w.highest.Load()}.String()
-}
-
-// Recall takes the labels that processes of the consumer group have stored, in any order. Labels of other
-// indexes are ignored. Until the first call of Recall, the index only reads the markers: if it raised one,
-// another process could miss a loss.
-func (l *Losses) Recall(labels []string) {
-	w, now := l.watermarks, time.Now()
-	w.mu.Lock()
-	for _, text := range labels {
-		n, ok := ParseLabel(text)
-		if !ok || !n.Index.Same(w.index) || n.Markers != len(w.markers) || now.Sub(n.Seen) > w.lifetime {
-			continue // of another index (a cluster has 64 markers), or all entries of that time have expired
-		}
-		w.raise(n.Ticket)
-		for i := range w.markers {
-			w.markers[i].highest = max(w.markers[i].highest, n.Seen.UnixMilli())
-		}
-		w.lastShown = now
-	}
-	first := !w.recalled
-	w.recalled = true
-	w.mu.Unlock()
-	if first {
-		w.checkNow()
 	}
 }
 
@@ -173,7 +128,7 @@ func (m *monitor) checkNumbers(ctx context.Context) bool {
 	for range 2 { // a server that was restarted has lost the scripts
 		_ = m.l.session.EnsureScripts(ctx) // if it fails, the check below fails as well
 		var found []loss
-		found, err = m.l.check(ctx, m.l.client)
+		found, err = m.l.check(ctx)
 		losses = append(losses, found...)
 		if !m.l.session.LoadAgain(err) {
 			break
@@ -214,7 +169,7 @@ func (m *monitor) reportKeys(ctx context.Context, lacking []string) {
 
 // writeLoss makes a loss known to other processes. If that fails, it is tried again in the next round.
 func (m *monitor) writeLoss(ctx context.Context, kind string) {
-	err := m.l.writeLoss(ctx, m.l.client, kind)
+	err := m.l.writeLoss(ctx, kind)
 	delete(m.unsaid, kind)
 	if err != nil {
 		m.unsaid[kind] = true
@@ -258,7 +213,7 @@ func (m *monitor) report(kind string, l loss, details ...any) {
 	if l.at.After(m.standing[kind]) {
 		m.standing[kind] = l.at
 	}
-	m.l.metrics.lastLoss.Set(seconds(m.lastLoss()))
+	m.showLastLoss()
 	m.warn(kind, fmt.Sprintf(
 		"Redis lost articles (%s): noticed %s; until %s copies of articles from before can pass as unique, unless "+
 			"echosieve index refill gives them back",
@@ -267,22 +222,13 @@ func (m *monitor) report(kind string, l loss, details ...any) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// seconds is a time in seconds since 1970; 0 for the zero time.
-func seconds(t time.Time) float64 {
-	if t.IsZero() {
-		return 0
-	}
-	return float64(t.UnixMilli()) / 1000
-}
-
-// lastLoss is the time of the latest loss whose warning stands.
-func (m *monitor) lastLoss() (last time.Time) {
+// showLastLoss sets the metric to the time of the latest loss whose warning stands.
+func (m *monitor) showLastLoss() {
+	last := 0.0
 	for _, at := range m.standing {
-		if at.After(last) {
-			last = at
-		}
+		last = max(last, float64(at.UnixMilli())/1000)
 	}
-	return last
+	m.l.metrics.lastLoss.Set(last)
 }
 
 // clearOld ends the warning of a loss when a window has passed since it.
@@ -299,6 +245,6 @@ func (m *monitor) clearOld() {
 // clear ends the warning of a kind of loss.
 func (m *monitor) clear(kind string) {
 	delete(m.standing, kind)
-	m.l.metrics.lastLoss.Set(seconds(m.lastLoss()))
+	m.showLastLoss()
 	m.warn(kind, "")
 }

@@ -3,7 +3,7 @@ package watch
 import (
 	"context"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,8 +23,7 @@ type Reporter struct {
 	lacking  prometheus.Gauge
 	standing string // text of the warning; used by Watch only
 
-	mu        sync.Mutex
-	committed map[article.Coordinates]string // the latest; nil before the first Recall
+	committed atomic.Pointer[map[article.Coordinates]string] // the latest; nil before the first Recall
 }
 
 // NewReporter returns a reporter. A nil reg leaves the metric unregistered.
@@ -37,9 +36,7 @@ func NewReporter(h *Handover, shadow bool, reg prometheus.Registerer, log *slog.
 
 // Recall takes the labels of all commits of the group.
 func (r *Reporter) Recall(committed map[article.Coordinates]string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.committed = committed
+	r.committed.Store(&committed)
 }
 
 // Watch reports until ctx ends, as often as the monitor looks: another process may have filled or accepted the
@@ -58,15 +55,13 @@ func (r *Reporter) Watch(ctx context.Context, warn func(kind, text string)) {
 }
 
 func (r *Reporter) round(ctx context.Context, warn func(kind, text string)) {
-	r.mu.Lock()
-	committed := r.committed
-	r.mu.Unlock()
-	if committed == nil {
+	committed := r.committed.Load()
+	if committed == nil || *committed == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, monitorTimeout)
 	defer cancel()
-	lack, err := r.handover.Lack(ctx, committed)
+	lack, err := r.handover.Lack(ctx, *committed)
 	if err != nil {
 		r.log.Debug("the handover of the index could not be read", "err", err)
 		return

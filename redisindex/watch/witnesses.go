@@ -45,6 +45,23 @@ const (
 	witnessesRound = 4
 )
 
+// AddWitness offers a stored article to the sample of those whose keys are looked at later. Its keys were written after
+// the time written. lists are the block lists that lead to its field; it is called only if the article is taken. In a
+// full sample the article takes the place of another one, the more rarely the more articles there were.
+func (l *Losses) AddWitness(written time.Time, field keyspace.FieldRef, lists func() []keyspace.ListRef) {
+	w, lifetime := &l.witnesses, l.keys.Layout.Lifetime
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen++
+	place := len(w.kept)
+	if place < witnessesKept {
+		w.kept = append(w.kept, witness{})
+	} else if place = rand.IntN(w.seen); place >= witnessesKept {
+		return
+	}
+	w.kept[place] = witness{field, lists(), written.Add(lifetime - lifetime/50)} // clocks differ
+}
+
 // some returns up to n witnesses, chosen at random. It drops those whose keys may have expired.
 func (w *witnesses) some(n int, now time.Time) []witness {
 	w.mu.Lock()
