@@ -64,7 +64,7 @@ func damageOnce(t *testing.T, client redis.UniversalClient, damage, where string
 		require.Equal(t, article.Unique, claimOne(t, x, a).Kind)
 		intact = client.HGet(t.Context(), key, field.Name()).Val()
 	case "relative": // only the fingerprint is in its lists
-		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
+		require.NoError(t, connection.NewSession(client, "", scripts...).EnsureScripts(t.Context()))
 		require.NoError(t, storing{newClaim(newCall(x, []article.Article{a}))}.storeLists(t.Context()))
 	}
 	require.NoError(t, client.HSet(t.Context(), key, field.Name(), intact+damage).Err())
@@ -271,7 +271,7 @@ func FuzzReplies(f *testing.F) {
 		near, c := redisrig.Article(2, 4), redisrig.Article(1, 5)
 		claimOne(t, newIndex(t, redisrig.Client(t, addr), cfg), near)
 		client := redisrig.Client(t, addr)
-		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
+		require.NoError(t, connection.NewSession(client, "", scripts...).EnsureScripts(t.Context()))
 		client.AddHook(&tamperer{replies: strings.Split(replies, "~")})
 		x := newIndex(t, client, cfg)
 		x.session = connection.NewSession(client, "") // the server has the scripts

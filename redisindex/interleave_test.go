@@ -55,7 +55,7 @@ func interleavings(t *testing.T) (schedules int, seed uint64) {
 
 // interleave runs the schedules on indexes with a value of redis.buckets.
 func interleave(t *testing.T, schedules int, seed uint64, buckets string, connect func() redis.UniversalClient) {
-	require.NoError(t, connection.LoadScripts(t.Context(), connect(), scripts...))
+	require.NoError(t, connection.NewSession(connect(), "", scripts...).EnsureScripts(t.Context()))
 	var clients []*steppedClient
 	for range 4 {
 		clients = append(clients, newSteppedClient(connect()))

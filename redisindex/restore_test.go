@@ -57,7 +57,7 @@ func (w *world) loseMemory(t *testing.T, client redis.UniversalClient) {
 	}
 	require.NoError(t, client.FlushDB(t.Context()).Err())
 	// a flush leaves them, except in miniredis
-	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
+	require.NoError(t, connection.NewSession(client, "", scripts...).EnsureScripts(t.Context()))
 	committed := map[article.Coordinates]bool{}
 	for _, c := range w.claims {
 		committed[c.Coordinates] = w.r.IntN(3) > 0

@@ -18,7 +18,7 @@ import (
 // leave runs the steps up to the tickets for an article and leaves its entry undecided, like a worker that dies there.
 func leave(t *testing.T, x *Index, c article.Article) {
 	t.Helper()
-	require.NoError(t, connection.LoadScripts(t.Context(), x.client, scripts...))
+	require.NoError(t, connection.NewSession(x.client, "", scripts...).EnsureScripts(t.Context()))
 	b := newClaim(newCall(x, []article.Article{c}))
 	steps := b.steps()
 	advance(t, steps[:4]...)
@@ -67,7 +67,7 @@ func TestNumberBelowAWithdrawnTicketIsNotSet(t *testing.T) {
 		client := redisrig.Client(t, addr)
 		x := newIndex(t, client, redisrig.Config(redisrig.Standard))
 		(&hands{}).drive(t, x)
-		require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
+		require.NoError(t, connection.NewSession(client, "", scripts...).EnsureScripts(t.Context()))
 		early, slow := redisrig.Article(1, 0xff), redisrig.Article(2, 0xfe)
 		early.Partition, slow.Partition = 1, 2
 		b := newClaim(newCall(x, []article.Article{slow}))
@@ -105,7 +105,7 @@ func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 	cfg := redisrig.Config(redisrig.Standard)
 	cfg.UndecidedTimeout = 1 << 62
 	x := newIndex(t, client, cfg)
-	require.NoError(t, connection.LoadScripts(t.Context(), client, scripts...))
+	require.NoError(t, connection.NewSession(client, "", scripts...).EnsureScripts(t.Context()))
 	articles := make([]article.Article, 4) // by ticket: the third repeats the first, the fourth the second
 	for i := range articles {
 		articles[i] = redisrig.Article(i, []simhash.Fingerprint{0xff, 0xff << 32, 0xfe, 0xfe << 32}[i])

@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// minVersion is the oldest server that is supported.
-	minVersion = "6.2"
 	// ListpackBytes is the size of a field up to which Redis shall keep a hash of entries as a listpack: a few
 	// entries.
 	ListpackBytes = 1024
@@ -38,24 +36,22 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg keyspace.Confi
 		return []diag.Finding{diag.New(diag.Failure, "redis settings", err.Error(), "correct the settings")}
 	}
 	if err := reach(ctx, client, client.Ping(ctx).Err()); err != nil {
-		return []diag.Finding{fromError("redis", err, client, cfg)}
+		return []diag.Finding{failed(err, client, cfg)}
 	}
 	var findings []diag.Finding
 	if err := trial(ctx); err != nil {
-		findings = append(findings, fromError("redis", err, client, cfg))
+		findings = append(findings, failed(err, client, cfg))
 	}
 	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
 		return checkServer(ctx, server, cfg, waitReplicas)
 	})...)
 }
 
-// fromError is the Failure about an error of a server.
-func fromError(subject string, err error, client redis.UniversalClient, cfg keyspace.Config) diag.Finding {
+// failed is the finding about an error of a server.
+func failed(err error, client redis.UniversalClient, cfg keyspace.Config) diag.Finding {
 	var p *diag.Problem
-	if errors.As(Explain(err, client, cfg.BaseNamespace()), &p) {
-		return p.Finding(diag.Failure, subject)
-	}
-	return diag.New(diag.Failure, subject, err.Error(), "see the server's log")
+	errors.As(Explain(err, client, cfg.BaseNamespace()), &p) // Explain finds a Problem in every error
+	return p.Finding(diag.Failure, "redis")
 }
 
 func checkServer(ctx context.Context, server *redis.Client, cfg keyspace.Config, waitReplicas int) []diag.Finding {

@@ -14,6 +14,13 @@ import (
 	"echosieve/redisindex/keyspace"
 )
 
+// ErrReplicas says that writes reached fewer replicas than Options.WaitReplicas. The claim is run again. It
+// finds its entries, which are stored already, and waits for their replicas.
+var ErrReplicas = errors.New("too few replicas have the writes")
+
+// minVersion is the oldest server that is supported.
+const minVersion = "6.2"
+
 // Kinds are the Kinds of error.
 var Kinds = []string{"timeout", "connection", "readonly", "out_of_memory", "loading", "auth", "replicas", "cluster",
 	"damaged", "other"}

@@ -33,37 +33,26 @@ func AskInfo(ctx context.Context, server *redis.Client) (ServerInfo, error) {
 	if err != nil {
 		return ServerInfo{}, err
 	}
-	return parseInfo(text), nil
-}
-
-func parseInfo(text string) ServerInfo {
-	var i ServerInfo
+	fields := map[string]string{}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch name {
-		case "redis_version":
-			i.version = value
-		case "role":
-			i.master = value == "master"
-		case "connected_slaves":
-			i.replicas, _ = strconv.Atoi(value)
-		case "run_id":
-			i.RunID = value
-		case "maxmemory_policy":
-			i.Policy = value
-		case "used_memory":
-			i.MemoryUsed, _ = strconv.ParseInt(value, 10, 64)
-		case "maxmemory":
-			i.MemoryLimit, _ = strconv.ParseInt(value, 10, 64)
-		case "evicted_keys":
-			i.Evicted, _ = strconv.ParseInt(value, 10, 64)
-		case "rdb_last_bgsave_status", "aof_last_write_status", "aof_last_bgrewrite_status":
-			if value == "err" {
-				i.Unsaved = name
-			}
+		fields[name] = value
+	}
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(fields[name], 10, 64)
+		return n
+	}
+	i := ServerInfo{
+		version: fields["redis_version"], master: fields["role"] == "master", replicas: int(number("connected_slaves")),
+		RunID: fields["run_id"], Policy: fields["maxmemory_policy"], MemoryUsed: number("used_memory"),
+		MemoryLimit: number("maxmemory"), Evicted: number("evicted_keys"),
+	}
+	for _, name := range []string{"rdb_last_bgsave_status", "aof_last_bgrewrite_status", "aof_last_write_status"} {
+		if fields[name] == "err" {
+			i.Unsaved = name
 		}
 	}
-	return i
+	return i, nil
 }
 
 // MemoryWarning is half a sentence if the server's memory is nearly full, and empty otherwise.

@@ -10,10 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrReplicas says that writes reached fewer replicas than Options.WaitReplicas. The claim is run again. It
-// finds its entries, which are stored already, and waits for their replicas.
-var ErrReplicas = errors.New("too few replicas have the writes")
-
 // replication is a hook that makes a client wait for replicas: it appends a write, the fence, and WAIT to
 // each pipeline.
 //

@@ -1,10 +1,6 @@
 package connection
 
-import (
-	"strings"
-
-	"echosieve/redisindex/keyspace"
-)
+import "echosieve/redisindex/keyspace"
 
 // Right is one command that the Redis user of the service must be allowed to run.
 type Right struct {
@@ -55,23 +51,15 @@ const (
 // name, without the password. It grants all Rights, including optional rights and rights that depend on
 // settings.
 func ACLRule(namespace string) string {
-	var b strings.Builder
-	b.WriteString("~" + namespace + ":*")
+	rule := "~" + namespace + ":*"
 	for _, r := range Rights() {
-		b.WriteString(" +" + r.Command)
-	}
-	return b.String()
-}
-
-// toolRights are the rights that the commands "echosieve index" need beside the service's. The service does
-// not need them: SCAN shows the names of other programs' keys, too.
-var toolRights = []string{"scan", "dbsize", "hgetall", "memory|usage"}
-
-// ToolRule is ACLRule for the commands that read the whole index.
-func ToolRule(namespace string) string {
-	rule := ACLRule(namespace)
-	for _, r := range toolRights {
-		rule += " +" + r
+		rule += " +" + r.Command
 	}
 	return rule
+}
+
+// ToolRule is ACLRule for the commands that read the whole index. The service does not need these rights: SCAN shows
+// the names of other programs' keys, too.
+func ToolRule(namespace string) string {
+	return ACLRule(namespace) + " +scan +dbsize +hgetall +memory|usage"
 }

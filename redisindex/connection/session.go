@@ -36,10 +36,26 @@ func (s *Session) EnsureScripts(ctx context.Context) error {
 	if s.loaded.Load() {
 		return nil
 	}
-	if err := LoadScripts(ctx, s.client, s.scripts...); err != nil {
-		return err
+	var err error
+	if cluster, ok := s.client.(*redis.ClusterClient); ok {
+		err = cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+			return s.load(ctx, master)
+		})
+	} else {
+		err = s.load(ctx, s.client)
 	}
-	s.loaded.Store(true)
+	if err == nil {
+		s.loaded.Store(true)
+	}
+	return err
+}
+
+func (s *Session) load(ctx context.Context, server redis.Scripter) error {
+	for _, script := range s.scripts {
+		if err := script.Load(ctx, server).Err(); err != nil {
+			return fmt.Errorf("load scripts: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -50,24 +66,6 @@ func (s *Session) LoadAgain(err error) bool {
 		s.loaded.Store(false)
 	}
 	return lacks
-}
-
-// LoadScripts loads scripts into the server; on a cluster into every master.
-func LoadScripts(ctx context.Context, client redis.UniversalClient, scripts ...*redis.Script) error {
-	load := func(ctx context.Context, c redis.Scripter) error {
-		for _, s := range scripts {
-			if err := s.Load(ctx, c).Err(); err != nil {
-				return fmt.Errorf("load scripts: %w", err)
-			}
-		}
-		return nil
-	}
-	if cluster, ok := client.(*redis.ClusterClient); ok {
-		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-			return load(ctx, master)
-		})
-	}
-	return load(ctx, client)
 }
 
 // patience is how long the functions for tools try a request again before they give up. A failover is over by then.
