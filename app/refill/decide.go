@@ -11,17 +11,13 @@ import (
 	"echosieve/redisindex/admin"
 )
 
-// decider stores articles with new verdicts, as the service does. What would be published is dropped.
-type decider struct {
-	pipeline *pipeline.Pipeline
-	marks    *admin.Tools
-}
-
-// decide stores the articles of records, and returns how many it stored, and how many were forgotten. Those it leaves
-// out: their records are below the committed offsets, so they are not delivered again. Dead letters have nothing to
-// store.
-func (d decider) decide(ctx context.Context, records []record.Record) (stored, forgotten int, err error) {
-	prepared, err := d.prepare(ctx, records)
+// decide stores the articles of records with new verdicts, as the service does, and returns how many it stored, and how
+// many were forgotten. Those it leaves out: their records are below the committed offsets, so they are not delivered
+// again. What would be published is dropped. Dead letters have nothing to store.
+func decide(ctx context.Context, by *pipeline.Pipeline, marks *admin.Tools, records []record.Record) (
+	stored, forgotten int, err error,
+) {
+	prepared, err := prepare(ctx, by, records)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -32,7 +28,7 @@ func (d decider) decide(ctx context.Context, records []record.Record) (stored, f
 			refs, articles = append(refs, a.Ref()), append(articles, records[i])
 		}
 	}
-	marked, err := d.marks.AreForgotten(ctx, refs)
+	marked, err := marks.AreForgotten(ctx, refs)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -43,18 +39,18 @@ func (d decider) decide(ctx context.Context, records []record.Record) (stored, f
 		}
 	}
 	if stored < len(articles) {
-		if prepared, err = d.prepare(ctx, articles[:stored]); err != nil {
+		if prepared, err = prepare(ctx, by, articles[:stored]); err != nil {
 			return 0, 0, err
 		}
 	}
-	_, err = d.pipeline.Decide(ctx, prepared)
+	_, err = by.Decide(ctx, prepared)
 	return stored, len(articles) - stored, err
 }
 
 // prepare waits until it is known of each schema whether there is one.
-func (d decider) prepare(ctx context.Context, records []record.Record) (*pipeline.Batch, error) {
+func prepare(ctx context.Context, by *pipeline.Pipeline, records []record.Record) (*pipeline.Batch, error) {
 	for {
-		prepared, err := d.pipeline.Prepare(ctx, records)
+		prepared, err := by.Prepare(ctx, records)
 		if pending := (*decode.Pending)(nil); !errors.As(err, &pending) {
 			return prepared, err
 		} else if err := pending.Wait(ctx); err != nil {

@@ -55,7 +55,7 @@ func TestMadeUpSchemaInAGap(t *testing.T) {
 			Value: append(binary.BigEndian.AppendUint32([]byte{0}, id), "\x0aferry"...),
 		})
 	}
-	stored, forgotten, err := decider{stages, admin.New(x)}.decide(t.Context(), records)
+	stored, forgotten, err := decide(t.Context(), stages, admin.New(x), records)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 0}, []int{stored, forgotten})
 }

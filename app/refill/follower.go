@@ -75,7 +75,7 @@ func (f *Follower) CatchUp(ctx context.Context, committed map[article.Coordinate
 	}
 	report(0)
 	err = read(ctx, archive, gaps, func(ctx context.Context, records []record.Record) error {
-		_, _, err := decider{f.Pipeline, f.Marks}.decide(ctx, records)
+		_, _, err := decide(ctx, f.Pipeline, f.Marks, records)
 		if err == nil {
 			next := records[len(records)-1].Coordinates
 			next.Offset++

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,7 +29,7 @@ const (
 	FromInput   = "input"   // they get new ones
 )
 
-// Refill fills the index of a configuration. Run may be called once.
+// Refill says with what the index of a configuration is filled, and shows how far that has come.
 type Refill struct {
 	Config      config.Config
 	Recipe      *recipe.Recipe
@@ -38,7 +39,11 @@ type Refill struct {
 	From        string          // FromOutputs or FromInput
 	Since       time.Duration   // how far back records are read
 	Read, Total atomic.Int64    // records
+}
 
+// run is the state of one call of Refill.Run.
+type run struct {
+	*Refill
 	began     time.Time
 	archive   *tools.Archive
 	pipeline  *pipeline.Pipeline
@@ -49,14 +54,57 @@ type Refill struct {
 	summary   Summary
 }
 
+// Summary counts the records that were read, by result.
+type Summary struct {
+	mu sync.Mutex
+
+	Restored  int64 `json:"restored"`  // stored with their published verdicts
+	Decided   int64 `json:"decided"`   // stored with new verdicts (FromInput)
+	Held      int64 `json:"held"`      // in the index already
+	Differs   int64 `json:"differs"`   // in the index with another verdict than the published one, which stays
+	Forgotten int64 `json:"forgotten"` // left forgotten
+	// Records that are not stored.
+	Uncommitted int64 `json:"uncommitted"`  // the service may still decide them, or their original or root
+	OtherRecipe int64 `json:"other_recipe"` // published by another recipe
+	// records of output topics that Echosieve has not published, or of another input topic
+	NotPublished int64   `json:"not_published"`
+	NoText       int64   `json:"no_text"` // null values, and records that the service refuses
+	Old          int64   `json:"old"`     // outside of the window
+	Seconds      float64 `json:"seconds"`
+	Cured        bool    `json:"cured"` // the services no longer warn of the loss
+	// Cut are topics whose first record is of the window: records before it may have been deleted.
+	Cut []string `json:"cut,omitempty"`
+}
+
+// count adds to a counter of the summary.
+func (s *Summary) count(counter *int64, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*counter += int64(n)
+}
+
+// outcome returns the counter of an outcome.
+func (s *Summary) outcome(o admin.Restored) *int64 {
+	switch o {
+	case admin.RestoredHeld:
+		return &s.Held
+	case admin.RestoredDiffers:
+		return &s.Differs
+	case admin.RestoredForgotten:
+		return &s.Forgotten
+	default:
+		return &s.Restored
+	}
+}
+
 // restTime is how long reading may have taken at last: a service that starts with the recipe stores what was decided
 // since then, and nobody gets verdicts meanwhile.
 const restTime = 5 * time.Second
 
 // Run fills the index. With FromInput it goes on with what the service has decided meanwhile, until that takes less
 // than restTime.
-func (r *Refill) Run(ctx context.Context) (_ *Summary, err error) {
-	r.began, r.read = time.Now(), map[article.Coordinates]int64{}
+func (of *Refill) Run(ctx context.Context) (_ *Summary, err error) {
+	r := &run{Refill: of, began: time.Now(), read: map[article.Coordinates]int64{}}
 	kafka := r.Config.Kafka
 	if r.archive, err = tools.NewArchive(kafka, kafka.Topics.All()...); err != nil {
 		return nil, err
@@ -100,7 +148,7 @@ func (r *Refill) Run(ctx context.Context) (_ *Summary, err error) {
 
 // plan finds out what is to be read. Unique articles come first: with them in the index, most later copies are caught
 // again.
-func (r *Refill) plan(ctx context.Context) (parts []watch.Gap, err error) {
+func (r *run) plan(ctx context.Context) (parts []watch.Gap, err error) {
 	kafka := r.Config.Kafka
 	if r.committed, err = r.archive.AllCommitted(ctx, kafka.Group); err != nil {
 		return nil, err
@@ -138,7 +186,7 @@ func (r *Refill) plan(ctx context.Context) (parts []watch.Gap, err error) {
 }
 
 // partOf returns what is to be read of a partition.
-func (r *Refill) partOf(ctx context.Context, partition article.Coordinates) (part watch.Gap, err error) {
+func (r *run) partOf(ctx context.Context, partition article.Coordinates) (part watch.Gap, err error) {
 	topic := partition.Topic
 	oldest, err := r.archive.OffsetAt(ctx, topic, partition.Partition, r.began.Add(-r.Since))
 	if err != nil {
@@ -167,7 +215,7 @@ func (r *Refill) partOf(ctx context.Context, partition article.Coordinates) (par
 
 // committedIn is the offset that was committed in a partition; 0 if there is none, as in a partition that was added
 // since.
-func (r *Refill) committedIn(at article.Coordinates) int64 {
+func (r *run) committedIn(at article.Coordinates) int64 {
 	if committed := r.committed[at.Topic]; int(at.Partition) < len(committed) {
 		return committed[at.Partition]
 	}
@@ -175,7 +223,7 @@ func (r *Refill) committedIn(at article.Coordinates) int64 {
 }
 
 // work stores the articles of records.
-func (r *Refill) work(ctx context.Context, records []record.Record) error {
+func (r *run) work(ctx context.Context, records []record.Record) error {
 	defer r.Read.Add(int64(len(records)))
 	recent := slices.DeleteFunc(slices.Clone(records), func(rec record.Record) bool {
 		return rec.Time.Before(r.began.Add(-r.Since))
@@ -184,7 +232,7 @@ func (r *Refill) work(ctx context.Context, records []record.Record) error {
 	if r.From == FromOutputs {
 		return r.restore(ctx, recent)
 	}
-	stored, forgotten, err := decider{r.pipeline, r.Tools}.decide(ctx, recent)
+	stored, forgotten, err := decide(ctx, r.pipeline, r.Tools, recent)
 	if err == nil {
 		r.summary.count(&r.summary.Decided, stored)
 		r.summary.count(&r.summary.Forgotten, forgotten)
@@ -195,7 +243,7 @@ func (r *Refill) work(ctx context.Context, records []record.Record) error {
 
 // declareFilled declares that the index has what the group had committed when the refill read, unless another recipe
 // has published a part of it.
-func (r *Refill) declareFilled(ctx context.Context) error {
+func (r *run) declareFilled(ctx context.Context) error {
 	kafka := r.Config.Kafka
 	h := watch.NewHandover(r.Index.Client(), r.Index.Keys(), kafka.Group, r.Config.Window)
 	if r.From == FromOutputs {

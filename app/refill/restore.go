@@ -10,7 +10,7 @@ import (
 )
 
 // restore stores the articles of records of output topics with the verdicts that were published.
-func (r *Refill) restore(ctx context.Context, records []record.Record) error {
+func (r *run) restore(ctx context.Context, records []record.Record) error {
 	var inputs []record.Record
 	var verdicts []article.Verdict // for each of inputs
 	for i := range records {
@@ -52,7 +52,7 @@ func (r *Refill) restore(ctx context.Context, records []record.Record) error {
 
 // take returns the input record and the verdict of an output. If the output is left out, take returns the counter of
 // the reason.
-func (r *Refill) take(rec *record.Record) (input record.Record, verdict article.Verdict, leftOut *int64) {
+func (r *run) take(rec *record.Record) (input record.Record, verdict article.Verdict, leftOut *int64) {
 	s := &r.summary
 	p, err := pipeline.ParseHeaders(rec.Headers)
 	switch {
@@ -76,10 +76,10 @@ func (r *Refill) take(rec *record.Record) (input record.Record, verdict article.
 }
 
 // below says whether the record at these coordinates is below the offsets that were committed in its topic.
-func (r *Refill) below(at article.Coordinates) bool { return at.Offset < r.committedIn(at) }
+func (r *run) below(at article.Coordinates) bool { return at.Offset < r.committedIn(at) }
 
 // destination returns the destination that the policy chose for a copy that was published to a topic.
-func (r *Refill) destination(topic string) article.Destination {
+func (r *run) destination(topic string) article.Destination {
 	switch topics := r.Config.Kafka.Topics; topic {
 	case topics.Unique:
 		return article.ToUnique

@@ -33,26 +33,17 @@ func (p Name) Prefix() string {
 	return p.Namespace + ":" + p.Recipe + ":" + p.Layout + ":"
 }
 
-// layouts matches a layout, and recipes the id of a recipe.
-var (
-	layouts = regexp.MustCompile(`^[0-9a-z]+\.\d+\.\d+x\d+\.(\d+|sets)\.\d+$`)
-	recipes = regexp.MustCompile(`^[a-z0-9-]+-\d+-[0-9a-f]{8}$`)
-)
+// prefixes matches prefixes: a namespace, the id of a recipe or none, and a layout.
+var prefixes = regexp.MustCompile(
+	`(?s)^(.*?)(?::([a-z0-9-]+-\d+-[0-9a-f]{8}))?:([0-9a-z]+\.\d+\.\d+x\d+\.(?:\d+|sets)\.\d+):?$`)
 
 // ParsePrefix is the inverse of Prefix. It is not ok if the text is the prefix of no index.
 func ParsePrefix(text string) (p Name, ok bool) {
-	parts := strings.Split(strings.TrimSuffix(text, ":"), ":")
-	last := len(parts) - 1
-	if last < 1 || !layouts.MatchString(parts[last]) {
+	parts := prefixes.FindStringSubmatch(text)
+	if parts == nil {
 		return Name{}, false
 	}
-	p.Layout = parts[last]
-	if last > 1 && recipes.MatchString(parts[last-1]) {
-		last--
-		p.Recipe = parts[last]
-	}
-	p.Namespace = strings.Join(parts[:last], ":")
-	return p, true
+	return Name{Namespace: parts[1], Recipe: parts[2], Layout: parts[3]}, true
 }
 
 // String names the index as metrics and commands show it: Prefix without its last colon, then "@" and the

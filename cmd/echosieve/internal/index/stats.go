@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/docker/go-units"
@@ -140,11 +139,4 @@ func (o *opened) missing(ctx context.Context) error {
 		text += ", and there is no other one in this database"
 	}
 	return &command.AnswerError{Text: text}
-}
-
-// lines is a text of lines that are broken at the width of a terminal. Nothing is hidden in their arguments.
-type lines struct{ strings.Builder }
-
-func (l *lines) line(format string, args ...any) {
-	l.WriteString(command.Fit(visible.Sprintf(format+"\n", args...)))
 }
