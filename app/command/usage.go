@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"echosieve/app/config"
+	"echosieve/app/config/schema"
 )
 
 // settingsWidth is where the list of settings is wrapped, in characters. Their names leave too little of a
@@ -71,7 +71,7 @@ func addHelpAll(cmd *cobra.Command) {
 func unused(cmd *cobra.Command) []*pflag.Flag {
 	var found []*pflag.Flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden && config.Schema().HasFlag(f) {
+		if f.Hidden && schema.HasFlag(f) {
 			found = append(found, f)
 		}
 	})
@@ -83,7 +83,7 @@ func flagUsages(cmd *cobra.Command, settings bool) string {
 	selected := pflag.NewFlagSet("", pflag.ContinueOnError)
 	selected.SortFlags = !settings
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if config.Schema().HasFlag(f) == settings {
+		if schema.HasFlag(f) == settings {
 			selected.AddFlag(f)
 		}
 	})

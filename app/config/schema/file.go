@@ -14,39 +14,29 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// setting is a value with its origin.
-type setting struct {
-	value  any
-	origin string
-}
-
-// layer holds the settings of one source, by the names of their keys.
-type layer map[string]setting
-
-// readFile reads a YAML file. If path is empty it returns no settings. Every mistake is reported as
-// "file:line: message".
-func (s *Schema) readFile(path string) (layer, error) {
+// file reads a YAML file; an empty path names none. Every mistake is reported as "file:line: message".
+func (s *source) file(path string) {
 	if path == "" {
-		return layer{}, nil
+		return
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("configuration file: %w", err)
+		s.fail("configuration file: %w", err)
+		return
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
-	if err := dec.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			return layer{}, nil
-		}
-		return nil, fmt.Errorf("%s: %w", path, withoutValue(err))
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return
+	case err != nil:
+		s.fail("%s: %w", path, withoutValue(err))
+		return
 	}
-	f := fileReader{schema: s, path: path, out: layer{}}
-	f.section("", doc.Content[0])
+	fileReader{s, path}.section("", doc.Content[0])
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		f.errs = append(f.errs, fmt.Errorf("%s: holds more than one YAML document", path))
+		s.fail("%s: holds more than one YAML document", path)
 	}
-	return f.out, errors.Join(f.errs...)
 }
 
 // errAlias replaces the message of the YAML parser about an unknown alias. It is the only message of the
@@ -61,28 +51,28 @@ func withoutValue(err error) error {
 	return err
 }
 
+// fileReader reads the nodes of a YAML file.
 type fileReader struct {
-	schema *Schema
-	path   string
-	out    layer
-	errs   []error
+	*source
+	path string
 }
 
-func (f *fileReader) fail(n *yaml.Node, format string, args ...any) {
-	f.errs = append(f.errs, fmt.Errorf("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, args...)))
+// wrong notes a mistake in the line of a node.
+func (f fileReader) wrong(n *yaml.Node, format string, args ...any) {
+	f.fail("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, args...))
 }
 
 // section reads the keys below prefix, which is "" or ends in a dot.
-func (f *fileReader) section(prefix string, n *yaml.Node) {
+func (f fileReader) section(prefix string, n *yaml.Node) {
 	if isNull(n) {
 		return // all keys of the section are commented out
 	}
 	if n.Kind != yaml.MappingNode {
 		if prefix == "" {
-			f.fail(n, "want settings as name: value")
+			f.wrong(n, "want settings as name: value")
 			return
 		}
-		f.fail(n, "%s is a section with settings below it, not a value", prefix[:len(prefix)-1])
+		f.wrong(n, "%s is a section with settings below it, not a value", prefix[:len(prefix)-1])
 		return
 	}
 	lines := map[string]int{}
@@ -90,30 +80,31 @@ func (f *fileReader) section(prefix string, n *yaml.Node) {
 		nameNode, value := n.Content[i], n.Content[i+1]
 		name := prefix + nameNode.Value
 		if first, twice := lines[name]; twice {
-			f.fail(nameNode, "%s is already set in line %d", name, first)
+			f.wrong(nameNode, "%s is already set in line %d", name, first)
 			continue
 		}
 		lines[name] = nameNode.Line
-		if k, ok := f.schema.key(name); ok {
+		if k, ok := f.byName[name]; ok {
 			f.value(k, nameNode, value)
-		} else if _, found := f.schema.Section(name); found {
+		} else if _, found := f.sections[name]; found {
 			f.section(name+".", value)
 		} else {
-			f.fail(nameNode, "unknown key %s%s", name, didYouMean(name, f.schema.names()))
+			sections := slices.Sorted(maps.Keys(f.sections))
+			f.wrong(nameNode, "unknown key %s%s", name, f.didYouMean(name, sections, func(k Key) string { return k.Name }))
 		}
 	}
 }
 
-func (f *fileReader) value(k Key, nameNode, n *yaml.Node) {
+func (f fileReader) value(k Key, nameNode, n *yaml.Node) {
 	value, err := k.fromNode(n)
 	if err != nil {
-		f.fail(n, "%s %s%s", k.Name, err, k.got(n))
+		f.wrong(n, "%s %s%s", k.Name, err, k.got(n))
 		return
 	}
 	if name, _ := value.(string); k.file && name != "" && !filepath.IsAbs(name) {
 		value = filepath.Join(filepath.Dir(f.path), name)
 	}
-	f.out[k.Name] = setting{value: value, origin: fmt.Sprintf("%s:%d", f.path, nameNode.Line)}
+	f.set[k.Name] = setting{value: value, origin: fmt.Sprintf("%s:%d", f.path, nameNode.Line)}
 }
 
 func (k Key) fromNode(n *yaml.Node) (any, error) {
@@ -145,12 +136,3 @@ func (k Key) got(n *yaml.Node) string {
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
-
-// names returns the names of all keys and sections, for suggestions.
-func (s *Schema) names() []string {
-	names := slices.Sorted(maps.Keys(s.sections))
-	for _, k := range s.keys {
-		names = append(names, k.Name)
-	}
-	return names
-}

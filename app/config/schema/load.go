@@ -28,27 +28,27 @@ type Origins map[string]string
 // Load fills the struct that into points to, which has the type that was given to New. The error joins all
 // mistakes of the first source that has any.
 func (s *Schema) Load(into any, from Sources) (Origins, error) {
-	merged := layer{}
-	for _, read := range []func() (layer, error){
-		func() (layer, error) { return s.readFile(from.File) },
-		func() (layer, error) { return s.readEnv(from.Environ, from.Ignored) },
-		func() (layer, error) { return s.readFlags(from.Flags), nil },
+	merged := map[string]setting{}
+	for _, read := range []func(*source){
+		func(one *source) { one.file(from.File) },
+		func(one *source) { one.environ(from.Environ, from.Ignored) },
+		func(one *source) { one.flags(from.Flags) },
 	} {
-		l, err := read()
-		if err == nil {
-			err = s.readSecrets(l)
+		one := &source{Schema: s, set: map[string]setting{}}
+		if read(one); len(one.errs) == 0 {
+			one.secrets()
 		}
-		if err != nil {
-			return nil, err
+		if len(one.errs) > 0 {
+			return nil, errors.Join(one.errs...)
 		}
-		maps.Copy(merged, l)
+		maps.Copy(merged, one.set)
 	}
 	origins := Origins{}
 	for _, k := range s.keys {
-		set, given := merged[k.Name]
-		if k.secret != "" {
+		if k.field == nil {
 			continue
 		}
+		set, given := merged[k.Name]
 		if !given {
 			set = setting{k.Default, "default"}
 		}
@@ -58,10 +58,25 @@ func (s *Schema) Load(into any, from Sources) (Origins, error) {
 	return origins, nil
 }
 
-// readEnv reads the variables that begin with the prefix of the schema, except the variables in ignored (see Sources).
-func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
-	out := layer{}
-	var errs []error
+// setting is a value with its origin.
+type setting struct {
+	value  any
+	origin string
+}
+
+// source is what one source of Load sets, by the names of keys, and its mistakes.
+type source struct {
+	*Schema
+	set  map[string]setting
+	errs []error
+}
+
+func (s *source) fail(format string, args ...any) {
+	s.errs = append(s.errs, fmt.Errorf(format, args...))
+}
+
+// environ reads the variables that begin with the prefix of the schema, except those in ignored (see Sources).
+func (s *source) environ(environ, ignored []string) {
 	for _, variable := range slices.Sorted(slices.Values(environ)) {
 		name, text, _ := strings.Cut(variable, "=")
 		if !strings.HasPrefix(name, s.prefix) || slices.ContainsFunc(ignored, func(i string) bool {
@@ -69,60 +84,40 @@ func (s *Schema) readEnv(environ, ignored []string) (layer, error) {
 		}) {
 			continue
 		}
-		i, ok := s.byEnv[name]
+		k, ok := s.byEnv[name]
 		if !ok && strings.HasSuffix(name, "_PORT") && strings.Contains(text, "://") {
-			errs = append(errs, fmt.Errorf("environment: Kubernetes has set %s and more for a Service of that name: set "+
-				"enableServiceLinks: false in the specification of the pod", name))
+			s.fail("environment: Kubernetes has set %s and more for a Service of that name: set "+
+				"enableServiceLinks: false in the specification of the pod", name)
 		} else if !ok {
-			errs = append(errs, fmt.Errorf("environment: unknown variable %s%s", name, didYouMean(name, s.envNames())))
-		} else if value, err := s.keys[i].parse(text); err != nil {
-			errs = append(errs, fmt.Errorf("environment: %s %w", name, err))
+			s.fail("environment: unknown variable %s%s", name, s.didYouMean(name, nil, func(k Key) string { return k.Env }))
+		} else if value, err := k.parse(text); err != nil {
+			s.fail("environment: %s %w", name, err)
 		} else {
-			out[s.keys[i].Name] = setting{value: value, origin: name}
+			s.set[k.Name] = setting{value, name}
 		}
 	}
-	return out, errors.Join(errs...)
 }
 
-func (s *Schema) envNames() []string {
-	names := make([]string, len(s.keys))
-	for i, k := range s.keys {
-		names[i] = s.Env(k)
-	}
-	return names
-}
-
-// readSecrets replaces every _file key of a layer by the secret that stands in the file.
-func (s *Schema) readSecrets(l layer) error {
-	var errs []error
+// secrets replaces every _file key by the secret that stands in the file.
+func (s *source) secrets() {
 	for _, k := range s.keys {
-		file, given := l[k.Name]
-		if k.secret == "" || !given {
+		file, given := s.set[k.Name]
+		if k.field != nil || !given {
 			continue
 		}
-		delete(l, k.Name)
-		path := file.value.(string)
+		delete(s.set, k.Name)
+		path, secret := file.value.(string), strings.TrimSuffix(k.Name, FileSuffix)
 		if path == "" {
 			continue
 		}
-		if other, twice := l[k.secret]; twice && !reflect.ValueOf(other.value).IsZero() {
-			errs = append(errs, fmt.Errorf("%s: %s is set as well (%s); keep one", file.origin, k.secret, other.origin))
-			continue
+		if other, twice := s.set[secret]; twice && other.value != "" {
+			s.fail("%s: %s is set as well (%s); keep one", file.origin, secret, other.origin)
+		} else if text, err := os.ReadFile(path); err != nil {
+			s.fail("%s: %s: %w", file.origin, k.Name, err)
+		} else {
+			s.set[secret] = setting{strings.TrimRight(string(text), "\r\n"), path + ", named by " + file.origin}
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %s: %w", file.origin, k.Name, err))
-			continue
-		}
-		secret, _ := s.key(k.secret)
-		value, err := secret.parse(strings.TrimRight(string(text), "\r\n"))
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %s %w", file.origin, k.secret, err))
-			continue
-		}
-		l[k.secret] = setting{value: value, origin: path + ", named by " + file.origin}
 	}
-	return errors.Join(errs...)
 }
 
 // Nearest returns the element of names that was probably meant by name; "" if none is similar.
@@ -148,8 +143,11 @@ func hasPart(name, part string) bool {
 	return slices.Contains(parts[1:], part) || slices.Contains(parts[1:], part+"s")
 }
 
-// didYouMean returns the end of a message about an unknown name.
-func didYouMean(name string, names []string) string {
+// didYouMean returns the end of a message about an unknown name. There are these names, and one of each key.
+func (s *Schema) didYouMean(name string, names []string, of func(Key) string) string {
+	for _, k := range s.keys {
+		names = append(names, of(k))
+	}
 	if near := Nearest(name, names); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
 	}
@@ -174,8 +172,8 @@ func (s *Schema) AddFlags(flags *pflag.FlagSet, sections ...string) {
 	}
 }
 
-// HasFlag tells whether the flag is one of the schema's.
-func (s *Schema) HasFlag(f *pflag.Flag) bool {
+// HasFlag tells whether AddFlags has added the flag.
+func HasFlag(f *pflag.Flag) bool {
 	_, ok := f.Value.(*flagValue)
 	return ok
 }
@@ -188,7 +186,7 @@ type flagValue struct {
 }
 
 func (v *flagValue) String() string {
-	if v.key.typ == nil { // pflag calls String on a zero value, to learn whether a default is worth printing
+	if v.key.Default == nil { // pflag calls String on a zero value, to learn whether a default is worth printing
 		return ""
 	}
 	return v.key.format(v.value)
@@ -208,16 +206,14 @@ func (v *flagValue) Set(text string) error {
 	return nil
 }
 
-// readFlags returns the flags that were given; flags may be nil. Flags that AddFlags has not added are ignored.
-func (s *Schema) readFlags(flags *pflag.FlagSet) layer {
-	out := layer{}
+// flags reads the flags that were given; flags may be nil. Flags that AddFlags has not added are ignored.
+func (s *source) flags(flags *pflag.FlagSet) {
 	if flags == nil {
-		return out
+		return
 	}
 	flags.Visit(func(f *pflag.Flag) { // calls for each flag that was given
 		if v, ok := f.Value.(*flagValue); ok {
-			out[v.key.Name] = setting{value: v.value, origin: "--" + f.Name}
+			s.set[v.key.Name] = setting{v.value, "--" + f.Name}
 		}
 	})
-	return out
 }

@@ -25,16 +25,15 @@ func (s *Schema) Reference() []byte {
 		if k.Range != "" {
 			kind += " " + strings.ReplaceAll(k.Range, "..", " to ")
 		}
-		name.HeadComment = comment(k.Help) + "\n" + comment(fmt.Sprintf("%s, default %s, %s", kind, k.shown(), s.Env(k)))
+		name.HeadComment = comment(k.Help) + "\n" + comment(fmt.Sprintf("%s, default %s, %s", kind, k.shown(), k.Env))
 	})
 }
 
 // Print returns the configuration cfg as YAML, secrets as "(set)", without hidden keys that have their
 // default. If origins is not nil, a comment behind each value says where it comes from.
 func (s *Schema) Print(cfg any, origins Origins) []byte {
-	changed := s.Differences(cfg, s.original)
 	shown := slices.DeleteFunc(s.valuesOf(cfg),
-		func(k Key) bool { return k.Hidden && !slices.Contains(changed, k.Name) })
+		func(k Key) bool { return k.Hidden && reflect.DeepEqual(k.Default, s.byName[k.Name].Default) })
 	return s.write(shown, false, func(k Key, _, value *yaml.Node) {
 		if origins != nil {
 			value.LineComment = "# " + origins[k.Name]
@@ -51,16 +50,9 @@ func (s *Schema) Values(cfg any) (root map[string]any, err error) {
 func (s *Schema) Environ(cfg any) []string {
 	var environ []string
 	for _, k := range s.valuesOf(cfg) {
-		environ = append(environ, s.Env(k)+"="+k.format(k.Default))
+		environ = append(environ, k.Env+"="+k.format(k.Default))
 	}
 	return environ
-}
-
-// valuesOf returns the keys with the values of cfg in place of their Default. Keys of files that hold secrets
-// are left out: they have no field.
-func (s *Schema) valuesOf(cfg any) []Key {
-	keys := New(s.prefix, reflect.Indirect(reflect.ValueOf(cfg)).Interface(), s.help).keys
-	return slices.DeleteFunc(keys, func(k Key) bool { return k.secret != "" })
 }
 
 // write prints the keys in order as nested YAML; remark may add comments to the name and the value of a key. With help,

@@ -26,6 +26,8 @@ package schema
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,28 +39,24 @@ const FileSuffix = "_file"
 // Key is one setting.
 type Key struct {
 	Name    string // dotted path, "kafka.topics.input"
+	Env     string // the environment variable
 	Help    string
 	Secret  bool
 	Hidden  bool   // works, but the reference and help leave it out
 	Default any    // of the field's type
 	Range   string // of a number, "1..8"
 
-	typ    reflect.Type
-	field  []int  // where the struct has it, for reflect.Value.FieldByIndex
-	bytes  bool   // an integer that may have a unit, such as 64MiB
-	file   bool   // the value names a file
-	secret string // of a key that names a file with a secret: the name of the secret
+	field []int // where the struct has it, for reflect.Value.FieldByIndex; nil: the key names the file of a secret
+	file  bool  // the value names a file
 }
 
 // Schema is the list of keys of one struct. It does not change after New, and is safe for concurrent use.
 type Schema struct {
 	prefix   string
-	help     map[string]string // of keys without the tag help
-	original any               // the struct of New
 	keys     []Key
 	sections map[string]string // help, by name
-	byName   map[string]int
-	byEnv    map[string]int
+	byName   map[string]Key
+	byEnv    map[string]Key
 }
 
 // New makes the schema of a struct. The values of its fields are the defaults of the settings. Every environment
@@ -66,20 +64,13 @@ type Schema struct {
 // strings, and a secret is a string. Names and variables are used once: a test of package config looks for that. help
 // is that of keys without the tag.
 func New(prefix string, defaults any, help map[string]string) *Schema {
-	s := &Schema{
-		prefix:   prefix,
-		help:     help,
-		original: defaults,
-		sections: map[string]string{},
-		byName:   map[string]int{},
-		byEnv:    map[string]int{},
-	}
-	s.addStruct("", reflect.ValueOf(defaults), nil)
+	s := &Schema{prefix: prefix, sections: map[string]string{}, byName: map[string]Key{}, byEnv: map[string]Key{}}
+	s.addStruct("", reflect.ValueOf(defaults), nil, help)
 	return s
 }
 
 // Keys returns all keys, in the order of the struct's fields.
-func (s *Schema) Keys() []Key { return append([]Key(nil), s.keys...) }
+func (s *Schema) Keys() []Key { return slices.Clone(s.keys) }
 
 // Section returns the help of a section. found is false if there is none of that name.
 func (s *Schema) Section(name string) (help string, found bool) {
@@ -87,22 +78,7 @@ func (s *Schema) Section(name string) (help string, found bool) {
 	return help, found
 }
 
-// Env returns the environment variable that sets the key.
-func (s *Schema) Env(k Key) string { return s.env(k.Name) }
-
-func (s *Schema) env(name string) string {
-	return s.prefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
-}
-
-func (s *Schema) key(name string) (Key, bool) {
-	i, ok := s.byName[name]
-	if !ok {
-		return Key{}, false
-	}
-	return s.keys[i], true
-}
-
-func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
+func (s *Schema) addStruct(prefix string, v reflect.Value, path []int, long map[string]string) {
 	for i := range v.NumField() {
 		path := append(slices.Clone(path), i)
 		field := v.Type().Field(i)
@@ -112,14 +88,14 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 			continue
 		}
 		if option == "squash" {
-			s.addStruct(prefix, v.Field(i), path)
+			s.addStruct(prefix, v.Field(i), path, long)
 			continue
 		}
 		name = prefix + name
-		help := cmp.Or(field.Tag.Get("help"), s.help[name])
+		help := cmp.Or(field.Tag.Get("help"), long[name])
 		if field.Type.Kind() == reflect.Struct {
 			s.sections[name] = help
-			s.addStruct(name+".", v.Field(i), path)
+			s.addStruct(name+".", v.Field(i), path, long)
 			continue
 		}
 		k := Key{
@@ -129,37 +105,39 @@ func (s *Schema) addStruct(prefix string, v reflect.Value, path []int) {
 			Hidden:  field.Tag.Get("hidden") == "true",
 			Default: v.Field(i).Interface(),
 			Range:   field.Tag.Get("range"),
-			typ:     field.Type,
 			field:   path,
-			bytes:   strings.HasSuffix(name, "_bytes") && isInteger(field.Type.Kind()),
 			file:    strings.HasSuffix(name, FileSuffix) || field.Tag.Get("file") == "true",
 		}
 		s.add(k)
 		if k.Secret {
-			s.add(Key{
-				Name:    name + FileSuffix,
-				Help:    "File that holds " + name + ", without the line break at its end.",
-				Default: "",
-				typ:     reflect.TypeFor[string](),
-				file:    true,
-				secret:  name,
-			})
+			s.add(Key{Name: name + FileSuffix, Default: "", file: true,
+				Help: "File that holds " + name + ", without the line break at its end."})
 		}
 	}
 }
 
 func (s *Schema) add(k Key) {
-	s.byName[k.Name] = len(s.keys)
-	s.byEnv[s.Env(k)] = len(s.keys)
+	k.Env = s.prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+	s.byName[k.Name], s.byEnv[k.Env] = k, k
 	s.keys = append(s.keys, k)
 }
 
-func isInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }
+// valuesOf returns the keys with the values of cfg in place of their Default. Keys of files that hold secrets
+// are left out: they have no field.
+func (s *Schema) valuesOf(cfg any) (keys []Key) {
+	v := reflect.Indirect(reflect.ValueOf(cfg))
+	for _, k := range s.keys {
+		if k.field != nil {
+			k.Default = v.FieldByIndex(k.field).Interface()
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
 
 // Differences returns the names of the keys whose values differ between two configurations, in the order of
 // the keys. Secrets are compared, too.
-func (s *Schema) Differences(a, b any) []string {
-	var names []string
+func (s *Schema) Differences(a, b any) (names []string) {
 	others := s.valuesOf(b)
 	for i, k := range s.valuesOf(a) {
 		if !reflect.DeepEqual(k.Default, others[i].Default) {
@@ -167,4 +145,16 @@ func (s *Schema) Differences(a, b any) []string {
 		}
 	}
 	return names
+}
+
+// OutOfRange returns the mistakes of numbers of cfg that lie outside their range, joined.
+func (s *Schema) OutOfRange(cfg any) error {
+	var errs []error
+	for _, k := range s.valuesOf(cfg) {
+		if !k.allowed(k.Default) {
+			errs = append(errs, fmt.Errorf("%s is %s, must be between %s", k.Name, k.format(k.Default),
+				strings.ReplaceAll(k.Range, "..", " and ")))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -16,21 +16,21 @@ import (
 
 // Type returns the name of the type of the value, for help texts: string, bool, int, float, duration, size or list.
 func (k Key) Type() string {
-	switch {
-	case k.bytes:
+	kind := reflect.TypeOf(k.Default).Kind()
+	isInteger := kind >= reflect.Int && kind <= reflect.Uint64
+	switch _, isDuration := k.Default.(time.Duration); {
+	case isInteger && strings.HasSuffix(k.Name, "_bytes"):
 		return "size"
-	case k.typ == reflect.TypeFor[time.Duration]():
+	case isDuration:
 		return "duration"
-	case isInteger(k.typ.Kind()):
+	case isInteger:
 		return "int"
-	}
-	switch k.typ.Kind() {
-	case reflect.Bool:
-		return "bool"
-	case reflect.Float32, reflect.Float64:
+	case kind == reflect.Float32, kind == reflect.Float64:
 		return "float"
-	case reflect.Slice:
+	case kind == reflect.Slice:
 		return "list"
+	case kind == reflect.Bool:
+		return "bool"
 	default:
 		return "string"
 	}
@@ -38,7 +38,7 @@ func (k Key) Type() string {
 
 // parse reads the text of a value from a file, a variable or a flag. The result has the type of the field.
 func (k Key) parse(text string) (any, error) {
-	v := reflect.New(k.typ).Elem()
+	v := reflect.New(reflect.TypeOf(k.Default)).Elem()
 	switch k.Type() {
 	case "size":
 		n, err := units.RAMInBytes(text)
@@ -77,21 +77,21 @@ func (k Key) integer(v reflect.Value, text string) (any, error) {
 	if v.CanUint() {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil || v.OverflowUint(n) {
-			return nil, fmt.Errorf("wants a whole number, 0 or more, of at most %d bits", k.typ.Bits())
+			return nil, fmt.Errorf("wants a whole number, 0 or more, of at most %d bits", v.Type().Bits())
 		}
 		v.SetUint(n)
 		return v.Interface(), nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || v.OverflowInt(n) {
-		return nil, fmt.Errorf("wants a whole number of at most %d bits", k.typ.Bits())
+		return nil, fmt.Errorf("wants a whole number of at most %d bits", v.Type().Bits())
 	}
 	v.SetInt(n)
 	return v.Interface(), nil
 }
 
 func (k Key) list(items []string) any {
-	v := reflect.MakeSlice(k.typ, len(items), len(items))
+	v := reflect.MakeSlice(reflect.TypeOf(k.Default), len(items), len(items))
 	for i, item := range items {
 		v.Index(i).SetString(item)
 	}
@@ -188,9 +188,6 @@ func (d duration) Set(text string) (err error) {
 	return err
 }
 
-// IsNumber says whether the key has a numeric value, a duration and a size included. Each has a range.
-func (k Key) IsNumber() bool { return isInteger(k.typ.Kind()) || k.Type() == "float" }
-
 func number(value any) float64 {
 	return reflect.ValueOf(value).Convert(reflect.TypeFor[float64]()).Float()
 }
@@ -202,16 +199,4 @@ func (k Key) allowed(value any) bool {
 	most, notTo := k.parse(to)
 	return k.Range == "" || notFrom == nil && notTo == nil &&
 		number(least) <= number(value) && number(value) <= number(most)
-}
-
-// OutOfRange returns the mistakes of numbers of cfg that lie outside their range, joined.
-func (s *Schema) OutOfRange(cfg any) error {
-	var errs []error
-	for _, k := range s.valuesOf(cfg) {
-		if !k.allowed(k.Default) {
-			errs = append(errs, fmt.Errorf("%s is %s, must be between %s", k.Name, k.format(k.Default),
-				strings.ReplaceAll(k.Range, "..", " and ")))
-		}
-	}
-	return errors.Join(errs...)
 }
