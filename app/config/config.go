@@ -137,6 +137,15 @@ func (c Config) IndexConfig(recipeID string) keyspace.Config {
 	return index
 }
 
+// LearntTopic returns the name of the topic in which processes share which sentences publishers repeat; empty: nothing
+// is learnt.
+func (c Config) LearntTopic() string {
+	if !c.Detection.Learn || c.Recipe != recipe.News {
+		return ""
+	}
+	return c.Kafka.Topics.First() + "-learnt"
+}
+
 // LoadRecipe loads the recipe with its dictionaries. An error says which setting to correct.
 func (c Config) LoadRecipe() (*recipe.Recipe, error) {
 	recipe, err := recipe.Load(c.RecipeConfig())
