@@ -98,6 +98,17 @@ func (s *source) environ(environ, ignored []string) {
 	}
 }
 
+// didYouMean returns the end of a message about an unknown name. There are these names, and one of each key.
+func (s *source) didYouMean(name string, names []string, of func(Key) string) string {
+	for _, k := range s.keys {
+		names = append(names, of(k))
+	}
+	if near := Nearest(name, names); near != "" {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	return ""
+}
+
 // secrets replaces every _file key by the secret that stands in the file.
 func (s *source) secrets() {
 	for _, k := range s.keys {
@@ -141,17 +152,6 @@ func Nearest(name string, names []string) string {
 func hasPart(name, part string) bool {
 	parts := strings.Split(name, ".")
 	return slices.Contains(parts[1:], part) || slices.Contains(parts[1:], part+"s")
-}
-
-// didYouMean returns the end of a message about an unknown name. There are these names, and one of each key.
-func (s *Schema) didYouMean(name string, names []string, of func(Key) string) string {
-	for _, k := range s.keys {
-		names = append(names, of(k))
-	}
-	if near := Nearest(name, names); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
-	}
-	return ""
 }
 
 // AddFlags adds a flag for each key, except for secrets: every user of a machine can read the command lines
