@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"echosieve/app/command"
 	"echosieve/app/visible"
+	"echosieve/consumer/tools"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/learnt"
 	"echosieve/pipeline/record"
 	"echosieve/redisindex/keyspace"
 )
@@ -123,6 +127,38 @@ func (r *Reader) describe(ctx context.Context, rec record.Record) Article {
 	return a
 }
 
+// Find returns what was published about an article, which is named by the coordinates of its record in the input or an
+// output topic, or by its id. Of several articles with an id it is the latest that is not older than since. Without
+// such an article the error is a *command.AnswerError.
+func (r *Reader) Find(ctx context.Context, name string, since time.Time) (*Output, error) {
+	at, err := article.ParseCoordinates(name)
+	if err != nil {
+		o, _, err := r.ByID(ctx, name, since)
+		if err == nil && o == nil {
+			err = &command.AnswerError{Text: fmt.Sprintf("no article with the id %q is in the output topics since %s; "+
+				"search further back with --since, or name its coordinates", name, since.UTC().Format(time.DateTime))}
+		}
+		return o, err
+	}
+	a, err := r.Article(ctx, article.Ref{Coordinates: at})
+	if a.Output != nil {
+		return a.Output, nil
+	}
+	if err != nil && (!errors.Is(err, tools.ErrNoRecord) || !slices.Contains(r.cfg.Topics.Inputs, at.Topic)) {
+		return nil, answer(err)
+	}
+	o, err := r.Verdict(ctx, at, a.Time)
+	return o, answer(err)
+}
+
+// answer makes an answer of an error that says that there is no such record or verdict.
+func answer(err error) error {
+	if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, ErrNoVerdict) {
+		return &command.AnswerError{Text: err.Error()}
+	}
+	return err
+}
+
 // mostTitle bounds the part of a title that is shown, in columns. JSON has all of it.
 const mostTitle = 200
 
@@ -151,4 +187,45 @@ func (a *Article) String() string {
 		parts = append(parts, a.Index.String())
 	}
 	return visible.Line(strings.Join(parts, ", "))
+}
+
+// Repeated is a sentence that is left out of an article, because publishers repeat it.
+type Repeated struct {
+	Sentence  string    `json:"sentence"`            // clean
+	Publisher string    `json:"publisher,omitempty"` // who repeats it; "*": at least learnt.Publishers of them
+	Since     time.Time `json:"since,omitzero"`      // from when on it is left out; zero: from the article behind those
+	Articles  int       `json:"articles"`            // so many different ones had it by then
+}
+
+// repeated lists the sentences of a text that are left out of an article made of it. Where too little would be left,
+// the article is compared whole. A sentence without a begin is left out of what follows its example in a file.
+func (t *Judge) repeated(raw, record string, from article.Origin, made *article.Article) (list []Repeated) {
+	if made.RepeatedBytes == 0 {
+		return nil
+	}
+	for _, r := range t.recipe.Repeated(raw, from) {
+		number, same := strings.CutPrefix(record, fmt.Sprintf("%s/%d/", r.Example.Topic, r.Example.Partition))
+		if at, _ := strconv.ParseInt(number, 10, 64); same && r.Begin.IsZero() && r.Example.Offset >= at {
+			continue
+		}
+		list = append(list, Repeated{Sentence: r.Text, Publisher: r.Publisher, Since: r.Begin.UTC(), Articles: r.Articles})
+	}
+	return list
+}
+
+// String says in one line what is left out and why.
+func (r *Repeated) String() string {
+	who := "of this publisher"
+	switch r.Publisher {
+	case learnt.Everybody:
+		who = fmt.Sprintf("of each of %d publishers", learnt.Publishers)
+	case "":
+		who = "without a publisher"
+	}
+	since := ""
+	if !r.Since.IsZero() {
+		since = r.Since.Format(" since 2006-01-02 15:04")
+	}
+	return fmt.Sprintf("left out%s, repeated by %d articles %s: %s", since, r.Articles, who,
+		text.Trim(visible.Line(r.Sentence), mostTitle))
 }
