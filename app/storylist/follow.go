@@ -42,7 +42,7 @@ func cursor(topic string, offset int64) string { return fmt.Sprintf("%s.%d", top
 func parseCursor(s string) (topic string, offset int64, err error) {
 	topic, number, _ := strings.Cut(s, ".")
 	if offset, err = strconv.ParseInt(number, 10, 64); err != nil || offset < 0 || topic == "" {
-		return "", 0, errors.New(`after is a cursor: "next" of an earlier answer, or the id of an event`)
+		return "", 0, wrong(`after is a cursor: "next" of an earlier answer, or the id of an event`)
 	}
 	return topic, offset, nil
 }
@@ -50,12 +50,13 @@ func parseCursor(s string) (topic string, offset int64, err error) {
 // errEnough ends a read.
 var errEnough = errors.New("enough")
 
-// follow returns the changes behind a cursor that a query selects; with an empty cursor none, but the cursor of the
-// end.
-// It shares nothing with other requests but the connections.
-func (l *List) follow(ctx context.Context, after string, q *query) (*Changes, error) {
+// follow returns the changes behind the cursor of a query that the query selects; without a cursor none, but the cursor
+// of the end. It shares nothing with other requests but the connections.
+func (l *List) follow(ctx context.Context, q *query) (*Changes, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	if err := l.reads.Acquire(ctx, 1); err != nil {
-		return nil, &problem{"Other requests for stories are under way. Ask again."}
+		return nil, errBusy
 	}
 	defer l.reads.Release(1)
 	id, offsets, err := l.end(ctx)
@@ -64,9 +65,9 @@ func (l *List) follow(ctx context.Context, after string, q *query) (*Changes, er
 	}
 	c := &Changes{Stories: []stories.Record{}}
 	at := offsets.Next
-	if after != "" {
+	if q.after != "" {
 		var topic string
-		if topic, at, err = parseCursor(after); err != nil {
+		if topic, at, err = parseCursor(q.after); err != nil {
 			return nil, err
 		}
 		if topic != id || at < offsets.First || at > offsets.Next {
@@ -95,36 +96,24 @@ func (l *List) follow(ctx context.Context, after string, q *query) (*Changes, er
 	return c, nil
 }
 
-// serveFollow answers a request with a cursor.
-func (l *List) serveFollow(w http.ResponseWriter, r *http.Request, q *query, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	c, err := l.follow(ctx, q.after, q)
-	send(w, c, l.explained(err), log)
-}
-
-// serveStream sends the changes as events until the client or the time is gone. The id of an event is the cursor behind
-// it. An event without data moves the cursor on, and shows that the connection lives.
-func (l *List) serveStream(w http.ResponseWriter, r *http.Request, q *query, log *slog.Logger) {
+// stream sends the changes as events until the client or the time is gone. The id of an event is the cursor behind
+// it. An event without data moves the cursor on, and shows that the connection lives. After an error nothing was sent.
+func (l *List) stream(w http.ResponseWriter, r *http.Request, q *query, log *slog.Logger) error {
 	if !l.streams.TryAcquire(1) {
-		unavailable(w, fmt.Sprintf("%d clients follow the stories already. Ask again, or ask with after=.", mostStreams))
-		return
+		return unavailable("%d clients follow the stories already. Ask again, or ask with after=.", mostStreams)
 	}
 	defer l.streams.Release(1)
 	to := http.NewResponseController(w)
 	poll := time.NewTicker(streamPoll)
 	defer poll.Stop()
 	for end, first := time.Now().Add(streamLasts), true; time.Now().Before(end); first = false {
-		ctx, cancel := context.WithTimeout(r.Context(), timeout)
-		c, err := l.follow(ctx, q.after, q)
-		cancel()
+		c, err := l.follow(r.Context(), q)
 		switch {
 		case err != nil && first:
-			send(w, c, l.explained(err), log)
-			return
+			return err
 		case err != nil: // the client comes again with its cursor
 			log.Warn("a stream of stories has ended", "err", err)
-			return
+			return nil
 		case first:
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Header().Set("Cache-Control", "no-store")
@@ -132,17 +121,18 @@ func (l *List) serveStream(w http.ResponseWriter, r *http.Request, q *query, log
 		_ = to.SetWriteDeadline(time.Now().Add(timeout)) // without it the time of the listener ends the stream
 		_, err = w.Write(events(c))
 		if err != nil || to.Flush() != nil {
-			return
+			return nil
 		}
 		if q.after = c.Next; c.More {
 			continue
 		}
 		select {
 		case <-r.Context().Done():
-			return
+			return nil
 		case <-poll.C:
 		}
 	}
+	return nil
 }
 
 // events writes changes as server-sent events.

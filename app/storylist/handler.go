@@ -1,7 +1,6 @@
 package storylist
 
 import (
-	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"echosieve/app/visible"
+	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
 	"echosieve/stories"
 )
@@ -53,67 +53,70 @@ type Answer struct {
 // Handler serves the list below a path, and each story below that path with a slash.
 func (l *List) Handler(path string, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+	serve := func(path string, answer func(w http.ResponseWriter, r *http.Request) (any, error)) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			if a, err := answer(w, r); a != nil || err != nil { // else the stream is sent
+				l.send(w, a, err, log)
+			}
+		})
+	}
+	serve(path, func(w http.ResponseWriter, r *http.Request) (any, error) {
 		parameters, streamed := r.URL.Query(), strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 		if last := r.Header.Get("Last-Event-ID"); streamed && last != "" {
 			parameters.Set("after", last)
 		}
 		q, err := newQuery(parameters, l.now())
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
 		switch {
+		case err != nil:
+			return nil, err
 		case l.archive == nil && (streamed || q.after != ""):
-			http.Error(w, "The stories of a file do not change: ask without after.", http.StatusBadRequest)
+			return nil, wrong("The stories of a file do not change: ask without after.")
 		case streamed:
-			l.serveStream(w, r, q, log)
+			return nil, l.stream(w, r, q, log)
 		case q.after != "":
-			l.serveFollow(w, r, q, log)
-		default:
-			l.serve(w, r, log, func() any { return l.answer(q) })
+			return l.follow(r.Context(), q)
 		}
+		return l.latest(r.Context(), func(s *shelf) (any, error) { return l.answer(s, q), nil })
 	})
-	mux.HandleFunc("GET "+path+feedSuffix, func(w http.ResponseWriter, r *http.Request) {
+	serve(path+feedSuffix, func(_ http.ResponseWriter, r *http.Request) (any, error) {
 		q, err := newQuery(r.URL.Query(), l.now())
 		if err == nil && (q.after != "" || r.URL.Query().Has("sort")) {
-			err = errors.New("a feed has the stories that have changed last: leave sort and after out")
+			err = wrong("a feed has the stories that have changed last: leave sort and after out")
 		}
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+			return nil, err
 		}
 		q.sort = "changed"
-		l.serve(w, r, log, func() any {
-			first, _ := l.list(q)
-			return l.atom(r, first)
+		return l.latest(r.Context(), func(s *shelf) (any, error) {
+			first, _ := s.list(q)
+			return l.atom(r, first), nil
 		})
 	})
-	mux.HandleFunc("GET "+path+"/{root...}", func(w http.ResponseWriter, r *http.Request) {
+	serve(path+"/{root...}", func(_ http.ResponseWriter, r *http.Request) (any, error) {
 		if err := onlyParameters(r.URL.Query()); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+			return nil, err
 		}
-		l.serve(w, r, log, func() any {
-			if one := l.find(r.PathValue("root")); one != nil {
-				return l.told(one)
+		return l.latest(r.Context(), func(s *shelf) (any, error) {
+			if one := s.find(r.PathValue("root")); one != nil {
+				return l.told(one), nil
 			}
-			return nil
+			return nil, &problem{http.StatusNotFound, fmt.Sprintf("No story has this root, among the %d stories that have "+
+				"changed last. A story begins when a first article repeats its root.", s.stories.Len())}
 		})
 	})
 	return mux
 }
 
 // answer is what a query selects.
-func (l *List) answer(q *query) *Answer {
-	a := &Answer{Known: l.stories.Len(), Next: cursor(l.id, l.next), Stories: []stories.Record{}}
-	if since := l.since; !since.IsZero() {
+func (l *List) answer(s *shelf, q *query) *Answer {
+	a := &Answer{Known: s.stories.Len(), Next: cursor(s.id, s.next), Stories: []stories.Record{}}
+	if since := s.since; !since.IsZero() {
 		a.CompleteSince = &since
 	}
-	if all := l.stories.Values(); len(all) > 0 {
+	if all := s.stories.Values(); len(all) > 0 {
 		a.LastChange = &all[len(all)-1].changed
 	}
-	first, matched := l.list(q)
+	first, matched := s.list(q)
 	for _, one := range first {
 		a.Stories = append(a.Stories, l.told(one))
 	}
@@ -121,39 +124,42 @@ func (l *List) answer(q *query) *Answer {
 	return a
 }
 
-// serve reads what is new and sends the answer as JSON, or 404 if it is nil. One request after the other does so.
-func (l *List) serve(w http.ResponseWriter, r *http.Request, log *slog.Logger, answer func() any) {
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	if l.turn.Acquire(ctx, 1) != nil {
-		unavailable(w, "Other requests for stories are under way. Ask again.")
-		return
-	}
-	err := l.read(ctx)
-	var a any
-	known := l.stories.Len()
-	if err == nil {
-		a = answer()
-	}
-	l.turn.Release(1)
-	if err == nil && a == nil {
-		http.Error(w, fmt.Sprintf("No story has this root, among the %d stories that have changed last. "+
-			"A story begins when a first article repeats its root.", known), http.StatusNotFound)
-		return
-	}
-	send(w, a, err, log)
+// problem is the reason why there is no answer, in words for people.
+type problem struct {
+	status int
+	text   string
 }
 
+func (p *problem) Error() string { return p.text }
+
+// wrong is what is wrong with a request.
+func wrong(format string, args ...any) error {
+	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// unavailable is why a request comes too early.
+func unavailable(format string, args ...any) error {
+	return &problem{http.StatusServiceUnavailable, fmt.Sprintf(format, args...)}
+}
+
+var errBusy = unavailable("Other requests for stories are under way. Ask again.")
+
 // send sends an answer, as Atom or as JSON, or says why there is none.
-func send(w http.ResponseWriter, a any, err error, log *slog.Logger) {
-	var told *problem
-	if errors.As(err, &told) {
-		unavailable(w, told.text)
-		return
+func (l *List) send(w http.ResponseWriter, a any, err error, log *slog.Logger) {
+	if tools.IsMissing(err) {
+		err = unavailable("There is no topic %s that this user may read: it begins with the first start of "+
+			"\"echosieve stories\".", l.topic)
 	}
-	if err != nil {
+	var told *problem
+	if err != nil && !errors.As(err, &told) {
 		log.Warn("a request for stories was not answered", "err", err)
-		unavailable(w, "The topic of stories cannot be read now. The log says why.")
+		told = &problem{http.StatusServiceUnavailable, "The topic of stories cannot be read now. The log says why."}
+	}
+	if told != nil {
+		if told.status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "5")
+		}
+		http.Error(w, told.text, told.status)
 		return
 	}
 	f, isFeed := a.(*feed)
@@ -170,11 +176,6 @@ func send(w http.ResponseWriter, a any, err error, log *slog.Logger) {
 	_, _ = w.Write(append([]byte(xml.Header), out...)) // a client that is gone misses nothing
 }
 
-func unavailable(w http.ResponseWriter, text string) {
-	w.Header().Set("Retry-After", "5")
-	http.Error(w, text, http.StatusServiceUnavailable)
-}
-
 // onlyParameters returns an error that names a parameter which the request does not take.
 func onlyParameters(p url.Values, known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -182,9 +183,9 @@ func onlyParameters(p url.Values, known ...string) error {
 			continue
 		}
 		if len(known) == 0 {
-			return fmt.Errorf("%q is no parameter: this path takes none", name)
+			return wrong("%q is no parameter: this path takes none", name)
 		}
-		return fmt.Errorf("%q is no parameter: there are %s", name, strings.Join(known, ", "))
+		return wrong("%q is no parameter: there are %s", name, strings.Join(known, ", "))
 	}
 	return nil
 }
@@ -210,26 +211,26 @@ func newQuery(p url.Values, now time.Time) (*query, error) {
 	q := &query{sort: "copies", limit: usualLimit, title: strings.ToLower(p.Get("title")), label: p.Get("label"),
 		publisher: strings.ToLower(p.Get("publisher")), script: p.Get("script"), after: p.Get("after")}
 	if q.label != "" && !slices.Contains(stories.Labels, q.label) {
-		return nil, fmt.Errorf("label is one of %s", strings.Join(stories.Labels, ", "))
+		return nil, wrong("label is one of %s", strings.Join(stories.Labels, ", "))
 	}
 	if _, _, err := parseCursor(q.after); err != nil && q.after != "" {
 		return nil, err
 	}
 	if q.after != "" && p.Has("sort") {
-		return nil, errors.New("with after, stories come in the order in which they have changed: leave sort out")
+		return nil, wrong("with after, stories come in the order in which they have changed: leave sort out")
 	}
 	if sort := p.Get("sort"); sort != "" {
 		if q.sort = sort; orders[sort] == nil {
-			return nil, fmt.Errorf("sort is one of %s", strings.Join(slices.Sorted(maps.Keys(orders)), ", "))
+			return nil, wrong("sort is one of %s", strings.Join(slices.Sorted(maps.Keys(orders)), ", "))
 		}
 	}
 	if names := scripts(); q.script != "" && !slices.Contains(names, q.script) {
-		return nil, fmt.Errorf("script is one of %s: that of the title of the root", strings.Join(names, ", "))
+		return nil, wrong("script is one of %s: that of the title of the root", strings.Join(names, ", "))
 	}
 	if lang := p.Get("lang"); lang != "" {
 		script, own := ownScripts[lang]
 		if !own || q.script != "" && q.script != script.String() {
-			return nil, fmt.Errorf("lang is one of %s: other languages share a script, which script selects",
+			return nil, wrong("lang is one of %s: other languages share a script, which script selects",
 				strings.Join(slices.Sorted(maps.Keys(ownScripts)), ", "))
 		}
 		q.script = script.String()
@@ -237,7 +238,7 @@ func newQuery(p url.Values, now time.Time) (*query, error) {
 	if since := p.Get("since"); since != "" {
 		age, err := time.ParseDuration(since)
 		if err != nil || age <= 0 {
-			return nil, errors.New("since is a time such as 90m or 24h: the age of the last article, at most")
+			return nil, wrong("since is a time such as 90m or 24h: the age of the last article, at most")
 		}
 		q.since = now.Add(-age)
 	}
@@ -249,7 +250,7 @@ func newQuery(p url.Values, now time.Time) (*query, error) {
 		if value := p.Get(n.name); value != "" {
 			var err error
 			if *n.to, err = strconv.Atoi(value); err != nil || *n.to < 1 || *n.to > n.most {
-				return nil, fmt.Errorf("%s is a number from 1 to %d", n.name, n.most)
+				return nil, wrong("%s is a number from 1 to %d", n.name, n.most)
 			}
 		}
 	}

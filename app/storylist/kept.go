@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"echosieve/pipeline/record"
 	"echosieve/pipeline/text"
 	"echosieve/stories"
@@ -24,23 +26,47 @@ type kept struct {
 // The bytes that a record, each publisher, and each related article or label take beside their texts.
 const storyBytes, publisherBytes, rootBytes = 1024, 128, 128
 
+// The bounds of a shelf. 64 MiB of records take some 130 MB.
+const (
+	mostStories = 20_000
+	mostBytes   = 64 << 20
+)
+
+// shelf keeps the stories of a topic that have changed last. Not for concurrent use.
+type shelf struct {
+	id      string                        // of the topic
+	next    int64                         // the offset to go on with
+	stories *simplelru.LRU[string, *kept] // by the coordinates of the root, in the order in which they have changed
+	bytes   int
+	partial bool      // the topic holds records before the first one that was read
+	since   time.Time // stories that changed earlier may be missing; zero: none is
+}
+
+// newShelf returns a shelf without stories, which goes on from an offset of a topic.
+func newShelf(id string, next int64) *shelf {
+	s := &shelf{id: id, next: next}
+	s.stories, _ = simplelru.NewLRU(mostStories+1, // keep removes the oldest; it fails only for sizes below 1
+		func(_ string, one *kept) { s.bytes -= one.bytes })
+	return s
+}
+
 // keep takes in a record of the topic. The last record of a key counts. Records that no
 // projector writes are skipped.
-func (l *List) keep(r *record.Record) {
-	l.next = r.Offset + 1
-	if l.partial && l.since.IsZero() {
-		l.since = r.Time
+func (s *shelf) keep(r *record.Record) {
+	s.next = r.Offset + 1
+	if s.partial && s.since.IsZero() {
+		s.since = r.Time
 	}
 	root := string(r.Key)
-	l.stories.Remove(root)
+	s.stories.Remove(root)
 	one := parse(r)
 	if one == nil {
 		return // such as a null value, by which somebody has deleted the story
 	}
-	l.stories.Add(root, one)
-	for l.bytes += one.bytes; l.stories.Len() > mostStories || l.bytes > mostBytes; {
-		_, oldest, _ := l.stories.RemoveOldest()
-		l.since = oldest.changed
+	s.stories.Add(root, one)
+	for s.bytes += one.bytes; s.stories.Len() > mostStories || s.bytes > mostBytes; {
+		_, oldest, _ := s.stories.RemoveOldest()
+		s.since = oldest.changed
 	}
 }
 
@@ -58,25 +84,16 @@ func parse(r *record.Record) *kept {
 
 // find returns the story of a root by its coordinates or its id; nil if it is not kept. Of several roots with one id,
 // the story that changed last is meant.
-func (l *List) find(root string) *kept {
-	if one, found := l.stories.Peek(root); found {
+func (s *shelf) find(root string) *kept {
+	if one, found := s.stories.Peek(root); found {
 		return one
 	}
-	for _, one := range slices.Backward(l.stories.Values()) {
+	for _, one := range slices.Backward(s.stories.Values()) {
 		if one.Root.ID == root {
 			return one
 		}
 	}
 	return nil
-}
-
-// told is the story as it is now.
-func (l *List) told(one *kept) stories.Record {
-	r := one.Record
-	if l.now().Sub(r.LastTime) > l.window {
-		r.State = stories.Ended // nobody publishes a story again because it has ended
-	}
-	return r
 }
 
 // query selects and orders stories. The zero value selects all.
@@ -101,8 +118,8 @@ var orders = map[string]func(a, b *kept) int{
 }
 
 // list returns the first stories that a query selects, and how many it selects.
-func (l *List) list(q *query) (first []*kept, matched int) {
-	all := slices.DeleteFunc(l.stories.Values(), func(one *kept) bool { return !q.selects(one) })
+func (s *shelf) list(q *query) (first []*kept, matched int) {
+	all := slices.DeleteFunc(s.stories.Values(), func(one *kept) bool { return !q.selects(one) })
 	order := orders[q.sort]
 	slices.SortFunc(all, func(a, b *kept) int {
 		return cmp.Or(order(a, b), b.LastTime.Compare(a.LastTime), cmp.Compare(a.Root.Coordinates, b.Root.Coordinates))

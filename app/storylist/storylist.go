@@ -4,42 +4,37 @@
 package storylist
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/sync/semaphore"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
+	"echosieve/stories"
 )
 
-// The bounds of what a List keeps and reads. 64 MiB of records take some 130 MB.
-const (
-	mostStories = 20_000
-	mostBytes   = 64 << 20
-	mostRecords = 200_000 // at the end of the topic
-)
+// mostRecords bounds what is read of the end of the topic.
+const mostRecords = 200_000
 
-// List keeps the stories that have changed last. Safe for concurrent use.
+// List answers requests for the stories of a topic, or of a file. Safe for concurrent use.
 type List struct {
 	archive *tools.Archive // nil: the stories are of a file
 	topic   string
 	window  time.Duration
 	now     func() time.Time
 
-	reads, streams *semaphore.Weighted // of requests that follow the stories: they use no field below
+	reads, streams *semaphore.Weighted // of requests that follow the stories: they do not use the shelf
 
-	turn    *semaphore.Weighted           // of a request that uses the fields below
-	id      string                        // of the topic
-	next    int64                         // the offset to go on with
-	stories *simplelru.LRU[string, *kept] // by the coordinates of the root, in the order in which they have changed
-	bytes   int
-	partial bool      // the topic holds records before the first one that was read
-	since   time.Time // stories that changed earlier may be missing; zero: none is
+	turn  *semaphore.Weighted // of a request that uses the shelf
+	shelf *shelf
 }
 
 // Topic returns the name that the topic of stories has by default.
@@ -52,44 +47,43 @@ func New(cfg broker.Config, topic string, window time.Duration) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &List{archive: archive, topic: topic, window: window, now: time.Now,
-		reads: semaphore.NewWeighted(followers), streams: semaphore.NewWeighted(mostStreams), turn: semaphore.NewWeighted(1)}
-	l.clear(0)
-	return l, nil
+	return &List{archive: archive, topic: topic, window: window, now: time.Now,
+		reads: semaphore.NewWeighted(followers), streams: semaphore.NewWeighted(mostStreams),
+		turn: semaphore.NewWeighted(1), shelf: newShelf("", 0)}, nil
+}
+
+// mostLine bounds a line of FromFile, in bytes.
+const mostLine = 1 << 20
+
+// FromFile returns the list of the stories that filter --stories has written, for a process that has no Kafka. The list
+// does not change, so nobody can follow it.
+func FromFile(in io.Reader) (*List, error) {
+	s := newShelf("", 0)
+	lines := bufio.NewScanner(in)
+	for lines.Buffer(nil, mostLine); lines.Scan(); {
+		var named struct {
+			Root struct {
+				Coordinates string `json:"coordinates"`
+			} `json:"root"`
+		}
+		r := record.Record{Value: append([]byte(nil), lines.Bytes()...)}
+		r.Offset = s.next
+		if json.Unmarshal(r.Value, &named) == nil {
+			r.Key = []byte(named.Root.Coordinates)
+		}
+		if parse(&r) == nil {
+			return nil, fmt.Errorf("line %d is no story: name a file that \"echosieve filter --stories\" has written", s.next+1)
+		}
+		s.keep(&r)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", s.next+1, err)
+	}
+	return &List{window: math.MaxInt64, now: time.Now, turn: semaphore.NewWeighted(1), shelf: s}, nil
 }
 
 // Close closes the connections.
 func (l *List) Close() { l.archive.Close() }
-
-// clear forgets all stories, and goes on from an offset.
-func (l *List) clear(next int64) {
-	l.next, l.bytes, l.partial, l.since = next, 0, false, time.Time{}
-	l.stories, _ = simplelru.NewLRU(mostStories+1, // keep removes the oldest; it fails only for sizes below 1
-		func(_ string, one *kept) { l.bytes -= one.bytes })
-}
-
-// problem is the reason why there are no stories to tell, in words for people.
-type problem struct{ text string }
-
-func (p *problem) Error() string { return p.text }
-
-// read reads what has been published since the last call. The error is a *problem, or says why Kafka cannot be read.
-// What was read until ctx ended stays.
-func (l *List) read(ctx context.Context) error {
-	if l.archive == nil { // a file
-		return nil
-	}
-	return l.explained(l.readTopic(ctx))
-}
-
-// explained is an error in words for people, if they can do something.
-func (l *List) explained(err error) error {
-	if tools.IsMissing(err) {
-		return &problem{fmt.Sprintf("There is no topic %s that this user may read: it begins with the first start of "+
-			"\"echosieve stories\".", l.topic)}
-	}
-	return err
-}
 
 // end returns the id of the topic, and the offsets that it holds.
 func (l *List) end(ctx context.Context) (id string, o tools.Offsets, err error) {
@@ -99,31 +93,59 @@ func (l *List) end(ctx context.Context) (id string, o tools.Offsets, err error) 
 	return id, o, err
 }
 
-func (l *List) readTopic(ctx context.Context) error {
+// read reads what has been published since the last call. The error is a *problem, or says why Kafka cannot be read.
+// What was read until ctx ended stays.
+func (l *List) read(ctx context.Context) error {
+	if l.archive == nil { // a file
+		return nil
+	}
 	id, offsets, err := l.end(ctx)
 	if err != nil {
 		return err
 	}
-	if offsets.Next < l.next || id != l.id { // somebody has recreated the topic
-		l.clear(0)
-		l.id = id
+	if offsets.Next < l.shelf.next || id != l.shelf.id { // somebody has recreated the topic
+		l.shelf = newShelf(id, 0)
 	}
 	first := max(offsets.First, offsets.Next-mostRecords)
-	if l.next < first {
-		l.clear(first)
-		l.partial = first > offsets.First
+	if l.shelf.next < first {
+		l.shelf = newShelf(id, first)
+		l.shelf.partial = first > offsets.First
 	}
-	from := article.Coordinates{Topic: l.topic, Offset: l.next}
+	s := l.shelf
+	from := article.Coordinates{Topic: l.topic, Offset: s.next}
 	err = l.archive.Read(ctx, from, offsets.Next, func(r *record.Record) error {
-		l.keep(r)
+		s.keep(r)
 		return ctx.Err()
 	})
 	if ctx.Err() != nil && offsets.Next > first {
-		return &problem{fmt.Sprintf("The stories are being read: %d %% so far. Ask again.",
-			100*(l.next-first)/(offsets.Next-first))}
+		return unavailable("The stories are being read: %d %% so far. Ask again.",
+			100*(s.next-first)/(offsets.Next-first))
 	}
 	if err == nil {
-		l.next = offsets.Next
+		s.next = offsets.Next
 	}
 	return err
+}
+
+// latest reads what is new, and returns what answer makes of the shelf. One request after the other does so.
+func (l *List) latest(ctx context.Context, answer func(*shelf) (any, error)) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if l.turn.Acquire(ctx, 1) != nil {
+		return nil, errBusy
+	}
+	defer l.turn.Release(1)
+	if err := l.read(ctx); err != nil {
+		return nil, err
+	}
+	return answer(l.shelf)
+}
+
+// told is the story as it is now.
+func (l *List) told(one *kept) stories.Record {
+	r := one.Record
+	if l.now().Sub(r.LastTime) > l.window {
+		r.State = stories.Ended // nobody publishes a story again because it has ended
+	}
+	return r
 }

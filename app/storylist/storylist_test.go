@@ -134,8 +134,7 @@ func TestList(t *testing.T) {
 
 // The stories that changed last are kept, and the answer says since when there is none missing.
 func TestBounds(t *testing.T) {
-	l := &List{}
-	l.clear(0)
+	l := newShelf("", 0)
 	long := strings.Repeat("x", 100_000)
 	for i := range mostStories + 100 {
 		s := story(fmt.Sprint(i), 1, day, "Post")

@@ -45,7 +45,8 @@ func (l *Looker) Handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	gate := &gate{work: semaphore.NewWeighted(maxBody), reading: semaphore.NewWeighted(maxReading)}
 	mux.HandleFunc("GET "+Description, Describe)
-	mux.HandleFunc("POST "+Path, func(w http.ResponseWriter, r *http.Request) { l.serve(w, r, gate, log) })
+	mux.HandleFunc("POST "+Path, handle("The index cannot be read now.", log,
+		func(w http.ResponseWriter, r *http.Request) (any, error) { return l.look(w, r, gate) }))
 	return mux
 }
 
@@ -78,9 +79,9 @@ func wrong(format string, args ...any) error {
 
 // look reads a request and looks its articles up. The place among the looks is taken when the request has come: a slow
 // client holds none.
-func (l *Looker) look(ctx context.Context, w http.ResponseWriter, r *http.Request, gate *gate) (Answer, error) {
+func (l *Looker) look(w http.ResponseWriter, r *http.Request, gate *gate) (any, error) {
 	if r.URL.RawQuery != "" {
-		return Answer{}, wrong("%q is no parameter: "+Path+" takes none; an article is the body of the request",
+		return nil, wrong("%q is no parameter: "+Path+" takes none; an article is the body of the request",
 			r.URL.RawQuery)
 	}
 	announced := r.ContentLength
@@ -88,50 +89,51 @@ func (l *Looker) look(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		announced = maxBody
 	}
 	if !gate.reading.TryAcquire(announced) {
-		return Answer{}, errBusy
+		return nil, errBusy
 	}
 	defer gate.reading.Release(announced)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return Answer{}, &refusal{http.StatusRequestEntityTooLarge, "The request is too large: 8 MiB are taken."}
+		return nil, &refusal{http.StatusRequestEntityTooLarge, "The request is too large: 8 MiB are taken."}
 	}
 	if err != nil {
-		return Answer{}, err
+		return nil, err
 	}
 	values, err := split(body)
 	if err != nil {
-		return Answer{}, err
+		return nil, err
 	}
 	share := max(int64(len(body)), maxBody/inFlight)
 	if !gate.work.TryAcquire(share) {
-		return Answer{}, errBusy
+		return nil, errBusy
 	}
 	defer gate.work.Release(share)
-	return l.Look(ctx, values)
+	return l.Look(r.Context(), values)
 }
 
-func (l *Looker) serve(w http.ResponseWriter, r *http.Request, gate *gate, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	answer, err := l.look(ctx, w, r, gate)
-	if err == nil {
-		visible.Answer(w, http.StatusOK, answer, log)
-		return
+// handle serves what answer returns, as JSON. answer has until timeout. Its error is a *refusal, or stands in the log, and
+// the client reads what has failed.
+func handle(failed string, log *slog.Logger,
+	answer func(w http.ResponseWriter, r *http.Request) (any, error),
+) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), timeout)
+		defer cancel()
+		a, err := answer(w, r.WithContext(ctx))
+		if err == nil {
+			visible.Answer(w, http.StatusOK, a, log)
+			return
+		}
+		var refused *refusal
+		if !errors.As(err, &refused) { // or the client is gone
+			log.Warn("a request was not answered", "path", r.URL.Path, "err", err)
+			w.Header().Set("Retry-After", "5")
+			refused = &refusal{http.StatusServiceUnavailable, failed + " The log says why."}
+		} else if refused == errBusy {
+			w.Header().Set("Retry-After", "1")
+		}
+		http.Error(w, refused.text, refused.status)
 	}
-	refuse(w, r, err, "The index cannot be read now.", log)
-}
-
-// refuse sends a refusal. Another error stands in the log, and otherwise says what has failed.
-func refuse(w http.ResponseWriter, r *http.Request, err error, otherwise string, log *slog.Logger) {
-	var refused *refusal
-	if !errors.As(err, &refused) { // or the client is gone
-		log.Warn("a request was not answered", "path", r.URL.Path, "err", err)
-		w.Header().Set("Retry-After", "5")
-		refused = &refusal{http.StatusServiceUnavailable, otherwise + " The log says why."}
-	} else if refused == errBusy {
-		w.Header().Set("Retry-After", "1")
-	}
-	http.Error(w, refused.text, refused.status)
 }
 
 // split returns the articles of a request: values of the input topic, one after another or as one list. A string stands

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"echosieve/app/config"
-	"echosieve/app/visible"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/changes"
@@ -58,16 +57,8 @@ func (v *Versions) Close() { v.reader.Close() }
 // Handler serves ChangesPath.
 func (v *Versions) Handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+ChangesPath+"{at...}", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), timeout)
-		defer cancel()
-		answer, err := v.version(ctx, r.PathValue("at"))
-		if err != nil {
-			refuse(w, r, err, "Kafka cannot be read now.", log)
-			return
-		}
-		visible.Answer(w, http.StatusOK, answer, log)
-	})
+	mux.HandleFunc("GET "+ChangesPath+"{at...}", handle("Kafka cannot be read now.", log,
+		func(_ http.ResponseWriter, r *http.Request) (any, error) { return v.version(r.Context(), r.PathValue("at")) }))
 	return mux
 }
 
