@@ -1,7 +1,10 @@
 package console
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -9,6 +12,8 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
+	"echosieve/app/build"
+	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 )
@@ -27,6 +32,13 @@ const (
 	// historyStep and historySteps are the width and number of the bars of the charts: the last 15 minutes.
 	historyStep  = 10 * time.Second
 	historySteps = 90
+
+	// tickInterval is the time between two events of a feed. With maxTickRows it bounds what a page shows: 24
+	// verdicts a second, which is more than people can read.
+	tickInterval = 500 * time.Millisecond
+	// eventTimeout bounds the writing of one event. A browser that reads nothing for so long loses its feed,
+	// and connects again.
+	eventTimeout = 10 * time.Second
 )
 
 // counts are numbers of verdicts by kind.
@@ -184,4 +196,52 @@ func (f *feed) find(id string) (found []*row, searched int) {
 	defer f.mu.Unlock()
 	wanted := strings.ToLower(shortened(id)) // as the rows have it
 	return f.last(openingRows, func(r *row) bool { return strings.ToLower(r.ID) == wanted }), f.kept.Len()
+}
+
+// serveFeed sends a page its feed as server-sent events, until the client goes away: one event "opening",
+// then an event "tick" each tickInterval.
+func (c *Console) serveFeed(w http.ResponseWriter, r *http.Request) {
+	p, first := c.feed.open(newFilter(r.URL.Query()))
+	if p == nil {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, fmt.Sprintf("%d pages are open, or the service stops", maxPages), http.StatusServiceUnavailable)
+		return
+	}
+	defer c.feed.leave(p)
+	first.Version, first.Recipe = build.Version(), c.recipe
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the events back
+	// send sends one event (HTML standard, section 9.2). After an error the client is gone.
+	send := func(name string, data any) error {
+		text, err := json.Marshal(data) // without line ends, which would end the event
+		if err != nil {
+			return err
+		}
+		control := http.NewResponseController(w)
+		if err := control.SetWriteDeadline(time.Now().Add(eventTimeout)); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, visible.JSON(text)); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+	ticks := time.NewTicker(tickInterval)
+	defer ticks.Stop()
+	next := func() tick {
+		t := c.feed.take(p)
+		if c.Processes != nil {
+			t.Processes = c.Processes()
+		}
+		return t
+	}
+	for err := send("opening", first); err == nil; err = send("tick", next()) {
+		select {
+		case <-ticks.C:
+		case <-p.done:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
 }
