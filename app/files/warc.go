@@ -2,12 +2,10 @@ package files
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -109,45 +107,6 @@ func (w *warcReader) damaged(detail string) error {
 		_, err = w.ReadSlice('\n')
 		atStart = err == nil
 	}
-}
-
-// maxHeaderBytes bounds the header of a record of a web archive and that of an HTTP response, in bytes.
-// Browsers allow as much.
-const maxHeaderBytes = 256 << 10
-
-var (
-	errHeaderTooLong = fmt.Errorf("it has more than %d KiB", maxHeaderBytes>>10)
-	// folded is the end of a header line that the next one continues.
-	folded = regexp.MustCompile(`\r?\n[ \t]+`)
-)
-
-// readHead reads a first line, and lines of names and values up to an empty line, or to the end. A line without a
-// colon is left out, as browsers do.
-func readHead(in *bufio.Reader) (first string, h http.Header, err error) {
-	var head []byte
-	for more := true; more; {
-		begin := len(head)
-		for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull) && len(head) <= maxHeaderBytes; {
-			var part []byte
-			part, err = in.ReadSlice('\n')
-			head = append(head, part...)
-		}
-		more = err == nil && len(bytes.TrimRight(head[begin:], "\r\n")) > 0 && len(head) <= maxHeaderBytes
-	}
-	lines := strings.Split(string(folded.ReplaceAllLiteral(head, []byte(" "))), "\n")
-	if len(head) > maxHeaderBytes {
-		return lines[0], nil, errHeaderTooLong
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", nil, err
-	}
-	h = http.Header{}
-	for _, line := range lines[1:] {
-		if name, value, found := strings.Cut(line, ":"); found {
-			h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
-		}
-	}
-	return lines[0], h, nil
 }
 
 // uriOf returns the address of a record. Bytes that are no UTF-8 are written as browsers write them, so that

@@ -13,10 +13,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
 
 	"echosieve/pipeline/decode"
 )
@@ -57,6 +61,45 @@ func readResponse(in *bufio.Reader, most int) (body []byte, contentType string, 
 	}
 	body, err = undoCodings(body, header, most)
 	return body, contentType, err
+}
+
+// maxHeaderBytes bounds the header of a record of a web archive and that of an HTTP response, in bytes.
+// Browsers allow as much.
+const maxHeaderBytes = 256 << 10
+
+var (
+	errHeaderTooLong = fmt.Errorf("it has more than %d KiB", maxHeaderBytes>>10)
+	// folded is the end of a header line that the next one continues.
+	folded = regexp.MustCompile(`\r?\n[ \t]+`)
+)
+
+// readHead reads a first line, and lines of names and values up to an empty line, or to the end. A line without a
+// colon is left out, as browsers do.
+func readHead(in *bufio.Reader) (first string, h http.Header, err error) {
+	var head []byte
+	for more := true; more; {
+		begin := len(head)
+		for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull) && len(head) <= maxHeaderBytes; {
+			var part []byte
+			part, err = in.ReadSlice('\n')
+			head = append(head, part...)
+		}
+		more = err == nil && len(bytes.TrimRight(head[begin:], "\r\n")) > 0 && len(head) <= maxHeaderBytes
+	}
+	lines := strings.Split(string(folded.ReplaceAllLiteral(head, []byte(" "))), "\n")
+	if len(head) > maxHeaderBytes {
+		return lines[0], nil, errHeaderTooLong
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", nil, err
+	}
+	h = http.Header{}
+	for _, line := range lines[1:] {
+		if name, value, found := strings.Cut(line, ":"); found {
+			h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+		}
+	}
+	return lines[0], h, nil
 }
 
 // mayBePage returns an error if a body of a type is no page. Without a type, the body's first bytes decide. Of several
@@ -173,3 +216,64 @@ func decompress(body []byte, coding string, most int) ([]byte, error) {
 	}
 	return page, nil
 }
+
+// metaBytes is how much of a page is searched for its encoding, in bytes. Browsers search the first 1,024
+// bytes, and the rest of the head when they come to it.
+const metaBytes = 256 << 10
+
+// metaCharset finds the meta element of a page that names its encoding.
+var metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]*charset`)
+
+// toUTF8 returns a page as browsers read it: a byte order mark counts most, then contentType, then the page's own
+// meta element, then UTF-8. An encoding in which all bytes are characters goes before one in which some are not.
+// ok is false if it is no text in any of these.
+func toUTF8(data []byte, contentType string) (text string, ok bool) {
+	named := make([]encoding.Encoding, 0, 4)
+	for _, kind := range []string{contentType, ""} {
+		if e, name, certain := charset.DetermineEncoding(data, kind); certain || name != "windows-1252" {
+			named = append(named, e) // else nothing names one, and windows-1252 is what the library falls back to
+		}
+	}
+	named = append(named, encoding.Nop)
+	if m := metaCharset.FindIndex(data[:min(len(data), metaBytes)]); m != nil {
+		e, _, _ := charset.DetermineEncoding(data[m[0]:], "")
+		named = append(named, e)
+	}
+	first := ""
+	for _, e := range named {
+		text, strange := inUTF8(e, data)
+		if strange == 0 {
+			return text, true
+		}
+		if first == "" && isText(strange, len(text)) {
+			first = text
+		}
+	}
+	return first, first != ""
+}
+
+// inUTF8 returns data in UTF-8, and the number of strange characters in it.
+func inUTF8(e encoding.Encoding, data []byte) (text string, strange int) {
+	decoded, err := e.NewDecoder().Bytes(data)
+	if err != nil {
+		return "", len(data)
+	}
+	decoded = bytes.TrimPrefix(decoded, []byte(byteOrderMark))
+	return string(decoded), strangeIn(decoded)
+}
+
+// strangeIn counts characters that no text has: control characters, and replacements of what could not be decoded.
+func strangeIn(text []byte) (n int) {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError || unicode.Is(unicode.Cc, r) && r != '\n' && r != '\r' && r != '\t' && r != '\f' {
+			n++
+		}
+		text = text[size:]
+	}
+	return n
+}
+
+// isText says whether strange characters are so few among the bytes of a text that it is damaged, and not
+// something else.
+func isText(strange, bytes int) bool { return strange <= 2 || strange*100 <= bytes }
