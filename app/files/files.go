@@ -21,21 +21,9 @@ const (
 	HoldsText     = "text, or put the text itself in quotes"
 )
 
-// Open opens a file that the user named. holds is one of the constants above: an error tells the user to name
-// such a file.
-func Open(name, holds string) (*os.File, error) {
-	if err := Check(name, holds); err != nil {
-		return nil, err
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("%w; name a file of %s that can be read", err, holds)
-	}
-	return f, nil
-}
-
-// Check returns the error that Open would return. It opens nothing, because opening a named pipe would take
-// its content from the command that reads it later.
+// Check returns why a file that the user named cannot be read. holds is one of the constants above: an error tells the
+// user to name such a file. It opens nothing, because opening a named pipe would take its content from the command that
+// reads it later.
 func Check(name, holds string) error {
 	info, err := os.Stat(name)
 	switch {

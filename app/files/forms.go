@@ -20,23 +20,24 @@ import (
 
 // otherForms are the beginnings of files that are not read, and what to do instead.
 var otherForms = []struct{ prefix, form, remedy string }{
-	{"BZh", "bzip2", "type bunzip2 -c FILE and pipe it into this command"},
-	{"\xfd7zXZ\x00", "xz", "type xz -dc FILE and pipe it into this command"},
-	{"\x04\x22\x4d\x18", "lz4", "type lz4 -dc FILE and pipe it into this command"},
-	{"\x50\x2a\x4d\x18", "pzstd", "type zstd -dc FILE and pipe it into this command"},
-	{"PK\x03\x04", "a zip file", "type unzip -p FILE and pipe it into this command"},
-	{"PAR1", "Parquet", "type duckdb -c \"COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)\" and pipe it into " +
-		"this command"},
-	{"SQLite format 3\x00", "an SQLite database", "type sqlite3 -json FILE 'SELECT * FROM TABLE' and pipe it into this " +
-		"command"},
+	{"BZh", "bzip2", "type bunzip2 -c FILE" + pipe},
+	{"\xfd7zXZ\x00", "xz", "type xz -dc FILE" + pipe},
+	{"\x04\x22\x4d\x18", "lz4", "type lz4 -dc FILE" + pipe},
+	{"\x50\x2a\x4d\x18", "pzstd", "type zstd -dc FILE" + pipe},
+	{"PK\x03\x04", "a zip file", "type unzip -p FILE" + pipe},
+	{"PAR1", "Parquet", "type duckdb -c \"COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)\"" + pipe},
+	{"SQLite format 3\x00", "an SQLite database", "type sqlite3 -json FILE 'SELECT * FROM TABLE'" + pipe},
 	{"ARROW1", "an Arrow file", arrowRemedy},
 	{"FEA1", "an Arrow file (Feather)", arrowRemedy},
-	{"Obj\x01", "an Avro file", "type avro-tools tojson FILE and pipe it into this command"},
-	{"sep=", "a table behind a line that names its separator", "type tail -n +2 FILE and pipe it into this command"},
+	{"Obj\x01", "an Avro file", "type avro-tools tojson FILE" + pipe},
+	{"sep=", "a table behind a line that names its separator", "type tail -n +2 FILE" + pipe},
 	{"<?xml", "XML, perhaps a feed", "let a program that reads feeds write one JSON object a line"},
 	{"<rss", "a feed", "let a program that reads feeds write one JSON object a line"},
 	{"<feed", "a feed", "let a program that reads feeds write one JSON object a line"},
 }
+
+// pipe ends a remedy that prints what is read.
+const pipe = " and pipe it into this command"
 
 const arrowRemedy = "write it as JSON Lines, such as by pandas: read_feather(FILE).to_json(sys.stdout, " +
 	"orient='records', lines=True)"
@@ -100,13 +101,11 @@ func otherForm(start []byte, first string) error {
 	kind, zeros := http.DetectContentType(start), bytes.Count(start[:min(len(start), 8)], []byte{0})
 	switch {
 	case len(start) > tarMark && bytes.HasPrefix(start[tarMark:], []byte("ustar")):
-		return errors.New("this is a tar archive: type tar -xOf FILE and pipe it into this command")
+		return errors.New("this is a tar archive: type tar -xOf FILE" + pipe)
 	case bytes.HasPrefix(start, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(start, []byte("\x00\x00\xfe\xff")), zeros == 6:
-		return errors.New("this is UTF-32: save it in UTF-8, or type iconv -f UTF-32 -t UTF-8 FILE and pipe it " +
-			"into this command")
+		return errors.New("this is UTF-32: save it in UTF-8, or type iconv -f UTF-32 -t UTF-8 FILE" + pipe)
 	case strings.Contains(kind, "utf-16"), zeros == 4: // two characters of ASCII
-		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE and pipe it " +
-			"into this command")
+		return errors.New("this is UTF-16: save it in UTF-8, or type iconv -f UTF-16 -t UTF-8 FILE" + pipe)
 	case known:
 		return nil
 	case strings.HasPrefix(kind, "text/html"):
@@ -124,13 +123,11 @@ func otherForm(start []byte, first string) error {
 
 var (
 	errBulk = errors.New("this is Elasticsearch's bulk format: type jq -c 'select(length != 1 or (has(\"index\") or " +
-		"has(\"create\") | not))' FILE and pipe it into this command")
-	errKcat = errors.New("this is the output of kcat -J: type jq -c '.payload // empty | fromjson' FILE and pipe it " +
-		"into this command")
-	errCarriage = errors.New("its lines end in a carriage return alone: type tr '\\r' '\\n' < FILE and pipe it into " +
-		"this command")
+		"has(\"create\") | not))' FILE" + pipe)
+	errKcat     = errors.New("this is the output of kcat -J: type jq -c '.payload // empty | fromjson' FILE" + pipe)
+	errCarriage = errors.New("its lines end in a carriage return alone: type tr '\\r' '\\n' < FILE" + pipe)
 	errEncoding = errors.New("the file is not in UTF-8: save it in UTF-8, or type iconv -f GB18030 -t UTF-8 FILE, with " +
-		"its encoding in place of GB18030, and pipe it into this command")
+		"its encoding in place of GB18030," + pipe)
 )
 
 // tarMark is where the header of a tar archive has its mark, in bytes.

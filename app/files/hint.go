@@ -19,7 +19,7 @@ func membersOf(value []byte) string {
 	m.add("", gjson.ParseBytes(value), namesDepth)
 	text, said := m.text, ""
 	if list, inner, found := strings.Cut(text, "[]."); found {
-		text, said = inner, "; of articles in a list: type jq -c '."+list+"[]' FILE and pipe it into this command"
+		text, said = inner, "; of articles in a list: type jq -c '."+list+"[]' FILE"+pipe
 	}
 	return has(m.names, text) + said
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"slices"
 	"time"
 
@@ -106,9 +107,12 @@ func (f *file) read(ctx context.Context) (place int, err error) {
 	if name := f.Names[f.number]; name == "-" {
 		in = interruptible(ctx, in)
 	} else {
-		opened, err := Open(name, HoldsArticles)
-		if err != nil {
+		if err := Check(name, HoldsArticles); err != nil {
 			return 0, err
+		}
+		opened, err := os.Open(name)
+		if err != nil {
+			return 0, fmt.Errorf("%w; name a file of %s that can be read", err, HoldsArticles)
 		}
 		defer opened.Close()
 		in = opened

@@ -45,8 +45,7 @@ func decompressed(r io.Reader) (text *bufio.Reader, done func(), err error) {
 func explainBehind(err error) error {
 	for program, behind := range map[string]error{"gzip": gzip.ErrHeader, "zstd": zstd.ErrMagicMismatch} {
 		if errors.Is(err, behind) {
-			return fmt.Errorf("something else stands behind the compressed data (%w): type %s -dc FILE and pipe it into "+
-				"this command", err, program)
+			return fmt.Errorf("something else stands behind the compressed data (%w): type %s -dc FILE"+pipe, err, program)
 		}
 	}
 	return err

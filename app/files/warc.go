@@ -129,11 +129,11 @@ func uriOf(h http.Header) string {
 
 // text returns the page of a record in UTF-8; empty if the record is about the crawl.
 func (w *warcReader) text(h http.Header, block io.Reader) (string, error) {
-	kind := h.Get("Content-Type")
+	record, kind := strings.ToLower(h.Get("WARC-Type")), h.Get("Content-Type")
 	most := 2*w.limit + 1 // UTF-16 has two bytes for a letter that has one in UTF-8
 	var body []byte
 	var err error
-	switch strings.ToLower(h.Get("WARC-Type")) {
+	switch record {
 	case "conversion":
 		kind = "text/plain; charset=utf-8" // the standard's
 		body, err = readAtMost(block, most)
@@ -142,18 +142,16 @@ func (w *warcReader) text(h http.Header, block io.Reader) (string, error) {
 			!strings.HasPrefix(strings.ToLower(kind), "application/http") {
 			return "", noPage("of the protocol " + scheme[:min(len(scheme), 20)])
 		}
-		if body, kind, err = readResponse(bufio.NewReader(block), most); err == nil {
-			err = sniffed(body, kind)
-		}
+		body, kind, err = readResponse(bufio.NewReader(block), most)
 	case "resource":
 		if err = mayBePage(kind); err == nil {
 			body, err = readAtMost(block, most)
 		}
-		if err == nil {
-			err = sniffed(body, kind)
-		}
 	default:
 		return "", nil
+	}
+	if err == nil && record != "conversion" {
+		err = sniffed(body, kind)
 	}
 	if err != nil {
 		return "", err

@@ -62,20 +62,14 @@ type waiting struct {
 
 // newHealth returns the health of the named components. A nil registerer leaves the gauge unregistered.
 func newHealth(reg prometheus.Registerer, log *slog.Logger, names ...string) *health {
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return promauto.With(reg).NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"component"})
+	}
 	h := &health{
-		log: log,
-		up: promauto.With(reg).NewGaugeVec(prometheus.GaugeOpts{
-			Name: "echosieve_connection_up",
-			Help: "1 if the last probe succeeded and no call waits for the server.",
-		}, []string{"component"}),
-		waits: promauto.With(reg).NewGaugeVec(prometheus.GaugeOpts{
-			Name: "echosieve_waits",
-			Help: "1 while the server answers and work waits for other processes.",
-		}, []string{"component"}),
-		warnings: promauto.With(reg).NewGaugeVec(prometheus.GaugeOpts{
-			Name: "echosieve_warnings",
-			Help: "Warnings that /readyz shows.",
-		}, []string{"component"}),
+		log:        log,
+		up:         gauge("echosieve_connection_up", "1 if the last probe succeeded and no call waits for the server."),
+		waits:      gauge("echosieve_waits", "1 while the server answers and work waits for other processes."),
+		warnings:   gauge("echosieve_warnings", "Warnings that /readyz shows."),
 		now:        time.Now,
 		components: map[string]*component{},
 	}

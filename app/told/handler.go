@@ -111,8 +111,8 @@ func (l *Looker) look(w http.ResponseWriter, r *http.Request, gate *gate) (any, 
 	return l.Look(r.Context(), values)
 }
 
-// handle serves what answer returns, as JSON. answer has until timeout. Its error is a *refusal, or stands in the log, and
-// the client reads what has failed.
+// handle serves what answer returns, as JSON. answer has until timeout. Its error is a *refusal, or stands in the log,
+// and the client reads what has failed.
 func handle(failed string, log *slog.Logger,
 	answer func(w http.ResponseWriter, r *http.Request) (any, error),
 ) http.HandlerFunc {

@@ -58,7 +58,9 @@ func (v *Versions) Close() { v.reader.Close() }
 func (v *Versions) Handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+ChangesPath+"{at...}", handle("Kafka cannot be read now.", log,
-		func(_ http.ResponseWriter, r *http.Request) (any, error) { return v.version(r.Context(), r.PathValue("at")) }))
+		func(_ http.ResponseWriter, r *http.Request) (any, error) {
+			return v.version(r.Context(), r.PathValue("at"))
+		}))
 	return mux
 }
 
