@@ -264,8 +264,7 @@ func TestEverySettingThatMovesTheKeys(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"probes", "anchors", "never"}, keep)
-	help, _ := Schema().Section("detection")
-	require.Contains(t, help, "except of probes, anchors and never")
+	require.Contains(t, string(helpFile), "except of probes, anchors and never")
 	page, err := os.ReadFile("../../docs/configuration.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page),

@@ -121,7 +121,7 @@ func (k Key) fromNode(n *yaml.Node) (any, error) {
 			}
 			items[i] = item.Value
 		}
-		return k.list(items), nil
+		return items, nil
 	default:
 		return nil, fmt.Errorf("wants one value of type %s", k.Type())
 	}

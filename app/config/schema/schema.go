@@ -60,7 +60,7 @@ type Schema struct {
 }
 
 // New makes the schema of a struct. The values of its fields are the defaults of the settings. Every environment
-// variable begins with the prefix, "ECHOSIEVE_". A field is a string, a bool, a number, a duration or a list of
+// variable begins with the prefix, "ECHOSIEVE_". A field is a string, a bool, an int, a float64, a duration or a list of
 // strings, and a secret is a string. Names and variables are used once: a test of package config looks for that. help
 // is that of keys without the tag.
 func New(prefix string, defaults any, help map[string]string) *Schema {
@@ -71,12 +71,6 @@ func New(prefix string, defaults any, help map[string]string) *Schema {
 
 // Keys returns all keys, in the order of the struct's fields.
 func (s *Schema) Keys() []Key { return slices.Clone(s.keys) }
-
-// Section returns the help of a section. found is false if there is none of that name.
-func (s *Schema) Section(name string) (help string, found bool) {
-	help, found = s.sections[name]
-	return help, found
-}
 
 func (s *Schema) addStruct(prefix string, v reflect.Value, path []int, long map[string]string) {
 	for i := range v.NumField() {

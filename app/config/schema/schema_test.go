@@ -27,7 +27,7 @@ type testTopics struct {
 
 type testShared struct {
 	Weight float64 `setting:"weight" help:"A number."`
-	Small  uint8   `setting:"small" help:"A small number." hidden:"true"`
+	Small  int     `setting:"small" help:"A small number." hidden:"true"`
 }
 
 type testConfig struct {
@@ -226,7 +226,7 @@ func TestFileMistakes(t *testing.T) {
 		"not a mapping":     {"- a\n", `:1: want settings as name: value`},
 		"two documents":     {"window: 1h\n---\nwindow: 2h\n", `more than one YAML document`},
 		"tab":               {"window: 7d\nkafka:\n\tbrokers: [a:1]\n", "e.yaml: yaml: line 3:"},
-		"all are reported":  {"windw: 1h\nsmall: 256\n", ":2: small wants a whole number, 0 or more, of at most 8 bits"},
+		"all are reported":  {"windw: 1h\nsmall: 1.5\n", ":2: small wants a whole number of at most 64 bits"},
 		"secret not shown":  {"kafka: {password: [hunter2]}\n", "kafka.password wants one value of type string"},
 		"secret as alias":   {"kafka: {password: *hunter2}\n", "e.yaml: yaml: a value begins with *"},
 		"alias":             {"window: &w 1h\nweight: *w\n", `:2: weight wants one value of type float`},

@@ -16,21 +16,20 @@ import (
 
 // Type returns the name of the type of the value, for help texts: string, bool, int, float, duration, size or list.
 func (k Key) Type() string {
-	kind := reflect.TypeOf(k.Default).Kind()
-	isInteger := kind >= reflect.Int && kind <= reflect.Uint64
-	switch _, isDuration := k.Default.(time.Duration); {
-	case isInteger && strings.HasSuffix(k.Name, "_bytes"):
-		return "size"
-	case isDuration:
-		return "duration"
-	case isInteger:
-		return "int"
-	case kind == reflect.Float32, kind == reflect.Float64:
-		return "float"
-	case kind == reflect.Slice:
-		return "list"
-	case kind == reflect.Bool:
+	switch k.Default.(type) {
+	case bool:
 		return "bool"
+	case float64:
+		return "float"
+	case time.Duration:
+		return "duration"
+	case []string:
+		return "list"
+	case int:
+		if strings.HasSuffix(k.Name, "_bytes") {
+			return "size"
+		}
+		return "int"
 	default:
 		return "string"
 	}
@@ -38,70 +37,44 @@ func (k Key) Type() string {
 
 // parse reads the text of a value from a file, a variable or a flag. The result has the type of the field.
 func (k Key) parse(text string) (any, error) {
-	v := reflect.New(reflect.TypeOf(k.Default)).Elem()
 	switch k.Type() {
 	case "size":
 		n, err := units.RAMInBytes(text)
 		if err != nil || n < 0 || n == math.MaxInt64 { // RAMInBytes returns one of these for a size beyond 64 bits
 			return nil, errors.New(`wants a size such as 1048576 or "64MiB"`)
 		}
-		return k.integer(v, strconv.FormatInt(n, 10))
-	case "duration":
-		d, err := ParseDuration(text)
-		if err != nil {
-			return nil, err
-		}
-		v.SetInt(int64(d))
+		text = strconv.FormatInt(n, 10)
+		fallthrough
 	case "int":
-		return k.integer(v, text)
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("wants a whole number of at most %d bits", strconv.IntSize)
+		}
+		return n, nil
+	case "duration":
+		return ParseDuration(text)
 	case "bool":
 		if text != "true" && text != "false" {
 			return nil, errors.New("wants true or false")
 		}
-		v.SetBool(text == "true")
+		return text == "true", nil
 	case "float":
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			return nil, errors.New("wants a number")
 		}
-		v.SetFloat(f)
+		return f, nil
 	case "list":
-		return k.list(splitList(text)), nil
+		return splitList(text), nil
 	default:
-		v.SetString(text)
+		return text, nil
 	}
-	return v.Interface(), nil
-}
-
-func (k Key) integer(v reflect.Value, text string) (any, error) {
-	if v.CanUint() {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil || v.OverflowUint(n) {
-			return nil, fmt.Errorf("wants a whole number, 0 or more, of at most %d bits", v.Type().Bits())
-		}
-		v.SetUint(n)
-		return v.Interface(), nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || v.OverflowInt(n) {
-		return nil, fmt.Errorf("wants a whole number of at most %d bits", v.Type().Bits())
-	}
-	v.SetInt(n)
-	return v.Interface(), nil
-}
-
-func (k Key) list(items []string) any {
-	v := reflect.MakeSlice(reflect.TypeOf(k.Default), len(items), len(items))
-	for i, item := range items {
-		v.Index(i).SetString(item)
-	}
-	return v.Interface()
 }
 
 // splitList reads "a, b" as [a b] and "" as [].
 func splitList(text string) []string {
 	if strings.TrimSpace(text) == "" {
-		return nil
+		return []string{}
 	}
 	items := strings.Split(text, ",")
 	for i := range items {
@@ -112,27 +85,19 @@ func splitList(text string) []string {
 
 // format is the inverse of parse.
 func (k Key) format(value any) string {
-	v := reflect.ValueOf(value)
-	switch k.Type() {
-	case "size":
-		n := v.Convert(reflect.TypeFor[int64]()).Int()
-		text := units.BytesSize(float64(n))
+	switch v := value.(type) {
+	case time.Duration:
+		return formatDuration(v)
+	case []string:
+		return strings.Join(v, ",")
+	case int:
+		text := units.BytesSize(float64(v))
 		// BytesSize rounds to four digits. Where that changes the size, it is written in bytes.
-		if back, err := units.RAMInBytes(text); err != nil || back != n || n < units.KiB {
-			return strconv.FormatInt(n, 10)
+		if back, err := units.RAMInBytes(text); k.Type() == "size" && err == nil && back == int64(v) && v >= units.KiB {
+			return text
 		}
-		return text
-	case "duration":
-		return formatDuration(time.Duration(v.Int()))
-	case "list":
-		items := make([]string, v.Len())
-		for i := range items {
-			items[i] = v.Index(i).String()
-		}
-		return strings.Join(items, ",")
-	default:
-		return fmt.Sprint(value)
 	}
+	return fmt.Sprint(value)
 }
 
 // formatDuration leaves out the zero minutes and seconds that Duration.String appends: 168h, not 168h0m0s.
