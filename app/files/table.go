@@ -18,11 +18,10 @@ import (
 // A row that does not fit the standard ends the file, because nobody knows where the next one begins.
 type tableReader struct {
 	window
-	parser  *csv.Reader
-	names   []string        // of the columns, as the settings have them
-	text    string          // of these, that of the text
-	columns map[string]bool // all names, in lower case
-	utf8    bool            // a row has letters outside of ASCII, and they are UTF-8
+	parser *csv.Reader
+	names  []string // of the columns, as the settings have them
+	text   string   // of these, that of the text
+	utf8   bool     // a row has letters outside of ASCII, and they are UTF-8
 }
 
 // separators of tables; Excel writes semicolons where the comma is in numbers.
@@ -44,11 +43,7 @@ func newTableReader(s *source, first string, text, known []string) (t *tableRead
 		}
 		_, _ = s.ReadSlice('\n') // the next read returns the error
 		s.line++
-		t = &tableReader{window: window{source: s}, names: names, text: names[at],
-			columns: map[string]bool{}}
-		for _, n := range names {
-			t.columns[lower(n)] = n != ""
-		}
+		t = &tableReader{window: window{source: s}, names: names, text: names[at]}
 		t.parser = newParser(&t.window, separator)
 		return t, nil
 	}
@@ -126,8 +121,8 @@ func (t *tableReader) next() (Article, error) {
 func (t *tableReader) isHeader(row []string) bool {
 	names, text := 0, false
 	for _, f := range row {
-		if len(f) <= longestName && t.columns[lower(f)] {
-			names, text = names+1, text || lower(f) == lower(t.text)
+		if len(f) <= longestName && slices.ContainsFunc(t.names, func(n string) bool { return n != "" && sameName(n, f) }) {
+			names, text = names+1, text || sameName(t.text, f)
 		}
 	}
 	return text && names > 1 && len(row) <= len(t.names)

@@ -44,10 +44,14 @@ type Client struct {
 	text    int                            // bytes of the texts of schemas
 	unknown map[string]*record.RejectError // why there is no schema for an id; all of them are forgotten at a time
 	since   time.Time                      // when they were forgotten last
-	good    string                         // the id whose schema came last; empty: none
-	goodAt  time.Time                      // when it was asked for
-	goodBy  time.Time                      // when it had come
+	good    answered                       // the last one; zero: none
 	dead    time.Time                      // when an id last became a dead letter after patience
+}
+
+// answered is an id whose schema has come.
+type answered struct {
+	id          string
+	asked, came time.Time
 }
 
 // found is a schema and the bytes of the texts that it was made of.
@@ -128,7 +132,7 @@ func (c *Client) rememberSchema(id string, schema *avrojson.Schema, text int, as
 	for c.text += text; c.text > mostText; {
 		c.schemas.RemoveOldest()
 	}
-	c.good, c.goodAt, c.goodBy = id, asked, c.now()
+	c.good = answered{id, asked, c.now()}
 }
 
 func (c *Client) rememberUnknown(id string, why *record.RejectError) {
@@ -143,7 +147,7 @@ func (c *Client) rememberUnknown(id string, why *record.RejectError) {
 // works. A registry without a schema, or one that shows this user no list, counts as up.
 func (c *Client) Ping(ctx context.Context) error {
 	c.mu.Lock()
-	id, asked := c.good, c.now()
+	id, asked := c.good.id, c.now()
 	c.mu.Unlock()
 	if id != "" {
 		_, err := c.byID(ctx, id)
@@ -175,7 +179,7 @@ func (c *Client) Ping(ctx context.Context) error {
 func (c *Client) worked(id string, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.good, c.goodAt, c.goodBy = id, asked, c.now()
+	c.good = answered{id, asked, c.now()}
 }
 
 // A refusal has two outcomes. If the registry says that it does not know the id, says so for as long as patience, and
@@ -249,7 +253,7 @@ func (w waiting) settle(ctx context.Context, call *request, no *refusal) error {
 func (w waiting) fault(call *request, no *refusal) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if call.refused.IsZero() || w.now().Sub(call.refused) > w.patience && w.goodAt.Before(call.refused) {
+	if call.refused.IsZero() || w.now().Sub(call.refused) > w.patience && w.good.asked.Before(call.refused) {
 		return no.problem
 	}
 	return nil
@@ -273,7 +277,7 @@ func (w waiting) try(ctx context.Context, call *request) (*avrojson.Schema, erro
 	if call.refused.IsZero() {
 		call.refused = now
 	}
-	workedIn := func(from, to time.Time) bool { return !w.goodAt.Before(from) && !w.goodBy.After(to) }
+	workedIn := func(from, to time.Time) bool { return !w.good.asked.Before(from) && !w.good.came.After(to) }
 	patient := now.Sub(call.refused) >= w.patience && workedIn(call.refused, no.asked)
 	if !patient && (now.Sub(w.dead) >= lately || !workedIn(now.Add(-w.patience), now)) {
 		return nil, no

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
@@ -125,16 +126,14 @@ const buildInfo = "echosieve_build_info"
 // version, recipe and index, and say whether this is a shadow.
 func (p *process) registerBuildInfo(index string) {
 	b := build.Read()
-	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
+	promauto.With(p.registry).NewGauge(prometheus.GaugeOpts{
 		Name: buildInfo,
 		Help: "Always 1; the labels name version, recipe and index.",
 		ConstLabels: prometheus.Labels{
 			"version": b.Version, "revision": b.Revision, "goversion": b.Go, "recipe": p.recipeID, "index": index,
 			"shadow": strconv.FormatBool(p.cfg.IsShadow()),
 		},
-	})
-	gauge.Set(1)
-	p.registry.MustRegister(gauge)
+	}).Set(1)
 }
 
 // Unprotected returns a warning for each setting that takes the protection from a connection. Such settings
@@ -142,38 +141,33 @@ func (p *process) registerBuildInfo(index string) {
 // to remove the settings after the test.
 func Unprotected(cfg config.Config) []diag.Finding {
 	var findings []diag.Finding
-	for _, f := range []struct {
-		component       string
-		is              bool
-		problem, remedy string
-	}{
-		{"kafka", cfg.Kafka.TLS.InsecureSkipVerify,
-			"kafka.tls.insecure_skip_verify is set: anyone who can redirect a connection can read and change everything",
-			"remove it, and name the authority in kafka.tls.ca_file"},
-		{"redis", cfg.Redis.TLS.InsecureSkipVerify,
-			"redis.tls.insecure_skip_verify is set: anyone who can redirect a connection can read and change everything",
-			"remove it, and name the authority in redis.tls.ca_file"},
-		{"kafka", cfg.Kafka.SASL.Mechanism == "plain" && !cfg.Kafka.TLS.Enabled,
-			"kafka.sasl.mechanism is plain without TLS: the password is sent in clear text",
-			"set kafka.tls.enabled: true, or kafka.sasl.mechanism: scram-sha-512"},
-		{"kafka", cfg.Kafka.SASL.Mechanism == "oauthbearer" && !cfg.Kafka.TLS.Enabled,
-			"kafka.sasl.mechanism is oauthbearer without TLS: the token is sent in clear text",
-			"set kafka.tls.enabled: true"},
-		{"redis", cfg.Redis.Password != "" && !cfg.Redis.TLS.Enabled,
-			"redis.password is set without TLS: the password is sent in clear text",
-			"set redis.tls.enabled: true, unless Redis runs on this machine"},
-		{registry.Component, cfg.Input.Avro.Registry.Password != "" && !cfg.Input.Avro.Registry.Encrypted(),
-			"input.registry.password is set without TLS: the password is sent in clear text",
-			"begin input.registry.urls with https://"},
-		{"http", access.SendsPasswords(cfg.HTTP),
-			"http.listen takes logins without TLS: passwords and tokens are sent in clear text",
-			"set cert_file and key_file under tls_server_config in the file of http.config_file, unless a proxy " +
-				"before the listener speaks TLS"},
-	} {
-		if f.is {
-			findings = append(findings, diag.Finding{Component: f.component, Severity: diag.Warning,
-				Subject: "settings", Problem: f.problem, Remedy: f.remedy})
+	warn := func(unprotected bool, component, problem, remedy string) {
+		if unprotected {
+			findings = append(findings, diag.Finding{Component: component, Severity: diag.Warning, Subject: "settings",
+				Problem: problem, Remedy: remedy})
 		}
 	}
+	warn(cfg.Kafka.TLS.InsecureSkipVerify, "kafka",
+		"kafka.tls.insecure_skip_verify is set: anyone who can redirect a connection can read and change everything",
+		"remove it, and name the authority in kafka.tls.ca_file")
+	warn(cfg.Redis.TLS.InsecureSkipVerify, "redis",
+		"redis.tls.insecure_skip_verify is set: anyone who can redirect a connection can read and change everything",
+		"remove it, and name the authority in redis.tls.ca_file")
+	warn(cfg.Kafka.SASL.Mechanism == "plain" && !cfg.Kafka.TLS.Enabled, "kafka",
+		"kafka.sasl.mechanism is plain without TLS: the password is sent in clear text",
+		"set kafka.tls.enabled: true, or kafka.sasl.mechanism: scram-sha-512")
+	warn(cfg.Kafka.SASL.Mechanism == "oauthbearer" && !cfg.Kafka.TLS.Enabled, "kafka",
+		"kafka.sasl.mechanism is oauthbearer without TLS: the token is sent in clear text",
+		"set kafka.tls.enabled: true")
+	warn(cfg.Redis.Password != "" && !cfg.Redis.TLS.Enabled, "redis",
+		"redis.password is set without TLS: the password is sent in clear text",
+		"set redis.tls.enabled: true, unless Redis runs on this machine")
+	warn(cfg.Input.Avro.Registry.Password != "" && !cfg.Input.Avro.Registry.Encrypted(), registry.Component,
+		"input.registry.password is set without TLS: the password is sent in clear text",
+		"begin input.registry.urls with https://")
+	warn(access.SendsPasswords(cfg.HTTP), "http",
+		"http.listen takes logins without TLS: passwords and tokens are sent in clear text",
+		"set cert_file and key_file under tls_server_config in the file of http.config_file, unless a proxy "+
+			"before the listener speaks TLS")
 	return findings
 }

@@ -212,14 +212,9 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	s.serve(ctx, group, pages)
 	s.probe(ctx, group, "kafka", s.consumer.Ping)
-	group.Go(func() error {
-		s.index.Losses().Monitor(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
-		return nil
-	})
-	group.Go(func() error {
-		s.reporter.Watch(ctx, func(kind, text string) { s.health.warn("redis", kind, text) })
-		return nil
-	})
+	warn := func(kind, text string) { s.health.warn("redis", kind, text) }
+	group.Go(func() error { s.index.Losses().Monitor(ctx, warn); return nil })
+	group.Go(func() error { s.reporter.Watch(ctx, warn); return nil })
 	group.Go(func() error { s.reloader.run(ctx); return nil })
 	group.Go(func() error { return s.consume(ctx, group) })
 	return s.wait(asked, group)

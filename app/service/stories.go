@@ -181,13 +181,11 @@ func (s *Stories) generation(ctx context.Context, kept *projector.Store) error {
 
 // reads returns why not all topics are read yet.
 func reads(ctx context.Context, all []*consumer.Consumer) error {
-	if slices.ContainsFunc(all, func(c *consumer.Consumer) bool { return !c.Joined() }) {
-		if err := all[0].Ping(ctx); err != nil {
-			return err
-		}
+	err := all[0].Ping(ctx)
+	if err == nil && slices.ContainsFunc(all, func(c *consumer.Consumer) bool { return !c.Joined() }) {
 		return diag.Waits("the groups that read the output topics are being joined")
 	}
-	return all[0].Ping(ctx)
+	return err
 }
 
 // generationInterval is the time between two looks at the generation, while no record comes.

@@ -43,8 +43,10 @@ func urn(kind, name string) string {
 
 // atom is the feed of some stories.
 func (l *List) atom(r *http.Request, list []*kept) *feed {
+	// relative: a proxy may serve the feed below another path
+	self := url.URL{Path: "stories.atom", RawQuery: r.URL.Query().Encode()}
 	f := &feed{ID: urn("stories", l.topic), Title: "Stories: " + l.topic, Author: "Echosieve",
-		Updated: time.Unix(0, 0).UTC(), Links: []link{{"self", selfOf(r)}}}
+		Updated: time.Unix(0, 0).UTC(), Links: []link{{"self", self.String()}}}
 	for i, one := range list {
 		if i == 0 {
 			f.Updated = one.changed.UTC()
@@ -59,12 +61,6 @@ func (l *List) atom(r *http.Request, list []*kept) *feed {
 		f.Entries = append(f.Entries, e)
 	}
 	return f
-}
-
-// selfOf is the address of the feed, relative to itself: a proxy may serve it below another.
-func selfOf(r *http.Request) string {
-	self := url.URL{Path: "stories.atom", RawQuery: r.URL.Query().Encode()}
-	return self.String()
 }
 
 // labelsOf returns the labels of a story, for the front of its title.

@@ -62,7 +62,6 @@ type Nearest struct {
 type Looker struct {
 	input   decode.Config
 	largest int // bytes of a record
-	recipe  *recipe.Recipe
 	judge   *Judge
 	index   *redisindex.Index
 }
@@ -70,7 +69,7 @@ type Looker struct {
 // NewLooker returns a Looker of an index with its recipe.
 func NewLooker(cfg config.Config, made *recipe.Recipe, index *redisindex.Index) *Looker {
 	return &Looker{
-		input: cfg.Input.AsJSON(), largest: cfg.Kafka.MaxMessageBytes, recipe: made,
+		input: cfg.Input.AsJSON(), largest: cfg.Kafka.MaxMessageBytes,
 		judge: NewJudge(cfg, made), index: index,
 	}
 }
@@ -78,7 +77,7 @@ func NewLooker(cfg config.Config, made *recipe.Recipe, index *redisindex.Index) 
 // Look answers for articles, at most MostLooked of them, each as a value of the input topic. What is wrong with an
 // article is in the answer; an error says that the index cannot be read.
 func (l *Looker) Look(ctx context.Context, values [][]byte) (Answer, error) {
-	answer := Answer{Note: note, Recipe: l.recipe.ID(), Articles: make([]LookedUp, 0, len(values))}
+	answer := Answer{Note: note, Recipe: l.judge.recipe.ID(), Articles: make([]LookedUp, 0, len(values))}
 	for _, value := range values {
 		one, err := l.one(ctx, value, time.Now())
 		if err != nil {
@@ -102,7 +101,7 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 	var repeated []Repeated
 	if err := l.input.With(ctx, &r, func(found article.Content, why *record.RejectError) {
 		if content, reject = found, why; reject == nil {
-			a, _ = l.recipe.Fingerprint(content.Text, content.Origin(now))
+			a, _ = l.judge.recipe.Fingerprint(content.Text, content.Origin(now))
 			repeated = l.judge.repeated(content.Text, "", content.Origin(now), &a)
 		}
 	}); err != nil {
