@@ -39,7 +39,7 @@ require (
 	github.com/spf13/pflag v1.0.9
 	github.com/stretchr/testify v1.12.1
 	github.com/tidwall/gjson v1.20.0
-	// Schemas only: pipeline/decode/avrojson reads values, because the library builds ten thousand times the size of a
+	// Schemas only: pipeline/decode reads values, because the library builds ten thousand times the size of a
 	// hostile one.
 	github.com/twmb/avro v1.9.0
 	github.com/twmb/franz-go v1.22.2

@@ -63,7 +63,9 @@ func (r *router) Decide(ctx context.Context, b *pipeline.Batch) ([]pipeline.Outp
 		}
 		headers := append(append([]record.Header{}, rec.Headers...),
 			record.Header{Key: pipeline.HeaderInput, Value: []byte(rec.String())})
-		out = append(out, pipeline.Output{Record: rec, Time: rec.Time, Destination: to, Headers: headers})
+		one := pipeline.NewOutput(rec, to)
+		one.Headers = headers
+		out = append(out, one)
 	}
 	return out, nil
 }
@@ -75,7 +77,7 @@ func (r *router) Refused(_ context.Context, _ *pipeline.Batch, out *pipeline.Out
 	dead := *out
 	dead.Time = time.Now()
 	if out.Destination == article.ToDead {
-		dead.OmitValue, dead.OmitKey, dead.Key, dead.Smallest = true, true, []byte(out.Record.String()), true
+		dead.Key, dead.Value, dead.Smallest = []byte(out.Record.String()), nil, true
 		return dead, nil
 	}
 	dead.Destination = article.ToDead

@@ -108,7 +108,7 @@ func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *reco
 func (p *Pipeline) redirect(o *Output) {
 	if p.cfg.Shadow {
 		o.Headers = append(o.Headers, header(HeaderShadow, o.Destination.String()))
-		o.Destination, o.OmitValue = article.ToShadow, true
+		o.Destination, o.Value = article.ToShadow, nil
 	}
 }
 

@@ -79,7 +79,7 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 				}
 				require.Equal(t, string(c.reason), out[0].Reason)
 				require.Equal(t, article.ToDead, out[0].Destination)
-				require.Equal(t, c.reason == record.TooLarge, out[0].OmitValue)
+				require.Equal(t, c.reason == record.TooLarge || recs[0].Value == nil, out[0].Value == nil)
 				if c.reason == record.Timestamp {
 					require.WithinDuration(t, time.Now(), out[0].Time, time.Minute)
 					require.NotEmpty(t, header(out[0], pipeline.HeaderTime))
@@ -134,7 +134,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		dead, err := p.Refused(t.Context(), b, &out[0], record.Reject(record.Timestamp, "why"))
 		require.NoError(t, err)
 		require.Equal(t, to, dead.Destination)
-		require.Equal(t, shadow, dead.OmitValue)
+		require.Equal(t, shadow, dead.Value == nil)
 		for name, want := range map[string]string{
 			"kept": "1", pipeline.HeaderReason: "timestamp", pipeline.HeaderDetail: "why",
 			pipeline.HeaderInput:       "articles/0/0",
@@ -144,7 +144,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 		}
 		smallest, err := p.Refused(t.Context(), b, &dead, &record.RejectError{Reason: record.TooLarge})
 		require.NoError(t, err)
-		require.True(t, smallest.Smallest && smallest.OmitKey && smallest.OmitValue)
+		require.True(t, smallest.Smallest && smallest.Value == nil)
 		require.Equal(t, to, smallest.Destination)
 		require.Equal(t, "articles/0/0", string(smallest.Key))
 		require.Equal(t, "timestamp", header(smallest, pipeline.HeaderReason), "the first reason")
@@ -162,7 +162,7 @@ func TestRefusedArticleIsRetracted(t *testing.T) {
 func TestVerdictInTheValue(t *testing.T) {
 	index := newMemIndex()
 	decide := func(most int, limits pipeline.BatchLimits, values ...string) []pipeline.Output {
-		p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Member, c.MaxMessageBytes = "verdict", most })
+		p := newPipeline(t, index, nil, func(c *pipeline.Config) { c.Member, c.MaxMessageBytes = true, most })
 		b, err := p.Prepare(t.Context(), records(values...))
 		require.NoError(t, err)
 		b.Limits = limits
@@ -170,22 +170,22 @@ func TestVerdictInTheValue(t *testing.T) {
 		require.NoError(t, err)
 		return outputs
 	}
-	with := strings.Replace(articleJSON, "{", `{ "verdict" : {"verdict":"near"}, `, 1)
+	with := strings.Replace(articleJSON, "{", `{ "echosieve" : {"verdict":"near"}, `, 1)
 	zipped := host.Gzip(t, articleJSON)
 	outputs := decide(1<<20, pipeline.BatchLimits{}, articleJSON, with, zipped, "null", "{")
-	const unique = `"verdict":{"verdict":"unique","topic":"unique","record":"articles/0/0"}}`
-	require.Equal(t, strings.TrimSuffix(articleJSON, "}")+","+unique, string(outputs[0].PublishedValue()))
-	var copied struct{ Verdict pipeline.Member }
-	require.NoError(t, json.Unmarshal(outputs[1].PublishedValue(), &copied))
-	require.Equal(t, outputs[1].Member(), copied.Verdict)
-	require.Equal(t, "exact", copied.Verdict.Verdict)
-	require.Equal(t, 1, strings.Count(string(outputs[1].PublishedValue()), `"verdict":{`))
-	require.Equal(t, zipped, string(outputs[2].PublishedValue()))
-	require.Nil(t, outputs[3].PublishedValue())
-	require.Equal(t, "{", string(outputs[4].PublishedValue()), "a dead letter can be published again as it is")
+	const unique = `"echosieve":{"verdict":"unique","topic":"unique","record":"articles/0/0"}}`
+	require.Equal(t, strings.TrimSuffix(articleJSON, "}")+","+unique, string(outputs[0].Value))
+	var copied struct{ Echosieve pipeline.Member }
+	require.NoError(t, json.Unmarshal(outputs[1].Value, &copied))
+	require.Equal(t, outputs[1].Member(), copied.Echosieve)
+	require.Equal(t, "exact", copied.Echosieve.Verdict)
+	require.Equal(t, 1, strings.Count(string(outputs[1].Value), `"echosieve":{`))
+	require.Equal(t, zipped, string(outputs[2].Value))
+	require.Nil(t, outputs[3].Value)
+	require.Equal(t, "{", string(outputs[4].Value), "a dead letter can be published again as it is")
 	broken := decide(1<<20, pipeline.BatchLimits{}, strings.Replace(articleJSON, "{", "{\"n\xff\":\"\xe4\xb8\",", 1))[0]
 	require.Equal(t, "unique", broken.VerdictName(), "as the record at these coordinates")
-	require.True(t, utf8.Valid(broken.PublishedValue()), "%q", broken.PublishedValue())
+	require.True(t, utf8.Valid(broken.Value), "%q", broken.Value)
 	for _, o := range outputs[:3] {
 		require.NotEmpty(t, header(o, pipeline.HeaderVerdict), "headers stay")
 	}
@@ -195,6 +195,6 @@ func TestVerdictInTheValue(t *testing.T) {
 	for _, o := range [][]pipeline.Output{decide(8<<10, pipeline.BatchLimits{}, articleJSON),
 		decide(1<<20, pipeline.BatchLimits{article.ToUnique: &small}, articleJSON)} {
 		require.Equal(t, string(record.TooLarge), o[0].Reason)
-		require.Equal(t, articleJSON, string(o[0].PublishedValue()))
+		require.Equal(t, articleJSON, string(o[0].Value))
 	}
 }

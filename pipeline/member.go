@@ -18,7 +18,6 @@ import (
 // OutputConfig says where an output states its verdict.
 type OutputConfig struct {
 	Verdict string `setting:"verdict"`
-	Member  string `setting:"-"`
 }
 
 // The values of OutputConfig.Verdict.
@@ -28,19 +27,16 @@ const (
 )
 
 // DefaultOutputConfig states verdicts in headers only.
-func DefaultOutputConfig() OutputConfig { return OutputConfig{VerdictInHeaders, "echosieve"} }
+func DefaultOutputConfig() OutputConfig { return OutputConfig{VerdictInHeaders} }
 
-// maxMemberName is the longest OutputConfig.Member, in bytes.
-const maxMemberName = 100
+// memberName is the name of the member that JSON objects get.
+const memberName = "echosieve"
 
 // Validate returns the first mistake, with its key first. Values that the settings of the input describe must
 // be JSON objects if a member is to be added to them, and must not keep the article in that member.
 func (c OutputConfig) Validate(in decode.Config) error {
 	if c.Verdict != VerdictInHeaders && c.Verdict != VerdictInValue {
 		return fmt.Errorf("verdict: %q is not one of headers, value", c.Verdict)
-	}
-	if !decode.IsPlainName(c.Member) || len(c.Member) > maxMemberName {
-		return fmt.Errorf("member: %q must be a name of letters, digits, _ and -, at most %d", c.Member, maxMemberName)
 	}
 	if c.Verdict == VerdictInHeaders {
 		return nil
@@ -60,37 +56,34 @@ func (c OutputConfig) Validate(in decode.Config) error {
 	}
 	for _, path := range in.Fields.Paths() {
 		first, _, _ := strings.Cut(path, ".")
-		if first == c.Member || gjson.Get(`{"`+c.Member+`":1}`, first).Exists() {
-			return fmt.Errorf("member: %s would replace the field %s of input.fields: choose another name", c.Member, path)
+		if gjson.Get(`{"`+memberName+`":1}`, first).Exists() {
+			return fmt.Errorf("member: %s would replace the field %s of input.fields: choose another name", memberName, path)
 		}
 	}
 	return nil
 }
 
-// MemberName is the name of the member to add; empty: none.
-func (c OutputConfig) MemberName() string {
-	if c.Verdict == VerdictInValue {
-		return c.Member
-	}
-	return ""
-}
-
 // Member is what an output says of its article, as a member of the article's JSON object. Its JSON names are
 // those of the headers and must not change.
 type Member struct {
-	Verdict    string     `json:"verdict"`            // unique, possible, near, exact or dead
-	Reason     string     `json:"reason,omitempty"`   // the test that decided, or why the record is a dead letter
-	Detail     string     `json:"detail,omitempty"`   // of a dead letter
-	Topic      string     `json:"topic"`              // unique, possible, duplicate or dead
+	Verdict string `json:"verdict"`          // unique, possible, near, exact or dead
+	Reason  string `json:"reason,omitempty"` // the test that decided, or why the record is a dead letter
+	Detail  string `json:"detail,omitempty"` // of a dead letter
+	Topic   string `json:"topic"`            // unique, possible, duplicate or dead
+	Match
+	LeftOut float64 `json:"left_out,omitempty"` // share of the text
+	Record  string  `json:"record"`             // coordinates of the input
+}
+
+// Match is what a Member says of a copy or possible copy and its original. It is zero for other articles.
+type Match struct {
 	Relation   string     `json:"relation,omitempty"` // to the original, as are the shares
 	Similarity float64    `json:"similarity,omitempty"`
 	Contained  float64    `json:"contained,omitempty"`
 	Contains   float64    `json:"contains,omitempty"`
 	Distance   *int       `json:"distance,omitempty"` // from the original, in bits
-	Original   *MemberRef `json:"original,omitempty"` // of a copy or possible copy
-	Root       *MemberRef `json:"root,omitempty"`     // of a copy
-	LeftOut    float64    `json:"left_out,omitempty"` // share of the text
-	Record     string     `json:"record"`             // coordinates of the input
+	Original   *MemberRef `json:"original,omitempty"`
+	Root       *MemberRef `json:"root,omitempty"` // of a copy
 }
 
 // MemberRef names another article.
@@ -110,25 +103,30 @@ func (o *Output) Member() Member {
 	if v.Kind != article.Unique || v.Root == (article.Ref{}) || o.Reason == reasonReleased {
 		m.Reason = o.Reason
 	}
-	if !v.HasOriginal() {
-		return m
+	if v.HasOriginal() {
+		m.Match = newMatch(*v)
 	}
-	distance := v.Distance
-	m.Distance, m.Original = &distance, &MemberRef{v.Original.ID, v.Original.String()}
+	return m
+}
+
+func newMatch(v article.Verdict) Match {
+	m := Match{
+		Similarity: v.Similarity.Float(), Contained: v.Contained.Float(), Contains: v.Contains.Float(),
+		Distance: &v.Distance, Original: &MemberRef{v.Original.ID, v.Original.String()},
+	}
 	if v.Kind.IsCopy() {
 		m.Root = &MemberRef{v.Root.ID, v.Root.String()}
 	}
 	if v.Relation != article.RelationNone {
 		m.Relation = v.Relation.String()
 	}
-	m.Similarity, m.Contained, m.Contains = v.Similarity.Float(), v.Contained.Float(), v.Contains.Float()
 	return m
 }
 
-// AppendTo appends the JSON object to dst, with m as its last member. Members that have the name already are
+// AppendTo appends the JSON object to dst, with m as its last member. Members of its name are
 // left out; all other bytes stay, but those that are no UTF-8 become U+FFFD: else the line is no JSON for others. A
 // value that is no valid object, such as a damaged line, becomes the text of a member "value".
-func (m *Member) AppendTo(dst []byte, name string, object []byte) ([]byte, error) {
+func (m *Member) AppendTo(dst, object []byte) ([]byte, error) {
 	if object == nil {
 		object = []byte("{}")
 	}
@@ -138,12 +136,12 @@ func (m *Member) AppendTo(dst []byte, name string, object []byte) ([]byte, error
 			return dst, err
 		}
 	}
-	return m.appendToObject(dst, name, object)
+	return m.appendToObject(dst, object)
 }
 
 // appendToObject is AppendTo for a value that is a valid object.
-func (m *Member) appendToObject(dst []byte, name string, object []byte) ([]byte, error) {
-	raw, err := decode.AppendJSON(nil, map[string]*Member{name: m})
+func (m *Member) appendToObject(dst, object []byte) ([]byte, error) {
+	raw, err := decode.AppendJSON(nil, map[string]*Member{memberName: m})
 	if err != nil {
 		return dst, err
 	}
@@ -151,7 +149,7 @@ func (m *Member) appendToObject(dst []byte, name string, object []byte) ([]byte,
 		object = bytes.ToValidUTF8(object, []byte(replacement))
 	}
 	start := len(dst)
-	if dst = decode.AppendWithout(dst, object, name); len(dst) > start+len("{") {
+	if dst = decode.AppendWithout(dst, object, memberName); len(dst) > start+len("{") {
 		dst = append(dst, ',')
 	}
 	return append(dst, raw[len("{"):]...), nil
@@ -162,7 +160,7 @@ const replacement = "\ufffd"
 
 // repaired returns by how many bytes a value gets longer because it is not in UTF-8.
 func (p *Pipeline) repaired(r *record.Record) int {
-	if p.cfg.Member == "" || utf8.Valid(r.Value) {
+	if !p.cfg.Member || utf8.Valid(r.Value) {
 		return 0
 	}
 	return max(0, len(bytes.ToValidUTF8(r.Value, []byte(replacement)))-len(r.Value))
@@ -171,34 +169,31 @@ func (p *Pipeline) repaired(r *record.Record) int {
 // addMember adds the verdict to the value, if the settings say so. A value that is no JSON object, because it is
 // compressed, stays as it is. A value with an article was read as JSON before: one that begins as an object is one.
 func (p *Pipeline) addMember(o *Output) (err error) {
-	value := o.Record.Value
+	value := o.Value
 	read := o.Verdict.Kind != 0 && bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{"))
-	if p.cfg.Member == "" || !read && !decode.IsObject(value) {
+	if !p.cfg.Member || !read && !decode.IsObject(value) {
 		return nil
 	}
 	if !utf8.Valid(value) {
 		p.metrics.notUTF8.Inc()
 	}
 	m := o.Member()
-	o.Value, err = m.appendToObject(make([]byte, 0, len(value)+512), p.cfg.Member, value)
+	o.Value, err = m.appendToObject(make([]byte, 0, len(value)+512), value)
 	return err
 }
 
-// maxMemberBytes is an upper bound of the bytes by which a member of that name lengthens a value: the length of
+// maxMemberBytes is an upper bound of the bytes by which a member lengthens a value: the length of
 // one in which every text is as long as it can be. JSON writes a control character with six bytes.
-func maxMemberBytes(name string) (int, error) {
-	if name == "" {
-		return 0, nil
-	}
+func maxMemberBytes() (int, error) {
 	at := strings.Repeat("t", maxCoordinatesBytes)
 	ref := &MemberRef{ID: strings.Repeat("\x01", article.MaxIDBytes), Record: at}
 	const number = 0.123456789012345678 // the longest form
 	distance := 64
 	longest := strings.Repeat("x", 32) // names of verdicts, reasons, topics and relations are shorter
 	m := Member{
-		Verdict: longest, Reason: longest, Topic: longest, Relation: longest, Similarity: number, Contained: number,
-		Contains: number, Distance: &distance, Original: ref, Root: ref, LeftOut: number, Record: at,
+		Verdict: longest, Reason: longest, Topic: longest, LeftOut: number, Record: at,
+		Match: Match{longest, number, number, number, &distance, ref, ref},
 	}
-	out, err := m.AppendTo(nil, name, []byte("{}"))
+	out, err := m.AppendTo(nil, nil)
 	return len(out), err
 }

@@ -14,23 +14,17 @@ import (
 	"echosieve/simhash"
 )
 
-// Output is one record to publish: the input record's key, value and timestamp with new headers.
+// Output is one record to publish.
 type Output struct {
-	Record      *record.Record
+	Record      *record.Record // the input record
 	Destination article.Destination
-	// Time is the timestamp of the published record. It differs from the record's in dead letters that the
-	// topic would refuse otherwise.
-	Time time.Time
-	// Headers are all headers of the published record: the record's own, then ours.
-	Headers []record.Header
-	// Value is published in place of the record's value, unless it is nil: the value with the verdict in it.
-	Value []byte
-	// OmitValue says that the value is too large even for the dead topic. The record is published with a null
-	// value, and the input coordinates in its headers tell where to find the value.
-	OmitValue bool
-	// OmitKey says that the key is too large as well. Key is published in its place.
-	OmitKey bool
-	Key     []byte
+	// Key, Value, Headers and Time are those of the published record: the input record's, with our headers behind its
+	// own. Value can hold the verdict, and is nil in the topic of a shadow. A dead letter that is too large for the dead
+	// topic has a nil Value, and the input coordinates in its headers tell where to find the value; if it still is too
+	// large, Key is nil as well. Its Time is another one if the topic would refuse the record's.
+	Key, Value []byte
+	Headers    []record.Header
+	Time       time.Time
 	// Smallest says that the output has the smallest form of a dead letter: a topic that refuses this form
 	// takes no record at all.
 	Smallest bool
@@ -44,20 +38,11 @@ type Output struct {
 	Detail string
 	// LeftOut is the article's, see article.Article.LeftOut.
 	LeftOut float64
-
-	publisher string // see publisherCounter.name; empty for tombstones and dead letters
 }
 
-// PublishedValue is the value of the published record.
-func (o *Output) PublishedValue() []byte {
-	switch {
-	case o.OmitValue:
-		return nil
-	case o.Value != nil:
-		return o.Value
-	default:
-		return o.Record.Value
-	}
+// NewOutput returns an output that publishes the record as it is, but without its headers.
+func NewOutput(r *record.Record, to article.Destination) Output {
+	return Output{Record: r, Destination: to, Key: r.Key, Value: r.Value, Time: r.Time}
 }
 
 // VerdictName returns the verdict as the metrics and the console show it: "dead" for a dead letter, otherwise
@@ -123,8 +108,8 @@ func header(key, value string) record.Header { return record.Header{Key: key, Va
 
 // verdictOutput builds the output of an article with its verdict.
 func verdictOutput(r *record.Record, a *article.Article, v *article.Verdict, recipeID string) Output {
-	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v, Reason: v.Reason.String(),
-		LeftOut: a.LeftOut()}
+	out := NewOutput(r, v.Destination)
+	out.Verdict, out.Reason, out.LeftOut = *v, v.Reason.String(), a.LeftOut()
 	ours := make([]record.Header, 0, 15)
 	ours = append(ours, header(HeaderVerdict, v.Kind.String()))
 	if !a.LittleText {
@@ -167,14 +152,13 @@ func likenessHeaders(dst []record.Header, l article.Likeness) []record.Header {
 
 // tombstoneOutput passes a record with a null value on to the unique topic. A record without text repeats nothing.
 func tombstoneOutput(r *record.Record, recipeID string) Output {
-	return Output{
-		Record: r, Time: r.Time, Destination: article.ToUnique, Verdict: article.Verdict{Kind: article.Unique},
-		Reason: "tombstone",
-		Headers: withHeaders(r,
-			header(HeaderVerdict, article.Unique.String()),
-			header(HeaderInput, r.String()),
-			header(HeaderRecipe, recipeID)),
-	}
+	out := NewOutput(r, article.ToUnique)
+	out.Verdict.Kind, out.Reason = article.Unique, "tombstone"
+	out.Headers = withHeaders(r,
+		header(HeaderVerdict, article.Unique.String()),
+		header(HeaderInput, r.String()),
+		header(HeaderRecipe, recipeID))
+	return out
 }
 
 // deadOutput builds a dead letter. If the record is too large for the dead topic, its value is omitted; if it
@@ -189,14 +173,15 @@ func deadOutput(r *record.Record, reject *record.RejectError, maxBytes int) Outp
 		header(HeaderDetail, detail),
 		header(HeaderInput, r.String()),
 	}
-	out := Output{Record: r, Time: r.Time, Destination: article.ToDead, Reason: string(reject.Reason), Detail: detail}
+	out := NewOutput(r, article.ToDead)
+	out.Reason, out.Detail = string(reject.Reason), detail
 	size := recordBytes(r) + maxDeadHeaderBytes
 	kept := r
 	if size > maxBytes {
-		out.OmitValue = true
+		out.Value = nil
 		ours = append(ours, header(HeaderValueOmitted, strconv.Itoa(r.ValueBytes())))
 		if size-r.ValueBytes() > maxBytes {
-			out.OmitKey = true
+			out.Key = nil
 			kept = &record.Record{}
 		}
 	}
@@ -215,8 +200,7 @@ func (o *Output) restamp(now time.Time) {
 // time of writing. The destination stays.
 func smallestDead(out *Output, now time.Time) Output {
 	small := *out
-	small.OmitValue, small.OmitKey, small.Key, small.Smallest = true, true, []byte(out.Record.String()), true
-	small.Headers = nil
+	small.Key, small.Value, small.Headers, small.Smallest = []byte(out.Record.String()), nil, nil, true
 	for _, h := range out.Headers {
 		if isOwnHeader(h.Key) && h.Key != HeaderValueOmitted && h.Key != HeaderTime {
 			small.Headers = append(small.Headers, h)

@@ -116,16 +116,10 @@ func TestDeadOutputAlwaysFits(t *testing.T) {
 			r.Key = make([]byte, c.key)
 			r.Headers = []record.Header{{Key: "h", Value: make([]byte, c.header)}}
 			out := deadOutput(r, reject, limit)
-			require.Equal(t, c.omitValue, out.OmitValue)
-			require.Equal(t, c.omitKey, out.OmitKey)
+			require.Equal(t, c.omitValue, out.Value == nil)
+			require.Equal(t, c.omitKey, out.Key == nil)
 			require.Equal(t, c.all, out.Headers[0].Key == "h")
-			published := record.Record{Headers: out.Headers}
-			if !out.OmitKey {
-				published.Key = r.Key
-			}
-			if !out.OmitValue {
-				published.Value = r.Value
-			}
+			published := record.Record{Headers: out.Headers, Key: out.Key, Value: out.Value}
 			require.LessOrEqual(t, recordBytes(&published), limit)
 			require.Equal(t, "too_large", value(out.Headers, HeaderReason))
 			require.Equal(t, "articles/2/41", value(out.Headers, HeaderInput))
@@ -270,12 +264,12 @@ func TestMemberStandsLast(t *testing.T) {
 		`text`:                                          `{"value":"text",` + own,
 		"a\xff":                                         `{"value":"a\ufffd",` + own,
 	} {
-		got, err := m.AppendTo([]byte("before "), "echosieve", []byte(object))
+		got, err := m.AppendTo([]byte("before "), []byte(object))
 		require.NoError(t, err)
 		require.Equal(t, "before "+want, string(got), object)
 		require.True(t, json.Valid(got[len("before "):]), object)
 	}
-	got, err := m.AppendTo(nil, "echosieve", nil)
+	got, err := m.AppendTo(nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, "{"+own, string(got))
 }
@@ -286,10 +280,10 @@ func FuzzMember(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, object string) {
 		m := Member{Verdict: "unique"}
-		got, err := m.AppendTo(nil, "echosieve", []byte(object))
+		got, err := m.AppendTo(nil, []byte(object))
 		require.NoError(t, err)
 		require.True(t, json.Valid(got), "%q", got)
-		again, err := m.AppendTo(nil, "echosieve", got)
+		again, err := m.AppendTo(nil, got)
 		require.NoError(t, err)
 		require.Equal(t, string(got), string(again), "a second verdict takes the place of the first")
 	})
@@ -316,9 +310,9 @@ func TestMemberSaysWhatTheHeadersSay(t *testing.T) {
 	} {
 		out := verdictOutput(r, &article.Article{CleanBytes: 3, FurnitureBytes: 1}, &v, "recipe")
 		m := out.Member()
-		got, err := m.AppendTo(nil, "e", nil)
+		got, err := m.AppendTo(nil, nil)
 		require.NoError(t, err)
-		require.Equal(t, want, strings.TrimSuffix(strings.TrimPrefix(string(got), `{"e":`), "}"))
+		require.Equal(t, want, strings.TrimSuffix(strings.TrimPrefix(string(got), `{"echosieve":`), "}"))
 	}
 	out := deadOutput(r, record.Reject(record.NoText, "why"), 1<<20)
 	require.Equal(t, Member{Verdict: "dead", Reason: "no_text", Detail: "why", Topic: "dead", Record: "t/0/2"},
@@ -335,9 +329,9 @@ func TestMemberFitsItsBound(t *testing.T) {
 	v.Relation, v.Reason, v.Destination = article.Contained, article.ReasonOverlap, article.ToDuplicate
 	out := verdictOutput(&record.Record{Coordinates: long.Coordinates, Value: []byte(`{"a":1}`)},
 		&article.Article{CleanBytes: 3, FurnitureBytes: 1}, v, "recipe")
-	p := &Pipeline{cfg: Config{Member: strings.Repeat("m", maxMemberName)}}
+	p := &Pipeline{cfg: Config{Member: true}}
 	require.NoError(t, p.addMember(&out))
-	bound, err := maxMemberBytes(p.cfg.Member)
+	bound, err := maxMemberBytes()
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(out.Value), len(`{"a":1}`)+bound)
 	require.Less(t, bound, 8<<10, "a bound too high makes dead letters of records that fit")
@@ -345,18 +339,18 @@ func TestMemberFitsItsBound(t *testing.T) {
 
 func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
 	for want, change := range map[string]func(*OutputConfig, *decode.Config){
-		"":                       func(*OutputConfig, *decode.Config) {},
-		`verdict: "body"`:        func(o *OutputConfig, _ *decode.Config) { o.Verdict = "body" },
-		`member: ""`:             func(o *OutputConfig, _ *decode.Config) { o.Member = "" },
-		`member: "a.b"`:          func(o *OutputConfig, _ *decode.Config) { o.Member = "a.b" },
-		"input.format is avro":   func(_ *OutputConfig, in *decode.Config) { in.Format = decode.FormatAvro },
-		"input.format is html":   func(_ *OutputConfig, in *decode.Config) { in.Format = decode.FormatHTML },
-		"input.framing is":       func(_ *OutputConfig, in *decode.Config) { in.Framing = decode.FramingConfluent },
-		"input.preset is":        func(_ *OutputConfig, in *decode.Config) { in.Preset = "debezium" },
-		"replace the field text": func(o *OutputConfig, _ *decode.Config) { o.Member = "text" },
+		"":                     func(*OutputConfig, *decode.Config) {},
+		`verdict: "body"`:      func(o *OutputConfig, _ *decode.Config) { o.Verdict = "body" },
+		"input.format is avro": func(_ *OutputConfig, in *decode.Config) { in.Format = decode.FormatAvro },
+		"input.format is html": func(_ *OutputConfig, in *decode.Config) { in.Format = decode.FormatHTML },
+		"input.framing is":     func(_ *OutputConfig, in *decode.Config) { in.Framing = decode.FramingConfluent },
+		"input.preset is":      func(_ *OutputConfig, in *decode.Config) { in.Preset = "debezium" },
+		"echosieve would replace the field echosieve.x": func(_ *OutputConfig, in *decode.Config) {
+			in.Fields.Text = []string{"echosieve.x"}
+		},
 		"replace the field e*.x": func(_ *OutputConfig, in *decode.Config) { in.Fields.Text = []string{"e*.x"} },
-		"replace the field seen": func(o *OutputConfig, in *decode.Config) {
-			o.Member, in.Fields.Published = "seen", []string{"seen"}
+		"replace the field echosieve of": func(_ *OutputConfig, in *decode.Config) {
+			in.Fields.Published = []string{"echosieve"}
 		},
 	} {
 		out, in := DefaultOutputConfig(), decode.DefaultConfig()
@@ -364,7 +358,6 @@ func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
 		change(&out, &in)
 		if err := out.Validate(in); want == "" {
 			require.NoError(t, err)
-			require.Equal(t, "echosieve", out.MemberName())
 		} else {
 			require.ErrorContains(t, err, want)
 		}
@@ -372,7 +365,6 @@ func TestVerdictInTheValueNeedsPlainObjects(t *testing.T) {
 	avro := decode.DefaultConfig()
 	avro.Format = decode.FormatAvro
 	require.NoError(t, DefaultOutputConfig().Validate(avro))
-	require.Empty(t, DefaultOutputConfig().MemberName())
 }
 
 // The last header of the name counts, if it holds coordinates. It stays on the output, where a refill finds it.

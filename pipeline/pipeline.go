@@ -17,7 +17,6 @@ import (
 
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 
@@ -59,8 +58,8 @@ type Config struct {
 	MaxMessageBytes int
 	// Window is the window of the index. A record whose timestamp is older is counted as late. 0: none is counted.
 	Window time.Duration
-	// Member is the name of the member with the verdict that JSON objects get; empty: none is added.
-	Member string
+	// Member says that JSON objects get a member with the verdict.
+	Member bool
 	// Slow is told of a record that has been prepared for slowAfter, and again with prepared when it is. May be nil.
 	Slow func(at article.Coordinates, prepared bool)
 	// Shown is told of acknowledged outputs, and keeps no reference to them. May be nil.
@@ -108,11 +107,14 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 		publishers: newPublisherCounter(cfg.PublisherLabels, reg), now: time.Now,
 		cores: cores, asking: asking,
 	}
-	member, err := maxMemberBytes(cfg.Member)
-	if err != nil {
-		return nil, fmt.Errorf("pipeline: %w", err)
+	p.added = maxVerdictHeaderBytes
+	if cfg.Member {
+		member, err := maxMemberBytes()
+		if err != nil {
+			return nil, fmt.Errorf("pipeline: %w", err)
+		}
+		p.added += member
 	}
-	p.added = maxVerdictHeaderBytes + member
 	return p, nil
 }
 
@@ -122,7 +124,7 @@ type yielding struct {
 	cores chan struct{}
 }
 
-func (y yielding) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
+func (y yielding) Schema(ctx context.Context, id string) (*decode.Schema, error) {
 	<-y.cores
 	defer func() { y.cores <- struct{}{} }()
 	return y.Schemas.Schema(ctx, id)
@@ -146,7 +148,6 @@ type Batch struct {
 type prepared struct {
 	article   article.Article
 	content   article.Content // without the text and the URL
-	publisher string          // see publisherCounter.name
 	house     string          // see article.PublisherOf
 	reject    *record.RejectError
 	tombstone bool
@@ -234,7 +235,7 @@ func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject
 	a.Coordinates, a.ID, a.Time, a.Undated = r.Coordinates, content.ID, r.Time, r.Undated
 	house := article.PublisherOf(content.Publisher, content.URL)
 	content.Text, content.URL = "", "" // the record holds them until it is published
-	return prepared{article: a, content: content, publisher: p.publishers.name(content.Publisher), house: house}
+	return prepared{article: a, content: content, house: house}
 }
 
 // Article returns the article that Prepare made of Records[i]. Both results are nil if the record is a tombstone.
@@ -277,7 +278,7 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 			outputs = append(outputs, p.dead(b, r, one.reject))
 		case !one.tombstone:
 			out := verdictOutput(r, &one.article, &verdicts[0], p.recipe.ID())
-			out.Content, out.publisher = one.content, one.publisher
+			out.Content = one.content
 			if p.cfg.NoPossible && out.Destination == article.ToPossible {
 				out.Destination = article.ToUnique
 			}
@@ -325,7 +326,7 @@ func (p *Pipeline) Acknowledged(outputs []Output, took time.Duration) {
 	for i := range outputs {
 		o := &outputs[i]
 		p.metrics.records.WithLabelValues(o.VerdictName(), o.Reason).Inc()
-		p.publishers.count(o.publisher, o.VerdictName())
+		p.publishers.count(o)
 		p.observeTime(o.Record.Time, now)
 		if o.Verdict.Kind.IsCopy() {
 			p.metrics.relations.WithLabelValues(o.Verdict.Relation.String(), o.Verdict.Destination.String()).Inc()

@@ -118,7 +118,7 @@ func TestBatchThroughAllStages(t *testing.T) {
 		require.Equal(t, recs[i].String(), header(outputs[i], pipeline.HeaderInput), i)
 	}
 	require.Equal(t, "a", header(outputs[2], pipeline.HeaderOriginalID))
-	require.True(t, outputs[6].OmitValue, "not even the dead topic takes it")
+	require.Nil(t, outputs[6].Value, "not even the dead topic takes it")
 
 	p.Acknowledged(outputs, time.Millisecond)
 	require.Equal(t, map[string]float64{"digest exact": 1, "empty_text dead": 1, "none unique": 2, "not_json dead": 1,
@@ -154,8 +154,8 @@ func TestRecordsThatFitNoOutputTopicAreDead(t *testing.T) {
 		require.Equal(t, article.ToDead, outputs[i].Destination, i)
 		require.Equal(t, "too_large", header(outputs[i], pipeline.HeaderReason), i)
 		require.Equal(t, want.bytes, header(outputs[i], pipeline.HeaderValueOmitted), i)
-		require.True(t, outputs[i].OmitValue)
-		require.Equal(t, want.omitKey, outputs[i].OmitKey, i)
+		require.Nil(t, outputs[i].Value)
+		require.Equal(t, want.omitKey, outputs[i].Key == nil, i)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestShadow(t *testing.T) {
 		require.Equal(t, article.ToShadow, outputs[i].Destination, i)
 		require.Equal(t, want.destination, header(outputs[i], pipeline.HeaderShadow), i)
 		require.Equal(t, want.verdict, header(outputs[i], pipeline.HeaderVerdict), i)
-		require.True(t, outputs[i].OmitValue, i)
+		require.Nil(t, outputs[i].Value, i)
 	}
 }
 

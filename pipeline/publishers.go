@@ -69,14 +69,9 @@ func (s *publisherCounter) expose(label string) {
 	}
 }
 
-// name returns the name under which an article of the publisher is counted: short, valid UTF-8, and without a
-// reference to the record that it was read from. People read /metrics on terminals: U+FFFD stands for every
-// character that is not to be seen. It is publisherNone if the article names no publisher, and empty if
-// nothing is counted.
-func (s *publisherCounter) name(publisher string) string {
-	if s == nil {
-		return ""
-	}
+// publisherName returns the name under which an article is counted: short and valid UTF-8. People read /metrics on
+// terminals: U+FFFD stands for every character that is not to be seen. It is publisherNone if the article names none.
+func publisherName(publisher string) string {
 	return cmp.Or(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -85,16 +80,17 @@ func (s *publisherCounter) name(publisher string) string {
 	}, article.PublisherOf(publisher, "")), publisherNone)
 }
 
-// count counts one verdict on an article. The name is that of its publisher; nothing is counted if it is empty.
-func (s *publisherCounter) count(name, verdict string) {
-	if name == "" {
+// count counts the verdict of an output, unless it is a tombstone or a dead letter.
+func (s *publisherCounter) count(o *Output) {
+	if s == nil || o.Content.ID == "" {
 		return
 	}
+	name := publisherName(o.Content.Publisher)
 	// The counter is increased under the lock. Otherwise rank could remove the label value in between, and
 	// the increase would bring it back permanently.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counter.WithLabelValues(s.label(name), verdict).Inc()
+	s.counter.WithLabelValues(s.label(name), o.VerdictName()).Inc()
 }
 
 // label counts an article of the publisher and returns the publisher's label value. A publisher gets a free

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+
+	"echosieve/pipeline/article"
 )
 
 // labels returns the label values of publishers that are exposed, sorted.
@@ -32,9 +34,13 @@ func labels(t *testing.T, reg *prometheus.Registry) []string {
 	return slices.Compact(values)
 }
 
+func publishedBy(publisher string, kind article.Kind) *Output {
+	return &Output{Content: article.Content{ID: "a", Publisher: publisher}, Verdict: article.Verdict{Kind: kind}}
+}
+
 func counts(s *publisherCounter, publisher string, n int) {
 	for range n {
-		s.count(s.name(publisher), "near")
+		s.count(publishedBy(publisher, article.Near))
 	}
 }
 
@@ -90,7 +96,7 @@ func TestHostileNamesOfPublishers(t *testing.T) {
 	s := newPublisherCounter(9, reg)
 	for _, name := range []string{"\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("新", 1000), "a\xffb",
 		"other", "none"} {
-		s.count(s.name(name), "unique")
+		s.count(publishedBy(name, article.Unique))
 	}
 	require.NotContains(t, s.named, "other")
 	require.NotContains(t, s.named, "none")

@@ -13,7 +13,6 @@ import (
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 )
 
@@ -38,7 +37,7 @@ type schemas struct {
 	err func(ctx context.Context) error
 }
 
-func (s schemas) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
+func (s schemas) Schema(ctx context.Context, id string) (*decode.Schema, error) {
 	if s.err != nil {
 		if err := s.err(ctx); err != nil {
 			return nil, err
@@ -47,7 +46,7 @@ func (s schemas) Schema(ctx context.Context, id string) (*avrojson.Schema, error
 	if !s.ids[id] {
 		return nil, fmt.Errorf("asked: %w", record.Reject(record.NoSchema, "%s", "no schema "+id))
 	}
-	return avrojson.Parse(storySchema)
+	return decode.ParseSchema(storySchema)
 }
 
 func avroConfig(framing string, known ...string) decode.Config {

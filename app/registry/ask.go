@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"echosieve/internal/diag"
-	"echosieve/pipeline/decode/avrojson"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 )
 
@@ -40,7 +40,7 @@ func unknownID(id string) *record.RejectError {
 
 // ask asks the registry for a schema and for those that it names. text is the bytes of their texts. An error
 // is a *record.RejectError or a *refusal.
-func (c *Client) ask(ctx context.Context, id string) (schema *avrojson.Schema, text int, err error) {
+func (c *Client) ask(ctx context.Context, id string) (schema *decode.Schema, text int, err error) {
 	if id == "" {
 		return nil, 0, record.Reject(record.NoSchema, "the record's header names no schema")
 	}
@@ -59,7 +59,7 @@ func (c *Client) ask(ctx context.Context, id string) (schema *avrojson.Schema, t
 	if err != nil {
 		return nil, 0, newRefusal(err)
 	}
-	if schema, err = avrojson.Parse(found.Schema, texts...); err != nil {
+	if schema, err = decode.ParseSchema(found.Schema, texts...); err != nil {
 		return nil, 0, record.Reject(record.NoSchema, "schema %s is none that Avro allows: %v", id, err)
 	}
 	return schema, mostAnswer - left, nil

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 )
 
@@ -27,10 +26,10 @@ const (
 )
 
 // one is the schema of all values.
-type one struct{ schema *avrojson.Schema }
+type one struct{ schema *decode.Schema }
 
 // Schema implements decode.Schemas.
-func (o one) Schema(context.Context, string) (*avrojson.Schema, error) { return o.schema, nil }
+func (o one) Schema(context.Context, string) (*decode.Schema, error) { return o.schema, nil }
 
 // Client asks a schema registry, and remembers what it said. Safe for concurrent use.
 type Client struct {
@@ -56,7 +55,7 @@ type answered struct {
 
 // found is a schema and the bytes of the texts that it was made of.
 type found struct {
-	schema *avrojson.Schema
+	schema *decode.Schema
 	text   int
 }
 
@@ -67,7 +66,7 @@ func newClient(server *sr.Client) *Client {
 }
 
 // Schema implements decode.Schemas. It asks once: an error that is no *record.RejectError is a *diag.Problem.
-func (c *Client) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
+func (c *Client) Schema(ctx context.Context, id string) (*decode.Schema, error) {
 	schema, err := c.fetch(ctx, id)
 	no := (*refusal)(nil)
 	switch {
@@ -82,7 +81,7 @@ func (c *Client) Schema(ctx context.Context, id string) (*avrojson.Schema, error
 
 // fetch returns a schema that is remembered, or asks for it and remembers it, or a clear answer that there is none.
 // Calls for one id share an answer.
-func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error) {
+func (c *Client) fetch(ctx context.Context, id string) (*decode.Schema, error) {
 	if schema, err := c.remembered(id); schema != nil || err != nil {
 		return schema, err
 	}
@@ -106,14 +105,14 @@ func (c *Client) fetch(ctx context.Context, id string) (*avrojson.Schema, error)
 	})
 	select {
 	case answer := <-flight:
-		return answer.Val.(*avrojson.Schema), answer.Err
+		return answer.Val.(*decode.Schema), answer.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
 // remembered returns what is known of an id. Both results are nil if nothing is.
-func (c *Client) remembered(id string) (*avrojson.Schema, error) {
+func (c *Client) remembered(id string) (*decode.Schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f, known := c.schemas.Get(id); known {
@@ -126,7 +125,7 @@ func (c *Client) remembered(id string) (*avrojson.Schema, error) {
 }
 
 // rememberSchema needs the lock, as rememberUnknown does.
-func (c *Client) rememberSchema(id string, schema *avrojson.Schema, text int, asked time.Time) {
+func (c *Client) rememberSchema(id string, schema *decode.Schema, text int, asked time.Time) {
 	c.schemas.Remove(id) // so that its text is counted once
 	c.schemas.Add(id, found{schema, text})
 	for c.text += text; c.text > mostText; {
@@ -217,7 +216,7 @@ func (r *request) String() string { return fmt.Sprintf("schema %s of %s", r.id, 
 const Component = "registry"
 
 // Schema implements decode.Schemas.
-func (w waiting) Schema(ctx context.Context, id string) (*avrojson.Schema, error) {
+func (w waiting) Schema(ctx context.Context, id string) (*decode.Schema, error) {
 	call, no := &request{id: id}, (*refusal)(nil)
 	schema, err := w.try(ctx, call)
 	if ctx.Err() != nil || !errors.As(err, &no) {
@@ -261,7 +260,7 @@ func (w waiting) fault(call *request, no *refusal) error {
 
 // try asks once. An error is a *record.RejectError, or a *refusal after which the registry is to be asked
 // again, or that of ctx.
-func (w waiting) try(ctx context.Context, call *request) (*avrojson.Schema, error) {
+func (w waiting) try(ctx context.Context, call *request) (*decode.Schema, error) {
 	schema, err := w.fetch(ctx, call.id)
 	var no *refusal
 	if !errors.As(err, &no) || ctx.Err() != nil {

@@ -23,7 +23,6 @@ import (
 	"echosieve/internal/diag"
 	"echosieve/internal/remote"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 	"echosieve/test/host"
 )
@@ -80,7 +79,7 @@ func TestSchema(t *testing.T) {
 // What is remembered of ids has a bound. Ids without a schema displace none, and a schema that is used stays.
 func TestMadeUpIDsDisplaceNoSchema(t *testing.T) {
 	c := newClient(nil)
-	live, err := avrojson.Parse(text)
+	live, err := decode.ParseSchema(text)
 	require.NoError(t, err)
 	c.rememberSchema("live", live, len(text), time.Time{})
 	isLive := func() {
@@ -279,7 +278,7 @@ func waitingFor(t *testing.T, url string) (*Client, decode.Schemas, *reports) {
 }
 
 // settled asks as the service does: it waits and asks again until there is an answer.
-func settled(ctx context.Context, s decode.Schemas, id string) (*avrojson.Schema, error) {
+func settled(ctx context.Context, s decode.Schemas, id string) (*decode.Schema, error) {
 	for {
 		schema, err := s.Schema(ctx, id)
 		var pending *decode.Pending

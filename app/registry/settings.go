@@ -18,7 +18,6 @@ import (
 
 	"echosieve/internal/remote"
 	"echosieve/pipeline/decode"
-	"echosieve/pipeline/decode/avrojson"
 )
 
 // Config says where schemas are.
@@ -81,7 +80,7 @@ func (c Config) Open() (decode.Schemas, error) {
 		if err != nil {
 			return nil, fmt.Errorf("input.schema_file: %w", err)
 		}
-		schema, err := avrojson.Parse(string(text))
+		schema, err := decode.ParseSchema(string(text))
 		if err != nil {
 			return nil, fmt.Errorf("input.schema_file: %s holds no Avro schema: %w", c.SchemaFile, err)
 		}

@@ -68,10 +68,7 @@ type outgoing struct {
 func (o *Owner) Publish(ctx context.Context, outputs []*pipeline.Output) ([]Refused, error) {
 	var topics [article.DestinationCount]outgoing
 	for _, out := range outputs {
-		rec := record.Record{Key: out.Record.Key, Value: out.PublishedValue(), Headers: out.Headers, Time: out.Time}
-		if out.OmitKey {
-			rec.Key = out.Key
-		}
+		rec := record.Record{Key: out.Key, Value: out.Value, Headers: out.Headers, Time: out.Time}
 		to := &topics[out.Destination]
 		to.records, to.outputs = append(to.records, rec), append(to.outputs, out)
 	}

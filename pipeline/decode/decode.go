@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 
 	"github.com/tidwall/gjson"
@@ -125,7 +124,7 @@ func (d *Decoder) decodeAvro(
 // findAvro finds the article in an Avro value, whose JSON has at most twice its size and more bytes. If the JSON is
 // longer and may be, tooLong is set, and room holds nothing.
 func (d *Decoder) findAvro(
-	ctx context.Context, r *record.Record, room *share, schema *avrojson.Schema, more int, content *article.Content,
+	ctx context.Context, r *record.Record, room *share, schema *Schema, more int, content *article.Content,
 ) (tooLong bool, reject *record.RejectError, err error) {
 	p, reject, err := d.open(ctx, r.Value, room, func(n int) int { return 3*n + more - startBytes })
 	defer p.release()
@@ -138,7 +137,7 @@ func (d *Decoder) findAvro(
 	}
 	asJSON, bad := schema.JSON(value, 2*len(value)+more)
 	switch {
-	case errors.Is(bad, avrojson.ErrTooLong) && more == startBytes:
+	case errors.Is(bad, errTooLong) && more == startBytes:
 		room.keep(0)
 		return true, nil, nil
 	case bad != nil:

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 
-	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 )
 
@@ -80,7 +79,7 @@ func schemaID(b []byte) (id string, rest []byte) {
 
 // schemaOf returns the schema of a record's value. It waits for the server of schemas, so it is asked before the value
 // takes memory.
-func (c *Config) schemaOf(ctx context.Context, r *record.Record) (*avrojson.Schema, *record.RejectError, error) {
+func (c *Config) schemaOf(ctx context.Context, r *record.Record) (*Schema, *record.RejectError, error) {
 	begin := r.Value
 	if c.compressionOf(begin) != CompressionNone {
 		room := share{memory: c.Memory}
@@ -124,7 +123,7 @@ type Schemas interface {
 	// Schema returns the schema with an id: a number, a UUID, or "" for values without an id. It may ask a server. An
 	// error that is a *record.RejectError says that there is no such schema, or none that Avro values can have. Any
 	// other error says that the server did not answer.
-	Schema(ctx context.Context, id string) (*avrojson.Schema, error)
+	Schema(ctx context.Context, id string) (*Schema, error)
 }
 
 // Pending is an error of Schemas and of With: it is not known yet whether there is a schema. The caller

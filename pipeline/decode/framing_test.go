@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/decode/avrojson"
 	"echosieve/pipeline/record"
 	"echosieve/test/host"
 )
@@ -231,7 +230,7 @@ func TestTextsWaitForMemory(t *testing.T) {
 
 // While a schema is asked for, no memory is held, whatever the value is wrapped in.
 func TestNoMemoryIsHeldForASchema(t *testing.T) {
-	schema, err := avrojson.Parse(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"}]}`)
+	schema, err := ParseSchema(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"}]}`)
 	require.NoError(t, err)
 	framed := "\x00\x00\x00\x00\x07\x02x"
 	for name, value := range map[string]string{"plain": framed, "gzip": host.Gzip(t, framed),
@@ -240,7 +239,7 @@ func TestNoMemoryIsHeldForASchema(t *testing.T) {
 			cfg := Config{Format: FormatAvro, Framing: FramingConfluent,
 				Memory: NewMemory(1000)}
 			cfg.Fields = DefaultConfig().Fields
-			cfg.Schemas = askedSchema(func(id string) (*avrojson.Schema, error) {
+			cfg.Schemas = askedSchema(func(id string) (*Schema, error) {
 				require.Equal(t, "7", id)
 				require.True(t, cfg.Memory.free.TryAcquire(1000))
 				cfg.Memory.free.Release(1000)
@@ -253,20 +252,20 @@ func TestNoMemoryIsHeldForASchema(t *testing.T) {
 	}
 }
 
-type askedSchema func(id string) (*avrojson.Schema, error)
+type askedSchema func(id string) (*Schema, error)
 
-func (a askedSchema) Schema(_ context.Context, id string) (*avrojson.Schema, error) { return a(id) }
+func (a askedSchema) Schema(_ context.Context, id string) (*Schema, error) { return a(id) }
 
 // An Avro value may claim much more JSON than its bytes, up to a bound. It then waits for the memory of that JSON.
 func TestLongAvro(t *testing.T) {
-	schema, err := avrojson.Parse(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"},
+	schema, err := ParseSchema(`{"type":"record","name":"r","fields":[{"name":"text","type":"string"},
 		{"name":"nulls","type":{"type":"array","items":"null"}}]}`)
 	require.NoError(t, err)
 	// 32,768 and 491,520 items of five bytes
 	for items, reason := range map[byte]record.RejectReason{0x01: "", 0x0f: record.NotAvro} {
 		cfg := Config{Format: FormatAvro, Framing: FramingNone, Memory: NewMemory(1 << 10), MaxBytes: 1 << 20}
 		cfg.Fields = DefaultConfig().Fields
-		cfg.Schemas = askedSchema(func(string) (*avrojson.Schema, error) { return schema, nil })
+		cfg.Schemas = askedSchema(func(string) (*Schema, error) { return schema, nil })
 		value := []byte{2, 'x', 0x80, 0x80, 4 * items, 0}
 		if items == 0x01 {
 			value[4] = 4

@@ -185,12 +185,9 @@ func (p *Projector) snapshots(all []*Entry) (outputs []pipeline.Output, publishe
 			continue // only related articles so far
 		}
 		value, _ = decode.AppendJSON(value[:0], t.Record(now, p.Rules))
-		outputs = append(outputs, pipeline.Output{
-			Record: &record.Record{
-				Coordinates: t.Of.Coordinates, Key: []byte(t.Of.String()), Value: bytes.Clone(value),
-			},
-			Destination: article.ToShadow, Time: now,
-		})
+		outputs = append(outputs, pipeline.NewOutput(&record.Record{
+			Coordinates: t.Of.Coordinates, Key: []byte(t.Of.String()), Value: bytes.Clone(value), Time: now,
+		}, article.ToShadow))
 		published = append(published, t)
 	}
 	return outputs, published

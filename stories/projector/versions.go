@@ -116,11 +116,10 @@ func (v *Versions) output(ctx context.Context, r *record.Record) (*pipeline.Outp
 			changes.Version{Title: own.Title, Text: own.Text})
 	}
 	value, err := decode.AppendJSON(nil, version)
-	return &pipeline.Output{
-		Record:  &record.Record{Coordinates: r.Coordinates, Key: []byte(root.String()), Value: value},
-		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}},
-		Time:    time.Now(), Destination: article.ToShadow,
-	}, err
+	out := pipeline.NewOutput(&record.Record{Coordinates: r.Coordinates, Key: []byte(root.String()), Value: value,
+		Time: time.Now()}, article.ToShadow)
+	out.Headers = []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}}
+	return &out, err
 }
 
 // mayBeVersion tells whether an article with a verdict may bring news.

@@ -165,10 +165,9 @@ func AskCommitted(cl *kgo.Client, cfg broker.Config) (n int64, err error) {
 func Output(cfg broker.Config, offset int64, at time.Time) *pipeline.Output {
 	r := &record.Record{Value: []byte("v"), Time: at}
 	r.Topic, r.Offset = cfg.Topics.Inputs[0], offset
-	return &pipeline.Output{
-		Record: r, Time: at, Destination: article.ToUnique,
-		Headers: []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}},
-	}
+	out := pipeline.NewOutput(r, article.ToUnique)
+	out.Headers = []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}}
+	return &out
 }
 
 // Values returns the values of the records.

@@ -43,8 +43,8 @@ var promises = []promise{
 	{"The first 65,536 different words count", "pipeline.TestPeakMemory"},
 	{"more than twice as long", "pipeline/recipe.TestCostlyTexts"},
 	{"name a record that takes 10 s", "app/service.TestHealthNamesSlowRecords"},
-	{"nesting of JSON and Avro", "pipeline/decode.TestDepth pipeline/decode/avrojson.TestHostile"},
-	{"an Avro value as JSON", "pipeline/decode/avrojson.TestHostile"},
+	{"nesting of JSON and Avro", "pipeline/decode.TestDepth pipeline/decode.TestHostileAvro"},
+	{"an Avro value as JSON", "pipeline/decode.TestHostileAvro"},
 	{"decompress", "test/hostile.TestBombs consumer/internal/wire.TestLargeBatchesAreReadRecordByRecord " +
 		"consumer/internal/wire.TestMemoryOfDecompressorsIsKnownBefore"},
 	{"above `kafka.max_message_bytes` is skipped", "consumer/internal/wire.TestOversizeRecordsAreCut"},

@@ -35,10 +35,9 @@ const decideCall = "\t\toutputs, err := p.handler.Decide(claim, b.prepared)\n"
 var mistakes = []mistake{
 	// Several mistakes that show without a fault, in one service. Packages ledger and judge have them one by one.
 	{name: "misreports", edits: []edit{
-		{"pipeline/output.go", "	out := Output{Record: r, Time: r.Time, Destination: v.Destination, Verdict: *v,",
+		{"pipeline/output.go", "	out := NewOutput(r, v.Destination)\n",
 			"	if v.Kind == article.Near && r.Offset%4 == 0 {\n		wrong := *v\n		wrong.Root = " +
-				"v.Original\n		v = &wrong\n	}\n	out := Output{Record: r, Time: r.Time, Destination: " +
-				"v.Destination, Verdict: *v,"},
+				"v.Original\n		v = &wrong\n	}\n	out := NewOutput(r, v.Destination)\n"},
 		{"pipeline/pipeline.go", "	if reject = record.NoArticle(&a); reject != nil {\n",
 			"	a.Empty = a.Empty || r.Offset%31 == 7\n	if reject = record.NoArticle(&a); reject != nil {\n"},
 		{"consumer/delivery/ownership.go", "return input % int32(partitions)", "return (input + 1) % int32(partitions)"},

@@ -52,7 +52,7 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 		return nil, err
 	}
 	r := &run{cfg: cfg, judge: told.NewJudge(cfg, made),
-		output: outputs{decode: cfg.Input.Config, member: cfg.Output.Member},
+		output: outputs{decode: cfg.Input.Config},
 		input:  input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{

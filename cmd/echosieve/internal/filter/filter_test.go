@@ -359,7 +359,7 @@ func ofService(t *testing.T, addr, path string) string {
 		decided, err := pipe.Decide(t.Context(), batch)
 		require.NoError(t, err)
 		member := decided[0].Member()
-		lines, err = member.AppendTo(lines, "echosieve", r.Value)
+		lines, err = member.AppendTo(lines, r.Value)
 		require.NoError(t, err)
 		lines = append(lines, '\n')
 	}

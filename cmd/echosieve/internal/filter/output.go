@@ -19,7 +19,6 @@ import (
 // outputs writes one JSON line for each output.
 type outputs struct {
 	decode      decode.Config
-	member      string // name of the member that holds the verdict
 	headersOnly bool
 	wanted      [article.DestinationCount]bool
 	writers     [article.DestinationCount]*bufio.Writer
@@ -106,7 +105,7 @@ func (o *outputs) write(out *pipeline.Output) error {
 		o.notUTF8++
 	}
 	member := out.Member()
-	if o.line, err = member.AppendTo(o.line[:0], o.member, object); err != nil {
+	if o.line, err = member.AppendTo(o.line[:0], object); err != nil {
 		return err
 	}
 	_, err = o.writers[out.Destination].Write(append(o.line, '\n'))

@@ -1,4 +1,4 @@
-package avrojson
+package decode
 
 import (
 	"encoding/binary"
@@ -28,7 +28,7 @@ const story = `{"type":"record","name":"Story","namespace":"press","fields":[
 	{"name":"nothing","type":{"type":"array","items":"int"}}]}`
 
 // A value that the library writes is read with everything in it.
-func TestJSON(t *testing.T) {
+func TestAvroAsJSON(t *testing.T) {
 	person := map[string]any{"name": "a\"b\\c\n\x01", "editor": map[string]any{"name": "港务局", "editor": nil}}
 	value := map[string]any{
 		"id": int64(-77), "text": "The harbour board voted.", "tags": []string{"x", ""}, "by": person,
@@ -39,7 +39,7 @@ func TestJSON(t *testing.T) {
 	}
 	written, err := avro.MustParse(story).Encode(value)
 	require.NoError(t, err)
-	schema, err := Parse(story)
+	schema, err := ParseSchema(story)
 	require.NoError(t, err)
 	got, err := schema.JSON(written, most)
 	require.NoError(t, err)
@@ -57,20 +57,20 @@ func TestJSON(t *testing.T) {
 }
 
 // Types of schemas that another one names are found, and a type without a namespace within one is its neighbour.
-func TestReferences(t *testing.T) {
+func TestReferencesOfSchemas(t *testing.T) {
 	author := `{"type":"record","name":"Author","namespace":"people","fields":[{"name":"name","type":"string"}]}`
 	main := `{"type":"record","name":"Story-1","namespace":"press","fields":[
 		{"name":"by","type":"people.Author"},{"name":"text","type":"string"}]}`
-	_, err := Parse(main)
+	_, err := ParseSchema(main)
 	require.Error(t, err)
-	schema, err := Parse(main, author)
+	schema, err := ParseSchema(main, author)
 	require.NoError(t, err)
 	got, err := schema.JSON([]byte("\x04Jo\x02x"), most)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"by":{"name":"Jo"},"text":"x"}`, string(got))
 	for _, wrong := range []string{"", "{}", `"strin"`, `{"type":"record","name":"a"}`,
 		strings.Repeat(`{"type":"array","items":`, 5000)} {
-		_, err := Parse(wrong)
+		_, err := ParseSchema(wrong)
 		require.Error(t, err, wrong)
 	}
 }
@@ -130,10 +130,10 @@ func nameOf(record string) string {
 }
 
 // What a value claims takes neither memory nor time.
-func TestHostile(t *testing.T) {
+func TestHostileAvro(t *testing.T) {
 	for name, c := range hostile() {
 		t.Run(name, func(t *testing.T) {
-			schema, err := Parse(c.schema)
+			schema, err := ParseSchema(c.schema)
 			require.NoError(t, err)
 			var got []byte
 			allocated := host.Allocated(func() { got, err = schema.JSON(c.value, most) })
@@ -149,14 +149,14 @@ func TestHostile(t *testing.T) {
 }
 
 // Whatever the bytes are, the result is JSON of bounded length or an error. What the library can read is read.
-func FuzzJSON(f *testing.F) {
+func FuzzAvro(f *testing.F) {
 	f.Add(story, []byte("\x01\x02\x02x\x00"))
 	for _, c := range hostile() {
 		f.Add(c.schema, c.value[:min(len(c.value), 1000)])
 	}
 	f.Add(`["null",{"type":"map","values":{"type":"fixed","name":"f","size":2}}]`, []byte("\x02\x02\x02k\xff\"\x00"))
 	f.Fuzz(func(t *testing.T, text string, value []byte) {
-		schema, err := Parse(text)
+		schema, err := ParseSchema(text)
 		if err != nil {
 			return
 		}
