@@ -66,47 +66,32 @@ func (m *metrics) countText(a *article.Article) {
 // newMetrics makes the metrics and registers them, except with a nil registerer.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
 	m := &metrics{
-		records: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_records_total",
-			Help: "Records with an acknowledged verdict.",
-		}, []string{"verdict", "reason"}),
-		relations: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_relations_total",
-			Help: "Copies with an acknowledged verdict, by their relation to the original and the topic that the " +
-				"policy chose.",
-		}, []string{"relation", "topic"}),
-		littleText: f.NewCounter(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_little_text_total",
-			Help: "Articles with too few words for a fingerprint.",
-		}),
-		noWords: f.NewCounter(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_no_words_total",
-			Help: "Articles with letters or digits, but without a word that counts.",
-		}),
-		costly: f.NewCounter(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_costly_pages_total",
-			Help: "Articles whose HTML document would take too long to be read as one: all its text counts, " +
-				"or its largest part.",
-		}),
-		mostly: f.NewCounter(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_mostly_left_out_total",
-			Help: "Articles of which more than half of the clean text is left out of what is compared, as is usual for " +
-				"HTML documents.",
-		}),
-		notUTF8: f.NewCounter(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_not_utf8_total",
-			Help: "Articles with bytes outside of their text that are no UTF-8. With output.verdict: value these became U+FFFD.",
-		}),
-		scripts: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_script_articles_total",
-			Help: "Articles by the script of most of their letters.",
-		}, []string{"script"}),
-		text: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_text_bytes_total",
-			Help: "Bytes of clean text: of the article, and of the parts that fingerprints ignore (furniture, " +
-				"repeated).",
-		}, []string{"part"}),
+		records: counters("echosieve_pipeline_records_total", "Records with an acknowledged verdict.", "verdict", "reason"),
+		relations: counters("echosieve_pipeline_relations_total",
+			"Copies with an acknowledged verdict, by their relation to the original and the topic that the policy chose.",
+			"relation", "topic"),
+		littleText: counter("echosieve_pipeline_little_text_total", "Articles with too few words for a fingerprint."),
+		noWords: counter("echosieve_pipeline_no_words_total",
+			"Articles with letters or digits, but without a word that counts."),
+		costly: counter("echosieve_pipeline_costly_pages_total",
+			"Articles whose HTML document would take too long to be read as one: all its text counts, "+
+				"or its largest part."),
+		mostly: counter("echosieve_pipeline_mostly_left_out_total",
+			"Articles of which more than half of the clean text is left out of what is compared, as is usual for "+
+				"HTML documents."),
+		notUTF8: counter("echosieve_pipeline_not_utf8_total",
+			"Articles with bytes outside of their text that are no UTF-8. With output.verdict: value these became U+FFFD."),
+		scripts: counters("echosieve_pipeline_script_articles_total",
+			"Articles by the script of most of their letters.", "script"),
+		text: counters("echosieve_pipeline_text_bytes_total",
+			"Bytes of clean text: of the article, and of the parts that fingerprints ignore (furniture, repeated).", "part"),
 		stage: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "echosieve_pipeline_stage_seconds",
 			Help:    "Time of a stage: decode to fingerprint for one article, claim and publish for one batch.",
@@ -122,10 +107,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help:    "Hamming distance of copies and possible copies to their original, in bits.",
 			Buckets: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32},
 		}),
-		eventTime: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "echosieve_pipeline_event_time_total",
-			Help: "Records with an acknowledged verdict whose timestamp is far from the clock.",
-		}, []string{"case"}),
+		eventTime: counters("echosieve_pipeline_event_time_total",
+			"Records with an acknowledged verdict whose timestamp is far from the clock.", "case"),
 	}
 	for script := range article.Scripts {
 		m.scripts.WithLabelValues(script.String())

@@ -39,9 +39,17 @@ type Fields struct {
 	Credit    []string `setting:"credit"`
 }
 
+// lists are the lists of all fields.
+func (f *Fields) lists() []*[]string {
+	return []*[]string{&f.ID, &f.Title, &f.Text, &f.Publisher, &f.URL, &f.Published, &f.Credit}
+}
+
 // Paths returns the paths of all fields.
-func (f *Fields) Paths() []string {
-	return slices.Concat(f.ID, f.Title, f.Text, f.Publisher, f.URL, f.Published, f.Credit)
+func (f *Fields) Paths() (all []string) {
+	for _, paths := range f.lists() {
+		all = append(all, *paths...)
+	}
+	return all
 }
 
 // The values of Config.Format.
@@ -91,9 +99,9 @@ func (c Config) Validate() error {
 
 // envelope says where a system that wraps each article in a JSON object of its own puts the article.
 type envelope struct {
-	within  []string          // paths of the article in the value, in their order; "" is the value itself
-	headers map[string]string // for a field of Fields, the record header that names it
-	deletes []deletion        // each reports that an article was deleted
+	within  []string   // paths of the article in the value, in their order; "" is the value itself
+	headers Fields     // the record headers that name something, behind what is within the value
+	deletes []deletion // each reports that an article was deleted
 }
 
 // deletion is a string at a path.
@@ -111,7 +119,7 @@ var envelopes = map[string]envelope{
 	},
 	"cloudevents": {
 		within:  []string{"data", ""},
-		headers: map[string]string{"id": "ce_id", "publisher": "ce_source"},
+		headers: Fields{ID: []string{headerPath + "ce_id"}, Publisher: []string{headerPath + "ce_source"}},
 	},
 	"mongo": {
 		within: []string{"fullDocument", "payload.fullDocument", "fullDocument.@fromstr",
@@ -130,29 +138,19 @@ func (c *Config) paths() Fields {
 	if !known {
 		return c.Fields
 	}
-	defaults := DefaultConfig().Fields
-	within := func(field string, paths, standard []string) []string {
-		if !slices.Equal(paths, standard) {
-			return paths
+	fields, defaults := c.Fields, DefaultConfig().Fields
+	standard, headers := defaults.lists(), e.headers.lists()
+	for i, paths := range fields.lists() {
+		if !slices.Equal(*paths, *standard[i]) {
+			continue
 		}
 		var all []string
 		for _, place := range e.within {
-			for _, path := range paths {
+			for _, path := range *paths {
 				all = append(all, strings.TrimPrefix(place+"."+path, "."))
 			}
 		}
-		if name, ok := e.headers[field]; ok {
-			all = append(all, headerPath+name)
-		}
-		return all
+		*paths = append(all, *headers[i]...)
 	}
-	return Fields{
-		ID:        within("id", c.Fields.ID, defaults.ID),
-		Title:     within("title", c.Fields.Title, defaults.Title),
-		Text:      within("text", c.Fields.Text, defaults.Text),
-		Publisher: within("publisher", c.Fields.Publisher, defaults.Publisher),
-		URL:       within("url", c.Fields.URL, defaults.URL),
-		Published: within("published", c.Fields.Published, defaults.Published),
-		Credit:    within("credit", c.Fields.Credit, defaults.Credit),
-	}
+	return fields
 }

@@ -231,13 +231,11 @@ func (o *object) firstString(paths []string) string {
 // firstTime returns the time at the first path with a readable one, else zero and the first time that cannot be read.
 func (o *object) firstTime(paths []string) (at time.Time, unread string) {
 	for _, path := range paths {
-		v := o.get(path)
-		if at, ok := ParseTime(v); ok {
+		at, why := parseTime(o.get(path))
+		if !at.IsZero() {
 			return at, ""
 		}
-		if unread == "" {
-			unread = UnreadTime(v)
-		}
+		unread = cmp.Or(unread, why)
 	}
 	return time.Time{}, unread
 }

@@ -74,25 +74,20 @@ func excerpt(b []byte) string { return strconv.QuoteToASCII(string(b[:min(len(b)
 
 // notUTF8 says where a text is no UTF-8. It returns nil for UTF-8.
 func notUTF8(text []byte) *record.RejectError {
+	if utf8.Valid(text) {
+		return nil
+	}
 	at := 0
-	for at < len(text) {
-		if text[at] < utf8.RuneSelf {
-			at++
-			continue
-		}
-		r, size := utf8.DecodeRune(text[at:])
-		if r == utf8.RuneError && size == 1 {
-			said := "another encoding: publish UTF-8"
-			kept := bytes.ToValidUTF8(text, nil)
-			switch {
-			case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
-				said = "UTF-16: publish UTF-8"
-			case len(kept)-utf8.RuneCount(kept) > 2*(len(text)-len(kept)):
-				said = "UTF-8 with damaged characters, perhaps cut in the middle"
-			}
-			return record.Reject(record.NotUTF8, "no UTF-8 at byte %d: %s; it looks like %s", at, excerpt(text[at:]), said)
-		}
+	for r, size := utf8.DecodeRune(text); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRune(text[at:]) {
 		at += size
 	}
-	return nil
+	said := "another encoding: publish UTF-8"
+	kept := bytes.ToValidUTF8(text, nil)
+	switch {
+	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
+		said = "UTF-16: publish UTF-8"
+	case len(kept)-utf8.RuneCount(kept) > 2*(len(text)-len(kept)):
+		said = "UTF-8 with damaged characters, perhaps cut in the middle"
+	}
+	return record.Reject(record.NotUTF8, "no UTF-8 at byte %d: %s; it looks like %s", at, excerpt(text[at:]), said)
 }

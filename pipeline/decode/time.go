@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,33 +19,33 @@ import (
 // maxTimeBytes is the length of the longest text that is read as a time.
 const maxTimeBytes = 80
 
-// ParseTime reads a time of publication: a text in a usual form; a number of seconds, milliseconds, microseconds or
+// parseTime reads a time of publication: a text in a usual form; a number of seconds, milliseconds, microseconds or
 // nanoseconds since 1970; either of them in an object $date or $numberLong, as MongoDB exports it; or a list
 // [year, month, day, hour, minute, second, ...] in UTC, as feedparser makes it.
 //
 // A text without a zone is in UTC. A zone that is unknown or that several countries use, such as IST, makes the time
 // unreadable: taken as UTC it would be hours wrong, and another publisher would be the first. So does a date that may
 // be another one, or one of another calendar. Dates that stand for "no date" (noDates) are no times.
-func ParseTime(v gjson.Result) (time.Time, bool) {
-	at, none, ok := readTime(v)
-	if none || !ok {
-		return time.Time{}, false
+//
+// unread is a value that cannot be read, as a text of at most maxTimeBytes, to count it and to show it. It is empty if
+// the value is absent, empty or a date that stands for "no date".
+func parseTime(v gjson.Result) (at time.Time, unread string) {
+	at, ok := timeOf(v)
+	at = at.UTC()
+	switch {
+	case ok && (at.Year() <= 1 || at.Year() > 9998 || noDates[at.Format(time.DateOnly)]):
+		return time.Time{}, ""
+	case ok && at.Year() >= firstYear && at.Year() <= lastYear:
+		return at, ""
+	case strings.TrimSpace(v.String()) == "":
+		return time.Time{}, ""
 	}
-	return at, true
-}
-
-// UnreadTime returns a value that ParseTime cannot read as a text of at most maxTimeBytes, to count it and to show it.
-// It is empty if the value is absent, empty or a date that stands for "no date".
-func UnreadTime(v gjson.Result) string {
-	if _, _, ok := readTime(v); ok || !v.Exists() || v.Type == gjson.Null || strings.TrimSpace(v.String()) == "" {
-		return ""
-	}
-	return article.Cut(strings.ToValidUTF8(v.String(), "�"), maxTimeBytes)
+	return time.Time{}, article.Cut(strings.ToValidUTF8(v.String(), "�"), maxTimeBytes)
 }
 
 var runs = regexp.MustCompile(`\p{L}+|\p{Nd}+`)
 
-// TimeForm is the form of a text that UnreadTime returns: a run of digits is 0 and a run of letters a.
+// TimeForm is the form of an unread text of TimeFields.Find or article.Content: a run of digits is 0 and a run of letters a.
 func TimeForm(unread string) string {
 	return runs.ReplaceAllStringFunc(unread, func(run string) string {
 		if first, _ := utf8.DecodeRuneInString(run); unicode.IsDigit(first) {
@@ -61,14 +63,6 @@ var noDates = map[string]bool{"1899-12-30": true, "1900-01-01": true, "1601-01-0
 // firstYear and lastYear are those of times that are read: before the first newspaper, and long after today, a year is
 // of another calendar, as in Iran, Saudi Arabia and Thailand.
 const firstYear, lastYear = 1600, 2200
-
-// readTime reads a time. none says that it stands for "no date".
-func readTime(v gjson.Result) (at time.Time, none, ok bool) {
-	at, ok = timeOf(v)
-	at = at.UTC()
-	none = ok && (at.Year() <= 1 || at.Year() > 9998 || noDates[at.Format(time.DateOnly)])
-	return at, none, none || ok && at.Year() >= firstYear && at.Year() <= lastYear
-}
 
 func timeOf(v gjson.Result) (time.Time, bool) {
 	if v.IsObject() {
@@ -244,4 +238,33 @@ func timeInUTC(text string) (time.Time, bool) {
 func isUTC(at time.Time) bool {
 	_, east := at.Zone()
 	return at.Year() > 0 && east == 0 && (at.Location() == time.UTC || at.Location().String() == "")
+}
+
+// TimeFields are the names of members that hold the time of an article, the best first.
+type TimeFields []string
+
+// DefaultTimes are the names that crawlers and feeds use.
+var DefaultTimes = TimeFields{
+	"ts", "time", "timestamp", "published_at", "publishedAt", "published", "publish_time", "publish_date",
+	"date_publish", "publishing_date", "pubDate", "pub_date", "datePublished", "date", "created_at", "fetched_at",
+}
+
+// Find returns the time of an article, a JSON object; without one the first text that cannot be read as a time. Of
+// another value it may be any time.
+func (names TimeFields) Find(value []byte) (at time.Time, unread string) {
+	best := len(names)
+	gjson.ParseBytes(value).ForEach(func(name, v gjson.Result) bool {
+		if i := slices.Index(names, name.Str); i >= 0 && i <= best { // of two members with one name the last one
+			found, why := parseTime(v)
+			if !found.IsZero() {
+				at, best = found, i
+			}
+			unread = cmp.Or(unread, why)
+		}
+		return true
+	})
+	if best < len(names) {
+		unread = ""
+	}
+	return at, unread
 }

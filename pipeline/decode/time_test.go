@@ -38,10 +38,9 @@ func TestTimes(t *testing.T) {
 		`{"$date": {"$numberLong": "1795179600000"}}`, `{"$numberLong": "1795179600000"}`,
 		`[2026, 11, 20, 13, 0, 0, 4, 324, 0]`,
 	} {
-		got, ok := ParseTime(gjson.Parse(form))
-		require.True(t, ok, form)
+		got, unread := parseTime(gjson.Parse(form))
 		require.Equal(t, want, got.Truncate(time.Second), form)
-		require.Empty(t, UnreadTime(gjson.Parse(form)))
+		require.Empty(t, unread)
 	}
 }
 
@@ -62,9 +61,9 @@ func TestTimesThatAreNotRead(t *testing.T) {
 		`202611201300`, `20261120130000123`, `"20261120130000.0"`, `638992800000000000`, `134396532000000000`,
 		`13439653200000000`, `253402300799`, `[2026, 11, 20, 13, 75, 0]`,
 	} {
-		at, ok := ParseTime(gjson.Parse(form))
-		require.False(t, ok, "%s is read as %s", form, at)
-		require.NotEmpty(t, UnreadTime(gjson.Parse(form)), form)
+		at, unread := parseTime(gjson.Parse(form))
+		require.Zero(t, at, form)
+		require.NotEmpty(t, unread, form)
 	}
 }
 
@@ -78,12 +77,13 @@ func TestNoTimes(t *testing.T) {
 		`"0001-01-01T00:00:00Z"`, `"1899-12-30"`, `"1900-01-01T00:00:00"`, `"1970-01-01T00:00:00Z"`,
 		`"9999-12-31T23:59:59Z"`, `"1969-12-31T16:00:00"`, `"1601-01-01T00:00:00Z"`, `""`, `null`, `"  "`,
 	} {
-		_, ok := ParseTime(gjson.Parse(form))
-		require.False(t, ok, form)
-		require.Empty(t, UnreadTime(gjson.Parse(form)), form)
+		at, unread := parseTime(gjson.Parse(form))
+		require.Zero(t, at, form)
+		require.Empty(t, unread, form)
 	}
-	require.Empty(t, UnreadTime(gjson.Get(`{}`, "published")))
-	long := UnreadTime(gjson.Parse(`"soon ` + strings.Repeat("日", maxTimeBytes) + `"`))
+	_, absent := parseTime(gjson.Get(`{}`, "published"))
+	require.Empty(t, absent)
+	_, long := parseTime(gjson.Parse(`"soon ` + strings.Repeat("日", maxTimeBytes) + `"`))
 	require.True(t, utf8.ValidString(long) && len(long) > maxTimeBytes-utf8.UTFMax, long)
 }
 
@@ -98,9 +98,9 @@ func FuzzParseTime(f *testing.F) {
 			return
 		}
 		v := gjson.Parse(json)
-		if at, ok := ParseTime(v); ok {
+		if at, unread := parseTime(v); !at.IsZero() {
 			require.Less(t, at.Year(), 9999)
-			require.Empty(t, UnreadTime(v))
+			require.Empty(t, unread)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"echosieve/pipeline/text"
 )
 
 // What counts of a text that is an HTML document.
@@ -68,29 +70,9 @@ func hasPrefixFold(s, prefix string) bool {
 // again in each paragraph until they are closed, and those of a second html or body. tags is how many others there are,
 // and around how many elements are around each of them, all added up.
 func reduced(page string) (rest string, tags, around int) {
-	var b strings.Builder
 	var s scan
-	done := 0
-	for i := 0; i < len(page); {
-		at := strings.IndexByte(page[i:], '<')
-		if at < 0 {
-			break
-		}
-		i += at
-		length := s.leftOut(page[i:])
-		if length == 0 {
-			i++
-			continue
-		}
-		b.WriteString(page[done:i])
-		i += length
-		done = i
-	}
-	if done == 0 {
-		return page, s.tags, s.around
-	}
-	b.WriteString(page[done:])
-	return b.String(), s.tags, s.around
+	rest, _ = text.Replace(page, '<', func(rest string) (string, int) { return "", s.leftOut(rest) })
+	return rest, s.tags, s.around
 }
 
 // scan is what reduced knows of the document before a tag.

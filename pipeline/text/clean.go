@@ -20,7 +20,7 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// Clean brings a text into the form that its copies share. It removes markup (see stripMarkup) and invisible
+// Clean brings a text into the form that its copies share. It removes markup (see Readable) and invisible
 // characters, reads escapes and mojibake (escape.go), brings Unicode into form NFKC (full width becomes
 // ASCII, among others) and letters into lower case, and replaces Traditional by Simplified Chinese characters. A run of
 // white space becomes one line end if it has one, otherwise one space.
@@ -38,7 +38,7 @@ func Clean(text string) string {
 func AppendClean(dst []byte, text string) (clean []byte, costly bool) {
 	start := len(dst)
 	var spelled spelling
-	dst = fold(dst, undoMojibake(stripShortcodes(stripMarkup(stripWiki(unquote(unescape(text)))))), &spelled)
+	dst = fold(dst, undoMojibake(stripShortcodes(Readable(stripWiki(unquote(unescape(text)))))), &spelled)
 	// NFKC can produce characters that fold replaces (U+2103 becomes "°C"), so the text is folded again. This
 	// is rare, because fold maps the usual compatibility characters itself.
 	if spelled.any && !norm.NFKC.IsNormal(dst[start:]) {
@@ -176,9 +176,9 @@ func foldRare(r rune) rune {
 	case r == 0x3a3 || r == 0x3c2: // sigma, whose small form depends on its place
 		return 0x3c3
 	case unicode.Is(unicode.Nd, r):
-		return digitOf(r)
+		return digits[r]
 	case r >= firstEverywhere && r <= lastEverywhere:
-		return foldEverywhere(r)
+		return everywhere[r-firstEverywhere]
 	}
 	if s, ok := simplifiedRare[r]; ok {
 		return s
@@ -189,21 +189,13 @@ func foldRare(r rune) rune {
 var invisible = rangetable.Merge(unicode.Cc, unicode.Cf, unicode.Variation_Selector,
 	unicode.Other_Default_Ignorable_Code_Point)
 
-// digitOf returns the ASCII digit with the value of a decimal digit of another script. Each range of
-// Unicode's table begins with a zero and has the digits in order, ten or a multiple of ten of them.
-func digitOf(r rune) rune {
-	for _, digits := range unicode.Nd.R16 {
-		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
-			return '0' + (r-rune(digits.Lo))%10
-		}
-	}
-	for _, digits := range unicode.Nd.R32 {
-		if r >= rune(digits.Lo) && r <= rune(digits.Hi) {
-			return '0' + (r-rune(digits.Lo))%10
-		}
-	}
-	return r
-}
+// digits are the ASCII digits with the values of the decimal digits of all scripts. Each range of Unicode's table begins
+// with a zero and has the digits in order, ten or a multiple of ten of them.
+var digits = func() map[rune]rune {
+	table := map[rune]rune{}
+	rangetable.Visit(unicode.Nd, func(r rune) { table[r] = '0' + rune(len(table)%10) })
+	return table
+}()
 
 // add adds a character, unless it is in form NFKC whatever its neighbours are.
 func (s *spelling) add(r rune) {

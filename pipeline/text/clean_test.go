@@ -170,7 +170,7 @@ func checkClean(t *testing.T, text string) {
 		strings.Contains(clean, "  ") || strings.TrimSpace(clean) != clean {
 		t.Fatalf("%q is cleaned to %q", text, clean)
 	}
-	again := undoMojibake(stripShortcodes(stripMarkup(stripWiki(unquote(unescape(clean))))))
+	again := undoMojibake(stripShortcodes(Readable(stripWiki(unquote(unescape(clean))))))
 	if !costly && again == clean && Clean(clean) != clean {
 		t.Fatalf("%q is cleaned to %q, and again to %q", text, clean, Clean(clean))
 	}
@@ -231,7 +231,7 @@ func TestEverywhere(t *testing.T) {
 			if r < firstEverywhere || r > lastEverywhere {
 				return r
 			}
-			if r = foldEverywhere(r); r == 0 {
+			if r = everywhere[r-firstEverywhere]; r == 0 {
 				return -1
 			}
 			return r

@@ -13,7 +13,7 @@ import (
 // as \x and two. Crawlers that search the scripts of a page leave them so, often with markup (\u003cp\u003e). Python
 // writes the bytes of a text in the second way, which makes mojibake.
 func unescape(text string) string {
-	plain, _ := replaceCharacters(text, '\\', readEscape)
+	plain, _ := Replace(text, '\\', readEscape)
 	return plain
 }
 
@@ -22,11 +22,11 @@ func unescape(text string) string {
 func unquote(text string) string {
 	if strings.Contains(text, "=C") || strings.Contains(text, "=E") || strings.Contains(text, "=D") {
 		joined := strings.ReplaceAll(strings.ReplaceAll(text, "=\r\n", ""), "=\n", "")
-		if plain, _ := replaceCharacters(joined, '=', readOctets); countWide(plain) > 2*countWide(text)+3 {
+		if plain, _ := Replace(joined, '=', readOctets); countWide(plain) > 2*countWide(text)+3 {
 			return plain
 		}
 	}
-	if plain, n := replaceCharacters(text, '%', readOctets); n > 0 && 2*len(plain) < len(text) {
+	if plain, n := Replace(text, '%', readOctets); n > 0 && 2*len(plain) < len(text) {
 		return plain
 	}
 	return text
@@ -57,10 +57,12 @@ func readOctets(s string) (r rune, length int) {
 	return 0, 0
 }
 
-// replaceCharacters returns a text with the characters that read finds, and how many these are. read is called at each
-// byte first, and returns the character for the beginning of what it gets, and the length of that beginning in bytes; 0
-// if there is none.
-func replaceCharacters(text string, first byte, read func(s string) (r rune, length int)) (replaced string, n int) {
+// Replace returns a text with others in place of what read finds, and how often it found something. read is called at
+// each byte first, and returns what replaces the beginning of what it gets, and the length of that beginning in bytes; 0
+// if there is nothing to replace.
+func Replace[T rune | string](text string, first byte, read func(s string) (with T, length int)) (
+	replaced string, n int,
+) {
 	var out strings.Builder
 	done := 0
 	for i := 0; ; {
@@ -69,7 +71,7 @@ func replaceCharacters(text string, first byte, read func(s string) (r rune, len
 			break
 		}
 		i += at
-		r, length := read(text[i:])
+		with, length := read(text[i:])
 		if length == 0 {
 			i++
 			continue
@@ -78,7 +80,7 @@ func replaceCharacters(text string, first byte, read func(s string) (r rune, len
 			out.Grow(len(text))
 		}
 		out.WriteString(text[done:i])
-		out.WriteRune(r)
+		out.WriteString(string(with))
 		i += length
 		done = i
 		n++
@@ -130,7 +132,7 @@ func readUnit(s string) (unit rune, length int) {
 // space in a French text is none, nor is "×”" in a Chinese text.
 func undoMojibake(text string) string {
 	// the first byte of U+00C0 to U+00FF, and of nothing else
-	replaced, misread := replaceCharacters(text, "À"[0], readMojibake)
+	replaced, misread := Replace(text, "À"[0], readMojibake)
 	if misread == 0 || misread <= countWide(replaced)-misread {
 		return text
 	}

@@ -77,10 +77,6 @@ func unmarked(r, none rune) rune {
 	return left
 }
 
-// foldEverywhere returns the character that stands for r, from firstEverywhere to lastEverywhere, 0 for a mark
-// that is left out.
-func foldEverywhere(r rune) rune { return everywhere[r-firstEverywhere] }
-
 // lastPlain is the last character that plain covers. It covers Latin, Greek and Cyrillic.
 const lastPlain = 0x1fff
 

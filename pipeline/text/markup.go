@@ -14,12 +14,12 @@ import (
 // escaped twice needs three.
 const maxMarkupPasses = 3
 
-// stripMarkup removes HTML tags, comments, scripts and other hidden elements, and decodes entities. The tags
+// Readable returns a text as people read it, and otherwise unchanged. It removes HTML tags, comments, scripts and other hidden elements, and decodes entities. The tags
 // of block elements become line ends. A tag has the name of an element of HTML, attributes, or an end tag: in
 // "<EED> shares rose" the angle brackets are text. A tag, a comment, a script or a picture without an end is
 // text, too: otherwise a stray "<" would swallow the rest of an article. So
 // is a comment that began in a script.
-func stripMarkup(text string) string {
+func Readable(text string) string {
 	for range maxMarkupPasses {
 		if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, '&') < 0 {
 			break
@@ -32,9 +32,6 @@ func stripMarkup(text string) string {
 	}
 	return text
 }
-
-// Readable returns a text as people read it: without markup, and otherwise unchanged.
-func Readable(text string) string { return stripMarkup(text) }
 
 func stripMarkupOnce(text string) string {
 	out := make([]byte, 0, len(text))
@@ -90,7 +87,7 @@ func stripMarkupOnce(text string) string {
 func stripShortcodes(text string) string {
 	closed := endTags(text, "[/", ']')
 	closed["gallery"] = true
-	plain, _ := replaceCharacters(text, '[', func(s string) (r rune, length int) {
+	plain, _ := Replace(text, '[', func(s string) (r rune, length int) {
 		if len(s) == 1 || s[1] != '/' && !isLetter(s[1]|0x20) {
 			return 0, 0 // most brackets, in a tenth of the time
 		}
@@ -121,49 +118,36 @@ func stripWiki(text string) string {
 		return text
 	}
 	for range maxMarkupPasses { // templates within templates
-		text = replaceEnclosed(text, "{{", "}}", func(string) string { return "" })
+		text, _ = Replace(text, '{', func(s string) (string, int) { return "", enclosed(s, "{{", "}}") })
 	}
-	return replaceEnclosed(wikiMarks.Replace(text), "[[", "]]", func(link string) string {
-		if strings.IndexByte(link, ':') > 0 && !strings.Contains(link, "|") { // a category
-			return ""
+	text, _ = Replace(wikiMarks.Replace(text), '[', func(s string) (shown string, length int) {
+		if length = enclosed(s, "[[", "]]"); length == 0 {
+			return "", 0
 		}
-		return link[strings.LastIndexByte(link, '|')+1:]
+		link := s[len("[[") : length-len("]]")]
+		if strings.IndexByte(link, ':') > 0 && !strings.Contains(link, "|") { // a category
+			return "", length
+		}
+		return link[strings.LastIndexByte(link, '|')+1:], length
 	})
+	return text
 }
 
 // wikiMarks leaves out the marks of bold and italic letters.
 var wikiMarks = strings.NewReplacer("'''", "", "''", "")
 
-// replaceEnclosed returns a text with other texts in place of what stands between two brackets and two closing ones,
-// these included. with gets what stands there, which has no such brackets.
-func replaceEnclosed(text, begin, end string, with func(inner string) string) string {
-	var out strings.Builder
-	done := 0
-	for i := 0; ; {
-		at := strings.Index(text[i:], begin)
-		if at < 0 {
-			break
-		}
-		i += at
-		inner := text[i+len(begin):]
-		length := strings.IndexAny(inner, begin[:1]+end[:1])
-		if length < 0 {
-			break
-		}
-		if !strings.HasPrefix(inner[length:], end) {
-			i += max(1, length) // what begins with the last bracket may be enclosed
-			continue
-		}
-		out.WriteString(text[done:i])
-		out.WriteString(with(inner[:length]))
-		i += len(begin) + length + len(end)
-		done = i
+// enclosed returns the length of what stands between two brackets, at the beginning of s, and two closing ones, these
+// included; 0 if there is none, or it has such brackets.
+func enclosed(s, begin, end string) int {
+	if !strings.HasPrefix(s, begin) {
+		return 0
 	}
-	if done == 0 {
-		return text
+	inner := s[len(begin):]
+	length := strings.IndexAny(inner, begin[:1]+end[:1])
+	if length < 0 || !strings.HasPrefix(inner[length:], end) {
+		return 0
 	}
-	out.WriteString(text[done:])
-	return out.String()
+	return len(begin) + length + len(end)
 }
 
 // unlistedElement returns the kind of an element that HTML does not have. sure says that its tag is more than

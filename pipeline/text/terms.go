@@ -26,7 +26,6 @@ type Terms struct {
 	shapes  *shapes     // which words are one word
 
 	functionWords *functionWords
-	english       languages
 }
 
 type termEntry struct {
@@ -86,7 +85,6 @@ func loadTerms(moreStopWords []byte, without string) (*Terms, error) {
 		return nil, err
 	}
 	t.functionWords = newFunctionWords(function, func(word string) uint64 { return t.shapes.hash(asInTexts(word)) })
-	t.english = t.functionWords.named("en")
 	return t, nil
 }
 
@@ -158,7 +156,7 @@ type languages uint64
 // functionWords knows the function words of many languages, by the hashes of the words: the words that are frequent in
 // any text of a language, whatever it is about, such as "der" or "que". Safe for concurrent use.
 type functionWords struct {
-	names []string
+	english languages
 	// Open addressing by hash. Both are a power of two long, and more than a third is free. They are apart,
 	// and small, because the look-ups of a text compete for the processor's cache with larger tables.
 	halves []uint32    // upper half of a word's hash; 0 = free
@@ -169,14 +167,17 @@ type functionWords struct {
 // newFunctionWords reads a table of lines "language word word ...", at most 64 languages. hash returns the hash of a
 // word as texts hold it.
 func newFunctionWords(table []byte, hash func(word string) uint64) *functionWords {
-	w := &functionWords{}
+	w, known := &functionWords{}, languages(1) // known is the bit of the language of the line
 	words := map[uint64]languages{}
 	for line := range bytes.Lines(table) {
 		fields := bytes.Fields(line)
 		for _, word := range fields[1:] {
-			words[hash(string(word))] |= 1 << len(w.names)
+			words[hash(string(word))] |= known
 		}
-		w.names = append(w.names, string(fields[0]))
+		if string(fields[0]) == "en" {
+			w.english = known
+		}
+		known <<= 1
 	}
 	size := 1 << bits.Len(uint(len(words)*3/2))
 	w.halves, w.sets, w.kinds = make([]uint32, size), make([]uint16, size), []languages{0}
@@ -225,14 +226,6 @@ func (c *languageCounts) most() (languages, int32) {
 		}
 	}
 	return 1 << most, c[most]
-}
-
-// named returns the language with a name as a set, empty if there is none.
-func (w *functionWords) named(name string) languages {
-	if i := slices.Index(w.names, name); i >= 0 {
-		return 1 << i
-	}
-	return 0
 }
 
 // ReadUserWords reads a user dictionary and returns lines "word frequency tag" or "word tag", cleaned like

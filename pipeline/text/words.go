@@ -210,7 +210,7 @@ func (c *Counter) weighFunctionWords() {
 	}
 	most, n := counts.most()
 	share := float32(n) / float32(max(1, all))
-	if share <= limits.SeldomFunction || most == c.terms.english {
+	if share <= limits.SeldomFunction || most == c.terms.functionWords.english {
 		return
 	}
 	worth := max(0, (limits.OftenFunction-share)/(limits.OftenFunction-limits.SeldomFunction))
