@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -32,10 +33,7 @@ type BatchLimits [article.DestinationCount]*TopicLimits
 
 // ofDead returns the limits of the topic that dead letters go to.
 func (b *BatchLimits) ofDead() *TopicLimits {
-	if b[article.ToDead] == nil {
-		return b[article.ToShadow]
-	}
-	return b[article.ToDead]
+	return cmp.Or(b[article.ToDead], b[article.ToShadow])
 }
 
 // refuse returns why the topics of verdicts would refuse a record; nil if they all would take it. The topic
@@ -100,12 +98,15 @@ func (p *Pipeline) Refused(ctx context.Context, b *Batch, out *Output, why *reco
 		}
 	}
 	dead := p.dead(b, out.Record, why)
-	p.redirect(&dead)
+	p.finish(b, &dead)
 	return dead, nil
 }
 
-// redirect sends an output of a shadow to its topic.
-func (p *Pipeline) redirect(o *Output) {
+// finish adds the identity of the batch's trace to an output, and sends that of a shadow to its topic.
+func (p *Pipeline) finish(b *Batch, o *Output) {
+	if b.Traceparent != "" {
+		o.Headers = append(o.Headers, header(HeaderTraceparent, b.Traceparent))
+	}
 	if p.cfg.Shadow {
 		o.Headers = append(o.Headers, header(HeaderShadow, o.Destination.String()))
 		o.Destination, o.Value = article.ToShadow, nil
@@ -122,9 +123,6 @@ func (p *Pipeline) dead(b *Batch, r *record.Record, why *record.RejectError) Out
 	out := deadOutput(r, why, most)
 	if why.Reason == record.Timestamp || limits.refuseTime(r.Time, now) != nil {
 		out.restamp(now)
-	}
-	if b.Traceparent != "" {
-		out.Headers = append(out.Headers, header(HeaderTraceparent, b.Traceparent))
 	}
 	return out
 }

@@ -293,16 +293,8 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 			p.metrics.records.WithLabelValues("skipped", "tombstone").Inc()
 		}
 	}
-	if b.Traceparent != "" {
-		for i := range outputs {
-			if outputs[i].Verdict.Kind == 0 {
-				continue // dead has added it
-			}
-			outputs[i].Headers = append(outputs[i].Headers, header(HeaderTraceparent, b.Traceparent))
-		}
-	}
 	for i := range outputs {
-		p.redirect(&outputs[i])
+		p.finish(b, &outputs[i])
 	}
 	return outputs, nil
 }

@@ -26,18 +26,13 @@ const (
 // gzip or zstd.
 func CompressionOf(data []byte) string {
 	switch {
-	case bytes.HasPrefix(data, []byte(gzipMagic)):
+	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
 		return CompressionGzip
-	case bytes.HasPrefix(data, []byte(zstdMagic)):
+	case bytes.HasPrefix(data, []byte("\x28\xb5\x2f\xfd")):
 		return CompressionZstd
 	}
 	return CompressionNone
 }
-
-const (
-	gzipMagic = "\x1f\x8b"
-	zstdMagic = "\x28\xb5\x2f\xfd"
-)
 
 // compressionOf returns the compression of a value. Avro without framing has none: its values can begin like gzip.
 func (c *Config) compressionOf(value []byte) string {

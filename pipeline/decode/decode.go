@@ -108,15 +108,12 @@ func (d *Decoder) decodeAvro(
 	ctx context.Context, r *record.Record, room *share, content article.Content,
 ) (article.Content, *record.RejectError, error) {
 	schema, reject, err := d.schemaOf(ctx, r)
-	for _, more := range []int{startBytes, startBytes + d.maxBytes()} {
-		if err != nil || reject != nil {
-			break
-		}
-		var tooLong bool
-		tooLong, reject, err = d.findAvro(ctx, r, room, schema, more, &content)
-		if !tooLong {
-			break
-		}
+	if err != nil || reject != nil {
+		return content, reject, err
+	}
+	tooLong, reject, err := d.findAvro(ctx, r, room, schema, startBytes, &content)
+	if tooLong {
+		_, reject, err = d.findAvro(ctx, r, room, schema, startBytes+d.maxBytes(), &content)
 	}
 	return content, reject, err
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -15,15 +16,14 @@ import (
 //
 // Widths are in columns, of which a Chinese character takes two. The numbers are those of package limits.
 
-// appendBody appends the lines of a clean text that belong to its article, with line ends. s.lines are the lines
-// of the text. It leaves out repeated lines, code, and runs of at least limits.FurnitureLines furniture lines that
-// are no table. See hasBody for a text that is hardly more than that.
-//
-// whole says that nothing is left out. Then nothing is appended, and the caller uses the clean text itself.
-// Time is linear in the length of the text, except that the widths of its lines are sorted.
-func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bool) {
+// withoutFurniture returns a clean text, whose lines unwrapped has found, without the lines around its article. It
+// leaves out repeated lines, code, and runs of at least limits.FurnitureLines furniture lines that are no table. See
+// hasBody for a text that is hardly more than that. Time is linear in the length of the text, except that the widths of
+// its lines are sorted.
+func (f *Finder) withoutFurniture(clean string) string {
+	s := &f.lines
 	if len(s.lines) < limits.FurnitureLines {
-		return dst, true
+		return clean
 	}
 	gone := s.markRepeats(clean)
 	gone = s.markCode(clean) || gone
@@ -31,37 +31,50 @@ func (s *bodyScratch) appendBody(dst []byte, clean string) (out []byte, whole bo
 	s.markIslands()
 	if !s.hasBody() {
 		if !gone {
-			return dst, true
+			return clean
 		}
 		for i := range s.lines {
 			s.lines[i].keep = !s.lines[i].gone
 		}
 	}
+	f.body = f.body[:0]
 	for _, l := range s.lines {
 		if l.keep {
-			dst = append(append(dst, clean[l.start:l.end]...), '\n')
+			f.body = append(append(f.body, clean[l.start:l.end]...), '\n')
 		}
 	}
-	return dst, false
+	return string(f.body)
+}
+
+// runs iterates over the lines that stand in a row and are something, with the place of the first of them.
+func (s *bodyScratch) runs(is func(l *textLine) bool) iter.Seq2[int, []textLine] {
+	return func(yield func(int, []textLine) bool) {
+		for i := 0; i < len(s.lines); i++ {
+			start := i
+			for i < len(s.lines) && is(&s.lines[i]) {
+				i++
+			}
+			if i > start && !yield(start, s.lines[start:i]) {
+				return
+			}
+		}
+	}
+}
+
+func leaveOut(lines []textLine) {
+	for i := range lines {
+		lines[i].keep = false
+	}
 }
 
 // markRuns marks the lines of furniture runs as left out. Short lines below a long one that ends with a colon are a
 // list of the article: streets, products, names.
 func (s *bodyScratch) markRuns(clean string) {
-	for i := 0; i < len(s.lines); {
-		end := i + 1
-		if s.lines[i].kind != proseLine {
-			for end < len(s.lines) && s.lines[end].kind != proseLine {
-				end++
-			}
-			announced := i > 0 && strings.HasSuffix(clean[:s.lines[i-1].end], ":")
-			if run := s.lines[i:end]; isFurniture(run) && !announced {
-				for j := range run {
-					run[j].keep = false
-				}
-			}
+	for i, run := range s.runs(func(l *textLine) bool { return l.kind != proseLine }) {
+		announced := i > 0 && strings.HasSuffix(clean[:s.lines[i-1].end], ":")
+		if isFurniture(run) && !announced {
+			leaveOut(run)
 		}
-		i = end
 	}
 }
 
@@ -75,16 +88,6 @@ func isFurniture(run []textLine) bool {
 	return furniture >= limits.FurnitureLines && float64(digits) < limits.MostLines*float64(len(run))
 }
 
-// withoutFurniture returns a clean text, whose lines unwrapped has found, without the lines around the article.
-func (f *Finder) withoutFurniture(clean string) string {
-	body, whole := f.lines.appendBody(f.body[:0], clean)
-	if whole {
-		return clean
-	}
-	f.body = body
-	return string(body)
-}
-
 func count(is bool) int {
 	if is {
 		return 1
@@ -94,31 +97,14 @@ func count(is bool) int {
 
 // markIslands marks small groups of kept lines between furniture as left out, if another group is larger.
 func (s *bodyScratch) markIslands() {
+	isKept := func(l *textLine) bool { return l.keep }
 	largest := int32(0)
-	for island := range s.islands() {
+	for _, island := range s.runs(isKept) {
 		largest = max(largest, widthOf(island))
 	}
-	for island := range s.islands() {
+	for _, island := range s.runs(isKept) {
 		if w := widthOf(island); w < limits.LongLine && w < largest {
-			for i := range island {
-				island[i].keep = false
-			}
-		}
-	}
-}
-
-// islands iterates over the groups of kept lines that stand in a row.
-func (s *bodyScratch) islands() func(yield func([]textLine) bool) {
-	return func(yield func([]textLine) bool) {
-		for i := 0; i < len(s.lines); {
-			end := i
-			for end < len(s.lines) && s.lines[end].keep {
-				end++
-			}
-			if end > i && !yield(s.lines[i:end]) {
-				return
-			}
-			i = end + 1
+			leaveOut(island)
 		}
 	}
 }

@@ -13,6 +13,10 @@ import (
 	"echosieve/pipeline/limits"
 )
 
+// shortLine is the width from which a line that ends a sentence is prose in a document, and from which a line can be
+// wrapped.
+const shortLine = limits.LongLine / 3
+
 // bodyScratch holds the lines of one text.
 type bodyScratch struct {
 	lines  []textLine

@@ -19,10 +19,31 @@ import (
 	"echosieve/pipeline/text"
 )
 
+// Finder finds the articles in texts. Not for concurrent use. It keeps its buffers for the next text.
+type Finder struct {
+	html string
+	off  uint // rules that are left out: a bit for the place of each in rules
+
+	lines    bodyScratch
+	body     []byte // the article
+	kept     []byte // the clean text without repeated sentences
+	hashes   []uint64
+	starts   []int // where in the clean text the sentences with these hashes begin
+	repeated []Repeated
+	joined   []byte // the clean text with unwrapped paragraphs
+	plain    []byte // the clean text without addresses
+	folded   []byte // the article, see text.Plain
+}
+
 // NewFinder returns a Finder. html is HTMLText or HTMLArticle. off has a bit for each of Rules that measurements leave
 // out.
 func NewFinder(html string, off uint) *Finder {
 	return &Finder{html: html, off: off}
+}
+
+// Cap is the capacity of the largest buffer, in bytes.
+func (f *Finder) Cap() int {
+	return max(cap(f.body), cap(f.kept), cap(f.joined), cap(f.plain), cap(f.folded))
 }
 
 // rules take from a clean text what is no part of its article, one after the other.

@@ -166,10 +166,6 @@ func (p *prose) addText(text string, link bool) {
 func (p *prose) close() worth {
 	b := p.open
 	p.open = block{}
-	return b.value()
-}
-
-func (b block) value() worth {
 	plain := b.bytes - b.links
 	switch {
 	case b.bytes == 0:

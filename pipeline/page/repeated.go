@@ -7,6 +7,12 @@ import (
 	"echosieve/pipeline/learnt"
 )
 
+// Repeated is a sentence of an article that is left out, because its publisher repeats it.
+type Repeated struct {
+	learnt.Row
+	Text string // the clean sentence
+}
+
 // Sentences returns the hashes of the different sentences of the last text, those that are left out included, in
 // ascending order, and the sentences that were left out. Both are valid until the next text. They are empty if Find
 // had no rows.

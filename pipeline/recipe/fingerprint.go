@@ -131,9 +131,12 @@ func (r *Recipe) fingerprintClassic(s *scratch, raw string) (article.Article, Ti
 
 // Weights returns the features of a text, the heaviest first. from is that of Fingerprint.
 func (r *Recipe) Weights(raw string, from article.Origin) []text.WeightedWord {
-	var words []text.WeightedWord
+	words := []text.WeightedWord{}
 	if r.classic != nil {
-		words = r.classicWeights(raw)
+		for _, w := range r.classic.Weights(raw) {
+			words = append(words, text.WeightedWord{Word: w.Text, Count: w.Count, IDF: w.IDF, Weight: w.Weight,
+				Hash: w.Hash})
+		}
 	} else {
 		s := r.scratch.Get().(*scratch)
 		defer r.release(s)
@@ -145,15 +148,6 @@ func (r *Recipe) Weights(raw string, from article.Origin) []text.WeightedWord {
 	slices.SortFunc(words, func(a, b text.WeightedWord) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Word, b.Word))
 	})
-	return words
-}
-
-func (r *Recipe) classicWeights(raw string) []text.WeightedWord {
-	words := []text.WeightedWord{}
-	for _, w := range r.classic.Weights(raw) {
-		words = append(words, text.WeightedWord{Word: w.Text, Count: w.Count, IDF: w.IDF, Weight: w.Weight,
-			Hash: w.Hash})
-	}
 	return words
 }
 

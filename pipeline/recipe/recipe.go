@@ -130,17 +130,16 @@ func (c Config) Validate() error {
 		return fmt.Errorf("unknown recipe %q, known: %s", c.Name, strings.Join(Names(), ", "))
 	}
 	c = c.resolved()
-	if c.MaxDistance < 0 || c.MaxDistance > maxMaxDistance {
-		return fmt.Errorf("max_distance is %d, must be between 0 and %d", c.MaxDistance, maxMaxDistance)
-	}
-	if c.Blocks < 1 || c.Blocks > maxBlocks {
-		return fmt.Errorf("blocks is %d, must be between 1 and %d", c.Blocks, maxBlocks)
-	}
-	if c.Probes < 0 || c.Probes > simhash.MaxProbes {
-		return fmt.Errorf("probes is %d, must be between 0 and %d", c.Probes, simhash.MaxProbes)
-	}
-	if c.Anchors < 0 || c.Anchors > evidence.MaxAnchors {
-		return fmt.Errorf("anchors is %d, must be between 0 and %d", c.Anchors, evidence.MaxAnchors)
+	for _, f := range []struct {
+		setting         string
+		is, least, most int
+	}{
+		{"max_distance", c.MaxDistance, 0, maxMaxDistance}, {"blocks", c.Blocks, 1, maxBlocks},
+		{"probes", c.Probes, 0, simhash.MaxProbes}, {"anchors", c.Anchors, 0, evidence.MaxAnchors},
+	} {
+		if f.is < f.least || f.is > f.most {
+			return fmt.Errorf("%s is %d, must be between %d and %d", f.setting, f.is, f.least, f.most)
+		}
 	}
 	if c.HTML != page.HTMLText && c.HTML != page.HTMLArticle {
 		return fmt.Errorf("html is %q, must be %s or %s", c.HTML, page.HTMLArticle, page.HTMLText)

@@ -35,8 +35,8 @@ func (w *countedWord) weight() float64 {
 	switch w.unlisted {
 	case cutInPairs:
 		return float64(w.idf) // the runs that are frequent in an article are frequent in all
-	case cutAtSpaces:
-		return damped(w.count, w.idf)
+	case cutAtSpaces: // no table says which words of the language are frequent everywhere: a high count tells less
+		return math.Sqrt(float64(w.count)) * float64(w.idf)
 	}
 	return float64(w.count) * float64(w.idf)
 }
@@ -173,7 +173,7 @@ func (c *Counter) Weigh() {
 			idf = min(idf, limits.WeakIDF)
 		case !beginsHan(first): // no Han character of the basic plane
 			if kind, _ := scriptOf(c.words[i].text); kind != cutByJieba && idf != 0 {
-				c.words[i].unlisted, idf = kind, unlisted(c.words[i].text)
+				c.words[i].unlisted, idf = kind, unlisted(c.words[i].text, kind)
 			}
 		}
 		c.words[i].idf = idf
@@ -255,9 +255,8 @@ func (c *Counter) MainWords(yield func(hash uint64, count int32) bool) {
 // limits.RareIDF. Of the runs of characters that stand for words in Japanese, Thai and the like, each belongs
 // to many words and gets little; those of hiragana are mostly endings and particles. unlisted is the IDF of a
 // word that begins with neither a Han nor an ASCII character. A Hangul syllable counts as two letters.
-func unlisted(word string) float32 {
+func unlisted(word string, kind scriptKind) float32 {
 	r, _ := utf8.DecodeRuneInString(word)
-	kind, _ := scriptOf(word)
 	letters := utf8.RuneCountInString(word)
 	switch {
 	case kind == cutInPairs:
@@ -267,10 +266,6 @@ func unlisted(word string) float32 {
 	}
 	return min(limits.RareIDF, limits.LetterIDF*float32(letters)-1)
 }
-
-// damped is the weight of an unlisted word that occurs count times. The count enters by its square root: no
-// table says which words of the language are frequent everywhere, so a high count tells less of the article.
-func damped(count int32, idf float32) float64 { return math.Sqrt(float64(count)) * float64(idf) }
 
 // isNumeral tells whether a word consists of Chinese numerals. Others write it with digits.
 func isNumeral(word string) bool {
