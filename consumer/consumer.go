@@ -49,7 +49,7 @@ type Consumer struct {
 	entry   *entry
 	work    *work
 	joining *joinWatch
-	group   *groupMember
+	member  *groupMember
 }
 
 // New validates the configuration and reads certificate and password files. It does not dial. health learns
@@ -68,8 +68,8 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 	m := broker.NewMetrics(reg)
 	r := broker.NewReporter(m, log, health)
 	limiter := broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m)
-	e := &env{cfg: cfg, cluster: cl, delivery: delivery.New(cl, limiter, m, r, log), metrics: m, reporter: r, log: log,
-		warn: func(string, string) {}}
+	e := &env{cfg: cfg, cluster: cl, group: cl.Group(cfg.Group), delivery: delivery.New(cl, limiter, m, r, log),
+		metrics: m, reporter: r, log: log, warn: func(string, string) {}}
 	c := &Consumer{env: e, inputs: newInputs(e), joining: &joinWatch{env: e}}
 	c.labels = &labels{inputs: c.inputs, interval: labelsInterval}
 	c.entry = &entry{env: e, inputs: c.inputs, labels: c.labels}
@@ -77,9 +77,9 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 		batchRecords: min(cfg.BatchRecords, cfg.MaxInFlightRecords),
 		batchBytes:   min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)), openPatience: openPatience,
 		shortPatience: shortPatience}
-	all := &generations{env: e, inputs: c.inputs, entry: c.entry, labels: c.labels, work: c.work}
-	c.group = &groupMember{env: e, joining: c.joining, entry: c.entry, each: all.serve}
-	c.group.assigned.Store(-1)
+	c.member = &groupMember{env: e, joining: c.joining, entry: c.entry, inputs: c.inputs,
+		generations: &generations{env: e, inputs: c.inputs, labels: c.labels, work: c.work}}
+	c.member.assigned.Store(-1)
 	return c, nil
 }
 
@@ -114,7 +114,7 @@ func (c *Consumer) Ping(ctx context.Context) error { return c.cluster.Ping(ctx) 
 func (c *Consumer) Processes() int { return int(c.entry.members.Load()) }
 
 // Joined says whether this member has joined its group since Run began.
-func (c *Consumer) Joined() bool { return c.group.joined.Load() }
+func (c *Consumer) Joined() bool { return c.member.joined.Load() }
 
 // Run consumes until ctx ends. Then it finishes work under way within the drain timeout, commits, leaves the
 // group and returns nil. It waits for brokers that do not answer, at start and later. It returns an error
@@ -138,7 +138,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	var watch sync.Once // not before it is admitted: what is lacking until then is stored first
 	for errors.Is(err, errOtherIndex) && c.entry.admit(ctx) == nil {
 		watch.Do(func() { go c.labels.watch(ctx) })
-		err = c.group.run(ctx)
+		err = c.member.run(ctx)
 	}
 	if ctx.Err() != nil && errors.Is(err, errOtherIndex) {
 		err = nil

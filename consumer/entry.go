@@ -74,7 +74,7 @@ func (e *entry) admitOnce(ctx context.Context, say func(string)) (admitted bool,
 	if err != nil {
 		return false, err
 	}
-	members, err := e.cluster.Members(ctx, e.cfg.Group)
+	members, err := e.group.Members(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -152,7 +152,7 @@ func (e *entry) checkMembers(ctx context.Context, committed []broker.Commit) err
 	if !named {
 		return nil
 	}
-	members, err := e.cluster.Members(ctx, e.cfg.Group)
+	members, err := e.group.Members(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ const warnStrangers = "group"
 // sayStrangers warns that programs other than Echosieve are members of the group: they get partitions, and what they
 // commit counts.
 func (e *entry) sayStrangers(members []wire.Member) {
-	text, remedy := e.cluster.Strangers(members)
+	text, remedy := e.group.Strangers(members)
 	if text != "" {
 		text += ": " + remedy
 		e.log.Warn("the group is shared", "why", text)

@@ -19,6 +19,7 @@ import (
 type env struct {
 	cfg      broker.Config
 	cluster  *broker.Cluster
+	group    *broker.Group
 	delivery *delivery.Delivery
 	metrics  *broker.Metrics
 	reporter *broker.Reporter
@@ -28,23 +29,9 @@ type env struct {
 	fail     func(error)             // ends Run with an error
 }
 
-// untilItWorks repeats a step on the way into the group until it works or its error is stopping.Final, and reports its
-// failures.
-func (e *env) untilItWorks(ctx context.Context, step func(context.Context) error) error {
-	return stopping.Until(ctx, 0, func(ctx context.Context) error {
-		err := step(ctx)
-		if err == nil {
-			e.reporter.OK(broker.OpJoin, e.cfg.Group)
-		} else if ctx.Err() == nil && !stopping.IsFinal(err) {
-			e.reporter.Failed(broker.OpJoin, e.cfg.Group, err)
-		}
-		return err
-	})
-}
-
 // prepare waits until brokers, topics and the group's coordinator answer.
 func (e *env) prepare(ctx context.Context) error {
-	return e.untilItWorks(ctx, func(ctx context.Context) error {
+	return e.reporter.Until(ctx, broker.OpJoin, e.cfg.Group, func(ctx context.Context) error {
 		err := e.prepareOnce(ctx)
 		if missing := (*broker.MissingTopicsError)(nil); errors.As(err, &missing) {
 			return stopping.Final(err)
@@ -96,7 +83,7 @@ func (e *env) checkTopics(ctx context.Context) error {
 	}
 	for i := range m.Topics {
 		t := &m.Topics[i]
-		if p := e.cluster.LackingRight(t); p != nil {
+		if p := e.cfg.Topics.LackingRight(t); p != nil {
 			return p
 		}
 		if n := len(t.Partitions); e.cfg.Topics.SnapshotsFor > 0 && t.Name == e.cfg.Topics.Shadow && n > 1 {
@@ -114,7 +101,7 @@ func (e *env) checkTopics(ctx context.Context) error {
 // creates the coordinators' topic, and for a moment no coordinator is available.
 func (e *env) waitForGroup(ctx context.Context) error {
 	return stopping.Until(ctx, broker.SettleTimeout, func(ctx context.Context) error {
-		_, err := e.cluster.Committed(ctx, e.cfg.Group, e.cfg.Topics.Inputs[0], []int{0})
+		_, err := e.group.Committed(ctx, e.cfg.Topics.Inputs[0], []int{0})
 		if err != nil && broker.Kind(err) != "coordinator" {
 			return stopping.Final(err)
 		}

@@ -19,7 +19,7 @@ import (
 // take before the context ends is released.
 type fetcher struct {
 	*progress
-	near *broker.Near
+	from *broker.Partition
 	out  chan<- *batch
 
 	stopped int64     // offset at which an open transaction stops the partition
@@ -32,7 +32,7 @@ type fetcher struct {
 // sayTransaction says when all committed records up to offset are read, and an open transaction holds back those behind
 // it.
 func (f *fetcher) sayTransaction(offset int64, res *wire.FetchResponse) {
-	subject := f.topic + "/" + f.name
+	subject := f.String()
 	switch {
 	case res.LastStable < 0 || offset < res.LastStable || res.LastStable >= res.HighWatermark:
 		f.since, f.said = time.Time{}, false
@@ -43,7 +43,7 @@ func (f *fetcher) sayTransaction(offset int64, res *wire.FetchResponse) {
 		f.said = true
 		f.reporter.Waits(broker.OpTransaction, subject, diag.Waits(fmt.Sprintf("a producer's open transaction stops %s at "+
 			"offset %d: end it there, or find it with kafka-transactions.sh --bootstrap-server %s describe-producers --topic "+
-			"%s --partition %s, and abort it", subject, offset, f.cfg.Brokers[0], f.topic, f.name)))
+			"%s --partition %s, and abort it", subject, offset, f.cfg.Brokers[0], f.Topic, f.name)))
 	}
 }
 
@@ -51,7 +51,7 @@ func (f *fetcher) sayTransaction(offset int64, res *wire.FetchResponse) {
 // After an error it waits and tries again.
 func (f *fetcher) run(ctx context.Context, offset int64) {
 	defer close(f.out)
-	subject := f.topic + "/" + f.name
+	subject := f.String()
 	var retry stopping.Backoff
 	for ctx.Err() == nil {
 		next, err := f.fetchOnce(ctx, offset)
@@ -65,7 +65,7 @@ func (f *fetcher) run(ctx context.Context, offset int64) {
 			continue // the broker works: its response waited below our memory limit for too long
 		}
 		if err != nil {
-			f.reporter.Failed(broker.OpFetch, subject, fmt.Errorf("consumer: fetch %s/%d at offset %d: %w", f.topic, f.id,
+			f.reporter.Failed(broker.OpFetch, subject, fmt.Errorf("consumer: fetch %s at offset %d: %w", subject,
 				offset, err))
 			if retry.Wait(ctx) != nil {
 				return
@@ -83,14 +83,14 @@ func (f *fetcher) run(ctx context.Context, offset int64) {
 // also with an error: the records before a damaged batch have been handed on.
 func (f *fetcher) fetchOnce(ctx context.Context, offset int64) (int64, error) {
 	if offset < 0 {
-		first, _, err := f.cluster.Offsets(ctx, f.topic, f.id)
+		first, _, err := f.from.Offsets(ctx)
 		if err != nil {
 			return offset, err // still unknown: a guess of 0 would count all records that retention has removed as lost
 		}
 		f.setMark(first)
 		return first, nil
 	}
-	res, release, err := f.cluster.Fetch(ctx, f.limiter, f.near, f.topic, f.id, offset, f.cfg.FetchMaxBytes)
+	res, release, err := f.from.Fetch(ctx, offset, f.cfg.FetchMaxBytes)
 	if err != nil {
 		return offset, err
 	}
@@ -128,7 +128,7 @@ func (f *fetcher) handOn(ctx context.Context, records *wire.Reader, offset int64
 	if err := records.Open(f.limiter.WaitDecoder(ctx)); err != nil && ctx.Err() != nil {
 		return offset, ctx.Err()
 	}
-	permit, err := f.limiter.Acquire(ctx, f.batchRecords, f.batchBytes+f.cfg.MaxMessageBytes)
+	permit, err := f.limiter.WaitRecords(ctx, f.batchRecords, f.batchBytes+f.cfg.MaxMessageBytes)
 	if err != nil {
 		return offset, err
 	}
@@ -158,7 +158,7 @@ func (f *fetcher) readBatch(records *wire.Reader) (b *batch, size int, err error
 			err = bad
 			break
 		}
-		rec.Topic, rec.Partition = f.topic, f.id
+		rec.Topic, rec.Partition = f.Topic, f.Partition
 		b.records = append(b.records, rec)
 		size += rec.Size()
 	}
@@ -189,7 +189,7 @@ var errRecreated = errors.New("the topic was recreated")
 // is counted and logged. The number of lost records is a distance of offsets: it includes transaction markers and
 // records that compaction had removed.
 func (f *fetcher) reset(ctx context.Context, offset int64) (int64, error) {
-	first, last, err := f.cluster.Offsets(ctx, f.topic, f.id)
+	first, last, err := f.from.Offsets(ctx)
 	if err != nil {
 		return offset, err
 	}
@@ -214,7 +214,7 @@ func (f *fetcher) reset(ctx context.Context, offset int64) (int64, error) {
 	f.metrics.OffsetResets.Inc()
 	f.metrics.LostRecords.Add(float64(lost))
 	f.log.Warn("the broker no longer has the next offset, reading from the start of the log: records were lost",
-		"topic", f.topic, "partition", f.id, "offset", offset, "log_start", first, "log_end", last,
+		"topic", f.Topic, "partition", f.Partition, "offset", offset, "log_start", first, "log_end", last,
 		"lost_records_at_most", lost)
 	return first, nil
 }

@@ -20,7 +20,6 @@ import (
 type generations struct {
 	*env
 	inputs *inputs
-	entry  *entry
 	labels *labels
 	work   *work
 }
@@ -28,23 +27,8 @@ type generations struct {
 // serve consumes the assigned partitions until ctx, the group generation, ends. Then it lets work under way
 // finish, commits and returns, all within the drain timeout, and sooner if the process ends and the servers that
 // the work needs are away (package stopping). Only after that kafka-go joins the next group generation or leaves
-// the group. assignedInAll is the number of partitions of all input topics that this member has
-// assigned to members as the group's leader; negative if it is not the leader.
-func (s *generations) serve(ctx, process context.Context, gen *kafka.Generation, assignedInAll int64) {
-	assigned := 0
-	for _, input := range s.inputs.topics {
-		assigned += len(gen.Assignments[input.name])
-	}
-	s.metrics.Rebalances.Inc()
-	s.metrics.Assigned.Set(float64(assigned))
-	defer s.metrics.Assigned.Set(0)
-	s.log.Info("joined group generation", "group", s.cfg.Group, "generation", gen.ID, "partitions", assigned)
-
-	gen.Start(func(ctx context.Context) { s.inputs.endOnTopicChange(ctx, assignedInAll) })
-	starts, err := s.startPositions(ctx, gen.Assignments)
-	if err != nil {
-		return // the group generation has ended
-	}
+// the group.
+func (s *generations) serve(ctx, process context.Context, gen *kafka.Generation, starts []startPosition) {
 	g := &groupGeneration{
 		generations: s, gen: gen, ids: map[string]wire.TopicID{}, partitions: map[wire.TopicPartition]*servedPartition{},
 	}
@@ -71,50 +55,9 @@ func (s *generations) serve(ctx, process context.Context, gen *kafka.Generation,
 
 	s.reporter.LeftGeneration(s.cfg.Group)
 	for _, p := range g.partitions {
-		s.metrics.Lag.DeleteLabelValues(p.topic, p.name)
+		s.metrics.Lag.DeleteLabelValues(p.Topic, p.name)
 	}
 	s.log.Info("left group generation", "group", s.cfg.Group, "generation", gen.ID)
-}
-
-// startPositions asks brokers for the topics' ids and for the group's offsets in the assigned partitions,
-// until they answer. It returns an error when ctx ends, and if this process must not decide.
-func (s *generations) startPositions(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) (
-	starts []startPosition, err error,
-) {
-	err = s.untilItWorks(ctx, func(ctx context.Context) (err error) {
-		starts, err = s.startPositionsOnce(ctx, assigned)
-		switch {
-		case errors.Is(err, errOtherIndex):
-			return stopping.Final(err)
-		case err != nil:
-			return fmt.Errorf("consumer: positions of group %s: %w", s.cfg.Group, err)
-		}
-		return nil
-	})
-	return starts, err
-}
-
-func (s *generations) startPositionsOnce(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) (
-	[]startPosition,
-	error,
-) {
-	var all []broker.Commit
-	var starts []startPosition
-	for _, input := range s.inputs.topics {
-		committed, its, err := s.inputs.startsIn(ctx, input, assigned[input.name])
-		switch {
-		case errors.Is(err, kafka.UnknownTopicOrPartition) && len(assigned[input.name]) == 0:
-			s.reporter.Failed(broker.OpJoin, input.name, err) // the other topics need not wait for it
-		case err != nil:
-			return nil, err
-		}
-		all, starts = append(all, committed...), append(starts, its...)
-	}
-	if err := s.entry.checkMembers(ctx, all); err != nil {
-		return nil, err
-	}
-	s.labels.recall(all)
-	return starts, nil
 }
 
 // groupGeneration is this member's part in one generation of the consumer group: the partitions that the
@@ -139,10 +82,10 @@ func (g *groupGeneration) start(ctx, work context.Context, starts []startPositio
 			g.metrics.OffsetResets.Inc()
 			g.log.Warn("the topic was recreated since the group committed, reading from the start of its log: "+
 				"records of the old topic without a verdict are lost",
-				"topic", at.input.name, "partition", at.partition)
+				"topic", at.Topic, "partition", at.Partition)
 		case at.offset < 0:
 			g.log.Info("the group has no committed offset, starting at the start of the log", "topic",
-				at.input.name, "partition", at.partition)
+				at.Topic, "partition", at.Partition)
 		}
 		partitions.Go(func() { g.serve(ctx, work, at) })
 	}
@@ -166,14 +109,14 @@ func (g *groupGeneration) serve(ctx, work context.Context, at startPosition) {
 		case errors.Is(err, delivery.ErrTakenOver):
 			g.metrics.Takeovers.WithLabelValues(broker.OutcomeLost).Inc()
 			g.log.Warn("another process has taken the partition over, joining the group again", "topic",
-				at.input.name, "partition", at.partition)
+				at.Topic, "partition", at.Partition)
 			g.end()
 			return
 		case !errors.Is(err, delivery.ErrStandingLost):
 			return
 		}
 		g.log.Warn("the output partitions no longer know this producer, taking the partition over again", "topic",
-			at.input.name, "partition", at.partition, "err", err)
+			at.Topic, "partition", at.Partition, "err", err)
 	}
 }
 
@@ -182,16 +125,16 @@ func (g *groupGeneration) serve(ctx, work context.Context, at startPosition) {
 func (g *groupGeneration) open(ctx context.Context, at startPosition) (*servedPartition, error) {
 	g.drop(at)
 	owner, err := g.delivery.Own(ctx, delivery.Input{
-		TopicPartition: at.place(), TopicID: g.ids[at.input.name], Committed: at.offset,
+		TopicPartition: at.TopicPartition, TopicID: g.ids[at.Topic], Committed: at.offset,
 		Commit: func(ctx context.Context, c broker.Commit) error { return g.store(ctx, c) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := newServedPartition(g.work, at.input, at.partition, owner)
+	p := newServedPartition(g.work, at, owner)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.partitions[at.place()] = p
+	g.partitions[at.TopicPartition] = p
 	return p, nil
 }
 
@@ -199,7 +142,7 @@ func (g *groupGeneration) open(ctx context.Context, at startPosition) (*servedPa
 func (g *groupGeneration) drop(at startPosition) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.partitions, at.place())
+	delete(g.partitions, at.TopicPartition)
 }
 
 // drain waits until the stages have returned. They return soon after work ends.
@@ -282,5 +225,5 @@ func (g *groupGeneration) store(ctx context.Context, commits ...broker.Commit) e
 			commits[i].Index = index
 		}
 	}
-	return g.cluster.Commit(ctx, g.gen, g.ids, commits...)
+	return g.group.Commit(ctx, g.gen, g.ids, commits...)
 }

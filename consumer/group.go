@@ -21,10 +21,10 @@ import (
 // leaves the group when its membership ends.
 type groupMember struct {
 	*env
-	joining *joinWatch
-	entry   *entry
-	// each serves one group generation, see generations
-	each func(ctx, process context.Context, gen *kafka.Generation, assignedInAll int64)
+	joining     *joinWatch
+	entry       *entry
+	inputs      *inputs
+	generations *generations
 	// assigned are the partitions that this member has assigned, as leader, for the next group generation; -1: it is not
 	// the leader
 	assigned atomic.Int64
@@ -76,10 +76,7 @@ func (g *groupMember) serveGenerations(ctx context.Context, members *kafka.Consu
 			g.reporter.OK(broker.OpJoin, g.cfg.Group)
 			g.joining.waits.Store(false)
 			assigned := g.assigned.Swap(-1)
-			gen.Start(func(generation context.Context) {
-				defer g.joining.waits.Store(true)
-				g.each(generation, ctx, gen, assigned)
-			})
+			gen.Start(func(generation context.Context) { g.serve(generation, ctx, gen, assigned) })
 		case ctx.Err() != nil: // Run has closed the group
 		case !joined && broker.Permanent(err):
 			return fmt.Errorf("consumer: join group %s: %w", g.cfg.Group, broker.Explain(err))
@@ -98,6 +95,49 @@ func (g *groupMember) serveGenerations(ctx context.Context, members *kafka.Consu
 	return nil
 }
 
+// serve takes part in one group generation until ctx ends, the generation's. assignedInAll is the number of partitions of
+// all input topics that this member has assigned to members as the group's leader; negative if it is not the leader.
+func (g *groupMember) serve(ctx, process context.Context, gen *kafka.Generation, assignedInAll int64) {
+	defer g.joining.waits.Store(true)
+	assigned := 0
+	for _, input := range g.inputs.topics {
+		assigned += len(gen.Assignments[input.name])
+	}
+	g.metrics.Rebalances.Inc()
+	g.metrics.Assigned.Set(float64(assigned))
+	defer g.metrics.Assigned.Set(0)
+	g.log.Info("joined group generation", "group", g.cfg.Group, "generation", gen.ID, "partitions", assigned)
+
+	gen.Start(func(ctx context.Context) { g.inputs.endOnTopicChange(ctx, assignedInAll) })
+	if starts, err := g.startPositions(ctx, gen.Assignments); err == nil { // else the group generation has ended
+		g.generations.serve(ctx, process, gen, starts)
+	}
+}
+
+// startPositions asks brokers for the topics' ids and for the group's offsets in the assigned partitions, until they
+// answer. It returns an error when ctx ends, and if this process must not decide.
+func (g *groupMember) startPositions(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) (
+	starts []startPosition, err error,
+) {
+	err = g.reporter.Until(ctx, broker.OpJoin, g.cfg.Group, func(ctx context.Context) error {
+		var committed []broker.Commit
+		var err error
+		committed, starts, err = g.inputs.starts(ctx, assigned)
+		if err == nil {
+			err = g.entry.checkMembers(ctx, committed)
+		}
+		switch {
+		case errors.Is(err, errOtherIndex):
+			return stopping.Final(err)
+		case err != nil:
+			return fmt.Errorf("consumer: positions of group %s: %w", g.cfg.Group, err)
+		}
+		g.entry.labels.recall(committed)
+		return nil
+	})
+	return starts, err
+}
+
 // leaveAs takes a former id of this member out of the group, as soon as the coordinator answers. It returns
 // when that is done, or when ctx ends because this member has joined again.
 //
@@ -105,7 +145,7 @@ func (g *groupMember) serveGenerations(ctx context.Context, members *kafka.Consu
 // LeaveGroup once, which fails while the coordinator is away. Afterwards the group would wait a session
 // timeout for the forgotten member, and this process with it.
 func (g *groupMember) leaveAs(ctx context.Context, member string) {
-	err := stopping.Until(ctx, 0, func(ctx context.Context) error { return broker.Final(g.joining.leave(ctx, member)) })
+	err := stopping.Until(ctx, 0, func(ctx context.Context) error { return broker.Final(g.group.TakeOut(ctx, member)) })
 	g.log.Debug("left the group as its former member", "group", g.cfg.Group, "member", member, "err", err)
 }
 
@@ -227,7 +267,7 @@ func (j *joinWatch) watch(ctx context.Context) {
 		if replaced && (said || !late) {
 			continue
 		}
-		members, err := j.cluster.Members(ctx, j.cfg.Group)
+		members, err := j.group.Members(ctx)
 		if err != nil {
 			continue // joining reports it
 		}
@@ -244,7 +284,7 @@ func (j *joinWatch) watch(ctx context.Context) {
 // replace takes former members of this process' name out of the group, and says whether that is done.
 func (j *joinWatch) replace(ctx context.Context, members []wire.Member) bool {
 	for _, m := range formerOf(j.clientID, members) {
-		if err := j.leave(ctx, m.ID); err != nil {
+		if err := j.group.TakeOut(ctx, m.ID); err != nil {
 			j.log.Debug("a former member of this name could not be taken out", "group", j.cfg.Group, "err", err)
 			return false
 		}
@@ -267,15 +307,4 @@ func (j *joinWatch) sayAwaited(members []wire.Member, since time.Time) {
 		j.cfg.SessionTimeout, len(others), strings.Join(others[:min(shown, len(others))], ", "))
 	j.log.Info("waiting for partitions", "why", text)
 	j.warn(warnJoin, text)
-}
-
-// leave takes a member out of the group. It is no error if the group does not know the member.
-func (j *joinWatch) leave(ctx context.Context, member string) error {
-	ctx, cancel := context.WithTimeout(ctx, broker.AnswerTimeout)
-	defer cancel()
-	err := j.cluster.Wire.LeaveGroup(ctx, j.cfg.Group, member)
-	if errors.Is(err, kafka.UnknownMemberId) || errors.Is(err, kafka.GroupIdNotFound) {
-		return nil
-	}
-	return err
 }

@@ -28,9 +28,9 @@ type servedPartition struct {
 }
 
 // newServedPartition returns a partition of an input topic that this process owns.
-func newServedPartition(w *work, input *inputTopic, id int32, owner *delivery.Owner) *servedPartition {
-	p := &servedPartition{progress: &progress{work: w, input: input, topic: input.name, id: id, name: strconv.Itoa(int(id)),
-		owner: owner}}
+func newServedPartition(w *work, at startPosition, owner *delivery.Owner) *servedPartition {
+	p := &servedPartition{progress: &progress{work: w, TopicPartition: at.TopicPartition, input: at.input,
+		name: strconv.Itoa(int(at.Partition)), owner: owner}}
 	p.setMark(max(owner.Next, -1))
 	p.committed = p.mark.Load()
 	return p
@@ -60,11 +60,12 @@ func (p *servedPartition) run(ctx, work context.Context) error {
 // partitions that wait do not stop the others.
 func (p *servedPartition) feed(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
-	var near broker.Near
+	from := p.cluster.Partition(p.Topic, p.Partition)
+	from.Limiter, from.Near = p.limiter, true
 	for offset := p.mark.Load().Next; ctx.Err() == nil; offset = max(offset, p.mark.Load().Next) {
 		reading, halt := context.WithCancel(ctx)
 		fetched := make(chan *batch)
-		go (&fetcher{progress: p.progress, near: &near, out: fetched}).run(reading, offset)
+		go (&fetcher{progress: p.progress, from: from, out: fetched}).run(reading, offset)
 		next, pending := p.prepare(work, halt, fetched, out)
 		halt()
 		if pending == nil || pending.Wait(ctx) != nil {
@@ -158,9 +159,9 @@ func (p *servedPartition) failed(ctx context.Context, err error) {
 	case ctx.Err() != nil:
 	case stopping.Began(ctx):
 		p.log.Warn("the process stops while work under way fails, its records will be delivered again",
-			"topic", p.topic, "partition", p.id, "err", err)
+			"topic", p.Topic, "partition", p.Partition, "err", err)
 	default:
-		p.fail(fmt.Errorf("consumer: %s/%d from offset %d: %w", p.topic, p.id, p.mark.Load().Next, err))
+		p.fail(fmt.Errorf("consumer: %s from offset %d: %w", p.TopicPartition, p.mark.Load().Next, err))
 	}
 }
 

@@ -197,11 +197,11 @@ func realLateCommit(t *testing.T, cfg broker.Config) {
 	gen := &kafka.Generation{GroupID: cfg.Group, ID: 1, MemberID: "somebody"}
 	commits := []broker.Commit{{Next: 7}}
 	commits[0].Topic = cfg.Topics.Inputs[0]
-	require.Error(t, m.cluster.Commit(t.Context(), gen, nil, commits...),
+	require.Error(t, m.group.Commit(t.Context(), gen, nil, commits...),
 		"the group has another member")
 	m.stop(t)
 	late := kafkatest.Cluster(t, cfg)
-	require.Error(t, late.Commit(t.Context(), gen, nil, commits...), "the group is empty")
+	require.Error(t, late.Group(cfg.Group).Commit(t.Context(), gen, nil, commits...), "the group is empty")
 	require.Zero(t, kafkatest.Committed(t, kafkatest.Client(t, cfg), cfg))
 }
 
@@ -249,7 +249,7 @@ func lastCommit(t *testing.T, cfg broker.Config) broker.Commit {
 	c, err := broker.New(cfg, cfg.Topics.Inputs[0])
 	require.NoError(t, err)
 	defer c.Close()
-	commits, err := c.Committed(t.Context(), cfg.Group, cfg.Topics.Inputs[0], []int{0})
+	commits, err := c.Group(cfg.Group).Committed(t.Context(), cfg.Topics.Inputs[0], []int{0})
 	require.NoError(t, err)
 	return commits[0]
 }
@@ -267,7 +267,7 @@ func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Ow
 	owner, err := d.Own(t.Context(), delivery.Input{
 		TopicPartition: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}, Committed: -1,
 		Commit: func(ctx context.Context, commit broker.Commit) error {
-			return c.Commit(ctx, nobody, nil, commit)
+			return c.Group(cfg.Group).Commit(ctx, nobody, nil, commit)
 		},
 	})
 	require.NoError(t, err)

@@ -86,14 +86,28 @@ func (in *inputs) describeTopics(ctx context.Context) (inputs []wire.Topic, err 
 // startPosition is where a group generation begins in a partition: at offset, or at the log start if offset is
 // negative.
 type startPosition struct {
+	wire.TopicPartition
 	input     *inputTopic
-	partition int32
 	offset    int64
 	recreated bool // the group's offset belonged to a topic that was deleted and recreated
 }
 
-func (s startPosition) place() wire.TopicPartition {
-	return wire.TopicPartition{Topic: s.input.name, Partition: s.partition}
+// starts returns what the group has committed in the input topics, and where this member begins. The error is that of a
+// topic, but a topic that is missing is left out, unless this member has partitions of it.
+func (in *inputs) starts(ctx context.Context, assigned map[string][]kafka.PartitionAssignment) (
+	all []broker.Commit, starts []startPosition, err error,
+) {
+	for _, input := range in.topics {
+		committed, its, err := in.startsIn(ctx, input, assigned[input.name])
+		switch {
+		case errors.Is(err, kafka.UnknownTopicOrPartition) && len(assigned[input.name]) == 0:
+			in.reporter.Failed(broker.OpJoin, input.name, err) // the other topics need not wait for it
+		case err != nil:
+			return nil, nil, err
+		}
+		all, starts = append(all, committed...), append(starts, its...)
+	}
+	return all, starts, nil
 }
 
 // startsIn returns what the group has committed in one input topic, and where this member begins there.
@@ -116,14 +130,14 @@ func (in *inputs) startsIn(ctx context.Context, input *inputTopic, assigned []ka
 			partitions = append(partitions, a.ID)
 		}
 	}
-	if committed, err = in.cluster.Committed(ctx, in.cfg.Group, input.name, partitions); err != nil {
+	if committed, err = in.group.Committed(ctx, input.name, partitions); err != nil {
 		return nil, nil, err
 	}
 	for _, p := range committed {
 		if !slices.ContainsFunc(assigned, func(a kafka.PartitionAssignment) bool { return a.ID == int(p.Partition) }) {
 			continue
 		}
-		at := startPosition{input: input, partition: p.Partition, offset: p.Next}
+		at := startPosition{TopicPartition: p.TopicPartition, input: input, offset: p.Next}
 		if p.Next >= 0 && p.OfOtherTopic(now.ID) {
 			at.recreated, at.offset = true, -1
 		}
@@ -150,7 +164,7 @@ func (in *inputs) committed(ctx context.Context) (all []broker.Commit, err error
 		if err != nil {
 			return nil, err
 		}
-		committed, err := in.cluster.Committed(ctx, in.cfg.Group, input.name, broker.FirstPartitions(n))
+		committed, err := in.group.Committed(ctx, input.name, broker.FirstPartitions(n))
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/delivery"
+	"echosieve/consumer/internal/wire"
 	"echosieve/internal/telemetry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/record"
@@ -97,10 +98,9 @@ func (w *work) release(b *batch) {
 // progress is how far one partition of an input topic is, in one group generation.
 type progress struct {
 	*work
+	wire.TopicPartition
 	input *inputTopic
-	topic string
-	id    int32
-	name  string // id in decimal, for labels
+	name  string // of the partition in decimal, for labels
 
 	owner *delivery.Owner
 	// mark is how far the partition is done; its Next is -1 as long as that is not known.
@@ -115,7 +115,7 @@ func (p *progress) setMark(next int64) { p.mark.Store(p.owner.Positions(next)) }
 // marked count as lag.
 func (p *progress) observeLag() {
 	if next := p.mark.Load().Next; next >= 0 {
-		p.metrics.Lag.WithLabelValues(p.topic, p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
+		p.metrics.Lag.WithLabelValues(p.Topic, p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
 	}
 }
 
@@ -129,7 +129,7 @@ func (p *progress) startTrace(b *batch) {
 		trace.WithLinks(telemetry.Links(carriers(b.records))...),
 		trace.WithAttributes(
 			attribute.String("messaging.system", "kafka"),
-			attribute.String("messaging.destination.name", p.topic),
+			attribute.String("messaging.destination.name", p.Topic),
 			attribute.String("messaging.destination.partition.id", p.name),
 			attribute.String("messaging.consumer.group.name", p.cfg.Group),
 			attribute.Int("messaging.batch.message_count", len(b.records)),

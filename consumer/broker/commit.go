@@ -1,19 +1,13 @@
 package broker
 
 import (
-	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/pipeline/article"
-
-	"github.com/segmentio/kafka-go"
 )
 
 // A label is the text that Echosieve commits beside each offset, as the metadata of Kafka's offset
@@ -42,13 +36,6 @@ const (
 	wordOutputs  = "outputs"
 	wordTopicID  = "topic-id"
 )
-
-// Position is an offset in one partition of an output topic.
-type Position struct {
-	wire.TopicPartition
-	TopicID wire.TopicID
-	Offset  int64
-}
 
 // Commit is an offset of an input partition in a consumer group, and what its label says.
 type Commit struct {
@@ -141,96 +128,6 @@ func IndexLabels(commits []Commit) map[article.Coordinates]string {
 		}
 	}
 	return labels
-}
-
-// Committed returns the committed offsets of a group with their labels, for the given partitions. A group
-// that does not exist has committed none: its offsets are -1.
-func (c *Cluster) Committed(ctx context.Context, group, topic string, partitions []int) ([]Commit, error) {
-	if len(partitions) == 0 {
-		return nil, nil // an empty list in the request would mean all partitions
-	}
-	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
-	defer cancel()
-	res, err := c.Client.OffsetFetch(ctx,
-		&kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{topic: partitions}})
-	if err == nil {
-		err = res.Error
-	}
-	if errors.Is(err, kafka.GroupIdNotFound) {
-		none := make([]Commit, len(partitions))
-		for i, p := range partitions {
-			none[i] = parseCommit(topic, p, -1, "")
-		}
-		return none, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	commits := make([]Commit, 0, len(partitions))
-	for _, p := range res.Topics[topic] {
-		if p.Error != nil {
-			return nil, fmt.Errorf("partition %d: %w", p.Partition, p.Error)
-		}
-		commits = append(commits, parseCommit(topic, p.Partition, p.CommittedOffset, p.Metadata))
-	}
-	if len(commits) != len(partitions) {
-		return nil, fmt.Errorf("the broker sent offsets of %d partitions, %d were requested", len(commits),
-			len(partitions))
-	}
-	return commits, nil
-}
-
-// CommittedTopics returns the topics in which a group has committed offsets.
-func (c *Cluster) CommittedTopics(ctx context.Context, group string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
-	defer cancel()
-	res, err := c.Client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group}) // no topics: all
-	if err == nil && !errors.Is(res.Error, kafka.GroupIdNotFound) {
-		err = res.Error
-	}
-	if err != nil {
-		return nil, err
-	}
-	return slices.Sorted(maps.Keys(res.Topics)), nil
-}
-
-// Commit stores commits for a member of the group, with the ids of their topics. kafka-go's own commit has no
-// labels. After an error the offsets may be stored or not.
-func (c *Cluster) Commit(ctx context.Context, gen *kafka.Generation, ids map[string]wire.TopicID,
-	commits ...Commit,
-) error {
-	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
-	defer cancel()
-	offsets := map[string][]kafka.OffsetCommit{}
-	for _, c := range commits {
-		offsets[c.Topic] = append(offsets[c.Topic],
-			kafka.OffsetCommit{Partition: int(c.Partition), Offset: c.Next, Metadata: c.metadata(ids[c.Topic])})
-	}
-	req := &kafka.OffsetCommitRequest{
-		GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID,
-		Topics: offsets,
-	}
-	res, err := c.Client.OffsetCommit(ctx, req)
-	if err != nil {
-		return err
-	}
-	for topic, partitions := range res.Topics {
-		for _, p := range partitions {
-			if p.Error != nil {
-				return fmt.Errorf("%s/%d: %w", topic, p.Partition, p.Error)
-			}
-		}
-	}
-	return nil
-}
-
-// FirstPartitions returns the ids of the partitions of a topic with n partitions.
-func FirstPartitions(n int) []int {
-	ids := make([]int, n)
-	for i := range ids {
-		ids[i] = i
-	}
-	return ids
 }
 
 // valueOf returns the value of the label's word of that name, or "".

@@ -64,7 +64,7 @@ func probe(ctx context.Context, d dialer, network, address, clientID string) err
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(AnswerTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return err
 	}
 	return wire.Probe(conn, clientID)
@@ -72,7 +72,7 @@ func probe(ctx context.Context, d dialer, network, address, clientID string) err
 
 // probeTLS probes a broker with TLS, or without it if config is nil.
 func probeTLS(ctx context.Context, addr string, config *tls.Config, clientID string) error {
-	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var d dialer = new(net.Dialer)
 	if config != nil {

@@ -106,8 +106,10 @@ func TestReplicaThatNobodyAskedFor(t *testing.T) {
 	c, err := New(cfg, "articles")
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	for _, near := range []*Near{nil, {}} {
-		_, release, err := c.Fetch(t.Context(), NewLimiter(1, 1<<20, NewMetrics(nil)), near, "articles", 0, 0, 1<<20)
+	for _, near := range []bool{false, true} {
+		p := c.Partition("articles", 0)
+		p.Limiter, p.Near = NewLimiter(1, 1<<20, NewMetrics(nil)), near
+		_, release, err := p.Fetch(t.Context(), 0, 1<<20)
 		require.NoError(t, err)
 		release()
 	}

@@ -24,7 +24,7 @@ const appendTime = "LogAppendTime"
 
 // LearntFault returns a permanent *diag.Problem if the topic of learnt rows is one that would not work, and another
 // error if brokers do not answer. Settings that this user may not read count as right.
-func (c *Cluster) LearntFault(ctx context.Context, t *wire.Topic) error {
+func LearntFault(ctx context.Context, c *Cluster, t *wire.Topic) error {
 	refuse := func(cause, remedy string) error {
 		return &diag.Problem{Cause: "the topic " + t.Name + " " + cause,
 			Remedy: remedy + ", or set detection.learn: false", Err: errors.New("it keeps what all processes have learnt"),
@@ -33,7 +33,7 @@ func (c *Cluster) LearntFault(ctx context.Context, t *wire.Topic) error {
 	if n := len(t.Partitions); n != 1 {
 		return refuse(fmt.Sprintf("has %d partitions, it must have one", n), "delete it: it is then created again")
 	}
-	all, err := c.WaitForSettings(ctx, t.Name)
+	all, err := WaitForSettings(ctx, c, t.Name)
 	settings, known := all[t.Name]
 	switch {
 	case !known && (errors.Is(err, kafka.TopicAuthorizationFailed) || errors.Is(err, kafka.ClusterAuthorizationFailed)):

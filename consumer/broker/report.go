@@ -1,12 +1,14 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 
 	"echosieve/internal/diag"
+	"echosieve/internal/stopping"
 )
 
 // Reporter reports failures to metrics, log and health. If an operation fails many times or for many
@@ -57,6 +59,20 @@ func (r *Reporter) Waits(operation, subject string, why diag.Waits) {
 	r.log.Warn("waiting", "operation", operation, "subject", subject, "because", why)
 	r.failing[failure{operation, subject}] = why
 	r.health("kafka", failure{operation, subject}, why)
+}
+
+// Until calls try until it works, its error is Final, or ctx ends: see stopping.Until. It records failures, except what
+// is Final or fails after the end of ctx, and that the operation works.
+func (r *Reporter) Until(ctx context.Context, operation, subject string, try func(context.Context) error) error {
+	return stopping.Until(ctx, 0, func(ctx context.Context) error {
+		err := try(ctx)
+		if err == nil {
+			r.OK(operation, subject)
+		} else if ctx.Err() == nil && !stopping.IsFinal(err) {
+			r.Failed(operation, subject, err)
+		}
+		return err
+	})
 }
 
 // LeftGeneration drops the failures of the operations that belong to a group generation: partitions may

@@ -39,9 +39,9 @@ var ErrNotKnownYet = errors.New("the topic is new, and a broker does not know it
 
 // WaitForSettings is ReadSettings for topics that exist. Brokers learn of a new topic one after another: one that does
 // not know a topic is asked again, for at most SettleTimeout. Then the error is an ErrNotKnownYet.
-func (c *Cluster) WaitForSettings(ctx context.Context, topics ...string) (all map[string]TopicSettings, err error) {
+func WaitForSettings(ctx context.Context, c *Cluster, topics ...string) (all map[string]TopicSettings, err error) {
 	err = stopping.Until(ctx, SettleTimeout, func(ctx context.Context) (err error) {
-		all, err = c.ReadSettings(ctx, topics...)
+		all, err = ReadSettings(ctx, c, topics...)
 		if err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition) {
 			return stopping.Final(err)
 		}
@@ -54,7 +54,7 @@ func (c *Cluster) WaitForSettings(ctx context.Context, topics ...string) (all ma
 }
 
 // ReadSettings returns the settings of the topics whose settings can be read, and why one of the others cannot.
-func (c *Cluster) ReadSettings(ctx context.Context, topics ...string) (all map[string]TopicSettings, err error) {
+func ReadSettings(ctx context.Context, c *Cluster, topics ...string) (all map[string]TopicSettings, err error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	req := &kafka.DescribeConfigsRequest{}
@@ -129,7 +129,7 @@ const (
 
 // ProducerMemory returns how long brokers remember a producer and its transactional id, math.MaxInt64 if this user
 // may not read it. All brokers are taken to have the same settings.
-func (c *Cluster) ProducerMemory(ctx context.Context) time.Duration {
+func ProducerMemory(ctx context.Context, c *Cluster) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	memory := time.Duration(math.MaxInt64)

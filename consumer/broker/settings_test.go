@@ -46,7 +46,7 @@ func TestSettingsOfATopicThatIsNew(t *testing.T) {
 	_, err = c.EnsureTopics(t.Context(), cfg.Topics.All())
 	require.NoError(t, err)
 	require.Equal(t, 3, asked)
-	made, err := c.WaitForSettings(t.Context(), cfg.Topics.All()[1:]...)
+	made, err := WaitForSettings(t.Context(), c, cfg.Topics.All()[1:]...)
 	require.NoError(t, err)
 	for name, s := range made {
 		require.Equal(t, far, s[FutureLimit], name)

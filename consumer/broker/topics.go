@@ -14,15 +14,51 @@ import (
 	"echosieve/internal/stopping"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 )
 
-// Missing returns the names of the topics that do not exist or that this user may not see.
-func (c *Cluster) Missing(ctx context.Context, topics []string) ([]string, error) {
+// Partitions returns the number of partitions of a topic, from metadata at most metadataTTL old.
+func (c *Cluster) Partitions(ctx context.Context, topic string) (int, error) {
+	m, err := c.Client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
+	switch {
+	case err != nil:
+		return 0, err
+	case len(m.Topics) == 1 && m.Topics[0].Error != nil:
+		return 0, fmt.Errorf("%s: %w", topic, m.Topics[0].Error)
+	case len(m.Topics) != 1 || len(m.Topics[0].Partitions) == 0:
+		return 0, protocol.NewErrNoTopic(topic)
+	}
+	return len(m.Topics[0].Partitions), nil
+}
+
+// Topic asks a broker about one topic, past the transport's cache. If the topic does not exist, the error is
+// kafka.UnknownTopicOrPartition.
+func (c *Cluster) Topic(ctx context.Context, name string) (wire.Topic, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	m, err := c.Wire.Metadata(ctx, name)
+	switch {
+	case err != nil:
+		return wire.Topic{}, err
+	case len(m.Topics) != 1:
+		return wire.Topic{}, fmt.Errorf("the broker sent metadata of %d topics, one was requested", len(m.Topics))
+	}
+	return m.Topics[0], m.Topics[0].Err
+}
+
+// Metadata asks a broker about topics, past the transport's cache.
+func (c *Cluster) Metadata(ctx context.Context, topics []string) (*wire.Metadata, error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	return c.Wire.Metadata(ctx, topics...)
+}
+
+// missing returns the names of the topics that do not exist or that this user may not see, in their order.
+func missing(ctx context.Context, c *Cluster, topics []string) (missing []string, err error) {
 	m, err := c.Metadata(ctx, topics)
 	if err != nil {
 		return nil, err
 	}
-	var missing []string
 	for _, t := range m.Topics {
 		switch {
 		case errors.Is(t.Err, kafka.UnknownTopicOrPartition):
@@ -49,7 +85,7 @@ const SettleTimeout = 15 * time.Second
 // EnsureTopics creates the topics that are missing and returns the names of those that it has created, also if the
 // topics do not answer in time.
 func (c *Cluster) EnsureTopics(ctx context.Context, topics []string) (created []string, err error) {
-	missing, err := c.Missing(ctx, topics)
+	missing, err := missing(ctx, c, topics)
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
@@ -72,7 +108,7 @@ func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) (c
 		func(input string) bool { return dry || slices.Contains(names, input) })
 	var limits map[string]TopicSettings
 	if len(inputs) > 0 && slices.ContainsFunc(names, isOutput) {
-		if limits, err = c.WaitForSettings(ctx, inputs...); errors.Is(err, ErrNotKnownYet) {
+		if limits, err = WaitForSettings(ctx, c, inputs...); errors.Is(err, ErrNotKnownYet) {
 			return nil, err
 		}
 	}
@@ -140,7 +176,7 @@ func widest(topics map[string]TopicSettings, limit string) (value string) {
 // WaitForTopics returns nil when a broker knows all these topics. After patience it returns a *MissingTopicsError.
 func (c *Cluster) WaitForTopics(ctx context.Context, topics []string, patience time.Duration) error {
 	return stopping.Until(ctx, patience, func(ctx context.Context) error {
-		missing, err := c.Missing(ctx, topics)
+		missing, err := missing(ctx, c, topics)
 		if err == nil && len(missing) > 0 {
 			slices.Sort(missing)
 			return &MissingTopicsError{Topics: missing}
@@ -160,7 +196,7 @@ func (c *Cluster) waitForLeaders(ctx context.Context, topics []string) error {
 		for _, t := range m.Topics {
 			err := t.Err
 			for i := 0; err == nil && i < len(t.Partitions); i++ {
-				_, _, err = c.Offsets(ctx, t.Name, t.Partitions[i].ID)
+				_, _, err = c.Partition(t.Name, t.Partitions[i].ID).Offsets(ctx)
 			}
 			if err != nil {
 				return Final(fmt.Errorf("topic %s: %w", t.Name, err))
@@ -171,11 +207,10 @@ func (c *Cluster) waitForLeaders(ctx context.Context, topics []string) error {
 }
 
 // LackingRight says which right is missing on a topic that this user may see; nil if none is.
-func (c *Cluster) LackingRight(t *wire.Topic) *diag.Problem {
-	right, topics := "Write", c.Config.Topics
-	learnt := t.Name == topics.Learnt
-	reads := learnt || slices.Contains(topics.Inputs, t.Name)
-	writes := !reads || learnt && topics.Shadow == "" // a shadow publishes no rows
+func (names Topics) LackingRight(t *wire.Topic) *diag.Problem {
+	right, learnt := "Write", t.Name == names.Learnt
+	reads := learnt || slices.Contains(names.Inputs, t.Name)
+	writes := !reads || learnt && names.Shadow == "" // a shadow publishes no rows
 	switch {
 	case reads && t.Operations.Lack(wire.MayRead):
 		right = "Read"

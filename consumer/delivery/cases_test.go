@@ -78,7 +78,9 @@ func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 	defer cancel()
 	owner, err := d.Own(ctx, Input{
 		TopicPartition: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}, Committed: -1,
-		Commit: func(ctx context.Context, b broker.Commit) error { return c.Commit(ctx, nobody, nil, b) },
+		Commit: func(ctx context.Context, b broker.Commit) error {
+			return c.Group(cfg.Group).Commit(ctx, nobody, nil, b)
+		},
 	})
 	require.NoError(t, err)
 	return d, owner
@@ -137,13 +139,13 @@ func oldArticlesKeepTheFence(t *testing.T, cfg broker.Config) {
 	_, err := owner.Publish(t.Context(), []*pipeline.Output{kafkatest.Output(cfg, 0, time.Now().Add(-48*time.Hour))})
 	require.NoError(t, err)
 	require.True(t, owner.fades())
-	_, published, err := zombie.cluster.Offsets(t.Context(), unique.Topic, 0)
+	_, published, err := zombie.cluster.Partition(unique.Topic, 0).Offsets(t.Context())
 	require.NoError(t, err)
 	_, err = owner.Upkeep(t.Context())
 	require.NoError(t, err)
 	require.False(t, owner.fades())
 	require.Eventually(t, func() bool {
-		_, end, err := zombie.cluster.Offsets(context.Background(), unique.Topic, 0)
+		_, end, err := zombie.cluster.Partition(unique.Topic, 0).Offsets(context.Background())
 		return err == nil && end > published
 	}, kafkatest.Patience, 10*time.Millisecond, "a marker follows the article")
 	require.ErrorIs(t, publishTo(zombie, first.as, 0, unique, 9), kafka.InvalidProducerEpoch)

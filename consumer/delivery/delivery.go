@@ -67,7 +67,7 @@ func (d *Delivery) Prepare(ctx context.Context) (lack string, err error) {
 	d.exactlyOnce = exactlyOnce
 	if exactlyOnce {
 		d.metrics.ExactlyOnce.Set(1)
-		d.fenceMemory = d.cluster.ProducerMemory(ctx)
+		d.fenceMemory = broker.ProducerMemory(ctx, d.cluster)
 	}
 	if problem != nil {
 		d.log.Warn("delivery is at least once: after a crash or a rebalance some records are published twice",

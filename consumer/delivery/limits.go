@@ -49,7 +49,7 @@ func (o *outputLimits) now() pipeline.BatchLimits {
 // read returns an error only if trying again may help.
 func (o *outputLimits) read(ctx context.Context) error {
 	topics := o.cluster.Config.Topics
-	all, err := o.cluster.WaitForSettings(ctx, topics.Outputs()...)
+	all, err := broker.WaitForSettings(ctx, o.cluster, topics.Outputs()...)
 	switch {
 	case errors.Is(err, broker.ErrNotKnownYet), broker.IsConnection(err), diag.IsTimeout(err), ctx.Err() != nil:
 		return err

@@ -30,7 +30,8 @@ func commitAs(t *testing.T, to *takeover, id wire.TopicID, c broker.Commit) {
 	c.TopicPartition = to.input.TopicPartition
 	nobody := &kafka.Generation{GroupID: to.cluster.Config.Group, ID: -1}
 	require.Eventually(t, func() bool { // the group's coordinator may be new
-		return to.cluster.Commit(context.Background(), nobody, map[string]wire.TopicID{to.input.Topic: id}, c) == nil
+		ids := map[string]wire.TopicID{to.input.Topic: id}
+		return to.cluster.Group(to.cluster.Config.Group).Commit(context.Background(), nobody, ids, c) == nil
 	}, kafkatest.Patience, 10*time.Millisecond)
 }
 
@@ -197,7 +198,7 @@ func deletedMarkers(t *testing.T, cfg broker.Config) {
 	unique := next.ends[0]
 	require.NoError(t, second.fence(t.Context(), next.ends))
 	require.Eventually(t, func() bool { // the marker is there
-		_, end, err := second.cluster.Offsets(context.Background(), unique.Topic, 0)
+		_, end, err := second.cluster.Partition(unique.Topic, 0).Offsets(context.Background())
 		return err == nil && end > unique.Offset+1
 	}, kafkatest.Patience, 10*time.Millisecond)
 	truncate(t, cfg, cfg.Topics.Unique, 0)

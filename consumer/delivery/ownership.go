@@ -102,7 +102,7 @@ func (o *Owner) fades() bool {
 // old positions, and their next owner would read all that others have published since.
 func (o *Owner) refresh(ctx context.Context) (moved bool) {
 	ends := slices.Clone(o.own.ends)
-	if o.d.cluster.MoveToEnds(ctx, ends) != nil {
+	if broker.MoveToEnds(ctx, o.d.cluster, ends) != nil {
 		return false // the next refresh does it
 	}
 	moved = !slices.Equal(ends, o.own.ends)

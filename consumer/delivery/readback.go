@@ -92,7 +92,7 @@ func (t *reading) readFrom(ctx context.Context, p broker.Position, committed []b
 	case committed[at].TopicID == p.TopicID:
 		return committed[at].Offset, nil
 	}
-	first, _, err := t.cluster.Offsets(ctx, p.Topic, p.Partition)
+	first, _, err := t.cluster.Partition(p.Topic, p.Partition).Offsets(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("log start of %s/%d: %w", p.Topic, p.Partition, err)
 	}
@@ -105,7 +105,9 @@ var errNoMarker = errors.New("the marker of the transaction did not reach the ou
 // readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the
 // records at or after own.next to own.acknowledged. If the coordinator has given the transactional id another producer
 // id since the commit, batches of both are ours.
-func (t *reading) readPosition(ctx context.Context, p wire.TopicPartition, offset int64) (int64, error) {
+func (t *reading) readPosition(ctx context.Context, at wire.TopicPartition, offset int64) (int64, error) {
+	p := t.cluster.Partition(at.Topic, at.Partition)
+	p.Limiter = t.limiter
 	var retry stopping.Backoff
 	for {
 		next, marker, err := t.readTail(ctx, p, offset)
@@ -116,7 +118,7 @@ func (t *reading) readPosition(ctx context.Context, p wire.TopicPartition, offse
 			return 0, ctx.Err()
 		case errors.Is(err, kafka.OffsetOutOfRange):
 			// Retention has removed what stood there; or the log was cut off, and offsets are given out again.
-			if next, _, err = t.cluster.Offsets(ctx, p.Topic, p.Partition); err != nil {
+			if next, _, err = p.Offsets(ctx); err != nil {
 				next = offset
 			}
 		}
@@ -150,10 +152,10 @@ func (t *reading) readFormer(ctx context.Context, p broker.Position) error {
 
 // readTail fetches once. It returns the offset to go on with, and whether the batch before that offset is our own
 // marker.
-func (t *reading) readTail(ctx context.Context, p wire.TopicPartition, offset int64) (next int64, marker bool,
+func (t *reading) readTail(ctx context.Context, p *broker.Partition, offset int64) (next int64, marker bool,
 	err error,
 ) {
-	res, release, err := t.cluster.FetchTail(ctx, t.limiter, p.Topic, p.Partition, offset)
+	res, release, err := p.Tail(ctx, offset)
 	if err != nil {
 		return offset, false, err
 	}

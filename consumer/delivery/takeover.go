@@ -38,53 +38,51 @@ func (d *Delivery) Own(ctx context.Context, in Input) (*Owner, error) {
 }
 
 // takeOver repeats attempts until one succeeds.
-func (d *Delivery) takeOver(ctx context.Context, in Input) (*ownership, error) {
+func (d *Delivery) takeOver(ctx context.Context, in Input) (own *ownership, err error) {
 	if err := d.takeovers.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	defer d.takeovers.Release(1)
-	cfg := &d.cluster.Config
 	t := &takeover{
 		fencer: fencer{
-			cluster: d.cluster, id: transactionalID(idPrefix(cfg), in.TopicPartition),
+			cluster: d.cluster, id: transactionalID(idPrefix(&d.cluster.Config), in.TopicPartition),
 			memory: min(d.fenceMemory, producerForgotten),
 		},
 		limiter: d.limiter, input: in,
 		inputEnd: func(ctx context.Context) (int64, error) {
-			_, end, err := d.cluster.Offsets(ctx, in.Topic, in.Partition)
+			_, end, err := d.cluster.Partition(in.Topic, in.Partition).Offsets(ctx)
 			return end, err
 		},
 	}
-	subject, began := in.String(), time.Now()
-	var retry stopping.Backoff
-	for {
-		own, err := d.tryTakeOver(ctx, t, in)
+	began := time.Now()
+	err = d.reporter.Until(ctx, broker.OpTakeOver, in.String(), func(ctx context.Context) error {
+		own, err = d.tryTakeOver(ctx, t, in)
 		switch {
-		case err == nil:
-			d.reporter.OK(broker.OpTakeOver, subject)
-			d.metrics.TakeoverSeconds.Observe(time.Since(began).Seconds())
-			outcome := broker.OutcomeFenced
-			if !own.fenced {
-				outcome = broker.OutcomeUnfenced
-			}
-			d.metrics.Takeovers.WithLabelValues(outcome).Inc()
-			if n := own.foreign.count; n > 0 {
-				d.metrics.Skipped.WithLabelValues("foreign").Add(float64(n))
-				d.log.Warn("skipped records in output topics that are under this service's producer id and none "+
-					"of its outputs",
-					"topic", in.Topic, "partition", in.Partition, "count", n, "first", own.foreign.named)
-			}
-			return own, nil
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
 		case react(err) == leave:
-			return nil, ErrTakenOver
+			return stopping.Final(ErrTakenOver)
+		case err != nil:
+			return fmt.Errorf("consumer: take over %s: %w", in, err)
 		}
-		d.reporter.Failed(broker.OpTakeOver, subject, fmt.Errorf("consumer: take over %s: %w", in, err))
-		if retry.Wait(ctx) != nil {
-			return nil, ctx.Err()
-		}
+		return nil
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, err
 	}
+	d.metrics.TakeoverSeconds.Observe(time.Since(began).Seconds())
+	outcome := broker.OutcomeFenced
+	if !own.fenced {
+		outcome = broker.OutcomeUnfenced
+	}
+	d.metrics.Takeovers.WithLabelValues(outcome).Inc()
+	if n := own.foreign.count; n > 0 {
+		d.metrics.Skipped.WithLabelValues("foreign").Add(float64(n))
+		d.log.Warn("skipped records in output topics that are under this service's producer id and none of its outputs",
+			"topic", in.Topic, "partition", in.Partition, "count", n, "first", own.foreign.named)
+	}
+	return own, nil
 }
 
 // tryTakeOver makes one attempt, and commits the position if need be.
@@ -103,7 +101,7 @@ func (d *Delivery) tryTakeOver(ctx context.Context, t *takeover, in Input) (*own
 		return own, nil
 	}
 	if own.next < 0 {
-		if own.next, _, err = d.cluster.Offsets(ctx, in.Topic, in.Partition); err != nil {
+		if own.next, _, err = d.cluster.Partition(in.Topic, in.Partition).Offsets(ctx); err != nil {
 			return nil, fmt.Errorf("log start: %w", err)
 		}
 	}
@@ -124,7 +122,7 @@ func (d *Delivery) positions(ctx context.Context, partition int32) ([]broker.Pos
 	if err != nil {
 		return nil, err
 	}
-	return positions, d.cluster.MoveToEnds(ctx, positions)
+	return positions, broker.MoveToEnds(ctx, d.cluster, positions)
 }
 
 // A take-over makes this process the only writer for one input partition, and finds out what its former
@@ -202,7 +200,7 @@ func (t *takeover) attempt(ctx context.Context, positions []broker.Position) (*o
 
 // position reads what the group has committed for the partition.
 func (t *takeover) position(ctx context.Context) (broker.Commit, error) {
-	committed, err := t.cluster.Committed(ctx, t.cluster.Config.Group, t.input.Topic, []int{int(t.input.Partition)})
+	committed, err := t.cluster.Group(t.cluster.Config.Group).Committed(ctx, t.input.Topic, []int{int(t.input.Partition)})
 	if err != nil {
 		return broker.Commit{}, fmt.Errorf("position: %w", err)
 	}

@@ -170,7 +170,7 @@ func lateMarker(t *testing.T, cfg broker.Config) {
 		return err
 	}))
 	own := &ownership{next: 0}
-	_, end, err := c.cluster.Offsets(t.Context(), unique.Topic, 0)
+	_, end, err := c.cluster.Partition(unique.Topic, 0).Offsets(t.Context())
 	require.NoError(t, err)
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -243,10 +243,10 @@ func fenced(t *testing.T, cfg broker.Config) (refused func(when string)) {
 	require.NoError(t, a.ask(t.Context(),
 		func(ctx context.Context) error { return a.cluster.Wire.EndTransaction(ctx, a.node, a.id, a.as) }))
 	require.NoError(t, publishAs(a, first.as, 2, unique.Topic, 3))
-	_, before, err := a.cluster.Offsets(t.Context(), unique.Topic, 0)
+	_, before, err := a.cluster.Partition(unique.Topic, 0).Offsets(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, publishAs(a, first.as, 2, unique.Topic, 3), "the same batch again")
-	_, after, err := a.cluster.Offsets(t.Context(), unique.Topic, 0)
+	_, after, err := a.cluster.Partition(unique.Topic, 0).Offsets(t.Context())
 	require.NoError(t, err)
 	require.LessOrEqual(t, after-before, int64(1), "the marker, and no second copy")
 	require.ErrorIs(t, publishAs(a, first.as, 9, unique.Topic, 4), kafka.OutOfOrderSequenceNumber)

@@ -29,7 +29,7 @@ func BenchmarkOpen(b *testing.B) {
 		topic, err := New(cfg, 7*24*time.Hour, &learnt.Rows{}, nil, slog.New(slog.DiscardHandler), w.health())
 		require.NoError(b, err)
 		require.NoError(b, topic.Open(b.Context()))
-		require.Equal(b, many, topic.rows.Len())
+		require.Equal(b, many, topic.book.rows.Len())
 		topic.Close()
 	}
 }

@@ -35,7 +35,7 @@ func Follow(ctx context.Context, cfg broker.Config, window time.Duration, made *
 }
 
 // Rows are the rows of the topic.
-func (t *Topic) Rows() *learnt.Rows { return t.rows }
+func (t *Topic) Rows() *learnt.Rows { return t.book.rows }
 
 // Publish publishes rows of a command, such as vetoes, and returns when brokers have them.
 func (t *Topic) Publish(ctx context.Context, rows []learnt.Row) error {

@@ -13,11 +13,8 @@ import (
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/stopping"
 	"echosieve/pipeline/learnt"
-	"echosieve/pipeline/record"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
 )
 
 // Health is told of what does not work. Its functions must not block.
@@ -33,20 +30,11 @@ type Health struct {
 type Topic struct {
 	*learnt.Counter // of the articles that this process handles
 
-	name      string
+	*stored
 	readsOnly bool // it publishes nothing
 	impatient bool // Open does not wait for brokers
-	cluster   *broker.Cluster
-	limiter   *broker.Limiter
-	book      *book
-	rows      *learnt.Rows
-	metrics   *metrics
 	health    Health
-	log       *slog.Logger
-
-	id     wire.TopicID // zero: not known yet
-	offset int64        // the next to read; negative: from the start
-	kick   chan struct{}
+	kick      chan struct{}
 
 	mu      sync.Mutex
 	round   chan struct{} // closed when the topic was read to the end again
@@ -72,17 +60,17 @@ func New(cfg broker.Config, window time.Duration, rows *learnt.Rows, reg prometh
 	if err != nil {
 		return nil, fmt.Errorf("learning: %w", err)
 	}
+	partition := cluster.Partition(cfg.Topics.Learnt, 0)
+	partition.Limiter = broker.NewLimiter(1, cfg.MaxInFlightBytes, nil)
 	return &Topic{
-		Counter: learnt.NewCounter(rows), rows: rows, name: cfg.Topics.Learnt,
-		readsOnly: cfg.Topics.Shadow != "", cluster: cluster,
-		limiter: broker.NewLimiter(1, cfg.MaxInFlightBytes, nil), book: newBook(rows, rand.Text(), window),
-		metrics: newMetrics(reg), health: health, log: log, offset: -1, kick: make(chan struct{}, 1),
-		round: make(chan struct{}),
+		Counter:   learnt.NewCounter(rows),
+		stored:    &stored{partition, newBook(rows, rand.Text(), window), newMetrics(reg), log, wire.TopicID{}, -1},
+		readsOnly: cfg.Topics.Shadow != "", health: health, kick: make(chan struct{}, 1), round: make(chan struct{}),
 	}, nil
 }
 
 // Close closes the connections.
-func (t *Topic) Close() { t.cluster.Close() }
+func (t *Topic) Close() { t.partition.Cluster.Close() }
 
 // Open makes sure that the topic exists and is what it must be, and reads it to its end. It waits for brokers that do
 // not answer until ctx ends. Another error says what to do.
@@ -186,156 +174,17 @@ func (t *Topic) Learn(row learnt.Row) (atOnce bool) {
 	return false
 }
 
-// errMissing says that nothing is learnt until somebody creates the topic.
-var errMissing = errors.New("the topic of learnt sentences does not exist: create it with one partition, " +
-	"cleanup.policy=compact and message.timestamp.type=LogAppendTime, or set kafka.create_topics: true, or " +
-	"detection.learn: false")
-
-// read reads the topic to its end.
+// read reads the topic to its end, and tells those who wait.
 func (t *Topic) read(ctx context.Context) error {
-	began := time.Now()
-	switch err := t.find(ctx); {
-	case errors.Is(err, errMissing):
-		if t.offset >= 0 {
-			t.begin("it was deleted")
-		}
-		t.reached(began) // what is not there is empty: a row that somebody appends later begins late enough
-		return err
-	case err != nil:
-		return err
-	}
-	for {
-		began = time.Now()
-		res, release, err := t.cluster.FetchTail(ctx, t.limiter, t.name, 0, t.offset)
-		if errors.Is(err, kafka.OffsetOutOfRange) {
-			t.begin("it has lost records")
-			if err := t.rewind(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("fetch %s at offset %d: %w", t.name, t.offset, err)
-		}
-		tail := wire.NewTail(res, t.offset, t.cluster.Config.MaxMessageBytes)
-		err = t.takeAll(ctx, tail, began)
-		release()
-		t.offset = tail.Offset()
-		if err != nil {
-			return fmt.Errorf("fetch %s at offset %d: %w", t.name, t.offset, err)
-		}
-		if t.offset >= res.HighWatermark {
-			t.reached(began)
-			return nil
-		}
-	}
-}
-
-// takeAll takes the records of a response.
-func (t *Topic) takeAll(ctx context.Context, tail *wire.Tail, now time.Time) error {
-	for {
-		batch, err := tail.Next()
-		if err != nil || batch == nil {
-			return err
-		}
-		if batch.Marker() {
-			continue
-		}
-		err = batch.Records(t.limiter.WaitDecoder(ctx), func(r *record.Record) error {
-			result := resultRead
-			if !t.book.take(r, batch.Appended(), now) {
-				result = resultRefused
-			}
-			t.metrics.rows.WithLabelValues(result).Inc()
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// reached says that the topic was read to the end that it had at began, or later.
-func (t *Topic) reached(began time.Time) {
-	t.book.confirm(began)
-	t.rows.Forget(began.Add(-t.book.window))
-	t.metrics.known.Set(float64(t.rows.Len()))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.began = began
-	close(t.round)
-	t.round = make(chan struct{})
-}
-
-// find finds out which topic has the name. If it is not the one that was read, all begins anew.
-func (t *Topic) find(ctx context.Context) error {
-	now, err := t.cluster.Topic(ctx, t.name)
-	if errors.Is(err, kafka.UnknownTopicOrPartition) || errors.Is(err, protocol.ErrNoTopic) {
-		if !t.cluster.Config.CreateTopics {
-			return errMissing
-		}
-		if _, err = t.cluster.EnsureTopics(ctx, []string{t.name}); err == nil {
-			now, err = t.cluster.Topic(ctx, t.name)
-		}
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("topic %s: %w", t.name, err)
-	case t.offset >= 0 && now.ID == t.id:
-		return nil
-	}
-	if p := t.cluster.LackingRight(&now); p != nil {
-		return p
-	}
-	if err := t.cluster.LearntFault(ctx, &now); err != nil {
-		return err
-	}
-	if t.offset >= 0 {
-		t.begin("it was deleted and made again")
-	}
-	t.id = now.ID
-	return t.rewind(ctx)
-}
-
-// begin forgets what was learnt.
-func (t *Topic) begin(because string) {
-	t.log.Warn("the learnt sentences are gone, they are learnt again", "topic", t.name, "because", because)
-	t.metrics.rows.WithLabelValues(resultLost).Inc()
-	t.book.clear()
-	t.offset = -1
-}
-
-// rewind goes to the first record.
-func (t *Topic) rewind(ctx context.Context) error {
-	first, _, err := t.cluster.Offsets(ctx, t.name, 0)
-	if err == nil {
-		t.offset = first
+	began, err := t.stored.read(ctx)
+	if !began.IsZero() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.began = began
+		close(t.round)
+		t.round = make(chan struct{})
 	}
 	return err
-}
-
-// publishMost bounds what is published together.
-const publishMost = 200
-
-// publish publishes some rows, and says whether it did. After an error they may stand in the topic all the same: they
-// come again under other keys.
-func (t *Topic) publish(ctx context.Context) (published bool, err error) {
-	records, done, err := t.book.next(publishMost, time.Now())
-	if err != nil || len(records) == 0 {
-		return false, err
-	}
-	defer func() { done(err) }()
-	for part := range wire.Split(records, t.cluster.Config.MaxMessageBytes) {
-		raw, err := wire.EncodeBatch(part, t.cluster.Codec)
-		if err != nil {
-			return false, err
-		}
-		if _, err := t.cluster.Wire.Produce(ctx, t.name, 0, raw); err != nil {
-			return false, fmt.Errorf("publish to %s: %w", t.name, err)
-		}
-		t.metrics.rows.WithLabelValues(resultPublished).Add(float64(len(part)))
-	}
-	return true, nil
 }
 
 // report says what does not work. Without records that wait it is a warning.
@@ -354,6 +203,6 @@ func (t *Topic) report(err error) {
 		err = nil // records do not wait for it
 	}
 	if err == nil || waits {
-		t.health.Report(component, call("learn "+t.name), err)
+		t.health.Report(component, call("learn "+t.partition.Topic), err)
 	}
 }

@@ -66,7 +66,7 @@ func knows(t *testing.T, topic *Topic, rows int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		topic.hurry()
-		return topic.rows.Len() == rows
+		return topic.book.rows.Len() == rows
 	}, kafkatest.Patience, 20*time.Millisecond)
 }
 
@@ -85,8 +85,8 @@ func TestProcessesShareRows(t *testing.T) {
 	require.False(t, second.Learn(row))
 	knows(t, first, 2)
 	third := opened(t, cfg, w)
-	require.Equal(t, first.rows.All(), third.rows.All())
-	all := first.rows.All()
+	require.Equal(t, first.book.rows.All(), third.book.rows.All())
+	all := first.book.rows.All()
 	require.True(t, all[0].Begin.After(time.Now()) && all[0].Begin.Before(time.Now().Add(2*time.Hour)), all[0].Begin)
 	require.Equal(t, all[0].Begin.Truncate(time.Hour), all[0].Begin)
 	require.Empty(t, w.text())
@@ -107,7 +107,7 @@ func TestAShadowReadsOnly(t *testing.T) {
 	require.False(t, shadow.Learn(learnt.Row{Publisher: "house", Hash: 1}))
 	require.False(t, service.Learn(learnt.Row{Publisher: "house", Hash: 2}))
 	knows(t, shadow, 1)
-	require.Equal(t, uint64(2), shadow.rows.All()[0].Hash)
+	require.Equal(t, uint64(2), shadow.book.rows.All()[0].Hash)
 }
 
 // A topic that cannot keep the promise is refused with the remedy, at the start and by the command check.

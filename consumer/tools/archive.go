@@ -98,7 +98,7 @@ func (a *Archive) listOffsets(ctx context.Context, topic string, partition int32
 	kafka.PartitionOffsets, error,
 ) {
 	return retried(ctx, a, fmt.Sprintf("offsets of %s/%d", topic, partition), func() (kafka.PartitionOffsets, error) {
-		return a.cluster.ListOffsets(ctx, kafka.ReadCommitted, topic, wanted...)
+		return a.cluster.Partition(topic, partition).ListOffsets(ctx, kafka.ReadCommitted, wanted...)
 	})
 }
 
@@ -164,7 +164,7 @@ func (a *Archive) Read(ctx context.Context, from article.Coordinates, to int64, 
 // deleted since; topics without any other offset are left out. It needs the right Describe on the group.
 func (a *Archive) AllCommitted(ctx context.Context, group string) (map[string][]int64, error) {
 	topics, err := retried(ctx, a, "offsets of group "+group, func() ([]string, error) {
-		return a.cluster.CommittedTopics(ctx, group)
+		return a.cluster.Group(group).CommittedTopics(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (a *Archive) commits(ctx context.Context, group, topic string) (id wire.Top
 			return nil, a.cluster.RootCause(ctx, err)
 		}
 		id = now.ID
-		return a.cluster.Committed(ctx, group, topic, broker.FirstPartitions(len(now.Partitions)))
+		return a.cluster.Group(group).Committed(ctx, topic, broker.FirstPartitions(len(now.Partitions)))
 	})
 	return id, known, err
 }
@@ -221,9 +221,11 @@ var errStop = errors.New("stop")
 func (a *Archive) read(ctx context.Context, from article.Coordinates, maxBytes int, l *broker.Limiter,
 	fn func(*record.Record) error,
 ) (next int64, err error) {
+	partition := a.cluster.Partition(from.Topic, from.Partition)
+	partition.Limiter = l
 	var release func()
 	res, err := retried(ctx, a, "fetch "+from.String(), func() (res *wire.FetchResponse, err error) {
-		res, release, err = a.cluster.Fetch(ctx, l, nil, from.Topic, from.Partition, from.Offset, maxBytes)
+		res, release, err = partition.Fetch(ctx, from.Offset, maxBytes)
 		return res, err
 	})
 	if err != nil {

@@ -193,7 +193,9 @@ func TestRecordsShareTheirMemory(t *testing.T) {
 	kafkatest.Produce(t, kafkatest.Client(t, cfg, kgo.ProducerBatchCompression(kgo.NoCompression())),
 		&kgo.Record{Topic: cfg.Topics.Inputs[0], Value: make([]byte, 20000)})
 	a, at := openArchive(t, cfg), article.Coordinates{Topic: cfg.Topics.Inputs[0]}
-	_, release, err := a.cluster.Fetch(t.Context(), a.limiter, nil, at.Topic, at.Partition, at.Offset, 1)
+	p := a.cluster.Partition(at.Topic, at.Partition)
+	p.Limiter = a.limiter
+	_, release, err := p.Fetch(t.Context(), at.Offset, 1)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -114,16 +114,16 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 			add(diag.Failure, fmt.Sprintf("partition %d has no leader", p.ID), "look for brokers that are down")
 		}
 	}
-	if p := c.LackingRight(t); p != nil {
+	if p := c.Config.Topics.LackingRight(t); p != nil {
 		add(diag.Failure, p.Cause, p.Remedy)
 	}
 	switch {
 	case name == c.Config.Topics.Learnt:
-		if err := c.LearntFault(ctx, t); err != nil {
+		if err := broker.LearntFault(ctx, c.Cluster, t); err != nil {
 			findings = append(findings, fromError(subject, err))
 		}
 	case slices.Contains(c.Config.Topics.Inputs, name):
-		if all, _ := c.ReadSettings(ctx, name); strings.Contains(all[name][broker.CleanupPolicy], "compact") {
+		if all, _ := broker.ReadSettings(ctx, c.Cluster, name); strings.Contains(all[name][broker.CleanupPolicy], "compact") {
 			add(diag.Warning, "cleanup.policy is compact: a record that still waits is removed when a later one has its key",
 				"set it to delete, or min.compaction.lag.ms to the longest outage")
 		}
@@ -139,7 +139,7 @@ func (c checker) checkTopic(ctx context.Context, name string, t *wire.Topic) []d
 // checkOutputSettings compares settings of an output topic with the records that are published into it.
 func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Finding {
 	subject := "topic " + name
-	all, err := c.WaitForSettings(ctx, name)
+	all, err := broker.WaitForSettings(ctx, c.Cluster, name)
 	settings, known := all[name]
 	if errors.Is(err, broker.ErrNotKnownYet) {
 		return []diag.Finding{diag.New(diag.Warning, subject, broker.ErrNotKnownYet.Error(), "check again in a moment")}
@@ -174,7 +174,7 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 				"dead letter", broker.PastLimit, limits.MaxBehind),
 			"remove the limit")
 	}
-	all, _ = c.ReadSettings(ctx, c.Config.Topics.Inputs...)
+	all, _ = broker.ReadSettings(ctx, c.Cluster, c.Config.Topics.Inputs...)
 	for _, input := range c.Config.Topics.Inputs {
 		if in, known := all[input]; known && in[broker.TimeType] != "LogAppendTime" &&
 			limits.MaxAhead < in.Limits(input).MaxAhead {
@@ -189,19 +189,20 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 
 func (c checker) checkGroup(ctx context.Context) diag.Finding {
 	subject := "group " + c.Config.Group
+	group := c.Cluster.Group(c.Config.Group)
 	var members []wire.Member
 	// Just after the start of a cluster, the coordinator may not answer yet.
 	err := stopping.Until(ctx, broker.RequestTimeout, func(ctx context.Context) error {
 		_, err := c.Wire.Coordinator(ctx, kafka.CoordinatorKeyTypeConsumer, c.Config.Group)
 		if err == nil {
-			members, err = c.Members(ctx, c.Config.Group)
+			members, err = group.Members(ctx)
 		}
 		return broker.Final(err)
 	})
 	if err != nil {
 		return fromError(subject, err)
 	}
-	if problem, remedy := c.Strangers(members); problem != "" {
+	if problem, remedy := group.Strangers(members); problem != "" {
 		return diag.New(diag.Warning, subject, problem, remedy)
 	}
 	return diag.New(diag.OK, subject, "coordinator found", "")

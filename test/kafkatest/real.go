@@ -58,7 +58,7 @@ func ends(t *testing.T, cfg broker.Config) int64 {
 	c, n := Cluster(t, cfg), int64(0)
 	for _, topic := range cfg.Topics.Inputs {
 		for p := range int32(cfg.Partitions) {
-			_, last, err := c.Offsets(context.Background(), topic, p)
+			_, last, err := c.Partition(topic, p).Offsets(context.Background())
 			require.NoError(t, err)
 			n += last
 		}
@@ -97,7 +97,7 @@ func SetLimit(t *testing.T, cfg broker.Config, name, value string, topics ...str
 	require.NoError(t, err)
 	c := Cluster(t, cfg)
 	require.Eventually(t, func() bool {
-		all, err := c.ReadSettings(context.Background(), topics...)
+		all, err := broker.ReadSettings(context.Background(), c, topics...)
 		for _, s := range all {
 			if s[name] != value {
 				return false

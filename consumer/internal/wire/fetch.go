@@ -17,9 +17,8 @@ import (
 
 // FetchRequest asks the leader of one partition, or another of its replicas, for records.
 type FetchRequest struct {
-	Topic     string
-	Partition int32
-	Offset    int64
+	TopicPartition
+	Offset int64
 	// Replica is the broker to ask; nil: the leader.
 	Replica *int32
 	// Rack makes the leader name the replica to ask instead, if another one is nearer: FetchResponse.Preferred.
@@ -80,7 +79,7 @@ func (c *Client) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, err
 		}
 		return nil, err
 	}
-	return responseOf(m.(answer).Response.(*kmsg.FetchResponse), r.Topic, r.Partition)
+	return responseOf(m.(answer).Response.(*kmsg.FetchResponse), r.TopicPartition)
 }
 
 // fetchVersion of the Fetch request is known to Kafka 2.3 and later.
@@ -170,12 +169,12 @@ func (r *fetch) receive(conn net.Conn, n int64) ([]byte, error) {
 }
 
 // responseOf returns the answer for the partition that was asked for.
-func responseOf(res *kmsg.FetchResponse, topic string, partition int32) (*FetchResponse, error) {
+func responseOf(res *kmsg.FetchResponse, of TopicPartition) (*FetchResponse, error) {
 	if err := codeOf(res.ErrorCode); err != nil {
 		return nil, err
 	}
-	if len(res.Topics) != 1 || res.Topics[0].Topic != topic || len(res.Topics[0].Partitions) != 1 ||
-		res.Topics[0].Partitions[0].Partition != partition {
+	if len(res.Topics) != 1 || res.Topics[0].Topic != of.Topic || len(res.Topics[0].Partitions) != 1 ||
+		res.Topics[0].Partitions[0].Partition != of.Partition {
 		return nil, errors.New("fetch response: another partition than the requested one")
 	}
 	p := res.Topics[0].Partitions[0]
